@@ -1,0 +1,1 @@
+//! The sBPF assembler: source to loadable program, with diagnostics that teach.

@@ -1,0 +1,1 @@
+//! Runs conformance vectors against Selkie.

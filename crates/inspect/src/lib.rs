@@ -1,0 +1,1 @@
+//! Looking into programs: listing, control-flow graph, symbols and source lines.

@@ -1,0 +1,1 @@
+//! The Solana runtime: accounts, instructions, syscalls.

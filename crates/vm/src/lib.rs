@@ -1,0 +1,1 @@
+//! The sBPF virtual machine: verifier, memory map, interpreter.
