@@ -34,6 +34,6 @@ pub use crate::{
     memory::{Access, MemoryMap, Region, Violation},
     program::{Program, Verified},
     trap::{SyscallError, Trap},
-    verify::{VerifyError, verify},
+    verify::{VerifyError, verify, verify_calls},
 };
 pub use selkie_elf::{Executable, SyscallId};
