@@ -109,7 +109,7 @@ pub fn step<O: Observer + ?Sized>(
         flow => flow,
     };
     machine.pc = match flow {
-        Flow::Next => pc + 1,
+        Flow::Next | Flow::Pass => pc + 1,
         Flow::Skip => pc + 2,
         Flow::Goto(target) => target,
         Flow::Bail => return Ok(Some(machine.registers[0])),
@@ -125,6 +125,8 @@ enum Flow {
     Skip,
     /// To a slot at which another run starts.
     Goto(usize),
+    /// To the next slot, at which another run starts: a branch that was not taken.
+    Pass,
     /// Nowhere: the instruction was not executed, because it needs the host, raises a trap or
     /// ends the program. From [`Machine::execute_slowly`]: the program has ended.
     Bail,
@@ -201,8 +203,11 @@ impl Machine<'_> {
             Kind::Jump => Flow::Goto(cell.aux as usize),
             Kind::Branch(cond, width, right) => {
                 let right = operand(self, right);
-                let taken = cond.eval(width, self.get(cell.dst), right);
-                Flow::Goto(if taken { cell.aux as usize } else { pc + 1 })
+                if cond.eval(width, self.get(cell.dst), right) {
+                    Flow::Goto(cell.aux as usize)
+                } else {
+                    Flow::Pass
+                }
             }
             Kind::Exit => match self.pop_frame() {
                 Some(return_pc) => Flow::Goto(return_pc),
@@ -278,36 +283,44 @@ impl Machine<'_> {
                 self.set(cell.dst, value);
                 Ok(Flow::Next)
             }
-            Kind::Load(size) => {
-                let vaddr = self.get(cell.src).wrapping_add(cell.offset());
-                self.ask_host(Access::Load, vaddr, size, host);
-                let value = self.load(size, vaddr);
-                let value = value.ok_or_else(|| self.violation(Access::Load, vaddr, size))?;
-                self.set(cell.dst, value);
-                Ok(Flow::Next)
-            }
-            Kind::StoreImm(size) | Kind::StoreReg(size) => {
-                let vaddr = self.get(cell.dst).wrapping_add(cell.offset());
-                let immediate = matches!(kind, Kind::StoreImm(_));
-                let value = if immediate { cell.imm } else { self.get(cell.src) };
-                self.ask_host(Access::Store, vaddr, size, host);
-                self.store(size, vaddr, value)
-                    .ok_or_else(|| self.violation(Access::Store, vaddr, size))?;
-                Ok(Flow::Next)
+            Kind::Load(_) | Kind::StoreImm(_) | Kind::StoreReg(_) => {
+                if !self.search(cell) {
+                    self.ask_host(cell, host);
+                }
+                let (access, vaddr, len) = self.access(cell).unwrap_or((Access::Load, 0, 0));
+                if !self.search(cell) {
+                    return Err(self.memory.violation(access, vaddr, len));
+                }
+                Ok(self.execute(cell.action(), cell, pc, 0))
             }
             Kind::Endian(_) => Err(Trap::InvalidInstruction),
             _ => Err(Trap::UnsupportedInstruction),
         }
     }
 
-    fn ask_host(&mut self, access: Access, vaddr: u64, size: Size, host: &mut dyn Host) {
-        self.memory.reconsider(access, vaddr, size.bytes(), |violation, region| {
-            host.access_violation(violation, region);
-        });
+    /// What the instruction of a cell does to memory: how, where, and how many bytes.
+    fn access(&self, cell: &Cell) -> Option<(Access, u64, u64)> {
+        let (access, base, size) = match cell.action() {
+            Action::Row(Kind::Load(size)) => (Access::Load, cell.src, size),
+            Action::Row(Kind::StoreImm(size) | Kind::StoreReg(size)) => {
+                (Access::Store, cell.dst, size)
+            }
+            _ => return None,
+        };
+        Some((access, self.get(base).wrapping_add(cell.offset()), size.bytes()))
     }
 
-    fn violation(&self, access: Access, vaddr: u64, size: Size) -> Trap {
-        self.memory.violation(access, vaddr, size.bytes())
+    /// Sees to it that the access of a cell will be found at once; `false` if it is refused.
+    fn search(&mut self, cell: &Cell) -> bool {
+        let access = self.access(cell);
+        access.is_some_and(|(access, vaddr, len)| self.memory.search(access, vaddr, len))
+    }
+
+    fn ask_host(&mut self, cell: &Cell, host: &mut dyn Host) {
+        let Some((access, vaddr, len)) = self.access(cell) else { return };
+        self.memory.reconsider(access, vaddr, len, |violation, region| {
+            host.access_violation(violation, region);
+        });
     }
 
     fn syscall(&mut self, cell: &Cell, pc: usize, host: &mut dyn Host) -> Result<Flow, Trap> {
@@ -381,8 +394,28 @@ fn handle<const CODE: usize>(
         Flow::Next => advance(machine, cells, pc + 1, units),
         Flow::Skip => advance(machine, cells, pc + 2, units),
         Flow::Goto(target) => enter(machine, cells, target, units),
+        Flow::Pass => enter(machine, cells, pc + 1, units),
+        Flow::Bail if const { accesses_memory(ACTIONS[CODE]) } => {
+            search(machine, cells, pc, units, cell)
+        }
         // What was charged for the rest of the run, this instruction included, is given back.
         Flow::Bail => stop(machine, pc, units + u64::from(cell.run)),
+    }
+}
+
+const fn accesses_memory(action: Action) -> bool {
+    matches!(action, Action::Row(Kind::Load(_) | Kind::StoreImm(_) | Kind::StoreReg(_)))
+}
+
+/// Tries an access again after a search through all regions. A handler of its own, so that those
+/// of loads and stores call nothing and need no stack.
+#[cold]
+#[inline(never)]
+fn search(machine: &mut Machine<'_>, cells: &[Cell], pc: usize, units: u64, cell: &Cell) -> u64 {
+    if machine.search(cell) {
+        HANDLERS[usize::from(cell.code)](machine, cells, pc, units, cell)
+    } else {
+        stop(machine, pc, units + u64::from(cell.run))
     }
 }
 

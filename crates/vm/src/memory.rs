@@ -234,13 +234,12 @@ struct Window {
     len: [u64; 2],
     /// The bit of an offset that is set within gaps; 0 if there are none.
     gap_bit: u64,
-    /// The bits of an offset below the gap bit; all of them if there are no gaps.
-    within: u64,
+    /// The bits of an offset from the gap bit on, which count half; 0 if there are no gaps.
+    halved: u64,
 }
 
 impl Window {
-    const NONE: Self =
-        Self { vaddr: 0, host: ptr::null_mut(), len: [0; 2], gap_bit: 0, within: u64::MAX };
+    const NONE: Self = Self { vaddr: 0, host: ptr::null_mut(), len: [0; 2], gap_bit: 0, halved: 0 };
 
     fn of(region: &Region<'_>) -> Self {
         let gap_bit = region.gap_shift.map_or(0, |shift| 1 << shift);
@@ -249,7 +248,7 @@ impl Window {
             host: region.host,
             len: [region.len, if region.writable { region.len } else { 0 }],
             gap_bit,
-            within: if gap_bit == 0 { u64::MAX } else { gap_bit - 1 },
+            halved: gap_bit.wrapping_neg(),
         }
     }
 
@@ -259,7 +258,7 @@ impl Window {
         // Below the start, the offset wraps to one that no length reaches.
         let offset = vaddr.wrapping_sub(self.vaddr);
         let in_gap = offset & self.gap_bit != 0;
-        let offset = (offset & !self.within) >> 1 | offset & self.within;
+        let offset = offset - ((offset & self.halved) >> 1);
         let limit = self.len[access as usize];
         let fits = offset < limit && len <= limit - offset;
         (fits && !in_gap).then(|| self.host.wrapping_add(usize_of(offset)))
@@ -409,38 +408,40 @@ impl<'a> MemoryMap<'a> {
             .ok_or_else(|| self.violation(access, vaddr, len))
     }
 
-    /// Reads `N` bytes if the guest may.
+    /// Reads `N` bytes through the window's own region: `None` if the guest may not, or if
+    /// [`MemoryMap::search`] must find the region first.
     #[inline(always)]
-    pub(crate) fn load<const N: usize>(&mut self, vaddr: u64) -> Option<[u8; N]> {
-        let host = self.find(Access::Load, vaddr, N as u64)?;
-        // SAFETY: `find` bounded `N` bytes at `host`; byte arrays have no alignment.
+    pub(crate) fn load<const N: usize>(&self, vaddr: u64) -> Option<[u8; N]> {
+        let host = self.window(vaddr).host(Access::Load, vaddr, N as u64)?;
+        // SAFETY: the window bounded `N` bytes at `host`; byte arrays have no alignment.
         Some(unsafe { host.cast::<[u8; N]>().read() })
     }
 
-    /// Writes `N` bytes if the guest may.
+    /// Writes `N` bytes through the window's own region: `None` if the guest may not, or if
+    /// [`MemoryMap::search`] must find the region first.
     #[inline(always)]
     pub(crate) fn store<const N: usize>(&mut self, vaddr: u64, bytes: [u8; N]) -> Option<()> {
-        let host = self.find(Access::Store, vaddr, N as u64)?;
-        // SAFETY: `find` bounded `N` writable bytes at `host`; byte arrays have no alignment.
+        let host = self.window(vaddr).host(Access::Store, vaddr, N as u64)?;
+        // SAFETY: the window bounded `N` writable bytes at `host`; byte arrays have no alignment.
         unsafe { host.cast::<[u8; N]>().write(bytes) };
         Some(())
     }
 
     #[inline(always)]
-    fn find(&mut self, access: Access, vaddr: u64, len: u64) -> Option<*mut u8> {
-        let window = usize_of(vaddr / REGION_SIZE) % WINDOW_COUNT;
-        match self.windows[window].host(access, vaddr, len) {
-            Some(host) => Some(host),
-            None => self.search(access, vaddr, len),
-        }
+    fn window(&self, vaddr: u64) -> &Window {
+        &self.windows[usize_of(vaddr / REGION_SIZE) % WINDOW_COUNT]
     }
 
-    #[inline(never)]
-    fn search(&mut self, access: Access, vaddr: u64, len: u64) -> Option<*mut u8> {
-        let index = self.region_index(vaddr)?;
-        let host = self.regions[index].host(access, vaddr, len)?;
-        self.remember(index, vaddr);
-        Some(host)
+    /// Looks for the region that allows an access of at least one byte, and makes it the one
+    /// that its window tries first. `false` if there is none.
+    pub(crate) fn search(&mut self, access: Access, vaddr: u64, len: u64) -> bool {
+        let found = self
+            .region_index(vaddr)
+            .filter(|&index| self.regions[index].host(access, vaddr, len).is_some());
+        if let Some(index) = found {
+            self.remember(index, vaddr);
+        }
+        found.is_some()
     }
 
     fn remember(&mut self, index: usize, vaddr: u64) {
