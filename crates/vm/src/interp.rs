@@ -20,7 +20,7 @@ use crate::{
     host::{Host, Observer},
     machine::Machine,
     memory::Access,
-    program::{ACTIONS, Action, Cell, Program, code},
+    program::{ACTIONS, Action, Cell, Program, Register, code},
     trap::Trap,
 };
 
@@ -134,13 +134,13 @@ enum Flow {
 
 impl Machine<'_> {
     #[inline(always)]
-    fn get(&self, register: u8) -> u64 {
-        self.registers[usize::from(register & 15)]
+    fn get(&self, register: Register) -> u64 {
+        self.registers[register as usize]
     }
 
     #[inline(always)]
-    fn set(&mut self, register: u8, value: u64) {
-        self.registers[usize::from(register & 15)] = value;
+    fn set(&mut self, register: Register, value: u64) {
+        self.registers[register as usize] = value;
     }
 
     /// What an instruction does when nothing is out of the ordinary.
@@ -346,34 +346,56 @@ const SPRINT_UNITS: u64 = 2048;
 fn sprint(program: &Program, machine: &mut Machine<'_>) {
     let remaining = if machine.metered { machine.meter.remaining() } else { u64::MAX };
     let units = remaining.min(SPRINT_UNITS);
-    let left = enter(machine, &program.cells, machine.pc, units);
+    let left = enter(machine, program, machine.pc, units);
     if machine.metered {
         machine.meter.set_remaining(remaining - units + left);
     }
 }
 
-/// Executes the instruction at `pc` and those behind it, within a run that is charged already.
-/// Gives the units that are left of `units`.
-type Handler = for<'p> fn(&mut Machine<'_>, &'p [Cell], usize, u64, &'p Cell) -> u64;
+/// Executes the instruction of `cell` and those behind it, which are `next`, within a run that is
+/// charged already. Gives the units that are left.
+///
+/// Six arguments are as many as travel in registers.
+pub(crate) type Handler =
+    for<'p> fn(&mut Machine<'_>, &'p Program, &'p Cell, &'p [Cell], u64) -> u64;
 
 /// Charges the run that starts at `pc`, and executes it.
 #[inline(always)]
-fn enter(machine: &mut Machine<'_>, cells: &[Cell], pc: usize, units: u64) -> u64 {
-    match cells.get(pc) {
-        Some(cell) if u64::from(cell.run) <= units => {
-            let units = units - u64::from(cell.run);
-            HANDLERS[usize::from(cell.code)](machine, cells, pc, units, cell)
-        }
-        _ => stop(machine, pc, units),
+fn enter(machine: &mut Machine<'_>, program: &Program, pc: usize, units: u64) -> u64 {
+    match program.cells.get(pc..) {
+        Some(cells) => enter_at(machine, program, cells, units),
+        None => stop(machine, pc, units),
     }
 }
 
+/// Charges the run that starts with the first of `cells`, and executes it.
 #[inline(always)]
-fn advance(machine: &mut Machine<'_>, cells: &[Cell], pc: usize, units: u64) -> u64 {
-    match cells.get(pc) {
-        Some(cell) => HANDLERS[usize::from(cell.code)](machine, cells, pc, units, cell),
+fn enter_at<'p>(
+    machine: &mut Machine<'_>,
+    program: &'p Program,
+    cells: &'p [Cell],
+    units: u64,
+) -> u64 {
+    if let [cell, next @ ..] = cells
+        && let Some(units) = units.checked_sub(u64::from(cell.run))
+    {
+        return (cell.handler)(machine, program, cell, next, units);
+    }
+    stop(machine, program.cells.len() - cells.len(), units)
+}
+
+/// Goes on with the first of `cells` within a run.
+#[inline(always)]
+fn advance<'p>(
+    machine: &mut Machine<'_>,
+    program: &'p Program,
+    cells: &'p [Cell],
+    units: u64,
+) -> u64 {
+    match cells {
+        [cell, next @ ..] => (cell.handler)(machine, program, cell, next, units),
         // Passing the end was charged as an instruction; `step` will charge it again.
-        None => stop(machine, pc, units + 1),
+        [] => stop(machine, program.cells.len(), units + 1),
     }
 }
 
@@ -385,18 +407,20 @@ fn stop(machine: &mut Machine<'_>, pc: usize, units: u64) -> u64 {
 
 fn handle<const CODE: usize>(
     machine: &mut Machine<'_>,
-    cells: &[Cell],
-    pc: usize,
-    units: u64,
+    program: &Program,
     cell: &Cell,
+    next: &[Cell],
+    units: u64,
 ) -> u64 {
-    match machine.execute(const { ACTIONS[CODE] }, cell, pc, cells.len()) {
-        Flow::Next => advance(machine, cells, pc + 1, units),
-        Flow::Skip => advance(machine, cells, pc + 2, units),
-        Flow::Goto(target) => enter(machine, cells, target, units),
-        Flow::Pass => enter(machine, cells, pc + 1, units),
+    let slots = program.cells.len();
+    let pc = slots - next.len() - 1;
+    match machine.execute(const { ACTIONS[CODE] }, cell, pc, slots) {
+        Flow::Next => advance(machine, program, next, units),
+        Flow::Skip => advance(machine, program, next.get(1..).unwrap_or_default(), units),
+        Flow::Goto(target) => enter(machine, program, target, units),
+        Flow::Pass => enter_at(machine, program, next, units),
         Flow::Bail if const { accesses_memory(ACTIONS[CODE]) } => {
-            search(machine, cells, pc, units, cell)
+            search(machine, program, cell, next, units)
         }
         // What was charged for the rest of the run, this instruction included, is given back.
         Flow::Bail => stop(machine, pc, units + u64::from(cell.run)),
@@ -411,15 +435,22 @@ const fn accesses_memory(action: Action) -> bool {
 /// of loads and stores call nothing and need no stack.
 #[cold]
 #[inline(never)]
-fn search(machine: &mut Machine<'_>, cells: &[Cell], pc: usize, units: u64, cell: &Cell) -> u64 {
+fn search(
+    machine: &mut Machine<'_>,
+    program: &Program,
+    cell: &Cell,
+    next: &[Cell],
+    units: u64,
+) -> u64 {
     if machine.search(cell) {
-        HANDLERS[usize::from(cell.code)](machine, cells, pc, units, cell)
+        (cell.handler)(machine, program, cell, next, units)
     } else {
-        stop(machine, pc, units + u64::from(cell.run))
+        stop(machine, program.cells.len() - next.len() - 1, units + u64::from(cell.run))
     }
 }
 
-static HANDLERS: [Handler; 256] = {
+/// The handler of each code of [`ACTIONS`].
+pub(crate) static HANDLERS: [Handler; 256] = {
     macro_rules! rows {
         ($($opcode:literal, $versions:ident => $name:ident = $mnemonic:literal, $kind:expr;)*) => {
             [$(handle::<{ Op::$name as usize }> as Handler),*]

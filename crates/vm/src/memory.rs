@@ -225,42 +225,46 @@ impl<'a> Region<'a> {
 }
 
 /// One region per window that an access may be tried against first, flattened so that gapped and
-/// plain regions are looked up alike.
+/// plain regions are looked up alike, in few steps.
 #[derive(Clone, Copy)]
+#[repr(align(128))]
 struct Window {
     vaddr: u64,
     host: *mut u8,
-    /// Bytes that may be read, and written.
-    len: [u64; 2],
     /// The bit of an offset that is set within gaps; 0 if there are none.
     gap_bit: u64,
     /// The bits of an offset from the gap bit on, which count half; 0 if there are no gaps.
     halved: u64,
+    /// One past the last offset at which an access may start, by [`Access`] and by the logarithm
+    /// of its size.
+    end: [[u64; 4]; 2],
 }
 
 impl Window {
-    const NONE: Self = Self { vaddr: 0, host: ptr::null_mut(), len: [0; 2], gap_bit: 0, halved: 0 };
+    const NONE: Self =
+        Self { vaddr: 0, host: ptr::null_mut(), gap_bit: 0, halved: 0, end: [[0; 4]; 2] };
 
     fn of(region: &Region<'_>) -> Self {
         let gap_bit = region.gap_shift.map_or(0, |shift| 1 << shift);
+        let end = [1, 2, 4, 8].map(|bytes| (region.len + 1).saturating_sub(bytes));
         Self {
             vaddr: region.vaddr,
             host: region.host,
-            len: [region.len, if region.writable { region.len } else { 0 }],
             gap_bit,
             halved: gap_bit.wrapping_neg(),
+            end: [end, if region.writable { end } else { [0; 4] }],
         }
     }
 
-    /// As [`Region::host`], for accesses of at least one byte.
+    /// As [`Region::host`], for accesses of `N` bytes: 1, 2, 4 or 8.
     #[inline(always)]
-    fn host(&self, access: Access, vaddr: u64, len: u64) -> Option<*mut u8> {
-        // Below the start, the offset wraps to one that no length reaches.
+    fn host<const N: usize>(&self, access: Access, vaddr: u64) -> Option<*mut u8> {
+        const { assert!(matches!(N, 1 | 2 | 4 | 8)) };
+        // Below the start, the offset wraps to one that no region reaches.
         let offset = vaddr.wrapping_sub(self.vaddr);
         let in_gap = offset & self.gap_bit != 0;
         let offset = offset - ((offset & self.halved) >> 1);
-        let limit = self.len[access as usize];
-        let fits = offset < limit && len <= limit - offset;
+        let fits = offset < self.end[access as usize][N.trailing_zeros() as usize];
         (fits && !in_gap).then(|| self.host.wrapping_add(usize_of(offset)))
     }
 }
@@ -412,7 +416,7 @@ impl<'a> MemoryMap<'a> {
     /// [`MemoryMap::search`] must find the region first.
     #[inline(always)]
     pub(crate) fn load<const N: usize>(&self, vaddr: u64) -> Option<[u8; N]> {
-        let host = self.window(vaddr).host(Access::Load, vaddr, N as u64)?;
+        let host = self.window(vaddr).host::<N>(Access::Load, vaddr)?;
         // SAFETY: the window bounded `N` bytes at `host`; byte arrays have no alignment.
         Some(unsafe { host.cast::<[u8; N]>().read() })
     }
@@ -421,7 +425,7 @@ impl<'a> MemoryMap<'a> {
     /// [`MemoryMap::search`] must find the region first.
     #[inline(always)]
     pub(crate) fn store<const N: usize>(&mut self, vaddr: u64, bytes: [u8; N]) -> Option<()> {
-        let host = self.window(vaddr).host(Access::Store, vaddr, N as u64)?;
+        let host = self.window(vaddr).host::<N>(Access::Store, vaddr)?;
         // SAFETY: the window bounded `N` writable bytes at `host`; byte arrays have no alignment.
         unsafe { host.cast::<[u8; N]>().write(bytes) };
         Some(())
