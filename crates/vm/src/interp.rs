@@ -104,6 +104,11 @@ pub fn step<O: Observer + ?Sized>(
     }
     let cell = program.cell(pc).ok_or(Trap::ExecutionOverrun)?;
     observer.instruction(pc, machine.registers());
+    if let Action::CallSyscall = cell.action() {
+        machine.syscall(cell, host)?;
+        machine.pc = pc + 1;
+        return Ok(None);
+    }
     let flow = match machine.execute(cell.action(), cell, pc, program.cells.len()) {
         Flow::Bail => machine.execute_slowly(cell, pc, host)?,
         flow => flow,
@@ -264,7 +269,6 @@ impl Machine<'_> {
     ) -> Result<Flow, Trap> {
         let kind = match cell.action() {
             Action::Row(kind) => kind,
-            Action::CallSyscall => return self.syscall(cell, pc, host),
             // The frame is pushed before the target is looked at.
             Action::CallRegister if self.push_frame(pc + 1) => {
                 return Err(Trap::CallOutsideTextSegment);
@@ -273,7 +277,9 @@ impl Machine<'_> {
                 self.fill_frames(pc + 1);
                 return Err(Trap::CallDepthExceeded);
             }
-            Action::Cut | Action::Unsupported => return Err(Trap::UnsupportedInstruction),
+            Action::CallSyscall | Action::Cut | Action::Unsupported => {
+                return Err(Trap::UnsupportedInstruction);
+            }
         };
         match kind {
             Kind::Exit => Ok(Flow::Bail),
@@ -284,52 +290,70 @@ impl Machine<'_> {
                 Ok(Flow::Next)
             }
             Kind::Load(_) | Kind::StoreImm(_) | Kind::StoreReg(_) => {
-                if !self.search(cell) {
-                    self.ask_host(cell, host);
+                if self.access_far(cell).is_none() {
+                    self.ask_host(cell, host)?;
                 }
-                let (access, vaddr, len) = self.access(cell).unwrap_or((Access::Load, 0, 0));
-                if !self.search(cell) {
-                    return Err(self.memory.violation(access, vaddr, len));
-                }
-                Ok(self.execute(cell.action(), cell, pc, 0))
+                Ok(Flow::Next)
             }
             Kind::Endian(_) => Err(Trap::InvalidInstruction),
             _ => Err(Trap::UnsupportedInstruction),
         }
     }
 
-    /// What the instruction of a cell does to memory: how, where, and how many bytes.
-    fn access(&self, cell: &Cell) -> Option<(Access, u64, u64)> {
+    /// Executes a load or store through whichever region its address belongs to; `None` if it is
+    /// refused.
+    #[inline]
+    fn access_far(&mut self, cell: &Cell) -> Option<()> {
+        let (action, memory) = (cell.action(), &mut self.memory);
+        if let Action::Row(Kind::Load(size)) = action {
+            let vaddr = self.registers[cell.src as usize].wrapping_add(cell.offset());
+            self.registers[cell.dst as usize] = match size {
+                Size::B => u64::from(u8::from_le_bytes(memory.load_far(vaddr)?)),
+                Size::H => u64::from(u16::from_le_bytes(memory.load_far(vaddr)?)),
+                Size::W => u64::from(u32::from_le_bytes(memory.load_far(vaddr)?)),
+                Size::Dw => u64::from_le_bytes(memory.load_far(vaddr)?),
+            };
+            return Some(());
+        }
+        let (size, value) = match action {
+            Action::Row(Kind::StoreImm(size)) => (size, cell.imm),
+            Action::Row(Kind::StoreReg(size)) => (size, self.registers[cell.src as usize]),
+            _ => return None,
+        };
+        let vaddr = self.registers[cell.dst as usize].wrapping_add(cell.offset());
+        let bytes = value.to_le_bytes();
+        match size {
+            Size::B => memory.store_far::<1>(vaddr, cut(bytes)),
+            Size::H => memory.store_far::<2>(vaddr, cut(bytes)),
+            Size::W => memory.store_far::<4>(vaddr, cut(bytes)),
+            Size::Dw => memory.store_far::<8>(vaddr, bytes),
+        }
+    }
+
+    /// Lets the host change the region of a refused access, and tries once more.
+    fn ask_host(&mut self, cell: &Cell, host: &mut dyn Host) -> Result<(), Trap> {
         let (access, base, size) = match cell.action() {
             Action::Row(Kind::Load(size)) => (Access::Load, cell.src, size),
             Action::Row(Kind::StoreImm(size) | Kind::StoreReg(size)) => {
                 (Access::Store, cell.dst, size)
             }
-            _ => return None,
+            _ => return Err(Trap::UnsupportedInstruction),
         };
-        Some((access, self.get(base).wrapping_add(cell.offset()), size.bytes()))
-    }
-
-    /// Sees to it that the access of a cell will be found at once; `false` if it is refused.
-    fn search(&mut self, cell: &Cell) -> bool {
-        let access = self.access(cell);
-        access.is_some_and(|(access, vaddr, len)| self.memory.search(access, vaddr, len))
-    }
-
-    fn ask_host(&mut self, cell: &Cell, host: &mut dyn Host) {
-        let Some((access, vaddr, len)) = self.access(cell) else { return };
+        let (vaddr, len) = (self.get(base).wrapping_add(cell.offset()), size.bytes());
         self.memory.reconsider(access, vaddr, len, |violation, region| {
             host.access_violation(violation, region);
         });
+        self.access_far(cell).ok_or_else(|| self.memory.violation(access, vaddr, len))
     }
 
-    fn syscall(&mut self, cell: &Cell, pc: usize, host: &mut dyn Host) -> Result<Flow, Trap> {
+    #[inline]
+    fn syscall(&mut self, cell: &Cell, host: &mut dyn Host) -> Result<(), Trap> {
         let id = SyscallId(u16::try_from(cell.aux).map_err(|_| Trap::UnsupportedInstruction)?);
         let arguments = array::from_fn(|index| self.registers[index + 1]);
         self.registers[0] = host
             .syscall(id, arguments, &mut self.memory, &mut self.meter)
             .map_err(Trap::Syscall)?;
-        Ok(Flow::Goto(pc + 1))
+        Ok(())
     }
 }
 
@@ -420,7 +444,7 @@ fn handle<const CODE: usize>(
         Flow::Goto(target) => enter(machine, program, target, units),
         Flow::Pass => enter_at(machine, program, next, units),
         Flow::Bail if const { accesses_memory(ACTIONS[CODE]) } => {
-            search(machine, program, cell, next, units)
+            handle_far(machine, program, cell, next, units)
         }
         // What was charged for the rest of the run, this instruction included, is given back.
         Flow::Bail => stop(machine, pc, units + u64::from(cell.run)),
@@ -431,21 +455,22 @@ const fn accesses_memory(action: Action) -> bool {
     matches!(action, Action::Row(Kind::Load(_) | Kind::StoreImm(_) | Kind::StoreReg(_)))
 }
 
-/// Tries an access again after a search through all regions. A handler of its own, so that those
-/// of loads and stores call nothing and need no stack.
-#[cold]
+/// Loads or stores through another region than the one that the window tries first. A handler of
+/// its own, so that those of loads and stores call nothing and need no stack.
 #[inline(never)]
-fn search(
+fn handle_far(
     machine: &mut Machine<'_>,
     program: &Program,
     cell: &Cell,
     next: &[Cell],
     units: u64,
 ) -> u64 {
-    if machine.search(cell) {
-        (cell.handler)(machine, program, cell, next, units)
-    } else {
-        stop(machine, program.cells.len() - next.len() - 1, units + u64::from(cell.run))
+    match machine.access_far(cell) {
+        Some(()) => advance(machine, program, next, units),
+        None => {
+            let pc = program.cells.len() - next.len() - 1;
+            stop(machine, pc, units + u64::from(cell.run))
+        }
     }
 }
 
