@@ -87,7 +87,8 @@ impl<'a> Object<'a> {
     /// The section of an index in the table, not named yet, and where its name is.
     fn section_at(&self, index: u32) -> Option<(Section<'a>, u32)> {
         let offset = u64::from(index) * SECTION_HEADER_BYTES;
-        let it = slice(self.bytes, u64_at(self.bytes, 40)?.checked_add(offset)?, SECTION_HEADER_BYTES)?;
+        let it =
+            slice(self.bytes, u64_at(self.bytes, 40)?.checked_add(offset)?, SECTION_HEADER_BYTES)?;
         let section = Section {
             name: "",
             kind: u32_at(it, 4)?,

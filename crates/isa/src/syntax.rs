@@ -230,7 +230,9 @@ impl InsnText<'_> {
             (true, 0) => ("syscall", syscall()),
             (true, 1) => ("call", function()),
             (true, _) => ("call", None),
-            (false, _) => function().map_or_else(|| ("syscall", syscall()), |it| ("call", Some(it))),
+            (false, _) => {
+                function().map_or_else(|| ("syscall", syscall()), |it| ("call", Some(it)))
+            }
         };
         match name {
             Some(name) => write!(f, "{verb} {name}"),

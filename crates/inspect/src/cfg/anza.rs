@@ -73,7 +73,11 @@ impl Order {
                     }
                     let (mut a, mut b) = (source, if new == UNSEEN { source } else { new });
                     while a != b {
-                        if rank[a] < rank[b] { b = idom[b] } else { a = idom[a] }
+                        if rank[a] < rank[b] {
+                            b = idom[b]
+                        } else {
+                            a = idom[a]
+                        }
                         steps += 1;
                         if steps > STEPS_MAX {
                             return None;

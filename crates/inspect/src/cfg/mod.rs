@@ -43,7 +43,8 @@ pub struct Graph {
 pub struct Block {
     /// The slot of the first instruction. The super root has the slot behind the last one.
     pub pc: u32,
-    /// The function's demangled name if one starts here, else `lbb_` and the slot.
+    /// The function's demangled name if one starts here, else `lbb_` and the slot. In anza's style
+    /// Rust names keep their hash, and those of C++ their mangling.
     pub label: String,
     /// The blocks that control comes from, by slot; once for each edge.
     pub sources: Vec<u32>,
@@ -80,7 +81,7 @@ impl Graph {
                 graph.set_dominators(&idoms);
             }
         }
-        graph.label();
+        graph.label(style);
         graph
     }
 
@@ -163,7 +164,8 @@ impl Graph {
             let quirk = style == Style::Anza && self.functions.contains_key(&block.pc);
             let destinations: Vec<u32> = match Exits::of(program, last) {
                 Some(exits) => {
-                    let known = |pc: i64| u32::try_from(pc).ok().filter(|&it| self.index_of(it).is_some());
+                    let known =
+                        |pc: i64| u32::try_from(pc).ok().filter(|&it| self.index_of(it).is_some());
                     exits.edges().filter_map(known).collect()
                 }
                 None if quirk => vec![],
@@ -202,9 +204,10 @@ impl Graph {
         }
     }
 
-    fn label(&mut self) {
+    fn label(&mut self, style: Style) {
         for block in &mut self.blocks {
             block.label = match self.functions.get(&block.pc) {
+                Some(name) if style == Style::Anza => rustc_demangle::demangle(name).to_string(),
                 Some(name) => demangle(name),
                 None => format!("lbb_{}", block.pc),
             };

@@ -30,4 +30,3 @@ pub fn anza(program: &Program) -> String {
     }
     text
 }
-

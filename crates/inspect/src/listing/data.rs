@@ -39,6 +39,8 @@ pub(super) struct Image {
 const STRING_MIN: usize = 4;
 /// Longer strings are written over several lines.
 const STRING_MAX: usize = 72;
+/// How much of a string is shown beside an instruction that refers to it.
+const PREVIEW_MAX: usize = 32;
 /// Fewer zeros are written as bytes.
 const ZEROS_MIN: usize = 8;
 /// Bytes on one line.
@@ -54,9 +56,7 @@ impl Image {
             let offset = addr.saturating_sub(image.vaddr);
             usize::try_from(offset).unwrap_or(usize::MAX).min(image.bytes.len())
         };
-        let is_zero = |part: &Range<usize>| {
-            image.bytes[part.clone()].iter().all(|&byte| byte == 0)
-        };
+        let is_zero = |part: &Range<usize>| image.bytes[part.clone()].iter().all(|&byte| byte == 0);
         let (before, behind) = (0..offset(text.start), offset(text.end)..image.bytes.len());
         // What lies before the instructions and is zero is the place of the file's headers.
         let before = Some(before).filter(|part| !part.is_empty() && !is_zero(part));
@@ -74,6 +74,15 @@ impl Image {
     pub(super) fn contains(&self, addr: u64) -> bool {
         let offset = addr.checked_sub(self.vaddr).and_then(|it| usize::try_from(it).ok());
         offset.is_some_and(|offset| self.parts.iter().any(|part| part.contains(&offset)))
+    }
+
+    /// The start of the text at an address, as it would be written.
+    pub(super) fn preview(&self, addr: u64) -> Option<String> {
+        let offset = usize::try_from(addr.checked_sub(self.vaddr)?).ok()?;
+        let part = self.parts.iter().find(|part| part.contains(&offset))?;
+        let text = &self.bytes[offset..part.end];
+        let len = string_len(text).min(PREVIEW_MAX);
+        (len >= STRING_MIN).then(|| string_text(&text[..len]))
     }
 
     /// The addresses that the data holds, of instructions and of other data.
@@ -147,7 +156,8 @@ impl Image {
         }
         let is_over = |len: usize| {
             let rest = &rest[len..];
-            string_len(rest) >= STRING_MIN || rest.len() >= ZEROS_MIN && rest[..ZEROS_MIN] == [0; ZEROS_MIN]
+            string_len(rest) >= STRING_MIN
+                || rest.len() >= ZEROS_MIN && rest[..ZEROS_MIN] == [0; ZEROS_MIN]
         };
         let most = rest.len().min(ROW);
         let len = (1..most).find(|&len| is_over(len)).unwrap_or(most);

@@ -7,7 +7,10 @@ use selkie_isa::{
     layout::{FRAME_POINTER, SLOT_BYTES},
 };
 
-use super::labels::{LabelMap, quoted};
+use super::{
+    data::Image,
+    labels::{LabelMap, quoted},
+};
 use crate::{
     program::{Instruction, Program, key_of},
     symbols::demangle,
@@ -36,7 +39,7 @@ pub struct Line {
     pub target: Option<u32>,
     /// The compute units that executing it costs, beside those of a syscall.
     pub cost: u64,
-    /// What a number would be as an instruction.
+    /// What a number would be as an instruction, or the text that an address is that of.
     pub comment: Option<String>,
 }
 
@@ -44,13 +47,14 @@ pub struct Line {
 pub(super) struct Writer<'a> {
     program: &'a Program,
     labels: &'a LabelMap,
+    image: &'a Image,
     function: Option<(u32, Arc<str>)>,
     pub(super) syscalls: BTreeSet<String>,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(program: &'a Program, labels: &'a LabelMap) -> Self {
-        Self { program, labels, function: None, syscalls: BTreeSet::new() }
+    pub(super) fn new(program: &'a Program, labels: &'a LabelMap, image: &'a Image) -> Self {
+        Self { program, labels, image, function: None, syscalls: BTreeSet::new() }
     }
 
     pub(super) fn line(&mut self, it: &Instruction) -> Line {
@@ -60,11 +64,9 @@ impl<'a> Writer<'a> {
         let written = it.insn.filter(|insn| is_plain(self.program.version(), insn, bytes));
         let written = written.and_then(|insn| Some((insn, self.operands(it.pc, &insn)?)));
         let (mnemonic, operands, comment) = match written {
-            Some((insn, operands)) => (self.mnemonic(&insn), operands, None),
+            Some((insn, operands)) => (self.mnemonic(&insn), operands, self.preview(&insn)),
             None => {
-                let comment = it.insn.map(|insn| insn.display(it.pc as usize, &NoNames).to_string());
-                let comment = comment.filter(|_| it.insn.is_some_and(|insn| insn.op != Op::Tail));
-                (".quad".to_owned(), words(bytes), comment)
+                (".quad".to_owned(), words(bytes), it.insn.and_then(|insn| meaning(it.pc, &insn)))
             }
         };
         let starts = self.labels.function(it.pc);
@@ -89,6 +91,11 @@ impl<'a> Writer<'a> {
             cost: 1,
             comment,
         }
+    }
+
+    fn preview(&self, insn: &Insn) -> Option<String> {
+        let is_address = matches!(insn.op.kind(), Kind::LoadImm64);
+        is_address.then(|| self.image.preview(insn.imm.cast_unsigned())).flatten()
     }
 
     fn mnemonic(&self, insn: &Insn) -> String {
@@ -141,6 +148,11 @@ impl<'a> Writer<'a> {
             None => (insn.op.kind() == Kind::CallStatic).then(|| format!("{key:#x}")),
         }
     }
+}
+
+/// What a slot that is written as a number would be.
+fn meaning(pc: u32, insn: &Insn) -> Option<String> {
+    (insn.op != Op::Tail).then(|| insn.display(pc as usize, &NoNames).to_string())
 }
 
 fn memory(base: u8, off: i16) -> String {

@@ -49,7 +49,7 @@ impl Listing {
         let instructions = program.instructions(Style::Selkie);
         let image = Image::of(program);
         let labels = LabelMap::of(program, &instructions, &image);
-        let mut writer = Writer::new(program, &labels);
+        let mut writer = Writer::new(program, &labels, &image);
         let lines = instructions.iter().map(|it| writer.line(it)).collect();
         let executable = program.executable();
         let text = executable.text();
