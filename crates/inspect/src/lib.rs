@@ -18,8 +18,8 @@
 pub mod cfg;
 pub mod listing;
 mod names;
-mod object;
 pub mod program;
+mod salvage;
 pub mod source;
 pub mod stack;
 pub mod symbols;

@@ -3,15 +3,15 @@
 use core::fmt::{self, Display as _};
 use std::{collections::BTreeMap, sync::Arc};
 
-use selkie_elf::{ElfError, Environment, Executable, Functions, Syscalls};
+use selkie_elf::{ElfError, Environment, Executable, Syscalls};
 use selkie_isa::{
     Insn, Kind, Op, Slot, Version, insn,
     layout::SLOT_BYTES,
-    symbol::{ENTRYPOINT, murmur3, pc_key},
+    symbol::{ENTRYPOINT, murmur3},
     syntax::Names,
 };
 
-use crate::{Style, object::Object, symbols::Symbols};
+use crate::{Style, salvage, symbols::Symbols};
 
 /// A program and what is known of its names.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ impl Program {
     /// Raw instructions, as `version` reads them.
     #[must_use]
     pub fn bare(version: Version, text: &[u8], syscalls: &Arc<Syscalls>) -> Self {
-        Self::new(unlinked(version, text, 0, syscalls))
+        Self::new(salvage::unlinked(version, text, 0, syscalls))
     }
 
     /// Opens a file, and takes names from its symbol tables.
@@ -46,7 +46,7 @@ impl Program {
         let symbols = Symbols::load(bytes);
         match selkie_elf::load(bytes, environment) {
             Ok(executable) => Ok(Self::with_symbols(executable, symbols)),
-            Err(refusal) => match salvage(bytes, &environment.syscalls) {
+            Err(refusal) => match salvage::file(bytes, &environment.syscalls) {
                 Some(it) => Ok(Self { refusal: Some(refusal), ..Self::with_symbols(it, symbols) }),
                 None => Err(refusal),
             },
@@ -196,38 +196,4 @@ pub(crate) fn key_of(insn: &Insn) -> u32 {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as the VM computes")]
 pub(crate) fn static_callee(pc: u32, insn: &Insn) -> u32 {
     (i64::from(pc) + 1).wrapping_add(insn.imm) as u32
-}
-
-/// The program in a file that does not load.
-fn salvage(bytes: &[u8], syscalls: &Arc<Syscalls>) -> Option<Executable> {
-    let object = Object::read(bytes)?;
-    let text = object.text()?;
-    let code = bytes.get(text.range).filter(|code| !code.is_empty())?;
-    let entry = object.entry().wrapping_sub(text.addr) / SLOT_BYTES as u64;
-    let entry = u32::try_from(entry).ok().filter(|&pc| Slot::read(code, pc as usize).is_some());
-    let version = object.version().unwrap_or_default();
-    Some(unlinked(version, code, entry.unwrap_or_default(), syscalls))
-}
-
-/// Raw instructions as a program. Until V2 the calls in it are relative still: their targets are
-/// registered, as the loader would, without its refusals.
-fn unlinked(version: Version, text: &[u8], entry: u32, syscalls: &Arc<Syscalls>) -> Executable {
-    let mut text = text.to_vec();
-    let mut functions = Functions::default();
-    if !version.static_calls() {
-        let count = text.len() / SLOT_BYTES;
-        for (pc, bytes) in text.chunks_exact_mut(SLOT_BYTES).enumerate() {
-            let slot = Slot::read(bytes, 0).unwrap_or(Slot::from_word(0));
-            let is_call = slot.code == Op::CallHash.code() && slot.imm != -1;
-            let target = i64::try_from(pc + 1).unwrap_or(i64::MAX).saturating_add(slot.imm.into());
-            let target = u32::try_from(target).ok().filter(|&it| (it as usize) < count);
-            let Some(target) = target.filter(|_| is_call) else { continue };
-            let key = pc_key(target);
-            if syscalls.find(key).is_none() && functions.register(key, target, "").is_ok() {
-                bytes[4..].copy_from_slice(&key.to_le_bytes());
-            }
-        }
-    }
-    Executable::from_text(version, text, entry, functions, Arc::clone(syscalls))
-        .expect("no function was registered under the key of a syscall")
 }

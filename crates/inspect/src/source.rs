@@ -9,12 +9,10 @@ use std::sync::Arc;
 
 use addr2line::Context;
 use gimli::{EndianArcSlice, LittleEndian};
+use selkie_elf::Sections;
 use selkie_isa::layout::SLOT_BYTES;
 
-use crate::{
-    object::Object,
-    symbols::{Symbols, demangle},
-};
+use crate::symbols::{Symbols, demangle};
 
 type Reader = EndianArcSlice<LittleEndian>;
 
@@ -60,9 +58,8 @@ impl SourceMap {
     #[must_use]
     pub fn load(bytes: impl Into<Arc<[u8]>>) -> Self {
         let bytes = bytes.into();
-        let text = Object::read(&bytes).and_then(|object| object.text());
         let symbols = Symbols::load(&bytes);
-        let text_addr = text.map_or(0, |text| text.addr);
+        let text_addr = Sections::read(&bytes).get(".text").map_or(0, |text| text.addr);
         Self { bytes, text_addr, symbols, lines: OnceCell::new() }
     }
 
@@ -119,9 +116,9 @@ impl SourceMap {
     }
 
     fn read_lines(&self) -> Option<Context<Reader>> {
-        let object = Object::read(&self.bytes)?;
+        let sections = Sections::read(&self.bytes);
         let section = |id: gimli::SectionId| {
-            let bytes = object.section_named(id.name()).unwrap_or_default();
+            let bytes = sections.get(id.name()).map_or(&[][..], |section| section.bytes);
             Ok::<_, gimli::Error>(Reader::new(Arc::from(bytes), LittleEndian))
         };
         Context::from_dwarf(gimli::Dwarf::load(section).ok()?).ok()

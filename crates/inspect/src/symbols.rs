@@ -3,9 +3,8 @@
 use core::fmt;
 use std::collections::BTreeMap;
 
+use selkie_elf::Sections;
 use selkie_isa::layout::SLOT_BYTES;
-
-use crate::object::Object;
 
 /// The functions of a file by the slot of their first instruction.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -18,25 +17,20 @@ impl Symbols {
     /// Reads the symbol tables of an ELF file. A file that cannot be read has none.
     #[must_use]
     pub fn load(bytes: &[u8]) -> Self {
-        Object::read(bytes).and_then(|object| Self::of(&object)).unwrap_or_default()
-    }
-
-    fn of(object: &Object<'_>) -> Option<Self> {
-        let text = object.text()?;
-        let mut symbols = Self::default();
-        for symbol in object.symbols() {
-            let offset = symbol.value.wrapping_sub(text.addr);
-            if !symbol.is_defined {
-                symbols.imports.push(symbol.name.to_owned());
-            } else if symbol.is_function
-                && offset < text.range.len() as u64
+        let sections = Sections::read(bytes);
+        let imports = sections.imports().map(Into::into).collect();
+        let mut symbols = Self { imports, ..Self::default() };
+        let Some(text) = sections.get(".text") else { return symbols };
+        for symbol in sections.symbols().into_iter().filter(|symbol| symbol.is_function) {
+            let offset = symbol.addr.wrapping_sub(text.addr);
+            if offset < text.bytes.len() as u64
                 && offset.is_multiple_of(SLOT_BYTES as u64)
                 && let Ok(pc) = u32::try_from(offset / SLOT_BYTES as u64)
             {
-                symbols.functions.entry(pc).or_insert_with(|| symbol.name.to_owned());
+                symbols.functions.entry(pc).or_insert_with(|| symbol.name.into());
             }
         }
-        Some(symbols)
+        symbols
     }
 
     /// The function that the instruction at `pc` belongs to: the last one that starts at or

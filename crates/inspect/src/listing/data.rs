@@ -1,8 +1,9 @@
 //! The read-only data of a program, cut into strings, pointers, zeros and bytes.
 
 use core::{fmt::Write as _, ops::Range};
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
+use selkie_elf::SharedBytes;
 use selkie_isa::{Slot, layout::SLOT_BYTES};
 
 use super::labels::{LabelMap, quoted};
@@ -25,7 +26,7 @@ pub struct Datum {
 
 /// The data that a program sees beside its own instructions.
 pub(super) struct Image {
-    bytes: Arc<[u8]>,
+    bytes: SharedBytes,
     vaddr: u64,
     /// The parts of the bytes that are no instructions, by offset.
     parts: Vec<Range<usize>>,
@@ -64,7 +65,7 @@ impl Image {
         let is_code = *image.bytes == *executable.text();
         let behind = Some(behind).filter(|part| !part.is_empty());
         let parts = before.into_iter().chain(behind).filter(|_| !is_code).collect();
-        let bytes = Arc::clone(&image.bytes);
+        let bytes = image.bytes.clone();
         let mut it = Self { bytes, vaddr: image.vaddr, parts, text, pointers: BTreeMap::new() };
         it.pointers = it.find_pointers();
         it
