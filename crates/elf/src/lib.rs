@@ -15,6 +15,7 @@
 pub mod environment;
 pub mod error;
 pub mod executable;
+pub mod write;
 
 pub use crate::{
     environment::{Environment, SyscallId, Syscalls},
