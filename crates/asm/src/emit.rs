@@ -83,7 +83,7 @@ impl Emitter<'_, '_> {
             StmtKind::Insn(insn) => {
                 self.out.spans.push((pc, stmt.span));
                 if let Some(encoded) = self.insn(insn, stmt.span, pc) {
-                    let (first, second) = encoded.encode();
+                    let (first, second) = self.encode(encoded);
                     self.put(true, at, &first.to_le_bytes());
                     if let Some(second) = second {
                         self.put(true, at + 8, &second.to_le_bytes());
@@ -198,6 +198,18 @@ impl Emitter<'_, '_> {
             return self.move_frame_pointer(insn, span);
         }
         Some(insn)
+    }
+
+    /// The words of an instruction. V2 loads 64 bits in two halves, which take as many slots as
+    /// `lddw` does elsewhere (SIMD-0173).
+    #[allow(clippy::cast_possible_truncation, reason = "halves are cut out of the immediate")]
+    fn encode(&self, insn: Insn) -> (u64, Option<u64>) {
+        if insn.op != Op::Lddw || self.session.options.version != Version::V2 {
+            return insn.encode();
+        }
+        let low = Insn { op: Op::Mov32Imm, imm: (insn.imm as i32).into(), ..insn };
+        let high = Insn { op: Op::Hor64, imm: insn.imm >> 32, ..insn };
+        (low.encode().0, Some(high.encode().0))
     }
 
     /// `add64 r10, imm`, which only versions with dynamic frames have.

@@ -403,7 +403,7 @@ impl File {
         header.put16(247); // EM_BPF
         header.put32(1);
         header.put64(self.entry);
-        header.put64(HEADER_BYTES as u64);
+        header.put64(if self.program_headers == 0 { 0 } else { HEADER_BYTES as u64 });
         header.put64(section_offset);
         header.put32(image.version as u32);
         let count = |value: usize| u16::try_from(value).expect("a file has few sections");

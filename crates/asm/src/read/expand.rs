@@ -434,7 +434,7 @@ impl Reader<'_, '_> {
     pub(super) fn repeat(&mut self, first: Token) -> Read {
         let count = self.number();
         if count.is_err() {
-            self.skip_to_end_of_line();
+            self.skip_line();
         }
         let (start, end) = self.loop_body(first)?;
         let (count, span) = count?;
@@ -454,12 +454,6 @@ impl Reader<'_, '_> {
 
     fn loop_body(&mut self, first: Token) -> Read<(usize, usize)> {
         self.body(first, &[".rept", ".rep", ".irp", ".irpc"], &[".endr"])
-    }
-
-    fn skip_to_end_of_line(&mut self) {
-        while !self.at_end() {
-            self.bump();
-        }
     }
 
     /// Reads `body` once for each element of `rounds`, which says what its parameters are.
@@ -492,7 +486,7 @@ impl Reader<'_, '_> {
     pub(super) fn irp(&mut self, first: Token, characters: bool) -> Read {
         let head = self.irp_head(characters);
         if head.is_err() {
-            self.skip_to_end_of_line();
+            self.skip_line();
         }
         let (start, end) = self.loop_body(first)?;
         let (name, values) = head?;
@@ -521,7 +515,7 @@ impl Reader<'_, '_> {
         let span = self.span_of(first);
         let holds = self.condition_holds(word);
         if holds.is_err() {
-            self.skip_to_end_of_line();
+            self.skip_line();
         }
         self.conditions.push(Condition { span, has_else: false });
         if matches!(holds, Ok(true)) {

@@ -231,10 +231,12 @@ impl<'s, 'o> Reader<'s, 'o> {
         if self.at_end() { Ok(()) } else { Err(self.expected("the end of the line")) }
     }
 
+    /// Passes over the rest of the line, up to its end.
     fn skip_line(&mut self) {
         if !self.at_end() {
             self.lexer.at = self.token.start;
-            self.lexer.rest_of_line();
+            let (_, end) = self.lexer.rest_of_line();
+            self.lexer.at = end;
             self.bump();
         }
     }

@@ -86,10 +86,7 @@ impl Reader<'_, '_> {
     }
 
     fn unsupported(&mut self, first: Token, message: &str, help: &str) -> Read {
-        self.lexer.at = self.token.start;
-        let (_, end) = self.lexer.rest_of_line();
-        self.lexer.at = end;
-        self.bump();
+        self.skip_line();
         let found = Diagnostic::error(self.span_from(first), message).help(help);
         Err(self.report(found))
     }
