@@ -94,7 +94,7 @@ fn entry(session: &mut Session<'_>, text_bytes: u32) -> Option<u32> {
 }
 
 fn label_pc(session: &mut Session<'_>, name: Name, section: SectionId, offset: u32) -> Option<u32> {
-    if section == SectionId::TEXT && offset as usize % SLOT_BYTES == 0 {
+    if section == SectionId::TEXT && (offset as usize).is_multiple_of(SLOT_BYTES) {
         session.symbols.entry(name).function = true;
         return Some(offset / 8);
     }

@@ -223,9 +223,9 @@ impl Lexer {
         let rest = &self.text[start + 1..self.end];
         let line = rest.split('\n').next().unwrap_or_default();
         let mut end = line.chars().next().map_or(0, char::len_utf8);
-        if line.starts_with('\\') {
+        if let Some(escape) = line.strip_prefix('\\') {
             let mut bytes = Vec::new();
-            end = unescape_one(&line[1..], &mut bytes).map_or(end, |length| 1 + length);
+            end = unescape_one(escape, &mut bytes).map_or(end, |length| 1 + length);
             if let [byte] = bytes[..]
                 && line[end..].starts_with('\'')
             {

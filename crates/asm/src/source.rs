@@ -168,11 +168,15 @@ impl Text {
 
     fn line_column(&self, at: u32) -> (u32, u32) {
         let line = self.lines().partition_point(|start| *start <= at).max(1);
-        let start = (self.lines()[line - 1] - self.base) as usize;
+        (position(line), self.column(line - 1, at))
+    }
+
+    fn column(&self, line: usize, at: u32) -> u32 {
+        let start = (self.lines()[line] - self.base) as usize;
         let end = ((at - self.base) as usize).min(self.text.len());
         let bytes = self.text.as_bytes().get(start..end).unwrap_or_default();
         let characters = bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
-        (position(line), position(characters) + 1)
+        position(characters) + 1
     }
 
     /// The start of the line `count` lines below the line of `at`.
@@ -223,20 +227,61 @@ pub(crate) fn candidates(name: &str, from: &str, include_paths: &[PathBuf]) -> V
     core::iter::once(beside).chain(include_paths.iter().map(|path| path.join(name))).collect()
 }
 
+/// The line that was looked at last: statements follow each other.
+#[derive(Clone, Copy, Default)]
+struct LastLine {
+    text: usize,
+    /// Index into the lines of the text.
+    line: usize,
+    file: u32,
+}
+
 impl Sources {
     /// The line table for statements in the order of their slots, and the names of its files.
     pub(crate) fn lines(&self, spans: &[(u32, Span)]) -> (Vec<crate::Line>, Vec<String>) {
         let mut files: Vec<String> = Vec::new();
         let mut lines: Vec<crate::Line> = Vec::with_capacity(spans.len());
+        let mut last: Option<LastLine> = None;
         for &(pc, span) in spans {
-            let Location { file, line, column } = self.locate_written(span);
-            let index = files.iter().position(|known| known == file).unwrap_or_else(|| {
-                files.push(file.to_owned());
-                files.len() - 1
+            let near = last.and_then(|last| self.advance(last, span.start));
+            let (found, column) = near.unwrap_or_else(|| self.find_line(span, &mut files));
+            last = Some(found);
+            lines.push(crate::Line {
+                pc,
+                file: found.file,
+                line: position(found.line + 1),
+                column,
             });
-            lines.push(crate::Line { pc, file: position(index), line, column });
         }
         lines.sort_by_key(|line| line.pc);
         (lines, files)
+    }
+
+    fn find_line(&self, span: Span, files: &mut Vec<String>) -> (LastLine, u32) {
+        let Location { file, line, column } = self.locate_written(span);
+        let index = files.iter().position(|known| known == file).unwrap_or_else(|| {
+            files.push(file.to_owned());
+            files.len() - 1
+        });
+        let text = self.texts.partition_point(|text| text.base <= span.start).saturating_sub(1);
+        (LastLine { text, line: line as usize - 1, file: position(index) }, column)
+    }
+
+    /// The line and column of `at` if it is in the same file, on the same line or one of the next.
+    fn advance(&self, last: LastLine, at: u32) -> Option<(LastLine, u32)> {
+        const FAR: usize = 16;
+        let text = self.texts.get(last.text).filter(|text| text.origin.is_none())?;
+        let end = text.base + position(text.text.len());
+        let starts = text.lines().get(last.line..)?;
+        if at > end || at < *starts.first()? {
+            return None;
+        }
+        let next = starts.iter().take(FAR).position(|start| *start > at);
+        let line = match next {
+            Some(next) => last.line + next - 1,
+            None if starts.len() < FAR => last.line + starts.len() - 1,
+            None => return None,
+        };
+        Some((LastLine { line, ..last }, text.column(line, at)))
     }
 }
