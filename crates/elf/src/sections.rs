@@ -74,14 +74,26 @@ impl<'a> Sections<'a> {
     /// The symbols that are defined: the static ones, or if the file was stripped the dynamic ones.
     #[must_use]
     pub fn symbols(&self) -> Vec<Symbol<'a>> {
-        let of_type = |kind| self.sections.iter().find(|section| section.sh_type == kind);
-        let Some(table) = of_type(SHT_SYMTAB).or_else(|| of_type(SHT_DYNSYM)) else {
-            return Vec::new();
-        };
+        let is_defined = |symbol: &Sym| symbol.st_shndx != 0;
+        self.table(SHT_SYMTAB, is_defined)
+            .or_else(|| self.table(SHT_DYNSYM, is_defined))
+            .unwrap_or_default()
+    }
+
+    /// The names that the file uses and does not define: until V2, the syscalls that it calls.
+    pub fn imports(&self) -> impl Iterator<Item = Cow<'a, str>> {
+        let symbols = self.table(SHT_DYNSYM, |symbol| symbol.st_shndx == 0).unwrap_or_default();
+        symbols.into_iter().map(|symbol| symbol.name)
+    }
+
+    /// The symbols of the first table of a type that `wanted` picks; those without a name are left
+    /// out.
+    fn table(&self, sh_type: u32, wanted: impl Fn(&Sym) -> bool) -> Option<Vec<Symbol<'a>>> {
+        let table = self.sections.iter().find(|section| section.sh_type == sh_type)?;
         let strings = usize::try_from(table.sh_link).ok().and_then(|at| self.sections.get(at));
         let strings = strings.map_or(&[][..], |section| section.bytes);
-        let defined = Table::<Sym>::new(table.bytes).iter().filter(|symbol| symbol.st_shndx != 0);
-        defined.filter_map(|symbol| Symbol::new(&symbol, strings)).collect()
+        let symbols = Table::<Sym>::new(table.bytes).iter().filter(wanted);
+        Some(symbols.filter_map(|symbol| Symbol::new(&symbol, strings)).collect())
     }
 
     /// The names of a loaded program's functions, by the slot of their first instruction.
