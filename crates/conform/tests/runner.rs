@@ -129,21 +129,6 @@ fn folders_are_searched_for_vector_files() {
 }
 
 #[test]
-fn packed_files_are_unpacked_frame_by_frame() {
-    // Two Zstandard frames with one raw block each, made by hand: magic, descriptor (single
-    // segment, one byte of size), size, block header (last, raw, size), bytes.
-    let frame = |text: &str| {
-        let len = u8::try_from(text.len()).unwrap();
-        let block = (u32::from(len) << 3 | 1).to_le_bytes();
-        [&[0x28, 0xb5, 0x2f, 0xfd, 0x20, len][..], &block[..3], text.as_bytes()].concat()
-    };
-    let line = format!("{EXIT}\n");
-    let folder = Folder::new("packed");
-    let path = folder.file("a.jsonl.zst", [frame(&line), frame(&line)].concat());
-    assert_eq!(total(&run_one(&path)), (2, 0, 0));
-}
-
-#[test]
 fn verdicts_do_not_depend_on_threads_and_progress_is_told() {
     let folder = Folder::new("threads");
     let lines: Vec<String> = (0..500)
