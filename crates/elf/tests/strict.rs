@@ -137,3 +137,67 @@ fn broken_labels_cost_labels_only() {
         assert_eq!(accept(&strict(), broken, &labels).functions().iter().len(), 0);
     }
 }
+
+/// Adds a symbol table: name, type and value of each symbol.
+fn with_symbols(file: &mut File, symbols: &[(&str, u8, u64)]) {
+    let (mut names, mut table) = (vec![0], Vec::new());
+    for (name, info, value) in symbols {
+        table.extend(u32::try_from(names.len()).unwrap().to_le_bytes());
+        table.extend([*info, 0, 0, 0]);
+        table.extend(value.to_le_bytes());
+        table.extend([0; 8]);
+        names.extend([name.as_bytes(), b"\0"].concat());
+    }
+    let section_names = b"\0.symtab\0.strtab\0".to_vec();
+    let mut headers = vec![0; 64];
+    for (name, kind, content) in [(1_u32, 2_u32, table), (9, 3, names), (0, 3, section_names)] {
+        let at = file.bytes.len().next_multiple_of(8);
+        file.bytes.resize(at, 0);
+        headers.extend([name.to_le_bytes(), kind.to_le_bytes()].concat());
+        headers.extend([0; 16]);
+        headers.extend([at as u64, content.len() as u64].map(u64::to_le_bytes).concat());
+        headers.extend([0; 24]);
+        file.bytes.extend(content);
+    }
+    let at = file.bytes.len().next_multiple_of(8);
+    file.bytes.resize(at, 0);
+    file.bytes.extend(headers);
+    for (field, value) in [(E_SHOFF, at as u64), (E_SHNUM, 4), (E_SHSTRNDX, 3)] {
+        file.header(field, value);
+    }
+}
+
+fn check_labels(symbols: &[(&str, u8, u64)], expected: &[(u32, &str)]) {
+    let labels = Environment { labels: true, ..deployment() };
+    let program = accept(&strict(), |file| with_symbols(file, symbols), &labels);
+    let functions = program.functions().iter();
+    let names: Vec<_> = functions.map(|(_, it)| (it.pc, it.name.as_str())).collect();
+    assert_eq!(names, expected);
+}
+
+const CODE: u64 = BYTECODE_START;
+
+#[test]
+fn labels_name_functions_by_slot() {
+    let symbols = [("second", 2, CODE + 16), ("entrypoint", 0x12, CODE), ("data", 1, CODE + 8)];
+    check_labels(&symbols, &[(0, "entrypoint"), (2, "second")]);
+}
+
+#[test]
+fn of_two_labels_for_a_slot_the_first_stays() {
+    check_labels(&[("a", 2, CODE), ("b", 2, CODE + 7)], &[(0, "a")]);
+    // Sections pass for functions, and what lies below the code for its first slot.
+    check_labels(&[(".rodata", 3, 8), ("entrypoint", 2, CODE)], &[(0, ".rodata")]);
+}
+
+#[test]
+fn labels_too_far_off_for_a_slot_are_left_out() {
+    let far = CODE + (8 << 32);
+    check_labels(&[("far", 2, far), ("near", 2, far - 8)], &[(u32::MAX, "near")]);
+}
+
+#[test]
+fn labels_too_long_to_be_read_are_left_out() {
+    let (fits, long) = ("x".repeat(254), "x".repeat(255));
+    check_labels(&[(&fits, 2, CODE), (&long, 2, CODE + 8)], &[(0, &fits)]);
+}
