@@ -72,6 +72,13 @@ fn elf_load_compares_whatever_is_expected_wherever_it_stands() {
 fn elf_load_fails_if_nothing_known_is_expected() {
     assert!(elf_load(json!({"expect": {}})).is_err());
     assert!(elf_load(json!({"expect": {"unknown": 1}})).is_err());
+    assert!(elf_load::judge(&json!({"expect": loaded()}), &context()).is_err());
+}
+
+#[test]
+fn elf_load_takes_inputs_of_other_kinds_for_no_expectation() {
+    let inputs = json!({"functions": [[1, 1, "main"]], "entry_pc": 5, "expect": loaded()});
+    assert_eq!(elf_load(inputs), Ok(Verdict::Passed));
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn files_with_any_byte_changed_are_judged() {
         let mut bytes = file.bytes;
         for index in 0..bytes.len() {
             let before = bytes[index];
-            for value in [0, 1, 0x7f, 0x80, 0xff, before ^ 1, before ^ 8] {
+            for value in [0, 0x80, 0xff, before ^ 1] {
                 bytes[index] = value;
                 for environment in &environments {
                     if let Ok(program) = load(&bytes, environment) {
