@@ -1,1 +1,40 @@
-//! The sBPF virtual machine: verifier, memory map, interpreter.
+//! The sBPF virtual machine.
+//!
+//! ```text
+//! Executable ── verify ──> Verified ── run ──> Outcome
+//!                          (decoded)    │
+//!                             Machine: registers, frames, meter, memory
+//!                             Host: syscalls        Observer: traces
+//! ```
+//!
+//! | module | what it owns |
+//! |---|---|
+//! | [`mod@verify`] | what a program must keep to |
+//! | [`program`] | the decoded form that engines run |
+//! | [`memory`] | every guest access is checked here, and here alone is `unsafe` |
+//! | [`machine`] | registers, call frames, meter |
+//! | [`interp`] | the interpreter: the reference for every other engine |
+//! | [`host`] | the seams: what programs call, and who watches |
+//! | [`trap`] | how programs end when they do not end well |
+
+pub mod config;
+pub mod host;
+pub mod interp;
+pub mod machine;
+pub mod memory;
+pub mod program;
+mod region_index;
+pub mod trap;
+pub mod verify;
+
+pub use crate::{
+    config::Config,
+    host::{Host, NoHost, Observer},
+    interp::{Outcome, observe, run},
+    machine::{Machine, Meter, MeterExceeded},
+    memory::{Access, MemoryMap, Region, Violation},
+    program::{Program, Verified},
+    trap::{SyscallError, Trap},
+    verify::{VerifyError, verify, verify_calls},
+};
+pub use selkie_elf::{Executable, SyscallId};

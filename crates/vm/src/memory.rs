@@ -1,0 +1,587 @@
+//! The guest's memory: where every access is checked.
+//!
+//! Invariant: no host pointer leaves this module, and none is followed, unless [`Region::host`]
+//! has bounded the access by the buffer that the region was made from; a region borrows its
+//! buffer for as long as it lives. What a change must keep besides is exactness: which region an
+//! address belongs to, the quirk of gapped regions, and the choice of error are consensus rules
+//! (anza sbpf: `memory_region.rs`).
+//!
+//! Most accesses hit one of a few windows of 4 GiB. For each window the map remembers one region
+//! that an access may be tried against first; it is only ever an abbreviation of the search, since
+//! regions do not overlap.
+
+#![allow(unsafe_code, reason = "this module alone turns guest addresses into host pointers")]
+
+use core::{fmt, marker::PhantomData, ptr};
+
+use selkie_isa::{
+    Version,
+    layout::{REGION_SIZE, STACK_START},
+};
+
+use crate::{config::Config, region_index::RegionIndex, trap::Trap};
+
+/// What an instruction or a syscall does to memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Access {
+    /// Read.
+    Load,
+    /// Write.
+    Store,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Load => "reading",
+            Self::Store => "writing",
+        })
+    }
+}
+
+/// A span of guest addresses backed by host memory.
+///
+/// The host buffer may be longer than what the guest sees of it ([`Region::reserve`]): a
+/// [`Host`](crate::Host) may then let the region grow when the guest first stores beyond its end.
+pub struct Region<'a> {
+    vaddr: u64,
+    host: *mut u8,
+    len: u64,
+    capacity: u64,
+    writable: bool,
+    buffer_writable: bool,
+    /// log2 of the frame size, if frames alternate with unmapped gaps of the same size.
+    gap_shift: Option<u32>,
+    payload: Option<u16>,
+    buffer: PhantomData<&'a mut [u8]>,
+}
+
+// SAFETY: a region owns no more than the `&'a [u8]` or `&'a mut [u8]` that it was made from, and
+// both can be sent to another thread.
+unsafe impl Send for Region<'_> {}
+
+impl fmt::Debug for Region<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let access = if self.writable { "rw" } else { "r" };
+        write!(f, "{:#x}..{:#x} {access}", self.vaddr, self.vaddr_end())?;
+        if self.gap_shift.is_some() { f.write_str(", gaps") } else { Ok(()) }
+    }
+}
+
+impl<'a> Region<'a> {
+    /// A region that the guest may read.
+    #[must_use]
+    pub fn readonly(vaddr: u64, bytes: &'a [u8]) -> Self {
+        let len = bytes.len() as u64;
+        Self {
+            vaddr,
+            // Never written through: `writable` cannot be set without `buffer_writable`.
+            host: bytes.as_ptr().cast_mut(),
+            len,
+            capacity: len,
+            writable: false,
+            buffer_writable: false,
+            gap_shift: None,
+            payload: None,
+            buffer: PhantomData,
+        }
+    }
+
+    /// A region that the guest may read and write.
+    #[must_use]
+    pub fn writable(vaddr: u64, bytes: &'a mut [u8]) -> Self {
+        let len = bytes.len() as u64;
+        Self {
+            host: bytes.as_mut_ptr(),
+            writable: true,
+            buffer_writable: true,
+            ..Self::readonly(vaddr, &[])
+        }
+        .with_len(len)
+    }
+
+    fn with_len(mut self, len: u64) -> Self {
+        (self.len, self.capacity) = (len, len);
+        self
+    }
+
+    /// Puts an unmapped gap of `frame_bytes` after every `frame_bytes` of the buffer, as V0's
+    /// stack has them.
+    ///
+    /// # Panics
+    /// If `frame_bytes` is no power of two.
+    #[must_use]
+    pub fn gapped(mut self, frame_bytes: u64) -> Self {
+        assert!(frame_bytes.is_power_of_two(), "frames are a power of two");
+        self.gap_shift = Some(frame_bytes.trailing_zeros());
+        self
+    }
+
+    /// Hides all but the first `len` bytes of the buffer, until [`Region::grow`] shows more.
+    #[must_use]
+    pub fn reserve(mut self, len: u64) -> Self {
+        self.len = len.min(self.capacity);
+        self
+    }
+
+    /// Takes the guest's right to write, until [`Region::make_writable`] gives it back.
+    #[must_use]
+    pub fn protected(mut self) -> Self {
+        self.writable = false;
+        self
+    }
+
+    /// Attaches a number for the [`Host`](crate::Host) to know the region by.
+    #[must_use]
+    pub fn with_payload(mut self, payload: u16) -> Self {
+        self.payload = Some(payload);
+        self
+    }
+
+    /// The guest address of the first byte.
+    #[must_use]
+    pub fn vaddr(&self) -> u64 {
+        self.vaddr
+    }
+
+    /// Bytes that the guest sees, gaps not counted.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether the guest may write.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        self.writable
+    }
+
+    /// The number that [`Region::with_payload`] attached.
+    #[must_use]
+    pub fn payload(&self) -> Option<u16> {
+        self.payload
+    }
+
+    /// The bytes that the guest sees, gaps left out.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the constructors took `capacity >= len` bytes at `host`, borrowed for `'a`.
+        unsafe { core::slice::from_raw_parts(self.host, usize_of(self.len)) }
+    }
+
+    /// Lets the guest see `len` bytes of the buffer, or all of it if it has fewer.
+    pub fn grow(&mut self, len: u64) {
+        self.len = len.min(self.capacity);
+    }
+
+    /// Lets the guest write, if the buffer can be written; says whether it can.
+    pub fn make_writable(&mut self) -> bool {
+        self.writable = self.buffer_writable;
+        self.writable
+    }
+
+    /// Backs the region by another buffer.
+    pub fn replace(&mut self, bytes: &'a mut [u8]) {
+        self.capacity = bytes.len() as u64;
+        self.len = self.capacity;
+        self.host = bytes.as_mut_ptr();
+        self.writable = true;
+        self.buffer_writable = true;
+    }
+
+    /// One past the last guest address, gaps counted.
+    #[must_use]
+    pub fn vaddr_end(&self) -> u64 {
+        let span = if self.gap_shift.is_some() { self.len.saturating_mul(2) } else { self.len };
+        self.vaddr.saturating_add(span)
+    }
+
+    /// The host pointer for `len` bytes at `vaddr`, if the guest may access them so.
+    ///
+    /// Of a gapped region only the first byte is held against the gaps: an access that runs over
+    /// the end of a frame goes on in the next frame, not in the gap.
+    #[inline(always)]
+    fn host(&self, access: Access, vaddr: u64, len: u64) -> Option<*mut u8> {
+        if access == Access::Store && !self.writable {
+            return None;
+        }
+        let mut offset = vaddr.checked_sub(self.vaddr)?;
+        if let Some(shift) = self.gap_shift {
+            if offset >> shift & 1 == 1 {
+                return None;
+            }
+            let within = (1 << shift) - 1;
+            offset = (offset & !within) >> 1 | offset & within;
+        }
+        let fits = offset <= self.len && len <= self.len - offset;
+        // The pointer stays within the buffer, or one past its end for an empty access.
+        fits.then(|| self.host.wrapping_add(usize_of(offset)))
+    }
+
+    fn copy(&self) -> Self {
+        Self { buffer: PhantomData, ..*self }
+    }
+}
+
+/// One region per window that an access may be tried against first, flattened so that gapped and
+/// plain regions are looked up alike, in few steps.
+#[derive(Clone, Copy)]
+#[repr(align(128))]
+struct Window {
+    vaddr: u64,
+    host: *mut u8,
+    /// The bit of an offset that is set within gaps; 0 if there are none.
+    gap_bit: u64,
+    /// The bits of an offset from the gap bit on, which count half; 0 if there are no gaps.
+    halved: u64,
+    /// One past the last offset at which an access may start, by [`Access`] and by the logarithm
+    /// of its size.
+    end: [[u64; 4]; 2],
+}
+
+impl Window {
+    const NONE: Self =
+        Self { vaddr: 0, host: ptr::null_mut(), gap_bit: 0, halved: 0, end: [[0; 4]; 2] };
+
+    fn of(region: &Region<'_>) -> Self {
+        let gap_bit = region.gap_shift.map_or(0, |shift| 1 << shift);
+        let end = [1, 2, 4, 8].map(|bytes| (region.len + 1).saturating_sub(bytes));
+        Self {
+            vaddr: region.vaddr,
+            host: region.host,
+            gap_bit,
+            halved: gap_bit.wrapping_neg(),
+            end: [end, if region.writable { end } else { [0; 4] }],
+        }
+    }
+
+    /// As [`Region::host`], for accesses of `N` bytes: 1, 2, 4 or 8. Without `GAPS`, the window
+    /// must be of a region that has none.
+    #[inline(always)]
+    fn host<const N: usize, const GAPS: bool>(
+        &self,
+        access: Access,
+        vaddr: u64,
+    ) -> Option<*mut u8> {
+        const { assert!(matches!(N, 1 | 2 | 4 | 8)) };
+        // Below the start, the offset wraps to one that no region reaches.
+        let offset = vaddr.wrapping_sub(self.vaddr);
+        let in_gap = GAPS && offset & self.gap_bit != 0;
+        let halved = if GAPS { self.halved } else { 0 };
+        let offset = offset - ((offset & halved) >> 1);
+        let fits = offset < self.end[access as usize][N.trailing_zeros() as usize];
+        (fits && !in_gap).then(|| self.host.wrapping_add(usize_of(offset)))
+    }
+}
+
+/// Windows that have an entry in [`MemoryMap::windows`]: those of rodata to input.
+const WINDOW_COUNT: usize = 8;
+
+/// All of the guest's memory.
+pub struct MemoryMap<'a> {
+    /// Sorted by address. With aligned mapping the index is the window's number.
+    regions: Vec<Region<'a>>,
+    windows: [Window; WINDOW_COUNT],
+    index: RegionIndex,
+    /// The region that the last search ended at.
+    recent: usize,
+    aligned: bool,
+    /// Whether windows may have gaps. In a version whose code does not provide for them, a region
+    /// with gaps is searched for at each access.
+    gaps: bool,
+    /// Size of the slots that stack violations are counted in; `None` if they are not told apart.
+    stack_slot_bytes: Option<u64>,
+    call_depth_max: u64,
+}
+
+// SAFETY: windows point into the buffers of `regions`, which are `Send`.
+unsafe impl Send for MemoryMap<'_> {}
+
+impl fmt::Debug for MemoryMap<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.regions).finish()
+    }
+}
+
+/// An access that the map refused, as a [`Host`](crate::Host) gets to see it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Violation {
+    /// What was tried.
+    pub access: Access,
+    /// The guest address.
+    pub vaddr: u64,
+    /// Bytes.
+    pub len: u64,
+    /// The most that the region could be long without reaching the next one.
+    pub len_max: u64,
+}
+
+impl<'a> MemoryMap<'a> {
+    /// Maps `regions`, in any order.
+    ///
+    /// # Errors
+    /// [`Trap::InvalidMemoryRegion`] if two regions overlap or, with aligned mapping, share a
+    /// window.
+    pub fn new(
+        mut regions: Vec<Region<'a>>,
+        config: &Config,
+        version: Version,
+    ) -> Result<Self, Trap> {
+        let aligned = config.aligned_memory || version.aligned_memory();
+        regions.sort_by_key(|region| region.vaddr);
+        if aligned {
+            regions = one_per_window(regions)?;
+        } else {
+            let overlap = regions.windows(2).position(|it| it[0].vaddr_end() > it[1].vaddr);
+            if let Some(index) = overlap {
+                return Err(Trap::InvalidMemoryRegion(index));
+            }
+        }
+        let fixed_frames = !version.dynamic_frames();
+        let mut map = Self {
+            regions,
+            windows: [Window::NONE; WINDOW_COUNT],
+            index: RegionIndex::default(),
+            recent: usize::MAX,
+            aligned,
+            gaps: version.stack_frame_gaps(),
+            stack_slot_bytes: fixed_frames.then_some(config.stack_frame_bytes),
+            call_depth_max: config.call_depth_max as u64,
+        };
+        if !aligned {
+            let vaddrs: Vec<u64> = map.regions.iter().map(|region| region.vaddr).collect();
+            map.index = RegionIndex::new(&vaddrs);
+        }
+        for index in (0..map.regions.len()).rev() {
+            map.remember(index, map.regions[index].vaddr);
+        }
+        Ok(map)
+    }
+
+    /// The regions, in the order of their addresses.
+    #[must_use]
+    pub fn regions(&self) -> &[Region<'a>] {
+        &self.regions
+    }
+
+    /// Which region an access at `vaddr` is judged by, whether or not it lies within.
+    #[must_use]
+    pub fn region_index(&self, vaddr: u64) -> Option<usize> {
+        if self.aligned {
+            let index = usize_of(vaddr / REGION_SIZE);
+            (index < self.regions.len()).then_some(index)
+        } else {
+            let (low, high) = self.index.narrow(vaddr, self.regions.len());
+            let ahead = self.regions.get(low..high).unwrap_or(&self.regions);
+            (low + ahead.partition_point(|region| region.vaddr <= vaddr)).checked_sub(1)
+        }
+    }
+
+    /// The region that holds all of an access, and the offset of the access in its buffer.
+    ///
+    /// # Errors
+    /// [`Trap::AccessViolation`] or [`Trap::StackAccessViolation`].
+    pub fn locate(&self, access: Access, vaddr: u64, len: u64) -> Result<(usize, u64), Trap> {
+        self.region_index(vaddr)
+            .and_then(|index| {
+                let region = &self.regions[index];
+                let host = region.host(access, vaddr, len)?;
+                Some((index, (host as u64).wrapping_sub(region.host as u64)))
+            })
+            .ok_or_else(|| self.violation(access, vaddr, len))
+    }
+
+    /// The bytes at `vaddr`, for reading.
+    ///
+    /// # Errors
+    /// [`Trap::AccessViolation`] or [`Trap::StackAccessViolation`].
+    pub fn slice(&self, vaddr: u64, len: u64) -> Result<&[u8], Trap> {
+        let host = self.translate(Access::Load, vaddr, len)?;
+        // SAFETY: `translate` bounded `len` bytes at `host`; the map is borrowed meanwhile, so
+        // nothing writes through it.
+        Ok(unsafe { core::slice::from_raw_parts(host, usize_of(len)) })
+    }
+
+    /// The bytes at `vaddr`, for writing.
+    ///
+    /// # Errors
+    /// [`Trap::AccessViolation`] or [`Trap::StackAccessViolation`].
+    pub fn slice_mut(&mut self, vaddr: u64, len: u64) -> Result<&mut [u8], Trap> {
+        let host = self.translate(Access::Store, vaddr, len)?;
+        // SAFETY: `translate` bounded `len` writable bytes at `host`; the map is borrowed mutably
+        // meanwhile, and regions do not share buffers.
+        Ok(unsafe { core::slice::from_raw_parts_mut(host, usize_of(len)) })
+    }
+
+    /// Copies `len` bytes from `src` to `dst`, which may overlap. The destination is checked
+    /// first.
+    ///
+    /// # Errors
+    /// [`Trap::AccessViolation`] or [`Trap::StackAccessViolation`].
+    pub fn copy(&mut self, dst: u64, src: u64, len: u64) -> Result<(), Trap> {
+        let to = self.translate(Access::Store, dst, len)?;
+        let from = self.translate(Access::Load, src, len)?;
+        // SAFETY: `translate` bounded `len` bytes at both; `ptr::copy` allows overlap.
+        unsafe { ptr::copy(from, to, usize_of(len)) };
+        Ok(())
+    }
+
+    fn translate(&self, access: Access, vaddr: u64, len: u64) -> Result<*mut u8, Trap> {
+        self.region_index(vaddr)
+            .and_then(|index| self.regions[index].host(access, vaddr, len))
+            .ok_or_else(|| self.violation(access, vaddr, len))
+    }
+
+    /// Reads `N` bytes through the window's own region (`GAPS` if it may have gaps, which only
+    /// V0 programs provide for): `None` if the guest may not, or if
+    /// the address belongs to another region of the window.
+    #[inline(always)]
+    pub(crate) fn load<const N: usize, const GAPS: bool>(&self, vaddr: u64) -> Option<[u8; N]> {
+        debug_assert!(GAPS || !self.gaps, "code for flat windows meets one with gaps");
+        let host = self.window(vaddr).host::<N, GAPS>(Access::Load, vaddr)?;
+        // SAFETY: the window bounded `N` bytes at `host`; byte arrays have no alignment.
+        Some(unsafe { host.cast::<[u8; N]>().read() })
+    }
+
+    /// Writes `N` bytes through the window's own region (`GAPS` as above): `None` if the guest may not, or if
+    /// the address belongs to another region of the window.
+    #[inline(always)]
+    pub(crate) fn store<const N: usize, const GAPS: bool>(
+        &mut self,
+        vaddr: u64,
+        bytes: [u8; N],
+    ) -> Option<()> {
+        debug_assert!(GAPS || !self.gaps, "code for flat windows meets one with gaps");
+        let host = self.window(vaddr).host::<N, GAPS>(Access::Store, vaddr)?;
+        // SAFETY: the window bounded `N` writable bytes at `host`; byte arrays have no alignment.
+        unsafe { host.cast::<[u8; N]>().write(bytes) };
+        Some(())
+    }
+
+    #[inline(always)]
+    fn window(&self, vaddr: u64) -> &Window {
+        &self.windows[usize_of(vaddr / REGION_SIZE) % WINDOW_COUNT]
+    }
+
+    /// As [`MemoryMap::load`], through whichever region the address belongs to.
+    pub(crate) fn load_far<const N: usize>(&mut self, vaddr: u64) -> Option<[u8; N]> {
+        let host = self.search(Access::Load, vaddr, N as u64)?;
+        // SAFETY: `search` bounded `N` bytes at `host`; byte arrays have no alignment.
+        Some(unsafe { host.cast::<[u8; N]>().read() })
+    }
+
+    /// As [`MemoryMap::store`], through whichever region the address belongs to.
+    pub(crate) fn store_far<const N: usize>(&mut self, vaddr: u64, bytes: [u8; N]) -> Option<()> {
+        let host = self.search(Access::Store, vaddr, N as u64)?;
+        // SAFETY: `search` bounded `N` writable bytes at `host`; byte arrays have no alignment.
+        unsafe { host.cast::<[u8; N]>().write(bytes) };
+        Some(())
+    }
+
+    /// A window changes its region once two searches in a row end at the same one: accesses that
+    /// wander about many regions are not slowed down by changing it each time.
+    #[inline(always)]
+    fn search(&mut self, access: Access, vaddr: u64, len: u64) -> Option<*mut u8> {
+        let index = self.region_index(vaddr)?;
+        let host = self.regions[index].host(access, vaddr, len)?;
+        if index == self.recent {
+            self.remember(index, vaddr);
+        }
+        self.recent = index;
+        Some(host)
+    }
+
+    fn remember(&mut self, index: usize, vaddr: u64) {
+        let region = &self.regions[index];
+        if self.gaps || region.gap_shift.is_none() {
+            self.windows[usize_of(vaddr / REGION_SIZE) % WINDOW_COUNT] = Window::of(region);
+        }
+    }
+
+    /// Gives `decide` the chance to change the region that a refused access is judged by. The
+    /// change is kept if the region stays clear of its neighbours.
+    pub(crate) fn reconsider(
+        &mut self,
+        access: Access,
+        vaddr: u64,
+        len: u64,
+        decide: impl FnOnce(&Violation, &mut Region<'a>),
+    ) {
+        let Some(index) = self.region_index(vaddr) else { return };
+        let mut region = self.regions[index].copy();
+        let window_end = || (region.vaddr / REGION_SIZE + 1).saturating_mul(REGION_SIZE);
+        let end = match self.regions.get(index + 1) {
+            Some(next) => next.vaddr,
+            None if self.aligned => window_end(),
+            None => u64::MAX,
+        };
+        let len_max = end.saturating_sub(region.vaddr);
+        decide(&Violation { access, vaddr, len, len_max }, &mut region);
+        let stays = region.vaddr == self.regions[index].vaddr && region.vaddr_end() <= end;
+        if stays {
+            self.regions[index] = region;
+            self.windows = [Window::NONE; WINDOW_COUNT];
+        }
+    }
+
+    /// The error for an access that was refused.
+    pub(crate) fn violation(&self, access: Access, vaddr: u64, len: u64) -> Trap {
+        if let Some(frame) = self.stack_frame(vaddr) {
+            return Trap::StackAccessViolation { access, vaddr, len, frame };
+        }
+        let within = self
+            .region_index(vaddr)
+            .map(|index| &self.regions[index])
+            .is_some_and(|region| (region.vaddr..region.vaddr_end()).contains(&vaddr));
+        let region = match vaddr / REGION_SIZE {
+            _ if !within => "unallocated",
+            1 => "program",
+            2 => "stack",
+            3 => "heap",
+            4 => "input",
+            _ => "allocated",
+        };
+        Trap::AccessViolation { access, vaddr, len, region }
+    }
+
+    /// The slot of the stack that `vaddr` falls into, if it is near the stack. Division truncates
+    /// towards zero, so that what lies just below the stack is in slot 0.
+    fn stack_frame(&self, vaddr: u64) -> Option<i64> {
+        let slot_bytes = self.stack_slot_bytes?.cast_signed();
+        let offset = vaddr.cast_signed().saturating_sub(STACK_START.cast_signed());
+        let frame = offset.checked_div(slot_bytes)?;
+        (-1..=self.call_depth_max.cast_signed()).contains(&frame).then_some(frame)
+    }
+}
+
+/// Fills the windows without a region with empty ones, so that a window's number is an index.
+fn one_per_window(regions: Vec<Region<'_>>) -> Result<Vec<Region<'_>>, Trap> {
+    let mut filled: Vec<Region<'_>> = Vec::with_capacity(regions.len() + 2);
+    for region in regions {
+        let window = usize_of(region.vaddr / REGION_SIZE);
+        if window >= WINDOWS_MAX {
+            return Err(Trap::InvalidMemoryRegion(window));
+        }
+        while filled.len() < window {
+            filled.push(Region::readonly(filled.len() as u64 * REGION_SIZE, &[]));
+        }
+        if filled.len() > window {
+            return Err(Trap::InvalidMemoryRegion(window));
+        }
+        filled.push(region);
+    }
+    Ok(filled)
+}
+
+/// Aligned maps are tables indexed by window. Far more windows than any program has.
+const WINDOWS_MAX: usize = 1 << 16;
+
+/// Guest sizes and offsets fit the host: `selkie` runs on 64-bit hosts.
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation, reason = "checked below")]
+const fn usize_of(value: u64) -> usize {
+    value as usize
+}
+
+const _: () = assert!(size_of::<usize>() == 8, "guest addresses are 64 bits wide");

@@ -1,0 +1,266 @@
+//! The verifier: what a program must keep to for engines to run it without looking.
+//!
+//! The first slot that breaks a rule decides, and within a slot the rule of its opcode comes
+//! before the rules on registers (anza sbpf: `verifier.rs`). Nothing is said about reachability,
+//! call targets or a final exit: those trap when they are reached.
+
+use core::fmt;
+
+use selkie_elf::Executable;
+use selkie_isa::{
+    Field, Kind, Op, Operand, Slot, Version, insn,
+    layout::{FRAME_POINTER, SLOT_BYTES},
+};
+
+/// Why a program is refused. Texts are anza sbpf's `VerifierError`'s.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the text of each variant says what it means")]
+pub enum VerifyError {
+    ProgramLengthNotMultiple,
+    NoProgram,
+    DivisionByZero { pc: usize },
+    UnsupportedEndianArgument { pc: usize },
+    LddwCannotBeLast,
+    IncompleteLddw { pc: usize },
+    JumpOutOfCode { target: usize, pc: usize },
+    JumpToMiddleOfLddw { target: usize, pc: usize },
+    InvalidSourceRegister { pc: usize },
+    CannotWriteR10 { pc: usize },
+    InvalidDestinationRegister { pc: usize },
+    UnknownOpcode { code: u8, pc: usize },
+    ShiftWithOverflow { shift: u64, bits: u64, pc: usize },
+    InvalidRegister { pc: usize },
+    InvalidFunction { pc: usize },
+    InvalidSyscall { key: u32, pc: usize },
+    UnalignedImmediate { pc: usize },
+}
+
+impl VerifyError {
+    /// The slot that is to blame, if it is one.
+    #[must_use]
+    pub fn pc(&self) -> Option<usize> {
+        match *self {
+            Self::ProgramLengthNotMultiple | Self::NoProgram | Self::LddwCannotBeLast => None,
+            Self::DivisionByZero { pc }
+            | Self::UnsupportedEndianArgument { pc }
+            | Self::IncompleteLddw { pc }
+            | Self::JumpOutOfCode { pc, .. }
+            | Self::JumpToMiddleOfLddw { pc, .. }
+            | Self::InvalidSourceRegister { pc }
+            | Self::CannotWriteR10 { pc }
+            | Self::InvalidDestinationRegister { pc }
+            | Self::UnknownOpcode { pc, .. }
+            | Self::ShiftWithOverflow { pc, .. }
+            | Self::InvalidRegister { pc }
+            | Self::InvalidFunction { pc }
+            | Self::InvalidSyscall { pc, .. }
+            | Self::UnalignedImmediate { pc } => Some(pc),
+        }
+    }
+
+    /// The error's place in the validator's list, from 0.
+    #[must_use]
+    pub fn discriminant(&self) -> u32 {
+        match self {
+            Self::ProgramLengthNotMultiple => 0,
+            Self::NoProgram => 2,
+            Self::DivisionByZero { .. } => 3,
+            Self::UnsupportedEndianArgument { .. } => 4,
+            Self::LddwCannotBeLast => 5,
+            Self::IncompleteLddw { .. } => 6,
+            Self::JumpOutOfCode { .. } => 8,
+            Self::JumpToMiddleOfLddw { .. } => 9,
+            Self::InvalidSourceRegister { .. } => 10,
+            Self::CannotWriteR10 { .. } => 11,
+            Self::InvalidDestinationRegister { .. } => 12,
+            Self::UnknownOpcode { .. } => 13,
+            Self::ShiftWithOverflow { .. } => 14,
+            Self::InvalidRegister { .. } => 15,
+            Self::InvalidFunction { .. } => 16,
+            Self::InvalidSyscall { .. } => 17,
+            Self::UnalignedImmediate { .. } => 18,
+        }
+    }
+}
+
+impl fmt::Display for VerifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::ProgramLengthNotMultiple => {
+                f.write_str("program length must be a multiple of 8 octets")
+            }
+            Self::NoProgram => f.write_str("no program set, call prog_set() to load one"),
+            Self::DivisionByZero { pc } => write!(f, "division by 0 (insn #{pc})"),
+            Self::UnsupportedEndianArgument { pc } => {
+                write!(f, "unsupported argument for LE/BE (insn #{pc})")
+            }
+            Self::LddwCannotBeLast => f.write_str("LD_DW instruction cannot be last in program"),
+            Self::IncompleteLddw { pc } => {
+                write!(f, "incomplete LD_DW instruction (insn #{pc})")
+            }
+            Self::JumpOutOfCode { target, pc } => {
+                write!(f, "jump out of code to #{target} (insn #{pc})")
+            }
+            Self::JumpToMiddleOfLddw { target, pc } => {
+                write!(f, "jump to middle of LD_DW at #{target} (insn #{pc})")
+            }
+            Self::InvalidSourceRegister { pc } => {
+                write!(f, "invalid source register (insn #{pc})")
+            }
+            Self::CannotWriteR10 { pc } => {
+                write!(f, "cannot write into register r10 (insn #{pc})")
+            }
+            Self::InvalidDestinationRegister { pc } => {
+                write!(f, "invalid destination register (insn #{pc})")
+            }
+            Self::UnknownOpcode { code, pc } => {
+                write!(f, "unknown eBPF opcode {code:#2x} (insn #{pc})")
+            }
+            // The words are the validator's; the numbers stand the other way round.
+            Self::ShiftWithOverflow { shift, bits, pc } => {
+                write!(f, "Shift with overflow of {shift}-bit value by {bits} (insn #{pc})")
+            }
+            Self::InvalidRegister { pc } => {
+                write!(f, "Invalid register specified at instruction {pc}")
+            }
+            Self::InvalidFunction { pc } => write!(f, "Invalid function at instruction {pc}"),
+            Self::InvalidSyscall { key, .. } => write!(f, "Invalid syscall code {key}"),
+            Self::UnalignedImmediate { pc } => write!(f, "Unaligned immediate (insn #{pc})"),
+        }
+    }
+}
+
+impl core::error::Error for VerifyError {}
+
+/// Checks every instruction of a program.
+///
+/// # Errors
+/// The first rule that is broken.
+pub fn verify(executable: &Executable) -> Result<(), VerifyError> {
+    let text = executable.text();
+    if !text.len().is_multiple_of(SLOT_BYTES) {
+        return Err(VerifyError::ProgramLengthNotMultiple);
+    }
+    if text.is_empty() {
+        return Err(VerifyError::NoProgram);
+    }
+    let verifier = Verifier { version: executable.version(), text };
+    let mut pc = 0;
+    while pc < verifier.slots() {
+        pc += verifier.check(pc)?;
+    }
+    Ok(())
+}
+
+/// Checks the calls of a program whose calls need no relocation (V3 and later): what a deployment
+/// tool looks at besides [`verify`], since the validator lets unknown calls trap when they are
+/// reached.
+///
+/// # Errors
+/// The first call of an unknown syscall, or the first that was never linked.
+pub fn verify_calls(executable: &Executable) -> Result<(), VerifyError> {
+    if !executable.version().static_calls() {
+        return Ok(());
+    }
+    for (pc, insn) in insn::instructions(executable.version(), executable.text()) {
+        let Some(insn) = insn.filter(|insn| insn.op == Op::CallStatic) else { continue };
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "keys are u32")]
+        let key = insn.imm as u32;
+        if insn.src == 0 && executable.syscalls().find(key).is_none() {
+            return Err(VerifyError::InvalidSyscall { key, pc });
+        }
+        if insn.src == 1 && insn.imm == -1 {
+            return Err(VerifyError::InvalidFunction { pc });
+        }
+    }
+    Ok(())
+}
+
+struct Verifier<'a> {
+    version: Version,
+    text: &'a [u8],
+}
+
+impl Verifier<'_> {
+    fn slots(&self) -> usize {
+        self.text.len() / SLOT_BYTES
+    }
+
+    /// Checks the instruction at `pc`, and gives how many slots it takes.
+    fn check(&self, pc: usize) -> Result<usize, VerifyError> {
+        let slot = Slot::read(self.text, pc).expect("the caller stays within the text");
+        let op = match Op::decode(self.version, slot.code) {
+            Some(op) if op != Op::Tail => op,
+            _ => return Err(VerifyError::UnknownOpcode { code: slot.code, pc }),
+        };
+        self.check_operands(pc, op, slot)?;
+        let slots = if let Kind::LoadImm64 = op.kind() { 2 } else { 1 };
+        // The validator has moved on to the tail of an `lddw` by the time it looks at registers.
+        self.check_registers(pc + slots - 1, op, slot)?;
+        Ok(slots)
+    }
+
+    fn check_operands(&self, pc: usize, op: Op, slot: Slot) -> Result<(), VerifyError> {
+        match op.kind() {
+            Kind::Alu(alu, width, Operand::Imm | Operand::Uimm) => {
+                let bits = u64::from(width.bits());
+                let shift = i64::from(slot.imm).cast_unsigned();
+                if alu.divides() && slot.imm == 0 {
+                    Err(VerifyError::DivisionByZero { pc })
+                } else if alu.shifts() && shift >= bits {
+                    Err(VerifyError::ShiftWithOverflow { shift, bits, pc })
+                } else if self.moves_frame_pointer(op, slot) && slot.imm & 63 != 0 {
+                    Err(VerifyError::UnalignedImmediate { pc })
+                } else {
+                    Ok(())
+                }
+            }
+            Kind::Endian(_) if !matches!(slot.imm, 16 | 32 | 64) => {
+                Err(VerifyError::UnsupportedEndianArgument { pc })
+            }
+            Kind::LoadImm64 => match Slot::read(self.text, pc + 1) {
+                None => Err(VerifyError::LddwCannotBeLast),
+                Some(tail) if tail.code != 0 => Err(VerifyError::IncompleteLddw { pc }),
+                Some(_) => Ok(()),
+            },
+            Kind::Jump | Kind::Branch(..) => self.check_jump(pc, slot),
+            Kind::CallReg(field) => {
+                let register = match field {
+                    Field::InImm => i64::from(slot.imm),
+                    Field::InSrc => i64::from(slot.src),
+                    Field::InDst => i64::from(slot.dst),
+                };
+                let holds_address = (0..i64::from(FRAME_POINTER)).contains(&register);
+                if holds_address { Ok(()) } else { Err(VerifyError::InvalidRegister { pc }) }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_jump(&self, pc: usize, slot: Slot) -> Result<(), VerifyError> {
+        let target = (pc + 1).wrapping_add_signed(isize::from(slot.off));
+        match Slot::read(self.text, target) {
+            None => Err(VerifyError::JumpOutOfCode { target, pc }),
+            Some(there) if there.code == 0 => Err(VerifyError::JumpToMiddleOfLddw { target, pc }),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn check_registers(&self, pc: usize, op: Op, slot: Slot) -> Result<(), VerifyError> {
+        let stores = matches!(op.kind(), Kind::StoreImm(_) | Kind::StoreReg(_));
+        if slot.src > FRAME_POINTER {
+            Err(VerifyError::InvalidSourceRegister { pc })
+        } else if slot.dst > FRAME_POINTER {
+            Err(VerifyError::InvalidDestinationRegister { pc })
+        } else if slot.dst == FRAME_POINTER && !stores && !self.moves_frame_pointer(op, slot) {
+            Err(VerifyError::CannotWriteR10 { pc })
+        } else {
+            Ok(())
+        }
+    }
+
+    /// `add64 r10, imm`, with which functions make their frames from V1 to V2 (SIMD-0166).
+    fn moves_frame_pointer(&self, op: Op, slot: Slot) -> bool {
+        self.version.dynamic_frames() && op == Op::Add64Imm && slot.dst == FRAME_POINTER
+    }
+}
