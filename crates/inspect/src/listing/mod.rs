@@ -19,7 +19,7 @@ use selkie_isa::Version;
 use crate::{Style, program::Program};
 
 pub use self::{anza::anza, data::Datum, line::Line, text::TextOptions};
-use self::{data::Image, labels::LabelMap, line::Writer};
+use self::{labels::LabelMap, line::Writer};
 
 /// A program as a sequence of lines.
 #[derive(Clone, Debug)]
@@ -47,9 +47,8 @@ impl Listing {
     #[must_use]
     pub fn new(program: &Program) -> Self {
         let instructions = program.instructions(Style::Selkie);
-        let image = Image::of(program);
-        let labels = LabelMap::of(program, &instructions, &image);
-        let mut writer = Writer::new(program, &labels, &image);
+        let labels = LabelMap::of(program, &instructions);
+        let mut writer = Writer::new(program, &labels);
         let lines = instructions.iter().map(|it| writer.line(it)).collect();
         let executable = program.executable();
         let text = executable.text();
@@ -60,7 +59,7 @@ impl Listing {
             entry: labels.text(executable.entry_pc()).map(str::to_owned),
             lines,
             trailing: text.get(whole..).unwrap_or_default().to_vec(),
-            data: image.data(&labels),
+            data: program.image().data(&labels),
             syscalls: writer.syscalls.into_iter().collect(),
             note: program.refusal().map(ToString::to_string),
         }
