@@ -12,9 +12,9 @@ use serde_json::Value;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs, reason = "the names are solana-sbpf's")]
-pub struct Config {
+pub struct SuiteConfig {
     pub max_call_depth: usize,
-    pub stack_frame_size: usize,
+    pub stack_frame_size: u64,
     pub enable_address_translation: bool,
     pub enable_stack_frame_gaps: bool,
     pub enable_instruction_meter: bool,
@@ -25,7 +25,7 @@ pub struct Config {
     pub enabled_sbpf_versions: EnabledVersions,
 }
 
-impl Default for Config {
+impl Default for SuiteConfig {
     fn default() -> Self {
         Self {
             max_call_depth: 64,
@@ -42,7 +42,7 @@ impl Default for Config {
     }
 }
 
-impl Config {
+impl SuiteConfig {
     /// What a program is loaded against under this configuration and these syscalls.
     #[must_use]
     pub fn environment(&self, syscalls: Arc<Syscalls>) -> Environment {
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn what_is_left_out_has_solana_sbpf_s_default() {
-        let config: Config = serde_json::from_value(json!({"max_call_depth": 4})).unwrap();
+        let config: SuiteConfig = serde_json::from_value(json!({"max_call_depth": 4})).unwrap();
         assert_eq!((config.max_call_depth, config.optimize_rodata), (4, true));
     }
 }

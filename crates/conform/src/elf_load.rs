@@ -6,14 +6,16 @@
 use std::sync::Arc;
 
 use selkie_elf::{ElfError, Executable, Syscalls};
+use selkie_vm::VerifyError;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    BadVector, Comparison, Context, Verdict,
-    config::Config,
+    BadVector, Check, Context, Verdict,
+    config::SuiteConfig,
     context::program,
     vector::{Hex, Hex64, fnv1a, number, patch},
+    verify::anchor_debug,
 };
 
 #[derive(Deserialize)]
@@ -25,7 +27,7 @@ struct Vector {
     #[serde(default, alias = "patch")]
     patches: Vec<(usize, Hex)>,
     #[serde(default)]
-    config: Config,
+    config: SuiteConfig,
     #[serde(default)]
     syscalls: Vec<String>,
 }
@@ -34,7 +36,7 @@ struct Vector {
 ///
 /// # Errors
 /// If the vector is unreadable.
-pub fn run(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
+pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     let vector = Vector::deserialize(line)?;
     let mut bytes = match program(&vector.elf, context) {
         Ok(bytes) => bytes,
@@ -43,15 +45,15 @@ pub fn run(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     patch(&mut bytes, vector.trunc, &vector.patches);
     let environment = vector.config.environment(Arc::new(Syscalls::new(vector.syscalls)));
     let expected = Expected(line);
-    let mut comparison = Comparison::default();
+    let mut check = Check::default();
     match selkie_elf::load(&bytes, &environment) {
-        Err(error) => compare_error(&mut comparison, &expected, &error),
+        Err(error) => compare_error(&mut check, &expected, &error),
         Ok(executable) => match expected.error() {
-            Some(error) => comparison.differ("err", error, "the program loads"),
-            None => compare_loaded(&mut comparison, &expected, &executable)?,
+            Some(error) => check.differ("err", error, "the program loads"),
+            None => compare_loaded(&mut check, &expected, &executable)?,
         },
     }
-    Ok(comparison.verdict())
+    check.finish()
 }
 
 /// The fields of an expectation, wherever they stand.
@@ -77,9 +79,10 @@ impl<'a> Expected<'a> {
 }
 
 /// Compares name, `Debug` and `Display` of an error, as such or inside of the virtual machine's.
-fn compare_error(comparison: &mut Comparison, expected: &Expected<'_>, error: &ElfError) {
+fn compare_error(check: &mut Check, expected: &Expected<'_>, error: &ElfError) {
     if expected.error().is_none() {
-        return comparison.differ("err", "a program that loads", error);
+        check.differ("err", "a program that loads", error);
+        return;
     }
     let debug = format!("{error:?}");
     let name = debug.split('(').next().unwrap_or_default().to_owned();
@@ -91,13 +94,15 @@ fn compare_error(comparison: &mut Comparison, expected: &Expected<'_>, error: &E
     for (field, got) in texts {
         let Some(expected) = expected.field(field) else { continue };
         let expected = expected.as_str().map_or_else(|| expected.to_string(), str::to_owned);
-        let got = got.iter().find(|got| **got == expected).or(got.first());
-        comparison.check_if(field, Some(expected), got.unwrap_or(&String::new()));
+        match got.contains(&expected) {
+            true => check.same(field, &expected, &expected),
+            false => check.differ(field, expected, got.join(" or ")),
+        }
     }
 }
 
 fn compare_loaded(
-    comparison: &mut Comparison,
+    check: &mut Check,
     expected: &Expected<'_>,
     executable: &Executable,
 ) -> Result<(), BadVector> {
@@ -113,17 +118,39 @@ fn compare_loaded(
         ("ro_fnv", fnv1a(&read_only.bytes)),
     ];
     for (name, got) in fields {
-        comparison.check_if(name, expected.number(name)?, &Hex64(got));
+        check.equal(name, expected.number(name)?, Hex64(got));
+    }
+    if let Some(verify) = expected.field("verify") {
+        compare_verified(check, verify, selkie_vm::verify(executable));
     }
     if let Some(functions) = expected.field("functions") {
-        compare_functions(comparison, functions, executable)?;
+        compare_functions(check, functions, executable)?;
     }
     Ok(())
 }
 
+/// Compares the verifier's verdict: `true`, 0 or `"ok"`, or the error's name, number or texts.
+fn compare_verified(check: &mut Check, expected: &Value, verified: Result<(), VerifyError>) {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let name_of = |debug: &str| debug.split('(').next().unwrap_or_default().to_owned();
+    let (debug, display, number) = match verified {
+        Ok(()) => ("ok".to_owned(), "ok".to_owned(), 0),
+        Err(error) => (anchor_debug(&error), error.to_string(), error.discriminant() + 1),
+    };
+    let got = [name_of(&debug), debug, display, number.to_string(), (number == 0).to_string()];
+    let expected = ["debug", "display", "err"]
+        .iter()
+        .find_map(|it| expected.get(it))
+        .unwrap_or(if expected.get("ok").is_some() { &Value::Bool(true) } else { expected });
+    match got.contains(&text(expected)) {
+        true => check.same("verify", 0, 0),
+        false => check.differ("verify", expected, got.join(" or ")),
+    }
+}
+
 /// Compares functions in any order; a name that is left out is not compared.
 fn compare_functions(
-    comparison: &mut Comparison,
+    check: &mut Check,
     expected: &Value,
     executable: &Executable,
 ) -> Result<(), BadVector> {
@@ -139,9 +166,9 @@ fn compare_functions(
         });
         match matches {
             true => seen += 1,
-            false => comparison.differ("functions", function, format_args!("{found:?}")),
+            false => check.differ("functions", function, format_args!("{found:?}")),
         }
     }
-    comparison.check("number of functions", &seen, &executable.functions().iter().len());
+    check.same("number of functions", &seen, &executable.functions().iter().len());
     Ok(())
 }

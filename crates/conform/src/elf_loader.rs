@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    BadVector, Comparison, Context, Verdict,
+    BadVector, Check, Context, Verdict,
     kinds::is,
     vector::{Hex, Hex64, patch, sha256_prefix, xxh64},
 };
@@ -44,6 +44,8 @@ struct Expected {
     calldests_hash: Option<Hex64>,
     #[serde(default)]
     sbpf: u8,
+    #[serde(default)]
+    verify: u32,
     text_hash: Option<Hex64>,
 }
 
@@ -58,7 +60,7 @@ pub fn matches(line: &Value) -> bool {
 ///
 /// # Errors
 /// If the vector is unreadable.
-pub fn run(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
+pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     let vector = Vector::deserialize(line)?;
     let mut bytes = match (&vector.elf, &vector.base) {
         (Some(Hex(bytes)), _) => bytes.clone(),
@@ -73,36 +75,39 @@ pub fn run(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
         return Err(BadVector("the file is not the one that the vector was made with".to_owned()));
     }
     let profile = context.profile(&vector.profile, vector.deploy)?;
-    Ok(compare(&vector.exp, selkie_elf::load(&bytes, &profile.environment)))
-}
-
-fn compare(expected: &Expected, loaded: Result<Executable, selkie_elf::ElfError>) -> Verdict {
-    let mut comparison = Comparison::default();
-    match loaded {
-        Err(error) => comparison.check("err", &expected.err, &(error.discriminant() + 1)),
+    let expected = &vector.exp;
+    let mut check = Check::default();
+    match selkie_elf::load(&bytes, &profile.environment) {
+        Err(error) => check.same("err", expected.err, error.discriminant() + 1),
         Ok(executable) => {
-            comparison.check("err", &expected.err, &0);
+            check.same("err", expected.err, 0);
             if expected.err == 0 {
-                compare_loaded(&mut comparison, expected, &executable);
+                compare_loaded(&mut check, expected, &executable);
             }
         }
     }
-    comparison.verdict()
+    check.finish()
 }
 
-fn compare_loaded(comparison: &mut Comparison, expected: &Expected, executable: &Executable) {
+fn compare_loaded(check: &mut Check, expected: &Expected, executable: &Executable) {
     let (text, read_only) = (executable.text(), &executable.read_only().bytes);
     let destinations: BTreeSet<u32> = executable.functions().iter().map(|(_, it)| it.pc).collect();
     let destinations: Vec<u8> =
         destinations.iter().flat_map(|&pc| u64::from(pc).to_le_bytes()).collect();
     // Unlike the other hashes, that of no code at all is written as 0.
     let text_hash = if text.is_empty() { 0 } else { xxh64(text) };
-    comparison.check_if("rodata_hash", expected.rodata_hash, &Hex64(xxh64(read_only)));
-    comparison.check("rodata_len", &expected.rodata_len, &read_only.len());
-    comparison.check("text_cnt", &expected.text_cnt, &(text.len() / SLOT_BYTES));
-    comparison.check("text_off", &expected.text_off, &(executable.text_vaddr() - BYTECODE_START));
-    comparison.check("entry_pc", &expected.entry_pc, &executable.entry_pc());
-    comparison.check_if("calldests_hash", expected.calldests_hash, &Hex64(xxh64(&destinations)));
-    comparison.check("sbpf", &expected.sbpf, &(executable.version() as u8));
-    comparison.check_if("text_hash", expected.text_hash, &Hex64(text_hash));
+    check.equal("rodata_hash", expected.rodata_hash, Hex64(xxh64(read_only)));
+    check.same("rodata_len", expected.rodata_len, read_only.len());
+    check.same("text_cnt", expected.text_cnt, text.len() / SLOT_BYTES);
+    check.same("text_off", expected.text_off, executable.text_vaddr() - BYTECODE_START);
+    check.same("entry_pc", expected.entry_pc, executable.entry_pc());
+    check.equal("calldests_hash", expected.calldests_hash, Hex64(xxh64(&destinations)));
+    check.same("sbpf", expected.sbpf, executable.version() as u8);
+    let verified = selkie_vm::verify(executable);
+    check.same(
+        "verify",
+        expected.verify,
+        verified.map_or_else(|error| error.discriminant() + 1, |()| 0),
+    );
+    check.equal("text_hash", expected.text_hash, Hex64(text_hash));
 }

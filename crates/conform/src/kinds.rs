@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{BadVector, Context, Verdict, elf_load, elf_loader};
+use crate::{BadVector, Context, Verdict, elf_load, elf_loader, exec, verify, vm_interp};
 
 /// One kind of vector.
 #[derive(Clone, Copy, Debug)]
@@ -11,15 +11,26 @@ pub struct Kind {
     pub name: &'static str,
     /// Whether a line is a vector of this kind.
     pub matches: fn(&Value) -> bool,
-    /// Runs a vector of this kind and judges what came out.
-    pub run: fn(&Value, &Context) -> Result<Verdict, BadVector>,
+    /// Runs a vector of this kind and compares what came out.
+    pub judge: fn(&Value, &Context) -> Result<Verdict, BadVector>,
 }
 
 /// Every kind, in the order in which lines are tried on them: first those that the fields tell,
 /// since they have their own use for the name `kind`, then those that `kind` tells.
 pub const KINDS: &[Kind] = &[
-    Kind { name: "elf_loader", matches: elf_loader::matches, run: elf_loader::run },
-    Kind { name: "elf_load", matches: |line| is(line, "elf_load"), run: elf_load::run },
+    Kind { name: "elf_loader", matches: elf_loader::matches, judge: elf_loader::judge },
+    Kind {
+        name: "vm_interp",
+        matches: vm_interp::matches,
+        judge: |line, _| vm_interp::judge(line),
+    },
+    Kind { name: "elf_load", matches: |line| is(line, "elf_load"), judge: elf_load::judge },
+    Kind {
+        name: "verify",
+        matches: |line| is(line, "verify"),
+        judge: |line, _| verify::judge(line),
+    },
+    Kind { name: "exec", matches: |line| is(line, "exec"), judge: |line, _| exec::judge(line) },
 ];
 
 /// Kinds that are known but not run, and the field that tells them.

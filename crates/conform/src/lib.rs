@@ -9,24 +9,33 @@
 //! |---|---|
 //! | [`kinds`] | the table of kinds |
 //! | [`runner`] | files and folders in, [`Report`] out, on all cores |
+//! | [`check`] | comparing, field by field |
 //! | [`verdict`] | passed, failed with differences, or skipped with a reason |
 //! | [`context`] | what vectors refer to: base ELFs, environments |
 //! | [`config`] | the engine configuration that suite vectors carry |
 //! | [`vector`] | hex, hashes and numbers as vectors write them |
 //! | [`elf_loader`], [`elf_load`] | ELF files and what loading them gives |
+//! | [`verify`], [`exec`], [`vm_interp`] | programs, what the verifier says and what running gives |
+//! | `test_syscalls` | the syscalls that the suite's programs call |
 
+pub mod check;
 pub mod config;
 pub mod context;
 pub mod elf_load;
 pub mod elf_loader;
+pub mod exec;
 pub mod kinds;
 pub mod runner;
+mod test_syscalls;
 pub mod vector;
 pub mod verdict;
+pub mod verify;
+pub mod vm_interp;
 
 pub use crate::{
+    check::Check,
     context::Context,
     kinds::{KINDS, Kind},
     runner::{Failure, FileReport, Options, Progress, Report, Tally, run},
-    verdict::{BadVector, Comparison, Difference, Verdict},
+    verdict::{BadVector, Difference, Verdict},
 };

@@ -262,7 +262,8 @@ impl FileRun<'_> {
         let verdict = match kind_of(&value) {
             Err(why) => Verdict::Skipped(why),
             // A panic is a bug that one vector found; the others are still worth running.
-            Ok(kind) => match catch_unwind(AssertUnwindSafe(|| (kind.run)(&value, self.context))) {
+            Ok(kind) => match catch_unwind(AssertUnwindSafe(|| (kind.judge)(&value, self.context)))
+            {
                 Ok(Ok(verdict)) => verdict,
                 Ok(Err(error)) => Verdict::Failed(vec![bad(&error)]),
                 Err(_) => Verdict::Failed(vec![bad("the engine panicked")]),

@@ -19,7 +19,7 @@ impl<'de> Deserialize<'de> for Hex {
 }
 
 /// A number of 64 bits, written as a number or as hex digits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Hex64(pub u64);
 
 impl<'de> Deserialize<'de> for Hex64 {
@@ -30,7 +30,7 @@ impl<'de> Deserialize<'de> for Hex64 {
     }
 }
 
-impl fmt::Display for Hex64 {
+impl fmt::Debug for Hex64 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:#x}", self.0)
     }
@@ -47,6 +47,12 @@ pub fn unhex(text: &str) -> Option<Vec<u8>> {
     let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     pairs.iter().map(|&[high, low]| Some(digit(high)? << 4 | digit(low)?)).collect()
+}
+
+/// Bytes as pairs of hex digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A number, written as such or as hex digits with or without `0x`.
@@ -80,7 +86,7 @@ pub fn fnv1a(bytes: &[u8]) -> u64 {
 /// The first eight bytes of SHA-256 in hex: what vectors name files by.
 #[must_use]
 pub fn sha256_prefix(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    hex(&Sha256::digest(bytes)[..8])
 }
 
 /// Cuts a file off at `length`, then writes each patch over it, as far as the file goes.

@@ -44,72 +44,14 @@ impl fmt::Display for BadVector {
 
 impl core::error::Error for BadVector {}
 
+impl From<String> for BadVector {
+    fn from(why: String) -> Self {
+        Self(why)
+    }
+}
+
 impl From<serde_json::Error> for BadVector {
     fn from(error: serde_json::Error) -> Self {
         Self(error.to_string())
-    }
-}
-
-/// Collects differences, field by field.
-///
-/// ```
-/// use selkie_conform::{Comparison, Verdict};
-/// let mut comparison = Comparison::default();
-/// comparison.check("r0", &5, &5);
-/// comparison.check_if("cu_left", None, &7);
-/// assert_eq!(comparison.verdict(), Verdict::Passed);
-/// ```
-#[derive(Clone, Debug, Default)]
-pub struct Comparison {
-    compared: usize,
-    differences: Vec<Difference>,
-}
-
-impl Comparison {
-    /// Compares a field.
-    pub fn check<T: PartialEq + fmt::Display + ?Sized>(
-        &mut self,
-        field: &str,
-        expected: &T,
-        got: &T,
-    ) {
-        self.compared += 1;
-        if expected != got {
-            self.differ(field, expected, got);
-        }
-    }
-
-    /// Compares a field that the vector may leave out.
-    pub fn check_if<T: PartialEq + fmt::Display>(
-        &mut self,
-        field: &str,
-        expected: Option<T>,
-        got: &T,
-    ) {
-        if let Some(expected) = expected {
-            self.check(field, &expected, got);
-        }
-    }
-
-    /// Notes a difference that was found otherwise.
-    pub fn differ(&mut self, field: &str, expected: impl fmt::Display, got: impl fmt::Display) {
-        self.compared += 1;
-        self.differences.push(Difference {
-            field: field.to_owned(),
-            expected: expected.to_string(),
-            got: got.to_string(),
-        });
-    }
-
-    /// The verdict over all fields. With nothing compared, nothing passed.
-    #[must_use]
-    pub fn verdict(mut self) -> Verdict {
-        if self.compared == 0 {
-            self.differ("expectation", "something to compare", "nothing known");
-        }
-        match self.differences.is_empty() {
-            true => Verdict::Passed,
-            false => Verdict::Failed(self.differences),
-        }
     }
 }
