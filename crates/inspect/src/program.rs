@@ -119,15 +119,16 @@ impl Program {
     /// The functions that the loader registered, by slot: those that anza's tools know.
     pub(crate) fn registered(&self) -> BTreeMap<u32, String> {
         let registered = self.executable.functions().iter();
-        registered.map(|(_, it)| (it.pc, self.name_of(it.pc, &it.name))).collect()
+        registered.map(|(_, it)| (it.pc, it.name.clone())).collect()
     }
 
     /// Every function by slot: the entry, those that have a symbol, those that are called, those
     /// whose address is taken.
     pub(crate) fn functions(&self) -> BTreeMap<u32, String> {
         let mut functions = self.registered();
-        let own = self.symbols.functions().map(|(pc, name)| (pc, name.to_owned()));
-        functions.extend(own);
+        functions.extend(self.symbols.functions().map(|(pc, name)| (pc, name.to_owned())));
+        functions.retain(|_, name| !name.is_empty());
+        functions.entry(self.executable.entry_pc()).or_insert_with(|| ENTRYPOINT.to_owned());
         let mut add = |pc: u32| {
             functions.entry(pc).or_insert_with(|| format!("function_{pc}"));
         };
@@ -135,18 +136,9 @@ impl Program {
             let Some(insn) = it.insn else { continue };
             self.callee(it.pc, &insn).into_iter().chain(self.pointee(&insn)).for_each(&mut add);
         }
+        self.registered().into_keys().for_each(&mut add);
         self.image.pointers().filter_map(|addr| self.image.slot_of(addr)).for_each(add);
-        let entry = self.executable.entry_pc();
-        functions.entry(entry).or_insert_with(|| ENTRYPOINT.to_owned());
         functions
-    }
-
-    fn name_of(&self, pc: u32, registered: &str) -> String {
-        match (registered, self.symbols.function_at(pc)) {
-            ("", Some((start, name))) if start == pc => name.to_owned(),
-            ("", _) => format!("function_{pc}"),
-            _ => registered.to_owned(),
-        }
     }
 
     /// The instructions in order.
