@@ -27,6 +27,7 @@ mod legacy;
 mod relocate;
 pub mod sections;
 mod strict;
+pub mod write;
 
 use selkie_isa::Version;
 
