@@ -72,6 +72,7 @@ fn entry(session: &mut Session<'_>, text_bytes: u32) -> Option<u32> {
     }
     match globals[..] {
         [(name, offset)] => label_pc(session, name, SectionId::TEXT, offset),
+        [] if session.diagnostics.error_count() > 0 => None,
         [] => {
             let found = Diagnostic::warning(start, "the program has no label `entrypoint`")
                 .note("it starts at its first instruction")

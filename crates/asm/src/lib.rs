@@ -28,6 +28,7 @@
 //! | [`layout`] | sizes and addresses |
 //! | [`emit`] | statements to bytes, with every range checked |
 //! | [`finish`] | the entry, symbols, and checks of the whole program |
+//! | [`dwarf`] | debug information |
 //! | [`diagnostic`], [`render`] | findings, and their text for people |
 //! | [`syscalls`] | the names that calls may mean |
 
@@ -35,6 +36,7 @@
 
 mod ast;
 pub mod diagnostic;
+mod dwarf;
 mod emit;
 mod eval;
 mod finish;
@@ -207,6 +209,7 @@ impl Assembly {
                 global: symbol.global,
             })
             .collect();
+        let debug = if self.debug_info && !self.strip { dwarf::sections(self) } else { Vec::new() };
         write::write(&write::Image {
             version: self.version,
             text: &self.text,
@@ -214,7 +217,7 @@ impl Assembly {
             entry_pc: self.entry_pc,
             syscalls: &syscalls,
             symbols: &symbols,
-            debug: &[],
+            debug: &debug,
             strip: self.strip,
         })
     }

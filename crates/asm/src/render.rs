@@ -63,12 +63,15 @@ impl Renderer<'_> {
             Severity::Warning => (Style::Warning, "warning"),
         };
         self.paint(style, word);
-        self.paint(Style::Strong, &format!(": {}\n", found.message));
+        self.paint(Style::Strong, &format!(": {}\n", printable(&found.message)));
 
         let mut places: Vec<(Span, &str, bool)> = vec![(found.span, &found.label, true)];
         places.extend(found.labels.iter().map(|label| (label.span, label.text.as_str(), false)));
         let expansions = self.sources.expansions(found.span);
-        places.extend(expansions.iter().map(|call| (*call, "expanded from here", false)));
+        if let Some((innermost, outer)) = expansions.split_first() {
+            places.push((*innermost, "expanded from here", false));
+            places.extend(outer.last().map(|call| (*call, "which came from here", false)));
+        }
 
         let widest = places.iter().map(|(span, ..)| self.sources.locate(*span).line).max();
         let margin = widest.unwrap_or(1).to_string().len();
@@ -88,7 +91,7 @@ impl Renderer<'_> {
         for (word, text) in extra.chain(found.help.iter().map(|text| ("help", text))) {
             self.paint(Style::Frame, &format!("{:margin$} = ", ""));
             self.paint(Style::Strong, &format!("{word}: "));
-            self.out.push_str(text);
+            self.out.push_str(&printable(text));
             self.out.push('\n');
         }
         self.out.push('\n');
@@ -124,7 +127,10 @@ impl Renderer<'_> {
             let style = if mark.primary { style } else { Style::Frame };
             let _ = write!(self.out, "{:1$}", "", mark.start);
             let space = if mark.text.is_empty() { "" } else { " " };
-            self.paint(style, &format!("{}{space}{}", sign.repeat(mark.length), mark.text));
+            self.paint(
+                style,
+                &format!("{}{space}{}", sign.repeat(mark.length), printable(mark.text)),
+            );
             self.out.push('\n');
         }
     }

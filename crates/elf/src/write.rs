@@ -6,6 +6,8 @@
 //! that [`addresses`] promised before the file was written, and a stripped file holds nothing that
 //! the loader does not read.
 
+#![allow(clippy::indexing_slicing, reason = "what is written here is indexed by what wrote it")]
+
 use selkie_isa::{
     Version,
     layout::{BYTECODE_START, RODATA_START, SLOT_BYTES},

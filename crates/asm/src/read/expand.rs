@@ -15,7 +15,7 @@ use crate::{
 /// Includes, macros and loops inside each other.
 const DEPTH_MAX: usize = 64;
 /// Lines that macros and loops may make of a source.
-const EXPANDED_LINES_MAX: usize = 2_000_000;
+const EXPANDED_LINES_MAX: usize = 500_000;
 /// Text that macros and loops may make of a source.
 const EXPANDED_BYTES_MAX: usize = 64 << 20;
 
