@@ -14,7 +14,7 @@ mod labels;
 mod line;
 mod text;
 
-use selkie_isa::Version;
+use selkie_isa::{Version, layout::BYTECODE_START};
 
 use crate::{Style, program::Program};
 
@@ -30,6 +30,8 @@ pub struct Listing {
     pub entry_pc: u32,
     /// The label of that slot.
     pub entry: Option<String>,
+    /// Where the instructions start in the file, if the text must say so to keep their addresses.
+    pub text_offset: Option<u64>,
     /// The instructions, in order.
     pub lines: Vec<Line>,
     /// Bytes behind the last whole slot.
@@ -57,6 +59,7 @@ impl Listing {
             version: program.version(),
             entry_pc: executable.entry_pc(),
             entry: labels.text(executable.entry_pc()).map(str::to_owned),
+            text_offset: text_offset(program),
             lines,
             trailing: text.get(whole..).unwrap_or_default().to_vec(),
             data: program.image().data(&labels),
@@ -64,4 +67,13 @@ impl Listing {
             note: program.refusal().map(ToString::to_string),
         }
     }
+}
+
+/// Until V2 a program may start anywhere; an assembler that is told nothing puts it right behind
+/// the file's header.
+fn text_offset(program: &Program) -> Option<u64> {
+    const USUAL: u64 = 64;
+    let offset = program.executable().text_vaddr().checked_sub(BYTECODE_START)?;
+    let can_say = offset > USUAL && offset.is_multiple_of(8) && offset <= 1 << 20;
+    (can_say && !program.version().strict_elf()).then_some(offset)
 }
