@@ -59,3 +59,4 @@ pub use crate::{
     syscalls::Syscall,
     sysvars::Sysvars,
 };
+#[cfg(test)]
