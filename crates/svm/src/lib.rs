@@ -59,4 +59,3 @@ pub use crate::{
     syscalls::Syscall,
     sysvars::Sysvars,
 };
-#[cfg(test)]

@@ -14,13 +14,13 @@
 use core::array;
 
 use selkie_elf::SyscallId;
-use selkie_isa::{Kind, Op, Operand, Size, for_each_op, layout::SLOT_BYTES};
+use selkie_isa::{Kind, Op, Operand, Size, Version, for_each_op, layout::SLOT_BYTES};
 
 use crate::{
     host::{Host, Observer},
     machine::Machine,
     memory::Access,
-    program::{ACTIONS, Action, Cell, Program, code},
+    program::{ACTIONS, Action, Cell, Program, Register, code},
     trap::Trap,
 };
 
@@ -104,14 +104,19 @@ pub fn step<O: Observer + ?Sized>(
     }
     let cell = program.cell(pc).ok_or(Trap::ExecutionOverrun)?;
     observer.instruction(pc, machine.registers());
-    let flow = match machine.execute(cell.action(), cell, pc, program.cells.len()) {
+    if let Action::CallSyscall = cell.action() {
+        machine.syscall(cell, host)?;
+        machine.pc = pc + 1;
+        return Ok(None);
+    }
+    let flow = match machine.execute::<true>(cell.action(), cell, pc, program.cells.len()) {
         Flow::Bail => machine.execute_slowly(cell, pc, host)?,
         flow => flow,
     };
     machine.pc = match flow {
-        Flow::Next | Flow::Pass => pc + 1,
+        Flow::Next => pc + 1,
         Flow::Skip => pc + 2,
-        Flow::Goto(target) => target,
+        Flow::Goto(target) | Flow::Branch(target) => target,
         Flow::Bail => return Ok(Some(machine.registers[0])),
     };
     Ok(None)
@@ -125,8 +130,8 @@ enum Flow {
     Skip,
     /// To a slot at which another run starts.
     Goto(usize),
-    /// To the next slot, at which another run starts: a branch that was not taken.
-    Pass,
+    /// The same, from within a run: a branch that was taken.
+    Branch(usize),
     /// Nowhere: the instruction was not executed, because it needs the host, raises a trap or
     /// ends the program. From [`Machine::execute_slowly`]: the program has ended.
     Bail,
@@ -134,20 +139,26 @@ enum Flow {
 
 impl Machine<'_> {
     #[inline(always)]
-    fn get(&self, register: u8) -> u64 {
-        self.registers[usize::from(register & 15)]
+    fn get(&self, register: Register) -> u64 {
+        self.registers[register as usize]
     }
 
     #[inline(always)]
-    fn set(&mut self, register: u8, value: u64) {
-        self.registers[usize::from(register & 15)] = value;
+    fn set(&mut self, register: Register, value: u64) {
+        self.registers[register as usize] = value;
     }
 
     /// What an instruction does when nothing is out of the ordinary.
     ///
     /// `action` is `cell.action()`; where it is a constant, all but its own arm folds away.
     #[inline(always)]
-    fn execute(&mut self, action: Action, cell: &Cell, pc: usize, slots: usize) -> Flow {
+    fn execute<const GAPS: bool>(
+        &mut self,
+        action: Action,
+        cell: &Cell,
+        pc: usize,
+        slots: usize,
+    ) -> Flow {
         let Action::Row(kind) = action else {
             return match action {
                 Action::CallLocal => self.call(cell.aux as usize, pc),
@@ -192,21 +203,21 @@ impl Machine<'_> {
             }
             Kind::Load(size) => {
                 let vaddr = self.get(cell.src).wrapping_add(cell.offset());
-                match self.load(size, vaddr) {
+                match self.load::<GAPS>(size, vaddr) {
                     Some(value) => self.set(cell.dst, value),
                     None => return Flow::Bail,
                 }
                 Flow::Next
             }
-            Kind::StoreImm(size) => self.store_flow(size, cell, cell.imm),
-            Kind::StoreReg(size) => self.store_flow(size, cell, self.get(cell.src)),
+            Kind::StoreImm(size) => self.store_flow::<GAPS>(size, cell, cell.imm),
+            Kind::StoreReg(size) => self.store_flow::<GAPS>(size, cell, self.get(cell.src)),
             Kind::Jump => Flow::Goto(cell.aux as usize),
             Kind::Branch(cond, width, right) => {
                 let right = operand(self, right);
                 if cond.eval(width, self.get(cell.dst), right) {
-                    Flow::Goto(cell.aux as usize)
+                    Flow::Branch(cell.aux as usize)
                 } else {
-                    Flow::Pass
+                    Flow::Next
                 }
             }
             Kind::Exit => match self.pop_frame() {
@@ -223,34 +234,34 @@ impl Machine<'_> {
     }
 
     #[inline(always)]
-    fn store_flow(&mut self, size: Size, cell: &Cell, value: u64) -> Flow {
+    fn store_flow<const GAPS: bool>(&mut self, size: Size, cell: &Cell, value: u64) -> Flow {
         let vaddr = self.get(cell.dst).wrapping_add(cell.offset());
-        match self.store(size, vaddr, value) {
+        match self.store::<GAPS>(size, vaddr, value) {
             Some(()) => Flow::Next,
             None => Flow::Bail,
         }
     }
 
     #[inline(always)]
-    fn load(&mut self, size: Size, vaddr: u64) -> Option<u64> {
+    fn load<const GAPS: bool>(&mut self, size: Size, vaddr: u64) -> Option<u64> {
         let memory = &mut self.memory;
         Some(match size {
-            Size::B => u64::from(u8::from_le_bytes(memory.load(vaddr)?)),
-            Size::H => u64::from(u16::from_le_bytes(memory.load(vaddr)?)),
-            Size::W => u64::from(u32::from_le_bytes(memory.load(vaddr)?)),
-            Size::Dw => u64::from_le_bytes(memory.load(vaddr)?),
+            Size::B => u64::from(u8::from_le_bytes(memory.load::<_, GAPS>(vaddr)?)),
+            Size::H => u64::from(u16::from_le_bytes(memory.load::<_, GAPS>(vaddr)?)),
+            Size::W => u64::from(u32::from_le_bytes(memory.load::<_, GAPS>(vaddr)?)),
+            Size::Dw => u64::from_le_bytes(memory.load::<_, GAPS>(vaddr)?),
         })
     }
 
     #[inline(always)]
-    fn store(&mut self, size: Size, vaddr: u64, value: u64) -> Option<()> {
+    fn store<const GAPS: bool>(&mut self, size: Size, vaddr: u64, value: u64) -> Option<()> {
         let memory = &mut self.memory;
         let bytes = value.to_le_bytes();
         match size {
-            Size::B => memory.store::<1>(vaddr, cut(bytes)),
-            Size::H => memory.store::<2>(vaddr, cut(bytes)),
-            Size::W => memory.store::<4>(vaddr, cut(bytes)),
-            Size::Dw => memory.store::<8>(vaddr, bytes),
+            Size::B => memory.store::<1, GAPS>(vaddr, cut(bytes)),
+            Size::H => memory.store::<2, GAPS>(vaddr, cut(bytes)),
+            Size::W => memory.store::<4, GAPS>(vaddr, cut(bytes)),
+            Size::Dw => memory.store::<8, GAPS>(vaddr, bytes),
         }
     }
 
@@ -264,7 +275,6 @@ impl Machine<'_> {
     ) -> Result<Flow, Trap> {
         let kind = match cell.action() {
             Action::Row(kind) => kind,
-            Action::CallSyscall => return self.syscall(cell, pc, host),
             // The frame is pushed before the target is looked at.
             Action::CallRegister if self.push_frame(pc + 1) => {
                 return Err(Trap::CallOutsideTextSegment);
@@ -273,7 +283,9 @@ impl Machine<'_> {
                 self.fill_frames(pc + 1);
                 return Err(Trap::CallDepthExceeded);
             }
-            Action::Cut | Action::Unsupported => return Err(Trap::UnsupportedInstruction),
+            Action::CallSyscall | Action::Cut | Action::Unsupported => {
+                return Err(Trap::UnsupportedInstruction);
+            }
         };
         match kind {
             Kind::Exit => Ok(Flow::Bail),
@@ -284,52 +296,71 @@ impl Machine<'_> {
                 Ok(Flow::Next)
             }
             Kind::Load(_) | Kind::StoreImm(_) | Kind::StoreReg(_) => {
-                if !self.search(cell) {
-                    self.ask_host(cell, host);
+                if self.access_far(cell.action(), cell).is_none() {
+                    self.ask_host(cell, host)?;
                 }
-                let (access, vaddr, len) = self.access(cell).unwrap_or((Access::Load, 0, 0));
-                if !self.search(cell) {
-                    return Err(self.memory.violation(access, vaddr, len));
-                }
-                Ok(self.execute(cell.action(), cell, pc, 0))
+                Ok(Flow::Next)
             }
             Kind::Endian(_) => Err(Trap::InvalidInstruction),
             _ => Err(Trap::UnsupportedInstruction),
         }
     }
 
-    /// What the instruction of a cell does to memory: how, where, and how many bytes.
-    fn access(&self, cell: &Cell) -> Option<(Access, u64, u64)> {
+    /// Executes a load or store through whichever region its address belongs to; `None` if it is
+    /// refused.
+    #[inline(always)]
+    fn access_far(&mut self, action: Action, cell: &Cell) -> Option<()> {
+        let memory = &mut self.memory;
+        if let Action::Row(Kind::Load(size)) = action {
+            let vaddr = self.registers[cell.src as usize].wrapping_add(cell.offset());
+            self.registers[cell.dst as usize] = match size {
+                Size::B => u64::from(u8::from_le_bytes(memory.load_far(vaddr)?)),
+                Size::H => u64::from(u16::from_le_bytes(memory.load_far(vaddr)?)),
+                Size::W => u64::from(u32::from_le_bytes(memory.load_far(vaddr)?)),
+                Size::Dw => u64::from_le_bytes(memory.load_far(vaddr)?),
+            };
+            return Some(());
+        }
+        let (size, value) = match action {
+            Action::Row(Kind::StoreImm(size)) => (size, cell.imm),
+            Action::Row(Kind::StoreReg(size)) => (size, self.registers[cell.src as usize]),
+            _ => return None,
+        };
+        let vaddr = self.registers[cell.dst as usize].wrapping_add(cell.offset());
+        let bytes = value.to_le_bytes();
+        match size {
+            Size::B => memory.store_far::<1>(vaddr, cut(bytes)),
+            Size::H => memory.store_far::<2>(vaddr, cut(bytes)),
+            Size::W => memory.store_far::<4>(vaddr, cut(bytes)),
+            Size::Dw => memory.store_far::<8>(vaddr, bytes),
+        }
+    }
+
+    /// Lets the host change the region of a refused access, and tries once more.
+    fn ask_host(&mut self, cell: &Cell, host: &mut dyn Host) -> Result<(), Trap> {
         let (access, base, size) = match cell.action() {
             Action::Row(Kind::Load(size)) => (Access::Load, cell.src, size),
             Action::Row(Kind::StoreImm(size) | Kind::StoreReg(size)) => {
                 (Access::Store, cell.dst, size)
             }
-            _ => return None,
+            _ => return Err(Trap::UnsupportedInstruction),
         };
-        Some((access, self.get(base).wrapping_add(cell.offset()), size.bytes()))
-    }
-
-    /// Sees to it that the access of a cell will be found at once; `false` if it is refused.
-    fn search(&mut self, cell: &Cell) -> bool {
-        let access = self.access(cell);
-        access.is_some_and(|(access, vaddr, len)| self.memory.search(access, vaddr, len))
-    }
-
-    fn ask_host(&mut self, cell: &Cell, host: &mut dyn Host) {
-        let Some((access, vaddr, len)) = self.access(cell) else { return };
+        let (vaddr, len) = (self.get(base).wrapping_add(cell.offset()), size.bytes());
         self.memory.reconsider(access, vaddr, len, |violation, region| {
             host.access_violation(violation, region);
         });
+        self.access_far(cell.action(), cell)
+            .ok_or_else(|| self.memory.violation(access, vaddr, len))
     }
 
-    fn syscall(&mut self, cell: &Cell, pc: usize, host: &mut dyn Host) -> Result<Flow, Trap> {
+    #[inline]
+    fn syscall(&mut self, cell: &Cell, host: &mut dyn Host) -> Result<(), Trap> {
         let id = SyscallId(u16::try_from(cell.aux).map_err(|_| Trap::UnsupportedInstruction)?);
         let arguments = array::from_fn(|index| self.registers[index + 1]);
         self.registers[0] = host
             .syscall(id, arguments, &mut self.memory, &mut self.meter)
             .map_err(Trap::Syscall)?;
-        Ok(Flow::Goto(pc + 1))
+        Ok(())
     }
 }
 
@@ -346,34 +377,42 @@ const SPRINT_UNITS: u64 = 2048;
 fn sprint(program: &Program, machine: &mut Machine<'_>) {
     let remaining = if machine.metered { machine.meter.remaining() } else { u64::MAX };
     let units = remaining.min(SPRINT_UNITS);
-    let left = enter(machine, &program.cells, machine.pc, units);
+    let left = enter(machine, program, machine.pc, units);
     if machine.metered {
         machine.meter.set_remaining(remaining - units + left);
     }
 }
 
-/// Executes the instruction at `pc` and those behind it, within a run that is charged already.
-/// Gives the units that are left of `units`.
-type Handler = for<'p> fn(&mut Machine<'_>, &'p [Cell], usize, u64, &'p Cell) -> u64;
+/// Executes the instruction of `cell` and those behind it, which are `next`, within a run that is
+/// charged already. Gives the units that are left.
+///
+/// Six arguments are as many as travel in registers.
+pub(crate) type Handler =
+    for<'p> fn(&mut Machine<'_>, &'p Program, &'p Cell, &'p [Cell], u64) -> u64;
 
 /// Charges the run that starts at `pc`, and executes it.
 #[inline(always)]
-fn enter(machine: &mut Machine<'_>, cells: &[Cell], pc: usize, units: u64) -> u64 {
-    match cells.get(pc) {
-        Some(cell) if u64::from(cell.run) <= units => {
-            let units = units - u64::from(cell.run);
-            HANDLERS[usize::from(cell.code)](machine, cells, pc, units, cell)
-        }
-        _ => stop(machine, pc, units),
+fn enter(machine: &mut Machine<'_>, program: &Program, pc: usize, units: u64) -> u64 {
+    if let Some([cell, next @ ..]) = program.cells.get(pc..)
+        && let Some(units) = units.checked_sub(u64::from(cell.run))
+    {
+        return (cell.handler)(machine, program, cell, next, units);
     }
+    stop(machine, pc, units)
 }
 
+/// Goes on with the first of `cells` within a run.
 #[inline(always)]
-fn advance(machine: &mut Machine<'_>, cells: &[Cell], pc: usize, units: u64) -> u64 {
-    match cells.get(pc) {
-        Some(cell) => HANDLERS[usize::from(cell.code)](machine, cells, pc, units, cell),
+fn advance<'p>(
+    machine: &mut Machine<'_>,
+    program: &'p Program,
+    cells: &'p [Cell],
+    units: u64,
+) -> u64 {
+    match cells {
+        [cell, next @ ..] => (cell.handler)(machine, program, cell, next, units),
         // Passing the end was charged as an instruction; `step` will charge it again.
-        None => stop(machine, pc, units + 1),
+        [] => stop(machine, program.cells.len(), units + 1),
     }
 }
 
@@ -383,22 +422,25 @@ fn stop(machine: &mut Machine<'_>, pc: usize, units: u64) -> u64 {
     units
 }
 
-fn handle<const CODE: usize>(
+fn handle<const CODE: usize, const GAPS: bool>(
     machine: &mut Machine<'_>,
-    cells: &[Cell],
-    pc: usize,
-    units: u64,
+    program: &Program,
     cell: &Cell,
+    next: &[Cell],
+    units: u64,
 ) -> u64 {
-    match machine.execute(const { ACTIONS[CODE] }, cell, pc, cells.len()) {
-        Flow::Next => advance(machine, cells, pc + 1, units),
-        Flow::Skip => advance(machine, cells, pc + 2, units),
-        Flow::Goto(target) => enter(machine, cells, target, units),
-        Flow::Pass => enter(machine, cells, pc + 1, units),
+    let slots = program.cells.len();
+    let pc = slots - next.len() - 1;
+    match machine.execute::<GAPS>(const { ACTIONS[CODE] }, cell, pc, slots) {
+        Flow::Next => advance(machine, program, next, units),
+        Flow::Skip => advance(machine, program, next.get(1..).unwrap_or_default(), units),
+        Flow::Goto(target) => enter(machine, program, target, units),
+        // What was charged for the rest of the run is given back.
+        Flow::Branch(target) => enter(machine, program, target, units + u64::from(cell.run) - 1),
         Flow::Bail if const { accesses_memory(ACTIONS[CODE]) } => {
-            search(machine, cells, pc, units, cell)
+            handle_far::<CODE>(machine, program, cell, next, units)
         }
-        // What was charged for the rest of the run, this instruction included, is given back.
+        // The same, and what was charged for this instruction, which was not executed.
         Flow::Bail => stop(machine, pc, units + u64::from(cell.run)),
     }
 }
@@ -407,32 +449,46 @@ const fn accesses_memory(action: Action) -> bool {
     matches!(action, Action::Row(Kind::Load(_) | Kind::StoreImm(_) | Kind::StoreReg(_)))
 }
 
-/// Tries an access again after a search through all regions. A handler of its own, so that those
-/// of loads and stores call nothing and need no stack.
-#[cold]
+/// Loads or stores through another region than the one that the window tries first. A handler of
+/// its own, so that those of loads and stores call nothing and need no stack.
 #[inline(never)]
-fn search(machine: &mut Machine<'_>, cells: &[Cell], pc: usize, units: u64, cell: &Cell) -> u64 {
-    if machine.search(cell) {
-        HANDLERS[usize::from(cell.code)](machine, cells, pc, units, cell)
-    } else {
-        stop(machine, pc, units + u64::from(cell.run))
+fn handle_far<const CODE: usize>(
+    machine: &mut Machine<'_>,
+    program: &Program,
+    cell: &Cell,
+    next: &[Cell],
+    units: u64,
+) -> u64 {
+    match machine.access_far(const { ACTIONS[CODE] }, cell) {
+        Some(()) => advance(machine, program, next, units),
+        None => {
+            let pc = program.cells.len() - next.len() - 1;
+            stop(machine, pc, units + u64::from(cell.run))
+        }
     }
 }
 
-static HANDLERS: [Handler; 256] = {
+/// The handlers for a version, by the codes of [`ACTIONS`].
+pub(crate) fn handlers(version: Version) -> &'static [Handler; 256] {
+    static FLAT: [Handler; 256] = handler_table::<false>();
+    static GAPPED: [Handler; 256] = handler_table::<true>();
+    if version.stack_frame_gaps() { &GAPPED } else { &FLAT }
+}
+
+const fn handler_table<const GAPS: bool>() -> [Handler; 256] {
     macro_rules! rows {
         ($($opcode:literal, $versions:ident => $name:ident = $mnemonic:literal, $kind:expr;)*) => {
-            [$(handle::<{ Op::$name as usize }> as Handler),*]
+            [$(handle::<{ Op::$name as usize }, GAPS> as Handler),*]
         };
     }
     let rows = for_each_op!(rows);
-    let mut handlers: [Handler; 256] = [handle::<{ code::UNSUPPORTED as usize }>; 256];
+    let mut handlers: [Handler; 256] = [handle::<{ code::UNSUPPORTED as usize }, GAPS>; 256];
     let mut index = 0;
     while index < rows.len() {
         handlers[index] = rows[index];
         index += 1;
     }
-    handlers[code::CALL_LOCAL as usize] = handle::<{ code::CALL_LOCAL as usize }>;
-    handlers[code::CALL_REGISTER as usize] = handle::<{ code::CALL_REGISTER as usize }>;
+    handlers[code::CALL_LOCAL as usize] = handle::<{ code::CALL_LOCAL as usize }, GAPS>;
+    handlers[code::CALL_REGISTER as usize] = handle::<{ code::CALL_REGISTER as usize }, GAPS>;
     handlers
-};
+}

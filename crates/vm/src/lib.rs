@@ -23,6 +23,7 @@ pub mod interp;
 pub mod machine;
 pub mod memory;
 pub mod program;
+mod region_index;
 pub mod trap;
 pub mod verify;
 
