@@ -27,14 +27,12 @@ pub enum Purpose {
 /// What a cluster with these features loads programs against.
 #[must_use]
 pub fn elf_environment(features: FeatureSet, purpose: Purpose) -> selkie_elf::Environment {
-    let deploys = purpose == Purpose::Deployment;
     let names = SYSCALLS.iter().filter(|syscall| syscall.is_registered(features, purpose));
     selkie_elf::Environment {
         versions: Version::V0..=Version::V3,
         syscalls: Arc::new(Syscalls::new(names.map(|syscall| syscall.name))),
-        reject_broken_elfs: deploys,
-        optimize_rodata: false,
-        labels: false,
+        reject_broken_elfs: purpose == Purpose::Deployment,
+        ..selkie_elf::Environment::default()
     }
 }
 
