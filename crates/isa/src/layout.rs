@@ -32,7 +32,3 @@ pub const HEAP_BYTES_MAX: u64 = 256 * 1024;
 pub const FRAME_POINTER: u8 = 10;
 /// Registers of the machine, the frame pointer included.
 pub const REGISTER_COUNT: usize = 11;
-/// The first of the registers that a call saves (r6 to r9, and the frame pointer).
-pub const SCRATCH_FIRST: usize = 6;
-/// How many scratch registers a call saves.
-pub const SCRATCH_COUNT: usize = 4;

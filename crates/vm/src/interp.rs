@@ -20,7 +20,7 @@ use crate::{
     host::{Host, Observer},
     machine::Machine,
     memory::Access,
-    program::{ACTIONS, Action, Cell, Program, code},
+    program::{ACTIONS, Action, Cell, Program, Register, code},
     trap::Trap,
 };
 
@@ -104,12 +104,17 @@ pub fn step<O: Observer + ?Sized>(
     }
     let cell = program.cell(pc).ok_or(Trap::ExecutionOverrun)?;
     observer.instruction(pc, machine.registers());
+    if let Action::CallSyscall = cell.action() {
+        machine.syscall(cell, host)?;
+        machine.pc = pc + 1;
+        return Ok(None);
+    }
     let flow = match machine.execute(cell.action(), cell, pc, program.cells.len()) {
         Flow::Bail => machine.execute_slowly(cell, pc, host)?,
         flow => flow,
     };
     machine.pc = match flow {
-        Flow::Next => pc + 1,
+        Flow::Next | Flow::Pass => pc + 1,
         Flow::Skip => pc + 2,
         Flow::Goto(target) => target,
         Flow::Bail => return Ok(Some(machine.registers[0])),
@@ -125,6 +130,8 @@ enum Flow {
     Skip,
     /// To a slot at which another run starts.
     Goto(usize),
+    /// To the next slot, at which another run starts: a branch that was not taken.
+    Pass,
     /// Nowhere: the instruction was not executed, because it needs the host, raises a trap or
     /// ends the program. From [`Machine::execute_slowly`]: the program has ended.
     Bail,
@@ -132,13 +139,13 @@ enum Flow {
 
 impl Machine<'_> {
     #[inline(always)]
-    fn get(&self, register: u8) -> u64 {
-        self.registers[usize::from(register & 15)]
+    fn get(&self, register: Register) -> u64 {
+        self.registers[register as usize]
     }
 
     #[inline(always)]
-    fn set(&mut self, register: u8, value: u64) {
-        self.registers[usize::from(register & 15)] = value;
+    fn set(&mut self, register: Register, value: u64) {
+        self.registers[register as usize] = value;
     }
 
     /// What an instruction does when nothing is out of the ordinary.
@@ -201,8 +208,11 @@ impl Machine<'_> {
             Kind::Jump => Flow::Goto(cell.aux as usize),
             Kind::Branch(cond, width, right) => {
                 let right = operand(self, right);
-                let taken = cond.eval(width, self.get(cell.dst), right);
-                Flow::Goto(if taken { cell.aux as usize } else { pc + 1 })
+                if cond.eval(width, self.get(cell.dst), right) {
+                    Flow::Goto(cell.aux as usize)
+                } else {
+                    Flow::Pass
+                }
             }
             Kind::Exit => match self.pop_frame() {
                 Some(return_pc) => Flow::Goto(return_pc),
@@ -259,7 +269,6 @@ impl Machine<'_> {
     ) -> Result<Flow, Trap> {
         let kind = match cell.action() {
             Action::Row(kind) => kind,
-            Action::CallSyscall => return self.syscall(cell, pc, host),
             // The frame is pushed before the target is looked at.
             Action::CallRegister if self.push_frame(pc + 1) => {
                 return Err(Trap::CallOutsideTextSegment);
@@ -268,7 +277,9 @@ impl Machine<'_> {
                 self.fill_frames(pc + 1);
                 return Err(Trap::CallDepthExceeded);
             }
-            Action::Cut | Action::Unsupported => return Err(Trap::UnsupportedInstruction),
+            Action::CallSyscall | Action::Cut | Action::Unsupported => {
+                return Err(Trap::UnsupportedInstruction);
+            }
         };
         match kind {
             Kind::Exit => Ok(Flow::Bail),
@@ -278,21 +289,10 @@ impl Machine<'_> {
                 self.set(cell.dst, value);
                 Ok(Flow::Next)
             }
-            Kind::Load(size) => {
-                let vaddr = self.get(cell.src).wrapping_add(cell.offset());
-                self.ask_host(Access::Load, vaddr, size, host);
-                let value = self.load(size, vaddr);
-                let value = value.ok_or_else(|| self.violation(Access::Load, vaddr, size))?;
-                self.set(cell.dst, value);
-                Ok(Flow::Next)
-            }
-            Kind::StoreImm(size) | Kind::StoreReg(size) => {
-                let vaddr = self.get(cell.dst).wrapping_add(cell.offset());
-                let immediate = matches!(kind, Kind::StoreImm(_));
-                let value = if immediate { cell.imm } else { self.get(cell.src) };
-                self.ask_host(Access::Store, vaddr, size, host);
-                self.store(size, vaddr, value)
-                    .ok_or_else(|| self.violation(Access::Store, vaddr, size))?;
+            Kind::Load(_) | Kind::StoreImm(_) | Kind::StoreReg(_) => {
+                if self.access_far(cell).is_none() {
+                    self.ask_host(cell, host)?;
+                }
                 Ok(Flow::Next)
             }
             Kind::Endian(_) => Err(Trap::InvalidInstruction),
@@ -300,23 +300,60 @@ impl Machine<'_> {
         }
     }
 
-    fn ask_host(&mut self, access: Access, vaddr: u64, size: Size, host: &mut dyn Host) {
-        self.memory.reconsider(access, vaddr, size.bytes(), |violation, region| {
+    /// Executes a load or store through whichever region its address belongs to; `None` if it is
+    /// refused.
+    #[inline]
+    fn access_far(&mut self, cell: &Cell) -> Option<()> {
+        let (action, memory) = (cell.action(), &mut self.memory);
+        if let Action::Row(Kind::Load(size)) = action {
+            let vaddr = self.registers[cell.src as usize].wrapping_add(cell.offset());
+            self.registers[cell.dst as usize] = match size {
+                Size::B => u64::from(u8::from_le_bytes(memory.load_far(vaddr)?)),
+                Size::H => u64::from(u16::from_le_bytes(memory.load_far(vaddr)?)),
+                Size::W => u64::from(u32::from_le_bytes(memory.load_far(vaddr)?)),
+                Size::Dw => u64::from_le_bytes(memory.load_far(vaddr)?),
+            };
+            return Some(());
+        }
+        let (size, value) = match action {
+            Action::Row(Kind::StoreImm(size)) => (size, cell.imm),
+            Action::Row(Kind::StoreReg(size)) => (size, self.registers[cell.src as usize]),
+            _ => return None,
+        };
+        let vaddr = self.registers[cell.dst as usize].wrapping_add(cell.offset());
+        let bytes = value.to_le_bytes();
+        match size {
+            Size::B => memory.store_far::<1>(vaddr, cut(bytes)),
+            Size::H => memory.store_far::<2>(vaddr, cut(bytes)),
+            Size::W => memory.store_far::<4>(vaddr, cut(bytes)),
+            Size::Dw => memory.store_far::<8>(vaddr, bytes),
+        }
+    }
+
+    /// Lets the host change the region of a refused access, and tries once more.
+    fn ask_host(&mut self, cell: &Cell, host: &mut dyn Host) -> Result<(), Trap> {
+        let (access, base, size) = match cell.action() {
+            Action::Row(Kind::Load(size)) => (Access::Load, cell.src, size),
+            Action::Row(Kind::StoreImm(size) | Kind::StoreReg(size)) => {
+                (Access::Store, cell.dst, size)
+            }
+            _ => return Err(Trap::UnsupportedInstruction),
+        };
+        let (vaddr, len) = (self.get(base).wrapping_add(cell.offset()), size.bytes());
+        self.memory.reconsider(access, vaddr, len, |violation, region| {
             host.access_violation(violation, region);
         });
+        self.access_far(cell).ok_or_else(|| self.memory.violation(access, vaddr, len))
     }
 
-    fn violation(&self, access: Access, vaddr: u64, size: Size) -> Trap {
-        self.memory.violation(access, vaddr, size.bytes())
-    }
-
-    fn syscall(&mut self, cell: &Cell, pc: usize, host: &mut dyn Host) -> Result<Flow, Trap> {
+    #[inline]
+    fn syscall(&mut self, cell: &Cell, host: &mut dyn Host) -> Result<(), Trap> {
         let id = SyscallId(u16::try_from(cell.aux).map_err(|_| Trap::UnsupportedInstruction)?);
         let arguments = array::from_fn(|index| self.registers[index + 1]);
         self.registers[0] = host
             .syscall(id, arguments, &mut self.memory, &mut self.meter)
             .map_err(Trap::Syscall)?;
-        Ok(Flow::Goto(pc + 1))
+        Ok(())
     }
 }
 
@@ -333,34 +370,56 @@ const SPRINT_UNITS: u64 = 2048;
 fn sprint(program: &Program, machine: &mut Machine<'_>) {
     let remaining = if machine.metered { machine.meter.remaining() } else { u64::MAX };
     let units = remaining.min(SPRINT_UNITS);
-    let left = enter(machine, &program.cells, machine.pc, units);
+    let left = enter(machine, program, machine.pc, units);
     if machine.metered {
         machine.meter.set_remaining(remaining - units + left);
     }
 }
 
-/// Executes the instruction at `pc` and those behind it, within a run that is charged already.
-/// Gives the units that are left of `units`.
-type Handler = for<'p> fn(&mut Machine<'_>, &'p [Cell], usize, u64, &'p Cell) -> u64;
+/// Executes the instruction of `cell` and those behind it, which are `next`, within a run that is
+/// charged already. Gives the units that are left.
+///
+/// Six arguments are as many as travel in registers.
+pub(crate) type Handler =
+    for<'p> fn(&mut Machine<'_>, &'p Program, &'p Cell, &'p [Cell], u64) -> u64;
 
 /// Charges the run that starts at `pc`, and executes it.
 #[inline(always)]
-fn enter(machine: &mut Machine<'_>, cells: &[Cell], pc: usize, units: u64) -> u64 {
-    match cells.get(pc) {
-        Some(cell) if u64::from(cell.run) <= units => {
-            let units = units - u64::from(cell.run);
-            HANDLERS[usize::from(cell.code)](machine, cells, pc, units, cell)
-        }
-        _ => stop(machine, pc, units),
+fn enter(machine: &mut Machine<'_>, program: &Program, pc: usize, units: u64) -> u64 {
+    match program.cells.get(pc..) {
+        Some(cells) => enter_at(machine, program, cells, units),
+        None => stop(machine, pc, units),
     }
 }
 
+/// Charges the run that starts with the first of `cells`, and executes it.
 #[inline(always)]
-fn advance(machine: &mut Machine<'_>, cells: &[Cell], pc: usize, units: u64) -> u64 {
-    match cells.get(pc) {
-        Some(cell) => HANDLERS[usize::from(cell.code)](machine, cells, pc, units, cell),
+fn enter_at<'p>(
+    machine: &mut Machine<'_>,
+    program: &'p Program,
+    cells: &'p [Cell],
+    units: u64,
+) -> u64 {
+    if let [cell, next @ ..] = cells
+        && let Some(units) = units.checked_sub(u64::from(cell.run))
+    {
+        return (cell.handler)(machine, program, cell, next, units);
+    }
+    stop(machine, program.cells.len() - cells.len(), units)
+}
+
+/// Goes on with the first of `cells` within a run.
+#[inline(always)]
+fn advance<'p>(
+    machine: &mut Machine<'_>,
+    program: &'p Program,
+    cells: &'p [Cell],
+    units: u64,
+) -> u64 {
+    match cells {
+        [cell, next @ ..] => (cell.handler)(machine, program, cell, next, units),
         // Passing the end was charged as an instruction; `step` will charge it again.
-        None => stop(machine, pc, units + 1),
+        [] => stop(machine, program.cells.len(), units + 1),
     }
 }
 
@@ -372,21 +431,51 @@ fn stop(machine: &mut Machine<'_>, pc: usize, units: u64) -> u64 {
 
 fn handle<const CODE: usize>(
     machine: &mut Machine<'_>,
-    cells: &[Cell],
-    pc: usize,
-    units: u64,
+    program: &Program,
     cell: &Cell,
+    next: &[Cell],
+    units: u64,
 ) -> u64 {
-    match machine.execute(const { ACTIONS[CODE] }, cell, pc, cells.len()) {
-        Flow::Next => advance(machine, cells, pc + 1, units),
-        Flow::Skip => advance(machine, cells, pc + 2, units),
-        Flow::Goto(target) => enter(machine, cells, target, units),
+    let slots = program.cells.len();
+    let pc = slots - next.len() - 1;
+    match machine.execute(const { ACTIONS[CODE] }, cell, pc, slots) {
+        Flow::Next => advance(machine, program, next, units),
+        Flow::Skip => advance(machine, program, next.get(1..).unwrap_or_default(), units),
+        Flow::Goto(target) => enter(machine, program, target, units),
+        Flow::Pass => enter_at(machine, program, next, units),
+        Flow::Bail if const { accesses_memory(ACTIONS[CODE]) } => {
+            handle_far(machine, program, cell, next, units)
+        }
         // What was charged for the rest of the run, this instruction included, is given back.
         Flow::Bail => stop(machine, pc, units + u64::from(cell.run)),
     }
 }
 
-static HANDLERS: [Handler; 256] = {
+const fn accesses_memory(action: Action) -> bool {
+    matches!(action, Action::Row(Kind::Load(_) | Kind::StoreImm(_) | Kind::StoreReg(_)))
+}
+
+/// Loads or stores through another region than the one that the window tries first. A handler of
+/// its own, so that those of loads and stores call nothing and need no stack.
+#[inline(never)]
+fn handle_far(
+    machine: &mut Machine<'_>,
+    program: &Program,
+    cell: &Cell,
+    next: &[Cell],
+    units: u64,
+) -> u64 {
+    match machine.access_far(cell) {
+        Some(()) => advance(machine, program, next, units),
+        None => {
+            let pc = program.cells.len() - next.len() - 1;
+            stop(machine, pc, units + u64::from(cell.run))
+        }
+    }
+}
+
+/// The handler of each code of [`ACTIONS`].
+pub(crate) static HANDLERS: [Handler; 256] = {
     macro_rules! rows {
         ($($opcode:literal, $versions:ident => $name:ident = $mnemonic:literal, $kind:expr;)*) => {
             [$(handle::<{ Op::$name as usize }> as Handler),*]

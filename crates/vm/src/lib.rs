@@ -23,6 +23,7 @@ pub mod interp;
 pub mod machine;
 pub mod memory;
 pub mod program;
+mod region_index;
 pub mod trap;
 pub mod verify;
 
@@ -34,6 +35,6 @@ pub use crate::{
     memory::{Access, MemoryMap, Region, Violation},
     program::{Program, Verified},
     trap::{SyscallError, Trap},
-    verify::{VerifyError, verify},
+    verify::{VerifyError, verify, verify_calls},
 };
 pub use selkie_elf::{Executable, SyscallId};

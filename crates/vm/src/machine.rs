@@ -2,9 +2,7 @@
 
 use selkie_isa::{
     Version,
-    layout::{
-        FRAME_POINTER, INPUT_START, REGISTER_COUNT, SCRATCH_COUNT, SCRATCH_FIRST, STACK_START,
-    },
+    layout::{FRAME_POINTER, INPUT_START, REGISTER_COUNT, STACK_START},
 };
 
 use crate::{config::Config, memory::MemoryMap, program::Program};
@@ -48,12 +46,20 @@ impl Meter {
     }
 }
 
-/// What a call saves.
+/// What a call saves: r6 to r9, r10 and the slot to return to.
+///
+/// The scratch registers do not lie side by side, lest the compiler copy them pairwise: a wide
+/// load right behind the narrow store of one of its halves has to wait for the store.
 #[derive(Clone, Copy, Default, Debug)]
+#[repr(C)]
 pub(crate) struct Frame {
-    pub(crate) scratch: [u64; SCRATCH_COUNT],
-    pub(crate) frame_pointer: u64,
-    pub(crate) return_pc: usize,
+    r6: u64,
+    return_pc: usize,
+    r7: u64,
+    frame_pointer: u64,
+    r8: u64,
+    spacing: u64,
+    r9: u64,
 }
 
 /// The state of a running program.
@@ -132,10 +138,9 @@ impl<'a> Machine<'a> {
     /// there is none.
     #[inline(always)]
     pub(crate) fn push_frame(&mut self, return_pc: usize) -> bool {
-        if self.depth + 1 >= self.frames.len() {
-            return false;
-        }
-        self.save_frame(return_pc);
+        let Some([frame, _, ..]) = self.frames.get_mut(self.depth..) else { return false };
+        save(frame, &self.registers, return_pc);
+        self.depth += 1;
         let frame_pointer = &mut self.registers[usize::from(FRAME_POINTER)];
         *frame_pointer = frame_pointer.wrapping_add(self.frame_step);
         true
@@ -144,29 +149,35 @@ impl<'a> Machine<'a> {
     /// Saves the caller's state in the last frame, from which nothing can be called.
     #[cold]
     pub(crate) fn fill_frames(&mut self, return_pc: usize) {
-        if self.depth < self.frames.len() {
-            self.save_frame(return_pc);
+        if let Some(frame) = self.frames.get_mut(self.depth) {
+            save(frame, &self.registers, return_pc);
+            self.depth += 1;
         }
-    }
-
-    #[inline(always)]
-    fn save_frame(&mut self, return_pc: usize) {
-        let scratch = self.registers[SCRATCH_FIRST..].first_chunk().expect("r6 to r9");
-        let frame_pointer = self.registers[usize::from(FRAME_POINTER)];
-        self.frames[self.depth] = Frame { scratch: *scratch, frame_pointer, return_pc };
-        self.depth += 1;
     }
 
     /// Restores the caller's state and gives the slot to return to; `None` at the outermost call.
     #[inline(always)]
     pub(crate) fn pop_frame(&mut self) -> Option<usize> {
         let depth = self.depth.checked_sub(1)?;
-        let frame = self.frames[depth];
+        let frame = self.frames.get(depth)?;
         self.depth = depth;
-        self.registers[SCRATCH_FIRST..][..SCRATCH_COUNT].copy_from_slice(&frame.scratch);
+        self.registers[6] = frame.r6;
+        self.registers[7] = frame.r7;
+        self.registers[8] = frame.r8;
+        self.registers[9] = frame.r9;
         self.registers[usize::from(FRAME_POINTER)] = frame.frame_pointer;
         Some(frame.return_pc)
     }
+}
+
+#[inline(always)]
+fn save(frame: &mut Frame, registers: &[u64; 16], return_pc: usize) {
+    frame.r6 = registers[6];
+    frame.r7 = registers[7];
+    frame.r8 = registers[8];
+    frame.r9 = registers[9];
+    frame.frame_pointer = registers[usize::from(FRAME_POINTER)];
+    frame.return_pc = return_pc;
 }
 
 /// How far a call moves the frame pointer.

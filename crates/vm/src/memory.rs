@@ -19,7 +19,7 @@ use selkie_isa::{
     layout::{REGION_SIZE, STACK_START},
 };
 
-use crate::{config::Config, trap::Trap};
+use crate::{config::Config, region_index::RegionIndex, trap::Trap};
 
 /// What an instruction or a syscall does to memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -225,43 +225,46 @@ impl<'a> Region<'a> {
 }
 
 /// One region per window that an access may be tried against first, flattened so that gapped and
-/// plain regions are looked up alike.
+/// plain regions are looked up alike, in few steps.
 #[derive(Clone, Copy)]
+#[repr(align(128))]
 struct Window {
     vaddr: u64,
     host: *mut u8,
-    /// Bytes that may be read, and written.
-    len: [u64; 2],
     /// The bit of an offset that is set within gaps; 0 if there are none.
     gap_bit: u64,
-    /// The bits of an offset below the gap bit; all of them if there are no gaps.
-    within: u64,
+    /// The bits of an offset from the gap bit on, which count half; 0 if there are no gaps.
+    halved: u64,
+    /// One past the last offset at which an access may start, by [`Access`] and by the logarithm
+    /// of its size.
+    end: [[u64; 4]; 2],
 }
 
 impl Window {
     const NONE: Self =
-        Self { vaddr: 0, host: ptr::null_mut(), len: [0; 2], gap_bit: 0, within: u64::MAX };
+        Self { vaddr: 0, host: ptr::null_mut(), gap_bit: 0, halved: 0, end: [[0; 4]; 2] };
 
     fn of(region: &Region<'_>) -> Self {
         let gap_bit = region.gap_shift.map_or(0, |shift| 1 << shift);
+        let end = [1, 2, 4, 8].map(|bytes| (region.len + 1).saturating_sub(bytes));
         Self {
             vaddr: region.vaddr,
             host: region.host,
-            len: [region.len, if region.writable { region.len } else { 0 }],
             gap_bit,
-            within: if gap_bit == 0 { u64::MAX } else { gap_bit - 1 },
+            halved: gap_bit.wrapping_neg(),
+            end: [end, if region.writable { end } else { [0; 4] }],
         }
     }
 
-    /// As [`Region::host`], for accesses of at least one byte.
+    /// As [`Region::host`], for accesses of `N` bytes: 1, 2, 4 or 8.
     #[inline(always)]
-    fn host(&self, access: Access, vaddr: u64, len: u64) -> Option<*mut u8> {
-        // Below the start, the offset wraps to one that no length reaches.
+    fn host<const N: usize>(&self, access: Access, vaddr: u64) -> Option<*mut u8> {
+        const { assert!(matches!(N, 1 | 2 | 4 | 8)) };
+        // Below the start, the offset wraps to one that no region reaches.
         let offset = vaddr.wrapping_sub(self.vaddr);
         let in_gap = offset & self.gap_bit != 0;
-        let offset = (offset & !self.within) >> 1 | offset & self.within;
-        let limit = self.len[access as usize];
-        let fits = offset < limit && len <= limit - offset;
+        let offset = offset - ((offset & self.halved) >> 1);
+        let fits = offset < self.end[access as usize][N.trailing_zeros() as usize];
         (fits && !in_gap).then(|| self.host.wrapping_add(usize_of(offset)))
     }
 }
@@ -274,6 +277,9 @@ pub struct MemoryMap<'a> {
     /// Sorted by address. With aligned mapping the index is the window's number.
     regions: Vec<Region<'a>>,
     windows: [Window; WINDOW_COUNT],
+    index: RegionIndex,
+    /// The region that the last search ended at.
+    recent: usize,
     aligned: bool,
     /// Size of the slots that stack violations are counted in; `None` if they are not told apart.
     stack_slot_bytes: Option<u64>,
@@ -327,11 +333,17 @@ impl<'a> MemoryMap<'a> {
         let mut map = Self {
             regions,
             windows: [Window::NONE; WINDOW_COUNT],
+            index: RegionIndex::default(),
+            recent: usize::MAX,
             aligned,
             stack_slot_bytes: fixed_frames.then_some(config.stack_frame_bytes),
             call_depth_max: config.call_depth_max as u64,
         };
-        for index in 0..map.regions.len() {
+        if !aligned {
+            let vaddrs: Vec<u64> = map.regions.iter().map(|region| region.vaddr).collect();
+            map.index = RegionIndex::new(&vaddrs);
+        }
+        for index in (0..map.regions.len()).rev() {
             map.remember(index, map.regions[index].vaddr);
         }
         Ok(map)
@@ -350,7 +362,9 @@ impl<'a> MemoryMap<'a> {
             let index = usize_of(vaddr / REGION_SIZE);
             (index < self.regions.len()).then_some(index)
         } else {
-            self.regions.partition_point(|region| region.vaddr <= vaddr).checked_sub(1)
+            let (low, high) = self.index.narrow(vaddr, self.regions.len());
+            let ahead = self.regions.get(low..high).unwrap_or(&self.regions);
+            (low + ahead.partition_point(|region| region.vaddr <= vaddr)).checked_sub(1)
         }
     }
 
@@ -409,37 +423,55 @@ impl<'a> MemoryMap<'a> {
             .ok_or_else(|| self.violation(access, vaddr, len))
     }
 
-    /// Reads `N` bytes if the guest may.
+    /// Reads `N` bytes through the window's own region: `None` if the guest may not, or if
+    /// the address belongs to another region of the window.
     #[inline(always)]
-    pub(crate) fn load<const N: usize>(&mut self, vaddr: u64) -> Option<[u8; N]> {
-        let host = self.find(Access::Load, vaddr, N as u64)?;
-        // SAFETY: `find` bounded `N` bytes at `host`; byte arrays have no alignment.
+    pub(crate) fn load<const N: usize>(&self, vaddr: u64) -> Option<[u8; N]> {
+        let host = self.window(vaddr).host::<N>(Access::Load, vaddr)?;
+        // SAFETY: the window bounded `N` bytes at `host`; byte arrays have no alignment.
         Some(unsafe { host.cast::<[u8; N]>().read() })
     }
 
-    /// Writes `N` bytes if the guest may.
+    /// Writes `N` bytes through the window's own region: `None` if the guest may not, or if
+    /// the address belongs to another region of the window.
     #[inline(always)]
     pub(crate) fn store<const N: usize>(&mut self, vaddr: u64, bytes: [u8; N]) -> Option<()> {
-        let host = self.find(Access::Store, vaddr, N as u64)?;
-        // SAFETY: `find` bounded `N` writable bytes at `host`; byte arrays have no alignment.
+        let host = self.window(vaddr).host::<N>(Access::Store, vaddr)?;
+        // SAFETY: the window bounded `N` writable bytes at `host`; byte arrays have no alignment.
         unsafe { host.cast::<[u8; N]>().write(bytes) };
         Some(())
     }
 
     #[inline(always)]
-    fn find(&mut self, access: Access, vaddr: u64, len: u64) -> Option<*mut u8> {
-        let window = usize_of(vaddr / REGION_SIZE) % WINDOW_COUNT;
-        match self.windows[window].host(access, vaddr, len) {
-            Some(host) => Some(host),
-            None => self.search(access, vaddr, len),
-        }
+    fn window(&self, vaddr: u64) -> &Window {
+        &self.windows[usize_of(vaddr / REGION_SIZE) % WINDOW_COUNT]
     }
 
-    #[inline(never)]
+    /// As [`MemoryMap::load`], through whichever region the address belongs to.
+    pub(crate) fn load_far<const N: usize>(&mut self, vaddr: u64) -> Option<[u8; N]> {
+        let host = self.search(Access::Load, vaddr, N as u64)?;
+        // SAFETY: `search` bounded `N` bytes at `host`; byte arrays have no alignment.
+        Some(unsafe { host.cast::<[u8; N]>().read() })
+    }
+
+    /// As [`MemoryMap::store`], through whichever region the address belongs to.
+    pub(crate) fn store_far<const N: usize>(&mut self, vaddr: u64, bytes: [u8; N]) -> Option<()> {
+        let host = self.search(Access::Store, vaddr, N as u64)?;
+        // SAFETY: `search` bounded `N` writable bytes at `host`; byte arrays have no alignment.
+        unsafe { host.cast::<[u8; N]>().write(bytes) };
+        Some(())
+    }
+
+    /// A window changes its region once two searches in a row end at the same one: accesses that
+    /// wander about many regions are not slowed down by changing it each time.
+    #[inline(always)]
     fn search(&mut self, access: Access, vaddr: u64, len: u64) -> Option<*mut u8> {
         let index = self.region_index(vaddr)?;
         let host = self.regions[index].host(access, vaddr, len)?;
-        self.remember(index, vaddr);
+        if index == self.recent {
+            self.remember(index, vaddr);
+        }
+        self.recent = index;
         Some(host)
     }
 

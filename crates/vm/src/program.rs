@@ -10,7 +10,10 @@ use core::ops::Deref;
 use selkie_elf::{Executable, SyscallId};
 use selkie_isa::{Insn, Kind, Op, Operand, for_each_op};
 
-use crate::verify::{VerifyError, verify};
+use crate::{
+    interp::{HANDLERS, Handler},
+    verify::{VerifyError, verify},
+};
 
 /// What a cell makes an engine do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,27 +73,52 @@ pub(crate) static ACTIONS: [Action; 256] = {
     actions
 };
 
-/// One slot of a program, decoded.
+/// A register number as a slot can hold it. An enumeration, so that the compiler knows that it is
+/// within the machine's sixteen cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+#[rustfmt::skip]
+pub(crate) enum Register { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10, R11, R12, R13, R14, R15 }
+
+impl Register {
+    #[rustfmt::skip]
+    const ALL: [Self; 16] = {
+        use Register::*;
+        [R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10, R11, R12, R13, R14, R15]
+    };
+
+    fn new(number: u8) -> Self {
+        Self::ALL[usize::from(number & 15)]
+    }
+}
+
+/// One slot of a program, decoded.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Cell {
+    /// What the interpreter does.
+    pub(crate) handler: Handler,
     /// The immediate, widened as the instruction wants it.
     pub(crate) imm: u64,
     /// The target slot of a jump or call, the offset of a memory access, or what the action says.
     pub(crate) aux: u32,
     /// Index into [`ACTIONS`].
     pub(crate) code: u8,
-    pub(crate) dst: u8,
-    pub(crate) src: u8,
+    pub(crate) dst: Register,
+    pub(crate) src: Register,
     /// Instructions from here to the end of the run; 0 for a cut.
     pub(crate) run: u8,
 }
 
-const _: () = assert!(size_of::<Cell>() == 16);
+const _: () = assert!(size_of::<Cell>() == 24);
 
 /// The longest run; longer ones are cut.
 const RUN_MAX: u8 = 255;
 
 impl Cell {
+    fn with_code(self, code: u8) -> Self {
+        Self { handler: HANDLERS[usize::from(code)], code, ..self }
+    }
+
     #[inline(always)]
     pub(crate) fn action(&self) -> Action {
         ACTIONS[usize::from(self.code)]
@@ -162,12 +190,22 @@ impl Deref for Verified {
     }
 }
 
+const UNSUPPORTED: Cell = Cell {
+    handler: HANDLERS[code::UNSUPPORTED as usize],
+    imm: 0,
+    aux: 0,
+    code: code::UNSUPPORTED,
+    dst: Register::R0,
+    src: Register::R0,
+    run: 1,
+};
+
 fn decode(executable: &Executable) -> Vec<Cell> {
     let (version, text) = (executable.version(), executable.text());
     (0..text.len() / selkie_isa::layout::SLOT_BYTES)
         .map(|pc| match Insn::decode(version, text, pc) {
             Some(insn) => decode_insn(executable, pc, &insn),
-            None => Cell { imm: 0, aux: 0, code: code::UNSUPPORTED, dst: 0, src: 0, run: 1 },
+            None => UNSUPPORTED,
         })
         .collect()
 }
@@ -182,14 +220,15 @@ fn decode_insn(executable: &Executable, pc: usize, insn: &Insn) -> Cell {
     let row = Cell {
         imm: imm.cast_unsigned(),
         aux: i32::from(off).cast_unsigned(),
-        code: op as u8,
-        dst,
-        src,
-        run: 1,
-    };
-    let unsupported = Cell { code: code::UNSUPPORTED, ..row };
-    let local = |pc: u32| Cell { code: code::CALL_LOCAL, aux: pc, ..row };
-    let syscall = |id: SyscallId| Cell { code: code::CALL_SYSCALL, aux: u32::from(id.0), ..row };
+        dst: Register::new(dst),
+        src: Register::new(src),
+        ..UNSUPPORTED
+    }
+    .with_code(op as u8);
+    let unsupported = row.with_code(code::UNSUPPORTED);
+    let local = |pc: u32| Cell { aux: pc, ..row }.with_code(code::CALL_LOCAL);
+    let syscall =
+        |id: SyscallId| Cell { aux: u32::from(id.0), ..row }.with_code(code::CALL_SYSCALL);
     let key = imm as u32;
     match op.kind() {
         Kind::Alu(_, _, Operand::Uimm) => Cell { imm: u64::from(key), ..row },
@@ -216,7 +255,7 @@ fn decode_insn(executable: &Executable, pc: usize, insn: &Insn) -> Cell {
         },
         Kind::CallReg(_) => match insn.call_register() {
             Some(register @ 0..=15) => {
-                Cell { code: code::CALL_REGISTER, src: register as u8, ..row }
+                Cell { src: Register::new(register as u8), ..row }.with_code(code::CALL_REGISTER)
             }
             _ => unsupported,
         },
@@ -250,7 +289,7 @@ fn count_runs(cells: &mut [Cell]) -> Vec<Cell> {
         if cells[pc].run == RUN_MAX {
             let index = u32::try_from(cut.len()).expect("fewer cuts than slots");
             cut.push(cells[pc]);
-            cells[pc] = Cell { aux: index, code: code::CUT, run: 0, ..cells[pc] };
+            cells[pc] = Cell { aux: index, run: 0, ..cells[pc] }.with_code(code::CUT);
         }
     }
     cut

@@ -8,7 +8,7 @@ use core::fmt;
 
 use selkie_elf::Executable;
 use selkie_isa::{
-    Field, Kind, Op, Operand, Slot, Version,
+    Field, Kind, Op, Operand, Slot, Version, insn,
     layout::{FRAME_POINTER, SLOT_BYTES},
 };
 
@@ -30,6 +30,8 @@ pub enum VerifyError {
     UnknownOpcode { code: u8, pc: usize },
     ShiftWithOverflow { shift: u64, bits: u64, pc: usize },
     InvalidRegister { pc: usize },
+    InvalidFunction { pc: usize },
+    InvalidSyscall { key: u32, pc: usize },
     UnalignedImmediate { pc: usize },
 }
 
@@ -50,6 +52,8 @@ impl VerifyError {
             | Self::UnknownOpcode { pc, .. }
             | Self::ShiftWithOverflow { pc, .. }
             | Self::InvalidRegister { pc }
+            | Self::InvalidFunction { pc }
+            | Self::InvalidSyscall { pc, .. }
             | Self::UnalignedImmediate { pc } => Some(pc),
         }
     }
@@ -72,6 +76,8 @@ impl VerifyError {
             Self::UnknownOpcode { .. } => 13,
             Self::ShiftWithOverflow { .. } => 14,
             Self::InvalidRegister { .. } => 15,
+            Self::InvalidFunction { .. } => 16,
+            Self::InvalidSyscall { .. } => 17,
             Self::UnalignedImmediate { .. } => 18,
         }
     }
@@ -117,6 +123,8 @@ impl fmt::Display for VerifyError {
             Self::InvalidRegister { pc } => {
                 write!(f, "Invalid register specified at instruction {pc}")
             }
+            Self::InvalidFunction { pc } => write!(f, "Invalid function at instruction {pc}"),
+            Self::InvalidSyscall { key, .. } => write!(f, "Invalid syscall code {key}"),
             Self::UnalignedImmediate { pc } => write!(f, "Unaligned immediate (insn #{pc})"),
         }
     }
@@ -144,6 +152,30 @@ pub fn verify(executable: &Executable) -> Result<(), VerifyError> {
     Ok(())
 }
 
+/// Checks the calls of a program whose calls need no relocation (V3 and later): what a deployment
+/// tool looks at besides [`verify`], since the validator lets unknown calls trap when they are
+/// reached.
+///
+/// # Errors
+/// The first call of an unknown syscall, or the first that was never linked.
+pub fn verify_calls(executable: &Executable) -> Result<(), VerifyError> {
+    if !executable.version().static_calls() {
+        return Ok(());
+    }
+    for (pc, insn) in insn::instructions(executable.version(), executable.text()) {
+        let Some(insn) = insn.filter(|insn| insn.op == Op::CallStatic) else { continue };
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "keys are u32")]
+        let key = insn.imm as u32;
+        if insn.src == 0 && executable.syscalls().find(key).is_none() {
+            return Err(VerifyError::InvalidSyscall { key, pc });
+        }
+        if insn.src == 1 && insn.imm == -1 {
+            return Err(VerifyError::InvalidFunction { pc });
+        }
+    }
+    Ok(())
+}
+
 struct Verifier<'a> {
     version: Version,
     text: &'a [u8],
@@ -162,8 +194,10 @@ impl Verifier<'_> {
             _ => return Err(VerifyError::UnknownOpcode { code: slot.code, pc }),
         };
         self.check_operands(pc, op, slot)?;
-        self.check_registers(pc, op, slot)?;
-        Ok(if let Kind::LoadImm64 = op.kind() { 2 } else { 1 })
+        let slots = if let Kind::LoadImm64 = op.kind() { 2 } else { 1 };
+        // The validator has moved on to the tail of an `lddw` by the time it looks at registers.
+        self.check_registers(pc + slots - 1, op, slot)?;
+        Ok(slots)
     }
 
     fn check_operands(&self, pc: usize, op: Op, slot: Slot) -> Result<(), VerifyError> {

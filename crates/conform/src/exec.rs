@@ -1,0 +1,374 @@
+//! Kind `exec`: a program run to its end, everything observable compared.
+
+use std::sync::Arc;
+
+use selkie_elf::{Executable, Functions, SyscallId, Syscalls};
+use selkie_isa::{
+    Version,
+    layout::{CALL_DEPTH_MAX, HEAP_START, INPUT_START, STACK_FRAME_BYTES, STACK_START},
+};
+use selkie_vm::{
+    Config, Host, Machine, MemoryMap, Meter, Observer, Outcome, Program, Region, SyscallError,
+    Trap, observe, run,
+};
+use serde::Deserialize;
+
+use crate::{
+    check::{Check, bytes},
+    test_syscalls,
+};
+
+/// One line.
+#[derive(Deserialize, Debug)]
+pub struct Case {
+    #[serde(flatten)]
+    pub(crate) program: ProgramCase,
+    budget: u64,
+    #[serde(default)]
+    regs: Vec<Option<u64>>,
+    regions: Option<Vec<RegionCase>>,
+    heap_len: Option<usize>,
+    input: Option<String>,
+    expect: Expect,
+    insn_count: Option<u64>,
+    final_pc: Option<u64>,
+    mem_after: Option<Vec<Change>>,
+    trace_len: Option<u64>,
+    trace_fnv: Option<serde_json::Value>,
+    regs_after: Option<Vec<u64>>,
+}
+
+/// A program as the suite's kinds give it.
+#[derive(Deserialize, Debug)]
+pub(crate) struct ProgramCase {
+    #[serde(default)]
+    pub(crate) sbpf_version: u32,
+    #[serde(default)]
+    pub(crate) config: ConfigCase,
+    #[serde(default)]
+    syscalls: Vec<String>,
+    text: String,
+    #[serde(default)]
+    entry_pc: u32,
+    #[serde(default)]
+    functions: Vec<(u32, u32, String)>,
+}
+
+/// The settings of the validator's `Config` that matter to us; defaults are its defaults.
+#[derive(Deserialize, Debug)]
+#[serde(default)]
+pub(crate) struct ConfigCase {
+    max_call_depth: usize,
+    stack_frame_size: u64,
+    enable_stack_frame_gaps: bool,
+    enable_instruction_meter: bool,
+    aligned_memory_mapping: bool,
+}
+
+impl Default for ConfigCase {
+    fn default() -> Self {
+        Self {
+            max_call_depth: CALL_DEPTH_MAX,
+            stack_frame_size: STACK_FRAME_BYTES,
+            enable_stack_frame_gaps: true,
+            enable_instruction_meter: true,
+            aligned_memory_mapping: false,
+        }
+    }
+}
+
+#[derive(Deserialize, Debug)]
+pub(crate) struct RegionCase {
+    pub(crate) vaddr: u64,
+    pub(crate) len: usize,
+    #[serde(default)]
+    pub(crate) writable: bool,
+    /// Size of the gaps; 0 if there are none.
+    #[serde(default)]
+    pub(crate) gap: u64,
+    #[serde(default)]
+    pub(crate) hex: String,
+    pub(crate) payload: Option<u16>,
+}
+
+#[derive(Deserialize, Debug)]
+struct Expect {
+    ok: Option<u64>,
+    err: Option<String>,
+    debug: Option<String>,
+    display: Option<String>,
+}
+
+#[derive(Deserialize, Debug)]
+struct Change {
+    vaddr: u64,
+    from: usize,
+    hex: String,
+}
+
+impl ProgramCase {
+    pub(crate) fn version(&self) -> Result<Version, String> {
+        Version::from_e_flags(self.sbpf_version)
+            .ok_or_else(|| format!("there is no sBPF version {}", self.sbpf_version))
+    }
+
+    pub(crate) fn vm_config(&self) -> Config {
+        Config {
+            call_depth_max: self.config.max_call_depth,
+            stack_frame_bytes: self.config.stack_frame_size,
+            stack_frame_gaps: self.config.enable_stack_frame_gaps,
+            aligned_memory: self.config.aligned_memory_mapping,
+            metered: self.config.enable_instruction_meter,
+        }
+    }
+
+    pub(crate) fn executable(&self) -> Result<Executable, String> {
+        let mut functions = Functions::default();
+        for (key, pc, name) in &self.functions {
+            functions.register(*key, *pc, name.as_str()).map_err(|error| error.to_string())?;
+        }
+        let syscalls = Arc::new(Syscalls::new(self.syscalls.iter().map(String::as_str)));
+        let text = bytes(&self.text)?;
+        Executable::from_text(self.version()?, text, self.entry_pc, functions, syscalls)
+            .map_err(|error| error.to_string())
+    }
+}
+
+impl RegionCase {
+    fn buffer(&self) -> Result<Vec<u8>, String> {
+        let mut buffer = bytes(&self.hex)?;
+        if buffer.len() > self.len {
+            return Err(format!("region at {:#x} is shorter than its bytes", self.vaddr));
+        }
+        buffer.resize(self.len, 0);
+        Ok(buffer)
+    }
+
+    pub(crate) fn region<'a>(&self, buffer: &'a mut [u8]) -> Result<Region<'a>, String> {
+        let mut region = if self.writable {
+            Region::writable(self.vaddr, buffer)
+        } else {
+            Region::readonly(self.vaddr, buffer)
+        };
+        if self.gap != 0 {
+            if !self.gap.is_power_of_two() {
+                return Err(format!("gaps of {} bytes are no power of two", self.gap));
+            }
+            region = region.gapped(self.gap);
+        }
+        Ok(match self.payload {
+            Some(payload) => region.with_payload(payload),
+            None => region,
+        })
+    }
+}
+
+impl Case {
+    /// The regions: those of the case, or the usual ones.
+    fn regions(&self, executable: &Executable) -> Result<Vec<RegionCase>, String> {
+        let read_only = executable.read_only();
+        let program = |region: &RegionCase| region.vaddr == read_only.vaddr && !region.writable;
+        let own = RegionCase {
+            vaddr: read_only.vaddr,
+            len: read_only.bytes.len(),
+            writable: false,
+            gap: 0,
+            hex: hex::encode(&read_only.bytes),
+            payload: None,
+        };
+        if let Some(regions) = &self.regions {
+            return Ok(regions
+                .iter()
+                .map(|region| {
+                    let like = if program(region) && region.hex.is_empty() { &own } else { region };
+                    RegionCase { hex: like.hex.clone(), ..*region }
+                })
+                .collect());
+        }
+        let gaps = executable.version().stack_frame_gaps() && self.program.vm_config().stack_frame_gaps;
+        let frame_bytes = self.program.config.stack_frame_size;
+        let writable = |vaddr, len, gap, hex: &str| RegionCase {
+            vaddr,
+            len,
+            writable: true,
+            gap,
+            hex: hex.to_owned(),
+            payload: None,
+        };
+        let input = self.input.as_deref().unwrap_or_default();
+        Ok(vec![
+            own,
+            writable(STACK_START, 64 * 4096, if gaps { frame_bytes } else { 0 }, ""),
+            writable(HEAP_START, self.heap_len.unwrap_or_default(), 0, ""),
+            writable(INPUT_START, input.len() / 2, 0, input),
+        ])
+    }
+
+    /// Runs the case and compares.
+    ///
+    /// # Errors
+    /// What differs, or why the case cannot be run.
+    pub fn check(&self) -> Result<(), String> {
+        let executable = self.program.executable()?;
+        let config = self.program.vm_config();
+        let version = executable.version();
+        let regions = self.regions(&executable)?;
+        let before = regions.iter().map(RegionCase::buffer).collect::<Result<Vec<_>, _>>()?;
+        let mut after = before.clone();
+        let program = Program::new(executable);
+        let mut mapped = Vec::new();
+        for (region, buffer) in regions.iter().zip(&mut after) {
+            mapped.push(region.region(buffer)?);
+        }
+        let mut check = Check::default();
+        let memory = match MemoryMap::new(mapped, &config, version) {
+            Ok(memory) => memory,
+            Err(trap) => {
+                self.compare_result(&mut check, &Err(trap));
+                return check.finish();
+            }
+        };
+        let mut machine = Machine::new(&program, &config, memory, self.budget);
+        for (register, value) in machine.registers_mut().iter_mut().zip(&self.regs) {
+            *register = value.unwrap_or(*register);
+        }
+        let mut host = TestHost { names: self.program.syscalls.clone() };
+        let mut trace = Trace::default();
+        let traced = self.trace_len.is_some() || self.trace_fnv.is_some();
+        let Outcome { result, consumed } = if traced {
+            observe(&program, &mut machine, &mut host, &mut trace)
+        } else {
+            run(&program, &mut machine, &mut host)
+        };
+
+        self.compare_result(&mut check, &result);
+        check.equal("insn_count", self.insn_count, consumed);
+        check.equal("final_pc", self.final_pc, machine.pc() as u64);
+        if let Some(expected) = &self.regs_after {
+            let registers = machine.registers();
+            let count = expected.len().min(registers.len());
+            check.same("regs_after", &expected[..count], &registers[..count]);
+        }
+        check.equal("trace_len", self.trace_len, trace.len);
+        if let Some(expected) = &self.trace_fnv {
+            check.same("trace_fnv", number_or_hex(expected), Some(trace.fnv));
+        }
+        drop(machine);
+        if let Some(changes) = &self.mem_after {
+            compare_memory(&mut check, &regions, before, &after, changes)?;
+        }
+        check.finish()
+    }
+
+    fn compare_result(&self, check: &mut Check, result: &Result<u64, Trap>) {
+        let Expect { ok, err, debug, display } = &self.expect;
+        match (result, ok, err) {
+            (Ok(got), Some(expected), _) => check.same("r0", *expected, *got),
+            (Ok(got), None, _) => {
+                check.same("result", err.clone().unwrap_or_default(), format!("ok {got:#x}"));
+            }
+            (Err(trap), Some(expected), _) => {
+                check.same("result", format!("ok {expected:#x}"), trap.to_string());
+            }
+            (Err(trap), None, err) => {
+                let got = anchor_debug(trap);
+                let name = got.split('(').next().unwrap_or_default().to_owned();
+                check.equal("err", err.clone(), name);
+                check.equal("debug", debug.clone(), got);
+                check.equal("display", display.clone(), trap.to_string());
+            }
+        }
+    }
+}
+
+fn compare_memory(
+    check: &mut Check,
+    regions: &[RegionCase],
+    before: Vec<Vec<u8>>,
+    after: &[Vec<u8>],
+    changes: &[Change],
+) -> Result<(), String> {
+    for ((region, mut expected), got) in regions.iter().zip(before).zip(after) {
+        for change in changes.iter().filter(|change| change.vaddr == region.vaddr) {
+            let changed = bytes(&change.hex)?;
+            expected
+                .get_mut(change.from..)
+                .and_then(|tail| tail.get_mut(..changed.len()))
+                .ok_or_else(|| format!("mem_after leaves the region at {:#x}", region.vaddr))?
+                .copy_from_slice(&changed);
+        }
+        if let Some(at) = expected.iter().zip(got).position(|(a, b)| a != b) {
+            let what = format!("memory at {:#x}+{at:#x}", region.vaddr);
+            check.same(&what, expected[at], got[at]);
+        }
+    }
+    Ok(())
+}
+
+/// A number, or a string of hexadecimal digits.
+pub(crate) fn number_or_hex(value: &serde_json::Value) -> Option<u64> {
+    match value {
+        serde_json::Value::String(text) => u64::from_str_radix(text.trim_start_matches("0x"), 16).ok(),
+        _ => value.as_u64(),
+    }
+}
+
+/// The error as Rust's `Debug` prints the validator's own type.
+pub(crate) fn anchor_debug(trap: &Trap) -> String {
+    match trap {
+        Trap::AccessViolation { access, vaddr, len, region } => {
+            format!("AccessViolation({access:?}, {vaddr}, {len}, {region:?})")
+        }
+        Trap::StackAccessViolation { access, vaddr, len, frame } => {
+            format!("StackAccessViolation({access:?}, {vaddr}, {len}, {frame})")
+        }
+        Trap::Syscall(error) => match error.downcast_ref::<Trap>() {
+            Some(trap) => format!("SyscallError({})", anchor_debug(trap)),
+            None => format!("SyscallError({error:?})"),
+        },
+        plain => format!("{plain:?}"),
+    }
+}
+
+struct TestHost {
+    names: Vec<String>,
+}
+
+impl Host for TestHost {
+    fn syscall(
+        &mut self,
+        id: SyscallId,
+        arguments: [u64; 5],
+        memory: &mut MemoryMap<'_>,
+        _: &mut Meter,
+    ) -> Result<u64, SyscallError> {
+        let name = self.names.get(usize::from(id.0)).map_or("", String::as_str);
+        test_syscalls::call(name, arguments, memory)
+    }
+}
+
+/// The register trace, hashed as it goes.
+struct Trace {
+    len: u64,
+    fnv: u64,
+}
+
+impl Default for Trace {
+    fn default() -> Self {
+        Self { len: 0, fnv: FNV_OFFSET }
+    }
+}
+
+const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0100_0000_01b3;
+
+impl Observer for Trace {
+    fn instruction(&mut self, pc: usize, registers: &[u64; 11]) {
+        self.len += 1;
+        for value in registers.iter().chain([&(pc as u64)]) {
+            for byte in value.to_le_bytes() {
+                self.fnv = (self.fnv ^ u64::from(byte)).wrapping_mul(FNV_PRIME);
+            }
+        }
+    }
+}

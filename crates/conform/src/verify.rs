@@ -1,0 +1,75 @@
+//! Kind `verify`: the verifier's verdict and its text.
+
+use selkie_vm::{VerifyError, verify, verify_calls};
+use serde::Deserialize;
+
+use crate::{check::Check, exec::ProgramCase};
+
+/// One line.
+#[derive(Deserialize, Debug)]
+pub struct Case {
+    #[serde(flatten)]
+    program: ProgramCase,
+    verifier: Option<String>,
+    expect: Expect,
+}
+
+#[derive(Deserialize, Debug)]
+struct Expect {
+    err: Option<String>,
+    debug: Option<String>,
+    display: Option<String>,
+}
+
+impl Case {
+    /// Verifies the program and compares.
+    ///
+    /// # Errors
+    /// What differs, or why the case cannot be run.
+    pub fn check(&self) -> Result<(), String> {
+        let executable = self.program.executable()?;
+        let mut check = Check::default();
+        let verdict = match self.verifier.as_deref() {
+            Some("LocalVerifier") => verify_calls(&executable),
+            _ => verify(&executable),
+        };
+        let (debug, display) = match verdict {
+            Ok(()) => Default::default(),
+            Err(error) => (anchor_debug(&error), error.to_string()),
+        };
+        let name = debug.split('(').next().unwrap_or_default().to_owned();
+        check.same("err", self.expect.err.clone().unwrap_or_default(), name);
+        check.equal("debug", self.expect.debug.clone(), debug);
+        check.equal("display", self.expect.display.clone(), display);
+        check.finish()
+    }
+}
+
+/// The error as Rust's `Debug` prints the validator's own type.
+fn anchor_debug(error: &VerifyError) -> String {
+    match *error {
+        VerifyError::ProgramLengthNotMultiple => "ProgramLengthNotMultiple".to_owned(),
+        VerifyError::NoProgram => "NoProgram".to_owned(),
+        VerifyError::LddwCannotBeLast => "LDDWCannotBeLast".to_owned(),
+        VerifyError::DivisionByZero { pc } => format!("DivisionByZero({pc})"),
+        VerifyError::UnsupportedEndianArgument { pc } => format!("UnsupportedLEBEArgument({pc})"),
+        VerifyError::IncompleteLddw { pc } => format!("IncompleteLDDW({pc})"),
+        VerifyError::JumpOutOfCode { target, pc } => format!("JumpOutOfCode({target}, {pc})"),
+        VerifyError::JumpToMiddleOfLddw { target, pc } => {
+            format!("JumpToMiddleOfLDDW({target}, {pc})")
+        }
+        VerifyError::InvalidSourceRegister { pc } => format!("InvalidSourceRegister({pc})"),
+        VerifyError::CannotWriteR10 { pc } => format!("CannotWriteR10({pc})"),
+        VerifyError::InvalidDestinationRegister { pc } => {
+            format!("InvalidDestinationRegister({pc})")
+        }
+        VerifyError::UnknownOpcode { code, pc } => format!("UnknownOpCode({code}, {pc})"),
+        VerifyError::ShiftWithOverflow { shift, bits, pc } => {
+            format!("ShiftWithOverflow({shift}, {bits}, {pc})")
+        }
+        VerifyError::InvalidRegister { pc } => format!("InvalidRegister({pc})"),
+        VerifyError::InvalidFunction { pc } => format!("InvalidFunction({pc})"),
+        VerifyError::InvalidSyscall { key, .. } => format!("InvalidSyscall({key})"),
+        VerifyError::UnalignedImmediate { pc } => format!("UnalignedImmediate({pc})"),
+    }
+}

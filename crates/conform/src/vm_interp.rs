@@ -1,0 +1,248 @@
+//! Kind `vm_interp`: a program from given registers and memory to its end, with mainnet's
+//! settings; made by agave's own engine.
+
+use std::sync::Arc;
+
+use selkie_elf::{Executable, Functions, ReadOnly, SyscallId, Syscalls};
+use selkie_isa::{
+    Version,
+    layout::{BYTECODE_START, HEAP_START, INPUT_START, RODATA_START, STACK_START},
+    symbol::{ENTRYPOINT, ENTRYPOINT_KEY, pc_key},
+};
+use selkie_vm::{
+    Config, Host, Machine, MemoryMap, Meter, Outcome, Region, SyscallError, Trap, Verified, run,
+};
+use serde::Deserialize;
+use twox_hash::XxHash64;
+
+use crate::check::{Check, bytes, number};
+
+/// One line.
+#[derive(Deserialize, Debug)]
+pub struct Case {
+    v: u32,
+    #[serde(default)]
+    flat: bool,
+    text: String,
+    #[serde(default)]
+    ro: String,
+    #[serde(default)]
+    entry: u32,
+    #[serde(default)]
+    fns: Vec<u32>,
+    #[serde(default)]
+    regs: Vec<String>,
+    #[serde(default)]
+    cu: u64,
+    #[serde(default)]
+    heap: usize,
+    #[serde(default)]
+    heap_prefix: String,
+    #[serde(default)]
+    stack_prefix: String,
+    #[serde(default)]
+    input: Vec<Input>,
+    exp: Expect,
+}
+
+#[derive(Deserialize, Debug)]
+struct Input {
+    #[serde(default)]
+    off: u64,
+    #[serde(default)]
+    w: bool,
+    #[serde(default)]
+    data: String,
+}
+
+#[derive(Deserialize, Debug)]
+struct Expect {
+    #[serde(default)]
+    verify: u32,
+    #[serde(default)]
+    err: u64,
+    r0: Option<String>,
+    cu_left: Option<u64>,
+    pc: Option<u64>,
+    depth: Option<u64>,
+    regs: Option<Vec<String>>,
+    heap: Option<String>,
+    stack: Option<String>,
+    input: Option<Vec<String>>,
+}
+
+impl Case {
+    fn executable(&self, version: Version) -> Result<Executable, String> {
+        let text = bytes(&self.text)?;
+        let ro = bytes(&self.ro)?;
+        let read_only = if version.strict_elf() {
+            ReadOnly { vaddr: RODATA_START, bytes: ro.into() }
+        } else {
+            ReadOnly { vaddr: BYTECODE_START, bytes: [&text[..], &ro[..]].concat().into() }
+        };
+        let mut functions = Functions::default();
+        if !version.static_calls() {
+            for &pc in &self.fns {
+                functions.register(pc_key(pc), pc, "").map_err(|error| error.to_string())?;
+            }
+            functions
+                .register(ENTRYPOINT_KEY, self.entry, ENTRYPOINT)
+                .map_err(|error| error.to_string())?;
+        }
+        let syscalls = Arc::new(Syscalls::new(STUBS.iter().map(|(name, _)| *name)));
+        Executable::from_parts(version, text, self.entry, read_only, functions, syscalls)
+            .map_err(|error| error.to_string())
+    }
+
+    /// Runs the case and compares.
+    ///
+    /// # Errors
+    /// What differs, or why the case cannot be run.
+    pub fn check(&self) -> Result<(), String> {
+        let version = Version::from_e_flags(self.v)
+            .ok_or_else(|| format!("there is no sBPF version {}", self.v))?;
+        let mut check = Check::default();
+        let program = match Verified::new(self.executable(version)?) {
+            Ok(program) => program,
+            Err(error) => {
+                check.same("verify", self.exp.verify, error.discriminant() + 1);
+                return check.finish();
+            }
+        };
+        check.same("verify", self.exp.verify, 0);
+        if self.exp.verify != 0 {
+            return check.finish();
+        }
+
+        let config = Config {
+            stack_frame_gaps: !self.flat,
+            aligned_memory: !self.flat,
+            ..Config::default()
+        };
+        let mut stack = filled(config.stack_bytes(), &self.stack_prefix)?;
+        let mut heap = filled(self.heap, &self.heap_prefix)?;
+        let mut inputs =
+            self.input.iter().map(|it| bytes(&it.data)).collect::<Result<Vec<_>, _>>()?;
+        let read_only = program.executable().read_only().clone();
+        let gapped = version.stack_frame_gaps() && config.stack_frame_gaps;
+        let stack_region = Region::writable(STACK_START, &mut stack);
+        let mut regions = vec![
+            Region::readonly(read_only.vaddr, &read_only.bytes),
+            if gapped { stack_region.gapped(config.stack_frame_bytes) } else { stack_region },
+            Region::writable(HEAP_START, &mut heap),
+        ];
+        for (input, buffer) in self.input.iter().zip(&mut inputs) {
+            let vaddr = INPUT_START.wrapping_add(input.off);
+            regions.push(if input.w {
+                Region::writable(vaddr, buffer)
+            } else {
+                Region::readonly(vaddr, buffer)
+            });
+        }
+
+        let (result, machine) = match MemoryMap::new(regions, &config, version) {
+            Err(trap) => (Err(trap), None),
+            Ok(memory) => {
+                let mut machine = Machine::new(&program, &config, memory, self.cu);
+                machine.registers_mut()[..10].fill(0);
+                for (register, value) in machine.registers_mut().iter_mut().zip(&self.regs) {
+                    *register = number(value)?;
+                }
+                let Outcome { result, .. } = run(&program, &mut machine, &mut Stubs);
+                (result, Some(machine))
+            }
+        };
+        let err = result.as_ref().err().map_or(0, |trap| trap.discriminant() + 1);
+        check.same("err", self.exp.err, err);
+        if let Some(machine) = machine {
+            self.compare_machine(&mut check, &machine, &result)?;
+        }
+        if err != EXCEEDED {
+            check.equal("heap", self.exp.heap.clone(), hash(&heap));
+            check.equal("stack", self.exp.stack.clone(), hash(&stack));
+            let got = inputs.iter().map(|input| hash(input)).collect();
+            check.equal("input", self.exp.input.clone(), got);
+        }
+        check.finish()
+    }
+
+    fn compare_machine(
+        &self,
+        check: &mut Check,
+        machine: &Machine<'_>,
+        result: &Result<u64, Trap>,
+    ) -> Result<(), String> {
+        check.equal("cu_left", self.exp.cu_left, machine.meter.remaining());
+        if matches!(result, Err(Trap::ExceededMaxInstructions)) {
+            return Ok(());
+        }
+        let r0 = self.exp.r0.as_deref().map(number).transpose()?;
+        check.equal("r0", r0, *result.as_ref().unwrap_or(&0));
+        check.equal("depth", self.exp.depth, machine.call_depth() as u64);
+        if !matches!(result, Err(Trap::Syscall(_))) {
+            check.equal("pc", self.exp.pc, machine.pc() as u64);
+        }
+        if let Some(expected) = &self.exp.regs {
+            let expected = expected.iter().map(|it| number(it)).collect::<Result<Vec<_>, _>>()?;
+            check.same("regs", expected, machine.registers()[..].to_vec());
+        }
+        Ok(())
+    }
+}
+
+/// The number of [`Trap::ExceededMaxInstructions`].
+const EXCEEDED: u64 = 9;
+
+fn filled(len: usize, prefix: &str) -> Result<Vec<u8>, String> {
+    let mut buffer = bytes(prefix)?;
+    if buffer.len() > len {
+        return Err(format!("a prefix of {} bytes for {len} bytes of memory", buffer.len()));
+    }
+    buffer.resize(len, 0);
+    Ok(buffer)
+}
+
+fn hash(bytes: &[u8]) -> String {
+    if bytes.is_empty() { "0".to_owned() } else { format!("{:x}", XxHash64::oneshot(0, bytes)) }
+}
+
+/// The stub syscalls, by name.
+struct Stubs;
+
+type Stub = fn([u64; 5], &mut MemoryMap<'_>, &mut Meter) -> Result<u64, SyscallError>;
+
+const STUBS: [(&str, Stub); 3] =
+    [("vmgen_mix_", mix), ("vmgen_fail_", |_, _, _| Err("vmgen_fail_".into())), ("vmgen_store_", store)];
+
+fn mix(
+    [r1, r2, r3, r4, r5]: [u64; 5],
+    _: &mut MemoryMap<'_>,
+    meter: &mut Meter,
+) -> Result<u64, SyscallError> {
+    meter.consume(10).map_err(|_| "out of compute units")?;
+    let sum = r1.wrapping_add(r2.wrapping_mul(3));
+    let mixed = sum ^ r3.rotate_left(17);
+    Ok(mixed.wrapping_add(r4.wrapping_mul(5)).wrapping_sub(r5))
+}
+
+fn store(
+    [r1, r2, ..]: [u64; 5],
+    memory: &mut MemoryMap<'_>,
+    _: &mut Meter,
+) -> Result<u64, SyscallError> {
+    memory.slice_mut(r1, 8)?.copy_from_slice(&r2.to_le_bytes());
+    Ok(1)
+}
+
+impl Host for Stubs {
+    fn syscall(
+        &mut self,
+        id: SyscallId,
+        arguments: [u64; 5],
+        memory: &mut MemoryMap<'_>,
+        meter: &mut Meter,
+    ) -> Result<u64, SyscallError> {
+        let (_, stub) = STUBS[usize::from(id.0)];
+        stub(arguments, memory, meter)
+    }
+}
