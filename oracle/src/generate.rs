@@ -41,7 +41,8 @@ pub(crate) fn case(seed: u64, index: u64, versions: &[Version]) -> Case {
     };
     let text = generator.text(style);
     let slots = text.len() / SLOT_BYTES;
-    let Generator { mut rng, functions, addresses, .. } = generator;
+    let Generator { mut rng, mut functions, addresses, .. } = generator;
+    functions.retain(|&(_, pc)| (pc as usize) < slots);
     let entry_pc = if rng.chance(85) { 0 } else { rng.below(slots) as u32 };
     let functions = with_entry(functions, entry_pc, version);
     let registers = core::array::from_fn(|index| match index {

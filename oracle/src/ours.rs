@@ -110,22 +110,36 @@ pub(crate) fn syscall_table() -> Arc<Syscalls> {
 
 /// What Selkie does with a case. A panic is an outcome like any other, only never the anchor's.
 pub(crate) fn observe_case(case: &Case, gear: Gear) -> Observed {
-    catch_unwind(AssertUnwindSafe(|| observe_calmly(case, gear)))
-        .unwrap_or_else(|panic| Observed { verdict: Err(panic_message(&*panic)), run: None })
+    catch(|| observe_calmly(case, gear))
+        .unwrap_or_else(|panic| Observed { verdict: Err(panic), run: None })
 }
 
 thread_local! {
+    static CATCHING: Cell<bool> = const { Cell::new(false) };
     static PANIC_PLACE: Cell<Option<String>> = const { Cell::new(None) };
 }
 
-/// Remembers where a panic came from instead of printing it.
+/// Sees to it that panics that [`catch`] catches are remembered instead of printed.
 pub(crate) fn quieten_panics() {
-    std::panic::set_hook(Box::new(|info| {
-        PANIC_PLACE.set(info.location().map(ToString::to_string));
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if CATCHING.get() {
+            PANIC_PLACE.set(info.location().map(ToString::to_string));
+        } else {
+            print(info);
+        }
     }));
 }
 
-pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> String {
+/// Calls our side; a panic becomes a text.
+pub(crate) fn catch<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+    CATCHING.set(true);
+    let result = catch_unwind(AssertUnwindSafe(call)).map_err(|panic| panic_text(&*panic));
+    CATCHING.set(false);
+    result
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic
         .downcast_ref::<String>()
         .map(String::as_str)
