@@ -1,1 +1,49 @@
-fn main() {}
+//! The project's own chores: `cargo xtask CHORE`.
+//!
+//! One module per chore, one row each in [`CHORES`].
+
+mod fixtures;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+/// What one chore is called, what it does, and how it is run with the arguments behind its name.
+type Chore = (&'static str, &'static str, fn(&[String]) -> Result<()>);
+
+const CHORES: &[Chore] = &[(
+    "fixtures",
+    "[SOURCES]  fetch the programs that tests and vectors need into testdata/elfs",
+    fixtures::run,
+)];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(&format!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Result<()> {
+    let named = arguments.split_first().and_then(|(name, rest)| {
+        let (_, _, run) = CHORES.iter().find(|(chore, ..)| chore == name)?;
+        Some((run, rest))
+    });
+    match named {
+        Some((run, rest)) => run(rest),
+        None => {
+            let lines =
+                CHORES.iter().map(|(name, what, _)| format!("\n  cargo xtask {name} {what}"));
+            bail!("which chore? There are:{}", lines.collect::<String>())
+        }
+    }
+}
+
+#[allow(clippy::print_stderr, reason = "progress is for people who watch")]
+fn say(line: &str) {
+    eprintln!("{line}");
+}

@@ -5,24 +5,35 @@ use std::sync::Arc;
 use selkie_elf::{Executable, Functions, SyscallId, Syscalls};
 use selkie_isa::{
     Version,
-    layout::{CALL_DEPTH_MAX, HEAP_START, INPUT_START, STACK_FRAME_BYTES, STACK_START},
+    layout::{HEAP_START, INPUT_START, STACK_START},
 };
 use selkie_vm::{
     Config, Host, Machine, MemoryMap, Meter, Observer, Outcome, Program, Region, SyscallError,
     Trap, observe, run,
 };
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::{
+    BadVector, Verdict,
     check::{Check, bytes},
+    config::SuiteConfig,
     test_syscalls,
+    vector::{hex, number},
 };
 
-/// One line.
+/// Runs a vector and compares what came out.
+///
+/// # Errors
+/// If the vector is unreadable.
+pub fn judge(line: &Value) -> Result<Verdict, BadVector> {
+    Case::deserialize(line)?.check()
+}
+
 #[derive(Deserialize, Debug)]
-pub struct Case {
+struct Case {
     #[serde(flatten)]
-    pub(crate) program: ProgramCase,
+    program: ProgramCase,
     budget: u64,
     #[serde(default)]
     regs: Vec<Option<u64>>,
@@ -34,7 +45,7 @@ pub struct Case {
     final_pc: Option<u64>,
     mem_after: Option<Vec<Change>>,
     trace_len: Option<u64>,
-    trace_fnv: Option<serde_json::Value>,
+    trace_fnv: Option<Value>,
     regs_after: Option<Vec<u64>>,
 }
 
@@ -44,7 +55,7 @@ pub(crate) struct ProgramCase {
     #[serde(default)]
     pub(crate) sbpf_version: u32,
     #[serde(default)]
-    pub(crate) config: ConfigCase,
+    pub(crate) config: SuiteConfig,
     #[serde(default)]
     syscalls: Vec<String>,
     text: String,
@@ -52,29 +63,6 @@ pub(crate) struct ProgramCase {
     entry_pc: u32,
     #[serde(default)]
     functions: Vec<(u32, u32, String)>,
-}
-
-/// The settings of the validator's `Config` that matter to us; defaults are its defaults.
-#[derive(Deserialize, Debug)]
-#[serde(default)]
-pub(crate) struct ConfigCase {
-    max_call_depth: usize,
-    stack_frame_size: u64,
-    enable_stack_frame_gaps: bool,
-    enable_instruction_meter: bool,
-    aligned_memory_mapping: bool,
-}
-
-impl Default for ConfigCase {
-    fn default() -> Self {
-        Self {
-            max_call_depth: CALL_DEPTH_MAX,
-            stack_frame_size: STACK_FRAME_BYTES,
-            enable_stack_frame_gaps: true,
-            enable_instruction_meter: true,
-            aligned_memory_mapping: false,
-        }
-    }
 }
 
 #[derive(Deserialize, Debug)]
@@ -173,7 +161,7 @@ impl Case {
             len: read_only.bytes.len(),
             writable: false,
             gap: 0,
-            hex: hex::encode(&read_only.bytes),
+            hex: hex(&read_only.bytes),
             payload: None,
         };
         if let Some(regions) = &self.regions {
@@ -185,7 +173,8 @@ impl Case {
                 })
                 .collect());
         }
-        let gaps = executable.version().stack_frame_gaps() && self.program.vm_config().stack_frame_gaps;
+        let gaps =
+            executable.version().stack_frame_gaps() && self.program.vm_config().stack_frame_gaps;
         let frame_bytes = self.program.config.stack_frame_size;
         let writable = |vaddr, len, gap, hex: &str| RegionCase {
             vaddr,
@@ -204,11 +193,7 @@ impl Case {
         ])
     }
 
-    /// Runs the case and compares.
-    ///
-    /// # Errors
-    /// What differs, or why the case cannot be run.
-    pub fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<Verdict, BadVector> {
         let executable = self.program.executable()?;
         let config = self.program.vm_config();
         let version = executable.version();
@@ -251,7 +236,7 @@ impl Case {
         }
         check.equal("trace_len", self.trace_len, trace.len);
         if let Some(expected) = &self.trace_fnv {
-            check.same("trace_fnv", number_or_hex(expected), Some(trace.fnv));
+            check.same("trace_fnv", number(expected), Some(trace.fnv));
         }
         drop(machine);
         if let Some(changes) = &self.mem_after {
@@ -303,14 +288,6 @@ fn compare_memory(
         }
     }
     Ok(())
-}
-
-/// A number, or a string of hexadecimal digits.
-pub(crate) fn number_or_hex(value: &serde_json::Value) -> Option<u64> {
-    match value {
-        serde_json::Value::String(text) => u64::from_str_radix(text.trim_start_matches("0x"), 16).ok(),
-        _ => value.as_u64(),
-    }
 }
 
 /// The error as Rust's `Debug` prints the validator's own type.

@@ -1,1 +1,41 @@
-//! Runs conformance vectors against Selkie.
+//! Runs conformance vectors: inputs with what mainnet's own engine makes of them.
+//!
+//! A vector is one line of JSON. Which kind it is, the line tells; [`kinds::KINDS`] has a row for
+//! each kind, and to support another is to add a row. Everything that a kind needs to judge is in
+//! the vector or in its [`Context`]; test syscalls and other make-believe of the vectors live here
+//! and nowhere else in the project.
+//!
+//! | module | what it owns |
+//! |---|---|
+//! | [`kinds`] | the table of kinds |
+//! | [`runner`] | files and folders in, [`Report`] out, on all cores |
+//! | [`check`] | comparing, field by field |
+//! | [`verdict`] | passed, failed with differences, or skipped with a reason |
+//! | [`context`] | what vectors refer to: base ELFs, environments |
+//! | [`config`] | the engine configuration that suite vectors carry |
+//! | [`vector`] | hex, hashes and numbers as vectors write them |
+//! | [`elf_loader`], [`elf_load`] | ELF files and what loading them gives |
+//! | [`verify`], [`exec`], [`vm_interp`] | programs, what the verifier says and what running gives |
+//! | `test_syscalls` | the syscalls that the suite's programs call |
+
+pub mod check;
+pub mod config;
+pub mod context;
+pub mod elf_load;
+pub mod elf_loader;
+pub mod exec;
+pub mod kinds;
+pub mod runner;
+mod test_syscalls;
+pub mod vector;
+pub mod verdict;
+pub mod verify;
+pub mod vm_interp;
+
+pub use crate::{
+    check::Check,
+    context::Context,
+    kinds::{KINDS, Kind},
+    runner::{Failure, FileReport, Options, Progress, Report, Tally, run},
+    verdict::{BadVector, Difference, Verdict},
+};

@@ -12,7 +12,11 @@ pub(crate) fn call(
 ) -> Result<u64, SyscallError> {
     Ok(match name {
         "bpf_gather_bytes" => {
-            r1.wrapping_shl(32) | r2.wrapping_shl(24) | r3.wrapping_shl(16) | r4.wrapping_shl(8) | r5
+            r1.wrapping_shl(32)
+                | r2.wrapping_shl(24)
+                | r3.wrapping_shl(16)
+                | r4.wrapping_shl(8)
+                | r5
         }
         "bpf_mem_frob" => {
             if r2 != 0 {
@@ -40,9 +44,7 @@ pub(crate) fn call(
         }
         "nested_vm_syscall" if r2 == 0 => 42,
         "nested_vm_syscall" => return Err(Trap::CallDepthExceeded.into()),
-        "accumulator" => {
-            r1.wrapping_add(r2).wrapping_add(r3).wrapping_add(r4).wrapping_add(r5)
-        }
+        "accumulator" => r1.wrapping_add(r2).wrapping_add(r3).wrapping_add(r4).wrapping_add(r5),
         _ => 0,
     })
 }

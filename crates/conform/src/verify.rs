@@ -2,12 +2,20 @@
 
 use selkie_vm::{VerifyError, verify, verify_calls};
 use serde::Deserialize;
+use serde_json::Value;
 
-use crate::{check::Check, exec::ProgramCase};
+use crate::{BadVector, Verdict, check::Check, exec::ProgramCase};
 
-/// One line.
+/// Runs a vector and compares what came out.
+///
+/// # Errors
+/// If the vector is unreadable.
+pub fn judge(line: &Value) -> Result<Verdict, BadVector> {
+    Case::deserialize(line)?.check()
+}
+
 #[derive(Deserialize, Debug)]
-pub struct Case {
+struct Case {
     #[serde(flatten)]
     program: ProgramCase,
     verifier: Option<String>,
@@ -22,11 +30,7 @@ struct Expect {
 }
 
 impl Case {
-    /// Verifies the program and compares.
-    ///
-    /// # Errors
-    /// What differs, or why the case cannot be run.
-    pub fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<Verdict, BadVector> {
         let executable = self.program.executable()?;
         let mut check = Check::default();
         let verdict = match self.verifier.as_deref() {
@@ -46,7 +50,7 @@ impl Case {
 }
 
 /// The error as Rust's `Debug` prints the validator's own type.
-fn anchor_debug(error: &VerifyError) -> String {
+pub(crate) fn anchor_debug(error: &VerifyError) -> String {
     match *error {
         VerifyError::ProgramLengthNotMultiple => "ProgramLengthNotMultiple".to_owned(),
         VerifyError::NoProgram => "NoProgram".to_owned(),

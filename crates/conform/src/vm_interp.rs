@@ -13,13 +13,32 @@ use selkie_vm::{
     Config, Host, Machine, MemoryMap, Meter, Outcome, Region, SyscallError, Trap, Verified, run,
 };
 use serde::Deserialize;
-use twox_hash::XxHash64;
+use serde_json::Value;
 
-use crate::check::{Check, bytes, number};
+use crate::{
+    BadVector, Verdict,
+    check::{Check, bytes, hex_number},
+    kinds::is,
+    vector::xxh64,
+};
 
-/// One line.
+/// Whether a line is of this kind, which has its own use for the field `kind`.
+#[must_use]
+pub fn matches(line: &Value) -> bool {
+    let has = |field| line.get(field).is_some();
+    is(line, "vm_interp") || has("exp") && has("text") && has("v")
+}
+
+/// Runs a vector and compares what came out.
+///
+/// # Errors
+/// If the vector is unreadable.
+pub fn judge(line: &Value) -> Result<Verdict, BadVector> {
+    Case::deserialize(line)?.check()
+}
+
 #[derive(Deserialize, Debug)]
-pub struct Case {
+struct Case {
     v: u32,
     #[serde(default)]
     flat: bool,
@@ -94,11 +113,7 @@ impl Case {
             .map_err(|error| error.to_string())
     }
 
-    /// Runs the case and compares.
-    ///
-    /// # Errors
-    /// What differs, or why the case cannot be run.
-    pub fn check(&self) -> Result<(), String> {
+    fn check(&self) -> Result<Verdict, BadVector> {
         let version = Version::from_e_flags(self.v)
             .ok_or_else(|| format!("there is no sBPF version {}", self.v))?;
         let mut check = Check::default();
@@ -146,7 +161,7 @@ impl Case {
                 let mut machine = Machine::new(&program, &config, memory, self.cu);
                 machine.registers_mut()[..10].fill(0);
                 for (register, value) in machine.registers_mut().iter_mut().zip(&self.regs) {
-                    *register = number(value)?;
+                    *register = hex_number(value)?;
                 }
                 let Outcome { result, .. } = run(&program, &mut machine, &mut Stubs);
                 (result, Some(machine))
@@ -176,14 +191,15 @@ impl Case {
         if matches!(result, Err(Trap::ExceededMaxInstructions)) {
             return Ok(());
         }
-        let r0 = self.exp.r0.as_deref().map(number).transpose()?;
+        let r0 = self.exp.r0.as_deref().map(hex_number).transpose()?;
         check.equal("r0", r0, *result.as_ref().unwrap_or(&0));
         check.equal("depth", self.exp.depth, machine.call_depth() as u64);
         if !matches!(result, Err(Trap::Syscall(_))) {
             check.equal("pc", self.exp.pc, machine.pc() as u64);
         }
         if let Some(expected) = &self.exp.regs {
-            let expected = expected.iter().map(|it| number(it)).collect::<Result<Vec<_>, _>>()?;
+            let expected =
+                expected.iter().map(|it| hex_number(it)).collect::<Result<Vec<_>, _>>()?;
             check.same("regs", expected, machine.registers()[..].to_vec());
         }
         Ok(())
@@ -203,7 +219,7 @@ fn filled(len: usize, prefix: &str) -> Result<Vec<u8>, String> {
 }
 
 fn hash(bytes: &[u8]) -> String {
-    if bytes.is_empty() { "0".to_owned() } else { format!("{:x}", XxHash64::oneshot(0, bytes)) }
+    if bytes.is_empty() { "0".to_owned() } else { format!("{:x}", xxh64(bytes)) }
 }
 
 /// The stub syscalls, by name.
@@ -211,8 +227,11 @@ struct Stubs;
 
 type Stub = fn([u64; 5], &mut MemoryMap<'_>, &mut Meter) -> Result<u64, SyscallError>;
 
-const STUBS: [(&str, Stub); 3] =
-    [("vmgen_mix_", mix), ("vmgen_fail_", |_, _, _| Err("vmgen_fail_".into())), ("vmgen_store_", store)];
+const STUBS: [(&str, Stub); 3] = [
+    ("vmgen_mix_", mix),
+    ("vmgen_fail_", |_, _, _| Err("vmgen_fail_".into())),
+    ("vmgen_store_", store),
+];
 
 fn mix(
     [r1, r2, r3, r4, r5]: [u64; 5],

@@ -1,7 +1,7 @@
 //! What a program is loaded against.
 
 use core::ops::RangeInclusive;
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use selkie_isa::{Version, symbol::murmur3};
 
@@ -22,6 +22,9 @@ pub struct Environment {
     pub optimize_rodata: bool,
     /// Keep the names of functions: for tools, never needed to run.
     pub labels: bool,
+    /// Let code start at the very address of the stack, as anza sbpf did before 0.24. What starts
+    /// there is refused all the same, but for the next reason that comes up.
+    pub text_at_stack: bool,
 }
 
 impl Default for Environment {
@@ -33,6 +36,7 @@ impl Default for Environment {
             reject_broken_elfs: false,
             optimize_rodata: false,
             labels: false,
+            text_at_stack: false,
         }
     }
 }
@@ -45,7 +49,8 @@ pub struct SyscallId(pub u16);
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Syscalls {
     names: Vec<String>,
-    by_key: BTreeMap<u32, SyscallId>,
+    /// Sorted by key.
+    by_key: Vec<(u32, SyscallId)>,
 }
 
 impl Syscalls {
@@ -55,19 +60,20 @@ impl Syscalls {
     /// If two names share a hash, or if there are more than 65,536: the host's own mistakes.
     pub fn new<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
-        let mut by_key = BTreeMap::new();
-        for (index, name) in names.iter().enumerate() {
-            let id = SyscallId(u16::try_from(index).expect("at most 65,536 syscalls"));
-            let before = by_key.insert(murmur3(name.as_bytes()), id);
-            assert!(before.is_none(), "two syscalls share the hash of `{name}`");
-        }
+        let ids = (0..=u16::MAX).map(SyscallId);
+        assert!(names.len() <= ids.len(), "there are more syscalls than numbers for them");
+        let mut by_key: Vec<_> = names.iter().map(|it| murmur3(it.as_bytes())).zip(ids).collect();
+        by_key.sort_unstable();
+        let shared = by_key.windows(2).find(|pair| matches!(pair, [a, b] if a.0 == b.0));
+        assert!(shared.is_none(), "two syscalls share the hash of their names: {shared:?}");
         Self { names, by_key }
     }
 
     /// The syscall whose name hashes to `key`.
     #[must_use]
     pub fn find(&self, key: u32) -> Option<SyscallId> {
-        self.by_key.get(&key).copied()
+        let index = self.by_key.binary_search_by_key(&key, |&(other, _)| other).ok()?;
+        self.by_key.get(index).map(|&(_, id)| id)
     }
 
     /// The name of a syscall.

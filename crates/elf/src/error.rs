@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-/// Why a file is no loadable program. Variants, their order and their texts are anza sbpf's
-/// `ElfError`.
+/// Why a file is no loadable program. Variants, their order and their texts, `Debug` included, are
+/// anza sbpf's `ElfError`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the text of each variant says what it means")]
 pub enum ElfError {
@@ -11,9 +11,10 @@ pub enum ElfError {
     EntrypointOutOfBounds,
     InvalidEntrypoint,
     FailedToGetSection(String),
-    UnresolvedSymbol { name: String, pc: usize, offset: usize },
+    /// Name, slot, offset in the file.
+    UnresolvedSymbol(String, u64, u64),
     SectionNotFound(String),
-    RelativeJumpOutOfBounds(usize),
+    RelativeJumpOutOfBounds(u32),
     SymbolHashCollision(u32),
     WrongEndianess,
     WrongAbi,
@@ -26,13 +27,18 @@ pub enum ElfError {
     UnknownRelocation(u32),
     FailedToReadRelocationInfo,
     WrongType,
-    UnknownSymbol(usize),
+    UnknownSymbol(u32),
     ValueOutOfBounds,
-    UnsupportedSbpfVersion,
+    UnsupportedSBPFVersion,
     InvalidProgramHeader,
 }
 
 impl ElfError {
+    /// The file breaks the format itself.
+    pub(crate) fn parse(why: &str) -> Self {
+        Self::FailedToParse(why.to_owned())
+    }
+
     /// The error's place in the validator's list, from 0.
     #[must_use]
     pub fn discriminant(&self) -> u32 {
@@ -41,7 +47,7 @@ impl ElfError {
             Self::EntrypointOutOfBounds => 1,
             Self::InvalidEntrypoint => 2,
             Self::FailedToGetSection(_) => 3,
-            Self::UnresolvedSymbol { .. } => 4,
+            Self::UnresolvedSymbol(..) => 4,
             Self::SectionNotFound(_) => 5,
             Self::RelativeJumpOutOfBounds(_) => 6,
             Self::SymbolHashCollision(_) => 7,
@@ -58,7 +64,7 @@ impl ElfError {
             Self::WrongType => 18,
             Self::UnknownSymbol(_) => 19,
             Self::ValueOutOfBounds => 20,
-            Self::UnsupportedSbpfVersion => 21,
+            Self::UnsupportedSBPFVersion => 21,
             Self::InvalidProgramHeader => 22,
         }
     }
@@ -71,7 +77,7 @@ impl fmt::Display for ElfError {
             Self::EntrypointOutOfBounds => f.write_str("Entrypoint out of bounds"),
             Self::InvalidEntrypoint => f.write_str("Invalid entrypoint"),
             Self::FailedToGetSection(name) => write!(f, "Failed to get section {name}"),
-            Self::UnresolvedSymbol { name, pc, offset } => write!(
+            Self::UnresolvedSymbol(name, pc, offset) => write!(
                 f,
                 "Unresolved symbol ({name}) at instruction #{pc} (ELF file offset {offset:#x})"
             ),
@@ -104,7 +110,7 @@ impl fmt::Display for ElfError {
             Self::WrongType => f.write_str("Incompatible ELF: wrong type"),
             Self::UnknownSymbol(index) => write!(f, "Unknown symbol with index {index}"),
             Self::ValueOutOfBounds => f.write_str("Offset or value is out of bounds"),
-            Self::UnsupportedSbpfVersion => f.write_str(
+            Self::UnsupportedSBPFVersion => f.write_str(
                 "Detected sbpf_version required by the executable which are not enabled",
             ),
             Self::InvalidProgramHeader => f.write_str("Invalid ELF program header"),

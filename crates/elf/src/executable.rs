@@ -1,20 +1,21 @@
 //! A loaded program: what is left of a file once its rules were applied.
 
-use std::{collections::BTreeMap, sync::Arc};
+use core::ops::{Deref, Range};
+use std::{fmt, sync::Arc};
 
 use selkie_isa::{
     Version,
     layout::{BYTECODE_START, RODATA_START},
 };
 
-use crate::{Syscalls, error::ElfError};
+use crate::{Functions, Syscalls, error::ElfError};
 
 /// A program, loaded and relocated, but not yet verified.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Executable {
     pub(crate) version: Version,
     /// The instructions, relocated.
-    pub(crate) text: Arc<[u8]>,
+    pub(crate) text: SharedBytes,
     /// Guest address of the first instruction: what `callx` counts from.
     pub(crate) text_vaddr: u64,
     /// Offset of the instructions in the file; 0 if there is no file.
@@ -31,7 +32,7 @@ pub struct ReadOnly {
     /// Guest address of the first byte.
     pub vaddr: u64,
     /// The bytes.
-    pub bytes: Arc<[u8]>,
+    pub bytes: SharedBytes,
 }
 
 impl Executable {
@@ -43,14 +44,14 @@ impl Executable {
     /// If a function and a syscall share a key ([`ElfError::SymbolHashCollision`]).
     pub fn from_text(
         version: Version,
-        text: impl Into<Arc<[u8]>>,
+        text: impl Into<SharedBytes>,
         entry_pc: u32,
         functions: Functions,
         syscalls: Arc<Syscalls>,
     ) -> Result<Self, ElfError> {
         let text = text.into();
         let vaddr = if version.strict_elf() { RODATA_START } else { BYTECODE_START };
-        let read_only = ReadOnly { vaddr, bytes: Arc::clone(&text) };
+        let read_only = ReadOnly { vaddr, bytes: text.clone() };
         Self::from_parts(version, text, entry_pc, read_only, functions, syscalls)
     }
 
@@ -60,7 +61,7 @@ impl Executable {
     /// If a function and a syscall share a key ([`ElfError::SymbolHashCollision`]).
     pub fn from_parts(
         version: Version,
-        text: impl Into<Arc<[u8]>>,
+        text: impl Into<SharedBytes>,
         entry_pc: u32,
         read_only: ReadOnly,
         functions: Functions,
@@ -130,42 +131,54 @@ impl Executable {
     }
 }
 
-/// A function of a program.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Function {
-    /// Its name; empty if it has none or names were not asked for.
-    pub name: String,
-    /// The slot of its first instruction.
-    pub pc: u32,
+/// Part of a buffer that has several owners: code and read-only data share one.
+#[derive(Clone)]
+pub struct SharedBytes {
+    buffer: Arc<[u8]>,
+    range: Range<usize>,
 }
 
-/// The functions of a program by key: until V2 the immediate of a call, from V3 the slot.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Functions(BTreeMap<u32, Function>);
-
-impl Functions {
-    /// Registers a function. The same key for the same slot again changes nothing.
-    ///
-    /// # Errors
-    /// If the key stands for another slot already ([`ElfError::SymbolHashCollision`]).
-    pub fn register(&mut self, key: u32, pc: u32, name: impl Into<String>) -> Result<(), ElfError> {
-        let entry = self.0.entry(key).or_insert_with(|| Function { name: name.into(), pc });
-        if entry.pc == pc { Ok(()) } else { Err(ElfError::SymbolHashCollision(key)) }
+impl SharedBytes {
+    /// The bytes at `range`, if it lies inside a `buffer` whose first byte is at `base`.
+    pub(crate) fn part(buffer: &Arc<[u8]>, base: u64, range: &Range<u64>) -> Option<Self> {
+        let index = |at: u64| usize::try_from(at.checked_sub(base)?).ok();
+        let range = index(range.start)?..index(range.end)?;
+        buffer.get(range.clone())?;
+        Some(Self { buffer: Arc::clone(buffer), range })
     }
+}
 
-    /// Forgets the function of a key.
-    pub fn remove(&mut self, key: u32) -> Option<Function> {
-        self.0.remove(&key)
+impl Deref for SharedBytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.buffer.get(self.range.clone()).unwrap_or_default()
     }
+}
 
-    /// The function of a key.
-    #[must_use]
-    pub fn get(&self, key: u32) -> Option<&Function> {
-        self.0.get(&key)
+impl<T: Into<Arc<[u8]>>> From<T> for SharedBytes {
+    fn from(bytes: T) -> Self {
+        let buffer = bytes.into();
+        Self { range: 0..buffer.len(), buffer }
     }
+}
 
-    /// Every function with its key, in the order of keys.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &Function)> {
-        self.0.iter().map(|(&key, function)| (key, function))
+impl AsRef<[u8]> for SharedBytes {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl PartialEq for SharedBytes {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for SharedBytes {}
+
+impl fmt::Debug for SharedBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, f)
     }
 }

@@ -7,19 +7,36 @@
 //! | module | what it owns |
 //! |---|---|
 //! | [`environment`] | what a file is loaded against: versions, syscalls, strictness |
-//! | [`executable`] | the result: code, read-only image, functions |
+//! | [`executable`] | the result: code, read-only image, entry |
+//! | [`functions`] | the functions that calls can reach |
+//! | `header` | the structures of the format, read by value |
+//! | `strict` | the rules from V3 |
+//! | `legacy`, `relocate` | the rules until V2 |
+//! | [`sections`] | sections and symbols for tools, loadable file or not |
 //! | [`error`] | every way to refuse a file |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::indexing_slicing))]
 
 pub mod environment;
 pub mod error;
 pub mod executable;
+pub mod functions;
+mod header;
+mod legacy;
+mod relocate;
+pub mod sections;
+mod strict;
+pub mod write;
+
+use selkie_isa::Version;
 
 pub use crate::{
     environment::{Environment, SyscallId, Syscalls},
     error::ElfError,
-    executable::{Executable, Function, Functions, ReadOnly},
+    executable::{Executable, ReadOnly, SharedBytes},
+    functions::{Function, Functions},
+    sections::{Section, Sections, Symbol},
 };
 
 /// Loads an ELF file.
@@ -28,6 +45,13 @@ pub use crate::{
 /// If `environment` or the format's rules refuse the file: the first reason found, in the order
 /// in which the validator looks.
 pub fn load(bytes: &[u8], environment: &Environment) -> Result<Executable, ElfError> {
-    let _ = (bytes, environment);
-    Err(ElfError::ValueOutOfBounds)
+    let e_flags = bytes.get(header::E_FLAGS..).and_then(<[u8]>::first_chunk);
+    let e_flags = u32::from_le_bytes(*e_flags.ok_or(ElfError::ValueOutOfBounds)?);
+    let version = Version::from_e_flags(e_flags)
+        .filter(|version| environment.versions.contains(version))
+        .ok_or(ElfError::UnsupportedSBPFVersion)?;
+    match version.strict_elf() {
+        true => strict::load(bytes, version, environment),
+        false => legacy::load(bytes, version, environment),
+    }
 }

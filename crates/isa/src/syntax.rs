@@ -135,7 +135,7 @@ impl Op {
 pub enum Target {
     /// The instruction at a slot; out of the program if negative or too large.
     Slot(i64),
-    /// The function registered under a key (until V2).
+    /// The function of a key: until V2 what it was registered under, from V3 its slot.
     Function(u32),
     /// The syscall registered under a key.
     Syscall(u32),
@@ -213,25 +213,30 @@ impl InsnText<'_> {
         self.names.name(Target::Slot(slot)).unwrap_or_else(|| format!("lbb_{slot}").into())
     }
 
+    /// A call that no function is known for is a syscall's, named or not; from V3 the source
+    /// nibble decides.
     fn call(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Insn { op, src, imm, .. } = *self.insn;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "keys are u32")]
-        let key = imm as u32;
-        let syscall = || self.names.name(Target::Syscall(key));
-        match (op.kind(), src) {
-            (Kind::CallStatic, 0) => match syscall() {
-                Some(name) => write!(f, "syscall {name}"),
-                None => write!(f, "syscall {imm}"),
-            },
-            (Kind::CallStatic, _) => {
-                let slot = i64::try_from(self.pc).unwrap_or(i64::MAX).saturating_add(1 + imm);
-                write!(f, "call {}", self.label(slot))
+        let key = |value: i64| value as u32;
+        let is_static = op.kind() == Kind::CallStatic;
+        let syscall = || self.names.name(Target::Syscall(key(imm)));
+        let function = || {
+            #[allow(clippy::cast_possible_wrap, reason = "programs have fewer than 2^63 slots")]
+            let slot = (self.pc as i64).wrapping_add(1).wrapping_add(imm);
+            self.names.name(Target::Function(key(if is_static { slot } else { imm })))
+        };
+        let (verb, name) = match (is_static, src) {
+            (true, 0) => ("syscall", syscall()),
+            (true, 1) => ("call", function()),
+            (true, _) => ("call", None),
+            (false, _) => {
+                function().map_or_else(|| ("syscall", syscall()), |it| ("call", Some(it)))
             }
-            _ => match (syscall(), self.names.name(Target::Function(key))) {
-                (Some(name), _) => write!(f, "syscall {name}"),
-                (None, Some(name)) => write!(f, "call {name}"),
-                (None, None) => write!(f, "call {key}"),
-            },
+        };
+        match name {
+            Some(name) => write!(f, "{verb} {name}"),
+            None => write!(f, "{verb} {imm}"),
         }
     }
 }
@@ -241,7 +246,8 @@ impl fmt::Display for InsnText<'_> {
         let Insn { op, dst, src, off, imm } = *self.insn;
         let mnemonic = op.mnemonic();
         let target = || self.label(self.insn.jump_target(self.pc).unwrap_or_default());
-        let register = || self.insn.call_register().unwrap_or_default();
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as anza's")]
+        let register = || self.insn.call_register().unwrap_or_default() as u8;
         match op.kind().shape() {
             Shape::None if op == Op::Tail => f.write_str("unknown opcode=0x0"),
             Shape::None => f.write_str(mnemonic),

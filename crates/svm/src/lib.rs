@@ -1,1 +1,61 @@
 //! The Solana runtime: accounts, instructions, syscalls.
+//!
+//! ```text
+//! Instruction, accounts ── process_instruction ──> Receipt
+//!     push ─> input::serialize ─> vm::run ─> input::deserialize ─> pop
+//!                                   │  syscalls
+//!                                   └─────────> Call: InvokeContext, guest memory, meter
+//! ```
+//!
+//! The crate does no input or output, reads no clock, no environment and no random number: the
+//! same input gives the same bytes.
+//!
+//! | module | what it owns |
+//! |---|---|
+//! | [`instruction`] | one instruction outside of any transaction |
+//! | [`environment`] | what a cluster gives to every instruction |
+//! | [`features`], [`sysvars`] | what is switched on; the chain's variables |
+//! | [`account`], [`programs`] | accounts; programs that are ready to run, by loader |
+//! | [`input`] | the serialized input, both ways, and explained field by field |
+//! | [`syscalls`] | one row for each syscall |
+//! | [`cost`] | prices and limits |
+//! | [`error`] | errors with mainnet's texts and numbers |
+//! | [`run`] | a program's run and how it ended |
+//! | [`docs`] | documentation that is made from the tables |
+
+#![forbid(unsafe_code)]
+
+pub mod account;
+mod context;
+pub mod cost;
+pub mod docs;
+pub mod environment;
+pub mod error;
+pub mod features;
+pub mod input;
+pub mod instruction;
+mod invoke;
+mod logs;
+pub mod programs;
+pub mod run;
+pub mod syscalls;
+pub mod sysvars;
+
+pub use solana_pubkey::Pubkey;
+
+pub use crate::{
+    account::{Account, Loader},
+    context::ReturnData,
+    cost::ComputeBudget,
+    environment::{Environment, EpochStake},
+    error::{InstructionError, SyscallError},
+    features::{Feature, FeatureSet},
+    input::{Abi, Input, Layout},
+    instruction::{
+        AccountMeta, Engine, EngineError, Instruction, Options, Receipt, process_instruction,
+    },
+    programs::{LoadError, Program, Programs, Purpose, elf_environment},
+    run::Run,
+    syscalls::Syscall,
+    sysvars::Sysvars,
+};

@@ -14,7 +14,7 @@
 use core::array;
 
 use selkie_elf::SyscallId;
-use selkie_isa::{Kind, Op, Operand, Size, for_each_op, layout::SLOT_BYTES};
+use selkie_isa::{Kind, Op, Operand, Size, Version, for_each_op, layout::SLOT_BYTES};
 
 use crate::{
     host::{Host, Observer},
@@ -109,14 +109,14 @@ pub fn step<O: Observer + ?Sized>(
         machine.pc = pc + 1;
         return Ok(None);
     }
-    let flow = match machine.execute(cell.action(), cell, pc, program.cells.len()) {
+    let flow = match machine.execute::<true>(cell.action(), cell, pc, program.cells.len()) {
         Flow::Bail => machine.execute_slowly(cell, pc, host)?,
         flow => flow,
     };
     machine.pc = match flow {
-        Flow::Next | Flow::Pass => pc + 1,
+        Flow::Next => pc + 1,
         Flow::Skip => pc + 2,
-        Flow::Goto(target) => target,
+        Flow::Goto(target) | Flow::Branch(target) => target,
         Flow::Bail => return Ok(Some(machine.registers[0])),
     };
     Ok(None)
@@ -130,8 +130,8 @@ enum Flow {
     Skip,
     /// To a slot at which another run starts.
     Goto(usize),
-    /// To the next slot, at which another run starts: a branch that was not taken.
-    Pass,
+    /// The same, from within a run: a branch that was taken.
+    Branch(usize),
     /// Nowhere: the instruction was not executed, because it needs the host, raises a trap or
     /// ends the program. From [`Machine::execute_slowly`]: the program has ended.
     Bail,
@@ -152,7 +152,13 @@ impl Machine<'_> {
     ///
     /// `action` is `cell.action()`; where it is a constant, all but its own arm folds away.
     #[inline(always)]
-    fn execute(&mut self, action: Action, cell: &Cell, pc: usize, slots: usize) -> Flow {
+    fn execute<const GAPS: bool>(
+        &mut self,
+        action: Action,
+        cell: &Cell,
+        pc: usize,
+        slots: usize,
+    ) -> Flow {
         let Action::Row(kind) = action else {
             return match action {
                 Action::CallLocal => self.call(cell.aux as usize, pc),
@@ -197,21 +203,21 @@ impl Machine<'_> {
             }
             Kind::Load(size) => {
                 let vaddr = self.get(cell.src).wrapping_add(cell.offset());
-                match self.load(size, vaddr) {
+                match self.load::<GAPS>(size, vaddr) {
                     Some(value) => self.set(cell.dst, value),
                     None => return Flow::Bail,
                 }
                 Flow::Next
             }
-            Kind::StoreImm(size) => self.store_flow(size, cell, cell.imm),
-            Kind::StoreReg(size) => self.store_flow(size, cell, self.get(cell.src)),
+            Kind::StoreImm(size) => self.store_flow::<GAPS>(size, cell, cell.imm),
+            Kind::StoreReg(size) => self.store_flow::<GAPS>(size, cell, self.get(cell.src)),
             Kind::Jump => Flow::Goto(cell.aux as usize),
             Kind::Branch(cond, width, right) => {
                 let right = operand(self, right);
                 if cond.eval(width, self.get(cell.dst), right) {
-                    Flow::Goto(cell.aux as usize)
+                    Flow::Branch(cell.aux as usize)
                 } else {
-                    Flow::Pass
+                    Flow::Next
                 }
             }
             Kind::Exit => match self.pop_frame() {
@@ -228,34 +234,34 @@ impl Machine<'_> {
     }
 
     #[inline(always)]
-    fn store_flow(&mut self, size: Size, cell: &Cell, value: u64) -> Flow {
+    fn store_flow<const GAPS: bool>(&mut self, size: Size, cell: &Cell, value: u64) -> Flow {
         let vaddr = self.get(cell.dst).wrapping_add(cell.offset());
-        match self.store(size, vaddr, value) {
+        match self.store::<GAPS>(size, vaddr, value) {
             Some(()) => Flow::Next,
             None => Flow::Bail,
         }
     }
 
     #[inline(always)]
-    fn load(&mut self, size: Size, vaddr: u64) -> Option<u64> {
+    fn load<const GAPS: bool>(&mut self, size: Size, vaddr: u64) -> Option<u64> {
         let memory = &mut self.memory;
         Some(match size {
-            Size::B => u64::from(u8::from_le_bytes(memory.load(vaddr)?)),
-            Size::H => u64::from(u16::from_le_bytes(memory.load(vaddr)?)),
-            Size::W => u64::from(u32::from_le_bytes(memory.load(vaddr)?)),
-            Size::Dw => u64::from_le_bytes(memory.load(vaddr)?),
+            Size::B => u64::from(u8::from_le_bytes(memory.load::<_, GAPS>(vaddr)?)),
+            Size::H => u64::from(u16::from_le_bytes(memory.load::<_, GAPS>(vaddr)?)),
+            Size::W => u64::from(u32::from_le_bytes(memory.load::<_, GAPS>(vaddr)?)),
+            Size::Dw => u64::from_le_bytes(memory.load::<_, GAPS>(vaddr)?),
         })
     }
 
     #[inline(always)]
-    fn store(&mut self, size: Size, vaddr: u64, value: u64) -> Option<()> {
+    fn store<const GAPS: bool>(&mut self, size: Size, vaddr: u64, value: u64) -> Option<()> {
         let memory = &mut self.memory;
         let bytes = value.to_le_bytes();
         match size {
-            Size::B => memory.store::<1>(vaddr, cut(bytes)),
-            Size::H => memory.store::<2>(vaddr, cut(bytes)),
-            Size::W => memory.store::<4>(vaddr, cut(bytes)),
-            Size::Dw => memory.store::<8>(vaddr, bytes),
+            Size::B => memory.store::<1, GAPS>(vaddr, cut(bytes)),
+            Size::H => memory.store::<2, GAPS>(vaddr, cut(bytes)),
+            Size::W => memory.store::<4, GAPS>(vaddr, cut(bytes)),
+            Size::Dw => memory.store::<8, GAPS>(vaddr, bytes),
         }
     }
 
@@ -290,7 +296,7 @@ impl Machine<'_> {
                 Ok(Flow::Next)
             }
             Kind::Load(_) | Kind::StoreImm(_) | Kind::StoreReg(_) => {
-                if self.access_far(cell).is_none() {
+                if self.access_far(cell.action(), cell).is_none() {
                     self.ask_host(cell, host)?;
                 }
                 Ok(Flow::Next)
@@ -302,9 +308,9 @@ impl Machine<'_> {
 
     /// Executes a load or store through whichever region its address belongs to; `None` if it is
     /// refused.
-    #[inline]
-    fn access_far(&mut self, cell: &Cell) -> Option<()> {
-        let (action, memory) = (cell.action(), &mut self.memory);
+    #[inline(always)]
+    fn access_far(&mut self, action: Action, cell: &Cell) -> Option<()> {
+        let memory = &mut self.memory;
         if let Action::Row(Kind::Load(size)) = action {
             let vaddr = self.registers[cell.src as usize].wrapping_add(cell.offset());
             self.registers[cell.dst as usize] = match size {
@@ -343,7 +349,8 @@ impl Machine<'_> {
         self.memory.reconsider(access, vaddr, len, |violation, region| {
             host.access_violation(violation, region);
         });
-        self.access_far(cell).ok_or_else(|| self.memory.violation(access, vaddr, len))
+        self.access_far(cell.action(), cell)
+            .ok_or_else(|| self.memory.violation(access, vaddr, len))
     }
 
     #[inline]
@@ -386,26 +393,12 @@ pub(crate) type Handler =
 /// Charges the run that starts at `pc`, and executes it.
 #[inline(always)]
 fn enter(machine: &mut Machine<'_>, program: &Program, pc: usize, units: u64) -> u64 {
-    match program.cells.get(pc..) {
-        Some(cells) => enter_at(machine, program, cells, units),
-        None => stop(machine, pc, units),
-    }
-}
-
-/// Charges the run that starts with the first of `cells`, and executes it.
-#[inline(always)]
-fn enter_at<'p>(
-    machine: &mut Machine<'_>,
-    program: &'p Program,
-    cells: &'p [Cell],
-    units: u64,
-) -> u64 {
-    if let [cell, next @ ..] = cells
+    if let Some([cell, next @ ..]) = program.cells.get(pc..)
         && let Some(units) = units.checked_sub(u64::from(cell.run))
     {
         return (cell.handler)(machine, program, cell, next, units);
     }
-    stop(machine, program.cells.len() - cells.len(), units)
+    stop(machine, pc, units)
 }
 
 /// Goes on with the first of `cells` within a run.
@@ -429,7 +422,7 @@ fn stop(machine: &mut Machine<'_>, pc: usize, units: u64) -> u64 {
     units
 }
 
-fn handle<const CODE: usize>(
+fn handle<const CODE: usize, const GAPS: bool>(
     machine: &mut Machine<'_>,
     program: &Program,
     cell: &Cell,
@@ -438,15 +431,16 @@ fn handle<const CODE: usize>(
 ) -> u64 {
     let slots = program.cells.len();
     let pc = slots - next.len() - 1;
-    match machine.execute(const { ACTIONS[CODE] }, cell, pc, slots) {
+    match machine.execute::<GAPS>(const { ACTIONS[CODE] }, cell, pc, slots) {
         Flow::Next => advance(machine, program, next, units),
         Flow::Skip => advance(machine, program, next.get(1..).unwrap_or_default(), units),
         Flow::Goto(target) => enter(machine, program, target, units),
-        Flow::Pass => enter_at(machine, program, next, units),
+        // What was charged for the rest of the run is given back.
+        Flow::Branch(target) => enter(machine, program, target, units + u64::from(cell.run) - 1),
         Flow::Bail if const { accesses_memory(ACTIONS[CODE]) } => {
-            handle_far(machine, program, cell, next, units)
+            handle_far::<CODE>(machine, program, cell, next, units)
         }
-        // What was charged for the rest of the run, this instruction included, is given back.
+        // The same, and what was charged for this instruction, which was not executed.
         Flow::Bail => stop(machine, pc, units + u64::from(cell.run)),
     }
 }
@@ -458,14 +452,14 @@ const fn accesses_memory(action: Action) -> bool {
 /// Loads or stores through another region than the one that the window tries first. A handler of
 /// its own, so that those of loads and stores call nothing and need no stack.
 #[inline(never)]
-fn handle_far(
+fn handle_far<const CODE: usize>(
     machine: &mut Machine<'_>,
     program: &Program,
     cell: &Cell,
     next: &[Cell],
     units: u64,
 ) -> u64 {
-    match machine.access_far(cell) {
+    match machine.access_far(const { ACTIONS[CODE] }, cell) {
         Some(()) => advance(machine, program, next, units),
         None => {
             let pc = program.cells.len() - next.len() - 1;
@@ -474,21 +468,27 @@ fn handle_far(
     }
 }
 
-/// The handler of each code of [`ACTIONS`].
-pub(crate) static HANDLERS: [Handler; 256] = {
+/// The handlers for a version, by the codes of [`ACTIONS`].
+pub(crate) fn handlers(version: Version) -> &'static [Handler; 256] {
+    static FLAT: [Handler; 256] = handler_table::<false>();
+    static GAPPED: [Handler; 256] = handler_table::<true>();
+    if version.stack_frame_gaps() { &GAPPED } else { &FLAT }
+}
+
+const fn handler_table<const GAPS: bool>() -> [Handler; 256] {
     macro_rules! rows {
         ($($opcode:literal, $versions:ident => $name:ident = $mnemonic:literal, $kind:expr;)*) => {
-            [$(handle::<{ Op::$name as usize }> as Handler),*]
+            [$(handle::<{ Op::$name as usize }, GAPS> as Handler),*]
         };
     }
     let rows = for_each_op!(rows);
-    let mut handlers: [Handler; 256] = [handle::<{ code::UNSUPPORTED as usize }>; 256];
+    let mut handlers: [Handler; 256] = [handle::<{ code::UNSUPPORTED as usize }, GAPS>; 256];
     let mut index = 0;
     while index < rows.len() {
         handlers[index] = rows[index];
         index += 1;
     }
-    handlers[code::CALL_LOCAL as usize] = handle::<{ code::CALL_LOCAL as usize }>;
-    handlers[code::CALL_REGISTER as usize] = handle::<{ code::CALL_REGISTER as usize }>;
+    handlers[code::CALL_LOCAL as usize] = handle::<{ code::CALL_LOCAL as usize }, GAPS>;
+    handlers[code::CALL_REGISTER as usize] = handle::<{ code::CALL_REGISTER as usize }, GAPS>;
     handlers
-};
+}

@@ -256,14 +256,20 @@ impl Window {
         }
     }
 
-    /// As [`Region::host`], for accesses of `N` bytes: 1, 2, 4 or 8.
+    /// As [`Region::host`], for accesses of `N` bytes: 1, 2, 4 or 8. Without `GAPS`, the window
+    /// must be of a region that has none.
     #[inline(always)]
-    fn host<const N: usize>(&self, access: Access, vaddr: u64) -> Option<*mut u8> {
+    fn host<const N: usize, const GAPS: bool>(
+        &self,
+        access: Access,
+        vaddr: u64,
+    ) -> Option<*mut u8> {
         const { assert!(matches!(N, 1 | 2 | 4 | 8)) };
         // Below the start, the offset wraps to one that no region reaches.
         let offset = vaddr.wrapping_sub(self.vaddr);
-        let in_gap = offset & self.gap_bit != 0;
-        let offset = offset - ((offset & self.halved) >> 1);
+        let in_gap = GAPS && offset & self.gap_bit != 0;
+        let halved = if GAPS { self.halved } else { 0 };
+        let offset = offset - ((offset & halved) >> 1);
         let fits = offset < self.end[access as usize][N.trailing_zeros() as usize];
         (fits && !in_gap).then(|| self.host.wrapping_add(usize_of(offset)))
     }
@@ -281,6 +287,9 @@ pub struct MemoryMap<'a> {
     /// The region that the last search ended at.
     recent: usize,
     aligned: bool,
+    /// Whether windows may have gaps. In a version whose code does not provide for them, a region
+    /// with gaps is searched for at each access.
+    gaps: bool,
     /// Size of the slots that stack violations are counted in; `None` if they are not told apart.
     stack_slot_bytes: Option<u64>,
     call_depth_max: u64,
@@ -336,6 +345,7 @@ impl<'a> MemoryMap<'a> {
             index: RegionIndex::default(),
             recent: usize::MAX,
             aligned,
+            gaps: version.stack_frame_gaps(),
             stack_slot_bytes: fixed_frames.then_some(config.stack_frame_bytes),
             call_depth_max: config.call_depth_max as u64,
         };
@@ -423,20 +433,27 @@ impl<'a> MemoryMap<'a> {
             .ok_or_else(|| self.violation(access, vaddr, len))
     }
 
-    /// Reads `N` bytes through the window's own region: `None` if the guest may not, or if
+    /// Reads `N` bytes through the window's own region (`GAPS` if it may have gaps, which only
+    /// V0 programs provide for): `None` if the guest may not, or if
     /// the address belongs to another region of the window.
     #[inline(always)]
-    pub(crate) fn load<const N: usize>(&self, vaddr: u64) -> Option<[u8; N]> {
-        let host = self.window(vaddr).host::<N>(Access::Load, vaddr)?;
+    pub(crate) fn load<const N: usize, const GAPS: bool>(&self, vaddr: u64) -> Option<[u8; N]> {
+        debug_assert!(GAPS || !self.gaps, "code for flat windows meets one with gaps");
+        let host = self.window(vaddr).host::<N, GAPS>(Access::Load, vaddr)?;
         // SAFETY: the window bounded `N` bytes at `host`; byte arrays have no alignment.
         Some(unsafe { host.cast::<[u8; N]>().read() })
     }
 
-    /// Writes `N` bytes through the window's own region: `None` if the guest may not, or if
+    /// Writes `N` bytes through the window's own region (`GAPS` as above): `None` if the guest may not, or if
     /// the address belongs to another region of the window.
     #[inline(always)]
-    pub(crate) fn store<const N: usize>(&mut self, vaddr: u64, bytes: [u8; N]) -> Option<()> {
-        let host = self.window(vaddr).host::<N>(Access::Store, vaddr)?;
+    pub(crate) fn store<const N: usize, const GAPS: bool>(
+        &mut self,
+        vaddr: u64,
+        bytes: [u8; N],
+    ) -> Option<()> {
+        debug_assert!(GAPS || !self.gaps, "code for flat windows meets one with gaps");
+        let host = self.window(vaddr).host::<N, GAPS>(Access::Store, vaddr)?;
         // SAFETY: the window bounded `N` writable bytes at `host`; byte arrays have no alignment.
         unsafe { host.cast::<[u8; N]>().write(bytes) };
         Some(())
@@ -476,8 +493,10 @@ impl<'a> MemoryMap<'a> {
     }
 
     fn remember(&mut self, index: usize, vaddr: u64) {
-        self.windows[usize_of(vaddr / REGION_SIZE) % WINDOW_COUNT] =
-            Window::of(&self.regions[index]);
+        let region = &self.regions[index];
+        if self.gaps || region.gap_shift.is_none() {
+            self.windows[usize_of(vaddr / REGION_SIZE) % WINDOW_COUNT] = Window::of(region);
+        }
     }
 
     /// Gives `decide` the chance to change the region that a refused access is judged by. The

@@ -1,17 +1,17 @@
 //! A program in the form that engines run: decoded once, calls resolved, runs counted.
 //!
 //! Every slot of the text has a [`Cell`], so that a slot's number is an index. A *run* is what is
-//! executed from some slot on until control moves: it ends with a jump, call or exit, taken or
-//! not. Each cell knows how many instructions its run has from there, so that a whole run can be
+//! executed from some slot on as long as no branch is taken: it ends with a jump, call or exit.
+//! Each cell knows how many instructions its run has from there, so that a whole run can be
 //! charged at once when it is entered, and the rest of it be refunded where it is left early.
 
 use core::ops::Deref;
 
 use selkie_elf::{Executable, SyscallId};
-use selkie_isa::{Insn, Kind, Op, Operand, for_each_op};
+use selkie_isa::{Insn, Kind, Op, Operand, Version, for_each_op};
 
 use crate::{
-    interp::{HANDLERS, Handler},
+    interp::{Handler, handlers},
     verify::{VerifyError, verify},
 };
 
@@ -115,8 +115,16 @@ const _: () = assert!(size_of::<Cell>() == 24);
 const RUN_MAX: u8 = 255;
 
 impl Cell {
-    fn with_code(self, code: u8) -> Self {
-        Self { handler: HANDLERS[usize::from(code)], code, ..self }
+    fn new(code: u8, version: Version) -> Self {
+        Self {
+            handler: handlers(version)[usize::from(code)],
+            imm: 0,
+            aux: 0,
+            code,
+            dst: Register::R0,
+            src: Register::R0,
+            run: 1,
+        }
     }
 
     #[inline(always)]
@@ -146,7 +154,7 @@ impl Program {
     #[must_use]
     pub fn new(executable: Executable) -> Self {
         let mut cells: Box<[Cell]> = decode(&executable).into_boxed_slice();
-        let cut = count_runs(&mut cells);
+        let cut = count_runs(&mut cells, executable.version());
         Self { executable, cells, cut }
     }
 
@@ -190,22 +198,12 @@ impl Deref for Verified {
     }
 }
 
-const UNSUPPORTED: Cell = Cell {
-    handler: HANDLERS[code::UNSUPPORTED as usize],
-    imm: 0,
-    aux: 0,
-    code: code::UNSUPPORTED,
-    dst: Register::R0,
-    src: Register::R0,
-    run: 1,
-};
-
 fn decode(executable: &Executable) -> Vec<Cell> {
     let (version, text) = (executable.version(), executable.text());
     (0..text.len() / selkie_isa::layout::SLOT_BYTES)
         .map(|pc| match Insn::decode(version, text, pc) {
             Some(insn) => decode_insn(executable, pc, &insn),
-            None => UNSUPPORTED,
+            None => Cell::new(code::UNSUPPORTED, version),
         })
         .collect()
 }
@@ -217,18 +215,18 @@ fn decode(executable: &Executable) -> Vec<Cell> {
 )]
 fn decode_insn(executable: &Executable, pc: usize, insn: &Insn) -> Cell {
     let Insn { op, dst, src, off, imm } = *insn;
+    let version = executable.version();
     let row = Cell {
         imm: imm.cast_unsigned(),
         aux: i32::from(off).cast_unsigned(),
         dst: Register::new(dst),
         src: Register::new(src),
-        ..UNSUPPORTED
-    }
-    .with_code(op as u8);
-    let unsupported = row.with_code(code::UNSUPPORTED);
-    let local = |pc: u32| Cell { aux: pc, ..row }.with_code(code::CALL_LOCAL);
+        ..Cell::new(op as u8, version)
+    };
+    let unsupported = Cell::new(code::UNSUPPORTED, version);
+    let local = |pc: u32| Cell { aux: pc, ..Cell::new(code::CALL_LOCAL, version) };
     let syscall =
-        |id: SyscallId| Cell { aux: u32::from(id.0), ..row }.with_code(code::CALL_SYSCALL);
+        |id: SyscallId| Cell { aux: u32::from(id.0), ..Cell::new(code::CALL_SYSCALL, version) };
     let key = imm as u32;
     match op.kind() {
         Kind::Alu(_, _, Operand::Uimm) => Cell { imm: u64::from(key), ..row },
@@ -255,7 +253,8 @@ fn decode_insn(executable: &Executable, pc: usize, insn: &Insn) -> Cell {
         },
         Kind::CallReg(_) => match insn.call_register() {
             Some(register @ 0..=15) => {
-                Cell { src: Register::new(register as u8), ..row }.with_code(code::CALL_REGISTER)
+                let src = Register::new(register as u8);
+                Cell { src, ..Cell::new(code::CALL_REGISTER, version) }
             }
             _ => unsupported,
         },
@@ -263,10 +262,10 @@ fn decode_insn(executable: &Executable, pc: usize, insn: &Insn) -> Cell {
     }
 }
 
-/// Whether control may move at this cell, so that a run ends with it.
+/// Whether control never goes on behind this cell as a matter of course.
 fn ends_run(cell: &Cell) -> bool {
     match cell.action() {
-        Action::Row(kind) => matches!(kind, Kind::Jump | Kind::Branch(..) | Kind::Exit),
+        Action::Row(kind) => matches!(kind, Kind::Jump | Kind::Exit),
         Action::Cut => false,
         Action::CallLocal | Action::CallSyscall | Action::CallRegister | Action::Unsupported => {
             true
@@ -276,7 +275,7 @@ fn ends_run(cell: &Cell) -> bool {
 
 /// Counts the runs from the back, and cuts those that are too long. Returns the cells that cuts
 /// took the place of.
-fn count_runs(cells: &mut [Cell]) -> Vec<Cell> {
+fn count_runs(cells: &mut [Cell], version: Version) -> Vec<Cell> {
     let mut cut = Vec::new();
     for pc in (0..cells.len()).rev() {
         let slots = match cells[pc].action() {
@@ -287,9 +286,9 @@ fn count_runs(cells: &mut [Cell]) -> Vec<Cell> {
         let behind = cells.get(pc + slots).map_or(1, |cell| cell.run);
         cells[pc].run = if ends_run(&cells[pc]) { 1 } else { behind + 1 };
         if cells[pc].run == RUN_MAX {
-            let index = u32::try_from(cut.len()).expect("fewer cuts than slots");
+            let aux = u32::try_from(cut.len()).expect("fewer cuts than slots");
             cut.push(cells[pc]);
-            cells[pc] = Cell { aux: index, run: 0, ..cells[pc] }.with_code(code::CUT);
+            cells[pc] = Cell { aux, run: 0, ..Cell::new(code::CUT, version) };
         }
     }
     cut

@@ -1,0 +1,128 @@
+//! What the assembler has to say to the author of a program: plain data, collected.
+
+use crate::source::Span;
+
+/// How bad it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Severity {
+    /// There is no program.
+    Error,
+    /// There is a program, but hardly the one that was meant.
+    Warning,
+}
+
+/// A remark at a second place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Label {
+    /// The place.
+    pub span: Span,
+    /// The remark.
+    pub text: String,
+}
+
+/// One finding: where, what, why, and what to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Where.
+    pub span: Span,
+    /// What is wrong: lower case, no full stop.
+    pub message: String,
+    /// A remark at the place itself; may be empty.
+    pub label: String,
+    /// Other places that have to do with it.
+    pub labels: Vec<Label>,
+    /// Why it is wrong.
+    pub notes: Vec<String>,
+    /// What to do.
+    pub help: Vec<String>,
+}
+
+impl Diagnostic {
+    pub(crate) fn error(span: Span, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Error,
+            span,
+            message: message.into(),
+            label: String::new(),
+            labels: Vec::new(),
+            notes: Vec::new(),
+            help: Vec::new(),
+        }
+    }
+
+    pub(crate) fn warning(span: Span, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(span, message) }
+    }
+
+    pub(crate) fn label(mut self, text: impl Into<String>) -> Self {
+        self.label = text.into();
+        self
+    }
+
+    pub(crate) fn secondary(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.labels.push(Label { span, text: text.into() });
+        self
+    }
+
+    pub(crate) fn note(mut self, text: impl Into<String>) -> Self {
+        self.notes.push(text.into());
+        self
+    }
+
+    pub(crate) fn help(mut self, text: impl Into<String>) -> Self {
+        self.help.push(text.into());
+        self
+    }
+
+    /// Adds `did you mean …?` if there is a near name.
+    pub(crate) fn did_you_mean(self, near: Option<impl AsRef<str>>) -> Self {
+        match near {
+            Some(near) => self.help(format!("did you mean `{}`?", near.as_ref())),
+            None => self,
+        }
+    }
+}
+
+/// The findings so far.
+#[derive(Debug, Default)]
+pub(crate) struct Diagnostics {
+    list: Vec<Diagnostic>,
+    errors: usize,
+    suppressed: usize,
+}
+
+/// More errors than this help nobody, and garbage must not fill the memory.
+const DIAGNOSTICS_MAX: usize = 1000;
+
+impl Diagnostics {
+    pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
+        if diagnostic.severity == Severity::Error {
+            self.errors += 1;
+        }
+        if self.list.len() < DIAGNOSTICS_MAX {
+            self.list.push(diagnostic);
+        } else {
+            self.suppressed += 1;
+        }
+    }
+
+    pub(crate) fn error_count(&self) -> usize {
+        self.errors
+    }
+
+    /// Whether a search for a near name is still worth its time.
+    pub(crate) fn suggest(&self) -> bool {
+        self.list.len() < 50
+    }
+
+    /// The findings in the order of the text.
+    pub(crate) fn into_sorted(mut self) -> Vec<Diagnostic> {
+        self.list.sort_by_key(|it| (it.span.start, it.severity));
+        if let (Some(last), true) = (self.list.last_mut(), self.suppressed > 0) {
+            last.notes.push(format!("{} more findings are not shown", self.suppressed));
+        }
+        self.list
+    }
+}

@@ -1,0 +1,552 @@
+//! From statements to bytes, with every range checked.
+
+use selkie_elf::write::Addresses;
+use selkie_isa::{
+    Alu, Cond, Insn, Kind, Op, Operand, Size, Version, Width,
+    layout::{FRAME_POINTER, SLOT_BYTES},
+    op::Field,
+    symbol::murmur3,
+};
+
+use crate::{
+    ast::{Ast, ExprId, ExprKind, InsnStmt, SectionId, SectionKind, Stmt, StmtKind},
+    diagnostic::Diagnostic,
+    eval::Value,
+    layout::Layout,
+    names::Name,
+    session::Session,
+    source::Span,
+    symbols::Def,
+    syscalls,
+};
+
+/// A program in bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Emitted {
+    pub(crate) text: Vec<u8>,
+    pub(crate) rodata: Vec<u8>,
+    /// Until V2: the slots of calls of syscalls, and which.
+    pub(crate) syscalls: Vec<(u32, Name)>,
+    /// The slot and the place of every statement that made instructions.
+    pub(crate) spans: Vec<(u32, Span)>,
+}
+
+/// Emits all statements. What is wrong is reported, and left zero.
+pub(crate) fn emit(
+    session: &mut Session<'_>,
+    ast: &Ast,
+    layout: &Layout,
+    addresses: Addresses,
+) -> Emitted {
+    let mut emitter = Emitter {
+        session,
+        addresses,
+        slots: layout.text_bytes / 8,
+        out: Emitted {
+            text: vec![0; layout.text_bytes as usize],
+            rodata: vec![0; layout.rodata_bytes as usize],
+            ..Emitted::default()
+        },
+        computed_targets: Vec::new(),
+    };
+    let mut ends = layout.starts.clone();
+    let mut current = SectionId::TEXT;
+    for stmt in &ast.stmts {
+        if let StmtKind::Section(id) = stmt.kind {
+            current = id;
+            continue;
+        }
+        let in_text = ast.sections[current.0 as usize].kind == SectionKind::Text;
+        let at = &mut ends[current.0 as usize];
+        *at += emitter.stmt(ast, stmt, in_text, *at);
+    }
+    emitter.check_computed_targets();
+    emitter.out
+}
+
+struct Emitter<'s, 'o> {
+    session: &'s mut Session<'o>,
+    addresses: Addresses,
+    /// Slots of the whole program.
+    slots: u32,
+    out: Emitted,
+    /// Targets that were written as numbers: they may hit the middle of an `lddw`.
+    computed_targets: Vec<(u32, Span)>,
+}
+
+impl Emitter<'_, '_> {
+    /// Emits a statement at `at` and returns its size.
+    fn stmt(&mut self, ast: &Ast, stmt: &Stmt, in_text: bool, at: u32) -> u32 {
+        let pc = at / 8;
+        match stmt.kind {
+            StmtKind::Label(_) | StmtKind::Section(_) => 0,
+            StmtKind::Insn(insn) => {
+                self.out.spans.push((pc, stmt.span));
+                if let Some(encoded) = self.insn(insn, stmt.span, pc) {
+                    let (first, second) = self.encode(encoded);
+                    self.put(true, at, &first.to_le_bytes());
+                    if let Some(second) = second {
+                        self.put(true, at + 8, &second.to_le_bytes());
+                    }
+                }
+                if insn.op == Op::Lddw { 16 } else { 8 }
+            }
+            StmtKind::Call { target, syscall } => {
+                self.out.spans.push((pc, stmt.span));
+                if let Some((src, imm)) = self.call(target, syscall, pc) {
+                    let op = Op::decode(self.session.options.version, 0x85);
+                    let op = op.expect("every version has `call`");
+                    let insn = Insn { imm, off: 0, dst: 0, src, op };
+                    self.put(true, at, &insn.encode().0.to_le_bytes());
+                }
+                8
+            }
+            StmtKind::Bytes { start, end } => {
+                self.put(in_text, at, &ast.bytes[start as usize..end as usize]);
+                end - start
+            }
+            StmtKind::Values { size, start, end } => {
+                if in_text {
+                    self.out.spans.push((pc, stmt.span));
+                }
+                let mut offset = at;
+                for &expr in &ast.lists[start as usize..end as usize] {
+                    if let Some(value) = self.data(expr, size) {
+                        self.put(in_text, offset, &value.to_le_bytes()[..size.into()]);
+                    }
+                    offset += u32::from(size);
+                }
+                offset - at
+            }
+            StmtKind::Repeat { count, size, value } => {
+                if in_text && count > 0 {
+                    self.out.spans.push((pc, stmt.span));
+                }
+                let bytes = &value.to_le_bytes()[..size.into()];
+                for index in 0..count {
+                    self.put(in_text, at + index * u32::from(size), bytes);
+                }
+                count * u32::from(size)
+            }
+            StmtKind::Fill { .. } | StmtKind::Align { .. } => {
+                unreachable!("layout turned these into repeats")
+            }
+        }
+    }
+
+    fn put(&mut self, in_text: bool, at: u32, bytes: &[u8]) {
+        let out = if in_text { &mut self.out.text } else { &mut self.out.rodata };
+        let at = at as usize;
+        out[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    fn span_of(&self, expr: ExprId) -> Span {
+        self.session.exprs.get(expr).span
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.session.diagnostics.push(diagnostic);
+    }
+
+    /// The guest address of a place.
+    fn address(&self, base: SectionId, offset: i128) -> i128 {
+        let start =
+            if base == SectionId::TEXT { self.addresses.text } else { self.addresses.rodata };
+        i128::from(start) + offset
+    }
+
+    /// An element of a data directive.
+    fn data(&mut self, expr: ExprId, size: u8) -> Option<u64> {
+        let span = self.span_of(expr);
+        let value = self.session.eval(expr)?;
+        match value.base {
+            Some(base) if size == 8 => u64::try_from(self.address(base, value.number)).ok(),
+            Some(_) => {
+                let found =
+                    Diagnostic::error(span, format!("an address does not fit {size} bytes"))
+                        .help("store it with `.quad`, or the distance of two labels");
+                self.report(found);
+                None
+            }
+            None => fit(self.session, span, value.number, size),
+        }
+    }
+
+    // Instructions.
+
+    fn insn(&mut self, stmt: InsnStmt, span: Span, pc: u32) -> Option<Insn> {
+        let InsnStmt { op, mut dst, src, off, imm } = stmt;
+        let mut insn = Insn { imm: 0, off: 0, dst, src, op };
+        match op.kind() {
+            Kind::LoadImm64 => insn.imm = self.imm64(imm?)?,
+            Kind::Jump | Kind::Branch(..) => insn.off = self.jump(off?, pc)?,
+            Kind::CallReg(Field::InImm) => {
+                insn.imm = dst.into();
+                dst = 0;
+                insn.dst = dst;
+            }
+            _ => {
+                if let Some(off) = off {
+                    insn.off = self.offset(off, if stores(op) { dst } else { src })?;
+                }
+            }
+        }
+        if let (Some(imm), false) = (imm, op == Op::Lddw) {
+            insn.imm = self.imm(op, imm)?;
+        }
+        if op == Op::Add64Imm && dst == FRAME_POINTER {
+            return self.move_frame_pointer(insn, span);
+        }
+        Some(insn)
+    }
+
+    /// The words of an instruction. V2 loads 64 bits in two halves, which take as many slots as
+    /// `lddw` does elsewhere (SIMD-0173).
+    #[allow(clippy::cast_possible_truncation, reason = "halves are cut out of the immediate")]
+    fn encode(&self, insn: Insn) -> (u64, Option<u64>) {
+        if insn.op != Op::Lddw || self.session.options.version != Version::V2 {
+            return insn.encode();
+        }
+        let low = Insn { op: Op::Mov32Imm, imm: (insn.imm as i32).into(), ..insn };
+        let high = Insn { op: Op::Hor64, imm: insn.imm >> 32, ..insn };
+        (low.encode().0, Some(high.encode().0))
+    }
+
+    /// `add64 r10, imm`, which only versions with dynamic frames have.
+    fn move_frame_pointer(&mut self, insn: Insn, span: Span) -> Option<Insn> {
+        if !self.session.options.version.dynamic_frames() {
+            let version = self.session.options.version;
+            let message = format!("`add64 r10` does nothing in {version}: `or64 r0, 0` is emitted");
+            let found = Diagnostic::warning(span, message)
+                .note(
+                    "a call moves the frame pointer by itself; v1 and v2 leave it to the function",
+                )
+                .help("remove it; to point into the frame: `mov64 r2, r10` then `add64 r2, -8`");
+            self.report(found);
+            return Some(Insn { op: Op::Or64Imm, dst: 0, imm: 0, ..insn });
+        }
+        if insn.imm % 64 != 0 {
+            let found = Diagnostic::error(span, format!("r10 cannot move by {}", insn.imm))
+                .note("the verifier accepts multiples of 64 only");
+            self.report(found);
+            return None;
+        }
+        Some(insn)
+    }
+
+    fn imm64(&mut self, expr: ExprId) -> Option<i64> {
+        let value = self.session.eval(expr)?;
+        let number = match value.base {
+            Some(base) => self.address(base, value.number),
+            None => value.number,
+        };
+        let found = i64::try_from(number).ok();
+        let found = found.or_else(|| u64::try_from(number).ok().map(u64::cast_signed));
+        if found.is_none() {
+            let message = format!("{number} does not fit 64 bits");
+            self.session.error(self.span_of(expr), message);
+        }
+        found
+    }
+
+    /// The offset of a memory access, `base` being its register.
+    fn offset(&mut self, expr: ExprId, base: u8) -> Option<i16> {
+        let number = self.session.eval_number(expr)?;
+        if let Ok(offset) = i16::try_from(number) {
+            return Some(offset);
+        }
+        let (what, limit) =
+            if number < 0 { ("is below", "-0x8000") } else { ("exceeds", "0x7fff") };
+        let hex = hex(number);
+        let temporary = if base == 2 { 3 } else { 2 };
+        let found = Diagnostic::error(self.span_of(expr), format!("offset {hex} {what} {limit}"))
+            .note("the offset of a memory access has 16 bits")
+            .help(format!(
+                "advance a base register first: `mov64 r{temporary}, r{base}` then `add64 r{temporary}, {hex}`"
+            ));
+        self.report(found);
+        None
+    }
+
+    /// An immediate of 32 bits, by the rules of its operation.
+    fn imm(&mut self, op: Op, expr: ExprId) -> Option<i64> {
+        let span = self.span_of(expr);
+        let number = match self.session.eval(expr)? {
+            Value { base: None, number } => number,
+            Value { base: Some(_), .. } => {
+                let found = Diagnostic::error(span, "an address does not fit an immediate")
+                    .help("load it into a register with `lddw`");
+                self.report(found);
+                return None;
+            }
+        };
+        self.check_meaning(op, span, number)?;
+        let lower_half = match op.kind() {
+            Kind::Alu(Alu::Hor, ..) | Kind::Alu(_, _, Operand::Uimm) => true,
+            Kind::Alu(_, width, _) | Kind::Branch(_, width, _) => width != Width::W64,
+            Kind::StoreImm(size) => size != Size::Dw,
+            _ => false,
+        };
+        if let Ok(imm) = i32::try_from(number) {
+            return Some(imm.into());
+        }
+        if let Ok(imm) = u32::try_from(number) {
+            if lower_half {
+                return Some(imm.cast_signed().into());
+            }
+            self.report(sign_extended(op, span, number));
+            return None;
+        }
+        let found =
+            Diagnostic::error(span, format!("immediate {} does not fit 32 bits", hex(number)));
+        let found = match op.kind() {
+            Kind::Alu(Alu::Mov, ..) => found.help("use `lddw`, which loads 64 bits"),
+            _ => found.help("load it into a register with `lddw` first"),
+        };
+        self.report(found);
+        None
+    }
+
+    /// Refuses immediates that the verifier refuses, and warns of those that cannot be meant.
+    fn check_meaning(&mut self, op: Op, span: Span, number: i128) -> Option<()> {
+        let found = match op.kind() {
+            Kind::Alu(Alu::Lsh | Alu::Rsh | Alu::Arsh, width, _)
+                if !(0..i128::from(width.bits())).contains(&number) =>
+            {
+                let bits = width.bits();
+                Diagnostic::error(span, format!("shift of a {bits}-bit value by {number}"))
+                    .note(format!("the verifier accepts 0 to {}", bits - 1))
+            }
+            Kind::Alu(Alu::Div | Alu::Mod | Alu::Sdiv | Alu::Srem, ..) if number == 0 => {
+                Diagnostic::error(span, "division by zero")
+                    .note("the verifier refuses a constant zero here")
+            }
+            Kind::Branch(Cond::Set, ..) if number == 0 => {
+                Diagnostic::warning(span, "no bit is set in 0: this never jumps")
+            }
+            Kind::StoreImm(size @ (Size::B | Size::H)) => {
+                let bits = size.bytes() * 8;
+                if (-(1_i128 << (bits - 1))..1 << bits).contains(&number) {
+                    return Some(());
+                }
+                Diagnostic::warning(
+                    span,
+                    format!("only the low {bits} bits of {number} are stored"),
+                )
+            }
+            _ => return Some(()),
+        };
+        let is_error = found.severity == crate::Severity::Error;
+        self.report(found);
+        (!is_error).then_some(())
+    }
+
+    // Jumps and calls.
+
+    /// The distance of a jump at `pc`.
+    fn jump(&mut self, expr: ExprId, pc: u32) -> Option<i16> {
+        let target = self.target(expr, pc, "jump")?;
+        let distance = target - i128::from(pc) - 1;
+        if let Ok(offset) = i16::try_from(distance) {
+            return Some(offset);
+        }
+        let message = format!("the target is {distance} instructions away");
+        let mut found = Diagnostic::error(self.span_of(expr), message)
+            .note("a jump reaches -32768 to 32767 slots")
+            .help("jump in two steps, through a `ja` in between, or make it a function and `call`");
+        if let Some(label) = self.label_span(expr) {
+            found = found.secondary(label, "the target");
+        }
+        self.report(found);
+        None
+    }
+
+    fn label_span(&self, expr: ExprId) -> Option<Span> {
+        let ExprKind::Symbol(name) = self.session.exprs.get(expr).kind else { return None };
+        Some(self.session.symbols.get(name).span).filter(|span| *span != Span::default())
+    }
+
+    /// The slot that a jump or call at `pc` goes to: a label, or a distance from the next slot.
+    fn target(&mut self, expr: ExprId, pc: u32, what: &str) -> Option<i128> {
+        let span = self.span_of(expr);
+        let Value { base, number } = self.session.eval(expr)?;
+        let target = match base {
+            None => i128::from(pc) + 1 + number,
+            Some(SectionId::TEXT) if number % 8 == 0 => number / 8,
+            Some(SectionId::TEXT) => {
+                self.session.error(span, format!("the {what} goes between two instructions"));
+                return None;
+            }
+            Some(_) => {
+                self.session.error(span, format!("the {what} goes to data"));
+                return None;
+            }
+        };
+        match u32::try_from(target).ok().filter(|target| *target < self.slots) {
+            Some(slot) => {
+                if !matches!(self.session.exprs.get(expr).kind, ExprKind::Symbol(_)) {
+                    self.computed_targets.push((slot, span));
+                }
+                Some(target)
+            }
+            None => {
+                let slots = self.slots;
+                let found = Diagnostic::error(span, format!("the {what} leaves the program"))
+                    .label(format!("to slot {target}"))
+                    .note(format!("the program has slots 0 to {}", slots.saturating_sub(1)));
+                self.report(found);
+                None
+            }
+        }
+    }
+
+    fn check_computed_targets(&mut self) {
+        for (slot, span) in core::mem::take(&mut self.computed_targets) {
+            if self.out.text[slot as usize * SLOT_BYTES] == 0 {
+                let found = Diagnostic::error(span, "the target is the second half of an `lddw`")
+                    .note("`lddw` takes two slots; the verifier refuses jumps between them");
+                self.report(found);
+            }
+        }
+    }
+
+    /// Source nibble and immediate of a call at `pc`.
+    fn call(&mut self, target: ExprId, syscall: bool, pc: u32) -> Option<(u8, i64)> {
+        let expr = self.session.exprs.get(target);
+        if let ExprKind::Symbol(name) = expr.kind {
+            let symbol = self.session.symbols.get(name);
+            let is_label = matches!(symbol.def, Def::Label(_));
+            if syscall || matches!(symbol.def, Def::None) {
+                return self.named_syscall(name, expr.span, syscall, pc);
+            }
+            if is_label {
+                self.session.symbols.entry(name).function = true;
+            }
+        }
+        let number = match self.session.value(target) {
+            Ok(Value { base: None, number }) => Some(number),
+            _ => None,
+        };
+        if let Some(key) = number.and_then(|number| u32::try_from(number & 0xffff_ffff).ok())
+            && (syscall || syscalls::by_key(key).is_some())
+        {
+            return self.numbered_syscall(key, expr.span, pc);
+        }
+        let slot = self.target(target, pc, "call")?;
+        i64::try_from(slot - i128::from(pc) - 1).ok().map(|distance| (1, distance))
+    }
+
+    fn named_syscall(
+        &mut self,
+        name: Name,
+        span: Span,
+        by_keyword: bool,
+        pc: u32,
+    ) -> Option<(u8, i64)> {
+        let text = self.session.names.text(name).to_owned();
+        if !syscalls::is_known(&text) && !self.session.symbols.get(name).external {
+            let near = self.session.near_callable(&text);
+            if by_keyword {
+                let found =
+                    Diagnostic::warning(span, format!("`{text}` is no syscall of the runtime"))
+                        .did_you_mean(near)
+                        .help(format!("if it is one of yours, say so: `.syscall {text}`"));
+                self.report(found);
+            } else {
+                let found =
+                    Diagnostic::error(span, format!("undefined function or syscall `{text}`"))
+                        .label("not a label, and no syscall has this name");
+                let found = match near {
+                    Some(near) => found.did_you_mean(Some(near)),
+                    None => {
+                        found.help(format!("if it is a syscall, declare it: `.syscall {text}`"))
+                    }
+                };
+                self.report(found);
+                return None;
+            }
+        }
+        if self.session.options.version.static_calls() {
+            return Some((0, murmur3(text.as_bytes()).cast_signed().into()));
+        }
+        if text.len() >= RELOCATED_NAME_BYTES {
+            self.session.error(span, "the loader reads names of at most 63 bytes");
+            return None;
+        }
+        self.out.syscalls.push((pc, name));
+        Some((1, -1))
+    }
+
+    fn numbered_syscall(&mut self, key: u32, span: Span, pc: u32) -> Option<(u8, i64)> {
+        if self.session.options.version.static_calls() {
+            return Some((0, key.cast_signed().into()));
+        }
+        let Some(name) = syscalls::by_key(key) else {
+            let message = format!("no syscall of the runtime has the key {key:#x}");
+            let found = Diagnostic::error(span, message)
+                .note("until v2, files name the syscalls that they call");
+            self.report(found);
+            return None;
+        };
+        let name = self.session.names.intern(name);
+        self.out.syscalls.push((pc, name));
+        Some((1, -1))
+    }
+}
+
+/// Bytes of a syscall's name in a relocation, the NUL included (anza sbpf: `elf_parser`).
+const RELOCATED_NAME_BYTES: usize = 64;
+
+fn stores(op: Op) -> bool {
+    matches!(op.kind(), Kind::StoreImm(_) | Kind::StoreReg(_))
+}
+
+fn sign_extended(op: Op, span: Span, number: i128) -> Diagnostic {
+    let hex = hex(number);
+    let found = Diagnostic::error(span, format!("immediate {hex} would be sign-extended"))
+        .note("a 64-bit operation takes -0x80000000 to 0x7fffffff");
+    match op.kind() {
+        Kind::Alu(Alu::Mov, ..) => {
+            found.help(format!("use `lddw` for all 64 bits, or `mov32 r, {hex}`"))
+        }
+        _ => found.help("load it into a register with `lddw` first"),
+    }
+}
+
+/// A number as people write addresses: small ones in decimal.
+fn hex(number: i128) -> String {
+    let sign = if number < 0 { "-" } else { "" };
+    format!("{sign}{:#x}", number.unsigned_abs())
+}
+
+/// `number` as an integer of `size` bytes, signed or not; `None` after a report.
+pub(crate) fn fit(session: &mut Session<'_>, span: Span, number: i128, size: u8) -> Option<u64> {
+    let bits = u32::from(size) * 8;
+    if (-(1_i128 << (bits - 1))..1_i128 << bits).contains(&number) {
+        let bytes = number.to_le_bytes();
+        let low = bytes.first_chunk::<8>().expect("sixteen bytes");
+        return Some(u64::from_le_bytes(*low));
+    }
+    let plural = if size == 1 { "byte" } else { "bytes" };
+    let found = Diagnostic::error(span, format!("{number} does not fit {size} {plural}")).note(
+        format!("{size} {plural} hold {} to {}", -(1_i128 << (bits - 1)), (1_i128 << bits) - 1),
+    );
+    session.diagnostics.push(found);
+    None
+}
+
+/// Whether the program can run past its last instruction.
+pub(crate) fn falls_off(version: Version, emitted: &Emitted, never_return: &[Name]) -> bool {
+    let last = emitted.spans.last().map_or(0, |(pc, _)| *pc);
+    let Some(insn) = Insn::decode(version, &emitted.text, last as usize) else { return false };
+    match insn.op.kind() {
+        Kind::Exit | Kind::Jump => false,
+        Kind::CallStatic => !["abort", "sol_panic_"]
+            .iter()
+            .any(|name| i64::from(murmur3(name.as_bytes()).cast_signed()) == insn.imm),
+        Kind::CallHash => {
+            !emitted.syscalls.iter().any(|(pc, name)| *pc == last && never_return.contains(name))
+        }
+        _ => true,
+    }
+}

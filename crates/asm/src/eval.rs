@@ -1,0 +1,214 @@
+//! What expressions amount to.
+//!
+//! A value is a number, or a distance from the start of a section. Arithmetic is exact within 128
+//! bits, so that whoever uses a value checks its range, and nothing wraps on the way.
+
+use crate::{
+    ast::{Binary, Expr, ExprId, ExprKind, SectionId, Unary},
+    diagnostic::Diagnostic,
+    names::Name,
+    session::Session,
+    source::Span,
+    symbols::Def,
+};
+
+/// A number, or a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Value {
+    /// The section that the number counts from; `None` if it is a plain number.
+    pub(crate) base: Option<SectionId>,
+    pub(crate) number: i128,
+}
+
+impl Value {
+    const fn plain(number: i128) -> Self {
+        Self { base: None, number }
+    }
+}
+
+/// Why an expression has no value. `Unknown` may still change while the source is being read.
+#[derive(Debug)]
+pub(crate) enum NoValue {
+    Unknown(Box<Diagnostic>),
+    Wrong(Box<Diagnostic>),
+}
+
+impl NoValue {
+    pub(crate) fn into_diagnostic(self) -> Diagnostic {
+        match self {
+            Self::Unknown(diagnostic) | Self::Wrong(diagnostic) => *diagnostic,
+        }
+    }
+}
+
+/// Constants defined by constants defined by constants…: deeper is a circle or a machine's joke.
+const DEPTH_MAX: usize = 128;
+
+impl Session<'_> {
+    /// The value of an expression as far as names are defined.
+    pub(crate) fn value(&self, expr: ExprId) -> Result<Value, NoValue> {
+        Evaluator { session: self, constants: Vec::new() }.value(expr)
+    }
+
+    /// The value, or `None` after a report.
+    pub(crate) fn eval(&mut self, expr: ExprId) -> Option<Value> {
+        match self.value(expr) {
+            Ok(value) => Some(value),
+            Err(why) => {
+                self.diagnostics.push(why.into_diagnostic());
+                None
+            }
+        }
+    }
+
+    /// The value, which must be a plain number, or `None` after a report.
+    pub(crate) fn eval_number(&mut self, expr: ExprId) -> Option<i128> {
+        let value = self.eval(expr)?;
+        if value.base.is_none() {
+            return Some(value.number);
+        }
+        let message = "expected a number, found an address";
+        let found = Diagnostic::error(self.exprs.get(expr).span, message)
+            .help("`lddw` loads an address, `.quad` stores one; `a - b` is their distance");
+        self.diagnostics.push(found);
+        None
+    }
+
+    /// The report that `name` is not defined.
+    pub(crate) fn undefined(&self, name: Name, span: Span) -> Diagnostic {
+        let text = self.names.text(name);
+        if let Some((number, _)) = text.split_once(crate::session::NUMERIC) {
+            let message = format!("no label `{number}:` on that side");
+            let help = format!("`{number}f` looks forward, `{number}b` backward");
+            return Diagnostic::error(span, message).help(help);
+        }
+        let near = self.near_symbol(text);
+        Diagnostic::error(span, format!("undefined symbol `{text}`"))
+            .label("not a label, not a constant")
+            .did_you_mean(near)
+    }
+}
+
+struct Evaluator<'s, 'o> {
+    session: &'s Session<'o>,
+    /// The constants that are being looked into.
+    constants: Vec<Name>,
+}
+
+impl Evaluator<'_, '_> {
+    fn value(&mut self, id: ExprId) -> Result<Value, NoValue> {
+        let expr = self.session.exprs.get(id);
+        match expr.kind {
+            ExprKind::Int(number) => Ok(Value::plain(number.into())),
+            ExprKind::Symbol(name) => self.symbol(name, expr.span),
+            ExprKind::Unary(operator, operand) => {
+                let operand = self.value(operand)?;
+                unary(operator, operand, expr.span)
+            }
+            ExprKind::Binary(operator, left, right) => {
+                let (left, right) = (self.value(left)?, self.value(right)?);
+                binary(operator, left, right, expr)
+            }
+        }
+    }
+
+    fn symbol(&mut self, name: Name, span: Span) -> Result<Value, NoValue> {
+        match self.session.symbols.get(name).def {
+            Def::Value(number) => Ok(Value::plain(number)),
+            Def::Label(Some((section, offset))) => {
+                Ok(Value { base: Some(section), number: offset.into() })
+            }
+            Def::Label(None) => {
+                let message = "the address of a label is not known yet";
+                let why = Diagnostic::error(span, message)
+                    .note("sizes and conditions are settled before labels behind them are placed");
+                Err(NoValue::Unknown(why.into()))
+            }
+            Def::None => Err(NoValue::Unknown(self.session.undefined(name, span).into())),
+            Def::Expr(expr) => {
+                if self.constants.contains(&name) || self.constants.len() > DEPTH_MAX {
+                    let text = self.session.names.text(name);
+                    let message = format!("constant `{text}` is defined by itself");
+                    return Err(NoValue::Wrong(Diagnostic::error(span, message).into()));
+                }
+                self.constants.push(name);
+                let value = self.value(expr);
+                self.constants.pop();
+                value
+            }
+        }
+    }
+}
+
+fn wrong(span: Span, message: &str) -> NoValue {
+    NoValue::Wrong(Diagnostic::error(span, message).into())
+}
+
+fn unary(operator: Unary, operand: Value, span: Span) -> Result<Value, NoValue> {
+    if operand.base.is_some() {
+        return Err(wrong(span, "an address cannot be negated"));
+    }
+    Ok(Value::plain(match operator {
+        Unary::Neg => operand.number.checked_neg().ok_or_else(|| overflow(span))?,
+        Unary::Not => !operand.number,
+        Unary::IsZero => i128::from(operand.number == 0),
+    }))
+}
+
+fn overflow(span: Span) -> NoValue {
+    wrong(span, "the value of this expression does not fit 128 bits")
+}
+
+fn binary(operator: Binary, left: Value, right: Value, expr: Expr) -> Result<Value, NoValue> {
+    let span = expr.span;
+    let base = match (operator, left.base, right.base) {
+        (_, None, None) => None,
+        (operator, Some(left), Some(right)) if left == right && compares(operator) => None,
+        (Binary::Add | Binary::Sub, Some(base), None) | (Binary::Add, None, Some(base)) => {
+            Some(base)
+        }
+        (Binary::Sub, Some(_), Some(_)) => {
+            let message = "the distance of labels in different sections has no meaning";
+            return Err(wrong(span, message));
+        }
+        _ => {
+            let why = Diagnostic::error(span, "this cannot be computed with an address")
+                .help("a number may be added to an address, and labels of a section subtracted");
+            return Err(NoValue::Wrong(why.into()));
+        }
+    };
+    let (a, b) = (left.number, right.number);
+    let truth = |it: bool| Some(i128::from(it));
+    let shift = u32::try_from(b).ok().filter(|bits| *bits < 64);
+    let number = match operator {
+        Binary::Add => a.checked_add(b),
+        Binary::Sub => a.checked_sub(b),
+        Binary::Mul => a.checked_mul(b),
+        Binary::Div | Binary::Rem if b == 0 => return Err(wrong(span, "division by zero")),
+        Binary::Div => a.checked_div(b),
+        Binary::Rem => a.checked_rem(b),
+        Binary::Shl | Binary::Shr if shift.is_none() => {
+            return Err(wrong(span, "shift by less than 0 or more than 63 bits"));
+        }
+        Binary::Shl => shift.and_then(|bits| a.checked_mul(1 << bits)),
+        Binary::Shr => shift.map(|bits| a >> bits),
+        Binary::And => Some(a & b),
+        Binary::Or => Some(a | b),
+        Binary::Xor => Some(a ^ b),
+        Binary::Eq => truth(a == b),
+        Binary::Ne => truth(a != b),
+        Binary::Lt => truth(a < b),
+        Binary::Le => truth(a <= b),
+        Binary::Gt => truth(a > b),
+        Binary::Ge => truth(a >= b),
+        Binary::AndAnd => truth(a != 0 && b != 0),
+        Binary::OrOr => truth(a != 0 || b != 0),
+    };
+    Ok(Value { base, number: number.ok_or_else(|| overflow(span))? })
+}
+
+/// What two addresses in one section can be put into.
+fn compares(operator: Binary) -> bool {
+    use Binary::{Eq, Ge, Gt, Le, Lt, Ne, Sub};
+    matches!(operator, Sub | Eq | Ne | Lt | Le | Gt | Ge)
+}

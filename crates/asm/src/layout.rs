@@ -1,0 +1,165 @@
+//! Where everything goes: sizes, sections, addresses of labels.
+//!
+//! Before, a label has no offset; after, every label counts from the start of the merged
+//! instructions ([`SectionId::TEXT`]) or of the merged read-only data ([`SectionId::RODATA`]), and
+//! alignments and fills are settled counts.
+
+use selkie_isa::Op;
+
+use crate::{
+    ast::{Ast, SectionId, SectionKind, Stmt, StmtKind},
+    diagnostic::Diagnostic,
+    session::Session,
+    symbols::Def,
+};
+
+/// More than any account holds; a `.zero` with a slip of the pen stops here.
+const SECTION_BYTES_MAX: u64 = 16 << 20;
+/// The largest alignment that makes sense in a program.
+const ALIGN_MAX: i128 = 4096;
+/// `ja +0`, which does nothing: what fills the space between aligned instructions.
+const FILLER: u64 = Op::Ja.code() as u64;
+
+/// The places of the sections of a program.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    /// Offset of each section in the merged one of its kind.
+    pub(crate) starts: Vec<u32>,
+    pub(crate) text_bytes: u32,
+    pub(crate) rodata_bytes: u32,
+}
+
+/// Places everything; `None` if a section is too large.
+pub(crate) fn layout(session: &mut Session<'_>, ast: &mut Ast) -> Option<Layout> {
+    let mut sizes = vec![0_u64; ast.sections.len().max(2)];
+    let mut current = SectionId::TEXT;
+    let mut stmts = core::mem::take(&mut ast.stmts);
+    for stmt in &mut stmts {
+        let offset = sizes[current.0 as usize];
+        let size = match stmt.kind {
+            StmtKind::Section(id) => {
+                current = id;
+                continue;
+            }
+            StmtKind::Label(name) => {
+                let offset = u32::try_from(offset).ok()?;
+                session.symbols.entry(name).def = Def::Label(Some((current, offset)));
+                continue;
+            }
+            _ => size(session, ast, current, offset, stmt),
+        };
+        let size = offset.saturating_add(size);
+        if size > SECTION_BYTES_MAX {
+            let message = format!("the section grows beyond {} MiB here", SECTION_BYTES_MAX >> 20);
+            session.error(stmt.span, message);
+            return None;
+        }
+        sizes[current.0 as usize] = size;
+    }
+    ast.stmts = stmts;
+    let layout = merge(ast, &sizes)?;
+    settle_labels(session, ast, &layout);
+    Some(layout)
+}
+
+/// The size of a statement at `offset`. Replaces those whose size depends on expressions.
+fn size(
+    session: &mut Session<'_>,
+    ast: &Ast,
+    section: SectionId,
+    offset: u64,
+    stmt: &mut Stmt,
+) -> u64 {
+    match stmt.kind {
+        StmtKind::Insn(insn) if insn.op == Op::Lddw => 16,
+        StmtKind::Insn(_) | StmtKind::Call { .. } => 8,
+        StmtKind::Bytes { start, end } => u64::from(end - start),
+        StmtKind::Values { size, start, end } => u64::from(end - start) * u64::from(size),
+        StmtKind::Fill { count, size, value } => {
+            let span = session.exprs.get(count).span;
+            let found = session.eval_number(count);
+            let value = value.map_or(Some(0), |value| fill_value(session, size, value));
+            let count = found.and_then(|found| {
+                let count = u32::try_from(found).ok();
+                if count.is_none() {
+                    session.error(span, format!("cannot repeat {found} times"));
+                }
+                count
+            });
+            repeat(stmt, count.unwrap_or(0), size, value.unwrap_or(0))
+        }
+        StmtKind::Align { to, power, fill } => {
+            let in_text = ast.sections[section.0 as usize].kind == SectionKind::Text;
+            let align = alignment(session, to, power).unwrap_or(1);
+            let gap = offset.next_multiple_of(align) - offset;
+            if in_text {
+                return repeat(stmt, u32::try_from(gap / 8).unwrap_or(0), 8, FILLER);
+            }
+            repeat(stmt, u32::try_from(gap).unwrap_or(0), 1, fill.into())
+        }
+        StmtKind::Repeat { count, size, .. } => u64::from(count) * u64::from(size),
+        StmtKind::Label(_) | StmtKind::Section(_) => 0,
+    }
+}
+
+fn repeat(stmt: &mut Stmt, count: u32, size: u8, value: u64) -> u64 {
+    stmt.kind = StmtKind::Repeat { count, size, value };
+    u64::from(count) * u64::from(size)
+}
+
+fn fill_value(session: &mut Session<'_>, size: u8, value: crate::ast::ExprId) -> Option<u64> {
+    let span = session.exprs.get(value).span;
+    let number = session.eval_number(value)?;
+    crate::emit::fit(session, span, number, size)
+}
+
+fn alignment(session: &mut Session<'_>, to: crate::ast::ExprId, power: bool) -> Option<u64> {
+    let span = session.exprs.get(to).span;
+    let number = session.eval_number(to)?;
+    let align = match number {
+        0..=12 if power => 1 << number,
+        0 if !power => 1,
+        _ if power => ALIGN_MAX + 1,
+        number => number,
+    };
+    let found = u64::try_from(align).ok().filter(|it| it.is_power_of_two() && align <= ALIGN_MAX);
+    if found.is_none() {
+        let found = Diagnostic::error(span, "this is no alignment")
+            .note("alignments are powers of two up to 4096")
+            .help("`.align 8` and `.p2align 3` both align to 8 bytes");
+        session.diagnostics.push(found);
+    }
+    found
+}
+
+/// Puts the sections of each kind behind each other, in the order in which they came up.
+fn merge(ast: &Ast, sizes: &[u64]) -> Option<Layout> {
+    let (mut text, mut rodata) = (0_u64, 0_u64);
+    let mut starts = Vec::with_capacity(sizes.len());
+    for (section, size) in ast.sections.iter().zip(sizes) {
+        let end = if section.kind == SectionKind::Text { &mut text } else { &mut rodata };
+        if *size > 0 {
+            *end = end.next_multiple_of(8);
+        }
+        starts.push(u32::try_from(*end).ok()?);
+        *end += size;
+    }
+    Some(Layout {
+        starts,
+        text_bytes: u32::try_from(text).ok()?,
+        rodata_bytes: u32::try_from(rodata).ok()?,
+    })
+}
+
+fn settle_labels(session: &mut Session<'_>, ast: &Ast, layout: &Layout) {
+    for symbol in session.symbols.all_mut() {
+        if let Def::Label(Some((section, offset))) = &mut symbol.def {
+            let index = section.0 as usize;
+            *offset += layout.starts[index];
+            *section = match ast.sections[index].kind {
+                SectionKind::Text => SectionId::TEXT,
+                _ => SectionId::RODATA,
+            };
+        }
+    }
+}

@@ -1,0 +1,501 @@
+//! Directives: sections, symbols, data.
+
+use super::{Failed, Read, Reader};
+use crate::{
+    ast::{ExprKind, SectionKind, StmtKind},
+    diagnostic::Diagnostic,
+    lex::{Tok, Token},
+    source::{Span, position},
+    suggest,
+};
+
+/// What is known, for `did you mean …?`. Aliases that nobody means are left out.
+const NAMES: &[&str] = &[
+    ".accounts",
+    ".align",
+    ".ascii",
+    ".asciz",
+    ".balign",
+    ".byte",
+    ".data",
+    ".else",
+    ".elseif",
+    ".endif",
+    ".endm",
+    ".endr",
+    ".ends",
+    ".equ",
+    ".equiv",
+    ".err",
+    ".error",
+    ".exitm",
+    ".extern",
+    ".field",
+    ".file",
+    ".fill",
+    ".global",
+    ".globl",
+    ".half",
+    ".ident",
+    ".if",
+    ".ifdef",
+    ".ifndef",
+    ".incbin",
+    ".include",
+    ".int",
+    ".irp",
+    ".irpc",
+    ".loc",
+    ".local",
+    ".long",
+    ".macro",
+    ".p2align",
+    ".popsection",
+    ".previous",
+    ".pubkey",
+    ".purgem",
+    ".pushsection",
+    ".quad",
+    ".rept",
+    ".rodata",
+    ".section",
+    ".set",
+    ".short",
+    ".size",
+    ".skip",
+    ".sleb128",
+    ".space",
+    ".string",
+    ".struct",
+    ".syscall",
+    ".text",
+    ".type",
+    ".uleb128",
+    ".warning",
+    ".weak",
+    ".word",
+    ".zero",
+];
+
+/// What compilers say to linkers and debuggers, and nobody else.
+fn is_ignored(word: &str) -> bool {
+    word.starts_with(".cfi_")
+        || matches!(
+            word,
+            ".file"
+                | ".loc"
+                | ".ident"
+                | ".addrsig"
+                | ".addrsig_sym"
+                | ".size"
+                | ".local"
+                | ".weak"
+                | ".hidden"
+                | ".protected"
+                | ".internal"
+                | ".end"
+                | ".bundle_align_mode"
+                | ".lcomm_align"
+                | ".version"
+                | ".symver"
+        )
+}
+
+impl Reader<'_, '_> {
+    /// A line that starts with `.word`.
+    pub(super) fn directive(&mut self, word: &str, first: Token, dropped: bool) -> Read {
+        if let Some(result) = self.control(word, first) {
+            return result;
+        }
+        if dropped || is_ignored(word) {
+            self.skip_line();
+            return Ok(());
+        }
+        match word {
+            ".globl" | ".global" => self.symbols(|reader, name, span| {
+                reader.session.globals.push(name);
+                reader.session.symbols.entry(name).global.get_or_insert(span);
+            }),
+            ".extern" | ".syscall" => self.symbols(|reader, name, _| {
+                reader.session.symbols.entry(name).external = true;
+            }),
+            ".type" => self.symbol_type(),
+            ".equ" | ".equiv" => self.constant(false),
+            ".set" => self.constant(true),
+            ".ascii" => self.strings(false),
+            ".asciz" | ".string" => self.strings(true),
+            ".byte" => self.values(1, first),
+            ".short" | ".half" | ".word" | ".2byte" | ".hword" => self.values(2, first),
+            ".int" | ".long" | ".4byte" => self.values(4, first),
+            ".quad" | ".8byte" => self.values(8, first),
+            ".uleb128" | ".sleb128" => self.leb128(word == ".sleb128"),
+            ".zero" | ".space" | ".skip" => self.space(first),
+            ".fill" => self.fill(first),
+            ".align" | ".balign" => self.align(false, first),
+            ".p2align" => self.align(true, first),
+            ".incbin" => self.include_bytes(first),
+            ".comm" | ".lcomm" => {
+                self.skip_line();
+                Err(self.refuse_writable(self.span_of(first), word))
+            }
+            ".accounts" => self.accounts(first),
+            ".pubkey" => self.pubkey(),
+            ".struct" => self.begin_struct(first),
+            ".field" => self.field(first),
+            ".ends" | ".endstruct" => self.end_struct(first),
+            _ => Err(self.unknown_directive(word, first)),
+        }
+    }
+
+    /// Directives that count even where all else is dropped.
+    fn control(&mut self, word: &str, first: Token) -> Option<Read> {
+        Some(match word {
+            ".text" => self.named_section(first, ".text", SectionKind::Text),
+            ".rodata" => self.named_section(first, ".rodata", SectionKind::ReadOnly),
+            ".data" | ".bss" => self.named_section(first, word, SectionKind::Refused),
+            ".section" => self.section(first, false),
+            ".pushsection" => self.section(first, true),
+            ".popsection" => self.pop_section(first),
+            ".previous" => {
+                self.enter_section(self.section_previous, self.span_of(first));
+                Ok(())
+            }
+            ".include" => self.include(first),
+            ".macro" => self.define_macro(first),
+            ".endm" | ".endmacro" | ".endr" => {
+                Err(self.fail(self.span_of(first), format!("`{word}` without its beginning")))
+            }
+            ".exitm" => self.exit_macro(first),
+            ".purgem" => self.purge_macro(),
+            ".rept" | ".rep" => self.repeat(first),
+            ".irp" => self.irp(first, false),
+            ".irpc" => self.irp(first, true),
+            ".else" | ".elseif" | ".endif" => self.condition_ends(word, first),
+            ".if" | ".ifdef" | ".ifndef" | ".ifnotdef" | ".ifb" | ".ifnb" | ".ifc" | ".ifnc"
+            | ".ifeq" | ".ifne" | ".ifgt" | ".ifge" | ".iflt" | ".ifle" => {
+                self.condition(word, first)
+            }
+            ".err" | ".error" | ".warning" => self.message(word, first),
+            _ => return None,
+        })
+    }
+
+    fn unknown_directive(&mut self, word: &str, first: Token) -> Failed {
+        let near = suggest::nearest(word, NAMES.iter().copied());
+        let found = Diagnostic::error(self.span_of(first), format!("unknown directive `{word}`"))
+            .did_you_mean(near);
+        self.report(found)
+    }
+
+    fn message(&mut self, word: &str, first: Token) -> Read {
+        let mut text = format!("`{word}` was reached");
+        if self.token.kind == Tok::Str {
+            let bytes = self.unescape(self.token)?;
+            text = String::from_utf8_lossy(&bytes).into_owned();
+            self.bump();
+        }
+        let span = self.span_from(first);
+        self.report(match word {
+            ".warning" => Diagnostic::warning(span, text),
+            _ => Diagnostic::error(span, text),
+        });
+        Ok(())
+    }
+
+    // Symbols.
+
+    fn symbols(&mut self, mut each: impl FnMut(&mut Self, crate::names::Name, Span)) -> Read {
+        loop {
+            let span = self.span();
+            let name = self.name()?;
+            each(self, name, span);
+            if !self.eat(Tok::Comma) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn symbol_type(&mut self) -> Read {
+        let name = self.name()?;
+        let (start, end) =
+            (self.token.start, self.lexer.text[self.token.start..self.lexer.end].find('\n'));
+        let end = end.map_or(self.lexer.end, |length| start + length);
+        if self.lexer.text[start..end].contains("function") {
+            self.session.symbols.entry(name).function = true;
+        }
+        self.skip_line();
+        Ok(())
+    }
+
+    fn constant(&mut self, variable: bool) -> Read {
+        let (token, span) = (self.token, self.span());
+        if self.is_register(token) {
+            return Err(self.expected("a name that is no register"));
+        }
+        let name = self.name()?;
+        self.expect(Tok::Comma, "`,`")?;
+        let value = self.expr()?;
+        self.define_constant(name, span, value, variable);
+        Ok(())
+    }
+
+    // Sections.
+
+    fn named_section(&mut self, first: Token, text: &str, kind: SectionKind) -> Read {
+        // `.text 0` is old syntax for a subsection.
+        if let Tok::Int(_) = self.token.kind {
+            self.bump();
+        }
+        let known = self.ast.sections.len();
+        let id = self.add_section(text, kind);
+        if kind == SectionKind::Refused && self.ast.sections.len() > known {
+            self.refuse_writable(self.span_of(first), text);
+        }
+        self.enter_section(id, self.span_of(first));
+        Ok(())
+    }
+
+    fn refuse_writable(&mut self, span: Span, section: &str) -> Failed {
+        let found = Diagnostic::error(span, format!("`{section}`: programs have no writable data"))
+            .note("the loader refuses files with writable sections")
+            .help(
+                "constants go to `.rodata`; variables to the stack (r10), the heap or an account",
+            );
+        self.report(found)
+    }
+
+    fn section(&mut self, first: Token, push: bool) -> Read {
+        let name = match self.token.kind {
+            Tok::Ident | Tok::Str => self.name()?,
+            _ => return Err(self.expected("the name of a section")),
+        };
+        let text = self.session.names.shared(name);
+        let flags = if self.eat(Tok::Comma) && self.token.kind == Tok::Str {
+            let bytes = self.unescape(self.token)?;
+            Some(String::from_utf8_lossy(&bytes).into_owned())
+        } else {
+            None
+        };
+        self.skip_line();
+        let span = self.span_of(first);
+        let Some(kind) = section_kind(&text, flags.as_deref()) else {
+            let found = Diagnostic::error(span, format!("unknown section `{text}`"))
+                .help("use `.text` or `.rodata`, or give flags: `\"a\"` for read-only data");
+            return Err(self.report(found));
+        };
+        if push {
+            self.section_stack.push(self.section);
+        }
+        self.named_section(first, &text, kind)
+    }
+
+    fn pop_section(&mut self, first: Token) -> Read {
+        match self.section_stack.pop() {
+            Some(id) => {
+                self.enter_section(id, self.span_of(first));
+                Ok(())
+            }
+            None => Err(self.fail(self.span_of(first), "`.popsection` without `.pushsection`")),
+        }
+    }
+
+    // Data.
+
+    /// Data between instructions would be executed, or refused by the verifier. Whole slots are
+    /// let through: they are how instructions are written in numbers.
+    fn check_data_section(&mut self, first: Token, whole_slots: bool) -> Read {
+        if self.section_kind() != SectionKind::Text || whole_slots {
+            return Ok(());
+        }
+        let found = Diagnostic::error(self.span_of(first), "data in `.text`")
+            .note("the verifier would read it as instructions")
+            .help("put `.rodata` before the data, and `.text` before further instructions");
+        Err(self.report(found))
+    }
+
+    pub(super) fn push_bytes(&mut self, first: Token, bytes: &[u8]) -> Read {
+        self.check_data_section(first, false)?;
+        let start = position(self.ast.bytes.len());
+        self.ast.bytes.extend_from_slice(bytes);
+        let end = position(self.ast.bytes.len());
+        self.push(self.span_of(first), StmtKind::Bytes { start, end });
+        Ok(())
+    }
+
+    fn strings(&mut self, terminated: bool) -> Read {
+        loop {
+            let token = self.token;
+            if token.kind != Tok::Str {
+                return Err(self.expected("a string in quotes"));
+            }
+            let mut bytes = self.unescape(token)?;
+            self.bump();
+            if terminated {
+                bytes.push(0);
+            }
+            self.push_bytes(token, &bytes)?;
+            if !self.eat(Tok::Comma) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn values(&mut self, size: u8, first: Token) -> Read {
+        self.check_data_section(first, size == 8)?;
+        let mut pending = Vec::new();
+        loop {
+            if self.token.kind == Tok::Str && size == 1 {
+                return Err(self.string_as_byte());
+            }
+            pending.push(self.expr()?);
+            if !self.eat(Tok::Comma) {
+                break;
+            }
+        }
+        let start = position(self.ast.lists.len());
+        self.ast.lists.append(&mut pending);
+        let end = position(self.ast.lists.len());
+        self.push(self.span_from(first), StmtKind::Values { size, start, end });
+        Ok(())
+    }
+
+    fn string_as_byte(&mut self) -> Failed {
+        let found = Diagnostic::error(self.span(), "`.byte` takes numbers, not strings")
+            .help("use `.ascii`, or `.asciz` for a zero at the end");
+        self.report(found)
+    }
+
+    fn leb128(&mut self, signed: bool) -> Read {
+        let first = self.token;
+        let mut bytes = Vec::new();
+        loop {
+            let (mut number, span) = self.number()?;
+            if !signed && number < 0 {
+                return Err(self.fail(span, "`.uleb128` takes no negative numbers"));
+            }
+            loop {
+                let low = u8::try_from(number & 0x7f).unwrap_or_default();
+                number >>= 7;
+                let sign = low & 0x40 != 0;
+                let done = number == 0 && !(signed && sign) || signed && number == -1 && sign;
+                bytes.push(if done { low } else { low | 0x80 });
+                if done {
+                    break;
+                }
+            }
+            if !self.eat(Tok::Comma) {
+                break;
+            }
+        }
+        self.push_bytes(first, &bytes)
+    }
+
+    fn space(&mut self, first: Token) -> Read {
+        let count = self.expr()?;
+        let value = if self.eat(Tok::Comma) { Some(self.expr()?) } else { None };
+        self.check_data_section(first, false)?;
+        self.push(self.span_from(first), StmtKind::Fill { count, size: 1, value });
+        Ok(())
+    }
+
+    /// `.fill count, size, value`; in `.text`, `.fill count, word` is that many slots.
+    fn fill(&mut self, first: Token) -> Read {
+        let count = self.expr()?;
+        let second = if self.eat(Tok::Comma) { Some(self.expr()?) } else { None };
+        let third = if self.eat(Tok::Comma) { Some(self.expr()?) } else { None };
+        let in_text = self.section_kind() == SectionKind::Text;
+        let (size, value) = match (second, third) {
+            (word, None) if in_text => (8, word),
+            (None, _) => (1, None),
+            (Some(size), value) => {
+                let span = self.session.exprs.get(size).span;
+                let size = self.session.eval_number(size).ok_or(Failed)?;
+                match u8::try_from(size).ok().filter(|size| matches!(size, 1 | 2 | 4 | 8)) {
+                    Some(size) => (size, value),
+                    None => return Err(self.fail(span, "the size must be 1, 2, 4 or 8")),
+                }
+            }
+        };
+        self.check_data_section(first, size == 8)?;
+        self.push(self.span_from(first), StmtKind::Fill { count, size, value });
+        Ok(())
+    }
+
+    fn align(&mut self, power: bool, first: Token) -> Read {
+        let to = self.expr()?;
+        let mut fill = 0;
+        if self.eat(Tok::Comma) && self.token.kind != Tok::Comma && !self.at_end() {
+            let (number, span) = self.number()?;
+            match u8::try_from(number) {
+                Ok(byte) => fill = byte,
+                Err(_) => return Err(self.fail(span, "the fill must be a byte")),
+            }
+        }
+        // The most bytes to skip, of compilers: alignment is not optional here.
+        if self.eat(Tok::Comma) {
+            self.expr()?;
+        }
+        self.push(self.span_from(first), StmtKind::Align { to, power, fill });
+        Ok(())
+    }
+
+    /// `.incbin "file", skip, count`
+    fn include_bytes(&mut self, first: Token) -> Read {
+        let (bytes, path) = self.read_file()?;
+        let mut range = [0, bytes.len()];
+        for bound in &mut range {
+            if !self.eat(Tok::Comma) {
+                break;
+            }
+            let (number, span) = self.number()?;
+            match usize::try_from(number).ok().filter(|number| *number <= bytes.len()) {
+                Some(number) => *bound = number,
+                None => {
+                    let message = format!("`{path}` has only {} bytes", bytes.len());
+                    return Err(self.fail(span, message));
+                }
+            }
+        }
+        let end = range[0].saturating_add(range[1]).min(bytes.len());
+        self.push_bytes(first, &bytes[range[0]..end])
+    }
+
+    /// A number as an expression, for directives that make statements.
+    pub(super) fn literal(&mut self, span: Span, number: u64) -> crate::ast::ExprId {
+        self.session.exprs.add(span, ExprKind::Int(number))
+    }
+}
+
+/// What becomes of a section: by its name, else by its flags.
+fn section_kind(name: &str, flags: Option<&str>) -> Option<SectionKind> {
+    let is =
+        |stem: &str| name.strip_prefix(stem).is_some_and(|it| it.is_empty() || it.starts_with('.'));
+    let dropped = [
+        ".eh_frame",
+        ".BTF",
+        ".comment",
+        ".note",
+        ".llvm_addrsig",
+        ".symtab",
+        ".strtab",
+        ".llvm_stackmaps",
+        ".discard",
+    ];
+    if is(".text") {
+        Some(SectionKind::Text)
+    } else if is(".rodata") || is(".data.rel.ro") {
+        Some(SectionKind::ReadOnly)
+    } else if name.starts_with(".debug_") || dropped.iter().any(|stem| is(stem)) {
+        Some(SectionKind::Dropped)
+    } else if is(".data") || is(".bss") {
+        Some(SectionKind::Refused)
+    } else {
+        let flags = flags?;
+        Some(match (flags.contains('x'), flags.contains('w'), flags.contains('a')) {
+            (_, true, _) => SectionKind::Refused,
+            (true, ..) => SectionKind::Text,
+            (false, false, true) => SectionKind::ReadOnly,
+            _ => SectionKind::Dropped,
+        })
+    }
+}

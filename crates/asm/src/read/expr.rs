@@ -1,0 +1,177 @@
+//! Expressions, with the precedence of C.
+
+use super::{Read, Reader, numeric_name};
+use crate::{
+    ast::{Binary, ExprId, ExprKind, StmtKind, Unary},
+    diagnostic::Diagnostic,
+    lex::Tok,
+    session::HERE,
+    source::Span,
+    symbols::Def,
+};
+
+/// Operators and parentheses in one expression: evaluation recurses over them.
+const OPERATORS_MAX: u32 = 400;
+
+/// An operator and how tightly it binds.
+fn operator(kind: Tok) -> Option<(Binary, u8)> {
+    Some(match kind {
+        Tok::OrOr => (Binary::OrOr, 1),
+        Tok::AndAnd => (Binary::AndAnd, 2),
+        Tok::Pipe => (Binary::Or, 3),
+        Tok::Caret => (Binary::Xor, 4),
+        Tok::Amp => (Binary::And, 5),
+        Tok::EqEq => (Binary::Eq, 6),
+        Tok::Ne => (Binary::Ne, 6),
+        Tok::Lt => (Binary::Lt, 7),
+        Tok::Le => (Binary::Le, 7),
+        Tok::Gt => (Binary::Gt, 7),
+        Tok::Ge => (Binary::Ge, 7),
+        Tok::Shl => (Binary::Shl, 8),
+        Tok::Shr => (Binary::Shr, 8),
+        Tok::Plus => (Binary::Add, 9),
+        Tok::Minus => (Binary::Sub, 9),
+        Tok::Star => (Binary::Mul, 10),
+        Tok::Slash => (Binary::Div, 10),
+        Tok::Percent => (Binary::Rem, 10),
+        _ => return None,
+    })
+}
+
+impl Reader<'_, '_> {
+    /// An expression.
+    pub(super) fn expr(&mut self) -> Read<ExprId> {
+        let mut budget = OPERATORS_MAX;
+        self.binary(0, &mut budget)
+    }
+
+    /// A number that must be known here.
+    pub(super) fn number(&mut self) -> Read<(i128, Span)> {
+        let first = self.token;
+        let expr = self.expr()?;
+        let span = self.span_from(first);
+        match self.session.eval_number(expr) {
+            Some(number) => Ok((number, span)),
+            None => Err(super::Failed),
+        }
+    }
+
+    fn spend(&mut self, budget: &mut u32) -> Read {
+        match budget.checked_sub(1) {
+            Some(left) => {
+                *budget = left;
+                Ok(())
+            }
+            None => Err(self.fail(self.span(), "this expression has too many operators")),
+        }
+    }
+
+    fn binary(&mut self, tightness: u8, budget: &mut u32) -> Read<ExprId> {
+        let mut left = self.unary(budget)?;
+        while let Some((operator, binds)) = operator(self.token.kind)
+            && binds > tightness
+        {
+            self.spend(budget)?;
+            self.bump();
+            let right = self.binary(binds, budget)?;
+            let span = self.session.exprs.get(left).span.to(self.session.exprs.get(right).span);
+            left = self.session.exprs.add(span, ExprKind::Binary(operator, left, right));
+        }
+        Ok(left)
+    }
+
+    fn unary(&mut self, budget: &mut u32) -> Read<ExprId> {
+        let operator = match self.token.kind {
+            Tok::Minus => Some(Unary::Neg),
+            Tok::Tilde => Some(Unary::Not),
+            Tok::Bang => Some(Unary::IsZero),
+            Tok::Plus => None,
+            _ => return self.primary(budget),
+        };
+        let start = self.span();
+        self.spend(budget)?;
+        self.bump();
+        let operand = self.unary(budget)?;
+        let Some(operator) = operator else { return Ok(operand) };
+        let span = start.to(self.session.exprs.get(operand).span);
+        Ok(self.session.exprs.add(span, ExprKind::Unary(operator, operand)))
+    }
+
+    fn primary(&mut self, budget: &mut u32) -> Read<ExprId> {
+        let (token, span) = (self.token, self.span());
+        let kind = match token.kind {
+            Tok::Int(number) => {
+                self.warn_octal(span, number);
+                ExprKind::Int(number)
+            }
+            Tok::Char(character) => ExprKind::Int(character),
+            Tok::Ident | Tok::Str => return self.symbol(),
+            Tok::NumericRef { number, forward } => {
+                let count = self.numeric.get(&number).copied().unwrap_or_default();
+                let wanted = if forward { Some(count) } else { count.checked_sub(1) };
+                let text = wanted.map_or_else(
+                    || numeric_name(number, u32::MAX),
+                    |wanted| numeric_name(number, wanted),
+                );
+                ExprKind::Symbol(self.session.names.intern(&text))
+            }
+            Tok::ParenL => {
+                self.spend(budget)?;
+                self.bump();
+                let inner = self.binary(0, budget)?;
+                self.expect(Tok::ParenR, "`)`")?;
+                return Ok(inner);
+            }
+            Tok::IntTooLarge => return Err(self.fail(span, "the number does not fit 64 bits")),
+            Tok::IntBad => return Err(self.bad_number(span)),
+            _ => return Err(self.expected("a number, a name or `(`")),
+        };
+        self.bump();
+        Ok(self.session.exprs.add(span, kind))
+    }
+
+    fn bad_number(&mut self, span: Span) -> super::Failed {
+        let message = format!("{} is no number", self.found());
+        let found = Diagnostic::error(span, message)
+            .help("numbers are written 10, 0xff, 0o17, 0b101 or 'A', with `_` between digits");
+        self.report(found)
+    }
+
+    /// Some assemblers read `010` as 8.
+    fn warn_octal(&mut self, span: Span, number: u64) {
+        let text = self.session.sources.slice(span);
+        let octal = text.len() > 1 && text.starts_with('0') && text.as_bytes()[1].is_ascii_digit();
+        if octal && number > 7 {
+            let digits = text.trim_start_matches('0').to_owned();
+            let found = Diagnostic::warning(span, format!("read as {number}, not as octal"))
+                .help(format!("write `{number}`, or `0o{digits}` for octal"));
+            self.report(found);
+        }
+    }
+
+    fn symbol(&mut self) -> Read<ExprId> {
+        let (token, span) = (self.token, self.span());
+        if self.is_register(token) {
+            let message = format!("expected a number or a name, found register {}", self.found());
+            return Err(self.fail(span, message));
+        }
+        let name = if self.is_word(HERE) {
+            self.here(span)
+        } else {
+            let name = self.name_of(token)?;
+            self.current(name)
+        };
+        self.bump();
+        Ok(self.session.exprs.add(span, ExprKind::Symbol(name)))
+    }
+
+    /// A label without a name at the place where the current statement will be.
+    fn here(&mut self, span: Span) -> crate::names::Name {
+        let name = self.session.names.fresh(HERE.into());
+        let symbol = self.session.symbols.entry(name);
+        symbol.def = Def::Label(None);
+        symbol.span = span;
+        self.push(span, StmtKind::Label(name));
+        name
+    }
+}

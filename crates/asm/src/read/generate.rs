@@ -1,0 +1,216 @@
+//! Directives that compute what people count by hand elsewhere: the offsets of the serialized
+//! input, the offsets of fields, the bytes of a key.
+
+use super::{Read, Reader};
+use crate::{
+    diagnostic::Diagnostic,
+    lex::{Tok, Token},
+    source::Span,
+};
+
+/// Bytes behind an account's data that the runtime reserves for growth.
+const DATA_INCREASE_MAX: u64 = 10_240;
+/// The most accounts that an instruction can have.
+const ACCOUNTS_MAX: u64 = 255;
+/// The longest account data: 10 MiB.
+const DATA_BYTES_MAX: u64 = 10 << 20;
+
+/// Fields of a serialized account: name, and offset from the account's start.
+const FIELDS: &[(&str, u64)] = &[
+    ("HEADER", 0x00),
+    ("IS_SIGNER", 0x01),
+    ("IS_WRITABLE", 0x02),
+    ("IS_EXECUTABLE", 0x03),
+    ("KEY", 0x08),
+    ("OWNER", 0x28),
+    ("LAMPORTS", 0x48),
+    ("DATA_LEN", 0x50),
+    ("DATA", 0x58),
+];
+const DATA_OFFSET: u64 = 0x58;
+
+/// A `.struct` that is being read.
+#[derive(Debug)]
+pub(super) struct Structure {
+    name: String,
+    span: Span,
+    offset: i128,
+    base: i128,
+}
+
+impl Reader<'_, '_> {
+    fn define_number(&mut self, text: &str, span: Span, number: i128) {
+        let name = self.session.names.intern(text);
+        let literal = self.literal(span, u64::try_from(number).unwrap_or_default());
+        let expr = if number < 0 {
+            let positive = u64::try_from(-number).unwrap_or_default();
+            let inner = self.literal(span, positive);
+            let kind = crate::ast::ExprKind::Unary(crate::ast::Unary::Neg, inner);
+            self.session.exprs.add(span, kind)
+        } else {
+            literal
+        };
+        self.define_constant(name, span, expr, false);
+    }
+
+    /// `.accounts N, data length…`: the offsets of an input region with `N` accounts, none of them
+    /// a duplicate. Accounts without a data length have none.
+    pub(super) fn accounts(&mut self, first: Token) -> Read {
+        let (count, span) = self.number()?;
+        let count = match u64::try_from(count) {
+            Ok(count) if count <= ACCOUNTS_MAX => count,
+            _ => return Err(self.fail(span, "an instruction has at most 255 accounts")),
+        };
+        let mut lengths = Vec::new();
+        while self.eat(Tok::Comma) {
+            let (length, span) = self.number()?;
+            match u64::try_from(length) {
+                Ok(length) if length <= DATA_BYTES_MAX => lengths.push(length),
+                _ => return Err(self.fail(span, "account data has at most 10 MiB")),
+            }
+        }
+        if lengths.len() as u64 > count {
+            return Err(self.fail(self.span_from(first), "more data lengths than accounts"));
+        }
+        let span = self.span_from(first);
+        self.define_number("NUM_ACCOUNTS", span, 0);
+        let mut at = 8_u64;
+        for account in 0..count {
+            let length = usize::try_from(account).ok().and_then(|it| lengths.get(it).copied());
+            for (field, offset) in FIELDS {
+                self.define_number(&format!("ACCT{account}_{field}"), span, (at + offset).into());
+            }
+            let data_end = at + DATA_OFFSET + length.unwrap_or(0) + DATA_INCREASE_MAX;
+            let rent_epoch = data_end.next_multiple_of(8);
+            self.define_number(&format!("ACCT{account}_RENT_EPOCH"), span, rent_epoch.into());
+            at = rent_epoch + 8;
+        }
+        self.define_number("INSTRUCTION_DATA_LEN", span, at.into());
+        self.define_number("INSTRUCTION_DATA", span, (at + 8).into());
+        Ok(())
+    }
+
+    /// `.pubkey "base58"`: the 32 bytes of a key.
+    pub(super) fn pubkey(&mut self) -> Read {
+        loop {
+            let token = self.token;
+            if token.kind != Tok::Str {
+                return Err(self.expected("a public key in quotes"));
+            }
+            let text = self.unescape(token)?;
+            let span = self.span_of(token);
+            self.bump();
+            match base58_key(&text) {
+                Ok(key) => self.push_bytes(token, &key)?,
+                Err(why) => {
+                    let found = Diagnostic::error(span, format!("not a public key: {why}"))
+                        .note("a public key is 32 bytes in base58");
+                    return Err(self.report(found));
+                }
+            }
+            if !self.eat(Tok::Comma) {
+                return Ok(());
+            }
+        }
+    }
+
+    /// `.struct NAME` or `.struct NAME, base`
+    pub(super) fn begin_struct(&mut self, first: Token) -> Read {
+        if let Some(open) = &self.structure {
+            let found = Diagnostic::error(self.span_of(first), "`.struct` inside a `.struct`")
+                .secondary(open.span, "this one has no `.ends` yet");
+            return Err(self.report(found));
+        }
+        let name = self.name()?;
+        let name = self.session.names.text(name).to_owned();
+        let base = if self.eat(Tok::Comma) { self.number()?.0 } else { 0 };
+        let span = self.span_from(first);
+        self.structure = Some(Structure { name, span, offset: base, base });
+        Ok(())
+    }
+
+    /// `.field NAME, size` or `.field NAME, size, alignment`
+    pub(super) fn field(&mut self, first: Token) -> Read {
+        let name_span = self.span();
+        let name = self.name()?;
+        self.expect(Tok::Comma, "`,` and the size of the field")?;
+        let (size, span) = self.number()?;
+        let align = if self.eat(Tok::Comma) { self.number()?.0 } else { 1 };
+        if !(0..=i128::from(DATA_BYTES_MAX)).contains(&size) {
+            return Err(self.fail(span, "a field has 0 to 10 MiB bytes"));
+        }
+        if !matches!(align, 1 | 2 | 4 | 8 | 16) {
+            return Err(self.fail(self.span_from(first), "the alignment must be 1, 2, 4, 8 or 16"));
+        }
+        let Some(open) = &mut self.structure else {
+            return Err(self.fail(self.span_of(first), "`.field` outside a `.struct`"));
+        };
+        let into = open.offset - open.base;
+        let offset = open.base + into + (align - into.rem_euclid(align)) % align;
+        open.offset = offset + size;
+        let text = format!("{}.{}", open.name, self.session.names.text(name));
+        self.define_number(&text, name_span, offset);
+        Ok(())
+    }
+
+    /// `.ends`: defines `NAME.SIZE`.
+    pub(super) fn end_struct(&mut self, first: Token) -> Read {
+        let Some(open) = self.structure.take() else {
+            return Err(self.fail(self.span_of(first), "`.ends` without a `.struct`"));
+        };
+        self.define_number(&format!("{}.SIZE", open.name), open.span, open.offset - open.base);
+        Ok(())
+    }
+
+    /// Reports what is still open at the end of the source.
+    pub(super) fn finish_generated(&mut self) {
+        if let Some(open) = self.structure.take() {
+            self.fail(open.span, "this `.struct` has no `.ends`");
+        }
+    }
+}
+
+const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+
+/// The 32 bytes that base58 text stands for.
+fn base58_key(text: &[u8]) -> Result<[u8; 32], String> {
+    let mut key = [0_u8; 32];
+    for &character in text {
+        let Some(digit) = ALPHABET.iter().position(|it| *it == character) else {
+            return Err(format!("`{}` is no base58 digit", char::from(character).escape_debug()));
+        };
+        let mut carry = u32::try_from(digit).expect("58 digits");
+        for byte in key.iter_mut().rev() {
+            carry += u32::from(*byte) * 58;
+            [*byte, ..] = carry.to_le_bytes();
+            carry >>= 8;
+        }
+        if carry > 0 {
+            return Err("it is longer than 32 bytes".to_owned());
+        }
+    }
+    // Each leading zero byte is one leading `1`, so that every key has one spelling.
+    let zeros = key.iter().take_while(|byte| **byte == 0).count();
+    let ones = text.iter().take_while(|it| **it == b'1').count();
+    if zeros != ones {
+        return Err("it is not 32 bytes long".to_owned());
+    }
+    Ok(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys() {
+        assert_eq!(base58_key(&[b'1'; 32]), Ok([0; 32]));
+        let token = base58_key(b"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA").unwrap();
+        assert_eq!(token[..4], [0x06, 0xdd, 0xf6, 0xe1]);
+        assert!(base58_key(b"Tokenkeg").is_err());
+        assert!(base58_key(b"").is_err());
+        assert!(base58_key(&[b'1'; 33]).is_err());
+        assert!(base58_key(&[b'z'; 44]).is_err());
+        assert!(base58_key(b"0OIl").is_err());
+    }
+}

@@ -1,0 +1,484 @@
+//! From text to a flat list of statements.
+//!
+//! The reader goes through the main file line by line; includes, macros and loops put another text
+//! in front of what is left to read. A line that cannot be read is reported and passed over, so
+//! that one run finds everything.
+//!
+//! | module | what it reads |
+//! |---|---|
+//! | here | lines: labels, constants, and which dialect a line is in |
+//! | [`expr`] | expressions |
+//! | [`insn`] | `add64 r1, 2` and its operands |
+//! | [`pseudo`] | `r1 += 2`, as LLVM writes it |
+//! | [`directive`] | sections, symbols, data |
+//! | [`generate`] | `.accounts`, `.struct`, `.pubkey` |
+//! | [`expand`] | includes, macros, loops, conditions |
+
+mod directive;
+mod expand;
+mod expr;
+mod generate;
+mod insn;
+mod pseudo;
+
+use std::sync::Arc;
+
+use crate::{
+    ast::{Ast, ExprId, Section, SectionId, SectionKind, Stmt, StmtKind},
+    diagnostic::Diagnostic,
+    lex::{Lexer, Tok, Token},
+    names::{FastMap, Name},
+    session::{NUMERIC, Session},
+    source::Span,
+    symbols::Def,
+};
+use expand::{Condition, Frame, FrameKind, Macro};
+
+/// A report was made, and the rest of the line is not worth reading.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Failed;
+
+pub(crate) type Read<T = ()> = Result<T, Failed>;
+
+pub(crate) struct Reader<'s, 'o> {
+    session: &'s mut Session<'o>,
+    ast: Ast,
+    /// The text that is being read.
+    lexer: Lexer,
+    /// The token in front.
+    token: Token,
+    kind: FrameKind,
+    /// The texts that wait for this one to end.
+    frames: Vec<Frame>,
+    macros: FastMap<Name, Arc<Macro>>,
+    conditions: Vec<Condition>,
+    sections: FastMap<Name, SectionId>,
+    section: SectionId,
+    section_previous: SectionId,
+    section_stack: Vec<SectionId>,
+    /// How many times each numeric label was defined.
+    numeric: FastMap<u32, u32>,
+    /// The current meaning of names that `.set` defined more than once.
+    aliases: FastMap<Name, Name>,
+    structure: Option<generate::Structure>,
+    /// Lines that came out of macros and loops.
+    expanded_lines: usize,
+    /// Bytes of text that came out of macros and loops.
+    expanded_bytes: usize,
+    /// How many macros were called: `\@`.
+    calls: u32,
+    /// A limit was met: read no more.
+    stopped: bool,
+    warned_sign_extension: bool,
+}
+
+/// Reads the main file.
+pub(crate) fn read(session: &mut Session<'_>, name: &str, text: &str) -> Ast {
+    let text: Arc<str> = text.into();
+    let Some(base) = session.sources.add(name.to_owned(), Arc::clone(&text), None) else {
+        session.error(Span::default(), "the source is too large");
+        return Ast::default();
+    };
+    let mut reader = Reader::new(session, Lexer::new(text, base));
+    reader.define_predefined();
+    reader.bump();
+    reader.run();
+    reader.ast
+}
+
+impl<'s, 'o> Reader<'s, 'o> {
+    fn new(session: &'s mut Session<'o>, lexer: Lexer) -> Self {
+        let mut reader = Self {
+            session,
+            ast: Ast::default(),
+            lexer,
+            token: Token { kind: Tok::Newline, start: 0, end: 0 },
+            kind: FrameKind::File { path: String::new() },
+            frames: Vec::new(),
+            macros: FastMap::default(),
+            conditions: Vec::new(),
+            sections: FastMap::default(),
+            section: SectionId::TEXT,
+            section_previous: SectionId::TEXT,
+            section_stack: Vec::new(),
+            numeric: FastMap::default(),
+            aliases: FastMap::default(),
+            structure: None,
+            expanded_lines: 0,
+            expanded_bytes: 0,
+            calls: 0,
+            stopped: false,
+            warned_sign_extension: false,
+        };
+        reader.kind = FrameKind::File { path: reader.session.options.name.clone() };
+        reader.add_section(".text", SectionKind::Text);
+        reader.add_section(".rodata", SectionKind::ReadOnly);
+        reader
+    }
+
+    /// Constants that every source may use.
+    fn define_predefined(&mut self) {
+        let version = self.session.options.version as u8;
+        let name = self.session.names.intern("SBPF_VERSION");
+        self.session.symbols.entry(name).def = Def::Value(version.into());
+        for (text, value) in &self.session.options.defines {
+            let name = self.session.names.intern(text);
+            self.session.symbols.entry(name).def = Def::Value((*value).into());
+        }
+    }
+
+    fn run(&mut self) {
+        while !self.stopped {
+            match self.token.kind {
+                Tok::Newline => self.bump(),
+                Tok::Eof => {
+                    if !self.pop_frame() {
+                        break;
+                    }
+                }
+                _ => {
+                    self.count_line();
+                    if self.line().and_then(|()| self.end_of_line()).is_err() {
+                        self.skip_line();
+                    }
+                }
+            }
+        }
+        self.finish_generated();
+    }
+
+    // Tokens.
+
+    fn bump(&mut self) {
+        self.token = self.lexer.next();
+    }
+
+    fn span_of(&self, token: Token) -> Span {
+        self.lexer.span(token.start, token.end)
+    }
+
+    fn span(&self) -> Span {
+        self.span_of(self.token)
+    }
+
+    /// From the start of `first` to the end of what was read last.
+    fn span_from(&self, first: Token) -> Span {
+        let text = &self.lexer.text[first.start..self.token.start];
+        let end = first.start + text.trim_end().len();
+        self.lexer.span(first.start, end.max(first.end))
+    }
+
+    fn text_of(&self, token: Token) -> &str {
+        &self.lexer.text[token.start..token.end]
+    }
+
+    fn eat(&mut self, kind: Tok) -> bool {
+        let eaten = self.token.kind == kind;
+        if eaten {
+            self.bump();
+        }
+        eaten
+    }
+
+    fn at_end(&self) -> bool {
+        matches!(self.token.kind, Tok::Newline | Tok::Eof)
+    }
+
+    fn is_word(&self, word: &str) -> bool {
+        self.token.kind == Tok::Ident && self.text_of(self.token) == word
+    }
+
+    /// Remembers the place, to come back by [`Self::reset`].
+    fn mark(&self) -> (Token, usize) {
+        (self.token, self.lexer.at)
+    }
+
+    fn reset(&mut self, mark: (Token, usize)) {
+        (self.token, self.lexer.at) = mark;
+    }
+
+    /// How the token in front reads in a message.
+    fn found(&self) -> String {
+        match self.token.kind {
+            Tok::Newline | Tok::Eof => "the end of the line".to_owned(),
+            Tok::StrOpen => "a string without its closing `\"`".to_owned(),
+            Tok::CharBad => {
+                "a character literal that is not closed or not one character".to_owned()
+            }
+            _ => format!("`{}`", self.text_of(self.token)),
+        }
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) -> Failed {
+        self.session.diagnostics.push(diagnostic);
+        Failed
+    }
+
+    fn fail(&mut self, span: Span, message: impl Into<String>) -> Failed {
+        self.report(Diagnostic::error(span, message))
+    }
+
+    fn expected(&mut self, what: &str) -> Failed {
+        let message = format!("expected {what}, found {}", self.found());
+        self.fail(self.span(), message)
+    }
+
+    fn expect(&mut self, kind: Tok, what: &str) -> Read {
+        if self.eat(kind) { Ok(()) } else { Err(self.expected(what)) }
+    }
+
+    fn end_of_line(&mut self) -> Read {
+        if self.at_end() { Ok(()) } else { Err(self.expected("the end of the line")) }
+    }
+
+    /// Passes over the rest of the line, up to its end.
+    fn skip_line(&mut self) {
+        if !self.at_end() {
+            self.lexer.at = self.token.start;
+            let (_, end) = self.lexer.rest_of_line();
+            self.lexer.at = end;
+            self.bump();
+        }
+    }
+
+    fn push(&mut self, span: Span, kind: StmtKind) {
+        self.ast.stmts.push(Stmt { span, kind });
+    }
+
+    // Lines.
+
+    fn line(&mut self) -> Read {
+        let first = self.token;
+        let dropped = self.section_kind() == SectionKind::Dropped;
+        match first.kind {
+            Tok::Ident | Tok::Str => {
+                self.bump();
+                match self.token.kind {
+                    Tok::Colon if dropped => {
+                        self.skip_line();
+                        Ok(())
+                    }
+                    Tok::Colon => self.label(first),
+                    Tok::Eq if !self.is_register(first) => self.assignment(first),
+                    _ if first.kind == Tok::Str => Err(self.expected("`:` after a quoted label")),
+                    _ => self.statement(first, dropped),
+                }
+            }
+            _ if dropped => {
+                self.skip_line();
+                Ok(())
+            }
+            Tok::Int(number) => self.numeric_label(first, number),
+            Tok::Star => self.store(),
+            _ => Err(self.expected("a label, a directive or an instruction")),
+        }
+    }
+
+    fn label(&mut self, first: Token) -> Read {
+        self.bump();
+        if self.is_register(first) {
+            let text = self.text_of(first).to_owned();
+            return Err(
+                self.fail(self.span_of(first), format!("`{text}` is a register, not a label"))
+            );
+        }
+        let name = self.name_of(first)?;
+        let span = self.span_of(first);
+        self.define_label(name, span);
+        self.after_label()
+    }
+
+    fn numeric_label(&mut self, first: Token, number: u64) -> Read {
+        self.bump();
+        if self.token.kind != Tok::Colon {
+            self.reset((first, first.end));
+            return Err(self.expected("a label, a directive or an instruction"));
+        }
+        self.bump();
+        let span = self.span_of(first);
+        let Ok(number) = u32::try_from(number) else {
+            return Err(self.fail(span, "numeric labels have 32 bits"));
+        };
+        let count = self.numeric.entry(number).or_default();
+        *count += 1;
+        let text = numeric_name(number, *count - 1);
+        let name = self.session.names.intern(&text);
+        self.define_label(name, span);
+        self.after_label()
+    }
+
+    /// The same line may go on behind a label.
+    fn after_label(&mut self) -> Read {
+        if self.at_end() { Ok(()) } else { self.line() }
+    }
+
+    fn define_label(&mut self, name: Name, span: Span) {
+        let before = self.session.symbols.get(name);
+        if !matches!(before.def, Def::None) {
+            self.report_duplicate(name, span, before.span);
+            return;
+        }
+        let symbol = self.session.symbols.entry(name);
+        symbol.def = Def::Label(None);
+        symbol.span = span;
+        self.push(span, StmtKind::Label(name));
+    }
+
+    fn report_duplicate(&mut self, name: Name, span: Span, before: Span) {
+        let text = self.session.names.text(name);
+        let found = Diagnostic::error(span, format!("`{text}` is defined twice"));
+        let found = if before == Span::default() {
+            found.note("it is predefined")
+        } else {
+            found.label("again here").secondary(before, "first defined here")
+        };
+        self.report(found);
+    }
+
+    /// `NAME = expression`
+    fn assignment(&mut self, first: Token) -> Read {
+        self.bump();
+        let name = self.name_of(first)?;
+        let span = self.span_of(first);
+        let value = self.expr()?;
+        self.define_constant(name, span, value, true);
+        Ok(())
+    }
+
+    /// Defines a constant. `variable` ones may be defined again, which counts from there on.
+    fn define_constant(&mut self, name: Name, span: Span, expr: ExprId, variable: bool) {
+        let def = match self.session.value(expr) {
+            Ok(value) if value.base.is_none() => Def::Value(value.number),
+            Ok(_) | Err(crate::eval::NoValue::Unknown(_)) => Def::Expr(expr),
+            Err(wrong) => {
+                self.report(wrong.into_diagnostic());
+                Def::Value(0)
+            }
+        };
+        let current = self.current(name);
+        let before = self.session.symbols.get(current);
+        let target = match (before.def, def) {
+            (Def::None, _) => name,
+            (Def::Value(old), Def::Value(new)) if old == new => return,
+            _ if variable && before.variable => {
+                let fresh = self.session.names.fresh(self.session.names.shared(name));
+                self.aliases.insert(name, fresh);
+                fresh
+            }
+            _ => {
+                self.report_duplicate(name, span, before.span);
+                return;
+            }
+        };
+        let symbol = self.session.symbols.entry(target);
+        (symbol.def, symbol.span, symbol.variable) = (def, span, variable);
+    }
+
+    /// What a name stands for at this point of the text.
+    fn current(&self, name: Name) -> Name {
+        if self.aliases.is_empty() {
+            return name;
+        }
+        self.aliases.get(&name).copied().unwrap_or(name)
+    }
+
+    fn statement(&mut self, first: Token, dropped: bool) -> Read {
+        let text = Arc::clone(&self.lexer.text);
+        let word = &text[first.start..first.end];
+        if !self.macros.is_empty() && !dropped {
+            let name = self.session.names.intern(word);
+            if let Some(found) = self.macros.get(&name).map(Arc::clone) {
+                return self.call_macro(&found, first);
+            }
+        }
+        if word.starts_with('.') && word.len() > 1 {
+            return self.directive(word, first, dropped);
+        }
+        if dropped {
+            self.skip_line();
+            return Ok(());
+        }
+        if self.structure.is_some() {
+            let found =
+                Diagnostic::error(self.span_of(first), "only `.field` may stand in a `.struct`")
+                    .help("close it with `.ends`");
+            return Err(self.report(found));
+        }
+        self.instruction(word, first)
+    }
+
+    // Names and sections.
+
+    fn name_of(&mut self, token: Token) -> Read<Name> {
+        if token.kind != Tok::Str {
+            let text = &self.lexer.text[token.start..token.end];
+            return Ok(self.session.names.intern(text));
+        }
+        let bytes = self.unescape(token)?;
+        match String::from_utf8(bytes) {
+            Ok(text) if !text.is_empty() && !text.contains(NUMERIC) => {
+                Ok(self.session.names.intern(&text))
+            }
+            _ => Err(self.fail(self.span_of(token), "this is no name")),
+        }
+    }
+
+    /// A name as an operand of a directive.
+    fn name(&mut self) -> Read<Name> {
+        if !matches!(self.token.kind, Tok::Ident | Tok::Str) {
+            return Err(self.expected("a name"));
+        }
+        let name = self.name_of(self.token)?;
+        self.bump();
+        Ok(name)
+    }
+
+    /// The bytes that a string token stands for.
+    fn unescape(&mut self, token: Token) -> Read<Vec<u8>> {
+        let text = Arc::clone(&self.lexer.text);
+        let mut rest = &text[token.start + 1..token.end - 1];
+        let mut bytes = Vec::with_capacity(rest.len());
+        while let Some(at) = rest.find('\\') {
+            bytes.extend_from_slice(&rest.as_bytes()[..at]);
+            rest = &rest[at + 1..];
+            let Some(length) = crate::lex::unescape_one(rest, &mut bytes) else {
+                let start = token.end - 1 - rest.len() - 1;
+                let length = rest.chars().next().map_or(0, char::len_utf8);
+                let span = self.lexer.span(start, start + 1 + length);
+                let found = Diagnostic::error(span, "unknown escape in a string")
+                    .help(r#"known are \n \t \r \b \f \v \a \e \\ \" \' \xHH and octal \NNN"#);
+                return Err(self.report(found));
+            };
+            rest = &rest[length..];
+        }
+        bytes.extend_from_slice(rest.as_bytes());
+        Ok(bytes)
+    }
+
+    fn section_kind(&self) -> SectionKind {
+        self.ast.sections[self.section.0 as usize].kind
+    }
+
+    fn add_section(&mut self, text: &str, kind: SectionKind) -> SectionId {
+        let name = self.session.names.intern(text);
+        if let Some(&id) = self.sections.get(&name) {
+            return id;
+        }
+        let index = u32::try_from(self.ast.sections.len()).expect("a section takes a line");
+        let id = SectionId(index);
+        self.ast.sections.push(Section { name, kind });
+        self.sections.insert(name, id);
+        id
+    }
+
+    fn enter_section(&mut self, id: SectionId, span: Span) {
+        self.section_previous = self.section;
+        self.section = id;
+        self.push(span, StmtKind::Section(id));
+    }
+}
+
+/// The name of the `count`th definition of a numeric label.
+fn numeric_name(number: u32, count: u32) -> String {
+    format!("{number}{NUMERIC}{count}")
+}

@@ -1,0 +1,165 @@
+//! Findings as text for people, in the look that rustc made familiar.
+
+use core::fmt::Write;
+
+use crate::{
+    diagnostic::{Diagnostic, Severity},
+    source::{Sources, Span},
+};
+
+/// What text is, which decides its colour.
+#[derive(Clone, Copy)]
+enum Style {
+    Error,
+    Warning,
+    Strong,
+    Frame,
+}
+
+/// A remark to be drawn under a line of source.
+struct Mark<'a> {
+    line: u32,
+    /// Columns from 0.
+    start: usize,
+    length: usize,
+    text: &'a str,
+    primary: bool,
+}
+
+impl Diagnostic {
+    /// The finding as text, with ANSI colours if asked for. Ends with an empty line.
+    #[must_use]
+    pub fn render(&self, sources: &Sources, colour: bool) -> String {
+        let mut out = String::new();
+        Renderer { sources, colour, out: &mut out }.diagnostic(self);
+        out
+    }
+}
+
+struct Renderer<'a> {
+    sources: &'a Sources,
+    colour: bool,
+    out: &'a mut String,
+}
+
+impl Renderer<'_> {
+    fn paint(&mut self, style: Style, text: &str) {
+        if !self.colour {
+            self.out.push_str(text);
+            return;
+        }
+        let code = match style {
+            Style::Error => "1;31",
+            Style::Warning => "1;33",
+            Style::Strong => "1",
+            Style::Frame => "1;34",
+        };
+        let _ = write!(self.out, "\x1b[{code}m{text}\x1b[0m");
+    }
+
+    fn diagnostic(&mut self, found: &Diagnostic) {
+        let (style, word) = match found.severity {
+            Severity::Error => (Style::Error, "error"),
+            Severity::Warning => (Style::Warning, "warning"),
+        };
+        self.paint(style, word);
+        self.paint(Style::Strong, &format!(": {}\n", found.message));
+
+        let mut places: Vec<(Span, &str, bool)> = vec![(found.span, &found.label, true)];
+        places.extend(found.labels.iter().map(|label| (label.span, label.text.as_str(), false)));
+        let expansions = self.sources.expansions(found.span);
+        places.extend(expansions.iter().map(|call| (*call, "expanded from here", false)));
+
+        let widest = places.iter().map(|(span, ..)| self.sources.locate(*span).line).max();
+        let margin = widest.unwrap_or(1).to_string().len();
+        let mut drawn: Vec<&str> = Vec::new();
+        let sources = self.sources;
+        for (span, ..) in &places {
+            let file = sources.file(*span).0;
+            if drawn.contains(&file) {
+                continue;
+            }
+            let inside: Vec<_> =
+                places.iter().filter(|(other, ..)| sources.file(*other).0 == file).collect();
+            self.file(&inside, margin, style, drawn.is_empty());
+            drawn.push(file);
+        }
+        let extra = found.notes.iter().map(|text| ("note", text));
+        for (word, text) in extra.chain(found.help.iter().map(|text| ("help", text))) {
+            self.paint(Style::Frame, &format!("{:margin$} = ", ""));
+            self.paint(Style::Strong, &format!("{word}: "));
+            self.out.push_str(text);
+            self.out.push('\n');
+        }
+        self.out.push('\n');
+    }
+
+    /// The marked lines of one file.
+    fn file(&mut self, places: &[&(Span, &str, bool)], margin: usize, style: Style, first: bool) {
+        let sources = self.sources;
+        let (head, ..) = places[0];
+        let location = sources.locate(*head);
+        let arrow = if first { "-->" } else { ":::" };
+        self.paint(Style::Frame, &format!("{:margin$}{arrow} ", ""));
+        let _ = writeln!(self.out, "{}:{}:{}", location.file, location.line, location.column);
+        self.paint(Style::Frame, &format!("{:margin$} |\n", ""));
+
+        let text = sources.file(*head).1;
+        let mut marks: Vec<Mark<'_>> = places.iter().map(|it| mark(sources, it)).collect();
+        marks.sort_by_key(|mark| (mark.line, !mark.primary, mark.start));
+        let mut last = None;
+        for mark in &marks {
+            if last != Some(mark.line) {
+                if last.is_some_and(|last| mark.line > last + 1) {
+                    self.paint(Style::Frame, "...\n");
+                }
+                let line = text.lines().nth(mark.line as usize - 1).unwrap_or_default();
+                self.paint(Style::Frame, &format!("{:>margin$} | ", mark.line));
+                self.out.push_str(&printable(line));
+                self.out.push('\n');
+                last = Some(mark.line);
+            }
+            self.paint(Style::Frame, &format!("{:margin$} | ", ""));
+            let sign = if mark.primary { "^" } else { "-" };
+            let style = if mark.primary { style } else { Style::Frame };
+            let _ = write!(self.out, "{:1$}", "", mark.start);
+            let space = if mark.text.is_empty() { "" } else { " " };
+            self.paint(style, &format!("{}{space}{}", sign.repeat(mark.length), mark.text));
+            self.out.push('\n');
+        }
+    }
+}
+
+fn mark<'a>(sources: &Sources, place: &(Span, &'a str, bool)) -> Mark<'a> {
+    let (span, text, primary) = *place;
+    let (_, file) = sources.file(span);
+    let range = sources.range(span);
+    let line_start = file[..range.start].rfind('\n').map_or(0, |at| at + 1);
+    let first_line = file[range].lines().next().unwrap_or_default();
+    let start = width(&file[line_start..sources.range(span).start]);
+    Mark {
+        line: sources.locate(span).line,
+        start,
+        length: width(first_line.trim_end()).max(1),
+        text,
+        primary,
+    }
+}
+
+/// Columns that text takes when [`printable`].
+fn width(text: &str) -> usize {
+    printable(text).chars().count()
+}
+
+/// Text that keeps its columns and cannot drive a terminal.
+fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\t' => out.push_str("    "),
+            _ if character.is_control() => out.push('\u{fffd}'),
+            _ => out.push(character),
+        }
+    }
+    out
+}

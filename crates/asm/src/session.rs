@@ -1,0 +1,79 @@
+//! What all phases of one assembly share: the texts, the names and what they stand for, the
+//! expressions, the findings.
+
+use crate::{
+    Options,
+    ast::Exprs,
+    diagnostic::{Diagnostic, Diagnostics},
+    names::{Name, Names},
+    source::{Sources, Span},
+    suggest,
+    symbols::{Def, Symbols},
+    syscalls,
+};
+
+/// Stands between number and count in the name of a numeric label: no source can spell it.
+pub(crate) const NUMERIC: char = '\0';
+
+/// The name of the label that a `.` in an expression makes.
+pub(crate) const HERE: &str = ".";
+
+#[derive(Debug)]
+pub(crate) struct Session<'o> {
+    pub(crate) options: &'o Options,
+    pub(crate) sources: Sources,
+    pub(crate) names: Names,
+    pub(crate) exprs: Exprs,
+    pub(crate) symbols: Symbols,
+    pub(crate) diagnostics: Diagnostics,
+    /// What `.globl` named, in order.
+    pub(crate) globals: Vec<Name>,
+}
+
+impl<'o> Session<'o> {
+    pub(crate) fn new(options: &'o Options) -> Self {
+        Self {
+            options,
+            sources: Sources::default(),
+            names: Names::default(),
+            exprs: Exprs::default(),
+            symbols: Symbols::default(),
+            diagnostics: Diagnostics::default(),
+            globals: Vec::new(),
+        }
+    }
+
+    pub(crate) fn error(&mut self, span: Span, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::error(span, message));
+    }
+
+    /// Whether a name can be shown to people and tools.
+    pub(crate) fn is_spelt(&self, name: Name) -> bool {
+        let text = self.names.text(name);
+        !text.contains(NUMERIC) && text != HERE
+    }
+
+    /// The defined name that `text` was probably meant to be.
+    pub(crate) fn near_symbol(&self, text: &str) -> Option<String> {
+        let defined = self.names.all().filter(|(name, _)| {
+            !matches!(self.symbols.get(*name).def, Def::None) && self.is_spelt(*name)
+        });
+        self.near(text, defined.map(|(_, text)| text))
+    }
+
+    /// The label or syscall that `text` was probably meant to be.
+    pub(crate) fn near_callable(&self, text: &str) -> Option<String> {
+        let defined = self.names.all().filter(|(name, _)| {
+            let symbol = self.symbols.get(*name);
+            (matches!(symbol.def, Def::Label(_)) || symbol.external) && self.is_spelt(*name)
+        });
+        self.near(text, defined.map(|(_, text)| text).chain(syscalls::NAMES.iter().copied()))
+    }
+
+    fn near<'a>(&self, text: &str, all: impl Iterator<Item = &'a str>) -> Option<String> {
+        if !self.diagnostics.suggest() {
+            return None;
+        }
+        suggest::nearest(text, all).map(str::to_owned)
+    }
+}

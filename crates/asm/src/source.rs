@@ -1,0 +1,287 @@
+//! Where text comes from, and where in it something stands.
+//!
+//! Every file and every macro expansion gets a stretch of one 32-bit position space, so that a
+//! [`Span`] is two words and needs no file. What a change must keep: a position belongs to exactly
+//! one text, and the end of a text is a position of that text.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
+
+/// A stretch of source text. [`Sources`] knows which file it is in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Span {
+    /// Position of the first byte.
+    pub start: u32,
+    /// Position behind the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// The stretch from the start of `self` to the end of `other`.
+    #[must_use]
+    pub fn to(self, other: Self) -> Self {
+        Self { start: self.start, end: other.end.max(self.start) }
+    }
+}
+
+/// A place in a file, as people count: lines and columns from 1, columns in characters.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Location<'a> {
+    /// Name of the file, or `<macro name>` for the text of an expansion.
+    pub file: &'a str,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+}
+
+/// Every text that took part in an assembly.
+#[derive(Debug, Default)]
+pub struct Sources {
+    texts: Vec<Text>,
+}
+
+#[derive(Debug)]
+struct Text {
+    name: String,
+    base: u32,
+    text: Arc<str>,
+    lines: OnceLock<Vec<u32>>,
+    origin: Option<Origin>,
+}
+
+/// What an expanded text was made from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    /// The call of the macro, or the head of the loop.
+    pub(crate) call: Span,
+    /// Start and line count of the body that the text repeats, if its lines count as lines of the
+    /// body (loops), and not as the line of the call (macros).
+    pub(crate) body: Option<(u32, u32)>,
+}
+
+/// The most text that one assembly may hold, expansions included.
+const TEXT_BYTES_MAX: usize = 256 << 20;
+
+impl Sources {
+    /// Adds a text and returns its first position; `None` if there is too much text.
+    pub(crate) fn add(
+        &mut self,
+        name: String,
+        text: Arc<str>,
+        origin: Option<Origin>,
+    ) -> Option<u32> {
+        let base = self.texts.last().map_or(0, |last| last.base as usize + last.text.len() + 1);
+        if base + text.len() > TEXT_BYTES_MAX {
+            return None;
+        }
+        let base = u32::try_from(base).ok()?;
+        self.texts.push(Text { name, base, text, lines: OnceLock::new(), origin });
+        Some(base)
+    }
+
+    fn text_at(&self, position: u32) -> Option<&Text> {
+        let after = self.texts.partition_point(|text| text.base <= position);
+        self.texts.get(after.checked_sub(1)?)
+    }
+
+    /// Name and text of the file that holds `span`.
+    #[must_use]
+    pub fn file(&self, span: Span) -> (&str, &str) {
+        self.text_at(span.start).map_or(("", ""), |text| (&text.name, &text.text))
+    }
+
+    /// The bytes of its file that `span` covers.
+    #[must_use]
+    pub fn range(&self, span: Span) -> core::ops::Range<usize> {
+        let Some(text) = self.text_at(span.start) else { return 0..0 };
+        let local =
+            |position: u32| (position.saturating_sub(text.base) as usize).min(text.text.len());
+        local(span.start)..local(span.end)
+    }
+
+    /// The text of `span`.
+    #[must_use]
+    pub fn slice(&self, span: Span) -> &str {
+        self.file(span).1.get(self.range(span)).unwrap_or_default()
+    }
+
+    /// Where `span` starts.
+    #[must_use]
+    pub fn locate(&self, span: Span) -> Location<'_> {
+        let Some(text) = self.text_at(span.start) else {
+            return Location { file: "", line: 1, column: 1 };
+        };
+        let (line, column) = text.line_column(span.start);
+        Location { file: &text.name, line, column }
+    }
+
+    /// Where `span` starts in a file that a person wrote: calls of macros stand for their
+    /// expansions.
+    #[must_use]
+    pub fn locate_written(&self, span: Span) -> Location<'_> {
+        let mut position = span.start;
+        while let Some(text) = self.text_at(position)
+            && let Some(origin) = text.origin
+        {
+            let Some((body, lines)) = origin.body else {
+                position = origin.call.start;
+                continue;
+            };
+            let (line, _) = text.line_column(position);
+            position = self.text_at(body).map_or(origin.call.start, |outer| {
+                outer.line_after(body, (line - 1) % lines.max(1))
+            });
+        }
+        self.locate(Span { start: position, end: position })
+    }
+
+    /// The calls that led to the text of `span`, the innermost first.
+    #[must_use]
+    pub fn expansions(&self, span: Span) -> Vec<Span> {
+        let mut calls = Vec::new();
+        let mut position = span.start;
+        while let Some(origin) = self.text_at(position).and_then(|text| text.origin) {
+            calls.push(origin.call);
+            position = origin.call.start;
+        }
+        calls
+    }
+
+    /// Names of the files that people wrote, in the order in which they were read.
+    pub fn written(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().filter(|text| text.origin.is_none()).map(|text| text.name.as_str())
+    }
+}
+
+impl Text {
+    fn lines(&self) -> &[u32] {
+        self.lines.get_or_init(|| {
+            let newlines = self.text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+            core::iter::once(self.base)
+                .chain(newlines.map(|(at, _)| self.base + position(at) + 1))
+                .collect()
+        })
+    }
+
+    fn line_column(&self, at: u32) -> (u32, u32) {
+        let line = self.lines().partition_point(|start| *start <= at).max(1);
+        (position(line), self.column(line - 1, at))
+    }
+
+    fn column(&self, line: usize, at: u32) -> u32 {
+        let start = (self.lines()[line] - self.base) as usize;
+        let end = ((at - self.base) as usize).min(self.text.len());
+        let bytes = self.text.as_bytes().get(start..end).unwrap_or_default();
+        let characters = bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count();
+        position(characters) + 1
+    }
+
+    /// The start of the line `count` lines below the line of `at`.
+    fn line_after(&self, at: u32, count: u32) -> u32 {
+        let line = self.lines().partition_point(|start| *start <= at).max(1) - 1;
+        let wanted = (line + count as usize).min(self.lines().len() - 1);
+        self.lines()[wanted]
+    }
+}
+
+/// A position as 32 bits: [`TEXT_BYTES_MAX`] keeps them in range.
+pub(crate) fn position(at: usize) -> u32 {
+    u32::try_from(at).expect("`Sources::add` keeps texts below 4 GiB")
+}
+
+/// Reads the files that `.include` and `.incbin` name.
+pub trait Files {
+    /// The bytes of the file at `path`.
+    ///
+    /// # Errors
+    /// If there is no such file, or it cannot be read: the reason, for people.
+    fn read(&self, path: &Path) -> Result<Vec<u8>, String>;
+}
+
+/// No files: `.include` and `.incbin` fail.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, _: &Path) -> Result<Vec<u8>, String> {
+        Err("no files can be read here".to_owned())
+    }
+}
+
+/// The file system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DiskFiles;
+
+impl Files for DiskFiles {
+    fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+        std::fs::read(path).map_err(|error| error.to_string())
+    }
+}
+
+/// The places where a file named in `from` may be: beside it, then in `include_paths`.
+pub(crate) fn candidates(name: &str, from: &str, include_paths: &[PathBuf]) -> Vec<PathBuf> {
+    let beside = Path::new(from).parent().unwrap_or(Path::new("")).join(name);
+    core::iter::once(beside).chain(include_paths.iter().map(|path| path.join(name))).collect()
+}
+
+/// The line that was looked at last: statements follow each other.
+#[derive(Clone, Copy, Default)]
+struct LastLine {
+    text: usize,
+    /// Index into the lines of the text.
+    line: usize,
+    file: u32,
+}
+
+impl Sources {
+    /// The line table for statements in the order of their slots, and the names of its files.
+    pub(crate) fn lines(&self, spans: &[(u32, Span)]) -> (Vec<crate::Line>, Vec<String>) {
+        let mut files: Vec<String> = Vec::new();
+        let mut lines: Vec<crate::Line> = Vec::with_capacity(spans.len());
+        let mut last: Option<LastLine> = None;
+        for &(pc, span) in spans {
+            let near = last.and_then(|last| self.advance(last, span.start));
+            let (found, column) = near.unwrap_or_else(|| self.find_line(span, &mut files));
+            last = Some(found);
+            lines.push(crate::Line {
+                pc,
+                file: found.file,
+                line: position(found.line + 1),
+                column,
+            });
+        }
+        lines.sort_by_key(|line| line.pc);
+        (lines, files)
+    }
+
+    fn find_line(&self, span: Span, files: &mut Vec<String>) -> (LastLine, u32) {
+        let Location { file, line, column } = self.locate_written(span);
+        let index = files.iter().position(|known| known == file).unwrap_or_else(|| {
+            files.push(file.to_owned());
+            files.len() - 1
+        });
+        let text = self.texts.partition_point(|text| text.base <= span.start).saturating_sub(1);
+        (LastLine { text, line: line as usize - 1, file: position(index) }, column)
+    }
+
+    /// The line and column of `at` if it is in the same file, on the same line or one of the next.
+    fn advance(&self, last: LastLine, at: u32) -> Option<(LastLine, u32)> {
+        const FAR: usize = 16;
+        let text = self.texts.get(last.text).filter(|text| text.origin.is_none())?;
+        let end = text.base + position(text.text.len());
+        let starts = text.lines().get(last.line..)?;
+        if at > end || at < *starts.first()? {
+            return None;
+        }
+        let next = starts.iter().take(FAR).position(|start| *start > at);
+        let line = match next {
+            Some(next) => last.line + next - 1,
+            None if starts.len() < FAR => last.line + starts.len() - 1,
+            None => return None,
+        };
+        Some((LastLine { line, ..last }, text.column(line, at)))
+    }
+}

@@ -1,0 +1,59 @@
+//! The name that was meant.
+
+/// The candidate nearest to `name`, if one is near enough to be what was meant.
+pub(crate) fn nearest<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let allowed = match name.len() {
+        0..=2 => 1,
+        3..=7 => 2,
+        _ => 3,
+    };
+    candidates
+        .into_iter()
+        .filter(|candidate| candidate.len().abs_diff(name.len()) <= allowed && *candidate != name)
+        .map(|candidate| (distance(name, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.len())
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Edits from `a` to `b`: insertions, deletions, substitutions and swaps of neighbours. A change
+/// of case alone counts nothing, so that it is always near.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b) = (a.to_ascii_lowercase(), b.to_ascii_lowercase());
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let substituted = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = substituted.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(before[j - 2] + 1);
+            }
+            row.push(best);
+        }
+        before = last;
+        last = row;
+    }
+    last[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_what_was_meant() {
+        let syscalls = crate::syscalls::NAMES;
+        let check = |typo, meant| assert_eq!(nearest(typo, syscalls.iter().copied()), meant);
+        check("sol_lgo_", Some("sol_log_"));
+        check("sol_log", Some("sol_log_"));
+        check("SOL_LOG_", Some("sol_log_"));
+        check("sol_set_retrun_data", Some("sol_set_return_data"));
+        check("print", None);
+    }
+}

@@ -1,0 +1,121 @@
+//! The engine configuration that suite vectors carry: those keys of solana-sbpf's `Config` that
+//! change what a program does, with its defaults.
+
+use std::sync::Arc;
+
+use selkie_elf::{Environment, Syscalls};
+use selkie_isa::Version;
+use serde::{Deserialize, Deserializer, de::Error};
+use serde_json::Value;
+
+/// solana-sbpf's `Config`. Keys that only steer its JIT are left out.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs, reason = "the names are solana-sbpf's")]
+pub struct SuiteConfig {
+    pub max_call_depth: usize,
+    pub stack_frame_size: u64,
+    pub enable_address_translation: bool,
+    pub enable_stack_frame_gaps: bool,
+    pub enable_instruction_meter: bool,
+    pub enable_symbol_and_section_labels: bool,
+    pub reject_broken_elfs: bool,
+    pub optimize_rodata: bool,
+    pub aligned_memory_mapping: bool,
+    pub enabled_sbpf_versions: EnabledVersions,
+}
+
+impl Default for SuiteConfig {
+    fn default() -> Self {
+        Self {
+            max_call_depth: 64,
+            stack_frame_size: 4096,
+            enable_address_translation: true,
+            enable_stack_frame_gaps: true,
+            enable_instruction_meter: true,
+            enable_symbol_and_section_labels: false,
+            reject_broken_elfs: false,
+            optimize_rodata: true,
+            aligned_memory_mapping: false,
+            enabled_sbpf_versions: EnabledVersions(Version::V0, Version::V4),
+        }
+    }
+}
+
+impl SuiteConfig {
+    /// What a program is loaded against under this configuration and these syscalls.
+    #[must_use]
+    pub fn environment(&self, syscalls: Arc<Syscalls>) -> Environment {
+        let EnabledVersions(min, max) = self.enabled_sbpf_versions;
+        Environment {
+            versions: min..=max,
+            syscalls,
+            reject_broken_elfs: self.reject_broken_elfs,
+            optimize_rodata: self.optimize_rodata,
+            labels: self.enable_symbol_and_section_labels,
+            text_at_stack: false,
+        }
+    }
+}
+
+/// The first and the last version that is enabled: `[0, 3]`, `"V0..=V3"`, `{"start": …, "end": …}`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EnabledVersions(pub Version, pub Version);
+
+impl<'de> Deserialize<'de> for EnabledVersions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let ends = match &value {
+            Value::Array(items) => {
+                items.first().zip(items.last()).map(|(a, b)| (version(a), version(b)))
+            }
+            Value::Object(fields) => {
+                let field =
+                    |names: [&str; 2]| names.iter().find_map(|it| version(fields.get(*it)?));
+                Some((field(["start", "min"]), field(["end", "max"])))
+            }
+            Value::String(text) => {
+                let (min, max) = text.split_once("..=").unwrap_or((text, text));
+                Some((min.trim().parse().ok(), max.trim().parse().ok()))
+            }
+            _ => None,
+        };
+        match ends {
+            Some((Some(min), Some(max))) => Ok(Self(min, max)),
+            _ => Err(D::Error::custom(format!("not a range of sBPF versions: {value}"))),
+        }
+    }
+}
+
+fn version(value: &Value) -> Option<Version> {
+    match value {
+        Value::Number(number) => Version::from_e_flags(u32::try_from(number.as_u64()?).ok()?),
+        Value::String(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn versions_are_read_however_they_are_written() {
+        let expected = EnabledVersions(Version::V0, Version::V3);
+        for text in [json!([0, 3]), json!(["V0", "V3"]), json!("V0..=V3"), json!([0, 1, 2, 3])] {
+            assert_eq!(serde_json::from_value::<EnabledVersions>(text).unwrap(), expected);
+        }
+        for text in [json!({"start": "V0", "end": "V3"}), json!({"min": 0, "max": 3})] {
+            assert_eq!(serde_json::from_value::<EnabledVersions>(text).unwrap(), expected);
+        }
+        assert!(serde_json::from_value::<EnabledVersions>(json!([0, 9])).is_err());
+    }
+
+    #[test]
+    fn what_is_left_out_has_solana_sbpf_s_default() {
+        let config: SuiteConfig = serde_json::from_value(json!({"max_call_depth": 4})).unwrap();
+        assert_eq!((config.max_call_depth, config.optimize_rodata), (4, true));
+    }
+}

@@ -1,0 +1,175 @@
+//! What vectors refer to: base ELFs and environments.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+};
+
+use selkie_elf::{Environment, Syscalls};
+use selkie_isa::Version;
+use serde::Deserialize;
+
+use crate::{
+    BadVector,
+    vector::{fnv1a, unhex},
+};
+
+/// What the vectors of one file may refer to.
+#[derive(Debug)]
+pub struct Context {
+    elfs: Arc<Elfs>,
+    environments: BTreeMap<String, Arc<Profile>>,
+}
+
+impl Context {
+    /// The context of a vector file: an `environments.json` beside it goes before the built-in one.
+    ///
+    /// # Errors
+    /// If there is such a file and it is unreadable.
+    pub fn new(vector_file: &Path, elfs: Arc<Elfs>) -> Result<Self, BadVector> {
+        let mut environments = parse_environments(include_str!("../data/environments.json"))?;
+        let beside = vector_file.with_file_name("environments.json");
+        if let Ok(text) = fs::read_to_string(&beside) {
+            let named = |error: BadVector| BadVector(format!("{}: {error}", beside.display()));
+            environments.extend(parse_environments(&text).map_err(named)?);
+        }
+        Ok(Self { elfs, environments })
+    }
+
+    /// The environment of a profile, to deploy programs or to execute what was deployed.
+    ///
+    /// # Errors
+    /// If nothing is known of that profile.
+    pub fn profile(&self, name: &str, deploy: bool) -> Result<&Arc<Profile>, BadVector> {
+        let key = format!("{name}/{}", if deploy { "deploy" } else { "execute" });
+        let profile = self.environments.get(&key);
+        profile.ok_or_else(|| BadVector(format!("there is no environment {key}")))
+    }
+
+    /// The ELF file of that name or hash, or why it is not there.
+    ///
+    /// # Errors
+    /// If it is not there: a reason to skip the vector.
+    pub fn elf(&self, name: &str) -> Result<Arc<[u8]>, String> {
+        self.elfs.get(name)
+    }
+}
+
+/// The features of a cluster, as far as programs notice them.
+#[derive(Debug)]
+pub struct Profile {
+    /// What programs are loaded against.
+    pub environment: Environment,
+    /// One memory region for each 4 GiB window.
+    pub aligned_memory_mapping: bool,
+    /// Unmapped gaps between the stack frames of V0.
+    pub enable_stack_frame_gaps: bool,
+}
+
+#[derive(Deserialize)]
+struct RawProfile {
+    sbpf_min: u32,
+    sbpf_max: u32,
+    reject_broken_elfs: bool,
+    optimize_rodata: bool,
+    aligned_memory_mapping: bool,
+    enable_stack_frame_gaps: bool,
+    syscalls: Vec<RawSyscall>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RawSyscall {
+    Name(String),
+    Named { name: String },
+}
+
+impl TryFrom<RawProfile> for Profile {
+    type Error = BadVector;
+
+    fn try_from(raw: RawProfile) -> Result<Self, BadVector> {
+        let version = |number| {
+            let version = Version::from_e_flags(number);
+            version.ok_or_else(|| BadVector(format!("there is no sBPF version {number}")))
+        };
+        let names = raw.syscalls.into_iter().map(|syscall| match syscall {
+            RawSyscall::Name(name) | RawSyscall::Named { name } => name,
+        });
+        Ok(Self {
+            environment: Environment {
+                versions: version(raw.sbpf_min)?..=version(raw.sbpf_max)?,
+                syscalls: Arc::new(Syscalls::new(names)),
+                reject_broken_elfs: raw.reject_broken_elfs,
+                optimize_rodata: raw.optimize_rodata,
+                labels: false,
+                // The profiles are those of agave 4.2, which runs anza sbpf 0.21.
+                text_at_stack: true,
+            },
+            aligned_memory_mapping: raw.aligned_memory_mapping,
+            enable_stack_frame_gaps: raw.enable_stack_frame_gaps,
+        })
+    }
+}
+
+fn parse_environments(text: &str) -> Result<BTreeMap<String, Arc<Profile>>, BadVector> {
+    let raw: BTreeMap<String, RawProfile> = serde_json::from_str(text)?;
+    raw.into_iter().map(|(name, raw)| Ok((name, Arc::new(raw.try_into()?)))).collect()
+}
+
+/// A folder of ELF files, found by name (`NAME.so`, `NAME.elf`) or by the FNV-1a-64 of their bytes.
+#[derive(Debug, Default)]
+pub struct Elfs {
+    folder: Option<PathBuf>,
+    loaded: Mutex<HashMap<String, Arc<[u8]>>>,
+    by_hash: OnceLock<HashMap<u64, PathBuf>>,
+}
+
+impl Elfs {
+    /// The ELF files of a folder; without one there are none.
+    #[must_use]
+    pub fn new(folder: Option<PathBuf>) -> Self {
+        Self { folder, ..Self::default() }
+    }
+
+    fn get(&self, name: &str) -> Result<Arc<[u8]>, String> {
+        let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bytes) = loaded.get(name) {
+            return Ok(Arc::clone(bytes));
+        }
+        let Some(folder) = &self.folder else {
+            return Err("it refers to an ELF file and no folder of them was given".to_owned());
+        };
+        let names = [format!("{name}.so"), format!("{name}.elf"), name.to_owned()];
+        let by_name = names.iter().find_map(|name| fs::read(folder.join(name)).ok());
+        let by_hash =
+            || fs::read(self.by_hash(folder).get(&u64::from_str_radix(name, 16).ok()?)?).ok();
+        let bytes = by_name.or_else(by_hash);
+        let bytes =
+            bytes.ok_or_else(|| format!("ELF file {name} is not in {}", folder.display()))?;
+        let bytes: Arc<[u8]> = bytes.into();
+        loaded.insert(name.to_owned(), Arc::clone(&bytes));
+        Ok(bytes)
+    }
+
+    fn by_hash(&self, folder: &Path) -> &HashMap<u64, PathBuf> {
+        self.by_hash.get_or_init(|| {
+            let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path());
+            paths.filter_map(|path| Some((fnv1a(&fs::read(&path).ok()?), path))).collect()
+        })
+    }
+}
+
+/// A program that a vector gives as its bytes in hex, or names as [`Context::elf`] knows it.
+///
+/// # Errors
+/// If it is not there: a reason to skip the vector.
+pub(crate) fn program(text: &str, context: &Context) -> Result<Vec<u8>, String> {
+    // As long as a hash or a name, which are hex digits, too.
+    let is_name = [12, 16].contains(&text.len()) && !text.starts_with("7f454c46");
+    match unhex(text) {
+        Some(bytes) if !is_name => Ok(bytes),
+        _ => context.elf(text).map(|bytes| bytes.to_vec()),
+    }
+}

@@ -1,0 +1,174 @@
+//! Kind `elf_load`: a program file under an engine configuration, in the shape of the suite.
+//!
+//! Where the fields of the expectation stand differs: beside the program, under `expect`, or under
+//! `expect.ok`. Whatever is there is compared, and a vector that expects nothing fails.
+
+use std::sync::Arc;
+
+use selkie_elf::{ElfError, Executable, Syscalls};
+use selkie_vm::VerifyError;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    BadVector, Check, Context, Verdict,
+    config::SuiteConfig,
+    context::program,
+    vector::{Hex, Hex64, fnv1a, number, patch},
+    verify::anchor_debug,
+};
+
+#[derive(Deserialize)]
+struct Vector {
+    #[serde(alias = "base", alias = "elf_fnv", alias = "fnv", alias = "elf_file", alias = "file")]
+    elf: String,
+    #[serde(default, alias = "truncate")]
+    trunc: Option<usize>,
+    #[serde(default, alias = "patch")]
+    patches: Vec<(usize, Hex)>,
+    #[serde(default)]
+    config: SuiteConfig,
+    #[serde(default)]
+    syscalls: Vec<String>,
+}
+
+/// Loads the file and compares the error, or what was loaded.
+///
+/// # Errors
+/// If the vector is unreadable.
+pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
+    let vector = Vector::deserialize(line)?;
+    let mut bytes = match program(&vector.elf, context) {
+        Ok(bytes) => bytes,
+        Err(why) => return Ok(Verdict::Skipped(why)),
+    };
+    patch(&mut bytes, vector.trunc, &vector.patches);
+    let environment = vector.config.environment(Arc::new(Syscalls::new(vector.syscalls)));
+    let expected = Expected(line);
+    let mut check = Check::default();
+    match selkie_elf::load(&bytes, &environment) {
+        Err(error) => compare_error(&mut check, &expected, &error),
+        Ok(executable) => match expected.error() {
+            Some(error) => check.differ("err", error, "the program loads"),
+            None => compare_loaded(&mut check, &expected, &executable)?,
+        },
+    }
+    check.finish()
+}
+
+/// The fields of an expectation, wherever they stand.
+struct Expected<'a>(&'a Value);
+
+impl<'a> Expected<'a> {
+    fn field(&self, name: &str) -> Option<&'a Value> {
+        let expect = self.0.get("expect").or_else(|| self.0.get("exp"));
+        let ok = expect.and_then(|expect| expect.get("ok"));
+        let places = [ok, expect, Some(self.0)];
+        let mut found = places.iter().flatten().filter_map(|place| place.get(name));
+        found.find(|value| !value.is_null())
+    }
+
+    fn number(&self, name: &str) -> Result<Option<Hex64>, BadVector> {
+        let unreadable = || BadVector(format!("`{name}` is no number"));
+        self.field(name).map(|value| number(value).map(Hex64).ok_or_else(unreadable)).transpose()
+    }
+
+    fn error(&self) -> Option<&'a Value> {
+        ["err", "debug", "display"].iter().find_map(|name| self.field(name))
+    }
+}
+
+/// Compares name, `Debug` and `Display` of an error, as such or inside of the virtual machine's.
+fn compare_error(check: &mut Check, expected: &Expected<'_>, error: &ElfError) {
+    if expected.error().is_none() {
+        check.differ("err", "a program that loads", error);
+        return;
+    }
+    let debug = format!("{error:?}");
+    let name = debug.split('(').next().unwrap_or_default().to_owned();
+    let texts = [
+        ("err", vec![name, "ElfError".to_owned(), (error.discriminant() + 1).to_string()]),
+        ("debug", vec![debug.clone(), format!("ElfError({debug})")]),
+        ("display", vec![error.to_string(), format!("ELF error: {error}")]),
+    ];
+    for (field, got) in texts {
+        let Some(expected) = expected.field(field) else { continue };
+        let expected = expected.as_str().map_or_else(|| expected.to_string(), str::to_owned);
+        match got.contains(&expected) {
+            true => check.same(field, &expected, &expected),
+            false => check.differ(field, expected, got.join(" or ")),
+        }
+    }
+}
+
+fn compare_loaded(
+    check: &mut Check,
+    expected: &Expected<'_>,
+    executable: &Executable,
+) -> Result<(), BadVector> {
+    let (text, read_only) = (executable.text(), executable.read_only());
+    let fields = [
+        ("sbpf_version", executable.version() as u64),
+        ("text_vaddr", executable.text_vaddr()),
+        ("text_len", text.len() as u64),
+        ("text_fnv", fnv1a(text)),
+        ("entry_pc", u64::from(executable.entry_pc())),
+        ("ro_vaddr", read_only.vaddr),
+        ("ro_len", read_only.bytes.len() as u64),
+        ("ro_fnv", fnv1a(&read_only.bytes)),
+    ];
+    for (name, got) in fields {
+        check.equal(name, expected.number(name)?, Hex64(got));
+    }
+    if let Some(verify) = expected.field("verify") {
+        compare_verified(check, verify, selkie_vm::verify(executable));
+    }
+    if let Some(functions) = expected.field("functions") {
+        compare_functions(check, functions, executable)?;
+    }
+    Ok(())
+}
+
+/// Compares the verifier's verdict: `true`, 0 or `"ok"`, or the error's name, number or texts.
+fn compare_verified(check: &mut Check, expected: &Value, verified: Result<(), VerifyError>) {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let name_of = |debug: &str| debug.split('(').next().unwrap_or_default().to_owned();
+    let (debug, display, number) = match verified {
+        Ok(()) => ("ok".to_owned(), "ok".to_owned(), 0),
+        Err(error) => (anchor_debug(&error), error.to_string(), error.discriminant() + 1),
+    };
+    let got = [name_of(&debug), debug, display, number.to_string(), (number == 0).to_string()];
+    let expected = ["debug", "display", "err"]
+        .iter()
+        .find_map(|it| expected.get(it))
+        .unwrap_or(if expected.get("ok").is_some() { &Value::Bool(true) } else { expected });
+    match got.contains(&text(expected)) {
+        true => check.same("verify", 0, 0),
+        false => check.differ("verify", expected, got.join(" or ")),
+    }
+}
+
+/// Compares functions in any order; a name that is left out is not compared.
+fn compare_functions(
+    check: &mut Check,
+    expected: &Value,
+    executable: &Executable,
+) -> Result<(), BadVector> {
+    let unreadable = || BadVector("`functions` is no list of [key, pc, name]".to_owned());
+    let mut seen = 0;
+    for function in expected.as_array().ok_or_else(unreadable)? {
+        let field = |index| function.get(index).and_then(number);
+        let (key, pc) = field(0).zip(field(1)).ok_or_else(unreadable)?;
+        let found = u32::try_from(key).ok().and_then(|key| executable.functions().get(key));
+        let name = function.get(2).and_then(Value::as_str);
+        let matches = found.is_some_and(|found| {
+            u64::from(found.pc) == pc && name.is_none_or(|name| name == found.name)
+        });
+        match matches {
+            true => seen += 1,
+            false => check.differ("functions", function, format_args!("{found:?}")),
+        }
+    }
+    check.same("number of functions", &seen, &executable.functions().iter().len());
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! Kind `elf_loader`: a program file, damaged or not, under the environment of a feature profile.
+
+use std::collections::BTreeSet;
+
+use selkie_elf::Executable;
+use selkie_isa::layout::{BYTECODE_START, SLOT_BYTES};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    BadVector, Check, Context, Verdict,
+    kinds::is,
+    vector::{Hex, Hex64, patch, sha256_prefix, xxh64},
+};
+
+#[derive(Deserialize)]
+struct Vector {
+    base: Option<String>,
+    elf: Option<Hex>,
+    trunc: Option<usize>,
+    #[serde(default)]
+    patch: Vec<(usize, Hex)>,
+    sha: Option<String>,
+    profile: String,
+    #[serde(default)]
+    deploy: bool,
+    exp: Expected,
+}
+
+/// Numbers that are left out are 0; hashes that are left out are not compared.
+#[derive(Deserialize)]
+struct Expected {
+    #[serde(default)]
+    err: u32,
+    rodata_hash: Option<Hex64>,
+    #[serde(default)]
+    rodata_len: usize,
+    #[serde(default)]
+    text_cnt: usize,
+    #[serde(default)]
+    text_off: u64,
+    #[serde(default)]
+    entry_pc: u32,
+    calldests_hash: Option<Hex64>,
+    #[serde(default)]
+    sbpf: u8,
+    #[serde(default)]
+    verify: u32,
+    text_hash: Option<Hex64>,
+}
+
+/// Whether a line is of this kind, which has its own use for the field `kind`.
+#[must_use]
+pub fn matches(line: &Value) -> bool {
+    let has = |field| line.get(field).is_some();
+    is(line, "elf_loader") || has("exp") && has("profile") && (has("base") || has("elf"))
+}
+
+/// Loads the file and compares the error, or what was loaded.
+///
+/// # Errors
+/// If the vector is unreadable.
+pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
+    let vector = Vector::deserialize(line)?;
+    let mut bytes = match (&vector.elf, &vector.base) {
+        (Some(Hex(bytes)), _) => bytes.clone(),
+        (None, Some(base)) => match context.elf(base) {
+            Ok(bytes) => bytes.to_vec(),
+            Err(why) => return Ok(Verdict::Skipped(why)),
+        },
+        (None, None) => return Err(BadVector("neither `elf` nor `base`".to_owned())),
+    };
+    patch(&mut bytes, vector.trunc, &vector.patch);
+    if vector.sha.as_ref().is_some_and(|sha| *sha != sha256_prefix(&bytes)) {
+        return Err(BadVector("the file is not the one that the vector was made with".to_owned()));
+    }
+    let profile = context.profile(&vector.profile, vector.deploy)?;
+    let expected = &vector.exp;
+    let mut check = Check::default();
+    match selkie_elf::load(&bytes, &profile.environment) {
+        Err(error) => check.same("err", expected.err, error.discriminant() + 1),
+        Ok(executable) => {
+            check.same("err", expected.err, 0);
+            if expected.err == 0 {
+                compare_loaded(&mut check, expected, &executable);
+            }
+        }
+    }
+    check.finish()
+}
+
+fn compare_loaded(check: &mut Check, expected: &Expected, executable: &Executable) {
+    let (text, read_only) = (executable.text(), &executable.read_only().bytes);
+    let destinations: BTreeSet<u32> = executable.functions().iter().map(|(_, it)| it.pc).collect();
+    let destinations: Vec<u8> =
+        destinations.iter().flat_map(|&pc| u64::from(pc).to_le_bytes()).collect();
+    // Unlike the other hashes, that of no code at all is written as 0.
+    let text_hash = if text.is_empty() { 0 } else { xxh64(text) };
+    check.equal("rodata_hash", expected.rodata_hash, Hex64(xxh64(read_only)));
+    check.same("rodata_len", expected.rodata_len, read_only.len());
+    check.same("text_cnt", expected.text_cnt, text.len() / SLOT_BYTES);
+    check.same("text_off", expected.text_off, executable.text_vaddr() - BYTECODE_START);
+    check.same("entry_pc", expected.entry_pc, executable.entry_pc());
+    check.equal("calldests_hash", expected.calldests_hash, Hex64(xxh64(&destinations)));
+    check.same("sbpf", expected.sbpf, executable.version() as u8);
+    let verified = selkie_vm::verify(executable);
+    check.same(
+        "verify",
+        expected.verify,
+        verified.map_or_else(|error| error.discriminant() + 1, |()| 0),
+    );
+    check.equal("text_hash", expected.text_hash, Hex64(text_hash));
+}

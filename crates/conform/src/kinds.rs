@@ -1,0 +1,58 @@
+//! The table of kinds: one row each.
+
+use serde_json::Value;
+
+use crate::{BadVector, Context, Verdict, elf_load, elf_loader, exec, verify, vm_interp};
+
+/// One kind of vector.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// What it is called.
+    pub name: &'static str,
+    /// Whether a line is a vector of this kind.
+    pub matches: fn(&Value) -> bool,
+    /// Runs a vector of this kind and compares what came out.
+    pub judge: fn(&Value, &Context) -> Result<Verdict, BadVector>,
+}
+
+/// Every kind, in the order in which lines are tried on them: first those that the fields tell,
+/// since they have their own use for the name `kind`, then those that `kind` tells.
+pub const KINDS: &[Kind] = &[
+    Kind { name: "elf_loader", matches: elf_loader::matches, judge: elf_loader::judge },
+    Kind {
+        name: "vm_interp",
+        matches: vm_interp::matches,
+        judge: |line, _| vm_interp::judge(line),
+    },
+    Kind { name: "elf_load", matches: |line| is(line, "elf_load"), judge: elf_load::judge },
+    Kind {
+        name: "verify",
+        matches: |line| is(line, "verify"),
+        judge: |line, _| verify::judge(line),
+    },
+    Kind { name: "exec", matches: |line| is(line, "exec"), judge: |line, _| exec::judge(line) },
+];
+
+/// Kinds that are known but not run, and the field that tells them.
+const NOT_YET: &[(&str, &str)] =
+    &[("svm", "tx"), ("vm_syscall", "syscall"), ("Firedancer fixture", "fixture")];
+
+/// Whether the line says that it is of this kind.
+#[must_use]
+pub fn is(line: &Value, kind: &str) -> bool {
+    line.get("kind").is_some_and(|found| found == kind)
+}
+
+/// The kind of a line, or why there is none.
+pub(crate) fn kind_of(line: &Value) -> Result<&'static Kind, String> {
+    let not_yet = |name: &str| format!("kind {name} is not supported yet");
+    let known = NOT_YET.iter().find(|(name, field)| line.get(field).is_some() || is(line, name));
+    if let Some((name, _)) = known {
+        return Err(not_yet(name));
+    }
+    KINDS.iter().find(|kind| (kind.matches)(line)).ok_or_else(|| {
+        line.get("kind")
+            .and_then(Value::as_str)
+            .map_or_else(|| "the line does not tell its kind".to_owned(), not_yet)
+    })
+}

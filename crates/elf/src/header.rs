@@ -1,0 +1,324 @@
+//! The structures of an ELF file, and how they are read: by value, little-endian, bounds-checked.
+//!
+//! Nothing here judges a file. A read that does not fit gives `None`; which error that is, the
+//! rules decide ([`strict`](crate::strict), [`legacy`](crate::legacy)).
+
+use core::{marker::PhantomData, ops::Range};
+
+use crate::error::ElfError;
+
+pub(crate) const MAGIC: [u8; 4] = *b"\x7fELF";
+pub(crate) const CLASS_64: u8 = 2;
+pub(crate) const LITTLE_ENDIAN: u8 = 1;
+pub(crate) const CURRENT: u8 = 1;
+pub(crate) const OSABI_NONE: u8 = 0;
+pub(crate) const TYPE_DYN: u16 = 3;
+pub(crate) const MACHINE_BPF: u16 = 247;
+pub(crate) const MACHINE_SBPF: u16 = 263;
+
+pub(crate) const PT_LOAD: u32 = 1;
+pub(crate) const PT_DYNAMIC: u32 = 2;
+pub(crate) const PF_X: u32 = 1;
+pub(crate) const PF_R: u32 = 4;
+
+pub(crate) const SHT_NULL: u32 = 0;
+pub(crate) const SHT_SYMTAB: u32 = 2;
+pub(crate) const SHT_STRTAB: u32 = 3;
+pub(crate) const SHT_DYNAMIC: u32 = 6;
+pub(crate) const SHT_NOBITS: u32 = 8;
+pub(crate) const SHT_DYNSYM: u32 = 11;
+pub(crate) const SHF_WRITE: u64 = 1;
+pub(crate) const SHF_ALLOC: u64 = 2;
+
+pub(crate) const STT_FUNC: u8 = 2;
+
+/// Where the file header holds the sBPF version.
+pub(crate) const E_FLAGS: usize = 48;
+
+/// A structure that takes a fixed number of bytes in the file.
+pub(crate) trait Record: Sized {
+    const BYTES: usize;
+    fn read(fields: &mut Fields<'_>) -> Self;
+}
+
+/// The fields of one record, taken off from its front.
+#[derive(Debug)]
+pub(crate) struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    /// The next `N` bytes. A record is never read from fewer bytes than it takes.
+    fn take<const N: usize>(&mut self) -> [u8; N] {
+        let Some((field, rest)) = self.0.split_first_chunk() else { return [0; N] };
+        self.0 = rest;
+        *field
+    }
+
+    fn u8(&mut self) -> u8 {
+        let [byte] = self.take();
+        byte
+    }
+
+    fn u16(&mut self) -> u16 {
+        u16::from_le_bytes(self.take())
+    }
+
+    fn u32(&mut self) -> u32 {
+        u32::from_le_bytes(self.take())
+    }
+
+    fn u64(&mut self) -> u64 {
+        u64::from_le_bytes(self.take())
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct FileHeader {
+    pub(crate) magic: [u8; 4],
+    pub(crate) class: u8,
+    pub(crate) endianness: u8,
+    pub(crate) ident_version: u8,
+    pub(crate) osabi: u8,
+    pub(crate) abi_version: u8,
+    pub(crate) padding: [u8; 7],
+    pub(crate) e_type: u16,
+    pub(crate) e_machine: u16,
+    pub(crate) e_version: u32,
+    pub(crate) e_entry: u64,
+    pub(crate) e_phoff: u64,
+    pub(crate) e_shoff: u64,
+    pub(crate) e_ehsize: u16,
+    pub(crate) e_phentsize: u16,
+    pub(crate) e_phnum: u16,
+    pub(crate) e_shentsize: u16,
+    pub(crate) e_shnum: u16,
+    pub(crate) e_shstrndx: u16,
+}
+
+impl Record for FileHeader {
+    const BYTES: usize = 64;
+
+    fn read(fields: &mut Fields<'_>) -> Self {
+        let magic = fields.take();
+        let [class, endianness, ident_version, osabi, abi_version] = fields.take();
+        let padding = fields.take();
+        let [e_type, e_machine] = [fields.u16(), fields.u16()];
+        let e_version = fields.u32();
+        let [e_entry, e_phoff, e_shoff] = [fields.u64(), fields.u64(), fields.u64()];
+        let _e_flags = fields.u32();
+        Self {
+            magic,
+            class,
+            endianness,
+            ident_version,
+            osabi,
+            abi_version,
+            padding,
+            e_type,
+            e_machine,
+            e_version,
+            e_entry,
+            e_phoff,
+            e_shoff,
+            e_ehsize: fields.u16(),
+            e_phentsize: fields.u16(),
+            e_phnum: fields.u16(),
+            e_shentsize: fields.u16(),
+            e_shnum: fields.u16(),
+            e_shstrndx: fields.u16(),
+        }
+    }
+}
+
+impl FileHeader {
+    /// What strict and lenient rules ask of the header alike.
+    pub(crate) fn is_current_elf64(&self) -> bool {
+        self.magic == MAGIC
+            && self.class == CLASS_64
+            && self.endianness == LITTLE_ENDIAN
+            && self.ident_version == CURRENT
+            && self.e_version == u32::from(CURRENT)
+            && usize::from(self.e_ehsize) == Self::BYTES
+            && usize::from(self.e_phentsize) == ProgramHeader::BYTES
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct ProgramHeader {
+    pub(crate) p_type: u32,
+    pub(crate) p_flags: u32,
+    pub(crate) p_offset: u64,
+    pub(crate) p_vaddr: u64,
+    pub(crate) p_paddr: u64,
+    pub(crate) p_filesz: u64,
+    pub(crate) p_memsz: u64,
+}
+
+impl Record for ProgramHeader {
+    const BYTES: usize = 56;
+
+    fn read(fields: &mut Fields<'_>) -> Self {
+        Self {
+            p_type: fields.u32(),
+            p_flags: fields.u32(),
+            p_offset: fields.u64(),
+            p_vaddr: fields.u64(),
+            p_paddr: fields.u64(),
+            p_filesz: fields.u64(),
+            p_memsz: fields.u64(),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct SectionHeader {
+    pub(crate) sh_name: u32,
+    pub(crate) sh_type: u32,
+    pub(crate) sh_flags: u64,
+    pub(crate) sh_addr: u64,
+    pub(crate) sh_offset: u64,
+    pub(crate) sh_size: u64,
+    pub(crate) sh_link: u32,
+}
+
+impl Record for SectionHeader {
+    const BYTES: usize = 64;
+
+    fn read(fields: &mut Fields<'_>) -> Self {
+        Self {
+            sh_name: fields.u32(),
+            sh_type: fields.u32(),
+            sh_flags: fields.u64(),
+            sh_addr: fields.u64(),
+            sh_offset: fields.u64(),
+            sh_size: fields.u64(),
+            sh_link: fields.u32(),
+        }
+    }
+}
+
+impl SectionHeader {
+    /// The bytes of the file that the section takes: none, at 0, if it has no bits.
+    pub(crate) fn file_range(&self) -> Range<u64> {
+        match self.sh_type {
+            SHT_NOBITS => 0..0,
+            _ => self.sh_offset..self.sh_offset.saturating_add(self.sh_size),
+        }
+    }
+
+    /// The addresses that the section takes, bits or not.
+    pub(crate) fn vm_range(&self) -> Range<u64> {
+        self.sh_addr..self.sh_addr.saturating_add(self.sh_size)
+    }
+
+    pub(crate) fn is_writable(&self) -> bool {
+        self.sh_flags & (SHF_ALLOC | SHF_WRITE) == SHF_ALLOC | SHF_WRITE
+    }
+}
+
+/// An entry of a symbol table.
+#[derive(Clone, Debug)]
+pub(crate) struct Sym {
+    pub(crate) st_name: u32,
+    pub(crate) st_info: u8,
+    pub(crate) st_shndx: u16,
+    pub(crate) st_value: u64,
+    pub(crate) st_size: u64,
+}
+
+impl Record for Sym {
+    const BYTES: usize = 24;
+
+    fn read(fields: &mut Fields<'_>) -> Self {
+        let st_name = fields.u32();
+        let [st_info, _st_other] = [fields.u8(), fields.u8()];
+        let st_shndx = fields.u16();
+        Self { st_name, st_info, st_shndx, st_value: fields.u64(), st_size: fields.u64() }
+    }
+}
+
+/// A relocation without addend.
+#[derive(Clone, Debug)]
+pub(crate) struct Rel {
+    pub(crate) r_offset: u64,
+    pub(crate) r_type: u32,
+    pub(crate) r_sym: u32,
+}
+
+impl Record for Rel {
+    const BYTES: usize = 16;
+
+    fn read(fields: &mut Fields<'_>) -> Self {
+        Self { r_offset: fields.u64(), r_type: fields.u32(), r_sym: fields.u32() }
+    }
+}
+
+/// An entry of the dynamic table.
+#[derive(Clone, Debug)]
+pub(crate) struct Dyn {
+    pub(crate) d_tag: u64,
+    pub(crate) d_val: u64,
+}
+
+impl Record for Dyn {
+    const BYTES: usize = 16;
+
+    fn read(fields: &mut Fields<'_>) -> Self {
+        Self { d_tag: fields.u64(), d_val: fields.u64() }
+    }
+}
+
+/// Records behind one another.
+#[derive(Debug)]
+pub(crate) struct Table<'a, T> {
+    bytes: &'a [u8],
+    record: PhantomData<T>,
+}
+
+impl<'a, T: Record> Table<'a, T> {
+    /// A table over `range` of `bytes`.
+    ///
+    /// # Errors
+    /// In this order: if the size is no multiple of a record's, if the range leaves the file, and
+    /// if its start is not aligned to eight bytes, empty or not.
+    pub(crate) fn parse(bytes: &'a [u8], range: Range<u64>) -> Result<Self, ElfError> {
+        if !range.end.saturating_sub(range.start).is_multiple_of(T::BYTES as u64) {
+            return Err(ElfError::parse("invalid size"));
+        }
+        let start = range.start;
+        let bytes = slice(bytes, range).ok_or(ElfError::ValueOutOfBounds)?;
+        if !start.is_multiple_of(8) {
+            return Err(ElfError::parse("invalid alignment"));
+        }
+        Ok(Self::new(bytes))
+    }
+
+    /// A table of as many records as fit in `bytes`.
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, record: PhantomData }
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<T> {
+        let bytes = self.bytes.get(index.checked_mul(T::BYTES)?..)?.get(..T::BYTES)?;
+        Some(T::read(&mut Fields(bytes)))
+    }
+
+    pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = T> + use<'a, T> {
+        self.bytes.chunks_exact(T::BYTES).map(|bytes| T::read(&mut Fields(bytes)))
+    }
+}
+
+/// The record at the front of `bytes`.
+pub(crate) fn read_front<T: Record>(bytes: &[u8]) -> Option<T> {
+    Table::new(bytes).get(0)
+}
+
+/// `bytes[range]`, if the range lies inside.
+pub(crate) fn slice(bytes: &[u8], range: Range<u64>) -> Option<&[u8]> {
+    bytes.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)
+}
+
+/// The bytes before the first NUL of `bytes`, if there is one.
+pub(crate) fn until_nul(bytes: &[u8]) -> Option<&[u8]> {
+    let end = bytes.iter().position(|&byte| byte == 0)?;
+    bytes.get(..end)
+}

@@ -1,0 +1,252 @@
+//! The control-flow graph: basic blocks, the edges between them, dominators, functions.
+//!
+//! Calls are no edges: each function is a graph of its own, and a super root reaches all of them.
+//! The graph of [`Style::Anza`] is node by node that of anza sbpf's `static_analysis.rs`. It
+//! differs from the true flow where the first block of a function runs into the next block without
+//! a jump: there it has no edge, and takes the next block for a function if nothing else leads
+//! there.
+//!
+//! A change must keep the time in proportion to the program, whatever the program is.
+
+mod anza;
+mod dominators;
+mod dot;
+
+use core::ops::Range;
+use std::collections::BTreeMap;
+
+use selkie_isa::Kind;
+
+use crate::{
+    Style,
+    program::{Instruction, Program},
+    symbols::demangle,
+};
+
+pub use dot::DotOptions;
+
+/// A control-flow graph.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    /// The instructions, in order.
+    pub instructions: Vec<Instruction>,
+    /// The basic blocks in order; the super root comes last. Empty if there are no instructions.
+    pub blocks: Vec<Block>,
+    /// The functions' names as linkers spell them, by the slot of the first instruction.
+    pub functions: BTreeMap<u32, String>,
+    /// For each slot, and for the super root's, the block that starts there.
+    starts: Vec<Option<u32>>,
+}
+
+/// A basic block: control enters at its first instruction and leaves at its last.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Block {
+    /// The slot of the first instruction. The super root has the slot behind the last one.
+    pub pc: u32,
+    /// The function's demangled name if one starts here, else `lbb_` and the slot. In anza's style
+    /// Rust names keep their hash, and those of C++ their mangling.
+    pub label: String,
+    /// The blocks that control comes from, by slot; once for each edge.
+    pub sources: Vec<u32>,
+    /// The blocks that control goes to: first if a branch is not taken, then if it is.
+    pub destinations: Vec<u32>,
+    /// The block's instructions, as positions in [`Graph::instructions`].
+    pub instructions: Range<usize>,
+    /// The immediate dominator, by slot: the last block that every way here leads through. The
+    /// super root's is itself.
+    pub idom: u32,
+}
+
+impl Graph {
+    /// Builds the graph of a program.
+    #[must_use]
+    pub fn new(program: &Program, style: Style) -> Self {
+        let mut graph = Self::split(program, style);
+        if graph.blocks.is_empty() {
+            return graph;
+        }
+        graph.link(program, style);
+        match style {
+            Style::Anza => {
+                let order = anza::Order::of(&graph);
+                graph.root(&order.roots(&graph));
+                graph.name_roots();
+                let idoms = order.dominators(&graph);
+                graph.set_dominators(&idoms.unwrap_or_else(|| dominators::of(&graph)));
+            }
+            Style::Selkie => {
+                let roots = dominators::roots(&graph);
+                graph.root(&roots);
+                let idoms = dominators::of(&graph);
+                graph.set_dominators(&idoms);
+            }
+        }
+        graph.label(style);
+        graph
+    }
+
+    /// The block that starts at slot `pc`.
+    #[must_use]
+    pub fn block_at(&self, pc: u32) -> Option<&Block> {
+        self.index_of(pc).map(|index| &self.blocks[index])
+    }
+
+    /// The block that reaches every function; `None` if there are no instructions.
+    #[must_use]
+    pub fn super_root(&self) -> Option<&Block> {
+        self.blocks.last()
+    }
+
+    /// The slots of each function, up to the start of the next one, and its blocks. What stands
+    /// before the first function is left out.
+    pub fn by_function(&self) -> impl Iterator<Item = (Range<u32>, &[Block])> {
+        let starts: Vec<u32> = self.functions.keys().copied().collect();
+        let end = self.super_root().map_or(0, |root| root.pc);
+        (0..starts.len()).map(move |it| {
+            let range = starts[it]..starts.get(it + 1).copied().unwrap_or(end);
+            let position = |pc| self.blocks.partition_point(|block| block.pc < pc);
+            (range.clone(), &self.blocks[position(range.start)..position(range.end)])
+        })
+    }
+
+    fn index_of(&self, pc: u32) -> Option<usize> {
+        self.starts.get(pc as usize).copied().flatten().map(|index| index as usize)
+    }
+
+    /// The positions of blocks that `pcs` start.
+    fn indices(&self, pcs: &[u32]) -> impl DoubleEndedIterator<Item = usize> {
+        pcs.iter().filter_map(|&pc| self.index_of(pc))
+    }
+
+    /// Cuts the program into blocks, without edges yet.
+    fn split(program: &Program, style: Style) -> Self {
+        let instructions = program.instructions(style);
+        let slots = program.slot_count() as usize;
+        let mut is_instruction = vec![false; slots];
+        instructions.iter().for_each(|it| is_instruction[it.pc as usize] = true);
+        let mut functions = match style {
+            Style::Anza => program.registered(),
+            Style::Selkie => program.functions(),
+        };
+        functions.retain(|&pc, _| is_instruction.get(pc as usize) == Some(&true));
+
+        let mut is_leader = vec![false; slots];
+        let mut lead = |pc: i64| {
+            let leader = usize::try_from(pc).ok().and_then(|pc| is_leader.get_mut(pc));
+            leader.into_iter().for_each(|it| *it = true);
+        };
+        lead(0);
+        functions.keys().for_each(|&pc| lead(pc.into()));
+        for it in &instructions {
+            if let Some(exits) = Exits::of(program, it) {
+                lead(i64::from(it.pc) + 1);
+                exits.edges().chain(exits.callee).for_each(&mut lead);
+            }
+        }
+
+        let mut graph = Self { instructions, blocks: vec![], functions, starts: vec![] };
+        graph.starts = vec![None; slots + 1];
+        for (index, it) in graph.instructions.iter().enumerate() {
+            if is_leader[it.pc as usize] {
+                graph.starts[it.pc as usize] = u32::try_from(graph.blocks.len()).ok();
+                graph.blocks.push(Block::new(it.pc, index));
+            }
+            graph.blocks.last_mut().expect("slot 0 leads a block").instructions.end = index + 1;
+        }
+        graph
+    }
+
+    /// Draws the edges.
+    fn link(&mut self, program: &Program, style: Style) {
+        for index in 0..self.blocks.len() {
+            let block = &self.blocks[index];
+            let last = &self.instructions[block.instructions.end - 1];
+            let quirk = style == Style::Anza && self.functions.contains_key(&block.pc);
+            let destinations: Vec<u32> = match Exits::of(program, last) {
+                Some(exits) => {
+                    let known =
+                        |pc: i64| u32::try_from(pc).ok().filter(|&it| self.index_of(it).is_some());
+                    exits.edges().filter_map(known).collect()
+                }
+                None if quirk => vec![],
+                None => self.blocks.get(index + 1).map(|next| next.pc).into_iter().collect(),
+            };
+            let from = block.pc;
+            let reached: Vec<usize> = self.indices(&destinations).collect();
+            reached.into_iter().for_each(|to| self.blocks[to].sources.push(from));
+            self.blocks[index].destinations = destinations;
+        }
+    }
+
+    /// Adds the super root, with edges to `roots`.
+    fn root(&mut self, roots: &[usize]) {
+        let pc = u32::try_from(self.starts.len() - 1).unwrap_or(u32::MAX);
+        let mut root = Block::new(pc, self.instructions.len());
+        for &index in roots {
+            root.destinations.push(self.blocks[index].pc);
+            self.blocks[index].sources.push(pc);
+        }
+        self.starts[pc as usize] = u32::try_from(self.blocks.len()).ok();
+        self.blocks.push(root);
+    }
+
+    /// Takes every block that only the super root leads to for a function.
+    fn name_roots(&mut self) {
+        let root = self.blocks.last().expect("the super root was added");
+        for &pc in &root.destinations {
+            self.functions.entry(pc).or_insert_with(|| format!("function_{pc}"));
+        }
+    }
+
+    fn set_dominators(&mut self, idoms: &[usize]) {
+        for (index, &idom) in idoms.iter().enumerate() {
+            self.blocks[index].idom = self.blocks[idom].pc;
+        }
+    }
+
+    fn label(&mut self, style: Style) {
+        for block in &mut self.blocks {
+            block.label = match self.functions.get(&block.pc) {
+                Some(name) if style == Style::Anza => rustc_demangle::demangle(name).to_string(),
+                Some(name) => demangle(name),
+                None => format!("lbb_{}", block.pc),
+            };
+        }
+        let root = self.blocks.last_mut().expect("the super root was added");
+        root.label = "super_root".to_owned();
+    }
+}
+
+impl Block {
+    fn new(pc: u32, first: usize) -> Self {
+        let (label, sources, destinations) = (String::new(), vec![], vec![]);
+        Self { pc, label, sources, destinations, instructions: first..first, idom: pc }
+    }
+}
+
+/// How control leaves the block that an instruction ends.
+struct Exits {
+    next: Option<i64>,
+    taken: Option<i64>,
+    callee: Option<i64>,
+}
+
+impl Exits {
+    /// `None` if the instruction ends no block: it is no jump, no return, and calls no function.
+    fn of(program: &Program, it: &Instruction) -> Option<Self> {
+        let insn = it.insn.as_ref()?;
+        let next = Some(i64::from(it.pc) + 1);
+        let taken = insn.jump_target(it.pc as usize);
+        Some(match insn.op.kind() {
+            Kind::Jump => Self { next: None, taken, callee: None },
+            Kind::Branch(..) => Self { next, taken, callee: None },
+            Kind::Exit => Self { next: None, taken: None, callee: None },
+            Kind::CallReg(_) => Self { next, taken: None, callee: None },
+            _ => Self { next, taken: None, callee: Some(program.callee(it.pc, insn)?.into()) },
+        })
+    }
+
+    fn edges(&self) -> impl Iterator<Item = i64> + use<> {
+        self.next.into_iter().chain(self.taken)
+    }
+}

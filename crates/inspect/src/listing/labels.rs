@@ -1,0 +1,126 @@
+//! Which places of a program get a label, and what they are called.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
+
+use selkie_isa::{Insn, Kind, Version, layout::SLOT_BYTES, syntax};
+
+use super::data::Image;
+use crate::program::{Instruction, Program};
+
+/// Names for places, each used once.
+#[derive(Debug)]
+pub(super) struct LabelMap {
+    text: BTreeMap<u32, String>,
+    data: BTreeMap<u64, String>,
+    text_vaddr: u64,
+    functions: BTreeMap<u32, String>,
+}
+
+impl LabelMap {
+    pub(super) fn of(program: &Program, instructions: &[Instruction], image: &Image) -> Self {
+        let is_start = |pc: u32| instructions.binary_search_by_key(&pc, |it| it.pc).is_ok();
+        let functions = program.functions();
+        let mut map = Self {
+            text: BTreeMap::new(),
+            data: BTreeMap::new(),
+            text_vaddr: program.executable().text_vaddr(),
+            functions,
+        };
+        let mut places: BTreeSet<u32> = map.functions.keys().copied().collect();
+        let mut addresses: BTreeSet<u64> = image.pointers().collect();
+        for it in instructions {
+            let Some(insn) = it.insn else { continue };
+            let target = insn.jump_target(it.pc as usize).and_then(|pc| u32::try_from(pc).ok());
+            places.extend(target.into_iter().chain(program.callee(it.pc, &insn)));
+            if let Kind::LoadImm64 = insn.op.kind() {
+                addresses.insert(insn.imm.cast_unsigned());
+            }
+        }
+        places.extend(addresses.iter().filter_map(|&addr| map.slot_of(addr)));
+        let mut used: BTreeSet<String> = BTreeSet::new();
+        let entry = program.executable().entry_pc();
+        // The entry comes first, so that no other function can take its name.
+        let order = is_start(entry).then_some(entry);
+        let order = order.into_iter().chain(places.into_iter().filter(|&pc| pc != entry));
+        for pc in order.filter(|&pc| is_start(pc)) {
+            let name = map.functions.get(&pc).cloned().unwrap_or_else(|| format!("lbb_{pc}"));
+            let name = unique(name, u64::from(pc), &mut used);
+            map.text.insert(pc, name);
+        }
+        for addr in addresses.into_iter().filter(|&addr| image.contains(addr)) {
+            let name = unique(format!("data_{:x}", addr & 0xffff_ffff), addr, &mut used);
+            map.data.insert(addr, name);
+        }
+        map
+    }
+
+    /// The label of the instruction at a slot.
+    pub(super) fn text(&self, pc: u32) -> Option<&str> {
+        self.text.get(&pc).map(String::as_str)
+    }
+
+    /// The label of what a jump or call of `insn` at slot `pc` leads to.
+    pub(super) fn target(&self, pc: u32, insn: &Insn) -> Option<&str> {
+        let target = insn.jump_target(pc as usize)?;
+        self.text(u32::try_from(target).ok()?)
+    }
+
+    /// The label of the byte or instruction at an address.
+    pub(super) fn address(&self, addr: u64) -> Option<&str> {
+        let text = self.slot_of(addr).and_then(|pc| self.text(pc));
+        text.or_else(|| self.data.get(&addr).map(String::as_str))
+    }
+
+    /// The addresses in `range` that have a label, in order.
+    pub(super) fn data(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, &str)> {
+        self.data.range(start..end).map(|(&addr, name)| (addr, name.as_str()))
+    }
+
+    /// The function that an instruction belongs to: its first slot, and its name.
+    pub(super) fn function(&self, pc: u32) -> Option<(u32, &str)> {
+        let (&start, name) = self.functions.range(..=pc).next_back()?;
+        Some((start, name))
+    }
+
+    fn slot_of(&self, addr: u64) -> Option<u32> {
+        let offset = addr.checked_sub(self.text_vaddr)?;
+        let slot = u32::try_from(offset / SLOT_BYTES as u64).ok()?;
+        offset.is_multiple_of(SLOT_BYTES as u64).then_some(slot)
+    }
+}
+
+/// `name`, made one that an assembler can read, and told from the names before it.
+fn unique(name: String, place: u64, used: &mut BTreeSet<String>) -> String {
+    let readable = |char: char| if char.is_control() || "\"\\".contains(char) { '_' } else { char };
+    let mut name: String = name.chars().map(readable).collect();
+    if name.is_empty() || used.contains(&name) {
+        name = format!("{name}_{place}");
+    }
+    while !used.insert(name.clone()) {
+        name.push('_');
+    }
+    name
+}
+
+/// A name as it is written: between quotes unless it can be taken for nothing else.
+pub(super) fn quoted(name: &str) -> String {
+    let plain = |char: char| char.is_ascii_alphanumeric() || "_.$".contains(char);
+    let starts_well = |char: char| plain(char) && !char.is_ascii_digit();
+    let is_plain = name.starts_with(starts_well) && name.chars().all(plain);
+    if is_plain && !is_taken(name) { name.to_owned() } else { format!("\"{name}\"") }
+}
+
+/// Whether the assembler knows the word as something else: a register or a mnemonic.
+fn is_taken(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let digits = lower.strip_prefix(['r', 'w']);
+    let is_register = digits.is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_digit()));
+    static MNEMONICS: LazyLock<BTreeSet<Cow<'static, str>>> =
+        LazyLock::new(|| Version::ALL.iter().flat_map(|&it| syntax::mnemonics(it)).collect());
+    let is_keyword = ["fp", "if", "goto", "lock", "ll", "syscall", "."].contains(&lower.as_str());
+    is_register || is_keyword || MNEMONICS.contains(lower.as_str())
+}

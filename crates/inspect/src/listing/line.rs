@@ -1,0 +1,220 @@
+//! One instruction as a line: by its mnemonic where that says everything, else as a number.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use selkie_isa::{
+    Field, Insn, Kind, NoNames, Op, Operand, Shape, Slot, Version,
+    layout::{FRAME_POINTER, SLOT_BYTES},
+};
+
+use super::{
+    data::Image,
+    labels::{LabelMap, quoted},
+};
+use crate::{
+    program::{Instruction, Program, key_of},
+    symbols::demangle,
+};
+
+/// One instruction, or a slot that is none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Line {
+    /// The slot.
+    pub pc: u32,
+    /// The guest's address of the slot.
+    pub vaddr: u64,
+    /// The bytes: 16 of an `lddw`, else 8.
+    pub bytes: Vec<u8>,
+    /// The label of the slot.
+    pub label: Option<String>,
+    /// The demangled name of the function that the slot belongs to.
+    pub function: Option<Arc<str>>,
+    /// Whether a function starts here.
+    pub is_function: bool,
+    /// The mnemonic, or `.quad` for a slot that is written as a number.
+    pub mnemonic: String,
+    /// The operands as they are written.
+    pub operands: Vec<String>,
+    /// The slot that a jump or call leads to.
+    pub target: Option<u32>,
+    /// The compute units that executing it costs, beside those of a syscall.
+    pub cost: u64,
+    /// What a number would be as an instruction, or the text that an address is that of.
+    pub comment: Option<String>,
+}
+
+/// Writes lines, one after the other.
+pub(super) struct Writer<'a> {
+    program: &'a Program,
+    labels: &'a LabelMap,
+    image: &'a Image,
+    function: Option<(u32, Arc<str>)>,
+    pub(super) syscalls: BTreeSet<String>,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(program: &'a Program, labels: &'a LabelMap, image: &'a Image) -> Self {
+        Self { program, labels, image, function: None, syscalls: BTreeSet::new() }
+    }
+
+    pub(super) fn line(&mut self, it: &Instruction) -> Line {
+        let executable = self.program.executable();
+        let start = it.pc as usize * SLOT_BYTES;
+        let bytes = &executable.text()[start..start + it.slots as usize * SLOT_BYTES];
+        let written = it.insn.filter(|insn| is_plain(self.program.version(), insn, bytes));
+        let written = written.and_then(|insn| Some((insn, self.operands(it.pc, &insn)?)));
+        let (mnemonic, operands, comment) = match written {
+            Some((insn, operands)) => (self.mnemonic(&insn), operands, self.preview(&insn)),
+            None => {
+                (".quad".to_owned(), words(bytes), it.insn.and_then(|insn| meaning(it.pc, &insn)))
+            }
+        };
+        let starts = self.labels.function(it.pc);
+        if let Some((pc, name)) = starts
+            && self.function.as_ref().is_none_or(|(known, _)| *known != pc)
+        {
+            self.function = Some((pc, demangle(name).into()));
+        }
+        let jump = it.insn.and_then(|insn| insn.jump_target(it.pc as usize));
+        let jump = jump.and_then(|target| u32::try_from(target).ok());
+        let callee = || it.insn.and_then(|insn| self.program.callee(it.pc, &insn));
+        Line {
+            pc: it.pc,
+            vaddr: executable.text_vaddr().wrapping_add(start as u64),
+            bytes: bytes.to_vec(),
+            label: self.labels.text(it.pc).map(str::to_owned),
+            function: self.function.as_ref().map(|(_, name)| Arc::clone(name)),
+            is_function: starts.is_some_and(|(pc, _)| pc == it.pc),
+            mnemonic,
+            operands,
+            target: jump.or_else(callee),
+            cost: 1,
+            comment,
+        }
+    }
+
+    fn preview(&self, insn: &Insn) -> Option<String> {
+        let is_address = matches!(insn.op.kind(), Kind::LoadImm64);
+        is_address.then(|| self.image.preview(insn.imm.cast_unsigned())).flatten()
+    }
+
+    fn mnemonic(&self, insn: &Insn) -> String {
+        match insn.op.kind() {
+            Kind::Endian(_) => format!("{}{}", insn.op.mnemonic(), insn.imm),
+            Kind::CallHash if self.program.callee(0, insn).is_none() => "syscall".to_owned(),
+            Kind::CallStatic if insn.src == 0 => "syscall".to_owned(),
+            _ => insn.op.mnemonic().to_owned(),
+        }
+    }
+
+    /// `None` if some operand cannot be written.
+    fn operands(&mut self, pc: u32, insn: &Insn) -> Option<Vec<String>> {
+        let Insn { dst, src, off, imm, .. } = *insn;
+        let register = |number: u8| format!("r{number}");
+        let (dst_, src_) = (register(dst), register(src));
+        let labels = self.labels;
+        let target = || labels.target(pc, insn).map(quoted);
+        Some(match insn.op.kind().shape() {
+            Shape::None => vec![],
+            Shape::Dst => vec![dst_],
+            Shape::DstImm => vec![dst_, imm.to_string()],
+            Shape::DstSrc => vec![dst_, src_],
+            Shape::DstImm64 => {
+                let addr = imm.cast_unsigned();
+                vec![dst_, labels.address(addr).map_or_else(|| format!("{addr:#x}"), quoted)]
+            }
+            Shape::DstMem => vec![dst_, memory(src, off)],
+            Shape::MemImm => vec![memory(dst, off), imm.to_string()],
+            Shape::MemSrc => vec![memory(dst, off), src_],
+            Shape::Target => vec![target()?],
+            Shape::DstImmTarget => vec![dst_, imm.to_string(), target()?],
+            Shape::DstSrcTarget => vec![dst_, src_, target()?],
+            Shape::CallReg => vec![register(u8::try_from(insn.call_register()?).ok()?)],
+            Shape::Call => match self.program.callee(pc, insn) {
+                Some(callee) => vec![quoted(labels.text(callee)?)],
+                None => vec![self.syscall(insn)?],
+            },
+        })
+    }
+
+    /// The name of a syscall, or from V3, where a file can hold what has no name, its key.
+    fn syscall(&mut self, insn: &Insn) -> Option<String> {
+        let key = key_of(insn);
+        match self.program.syscall(key) {
+            Some(name) => {
+                self.syscalls.insert(name.to_owned());
+                Some(quoted(name))
+            }
+            None => (insn.op.kind() == Kind::CallStatic).then(|| format!("{key:#x}")),
+        }
+    }
+}
+
+/// What a slot that is written as a number would be.
+fn meaning(pc: u32, insn: &Insn) -> Option<String> {
+    (insn.op != Op::Tail).then(|| insn.display(pc as usize, &NoNames).to_string())
+}
+
+fn memory(base: u8, off: i16) -> String {
+    match off {
+        0 => format!("[r{base}]"),
+        _ if off < 0 => format!("[r{base}-{:#x}]", off.unsigned_abs()),
+        _ => format!("[r{base}+{off:#x}]"),
+    }
+}
+
+/// The words of raw slots.
+fn words(bytes: &[u8]) -> Vec<String> {
+    let word = |slot: &[u8]| Some(format!("{:#018x}", Slot::read(slot, 0)?.to_word()));
+    bytes.chunks_exact(SLOT_BYTES).filter_map(word).collect()
+}
+
+/// Whether the text of an instruction says all of its bits, and nothing that an assembler refuses
+/// because no verifier would take it.
+fn is_plain(version: Version, insn: &Insn, bytes: &[u8]) -> bool {
+    let (first, second) = canonical(insn).encode();
+    let words = [first, second.unwrap_or_default()];
+    let words = &words[..if second.is_some() { 2 } else { 1 }];
+    let same = words.iter().flat_map(|word| word.to_le_bytes()).eq(bytes.iter().copied());
+    same && is_sound(version, insn)
+}
+
+/// The instruction with the fields cleared that its text does not show.
+fn canonical(insn: &Insn) -> Insn {
+    let Insn { op, dst, src, off, imm } = *insn;
+    let bare = Insn { op, dst: 0, src: 0, off: 0, imm: 0 };
+    match (op.kind(), op.kind().shape()) {
+        (Kind::Endian(_), _) | (_, Shape::DstImm | Shape::DstImm64) => Insn { dst, imm, ..bare },
+        (_, Shape::None) => bare,
+        (_, Shape::Dst) => Insn { dst, ..bare },
+        (_, Shape::DstSrc) => Insn { dst, src, ..bare },
+        (_, Shape::DstMem | Shape::MemSrc | Shape::DstSrcTarget) => Insn { dst, src, off, ..bare },
+        (_, Shape::MemImm | Shape::DstImmTarget) => Insn { dst, off, imm, ..bare },
+        (_, Shape::Target) => Insn { off, ..bare },
+        (Kind::CallStatic, _) => Insn { src: src & 1, imm, ..bare },
+        (Kind::CallReg(Field::InImm), _) => Insn { imm, ..bare },
+        (Kind::CallReg(Field::InSrc), _) => Insn { src, ..bare },
+        (Kind::CallReg(Field::InDst), _) => Insn { dst, ..bare },
+        (_, Shape::Call | Shape::CallReg) => Insn { src: 1, imm, ..bare },
+    }
+}
+
+/// Whether the operands are such that a verifier can take them.
+fn is_sound(version: Version, insn: &Insn) -> bool {
+    let Insn { op, dst, src, imm, .. } = *insn;
+    let shape = op.kind().shape();
+    let writes_frame_pointer = dst == FRAME_POINTER
+        && !matches!(shape, Shape::MemImm | Shape::MemSrc)
+        && !(op == Op::Add64Imm && version.dynamic_frames() && imm % 64 == 0);
+    let operand = match op.kind() {
+        Kind::Alu(alu, _, Operand::Imm | Operand::Uimm) if alu.divides() => imm != 0,
+        Kind::Alu(alu, width, Operand::Imm) if alu.shifts() => {
+            (0..i64::from(width.bits())).contains(&imm)
+        }
+        Kind::Endian(_) => matches!(imm, 16 | 32 | 64),
+        Kind::CallReg(_) => insn.call_register().is_some_and(|it| (0..10).contains(&it)),
+        Kind::Tail => false,
+        _ => true,
+    };
+    operand && !writes_frame_pointer && dst <= FRAME_POINTER && src <= FRAME_POINTER
+}

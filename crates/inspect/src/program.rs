@@ -1,0 +1,199 @@
+//! What is looked into: a program, the names that are known of it, and its instructions in order.
+
+use core::fmt::{self, Display as _};
+use std::{collections::BTreeMap, sync::Arc};
+
+use selkie_elf::{ElfError, Environment, Executable, Syscalls};
+use selkie_isa::{
+    Insn, Kind, Op, Slot, Version, insn,
+    layout::SLOT_BYTES,
+    symbol::{ENTRYPOINT, murmur3},
+    syntax::Names,
+};
+
+use crate::{Style, salvage, symbols::Symbols};
+
+/// A program and what is known of its names.
+#[derive(Clone, Debug)]
+pub struct Program {
+    executable: Executable,
+    symbols: Symbols,
+    syscalls: BTreeMap<u32, String>,
+    refusal: Option<ElfError>,
+}
+
+impl Program {
+    /// A program that was loaded already, with no more names than it brings along.
+    #[must_use]
+    pub fn new(executable: Executable) -> Self {
+        Self::with_symbols(executable, Symbols::default())
+    }
+
+    /// Raw instructions, as `version` reads them.
+    #[must_use]
+    pub fn bare(version: Version, text: &[u8], syscalls: &Arc<Syscalls>) -> Self {
+        Self::new(salvage::unlinked(version, text, 0, syscalls))
+    }
+
+    /// Opens a file, and takes names from its symbol tables.
+    ///
+    /// A file that the loader refuses is opened too if instructions can be found in it; then
+    /// [`Program::refusal`] says why it would not run, and calls may be left unresolved.
+    ///
+    /// # Errors
+    /// The loader's, if it refuses the file and no instructions can be found either.
+    pub fn open(bytes: &[u8], environment: &Environment) -> Result<Self, ElfError> {
+        let symbols = Symbols::load(bytes);
+        match selkie_elf::load(bytes, environment) {
+            Ok(executable) => Ok(Self::with_symbols(executable, symbols)),
+            Err(refusal) => match salvage::file(bytes, &environment.syscalls) {
+                Some(it) => Ok(Self { refusal: Some(refusal), ..Self::with_symbols(it, symbols) }),
+                None => Err(refusal),
+            },
+        }
+    }
+
+    fn with_symbols(executable: Executable, symbols: Symbols) -> Self {
+        let known = executable.syscalls();
+        let names = symbols.imports().chain(known.names());
+        let syscalls = names.map(|it| (murmur3(it.as_bytes()), it.to_owned())).collect();
+        Self { executable, symbols, syscalls, refusal: None }
+    }
+
+    /// The program.
+    #[must_use]
+    pub fn executable(&self) -> &Executable {
+        &self.executable
+    }
+
+    /// The file's symbols.
+    #[must_use]
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    /// Why the loader refused the file that this was found in.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&ElfError> {
+        self.refusal.as_ref()
+    }
+
+    /// The sBPF version.
+    #[must_use]
+    pub fn version(&self) -> Version {
+        self.executable.version()
+    }
+
+    /// The name of the syscall that hashes to `key`, if the environment or the file names it.
+    #[must_use]
+    pub fn syscall(&self, key: u32) -> Option<&str> {
+        self.syscalls.get(&key).map(String::as_str)
+    }
+
+    /// The slot that a call at `pc` goes to, if it calls a function at all, in the program or out
+    /// of it.
+    #[must_use]
+    pub fn callee(&self, pc: u32, insn: &Insn) -> Option<u32> {
+        match insn.op.kind() {
+            Kind::CallHash => self.executable.functions().get(key_of(insn)).map(|it| it.pc),
+            Kind::CallStatic if insn.src == 1 => Some(static_callee(pc, insn)),
+            _ => None,
+        }
+    }
+
+    /// The functions that the program's own tables name, by slot: what the anchor knows.
+    pub(crate) fn registered(&self) -> BTreeMap<u32, String> {
+        let registered = self.executable.functions().iter();
+        registered.map(|(_, it)| (it.pc, self.name_of(it.pc, &it.name))).collect()
+    }
+
+    /// Every function by slot: the entry, those that have a symbol, those that are called.
+    pub(crate) fn functions(&self) -> BTreeMap<u32, String> {
+        let mut functions = self.registered();
+        let own = self.symbols.functions().map(|(pc, name)| (pc, name.to_owned()));
+        functions.extend(own);
+        for it in self.instructions(Style::Selkie) {
+            if let Some(callee) = it.insn.and_then(|insn| self.callee(it.pc, &insn)) {
+                functions.entry(callee).or_insert_with(|| format!("function_{callee}"));
+            }
+        }
+        let entry = self.executable.entry_pc();
+        functions.entry(entry).or_insert_with(|| ENTRYPOINT.to_owned());
+        functions
+    }
+
+    fn name_of(&self, pc: u32, registered: &str) -> String {
+        match (registered, self.symbols.function_at(pc)) {
+            ("", Some((start, name))) if start == pc => name.to_owned(),
+            ("", _) => format!("function_{pc}"),
+            _ => registered.to_owned(),
+        }
+    }
+
+    /// The instructions in order.
+    ///
+    /// The anchor's tools skip the second half of an `lddw` in V2 too, which has no `lddw`, and
+    /// leave out one that is cut off; ours show every slot that is no part of an instruction.
+    pub(crate) fn instructions(&self, style: Style) -> Vec<Instruction> {
+        let (version, text) = (self.version(), self.executable.text());
+        let found = |(pc, insn): (usize, Option<Insn>)| {
+            let code = Slot::read(text, pc)?.code;
+            let slots = insn.map_or(1, Insn::slots);
+            let (pc, slots) = (u32::try_from(pc).ok()?, u32::try_from(slots).ok()?);
+            Some(Instruction { pc, slots, code, insn })
+        };
+        match style {
+            Style::Selkie => insn::instructions(version, text).map_while(found).collect(),
+            Style::Anza => {
+                let mut pc = 0;
+                let next = || {
+                    let slot = Slot::read(text, pc)?;
+                    let at = pc;
+                    pc += if slot.code == Op::Lddw.code() { 2 } else { 1 };
+                    Slot::read(text, pc - 1)?;
+                    let it = found((at, Insn::decode(version, text, at)))?;
+                    Some(Instruction { slots: u32::try_from(pc - at).ok()?, ..it })
+                };
+                core::iter::from_fn(next).collect()
+            }
+        }
+    }
+
+    /// Slots of the program, whole ones only.
+    pub(crate) fn slot_count(&self) -> u32 {
+        u32::try_from(self.executable.text().len() / SLOT_BYTES).unwrap_or(u32::MAX)
+    }
+}
+
+/// An instruction in its place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Instruction {
+    /// The slot that it starts at.
+    pub pc: u32,
+    /// How many slots it takes.
+    pub slots: u32,
+    /// The opcode.
+    pub code: u8,
+    /// What it is; `None` if the version has no such instruction.
+    pub insn: Option<Insn>,
+}
+
+impl Instruction {
+    /// The text of the instruction, as anza sbpf's disassembler has it.
+    pub fn text<'a>(&'a self, names: &'a dyn Names) -> impl fmt::Display + 'a {
+        fmt::from_fn(move |f| match &self.insn {
+            Some(insn) => insn.display(self.pc as usize, names).fmt(f),
+            None => write!(f, "unknown opcode={:#x}", self.code),
+        })
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "keys are 32 bits")]
+pub(crate) fn key_of(insn: &Insn) -> u32 {
+    insn.imm as u32
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as the VM computes")]
+pub(crate) fn static_callee(pc: u32, insn: &Insn) -> u32 {
+    (i64::from(pc) + 1).wrapping_add(insn.imm) as u32
+}

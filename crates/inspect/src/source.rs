@@ -1,0 +1,149 @@
+//! From an instruction to the function and the line of source that it came from.
+//!
+//! Functions are those of the symbol table, lines those of the DWARF sections, which are read when
+//! a line is asked for first. Invariant: nothing here fails. A file without symbols or debug
+//! information, or with broken ones, has no functions or no lines.
+
+use core::{cell::OnceCell, fmt};
+use std::sync::Arc;
+
+use addr2line::Context;
+use gimli::{EndianArcSlice, LittleEndian};
+use selkie_elf::Sections;
+use selkie_isa::layout::SLOT_BYTES;
+
+use crate::symbols::{Symbols, demangle};
+
+type Reader = EndianArcSlice<LittleEndian>;
+
+/// A place in a source file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Location {
+    /// The file's path, as the compiler wrote it down.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1, if the compiler noted it.
+    pub column: Option<u32>,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file, self.line)?;
+        self.column.map_or(Ok(()), |column| write!(f, ":{column}"))
+    }
+}
+
+/// A function that an instruction belongs to, and the place in it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Frame {
+    /// The demangled name of the function.
+    pub function: Option<String>,
+    /// The place: of the instruction, or of the call that was inlined.
+    pub location: Option<Location>,
+}
+
+/// The functions and lines of a file's instructions.
+pub struct SourceMap {
+    bytes: Arc<[u8]>,
+    /// The address of the first instruction in symbols and debug information: in the file's own
+    /// address space until V2, from V3 the guest's.
+    text_addr: u64,
+    symbols: Symbols,
+    lines: OnceCell<Option<Context<Reader>>>,
+}
+
+impl SourceMap {
+    /// Takes a file to answer from.
+    #[must_use]
+    pub fn load(bytes: impl Into<Arc<[u8]>>) -> Self {
+        let bytes = bytes.into();
+        let symbols = Symbols::load(&bytes);
+        let text_addr = Sections::read(&bytes).get(".text").map_or(0, |text| text.addr);
+        Self { bytes, text_addr, symbols, lines: OnceCell::new() }
+    }
+
+    /// The symbols of the file.
+    #[must_use]
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    /// The demangled name of the function that the instruction at `pc` belongs to: the last one
+    /// that starts at or before it.
+    #[must_use]
+    pub fn function_at(&self, pc: u32) -> Option<String> {
+        self.symbols.function_at(pc).map(|(_, name)| demangle(name))
+    }
+
+    /// The line that the instruction at `pc` came from.
+    #[must_use]
+    pub fn line_at(&self, pc: u32) -> Option<Location> {
+        location(&self.lines()?.find_location(self.address(pc)).ok()??)
+    }
+
+    /// The functions that the instruction at `pc` belongs to: the innermost inlined one first, the
+    /// one that was called last.
+    #[must_use]
+    pub fn frames_at(&self, pc: u32) -> Vec<Frame> {
+        let mut frames = self.debug_frames(pc).unwrap_or_default();
+        match frames.last_mut() {
+            Some(outermost) if outermost.function.is_none() => {
+                outermost.function = self.function_at(pc);
+            }
+            Some(_) => {}
+            None => frames.extend(
+                self.function_at(pc).map(|it| Frame { function: Some(it), location: None }),
+            ),
+        }
+        frames
+    }
+
+    fn debug_frames(&self, pc: u32) -> Option<Vec<Frame>> {
+        let found = self.lines()?.find_frames(self.address(pc)).skip_all_loads();
+        let mut found = found.ok()?;
+        let mut frames = vec![];
+        while let Ok(Some(frame)) = found.next() {
+            let name = frame.function.as_ref().and_then(|it| it.raw_name().ok());
+            let function = name.map(|name| demangle(&name));
+            frames.push(Frame { function, location: frame.location.as_ref().and_then(location) });
+        }
+        Some(frames)
+    }
+
+    fn lines(&self) -> Option<&Context<Reader>> {
+        self.lines.get_or_init(|| self.read_lines()).as_ref()
+    }
+
+    fn read_lines(&self) -> Option<Context<Reader>> {
+        let sections = Sections::read(&self.bytes);
+        let section = |id: gimli::SectionId| {
+            let bytes = sections.get(id.name()).map_or(&[][..], |section| section.bytes);
+            Ok::<_, gimli::Error>(Reader::new(Arc::from(bytes), LittleEndian))
+        };
+        Context::from_dwarf(gimli::Dwarf::load(section).ok()?).ok()
+    }
+
+    fn address(&self, pc: u32) -> u64 {
+        self.text_addr.wrapping_add(u64::from(pc) * SLOT_BYTES as u64)
+    }
+}
+
+impl fmt::Debug for SourceMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { bytes, text_addr, symbols, lines } = self;
+        f.debug_struct("SourceMap")
+            .field("bytes", &bytes.len())
+            .field("text_addr", text_addr)
+            .field("symbols", symbols)
+            .field("is_read", &lines.get().is_some())
+            .finish()
+    }
+}
+
+/// A place that names at least a file and a line.
+fn location(it: &addr2line::Location<'_>) -> Option<Location> {
+    let file = it.file?.to_owned();
+    let line = it.line.filter(|&line| line != 0)?;
+    Some(Location { file, line, column: it.column.filter(|&column| column != 0) })
+}

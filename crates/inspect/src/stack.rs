@@ -1,0 +1,227 @@
+//! How much of its stack frame each function uses.
+//!
+//! Found by following the frame pointer through each basic block: offsets of loads and stores, and
+//! addresses made of it by additions. What a function computes at run time is not seen. Only code
+//! that can run counts as live: what the entry calls, directly or not, and what has its address
+//! taken.
+
+use std::collections::BTreeSet;
+
+use selkie_isa::{
+    Alu, Insn, Kind, Operand, Width,
+    layout::{FRAME_POINTER, REGISTER_COUNT, SLOT_BYTES, STACK_FRAME_BYTES},
+};
+
+use crate::{Style, cfg::Graph, program::Program, symbols::demangle};
+
+/// The stack that a function uses.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StackUse {
+    /// The slot of the function's first instruction.
+    pub pc: u32,
+    /// The function's demangled name.
+    pub function: String,
+    /// The bytes below the frame pointer, down to the lowest that is used.
+    pub bytes: u64,
+    /// The instruction that reaches down to there.
+    pub deepest_pc: Option<u32>,
+    /// The bytes that a frame has; `None` if functions make their own frames.
+    pub limit: Option<u64>,
+    /// Whether the function can be reached from the entry.
+    pub is_live: bool,
+}
+
+impl StackUse {
+    /// The bytes beyond the end of the frame; 0 if all is well.
+    #[must_use]
+    pub fn excess(&self) -> u64 {
+        self.limit.map_or(0, |limit| self.bytes.saturating_sub(limit))
+    }
+
+    /// What is wrong, in the words that compilers use; `None` if all is well.
+    ///
+    /// ```
+    /// use selkie_inspect::StackUse;
+    /// let mut it = StackUse {
+    ///     pc: 0, function: "big".into(), bytes: 30728, deepest_pc: None, limit: Some(4096),
+    ///     is_live: true,
+    /// };
+    /// let text = "Stack offset of -30728 exceeded max offset of -4096 by 26632 bytes, \
+    ///             please minimize large stack variables";
+    /// assert_eq!(it.warning().unwrap(), text);
+    /// it.bytes = 4096;
+    /// assert_eq!(it.warning(), None);
+    /// ```
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let limit = self.limit.filter(|_| self.excess() > 0)?;
+        let (bytes, excess) = (self.bytes, self.excess());
+        Some(format!(
+            "Stack offset of -{bytes} exceeded max offset of -{limit} by {excess} bytes, please \
+             minimize large stack variables"
+        ))
+    }
+}
+
+/// The stack that each function of a program uses, in the order of the functions.
+#[must_use]
+pub fn stack_use(program: &Program) -> Vec<StackUse> {
+    let graph = Graph::new(program, Style::Selkie);
+    let live = live_functions(program, &graph);
+    let dynamic = program.version().dynamic_frames();
+    let functions = graph.by_function().map(|(range, blocks)| {
+        let mut frame = Frame::default();
+        for block in blocks {
+            frame.forget();
+            for it in &graph.instructions[block.instructions.clone()] {
+                frame.step(it.pc, it.insn.as_ref());
+            }
+        }
+        StackUse {
+            pc: range.start,
+            function: graph.functions.get(&range.start).map(|it| demangle(it)).unwrap_or_default(),
+            bytes: frame.deepest.unsigned_abs(),
+            deepest_pc: frame.deepest_pc,
+            limit: (!dynamic).then_some(STACK_FRAME_BYTES),
+            is_live: live.contains(&range.start),
+        }
+    });
+    functions.collect()
+}
+
+/// What a register is known to hold.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Value {
+    #[default]
+    Unknown,
+    Number(i64),
+    /// The frame pointer as it was at the function's start, and so many bytes.
+    Frame(i64),
+}
+
+impl Value {
+    fn add(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Number(a), Self::Number(b)) => Self::Number(a.wrapping_add(b)),
+            (Self::Frame(a), Self::Number(b)) | (Self::Number(a), Self::Frame(b)) => {
+                Self::Frame(a.wrapping_add(b))
+            }
+            _ => Self::Unknown,
+        }
+    }
+
+    fn negate(self) -> Self {
+        match self {
+            Self::Number(number) => Self::Number(number.wrapping_neg()),
+            _ => Self::Unknown,
+        }
+    }
+}
+
+/// The registers of a function, and how deep it went so far.
+#[derive(Default)]
+struct Frame {
+    registers: [Value; REGISTER_COUNT],
+    /// How far the function itself moved the frame pointer.
+    moved: i64,
+    deepest: i64,
+    deepest_pc: Option<u32>,
+}
+
+impl Frame {
+    fn forget(&mut self) {
+        self.registers = Default::default();
+        self.registers[usize::from(FRAME_POINTER)] = Value::Frame(self.moved);
+    }
+
+    fn get(&self, register: u8) -> Value {
+        self.registers.get(usize::from(register)).copied().unwrap_or_default()
+    }
+
+    fn touch(&mut self, pc: u32, value: Value) {
+        if let Value::Frame(offset) = value
+            && offset < self.deepest
+        {
+            self.deepest = offset;
+            self.deepest_pc = Some(pc);
+        }
+    }
+
+    fn step(&mut self, pc: u32, insn: Option<&Insn>) {
+        let Some(insn) = insn else { return };
+        let Insn { dst, src, imm, .. } = *insn;
+        let off = Value::Number(insn.off.into());
+        let result = match insn.op.kind() {
+            Kind::Load(_) => {
+                self.touch(pc, self.get(src).add(off));
+                Value::Unknown
+            }
+            Kind::StoreImm(_) | Kind::StoreReg(_) => {
+                return self.touch(pc, self.get(dst).add(off));
+            }
+            Kind::Alu(alu, Width::W64, operand) => {
+                let right = match operand {
+                    Operand::Imm => Value::Number(imm),
+                    Operand::Uimm => Value::Unknown,
+                    Operand::Reg => self.get(src),
+                };
+                match alu {
+                    Alu::Mov => right,
+                    Alu::Add => self.get(dst).add(right),
+                    Alu::Sub => self.get(dst).add(right.negate()),
+                    _ => Value::Unknown,
+                }
+            }
+            Kind::LoadImm64 => Value::Number(imm),
+            Kind::CallHash | Kind::CallStatic | Kind::CallReg(_) => {
+                return self.registers[..6].fill(Value::Unknown);
+            }
+            Kind::Jump | Kind::Branch(..) | Kind::Exit | Kind::Tail => return,
+            Kind::Alu(..) | Kind::Neg(_) | Kind::Endian(_) => Value::Unknown,
+        };
+        self.touch(pc, result);
+        if dst == FRAME_POINTER
+            && let Value::Frame(offset) = result
+        {
+            self.moved = offset;
+        }
+        if let Some(register) = self.registers.get_mut(usize::from(dst)) {
+            *register = result;
+        }
+    }
+}
+
+/// The functions that can run, by slot.
+fn live_functions(program: &Program, graph: &Graph) -> BTreeSet<u32> {
+    let executable = program.executable();
+    let (start, image) = (executable.text_vaddr(), executable.read_only());
+    let function_of = |pc: u32| graph.functions.range(..=pc).next_back().map(|(&start, _)| start);
+    let pointee = |addr: u64| {
+        let offset = addr.checked_sub(start).filter(|it| it.is_multiple_of(SLOT_BYTES as u64))?;
+        let pc = u32::try_from(offset / SLOT_BYTES as u64).ok()?;
+        graph.functions.contains_key(&pc).then_some(pc)
+    };
+    let by_function: std::collections::BTreeMap<u32, _> =
+        graph.by_function().map(|(range, blocks)| (range.start, blocks)).collect();
+
+    let words = image.bytes.chunks_exact(SLOT_BYTES);
+    let held = words.filter_map(|it| pointee(u64::from_le_bytes(it.try_into().ok()?)));
+    let mut pending: Vec<u32> = held.chain(function_of(executable.entry_pc())).collect();
+    let mut live = BTreeSet::new();
+    while let Some(function) = pending.pop() {
+        if !live.insert(function) {
+            continue;
+        }
+        for block in by_function.get(&function).copied().unwrap_or_default() {
+            pending.extend(block.destinations.iter().filter_map(|&pc| function_of(pc)));
+            for it in &graph.instructions[block.instructions.clone()] {
+                let Some(insn) = it.insn else { continue };
+                pending.extend(program.callee(it.pc, &insn).and_then(function_of));
+                if let Kind::LoadImm64 = insn.op.kind() {
+                    pending.extend(pointee(insn.imm.cast_unsigned()));
+                }
+            }
+        }
+    }
+    live
+}

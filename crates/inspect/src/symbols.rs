@@ -1,0 +1,93 @@
+//! The names of functions: from symbol tables, and from linkers' spelling to people's.
+
+use core::fmt;
+use std::collections::BTreeMap;
+
+use selkie_elf::Sections;
+use selkie_isa::layout::SLOT_BYTES;
+
+/// The functions of a file by the slot of their first instruction.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Symbols {
+    functions: BTreeMap<u32, String>,
+    imports: Vec<String>,
+}
+
+impl Symbols {
+    /// Reads the symbol tables of an ELF file. A file that cannot be read has none.
+    #[must_use]
+    pub fn load(bytes: &[u8]) -> Self {
+        let sections = Sections::read(bytes);
+        let imports = sections.imports().map(Into::into).collect();
+        let mut symbols = Self { imports, ..Self::default() };
+        let Some(text) = sections.get(".text") else { return symbols };
+        for symbol in sections.symbols().into_iter().filter(|symbol| symbol.is_function) {
+            let offset = symbol.addr.wrapping_sub(text.addr);
+            if offset < text.bytes.len() as u64
+                && offset.is_multiple_of(SLOT_BYTES as u64)
+                && let Ok(pc) = u32::try_from(offset / SLOT_BYTES as u64)
+            {
+                symbols.functions.entry(pc).or_insert_with(|| symbol.name.into());
+            }
+        }
+        symbols
+    }
+
+    /// The function that the instruction at `pc` belongs to: the last one that starts at or
+    /// before it. Its first slot, and its name as the linker spells it.
+    #[must_use]
+    pub fn function_at(&self, pc: u32) -> Option<(u32, &str)> {
+        let (&start, name) = self.functions.range(..=pc).next_back()?;
+        Some((start, name))
+    }
+
+    /// Every function, by its first slot.
+    pub fn functions(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.functions.iter().map(|(&pc, name)| (pc, name.as_str()))
+    }
+
+    /// The names that the file uses but does not define: its syscalls.
+    pub fn imports(&self) -> impl Iterator<Item = &str> {
+        self.imports.iter().map(String::as_str)
+    }
+}
+
+/// A name as people write it: Rust's and C++'s mangling undone, all else as it is.
+///
+/// ```
+/// use selkie_inspect::demangle;
+/// assert_eq!(demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"), "core::fmt::Write::write_fmt");
+/// assert_eq!(demangle("_Z3addii"), "add(int, int)");
+/// assert_eq!(demangle("entrypoint"), "entrypoint");
+/// ```
+#[must_use]
+pub fn demangle(name: &str) -> String {
+    if let Ok(rust) = rustc_demangle::try_demangle(name) {
+        return format!("{rust:#}");
+    }
+    if !name.starts_with("_Z") {
+        return name.to_owned();
+    }
+    cpp(name).unwrap_or_else(|| name.to_owned())
+}
+
+fn cpp(name: &str) -> Option<String> {
+    let mut text = Bounded(String::new());
+    let symbol = cpp_demangle::Symbol::new(name).ok()?;
+    symbol.structured_demangle(&mut text, &cpp_demangle::DemangleOptions::new()).ok()?;
+    Some(text.0)
+}
+
+/// Takes no more than a page of text: substitutions can name each other so that the text of a
+/// short C++ name would fill the memory.
+struct Bounded(String);
+
+impl fmt::Write for Bounded {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        if self.0.len() + text.len() > 4096 {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
+}

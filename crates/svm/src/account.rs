@@ -1,0 +1,56 @@
+//! Accounts, and which loader runs the programs among them.
+
+pub use solana_account::Account;
+use solana_pubkey::Pubkey;
+use solana_sdk_ids::{bpf_loader, bpf_loader_deprecated, bpf_loader_upgradeable, loader_v4};
+
+use crate::input::Abi;
+
+/// The owners of program accounts. Which one it is decides how a program gets its input.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum Loader {
+    /// `BPFLoader1111111111111111111111111111111111`, deprecated: input is not aligned, and
+    /// pointers need not be.
+    V1,
+    /// `BPFLoader2111111111111111111111111111111111`: programs cannot be upgraded.
+    V2,
+    /// `BPFLoaderUpgradeab1e11111111111111111111111`: what is deployed today.
+    #[default]
+    V3,
+    /// `LoaderV411111111111111111111111111111111111`.
+    V4,
+}
+
+impl Loader {
+    /// Every loader.
+    pub const ALL: [Self; 4] = [Self::V1, Self::V2, Self::V3, Self::V4];
+
+    /// The loader's address: the owner of its program accounts.
+    #[must_use]
+    pub fn address(self) -> Pubkey {
+        match self {
+            Self::V1 => bpf_loader_deprecated::ID,
+            Self::V2 => bpf_loader::ID,
+            Self::V3 => bpf_loader_upgradeable::ID,
+            Self::V4 => loader_v4::ID,
+        }
+    }
+
+    /// The loader of a program account with this owner.
+    #[must_use]
+    pub fn of(owner: &Pubkey) -> Option<Self> {
+        Self::ALL.into_iter().find(|loader| loader.address() == *owner)
+    }
+
+    /// How the input of its programs is laid out.
+    #[must_use]
+    pub fn abi(self) -> Abi {
+        if self == Self::V1 { Abi::Unaligned } else { Abi::Aligned }
+    }
+
+    /// Whether syscalls insist on aligned pointers from its programs.
+    #[must_use]
+    pub fn checks_alignment(self) -> bool {
+        self != Self::V1
+    }
+}

@@ -1,0 +1,86 @@
+//! What work costs, in compute units, and how much of it is allowed (agave: `execution_budget.rs`).
+
+use selkie_isa::layout::HEAP_BYTES_DEFAULT;
+
+/// The price of a syscall that does next to nothing.
+pub const SYSCALL_BASE: u64 = 100;
+/// The least that touching memory costs.
+pub const MEM_OP_BASE: u64 = 10;
+/// Bytes that are copied or compared for one unit.
+pub const BYTES_PER_UNIT: u64 = 250;
+/// The price of `sol_log_64_`.
+pub const LOG_64: u64 = 100;
+/// The price of `sol_log_pubkey`.
+pub const LOG_PUBKEY: u64 = 100;
+/// The price of one attempt at a program address.
+pub const CREATE_PROGRAM_ADDRESS: u64 = 1500;
+/// The price of a hash of nothing.
+pub const HASH_BASE: u64 = 85;
+/// What each byte of a sysvar comes on top of.
+pub const SYSVAR_BASE: u64 = 100;
+/// What each 32 KiB of heap after the first cost.
+pub const HEAP_STEP: u64 = 8;
+
+/// The most slices that are hashed at once.
+pub const HASH_SLICES_MAX: u64 = 20_000;
+/// The most bytes that a program may return.
+pub const RETURN_DATA_BYTES_MAX: u64 = 1024;
+/// Bytes of log after which lines are dropped.
+pub const LOG_BYTES_MAX: usize = 10_000;
+/// The most accounts of an instruction.
+pub const INSTRUCTION_ACCOUNTS_MAX: usize = 255;
+/// The deepest nesting of instructions, the outermost counted.
+pub const INSTRUCTION_DEPTH_MAX: usize = 5;
+/// The most instructions of a transaction, nested ones counted.
+pub const INSTRUCTION_TRACE_MAX: usize = 64;
+/// The most bytes of an account's data.
+pub const ACCOUNT_BYTES_MAX: usize = 10 * 1024 * 1024;
+/// How far an instruction may let an account grow.
+pub const ACCOUNT_GROWTH_MAX: usize = 10 * 1024;
+/// How far a transaction may let all of its accounts grow together.
+pub const TRANSACTION_GROWTH_MAX: i64 = 2 * 10 * 1024 * 1024;
+
+/// The compute units that an instruction gets unless the transaction asks for others.
+pub const INSTRUCTION_UNITS_DEFAULT: u64 = 200_000;
+/// The most compute units that a transaction may ask for.
+pub const TRANSACTION_UNITS_MAX: u64 = 1_400_000;
+
+/// How much a transaction may use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ComputeBudget {
+    /// Compute units.
+    pub units: u64,
+    /// Bytes of heap that each program gets.
+    pub heap_bytes: u32,
+}
+
+impl Default for ComputeBudget {
+    /// What a transaction of one instruction gets.
+    fn default() -> Self {
+        Self { units: INSTRUCTION_UNITS_DEFAULT, heap_bytes: 32 * 1024 }
+    }
+}
+
+/// The price of a heap.
+#[must_use]
+pub fn heap(bytes: u32) -> u64 {
+    u64::from(bytes).div_ceil(HEAP_BYTES_DEFAULT).saturating_sub(1).saturating_mul(HEAP_STEP)
+}
+
+/// The price of touching `len` bytes.
+#[must_use]
+pub fn mem_op(len: u64) -> u64 {
+    MEM_OP_BASE.max(len / BYTES_PER_UNIT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heap_is_charged_by_steps_after_the_first() {
+        for (bytes, units) in [(0, 0), (32 * 1024, 0), (32 * 1024 + 1, 8), (256 * 1024, 56)] {
+            assert_eq!(heap(bytes), units, "{bytes}");
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! What can go wrong in a syscall or an instruction, with mainnet's texts and numbers.
+//!
+//! Only this module knows numbers. Texts end up in programs' logs, which others parse.
+
+use core::{fmt, str::Utf8Error};
+
+use selkie_vm::Trap;
+pub use solana_instruction_error::InstructionError;
+use solana_pubkey::{Pubkey, PubkeyError};
+
+/// Why a syscall ended the program (agave: `solana-syscalls`, `SyscallError`).
+///
+/// A syscall may also fail with an [`InstructionError`], which becomes the instruction's result,
+/// or with the [`Trap`] of an access to memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the text of each variant says what it means")]
+pub enum SyscallError {
+    InvalidString(Utf8Error, Vec<u8>),
+    Abort,
+    Panic { file: String, line: u64, column: u64 },
+    InvokeContextBorrowFailed,
+    MalformedSignerSeed(Utf8Error, Vec<u8>),
+    BadSeeds(PubkeyError),
+    ProgramNotSupported(Pubkey),
+    UnalignedPointer,
+    TooManySigners,
+    InstructionTooLarge { len: usize, max: usize },
+    TooManyAccounts,
+    CopyOverlapping,
+    ReturnDataTooLarge { len: u64, max: u64 },
+    TooManySlices,
+    InvalidLength,
+    MaxInstructionDataLenExceeded { len: u64, max: u64 },
+    MaxInstructionAccountsExceeded { count: u64, max: u64 },
+    MaxInstructionAccountInfosExceeded { count: u64, max: u64 },
+    InvalidAttribute,
+    InvalidPointer,
+    ArithmeticOverflow,
+}
+
+impl SyscallError {
+    /// The error's place in the validator's list, from 0.
+    #[must_use]
+    pub fn discriminant(&self) -> u64 {
+        match self {
+            Self::InvalidString(..) => 0,
+            Self::Abort => 1,
+            Self::Panic { .. } => 2,
+            Self::InvokeContextBorrowFailed => 3,
+            Self::MalformedSignerSeed(..) => 4,
+            Self::BadSeeds(_) => 5,
+            Self::ProgramNotSupported(_) => 6,
+            Self::UnalignedPointer => 7,
+            Self::TooManySigners => 8,
+            Self::InstructionTooLarge { .. } => 9,
+            Self::TooManyAccounts => 10,
+            Self::CopyOverlapping => 11,
+            Self::ReturnDataTooLarge { .. } => 12,
+            Self::TooManySlices => 13,
+            Self::InvalidLength => 14,
+            Self::MaxInstructionDataLenExceeded { .. } => 15,
+            Self::MaxInstructionAccountsExceeded { .. } => 16,
+            Self::MaxInstructionAccountInfosExceeded { .. } => 17,
+            Self::InvalidAttribute => 18,
+            Self::InvalidPointer => 19,
+            Self::ArithmeticOverflow => 20,
+        }
+    }
+}
+
+impl fmt::Display for SyscallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidString(error, bytes) | Self::MalformedSignerSeed(error, bytes) => {
+                write!(f, "{error}: {bytes:?}")
+            }
+            Self::Abort => f.write_str("SBF program panicked"),
+            Self::Panic { file, line, column } => {
+                write!(f, "SBF program Panicked in {file} at {line}:{column}")
+            }
+            Self::InvokeContextBorrowFailed => f.write_str("Cannot borrow invoke context"),
+            Self::BadSeeds(error) => {
+                write!(f, "Could not create program address with signer seeds: {error}")
+            }
+            Self::ProgramNotSupported(program) => {
+                write!(f, "Program {program} not supported by inner instructions")
+            }
+            Self::UnalignedPointer => f.write_str("Unaligned pointer"),
+            Self::TooManySigners => f.write_str("Too many signers"),
+            Self::InstructionTooLarge { len, max } => {
+                write!(f, "Instruction passed to inner instruction is too large ({len} > {max})")
+            }
+            Self::TooManyAccounts => f.write_str("Too many accounts passed to inner instruction"),
+            Self::CopyOverlapping => f.write_str("Overlapping copy"),
+            Self::ReturnDataTooLarge { len, max } => {
+                write!(f, "Return data too large ({len} > {max})")
+            }
+            Self::TooManySlices => f.write_str("Hashing too many sequences"),
+            Self::InvalidLength => f.write_str("InvalidLength"),
+            Self::MaxInstructionDataLenExceeded { len, max } => {
+                write!(f, "Invoked an instruction with data that is too large ({len} > {max})")
+            }
+            Self::MaxInstructionAccountsExceeded { count, max } => {
+                write!(f, "Invoked an instruction with too many accounts ({count} > {max})")
+            }
+            Self::MaxInstructionAccountInfosExceeded { count, max } => {
+                write!(f, "Invoked an instruction with too many account info's ({count} > {max})")
+            }
+            Self::InvalidAttribute => f.write_str("InvalidAttribute"),
+            Self::InvalidPointer => f.write_str("Invalid pointer"),
+            Self::ArithmeticOverflow => f.write_str("Arithmetic overflow"),
+        }
+    }
+}
+
+impl core::error::Error for SyscallError {}
+
+/// What an instruction fails with when its program returns `r0`, if that is not 0.
+///
+/// A program's own errors are the lower 32 bits; the ecosystem's common ones are counted in the
+/// upper 32 bits, so that neither can be taken for the other.
+#[must_use]
+#[allow(deprecated, reason = "`NotEnoughAccountKeys` is what the number means")]
+pub fn from_return_value(r0: u64) -> Option<InstructionError> {
+    use InstructionError as E;
+    let (upper, lower) = (r0 >> 32, u32::try_from(r0 & u64::from(u32::MAX)).unwrap_or_default());
+    if upper == 0 {
+        return (lower != 0).then_some(E::Custom(lower));
+    }
+    if lower != 0 {
+        return Some(E::InvalidError);
+    }
+    Some(match upper {
+        1 => E::Custom(0),
+        2 => E::InvalidArgument,
+        3 => E::InvalidInstructionData,
+        4 => E::InvalidAccountData,
+        5 => E::AccountDataTooSmall,
+        6 => E::InsufficientFunds,
+        7 => E::IncorrectProgramId,
+        8 => E::MissingRequiredSignature,
+        9 => E::AccountAlreadyInitialized,
+        10 => E::UninitializedAccount,
+        11 => E::NotEnoughAccountKeys,
+        12 => E::AccountBorrowFailed,
+        13 => E::MaxSeedLengthExceeded,
+        14 => E::InvalidSeeds,
+        15 => E::BorshIoError,
+        16 => E::AccountNotRentExempt,
+        17 => E::UnsupportedSysvar,
+        18 => E::IllegalOwner,
+        19 => E::MaxAccountsDataAllocationsExceeded,
+        20 => E::InvalidRealloc,
+        21 => E::MaxInstructionTraceLengthExceeded,
+        22 => E::BuiltinProgramsMustConsumeComputeUnits,
+        23 => E::InvalidAccountOwner,
+        24 => E::ArithmeticOverflow,
+        25 => E::Immutable,
+        26 => E::IncorrectAuthority,
+        _ => E::InvalidError,
+    })
+}
+
+/// What an instruction fails with when its program was stopped.
+#[must_use]
+pub fn from_trap(trap: &Trap) -> InstructionError {
+    match trap {
+        Trap::Syscall(error) => error
+            .downcast_ref::<InstructionError>()
+            .cloned()
+            .unwrap_or(InstructionError::ProgramFailedToComplete),
+        _ => InstructionError::ProgramFailedToComplete,
+    }
+}
+
+/// The text that the log shows for a trap: a syscall's error speaks for itself.
+#[must_use]
+pub fn trap_text(trap: &Trap) -> String {
+    match trap {
+        Trap::Syscall(error) => error.to_string(),
+        trap => trap.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[allow(deprecated, reason = "`NotEnoughAccountKeys` is what the number means")]
+    fn return_values() {
+        for (r0, expected) in [
+            (0, None),
+            (1, Some(InstructionError::Custom(1))),
+            (0xffff_ffff, Some(InstructionError::Custom(u32::MAX))),
+            (1 << 32, Some(InstructionError::Custom(0))),
+            (2 << 32, Some(InstructionError::InvalidArgument)),
+            (11 << 32, Some(InstructionError::NotEnoughAccountKeys)),
+            (26 << 32, Some(InstructionError::IncorrectAuthority)),
+            (27 << 32, Some(InstructionError::InvalidError)),
+            ((2 << 32) + 1, Some(InstructionError::InvalidError)),
+            (u64::MAX, Some(InstructionError::InvalidError)),
+        ] {
+            assert_eq!(from_return_value(r0), expected, "{r0:#x}");
+        }
+    }
+
+    #[test]
+    fn traps() {
+        let failed = InstructionError::ProgramFailedToComplete;
+        assert_eq!(from_trap(&Trap::DivideByZero), failed);
+        assert_eq!(from_trap(&Trap::Syscall(Box::new(SyscallError::Abort))), failed);
+        let missing = || Box::new(InstructionError::MissingAccount);
+        assert_eq!(from_trap(&Trap::Syscall(missing())), InstructionError::MissingAccount);
+        assert_eq!(
+            trap_text(&Trap::Syscall(Box::new(SyscallError::Abort))),
+            "SBF program panicked"
+        );
+    }
+}

@@ -1,0 +1,150 @@
+//! What a cluster has switched on.
+//!
+//! A feature is one row: its name here, the account that activates it, whether mainnet has it, and
+//! what it does. Only features that this crate asks for have a row.
+
+use core::str::FromStr;
+
+use solana_pubkey::Pubkey;
+
+macro_rules! for_each_feature {
+    ($mac:ident) => {
+        $mac! {
+            LastRestartSlot = "HooKD5NC9QNxk25QuzCssB8ecrEzGt6eXEPBUxWp1LaR", mainnet: true,
+                "the last-restart-slot sysvar (SIMD-0047)";
+            GetSysvar = "CLCoTADvV64PSrnR6QXty6Fwrt9Xc6EdxSJE4wLRePjq", mainnet: true,
+                "sol_get_sysvar (SIMD-0127)";
+            GetEpochStake = "FKe75t4LXxGaQnVHdUKM6DSFifVVraGZ8LyNo7oPwy1Z", mainnet: true,
+                "sol_get_epoch_stake (SIMD-0133)";
+            Blake3 = "HTW2pSyErTj4BV6KBM9NZ9VBUJVxt7sacNWcf76wtzb3", mainnet: false,
+                "sol_blake3";
+            Sha512 = "s512oDwgx8hjMnaQjXfqqrZroVj4HvC6TkN3iSSWXCh", mainnet: false,
+                "sol_sha512 (SIMD-0512)";
+            RemainingComputeUnits = "5TuppMutoyzhUSfuYdhgzD47F92GL1g89KpCZQKqedxP", mainnet: false,
+                "sol_remaining_compute_units";
+        }
+    };
+}
+
+macro_rules! define {
+    ($($name:ident = $address:literal, mainnet: $mainnet:literal, $what:literal;)*) => {
+        /// A change of the protocol that a cluster switches on at some epoch.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Feature {
+            $(#[doc = $what] $name,)*
+        }
+
+        impl Feature {
+            /// Every feature that has a row.
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// The account that activates the feature.
+            #[must_use]
+            pub fn address(self) -> Pubkey {
+                let text = match self { $(Self::$name => $address,)* };
+                Pubkey::from_str(text).expect("the table holds addresses")
+            }
+
+            /// Whether mainnet had it in October 2026.
+            #[must_use]
+            pub const fn on_mainnet(self) -> bool {
+                match self { $(Self::$name => $mainnet,)* }
+            }
+
+            /// What it does.
+            #[must_use]
+            pub const fn what(self) -> &'static str {
+                match self { $(Self::$name => $what,)* }
+            }
+        }
+    };
+}
+
+for_each_feature!(define);
+
+/// The features that a cluster has switched on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FeatureSet(u64);
+
+const _: () = assert!(Feature::ALL.len() <= 64);
+
+impl FeatureSet {
+    /// No feature.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self(0)
+    }
+
+    /// Every feature that has a row.
+    #[must_use]
+    pub fn all() -> Self {
+        Feature::ALL.iter().copied().collect()
+    }
+
+    /// What mainnet had in October 2026.
+    #[must_use]
+    pub fn mainnet() -> Self {
+        Feature::ALL.iter().copied().filter(|feature| feature.on_mainnet()).collect()
+    }
+
+    /// Whether a feature is switched on.
+    #[must_use]
+    pub const fn has(self, feature: Feature) -> bool {
+        self.0 >> feature as u32 & 1 == 1
+    }
+
+    /// The set with a feature switched on.
+    #[must_use]
+    pub const fn with(self, feature: Feature) -> Self {
+        Self(self.0 | 1 << feature as u32)
+    }
+
+    /// The set with a feature switched off.
+    #[must_use]
+    pub const fn without(self, feature: Feature) -> Self {
+        Self(self.0 & !(1 << feature as u32))
+    }
+
+    /// The features that are switched on.
+    pub fn iter(self) -> impl Iterator<Item = Feature> {
+        Feature::ALL.iter().copied().filter(move |feature| self.has(*feature))
+    }
+}
+
+impl Default for FeatureSet {
+    fn default() -> Self {
+        Self::mainnet()
+    }
+}
+
+impl FromIterator<Feature> for FeatureSet {
+    fn from_iter<I: IntoIterator<Item = Feature>>(features: I) -> Self {
+        features.into_iter().fold(Self::none(), Self::with)
+    }
+}
+
+impl core::fmt::Debug for FeatureSet {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_set().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_hold_addresses() {
+        for feature in Feature::ALL {
+            assert!(feature.address() != Pubkey::default(), "{feature:?}");
+        }
+    }
+
+    #[test]
+    fn features_are_switched_one_by_one() {
+        let features = FeatureSet::mainnet().with(Feature::Blake3).without(Feature::GetSysvar);
+        assert!(features.has(Feature::Blake3) && !features.has(Feature::GetSysvar));
+        assert!(features.has(Feature::GetEpochStake) && !features.has(Feature::Sha512));
+        assert_eq!(FeatureSet::all().iter().count(), Feature::ALL.len());
+    }
+}

@@ -1,0 +1,176 @@
+//! One instruction outside of any transaction: accounts in, accounts out.
+
+use core::fmt;
+
+use selkie_vm::Observer;
+pub use solana_instruction::{AccountMeta, Instruction};
+use solana_instruction_error::InstructionError;
+use solana_pubkey::Pubkey;
+use solana_sdk_ids::sysvar;
+
+use crate::{
+    account::Account,
+    context::{InstructionAccount, InstructionContext, InvokeContext, ReturnData},
+    cost::ComputeBudget,
+    environment::Environment,
+    run::Run,
+};
+
+/// What runs programs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum Engine {
+    /// The fastest that there is.
+    #[default]
+    Auto,
+    /// The interpreter: the reference.
+    Interpreter,
+    /// The compiler to machine code.
+    Jit,
+}
+
+/// The engine that was asked for is not there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EngineError(Engine);
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "engine `{:?}` is not built into this binary", self.0)
+    }
+}
+
+impl core::error::Error for EngineError {}
+
+impl Engine {
+    /// The engine that runs programs when this one is asked for.
+    ///
+    /// # Errors
+    /// If it is not built in.
+    pub fn resolve(self) -> Result<Self, EngineError> {
+        match self {
+            Self::Auto | Self::Interpreter => Ok(Self::Interpreter),
+            Self::Jit => Err(EngineError(self)),
+        }
+    }
+}
+
+/// How to process an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Options {
+    /// How much it may use.
+    pub budget: ComputeBudget,
+    /// What runs its program.
+    pub engine: Engine,
+}
+
+/// What came of an instruction.
+#[derive(Debug)]
+pub struct Receipt {
+    /// Whether it succeeded.
+    pub result: Result<(), InstructionError>,
+    /// Compute units that it used.
+    pub units: u64,
+    /// The log.
+    pub logs: Vec<String>,
+    /// What the program returned besides r0, if it did.
+    pub return_data: Option<ReturnData>,
+    /// The accounts afterwards: those that were given, in order, then those that the instruction
+    /// names besides. If the instruction failed, they are as they were.
+    pub accounts: Vec<(Pubkey, Account)>,
+    /// How the program's run ended, if it started.
+    pub run: Option<Run>,
+    /// What ran it.
+    pub engine: Engine,
+    /// Sentences for people who wonder why.
+    pub notes: Vec<String>,
+}
+
+/// Processes an instruction.
+///
+/// Accounts that it names but that are not given are what a cluster would have there: the program,
+/// a sysvar, or nothing, which is an empty account of the system program.
+///
+/// # Errors
+/// If the engine that was asked for is not built in. That the instruction fails is no error: the
+/// receipt tells.
+pub fn process_instruction(
+    instruction: &Instruction,
+    accounts: &[(Pubkey, Account)],
+    environment: &Environment,
+    options: &Options,
+    observer: Option<&mut dyn Observer>,
+) -> Result<Receipt, EngineError> {
+    let engine = options.engine.resolve()?;
+    let before = with_missing(instruction, accounts, environment);
+    let mut context = InvokeContext::new(before.clone(), environment, options.budget);
+    let instruction = compile(instruction, &context);
+    let result = context.process(instruction, observer);
+    let ReturnData { data, .. } = &context.transaction.return_data;
+    Ok(Receipt {
+        units: options.budget.units.saturating_sub(context.meter.remaining()),
+        logs: context.logs.into_lines(),
+        return_data: (!data.is_empty()).then(|| context.transaction.return_data.clone()),
+        accounts: if result.is_ok() { context.transaction.into_accounts() } else { before },
+        run: context.last_run,
+        engine,
+        notes: context.notes,
+        result,
+    })
+}
+
+/// The accounts that were given, each once, and those that the instruction names besides.
+fn with_missing(
+    instruction: &Instruction,
+    accounts: &[(Pubkey, Account)],
+    environment: &Environment,
+) -> Vec<(Pubkey, Account)> {
+    let mut all: Vec<(Pubkey, Account)> = Vec::with_capacity(accounts.len());
+    for (key, account) in accounts {
+        if !all.iter().any(|(known, _)| known == key) {
+            all.push((*key, account.clone()));
+        }
+    }
+    for meta in &instruction.accounts {
+        if !all.iter().any(|(known, _)| *known == meta.pubkey) {
+            all.push((meta.pubkey, default_account(&meta.pubkey, environment)));
+        }
+    }
+    all
+}
+
+/// What a cluster would have at an address that nothing was said about.
+fn default_account(key: &Pubkey, environment: &Environment) -> Account {
+    if let Some(program) = environment.programs.get(key) {
+        let owner = program.loader().address();
+        Account { lamports: 1, owner, executable: true, ..Account::default() }
+    } else if let Some(data) = environment.sysvars.get(key) {
+        Account { lamports: 1, data: data.to_vec(), owner: sysvar::ID, ..Account::default() }
+    } else {
+        Account::default()
+    }
+}
+
+/// Resolves keys. An account that is named more than once has all rights that any mention has.
+fn compile(instruction: &Instruction, context: &InvokeContext<'_>) -> InstructionContext {
+    let accounts = instruction
+        .accounts
+        .iter()
+        .map(|meta| {
+            let mentions = || instruction.accounts.iter().filter(|it| it.pubkey == meta.pubkey);
+            InstructionAccount {
+                index: context
+                    .transaction
+                    .find(&meta.pubkey)
+                    .expect("`with_missing` added every account that is named"),
+                is_signer: mentions().any(|it| it.is_signer),
+                is_writable: mentions().any(|it| it.is_writable),
+            }
+        })
+        .collect();
+    InstructionContext {
+        program_id: instruction.program_id,
+        accounts,
+        data: instruction.data.clone(),
+        height: 1,
+        caller: None,
+    }
+}

@@ -1,0 +1,150 @@
+//! Programs that are ready to run, and what they are loaded against.
+
+use core::fmt;
+use std::{collections::BTreeMap, sync::Arc};
+
+use selkie_elf::{ElfError, Executable, Syscalls};
+use selkie_isa::Version;
+use selkie_vm::{SyscallId, Verified, VerifyError};
+use solana_pubkey::Pubkey;
+
+use crate::{
+    account::Loader,
+    features::FeatureSet,
+    syscalls::{SYSCALLS, Syscall},
+};
+
+/// What a program is loaded for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// To be run: what was deployed long ago keeps running, and traps when it reaches a call of
+    /// something that is no more.
+    Execution,
+    /// To be deployed: files with loose ends are refused.
+    Deployment,
+}
+
+/// What a cluster with these features loads programs against.
+#[must_use]
+pub fn elf_environment(features: FeatureSet, purpose: Purpose) -> selkie_elf::Environment {
+    let deploys = purpose == Purpose::Deployment;
+    let names = SYSCALLS.iter().filter(|syscall| syscall.is_registered(features, purpose));
+    selkie_elf::Environment {
+        versions: Version::V0..=Version::V3,
+        syscalls: Arc::new(Syscalls::new(names.map(|syscall| syscall.name))),
+        reject_broken_elfs: deploys,
+        optimize_rodata: false,
+        labels: false,
+    }
+}
+
+/// A program that is ready to run.
+#[derive(Debug)]
+pub struct Program {
+    verified: Verified,
+    loader: Loader,
+    /// What the executable's syscalls are, by their number there.
+    syscalls: Vec<&'static Syscall>,
+}
+
+/// Why a file is no program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum LoadError {
+    /// The file was refused.
+    Elf(ElfError),
+    /// An instruction was refused.
+    Verify(VerifyError),
+    /// The executable was made for an environment with a syscall that the runtime has not.
+    UnknownSyscall(String),
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Elf(error) => error.fmt(f),
+            Self::Verify(error) => error.fmt(f),
+            Self::UnknownSyscall(name) => write!(f, "unknown syscall `{name}`"),
+        }
+    }
+}
+
+impl core::error::Error for LoadError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Elf(error) => Some(error),
+            Self::Verify(error) => Some(error),
+            Self::UnknownSyscall(_) => None,
+        }
+    }
+}
+
+impl Program {
+    /// Loads and verifies a program file.
+    ///
+    /// # Errors
+    /// The first rule that the file breaks.
+    pub fn load(
+        elf: &[u8],
+        loader: Loader,
+        environment: &selkie_elf::Environment,
+    ) -> Result<Self, LoadError> {
+        let executable = selkie_elf::load(elf, environment).map_err(LoadError::Elf)?;
+        Self::new(executable, loader)
+    }
+
+    /// Verifies a loaded program.
+    ///
+    /// # Errors
+    /// If the verifier refuses it, or if it may call a syscall that the runtime has not.
+    pub fn new(executable: Executable, loader: Loader) -> Result<Self, LoadError> {
+        let syscalls = executable
+            .syscalls()
+            .names()
+            .map(|name| {
+                let found = Syscall::find(name);
+                found.ok_or_else(|| LoadError::UnknownSyscall(name.to_owned()))
+            })
+            .collect::<Result<_, _>>()?;
+        let verified = Verified::new(executable).map_err(LoadError::Verify)?;
+        Ok(Self { verified, loader, syscalls })
+    }
+
+    /// The program as it was loaded.
+    #[must_use]
+    pub fn executable(&self) -> &Executable {
+        self.verified.executable()
+    }
+
+    /// The program in the form that engines run.
+    #[must_use]
+    pub fn verified(&self) -> &Verified {
+        &self.verified
+    }
+
+    /// The loader that owns the program's account.
+    #[must_use]
+    pub fn loader(&self) -> Loader {
+        self.loader
+    }
+
+    pub(crate) fn syscall(&self, id: SyscallId) -> Option<&'static Syscall> {
+        self.syscalls.get(usize::from(id.0)).copied()
+    }
+}
+
+/// The programs that instructions can reach.
+#[derive(Clone, Default, Debug)]
+pub struct Programs(BTreeMap<Pubkey, Arc<Program>>);
+
+impl Programs {
+    /// Puts a program at an address, in place of what was there.
+    pub fn insert(&mut self, id: Pubkey, program: impl Into<Arc<Program>>) {
+        self.0.insert(id, program.into());
+    }
+
+    /// The program at an address.
+    #[must_use]
+    pub fn get(&self, id: &Pubkey) -> Option<&Arc<Program>> {
+        self.0.get(id)
+    }
+}

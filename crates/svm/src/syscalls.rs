@@ -1,0 +1,49 @@
+//! What programs can ask of the runtime.
+//!
+//! [`table`] has a row for each syscall; a family of them is a module here. The order in which a
+//! syscall charges, checks and touches memory is part of the protocol: it decides the error, and
+//! whether compute units are left.
+
+mod guest;
+mod hash;
+mod log;
+mod memory;
+mod misc;
+pub(crate) mod pda;
+mod return_data;
+mod sysvar;
+pub mod table;
+
+use selkie_vm::{MemoryMap, Meter, SyscallError as Error};
+use solana_instruction_error::InstructionError;
+
+use self::guest::Guest;
+pub use self::table::{Gate, SYSCALLS, Syscall, UNSUPPORTED, explain_unknown};
+use crate::context::InvokeContext;
+
+/// A call of a syscall: everything that its handler works on.
+pub(crate) struct Call<'c, 'e, 'm> {
+    context: &'c mut InvokeContext<'e>,
+    memory: Guest<'c, 'm>,
+    meter: &'c mut Meter,
+}
+
+impl<'c, 'e, 'm> Call<'c, 'e, 'm> {
+    pub(crate) fn new(
+        context: &'c mut InvokeContext<'e>,
+        memory: &'c mut MemoryMap<'m>,
+        meter: &'c mut Meter,
+    ) -> Self {
+        let aligned = context.frame().program.loader().checks_alignment();
+        Self { context, memory: Guest { map: memory, aligned }, meter }
+    }
+
+    fn charge(&mut self, units: u64) -> Result<(), Error> {
+        charge(self.meter, units)
+    }
+}
+
+/// Takes compute units, or all that are left if they are not enough.
+fn charge(meter: &mut Meter, units: u64) -> Result<(), Error> {
+    meter.consume(units).map_err(|_| InstructionError::ComputationalBudgetExceeded.into())
+}

@@ -1,0 +1,100 @@
+//! Program derived addresses: addresses off the curve, for which nobody has a key.
+
+use curve25519_dalek::edwards::CompressedEdwardsY;
+use selkie_vm::SyscallError as Error;
+use sha2::{Digest, Sha256};
+use solana_pubkey::{MAX_SEED_LEN, MAX_SEEDS, Pubkey, PubkeyError};
+
+use super::{
+    Call, charge,
+    guest::{Guest, Output},
+};
+use crate::{cost::CREATE_PROGRAM_ADDRESS, error::SyscallError};
+
+/// What the hash of an address ends with, so that it is the hash of nothing else.
+const MARKER: &[u8] = b"ProgramDerivedAddress";
+
+/// Derives the address of `program` for `seeds`.
+///
+/// # Errors
+/// For too many or too long seeds, and if the address is on the curve.
+pub(crate) fn create_program_address(
+    seeds: &[&[u8]],
+    program: &Pubkey,
+) -> Result<Pubkey, PubkeyError> {
+    if seeds.len() > MAX_SEEDS || seeds.iter().any(|seed| seed.len() > MAX_SEED_LEN) {
+        return Err(PubkeyError::MaxSeedLengthExceeded);
+    }
+    let mut hasher = Sha256::new();
+    for seed in seeds {
+        hasher.update(seed);
+    }
+    let address: [u8; 32] = hasher.chain_update(program).chain_update(MARKER).finalize().into();
+    let is_on_curve = CompressedEdwardsY(address).decompress().is_some();
+    if is_on_curve { Err(PubkeyError::InvalidSeeds) } else { Ok(Pubkey::new_from_array(address)) }
+}
+
+fn with_bump(seeds: &[&[u8]], bump: u8, program: &Pubkey) -> Result<Pubkey, PubkeyError> {
+    let bump = [bump];
+    let mut seeds = seeds.to_vec();
+    seeds.push(&bump);
+    create_program_address(&seeds, program)
+}
+
+pub(super) fn create(
+    call: &mut Call<'_, '_, '_>,
+    seeds: u64,
+    count: u64,
+    program: u64,
+    out: u64,
+) -> Result<u64, Error> {
+    let (seeds, program) = inputs(&call.memory, seeds, count, program)?;
+    let Ok(address) = create_program_address(&seeds, &program) else { return Ok(1) };
+    call.memory.check_output(out, 32)?;
+    call.memory.write(out, address.as_ref())?;
+    Ok(0)
+}
+
+/// A failed bump is charged as soon as it failed, the last one too.
+pub(super) fn try_find(
+    call: &mut Call<'_, '_, '_>,
+    seeds: u64,
+    count: u64,
+    program: u64,
+    out: u64,
+    bump_out: u64,
+) -> Result<u64, Error> {
+    let (seeds, program) = inputs(&call.memory, seeds, count, program)?;
+    for bump in (1..=u8::MAX).rev() {
+        if let Ok(address) = with_bump(&seeds, bump, &program) {
+            let outputs = [Output::bytes(bump_out, 1), Output::bytes(out, 32)];
+            call.memory.check_outputs(&outputs)?;
+            call.memory.write(bump_out, &[bump])?;
+            call.memory.write(out, address.as_ref())?;
+            return Ok(0);
+        }
+        charge(call.meter, CREATE_PROGRAM_ADDRESS)?;
+    }
+    Ok(1)
+}
+
+/// Reads the seeds and the program. Too many seeds, or one too long, end the program.
+fn inputs<'a>(
+    memory: &'a Guest<'_, '_>,
+    seeds: u64,
+    count: u64,
+    program: u64,
+) -> Result<(Vec<&'a [u8]>, Pubkey), Error> {
+    let too_long = || Error::from(SyscallError::BadSeeds(PubkeyError::MaxSeedLengthExceeded));
+    let slices = memory.slices(seeds, count)?;
+    if slices.len() > MAX_SEEDS {
+        return Err(too_long());
+    }
+    let seeds = slices.iter().map(|slice| {
+        if slice.len > MAX_SEED_LEN as u64 {
+            return Err(too_long());
+        }
+        memory.bytes(slice.addr, slice.len)
+    });
+    Ok((seeds.collect::<Result<_, _>>()?, memory.pubkey(program)?))
+}

@@ -1,0 +1,272 @@
+//! The syscalls, one row each.
+//!
+//! From a row come the syscall's registration, what is charged when it is called, the call of its
+//! handler, its documentation and its name in errors: to add a syscall is to add a row and the
+//! function that it names.
+
+use selkie_vm::SyscallError as Error;
+use solana_sdk_ids::sysvar as ids;
+
+use super::{Call, hash, log, memory, misc, pda, return_data, sysvar};
+use crate::{
+    cost::{self, CREATE_PROGRAM_ADDRESS, LOG_64, LOG_PUBKEY, SYSCALL_BASE},
+    features::{Feature, FeatureSet},
+    programs::Purpose,
+};
+
+/// Hands the rows to the macro `$mac`.
+///
+/// A row is `"name", gate, "price" => charge, family::handler(arguments), "what it does";`. The
+/// charge is taken before the handler runs, and may use the arguments and the [`Call`], which goes
+/// by the name in front of the rows; what the handler takes on top of it, the price tells.
+macro_rules! for_each_syscall {
+    ($mac:ident) => {
+        $mac! {
+            call;
+            "abort", Always, "0" => 0,
+                misc::abort(),
+                "Ends the program with an error.";
+            "sol_panic_", Always, "len" => len,
+                misc::panic(file, len, line, column),
+                "Ends the program with an error that tells a place in its source.";
+
+            "sol_log_", Always, "max(100, len)" => SYSCALL_BASE.max(len),
+                log::message(addr, len),
+                "Logs a text, which must be UTF-8.";
+            "sol_log_64_", Always, "100" => LOG_64,
+                log::numbers(a, b, c, d, e),
+                "Logs five numbers in hexadecimal.";
+            "sol_log_pubkey", Always, "100" => LOG_PUBKEY,
+                log::pubkey(addr),
+                "Logs an address in base 58.";
+            "sol_log_compute_units_", Always, "100" => SYSCALL_BASE,
+                log::compute_units(),
+                "Logs the compute units that are left.";
+            "sol_log_data", Always, "100 + 100 per slice + 1 per byte" => SYSCALL_BASE,
+                log::data(slices, count),
+                "Logs slices of bytes in base 64.";
+
+            "sol_memcpy_", Always, "max(10, len / 250)" => cost::mem_op(len),
+                memory::copy_apart(dst, src, len),
+                "Copies bytes between places that do not overlap.";
+            "sol_memmove_", Always, "max(10, len / 250)" => cost::mem_op(len),
+                memory::copy(dst, src, len),
+                "Copies bytes.";
+            "sol_memset_", Always, "max(10, len / 250)" => cost::mem_op(len),
+                memory::fill(dst, byte, len),
+                "Fills memory with a byte.";
+            "sol_memcmp_", Always, "max(10, len / 250)" => cost::mem_op(len),
+                memory::compare(left, right, len, out),
+                "Writes the difference of the first bytes that differ, or 0, as an i32.";
+
+            "sol_sha256", Always, "85 + max(10, len / 2) per slice" => hash::price(call, "Sha256", count)?,
+                hash::sha256(slices, count, out),
+                "Hashes slices of bytes with SHA-256.";
+            "sol_keccak256", Always, "85 + max(10, len / 2) per slice" => hash::price(call, "Keccak256", count)?,
+                hash::keccak256(slices, count, out),
+                "Hashes slices of bytes with Keccak-256.";
+            "sol_blake3", Feature(Feature::Blake3), "85 + max(10, len / 2) per slice" => hash::price(call, "Blake3", count)?,
+                hash::blake3(slices, count, out),
+                "Hashes slices of bytes with BLAKE3.";
+            "sol_sha512", Feature(Feature::Sha512), "85 + max(10, len / 2) per slice" => hash::price(call, "Sha512", count)?,
+                hash::sha512(slices, count, out),
+                "Hashes slices of bytes with SHA-512.";
+
+            "sol_create_program_address", Always, "1500" => CREATE_PROGRAM_ADDRESS,
+                pda::create(seeds, count, program, out),
+                "Derives a program address from seeds; r0 is 1 if there is none.";
+            "sol_try_find_program_address", Always, "1500 + 1500 per failed bump" => CREATE_PROGRAM_ADDRESS,
+                pda::try_find(seeds, count, program, out, bump_out),
+                "Derives a program address from seeds and the greatest bump for which there is one.";
+
+            "sol_get_clock_sysvar", Always, "140" => sysvar::price(&ids::clock::ID),
+                sysvar::clock(out),
+                "Writes the clock.";
+            "sol_get_epoch_schedule_sysvar", Always, "140" => sysvar::price(&ids::epoch_schedule::ID),
+                sysvar::epoch_schedule(out),
+                "Writes the epoch schedule.";
+            "sol_get_rent_sysvar", Always, "124" => sysvar::price(&ids::rent::ID),
+                sysvar::rent(out),
+                "Writes the rent.";
+            "sol_get_epoch_rewards_sysvar", Always, "196" => sysvar::price(&ids::epoch_rewards::ID),
+                sysvar::epoch_rewards(out),
+                "Writes the epoch rewards.";
+            "sol_get_last_restart_slot", Feature(Feature::LastRestartSlot), "108" => sysvar::price(&ids::last_restart_slot::ID),
+                sysvar::last_restart_slot(out),
+                "Writes the slot of the cluster's last restart.";
+            "sol_get_sysvar", Feature(Feature::GetSysvar), "100 + max(10, len / 250)" => SYSCALL_BASE + cost::mem_op(len),
+                sysvar::get(id, out, offset, len),
+                "Writes a part of a sysvar; r0 is 1 if it is not that long, 2 if there is no such sysvar.";
+            "sol_get_epoch_stake", Feature(Feature::GetEpochStake), "110; 100 for address 0" => sysvar::epoch_stake_price(vote_account),
+                sysvar::epoch_stake(vote_account),
+                "Returns the stake of a vote account, or for address 0 of the whole cluster.";
+
+            "sol_set_return_data", Always, "100 + len / 250" => SYSCALL_BASE.saturating_add(len / cost::BYTES_PER_UNIT),
+                return_data::set(addr, len),
+                "Sets what the program returns: 1024 bytes at most.";
+            "sol_get_return_data", Always, "100 + (min(len, length of data) + 32) / 250 if that is not 0" => SYSCALL_BASE,
+                return_data::get(out, len, program_out),
+                "Writes what the last program returned, and returns its full length.";
+
+            "sol_get_stack_height", Always, "100" => SYSCALL_BASE,
+                misc::stack_height(),
+                "Returns how deep the instruction is nested: 1 for the outermost.";
+            "sol_get_processed_sibling_instruction", Always, "100" => SYSCALL_BASE,
+                misc::sibling(index, meta, program_out, data_out, accounts_out),
+                "Writes an instruction that was processed before; returns whether there is one.";
+            "sol_remaining_compute_units", Feature(Feature::RemainingComputeUnits), "100" => SYSCALL_BASE,
+                misc::remaining_compute_units(),
+                "Returns the compute units that are left.";
+            "sol_alloc_free_", ExecutionOnly, "0" => 0,
+                misc::alloc_free(size, addr),
+                "Allocates heap, from the bottom up; frees nothing. Not allowed in new programs.";
+        }
+    };
+}
+
+/// When a syscall is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gate {
+    /// At all times.
+    Always,
+    /// Where the feature is switched on.
+    Feature(Feature),
+    /// For programs that are deployed already.
+    ExecutionOnly,
+}
+
+/// A syscall: its row.
+pub struct Syscall {
+    /// The name that programs call it by.
+    pub name: &'static str,
+    /// When it is there.
+    pub gate: Gate,
+    /// What it costs, for people.
+    pub price: &'static str,
+    /// Its arguments, r1 first.
+    pub arguments: &'static [&'static str],
+    /// What it does, in a sentence.
+    pub what: &'static str,
+    pub(crate) run: fn(&mut Call<'_, '_, '_>, [u64; 5]) -> Result<u64, Error>,
+}
+
+macro_rules! rows {
+    ($call:ident; $($name:literal, $gate:ident $(($feature:expr))?, $price:literal => $charge:expr,
+        $family:ident::$handler:ident($($argument:ident),*), $what:literal;)*) => {
+        /// Every syscall that the runtime has.
+        pub static SYSCALLS: &[Syscall] = &[$(Syscall {
+            name: $name,
+            gate: Gate::$gate $(($feature))?,
+            price: $price,
+            arguments: &[$(stringify!($argument)),*],
+            what: $what,
+            run: |$call, arguments| {
+                let [$($argument,)* ..] = arguments;
+                let units = $charge;
+                $call.charge(units)?;
+                $family::$handler($call $(, $argument)*)
+            },
+        }),*];
+    };
+}
+
+for_each_syscall!(rows);
+
+impl Syscall {
+    /// The syscall of a name.
+    #[must_use]
+    pub fn find(name: &str) -> Option<&'static Self> {
+        SYSCALLS.iter().find(|syscall| syscall.name == name)
+    }
+
+    /// Whether programs that are loaded for `purpose` can call it.
+    #[must_use]
+    pub fn is_registered(&self, features: FeatureSet, purpose: Purpose) -> bool {
+        match self.gate {
+            Gate::Always => true,
+            Gate::Feature(feature) => features.has(feature),
+            Gate::ExecutionOnly => purpose == Purpose::Execution,
+        }
+    }
+}
+
+impl core::fmt::Debug for Syscall {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Syscalls that mainnet has, had or may get, and this runtime has not.
+pub const UNSUPPORTED: &[&str] = &[
+    "sol_alt_bn128_compression",
+    "sol_alt_bn128_group_op",
+    "sol_big_mod_exp",
+    "sol_curve_decompress",
+    "sol_curve_group_op",
+    "sol_curve_multiscalar_mul",
+    "sol_curve_pairing_map",
+    "sol_curve_validate_point",
+    "sol_get_fees_sysvar",
+    "sol_invoke_signed_c",
+    "sol_invoke_signed_rust",
+    "sol_poseidon",
+    "sol_secp256k1_recover",
+];
+
+/// What is known of a call that reached no syscall: a sentence for whoever wonders.
+#[must_use]
+pub fn explain_unknown(key: u32) -> Option<String> {
+    let named = |name: &&str| selkie_isa::symbol::murmur3(name.as_bytes()) == key;
+    if let Some(syscall) = SYSCALLS.iter().find(|syscall| named(&syscall.name)) {
+        let name = syscall.name;
+        return Some(match syscall.gate {
+            Gate::Feature(feature) => format!(
+                "syscall `{name}` is not there: feature {} is switched off",
+                feature.address()
+            ),
+            Gate::Always | Gate::ExecutionOnly => {
+                format!("syscall `{name}` is not part of the environment of this program")
+            }
+        });
+    }
+    let name = UNSUPPORTED.iter().find(|name| named(name))?;
+    Some(format!("syscall `{name}` is not supported yet by Selkie"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found() {
+        for syscall in SYSCALLS {
+            assert!(core::ptr::eq(Syscall::find(syscall.name).unwrap(), syscall));
+            assert!(!UNSUPPORTED.contains(&syscall.name));
+            assert!(syscall.arguments.len() <= 5);
+        }
+    }
+
+    #[test]
+    fn gates() {
+        let is_registered =
+            |name, features, purpose| Syscall::find(name).unwrap().is_registered(features, purpose);
+        let mainnet = FeatureSet::mainnet();
+        assert!(is_registered("sol_log_", FeatureSet::none(), Purpose::Deployment));
+        assert!(is_registered("sol_get_sysvar", mainnet, Purpose::Deployment));
+        assert!(!is_registered("sol_blake3", mainnet, Purpose::Execution));
+        assert!(is_registered("sol_blake3", FeatureSet::all(), Purpose::Execution));
+        assert!(is_registered("sol_alloc_free_", mainnet, Purpose::Execution));
+        assert!(!is_registered("sol_alloc_free_", mainnet, Purpose::Deployment));
+    }
+
+    #[test]
+    fn unknown_calls_are_explained() {
+        let explain = |name: &str| explain_unknown(selkie_isa::symbol::murmur3(name.as_bytes()));
+        assert_eq!(explain("sol_nonsense"), None);
+        let text = explain("sol_invoke_signed_rust").unwrap();
+        assert_eq!(text, "syscall `sol_invoke_signed_rust` is not supported yet by Selkie");
+        assert!(
+            explain("sol_blake3").unwrap().contains("HTW2pSyErTj4BV6KBM9NZ9VBUJVxt7sacNWcf76wtzb3")
+        );
+    }
+}

@@ -1,0 +1,283 @@
+//! The chain's own variables, as programs read them.
+//!
+//! Each is kept as the bytes of its account. The getter syscalls hand out the same values in the
+//! layout of the SDK's C structs, which has padding where the account has none.
+
+use std::collections::BTreeMap;
+
+pub use solana_clock::Clock;
+pub use solana_epoch_rewards::EpochRewards;
+pub use solana_epoch_schedule::EpochSchedule;
+pub use solana_last_restart_slot::LastRestartSlot;
+use solana_pubkey::Pubkey;
+pub use solana_rent::Rent;
+use solana_sdk_ids::sysvar as ids;
+
+/// The lamports that an account's byte must hold on mainnet since September 2026 (SIMD-0437).
+pub const MAINNET_LAMPORTS_PER_BYTE: u64 = 5080;
+
+/// The sysvars that programs can ask for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sysvars {
+    accounts: BTreeMap<Pubkey, Vec<u8>>,
+}
+
+/// Bytes that are no sysvar.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SysvarError {
+    /// Programs cannot ask for a sysvar of this address.
+    UnknownAddress(Pubkey),
+    /// The sysvar's account does not look like this.
+    InvalidData(Pubkey),
+}
+
+impl core::fmt::Display for SysvarError {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::UnknownAddress(id) => write!(f, "{id} is no sysvar that programs can ask for"),
+            Self::InvalidData(id) => write!(f, "invalid data for sysvar {id}"),
+        }
+    }
+}
+
+impl core::error::Error for SysvarError {}
+
+impl Sysvars {
+    /// No sysvar at all: getters fail with `UnsupportedSysvar`.
+    #[must_use]
+    pub fn empty() -> Self {
+        Self { accounts: BTreeMap::new() }
+    }
+
+    /// Sets the clock.
+    pub fn set_clock(&mut self, clock: &Clock) {
+        let bytes = [
+            clock.slot.to_le_bytes(),
+            clock.epoch_start_timestamp.to_le_bytes(),
+            clock.epoch.to_le_bytes(),
+            clock.leader_schedule_epoch.to_le_bytes(),
+            clock.unix_timestamp.to_le_bytes(),
+        ];
+        self.accounts.insert(ids::clock::ID, bytes.concat());
+    }
+
+    /// Sets the rent.
+    #[allow(deprecated, reason = "programs still see the fields that lost their meaning")]
+    pub fn set_rent(&mut self, rent: &Rent) {
+        let mut bytes = rent.lamports_per_byte.to_le_bytes().to_vec();
+        bytes.extend(rent.exemption_threshold);
+        bytes.push(rent.burn_percent);
+        self.accounts.insert(ids::rent::ID, bytes);
+    }
+
+    /// Sets the epoch schedule.
+    pub fn set_epoch_schedule(&mut self, schedule: &EpochSchedule) {
+        let mut bytes = schedule.slots_per_epoch.to_le_bytes().to_vec();
+        bytes.extend(schedule.leader_schedule_slot_offset.to_le_bytes());
+        bytes.push(schedule.warmup.into());
+        bytes.extend(schedule.first_normal_epoch.to_le_bytes());
+        bytes.extend(schedule.first_normal_slot.to_le_bytes());
+        self.accounts.insert(ids::epoch_schedule::ID, bytes);
+    }
+
+    /// Sets the epoch rewards.
+    pub fn set_epoch_rewards(&mut self, rewards: &EpochRewards) {
+        let mut bytes = rewards.distribution_starting_block_height.to_le_bytes().to_vec();
+        bytes.extend(rewards.num_partitions.to_le_bytes());
+        bytes.extend(rewards.parent_blockhash.to_bytes());
+        bytes.extend(rewards.total_points.to_le_bytes());
+        bytes.extend(rewards.total_rewards.to_le_bytes());
+        bytes.extend(rewards.distributed_rewards.to_le_bytes());
+        bytes.push(rewards.active.into());
+        self.accounts.insert(ids::epoch_rewards::ID, bytes);
+    }
+
+    /// Sets the slot of the last restart.
+    pub fn set_last_restart_slot(&mut self, slot: &LastRestartSlot) {
+        let bytes = slot.last_restart_slot.to_le_bytes().to_vec();
+        self.accounts.insert(ids::last_restart_slot::ID, bytes);
+    }
+
+    /// Sets a sysvar to the data of its account.
+    ///
+    /// # Errors
+    /// If programs cannot ask for this sysvar, or if these are no data of it.
+    pub fn set(&mut self, id: Pubkey, data: &[u8]) -> Result<(), SysvarError> {
+        let fields = shape(&id).ok_or(SysvarError::UnknownAddress(id))?;
+        split(fields, data).ok_or(SysvarError::InvalidData(id))?;
+        self.accounts.insert(id, data.to_vec());
+        Ok(())
+    }
+
+    /// The data of a sysvar's account, if it is set.
+    #[must_use]
+    pub fn get(&self, id: &Pubkey) -> Option<&[u8]> {
+        self.accounts.get(id).map(Vec::as_slice)
+    }
+
+    /// Every sysvar that is set, by address.
+    pub fn iter(&self) -> impl Iterator<Item = (&Pubkey, &[u8])> {
+        self.accounts.iter().map(|(id, data)| (id, data.as_slice()))
+    }
+}
+
+impl Default for Sysvars {
+    /// Mainnet's constants, at the first slot of all.
+    fn default() -> Self {
+        let mut sysvars = Self::empty();
+        sysvars.set_clock(&Clock::default());
+        sysvars.set_rent(&Rent { lamports_per_byte: MAINNET_LAMPORTS_PER_BYTE, ..Rent::default() });
+        sysvars.set_epoch_schedule(&EpochSchedule::without_warmup());
+        sysvars.set_epoch_rewards(&EpochRewards::default());
+        sysvars.set_last_restart_slot(&LastRestartSlot::default());
+        sysvars
+    }
+}
+
+/// What a sysvar's account is made of.
+#[derive(Clone, Copy, Debug)]
+enum Field {
+    /// A number of so many bytes, which is also its alignment in a struct.
+    Number(usize),
+    /// Bytes without alignment.
+    Bytes(usize),
+    /// One byte, 0 or 1.
+    Bool,
+    /// As many records of so many bytes as the number before says.
+    Records(usize),
+}
+
+/// The parts of each sysvar's account.
+const SHAPES: [(Pubkey, &[Field]); 7] = {
+    use Field::{Bool, Bytes, Number, Records};
+    [
+        (ids::clock::ID, &[Number(8), Number(8), Number(8), Number(8), Number(8)]),
+        (ids::epoch_schedule::ID, &[Number(8), Number(8), Bool, Number(8), Number(8)]),
+        (
+            ids::epoch_rewards::ID,
+            &[Number(8), Number(8), Bytes(32), Number(16), Number(8), Number(8), Bool],
+        ),
+        (ids::rent::ID, &[Number(8), Number(8), Number(1)]),
+        (ids::slot_hashes::ID, &[Number(8), Records(40)]),
+        (ids::stake_history::ID, &[Number(8), Records(32)]),
+        (ids::last_restart_slot::ID, &[Number(8)]),
+    ]
+};
+
+fn shape(id: &Pubkey) -> Option<&'static [Field]> {
+    SHAPES.iter().find(|(known, _)| known == id).map(|(_, fields)| *fields)
+}
+
+/// Cuts an account's data into its fields; `None` if it is too short or has a boolean that is
+/// neither 0 nor 1. Bytes behind the last field are allowed.
+fn split<'a>(fields: &[Field], mut data: &'a [u8]) -> Option<Vec<&'a [u8]>> {
+    let mut parts: Vec<&[u8]> = Vec::with_capacity(fields.len());
+    for field in fields {
+        let len = match field {
+            Field::Number(len) | Field::Bytes(len) => *len,
+            Field::Bool => 1,
+            Field::Records(len) => {
+                let count = u64::from_le_bytes(parts.last()?.first_chunk().copied()?);
+                usize::try_from(count).ok()?.checked_mul(*len)?
+            }
+        };
+        let (part, rest) = data.split_at_checked(len)?;
+        if matches!(field, Field::Bool) && part != [0] && part != [1] {
+            return None;
+        }
+        parts.push(part);
+        data = rest;
+    }
+    Some(parts)
+}
+
+/// The C struct of a sysvar: its alignment and size. Only those with fields of fixed size have one.
+fn layout(fields: &[Field]) -> (usize, usize) {
+    let align = fields.iter().map(|field| field.align()).max().unwrap_or(1);
+    let end =
+        fields.iter().fold(0_usize, |end, field| end.next_multiple_of(field.align()) + field.len());
+    (align, end.next_multiple_of(align))
+}
+
+impl Field {
+    fn align(self) -> usize {
+        match self {
+            Self::Number(len) => len,
+            Self::Bytes(_) | Self::Bool | Self::Records(_) => 1,
+        }
+    }
+
+    fn len(self) -> usize {
+        match self {
+            Self::Number(len) | Self::Bytes(len) => len,
+            Self::Bool => 1,
+            Self::Records(_) => 0,
+        }
+    }
+}
+
+/// The size and alignment of the C struct of a sysvar.
+pub(crate) fn struct_layout(id: &Pubkey) -> (u64, u64) {
+    let (align, size) = layout(shape(id).unwrap_or_default());
+    (size as u64, align as u64)
+}
+
+impl Sysvars {
+    /// The C struct of a sysvar, padding zero.
+    pub(crate) fn as_struct(&self, id: &Pubkey) -> Option<Vec<u8>> {
+        let fields = shape(id)?;
+        let mut bytes = Vec::new();
+        for (field, part) in fields.iter().zip(split(fields, self.get(id)?)?) {
+            bytes.resize(bytes.len().next_multiple_of(field.align()), 0);
+            bytes.extend(part);
+        }
+        bytes.resize(layout(fields).1, 0);
+        Some(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn structs_have_the_sizes_of_the_sdk() {
+        for (id, size, align) in [
+            (ids::clock::ID, size_of::<Clock>(), align_of::<Clock>()),
+            (ids::rent::ID, size_of::<Rent>(), align_of::<Rent>()),
+            (ids::epoch_schedule::ID, size_of::<EpochSchedule>(), align_of::<EpochSchedule>()),
+            (ids::epoch_rewards::ID, size_of::<EpochRewards>(), align_of::<EpochRewards>()),
+            (ids::last_restart_slot::ID, 8, 8),
+        ] {
+            assert_eq!(struct_layout(&id), (size as u64, align as u64), "{id}");
+            assert_eq!(Sysvars::default().as_struct(&id).map(|it| it.len()), Some(size), "{id}");
+        }
+    }
+
+    #[test]
+    fn structs_are_padded() {
+        let mut sysvars = Sysvars::empty();
+        sysvars.set_epoch_schedule(&EpochSchedule {
+            slots_per_epoch: 1,
+            leader_schedule_slot_offset: 2,
+            warmup: true,
+            first_normal_epoch: 3,
+            first_normal_slot: 4,
+        });
+        let expected: Vec<u8> =
+            [1_u64, 2, 1, 3, 4].iter().flat_map(|it| it.to_le_bytes()).collect();
+        assert_eq!(sysvars.as_struct(&ids::epoch_schedule::ID), Some(expected));
+    }
+
+    #[test]
+    fn data_is_checked() {
+        let mut sysvars = Sysvars::empty();
+        let set = |sysvars: &mut Sysvars, id, data: &[u8]| sysvars.set(id, data).is_ok();
+        assert!(!set(&mut sysvars, ids::clock::ID, &[0; 39]));
+        assert!(set(&mut sysvars, ids::clock::ID, &[0; 41]));
+        assert!(!set(&mut sysvars, ids::epoch_schedule::ID, &[2; 33]));
+        assert!(!set(&mut sysvars, ids::slot_hashes::ID, &[0xff; 48]));
+        assert!(set(&mut sysvars, ids::slot_hashes::ID, &[0; 8]));
+        assert!(!set(&mut sysvars, ids::instructions::ID, &[]));
+    }
+}
