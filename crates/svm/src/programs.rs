@@ -33,8 +33,7 @@ pub fn elf_environment(features: FeatureSet, purpose: Purpose) -> selkie_elf::En
         versions: Version::V0..=Version::V3,
         syscalls: Arc::new(Syscalls::new(names.map(|syscall| syscall.name))),
         reject_broken_elfs: deploys,
-        optimize_rodata: false,
-        labels: false,
+        ..selkie_elf::Environment::default()
     }
 }
 
