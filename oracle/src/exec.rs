@@ -137,13 +137,19 @@ fn count(case: &Case, anchor: &Observed, tally: &mut Tally) {
     }
 }
 
-/// A message without its numbers.
+/// A message without its numbers and names.
 pub(crate) fn kind_of(text: &str) -> String {
     let mut kind = String::new();
-    for word in text.split(' ') {
-        let numeric = word.contains(|c: char| c.is_ascii_digit()) && word != "r10";
-        kind.push_str(if numeric { "#" } else { word });
-        kind.push(' ');
+    for (index, part) in text.split('`').enumerate() {
+        // What stands between backquotes is a name.
+        if index % 2 == 1 {
+            kind.push_str("`…`");
+            continue;
+        }
+        for word in part.split_inclusive(' ') {
+            let numeric = word.contains(|c: char| c.is_ascii_digit()) && !word.starts_with("r10");
+            kind.push_str(if numeric { "# " } else { word });
+        }
     }
     kind.trim_end().into()
 }

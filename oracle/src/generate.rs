@@ -68,7 +68,7 @@ fn with_entry(mut functions: Vec<(u32, u32)>, entry_pc: u32, version: Version) -
 
 fn config(rng: &mut Rng) -> Config {
     Config {
-        call_depth_max: match rng.below(4) {
+        call_depth_max: match rng.below(8) {
             0 => 64,
             1 => rng.below(64) + 1,
             _ => rng.below(6) + 1,

@@ -1,19 +1,24 @@
-//! Runs random programs on Selkie and on anza's `solana-sbpf`, and compares everything that shows:
-//! verdicts, results, error texts, compute units, registers, call depth and memory.
+//! Runs random programs and files on Selkie and on anza's `solana-sbpf`, and compares everything
+//! that shows: verdicts, results, error texts, compute units, registers, call depth and memory; of
+//! files what the loader makes of them.
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | [`generate`] | random cases, from a seed and an index |
+//! | [`generate`] | random programs with their surroundings, from a seed and an index |
 //! | [`case`] | what is run, in neutral terms |
 //! | [`anchor`], [`ours`] | the two sides |
 //! | [`observed`] | what a side shows, and how two of them differ |
 //! | [`shrink`] | makes a differing case smaller |
-//! | [`exec`] | runs, counts, reports |
+//! | [`exec`] | programs: runs, counts, reports |
+//! | [`mutate`] | changes to files |
+//! | [`elf`] | files: loads, counts, reports |
 
 mod anchor;
 mod case;
+mod elf;
 mod exec;
 mod generate;
+mod mutate;
 mod observed;
 mod ours;
 mod rng;
@@ -22,6 +27,7 @@ mod syscalls;
 
 use std::{
     env,
+    path::PathBuf,
     process::ExitCode,
     thread,
     time::{Duration, Instant},
@@ -31,10 +37,13 @@ use selkie_isa::Version;
 
 const USAGE: &str = "\
 usage: oracle exec [--count N] [--seed S] [--only INDEX] [--versions V0,V3…] [--threads N]
-       oracle all --seconds T [--seed S] [--threads N]
+       oracle elf  [--count N] [--seed S] [--only INDEX] [--elfs DIR] [--threads N]
+       oracle all --seconds T [--seed S] [--elfs DIR] [--threads N]
 
 exec  random programs: verify and run on both sides
-all   everything, for a given time
+elf   mutated files: load and verify on both sides; the bases are the files of DIR, and some that
+      Selkie writes
+all   both, for T seconds together
 
 Exits with 1 if the sides differ. Differences are printed with a case made small, and with a line
 that `selkie conform` runs.
@@ -48,6 +57,7 @@ struct Options {
     versions: Vec<Version>,
     threads: u64,
     seconds: Option<u64>,
+    elfs: PathBuf,
 }
 
 fn options() -> Option<Options> {
@@ -60,6 +70,7 @@ fn options() -> Option<Options> {
         versions: Version::ALL.to_vec(),
         threads: 2,
         seconds: None,
+        elfs: PathBuf::from("../testdata/elfs"),
     };
     while let Some(argument) = arguments.next() {
         let value = arguments.next()?;
@@ -69,70 +80,109 @@ fn options() -> Option<Options> {
             "--only" => options.only = Some(value.parse().ok()?),
             "--threads" => options.threads = value.parse().ok().filter(|&it| it > 0)?,
             "--seconds" => options.seconds = Some(value.parse().ok()?),
-            "--versions" => {
-                let name = |version: &&Version, text: &str| format!("{version:?}") == text;
-                options.versions = value
-                    .split(',')
-                    .map(|text| Version::ALL.iter().find(|it| name(it, text)).copied())
-                    .collect::<Option<_>>()?;
-            }
+            "--elfs" => options.elfs = value.into(),
+            "--versions" => options.versions = versions(&value)?,
             _ => return None,
         }
     }
-    Some(options)
+    let timed = options.command == "all";
+    if timed {
+        options.count = u64::MAX;
+    }
+    (timed == options.seconds.is_some()).then_some(options)
+}
+
+fn versions(names: &str) -> Option<Vec<Version>> {
+    names
+        .split(',')
+        .map(|name| Version::ALL.iter().copied().find(|it| format!("{it:?}") == name))
+        .collect()
 }
 
 /// Differences after which a thread gives up.
 const DIFFERENCES_MAX: usize = 5;
 
-fn run_exec(options: &Options) -> exec::Tally {
+/// Shares the indices between threads, and gives what each of them returns.
+fn share<T: Send>(
+    options: &Options,
+    work: impl Fn(&mut dyn Iterator<Item = u64>) -> T + Sync,
+) -> Vec<T> {
     let (first, last) = match options.only {
         Some(index) => (index, index + 1),
         None => (0, options.count),
     };
-    let deadline = options.seconds.map(|it| Instant::now() + Duration::from_secs(it));
-    let mut total = exec::Tally::default();
     thread::scope(|scope| {
-        let workers: Vec<_> = (0..options.threads)
-            .map(|worker| {
-                scope.spawn(move || {
-                    let indices = (first + worker..last).step_by(options.threads as usize);
-                    exec::run(options.seed, &options.versions, indices, |tally| {
-                        tally.differing.len() >= DIFFERENCES_MAX
-                            || deadline.is_some_and(|deadline| Instant::now() >= deadline)
-                    })
-                })
-            })
-            .collect();
-        for worker in workers {
-            total.add(worker.join().expect("workers catch panics"));
-        }
+        let work = &work;
+        let step = usize::try_from(options.threads).expect("few threads");
+        let start = |worker| scope.spawn(move || work(&mut (first + worker..last).step_by(step)));
+        let workers: Vec<_> = (0..options.threads).map(start).collect();
+        workers.into_iter().map(|it| it.join().expect("our panics are caught")).collect()
+    })
+}
+
+/// When to stop, if there is a limit: `all` gives each half of the time.
+fn deadline(options: &Options) -> impl Fn() -> bool + Sync + use<> {
+    let end = options.seconds.map(|it| Instant::now() + Duration::from_millis(it * 500));
+    move || end.is_some_and(|end| Instant::now() >= end)
+}
+
+fn finish(differing: &[(u64, String)], report: &str, start: Instant) -> bool {
+    for (_, text) in differing {
+        println!("{text}");
+    }
+    print!("{report}");
+    println!("{:.1} s", start.elapsed().as_secs_f64());
+    differing.is_empty()
+}
+
+fn run_exec(options: &Options) -> bool {
+    let (start, late) = (Instant::now(), deadline(options));
+    let mut total = exec::Tally::default();
+    let tallies = share(options, |indices| {
+        exec::run(options.seed, &options.versions, indices, |tally| {
+            tally.differing.len() >= DIFFERENCES_MAX || late()
+        })
     });
-    total
+    tallies.into_iter().for_each(|tally| total.add(tally));
+    finish(&total.differing, &total.report(), start)
+}
+
+fn run_elf(options: &Options) -> std::io::Result<bool> {
+    let (start, late) = (Instant::now(), deadline(options));
+    let bases = elf::bases(&options.elfs)?;
+    println!("{} base files", bases.len());
+    let mut total = elf::Tally::default();
+    let tallies = share(options, |indices| {
+        elf::run(options.seed, &bases, &elf::rules(), indices, |tally| {
+            tally.differing.len() >= DIFFERENCES_MAX || late()
+        })
+    });
+    tallies.into_iter().for_each(|tally| total.add(tally));
+    Ok(finish(&total.differing, &total.report(), start))
+}
+
+fn run(options: &Options) -> std::io::Result<bool> {
+    println!("seed {}", options.seed);
+    Ok(match options.command.as_str() {
+        "exec" => run_exec(options),
+        "elf" => run_elf(options)?,
+        // Both are run, whatever the first of them says.
+        _ => run_exec(options) & run_elf(options)?,
+    })
 }
 
 fn main() -> ExitCode {
-    let Some(mut options) = options() else {
+    let commands = ["exec", "elf", "all"];
+    let Some(options) = options().filter(|it| commands.contains(&it.command.as_str())) else {
         eprint!("{USAGE}");
         return ExitCode::from(2);
     };
     ours::quieten_panics();
-    match options.command.as_str() {
-        "exec" => {}
-        "all" => options.count = u64::MAX,
-        _ => {
-            eprint!("{USAGE}");
-            return ExitCode::from(2);
+    match run(&options) {
+        Ok(agree) => ExitCode::from(u8::from(!agree)),
+        Err(error) => {
+            eprintln!("error: {}: {error}", options.elfs.display());
+            ExitCode::from(2)
         }
     }
-    let start = Instant::now();
-    let tally = run_exec(&options);
-    for (_, text) in &tally.differing {
-        println!("{text}");
-    }
-    println!("seed {}", options.seed);
-    print!("{}", tally.report());
-    let seconds = start.elapsed().as_secs_f64();
-    println!("{seconds:.1} s, {:.0} executions/s", tally.executions as f64 / seconds);
-    ExitCode::from(u8::from(!tally.differing.is_empty()))
 }
