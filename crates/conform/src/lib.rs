@@ -17,11 +17,14 @@
 //! | [`vector`] | hex, hashes and numbers as vectors write them |
 //! | [`elf_loader`], [`elf_load`] | ELF files and what loading them gives |
 //! | [`verify`], [`exec`], [`vm_interp`] | programs, what the verifier says and what running gives |
+//! | [`disasm`], [`cfg`](mod@cfg) | programs, their listing and their control-flow graph |
 //! | `test_syscalls` | the syscalls that the suite's programs call |
 
+pub mod cfg;
 pub mod check;
 pub mod config;
 pub mod context;
+pub mod disasm;
 pub mod elf_load;
 pub mod elf_loader;
 pub mod exec;
