@@ -80,7 +80,11 @@ pub(crate) fn read(session: &mut Session<'_>, name: &str, text: &str) -> Ast {
         session.error(Span::default(), "the source is too large");
         return Ast::default();
     };
+    // An instruction takes some twenty bytes of source, and has an expression more often than not.
+    let guess = text.len() / 20;
+    session.exprs.reserve(guess);
     let mut reader = Reader::new(session, Lexer::new(text, base));
+    reader.ast.stmts.reserve(guess);
     reader.define_predefined();
     reader.bump();
     reader.run();
