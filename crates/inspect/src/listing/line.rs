@@ -45,6 +45,7 @@ pub(super) struct Writer<'a> {
     program: &'a Program,
     labels: &'a LabelMap<'a>,
     function: Option<(u32, Arc<str>)>,
+    /// Syscalls that only the file has a name for.
     pub(super) syscalls: BTreeSet<String>,
 }
 
@@ -138,7 +139,9 @@ impl<'a> Writer<'a> {
         let key = key_of(insn);
         match self.program.syscall(key) {
             Some(name) => {
-                self.syscalls.insert(name.to_owned());
+                if self.program.executable().syscalls().find(key).is_none() {
+                    self.syscalls.insert(name.to_owned());
+                }
                 Some(quoted(name))
             }
             None => (insn.op.kind() == Kind::CallStatic).then(|| format!("{key:#x}")),

@@ -38,7 +38,7 @@ pub struct Listing {
     pub trailing: Vec<u8>,
     /// The read-only data, in order.
     pub data: Vec<Datum>,
-    /// Names of syscalls that the program calls.
+    /// Syscalls that the program calls by names that only its file knows.
     pub syscalls: Vec<String>,
     /// What the reader should know: why the loader refused the file.
     pub note: Option<String>,
