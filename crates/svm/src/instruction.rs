@@ -34,11 +34,21 @@ pub struct EngineError(Engine);
 
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "engine `{:?}` is not built into this binary", self.0)
+        write!(f, "engine `{}` is not built into this binary", self.0)
     }
 }
 
 impl core::error::Error for EngineError {}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Interpreter => "interpreter",
+            Self::Jit => "jit",
+        })
+    }
+}
 
 impl Engine {
     /// The engine that runs programs when this one is asked for.
