@@ -6,7 +6,8 @@
 //!
 //! Invariant: the text of a listing assembles to the instructions that it was made from. Hence an
 //! instruction is written by its mnemonic only if its text says all of its bits, and if no
-//! assembler would refuse it; any other slot is written as a number.
+//! assembler would refuse it; any other slot is written as a number. Only calls of syscalls until V2
+//! can lose bits: those that mean nothing.
 
 mod anza;
 mod data;
