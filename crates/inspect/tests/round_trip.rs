@@ -103,9 +103,8 @@ fn slot(version: Version, slots: u32) -> impl Strategy<Value = Vec<u64>> {
                 vec![raw & !0xffff_0000 | u64::from(off(target).cast_unsigned()) << 16]
             }
             _ if tidy => {
-                let tidied =
-                    word(insn.op.code(), insn.dst % 10 | (insn.src % 10) << 4, insn.off, 9);
-                vec![tidied]
+                let registers = (insn.dst % 10) | ((insn.src % 10) << 4);
+                vec![word(insn.op.code(), registers, insn.off, 9)]
             }
             _ => vec![raw],
         }

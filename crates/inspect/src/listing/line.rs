@@ -69,7 +69,7 @@ impl<'a> Writer<'a> {
                 (".quad".to_owned(), self.words(it, bytes), comment)
             }
         };
-        let starts = self.labels.function(it.pc);
+        let starts = self.program.function_at(it.pc);
         if let Some((pc, name)) = starts
             && self.function.as_ref().is_none_or(|(known, _)| *known != pc)
         {
