@@ -19,6 +19,8 @@ pub struct Program {
     executable: Executable,
     symbols: Symbols,
     image: Image,
+    /// Every function by slot, its name as linkers spell it.
+    functions: BTreeMap<u32, String>,
     syscalls: BTreeMap<u32, String>,
     refusal: Option<ElfError>,
 }
@@ -59,7 +61,10 @@ impl Program {
         let names = symbols.imports().chain(known.names());
         let syscalls = names.map(|it| (murmur3(it.as_bytes()), it.to_owned())).collect();
         let image = Image::of(&executable);
-        Self { executable, symbols, image, syscalls, refusal: None }
+        let functions = BTreeMap::new();
+        let mut program = Self { executable, symbols, image, functions, syscalls, refusal: None };
+        program.functions = program.find_functions();
+        program
     }
 
     /// The program.
@@ -122,9 +127,22 @@ impl Program {
         registered.map(|(_, it)| (it.pc, it.name.clone())).collect()
     }
 
-    /// Every function by slot: the entry, those that have a symbol, those that are called, those
-    /// whose address is taken.
-    pub(crate) fn functions(&self) -> BTreeMap<u32, String> {
+    /// Every function, by the slot of its first instruction, with its name as linkers spell it: the
+    /// entry, those that have a symbol, those that are called, those whose address is taken.
+    #[must_use]
+    pub fn functions(&self) -> &BTreeMap<u32, String> {
+        &self.functions
+    }
+
+    /// The function that the instruction at `pc` belongs to: the last one that starts at or before
+    /// it. Its first slot, and its name as linkers spell it.
+    #[must_use]
+    pub fn function_at(&self, pc: u32) -> Option<(u32, &str)> {
+        let (&start, name) = self.functions.range(..=pc).next_back()?;
+        Some((start, name))
+    }
+
+    fn find_functions(&self) -> BTreeMap<u32, String> {
         let mut functions = self.registered();
         functions.extend(self.symbols.functions().map(|(pc, name)| (pc, name.to_owned())));
         functions.retain(|_, name| !name.is_empty());
@@ -132,12 +150,14 @@ impl Program {
         let mut add = |pc: u32| {
             functions.entry(pc).or_insert_with(|| format!("function_{pc}"));
         };
-        for it in self.instructions(Style::Selkie) {
+        let instructions = self.instructions(Style::Selkie);
+        for it in &instructions {
             let Some(insn) = it.insn else { continue };
             self.callee(it.pc, &insn).into_iter().chain(self.pointee(&insn)).for_each(&mut add);
         }
         self.registered().into_keys().for_each(&mut add);
         self.image.pointers().filter_map(|addr| self.image.slot_of(addr)).for_each(add);
+        functions.retain(|&pc, _| instructions.binary_search_by_key(&pc, |it| it.pc).is_ok());
         functions
     }
 

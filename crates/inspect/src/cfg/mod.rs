@@ -128,7 +128,7 @@ impl Graph {
         instructions.iter().for_each(|it| is_instruction[it.pc as usize] = true);
         let mut functions = match style {
             Style::Anza => program.registered(),
-            Style::Selkie => program.functions(),
+            Style::Selkie => program.functions().clone(),
         };
         functions.retain(|&pc, _| is_instruction.get(pc as usize) == Some(&true));
 

@@ -19,16 +19,14 @@ pub(super) struct LabelMap<'a> {
     image: &'a Image,
     text: BTreeMap<u32, String>,
     data: BTreeMap<u64, String>,
-    functions: BTreeMap<u32, String>,
 }
 
 impl<'a> LabelMap<'a> {
     pub(super) fn of(program: &'a Program, instructions: &[Instruction]) -> Self {
         let image = program.image();
         let is_start = |pc: u32| instructions.binary_search_by_key(&pc, |it| it.pc).is_ok();
-        let functions = program.functions();
-        let mut map = Self { image, text: BTreeMap::new(), data: BTreeMap::new(), functions };
-        let mut places: BTreeSet<u32> = map.functions.keys().copied().collect();
+        let mut map = Self { image, text: BTreeMap::new(), data: BTreeMap::new() };
+        let mut places: BTreeSet<u32> = program.functions().keys().copied().collect();
         let mut addresses: BTreeSet<u64> = image.pointers().collect();
         for it in instructions {
             let Some(insn) = it.insn else { continue };
@@ -45,7 +43,8 @@ impl<'a> LabelMap<'a> {
         let order = is_start(entry).then_some(entry);
         let order = order.into_iter().chain(places.into_iter().filter(|&pc| pc != entry));
         for pc in order.filter(|&pc| is_start(pc)) {
-            let name = map.functions.get(&pc).cloned().unwrap_or_else(|| format!("lbb_{pc}"));
+            let function = program.functions().get(&pc).cloned();
+            let name = function.unwrap_or_else(|| format!("lbb_{pc}"));
             let name = unique(name, u64::from(pc), &mut used);
             map.text.insert(pc, name);
             // An assembler starts the program at the label of this name, wherever that is.
@@ -78,12 +77,6 @@ impl<'a> LabelMap<'a> {
     /// The addresses in `range` that have a label, in order.
     pub(super) fn data(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, &str)> {
         self.data.range(start..end).map(|(&addr, name)| (addr, name.as_str()))
-    }
-
-    /// The function that an instruction belongs to: its first slot, and its name.
-    pub(super) fn function(&self, pc: u32) -> Option<(u32, &str)> {
-        let (&start, name) = self.functions.range(..=pc).next_back()?;
-        Some((start, name))
     }
 }
 

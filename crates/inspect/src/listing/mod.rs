@@ -6,7 +6,8 @@
 //!
 //! Invariant: the text of a listing assembles to the instructions that it was made from. Hence an
 //! instruction is written by its mnemonic only if its text says all of its bits, and if no
-//! assembler would refuse it; any other slot is written as a number.
+//! assembler would refuse it; any other slot is written as a number. Only calls of syscalls until V2
+//! can lose bits: those that mean nothing.
 
 mod anza;
 mod data;
@@ -38,7 +39,7 @@ pub struct Listing {
     pub trailing: Vec<u8>,
     /// The read-only data, in order.
     pub data: Vec<Datum>,
-    /// Names of syscalls that the program calls.
+    /// Syscalls that the program calls by names that only its file knows.
     pub syscalls: Vec<String>,
     /// What the reader should know: why the loader refused the file.
     pub note: Option<String>,
