@@ -41,7 +41,7 @@ pub(super) fn alloc_free(call: &mut Call<'_, '_, '_>, size: u64, addr: u64) -> R
     match start.checked_add(size) {
         Some(end) if end <= heap_bytes => {
             *used = end;
-            Ok(HEAP_START + start)
+            Ok(HEAP_START.saturating_add(start))
         }
         _ => Ok(0),
     }
