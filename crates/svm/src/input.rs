@@ -219,9 +219,7 @@ pub fn serialize(
     data: &[u8],
     program_id: &Pubkey,
 ) -> Result<Input, InstructionError> {
-    if accounts.len() > INSTRUCTION_ACCOUNTS_MAX {
-        return Err(InstructionError::MaxAccountsExceeded);
-    }
+    check_count(accounts.len())?;
     let layout = Layout::of(abi, accounts, data);
     let mut writer = Writer { bytes: vec![0; layout.len] };
     writer.put_u64(0, accounts.len());
@@ -247,6 +245,13 @@ pub fn serialize(
     writer.put(layout.instruction_data, data);
     writer.put(layout.program_id, program_id.as_ref());
     Ok(Input { bytes: writer.bytes, layout })
+}
+
+fn check_count(accounts: usize) -> Result<(), InstructionError> {
+    if accounts > INSTRUCTION_ACCOUNTS_MAX {
+        return Err(InstructionError::MaxAccountsExceeded);
+    }
+    Ok(())
 }
 
 struct Writer {
@@ -288,6 +293,7 @@ pub(crate) fn serialize_instruction(
     instruction: &InstructionContext,
     transaction: &TransactionContext,
 ) -> Result<Input, InstructionError> {
+    check_count(instruction.accounts.len())?;
     let accounts: Vec<InputAccount<'_>> = instruction
         .accounts
         .iter()

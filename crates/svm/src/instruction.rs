@@ -1,6 +1,7 @@
 //! One instruction outside of any transaction: accounts in, accounts out.
 
 use core::fmt;
+use std::collections::{BTreeMap, BTreeSet};
 
 use selkie_vm::Observer;
 pub use solana_instruction::{AccountMeta, Instruction};
@@ -177,15 +178,16 @@ fn with_missing(
     accounts: &[(Pubkey, Account)],
     environment: &Environment,
 ) -> Vec<(Pubkey, Account)> {
-    let mut all: Vec<(Pubkey, Account)> = Vec::with_capacity(accounts.len());
+    let mut known = BTreeSet::new();
+    let mut all = Vec::with_capacity(accounts.len());
     for (key, account) in accounts {
-        if !all.iter().any(|(known, _)| known == key) {
+        if known.insert(*key) {
             all.push((*key, account.clone()));
         }
     }
-    for meta in &instruction.accounts {
-        if !all.iter().any(|(known, _)| *known == meta.pubkey) {
-            all.push((meta.pubkey, default_account(&meta.pubkey, environment)));
+    for AccountMeta { pubkey, .. } in &instruction.accounts {
+        if known.insert(*pubkey) {
+            all.push((*pubkey, default_account(pubkey, environment)));
         }
     }
     all
@@ -205,23 +207,21 @@ fn default_account(key: &Pubkey, environment: &Environment) -> Account {
 
 /// Resolves keys. An account that is named more than once has all rights that any mention has.
 fn compile(instruction: &Instruction, transaction: &TransactionContext) -> InstructionContext {
-    let accounts = instruction
-        .accounts
-        .iter()
-        .map(|meta| {
-            let mentions = || instruction.accounts.iter().filter(|it| it.pubkey == meta.pubkey);
-            InstructionAccount {
-                index: transaction
-                    .find(&meta.pubkey)
-                    .expect("`with_missing` added every account that is named"),
-                is_signer: mentions().any(|it| it.is_signer),
-                is_writable: mentions().any(|it| it.is_writable),
-            }
-        })
-        .collect();
+    let account =
+        |(index, key)| (key, InstructionAccount { index, is_signer: false, is_writable: false });
+    let mut by_key: BTreeMap<_, _> = transaction.keys().enumerate().map(account).collect();
+    for meta in &instruction.accounts {
+        if let Some(account) = by_key.get_mut(&meta.pubkey) {
+            account.is_signer |= meta.is_signer;
+            account.is_writable |= meta.is_writable;
+        }
+    }
+    let resolve = |meta: &AccountMeta| {
+        *by_key.get(&meta.pubkey).expect("`with_missing` added every account that is named")
+    };
     InstructionContext {
         program_id: instruction.program_id,
-        accounts,
+        accounts: instruction.accounts.iter().map(resolve).collect(),
         data: instruction.data.clone(),
         height: 1,
         caller: None,
