@@ -507,7 +507,7 @@ fn sign_extended(op: Op, span: Span, number: i128) -> Diagnostic {
         .note("a 64-bit operation takes -0x80000000 to 0x7fffffff");
     match op.kind() {
         Kind::Alu(Alu::Mov, ..) => {
-            found.help(format!("use `lddw` for all 64 bits, or `mov32 r, {hex}`"))
+            found.help("use `lddw` for all 64 bits, or `mov32`, which does not extend the sign")
         }
         _ => found.help("load it into a register with `lddw` first"),
     }
@@ -527,9 +527,9 @@ pub(crate) fn fit(session: &mut Session<'_>, span: Span, number: i128, size: u8)
         let low = bytes.first_chunk::<8>().expect("sixteen bytes");
         return Some(u64::from_le_bytes(*low));
     }
-    let plural = if size == 1 { "byte" } else { "bytes" };
+    let (plural, hold) = if size == 1 { ("byte", "holds") } else { ("bytes", "hold") };
     let found = Diagnostic::error(span, format!("{number} does not fit {size} {plural}")).note(
-        format!("{size} {plural} hold {} to {}", -(1_i128 << (bits - 1)), (1_i128 << bits) - 1),
+        format!("{size} {plural} {hold} {} to {}", -(1_i128 << (bits - 1)), (1_i128 << bits) - 1),
     );
     session.diagnostics.push(found);
     None

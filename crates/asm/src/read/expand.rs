@@ -15,9 +15,12 @@ use crate::{
 /// Includes, macros and loops inside each other.
 const DEPTH_MAX: usize = 64;
 /// Lines that macros and loops may make of a source.
-const EXPANDED_LINES_MAX: usize = 2_000_000;
+const EXPANDED_LINES_MAX: usize = 500_000;
 /// Text that macros and loops may make of a source.
-const EXPANDED_BYTES_MAX: usize = 64 << 20;
+const EXPANDED_BYTES_MAX: usize = 16 << 20;
+
+/// Parameters of one macro.
+const PARAMS_MAX: usize = 100;
 
 /// A text that waits for another to end.
 #[derive(Debug)]
@@ -95,13 +98,15 @@ impl Reader<'_, '_> {
             let open = self.conditions.pop().expect("there are more than `inner`");
             self.fail(open.span, "this condition has no `.endif`");
         }
-        if let FrameKind::Loop { start, left } = &mut self.kind
-            && *left > 0
+        if let FrameKind::Loop { start, left } = self.kind
+            && left > 0
         {
-            *left -= 1;
-            self.lexer.at = *start;
+            self.kind = FrameKind::Loop { start, left: left - 1 };
+            let length = self.lexer.end - start;
+            self.lexer.at = start;
             self.bump();
-            return true;
+            // A loop that makes too much has stopped the reader by this.
+            return self.expanded_bytes_check(length, self.span()).is_ok();
         }
         let Some(frame) = self.frames.pop() else { return false };
         (self.lexer, self.token, self.kind) = (frame.lexer, frame.token, frame.kind);
@@ -286,6 +291,9 @@ impl Reader<'_, '_> {
             if self.eat(Tok::Eq) {
                 param.default = Some(self.argument()?);
             }
+            if params.len() >= PARAMS_MAX {
+                return Err(self.fail(self.span(), "a macro has at most 100 parameters"));
+            }
             if params.last().is_some_and(|last| last.rest) {
                 return Err(self.fail(self.span(), "the `vararg` parameter must be the last"));
             }
@@ -370,11 +378,10 @@ impl Reader<'_, '_> {
                 continue;
             }
             match (params.get(next), values.get_mut(next)) {
-                (Some(param), Some(value)) if param.rest => {
-                    let joined =
-                        value.take().map_or(argument.clone(), |it| format!("{it}, {argument}"));
-                    *value = Some(joined);
-                }
+                (Some(param), Some(value)) if param.rest => match value {
+                    Some(joined) => joined.extend([", ", argument.as_str()]),
+                    None => *value = Some(argument),
+                },
                 (Some(_), Some(value)) => {
                     if !argument.is_empty() {
                         *value = Some(argument);
@@ -634,11 +641,14 @@ impl Reader<'_, '_> {
     }
 }
 
-/// `body` with `\name` replaced, `\@` by the number of the call, and `\()` by nothing.
+/// `body` with `\name` replaced, `\@` by the number of the call, and `\()` by nothing. Stops
+/// when there is more than may be.
 fn substitute(body: &str, values: &[(&str, &str)], call: u32) -> String {
     let mut out = String::with_capacity(body.len());
     let mut rest = body;
-    while let Some(at) = rest.find('\\') {
+    while let Some(at) = rest.find('\\')
+        && out.len() <= EXPANDED_BYTES_MAX
+    {
         out.push_str(&rest[..at]);
         rest = &rest[at + 1..];
         if let Some(after) = rest.strip_prefix('@') {

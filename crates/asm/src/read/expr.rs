@@ -1,9 +1,10 @@
 //! Expressions, with the precedence of C.
 
-use super::{Read, Reader, numeric_name};
+use super::{Failed, Read, Reader, numeric_name};
 use crate::{
     ast::{Binary, ExprId, ExprKind, StmtKind, Unary},
     diagnostic::Diagnostic,
+    eval::NoValue,
     lex::Tok,
     session::HERE,
     source::Span,
@@ -50,10 +51,12 @@ impl Reader<'_, '_> {
         let first = self.token;
         let expr = self.expr()?;
         let span = self.span_from(first);
-        match self.session.eval_number(expr) {
-            Some(number) => Ok((number, span)),
-            None => Err(super::Failed),
+        if let Err(why @ (NoValue::Undefined(..) | NoValue::Unplaced(_))) = self.session.value(expr)
+        {
+            let found = self.session.explain(why).note("it must be known before this line");
+            return Err(self.report(found));
         }
+        self.session.eval_number(expr).map(|number| (number, span)).ok_or(Failed)
     }
 
     fn spend(&mut self, budget: &mut u32) -> Read {
@@ -130,7 +133,7 @@ impl Reader<'_, '_> {
         Ok(self.session.exprs.add(span, kind))
     }
 
-    fn bad_number(&mut self, span: Span) -> super::Failed {
+    fn bad_number(&mut self, span: Span) -> Failed {
         let message = format!("{} is no number", self.found());
         let found = Diagnostic::error(span, message)
             .help("numbers are written 10, 0xff, 0o17, 0b101 or 'A', with `_` between digits");

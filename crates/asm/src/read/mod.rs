@@ -26,6 +26,7 @@ use std::sync::Arc;
 use crate::{
     ast::{Ast, ExprId, Section, SectionId, SectionKind, Stmt, StmtKind},
     diagnostic::Diagnostic,
+    eval::NoValue,
     lex::{Lexer, Tok, Token},
     names::{FastMap, Name},
     session::{NUMERIC, Session},
@@ -349,11 +350,11 @@ impl<'s, 'o> Reader<'s, 'o> {
     fn define_constant(&mut self, name: Name, span: Span, expr: ExprId, variable: bool) {
         let def = match self.session.value(expr) {
             Ok(value) if value.base.is_none() => Def::Value(value.number),
-            Ok(_) | Err(crate::eval::NoValue::Unknown(_)) => Def::Expr(expr),
-            Err(wrong) => {
-                self.report(wrong.into_diagnostic());
+            Err(NoValue::Wrong(found)) => {
+                self.report(*found);
                 Def::Value(0)
             }
+            Ok(_) | Err(NoValue::Undefined(..) | NoValue::Unplaced(_)) => Def::Expr(expr),
         };
         let current = self.current(name);
         let before = self.session.symbols.get(current);

@@ -7,10 +7,7 @@ use selkie_isa::{
     layout::{FRAME_POINTER, SLOT_BYTES},
 };
 
-use super::{
-    data::Image,
-    labels::{LabelMap, quoted},
-};
+use super::labels::{LabelMap, quoted};
 use crate::{
     program::{Instruction, Program, key_of},
     symbols::demangle,
@@ -46,15 +43,14 @@ pub struct Line {
 /// Writes lines, one after the other.
 pub(super) struct Writer<'a> {
     program: &'a Program,
-    labels: &'a LabelMap,
-    image: &'a Image,
+    labels: &'a LabelMap<'a>,
     function: Option<(u32, Arc<str>)>,
     pub(super) syscalls: BTreeSet<String>,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(program: &'a Program, labels: &'a LabelMap, image: &'a Image) -> Self {
-        Self { program, labels, image, function: None, syscalls: BTreeSet::new() }
+    pub(super) fn new(program: &'a Program, labels: &'a LabelMap<'a>) -> Self {
+        Self { program, labels, function: None, syscalls: BTreeSet::new() }
     }
 
     pub(super) fn line(&mut self, it: &Instruction) -> Line {
@@ -95,7 +91,7 @@ impl<'a> Writer<'a> {
 
     fn preview(&self, insn: &Insn) -> Option<String> {
         let is_address = matches!(insn.op.kind(), Kind::LoadImm64);
-        is_address.then(|| self.image.preview(insn.imm.cast_unsigned())).flatten()
+        is_address.then(|| self.program.image().preview(insn.imm.cast_unsigned())).flatten()
     }
 
     fn mnemonic(&self, insn: &Insn) -> String {
