@@ -20,11 +20,12 @@ impl Kernel {
     /// The program, with labels.
     pub(crate) fn assembly(&self) -> String {
         let Self { setup, body, rounds, .. } = self;
+        let entry = ".globl entrypoint\nentrypoint:";
         if *rounds == 0 {
-            return format!("{setup}\n{body}\n");
+            return format!("{entry}\n{setup}\n{body}\n");
         }
         format!(
-            "{setup}\nmov64 r9, {rounds}\ntop:\n{body}\nsub64 r9, 1\njne r9, 0, top\n\
+            "{entry}\n{setup}\nmov64 r9, {rounds}\ntop:\n{body}\nsub64 r9, 1\njne r9, 0, top\n\
              mov64 r0, 0\nexit\n"
         )
     }
@@ -255,20 +256,20 @@ pub(crate) const KERNELS: [Kernel; 20] = [
         "fib_rec",
         "
         mov64 r1, 18
-        call function_fib
+        call fib
         exit
-        function_fib:
+        fib:
         jgt r1, 1, deeper
         mov64 r0, r1
         exit
         deeper:
         mov64 r6, r1
         sub64 r1, 1
-        call function_fib
+        call fib
         mov64 r7, r0
         mov64 r1, r6
         sub64 r1, 2
-        call function_fib
+        call fib
         add64 r0, r7
         exit
         ",
@@ -278,33 +279,31 @@ pub(crate) const KERNELS: [Kernel; 20] = [
         "
         mov64 r9, 30000
         again:
-        call function_leaf
+        call leaf
         sub64 r9, 1
         jne r9, 0, again
         exit
-        function_leaf:
+        leaf:
         add64 r0, 1
         exit
         ",
     ),
-    // The leaf is at slot 1.
     whole(
         "callx",
         "
-        ja start
-        add64 r0, 1
-        exit
-        start:
         mov64 r9, 30000
-        lddw r8, 0x100000008
+        lddw r8, leaf
         again:
         callx r8
         sub64 r9, 1
         jne r9, 0, again
         exit
+        leaf:
+        add64 r0, 1
+        exit
         ",
     ),
-    looped("syscall", 40_000, "", "add64 r1, 1\nsyscall nothing"),
+    looped("syscall", 40_000, "", "add64 r1, 1\ncall sol_get_stack_height"),
     looped(
         "branchy_rand",
         15_000,

@@ -451,8 +451,8 @@ impl Emitter<'_, '_> {
         by_keyword: bool,
         pc: u32,
     ) -> Option<(u8, i64)> {
-        let text = self.session.names.text(name).to_owned();
-        if !syscalls::is_known(&text) && !self.session.symbols.get(name).external {
+        let text = self.session.names.shared(name);
+        if !self.session.symbols.get(name).external && !syscalls::is_known(&text) {
             let near = self.session.near_callable(&text);
             if by_keyword {
                 let found =
@@ -474,6 +474,7 @@ impl Emitter<'_, '_> {
                 return None;
             }
         }
+        self.session.symbols.entry(name).external = true;
         if self.session.options.version.static_calls() {
             return Some((0, murmur3(text.as_bytes()).cast_signed().into()));
         }

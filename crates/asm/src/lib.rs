@@ -19,17 +19,17 @@
 //! | module | what it owns |
 //! |---|---|
 //! | [`source`] | texts, and where in them something stands |
-//! | [`lex`] | text to tokens |
-//! | [`read`] | lines to statements: dialects, directives, macros |
-//! | [`mnemonic`] | a mnemonic and its operands to a row of the instruction table |
-//! | [`names`], [`symbols`] | names as numbers, and what they stand for |
-//! | [`ast`] | statements and expressions |
-//! | [`eval`] | the values of expressions |
-//! | [`layout`] | sizes and addresses |
-//! | [`emit`] | statements to bytes, with every range checked |
-//! | [`finish`] | the entry, symbols, and checks of the whole program |
-//! | [`dwarf`] | debug information |
-//! | [`diagnostic`], [`render`] | findings, and their text for people |
+//! | `lex` | text to tokens |
+//! | `read` | lines to statements: dialects, directives, macros |
+//! | `mnemonic` | a mnemonic and its operands to a row of the instruction table |
+//! | `names`, `symbols` | names as numbers, and what they stand for |
+//! | `ast` | statements and expressions |
+//! | `eval` | the values of expressions |
+//! | `layout` | sizes and addresses |
+//! | `emit` | statements to bytes, with every range checked |
+//! | `finish` | the entry, symbols, and checks of the whole program |
+//! | `dwarf` | debug information |
+//! | [`diagnostic`], `render` | findings, and their text for people |
 //! | [`syscalls`] | the names that calls may mean |
 
 #![forbid(unsafe_code)]

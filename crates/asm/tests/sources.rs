@@ -123,6 +123,58 @@ fn dialects_give_the_same_bytes() {
     assert!(compared >= 4);
 }
 
+/// What people are given to start from has no finding in any version.
+#[test]
+fn examples_assemble() {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    for name in ["hello.s", "dispatch.s", "counter/counter.s"] {
+        let path = examples.join(name);
+        let text = fs::read_to_string(&path).unwrap();
+        for version in Version::ALL {
+            assert_eq!(assemble(&text, &options(&path, version)).render(false), "", "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_manual_is_right() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/assembler.md");
+    let manual = fs::read_to_string(&path).unwrap();
+    let blocks: Vec<&str> = manual.split("```asm\n").skip(1).collect();
+    assert!(blocks.len() >= 4);
+    for block in blocks {
+        let source = block.split("```").next().unwrap();
+        for version in [Version::V0, Version::V3] {
+            let output = assemble(source, &options(&path, version));
+            assert_eq!(output.render(false), "");
+        }
+    }
+}
+
+/// Each row of the table of dialects gives the same bytes in all of its columns.
+#[test]
+fn the_table_of_dialects_is_right() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/assembler.md");
+    let manual = fs::read_to_string(&path).unwrap();
+    let table = manual.split("|---|---|---|\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let program = |instruction: &str| {
+        let rest = "exit\nlabel:\nfunction: exit\n exit\n exit\n";
+        let source = format!("entrypoint: {instruction}\n{rest}");
+        let output = assemble(&source, &options(&path, Version::V3));
+        assert_eq!(output.error_count(), 0, "{instruction}: {}", output.render(false));
+        assembly(output).text
+    };
+    for row in table.lines() {
+        let cells: Vec<&str> = row.split('|').filter_map(|cell| cell.split('`').nth(1)).collect();
+        // `ja +3` is another target than `ja label`: it is a form of its own.
+        let cells: Vec<&str> = cells.into_iter().filter(|cell| !cell.contains("ja +")).collect();
+        for cell in &cells {
+            assert_eq!(program(cell), program(cells[0]), "{row}");
+        }
+    }
+    assert!(table.lines().count() >= 10);
+}
+
 fn assembly(output: Output) -> Assembly {
     output.assembly.expect("there was no finding")
 }

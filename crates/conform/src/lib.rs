@@ -18,6 +18,7 @@
 //! | [`elf_loader`], [`elf_load`] | ELF files and what loading them gives |
 //! | [`verify`], [`exec`], [`vm_interp`] | programs, what the verifier says and what running gives |
 //! | [`disasm`], [`cfg`](mod@cfg) | programs, their listing and their control-flow graph |
+//! | [`memmap`] | regions and an access |
 //! | `test_syscalls` | the syscalls that the suite's programs call |
 
 pub mod cfg;
@@ -29,6 +30,7 @@ pub mod elf_load;
 pub mod elf_loader;
 pub mod exec;
 pub mod kinds;
+pub mod memmap;
 pub mod runner;
 mod test_syscalls;
 mod unpack;

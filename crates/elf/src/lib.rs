@@ -28,7 +28,6 @@ mod legacy;
 mod relocate;
 pub mod sections;
 mod strict;
-#[allow(clippy::indexing_slicing, reason = "it reads nothing but what it laid out itself")]
 pub mod write;
 
 use selkie_isa::Version;

@@ -5,7 +5,7 @@ mod common;
 use common::{INPUT, PROGRAM, Setup, call, exit, key, lddw, load, poke, store, word};
 use selkie_svm::{
     Account, AccountMeta, ComputeBudget, Engine, Environment, Instruction, InstructionError,
-    Loader, Options, Receipt, SyscallError, process_instruction,
+    Loader, Options, Pubkey, Receipt, SyscallError, process_instruction,
 };
 use selkie_vm::{Observer, Trap};
 
@@ -338,4 +338,20 @@ fn call_stack_of_a_trap() {
     let receipt = own_account().run(&[calls.concat(), lddw(1, 0), load(0, 1, 0), exit()]);
     let run = receipt.run.unwrap();
     assert_eq!((run.pc, run.return_pcs), (6, vec![3]));
+}
+
+#[test]
+fn too_many_accounts() {
+    let metas = vec![AccountMeta::new_readonly(key(1), false); 100_000];
+    let accounts: Vec<_> = (0..100_000_u32)
+        .map(|index| {
+            let mut key = [0; 32];
+            key[..4].copy_from_slice(&index.to_le_bytes());
+            (Pubkey::new_from_array(key), Account::default())
+        })
+        .collect();
+    let receipt = Setup { metas, accounts, ..Setup::default() }.run(&[end(0)]);
+    assert_eq!(receipt.result, Err(InstructionError::MaxAccountsExceeded));
+    let last = "Program X failed: Max accounts exceeded";
+    assert_eq!(log_after_invoke(&receipt), [last]);
 }

@@ -3,6 +3,8 @@
 //! The files are fetched by `cargo xtask fixtures`. Where they are missing their cases are skipped,
 //! and said to be; with `SELKIE_REQUIRE_FIXTURES` set they fail instead.
 
+#![allow(clippy::print_stdout, reason = "this is its own test harness")]
+
 use std::{fs, path::PathBuf, process::ExitCode};
 
 use selkie_svm::{

@@ -416,7 +416,7 @@ fn return_data_is_got_back() {
     assert_eq!((result, units), (full.clone(), 101));
     assert_eq!(bytes[259..281], [7; 22]);
     let (result, units, bytes) = get(DATA, 1000, DATA + 250);
-    assert_eq!((result, units), (full.clone(), 102));
+    assert_eq!((result, units), (full, 102));
     assert_eq!(bytes[250..282], [0xaa; 32]);
     assert_eq!(get(NOWHERE, 0, NOWHERE).1, 101);
     let failed = Err(InstructionError::ProgramFailedToComplete);

@@ -5,7 +5,7 @@ use crate::{
     ast::{Binary, ExprId, ExprKind, StmtKind, Unary},
     diagnostic::Diagnostic,
     eval::NoValue,
-    lex::Tok,
+    lex::{Tok, Token},
     session::HERE,
     source::Span,
     symbols::Def,
@@ -104,7 +104,7 @@ impl Reader<'_, '_> {
         let (token, span) = (self.token, self.span());
         let kind = match token.kind {
             Tok::Int(number) => {
-                self.warn_octal(span, number);
+                self.warn_octal(token, number);
                 ExprKind::Int(number)
             }
             Tok::Char(character) => ExprKind::Int(character),
@@ -141,13 +141,14 @@ impl Reader<'_, '_> {
     }
 
     /// Some assemblers read `010` as 8.
-    fn warn_octal(&mut self, span: Span, number: u64) {
-        let text = self.session.sources.slice(span);
+    fn warn_octal(&mut self, token: Token, number: u64) {
+        let text = self.text_of(token);
         let octal = text.len() > 1 && text.starts_with('0') && text.as_bytes()[1].is_ascii_digit();
         if octal && number > 7 {
             let digits = text.trim_start_matches('0').to_owned();
-            let found = Diagnostic::warning(span, format!("read as {number}, not as octal"))
-                .help(format!("write `{number}`, or `0o{digits}` for octal"));
+            let found =
+                Diagnostic::warning(self.span_of(token), format!("read as {number}, not as octal"))
+                    .help(format!("write `{number}`, or `0o{digits}` for octal"));
             self.report(found);
         }
     }

@@ -12,13 +12,16 @@
 //! | [`pseudo`] | `r1 += 2`, as LLVM writes it |
 //! | [`directive`] | sections, symbols, data |
 //! | [`generate`] | `.accounts`, `.struct`, `.pubkey` |
-//! | [`expand`] | includes, macros, loops, conditions |
+//! | [`expand`] | which text is next: includes, and the limits of expansion |
+//! | [`macros`], [`condition`] | macros and loops; conditions |
 
+mod condition;
 mod directive;
 mod expand;
 mod expr;
 mod generate;
 mod insn;
+mod macros;
 mod pseudo;
 
 use std::sync::Arc;
@@ -33,7 +36,9 @@ use crate::{
     source::Span,
     symbols::Def,
 };
-use expand::{Condition, Frame, FrameKind, Macro};
+use condition::Condition;
+use expand::{Frame, FrameKind};
+use macros::Macro;
 
 /// A report was made, and the rest of the line is not worth reading.
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +85,11 @@ pub(crate) fn read(session: &mut Session<'_>, name: &str, text: &str) -> Ast {
         session.error(Span::default(), "the source is too large");
         return Ast::default();
     };
+    // An instruction takes some twenty bytes of source, and has an expression more often than not.
+    let guess = text.len() / 20;
+    session.exprs.reserve(guess);
     let mut reader = Reader::new(session, Lexer::new(text, base));
+    reader.ast.stmts.reserve(guess);
     reader.define_predefined();
     reader.bump();
     reader.run();
