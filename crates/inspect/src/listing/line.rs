@@ -114,7 +114,10 @@ impl<'a> Writer<'a> {
     fn meaning(&mut self, pc: u32, insn: &Insn) -> Option<String> {
         match self.operands(pc, insn) {
             _ if insn.op == Op::Tail => None,
-            Some(operands) => Some(format!("{} {}", self.mnemonic(insn), operands.join(", "))),
+            Some(operands) => {
+                let text = format!("{} {}", self.mnemonic(insn), operands.join(", "));
+                Some(text.trim_end().to_owned())
+            }
             None => Some(insn.display(pc as usize, &NoNames).to_string()),
         }
     }
