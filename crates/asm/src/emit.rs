@@ -433,6 +433,14 @@ impl Emitter<'_, '_> {
             return self.numbered_syscall(key, expr.span, pc);
         }
         let slot = self.target(target, pc, "call")?;
+        if slot == i128::from(pc) && !self.session.options.version.static_calls() {
+            let span = self.session.exprs.get(target).span;
+            let found = Diagnostic::error(span, "the call calls itself")
+                .note("until v2 its distance, -1, is how files mark the calls of syscalls")
+                .help("put an instruction between the label and the call");
+            self.report(found);
+            return None;
+        }
         i64::try_from(slot - i128::from(pc) - 1).ok().map(|distance| (1, distance))
     }
 

@@ -167,6 +167,8 @@ pub struct Assembly {
     /// The instructions. Until V2, calls are as the loader wants them: of functions relative with
     /// source nibble 1, of syscalls with immediate -1 and an entry in [`Assembly::syscalls`].
     pub text: Vec<u8>,
+    /// Until V2: where in the file, and from the start of their window, the instructions start.
+    pub text_offset: u64,
     /// The read-only data.
     pub rodata: Vec<u8>,
     /// The slot at which the program starts.
@@ -189,7 +191,7 @@ impl Assembly {
     /// Guest addresses of the instructions and the read-only data.
     #[must_use]
     pub fn addresses(&self) -> write::Addresses {
-        write::addresses(self.version, self.text.len())
+        write::addresses(self.version, self.text.len(), self.text_offset)
     }
 
     /// The bytes of the `.so`.
@@ -213,6 +215,7 @@ impl Assembly {
         write::write(&write::Image {
             version: self.version,
             text: &self.text,
+            text_offset: self.text_offset,
             rodata: &self.rodata,
             entry_pc: self.entry_pc,
             syscalls: &syscalls,

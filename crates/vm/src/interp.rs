@@ -348,7 +348,7 @@ impl Machine<'_> {
         let (vaddr, len) = (self.get(base).wrapping_add(cell.offset()), size.bytes());
         self.memory.reconsider(access, vaddr, len, |violation, region| {
             host.access_violation(violation, region);
-        });
+        })?;
         self.access_far(cell.action(), cell)
             .ok_or_else(|| self.memory.violation(access, vaddr, len))
     }

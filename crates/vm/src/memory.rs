@@ -335,7 +335,7 @@ impl<'a> MemoryMap<'a> {
         } else {
             let overlap = regions.windows(2).position(|it| it[0].vaddr_end() > it[1].vaddr);
             if let Some(index) = overlap {
-                return Err(Trap::InvalidMemoryRegion(index));
+                return Err(Trap::InvalidMemoryRegion(index + 1));
             }
         }
         let fixed_frames = !version.dynamic_frames();
@@ -500,29 +500,34 @@ impl<'a> MemoryMap<'a> {
     }
 
     /// Gives `decide` the chance to change the region that a refused access is judged by. The
-    /// change is kept if the region stays clear of its neighbours.
+    /// change is kept if the access then succeeds, and is forgotten if it does not.
+    ///
+    /// # Errors
+    /// [`Trap::InvalidMemoryRegion`] if the access would succeed, but the changed region reaches
+    /// into the next one or out of its window.
     pub(crate) fn reconsider(
         &mut self,
         access: Access,
         vaddr: u64,
         len: u64,
         decide: impl FnOnce(&Violation, &mut Region<'a>),
-    ) {
-        let Some(index) = self.region_index(vaddr) else { return };
+    ) -> Result<(), Trap> {
+        let Some(index) = self.region_index(vaddr) else { return Ok(()) };
         let mut region = self.regions[index].copy();
-        let window_end = || (region.vaddr / REGION_SIZE + 1).saturating_mul(REGION_SIZE);
-        let end = match self.regions.get(index + 1) {
-            Some(next) => next.vaddr,
-            None if self.aligned => window_end(),
-            None => u64::MAX,
-        };
+        let end = self.regions.get(index + 1).map_or(u64::MAX, |next| next.vaddr);
         let len_max = end.saturating_sub(region.vaddr);
         decide(&Violation { access, vaddr, len, len_max }, &mut region);
-        let stays = region.vaddr == self.regions[index].vaddr && region.vaddr_end() <= end;
-        if stays {
-            self.regions[index] = region;
-            self.windows = [Window::NONE; WINDOW_COUNT];
+        if region.host(access, vaddr, len).is_none() {
+            return Ok(());
         }
+        let last = region.vaddr.saturating_add(region.len.saturating_sub(1));
+        let leaves_window = self.aligned && usize_of(last / REGION_SIZE) != index;
+        if region.vaddr_end() > end || leaves_window {
+            return Err(Trap::InvalidMemoryRegion(index));
+        }
+        self.regions[index] = region;
+        self.windows = [Window::NONE; WINDOW_COUNT];
+        Ok(())
     }
 
     /// The error for an access that was refused.

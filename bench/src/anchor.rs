@@ -1,0 +1,186 @@
+//! anza's engine: `solana-sbpf`, with the settings that validators use.
+
+#![allow(unsafe_code, reason = "the anchor wants promises about the memory that it maps")]
+
+use core::{error::Error, ptr::NonNull};
+use std::{sync::Arc, time::Instant};
+
+use selkie_isa::Version;
+use solana_sbpf::{
+    ebpf,
+    elf::Executable,
+    error::{EbpfError, StableResult},
+    memory_region::{AccessType, MemoryMapping, MemoryRegion},
+    program::{BuiltinFunctionDefinition, BuiltinProgram, SBPFVersion},
+    verifier::RequisiteVerifier,
+    vm::{CallFrame, Config, ContextObject, EbpfVm, ExecutionMode},
+};
+
+use crate::{
+    Case, Memory, Run,
+    syscalls::{self, Guest, NAMES},
+};
+
+pub(crate) struct Context {
+    remaining: u64,
+    memory: MemoryMapping,
+}
+
+impl ContextObject for Context {
+    fn consume(&mut self, amount: u64) {
+        self.remaining = self.remaining.saturating_sub(amount);
+    }
+
+    fn get_remaining(&self) -> u64 {
+        self.remaining
+    }
+
+    fn active_mapping_ptr(&mut self) -> NonNull<MemoryMapping> {
+        NonNull::from_mut(&mut self.memory)
+    }
+}
+
+impl Guest for Context {
+    type Error = EbpfError;
+
+    fn load(&mut self, vaddr: u64, len: u64) -> Result<&[u8], EbpfError> {
+        match self.memory.map(AccessType::Load, vaddr, len) {
+            // SAFETY: the mapping bounded the slice, and nothing else uses it meanwhile.
+            StableResult::Ok(buffer) => Ok(unsafe { &*buffer.ptr() }),
+            StableResult::Err(error) => Err(error),
+        }
+    }
+
+    fn store(&mut self, vaddr: u64, len: u64) -> Result<&mut [u8], EbpfError> {
+        match self.memory.map(AccessType::Store, vaddr, len) {
+            // SAFETY: the mapping bounded the slice, and nothing else uses it meanwhile.
+            StableResult::Ok(buffer) => Ok(unsafe { &mut *buffer.ptr_mut() }),
+            StableResult::Err(error) => Err(error),
+        }
+    }
+
+    fn consume(&mut self, units: u64) {
+        ContextObject::consume(self, units);
+    }
+}
+
+struct Syscall<const INDEX: usize>;
+
+impl<const INDEX: usize> BuiltinFunctionDefinition<Context> for Syscall<INDEX> {
+    type Error = Box<dyn Error>;
+
+    fn rust(
+        context: &mut Context,
+        a: u64,
+        b: u64,
+        c: u64,
+        d: u64,
+        e: u64,
+    ) -> Result<u64, Self::Error> {
+        let result = syscalls::call(INDEX, [a, b, c, d, e], context);
+        Ok(result.ok_or("no measured program calls this")??)
+    }
+}
+
+fn loader(case: &Case) -> Arc<BuiltinProgram<Context>> {
+    let mut loader = BuiltinProgram::new_loader(Config {
+        enable_stack_frame_gaps: case.stack_frame_gaps,
+        aligned_memory_mapping: case.aligned_memory,
+        instruction_meter_checkpoint_distance: 10_000,
+        optimize_rodata: false,
+        ..Config::default()
+    });
+    macro_rules! register {
+        ($($index:literal)*) => {
+            $(Syscall::<$index>::register(&mut loader, NAMES[$index]).expect("unique names");)*
+        };
+    }
+    register!(0 1 2 3 4 5 6 7 8 9 10 11);
+    Arc::new(loader)
+}
+
+/// A program, loaded.
+pub(crate) struct Loaded(Executable<Context>);
+
+/// Loads files.
+pub(crate) struct Loader(Arc<BuiltinProgram<Context>>);
+
+impl Loader {
+    pub(crate) fn new(case: &Case) -> Self {
+        Self(loader(case))
+    }
+
+    pub(crate) fn load(&self, elf: &[u8]) -> Loaded {
+        Loaded(Executable::from_elf(elf, Arc::clone(&self.0)).expect("measured files load"))
+    }
+}
+
+impl Loaded {
+    pub(crate) fn slots(&self) -> usize {
+        self.0.get_text_bytes().1.len() / ebpf::INSN_SIZE
+    }
+
+    pub(crate) fn verify(&self) {
+        self.0.verify::<RequisiteVerifier>().expect("measured programs are valid");
+    }
+
+    pub(crate) fn compile(&self) {
+        self.0.jit_compile().expect("measured programs compile");
+    }
+}
+
+/// A program, ready to run.
+pub(crate) struct Program {
+    executable: Executable<Context>,
+    mode: ExecutionMode,
+}
+
+impl Program {
+    pub(crate) fn new(case: &Case, elf: &[u8], jit: bool) -> Self {
+        let loaded = Loader::new(case).load(elf);
+        loaded.verify();
+        if jit {
+            loaded.compile();
+        }
+        let mode = if jit { ExecutionMode::Jit } else { ExecutionMode::Interpreted };
+        Self { executable: loaded.0, mode }
+    }
+
+    pub(crate) fn version(&self) -> Version {
+        match self.executable.get_sbpf_version() {
+            SBPFVersion::V0 => Version::V0,
+            _ => Version::V3,
+        }
+    }
+
+    pub(crate) fn run(&mut self, memory: &mut Memory, budget: u64) -> Run {
+        let config = self.executable.get_config();
+        let version = self.executable.get_sbpf_version();
+        let Memory { stack, heap, input, piece_bytes, .. } = memory;
+        let stack_bytes = stack.len();
+        let gaps = version == SBPFVersion::V0 && config.enable_stack_frame_gaps;
+        let gap = if gaps { config.stack_frame_size as u64 } else { 0 };
+        let mut regions = vec![
+            self.executable.get_ro_region(),
+            MemoryRegion::new_gapped(&raw mut stack[..], ebpf::MM_STACK_START, gap),
+            MemoryRegion::new(&raw mut heap[..], ebpf::MM_HEAP_START),
+        ];
+        let mut vaddr = ebpf::MM_INPUT_START;
+        for piece in input.chunks_mut(*piece_bytes) {
+            regions.push(MemoryRegion::new(&raw mut piece[..], vaddr));
+            vaddr += piece.len() as u64;
+        }
+        // SAFETY: the regions are disjoint and outlive the run; any bytes may be written to them.
+        let memory = unsafe { MemoryMapping::new(regions, config, version) };
+        let memory = memory.expect("the regions are disjoint");
+        let mut context = Context { remaining: budget, memory };
+        let loader = Arc::clone(self.executable.get_loader());
+        let mut vm = EbpfVm::new(loader, version, &mut context, stack_bytes);
+        vm.registers[1] = ebpf::MM_INPUT_START;
+        let mut frames = vec![CallFrame::default(); config.max_call_depth];
+        let start = Instant::now();
+        let (consumed, result) = vm.execute_program(&self.executable, &mut self.mode, &mut frames);
+        let time = start.elapsed();
+        Run { time, consumed, result: result.unwrap() }
+    }
+}

@@ -1,0 +1,121 @@
+//! Selkie's engines.
+
+use std::{sync::Arc, time::Instant};
+
+use selkie_elf::{Environment, Executable, SyscallId, Syscalls, load};
+use selkie_isa::layout::{HEAP_START, INPUT_START, STACK_START};
+use selkie_vm::{
+    Config, Host, Machine, MemoryMap, Meter, Region, SyscallError, Trap, Verified, run, verify,
+};
+
+use crate::{
+    Case, Memory, Run,
+    syscalls::{self, Guest, NAMES},
+};
+
+struct TestHost;
+
+struct Call<'m, 'a> {
+    memory: &'m mut MemoryMap<'a>,
+    meter: &'m mut Meter,
+}
+
+impl Guest for Call<'_, '_> {
+    type Error = Trap;
+
+    fn load(&mut self, vaddr: u64, len: u64) -> Result<&[u8], Trap> {
+        self.memory.slice(vaddr, len)
+    }
+
+    fn store(&mut self, vaddr: u64, len: u64) -> Result<&mut [u8], Trap> {
+        self.memory.slice_mut(vaddr, len)
+    }
+
+    fn consume(&mut self, units: u64) {
+        let _ = self.meter.consume(units);
+    }
+}
+
+impl Host for TestHost {
+    fn syscall(
+        &mut self,
+        id: SyscallId,
+        arguments: [u64; 5],
+        memory: &mut MemoryMap<'_>,
+        meter: &mut Meter,
+    ) -> Result<u64, SyscallError> {
+        let result = syscalls::call(usize::from(id.0), arguments, &mut Call { memory, meter });
+        Ok(result.ok_or("no measured program calls this")??)
+    }
+}
+
+/// Loads files.
+pub(crate) struct Loader(Environment);
+
+impl Loader {
+    pub(crate) fn new() -> Self {
+        let syscalls = Arc::new(Syscalls::new(NAMES));
+        Self(Environment { syscalls, ..Environment::default() })
+    }
+
+    pub(crate) fn load(&self, elf: &[u8]) -> Executable {
+        load(elf, &self.0).expect("measured files load")
+    }
+}
+
+/// Verifies.
+pub(crate) fn verify_only(executable: &Executable) {
+    verify(executable).expect("measured programs are valid");
+}
+
+/// Verifies and decodes.
+pub(crate) fn prepare(executable: Executable) -> Verified {
+    Verified::new(executable).expect("measured programs are valid")
+}
+
+/// A program, ready to run.
+pub(crate) struct Program {
+    code: Verified,
+    config: Config,
+}
+
+impl Program {
+    pub(crate) fn new(case: &Case, elf: &[u8]) -> Self {
+        let config = Config {
+            stack_frame_gaps: case.stack_frame_gaps,
+            aligned_memory: case.aligned_memory,
+            ..Config::default()
+        };
+        Self { code: prepare(Loader::new().load(elf)), config }
+    }
+
+    pub(crate) fn run(&mut self, memory: &mut Memory, budget: u64) -> Run {
+        let Self { code, config } = self;
+        let executable = code.executable();
+        let Memory { stack, heap, input, piece_bytes, .. } = memory;
+        let mut stack = Region::writable(STACK_START, stack);
+        if executable.version().stack_frame_gaps() && config.stack_frame_gaps {
+            stack = stack.gapped(config.stack_frame_bytes);
+        }
+        let read_only = executable.read_only();
+        let mut regions = vec![
+            Region::readonly(read_only.vaddr, &read_only.bytes),
+            stack,
+            Region::writable(HEAP_START, heap),
+        ];
+        let mut vaddr = INPUT_START;
+        for piece in input.chunks_mut(*piece_bytes) {
+            let len = piece.len() as u64;
+            regions.push(Region::writable(vaddr, piece));
+            vaddr += len;
+        }
+        let memory = MemoryMap::new(regions, config, executable.version());
+        let memory = memory.expect("the regions are disjoint");
+        let mut machine = Machine::new(code, config, memory, budget);
+        let start = Instant::now();
+        let outcome = run(code, &mut machine, &mut TestHost);
+        let time = start.elapsed();
+        let result = outcome.result.expect("measured programs do not trap");
+        Run { time, consumed: outcome.consumed, result }
+    }
+}

@@ -1,0 +1,106 @@
+//! Programs of mainnet and what is asked of them: a transfer of tokens.
+
+use core::fmt;
+use std::{fs, io, path::Path};
+
+use selkie_svm::{
+    Abi, Account, Pubkey,
+    input::{InputAccount, serialize},
+};
+
+/// A program's file.
+pub(crate) struct ProgramFile {
+    pub(crate) name: &'static str,
+    address: &'static str,
+    /// The file in the folder of fixtures.
+    file: &'static str,
+    /// Compute units that the transfer costs; `None` if this is no token program.
+    pub(crate) transfer_cu: Option<u64>,
+}
+
+/// What is loaded, and if it can transfer tokens also run.
+pub(crate) const PROGRAMS: [ProgramFile; 4] = [
+    ProgramFile {
+        name: "spl_token 3.5.0",
+        address: "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
+        file: "7b44674b9704.so",
+        transfer_cu: Some(4645),
+    },
+    ProgramFile {
+        name: "token-2022 11.0",
+        address: "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb",
+        file: "495e9d7680dd.so",
+        transfer_cu: Some(1457),
+    },
+    ProgramFile {
+        name: "p-token",
+        address: "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
+        file: "53e587eee80c.so",
+        transfer_cu: Some(76),
+    },
+    ProgramFile {
+        name: "stake 5.0.0",
+        address: "Stake11111111111111111111111111111111111111",
+        file: "c9cba7f3d9fe.so",
+        transfer_cu: None,
+    },
+];
+
+impl ProgramFile {
+    /// The bytes of the file.
+    pub(crate) fn read(&self, folder: &Path) -> io::Result<Vec<u8>> {
+        fs::read(folder.join(self.file))
+    }
+
+    /// The input of a transfer of 42 tokens from one account to another.
+    pub(crate) fn transfer_input(&self) -> Vec<u8> {
+        let program_id = Pubkey::from_str_const(self.address);
+        let owner = Pubkey::new_from_array([7; 32]);
+        let account = |data: Vec<u8>, owner| Account {
+            lamports: 2_039_280,
+            data,
+            owner,
+            executable: false,
+            rent_epoch: u64::MAX,
+        };
+        let source = account(token_account(&owner, 1000), program_id);
+        let destination = account(token_account(&owner, 0), program_id);
+        let authority = account(Vec::new(), Pubkey::default());
+        let keys = [1, 2].map(|byte| Pubkey::new_from_array([byte; 32]));
+        let token = |key, account| InputAccount::Account {
+            key,
+            account,
+            is_signer: false,
+            is_writable: true,
+        };
+        let accounts = [
+            token(&keys[0], &source),
+            token(&keys[1], &destination),
+            InputAccount::Account {
+                key: &owner,
+                account: &authority,
+                is_signer: true,
+                is_writable: false,
+            },
+        ];
+        let mut data = vec![3];
+        data.extend(42_u64.to_le_bytes());
+        serialize(Abi::Aligned, &accounts, &data, &program_id).expect("three accounts").bytes
+    }
+}
+
+impl fmt::Debug for ProgramFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// An initialized account of SPL Token.
+fn token_account(owner: &Pubkey, amount: u64) -> Vec<u8> {
+    let mut data = vec![0; 165];
+    data[..32].fill(5);
+    data[32..64].copy_from_slice(owner.as_ref());
+    data[64..72].copy_from_slice(&amount.to_le_bytes());
+    data[108] = 1;
+    data
+}

@@ -1,0 +1,26 @@
+//! Any bytes, loaded under any rules, read for tools, verified and decoded.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use selkie_elf::{Environment, Sections, Syscalls, load};
+use selkie_vm::{Program, verify};
+
+fuzz_target!(|input: (u8, &[u8])| {
+    let (flags, bytes) = input;
+    let environment = Environment {
+        syscalls: Syscalls::new(["abort", "sol_log_", "sol_memcpy_"]).into(),
+        reject_broken_elfs: flags & 1 != 0,
+        optimize_rodata: flags & 2 != 0,
+        labels: flags & 4 != 0,
+        ..Environment::default()
+    };
+    let sections = Sections::read(bytes);
+    let _ = (sections.symbols(), sections.imports().count());
+    if let Ok(executable) = load(bytes, &environment) {
+        let slots = executable.text().len() as u32 / 8;
+        assert!(executable.entry_pc() < slots.max(1), "the entry lies in the text");
+        let _ = (sections.function_names(&executable), verify(&executable));
+        let _ = Program::new(executable);
+    }
+});

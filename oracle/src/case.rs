@@ -1,0 +1,228 @@
+//! What is run: a program and all that surrounds it, in neutral terms.
+
+use core::fmt::{self, Write as _};
+
+use selkie_isa::{
+    Field, Insn, Kind, NoNames, Op, Operand, Slot, Version,
+    layout::{BYTECODE_START, RODATA_START, SLOT_BYTES},
+};
+use selkie_vm::Config;
+
+/// The syscalls that both sides know. What they do is said in [`crate::syscalls`].
+pub(crate) const SYSCALLS: [&str; 7] = [
+    "accumulator",
+    "bpf_gather_bytes",
+    "bpf_mem_frob",
+    "bpf_str_cmp",
+    "bpf_syscall_err",
+    "bpf_syscall_string",
+    "vmgen_mix_",
+];
+
+/// A region of guest memory.
+#[derive(Clone, Debug)]
+pub(crate) struct RegionSpec {
+    pub(crate) vaddr: u64,
+    /// The whole buffer; the guest sees the first `len` bytes at first.
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) len: usize,
+    pub(crate) writable: bool,
+    pub(crate) gapped: bool,
+    /// What the host does when an access is refused.
+    pub(crate) hook: Option<Hook>,
+}
+
+impl RegionSpec {
+    pub(crate) fn new(vaddr: u64, bytes: Vec<u8>, writable: bool) -> Self {
+        Self { vaddr, len: bytes.len(), bytes, writable, gapped: false, hook: None }
+    }
+}
+
+/// What the host does when an access of a region is refused: a set of bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Hook(pub(crate) u8);
+
+/// A refused access, as a hook sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Refused {
+    pub(crate) store: bool,
+    pub(crate) vaddr: u64,
+    pub(crate) len: u64,
+    pub(crate) len_max: u64,
+    pub(crate) region_vaddr: u64,
+    pub(crate) region_len: u64,
+    pub(crate) capacity: u64,
+}
+
+impl Hook {
+    /// Let the region grow to what the access needs.
+    pub(crate) const GROW: u8 = 1;
+    /// Make the region writable.
+    pub(crate) const UNSHARE: u8 = 2;
+    /// Act on loads too.
+    pub(crate) const LOADS: u8 = 4;
+    /// Let the region grow to all of its buffer, whatever follows.
+    pub(crate) const GREEDY: u8 = 8;
+
+    fn has(self, bit: u8) -> bool {
+        self.0 & bit != 0
+    }
+
+    pub(crate) fn unshares(self) -> bool {
+        self.has(Self::UNSHARE)
+    }
+
+    /// The region's new length and whether it becomes writable, if the host does anything.
+    pub(crate) fn decide(self, refused: Refused) -> Option<(u64, bool)> {
+        let Refused { store, vaddr, len, len_max, region_vaddr, region_len, capacity } = refused;
+        if !store && !self.has(Self::LOADS) {
+            return None;
+        }
+        let needed = vaddr.wrapping_sub(region_vaddr).saturating_add(len);
+        let grown = if self.has(Self::GREEDY) {
+            capacity
+        } else if self.has(Self::GROW) && needed <= len_max.min(capacity) {
+            needed.max(region_len)
+        } else {
+            region_len
+        };
+        Some((grown, self.unshares()))
+    }
+}
+
+/// A program with its surroundings.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    pub(crate) style: &'static str,
+    pub(crate) version: Version,
+    pub(crate) text: Vec<u8>,
+    pub(crate) entry_pc: u32,
+    /// What hashed calls reach: key and slot.
+    pub(crate) functions: Vec<(u32, u32)>,
+    pub(crate) config: Config,
+    pub(crate) budget: u64,
+    /// r0 to r9; r10 is the machine's.
+    pub(crate) registers: [u64; 10],
+    pub(crate) regions: Vec<RegionSpec>,
+}
+
+impl Case {
+    pub(crate) fn slots(&self) -> usize {
+        self.text.len() / SLOT_BYTES
+    }
+
+    pub(crate) fn slot(&self, pc: usize) -> Option<Slot> {
+        Slot::read(&self.text, pc)
+    }
+
+    /// The guest address of the read-only image of a program made of text alone.
+    pub(crate) fn program_vaddr(version: Version) -> u64 {
+        if version.strict_elf() { RODATA_START } else { BYTECODE_START }
+    }
+
+    /// Whether the anchor can run this program without having verified it. Where it leans on the
+    /// verifier, it would read out of its bounds or panic.
+    pub(crate) fn runs_unverified(&self) -> bool {
+        let slots = self.slots();
+        self.text.len() == slots * SLOT_BYTES
+            && slots > 0
+            && (0..slots).all(|pc| self.slot_runs_unverified(pc, slots))
+    }
+
+    fn slot_runs_unverified(&self, pc: usize, slots: usize) -> bool {
+        let Some(slot) = self.slot(pc) else { return false };
+        let registers = slot.dst <= 10 && slot.src <= 10;
+        registers
+            && match Op::decode(self.version, slot.code).map(Op::kind) {
+                Some(Kind::LoadImm64) => pc + 1 < slots,
+                Some(Kind::CallReg(Field::InImm)) => (0..=10).contains(&slot.imm),
+                Some(Kind::Alu(alu, _, Operand::Imm | Operand::Uimm)) => {
+                    slot.imm != 0 || !alu.divides()
+                }
+                _ => true,
+            }
+    }
+
+    fn hooked(&self) -> bool {
+        self.regions.iter().any(|it| it.hook.is_some() || it.len != it.bytes.len())
+    }
+
+    /// The case as one line of the conformance vectors' `exec` kind, without expectations.
+    pub(crate) fn to_vector(&self, name: &str, expectations: &str) -> String {
+        let Self { version, text, entry_pc, functions, config, budget, .. } = self;
+        let functions: Vec<String> =
+            functions.iter().map(|(key, pc)| format!("[{key},{pc},\"function_{pc}\"]")).collect();
+        let names = SYSCALLS.map(|name| format!("\"{name}\""));
+        let registers: Vec<String> = self.registers.iter().map(u64::to_string).collect();
+        let regions: Vec<String> =
+            self.regions.iter().map(|it| region_vector(it, config)).collect();
+        format!(
+            "{{\"name\":\"{name}\",\"kind\":\"exec\",\"sbpf_version\":{},\"config\":{{\
+             \"max_call_depth\":{},\"stack_frame_size\":{},\"enable_stack_frame_gaps\":{},\
+             \"aligned_memory_mapping\":{},\"enable_instruction_meter\":{}}},\"syscalls\":[{}],\
+             \"text\":\"{}\",\"entry_pc\":{entry_pc},\"functions\":[{}],\"budget\":{budget},\
+             \"regs\":[{},null],\"regions\":[{}]{expectations}}}",
+            *version as u8,
+            config.call_depth_max,
+            config.stack_frame_bytes,
+            config.stack_frame_gaps,
+            config.aligned_memory,
+            config.metered,
+            names.join(","),
+            hex(text),
+            functions.join(","),
+            registers.join(","),
+            regions.join(","),
+        )
+    }
+}
+
+fn region_vector(region: &RegionSpec, config: &Config) -> String {
+    let RegionSpec { vaddr, bytes, len, writable, gapped, .. } = region;
+    let gap = if *gapped { config.stack_frame_bytes } else { 0 };
+    let used = bytes[..*len].iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    format!(
+        "{{\"vaddr\":{vaddr},\"len\":{len},\"writable\":{writable},\"gap\":{gap},\"hex\":\"{}\"}}",
+        hex(&bytes[..used])
+    )
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// For people: everything that a reader needs to follow the case by hand.
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:?} {}, entry {}", self.version, self.style, self.entry_pc)?;
+        writeln!(f, "budget {}, {:?}", self.budget, self.config)?;
+        for (index, value) in self.registers.iter().enumerate().filter(|(_, value)| **value != 0) {
+            writeln!(f, "  r{index} = {value:#x}")?;
+        }
+        for (key, pc) in &self.functions {
+            writeln!(f, "  function {key:#x} at {pc}")?;
+        }
+        for RegionSpec { vaddr, bytes, len, writable, gapped, hook } in &self.regions {
+            let access = if *writable { "rw" } else { "r" };
+            let gaps = if *gapped { ", gaps" } else { "" };
+            let (end, capacity) = (vaddr + *len as u64, bytes.len());
+            writeln!(f, "  region {vaddr:#x}..{end:#x} {access}{gaps}, of {capacity}, {hook:?}")?;
+        }
+        for pc in 0..self.slots() {
+            let word = &self.text[pc * SLOT_BYTES..][..SLOT_BYTES];
+            match Insn::decode(self.version, &self.text, pc) {
+                Some(insn) => {
+                    writeln!(f, "  {pc:4} {}  {}", hex(word), insn.display(pc, &NoNames))?
+                }
+                None => writeln!(f, "  {pc:4} {}", hex(word))?,
+            }
+        }
+        if self.hooked() {
+            writeln!(f, "the vector cannot say what the host does; replay with the seed")?;
+        }
+        Ok(())
+    }
+}

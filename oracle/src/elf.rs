@@ -1,0 +1,403 @@
+//! Mutated ELF files on both sides.
+
+use core::{fmt::Write as _, ops::RangeInclusive};
+use std::{collections::BTreeMap, fs, io, panic, path::Path, sync::Arc};
+
+use selkie_elf::{Environment, Syscalls, write};
+use selkie_isa::Version;
+use selkie_vm::verify;
+use solana_sbpf::{
+    elf::Executable, error::EbpfError, program::BuiltinProgram, verifier::RequisiteVerifier,
+    vm::Config,
+};
+
+use crate::{
+    anchor::{self, Context},
+    case::hex,
+    exec::kind_of,
+    generate,
+    mutate::{self, Mutation},
+    ours,
+    rng::Rng,
+};
+
+/// Names that programs import. What the syscalls do plays no part in loading.
+const SYSCALLS: [&str; 24] = [
+    "abort",
+    "sol_panic_",
+    "sol_log_",
+    "sol_log_64_",
+    "sol_log_pubkey",
+    "sol_log_compute_units_",
+    "sol_log_data",
+    "sol_sha256",
+    "sol_keccak256",
+    "sol_create_program_address",
+    "sol_try_find_program_address",
+    "sol_get_clock_sysvar",
+    "sol_get_rent_sysvar",
+    "sol_get_sysvar",
+    "sol_memcpy_",
+    "sol_memmove_",
+    "sol_memset_",
+    "sol_memcmp_",
+    "sol_invoke_signed_c",
+    "sol_invoke_signed_rust",
+    "sol_set_return_data",
+    "sol_get_return_data",
+    "sol_get_stack_height",
+    "sol_alloc_free_",
+];
+
+/// A file to start from.
+pub(crate) struct Base {
+    name: String,
+    bytes: Vec<u8>,
+}
+
+/// The files of a folder, and where there is none, files that we write ourselves.
+pub(crate) fn bases(folder: &Path) -> io::Result<Vec<Base>> {
+    let mut bases = Vec::new();
+    if folder.is_dir() {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|it| it == "so" || it == "elf" || it == "bin") {
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                bases.push(Base { name, bytes: fs::read(&path)? });
+            }
+        }
+    }
+    // The order of a folder is nobody's promise, and cases are told by their index.
+    bases.sort_by(|a, b| a.name.cmp(&b.name));
+    bases.extend((0..40).map(written));
+    Ok(bases)
+}
+
+/// A file that our own writer makes from a random program.
+fn written(index: u64) -> Base {
+    let version = Version::ALL[index as usize % Version::ALL.len()];
+    let case = generate::case(0xe1f, index * 31, &[version]);
+    let mut text = case.text[..case.slots() * 8].to_vec();
+    mend_calls(&mut text, version);
+    let calls: Vec<(u32, &str)> = (0..case.slots() as u32)
+        .filter(|&pc| !version.static_calls() && pc % 2 == 0 && text[pc as usize * 8] == 0x85)
+        .map(|pc| (pc, SYSCALLS[pc as usize % SYSCALLS.len()]))
+        .collect();
+    let symbol = |name, offset| write::Symbol {
+        name,
+        kind: write::SymbolKind::Function,
+        offset,
+        size: 8,
+        global: true,
+    };
+    let image = write::Image {
+        version,
+        text: &text,
+        rodata: &case.text[..case.slots() / 2 * 8],
+        entry_pc: case.entry_pc,
+        syscalls: &calls,
+        symbols: &[symbol("entrypoint", u64::from(case.entry_pc) * 8), symbol("helper", 8)],
+        debug: &[],
+        strip: index.is_multiple_of(3),
+    };
+    Base { name: format!("written {index}"), bytes: write::write(&image) }
+}
+
+/// Makes calls relative and keeps them inside: that is how files until V2 have them.
+fn mend_calls(text: &mut [u8], version: Version) {
+    let slots = text.len() / 8;
+    for pc in (0..slots).filter(|_| !version.static_calls()) {
+        let slot = &mut text[pc * 8..][..8];
+        if slot[0] == 0x85 {
+            let target = (pc * 7 + 3) % slots;
+            let distance = target as i32 - pc as i32 - 1;
+            slot[4..].copy_from_slice(&distance.to_le_bytes());
+        }
+    }
+}
+
+/// The rules that a file is loaded under, for both sides.
+pub(crate) struct Rules {
+    name: String,
+    anchor: Arc<BuiltinProgram<Context>>,
+    ours: Environment,
+}
+
+/// Every combination of syscalls and strictness, and some ranges of versions.
+pub(crate) fn rules() -> Vec<Rules> {
+    let mut rules: Vec<Rules> =
+        (0..16).map(|flags| rules_for(Version::V0..=Version::V4, flags)).collect();
+    rules.push(rules_for(Version::V0..=Version::V3, 8));
+    rules.push(rules_for(Version::V3..=Version::V3, 9));
+    rules
+}
+
+fn rules_for(versions: RangeInclusive<Version>, flags: u8) -> Rules {
+    let has = |bit: u8| flags & bit != 0;
+    let (reject_broken_elfs, optimize_rodata, labels) = (has(1), has(2), has(4));
+    let names: &[&str] = if has(8) { &SYSCALLS } else { &SYSCALLS[..3] };
+    let config = Config {
+        reject_broken_elfs,
+        optimize_rodata,
+        enable_symbol_and_section_labels: labels,
+        enabled_sbpf_versions: anchor::version(*versions.start())
+            ..=anchor::version(*versions.end()),
+        ..Config::default()
+    };
+    Rules {
+        name: format!(
+            "{versions:?} reject_broken_elfs={reject_broken_elfs} \
+             optimize_rodata={optimize_rodata} labels={labels} syscalls={}",
+            names.len()
+        ),
+        anchor: anchor::named_loader(config, names),
+        ours: Environment {
+            versions,
+            syscalls: Arc::new(Syscalls::new(names.iter().copied())),
+            reject_broken_elfs,
+            optimize_rodata,
+            labels,
+            text_at_stack: false,
+        },
+    }
+}
+
+/// What a side makes of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Loaded {
+    version: u8,
+    text_vaddr: u64,
+    text: Vec<u8>,
+    entry_pc: u64,
+    read_only_vaddr: u64,
+    read_only: Vec<u8>,
+    functions: BTreeMap<u32, (u64, String)>,
+    verdict: Result<(), String>,
+}
+
+/// The error's `Debug` text and its message, if there is an error.
+type Attempt = Result<Loaded, (String, String)>;
+
+fn load_anchor(bytes: &[u8], rules: &Rules) -> Attempt {
+    let executable = match Executable::<Context>::from_elf(bytes, Arc::clone(&rules.anchor)) {
+        Ok(executable) => executable,
+        Err(EbpfError::ElfError(error)) => return Err((format!("{error:?}"), error.to_string())),
+        Err(error) => return Err((format!("{error:?}"), error.to_string())),
+    };
+    let (text_vaddr, text) = executable.get_text_bytes();
+    let functions = executable
+        .get_function_registry()
+        .iter()
+        .map(|(key, (name, pc))| (key, (pc as u64, String::from_utf8_lossy(name).into_owned())));
+    Ok(Loaded {
+        version: executable.get_sbpf_version() as u8,
+        text_vaddr,
+        text: text.to_vec(),
+        entry_pc: executable.get_entrypoint_instruction_offset() as u64,
+        read_only_vaddr: executable.get_ro_region().vm_addr_range().start,
+        read_only: executable.get_ro_section().to_vec(),
+        functions: functions.collect(),
+        verdict: executable.verify::<RequisiteVerifier>().map_err(|error| match error {
+            EbpfError::VerifierError(error) => error.to_string(),
+            error => format!("{error:?}"),
+        }),
+    })
+}
+
+fn load_ours(bytes: &[u8], rules: &Rules) -> Attempt {
+    let executable = selkie_elf::load(bytes, &rules.ours)
+        .map_err(|error| (format!("{error:?}"), error.to_string()))?;
+    let functions = executable
+        .functions()
+        .iter()
+        .map(|(key, function)| (key, (u64::from(function.pc), function.name.clone())));
+    Ok(Loaded {
+        version: executable.version() as u8,
+        text_vaddr: executable.text_vaddr(),
+        text: executable.text().to_vec(),
+        entry_pc: u64::from(executable.entry_pc()),
+        read_only_vaddr: executable.read_only().vaddr,
+        read_only: executable.read_only().bytes.to_vec(),
+        functions: functions.collect(),
+        verdict: verify(&executable).map_err(|error| error.to_string()),
+    })
+}
+
+fn differences(anchor: &Attempt, ours: &Result<Attempt, String>) -> String {
+    let mut text = String::new();
+    let mut differ = |what: &str, anchor: &dyn core::fmt::Debug, ours: &dyn core::fmt::Debug| {
+        let _ = writeln!(text, "{what}: anchor {anchor:x?}, ours {ours:x?}");
+    };
+    match (anchor, ours) {
+        (Ok(a), Ok(Ok(b))) => {
+            macro_rules! compare {
+                ($($field:ident)*) => {
+                    $(if a.$field != b.$field { differ(stringify!($field), &a.$field, &b.$field) })*
+                };
+            }
+            compare!(version text_vaddr entry_pc read_only_vaddr verdict);
+            // From V3 functions are names for tools. The anchor takes them from symbols that lie
+            // anywhere, and cuts their slots to keys; we leave out those beyond the text.
+            let slots = a.text.len() as u64 / 8;
+            if a.version < 3 || a.functions.values().all(|(pc, _)| *pc < slots) {
+                compare!(functions);
+            }
+            for (what, a, b) in [("text", &a.text, &b.text), ("rodata", &a.read_only, &b.read_only)]
+            {
+                if a != b {
+                    let at = a.iter().zip(b).position(|(a, b)| a != b);
+                    differ(what, &(a.len(), at), &(b.len(), at));
+                }
+            }
+        }
+        (Err(a), Ok(Err(b))) if a == b => {}
+        _ => {
+            let short = |it: &Attempt| it.as_ref().map(|_| "loaded").map_err(Clone::clone);
+            differ("load", &short(anchor), &ours.as_ref().map(short));
+        }
+    }
+    text
+}
+
+/// What was loaded, and what came of it.
+#[derive(Default)]
+pub(crate) struct Tally {
+    pub(crate) files: u64,
+    /// Files on which the anchor panics: nothing to compare with.
+    anchor_panics: u64,
+    outcomes: BTreeMap<String, u64>,
+    by_version: BTreeMap<String, [u64; 3]>,
+    pub(crate) differing: Vec<(u64, String)>,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.files += other.files;
+        self.anchor_panics += other.anchor_panics;
+        self.differing.extend(other.differing);
+        for (key, count) in other.outcomes {
+            *self.outcomes.entry(key).or_default() += count;
+        }
+        for (key, counts) in other.by_version {
+            let sums = self.by_version.entry(key).or_default();
+            sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+    }
+
+    /// The table of what was loaded.
+    pub(crate) fn report(&self) -> String {
+        let mut text = String::from("files       verified    loaded   refused\n");
+        for (version, [verified, loaded, refused]) in &self.by_version {
+            let _ = writeln!(text, "{version:<9} {verified:>10} {loaded:>9} {refused:>9}");
+        }
+        let _ = writeln!(text, "outcomes");
+        for (name, count) in &self.outcomes {
+            let _ = writeln!(text, "{count:>10} {name}");
+        }
+        let _ = writeln!(
+            text,
+            "{} files, {} on which the anchor panics, {} differences",
+            self.files,
+            self.anchor_panics,
+            self.differing.len(),
+        );
+        text
+    }
+}
+
+/// Loads the files of `indices`, until `stop` says so.
+pub(crate) fn run(
+    seed: u64,
+    bases: &[Base],
+    rules: &[Rules],
+    indices: impl Iterator<Item = u64>,
+    mut stop: impl FnMut(&Tally) -> bool,
+) -> Tally {
+    let mut tally = Tally::default();
+    for index in indices {
+        let mut rng = Rng::new(seed, index);
+        let base = pick_base(&mut rng, bases);
+        let rules = &rules[rng.below(rules.len())];
+        let mutation = mutate::mutation(&mut rng, &base.bytes);
+        compare(seed, index, base, rules, &mutation, &mut tally);
+        if stop(&tally) {
+            break;
+        }
+    }
+    tally
+}
+
+/// Large files take long: they come up less often.
+fn pick_base<'b>(rng: &mut Rng, bases: &'b [Base]) -> &'b Base {
+    loop {
+        let base = &bases[rng.below(bases.len())];
+        if rng.below(base.bytes.len() + 1) < 6000 {
+            return base;
+        }
+    }
+}
+
+fn compare(
+    seed: u64,
+    index: u64,
+    base: &Base,
+    rules: &Rules,
+    mutation: &Mutation,
+    tally: &mut Tally,
+) {
+    tally.files += 1;
+    let bytes = mutation.apply(&base.bytes);
+    let Some(difference) = look(&bytes, rules, Some(tally)) else {
+        tally.anchor_panics += 1;
+        return;
+    };
+    if difference.is_empty() {
+        return;
+    }
+    let first_word = |text: &str| text.split(':').next().unwrap_or_default().to_owned();
+    let small = mutation.shrink(|mutation| {
+        look(&mutation.apply(&base.bytes), rules, None)
+            .is_some_and(|found| first_word(&found) == first_word(&difference))
+    });
+    let bytes = small.apply(&base.bytes);
+    let found = look(&bytes, rules, None).unwrap_or_default();
+    let source = if bytes.len() < 4000 {
+        format!("\"elf\":\"{}\"", hex(&bytes))
+    } else {
+        format!("\"base\":\"{}\",{}", base.name, small.to_json())
+    };
+    let text = format!(
+        "seed {seed}, file {index}, base {}, {}\n{}{found}{{\"id\":\"oracle seed {seed} file \
+         {index}\",\"kind\":\"elf_loader\",{source}}}\n",
+        base.name,
+        rules.name,
+        small.describe(&base.bytes),
+    );
+    tally.differing.push((index, text));
+}
+
+/// How the sides differ on a file. `None` if the anchor panics.
+fn look(bytes: &[u8], rules: &Rules, tally: Option<&mut Tally>) -> Option<String> {
+    let anchor = ours::catch(panic::AssertUnwindSafe(|| load_anchor(bytes, rules))).ok()?;
+    let ours = ours::catch(|| load_ours(bytes, rules));
+    if let Some(tally) = tally {
+        let outcome = match &anchor {
+            Ok(Loaded { verdict: Ok(()), .. }) => "verified".into(),
+            Ok(Loaded { verdict: Err(error), .. }) => format!("loaded; {}", kind_of(error)),
+            Err((debug, display)) => {
+                let name = debug.split('(').next().unwrap_or_default();
+                if name == "FailedToParse" { kind_of(display) } else { name.into() }
+            }
+        };
+        *tally.outcomes.entry(outcome).or_default() += 1;
+        let version =
+            bytes.get(48).filter(|&&it| it < 5).map_or("other".into(), |it| format!("V{it}"));
+        let column = match &anchor {
+            Ok(Loaded { verdict: Ok(()), .. }) => 0,
+            Ok(_) => 1,
+            Err(_) => 2,
+        };
+        tally.by_version.entry(version).or_default()[column] += 1;
+    }
+    Some(differences(&anchor, &ours))
+}

@@ -1,0 +1,188 @@
+//! Runs random programs and files on Selkie and on anza's `solana-sbpf`, and compares everything
+//! that shows: verdicts, results, error texts, compute units, registers, call depth and memory; of
+//! files what the loader makes of them.
+//!
+//! | module | what it owns |
+//! |---|---|
+//! | [`generate`] | random programs with their surroundings, from a seed and an index |
+//! | [`case`] | what is run, in neutral terms |
+//! | [`anchor`], [`ours`] | the two sides |
+//! | [`observed`] | what a side shows, and how two of them differ |
+//! | [`shrink`] | makes a differing case smaller |
+//! | [`exec`] | programs: runs, counts, reports |
+//! | [`mutate`] | changes to files |
+//! | [`elf`] | files: loads, counts, reports |
+
+mod anchor;
+mod case;
+mod elf;
+mod exec;
+mod generate;
+mod mutate;
+mod observed;
+mod ours;
+mod rng;
+mod shrink;
+mod syscalls;
+
+use std::{
+    env,
+    path::PathBuf,
+    process::ExitCode,
+    thread,
+    time::{Duration, Instant},
+};
+
+use selkie_isa::Version;
+
+const USAGE: &str = "\
+usage: oracle exec [--count N] [--seed S] [--only INDEX] [--versions V0,V3…] [--threads N]
+       oracle elf  [--count N] [--seed S] [--only INDEX] [--elfs DIR] [--threads N]
+       oracle all --seconds T [--seed S] [--elfs DIR] [--threads N]
+
+exec  random programs: verify and run on both sides
+elf   mutated files: load and verify on both sides; the bases are the files of DIR, and some that
+      Selkie writes
+all   both, for T seconds together
+
+Exits with 1 if the sides differ. Differences are printed with a case made small, and with a line
+that `selkie conform` runs.
+";
+
+struct Options {
+    command: String,
+    count: u64,
+    seed: u64,
+    only: Option<u64>,
+    versions: Vec<Version>,
+    threads: u64,
+    seconds: Option<u64>,
+    elfs: PathBuf,
+}
+
+fn options() -> Option<Options> {
+    let mut arguments = env::args().skip(1);
+    let mut options = Options {
+        command: arguments.next()?,
+        count: 100_000,
+        seed: 1,
+        only: None,
+        versions: Version::ALL.to_vec(),
+        threads: 2,
+        seconds: None,
+        elfs: PathBuf::from("../testdata/elfs"),
+    };
+    while let Some(argument) = arguments.next() {
+        let value = arguments.next()?;
+        match argument.as_str() {
+            "--count" => options.count = value.parse().ok()?,
+            "--seed" => options.seed = value.parse().ok()?,
+            "--only" => options.only = Some(value.parse().ok()?),
+            "--threads" => options.threads = value.parse().ok().filter(|&it| it > 0)?,
+            "--seconds" => options.seconds = Some(value.parse().ok()?),
+            "--elfs" => options.elfs = value.into(),
+            "--versions" => options.versions = versions(&value)?,
+            _ => return None,
+        }
+    }
+    let timed = options.command == "all";
+    if timed {
+        options.count = u64::MAX;
+    }
+    (timed == options.seconds.is_some()).then_some(options)
+}
+
+fn versions(names: &str) -> Option<Vec<Version>> {
+    names
+        .split(',')
+        .map(|name| Version::ALL.iter().copied().find(|it| format!("{it:?}") == name))
+        .collect()
+}
+
+/// Differences after which a thread gives up.
+const DIFFERENCES_MAX: usize = 5;
+
+/// Shares the indices between threads, and gives what each of them returns.
+fn share<T: Send>(
+    options: &Options,
+    work: impl Fn(&mut dyn Iterator<Item = u64>) -> T + Sync,
+) -> Vec<T> {
+    let (first, last) = match options.only {
+        Some(index) => (index, index + 1),
+        None => (0, options.count),
+    };
+    thread::scope(|scope| {
+        let work = &work;
+        let step = usize::try_from(options.threads).expect("few threads");
+        let start = |worker| scope.spawn(move || work(&mut (first + worker..last).step_by(step)));
+        let workers: Vec<_> = (0..options.threads).map(start).collect();
+        workers.into_iter().map(|it| it.join().expect("our panics are caught")).collect()
+    })
+}
+
+/// When to stop, if there is a limit: `all` gives each half of the time.
+fn deadline(options: &Options) -> impl Fn() -> bool + Sync + use<> {
+    let end = options.seconds.map(|it| Instant::now() + Duration::from_millis(it * 500));
+    move || end.is_some_and(|end| Instant::now() >= end)
+}
+
+fn finish(differing: &[(u64, String)], report: &str, start: Instant) -> bool {
+    for (_, text) in differing {
+        println!("{text}");
+    }
+    print!("{report}");
+    println!("{:.1} s", start.elapsed().as_secs_f64());
+    differing.is_empty()
+}
+
+fn run_exec(options: &Options) -> bool {
+    let (start, late) = (Instant::now(), deadline(options));
+    let mut total = exec::Tally::default();
+    let tallies = share(options, |indices| {
+        exec::run(options.seed, &options.versions, indices, |tally| {
+            tally.differing.len() >= DIFFERENCES_MAX || late()
+        })
+    });
+    tallies.into_iter().for_each(|tally| total.add(tally));
+    finish(&total.differing, &total.report(), start)
+}
+
+fn run_elf(options: &Options) -> std::io::Result<bool> {
+    let (start, late) = (Instant::now(), deadline(options));
+    let bases = elf::bases(&options.elfs)?;
+    println!("{} base files", bases.len());
+    let mut total = elf::Tally::default();
+    let tallies = share(options, |indices| {
+        elf::run(options.seed, &bases, &elf::rules(), indices, |tally| {
+            tally.differing.len() >= DIFFERENCES_MAX || late()
+        })
+    });
+    tallies.into_iter().for_each(|tally| total.add(tally));
+    Ok(finish(&total.differing, &total.report(), start))
+}
+
+fn run(options: &Options) -> std::io::Result<bool> {
+    println!("seed {}", options.seed);
+    Ok(match options.command.as_str() {
+        "exec" => run_exec(options),
+        "elf" => run_elf(options)?,
+        // Both are run, whatever the first of them says.
+        _ => run_exec(options) & run_elf(options)?,
+    })
+}
+
+fn main() -> ExitCode {
+    let commands = ["exec", "elf", "all"];
+    let Some(options) = options().filter(|it| commands.contains(&it.command.as_str())) else {
+        eprint!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    ours::quieten_panics();
+    match run(&options) {
+        Ok(agree) => ExitCode::from(u8::from(!agree)),
+        Err(error) => {
+            eprintln!("error: {}: {error}", options.elfs.display());
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What a run shows, in terms that both sides share.
+
+use core::fmt::Write as _;
+
+use crate::case::{Case, hex};
+
+/// The end of a program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum End {
+    /// r0.
+    Ok(u64),
+    /// The error's `Debug` text and its message.
+    Err { debug: String, display: String },
+}
+
+/// Instructions executed: their number, and a hash over the registers before each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Trace {
+    pub(crate) len: u64,
+    pub(crate) fnv: u64,
+}
+
+impl Default for Trace {
+    fn default() -> Self {
+        Self { len: 0, fnv: 0xcbf2_9ce4_8422_2325 }
+    }
+}
+
+impl Trace {
+    pub(crate) fn push(&mut self, registers: &[u64], pc: u64) {
+        self.len += 1;
+        for value in registers.iter().copied().chain([pc]) {
+            for byte in value.to_le_bytes() {
+                self.fnv = (self.fnv ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+        }
+    }
+}
+
+/// What a run left behind.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Run {
+    pub(crate) end: End,
+    pub(crate) consumed: u64,
+    pub(crate) pc: u64,
+    pub(crate) registers: [u64; 11],
+    pub(crate) depth: u64,
+    /// All bytes of each region's buffer.
+    pub(crate) memory: Vec<Vec<u8>>,
+    pub(crate) trace: Trace,
+}
+
+/// What a side did with a case.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Observed {
+    /// The verifier's verdict.
+    pub(crate) verdict: Result<(), String>,
+    /// `None` if the program was not run; or why memory could not be mapped.
+    pub(crate) run: Option<Result<Run, String>>,
+}
+
+impl Observed {
+    /// The name of the outcome, for counting.
+    pub(crate) fn outcome(&self) -> String {
+        match &self.run {
+            None => "not run".into(),
+            Some(Err(error)) => format!("not mapped: {}", variant(error)),
+            Some(Ok(run)) => match &run.end {
+                End::Ok(_) => "ok".into(),
+                End::Err { debug, .. } => variant(debug),
+            },
+        }
+    }
+}
+
+/// The variant's name, with the access and the region where there are any.
+fn variant(debug: &str) -> String {
+    let name = debug.split(['(', ' ']).next().unwrap_or_default();
+    match name {
+        "AccessViolation" => {
+            let access = if debug.contains("Store") { "store" } else { "load" };
+            let region = debug.split('"').nth(1).unwrap_or_default();
+            format!("{name} {access} {region}")
+        }
+        "StackAccessViolation" => {
+            format!("{name} {}", if debug.contains("Store") { "store" } else { "load" })
+        }
+        "SyscallError" => debug
+            .split([' ', '"'])
+            .next()
+            .unwrap_or_default()
+            .split('(')
+            .take(2)
+            .collect::<Vec<_>>()
+            .join("("),
+        _ => name.into(),
+    }
+}
+
+/// Every way in which two sides differ; empty if they agree.
+pub(crate) fn differences(case: &Case, anchor: &Observed, ours: &Observed) -> String {
+    let mut text = String::new();
+    let mut differ = |what: &str, anchor: &dyn core::fmt::Debug, ours: &dyn core::fmt::Debug| {
+        let _ = writeln!(text, "{what}: anchor {anchor:?}, ours {ours:?}");
+    };
+    if anchor.verdict != ours.verdict {
+        differ("verdict", &anchor.verdict, &ours.verdict);
+    }
+    let (a, b) = match (&anchor.run, &ours.run) {
+        (Some(Ok(a)), Some(Ok(b))) => (a, b),
+        (a, b) => {
+            let failure = |it: &Option<Result<Run, String>>| {
+                it.as_ref().map(|run| run.as_ref().map(|run| run.end.clone()).map_err(Clone::clone))
+            };
+            if failure(a) != failure(b) {
+                differ("run", &failure(a), &failure(b));
+            }
+            return text;
+        }
+    };
+    if a.end != b.end {
+        differ("end", &a.end, &b.end);
+    }
+    if a.consumed != b.consumed {
+        differ("consumed", &a.consumed, &b.consumed);
+    }
+    // Behind the program there is no instruction whose number could matter.
+    let slots = case.slots() as u64;
+    if a.pc != b.pc && a.pc.min(b.pc) < slots {
+        differ("pc", &a.pc, &b.pc);
+    }
+    if a.depth != b.depth {
+        differ("call depth", &a.depth, &b.depth);
+    }
+    for (index, (a, b)) in a.registers.iter().zip(&b.registers).enumerate() {
+        if a != b {
+            differ(&format!("r{index}"), &a, &b);
+        }
+    }
+    for (index, (a, b)) in a.memory.iter().zip(&b.memory).enumerate() {
+        if let Some(at) = a.iter().zip(b).position(|(a, b)| a != b) {
+            differ(&format!("region {index} at {at:#x}"), &a[at], &b[at]);
+        }
+    }
+    if a.trace != b.trace {
+        differ("trace", &a.trace, &b.trace);
+    }
+    text
+}
+
+/// The expectations of a conformance vector.
+pub(crate) fn expectations(case: &Case, run: &Run) -> String {
+    let end = match &run.end {
+        End::Ok(r0) => format!("{{\"ok\":{r0}}}"),
+        End::Err { debug, display } => {
+            let name = debug.split('(').next().unwrap_or_default();
+            let (debug, display) = (debug.replace('"', "\\\""), display.replace('"', "\\\""));
+            format!("{{\"err\":\"{name}\",\"debug\":\"{debug}\",\"display\":\"{display}\"}}")
+        }
+    };
+    let changed: Vec<String> = case
+        .regions
+        .iter()
+        .zip(&run.memory)
+        .filter_map(|(region, after)| {
+            let len = region.len;
+            let differs = |(a, b): (&u8, &u8)| a != b;
+            let from = region.bytes[..len].iter().zip(after).position(differs)?;
+            let last = region.bytes[..len].iter().zip(&after[..len]).rposition(differs)?;
+            let bytes = hex(&after[from..=last]);
+            let vaddr = region.vaddr;
+            Some(format!("{{\"vaddr\":{vaddr},\"len\":{len},\"from\":{from},\"hex\":\"{bytes}\"}}"))
+        })
+        .collect();
+    format!(
+        ",\"expect\":{end},\"insn_count\":{},\"final_pc\":{},\"mem_after\":[{}],\
+         \"trace_len\":{},\"trace_fnv\":\"{:016x}\"",
+        run.consumed,
+        run.pc,
+        changed.join(","),
+        run.trace.len,
+        run.trace.fnv,
+    )
+}

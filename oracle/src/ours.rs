@@ -1,0 +1,231 @@
+//! Selkie's engine.
+
+use core::{any::Any, cell::Cell};
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
+
+use selkie_elf::{Executable, Functions, SyscallId, Syscalls};
+use selkie_vm::{
+    Access, Host, Machine, MemoryMap, Meter, Observer, Outcome, Program, Region, SyscallError,
+    Trap, Violation, observe, run, verify,
+};
+
+use crate::{
+    case::{Case, Hook, Refused, RegionSpec, SYSCALLS},
+    observed::{End, Observed, Run, Trace},
+    syscalls::{self, Failure, Memory},
+};
+
+/// How the program is run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Gear {
+    /// As fast as it goes.
+    Run,
+    /// Watched instruction by instruction.
+    Observe,
+}
+
+struct TestHost<'c> {
+    case: &'c Case,
+}
+
+struct Syscall<'m, 'a> {
+    memory: &'m mut MemoryMap<'a>,
+    meter: &'m mut Meter,
+}
+
+impl Memory for Syscall<'_, '_> {
+    type Error = Trap;
+
+    fn load(&mut self, vaddr: u64, len: u64) -> Result<&[u8], Trap> {
+        self.memory.slice(vaddr, len)
+    }
+
+    fn store(&mut self, vaddr: u64, len: u64) -> Result<&mut [u8], Trap> {
+        self.memory.slice_mut(vaddr, len)
+    }
+
+    fn consume(&mut self, units: u64) -> bool {
+        self.meter.consume(units).is_ok()
+    }
+}
+
+impl Host for TestHost<'_> {
+    fn syscall(
+        &mut self,
+        id: SyscallId,
+        arguments: [u64; 5],
+        memory: &mut MemoryMap<'_>,
+        meter: &mut Meter,
+    ) -> Result<u64, SyscallError> {
+        let mut memory = Syscall { memory, meter };
+        syscalls::call(usize::from(id.0), arguments, &mut memory).map_err(|failure| {
+            SyscallError::from(match failure {
+                Failure::Memory(trap) => trap,
+                Failure::DivideByZero => Trap::DivideByZero,
+                Failure::Exceeded => Trap::ExceededMaxInstructions,
+            })
+        })
+    }
+
+    fn access_violation(&mut self, violation: &Violation, region: &mut Region<'_>) {
+        let Some(index) = region.payload() else { return };
+        let spec = &self.case.regions[usize::from(index)];
+        let decision = spec.hook.and_then(|hook| {
+            hook.decide(Refused {
+                store: violation.access == Access::Store,
+                vaddr: violation.vaddr,
+                len: violation.len,
+                len_max: violation.len_max,
+                region_vaddr: region.vaddr(),
+                region_len: region.len(),
+                capacity: spec.bytes.len() as u64,
+            })
+        });
+        let Some((grown, unshared)) = decision else { return };
+        region.grow(grown);
+        if unshared {
+            region.make_writable();
+        }
+    }
+}
+
+impl Observer for Trace {
+    fn instruction(&mut self, pc: usize, registers: &[u64; 11]) {
+        self.push(registers, pc as u64);
+    }
+}
+
+thread_local! {
+    /// The syscalls, which never change.
+    static SYSCALL_TABLE: Arc<Syscalls> = Arc::new(Syscalls::new(SYSCALLS));
+}
+
+/// The syscalls that both sides know, as Selkie's loader takes them.
+pub(crate) fn syscall_table() -> Arc<Syscalls> {
+    SYSCALL_TABLE.with(Arc::clone)
+}
+
+/// What Selkie does with a case. A panic is an outcome like any other, only never the anchor's.
+pub(crate) fn observe_case(case: &Case, gear: Gear) -> Observed {
+    catch(|| observe_calmly(case, gear))
+        .unwrap_or_else(|panic| Observed { verdict: Err(panic), run: None })
+}
+
+thread_local! {
+    static CATCHING: Cell<bool> = const { Cell::new(false) };
+    static PANIC_PLACE: Cell<Option<String>> = const { Cell::new(None) };
+}
+
+/// Sees to it that panics that [`catch`] catches are remembered instead of printed.
+pub(crate) fn quieten_panics() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if CATCHING.get() {
+            PANIC_PLACE.set(info.location().map(ToString::to_string));
+        } else {
+            print(info);
+        }
+    }));
+}
+
+/// Calls our side; a panic becomes a text.
+pub(crate) fn catch<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+    CATCHING.set(true);
+    let result = catch_unwind(AssertUnwindSafe(call)).map_err(|panic| panic_text(&*panic));
+    CATCHING.set(false);
+    result
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or_default();
+    format!("panicked at {}: {text}", PANIC_PLACE.take().unwrap_or_default())
+}
+
+fn observe_calmly(case: &Case, gear: Gear) -> Observed {
+    let executable = match executable(case) {
+        Ok(executable) => executable,
+        Err(error) => return Observed { verdict: Err(error), run: None },
+    };
+    let verdict = verify(&executable).map_err(|error| error.to_string());
+    let runs = verdict.is_ok() || case.runs_unverified();
+    let run = runs.then(|| run_program(case, &Program::new(executable), gear));
+    Observed { verdict, run }
+}
+
+fn executable(case: &Case) -> Result<Executable, String> {
+    let mut functions = Functions::default();
+    for &(key, pc) in &case.functions {
+        functions.register(key, pc, "").map_err(|error| error.to_string())?;
+    }
+    let text = case.text.as_slice();
+    Executable::from_text(case.version, text, case.entry_pc, functions, syscall_table())
+        .map_err(|error| error.to_string())
+}
+
+fn run_program(case: &Case, program: &Program, gear: Gear) -> Result<Run, String> {
+    let mut buffers: Vec<Vec<u8>> =
+        case.regions.iter().map(|region| region.bytes.clone()).collect();
+    let regions = case.regions.iter().zip(&mut buffers).enumerate();
+    let regions = regions.map(|(index, (spec, bytes))| region(case, spec, index, bytes)).collect();
+    let memory =
+        MemoryMap::new(regions, &case.config, case.version).map_err(|trap| debug_text(&trap))?;
+    let mut machine = Machine::new(program, &case.config, memory, case.budget);
+    machine.registers_mut()[..10].copy_from_slice(&case.registers);
+    let mut host = TestHost { case };
+    let mut trace = Trace::default();
+    let Outcome { result, consumed } = match gear {
+        Gear::Run => run(program, &mut machine, &mut host),
+        Gear::Observe => observe(program, &mut machine, &mut host, &mut trace),
+    };
+    let (pc, registers) = (machine.pc() as u64, *machine.registers());
+    let depth = machine.call_depth() as u64;
+    let end = match result {
+        Ok(r0) => End::Ok(r0),
+        Err(trap) => End::Err { debug: debug_text(&trap), display: trap.to_string() },
+    };
+    drop(machine);
+    Ok(Run { end, consumed, pc, registers, depth, memory: buffers, trace })
+}
+
+fn region<'a>(case: &Case, spec: &RegionSpec, index: usize, bytes: &'a mut [u8]) -> Region<'a> {
+    let mut region = if spec.writable || spec.hook.is_some_and(Hook::unshares) {
+        Region::writable(spec.vaddr, bytes)
+    } else {
+        Region::readonly(spec.vaddr, bytes)
+    };
+    if !spec.writable {
+        region = region.protected();
+    }
+    if spec.gapped {
+        region = region.gapped(case.config.stack_frame_bytes);
+    }
+    region = region.reserve(spec.len as u64);
+    match (spec.hook, u16::try_from(index)) {
+        (Some(_), Ok(index)) => region.with_payload(index),
+        _ => region,
+    }
+}
+
+/// The `Debug` text that the anchor has for the same error.
+fn debug_text(trap: &Trap) -> String {
+    match trap {
+        Trap::AccessViolation { access, vaddr, len, region } => {
+            format!("AccessViolation({access:?}, {vaddr}, {len}, {region:?})")
+        }
+        Trap::StackAccessViolation { access, vaddr, len, frame } => {
+            format!("StackAccessViolation({access:?}, {vaddr}, {len}, {frame})")
+        }
+        Trap::Syscall(error) => match error.downcast_ref::<Trap>() {
+            Some(trap) => format!("SyscallError({})", debug_text(trap)),
+            None => format!("SyscallError({error:?})"),
+        },
+        trap => format!("{trap:?}"),
+    }
+}
