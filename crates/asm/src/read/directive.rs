@@ -2,7 +2,7 @@
 
 use super::{Failed, Read, Reader};
 use crate::{
-    ast::{ExprKind, SectionKind, StmtKind},
+    ast::{SectionKind, StmtKind},
     diagnostic::Diagnostic,
     lex::{Tok, Token},
     source::{Span, position},
@@ -463,11 +463,6 @@ impl Reader<'_, '_> {
         }
         let end = range[0].saturating_add(range[1]).min(bytes.len());
         self.push_bytes(first, &bytes[range[0]..end])
-    }
-
-    /// A number as an expression, for directives that make statements.
-    pub(super) fn literal(&mut self, span: Span, number: u64) -> crate::ast::ExprId {
-        self.session.exprs.add(span, ExprKind::Int(number))
     }
 }
 

@@ -364,6 +364,10 @@ impl<'s, 'o> Reader<'s, 'o> {
             }
             Ok(_) | Err(NoValue::Undefined(..) | NoValue::Unplaced(_)) => Def::Expr(expr),
         };
+        self.define_value(name, span, def, variable);
+    }
+
+    fn define_value(&mut self, name: Name, span: Span, def: Def, variable: bool) {
         let current = self.current(name);
         let before = self.session.symbols.get(current);
         let target = match (before.def, def) {
