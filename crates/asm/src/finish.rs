@@ -18,6 +18,9 @@ use crate::{
 
 /// Makes the program; `None` if there was an error, then or before.
 pub(crate) fn finish(session: &mut Session<'_>, ast: &mut Ast) -> Option<Assembly> {
+    if ast.is_partial {
+        return None;
+    }
     let layout = layout::layout(session, ast)?;
     let version = session.options.version;
     let text_offset = text_offset(session);

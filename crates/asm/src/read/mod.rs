@@ -67,7 +67,7 @@ pub(crate) struct Reader<'s, 'o> {
     /// The current meaning of names that `.set` defined more than once.
     aliases: FastMap<Name, Name>,
     structure: Option<generate::Structure>,
-    /// Lines that came out of macros and loops.
+    /// Lines that came out of includes, macros and loops.
     expanded_lines: usize,
     /// Bytes of text that came out of macros and loops.
     expanded_bytes: usize,
@@ -155,6 +155,7 @@ impl<'s, 'o> Reader<'s, 'o> {
             }
         }
         self.finish_generated();
+        self.ast.is_partial = self.stopped;
     }
 
     // Tokens.
