@@ -187,7 +187,11 @@ impl Reader<'_, '_> {
     }
 
     fn unknown_directive(&mut self, word: &str, first: Token) -> Failed {
-        let near = suggest::nearest(word, NAMES.iter().copied());
+        let near = if self.session.suggests() {
+            suggest::nearest(word, NAMES.iter().copied())
+        } else {
+            None
+        };
         let found = Diagnostic::error(self.span_of(first), format!("unknown directive `{word}`"))
             .did_you_mean(near);
         self.report(found)
