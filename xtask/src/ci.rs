@@ -24,7 +24,10 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
         _ => bail!("usage: cargo xtask test [VECTORS]"),
     };
     step("programs that tests need", || fixtures::run(&[]))?;
-    step("tests", || cargo(&["test", "--workspace", "--locked", "--no-fail-fast"]))?;
+    step("tests", || {
+        let arguments = ["test", "--workspace", "--locked", "--no-fail-fast"];
+        succeed(cargo_command().args(arguments).env("SELKIE_REQUIRE_FIXTURES", "1"))
+    })?;
     step("conformance vectors", || conform(&vectors))
 }
 
