@@ -68,6 +68,10 @@ impl Exprs {
         ExprId(count.expect("fewer expressions than bytes of source, and one at least"))
     }
 
+    pub(crate) fn reserve(&mut self, count: usize) {
+        self.0.reserve(count);
+    }
+
     pub(crate) fn get(&self, id: ExprId) -> Expr {
         self.0[id.0.get() as usize - 1]
     }

@@ -90,21 +90,21 @@ impl Diagnostic {
 pub(crate) struct Diagnostics {
     list: Vec<Diagnostic>,
     errors: usize,
-    suppressed: usize,
+    warnings: usize,
 }
 
-/// More errors than this help nobody, and garbage must not fill the memory.
-const DIAGNOSTICS_MAX: usize = 1000;
+/// More errors, or more warnings, help nobody; and garbage must not fill the memory.
+const SHOWN_MAX: usize = 1000;
 
 impl Diagnostics {
     pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
-        if diagnostic.severity == Severity::Error {
-            self.errors += 1;
-        }
-        if self.list.len() < DIAGNOSTICS_MAX {
+        let count = match diagnostic.severity {
+            Severity::Error => &mut self.errors,
+            Severity::Warning => &mut self.warnings,
+        };
+        *count += 1;
+        if *count <= SHOWN_MAX {
             self.list.push(diagnostic);
-        } else {
-            self.suppressed += 1;
         }
     }
 
@@ -114,14 +114,17 @@ impl Diagnostics {
 
     /// Whether a search for a near name is still worth its time.
     pub(crate) fn suggest(&self) -> bool {
-        self.list.len() < 50
+        self.list.len() < 32
     }
 
     /// The findings in the order of the text.
     pub(crate) fn into_sorted(mut self) -> Vec<Diagnostic> {
         self.list.sort_by_key(|it| (it.span.start, it.severity));
-        if let (Some(last), true) = (self.list.last_mut(), self.suppressed > 0) {
-            last.notes.push(format!("{} more findings are not shown", self.suppressed));
+        self.list.dedup();
+        let hidden =
+            self.errors.saturating_sub(SHOWN_MAX) + self.warnings.saturating_sub(SHOWN_MAX);
+        if let (Some(last), 1..) = (self.list.last_mut(), hidden) {
+            last.notes.push(format!("{hidden} more findings are not shown"));
         }
         self.list
     }

@@ -433,6 +433,14 @@ impl Emitter<'_, '_> {
             return self.numbered_syscall(key, expr.span, pc);
         }
         let slot = self.target(target, pc, "call")?;
+        if slot == i128::from(pc) && !self.session.options.version.static_calls() {
+            let span = self.session.exprs.get(target).span;
+            let found = Diagnostic::error(span, "the call calls itself")
+                .note("until v2 its distance, -1, is how files mark the calls of syscalls")
+                .help("put an instruction between the label and the call");
+            self.report(found);
+            return None;
+        }
         i64::try_from(slot - i128::from(pc) - 1).ok().map(|distance| (1, distance))
     }
 
@@ -443,8 +451,8 @@ impl Emitter<'_, '_> {
         by_keyword: bool,
         pc: u32,
     ) -> Option<(u8, i64)> {
-        let text = self.session.names.text(name).to_owned();
-        if !syscalls::is_known(&text) && !self.session.symbols.get(name).external {
+        let text = self.session.names.shared(name);
+        if !self.session.symbols.get(name).external && !syscalls::is_known(&text) {
             let near = self.session.near_callable(&text);
             if by_keyword {
                 let found =
@@ -466,6 +474,7 @@ impl Emitter<'_, '_> {
                 return None;
             }
         }
+        self.session.symbols.entry(name).external = true;
         if self.session.options.version.static_calls() {
             return Some((0, murmur3(text.as_bytes()).cast_signed().into()));
         }
@@ -507,7 +516,7 @@ fn sign_extended(op: Op, span: Span, number: i128) -> Diagnostic {
         .note("a 64-bit operation takes -0x80000000 to 0x7fffffff");
     match op.kind() {
         Kind::Alu(Alu::Mov, ..) => {
-            found.help(format!("use `lddw` for all 64 bits, or `mov32 r, {hex}`"))
+            found.help("use `lddw` for all 64 bits, or `mov32`, which does not extend the sign")
         }
         _ => found.help("load it into a register with `lddw` first"),
     }
@@ -527,9 +536,9 @@ pub(crate) fn fit(session: &mut Session<'_>, span: Span, number: i128, size: u8)
         let low = bytes.first_chunk::<8>().expect("sixteen bytes");
         return Some(u64::from_le_bytes(*low));
     }
-    let plural = if size == 1 { "byte" } else { "bytes" };
+    let (plural, hold) = if size == 1 { ("byte", "holds") } else { ("bytes", "hold") };
     let found = Diagnostic::error(span, format!("{number} does not fit {size} {plural}")).note(
-        format!("{size} {plural} hold {} to {}", -(1_i128 << (bits - 1)), (1_i128 << bits) - 1),
+        format!("{size} {plural} {hold} {} to {}", -(1_i128 << (bits - 1)), (1_i128 << bits) - 1),
     );
     session.diagnostics.push(found);
     None

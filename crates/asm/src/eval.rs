@@ -26,28 +26,25 @@ impl Value {
     }
 }
 
-/// Why an expression has no value. `Unknown` may still change while the source is being read.
+/// Why an expression has no value. Until everything is read and placed, only `Wrong` is final.
 #[derive(Debug)]
 pub(crate) enum NoValue {
-    Unknown(Box<Diagnostic>),
+    /// The name is not defined, so far.
+    Undefined(Name, Span),
+    /// The label is not placed, so far.
+    Unplaced(Span),
     Wrong(Box<Diagnostic>),
-}
-
-impl NoValue {
-    pub(crate) fn into_diagnostic(self) -> Diagnostic {
-        match self {
-            Self::Unknown(diagnostic) | Self::Wrong(diagnostic) => *diagnostic,
-        }
-    }
 }
 
 /// Constants defined by constants defined by constants…: deeper is a circle or a machine's joke.
 const DEPTH_MAX: usize = 128;
+/// Operands that one value may take, those of the constants in it included.
+const STEPS_MAX: u32 = 1 << 12;
 
 impl Session<'_> {
     /// The value of an expression as far as names are defined.
     pub(crate) fn value(&self, expr: ExprId) -> Result<Value, NoValue> {
-        Evaluator { session: self, constants: Vec::new() }.value(expr)
+        Evaluator { session: self, constants: Vec::new(), steps: STEPS_MAX }.value(expr)
     }
 
     /// The value, or `None` after a report.
@@ -55,7 +52,8 @@ impl Session<'_> {
         match self.value(expr) {
             Ok(value) => Some(value),
             Err(why) => {
-                self.diagnostics.push(why.into_diagnostic());
+                let found = self.explain(why);
+                self.diagnostics.push(found);
                 None
             }
         }
@@ -74,8 +72,39 @@ impl Session<'_> {
         None
     }
 
+    pub(crate) fn explain(&self, why: NoValue) -> Diagnostic {
+        match why {
+            NoValue::Wrong(found) => *found,
+            NoValue::Undefined(name, span) => self.undefined(name, span),
+            NoValue::Unplaced(span) => {
+                Diagnostic::error(span, "the address of this label is not known yet")
+            }
+        }
+    }
+
+    /// Computes the constants that refer to what came later, each once. When everything is placed,
+    /// what is still without a value is reported.
+    pub(crate) fn settle_constants(&mut self, all_placed: bool) {
+        // Whoever defines constants before what they need writes the last one last, so this order
+        // finds what a constant needs computed already.
+        for name in self.names.reversed() {
+            let Def::Expr(expr) = self.symbols.get(name).def else { continue };
+            let def = match self.value(expr) {
+                Ok(Value { base: None, number }) => Def::Value(number),
+                Ok(address) => Def::Address(address),
+                Err(_) if !all_placed => continue,
+                Err(why) => {
+                    let found = self.explain(why);
+                    self.diagnostics.push(found);
+                    Def::Value(0)
+                }
+            };
+            self.symbols.entry(name).def = def;
+        }
+    }
+
     /// The report that `name` is not defined.
-    pub(crate) fn undefined(&self, name: Name, span: Span) -> Diagnostic {
+    fn undefined(&self, name: Name, span: Span) -> Diagnostic {
         let text = self.names.text(name);
         if let Some((number, _)) = text.split_once(crate::session::NUMERIC) {
             let message = format!("no label `{number}:` on that side");
@@ -93,11 +122,17 @@ struct Evaluator<'s, 'o> {
     session: &'s Session<'o>,
     /// The constants that are being looked into.
     constants: Vec<Name>,
+    /// How many more operands may be looked at.
+    steps: u32,
 }
 
 impl Evaluator<'_, '_> {
     fn value(&mut self, id: ExprId) -> Result<Value, NoValue> {
         let expr = self.session.exprs.get(id);
+        let Some(steps) = self.steps.checked_sub(1) else {
+            return Err(wrong(expr.span, "the constants in this expression are too entangled"));
+        };
+        self.steps = steps;
         match expr.kind {
             ExprKind::Int(number) => Ok(Value::plain(number.into())),
             ExprKind::Symbol(name) => self.symbol(name, expr.span),
@@ -118,13 +153,9 @@ impl Evaluator<'_, '_> {
             Def::Label(Some((section, offset))) => {
                 Ok(Value { base: Some(section), number: offset.into() })
             }
-            Def::Label(None) => {
-                let message = "the address of a label is not known yet";
-                let why = Diagnostic::error(span, message)
-                    .note("sizes and conditions are settled before labels behind them are placed");
-                Err(NoValue::Unknown(why.into()))
-            }
-            Def::None => Err(NoValue::Unknown(self.session.undefined(name, span).into())),
+            Def::Address(address) => Ok(address),
+            Def::Label(None) => Err(NoValue::Unplaced(span)),
+            Def::None => Err(NoValue::Undefined(name, span)),
             Def::Expr(expr) => {
                 if self.constants.contains(&name) || self.constants.len() > DEPTH_MAX {
                     let text = self.session.names.text(name);

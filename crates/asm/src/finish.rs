@@ -20,7 +20,8 @@ use crate::{
 pub(crate) fn finish(session: &mut Session<'_>, ast: &mut Ast) -> Option<Assembly> {
     let layout = layout::layout(session, ast)?;
     let version = session.options.version;
-    let addresses = write::addresses(version, layout.text_bytes as usize);
+    let text_offset = text_offset(session);
+    let addresses = write::addresses(version, layout.text_bytes as usize, text_offset);
     let emitted = emit::emit(session, ast, &layout, addresses);
     let entry_pc = entry(session, layout.text_bytes);
     if session.diagnostics.error_count() > 0 {
@@ -40,10 +41,32 @@ pub(crate) fn finish(session: &mut Session<'_>, ast: &mut Ast) -> Option<Assembl
         lines,
         files,
         text: emitted.text,
+        text_offset,
         rodata: emitted.rodata,
         strip: session.options.strip,
         debug_info: session.options.debug_info,
     })
+}
+
+/// Where in the file the instructions start: what `.text_offset` says, which listings of other
+/// programs use to keep their addresses.
+fn text_offset(session: &mut Session<'_>) -> u64 {
+    const MAX: i128 = 1 << 20;
+    let Some(expr) = session.text_offset else { return write::TEXT_OFFSET_MIN };
+    let span = session.exprs.get(expr).span;
+    let Some(number) = session.eval_number(expr) else { return write::TEXT_OFFSET_MIN };
+    let found = if session.options.version.strict_elf() {
+        let version = session.options.version;
+        Diagnostic::error(span, format!("instructions of {version} start at a fixed address"))
+            .help("leave `.text_offset` out")
+    } else if number % 8 == 0 && (write::TEXT_OFFSET_MIN.into()..=MAX).contains(&number) {
+        return u64::try_from(number).expect("the range was checked");
+    } else {
+        Diagnostic::error(span, "instructions cannot start there")
+            .note(format!("the offset is a multiple of 8 from {} to {MAX}", write::TEXT_OFFSET_MIN))
+    };
+    session.diagnostics.push(found);
+    write::TEXT_OFFSET_MIN
 }
 
 /// The slot at which the program starts; `None` after a report.
@@ -72,6 +95,7 @@ fn entry(session: &mut Session<'_>, text_bytes: u32) -> Option<u32> {
     }
     match globals[..] {
         [(name, offset)] => label_pc(session, name, SectionId::TEXT, offset),
+        [] if session.diagnostics.error_count() > 0 => None,
         [] => {
             let found = Diagnostic::warning(start, "the program has no label `entrypoint`")
                 .note("it starts at its first instruction")

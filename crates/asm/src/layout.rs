@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// More than any account holds; a `.zero` with a slip of the pen stops here.
-const SECTION_BYTES_MAX: u64 = 16 << 20;
+const IMAGE_BYTES_MAX: u64 = 16 << 20;
 /// The largest alignment that makes sense in a program.
 const ALIGN_MAX: i128 = 4096;
 /// `ja +0`, which does nothing: what fills the space between aligned instructions.
@@ -31,6 +31,8 @@ pub(crate) struct Layout {
 
 /// Places everything; `None` if a section is too large.
 pub(crate) fn layout(session: &mut Session<'_>, ast: &mut Ast) -> Option<Layout> {
+    session.settle_constants(false);
+    let mut total = 0_u64;
     let mut sizes = vec![0_u64; ast.sections.len().max(2)];
     let mut current = SectionId::TEXT;
     let mut stmts = core::mem::take(&mut ast.stmts);
@@ -48,17 +50,18 @@ pub(crate) fn layout(session: &mut Session<'_>, ast: &mut Ast) -> Option<Layout>
             }
             _ => size(session, ast, current, offset, stmt),
         };
-        let size = offset.saturating_add(size);
-        if size > SECTION_BYTES_MAX {
-            let message = format!("the section grows beyond {} MiB here", SECTION_BYTES_MAX >> 20);
+        total = total.saturating_add(size);
+        if total > IMAGE_BYTES_MAX {
+            let message = format!("the program grows beyond {} MiB here", IMAGE_BYTES_MAX >> 20);
             session.error(stmt.span, message);
             return None;
         }
-        sizes[current.0 as usize] = size;
+        sizes[current.0 as usize] = offset + size;
     }
     ast.stmts = stmts;
     let layout = merge(ast, &sizes)?;
     settle_labels(session, ast, &layout);
+    session.settle_constants(true);
     Some(layout)
 }
 

@@ -93,8 +93,21 @@ const fn is_ident_start(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.' | b'$') || byte >= 0x80
 }
 
-pub(crate) const fn is_ident(byte: u8) -> bool {
-    is_ident_start(byte) || byte.is_ascii_digit()
+/// The bytes that names are made of: the lexer asks for every byte of most tokens.
+static IDENT: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    loop {
+        table[byte as usize] = is_ident_start(byte) || byte.is_ascii_digit();
+        if byte == u8::MAX {
+            break table;
+        }
+        byte += 1;
+    }
+};
+
+pub(crate) fn is_ident(byte: u8) -> bool {
+    IDENT[usize::from(byte)]
 }
 
 impl Lexer {
@@ -135,8 +148,11 @@ impl Lexer {
 
     fn skip_blank(&mut self) {
         loop {
+            let rest = &self.bytes()[self.at..];
+            let blank =
+                rest.iter().position(|it| !matches!(it, b' ' | b'\t' | b'\r' | 0x0b | 0x0c));
+            self.at += blank.unwrap_or(rest.len());
             match self.peek(0) {
-                b' ' | b'\t' | b'\r' | 0x0b | 0x0c => self.at += 1,
                 b';' | b'#' => self.skip_comment(),
                 b'/' if self.peek(1) == b'/' => self.skip_comment(),
                 b'/' if self.peek(1) == b'*' => {

@@ -19,22 +19,24 @@
 //! | module | what it owns |
 //! |---|---|
 //! | [`source`] | texts, and where in them something stands |
-//! | [`lex`] | text to tokens |
-//! | [`read`] | lines to statements: dialects, directives, macros |
-//! | [`mnemonic`] | a mnemonic and its operands to a row of the instruction table |
-//! | [`names`], [`symbols`] | names as numbers, and what they stand for |
-//! | [`ast`] | statements and expressions |
-//! | [`eval`] | the values of expressions |
-//! | [`layout`] | sizes and addresses |
-//! | [`emit`] | statements to bytes, with every range checked |
-//! | [`finish`] | the entry, symbols, and checks of the whole program |
-//! | [`diagnostic`], [`render`] | findings, and their text for people |
+//! | `lex` | text to tokens |
+//! | `read` | lines to statements: dialects, directives, macros |
+//! | `mnemonic` | a mnemonic and its operands to a row of the instruction table |
+//! | `names`, `symbols` | names as numbers, and what they stand for |
+//! | `ast` | statements and expressions |
+//! | `eval` | the values of expressions |
+//! | `layout` | sizes and addresses |
+//! | `emit` | statements to bytes, with every range checked |
+//! | `finish` | the entry, symbols, and checks of the whole program |
+//! | `dwarf` | debug information |
+//! | [`diagnostic`], `render` | findings, and their text for people |
 //! | [`syscalls`] | the names that calls may mean |
 
 #![forbid(unsafe_code)]
 
 mod ast;
 pub mod diagnostic;
+mod dwarf;
 mod emit;
 mod eval;
 mod finish;
@@ -165,6 +167,8 @@ pub struct Assembly {
     /// The instructions. Until V2, calls are as the loader wants them: of functions relative with
     /// source nibble 1, of syscalls with immediate -1 and an entry in [`Assembly::syscalls`].
     pub text: Vec<u8>,
+    /// Until V2: where in the file, and from the start of their window, the instructions start.
+    pub text_offset: u64,
     /// The read-only data.
     pub rodata: Vec<u8>,
     /// The slot at which the program starts.
@@ -187,7 +191,7 @@ impl Assembly {
     /// Guest addresses of the instructions and the read-only data.
     #[must_use]
     pub fn addresses(&self) -> write::Addresses {
-        write::addresses(self.version, self.text.len())
+        write::addresses(self.version, self.text.len(), self.text_offset)
     }
 
     /// The bytes of the `.so`.
@@ -207,14 +211,16 @@ impl Assembly {
                 global: symbol.global,
             })
             .collect();
+        let debug = if self.debug_info && !self.strip { dwarf::sections(self) } else { Vec::new() };
         write::write(&write::Image {
             version: self.version,
             text: &self.text,
+            text_offset: self.text_offset,
             rodata: &self.rodata,
             entry_pc: self.entry_pc,
             syscalls: &syscalls,
             symbols: &symbols,
-            debug: &[],
+            debug: &debug,
             strip: self.strip,
         })
     }

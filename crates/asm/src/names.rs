@@ -46,6 +46,12 @@ impl Names {
         Arc::clone(&self.texts[name.index()])
     }
 
+    /// Every name, the last one first.
+    pub(crate) fn reversed(&self) -> impl Iterator<Item = Name> + use<> {
+        let count = u32::try_from(self.texts.len()).expect("`fresh` counts in 32 bits");
+        (0..count).rev().map(Name)
+    }
+
     /// Every name that can be spelt in a source.
     pub(crate) fn all(&self) -> impl Iterator<Item = (Name, &str)> {
         let index = |at: usize| Name(u32::try_from(at).expect("`fresh` counts in 32 bits"));

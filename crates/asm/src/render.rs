@@ -24,6 +24,8 @@ struct Mark<'a> {
     length: usize,
     text: &'a str,
     primary: bool,
+    /// The line of source.
+    source: &'a str,
 }
 
 impl Diagnostic {
@@ -63,12 +65,15 @@ impl Renderer<'_> {
             Severity::Warning => (Style::Warning, "warning"),
         };
         self.paint(style, word);
-        self.paint(Style::Strong, &format!(": {}\n", found.message));
+        self.paint(Style::Strong, &format!(": {}\n", printable(&found.message)));
 
         let mut places: Vec<(Span, &str, bool)> = vec![(found.span, &found.label, true)];
         places.extend(found.labels.iter().map(|label| (label.span, label.text.as_str(), false)));
         let expansions = self.sources.expansions(found.span);
-        places.extend(expansions.iter().map(|call| (*call, "expanded from here", false)));
+        if let Some((innermost, outer)) = expansions.split_first() {
+            places.push((*innermost, "expanded from here", false));
+            places.extend(outer.last().map(|call| (*call, "which came from here", false)));
+        }
 
         let widest = places.iter().map(|(span, ..)| self.sources.locate(*span).line).max();
         let margin = widest.unwrap_or(1).to_string().len();
@@ -88,7 +93,7 @@ impl Renderer<'_> {
         for (word, text) in extra.chain(found.help.iter().map(|text| ("help", text))) {
             self.paint(Style::Frame, &format!("{:margin$} = ", ""));
             self.paint(Style::Strong, &format!("{word}: "));
-            self.out.push_str(text);
+            self.out.push_str(&printable(text));
             self.out.push('\n');
         }
         self.out.push('\n');
@@ -104,7 +109,6 @@ impl Renderer<'_> {
         let _ = writeln!(self.out, "{}:{}:{}", location.file, location.line, location.column);
         self.paint(Style::Frame, &format!("{:margin$} |\n", ""));
 
-        let text = sources.file(*head).1;
         let mut marks: Vec<Mark<'_>> = places.iter().map(|it| mark(sources, it)).collect();
         marks.sort_by_key(|mark| (mark.line, !mark.primary, mark.start));
         let mut last = None;
@@ -113,9 +117,8 @@ impl Renderer<'_> {
                 if last.is_some_and(|last| mark.line > last + 1) {
                     self.paint(Style::Frame, "...\n");
                 }
-                let line = text.lines().nth(mark.line as usize - 1).unwrap_or_default();
                 self.paint(Style::Frame, &format!("{:>margin$} | ", mark.line));
-                self.out.push_str(&printable(line));
+                self.out.push_str(&shown(mark.source));
                 self.out.push('\n');
                 last = Some(mark.line);
             }
@@ -124,26 +127,43 @@ impl Renderer<'_> {
             let style = if mark.primary { style } else { Style::Frame };
             let _ = write!(self.out, "{:1$}", "", mark.start);
             let space = if mark.text.is_empty() { "" } else { " " };
-            self.paint(style, &format!("{}{space}{}", sign.repeat(mark.length), mark.text));
+            self.paint(
+                style,
+                &format!("{}{space}{}", sign.repeat(mark.length), printable(mark.text)),
+            );
             self.out.push('\n');
         }
     }
 }
 
-fn mark<'a>(sources: &Sources, place: &(Span, &'a str, bool)) -> Mark<'a> {
+fn mark<'a>(sources: &'a Sources, place: &(Span, &'a str, bool)) -> Mark<'a> {
     let (span, text, primary) = *place;
     let (_, file) = sources.file(span);
     let range = sources.range(span);
     let line_start = file[..range.start].rfind('\n').map_or(0, |at| at + 1);
-    let first_line = file[range].lines().next().unwrap_or_default();
-    let start = width(&file[line_start..sources.range(span).start]);
+    let source = file[line_start..].lines().next().unwrap_or_default();
+    let marked = file[range.clone()].lines().next().unwrap_or_default();
     Mark {
         line: sources.locate(span).line,
-        start,
-        length: width(first_line.trim_end()).max(1),
+        start: width(&file[line_start..range.start]).min(COLUMNS_MAX),
+        length: width(marked.trim_end()).clamp(1, COLUMNS_MAX),
         text,
         primary,
+        source,
     }
+}
+
+/// Longer lines are data, or garbage.
+const COLUMNS_MAX: usize = 200;
+
+/// A line of source as it is shown.
+fn shown(line: &str) -> String {
+    let mut text = printable(line);
+    if let Some((cut, _)) = text.char_indices().nth(COLUMNS_MAX) {
+        text.truncate(cut);
+        text.push('…');
+    }
+    text
 }
 
 /// Columns that text takes when [`printable`].

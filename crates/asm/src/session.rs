@@ -3,7 +3,7 @@
 
 use crate::{
     Options,
-    ast::Exprs,
+    ast::{ExprId, Exprs},
     diagnostic::{Diagnostic, Diagnostics},
     names::{Name, Names},
     source::{Sources, Span},
@@ -28,6 +28,8 @@ pub(crate) struct Session<'o> {
     pub(crate) diagnostics: Diagnostics,
     /// What `.globl` named, in order.
     pub(crate) globals: Vec<Name>,
+    /// What `.text_offset` said.
+    pub(crate) text_offset: Option<ExprId>,
 }
 
 impl<'o> Session<'o> {
@@ -40,6 +42,7 @@ impl<'o> Session<'o> {
             symbols: Symbols::default(),
             diagnostics: Diagnostics::default(),
             globals: Vec::new(),
+            text_offset: None,
         }
     }
 

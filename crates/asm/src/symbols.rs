@@ -2,6 +2,7 @@
 
 use crate::{
     ast::{ExprId, SectionId},
+    eval::Value,
     names::Name,
     source::Span,
 };
@@ -17,6 +18,8 @@ pub(crate) enum Def {
     Value(i128),
     /// A constant that refers to what comes later.
     Expr(ExprId),
+    /// A constant that turned out to be a place.
+    Address(Value),
 }
 
 #[derive(Clone, Copy, Debug, Default)]

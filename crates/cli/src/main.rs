@@ -1,1 +1,46 @@
-fn main() {}
+//! `selkie`: assemble, check, disassemble, run and judge Solana programs.
+//!
+//! This crate parses arguments and renders results, and does nothing else: each file of
+//! [`command`] calls a library and shows what it said.
+
+mod args;
+mod command;
+mod data;
+mod program;
+mod render;
+mod scenario;
+mod ui;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::{
+    args::{Cli, Command},
+    ui::{Status, Ui},
+};
+
+fn main() -> ExitCode {
+    let Cli { json, color, command } = Cli::parse();
+    let mut ui = Ui::new(json, color);
+    let outcome = match command {
+        Command::Build(args) => command::build::run(&mut ui, &args),
+        Command::Check(args) => command::check::run(&mut ui, &args),
+        Command::Disasm(args) => command::disasm::run(&mut ui, &args),
+        Command::Cfg(args) => command::cfg::run(&mut ui, &args),
+        Command::Run(args) => command::run::run(&mut ui, &args),
+        Command::Input(args) => command::input::run(&mut ui, &args),
+        Command::Conform(args) => command::conform::run(&mut ui, &args),
+        Command::Completions(args) => command::completions::run(&mut ui, &args),
+    };
+    match outcome {
+        Ok(Status::Success) => ExitCode::SUCCESS,
+        Ok(Status::Failure) => ExitCode::from(1),
+        // Whoever read the output has seen enough.
+        Err(error) if ui::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            ui.error(&error);
+            ExitCode::from(2)
+        }
+    }
+}

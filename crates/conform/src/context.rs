@@ -141,7 +141,9 @@ impl Elfs {
         let Some(folder) = &self.folder else {
             return Err("it refers to an ELF file and no folder of them was given".to_owned());
         };
-        let names = [format!("{name}.so"), format!("{name}.elf"), name.to_owned()];
+        // Vectors may give the folder, too; it is another one here.
+        let file = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
+        let names = [format!("{file}.so"), format!("{file}.elf"), file.into_owned()];
         let by_name = names.iter().find_map(|name| fs::read(folder.join(name)).ok());
         let by_hash =
             || fs::read(self.by_hash(folder).get(&u64::from_str_radix(name, 16).ok()?)?).ok();

@@ -1,9 +1,10 @@
 //! Kind `elf_load`: a program file under an engine configuration, in the shape of the suite.
 //!
-//! Where the fields of the expectation stand differs: beside the program, under `expect`, or under
-//! `expect.ok`. Whatever is there is compared, and a vector that expects nothing fails.
+//! The expectation stands under `expect`, under `expect.ok`, or beside the program: the innermost
+//! place that has any of its fields counts. Whatever is there is compared, and a vector that
+//! expects nothing fails.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use selkie_elf::{ElfError, Executable, Syscalls};
 use selkie_vm::VerifyError;
@@ -18,18 +19,35 @@ use crate::{
     verify::anchor_debug,
 };
 
+/// The fields that may give the program: its bytes in hex, a hash of them, or a file's name.
+const PROGRAM: [&str; 8] =
+    ["elf", "elf_hex", "elf_fnv", "fnv", "base", "elf_file", "file", "program"];
+
+/// The fields that an expectation may have.
+const EXPECTED: [&str; 12] = [
+    "err",
+    "debug",
+    "display",
+    "text_vaddr",
+    "text_len",
+    "text_fnv",
+    "entry_pc",
+    "ro_vaddr",
+    "ro_len",
+    "ro_fnv",
+    "functions",
+    "verify",
+];
+
 #[derive(Deserialize)]
 struct Vector {
-    #[serde(alias = "base", alias = "elf_fnv", alias = "fnv", alias = "elf_file", alias = "file")]
-    elf: String,
     #[serde(default, alias = "truncate")]
     trunc: Option<usize>,
     #[serde(default, alias = "patch")]
     patches: Vec<(usize, Hex)>,
+    config: Option<SuiteConfig>,
     #[serde(default)]
-    config: SuiteConfig,
-    #[serde(default)]
-    syscalls: Vec<String>,
+    syscalls: BTreeSet<String>,
 }
 
 /// Loads the file and compares the error, or what was loaded.
@@ -38,13 +56,14 @@ struct Vector {
 /// If the vector is unreadable.
 pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     let vector = Vector::deserialize(line)?;
-    let mut bytes = match program(&vector.elf, context) {
+    let mut bytes = match find_program(line, context)? {
         Ok(bytes) => bytes,
         Err(why) => return Ok(Verdict::Skipped(why)),
     };
     patch(&mut bytes, vector.trunc, &vector.patches);
-    let environment = vector.config.environment(Arc::new(Syscalls::new(vector.syscalls)));
-    let expected = Expected(line);
+    let syscalls = Arc::new(Syscalls::new(vector.syscalls));
+    let environment = vector.config.unwrap_or_default().environment(syscalls);
+    let expected = Expected::find(line)?;
     let mut check = Check::default();
     match selkie_elf::load(&bytes, &environment) {
         Err(error) => compare_error(&mut check, &expected, &error),
@@ -56,16 +75,33 @@ pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     check.finish()
 }
 
-/// The fields of an expectation, wherever they stand.
+/// The program, from the first field that leads to one, or the reason why none does.
+fn find_program(line: &Value, context: &Context) -> Result<Result<Vec<u8>, String>, BadVector> {
+    let texts = PROGRAM.iter().filter_map(|field| line.get(field)?.as_str());
+    let mut why = None;
+    for found in texts.map(|text| program(text, context)) {
+        match found {
+            Ok(bytes) => return Ok(Ok(bytes)),
+            Err(reason) => why = why.or(Some(reason)),
+        }
+    }
+    why.map(Err).ok_or_else(|| BadVector("it gives no program".to_owned()))
+}
+
+/// An expectation, wherever it stands.
 struct Expected<'a>(&'a Value);
 
 impl<'a> Expected<'a> {
-    fn field(&self, name: &str) -> Option<&'a Value> {
-        let expect = self.0.get("expect").or_else(|| self.0.get("exp"));
+    fn find(line: &'a Value) -> Result<Self, BadVector> {
+        let expect = line.get("expect").or_else(|| line.get("exp"));
         let ok = expect.and_then(|expect| expect.get("ok"));
-        let places = [ok, expect, Some(self.0)];
-        let mut found = places.iter().flatten().filter_map(|place| place.get(name));
-        found.find(|value| !value.is_null())
+        let mut places = [ok, expect, Some(line)].into_iter().flatten().map(Self);
+        let found = places.find(|place| EXPECTED.iter().any(|field| place.field(field).is_some()));
+        found.ok_or_else(|| BadVector("it expects nothing that is known here".to_owned()))
+    }
+
+    fn field(&self, name: &str) -> Option<&'a Value> {
+        self.0.get(name).filter(|value| !value.is_null())
     }
 
     fn number(&self, name: &str) -> Result<Option<Hex64>, BadVector> {
@@ -74,7 +110,7 @@ impl<'a> Expected<'a> {
     }
 
     fn error(&self) -> Option<&'a Value> {
-        ["err", "debug", "display"].iter().find_map(|name| self.field(name))
+        ["err", "debug", "display"].iter().find_map(|name| self.field(name)).filter(|it| **it != 0)
     }
 }
 
@@ -108,7 +144,6 @@ fn compare_loaded(
 ) -> Result<(), BadVector> {
     let (text, read_only) = (executable.text(), executable.read_only());
     let fields = [
-        ("sbpf_version", executable.version() as u64),
         ("text_vaddr", executable.text_vaddr()),
         ("text_len", text.len() as u64),
         ("text_fnv", fnv1a(text)),

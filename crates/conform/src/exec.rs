@@ -6,6 +6,7 @@ use selkie_elf::{Executable, Functions, SyscallId, Syscalls};
 use selkie_isa::{
     Version,
     layout::{HEAP_START, INPUT_START, STACK_START},
+    symbol::{ENTRYPOINT, ENTRYPOINT_KEY},
 };
 use selkie_vm::{
     Config, Host, Machine, MemoryMap, Meter, Observer, Outcome, Program, Region, SyscallError,
@@ -111,13 +112,21 @@ impl ProgramCase {
     }
 
     pub(crate) fn executable(&self) -> Result<Executable, String> {
+        let version = self.version()?;
         let mut functions = Functions::default();
         for (key, pc, name) in &self.functions {
             functions.register(*key, *pc, name.as_str()).map_err(|error| error.to_string())?;
         }
+        // A program without a function of that name gets one (anza sbpf: `elf.rs`,
+        // `new_from_text_bytes`).
+        if !functions.iter().any(|(_, function)| function.name == ENTRYPOINT) {
+            let key = if version.static_calls() { self.entry_pc } else { ENTRYPOINT_KEY };
+            let added = functions.register(key, self.entry_pc, ENTRYPOINT);
+            added.map_err(|error| error.to_string())?;
+        }
         let syscalls = Arc::new(Syscalls::new(self.syscalls.iter().map(String::as_str)));
         let text = bytes(&self.text)?;
-        Executable::from_text(self.version()?, text, self.entry_pc, functions, syscalls)
+        Executable::from_text(version, text, self.entry_pc, functions, syscalls)
             .map_err(|error| error.to_string())
     }
 }

@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use crate::{BadVector, Context, Verdict, elf_load, elf_loader, exec, verify, vm_interp};
+use crate::{
+    BadVector, Context, Verdict, cfg, disasm, elf_load, elf_loader, exec, memmap, verify, vm_interp,
+};
 
 /// One kind of vector.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +33,13 @@ pub const KINDS: &[Kind] = &[
         judge: |line, _| verify::judge(line),
     },
     Kind { name: "exec", matches: |line| is(line, "exec"), judge: |line, _| exec::judge(line) },
+    Kind {
+        name: "memmap",
+        matches: |line| is(line, "memmap"),
+        judge: |line, _| memmap::judge(line),
+    },
+    Kind { name: "disasm", matches: |line| is(line, "disasm"), judge: disasm::judge },
+    Kind { name: "cfg", matches: |line| is(line, "cfg"), judge: cfg::judge },
 ];
 
 /// Kinds that are known but not run, and the field that tells them.

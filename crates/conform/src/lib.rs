@@ -13,20 +13,27 @@
 //! | [`verdict`] | passed, failed with differences, or skipped with a reason |
 //! | [`context`] | what vectors refer to: base ELFs, environments |
 //! | [`config`] | the engine configuration that suite vectors carry |
+//! | `unpack` | Zstandard files |
 //! | [`vector`] | hex, hashes and numbers as vectors write them |
 //! | [`elf_loader`], [`elf_load`] | ELF files and what loading them gives |
 //! | [`verify`], [`exec`], [`vm_interp`] | programs, what the verifier says and what running gives |
+//! | [`disasm`], [`cfg`](mod@cfg) | programs, their listing and their control-flow graph |
+//! | [`memmap`] | regions and an access |
 //! | `test_syscalls` | the syscalls that the suite's programs call |
 
+pub mod cfg;
 pub mod check;
 pub mod config;
 pub mod context;
+pub mod disasm;
 pub mod elf_load;
 pub mod elf_loader;
 pub mod exec;
 pub mod kinds;
+pub mod memmap;
 pub mod runner;
 mod test_syscalls;
+mod unpack;
 pub mod vector;
 pub mod verdict;
 pub mod verify;

@@ -8,8 +8,7 @@ use core::{
 };
 use std::{
     collections::BTreeMap,
-    fs,
-    io::{self, Read},
+    fs, io,
     ops::AddAssign,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
@@ -17,16 +16,13 @@ use std::{
     thread,
 };
 
-use ruzstd::decoding::StreamingDecoder;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{Context, Difference, Verdict, context::Elfs, kinds::kind_of};
+use crate::{Context, Difference, Verdict, context::Elfs, kinds::kind_of, unpack::unpack};
 
 /// Lines that a thread takes at once.
 const CHUNK_LINES: usize = 64;
-/// More than any set of vectors takes unpacked.
-const UNPACKED_BYTES_MAX: u64 = 4 << 30;
 
 /// How to run vectors.
 #[derive(Clone, Debug, Default)]
@@ -185,10 +181,12 @@ fn run_file(
     if is_fixtures(&name) {
         return FileReport::skipped(path, "protobuf fixtures and archives are not supported yet");
     }
-    let prepared = read_lines(path).map_err(|error| error.to_string()).and_then(|bytes| {
-        let context = Context::new(path, Arc::clone(elfs)).map_err(|error| error.to_string())?;
-        Ok((bytes, context))
-    });
+    let prepared =
+        fs::read(path).and_then(unpack).map_err(|error| error.to_string()).and_then(|bytes| {
+            let context =
+                Context::new(path, Arc::clone(elfs)).map_err(|error| error.to_string())?;
+            Ok((bytes, context))
+        });
     match prepared {
         Ok((bytes, context)) => {
             let lines = (1..).zip(bytes.split(|&byte| byte == b'\n'));
@@ -198,24 +196,6 @@ fn run_file(
         }
         Err(why) => FileReport::unreadable(path, &why),
     }
-}
-
-/// The bytes of a vector file, unpacked if need be.
-fn read_lines(path: &Path) -> io::Result<Vec<u8>> {
-    let packed = fs::read(path)?;
-    // The magic number of a Zstandard frame.
-    if !packed.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-        return Ok(packed);
-    }
-    let (mut rest, mut bytes) = (packed.as_slice(), Vec::new());
-    while !rest.is_empty() {
-        let frame = StreamingDecoder::new(&mut rest).map_err(io::Error::other)?;
-        let room = UNPACKED_BYTES_MAX - bytes.len() as u64;
-        if frame.take(room).read_to_end(&mut bytes)? as u64 == room {
-            return Err(io::Error::other("the file is too large unpacked"));
-        }
-    }
-    Ok(bytes)
 }
 
 /// The run of one file.

@@ -1,4 +1,4 @@
-//! From the bytes of a `.so` to an [`Executable`], by the rules of mainnet's own loader.
+//! From the bytes of a `.so` to an [`Executable`], by the rules of mainnet's own loader, and back.
 //!
 //! This crate is a security boundary: it reads what strangers deployed. Every read is bounds
 //! checked, nothing is trusted that was not checked, and the rules, their order and their errors
@@ -14,6 +14,7 @@
 //! | `legacy`, `relocate` | the rules until V2 |
 //! | [`sections`] | sections and symbols for tools, loadable file or not |
 //! | [`error`] | every way to refuse a file |
+//! | [`write`](mod@write) | from a program's image to the bytes of a `.so` |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::indexing_slicing))]

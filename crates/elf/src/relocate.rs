@@ -143,8 +143,8 @@ impl Relocator<'_, '_> {
 
     /// Registers every function of the static symbol table, for its name.
     fn labels(&mut self) -> Result<(), ElfError> {
-        // One bit of the binding may be set, but not that of weak symbols alone (anza sbpf:
-        // `relocate`).
+        // Leaves out the bit that tells global from local: weak functions are not registered (anza
+        // sbpf: `relocate`).
         const INFO_MASK: u8 = 0xef;
         for symbol in self.file.static_symbols().filter(|it| it.st_info & INFO_MASK == STT_FUNC) {
             let pc = self.function_pc(&symbol)?;

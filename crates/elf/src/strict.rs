@@ -157,6 +157,8 @@ fn labels(bytes: &[u8], header: &FileHeader, table_end: u64) -> Option<Functions
         if symbol.st_info & STT_FUNC == 0 {
             continue;
         }
+        // The validator keeps even symbols too far off for a slot, under the rest of their number.
+        // Nothing can come of those, and here they are left out.
         let pc = symbol.st_value.saturating_sub(BYTECODE_START) / SLOT_BYTES as u64;
         let name = string_at(bytes, &strings, symbol.st_name, DEBUG_NAME_BYTES_MAX);
         if let (Ok(pc), Ok(name)) = (u32::try_from(pc), name) {

@@ -6,6 +6,8 @@
 //! that [`addresses`] promised before the file was written, and a stripped file holds nothing that
 //! the loader does not read.
 
+#![allow(clippy::indexing_slicing, reason = "what is written here is indexed by what wrote it")]
+
 use selkie_isa::{
     Version,
     layout::{BYTECODE_START, RODATA_START, SLOT_BYTES},
@@ -20,13 +22,17 @@ pub struct Addresses {
     pub rodata: u64,
 }
 
-/// Where the loader will map an image with so many bytes of instructions.
+/// The least and the usual [`Image::text_offset`].
+pub const TEXT_OFFSET_MIN: u64 = HEADER_BYTES as u64;
+
+/// Where the loader will map an image with so many bytes of instructions, that start at
+/// `text_offset` of the file if the version leaves the choice.
 #[must_use]
-pub fn addresses(version: Version, text_bytes: usize) -> Addresses {
+pub fn addresses(version: Version, text_bytes: usize, text_offset: u64) -> Addresses {
     if version.strict_elf() {
         return Addresses { text: BYTECODE_START, rodata: RODATA_START };
     }
-    let text = BYTECODE_START + HEADER_BYTES as u64;
+    let text = BYTECODE_START + text_offset;
     Addresses { text, rodata: text + text_bytes as u64 }
 }
 
@@ -63,6 +69,9 @@ pub struct Image<'a> {
     pub version: Version,
     /// The instructions. Until V2, calls of functions are relative (source nibble 1).
     pub text: &'a [u8],
+    /// Until V2: where the instructions start in the file, a multiple of 8 from
+    /// [`TEXT_OFFSET_MIN`].
+    pub text_offset: u64,
     /// The read-only data.
     pub rodata: &'a [u8],
     /// The slot at which the program starts.
@@ -225,7 +234,9 @@ impl File {
 
     /// V0 to V2: the loader finds everything by section.
     fn lenient(&mut self, image: &Image<'_>) {
-        self.entry += HEADER_BYTES as u64;
+        self.entry += image.text_offset;
+        let text_offset = usize::try_from(image.text_offset).expect("files are below 4 GiB");
+        self.bytes.resize(text_offset.max(HEADER_BYTES), 0);
         let flags = SHF_ALLOC | SHF_EXECINSTR;
         let text = Section { name: ".text", kind: SHT_PROGBITS, flags, addr: None, align: 8 };
         let text = self.section(&text, image.text);
@@ -235,7 +246,7 @@ impl File {
             self.section(&data, image.rodata)
         });
         if !image.syscalls.is_empty() {
-            self.dynamic(image.syscalls);
+            self.dynamic(image.syscalls, image.text_offset);
         }
         self.for_tools(image, text, rodata);
         self.pad(8);
@@ -243,7 +254,7 @@ impl File {
 
     /// What makes the loader resolve syscalls: `.rel.dyn` over `.dynsym` over `.dynstr`, found
     /// through `.dynamic`.
-    fn dynamic(&mut self, syscalls: &[(u32, &str)]) {
+    fn dynamic(&mut self, syscalls: &[(u32, &str)], text_offset: u64) {
         let mut names: Vec<&str> = syscalls.iter().map(|(_, name)| *name).collect();
         names.sort_unstable();
         names.dedup();
@@ -259,7 +270,7 @@ impl File {
         let mut relocations = Vec::with_capacity(syscalls.len() * REL_BYTES);
         for (pc, name) in syscalls {
             let symbol = 1 + names.binary_search(name).expect("`names` has every syscall");
-            relocations.put64(HEADER_BYTES as u64 + u64::from(*pc) * SLOT_BYTES as u64);
+            relocations.put64(text_offset + u64::from(*pc) * SLOT_BYTES as u64);
             relocations.put64((symbol as u64) << 32 | R_BPF_64_32);
         }
         let section = |name, kind| Section { name, kind, flags: SHF_ALLOC, addr: None, align: 8 };

@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cfg;
+mod image;
 pub mod listing;
 mod names;
 pub mod program;

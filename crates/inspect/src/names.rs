@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use selkie_isa::syntax::{Names, Target};
 
-use crate::{cfg::Graph, program::Program};
+use crate::{Style, cfg::Graph, program::Program};
 
 /// The labels of a graph's blocks and the names of functions and syscalls: what
 /// [`Insn::display`](selkie_isa::Insn::display) asks for in listings and traces.
@@ -23,12 +23,15 @@ impl<'a> Labels<'a> {
 
     fn function(&self, key: u32) -> Option<Cow<'a, str>> {
         let registered = self.program.executable().functions().get(key);
-        if let Some(function) = registered.filter(|it| !it.name.is_empty()) {
-            return Some(Cow::Borrowed(&function.name));
-        }
         let is_static = self.program.version().static_calls();
-        let pc = if is_static { key } else { registered?.pc };
-        self.graph.block_at(pc).map(|block| Cow::Borrowed(block.label.as_str()))
+        let pc = if is_static { Some(key) } else { registered.map(|it| it.pc) };
+        let label = pc.and_then(|pc| self.graph.block_at(pc)).map(|block| block.label.as_str());
+        let name = registered.map(|it| it.name.as_str());
+        let found = match self.graph.style {
+            Style::Anza => name.or(label),
+            Style::Selkie => label.or(name),
+        };
+        found.map(Cow::Borrowed)
     }
 }
 

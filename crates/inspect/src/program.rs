@@ -11,13 +11,16 @@ use selkie_isa::{
     syntax::Names,
 };
 
-use crate::{Style, salvage, symbols::Symbols};
+use crate::{Style, image::Image, salvage, symbols::Symbols};
 
 /// A program and what is known of its names.
 #[derive(Clone, Debug)]
 pub struct Program {
     executable: Executable,
     symbols: Symbols,
+    image: Image,
+    /// Every function by slot, its name as linkers spell it.
+    functions: BTreeMap<u32, String>,
     syscalls: BTreeMap<u32, String>,
     refusal: Option<ElfError>,
 }
@@ -57,7 +60,11 @@ impl Program {
         let known = executable.syscalls();
         let names = symbols.imports().chain(known.names());
         let syscalls = names.map(|it| (murmur3(it.as_bytes()), it.to_owned())).collect();
-        Self { executable, symbols, syscalls, refusal: None }
+        let image = Image::of(&executable);
+        let functions = BTreeMap::new();
+        let mut program = Self { executable, symbols, image, functions, syscalls, refusal: None };
+        program.functions = program.find_functions();
+        program
     }
 
     /// The program.
@@ -101,38 +108,62 @@ impl Program {
         }
     }
 
-    /// The functions that the program's own tables name, by slot: what the anchor knows.
+    /// The slot of the instruction whose address an instruction loads.
+    pub(crate) fn pointee(&self, insn: &Insn) -> Option<u32> {
+        match insn.op.kind() {
+            Kind::LoadImm64 => self.image.slot_of(insn.imm.cast_unsigned()),
+            _ => None,
+        }
+    }
+
+    /// The program's read-only data.
+    pub(crate) fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// The functions that the loader registered, by slot: those that anza's tools know.
     pub(crate) fn registered(&self) -> BTreeMap<u32, String> {
         let registered = self.executable.functions().iter();
-        registered.map(|(_, it)| (it.pc, self.name_of(it.pc, &it.name))).collect()
+        registered.map(|(_, it)| (it.pc, it.name.clone())).collect()
     }
 
-    /// Every function by slot: the entry, those that have a symbol, those that are called.
-    pub(crate) fn functions(&self) -> BTreeMap<u32, String> {
+    /// Every function, by the slot of its first instruction, with its name as linkers spell it: the
+    /// entry, those that have a symbol, those that are called, those whose address is taken.
+    #[must_use]
+    pub fn functions(&self) -> &BTreeMap<u32, String> {
+        &self.functions
+    }
+
+    /// The function that the instruction at `pc` belongs to: the last one that starts at or before
+    /// it. Its first slot, and its name as linkers spell it.
+    #[must_use]
+    pub fn function_at(&self, pc: u32) -> Option<(u32, &str)> {
+        let (&start, name) = self.functions.range(..=pc).next_back()?;
+        Some((start, name))
+    }
+
+    fn find_functions(&self) -> BTreeMap<u32, String> {
         let mut functions = self.registered();
-        let own = self.symbols.functions().map(|(pc, name)| (pc, name.to_owned()));
-        functions.extend(own);
-        for it in self.instructions(Style::Selkie) {
-            if let Some(callee) = it.insn.and_then(|insn| self.callee(it.pc, &insn)) {
-                functions.entry(callee).or_insert_with(|| format!("function_{callee}"));
-            }
+        functions.extend(self.symbols.functions().map(|(pc, name)| (pc, name.to_owned())));
+        functions.retain(|_, name| !name.is_empty());
+        functions.entry(self.executable.entry_pc()).or_insert_with(|| ENTRYPOINT.to_owned());
+        let mut add = |pc: u32| {
+            functions.entry(pc).or_insert_with(|| format!("function_{pc}"));
+        };
+        let instructions = self.instructions(Style::Selkie);
+        for it in &instructions {
+            let Some(insn) = it.insn else { continue };
+            self.callee(it.pc, &insn).into_iter().chain(self.pointee(&insn)).for_each(&mut add);
         }
-        let entry = self.executable.entry_pc();
-        functions.entry(entry).or_insert_with(|| ENTRYPOINT.to_owned());
+        self.registered().into_keys().for_each(&mut add);
+        self.image.pointers().filter_map(|addr| self.image.slot_of(addr)).for_each(add);
+        functions.retain(|&pc, _| instructions.binary_search_by_key(&pc, |it| it.pc).is_ok());
         functions
-    }
-
-    fn name_of(&self, pc: u32, registered: &str) -> String {
-        match (registered, self.symbols.function_at(pc)) {
-            ("", Some((start, name))) if start == pc => name.to_owned(),
-            ("", _) => format!("function_{pc}"),
-            _ => registered.to_owned(),
-        }
     }
 
     /// The instructions in order.
     ///
-    /// The anchor's tools skip the second half of an `lddw` in V2 too, which has no `lddw`, and
+    /// Anza's tools skip the second half of an `lddw` in V2 too, which has no `lddw`, and
     /// leave out one that is cut off; ours show every slot that is no part of an instruction.
     pub(crate) fn instructions(&self, style: Style) -> Vec<Instruction> {
         let (version, text) = (self.version(), self.executable.text());

@@ -5,14 +5,19 @@
 //! that can run counts as live: what the entry calls, directly or not, and what has its address
 //! taken.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use selkie_isa::{
     Alu, Insn, Kind, Operand, Width,
-    layout::{FRAME_POINTER, REGISTER_COUNT, SLOT_BYTES, STACK_FRAME_BYTES},
+    layout::{FRAME_POINTER, REGISTER_COUNT, STACK_FRAME_BYTES},
 };
 
-use crate::{Style, cfg::Graph, program::Program, symbols::demangle};
+use crate::{
+    Style,
+    cfg::{Block, Graph},
+    program::Program,
+    symbols::demangle,
+};
 
 /// The stack that a function uses.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -193,20 +198,14 @@ impl Frame {
 
 /// The functions that can run, by slot.
 fn live_functions(program: &Program, graph: &Graph) -> BTreeSet<u32> {
-    let executable = program.executable();
-    let (start, image) = (executable.text_vaddr(), executable.read_only());
+    let image = program.image();
     let function_of = |pc: u32| graph.functions.range(..=pc).next_back().map(|(&start, _)| start);
-    let pointee = |addr: u64| {
-        let offset = addr.checked_sub(start).filter(|it| it.is_multiple_of(SLOT_BYTES as u64))?;
-        let pc = u32::try_from(offset / SLOT_BYTES as u64).ok()?;
-        graph.functions.contains_key(&pc).then_some(pc)
-    };
-    let by_function: std::collections::BTreeMap<u32, _> =
+    let by_function: BTreeMap<u32, &[Block]> =
         graph.by_function().map(|(range, blocks)| (range.start, blocks)).collect();
 
-    let words = image.bytes.chunks_exact(SLOT_BYTES);
-    let held = words.filter_map(|it| pointee(u64::from_le_bytes(it.try_into().ok()?)));
-    let mut pending: Vec<u32> = held.chain(function_of(executable.entry_pc())).collect();
+    let entry = program.executable().entry_pc();
+    let held = image.pointers().filter_map(|addr| image.slot_of(addr));
+    let mut pending: Vec<u32> = held.chain([entry]).filter_map(function_of).collect();
     let mut live = BTreeSet::new();
     while let Some(function) = pending.pop() {
         if !live.insert(function) {
@@ -216,10 +215,8 @@ fn live_functions(program: &Program, graph: &Graph) -> BTreeSet<u32> {
             pending.extend(block.destinations.iter().filter_map(|&pc| function_of(pc)));
             for it in &graph.instructions[block.instructions.clone()] {
                 let Some(insn) = it.insn else { continue };
-                pending.extend(program.callee(it.pc, &insn).and_then(function_of));
-                if let Kind::LoadImm64 = insn.op.kind() {
-                    pending.extend(pointee(insn.imm.cast_unsigned()));
-                }
+                let reached = program.callee(it.pc, &insn).or(program.pointee(&insn));
+                pending.extend(reached.and_then(function_of));
             }
         }
     }

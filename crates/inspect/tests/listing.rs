@@ -189,7 +189,8 @@ fn source_has_data_as_strings_pointers_zeros_and_bytes() {
 entrypoint:
     lddw r1, data_2                         ; \"say \\\"hi\\\"\\n\"
     lddw r1, data_10
-lbb_4:
+
+function_4:
     exit
 
 .rodata
@@ -198,9 +199,9 @@ data_2:
     .ascii \"say \\\"hi\\\"\\n\"
     .zero 5
 data_10:
-    .quad lbb_4
+    .quad function_4
     .zero 8
-    .byte 0xff, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00
+    .quad 255
 ",
     );
 }

@@ -85,9 +85,9 @@ impl TransactionContext {
         self.accounts.get(index).expect("instructions name accounts of their transaction")
     }
 
-    /// The place of an address.
-    pub(crate) fn find(&self, key: &Pubkey) -> Option<usize> {
-        self.accounts.iter().position(|(known, _)| known == key)
+    /// The addresses of all accounts, in order.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &Pubkey> {
+        self.accounts.iter().map(|(key, _)| key)
     }
 
     /// An account, with the rights that a program has to it.

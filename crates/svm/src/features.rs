@@ -16,6 +16,8 @@ macro_rules! for_each_feature {
                 "sol_get_sysvar (SIMD-0127)";
             GetEpochStake = "FKe75t4LXxGaQnVHdUKM6DSFifVVraGZ8LyNo7oPwy1Z", mainnet: true,
                 "sol_get_epoch_stake (SIMD-0133)";
+            SyscallParameterAddressRestrictions = "EDGMC5kxFxGk4ixsNkGt8bW7QL5hDMXnbwaZvYMwNfzF", mainnet: true,
+                "sysvars are written below the input region only (SIMD-0459)";
             Blake3 = "HTW2pSyErTj4BV6KBM9NZ9VBUJVxt7sacNWcf76wtzb3", mainnet: false,
                 "sol_blake3";
             Sha512 = "s512oDwgx8hjMnaQjXfqqrZroVj4HvC6TkN3iSSWXCh", mainnet: false,

@@ -90,14 +90,14 @@ pub struct Layout {
 }
 
 /// What a layout must know of an account.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Slot {
+enum Slot {
     /// The account has so many bytes of data.
     Data(usize),
     /// The account was named before, at this place.
     Duplicate(usize),
 }
 
+#[allow(clippy::arithmetic_side_effects, reason = "accounts fit into memory")]
 impl AccountLayout {
     fn aligned(record: usize, data_bytes: usize) -> Self {
         let data = record + 88;
@@ -138,10 +138,10 @@ impl AccountLayout {
     }
 }
 
+#[allow(clippy::arithmetic_side_effects, reason = "accounts fit into memory")]
 impl Layout {
-    /// Lays out an input.
-    #[must_use]
-    pub fn new(abi: Abi, slots: impl IntoIterator<Item = Slot>, data_len: usize) -> Self {
+    /// Lays out an input: the only place that says what lies where.
+    fn new(abi: Abi, slots: impl IntoIterator<Item = Slot>, data_len: usize) -> Self {
         let mut end = 8;
         let mut records = Vec::new();
         for slot in slots {
@@ -219,9 +219,7 @@ pub fn serialize(
     data: &[u8],
     program_id: &Pubkey,
 ) -> Result<Input, InstructionError> {
-    if accounts.len() > INSTRUCTION_ACCOUNTS_MAX {
-        return Err(InstructionError::MaxAccountsExceeded);
-    }
+    check_count(accounts.len())?;
     let layout = Layout::of(abi, accounts, data);
     let mut writer = Writer { bytes: vec![0; layout.len] };
     writer.put_u64(0, accounts.len());
@@ -247,6 +245,13 @@ pub fn serialize(
     writer.put(layout.instruction_data, data);
     writer.put(layout.program_id, program_id.as_ref());
     Ok(Input { bytes: writer.bytes, layout })
+}
+
+fn check_count(accounts: usize) -> Result<(), InstructionError> {
+    if accounts > INSTRUCTION_ACCOUNTS_MAX {
+        return Err(InstructionError::MaxAccountsExceeded);
+    }
+    Ok(())
 }
 
 struct Writer {
@@ -288,6 +293,7 @@ pub(crate) fn serialize_instruction(
     instruction: &InstructionContext,
     transaction: &TransactionContext,
 ) -> Result<Input, InstructionError> {
+    check_count(instruction.accounts.len())?;
     let accounts: Vec<InputAccount<'_>> = instruction
         .accounts
         .iter()
@@ -370,4 +376,74 @@ fn read(bytes: &[u8], at: usize, len: usize) -> Result<&[u8], InstructionError> 
 fn read_u64(bytes: &[u8], at: usize) -> Result<u64, InstructionError> {
     let word = read(bytes, at, 8)?.first_chunk().expect("8 bytes were read");
     Ok(u64::from_le_bytes(*word))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::context::InstructionAccount;
+
+    const PROGRAM: Pubkey = Pubkey::new_from_array([1; 32]);
+
+    /// The program's own account, writable; its own, read-only; and another program's, writable.
+    fn transaction() -> TransactionContext {
+        let account =
+            |owner| Account { lamports: 9, data: vec![3; 11], owner, ..Account::default() };
+        let owners = [PROGRAM, PROGRAM, Pubkey::default()];
+        let keys = (10..).map(|byte| Pubkey::new_from_array([byte; 32]));
+        TransactionContext::new(keys.zip(owners.map(account)).collect())
+    }
+
+    fn instruction() -> InstructionContext {
+        let account =
+            |index, is_writable| InstructionAccount { index, is_signer: false, is_writable };
+        InstructionContext {
+            program_id: PROGRAM,
+            accounts: vec![account(0, true), account(1, false), account(0, true), account(2, true)],
+            data: vec![5; 3],
+            height: 1,
+            caller: None,
+        }
+    }
+
+    /// Where stores matter: the numbers, data and owners of all accounts.
+    fn places(layout: &Layout) -> Vec<usize> {
+        let of = |record: &Record| match record {
+            Record::Account(at) => vec![at.lamports, at.data_len, at.data, at.owner, at.record],
+            Record::Duplicate { record, .. } => vec![*record],
+        };
+        layout.records.iter().flat_map(of).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn no_store_changes_what_is_not_the_programs(
+            aligned in any::<bool>(),
+            stores in proptest::collection::vec(
+                (any::<prop::sample::Index>(), 0_usize..9, any::<u8>()),
+                0..6,
+            ),
+        ) {
+            let abi = if aligned { Abi::Aligned } else { Abi::Unaligned };
+            let mut transaction = transaction();
+            let mut input = serialize_instruction(abi, &instruction(), &transaction).unwrap();
+            let places = places(&input.layout);
+            for (place, offset, byte) in stores {
+                input.bytes[place.get(&places) + offset] = byte;
+            }
+            let before = self::transaction();
+            let result = deserialize_instruction(&input, &instruction(), &mut transaction);
+            prop_assert_eq!(transaction.account(1), before.account(1));
+            let (theirs, theirs_before) = (&transaction.account(2).1, &before.account(2).1);
+            prop_assert!(theirs.lamports >= theirs_before.lamports);
+            prop_assert_eq!((&theirs.data, theirs.owner), (&theirs_before.data, theirs_before.owner));
+            if result.is_ok() && aligned {
+                let Record::Account(at) = &input.layout.records[0] else { unreachable!() };
+                let lamports = read_u64(&input.bytes, at.lamports).unwrap();
+                prop_assert_eq!(transaction.account(0).1.lamports, lamports);
+            }
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! One instruction outside of any transaction: accounts in, accounts out.
 
 use core::fmt;
+use std::collections::{BTreeMap, BTreeSet};
 
 use selkie_vm::Observer;
 pub use solana_instruction::{AccountMeta, Instruction};
@@ -10,9 +11,12 @@ use solana_sdk_ids::sysvar;
 
 use crate::{
     account::Account,
-    context::{InstructionAccount, InstructionContext, InvokeContext, ReturnData},
+    context::{
+        InstructionAccount, InstructionContext, InvokeContext, ReturnData, TransactionContext,
+    },
     cost::ComputeBudget,
     environment::Environment,
+    input::{Abi, Input, serialize_instruction},
     run::Run,
 };
 
@@ -34,11 +38,21 @@ pub struct EngineError(Engine);
 
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "engine `{:?}` is not built into this binary", self.0)
+        write!(f, "engine `{}` is not built into this binary", self.0)
     }
 }
 
 impl core::error::Error for EngineError {}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Interpreter => "interpreter",
+            Self::Jit => "jit",
+        })
+    }
+}
 
 impl Engine {
     /// The engine that runs programs when this one is asked for.
@@ -86,6 +100,32 @@ pub struct Receipt {
 
 /// Processes an instruction.
 ///
+/// ```
+/// use selkie_svm::{
+///     Environment, FeatureSet, Instruction, Loader, Options, Program, Pubkey, Purpose,
+///     elf_environment, process_instruction,
+/// };
+/// use selkie_elf::{Executable, Functions};
+/// use selkie_isa::Version;
+///
+/// // mov64 r0, 0; exit
+/// let text = [0xb7, 0, 0, 0, 0, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0];
+/// let against = elf_environment(FeatureSet::mainnet(), Purpose::Execution);
+/// let executable =
+///     Executable::from_text(Version::V0, text, 0, Functions::default(), against.syscalls)?;
+///
+/// let id = Pubkey::new_from_array([7; 32]);
+/// let mut environment = Environment::default();
+/// environment.programs.insert(id, Program::new(executable, Loader::V3)?);
+///
+/// let instruction = Instruction { program_id: id, accounts: vec![], data: vec![] };
+/// let receipt =
+///     process_instruction(&instruction, &[], &environment, &Options::default(), None)?;
+/// assert_eq!((receipt.result, receipt.units), (Ok(()), 2));
+/// assert_eq!(receipt.logs[2], format!("Program {id} success"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// Accounts that it names but that are not given are what a cluster would have there: the program,
 /// a sysvar, or nothing, which is an empty account of the system program.
 ///
@@ -102,7 +142,7 @@ pub fn process_instruction(
     let engine = options.engine.resolve()?;
     let before = with_missing(instruction, accounts, environment);
     let mut context = InvokeContext::new(before.clone(), environment, options.budget);
-    let instruction = compile(instruction, &context);
+    let instruction = compile(instruction, &context.transaction);
     let result = context.process(instruction, observer);
     let ReturnData { data, .. } = &context.transaction.return_data;
     Ok(Receipt {
@@ -117,21 +157,37 @@ pub fn process_instruction(
     })
 }
 
+/// The input that [`process_instruction`] would give to the program.
+///
+/// # Errors
+/// [`InstructionError::MaxAccountsExceeded`] for more than 255 accounts.
+pub fn instruction_input(
+    instruction: &Instruction,
+    accounts: &[(Pubkey, Account)],
+    environment: &Environment,
+    abi: Abi,
+) -> Result<Input, InstructionError> {
+    let accounts = with_missing(instruction, accounts, environment);
+    let transaction = TransactionContext::new(accounts);
+    serialize_instruction(abi, &compile(instruction, &transaction), &transaction)
+}
+
 /// The accounts that were given, each once, and those that the instruction names besides.
 fn with_missing(
     instruction: &Instruction,
     accounts: &[(Pubkey, Account)],
     environment: &Environment,
 ) -> Vec<(Pubkey, Account)> {
-    let mut all: Vec<(Pubkey, Account)> = Vec::with_capacity(accounts.len());
+    let mut known = BTreeSet::new();
+    let mut all = Vec::with_capacity(accounts.len());
     for (key, account) in accounts {
-        if !all.iter().any(|(known, _)| known == key) {
+        if known.insert(*key) {
             all.push((*key, account.clone()));
         }
     }
-    for meta in &instruction.accounts {
-        if !all.iter().any(|(known, _)| *known == meta.pubkey) {
-            all.push((meta.pubkey, default_account(&meta.pubkey, environment)));
+    for AccountMeta { pubkey, .. } in &instruction.accounts {
+        if known.insert(*pubkey) {
+            all.push((*pubkey, default_account(pubkey, environment)));
         }
     }
     all
@@ -150,25 +206,22 @@ fn default_account(key: &Pubkey, environment: &Environment) -> Account {
 }
 
 /// Resolves keys. An account that is named more than once has all rights that any mention has.
-fn compile(instruction: &Instruction, context: &InvokeContext<'_>) -> InstructionContext {
-    let accounts = instruction
-        .accounts
-        .iter()
-        .map(|meta| {
-            let mentions = || instruction.accounts.iter().filter(|it| it.pubkey == meta.pubkey);
-            InstructionAccount {
-                index: context
-                    .transaction
-                    .find(&meta.pubkey)
-                    .expect("`with_missing` added every account that is named"),
-                is_signer: mentions().any(|it| it.is_signer),
-                is_writable: mentions().any(|it| it.is_writable),
-            }
-        })
-        .collect();
+fn compile(instruction: &Instruction, transaction: &TransactionContext) -> InstructionContext {
+    let account =
+        |(index, key)| (key, InstructionAccount { index, is_signer: false, is_writable: false });
+    let mut by_key: BTreeMap<_, _> = transaction.keys().enumerate().map(account).collect();
+    for meta in &instruction.accounts {
+        if let Some(account) = by_key.get_mut(&meta.pubkey) {
+            account.is_signer |= meta.is_signer;
+            account.is_writable |= meta.is_writable;
+        }
+    }
+    let resolve = |meta: &AccountMeta| {
+        *by_key.get(&meta.pubkey).expect("`with_missing` added every account that is named")
+    };
     InstructionContext {
         program_id: instruction.program_id,
-        accounts,
+        accounts: instruction.accounts.iter().map(resolve).collect(),
         data: instruction.data.clone(),
         height: 1,
         caller: None,

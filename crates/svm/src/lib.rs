@@ -24,6 +24,7 @@
 //! | [`docs`] | documentation that is made from the tables |
 
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 pub mod account;
 mod context;
@@ -52,7 +53,8 @@ pub use crate::{
     features::{Feature, FeatureSet},
     input::{Abi, Input, Layout},
     instruction::{
-        AccountMeta, Engine, EngineError, Instruction, Options, Receipt, process_instruction,
+        AccountMeta, Engine, EngineError, Instruction, Options, Receipt, instruction_input,
+        process_instruction,
     },
     programs::{LoadError, Program, Programs, Purpose, elf_environment},
     run::Run,

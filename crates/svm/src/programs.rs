@@ -27,12 +27,11 @@ pub enum Purpose {
 /// What a cluster with these features loads programs against.
 #[must_use]
 pub fn elf_environment(features: FeatureSet, purpose: Purpose) -> selkie_elf::Environment {
-    let deploys = purpose == Purpose::Deployment;
     let names = SYSCALLS.iter().filter(|syscall| syscall.is_registered(features, purpose));
     selkie_elf::Environment {
         versions: Version::V0..=Version::V3,
         syscalls: Arc::new(Syscalls::new(names.map(|syscall| syscall.name))),
-        reject_broken_elfs: deploys,
+        reject_broken_elfs: purpose == Purpose::Deployment,
         ..selkie_elf::Environment::default()
     }
 }

@@ -7,7 +7,7 @@ use solana_instruction_error::InstructionError;
 use crate::{
     context::InvokeContext,
     cost, error,
-    input::{self, Input},
+    input::{self, Input, RefusedChange},
     programs::Program,
     syscalls::explain_unknown,
 };
@@ -87,7 +87,8 @@ fn run_machine(
     })?;
     let units = context.meter.remaining();
     let mut machine = Machine::new(program.verified(), &config, memory, units);
-    machine.registers_mut()[2] = INPUT_START + input.layout.instruction_data as u64;
+    let instruction_data = input.layout.instruction_data as u64;
+    machine.registers_mut()[2] = INPUT_START.saturating_add(instruction_data);
     let outcome = match observer {
         None => selkie_vm::run(program.verified(), &mut machine, context),
         Some(observer) => selkie_vm::observe(program.verified(), &mut machine, context, observer),
@@ -138,19 +139,19 @@ fn explain_call(program: &Program, pc: usize) -> Option<String> {
     if is_call { explain_unknown(key) } else { None }
 }
 
+/// Takes over what the program changed. The log has the rule that was broken, a note the account.
 fn copy_out(context: &mut InvokeContext<'_>, run: &Run) -> Result<(), Failure> {
-    let instruction = context.instruction().clone();
-    input::deserialize_instruction(&run.input, &instruction, &mut context.transaction).map_err(
-        |refused| {
-            let index = instruction.accounts.get(refused.account).map(|account| account.index);
-            let key = index.map(|index| context.transaction.account(index).0.to_string());
-            context.notes.push(format!(
-                "the program changed accounts[{}] ({}) against the rules: {}",
-                refused.account,
-                key.unwrap_or_default(),
-                refused.error
-            ));
-            refused.error.into()
-        },
-    )
+    let instruction = context.trace.get(context.frame().instruction);
+    let instruction = instruction.expect("frames point into the trace");
+    let Err(RefusedChange { account, error }) =
+        input::deserialize_instruction(&run.input, instruction, &mut context.transaction)
+    else {
+        return Ok(());
+    };
+    let index = instruction.accounts.get(account).map(|account| account.index);
+    let key = index.map(|index| context.transaction.account(index).0).unwrap_or_default();
+    context.notes.push(format!(
+        "the program changed accounts[{account}], {key}, against the rules: {error}"
+    ));
+    Err(error.into())
 }

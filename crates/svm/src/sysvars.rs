@@ -194,8 +194,9 @@ fn split<'a>(fields: &[Field], mut data: &'a [u8]) -> Option<Vec<&'a [u8]>> {
 /// The C struct of a sysvar: its alignment and size. Only those with fields of fixed size have one.
 fn layout(fields: &[Field]) -> (usize, usize) {
     let align = fields.iter().map(|field| field.align()).max().unwrap_or(1);
-    let end =
-        fields.iter().fold(0_usize, |end, field| end.next_multiple_of(field.align()) + field.len());
+    let end = fields.iter().fold(0_usize, |end, field| {
+        end.next_multiple_of(field.align()).saturating_add(field.len())
+    });
     (align, end.next_multiple_of(align))
 }
 

@@ -69,6 +69,7 @@ const NAMES: &[&str] = &[
     ".struct",
     ".syscall",
     ".text",
+    ".text_offset",
     ".type",
     ".uleb128",
     ".warning",
@@ -119,6 +120,10 @@ impl Reader<'_, '_> {
             ".extern" | ".syscall" => self.symbols(|reader, name, _| {
                 reader.session.symbols.entry(name).external = true;
             }),
+            ".text_offset" => {
+                self.session.text_offset = Some(self.expr()?);
+                Ok(())
+            }
             ".type" => self.symbol_type(),
             ".equ" | ".equiv" => self.constant(false),
             ".set" => self.constant(true),

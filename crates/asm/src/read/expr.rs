@@ -1,10 +1,11 @@
 //! Expressions, with the precedence of C.
 
-use super::{Read, Reader, numeric_name};
+use super::{Failed, Read, Reader, numeric_name};
 use crate::{
     ast::{Binary, ExprId, ExprKind, StmtKind, Unary},
     diagnostic::Diagnostic,
-    lex::Tok,
+    eval::NoValue,
+    lex::{Tok, Token},
     session::HERE,
     source::Span,
     symbols::Def,
@@ -50,10 +51,12 @@ impl Reader<'_, '_> {
         let first = self.token;
         let expr = self.expr()?;
         let span = self.span_from(first);
-        match self.session.eval_number(expr) {
-            Some(number) => Ok((number, span)),
-            None => Err(super::Failed),
+        if let Err(why @ (NoValue::Undefined(..) | NoValue::Unplaced(_))) = self.session.value(expr)
+        {
+            let found = self.session.explain(why).note("it must be known before this line");
+            return Err(self.report(found));
         }
+        self.session.eval_number(expr).map(|number| (number, span)).ok_or(Failed)
     }
 
     fn spend(&mut self, budget: &mut u32) -> Read {
@@ -101,7 +104,7 @@ impl Reader<'_, '_> {
         let (token, span) = (self.token, self.span());
         let kind = match token.kind {
             Tok::Int(number) => {
-                self.warn_octal(span, number);
+                self.warn_octal(token, number);
                 ExprKind::Int(number)
             }
             Tok::Char(character) => ExprKind::Int(character),
@@ -130,7 +133,7 @@ impl Reader<'_, '_> {
         Ok(self.session.exprs.add(span, kind))
     }
 
-    fn bad_number(&mut self, span: Span) -> super::Failed {
+    fn bad_number(&mut self, span: Span) -> Failed {
         let message = format!("{} is no number", self.found());
         let found = Diagnostic::error(span, message)
             .help("numbers are written 10, 0xff, 0o17, 0b101 or 'A', with `_` between digits");
@@ -138,13 +141,14 @@ impl Reader<'_, '_> {
     }
 
     /// Some assemblers read `010` as 8.
-    fn warn_octal(&mut self, span: Span, number: u64) {
-        let text = self.session.sources.slice(span);
+    fn warn_octal(&mut self, token: Token, number: u64) {
+        let text = self.text_of(token);
         let octal = text.len() > 1 && text.starts_with('0') && text.as_bytes()[1].is_ascii_digit();
         if octal && number > 7 {
             let digits = text.trim_start_matches('0').to_owned();
-            let found = Diagnostic::warning(span, format!("read as {number}, not as octal"))
-                .help(format!("write `{number}`, or `0o{digits}` for octal"));
+            let found =
+                Diagnostic::warning(self.span_of(token), format!("read as {number}, not as octal"))
+                    .help(format!("write `{number}`, or `0o{digits}` for octal"));
             self.report(found);
         }
     }

@@ -12,13 +12,16 @@
 //! | [`pseudo`] | `r1 += 2`, as LLVM writes it |
 //! | [`directive`] | sections, symbols, data |
 //! | [`generate`] | `.accounts`, `.struct`, `.pubkey` |
-//! | [`expand`] | includes, macros, loops, conditions |
+//! | [`expand`] | which text is next: includes, and the limits of expansion |
+//! | [`macros`], [`condition`] | macros and loops; conditions |
 
+mod condition;
 mod directive;
 mod expand;
 mod expr;
 mod generate;
 mod insn;
+mod macros;
 mod pseudo;
 
 use std::sync::Arc;
@@ -26,13 +29,16 @@ use std::sync::Arc;
 use crate::{
     ast::{Ast, ExprId, Section, SectionId, SectionKind, Stmt, StmtKind},
     diagnostic::Diagnostic,
+    eval::NoValue,
     lex::{Lexer, Tok, Token},
     names::{FastMap, Name},
     session::{NUMERIC, Session},
     source::Span,
     symbols::Def,
 };
-use expand::{Condition, Frame, FrameKind, Macro};
+use condition::Condition;
+use expand::{Frame, FrameKind};
+use macros::Macro;
 
 /// A report was made, and the rest of the line is not worth reading.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +85,11 @@ pub(crate) fn read(session: &mut Session<'_>, name: &str, text: &str) -> Ast {
         session.error(Span::default(), "the source is too large");
         return Ast::default();
     };
+    // An instruction takes some twenty bytes of source, and has an expression more often than not.
+    let guess = text.len() / 20;
+    session.exprs.reserve(guess);
     let mut reader = Reader::new(session, Lexer::new(text, base));
+    reader.ast.stmts.reserve(guess);
     reader.define_predefined();
     reader.bump();
     reader.run();
@@ -349,11 +359,11 @@ impl<'s, 'o> Reader<'s, 'o> {
     fn define_constant(&mut self, name: Name, span: Span, expr: ExprId, variable: bool) {
         let def = match self.session.value(expr) {
             Ok(value) if value.base.is_none() => Def::Value(value.number),
-            Ok(_) | Err(crate::eval::NoValue::Unknown(_)) => Def::Expr(expr),
-            Err(wrong) => {
-                self.report(wrong.into_diagnostic());
+            Err(NoValue::Wrong(found)) => {
+                self.report(*found);
                 Def::Value(0)
             }
+            Ok(_) | Err(NoValue::Undefined(..) | NoValue::Unplaced(_)) => Def::Expr(expr),
         };
         let current = self.current(name);
         let before = self.session.symbols.get(current);

@@ -21,7 +21,7 @@ const UNSEEN: usize = usize::MAX;
 /// The most steps that dominators may take: far more than compilers' output needs. Where anza's
 /// algorithm takes time in proportion to the square of the program, or goes round in circles, true
 /// dominators are the answer.
-const STEPS_MAX: usize = 1 << 26;
+const STEPS_MAX: usize = 1 << 22;
 
 impl Order {
     pub(super) fn of(graph: &Graph) -> Self {

@@ -28,6 +28,8 @@ pub use dot::DotOptions;
 /// A control-flow graph.
 #[derive(Clone, Debug)]
 pub struct Graph {
+    /// Whose graph it is.
+    pub style: Style,
     /// The instructions, in order.
     pub instructions: Vec<Instruction>,
     /// The basic blocks in order; the super root comes last. Empty if there are no instructions.
@@ -65,7 +67,7 @@ impl Graph {
         if graph.blocks.is_empty() {
             return graph;
         }
-        graph.link(program, style);
+        graph.link(program);
         match style {
             Style::Anza => {
                 let order = anza::Order::of(&graph);
@@ -81,7 +83,7 @@ impl Graph {
                 graph.set_dominators(&idoms);
             }
         }
-        graph.label(style);
+        graph.label();
         graph
     }
 
@@ -126,7 +128,7 @@ impl Graph {
         instructions.iter().for_each(|it| is_instruction[it.pc as usize] = true);
         let mut functions = match style {
             Style::Anza => program.registered(),
-            Style::Selkie => program.functions(),
+            Style::Selkie => program.functions().clone(),
         };
         functions.retain(|&pc, _| is_instruction.get(pc as usize) == Some(&true));
 
@@ -144,8 +146,8 @@ impl Graph {
             }
         }
 
-        let mut graph = Self { instructions, blocks: vec![], functions, starts: vec![] };
-        graph.starts = vec![None; slots + 1];
+        let starts = vec![None; slots + 1];
+        let mut graph = Self { style, instructions, blocks: vec![], functions, starts };
         for (index, it) in graph.instructions.iter().enumerate() {
             if is_leader[it.pc as usize] {
                 graph.starts[it.pc as usize] = u32::try_from(graph.blocks.len()).ok();
@@ -157,11 +159,11 @@ impl Graph {
     }
 
     /// Draws the edges.
-    fn link(&mut self, program: &Program, style: Style) {
+    fn link(&mut self, program: &Program) {
         for index in 0..self.blocks.len() {
             let block = &self.blocks[index];
             let last = &self.instructions[block.instructions.end - 1];
-            let quirk = style == Style::Anza && self.functions.contains_key(&block.pc);
+            let quirk = self.style == Style::Anza && self.functions.contains_key(&block.pc);
             let destinations: Vec<u32> = match Exits::of(program, last) {
                 Some(exits) => {
                     let known =
@@ -204,10 +206,12 @@ impl Graph {
         }
     }
 
-    fn label(&mut self, style: Style) {
+    fn label(&mut self) {
         for block in &mut self.blocks {
             block.label = match self.functions.get(&block.pc) {
-                Some(name) if style == Style::Anza => rustc_demangle::demangle(name).to_string(),
+                Some(name) if self.style == Style::Anza => {
+                    rustc_demangle::demangle(name).to_string()
+                }
                 Some(name) => demangle(name),
                 None => format!("lbb_{}", block.pc),
             };

@@ -1,13 +1,11 @@
 //! The read-only data of a program, cut into strings, pointers, zeros and bytes.
 
-use core::{fmt::Write as _, ops::Range};
-use std::collections::BTreeMap;
+use core::fmt::Write as _;
 
-use selkie_elf::SharedBytes;
 use selkie_isa::{Slot, layout::SLOT_BYTES};
 
 use super::labels::{LabelMap, quoted};
-use crate::program::Program;
+use crate::image::Image;
 
 /// A piece of read-only data.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,18 +22,6 @@ pub struct Datum {
     pub operands: Vec<String>,
 }
 
-/// The data that a program sees beside its own instructions.
-pub(super) struct Image {
-    bytes: SharedBytes,
-    vaddr: u64,
-    /// The parts of the bytes that are no instructions, by offset.
-    parts: Vec<Range<usize>>,
-    /// The addresses that the program's own instructions have.
-    text: Range<u64>,
-    /// The addresses that the data holds, by the offset of the word that holds them.
-    pointers: BTreeMap<usize, u64>,
-}
-
 /// Shorter strings are written as bytes.
 const STRING_MIN: usize = 4;
 /// Longer strings are written over several lines.
@@ -48,35 +34,6 @@ const ZEROS_MIN: usize = 8;
 const ROW: usize = 8;
 
 impl Image {
-    pub(super) fn of(program: &Program) -> Self {
-        let executable = program.executable();
-        let image = executable.read_only();
-        let text = executable.text_vaddr();
-        let text = text..text.saturating_add(executable.text().len() as u64);
-        let offset = |addr: u64| {
-            let offset = addr.saturating_sub(image.vaddr);
-            usize::try_from(offset).unwrap_or(usize::MAX).min(image.bytes.len())
-        };
-        let is_zero = |part: &Range<usize>| image.bytes[part.clone()].iter().all(|&byte| byte == 0);
-        let (before, behind) = (0..offset(text.start), offset(text.end)..image.bytes.len());
-        // What lies before the instructions and is zero is the place of the file's headers.
-        let before = Some(before).filter(|part| !part.is_empty() && !is_zero(part));
-        // A program without a file is its own read-only data, wherever that is mapped.
-        let is_code = *image.bytes == *executable.text();
-        let behind = Some(behind).filter(|part| !part.is_empty());
-        let parts = before.into_iter().chain(behind).filter(|_| !is_code).collect();
-        let bytes = image.bytes.clone();
-        let mut it = Self { bytes, vaddr: image.vaddr, parts, text, pointers: BTreeMap::new() };
-        it.pointers = it.find_pointers();
-        it
-    }
-
-    /// Whether a byte of data has this address.
-    pub(super) fn contains(&self, addr: u64) -> bool {
-        let offset = addr.checked_sub(self.vaddr).and_then(|it| usize::try_from(it).ok());
-        offset.is_some_and(|offset| self.parts.iter().any(|part| part.contains(&offset)))
-    }
-
     /// The start of the text at an address, as it would be written.
     pub(super) fn preview(&self, addr: u64) -> Option<String> {
         let offset = usize::try_from(addr.checked_sub(self.vaddr)?).ok()?;
@@ -86,36 +43,8 @@ impl Image {
         (len >= STRING_MIN).then(|| string_text(&text[..len]))
     }
 
-    /// The addresses that the data holds, of instructions and of other data.
-    pub(super) fn pointers(&self) -> impl Iterator<Item = u64> {
-        self.pointers.values().copied()
-    }
-
-    /// Takes for a pointer whatever stands where words do, and is an address. From V3 addresses of
-    /// data are too small to be told from other numbers.
-    fn find_pointers(&self) -> BTreeMap<usize, u64> {
-        let is_pointer = |word: u64| {
-            let slot = word.wrapping_sub(self.text.start);
-            let is_code = self.text.contains(&word) && slot.is_multiple_of(SLOT_BYTES as u64);
-            is_code || self.vaddr >> 32 != 0 && self.contains(word)
-        };
-        let mut pointers = BTreeMap::new();
-        for part in &self.parts {
-            let addr = self.vaddr + part.start as u64;
-            let padding = addr.next_multiple_of(SLOT_BYTES as u64) - addr;
-            let start = part.end.min(part.start + usize::try_from(padding).unwrap_or(0));
-            for (index, word) in self.bytes[start..part.end].chunks_exact(SLOT_BYTES).enumerate() {
-                let word = Slot::read(word, 0).map_or(0, Slot::to_word);
-                if is_pointer(word) {
-                    pointers.insert(start + index * SLOT_BYTES, word);
-                }
-            }
-        }
-        pointers
-    }
-
     /// The data as directives.
-    pub(super) fn data(&self, labels: &LabelMap) -> Vec<Datum> {
+    pub(super) fn data(&self, labels: &LabelMap<'_>) -> Vec<Datum> {
         let mut data = vec![];
         for part in &self.parts {
             let (start, end) = (self.vaddr + part.start as u64, self.vaddr + part.end as u64);
@@ -135,7 +64,7 @@ impl Image {
     }
 
     /// The piece that starts at offset `at`, and ends at `end` at the latest.
-    fn datum(&self, at: usize, end: usize, labels: &LabelMap) -> Datum {
+    fn datum(&self, at: usize, end: usize, labels: &LabelMap<'_>) -> Datum {
         let piece = |len, directive, operands| {
             let vaddr = self.vaddr + at as u64;
             Datum { vaddr, label: None, len, directive, operands }
@@ -162,6 +91,10 @@ impl Image {
         };
         let most = rest.len().min(ROW);
         let len = (1..most).find(|&len| is_over(len)).unwrap_or(most);
+        let word = Slot::read(&rest[..len], 0).map(Slot::to_word).filter(|&word| word >> 32 == 0);
+        if let Some(word) = word.filter(|_| (self.vaddr + at as u64).is_multiple_of(8)) {
+            return piece(len, ".quad", vec![word.to_string()]);
+        }
         piece(len, ".byte", rest[..len].iter().map(|byte| format!("{byte:#04x}")).collect())
     }
 }

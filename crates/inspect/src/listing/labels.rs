@@ -6,31 +6,27 @@ use std::{
     sync::LazyLock,
 };
 
-use selkie_isa::{Insn, Kind, Version, layout::SLOT_BYTES, syntax};
+use selkie_isa::{Insn, Kind, Version, symbol::ENTRYPOINT, syntax};
 
-use super::data::Image;
-use crate::program::{Instruction, Program};
+use crate::{
+    image::Image,
+    program::{Instruction, Program},
+};
 
 /// Names for places, each used once.
 #[derive(Debug)]
-pub(super) struct LabelMap {
+pub(super) struct LabelMap<'a> {
+    image: &'a Image,
     text: BTreeMap<u32, String>,
     data: BTreeMap<u64, String>,
-    text_vaddr: u64,
-    functions: BTreeMap<u32, String>,
 }
 
-impl LabelMap {
-    pub(super) fn of(program: &Program, instructions: &[Instruction], image: &Image) -> Self {
+impl<'a> LabelMap<'a> {
+    pub(super) fn of(program: &'a Program, instructions: &[Instruction]) -> Self {
+        let image = program.image();
         let is_start = |pc: u32| instructions.binary_search_by_key(&pc, |it| it.pc).is_ok();
-        let functions = program.functions();
-        let mut map = Self {
-            text: BTreeMap::new(),
-            data: BTreeMap::new(),
-            text_vaddr: program.executable().text_vaddr(),
-            functions,
-        };
-        let mut places: BTreeSet<u32> = map.functions.keys().copied().collect();
+        let mut map = Self { image, text: BTreeMap::new(), data: BTreeMap::new() };
+        let mut places: BTreeSet<u32> = program.functions().keys().copied().collect();
         let mut addresses: BTreeSet<u64> = image.pointers().collect();
         for it in instructions {
             let Some(insn) = it.insn else { continue };
@@ -40,16 +36,19 @@ impl LabelMap {
                 addresses.insert(insn.imm.cast_unsigned());
             }
         }
-        places.extend(addresses.iter().filter_map(|&addr| map.slot_of(addr)));
+        places.extend(addresses.iter().filter_map(|&addr| image.slot_of(addr)));
         let mut used: BTreeSet<String> = BTreeSet::new();
         let entry = program.executable().entry_pc();
         // The entry comes first, so that no other function can take its name.
         let order = is_start(entry).then_some(entry);
         let order = order.into_iter().chain(places.into_iter().filter(|&pc| pc != entry));
         for pc in order.filter(|&pc| is_start(pc)) {
-            let name = map.functions.get(&pc).cloned().unwrap_or_else(|| format!("lbb_{pc}"));
+            let function = program.functions().get(&pc).cloned();
+            let name = function.unwrap_or_else(|| format!("lbb_{pc}"));
             let name = unique(name, u64::from(pc), &mut used);
             map.text.insert(pc, name);
+            // An assembler starts the program at the label of this name, wherever that is.
+            used.insert(ENTRYPOINT.to_owned());
         }
         for addr in addresses.into_iter().filter(|&addr| image.contains(addr)) {
             let name = unique(format!("data_{:x}", addr & 0xffff_ffff), addr, &mut used);
@@ -71,25 +70,13 @@ impl LabelMap {
 
     /// The label of the byte or instruction at an address.
     pub(super) fn address(&self, addr: u64) -> Option<&str> {
-        let text = self.slot_of(addr).and_then(|pc| self.text(pc));
+        let text = self.image.slot_of(addr).and_then(|pc| self.text(pc));
         text.or_else(|| self.data.get(&addr).map(String::as_str))
     }
 
     /// The addresses in `range` that have a label, in order.
     pub(super) fn data(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, &str)> {
         self.data.range(start..end).map(|(&addr, name)| (addr, name.as_str()))
-    }
-
-    /// The function that an instruction belongs to: its first slot, and its name.
-    pub(super) fn function(&self, pc: u32) -> Option<(u32, &str)> {
-        let (&start, name) = self.functions.range(..=pc).next_back()?;
-        Some((start, name))
-    }
-
-    fn slot_of(&self, addr: u64) -> Option<u32> {
-        let offset = addr.checked_sub(self.text_vaddr)?;
-        let slot = u32::try_from(offset / SLOT_BYTES as u64).ok()?;
-        offset.is_multiple_of(SLOT_BYTES as u64).then_some(slot)
     }
 }
 

@@ -7,10 +7,7 @@ use selkie_isa::{
     layout::{FRAME_POINTER, SLOT_BYTES},
 };
 
-use super::{
-    data::Image,
-    labels::{LabelMap, quoted},
-};
+use super::labels::{LabelMap, quoted};
 use crate::{
     program::{Instruction, Program, key_of},
     symbols::demangle,
@@ -46,30 +43,33 @@ pub struct Line {
 /// Writes lines, one after the other.
 pub(super) struct Writer<'a> {
     program: &'a Program,
-    labels: &'a LabelMap,
-    image: &'a Image,
+    labels: &'a LabelMap<'a>,
     function: Option<(u32, Arc<str>)>,
+    /// Syscalls that only the file has a name for.
     pub(super) syscalls: BTreeSet<String>,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(program: &'a Program, labels: &'a LabelMap, image: &'a Image) -> Self {
-        Self { program, labels, image, function: None, syscalls: BTreeSet::new() }
+    pub(super) fn new(program: &'a Program, labels: &'a LabelMap<'a>) -> Self {
+        Self { program, labels, function: None, syscalls: BTreeSet::new() }
     }
 
     pub(super) fn line(&mut self, it: &Instruction) -> Line {
         let executable = self.program.executable();
         let start = it.pc as usize * SLOT_BYTES;
         let bytes = &executable.text()[start..start + it.slots as usize * SLOT_BYTES];
-        let written = it.insn.filter(|insn| is_plain(self.program.version(), insn, bytes));
+        let is_written =
+            |insn: &Insn| self.is_relocated(insn) || is_plain(self.program.version(), insn, bytes);
+        let written = it.insn.filter(is_written);
         let written = written.and_then(|insn| Some((insn, self.operands(it.pc, &insn)?)));
         let (mnemonic, operands, comment) = match written {
             Some((insn, operands)) => (self.mnemonic(&insn), operands, self.preview(&insn)),
             None => {
-                (".quad".to_owned(), words(bytes), it.insn.and_then(|insn| meaning(it.pc, &insn)))
+                let comment = it.insn.and_then(|insn| meaning(it.pc, &insn));
+                (".quad".to_owned(), self.words(it, bytes), comment)
             }
         };
-        let starts = self.labels.function(it.pc);
+        let starts = self.program.function_at(it.pc);
         if let Some((pc, name)) = starts
             && self.function.as_ref().is_none_or(|(known, _)| *known != pc)
         {
@@ -93,9 +93,26 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Whether a file can hold the call only by the name of the syscall, whatever else its bits
+    /// are, of which the virtual machine reads none.
+    fn is_relocated(&self, insn: &Insn) -> bool {
+        let named = || self.program.syscall(key_of(insn)).is_some();
+        insn.op.kind() == Kind::CallHash && self.program.callee(0, insn).is_none() && named()
+    }
+
+    /// The words of raw slots. Until V2, files hold the distance of a function, not its key.
+    fn words(&self, it: &Instruction, bytes: &[u8]) -> Vec<String> {
+        let slots = bytes.chunks_exact(SLOT_BYTES).filter_map(|slot| Slot::read(slot, 0));
+        let hashed = it.insn.filter(|insn| insn.op.kind() == Kind::CallHash);
+        let callee = hashed.and_then(|insn| self.program.callee(it.pc, &insn));
+        let distance = callee.map(|pc| pc.wrapping_sub(it.pc).wrapping_sub(1).cast_signed());
+        let word = |slot: Slot| Slot { imm: distance.unwrap_or(slot.imm), ..slot }.to_word();
+        slots.map(|slot| format!("{:#018x}", word(slot))).collect()
+    }
+
     fn preview(&self, insn: &Insn) -> Option<String> {
         let is_address = matches!(insn.op.kind(), Kind::LoadImm64);
-        is_address.then(|| self.image.preview(insn.imm.cast_unsigned())).flatten()
+        is_address.then(|| self.program.image().preview(insn.imm.cast_unsigned())).flatten()
     }
 
     fn mnemonic(&self, insn: &Insn) -> String {
@@ -142,7 +159,9 @@ impl<'a> Writer<'a> {
         let key = key_of(insn);
         match self.program.syscall(key) {
             Some(name) => {
-                self.syscalls.insert(name.to_owned());
+                if self.program.executable().syscalls().find(key).is_none() {
+                    self.syscalls.insert(name.to_owned());
+                }
                 Some(quoted(name))
             }
             None => (insn.op.kind() == Kind::CallStatic).then(|| format!("{key:#x}")),
@@ -161,12 +180,6 @@ fn memory(base: u8, off: i16) -> String {
         _ if off < 0 => format!("[r{base}-{:#x}]", off.unsigned_abs()),
         _ => format!("[r{base}+{off:#x}]"),
     }
-}
-
-/// The words of raw slots.
-fn words(bytes: &[u8]) -> Vec<String> {
-    let word = |slot: &[u8]| Some(format!("{:#018x}", Slot::read(slot, 0)?.to_word()));
-    bytes.chunks_exact(SLOT_BYTES).filter_map(word).collect()
 }
 
 /// Whether the text of an instruction says all of its bits, and nothing that an assembler refuses

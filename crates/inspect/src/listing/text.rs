@@ -33,6 +33,12 @@ impl Listing {
         if let Some(entry) = &self.entry {
             writeln!(out, ".globl {}", quoted(entry))?;
         }
+        for name in &self.syscalls {
+            writeln!(out, ".syscall {}", quoted(name))?;
+        }
+        if let Some(offset) = self.text_offset {
+            writeln!(out, ".text_offset {offset:#x}")?;
+        }
         writeln!(out, ".text")?;
         for line in &self.lines {
             write_line(out, line, options)?;

@@ -138,7 +138,7 @@ impl Explanation {
     pub fn find(&self, vaddr: u64) -> Option<&Field> {
         let index = self.fields.partition_point(|field| field.vaddr <= vaddr).checked_sub(1)?;
         let field = self.fields.get(index)?;
-        (vaddr - field.vaddr < field.len as u64).then_some(field)
+        (vaddr.abs_diff(field.vaddr) < field.len as u64).then_some(field)
     }
 }
 
@@ -183,10 +183,10 @@ impl<'a> Reader<'a> {
             return Err(ExplainError::Truncated { path, offset, needed: len, available });
         };
         let offset = self.offset;
-        let vaddr = INPUT_START + offset as u64;
+        let vaddr = INPUT_START.saturating_add(offset as u64);
         let (len, value) = (bytes.len(), value(bytes));
         self.fields.push(Field { offset, vaddr, len, path, value, note: String::new() });
-        self.offset += len;
+        self.offset = self.offset.saturating_add(len);
         Ok(bytes)
     }
 
@@ -251,7 +251,7 @@ fn read_input(reader: &mut Reader<'_>, abi: Abi) -> Result<(), ExplainError> {
     let len = reader.number("instruction_data.len".to_owned())?;
     reader.data("instruction_data".to_owned(), len)?;
     reader.pubkey("program_id".to_owned())?;
-    match reader.bytes.len() - reader.offset {
+    match reader.bytes.len().saturating_sub(reader.offset) {
         0 => Ok(()),
         len => Err(ExplainError::TrailingBytes { offset: reader.offset, len }),
     }
@@ -299,7 +299,7 @@ fn read_aligned(
     let room = before.saturating_add(growth_max).saturating_sub(len);
     reader.padding(path("room_to_grow"), room)?;
     let aligned = reader.offset.next_multiple_of(ALIGNMENT);
-    reader.padding(path("alignment"), (aligned - reader.offset) as u64)?;
+    reader.padding(path("alignment"), aligned.saturating_sub(reader.offset) as u64)?;
     read_rent_epoch(reader, path)
 }
 

@@ -128,7 +128,7 @@ impl Guest<'_, '_> {
 
 /// Whether two spans have no byte in common.
 pub(super) fn are_apart(left: u64, left_len: u64, right: u64, right_len: u64) -> bool {
-    if left > right { left - right >= right_len } else { right - left >= left_len }
+    left.abs_diff(right) >= if left > right { right_len } else { left_len }
 }
 
 #[cfg(test)]

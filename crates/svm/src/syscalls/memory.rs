@@ -61,7 +61,7 @@ pub(super) fn compare(
         .iter()
         .zip(right)
         .find(|(left, right)| left != right)
-        .map_or(0, |(left, right)| i32::from(*left) - i32::from(*right));
+        .map_or(0, |(left, right)| i32::from(*left).saturating_sub(i32::from(*right)));
     call.memory.check_outputs(&[Output { addr: out, len: 4, align: 4 }])?;
     call.memory.write(out, &difference.to_le_bytes())?;
     Ok(0)

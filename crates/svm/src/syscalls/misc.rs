@@ -41,7 +41,7 @@ pub(super) fn alloc_free(call: &mut Call<'_, '_, '_>, size: u64, addr: u64) -> R
     match start.checked_add(size) {
         Some(end) if end <= heap_bytes => {
             *used = end;
-            Ok(HEAP_START + start)
+            Ok(HEAP_START.saturating_add(start))
         }
         _ => Ok(0),
     }
@@ -99,4 +99,113 @@ fn find_sibling<'a>(call: &'a Call<'_, '_, '_>, index: u64) -> Option<&'a Instru
         .filter(|other| other.height == current.height);
     // The first is the current instruction itself.
     same_caller.skip(1).nth(usize::try_from(index).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use selkie_elf::{Executable, Functions};
+    use selkie_isa::Version;
+    use selkie_vm::{Config, MemoryMap, Region};
+    use solana_pubkey::Pubkey;
+
+    use super::*;
+    use crate::{
+        account::{Account, Loader},
+        context::{Frame, InstructionAccount, InvokeContext},
+        cost::ComputeBudget,
+        environment::Environment,
+        programs::Program,
+    };
+
+    fn key(byte: u8) -> Pubkey {
+        Pubkey::new_from_array([byte; 32])
+    }
+
+    fn instruction(program: u8, height: usize, caller: Option<usize>) -> InstructionContext {
+        let account = InstructionAccount { index: 0, is_signer: true, is_writable: false };
+        let accounts = vec![account; usize::from(program)];
+        let data = vec![program; 3];
+        InstructionContext { program_id: key(program), accounts, data, height, caller }
+    }
+
+    const META: usize = 8;
+    const PROGRAM: usize = 24;
+    const DATA: usize = 56;
+    const ACCOUNTS: usize = 60;
+
+    /// Asks for a sibling of the last instruction, expecting lengths of `lens`.
+    fn ask(
+        trace: Vec<InstructionContext>,
+        index: u64,
+        lens: [u64; 2],
+    ) -> (Result<u64, String>, Vec<u8>) {
+        let exit = [0x95, 0, 0, 0, 0, 0, 0, 0];
+        let functions = Functions::default();
+        let executable =
+            Executable::from_text(Version::V0, exit, 0, functions, Arc::default()).unwrap();
+        let program = Arc::new(Program::new(executable, Loader::V3).unwrap());
+        let environment = Environment::default();
+        let accounts = vec![(key(9), Account::default())];
+        let mut context = InvokeContext::new(accounts, &environment, ComputeBudget::default());
+        context.stack.push(Frame { instruction: trace.len() - 1, program, heap_used: 0 });
+        context.trace = trace;
+        let mut bytes = vec![0; 200];
+        bytes[META..META + 16].copy_from_slice(&lens.map(u64::to_le_bytes).concat());
+        let regions = vec![Region::writable(HEAP_START, &mut bytes)];
+        let mut memory = MemoryMap::new(regions, &Config::default(), Version::V0).unwrap();
+        let mut meter = context.meter;
+        let at = |offset: usize| HEAP_START + offset as u64;
+        let mut call = Call::new(&mut context, &mut memory, &mut meter);
+        let found = sibling(&mut call, index, at(META), at(PROGRAM), at(DATA), at(ACCOUNTS));
+        let found = found.map_err(|error| error.to_string());
+        drop(memory);
+        (found, bytes)
+    }
+
+    /// Two instructions, a child of the second, and the current one.
+    fn trace() -> Vec<InstructionContext> {
+        vec![
+            instruction(2, 1, None),
+            instruction(1, 1, None),
+            instruction(7, 2, Some(1)),
+            instruction(4, 1, None),
+        ]
+    }
+
+    #[test]
+    fn siblings_are_counted_backwards() {
+        let (found, bytes) = ask(trace(), 0, [3, 1]);
+        assert_eq!(found, Ok(1));
+        assert_eq!(bytes[PROGRAM..DATA], [1; 32]);
+        assert_eq!(bytes[DATA..ACCOUNTS], [1, 1, 1, 0]);
+        assert_eq!(bytes[ACCOUNTS..ACCOUNTS + 35], [&[9; 32][..], &[1, 0, 0]].concat());
+        let (found, bytes) = ask(trace(), 1, [3, 2]);
+        assert_eq!((found, &bytes[PROGRAM..DATA]), (Ok(1), &[2; 32][..]));
+        for index in [2, u64::MAX] {
+            assert_eq!(ask(trace(), index, [3, 2]).0, Ok(0));
+        }
+    }
+
+    #[test]
+    fn siblings_have_the_same_caller() {
+        let mut trace = trace();
+        trace.push(instruction(5, 2, Some(3)));
+        assert_eq!(ask(trace.clone(), 0, [3, 7]).0, Ok(0));
+        trace.push(instruction(6, 2, Some(3)));
+        let (found, bytes) = ask(trace, 0, [0, 0]);
+        assert_eq!(
+            (found, &bytes[META..META + 16]),
+            (Ok(1), &[3, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0][..])
+        );
+        assert_eq!(bytes[PROGRAM..], [0; 176]);
+    }
+
+    #[test]
+    fn lengths_are_told_before_anything_is_written() {
+        let (found, bytes) = ask(trace(), 0, [3, 0]);
+        assert_eq!((found, bytes[META], bytes[META + 8]), (Ok(1), 3, 1));
+        assert_eq!(bytes[PROGRAM..], [0; 176]);
+    }
 }

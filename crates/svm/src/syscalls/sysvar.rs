@@ -1,6 +1,6 @@
 //! The chain's variables.
 //!
-//! Getters write below the input region only, and serve no program of loader v1 (SIMD-0459).
+//! Getters serve no program of loader v1, and write below the input region only.
 
 use selkie_isa::layout::INPUT_START;
 use selkie_vm::SyscallError as Error;
@@ -12,6 +12,7 @@ use super::{Call, guest::Output};
 use crate::{
     cost::{SYSCALL_BASE, SYSVAR_BASE, mem_op},
     error::SyscallError,
+    features::Feature,
     sysvars,
 };
 
@@ -50,9 +51,10 @@ fn get_struct(call: &mut Call<'_, '_, '_>, id: &Pubkey, out: u64) -> Result<u64,
 }
 
 fn check_address(call: &Call<'_, '_, '_>, out: u64) -> Result<(), Error> {
+    let features = call.context.environment.features;
     if !call.memory.aligned {
         Err(SyscallError::UnalignedPointer.into())
-    } else if out >= INPUT_START {
+    } else if out >= INPUT_START && features.has(Feature::SyscallParameterAddressRestrictions) {
         Err(SyscallError::InvalidPointer.into())
     } else {
         Ok(())

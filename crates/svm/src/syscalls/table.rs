@@ -94,7 +94,7 @@ macro_rules! for_each_syscall {
             "sol_get_last_restart_slot", Feature(Feature::LastRestartSlot), "108" => sysvar::price(&ids::last_restart_slot::ID),
                 sysvar::last_restart_slot(out),
                 "Writes the slot of the cluster's last restart.";
-            "sol_get_sysvar", Feature(Feature::GetSysvar), "100 + max(10, len / 250)" => SYSCALL_BASE + cost::mem_op(len),
+            "sol_get_sysvar", Feature(Feature::GetSysvar), "100 + max(10, len / 250)" => SYSCALL_BASE.saturating_add(cost::mem_op(len)),
                 sysvar::get(id, out, offset, len),
                 "Writes a part of a sysvar; r0 is 1 if it is not that long, 2 if there is no such sysvar.";
             "sol_get_epoch_stake", Feature(Feature::GetEpochStake), "110; 100 for address 0" => sysvar::epoch_stake_price(vote_account),

@@ -1,0 +1,140 @@
+//! Conditions: `.if` and its kin, and the lines that they pass over.
+
+use std::sync::Arc;
+
+use super::{Read, Reader};
+use crate::{
+    lex::{Tok, Token},
+    source::Span,
+};
+
+/// An `.if` whose `.endif` was not met yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Condition {
+    pub(super) span: Span,
+    has_else: bool,
+}
+
+impl Reader<'_, '_> {
+    pub(super) fn condition(&mut self, word: &str, first: Token) -> Read {
+        let span = self.span_of(first);
+        let holds = self.condition_holds(word);
+        if holds.is_err() {
+            self.skip_line();
+        }
+        self.conditions.push(Condition { span, has_else: false });
+        if matches!(holds, Ok(true)) {
+            return Ok(());
+        }
+        // A condition that cannot be read skips all of its branches.
+        self.skip_branches(holds.is_ok())
+    }
+
+    fn condition_holds(&mut self, word: &str) -> Read<bool> {
+        match word {
+            ".ifdef" | ".ifndef" | ".ifnotdef" => {
+                let name = self.name()?;
+                let name = self.current(name);
+                let defined =
+                    !matches!(self.session.symbols.get(name).def, crate::symbols::Def::None)
+                        || self.macros.contains_key(&name);
+                Ok(defined == (word == ".ifdef"))
+            }
+            ".ifb" | ".ifnb" => {
+                let text = self.argument()?;
+                Ok(text.trim().is_empty() == (word == ".ifb"))
+            }
+            ".ifc" | ".ifnc" => {
+                let left = self.argument()?;
+                self.expect(Tok::Comma, "`,`")?;
+                let right = self.argument()?;
+                Ok((left.trim() == right.trim()) == (word == ".ifc"))
+            }
+            _ => {
+                let (number, _) = self.number()?;
+                Ok(match word {
+                    ".ifeq" => number == 0,
+                    ".ifgt" => number > 0,
+                    ".ifge" => number >= 0,
+                    ".iflt" => number < 0,
+                    ".ifle" => number <= 0,
+                    _ => number != 0,
+                })
+            }
+        }
+    }
+
+    /// Passes over branches until one is to be read (if `take`), or the `.endif`.
+    fn skip_branches(&mut self, take: bool) -> Read {
+        let mut depth = 0_usize;
+        self.lexer.at = self.token.start;
+        self.lexer.rest_of_line();
+        loop {
+            let token = self.lexer.next();
+            match token.kind {
+                Tok::Newline => continue,
+                Tok::Eof => {
+                    self.token = token;
+                    return Ok(());
+                }
+                _ => {}
+            }
+            let text = Arc::clone(&self.lexer.text);
+            let word = &text[token.start..token.end];
+            match word {
+                _ if word.starts_with(".if") => depth += 1,
+                ".endif" if depth > 0 => depth -= 1,
+                ".endif" => {
+                    self.bump();
+                    self.conditions.pop();
+                    return Ok(());
+                }
+                ".else" if depth == 0 => {
+                    self.bump();
+                    self.note_else(token)?;
+                    if take {
+                        return Ok(());
+                    }
+                    self.lexer.at = self.token.start;
+                }
+                ".elseif" if depth == 0 && take => {
+                    self.bump();
+                    if self.condition_holds(".if")? {
+                        return Ok(());
+                    }
+                    self.lexer.at = self.token.start;
+                }
+                _ => {}
+            }
+            self.lexer.at = self.lexer.at.max(token.start);
+            self.lexer.rest_of_line();
+        }
+    }
+
+    fn note_else(&mut self, token: Token) -> Read {
+        let span = self.span_of(token);
+        match self.conditions.last_mut() {
+            Some(condition) if !condition.has_else => {
+                condition.has_else = true;
+                Ok(())
+            }
+            _ => Err(self.fail(span, "a second `.else` for the same condition")),
+        }
+    }
+
+    /// `.else`, `.elseif` and `.endif` where the branch before was read.
+    pub(super) fn condition_ends(&mut self, word: &str, first: Token) -> Read {
+        let outer = self.outer_conditions();
+        if self.conditions.len() <= outer {
+            return Err(self.fail(self.span_of(first), format!("`{word}` without an `.if`")));
+        }
+        if word == ".endif" {
+            self.conditions.pop();
+            return Ok(());
+        }
+        if word == ".else" {
+            self.note_else(first)?;
+        }
+        self.skip_branches(false)
+    }
+}

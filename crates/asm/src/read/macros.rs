@@ -1,0 +1,363 @@
+//! Macros and loops.
+//!
+//! Bodies are kept as text and read when they are used, with parameters replaced; so a body may
+//! hold whatever a line may hold.
+
+use std::sync::Arc;
+
+use super::{
+    Read, Reader,
+    expand::{EXPANDED_BYTES_MAX, FrameKind},
+};
+use crate::{
+    diagnostic::Diagnostic,
+    lex::{Tok, Token, is_ident},
+    source::{Origin, Span},
+};
+
+/// Parameters of one macro.
+const PARAMS_MAX: usize = 100;
+
+/// A macro as it was defined.
+#[derive(Debug)]
+pub(super) struct Macro {
+    name: String,
+    span: Span,
+    params: Vec<Param>,
+    body: String,
+}
+
+#[derive(Debug)]
+struct Param {
+    name: String,
+    default: Option<String>,
+    required: bool,
+    rest: bool,
+}
+
+impl Reader<'_, '_> {
+    pub(super) fn define_macro(&mut self, first: Token) -> Read {
+        if self.token.kind != Tok::Ident {
+            return Err(self.expected("the name of the macro"));
+        }
+        let name = self.text_of(self.token).to_owned();
+        let span = self.span();
+        self.bump();
+        self.eat(Tok::Comma);
+        let params = self.params()?;
+        let (start, end) = self.body(first, &[".macro"], &[".endm", ".endmacro"])?;
+        let body = self.lexer.text[start..end].to_owned();
+        let key = self.session.names.intern(&name);
+        if let Some(before) = self.macros.get(&key) {
+            let found = Diagnostic::error(span, format!("macro `{name}` is defined twice"))
+                .label("again here")
+                .secondary(before.span, "first defined here")
+                .help(format!("`.purgem {name}` forgets the first"));
+            return Err(self.report(found));
+        }
+        self.macros.insert(key, Arc::new(Macro { name, span, params, body }));
+        Ok(())
+    }
+
+    fn params(&mut self) -> Read<Vec<Param>> {
+        let mut params: Vec<Param> = Vec::new();
+        while !self.at_end() {
+            if self.token.kind != Tok::Ident {
+                return Err(self.expected("the name of a parameter"));
+            }
+            let name = self.text_of(self.token).to_owned();
+            if params.iter().any(|param| param.name == name) {
+                return Err(self.fail(self.span(), format!("two parameters are named `{name}`")));
+            }
+            self.bump();
+            let mut param = Param { name, default: None, required: false, rest: false };
+            if self.eat(Tok::Colon) {
+                match self.text_of(self.token) {
+                    "req" => param.required = true,
+                    "vararg" => param.rest = true,
+                    _ => return Err(self.expected("`req` or `vararg`")),
+                }
+                self.bump();
+            }
+            if self.eat(Tok::Eq) {
+                param.default = Some(self.argument()?);
+            }
+            if params.len() >= PARAMS_MAX {
+                return Err(self.fail(self.span(), "a macro has at most 100 parameters"));
+            }
+            if params.last().is_some_and(|last| last.rest) {
+                return Err(self.fail(self.span(), "the `vararg` parameter must be the last"));
+            }
+            params.push(param);
+            self.eat(Tok::Comma);
+        }
+        Ok(params)
+    }
+
+    /// The text up to the next comma outside brackets, or to the end of the line.
+    pub(super) fn argument(&mut self) -> Read<String> {
+        let (start, mut end) = (self.token.start, self.token.start);
+        let mut depth = 0_usize;
+        loop {
+            match self.token.kind {
+                Tok::Newline | Tok::Eof => break,
+                Tok::Comma if depth == 0 => break,
+                Tok::ParenL | Tok::BracketL => depth += 1,
+                Tok::ParenR | Tok::BracketR => depth = depth.saturating_sub(1),
+                Tok::StrOpen => return Err(self.expected("an argument")),
+                _ => {}
+            }
+            end = self.token.end;
+            self.bump();
+        }
+        Ok(self.lexer.text[start..end].to_owned())
+    }
+
+    fn arguments(&mut self) -> Read<Vec<String>> {
+        let mut arguments = Vec::new();
+        if self.at_end() {
+            return Ok(arguments);
+        }
+        loop {
+            arguments.push(self.argument()?);
+            if !self.eat(Tok::Comma) {
+                return Ok(arguments);
+            }
+        }
+    }
+
+    pub(super) fn macro_names(&self) -> Vec<String> {
+        let mut names: Vec<String> = self
+            .session
+            .names
+            .all()
+            .filter(|(name, _)| self.macros.contains_key(name))
+            .map(|(_, text)| text.to_owned())
+            .collect();
+        names.sort_unstable();
+        names
+    }
+
+    pub(super) fn call_macro(&mut self, found: &Macro, first: Token) -> Read {
+        let arguments = self.arguments()?;
+        let span = self.span_from(first);
+        let values = self.bind(found, arguments, span)?;
+        let replaced: Vec<(&str, &str)> = found
+            .params
+            .iter()
+            .zip(&values)
+            .map(|(param, value)| (param.name.as_str(), value.as_str()))
+            .collect();
+        let text = substitute(&found.body, &replaced, self.calls);
+        self.calls += 1;
+        let origin = Origin { call: span, body: None };
+        self.push_expansion(&format!("macro {}", found.name), text, origin)
+    }
+
+    /// The value of every parameter for one call.
+    fn bind(&mut self, found: &Macro, arguments: Vec<String>, span: Span) -> Read<Vec<String>> {
+        let params = &found.params;
+        let mut values: Vec<Option<String>> = vec![None; params.len()];
+        let mut next = 0;
+        for argument in arguments {
+            let named = argument.split_once('=').and_then(|(name, value)| {
+                let at = params.iter().position(|param| param.name == name.trim())?;
+                Some((at, value.trim().to_owned()))
+            });
+            if let Some((at, value)) = named {
+                values[at] = Some(value);
+                continue;
+            }
+            match (params.get(next), values.get_mut(next)) {
+                (Some(param), Some(value)) if param.rest => match value {
+                    Some(joined) => joined.extend([", ", argument.as_str()]),
+                    None => *value = Some(argument),
+                },
+                (Some(_), Some(value)) => {
+                    if !argument.is_empty() {
+                        *value = Some(argument);
+                    }
+                    next += 1;
+                }
+                _ => {
+                    let message =
+                        format!("macro `{}` takes {} arguments", found.name, params.len());
+                    let found = Diagnostic::error(span, message)
+                        .label("more are given here")
+                        .secondary(found.span, "defined here");
+                    return Err(self.report(found));
+                }
+            }
+        }
+        let mut bound = Vec::with_capacity(params.len());
+        for (param, value) in params.iter().zip(values) {
+            match value.or_else(|| param.default.clone()) {
+                None if param.required => {
+                    let message =
+                        format!("macro `{}` needs an argument for `{}`", found.name, param.name);
+                    let found =
+                        Diagnostic::error(span, message).secondary(found.span, "defined here");
+                    return Err(self.report(found));
+                }
+                value => bound.push(value.unwrap_or_default()),
+            }
+        }
+        Ok(bound)
+    }
+
+    pub(super) fn purge_macro(&mut self) -> Read {
+        let span = self.span();
+        let name = self.name()?;
+        if self.macros.remove(&name).is_none() {
+            let message = format!("no macro is named `{}`", self.session.names.text(name));
+            return Err(self.fail(span, message));
+        }
+        Ok(())
+    }
+
+    /// `.exitm`: leaves the macro that is being expanded.
+    pub(super) fn exit_macro(&mut self, first: Token) -> Read {
+        if !matches!(self.kind, FrameKind::Macro) {
+            return Err(self.fail(self.span_of(first), "`.exitm` outside a macro"));
+        }
+        let outer = self.outer_conditions();
+        self.conditions.truncate(outer);
+        self.lexer.at = self.lexer.end;
+        self.bump();
+        Ok(())
+    }
+
+    // Loops.
+
+    pub(super) fn repeat(&mut self, first: Token) -> Read {
+        let count = self.number();
+        if count.is_err() {
+            self.skip_line();
+        }
+        let (start, end) = self.loop_body(first)?;
+        let (count, span) = count?;
+        let Ok(count) = u32::try_from(count) else {
+            return Err(self.fail(span, format!("a loop cannot run {count} times")));
+        };
+        let Some(left) = count.checked_sub(1) else { return Ok(()) };
+        if !self.lexer.text[start..end].contains('\\') {
+            let mut lexer = self.lexer.clone();
+            (lexer.at, lexer.end) = (start, end);
+            self.end_of_line()?;
+            return self.push_frame(lexer, FrameKind::Loop { start, left }, span);
+        }
+        let body = self.lexer.text[start..end].to_owned();
+        self.expand_loop(first, start, core::iter::repeat_n(Vec::new(), count as usize), &body)
+    }
+
+    fn loop_body(&mut self, first: Token) -> Read<(usize, usize)> {
+        self.body(first, &[".rept", ".rep", ".irp", ".irpc"], &[".endr"])
+    }
+
+    /// Reads `body` once for each element of `rounds`, which says what its parameters are.
+    fn expand_loop<'a>(
+        &mut self,
+        first: Token,
+        start: usize,
+        rounds: impl Iterator<Item = Vec<(&'a str, String)>>,
+        body: &str,
+    ) -> Read {
+        self.end_of_line()?;
+        let call = self.span_of(first);
+        let mut text = String::new();
+        for values in rounds {
+            let values: Vec<(&str, &str)> =
+                values.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            let round = substitute(body, &values, self.calls);
+            self.calls = self.calls.wrapping_add(1);
+            text.push_str(&round);
+            if text.len() > EXPANDED_BYTES_MAX {
+                break;
+            }
+        }
+        let lines = body.bytes().filter(|byte| *byte == b'\n').count();
+        let start = self.lexer.base + crate::source::position(start);
+        let body = Some((start, crate::source::position(lines)));
+        self.push_expansion("loop", text, Origin { call, body })
+    }
+
+    pub(super) fn irp(&mut self, first: Token, characters: bool) -> Read {
+        let head = self.irp_head(characters);
+        if head.is_err() {
+            self.skip_line();
+        }
+        let (start, end) = self.loop_body(first)?;
+        let (name, values) = head?;
+        let body = self.lexer.text[start..end].to_owned();
+        let rounds = values.into_iter().map(|value| vec![(name.as_str(), value)]);
+        self.expand_loop(first, start, rounds, &body)
+    }
+
+    fn irp_head(&mut self, characters: bool) -> Read<(String, Vec<String>)> {
+        if self.token.kind != Tok::Ident {
+            return Err(self.expected("the name of a parameter"));
+        }
+        let name = self.text_of(self.token).to_owned();
+        self.bump();
+        self.eat(Tok::Comma);
+        let mut values = self.arguments()?;
+        if characters {
+            values = values.concat().chars().map(String::from).collect();
+        }
+        Ok((name, values))
+    }
+}
+
+/// `body` with `\name` replaced, `\@` by the number of the call, and `\()` by nothing. Stops
+/// when there is more than may be.
+fn substitute(body: &str, values: &[(&str, &str)], call: u32) -> String {
+    let mut out = String::with_capacity(body.len());
+    let mut rest = body;
+    while let Some(at) = rest.find('\\')
+        && out.len() <= EXPANDED_BYTES_MAX
+    {
+        out.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        if let Some(after) = rest.strip_prefix('@') {
+            out.push_str(&call.to_string());
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix("()") {
+            rest = after;
+        } else {
+            let is_name = |byte: u8| is_ident(byte) && !matches!(byte, b'.' | b'$');
+            let length = rest.bytes().position(|byte| !is_name(byte)).unwrap_or(rest.len());
+            let name = &rest[..length];
+            match values.iter().find(|(param, _)| *param == name) {
+                Some((_, value)) => {
+                    out.push_str(value);
+                    rest = &rest[length..];
+                }
+                // An escape in a string, or a parameter of a macro that the body defines.
+                None => {
+                    out.push('\\');
+                    if let Some(after) = rest.strip_prefix('\\') {
+                        out.push('\\');
+                        rest = after;
+                    }
+                }
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_are_replaced_by_whole_names() {
+        let check = |body: &str, expected: &str| {
+            assert_eq!(substitute(body, &[("a", "1"), ("ab", "2")], 7), expected);
+        };
+        check(r"\a \ab \abc", r"1 2 \abc");
+        check(r"l\@: \a\()b", "l7: 1b");
+        check(r#"".\n\\a""#, r#"".\n\\a""#);
+    }
+}

@@ -1,0 +1,426 @@
+//! The command line: what can be said, and the help that teaches it.
+
+use std::path::PathBuf;
+
+use clap::{
+    Args, ColorChoice, Parser, Subcommand, ValueEnum, ValueHint,
+    builder::styling::{AnsiColor, Styles},
+};
+use selkie_isa::Version;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  it worked: the program succeeded, the file is sound, every vector passed
+  1  it did not: the source has errors, the program failed or was refused, a vector failed
+  2  it could not be tried: wrong arguments, a file that cannot be read or understood";
+
+/// The program engine for Solana: assemble, check, disassemble, run and trace sBPF programs, to
+/// the byte and compute unit as mainnet does
+#[derive(Parser, Debug)]
+#[command(name = "selkie", version, styles = STYLES, after_help = EXIT_CODES)]
+#[command(propagate_version = true, max_term_width = 100)]
+pub(crate) struct Cli {
+    /// Print one JSON object instead of text
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value_t)]
+    pub(crate) color: ColorChoice,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    Build(BuildArgs),
+    Run(RunArgs),
+    Check(CheckArgs),
+    Disasm(DisasmArgs),
+    Cfg(CfgArgs),
+    Input(InputArgs),
+    Conform(ConformArgs),
+    Completions(CompletionsArgs),
+}
+
+/// Assemble `.s` files into loadable programs
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  selkie build hello.s                 write hello.so beside the source
+  selkie build hello.s -o out.so -g    with line tables for debuggers and traces
+  selkie build src/*.s --out-dir target/deploy --strip")]
+pub(crate) struct BuildArgs {
+    /// The sources
+    #[arg(required = true, value_name = "SOURCE", value_hint = ValueHint::FilePath)]
+    pub(crate) sources: Vec<PathBuf>,
+
+    /// Where to write the program (one source only) [default: beside the source, as .so]
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(conflicts_with = "out_dir")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Where to write the programs
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out_dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) assembler: AssemblerArgs,
+
+    /// Emit DWARF line tables
+    #[arg(short = 'g', long)]
+    pub(crate) debug: bool,
+
+    /// Leave out symbols and everything else that only tools read
+    #[arg(long)]
+    pub(crate) strip: bool,
+}
+
+/// How to assemble a source.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct AssemblerArgs {
+    /// The sBPF version to assemble for
+    #[arg(short, long, value_name = "VERSION", default_value = "v3")]
+    #[arg(value_parser = parse_version, visible_alias = "sbpf-version")]
+    pub(crate) arch: Version,
+
+    /// Look for included files in this folder too
+    #[arg(short = 'I', long = "include", value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) include: Vec<PathBuf>,
+
+    /// Define a constant, as `.equ NAME, VALUE` would
+    #[arg(short = 'D', long = "define", value_name = "NAME=VALUE", value_parser = parse_define)]
+    pub(crate) defines: Vec<(String, i64)>,
+}
+
+/// Load and verify a program, and say what is wrong with it and where
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  selkie check program.so              would a deployment be accepted today?
+  selkie check program.so --execution  would it run if it were deployed already?
+  selkie check program.s --json")]
+pub(crate) struct CheckArgs {
+    /// The program: .so, or .s to be assembled first
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) program: PathBuf,
+
+    /// Apply the rules for programs that are deployed already, which are more lenient
+    #[arg(long)]
+    pub(crate) execution: bool,
+
+    #[command(flatten)]
+    pub(crate) assembler: AssemblerArgs,
+}
+
+/// Disassemble a program into source that assembles to the same bytes
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  selkie disasm program.so
+  selkie disasm program.so --bytes --addresses | less
+  selkie disasm program.so --style anza     as anza's tools print it
+  selkie disasm text.bin --raw --arch v0    bare instructions without an ELF file")]
+pub(crate) struct DisasmArgs {
+    /// The program: .so, loadable or not, or .s to be assembled first
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) program: PathBuf,
+
+    /// Whose conventions to follow
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) style: StyleArg,
+
+    /// Note the bytes of each instruction
+    #[arg(long)]
+    pub(crate) bytes: bool,
+
+    /// Note the slot and address of each instruction
+    #[arg(long)]
+    pub(crate) addresses: bool,
+
+    /// The file holds bare instructions of the version that --arch says
+    #[arg(long)]
+    pub(crate) raw: bool,
+
+    /// Write to a file
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) assembler: AssemblerArgs,
+}
+
+/// Draw the control-flow graph of a program in Graphviz' language
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  selkie cfg program.so | dot -Tsvg > program.svg
+  selkie cfg program.so --function entrypoint --dominators
+  selkie cfg program.so --json         blocks, edges and dominators as data")]
+pub(crate) struct CfgArgs {
+    /// The program: .so, loadable or not, or .s to be assembled first
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) program: PathBuf,
+
+    /// Draw this function only, by name or by the slot that it starts at
+    #[arg(long, value_name = "NAME")]
+    pub(crate) function: Option<String>,
+
+    /// Draw a line from each block to its immediate dominator
+    #[arg(long)]
+    pub(crate) dominators: bool,
+
+    /// The file holds bare instructions of the version that --arch says
+    #[arg(long)]
+    pub(crate) raw: bool,
+
+    /// Write to a file
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) assembler: AssemblerArgs,
+}
+
+/// Run a program with accounts and instruction data, and see exactly what happened
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  selkie run hello.s
+  selkie run counter.s --input input.json --trace trace.txt
+  selkie run token.so --input transfer.json --limit 5000
+  selkie run program.so --accounts vault.json payer.json:s --data u8:1,u64:500
+
+DATA is one or more parts, joined by commas:
+  u8:N u16:N u32:N u64:N i64:N    a number, little endian
+  0x0a0b or 0a0b                  bytes in hexadecimal
+  str:TEXT  key:BASE58  base58:…  base64:…  @FILE
+
+FILE of --input is an instruction as JSON:
+  {\"program_id\": \"…\", \"instruction_data\": [1, 2],
+   \"accounts\": [{\"key\": \"…\", \"owner\": \"…\", \"is_signer\": false, \"is_writable\": true,
+                 \"lamports\": 1000, \"data\": [0, 0]}]}
+or an account as `solana account --output json` writes it. Data may also be a string as DATA above,
+or [\"…\", \"base64\"].")]
+pub(crate) struct RunArgs {
+    /// The program: .so, or .s to be assembled first
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) program: PathBuf,
+
+    /// The instruction: program id, accounts and data, as JSON
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) input: Option<PathBuf>,
+
+    /// More accounts, as `solana account --output json` writes them; `:s` behind a file makes
+    /// the account a signer, `:r` read-only
+    #[arg(long, value_name = "FILE[:sr]", num_args = 1.., value_hint = ValueHint::FilePath)]
+    pub(crate) accounts: Vec<String>,
+
+    /// The instruction data, in place of that of --input
+    #[arg(short, long)]
+    pub(crate) data: Option<String>,
+
+    /// The address that the program runs under
+    #[arg(long, value_name = "KEY")]
+    pub(crate) program_id: Option<String>,
+
+    /// The loader that the program is deployed with
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) loader: LoaderArg,
+
+    /// Compute units that the program may use
+    #[arg(short, long, value_name = "CU", default_value_t = 200_000)]
+    pub(crate) limit: u64,
+
+    /// Bytes of heap: 32768 to 262144 in steps of 1024
+    #[arg(long, value_name = "BYTES", default_value_t = 32_768, value_parser = parse_heap)]
+    pub(crate) heap: u32,
+
+    /// Write the registers before each instruction to a file
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// What runs the program
+    #[arg(long, visible_alias = "mode", value_enum, default_value_t)]
+    pub(crate) engine: EngineArg,
+
+    #[command(flatten)]
+    pub(crate) assembler: AssemblerArgs,
+}
+
+/// Explain a serialized input region field by field, with offsets
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  selkie input input.json              what a program gets to see of this instruction
+  selkie input dump.bin                any buffer that a loader has serialized
+  selkie input dump.bin --abi unaligned")]
+pub(crate) struct InputArgs {
+    /// An instruction as JSON, as `selkie run --input` takes it, or the bytes of an input region
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+
+    /// The layout [default: the one that fits]
+    #[arg(long, value_enum)]
+    pub(crate) abi: Option<AbiArg>,
+
+    /// Write the bytes of the input region to a file
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Run conformance vectors: what mainnet's own engine did, as data
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  selkie conform vectors/                     every vector file in a folder
+  selkie conform suite_exec.jsonl.zst --json
+  selkie conform elf_loader.jsonl.zst --elfs testdata/elfs")]
+pub(crate) struct ConformArgs {
+    /// Vector files (.jsonl, .jsonl.zst), or folders of them
+    #[arg(required = true, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub(crate) paths: Vec<PathBuf>,
+
+    /// What runs the programs
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) engine: EngineArg,
+
+    /// Folder of the base ELFs that vectors refer to: <base>.so or <fnv>.elf
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) elfs: Option<PathBuf>,
+
+    /// Threads to run on [default: all cores]
+    #[arg(short = 'j', long, value_name = "N")]
+    pub(crate) threads: Option<usize>,
+
+    /// Failing vectors to show of each file
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) show: usize,
+}
+
+/// Print completions for a shell
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  selkie completions bash > ~/.local/share/bash-completion/completions/selkie
+  selkie completions zsh > ~/.zfunc/_selkie
+  selkie completions fish > ~/.config/fish/completions/selkie.fish")]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum StyleArg {
+    /// Source that assembles to the same bytes
+    #[default]
+    Selkie,
+    /// As anza sbpf's disassembler
+    Anza,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum EngineArg {
+    /// The fastest that this machine has
+    #[default]
+    Auto,
+    /// The reference
+    Interpreter,
+    /// The compiler to machine code
+    Jit,
+}
+
+impl From<EngineArg> for selkie_svm::Engine {
+    fn from(engine: EngineArg) -> Self {
+        match engine {
+            EngineArg::Auto => Self::Auto,
+            EngineArg::Interpreter => Self::Interpreter,
+            EngineArg::Jit => Self::Jit,
+        }
+    }
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum LoaderArg {
+    /// BPFLoader1…, deprecated: the input is not aligned
+    V1,
+    /// BPFLoader2…
+    V2,
+    /// BPFLoaderUpgradeab1e…
+    #[default]
+    V3,
+    /// LoaderV4…
+    V4,
+}
+
+impl From<LoaderArg> for selkie_svm::Loader {
+    fn from(loader: LoaderArg) -> Self {
+        match loader {
+            LoaderArg::V1 => Self::V1,
+            LoaderArg::V2 => Self::V2,
+            LoaderArg::V3 => Self::V3,
+            LoaderArg::V4 => Self::V4,
+        }
+    }
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum AbiArg {
+    /// Of the current loaders
+    Aligned,
+    /// Of the deprecated loader v1
+    Unaligned,
+}
+
+impl From<AbiArg> for selkie_svm::Abi {
+    fn from(abi: AbiArg) -> Self {
+        match abi {
+            AbiArg::Aligned => Self::Aligned,
+            AbiArg::Unaligned => Self::Unaligned,
+        }
+    }
+}
+
+fn parse_version(text: &str) -> Result<Version, String> {
+    text.parse().map_err(|error: selkie_isa::op::UnknownVersion| error.to_string())
+}
+
+fn parse_define(text: &str) -> Result<(String, i64), String> {
+    let (name, value) = text.split_once('=').unwrap_or((text, "1"));
+    let (sign, digits) = match value.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, value),
+    };
+    let number = match digits.strip_prefix("0x") {
+        Some(digits) => i64::from_str_radix(digits, 16),
+        None => digits.parse(),
+    };
+    let number = number.map_err(|error| format!("`{value}` is no number: {error}"))?;
+    Ok((name.to_owned(), sign * number))
+}
+
+fn parse_heap(text: &str) -> Result<u32, String> {
+    let bytes: u32 = text.parse().map_err(|error| format!("{error}"))?;
+    if bytes.is_multiple_of(1024) && (32 * 1024..=256 * 1024).contains(&bytes) {
+        Ok(bytes)
+    } else {
+        Err("a transaction can ask for 32768 to 262144 bytes, in steps of 1024".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,10 @@
+//! One file for each command.
+
+pub(crate) mod build;
+pub(crate) mod cfg;
+pub(crate) mod check;
+pub(crate) mod completions;
+pub(crate) mod conform;
+pub(crate) mod disasm;
+pub(crate) mod input;
+pub(crate) mod run;

@@ -1,0 +1,178 @@
+//! `selkie check`.
+
+use std::io::Write as _;
+
+use anyhow::Result;
+use selkie_elf::{ElfError, Executable};
+use selkie_inspect::{SourceMap, StackUse, stack_use};
+use selkie_svm::{FeatureSet, Purpose, elf_environment};
+use selkie_vm::{VerifyError, verify, verify_calls};
+use serde_json::{Value, json};
+
+use crate::{
+    args::CheckArgs,
+    program::ProgramFile,
+    render::{place_of, place_text, show_instruction},
+    ui::{BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
+};
+
+/// Why a program is refused.
+enum Refusal {
+    Load(ElfError),
+    Verify(Executable, VerifyError),
+}
+
+pub(crate) fn run(ui: &mut Ui, args: &CheckArgs) -> Result<Status> {
+    let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
+        return Ok(Status::Failure);
+    };
+    let purpose = if args.execution { Purpose::Execution } else { Purpose::Deployment };
+    let map = file.source_map();
+    match check(&file.elf, purpose) {
+        Ok(executable) => accept(ui, args, &file, executable, purpose),
+        Err(refusal) => refuse(ui, args, &map, &refusal),
+    }
+}
+
+fn check(elf: &[u8], purpose: Purpose) -> Result<Executable, Refusal> {
+    let environment = elf_environment(FeatureSet::mainnet(), purpose);
+    let executable = selkie_elf::load(elf, &environment).map_err(Refusal::Load)?;
+    let verdict = match purpose {
+        Purpose::Execution => verify(&executable),
+        // The validator lets unknown calls trap when they are reached; whoever deploys wants to
+        // know before.
+        Purpose::Deployment => verify(&executable).and_then(|()| verify_calls(&executable)),
+    };
+    match verdict {
+        Ok(()) => Ok(executable),
+        Err(error) => Err(Refusal::Verify(executable, error)),
+    }
+}
+
+fn accept(
+    ui: &mut Ui,
+    args: &CheckArgs,
+    file: &ProgramFile,
+    executable: Executable,
+    purpose: Purpose,
+) -> Result<Status> {
+    let environment = elf_environment(FeatureSet::mainnet(), purpose);
+    let version = executable.version();
+    let (text, read_only) = (executable.text().len(), executable.read_only().bytes.len());
+    let instructions = selkie_isa::insn::instructions(version, executable.text()).count();
+    let program = selkie_inspect::Program::open(&file.elf, &environment)?;
+    let syscalls = selkie_inspect::Listing::new(&program).syscalls;
+    let overruns: Vec<StackUse> =
+        stack_use(&program).into_iter().filter(|it| it.is_live && it.excess() > 0).collect();
+    if ui.json {
+        let overruns = overruns.iter().map(|it| {
+            json!({ "function": it.function, "pc": it.pc, "bytes": it.bytes, "excess": it.excess() })
+        });
+        ui.object(&json!({
+            "accepted": true,
+            "version": version.to_string(),
+            "entry_pc": executable.entry_pc(),
+            "instructions": instructions,
+            "text_bytes": text,
+            "read_only_bytes": read_only,
+            "file_bytes": file.elf.len(),
+            "syscalls": syscalls,
+            "stack_overruns": overruns.collect::<Vec<_>>(),
+        }))?;
+        return Ok(Status::Success);
+    }
+    let rules = if args.execution { "may run" } else { "may be deployed and run" };
+    writeln!(
+        ui.out,
+        "{GOOD}ok{GOOD:#} {STRONG}{}{STRONG:#} {rules}  {DIM}sBPF {version}, {instructions} \
+         instructions, {text} bytes of code, {} bytes in all{DIM:#}",
+        args.program.display(),
+        file.elf.len(),
+    )?;
+    if !syscalls.is_empty() {
+        writeln!(ui.out, "   {DIM}syscalls: {}{DIM:#}", syscalls.join(" "))?;
+    }
+    for it in overruns {
+        let at = it.deepest_pc.unwrap_or(it.pc) as usize;
+        let place = place_text(&place_of(&file.source_map(), at));
+        ui.warning(&format!(
+            "function {}{place}: {}",
+            it.function,
+            it.warning().unwrap_or_default()
+        ))?;
+    }
+    Ok(Status::Success)
+}
+
+fn refuse(ui: &mut Ui, args: &CheckArgs, map: &SourceMap, refusal: &Refusal) -> Result<Status> {
+    let (stage, message, pc) = match refusal {
+        Refusal::Load(error) => ("load", error.to_string(), elf_pc(error)),
+        Refusal::Verify(_, error) => ("verify", error.to_string(), error.pc()),
+    };
+    let help = help_for(refusal);
+    if ui.json {
+        ui.object(&json!({
+            "accepted": false,
+            "stage": stage,
+            "error": message,
+            "pc": pc,
+            "place": pc.map_or(Value::Null, |pc| place_of(map, pc)),
+            "help": help,
+        }))?;
+        return Ok(Status::Failure);
+    }
+    let name = args.program.display();
+    let who = if stage == "load" { "loader" } else { "verifier" };
+    writeln!(
+        ui.out,
+        "{BAD}refused{BAD:#} {STRONG}{name}{STRONG:#} by the {who}: {STRONG}{message}{STRONG:#}"
+    )?;
+    if let (Refusal::Verify(executable, _), Some(pc)) = (refusal, pc) {
+        show_instruction(ui, executable, map, pc)?;
+    }
+    help.iter().try_for_each(|help| writeln!(ui.out, "{NOTE}help{NOTE:#}: {help}"))?;
+    Ok(Status::Failure)
+}
+
+fn elf_pc(error: &ElfError) -> Option<usize> {
+    match error {
+        ElfError::UnresolvedSymbol(_, pc, _) => usize::try_from(*pc).ok(),
+        ElfError::RelativeJumpOutOfBounds(pc) => usize::try_from(*pc).ok(),
+        _ => None,
+    }
+}
+
+/// What to do about a refusal, where something is known.
+fn help_for(refusal: &Refusal) -> Option<String> {
+    let text = match refusal {
+        Refusal::Load(ElfError::UnresolvedSymbol(name, ..)) => format!(
+            "`{name}` is neither in the program nor a syscall that mainnet has: is it spelled \
+             right, and is what defines it linked?"
+        ),
+        Refusal::Load(ElfError::UnsupportedSBPFVersion) => {
+            "mainnet runs sBPF v0 to v3; the version stands in e_flags of the ELF header".to_owned()
+        }
+        Refusal::Load(ElfError::WritableSectionNotSupported(name)) => format!(
+            "programs have no writable globals: make what is in {name} constant, or keep it in an \
+             account, on the stack or on the heap"
+        ),
+        Refusal::Load(ElfError::NotOneTextSection) => {
+            "link the object files to a program first".to_owned()
+        }
+        Refusal::Load(ElfError::FailedToParse(_) | ElfError::InvalidProgramHeader) => {
+            "is this an ELF file that was built for sBPF?".to_owned()
+        }
+        Refusal::Verify(_, VerifyError::CannotWriteR10 { .. }) => {
+            "r10 is the frame pointer: copy it to another register and change that".to_owned()
+        }
+        Refusal::Verify(_, VerifyError::UnknownOpcode { .. }) => {
+            "was the program built for another sBPF version than e_flags of its header says?"
+                .to_owned()
+        }
+        Refusal::Verify(_, VerifyError::InvalidSyscall { .. }) => {
+            "no syscall of mainnet has a name with this hash".to_owned()
+        }
+        _ => return None,
+    };
+    Some(text)
+}

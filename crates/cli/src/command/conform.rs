@@ -1,0 +1,98 @@
+//! `selkie conform`.
+
+use std::{io::Write as _, path::Path, sync::Mutex};
+
+use anyhow::Result;
+use indicatif::{ProgressBar, ProgressStyle};
+use selkie_conform::{FileReport, Options, Progress, Report, Tally};
+use serde_json::json;
+
+use crate::{
+    args::ConformArgs,
+    ui::{BAD, DIM, GOOD, STRONG, Status, Ui},
+};
+
+pub(crate) fn run(ui: &mut Ui, args: &ConformArgs) -> Result<Status> {
+    selkie_svm::Engine::from(args.engine).resolve()?;
+    let options = Options { elfs: args.elfs.clone(), threads: args.threads };
+    let bar = Bar::new(ui.is_watched());
+    let report = selkie_conform::run(&args.paths, &options, &|progress| bar.show(&progress));
+    bar.clear();
+    let total = report.total();
+    if ui.json {
+        ui.object(&as_json(&report, total))?;
+    } else {
+        show(ui, &report, total, args.show)?;
+    }
+    Ok(Status::of(total.failed == 0 && total.passed + total.skipped > 0))
+}
+
+/// A progress bar, if somebody watches.
+struct Bar(Option<Mutex<(ProgressBar, std::path::PathBuf)>>);
+
+impl Bar {
+    fn new(is_watched: bool) -> Self {
+        Self(is_watched.then(|| {
+            let bar = ProgressBar::new(0);
+            let style = ProgressStyle::with_template("{bar:30.cyan} {pos}/{len} {msg}");
+            if let Ok(style) = style {
+                bar.set_style(style);
+            }
+            Mutex::new((bar, std::path::PathBuf::new()))
+        }))
+    }
+
+    fn show(&self, progress: &Progress<'_>) {
+        let Some(mut bar) = self.0.as_ref().and_then(|bar| bar.lock().ok()) else { return };
+        if bar.1 != progress.file {
+            bar.1 = progress.file.to_owned();
+            bar.0.set_length(progress.total as u64);
+            bar.0.set_message(name_of(progress.file));
+        }
+        bar.0.set_position(progress.done as u64);
+    }
+
+    fn clear(&self) {
+        if let Some(bar) = self.0.as_ref().and_then(|bar| bar.lock().ok()) {
+            bar.0.finish_and_clear();
+        }
+    }
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+fn show(ui: &mut Ui, report: &Report, total: Tally, shown: usize) -> Result<()> {
+    for file in &report.files {
+        show_file(ui, file, shown)?;
+    }
+    let style = if total.failed == 0 { GOOD } else { BAD };
+    writeln!(ui.out, "{style}{total}{style:#}")?;
+    Ok(())
+}
+
+fn show_file(ui: &mut Ui, file: &FileReport, shown: usize) -> Result<()> {
+    for failure in file.failures.iter().take(shown) {
+        writeln!(ui.out, "{BAD}failed{BAD:#} {}: {failure}", name_of(&file.path))?;
+    }
+    if let Some(more @ 1..) = file.failures.len().checked_sub(shown) {
+        writeln!(ui.out, "{DIM}… and {more} more of {}{DIM:#}", name_of(&file.path))?;
+    }
+    let style = if file.tally.failed == 0 { GOOD } else { BAD };
+    let tally = file.tally;
+    writeln!(ui.out, "{STRONG}{}{STRONG:#}  {style}{tally}{style:#}", file.path.display())?;
+    for (reason, count) in &file.skips {
+        writeln!(ui.out, "  {DIM}skipped {count}: {reason}{DIM:#}")?;
+    }
+    Ok(())
+}
+
+fn as_json(report: &Report, total: Tally) -> serde_json::Value {
+    json!({
+        "files": report.files,
+        "passed": total.passed,
+        "failed": total.failed,
+        "skipped": total.skipped,
+    })
+}

@@ -1,0 +1,157 @@
+//! Programs as the command line names them: files, assembled first if they are sources.
+
+use std::{fs, path::Path};
+
+use anyhow::{Context as _, Result};
+use selkie_asm::{DiskFiles, Severity};
+use selkie_inspect::SourceMap;
+use selkie_isa::Version;
+use selkie_svm::{FeatureSet, Purpose, elf_environment};
+
+use crate::{
+    args::AssemblerArgs,
+    ui::{Advise as _, Ui},
+};
+
+/// A program file, or what a source was assembled to.
+pub(crate) struct ProgramFile {
+    /// The bytes of the ELF file.
+    pub(crate) elf: Vec<u8>,
+}
+
+/// Something that stops before there is a program: shown already.
+pub(crate) struct Refused;
+
+impl ProgramFile {
+    /// Reads a program, and assembles it if it is a source. Diagnostics are shown; if they are
+    /// errors, there is no program.
+    pub(crate) fn open(
+        ui: &mut Ui,
+        path: &Path,
+        assembler: &AssemblerArgs,
+    ) -> Result<Result<Self, Refused>> {
+        if is_source(path) {
+            let assembled = assemble(path, assembler, true, false)?;
+            return Ok(match show_findings(ui, &assembled)? {
+                Some(assembly) => Ok(Self { elf: assembly.to_elf() }),
+                None => Err(Refused),
+            });
+        }
+        Ok(Ok(Self { elf: read(path)? }))
+    }
+
+    /// Names and source lines.
+    pub(crate) fn source_map(&self) -> SourceMap {
+        SourceMap::load(self.elf.clone())
+    }
+}
+
+/// Whether a file is assembler source, by its name.
+pub(crate) fn is_source(path: &Path) -> bool {
+    let extension = path.extension().and_then(|it| it.to_str());
+    extension.is_some_and(|it| ["s", "S", "asm"].contains(&it))
+}
+
+/// Reads a file.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
+    let advice = match path.extension() {
+        None => "is the name complete? programs end in .so, sources in .s",
+        Some(_) => "is the path right, seen from the current folder?",
+    };
+    fs::read(path).with_context(|| format!("cannot read {}", path.display())).advise(advice)
+}
+
+/// Assembles a source.
+pub(crate) fn assemble(
+    path: &Path,
+    args: &AssemblerArgs,
+    debug_info: bool,
+    strip: bool,
+) -> Result<selkie_asm::Output> {
+    let bytes = read(path)?;
+    let source = String::from_utf8(bytes)
+        .with_context(|| format!("{} is not text", path.display()))
+        .advise("sources are UTF-8; programs that are assembled already end in .so")?;
+    let options = selkie_asm::Options {
+        version: args.arch,
+        name: path.display().to_string(),
+        debug_info,
+        strip,
+        defines: args.defines.clone(),
+        include_paths: args.include.clone(),
+        files: std::sync::Arc::new(DiskFiles),
+    };
+    Ok(selkie_asm::assemble(&source, &options))
+}
+
+/// Shows what the assembler found, and gives the program if there is one.
+pub(crate) fn show_findings<'a>(
+    ui: &mut Ui,
+    output: &'a selkie_asm::Output,
+) -> Result<Option<&'a selkie_asm::Assembly>> {
+    if ui.json {
+        if output.assembly.is_none() {
+            ui.object(&serde_json::json!({ "diagnostics": findings(output) }))?;
+        }
+    } else {
+        ui.aside(&output.render(true))?;
+        let errors = output.error_count();
+        if errors > 0 {
+            let plural = if errors == 1 { "" } else { "s" };
+            ui.aside(&format!("{errors} error{plural}, no program\n"))?;
+        }
+    }
+    Ok(output.assembly.as_ref())
+}
+
+/// What the assembler found, as data.
+pub(crate) fn findings(output: &selkie_asm::Output) -> Vec<serde_json::Value> {
+    let place = |span| {
+        let location = output.sources.locate(span);
+        serde_json::json!({
+            "file": location.file,
+            "line": location.line,
+            "column": location.column,
+        })
+    };
+    output
+        .diagnostics
+        .iter()
+        .map(|it| {
+            let severity = match it.severity {
+                Severity::Error => "error",
+                Severity::Warning => "warning",
+            };
+            let related = it.labels.iter().map(
+                |label| serde_json::json!({ "place": place(label.span), "message": label.text }),
+            );
+            serde_json::json!({
+                "severity": severity,
+                "message": it.message,
+                "label": it.label,
+                "place": place(it.span),
+                "related": related.collect::<Vec<_>>(),
+                "notes": it.notes,
+                "help": it.help,
+            })
+        })
+        .collect()
+}
+
+/// Opens a program to look into it: loadable or not, or bare instructions of a version.
+pub(crate) fn open_to_inspect(
+    elf: &[u8],
+    bare: Option<Version>,
+) -> Result<selkie_inspect::Program> {
+    let environment = selkie_elf::Environment {
+        versions: Version::V0..=Version::V4,
+        labels: true,
+        ..elf_environment(FeatureSet::all(), Purpose::Execution)
+    };
+    match bare {
+        Some(version) => Ok(selkie_inspect::Program::bare(version, elf, &environment.syscalls)),
+        None => selkie_inspect::Program::open(elf, &environment)
+            .context("no instructions can be found in this file")
+            .advise("with --raw, a file is read as bare instructions"),
+    }
+}

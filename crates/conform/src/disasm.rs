@@ -1,0 +1,98 @@
+//! Kind `disasm`: a program, and the listing that anza sbpf's disassembler makes of it.
+
+use std::sync::Arc;
+
+use selkie_elf::Syscalls;
+use selkie_inspect::{Program, listing::anza};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    BadVector, Context, Verdict, check::Check, config::SuiteConfig, context, exec::ProgramCase,
+};
+
+#[derive(Deserialize)]
+struct Case {
+    expect: String,
+}
+
+/// Lists the program and compares, line by line.
+///
+/// # Errors
+/// If the vector is unreadable.
+pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
+    let Case { expect } = Case::deserialize(line)?;
+    let program = match program(line, context)? {
+        Ok(program) => program,
+        Err(verdict) => return Ok(verdict),
+    };
+    let got = anza(&program);
+    let mut check = Check::default();
+    let mut lines = expect.lines().zip(got.lines()).zip(1..);
+    if let Some(((expected, got), number)) = lines.find(|((expected, got), _)| expected != got) {
+        check.differ(&format!("line {number}"), expected, got);
+    }
+    check.same("lines", expect.lines().count(), got.lines().count());
+    check.same("the bytes are the same", true, expect == got);
+    check.finish()
+}
+
+/// The program of a vector, given as instructions or as a file; a verdict if there is none.
+pub(crate) fn program(
+    line: &Value,
+    context: &Context,
+) -> Result<Result<Program, Verdict>, BadVector> {
+    if line.get("elf").is_none() {
+        return Ok(Ok(Program::new(ProgramCase::deserialize(line)?.executable()?)));
+    }
+    let file = FileCase::deserialize(line)?;
+    let bytes = match context::program(&file.elf, context) {
+        Ok(bytes) => bytes,
+        Err(why) => return Ok(Err(Verdict::Skipped(why))),
+    };
+    let environment = file.config.environment(Arc::new(Syscalls::new(file.syscalls)));
+    match selkie_elf::load(&bytes, &environment) {
+        Ok(executable) => Ok(Ok(Program::new(executable))),
+        Err(error) => {
+            let mut check = Check::default();
+            check.differ("load", "a program", error);
+            check.finish().map(Err)
+        }
+    }
+}
+
+/// A program as a file.
+#[derive(Deserialize)]
+struct FileCase {
+    elf: String,
+    #[serde(default)]
+    config: SuiteConfig,
+    #[serde(default)]
+    syscalls: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(expect: &str, passes: bool) {
+        let line = json!({
+            "kind": "disasm", "sbpf_version": 3, "text": "85000000030000009500000000000000",
+            "functions": [[0, 0, "entrypoint"]], "expect": expect,
+        });
+        let context = Context::new(Path::new("none"), Arc::default()).unwrap();
+        assert_eq!(judge(&line, &context).unwrap() == Verdict::Passed, passes, "{expect}");
+    }
+
+    #[test]
+    fn every_byte_of_the_listing_counts() {
+        check("entrypoint:\n    syscall 3\n    exit\n", true);
+        check("entrypoint:\n    syscall 3\n    exit", false);
+        check("entrypoint:\n    syscall 4\n    exit\n", false);
+        check("", false);
+    }
+}

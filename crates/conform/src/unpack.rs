@@ -1,0 +1,92 @@
+//! Unpacks Zstandard files, and notices when they are damaged.
+
+use std::io::{self, Read};
+
+use ruzstd::decoding::StreamingDecoder;
+
+/// More than any set of vectors takes unpacked.
+const UNPACKED_BYTES_MAX: u64 = 4 << 30;
+
+const FRAME_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// The upper bytes of the magic number of frames to be passed over; parallel packers write them.
+const SKIPPED_MAGIC: [u8; 3] = [0x2a, 0x4d, 0x18];
+
+/// The content of a file: unpacked if it is packed.
+pub(crate) fn unpack(file: Vec<u8>) -> io::Result<Vec<u8>> {
+    if !file.starts_with(&FRAME_MAGIC) && skipped_frame(&file).is_none() {
+        return Ok(file);
+    }
+    let (mut rest, mut content) = (file.as_slice(), Vec::new());
+    while !rest.is_empty() {
+        match skipped_frame(rest) {
+            Some(behind) => rest = behind,
+            None => unpack_frame(&mut rest, &mut content)?,
+        }
+    }
+    Ok(content)
+}
+
+fn unpack_frame(rest: &mut &[u8], content: &mut Vec<u8>) -> io::Result<()> {
+    let mut frame = StreamingDecoder::new(rest).map_err(io::Error::other)?;
+    let room = UNPACKED_BYTES_MAX.saturating_sub(content.len() as u64);
+    let unpacked = frame.by_ref().take(room).read_to_end(content)? as u64;
+    if unpacked == room {
+        return Err(io::Error::other("it is too large unpacked"));
+    }
+    let written = frame.decoder.get_checksum_from_data();
+    let wrong_checksum = written.is_some() && written != frame.decoder.get_calculated_checksum();
+    // A frame may leave its size out, which reads as 0.
+    let size = frame.decoder.content_size();
+    if wrong_checksum || ![0, unpacked].contains(&size) {
+        return Err(io::Error::other("its size or checksum does not match: it is damaged"));
+    }
+    Ok(())
+}
+
+/// What follows a frame that is to be passed over, if there is one.
+fn skipped_frame(bytes: &[u8]) -> Option<&[u8]> {
+    let (&[kind, magic @ ..], rest) = bytes.split_first_chunk::<4>()?;
+    if kind >> 4 != 5 || magic != SKIPPED_MAGIC {
+        return None;
+    }
+    let (length, rest) = rest.split_first_chunk()?;
+    rest.get(usize::try_from(u32::from_le_bytes(*length)).ok()?..)
+}
+
+#[cfg(test)]
+mod tests {
+    use twox_hash::XxHash64;
+
+    use super::*;
+
+    /// A frame with one raw block: magic, descriptor (single segment, checksum), size, block
+    /// header (last, raw, size), content, checksum.
+    fn frame(content: &str) -> Vec<u8> {
+        let len = u8::try_from(content.len()).unwrap();
+        let block = (u32::from(len) << 3 | 1).to_le_bytes();
+        let checksum = XxHash64::oneshot(0, content.as_bytes()).to_le_bytes();
+        let header = [&FRAME_MAGIC[..], &[0x24, len], &block[..3]].concat();
+        [&header[..], content.as_bytes(), &checksum[..4]].concat()
+    }
+
+    #[test]
+    fn frames_are_unpacked_one_behind_the_other() {
+        let skipped = [0x5f, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 9, 9];
+        let packed = [&skipped[..], &frame("one "), &skipped, &frame("two")].concat();
+        assert_eq!(unpack(packed).unwrap(), b"one two");
+        assert_eq!(unpack(b"plain".to_vec()).unwrap(), b"plain");
+    }
+
+    #[test]
+    fn damage_is_noticed_wherever_it_is() {
+        let whole = frame("some content");
+        for index in 4..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[index] ^= 4;
+            assert!(unpack(damaged).is_err(), "byte {index}");
+        }
+        for length in 4..whole.len() {
+            assert!(unpack(whole[..length].to_vec()).is_err(), "cut at {length}");
+        }
+    }
+}

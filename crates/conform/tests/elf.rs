@@ -1,0 +1,168 @@
+//! Kinds `elf_loader` and `elf_load` on a small file, and on the same with a wrong expectation.
+
+use std::{fs, sync::Arc};
+
+use selkie_conform::{BadVector, Context, Verdict, elf_load, elf_loader, vector::hex};
+use serde_json::{Value, json};
+
+/// A program of V3: `exit`, behind eight bytes of read-only data.
+fn program() -> Vec<u8> {
+    let mut bytes = vec![0; 64 + 2 * 56];
+    bytes[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+    bytes[18] = 247;
+    bytes[20] = 1;
+    bytes[28] = 1;
+    bytes[32] = 64;
+    bytes[48] = 3;
+    bytes[52] = 64;
+    bytes[54] = 56;
+    bytes[56] = 2;
+    for (header, flags, offset, window) in [(64, 4, 176, 0), (120, 1, 184, 1)] {
+        bytes[header] = 1;
+        bytes[header + 4] = flags;
+        bytes[header + 8] = offset;
+        bytes[header + 20] = window;
+        bytes[header + 28] = window;
+        bytes[header + 32] = 8;
+        bytes[header + 40] = 8;
+    }
+    bytes.extend(b"readonly");
+    bytes.extend([0x95, 0, 0, 0, 0, 0, 0, 0]);
+    bytes
+}
+
+fn context() -> Context {
+    Context::new("vectors.jsonl".as_ref(), Arc::default()).unwrap()
+}
+
+fn passes(verdict: Result<Verdict, BadVector>) -> bool {
+    verdict.unwrap() == Verdict::Passed
+}
+
+/// What `elf_load` must expect of the program.
+fn loaded() -> Value {
+    json!({
+        "text_vaddr": 1_u64 << 32, "text_len": 8, "text_fnv": "7af20a1b180779b0", "entry_pc": 0,
+        "ro_vaddr": 0, "ro_len": 8, "ro_fnv": "9e0e972928236e97", "functions": [], "verify": "ok",
+    })
+}
+
+fn elf_load(fields: Value) -> Result<Verdict, BadVector> {
+    let mut line = json!({"kind": "elf_load", "elf": hex(&program())});
+    line.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    elf_load::judge(&line, &context())
+}
+
+#[test]
+fn elf_load_compares_whatever_is_expected_wherever_it_stands() {
+    assert_eq!(elf_load(json!({"expect": loaded()})), Ok(Verdict::Passed));
+    assert_eq!(elf_load(json!({"expect": {"ok": loaded()}})), Ok(Verdict::Passed));
+    assert_eq!(elf_load(loaded()), Ok(Verdict::Passed));
+    for (field, _) in loaded().as_object().unwrap() {
+        let wrong = match field.as_str() {
+            "functions" => json!([[1, 0, "main"]]),
+            "verify" => json!({"err": "NoProgram"}),
+            _ => json!(77),
+        };
+        assert!(!passes(elf_load(json!({"expect": {field: wrong}}))), "{field}");
+    }
+}
+
+#[test]
+fn elf_load_fails_if_nothing_known_is_expected() {
+    assert!(elf_load(json!({"expect": {}})).is_err());
+    assert!(elf_load(json!({"expect": {"unknown": 1}})).is_err());
+    assert!(elf_load::judge(&json!({"expect": loaded()}), &context()).is_err());
+}
+
+#[test]
+fn elf_load_takes_inputs_of_other_kinds_for_no_expectation() {
+    let inputs = json!({"functions": [[1, 1, "main"]], "entry_pc": 5, "expect": loaded()});
+    assert_eq!(elf_load(inputs), Ok(Verdict::Passed));
+}
+
+#[test]
+fn elf_load_compares_errors_by_name_and_texts() {
+    let broken = |expect: Value| elf_load(json!({"patches": [[64, "02"]], "expect": expect}));
+    let display = "Invalid ELF program header";
+    assert!(passes(broken(json!({"err": "InvalidProgramHeader", "display": display}))));
+    let wrapped = format!("ELF error: {display}");
+    assert!(passes(broken(json!({
+        "err": "ElfError", "debug": "ElfError(InvalidProgramHeader)", "display": wrapped,
+    }))));
+    assert!(!passes(broken(json!({"err": "ValueOutOfBounds"}))));
+    assert!(!passes(broken(json!({"display": "no"}))));
+    assert!(!passes(broken(loaded())));
+    assert!(!passes(elf_load(json!({"expect": {"err": "InvalidProgramHeader"}}))));
+}
+
+#[test]
+fn elf_load_heeds_the_configuration() {
+    let config = json!({"enabled_sbpf_versions": [0, 2]});
+    let expect = json!({"err": "UnsupportedSBPFVersion"});
+    assert!(passes(elf_load(json!({"config": config, "expect": expect}))));
+}
+
+#[test]
+fn elf_loader_compares_every_field() {
+    let right = json!({
+        "err": 0, "rodata_hash": "e3ef909fd56a2756", "rodata_len": 8, "text_cnt": 1, "text_off": 0,
+        "entry_pc": 0, "calldests_hash": "ef46db3751d8e999", "sbpf": 3, "verify": 0,
+        "text_hash": "ce73a1e98315bdf7",
+    });
+    let judge = |exp: &Value| {
+        let line = json!({"kind": "syn", "elf": hex(&program()), "profile": "all", "exp": exp});
+        assert!(elf_loader::matches(&line));
+        elf_loader::judge(&line, &context())
+    };
+    assert_eq!(judge(&right), Ok(Verdict::Passed));
+    for (field, value) in right.as_object().unwrap() {
+        let mut wrong = right.clone();
+        wrong[field] = if value.is_string() { json!("77") } else { json!(77) };
+        assert!(!passes(judge(&wrong)), "{field}");
+    }
+}
+
+#[test]
+fn elf_loader_knows_the_profiles() {
+    let judge = |profile: &str, err: u32| {
+        let exp = json!({"err": err});
+        let line = json!({"elf": hex(&program()), "profile": profile, "deploy": true, "exp": exp});
+        elf_loader::judge(&line, &context())
+    };
+    // Without features nothing but V0 is enabled.
+    assert!(passes(judge("none", 22)));
+    assert!(!passes(judge("mainnet", 22)));
+    assert!(judge("nowhere", 0).is_err());
+}
+
+#[test]
+fn elf_loader_notices_a_file_that_is_not_meant() {
+    let line = |sha: &str| json!({"elf": "00", "sha": sha, "profile": "all", "exp": {"err": 21}});
+    assert!(passes(elf_loader::judge(&line("6e340b9cffb37a98"), &context())));
+    assert!(elf_loader::judge(&line("0000000000000000"), &context()).is_err());
+}
+
+#[test]
+fn the_kinds_have_names_of_their_own() {
+    let mut names: Vec<_> = selkie_conform::KINDS.iter().map(|kind| kind.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), selkie_conform::KINDS.len());
+}
+
+#[test]
+fn environments_beside_the_vectors_go_before_the_built_in_ones() {
+    let folder = std::env::temp_dir().join(format!("selkie-environments-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let own = json!({"own/deploy": {
+        "sbpf_min": 3, "sbpf_max": 3, "reject_broken_elfs": true, "optimize_rodata": false,
+        "aligned_memory_mapping": true, "enable_stack_frame_gaps": true,
+        "syscalls": [{"murmur3": "207559bd", "name": "sol_log_"}],
+    }});
+    fs::write(folder.join("environments.json"), own.to_string()).unwrap();
+    let context = Context::new(&folder.join("vectors.jsonl"), Arc::default()).unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(context.profile("own", true).unwrap().environment.syscalls.names().len(), 1);
+    assert_eq!(context.profile("mainnet", true).unwrap().environment.syscalls.names().len(), 38);
+}

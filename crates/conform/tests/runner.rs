@@ -1,0 +1,153 @@
+//! The runner as a whole: files in, report out, and above all that it can fail.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use selkie_conform::{Options, Report, run};
+
+/// A vector of kind `verify` that passes: `exit`.
+const EXIT: &str = r#"{"kind":"verify","name":"exit","text":"9500000000000000","expect":{"ok":0}}"#;
+
+/// A folder of its own for a test, gone afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let path = env::temp_dir().join(format!("selkie-conform-{}-{test}", process::id()));
+        fs::create_dir_all(path.join("inner")).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.join(name);
+        fs::write(&path, content).unwrap();
+        path
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+fn run_one(path: &Path) -> Report {
+    run(&[path.to_owned()], &Options::default(), &|_| ())
+}
+
+fn total(report: &Report) -> (usize, usize, usize) {
+    let total = report.total();
+    (total.passed, total.failed, total.skipped)
+}
+
+#[test]
+fn a_wrong_expectation_fails_with_a_readable_difference() {
+    let folder = Folder::new("wrong");
+    let wrong = EXIT.replace(r#"{"ok":0}"#, r#"{"err":"NoProgram","display":"none"}"#);
+    let report = run_one(&folder.file("a.jsonl", format!("{EXIT}\n\n{wrong}\n")));
+    assert_eq!(total(&report), (1, 1, 0));
+    assert_eq!(
+        report.files[0].failures[0].to_string(),
+        "line 3: exit\n  err: expected \"NoProgram\", got \"\"\n  \
+         display: expected \"none\", got \"\""
+    );
+}
+
+#[test]
+fn what_cannot_be_read_fails() {
+    let folder = Folder::new("unreadable");
+    for content in ["{\"kind\":", "not json", r#"{"kind":"verify","text":"9","expect":{}}"#] {
+        let report = run_one(&folder.file("a.jsonl", content));
+        assert_eq!(total(&report), (0, 1, 0), "{content}");
+    }
+    assert_eq!(total(&run_one(&folder.0.join("missing.jsonl"))), (0, 1, 0));
+    let torn = [0x28, 0xb5, 0x2f, 0xfd, 0x24, 0xff];
+    assert_eq!(total(&run_one(&folder.file("torn.jsonl.zst", torn))), (0, 1, 0));
+}
+
+#[test]
+fn what_is_not_supported_is_skipped_with_its_reason() {
+    let folder = Folder::new("skipped");
+    let lines = [r#"{"id":"a","tx":""}"#, r#"{"kind":"memory"}"#, "{}"];
+    let report = run_one(&folder.file("a.jsonl", lines.join("\n")));
+    assert_eq!(total(&report), (0, 0, 3));
+    let reasons: Vec<_> = report.files[0].skips.keys().map(String::as_str).collect();
+    assert_eq!(
+        reasons,
+        [
+            "kind memory is not supported yet",
+            "kind svm is not supported yet",
+            "the line does not tell its kind"
+        ]
+    );
+}
+
+#[test]
+fn a_missing_base_file_is_skipped_with_its_name() {
+    let folder = Folder::new("base");
+    let line = r#"{"id":"a","base":"06dd0ed33dda","profile":"mainnet","exp":{"err":1}}"#;
+    let path = folder.file("a.jsonl", line);
+    assert_eq!(total(&run_one(&path)), (0, 0, 1));
+    let options = Options { elfs: Some(folder.0.clone()), ..Options::default() };
+    let report = run(std::slice::from_ref(&path), &options, &|_| ());
+    let reason = report.files[0].skips.keys().next().unwrap();
+    assert!(reason.starts_with("ELF file 06dd0ed33dda is not in"), "{reason}");
+    folder.file("06dd0ed33dda.so", [0; 64]);
+    assert_eq!(total(&run(&[path], &options, &|_| ())), (1, 0, 0));
+}
+
+#[test]
+fn base_files_are_found_by_name_and_by_hash() {
+    let folder = Folder::new("hash");
+    folder.file("anything.elf", b"\x7fELF");
+    let hash = format!("{:016x}", selkie_conform::vector::fnv1a(b"\x7fELF"));
+    let options = Options { elfs: Some(folder.0.clone()), ..Options::default() };
+    for name in [hash.as_str(), "anything"] {
+        let line = format!(
+            r#"{{"kind":"elf_load","elf":"{name}","expect":{{"err":"ValueOutOfBounds"}}}}"#
+        );
+        let report = run(&[folder.file("a.jsonl", line)], &options, &|_| ());
+        assert_eq!(total(&report), (1, 0, 0), "{name}");
+    }
+}
+
+#[test]
+fn folders_are_searched_for_vector_files() {
+    let folder = Folder::new("folders");
+    folder.file("b.jsonl", EXIT);
+    folder.file("inner/a.jsonl", [EXIT, EXIT].join("\n"));
+    folder.file("notes.txt", EXIT);
+    folder.file("fixture.fix", EXIT);
+    let report = run_one(&folder.0);
+    assert_eq!(total(&report), (3, 0, 1));
+    let names: Vec<_> = report.files.iter().map(|it| it.path.file_name().unwrap()).collect();
+    assert_eq!(names, ["b.jsonl", "fixture.fix", "a.jsonl"]);
+}
+
+#[test]
+fn verdicts_do_not_depend_on_threads_and_progress_is_told() {
+    let folder = Folder::new("threads");
+    let lines: Vec<String> = (0..500)
+        .map(|index| match index % 7 {
+            0 => EXIT.replace("exit", &index.to_string()).replace(r#""ok":0"#, r#""err":"x""#),
+            _ => EXIT.to_owned(),
+        })
+        .collect();
+    let path = folder.file("a.jsonl", lines.join("\n"));
+    let reports = [1, 4].map(|threads| {
+        let options = Options { threads: Some(threads), ..Options::default() };
+        let told = AtomicUsize::new(0);
+        let report = run(std::slice::from_ref(&path), &options, &|progress| {
+            assert_eq!(progress.total, 500);
+            told.fetch_max(progress.done, Ordering::Relaxed);
+        });
+        assert_eq!(told.into_inner(), 500);
+        serde_json::to_string(&report).unwrap()
+    });
+    assert_eq!(reports[0], reports[1]);
+    assert!(reports[0].contains(r#""passed":428,"failed":72,"skipped":0"#));
+}

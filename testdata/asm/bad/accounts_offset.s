@@ -1,0 +1,5 @@
+.accounts 4
+.globl entrypoint
+entrypoint:
+    ldxdw r2, [r1 + INSTRUCTION_DATA_LEN]
+    exit

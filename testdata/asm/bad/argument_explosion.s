@@ -1,0 +1,10 @@
+.macro a x
+    b \x\x\x\x\x\x\x\x
+.endm
+.macro b x
+    a \x\x\x\x\x\x\x\x
+.endm
+.globl entrypoint
+entrypoint:
+    a 1234567
+    exit

@@ -1,0 +1,6 @@
+.globl entrypoint
+entrypoint:
+    call r1
+    call
+    callx entrypoint
+    exit

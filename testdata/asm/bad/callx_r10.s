@@ -1,0 +1,4 @@
+.globl entrypoint
+entrypoint:
+    callx r10
+    exit

@@ -1,0 +1,7 @@
+.globl entrypoint
+entrypoint:
+    ja done
+done:
+    exit
+done:
+    exit

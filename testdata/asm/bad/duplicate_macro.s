@@ -1,0 +1,8 @@
+.macro a
+.endm
+.macro a
+.endm
+.purgem b
+.globl entrypoint
+entrypoint:
+    exit

@@ -1,0 +1,5 @@
+.globl entrypoint
+.rodata
+entrypoint: .byte 1
+.text
+    exit

@@ -1,0 +1,3 @@
+.globl entrypoint
+entrypoint:
+    call sol_log_64_

@@ -1,0 +1,4 @@
+.include "include_itself.s"
+.globl entrypoint
+entrypoint:
+    exit

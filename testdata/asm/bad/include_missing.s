@@ -1,0 +1,6 @@
+.include "nowhere.s"
+.incbin "nowhere.bin"
+.include nowhere
+.globl entrypoint
+entrypoint:
+    exit

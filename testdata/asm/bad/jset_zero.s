@@ -1,0 +1,4 @@
+.globl entrypoint
+entrypoint:
+    jset r1, 0, entrypoint
+    exit

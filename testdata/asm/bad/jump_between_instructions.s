@@ -1,0 +1,4 @@
+.globl entrypoint
+entrypoint:
+    ja entrypoint + 4
+    exit

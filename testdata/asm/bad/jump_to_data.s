@@ -1,0 +1,6 @@
+.globl entrypoint
+entrypoint:
+    ja message
+    exit
+.rodata
+message: .ascii "x"

@@ -1,0 +1,5 @@
+.globl entrypoint
+entrypoint:
+    jeq r1, 0, end
+    exit
+end:

@@ -1,0 +1,7 @@
+.macro again
+    again
+.endm
+.globl entrypoint
+entrypoint:
+    again
+    exit

@@ -1,0 +1,4 @@
+.globl entrypoint
+entrypoint:
+    mov64 r1 5
+    exit

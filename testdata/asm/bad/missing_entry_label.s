@@ -1,0 +1,3 @@
+.globl entrypoint
+start:
+    exit

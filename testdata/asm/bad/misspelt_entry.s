@@ -1,0 +1,3 @@
+.globl entrypont
+entrypoint:
+    exit

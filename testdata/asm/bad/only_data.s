@@ -1,0 +1,2 @@
+.rodata
+a: .byte 1

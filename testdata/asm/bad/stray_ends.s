@@ -1,0 +1,10 @@
+.globl entrypoint
+entrypoint:
+    exit
+.endif
+.else
+.endm
+.endr
+.ends
+.popsection
+.exitm

@@ -1,0 +1,6 @@
+.globl start
+.globl main
+start:
+    exit
+main:
+    exit

@@ -1,0 +1,6 @@
+.GLOBL entrypoint
+.golbl entrypoint
+.asci "x"
+.globl entrypoint
+entrypoint:
+    exit

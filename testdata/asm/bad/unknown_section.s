@@ -1,0 +1,7 @@
+.section .mystery
+.section
+.section ".rodata.fine","a"
+.text
+.globl entrypoint
+entrypoint:
+    exit

@@ -1,0 +1,7 @@
+.include "include/constants.inc"
+.globl entrypoint
+entrypoint:
+    mov64 r0, ANSWER
+    exit
+.rodata
+.incbin "include/constants.inc", 0, 4

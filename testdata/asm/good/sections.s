@@ -1,0 +1,14 @@
+	.section	.text.second,"ax",@progbits
+second:
+    exit
+    .text
+    .globl entrypoint
+entrypoint:
+    call second
+    .fill 2, 0xb7
+    .quad 0x95
+    .p2align 4
+    .pushsection .rodata
+    .byte 1
+    .popsection
+    exit
