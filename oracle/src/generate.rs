@@ -368,6 +368,12 @@ impl Generator {
         };
         let (dst, src) = (self.data(), self.source());
         let imm = self.immediate(op);
+        if let Kind::Alu(Alu::Sdiv | Alu::Srem, width, _) = op.kind()
+            && self.rng.chance(10)
+        {
+            // The one quotient that does not fit.
+            self.load_constant(dst, if width == Width::W64 { 1 << 63 } else { 1 << 31 });
+        }
         let off = if self.rng.chance(95) { 0 } else { self.rng.word() as i16 };
         self.push(op, dst, src, off, imm);
     }
