@@ -1,6 +1,6 @@
 //! How places in programs are shown.
 
-use std::io::Write as _;
+use std::{io::Write as _, ops::Range};
 
 use anyhow::Result;
 use selkie_elf::Executable;
@@ -63,7 +63,7 @@ pub(crate) fn show_instruction(
     Ok(())
 }
 
-/// A run of bytes that changed, for people: offset, before, after.
+/// A run of bytes that changed, for people: where, before, after, and as a number if it is a word.
 pub(crate) fn show_change(ui: &mut Ui, offset: usize, before: &[u8], after: &[u8]) -> Result<()> {
     const SHOWN: usize = 32;
     let cut = |bytes: &[u8]| {
@@ -71,25 +71,36 @@ pub(crate) fn show_change(ui: &mut Ui, offset: usize, before: &[u8], after: &[u8
         format!("{}{more}", hex::encode(bytes.get(..SHOWN).unwrap_or(bytes)))
     };
     let end = offset + before.len().max(after.len());
-    writeln!(
+    write!(
         ui.out,
         "    data[{offset}..{end}]  {DIM}{}{DIM:#} → {STRONG}{}{STRONG:#}",
         cut(before),
         cut(after),
     )?;
+    if let (Ok(before), Ok(after)) = (before.try_into(), after.try_into()) {
+        let (before, after) = (u64::from_le_bytes(before), u64::from_le_bytes(after));
+        write!(ui.out, "  {DIM}u64 {before} →{DIM:#} {STRONG}{after}{STRONG:#}")?;
+    }
+    writeln!(ui.out)?;
     Ok(())
 }
 
-/// The runs of bytes in which two buffers differ. Runs that are less than a word apart are one.
-pub(crate) fn changes(before: &[u8], after: &[u8]) -> Vec<std::ops::Range<usize>> {
-    const JOIN: usize = 8;
-    let common = before.len().min(after.len());
-    let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
-    let differing = (0..common).filter(|&at| before[at] != after[at]);
-    for at in differing.chain(common..before.len().max(after.len())) {
+/// The words of eight bytes in which two buffers differ, neighbours joined.
+pub(crate) fn changes(before: &[u8], after: &[u8]) -> Vec<Range<usize>> {
+    const WORD: usize = 8;
+    let len = before.len().max(after.len());
+    let word = |data: &[u8], start: usize| {
+        data.get(start.min(data.len())..(start + WORD).min(data.len())).map(<[u8]>::to_vec)
+    };
+    let mut runs: Vec<Range<usize>> = Vec::new();
+    for start in (0..len).step_by(WORD) {
+        if word(before, start) == word(after, start) {
+            continue;
+        }
+        let end = (start + WORD).min(len);
         match runs.last_mut() {
-            Some(run) if at < run.end + JOIN => run.end = at + 1,
-            _ => runs.push(at..at + 1),
+            Some(run) if run.end == start => run.end = end,
+            _ => runs.push(start..end),
         }
     }
     runs
@@ -100,9 +111,12 @@ mod tests {
     use super::changes;
 
     #[test]
-    fn near_changes_are_one() {
-        assert_eq!(changes(b"aaaaaaaaaaaaaaaa", b"abaabaaaaaaaaaab"), [1..5, 15..16]);
-        assert_eq!(changes(b"ab", b"abcd"), [2..4]);
-        assert!(changes(b"ab", b"ab").is_empty());
+    fn changes_are_whole_words() {
+        let (mut before, mut after) = ([0; 32], [0; 32]);
+        assert!(changes(&before, &after).is_empty());
+        (before[9], after[17], after[31]) = (1, 1, 1);
+        assert_eq!(changes(&before, &after), vec![8..32]);
+        (before[9], after[17]) = (0, 0);
+        assert_eq!(changes(&before, &after[..30]), vec![24..32]);
     }
 }

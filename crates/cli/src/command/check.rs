@@ -19,7 +19,7 @@ use crate::{
 /// Why a program is refused.
 enum Refusal {
     Load(ElfError),
-    Verify(Executable, VerifyError),
+    Verify(Box<Executable>, VerifyError),
 }
 
 pub(crate) fn run(ui: &mut Ui, args: &CheckArgs) -> Result<Status> {
@@ -45,7 +45,7 @@ fn check(elf: &[u8], purpose: Purpose) -> Result<Executable, Refusal> {
     };
     match verdict {
         Ok(()) => Ok(executable),
-        Err(error) => Err(Refusal::Verify(executable, error)),
+        Err(error) => Err(Refusal::Verify(Box::new(executable), error)),
     }
 }
 
