@@ -170,4 +170,6 @@ pub(crate) struct Ast {
     pub(crate) sections: Vec<Section>,
     pub(crate) bytes: Vec<u8>,
     pub(crate) lists: Vec<ExprId>,
+    /// A limit was met, and the rest was not read.
+    pub(crate) is_partial: bool,
 }

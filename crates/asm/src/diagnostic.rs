@@ -112,9 +112,9 @@ impl Diagnostics {
         self.errors
     }
 
-    /// Whether a search for a near name is still worth its time.
-    pub(crate) fn suggest(&self) -> bool {
-        self.list.len() < 32
+    /// How many findings there are to show.
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
     }
 
     /// The findings in the order of the text.

@@ -148,11 +148,15 @@ impl Emitter<'_, '_> {
         self.session.diagnostics.push(diagnostic);
     }
 
-    /// The guest address of a place.
-    fn address(&self, base: SectionId, offset: i128) -> i128 {
+    /// The guest address of a place; `None` after a report.
+    fn address(&mut self, base: SectionId, offset: i128, span: Span) -> Option<u64> {
         let start =
             if base == SectionId::TEXT { self.addresses.text } else { self.addresses.rodata };
-        i128::from(start) + offset
+        let address = u64::try_from(i128::from(start) + offset).ok();
+        if address.is_none() {
+            self.session.error(span, "this address is outside the address space");
+        }
+        address
     }
 
     /// An element of a data directive.
@@ -160,7 +164,7 @@ impl Emitter<'_, '_> {
         let span = self.span_of(expr);
         let value = self.session.eval(expr)?;
         match value.base {
-            Some(base) if size == 8 => u64::try_from(self.address(base, value.number)).ok(),
+            Some(base) if size == 8 => self.address(base, value.number, span),
             Some(_) => {
                 let found =
                     Diagnostic::error(span, format!("an address does not fit {size} bytes"))
@@ -175,15 +179,14 @@ impl Emitter<'_, '_> {
     // Instructions.
 
     fn insn(&mut self, stmt: InsnStmt, span: Span, pc: u32) -> Option<Insn> {
-        let InsnStmt { op, mut dst, src, off, imm } = stmt;
+        let InsnStmt { op, dst, src, off, imm } = stmt;
         let mut insn = Insn { imm: 0, off: 0, dst, src, op };
         match op.kind() {
             Kind::LoadImm64 => insn.imm = self.imm64(imm?)?,
             Kind::Jump | Kind::Branch(..) => insn.off = self.jump(off?, pc)?,
             Kind::CallReg(Field::InImm) => {
                 insn.imm = dst.into();
-                dst = 0;
-                insn.dst = dst;
+                insn.dst = 0;
             }
             _ => {
                 if let Some(off) = off {
@@ -235,18 +238,13 @@ impl Emitter<'_, '_> {
     }
 
     fn imm64(&mut self, expr: ExprId) -> Option<i64> {
-        let value = self.session.eval(expr)?;
-        let number = match value.base {
-            Some(base) => self.address(base, value.number),
-            None => value.number,
+        let span = self.span_of(expr);
+        let Value { base, number } = self.session.eval(expr)?;
+        let found = match base {
+            Some(base) => self.address(base, number, span),
+            None => fit(self.session, span, number, 8),
         };
-        let found = i64::try_from(number).ok();
-        let found = found.or_else(|| u64::try_from(number).ok().map(u64::cast_signed));
-        if found.is_none() {
-            let message = format!("{number} does not fit 64 bits");
-            self.session.error(self.span_of(expr), message);
-        }
-        found
+        found.map(u64::cast_signed)
     }
 
     /// The offset of a memory access, `base` being its register.

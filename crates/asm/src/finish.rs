@@ -18,12 +18,16 @@ use crate::{
 
 /// Makes the program; `None` if there was an error, then or before.
 pub(crate) fn finish(session: &mut Session<'_>, ast: &mut Ast) -> Option<Assembly> {
+    if ast.is_partial {
+        return None;
+    }
     let layout = layout::layout(session, ast)?;
     let version = session.options.version;
     let text_offset = text_offset(session);
     let addresses = write::addresses(version, layout.text_bytes as usize, text_offset);
     let emitted = emit::emit(session, ast, &layout, addresses);
-    let entry_pc = entry(session, layout.text_bytes);
+    let first = emitted.spans.first().map_or(Span::default(), |(_, span)| *span);
+    let entry_pc = entry(session, layout.text_bytes, first);
     if session.diagnostics.error_count() > 0 {
         return None;
     }
@@ -69,9 +73,9 @@ fn text_offset(session: &mut Session<'_>) -> u64 {
     write::TEXT_OFFSET_MIN
 }
 
-/// The slot at which the program starts; `None` after a report.
-fn entry(session: &mut Session<'_>, text_bytes: u32) -> Option<u32> {
-    let start = Span::default();
+/// The slot at which the program starts; `None` after a report. `start` is where it would start for
+/// want of anything better.
+fn entry(session: &mut Session<'_>, text_bytes: u32, start: Span) -> Option<u32> {
     if text_bytes == 0 {
         if session.diagnostics.error_count() == 0 {
             let found = Diagnostic::error(start, "the program has no instructions")

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// More than any account holds; a `.zero` with a slip of the pen stops here.
-const IMAGE_BYTES_MAX: u64 = 16 << 20;
+pub(crate) const IMAGE_BYTES_MAX: u64 = 16 << 20;
 /// The largest alignment that makes sense in a program.
 const ALIGN_MAX: i128 = 4096;
 /// `ja +0`, which does nothing: what fills the space between aligned instructions.

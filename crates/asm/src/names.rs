@@ -46,6 +46,10 @@ impl Names {
         Arc::clone(&self.texts[name.index()])
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.texts.len()
+    }
+
     /// Every name, the last one first.
     pub(crate) fn reversed(&self) -> impl Iterator<Item = Name> + use<> {
         let count = u32::try_from(self.texts.len()).expect("`fresh` counts in 32 bits");

@@ -145,8 +145,8 @@ fn mark<'a>(sources: &'a Sources, place: &(Span, &'a str, bool)) -> Mark<'a> {
     let marked = file[range.clone()].lines().next().unwrap_or_default();
     Mark {
         line: sources.locate(span).line,
-        start: width(&file[line_start..range.start]).min(COLUMNS_MAX),
-        length: width(marked.trim_end()).clamp(1, COLUMNS_MAX),
+        start: width(&file[line_start..range.start]),
+        length: width(marked.trim_end()).max(1),
         text,
         primary,
         source,
@@ -158,17 +158,15 @@ const COLUMNS_MAX: usize = 200;
 
 /// A line of source as it is shown.
 fn shown(line: &str) -> String {
-    let mut text = printable(line);
-    if let Some((cut, _)) = text.char_indices().nth(COLUMNS_MAX) {
-        text.truncate(cut);
-        text.push('…');
+    match line.char_indices().nth(COLUMNS_MAX) {
+        Some((cut, _)) => printable(&line[..cut]) + "…",
+        None => printable(line),
     }
-    text
 }
 
-/// Columns that text takes when [`printable`].
+/// Columns that text takes when [`shown`].
 fn width(text: &str) -> usize {
-    printable(text).chars().count()
+    shown(text).chars().count().min(COLUMNS_MAX)
 }
 
 /// Text that keeps its columns and cannot drive a terminal.

@@ -74,9 +74,16 @@ impl<'o> Session<'o> {
     }
 
     fn near<'a>(&self, text: &str, all: impl Iterator<Item = &'a str>) -> Option<String> {
-        if !self.diagnostics.suggest() {
+        if !self.suggests() {
             return None;
         }
         suggest::nearest(text, all).map(str::to_owned)
+    }
+
+    /// Whether the search for a near name is still worth its time: not for the hundredth error, and
+    /// among very many names only for the first.
+    pub(crate) fn suggests(&self) -> bool {
+        let searches = if self.names.len() < 10_000 { 32 } else { 2 };
+        self.diagnostics.len() < searches
     }
 }

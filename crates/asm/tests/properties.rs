@@ -182,6 +182,17 @@ fn survives(source: &str) {
     }
 }
 
+#[test]
+fn no_length_breaks_the_assembler() {
+    for unit in ["a: ", "1: ", "(", "-", "1,", "'", "/*", "a", "[r1", "\"x\",", ".if 1\n", "m \\a"]
+    {
+        let long = unit.repeat(20_000);
+        for before in ["", "mov64 r0, ", ".rodata\n.byte ", ".macro m ", ".irp x, ", ".equ X, "] {
+            let _ = assemble(&format!("{before}{long}"), &Options::default()).render(false);
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn every_instruction_survives_its_own_text(

@@ -428,3 +428,74 @@ impl File {
         self.bytes
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use selkie_isa::symbol::murmur3;
+
+    use super::*;
+    use crate::{Environment, Sections, Syscalls};
+
+    /// `call sol_log_` and `exit`, as an image until V2 has them.
+    const TEXT: [u8; 16] = [0x85, 0x10, 0, 0, 255, 255, 255, 255, 0x95, 0, 0, 0, 0, 0, 0, 0];
+
+    fn image(version: Version, strip: bool) -> Image<'static> {
+        const SYMBOLS: &[Symbol<'_>] = &[
+            Symbol { name: "b", kind: SymbolKind::Function, offset: 8, size: 8, global: true },
+            Symbol { name: "a", kind: SymbolKind::Label, offset: 0, size: 0, global: false },
+            Symbol { name: "d", kind: SymbolKind::Object, offset: 1, size: 2, global: false },
+        ];
+        let syscalls: &[_] = if version.static_calls() { &[] } else { &[(0, "sol_log_")] };
+        Image {
+            version,
+            text: &TEXT,
+            text_offset: TEXT_OFFSET_MIN + 16,
+            rodata: b"odd",
+            entry_pc: 1,
+            syscalls,
+            symbols: SYMBOLS,
+            debug: &[],
+            strip,
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_loaded() {
+        for version in Version::ALL {
+            for strip in [false, true] {
+                let file = write(&image(version, strip));
+                let environment = Environment {
+                    syscalls: Arc::new(Syscalls::new(["sol_log_"])),
+                    reject_broken_elfs: true,
+                    ..Environment::default()
+                };
+                let loaded = crate::load(&file, &environment).expect("the file follows the rules");
+                assert_eq!((loaded.version(), loaded.entry_pc()), (version, 1));
+                let addresses = addresses(version, TEXT.len(), TEXT_OFFSET_MIN + 16);
+                assert_eq!(loaded.text_vaddr(), addresses.text);
+                let data = loaded.read_only();
+                let start = addresses.rodata - data.vaddr;
+                let start = usize::try_from(start).expect("a small file");
+                assert_eq!(data.bytes[start..start + 3], *b"odd");
+                if !version.static_calls() {
+                    assert_eq!(loaded.text()[4..8], murmur3(b"sol_log_").to_le_bytes());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn symbols_are_where_their_sections_are() {
+        for (version, text, rodata) in [(Version::V0, 0x50, 0x60), (Version::V3, 1 << 32, 0)] {
+            let file = write(&image(version, false));
+            let symbols = Sections::read(&file).symbols();
+            let found =
+                |name: &str| symbols.iter().find(|it| it.name == name).map(|it| (it.addr, it.size));
+            assert_eq!(found("b"), Some((text + 8, 8)));
+            assert_eq!(found("a"), Some((text, 0)));
+            assert_eq!(found("d"), Some((rodata + 1, 2)));
+        }
+    }
+}

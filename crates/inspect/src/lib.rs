@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`program`] | a program, its names, its instructions in order |
 //! | [`listing`] | disassembly: as data, as text that assembles again, as anza sbpf prints it |
-//! | [`cfg`] | basic blocks, edges, dominators, functions; Graphviz |
+//! | [`cfg`](mod@cfg) | basic blocks, edges, dominators, functions; Graphviz |
 //! | [`symbols`] | the functions of a symbol table; demangling |
 //! | [`source`] | from an instruction to its line of source |
 //! | [`stack`] | how much stack each function uses |

@@ -128,7 +128,8 @@ impl Program {
     }
 
     /// Every function, by the slot of its first instruction, with its name as linkers spell it: the
-    /// entry, those that have a symbol, those that are called, those whose address is taken.
+    /// entry, those that have a symbol, those that are called, those whose address is taken, and
+    /// what stands before all of them.
     #[must_use]
     pub fn functions(&self) -> &BTreeMap<u32, String> {
         &self.functions
@@ -155,7 +156,7 @@ impl Program {
             let Some(insn) = it.insn else { continue };
             self.callee(it.pc, &insn).into_iter().chain(self.pointee(&insn)).for_each(&mut add);
         }
-        self.registered().into_keys().for_each(&mut add);
+        self.registered().into_keys().chain([0]).for_each(&mut add);
         self.image.pointers().filter_map(|addr| self.image.slot_of(addr)).for_each(add);
         functions.retain(|&pc, _| instructions.binary_search_by_key(&pc, |it| it.pc).is_ok());
         functions

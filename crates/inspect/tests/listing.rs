@@ -5,6 +5,7 @@ mod support;
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use selkie_asm::{Options, assemble};
 use selkie_elf::{Environment, Executable, Functions, ReadOnly, Syscalls};
 use selkie_inspect::{Listing, Program, TextOptions, listing::anza};
 use selkie_isa::{
@@ -214,6 +215,41 @@ fn a_syscall_without_a_name_is_a_number_where_files_hold_numbers() {
     let expected = expected
         .replace("syscall 0x1234", &format!("{:<39} ; syscall 4660", ".quad 0x0000123400000085"));
     check_text(&program(Version::V0, &words, &[]), &expected);
+}
+
+#[test]
+fn calls_until_v2_are_written_as_files_hold_them() {
+    let words = [
+        word(0x85, 0x20, 0, pc_key(3).cast_signed()),
+        word(0x85, 0x00, 0, murmur3(b"sol_log_").cast_signed()),
+        EXIT,
+        EXIT,
+    ];
+    check_text(
+        &program(Version::V0, &words, &[(0, "entrypoint"), (3, "helper")]),
+        ".globl entrypoint
+.text
+
+entrypoint:
+    .quad 0x0000000200002085                ; call helper
+    syscall sol_log_
+    exit
+
+helper:
+    exit
+",
+    );
+}
+
+#[test]
+fn names_that_only_the_file_knows_are_declared() {
+    let source = ".syscall custom\nentrypoint:\n    call custom\n    exit\n";
+    let file = assemble(source, &Options::default()).assembly.unwrap().to_elf();
+    let program = Program::open(&file, &Environment::default()).unwrap();
+    check_text(
+        &program,
+        ".globl entrypoint\n.syscall custom\n.text\n\nentrypoint:\n    syscall custom\n    exit\n",
+    );
 }
 
 #[test]

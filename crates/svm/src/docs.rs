@@ -2,7 +2,7 @@
 
 use core::fmt::Write;
 
-use crate::syscalls::{Gate, SYSCALLS, UNSUPPORTED};
+use crate::syscalls::{Gate, SYSCALLS, UNSUPPORTED, UNSUPPORTED_INACTIVE};
 
 /// `docs/syscalls.md`.
 #[must_use]
@@ -30,7 +30,7 @@ pub fn syscalls() -> String {
             .expect("strings take all that is written");
     }
     text.push_str("\n## Not supported yet\n\nPrograms that call these load, and stop there:\n\n");
-    for name in UNSUPPORTED {
+    for name in UNSUPPORTED.iter().chain(UNSUPPORTED_INACTIVE) {
         writeln!(text, "- `{name}`").expect("strings take all that is written");
     }
     text

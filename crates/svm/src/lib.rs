@@ -56,7 +56,7 @@ pub use crate::{
         AccountMeta, Engine, EngineError, Instruction, Options, Receipt, instruction_input,
         process_instruction,
     },
-    programs::{LoadError, Program, Programs, Purpose, elf_environment},
+    programs::{LoadError, Program, Programs, Purpose, elf_environment, mainnet_environment},
     run::Run,
     syscalls::Syscall,
     sysvars::Sysvars,

@@ -11,7 +11,7 @@ use solana_pubkey::Pubkey;
 use crate::{
     account::Loader,
     features::FeatureSet,
-    syscalls::{SYSCALLS, Syscall},
+    syscalls::{SYSCALLS, Syscall, UNSUPPORTED},
 };
 
 /// What a program is loaded for.
@@ -34,6 +34,16 @@ pub fn elf_environment(features: FeatureSet, purpose: Purpose) -> selkie_elf::En
         reject_broken_elfs: purpose == Purpose::Deployment,
         ..selkie_elf::Environment::default()
     }
+}
+
+/// As [`elf_environment`], with those syscalls of mainnet besides that this runtime has not: to
+/// judge files as mainnet would, not to run them.
+#[must_use]
+pub fn mainnet_environment(purpose: Purpose) -> selkie_elf::Environment {
+    let environment = elf_environment(FeatureSet::mainnet(), purpose);
+    let names = environment.syscalls.names().chain(UNSUPPORTED.iter().copied());
+    let syscalls = Arc::new(Syscalls::new(names));
+    selkie_elf::Environment { syscalls, ..environment }
 }
 
 /// A program that is ready to run.

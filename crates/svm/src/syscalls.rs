@@ -18,7 +18,9 @@ use selkie_vm::{MemoryMap, Meter, SyscallError as Error};
 use solana_instruction_error::InstructionError;
 
 use self::guest::Guest;
-pub use self::table::{Gate, SYSCALLS, Syscall, UNSUPPORTED, explain_unknown};
+pub use self::table::{
+    Gate, SYSCALLS, Syscall, UNSUPPORTED, UNSUPPORTED_INACTIVE, explain_unknown,
+};
 use crate::context::InvokeContext;
 
 /// A call of a syscall: everything that its handler works on.

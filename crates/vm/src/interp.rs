@@ -17,6 +17,7 @@ use selkie_elf::SyscallId;
 use selkie_isa::{Kind, Op, Operand, Size, Version, for_each_op, layout::SLOT_BYTES};
 
 use crate::{
+    cells::Cursor,
     host::{Host, Observer},
     machine::Machine,
     memory::Access,
@@ -109,8 +110,8 @@ pub fn step<O: Observer + ?Sized>(
         machine.pc = pc + 1;
         return Ok(None);
     }
-    let flow = match machine.execute::<true>(cell.action(), cell, pc, program.cells.len()) {
-        Flow::Bail => machine.execute_slowly(cell, pc, host)?,
+    let flow = match machine.execute::<true>(cell.action(), cell, program.cells.len()) {
+        Flow::Bail => machine.execute_slowly(cell, host)?,
         flow => flow,
     };
     machine.pc = match flow {
@@ -152,20 +153,14 @@ impl Machine<'_> {
     ///
     /// `action` is `cell.action()`; where it is a constant, all but its own arm folds away.
     #[inline(always)]
-    fn execute<const GAPS: bool>(
-        &mut self,
-        action: Action,
-        cell: &Cell,
-        pc: usize,
-        slots: usize,
-    ) -> Flow {
+    fn execute<const GAPS: bool>(&mut self, action: Action, cell: &Cell, slots: usize) -> Flow {
         let Action::Row(kind) = action else {
             return match action {
-                Action::CallLocal => self.call(cell.aux as usize, pc),
+                Action::CallLocal => self.call(cell, cell.aux as usize),
                 Action::CallRegister => {
                     let offset = self.get(cell.src).wrapping_sub(self.text_vaddr);
                     match usize::try_from(offset / SLOT_BYTES as u64) {
-                        Ok(target) if target < slots => self.call(target, pc),
+                        Ok(target) if target < slots => self.call(cell, target),
                         _ => Flow::Bail,
                     }
                 }
@@ -229,8 +224,8 @@ impl Machine<'_> {
     }
 
     #[inline(always)]
-    fn call(&mut self, target: usize, pc: usize) -> Flow {
-        if self.push_frame(pc + 1) { Flow::Goto(target) } else { Flow::Bail }
+    fn call(&mut self, cell: &Cell, target: usize) -> Flow {
+        if self.push_frame(cell.imm) { Flow::Goto(target) } else { Flow::Bail }
     }
 
     #[inline(always)]
@@ -267,23 +262,18 @@ impl Machine<'_> {
 
     /// What [`Machine::execute`] leaves: calls of the host, traps, the end of the program.
     #[cold]
-    fn execute_slowly(
-        &mut self,
-        cell: &Cell,
-        pc: usize,
-        host: &mut dyn Host,
-    ) -> Result<Flow, Trap> {
+    fn execute_slowly(&mut self, cell: &Cell, host: &mut dyn Host) -> Result<Flow, Trap> {
         let kind = match cell.action() {
             Action::Row(kind) => kind,
             // The frame is pushed before the target is looked at.
-            Action::CallRegister if self.push_frame(pc + 1) => {
+            Action::CallRegister if self.push_frame(cell.imm) => {
                 return Err(Trap::CallOutsideTextSegment);
             }
             Action::CallLocal | Action::CallRegister => {
-                self.fill_frames(pc + 1);
+                self.fill_frames(cell.imm);
                 return Err(Trap::CallDepthExceeded);
             }
-            Action::CallSyscall | Action::Cut | Action::Unsupported => {
+            Action::CallSyscall | Action::Cut | Action::Unsupported | Action::End => {
                 return Err(Trap::UnsupportedInstruction);
             }
         };
@@ -383,37 +373,24 @@ fn sprint(program: &Program, machine: &mut Machine<'_>) {
     }
 }
 
-/// Executes the instruction of `cell` and those behind it, which are `next`, within a run that is
-/// charged already. Gives the units that are left.
-///
-/// Six arguments are as many as travel in registers.
-pub(crate) type Handler =
-    for<'p> fn(&mut Machine<'_>, &'p Program, &'p Cell, &'p [Cell], u64) -> u64;
+/// Executes the instruction at the cursor and those behind it, within a run that is charged
+/// already. Gives the units that are left.
+pub(crate) type Handler = for<'p> fn(&mut Machine<'_>, &'p Program, Cursor<'p>, u64) -> u64;
 
 /// Charges the run that starts at `pc`, and executes it.
 #[inline(always)]
 fn enter(machine: &mut Machine<'_>, program: &Program, pc: usize, units: u64) -> u64 {
-    if let Some([cell, next @ ..]) = program.cells.get(pc..)
-        && let Some(units) = units.checked_sub(u64::from(cell.run))
+    if let Some(cursor) = program.cells.cursor(pc)
+        && let Some(units) = units.checked_sub(u64::from(cursor.cell().run))
     {
-        return (cell.handler)(machine, program, cell, next, units);
+        return go(machine, program, cursor, units);
     }
     stop(machine, pc, units)
 }
 
-/// Goes on with the first of `cells` within a run.
 #[inline(always)]
-fn advance<'p>(
-    machine: &mut Machine<'_>,
-    program: &'p Program,
-    cells: &'p [Cell],
-    units: u64,
-) -> u64 {
-    match cells {
-        [cell, next @ ..] => (cell.handler)(machine, program, cell, next, units),
-        // Passing the end was charged as an instruction; `step` will charge it again.
-        [] => stop(machine, program.cells.len(), units + 1),
-    }
+fn go<'p>(machine: &mut Machine<'_>, program: &'p Program, cursor: Cursor<'p>, units: u64) -> u64 {
+    (cursor.cell().handler)(machine, program, cursor, units)
 }
 
 #[inline(always)]
@@ -422,26 +399,43 @@ fn stop(machine: &mut Machine<'_>, pc: usize, units: u64) -> u64 {
     units
 }
 
+/// Stops before the instruction at the cursor. What was charged for it and for the rest of its run
+/// is given back.
+#[inline(always)]
+fn stop_before(
+    machine: &mut Machine<'_>,
+    program: &Program,
+    cursor: Cursor<'_>,
+    units: u64,
+) -> u64 {
+    stop(machine, program.cells.pc(cursor), units + u64::from(cursor.cell().run))
+}
+
+#[allow(unsafe_code, reason = "the handler of the end does not move on")]
 fn handle<const CODE: usize, const GAPS: bool>(
     machine: &mut Machine<'_>,
     program: &Program,
-    cell: &Cell,
-    next: &[Cell],
+    cursor: Cursor<'_>,
     units: u64,
 ) -> u64 {
-    let slots = program.cells.len();
-    let pc = slots - next.len() - 1;
-    match machine.execute::<GAPS>(const { ACTIONS[CODE] }, cell, pc, slots) {
-        Flow::Next => advance(machine, program, next, units),
-        Flow::Skip => advance(machine, program, next.get(1..).unwrap_or_default(), units),
+    if const { CODE == code::END as usize } {
+        return stop_before(machine, program, cursor, units);
+    }
+    let cell = cursor.cell();
+    // SAFETY: the cursor is not at the end: cells carry the handler of their code, the end has
+    // another code than all others, and for that code this line is not reached.
+    let next = unsafe { cursor.next() };
+    match machine.execute::<GAPS>(const { ACTIONS[CODE] }, cell, program.cells.len()) {
+        Flow::Next => go(machine, program, next, units),
+        // SAFETY: without a slot behind it, an `lddw` is not decoded as one.
+        Flow::Skip => go(machine, program, unsafe { next.next() }, units),
         Flow::Goto(target) => enter(machine, program, target, units),
         // What was charged for the rest of the run is given back.
         Flow::Branch(target) => enter(machine, program, target, units + u64::from(cell.run) - 1),
         Flow::Bail if const { accesses_memory(ACTIONS[CODE]) } => {
-            handle_far::<CODE>(machine, program, cell, next, units)
+            handle_far::<CODE>(machine, program, cursor, units)
         }
-        // The same, and what was charged for this instruction, which was not executed.
-        Flow::Bail => stop(machine, pc, units + u64::from(cell.run)),
+        Flow::Bail => stop_before(machine, program, cursor, units),
     }
 }
 
@@ -451,20 +445,18 @@ const fn accesses_memory(action: Action) -> bool {
 
 /// Loads or stores through another region than the one that the window tries first. A handler of
 /// its own, so that those of loads and stores call nothing and need no stack.
+#[allow(unsafe_code, reason = "loads and stores are not the end")]
 #[inline(never)]
 fn handle_far<const CODE: usize>(
     machine: &mut Machine<'_>,
     program: &Program,
-    cell: &Cell,
-    next: &[Cell],
+    cursor: Cursor<'_>,
     units: u64,
 ) -> u64 {
-    match machine.access_far(const { ACTIONS[CODE] }, cell) {
-        Some(()) => advance(machine, program, next, units),
-        None => {
-            let pc = program.cells.len() - next.len() - 1;
-            stop(machine, pc, units + u64::from(cell.run))
-        }
+    match machine.access_far(const { ACTIONS[CODE] }, cursor.cell()) {
+        // SAFETY: the cursor is at a load or store, which is not the end.
+        Some(()) => go(machine, program, unsafe { cursor.next() }, units),
+        None => stop_before(machine, program, cursor, units),
     }
 }
 
@@ -488,6 +480,7 @@ const fn handler_table<const GAPS: bool>() -> [Handler; 256] {
         handlers[index] = rows[index];
         index += 1;
     }
+    handlers[code::END as usize] = handle::<{ code::END as usize }, GAPS>;
     handlers[code::CALL_LOCAL as usize] = handle::<{ code::CALL_LOCAL as usize }, GAPS>;
     handlers[code::CALL_REGISTER as usize] = handle::<{ code::CALL_REGISTER as usize }, GAPS>;
     handlers

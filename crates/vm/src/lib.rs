@@ -11,12 +11,13 @@
 //! |---|---|
 //! | [`mod@verify`] | what a program must keep to |
 //! | [`program`] | the decoded form that engines run |
-//! | [`memory`] | every guest access is checked here, and here alone is `unsafe` |
+//! | [`memory`] | every guest access is checked here |
 //! | [`machine`] | registers, call frames, meter |
 //! | [`interp`] | the interpreter: the reference for every other engine |
 //! | [`host`] | the seams: what programs call, and who watches |
 //! | [`trap`] | how programs end when they do not end well |
 
+mod cells;
 pub mod config;
 pub mod host;
 pub mod interp;

@@ -54,7 +54,7 @@ impl Meter {
 #[repr(C)]
 pub(crate) struct Frame {
     r6: u64,
-    return_pc: usize,
+    return_pc: u64,
     r7: u64,
     frame_pointer: u64,
     r8: u64,
@@ -131,13 +131,13 @@ impl<'a> Machine<'a> {
 
     /// The slots that the calls that have not returned will return to, outermost first.
     pub fn return_pcs(&self) -> impl DoubleEndedIterator<Item = usize> {
-        self.frames.iter().take(self.depth).map(|frame| frame.return_pc)
+        self.frames.iter().take(self.depth).map(|frame| slot(frame.return_pc))
     }
 
     /// Saves the caller's state and moves to the next frame. `false`, with nothing changed, if
     /// there is none.
     #[inline(always)]
-    pub(crate) fn push_frame(&mut self, return_pc: usize) -> bool {
+    pub(crate) fn push_frame(&mut self, return_pc: u64) -> bool {
         let Some([frame, _, ..]) = self.frames.get_mut(self.depth..) else { return false };
         save(frame, &self.registers, return_pc);
         self.depth += 1;
@@ -148,7 +148,7 @@ impl<'a> Machine<'a> {
 
     /// Saves the caller's state in the last frame, from which nothing can be called.
     #[cold]
-    pub(crate) fn fill_frames(&mut self, return_pc: usize) {
+    pub(crate) fn fill_frames(&mut self, return_pc: u64) {
         if let Some(frame) = self.frames.get_mut(self.depth) {
             save(frame, &self.registers, return_pc);
             self.depth += 1;
@@ -166,12 +166,18 @@ impl<'a> Machine<'a> {
         self.registers[8] = frame.r8;
         self.registers[9] = frame.r9;
         self.registers[usize::from(FRAME_POINTER)] = frame.frame_pointer;
-        Some(frame.return_pc)
+        Some(slot(frame.return_pc))
     }
 }
 
+/// The slot that a frame returns to.
 #[inline(always)]
-fn save(frame: &mut Frame, registers: &[u64; 16], return_pc: usize) {
+fn slot(return_pc: u64) -> usize {
+    usize::try_from(return_pc).unwrap_or(usize::MAX)
+}
+
+#[inline(always)]
+fn save(frame: &mut Frame, registers: &[u64; 16], return_pc: u64) {
     frame.r6 = registers[6];
     frame.r7 = registers[7];
     frame.r8 = registers[8];

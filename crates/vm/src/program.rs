@@ -11,6 +11,7 @@ use selkie_elf::{Executable, SyscallId};
 use selkie_isa::{Insn, Kind, Op, Operand, Version, for_each_op};
 
 use crate::{
+    cells::Cells,
     interp::{Handler, handlers},
     verify::{VerifyError, verify},
 };
@@ -31,6 +32,8 @@ pub(crate) enum Action {
     Cut,
     /// Not an instruction, or a call of something unknown: traps when reached.
     Unsupported,
+    /// The end of the program: traps when reached.
+    End,
 }
 
 /// Numbers for [`Action`]s: rows of the instruction table first.
@@ -44,6 +47,8 @@ pub(crate) mod code {
     pub(crate) const CALL_REGISTER: u8 = ROWS + 2;
     pub(crate) const CUT: u8 = ROWS + 3;
     pub(crate) const UNSUPPORTED: u8 = ROWS + 4;
+    /// Stands behind the last slot, and nowhere else.
+    pub(crate) const END: u8 = ROWS + 5;
 }
 
 /// What each code means. Codes that are not in use are unsupported.
@@ -70,6 +75,7 @@ pub(crate) static ACTIONS: [Action; 256] = {
     actions[code::CALL_SYSCALL as usize] = Action::CallSyscall;
     actions[code::CALL_REGISTER as usize] = Action::CallRegister;
     actions[code::CUT as usize] = Action::Cut;
+    actions[code::END as usize] = Action::End;
     actions
 };
 
@@ -97,7 +103,7 @@ impl Register {
 pub(crate) struct Cell {
     /// What the interpreter does.
     pub(crate) handler: Handler,
-    /// The immediate, widened as the instruction wants it.
+    /// The immediate, widened as the instruction wants it; of calls, the slot to return to.
     pub(crate) imm: u64,
     /// The target slot of a jump or call, the offset of a memory access, or what the action says.
     pub(crate) aux: u32,
@@ -115,7 +121,7 @@ const _: () = assert!(size_of::<Cell>() == 24);
 const RUN_MAX: u8 = 255;
 
 impl Cell {
-    fn new(code: u8, version: Version) -> Self {
+    pub(crate) fn new(code: u8, version: Version) -> Self {
         Self {
             handler: handlers(version)[usize::from(code)],
             imm: 0,
@@ -143,7 +149,7 @@ impl Cell {
 #[derive(Debug)]
 pub struct Program {
     executable: Executable,
-    pub(crate) cells: Box<[Cell]>,
+    pub(crate) cells: Cells,
     /// The cells that stand where runs were cut.
     pub(crate) cut: Vec<Cell>,
 }
@@ -153,9 +159,10 @@ impl Program {
     /// it is reached.
     #[must_use]
     pub fn new(executable: Executable) -> Self {
-        let mut cells: Box<[Cell]> = decode(&executable).into_boxed_slice();
-        let cut = count_runs(&mut cells, executable.version());
-        Self { executable, cells, cut }
+        let version = executable.version();
+        let mut cells = decode(&executable);
+        let cut = count_runs(&mut cells, version);
+        Self { executable, cells: Cells::new(cells, version), cut }
     }
 
     /// The program as it was loaded.
@@ -224,7 +231,9 @@ fn decode_insn(executable: &Executable, pc: usize, insn: &Insn) -> Cell {
         ..Cell::new(op as u8, version)
     };
     let unsupported = Cell::new(code::UNSUPPORTED, version);
-    let local = |pc: u32| Cell { aux: pc, ..Cell::new(code::CALL_LOCAL, version) };
+    let return_pc = pc as u64 + 1;
+    let local =
+        |target: u32| Cell { imm: return_pc, aux: target, ..Cell::new(code::CALL_LOCAL, version) };
     let syscall =
         |id: SyscallId| Cell { aux: u32::from(id.0), ..Cell::new(code::CALL_SYSCALL, version) };
     let key = imm as u32;
@@ -254,7 +263,7 @@ fn decode_insn(executable: &Executable, pc: usize, insn: &Insn) -> Cell {
         Kind::CallReg(_) => match insn.call_register() {
             Some(register @ 0..=15) => {
                 let src = Register::new(register as u8);
-                Cell { src, ..Cell::new(code::CALL_REGISTER, version) }
+                Cell { imm: return_pc, src, ..Cell::new(code::CALL_REGISTER, version) }
             }
             _ => unsupported,
         },
@@ -267,9 +276,7 @@ fn ends_run(cell: &Cell) -> bool {
     match cell.action() {
         Action::Row(kind) => matches!(kind, Kind::Jump | Kind::Exit),
         Action::Cut => false,
-        Action::CallLocal | Action::CallSyscall | Action::CallRegister | Action::Unsupported => {
-            true
-        }
+        _ => true,
     }
 }
 

@@ -1,5 +1,5 @@
-; neither a multiple of eight, nor behind the file's header
-.text_offset 60
+; version: v3
+.text_offset 0x1000
 .globl entrypoint
 entrypoint:
     exit

@@ -2,8 +2,9 @@
 
 use super::{Failed, Read, Reader};
 use crate::{
-    ast::{ExprKind, SectionKind, StmtKind},
+    ast::{SectionKind, StmtKind},
     diagnostic::Diagnostic,
+    layout::IMAGE_BYTES_MAX,
     lex::{Tok, Token},
     source::{Span, position},
     suggest,
@@ -186,7 +187,11 @@ impl Reader<'_, '_> {
     }
 
     fn unknown_directive(&mut self, word: &str, first: Token) -> Failed {
-        let near = suggest::nearest(word, NAMES.iter().copied());
+        let near = if self.session.suggests() {
+            suggest::nearest(word, NAMES.iter().copied())
+        } else {
+            None
+        };
         let found = Diagnostic::error(self.span_of(first), format!("unknown directive `{word}`"))
             .did_you_mean(near);
         self.report(found)
@@ -320,6 +325,11 @@ impl Reader<'_, '_> {
 
     pub(super) fn push_bytes(&mut self, first: Token, bytes: &[u8]) -> Read {
         self.check_data_section(first, false)?;
+        if (self.ast.bytes.len() + bytes.len()) as u64 > IMAGE_BYTES_MAX {
+            self.stopped = true;
+            let message = format!("the data grows beyond {} MiB here", IMAGE_BYTES_MAX >> 20);
+            return Err(self.fail(self.span_of(first), message));
+        }
         let start = position(self.ast.bytes.len());
         self.ast.bytes.extend_from_slice(bytes);
         let end = position(self.ast.bytes.len());
@@ -463,11 +473,6 @@ impl Reader<'_, '_> {
         }
         let end = range[0].saturating_add(range[1]).min(bytes.len());
         self.push_bytes(first, &bytes[range[0]..end])
-    }
-
-    /// A number as an expression, for directives that make statements.
-    pub(super) fn literal(&mut self, span: Span, number: u64) -> crate::ast::ExprId {
-        self.session.exprs.add(span, ExprKind::Int(number))
     }
 }
 

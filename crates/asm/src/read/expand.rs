@@ -13,7 +13,7 @@ use crate::{
 
 /// Includes, macros and loops inside each other.
 const DEPTH_MAX: usize = 64;
-/// Lines that macros and loops may make of a source.
+/// Lines that includes, macros and loops may add to a source.
 const EXPANDED_LINES_MAX: usize = 500_000;
 /// Text that macros and loops may make of a source.
 pub(super) const EXPANDED_BYTES_MAX: usize = 16 << 20;
@@ -98,7 +98,7 @@ impl Reader<'_, '_> {
         if self.expanded_lines > EXPANDED_LINES_MAX {
             self.stopped = true;
             let span = self.span();
-            let found = Diagnostic::error(span, "macros and loops make too many lines of this")
+            let found = Diagnostic::error(span, "includes, macros and loops make too many lines")
                 .note(format!("the limit is {EXPANDED_LINES_MAX}"));
             self.report(found);
         }

@@ -6,6 +6,7 @@ use crate::{
     diagnostic::Diagnostic,
     lex::{Tok, Token},
     source::Span,
+    symbols::Def,
 };
 
 /// Bytes behind an account's data that the runtime reserves for growth.
@@ -41,16 +42,7 @@ pub(super) struct Structure {
 impl Reader<'_, '_> {
     fn define_number(&mut self, text: &str, span: Span, number: i128) {
         let name = self.session.names.intern(text);
-        let literal = self.literal(span, u64::try_from(number).unwrap_or_default());
-        let expr = if number < 0 {
-            let positive = u64::try_from(-number).unwrap_or_default();
-            let inner = self.literal(span, positive);
-            let kind = crate::ast::ExprKind::Unary(crate::ast::Unary::Neg, inner);
-            self.session.exprs.add(span, kind)
-        } else {
-            literal
-        };
-        self.define_constant(name, span, expr, false);
+        self.define_value(name, span, Def::Value(number), false);
     }
 
     /// `.accounts N, data length…`: the offsets of an input region with `N` accounts, none of them

@@ -67,7 +67,7 @@ pub(crate) struct Reader<'s, 'o> {
     /// The current meaning of names that `.set` defined more than once.
     aliases: FastMap<Name, Name>,
     structure: Option<generate::Structure>,
-    /// Lines that came out of macros and loops.
+    /// Lines that came out of includes, macros and loops.
     expanded_lines: usize,
     /// Bytes of text that came out of macros and loops.
     expanded_bytes: usize,
@@ -155,6 +155,7 @@ impl<'s, 'o> Reader<'s, 'o> {
             }
         }
         self.finish_generated();
+        self.ast.is_partial = self.stopped;
     }
 
     // Tokens.
@@ -258,68 +259,67 @@ impl<'s, 'o> Reader<'s, 'o> {
     // Lines.
 
     fn line(&mut self) -> Read {
-        let first = self.token;
         let dropped = self.section_kind() == SectionKind::Dropped;
-        match first.kind {
-            Tok::Ident | Tok::Str => {
-                self.bump();
-                match self.token.kind {
-                    Tok::Colon if dropped => {
-                        self.skip_line();
-                        Ok(())
-                    }
-                    Tok::Colon => self.label(first),
-                    Tok::Eq if !self.is_register(first) => self.assignment(first),
-                    _ if first.kind == Tok::Str => Err(self.expected("`:` after a quoted label")),
-                    _ => self.statement(first, dropped),
-                }
+        while matches!(self.token.kind, Tok::Ident | Tok::Str | Tok::Int(_)) {
+            let first = self.token;
+            self.bump();
+            if !self.eat(Tok::Colon) {
+                return self.after_word(first, dropped);
             }
+            if !dropped {
+                self.label(first)?;
+            }
+        }
+        match self.token.kind {
+            Tok::Newline | Tok::Eof => Ok(()),
             _ if dropped => {
                 self.skip_line();
                 Ok(())
             }
-            Tok::Int(number) => self.numeric_label(first, number),
             Tok::Star => self.store(),
             _ => Err(self.expected("a label, a directive or an instruction")),
         }
     }
 
-    fn label(&mut self, first: Token) -> Read {
-        self.bump();
-        if self.is_register(first) {
-            let text = self.text_of(first).to_owned();
-            return Err(
-                self.fail(self.span_of(first), format!("`{text}` is a register, not a label"))
-            );
+    /// A line whose first word is no label.
+    fn after_word(&mut self, first: Token, dropped: bool) -> Read {
+        match first.kind {
+            _ if dropped && first.kind != Tok::Ident => {
+                self.skip_line();
+                Ok(())
+            }
+            Tok::Str => Err(self.expected("`:` after a quoted label")),
+            Tok::Int(_) => {
+                self.reset((first, first.end));
+                Err(self.expected("a label, a directive or an instruction"))
+            }
+            _ if self.token.kind == Tok::Eq && !self.is_register(first) => self.assignment(first),
+            _ => self.statement(first, dropped),
         }
-        let name = self.name_of(first)?;
-        let span = self.span_of(first);
-        self.define_label(name, span);
-        self.after_label()
     }
 
-    fn numeric_label(&mut self, first: Token, number: u64) -> Read {
-        self.bump();
-        if self.token.kind != Tok::Colon {
-            self.reset((first, first.end));
-            return Err(self.expected("a label, a directive or an instruction"));
-        }
-        self.bump();
+    fn label(&mut self, first: Token) -> Read {
         let span = self.span_of(first);
+        let name = match first.kind {
+            Tok::Int(number) => self.numeric_label(span, number)?,
+            _ if self.is_register(first) => {
+                let message = format!("`{}` is a register, not a label", self.text_of(first));
+                return Err(self.fail(span, message));
+            }
+            _ => self.name_of(first)?,
+        };
+        self.define_label(name, span);
+        Ok(())
+    }
+
+    fn numeric_label(&mut self, span: Span, number: u64) -> Read<Name> {
         let Ok(number) = u32::try_from(number) else {
             return Err(self.fail(span, "numeric labels have 32 bits"));
         };
         let count = self.numeric.entry(number).or_default();
         *count += 1;
         let text = numeric_name(number, *count - 1);
-        let name = self.session.names.intern(&text);
-        self.define_label(name, span);
-        self.after_label()
-    }
-
-    /// The same line may go on behind a label.
-    fn after_label(&mut self) -> Read {
-        if self.at_end() { Ok(()) } else { self.line() }
+        Ok(self.session.names.intern(&text))
     }
 
     fn define_label(&mut self, name: Name, span: Span) {
@@ -365,6 +365,10 @@ impl<'s, 'o> Reader<'s, 'o> {
             }
             Ok(_) | Err(NoValue::Undefined(..) | NoValue::Unplaced(_)) => Def::Expr(expr),
         };
+        self.define_value(name, span, def, variable);
+    }
+
+    fn define_value(&mut self, name: Name, span: Span, def: Def, variable: bool) {
         let current = self.current(name);
         let before = self.session.symbols.get(current);
         let target = match (before.def, def) {

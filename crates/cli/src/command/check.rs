@@ -1,11 +1,11 @@
 //! `selkie check`.
 
-use std::io::Write as _;
+use std::{collections::BTreeSet, io::Write as _};
 
 use anyhow::Result;
 use selkie_elf::{ElfError, Executable};
 use selkie_inspect::{SourceMap, StackUse, stack_use};
-use selkie_svm::{FeatureSet, Purpose, elf_environment};
+use selkie_svm::{Purpose, mainnet_environment};
 use selkie_vm::{VerifyError, verify, verify_calls};
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ pub(crate) fn run(ui: &mut Ui, args: &CheckArgs) -> Result<Status> {
 }
 
 fn check(elf: &[u8], purpose: Purpose) -> Result<Executable, Refusal> {
-    let environment = elf_environment(FeatureSet::mainnet(), purpose);
+    let environment = mainnet_environment(purpose);
     let executable = selkie_elf::load(elf, &environment).map_err(Refusal::Load)?;
     let verdict = match purpose {
         Purpose::Execution => verify(&executable),
@@ -56,12 +56,18 @@ fn accept(
     executable: Executable,
     purpose: Purpose,
 ) -> Result<Status> {
-    let environment = elf_environment(FeatureSet::mainnet(), purpose);
+    let environment = mainnet_environment(purpose);
     let version = executable.version();
     let (text, read_only) = (executable.text().len(), executable.read_only().bytes.len());
     let instructions = selkie_isa::insn::instructions(version, executable.text()).count();
     let program = selkie_inspect::Program::open(&file.elf, &environment)?;
-    let syscalls = selkie_inspect::Listing::new(&program).syscalls;
+    let listing = selkie_inspect::Listing::new(&program);
+    let syscalls: BTreeSet<&str> = listing
+        .lines
+        .iter()
+        .filter(|line| line.mnemonic == "syscall")
+        .filter_map(|line| line.operands.first().map(String::as_str))
+        .collect();
     let overruns: Vec<StackUse> =
         stack_use(&program).into_iter().filter(|it| it.is_live && it.excess() > 0).collect();
     if ui.json {
@@ -90,7 +96,7 @@ fn accept(
         file.elf.len(),
     )?;
     if !syscalls.is_empty() {
-        writeln!(ui.out, "   {DIM}syscalls: {}{DIM:#}", syscalls.join(" "))?;
+        writeln!(ui.out, "   {DIM}syscalls: {}{DIM:#}", Vec::from_iter(syscalls).join(" "))?;
     }
     for it in overruns {
         let at = it.deepest_pc.unwrap_or(it.pc) as usize;

@@ -99,8 +99,8 @@ impl Graph {
         self.blocks.last()
     }
 
-    /// The slots of each function, up to the start of the next one, and its blocks. What stands
-    /// before the first function is left out.
+    /// The slots of each function, up to the start of the next one, and its blocks. In anza's style
+    /// what stands before the first function is left out.
     pub fn by_function(&self) -> impl Iterator<Item = (Range<u32>, &[Block])> {
         let starts: Vec<u32> = self.functions.keys().copied().collect();
         let end = self.super_root().map_or(0, |root| root.pc);

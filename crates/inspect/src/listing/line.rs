@@ -65,7 +65,7 @@ impl<'a> Writer<'a> {
         let (mnemonic, operands, comment) = match written {
             Some((insn, operands)) => (self.mnemonic(&insn), operands, self.preview(&insn)),
             None => {
-                let comment = it.insn.and_then(|insn| meaning(it.pc, &insn));
+                let comment = it.insn.and_then(|insn| self.meaning(it.pc, &insn));
                 (".quad".to_owned(), self.words(it, bytes), comment)
             }
         };
@@ -108,6 +108,18 @@ impl<'a> Writer<'a> {
         let distance = callee.map(|pc| pc.wrapping_sub(it.pc).wrapping_sub(1).cast_signed());
         let word = |slot: Slot| Slot { imm: distance.unwrap_or(slot.imm), ..slot }.to_word();
         slots.map(|slot| format!("{:#018x}", word(slot))).collect()
+    }
+
+    /// What a slot that is written as a number would be.
+    fn meaning(&mut self, pc: u32, insn: &Insn) -> Option<String> {
+        match self.operands(pc, insn) {
+            _ if insn.op == Op::Tail => None,
+            Some(operands) => {
+                let text = format!("{} {}", self.mnemonic(insn), operands.join(", "));
+                Some(text.trim_end().to_owned())
+            }
+            None => Some(insn.display(pc as usize, &NoNames).to_string()),
+        }
     }
 
     fn preview(&self, insn: &Insn) -> Option<String> {
@@ -167,11 +179,6 @@ impl<'a> Writer<'a> {
             None => (insn.op.kind() == Kind::CallStatic).then(|| format!("{key:#x}")),
         }
     }
-}
-
-/// What a slot that is written as a number would be.
-fn meaning(pc: u32, insn: &Insn) -> Option<String> {
-    (insn.op != Op::Tail).then(|| insn.display(pc as usize, &NoNames).to_string())
 }
 
 fn memory(base: u8, off: i16) -> String {

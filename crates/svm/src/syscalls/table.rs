@@ -196,22 +196,23 @@ impl core::fmt::Debug for Syscall {
     }
 }
 
-/// Syscalls that mainnet has, had or may get, and this runtime has not.
+/// Syscalls that mainnet has and this runtime has not.
 pub const UNSUPPORTED: &[&str] = &[
     "sol_alt_bn128_compression",
     "sol_alt_bn128_group_op",
-    "sol_big_mod_exp",
     "sol_curve_decompress",
     "sol_curve_group_op",
     "sol_curve_multiscalar_mul",
     "sol_curve_pairing_map",
     "sol_curve_validate_point",
-    "sol_get_fees_sysvar",
     "sol_invoke_signed_c",
     "sol_invoke_signed_rust",
     "sol_poseidon",
     "sol_secp256k1_recover",
 ];
+
+/// Syscalls that mainnet had or may get, and this runtime has not.
+pub const UNSUPPORTED_INACTIVE: &[&str] = &["sol_big_mod_exp", "sol_get_fees_sysvar"];
 
 /// What is known of a call that reached no syscall: a sentence for whoever wonders.
 #[must_use]
@@ -229,7 +230,7 @@ pub fn explain_unknown(key: u32) -> Option<String> {
             }
         });
     }
-    let name = UNSUPPORTED.iter().find(|name| named(name))?;
+    let name = UNSUPPORTED.iter().chain(UNSUPPORTED_INACTIVE).find(|name| named(name))?;
     Some(format!("syscall `{name}` is not supported yet by Selkie"))
 }
 

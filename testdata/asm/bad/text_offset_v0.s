@@ -1,0 +1,4 @@
+.text_offset 65
+.globl entrypoint
+entrypoint:
+    exit
