@@ -9,9 +9,10 @@ use selkie_isa::{Op, Version, op::Versions, syntax::meaning};
 
 use crate::{repository, say};
 
-/// Which file is made by what.
-const FILES: &[(&str, fn() -> String)] =
-    &[("docs/isa.md", isa), ("docs/syscalls.md", selkie_svm::docs::syscalls)];
+/// A file, and what makes its text.
+type Made = (&'static str, fn() -> String);
+
+const FILES: &[Made] = &[("docs/isa.md", isa), ("docs/syscalls.md", selkie_svm::docs::syscalls)];
 
 /// Runs the chore.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {

@@ -3,7 +3,12 @@
 //! One function per rule; each gives its findings. A rule reads what it needs from
 //! [`Repository`], so that all look at the same files.
 
-use std::{collections::BTreeMap, fs, path::Path, process::Command};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    process::Command,
+};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
@@ -107,19 +112,17 @@ fn arrows(repository: &Repository) -> Vec<String> {
         Some((name.trim().to_owned(), used))
     });
     let drawn: BTreeMap<String, Vec<String>> = drawn.collect();
-    let names = drawn.keys().chain(repository.crates.keys());
-    let mut findings: Vec<String> = names
-        .filter(|&name| {
-            let used = repository.crates.get(name);
-            drawn.get(name) != used && !(drawn.get(name).is_none() && used == Some(&Vec::new()))
-        })
-        .map(|name| {
-            let (drawn, used) = (drawn.get(name), repository.crates.get(name));
-            format!("{name} uses {used:?}, but ARCHITECTURE.md draws {drawn:?}")
-        })
-        .collect();
-    findings.dedup();
-    findings
+    let names: BTreeSet<&String> = drawn.keys().chain(repository.crates.keys()).collect();
+    let none = Vec::new();
+    let differs = |name: &&String| {
+        let used = repository.crates.get(*name);
+        used.is_none() || drawn.get(*name).unwrap_or(&none) != used.unwrap_or(&none)
+    };
+    let finding = |name: &String| {
+        let (drawn, used) = (drawn.get(name), repository.crates.get(name));
+        format!("{name} uses {used:?}, but ARCHITECTURE.md draws {drawn:?}")
+    };
+    names.into_iter().filter(differs).map(finding).collect()
 }
 
 /// Every crate takes the workspace's lints.
