@@ -55,6 +55,7 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
     step("lints", || {
         cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])
     })?;
+    step("lints beside anza's engine", || PEERS.iter().try_for_each(|peer| lint_peer(peer)))?;
     step("documentation", || {
         let arguments = ["doc", "--workspace", "--no-deps", "--locked"];
         succeed(cargo_command().args(arguments).env("RUSTDOCFLAGS", "-D warnings"))
@@ -62,6 +63,16 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
     test(arguments)?;
     step("examples", examples)?;
     step("comparison with anza's engine", oracle)
+}
+
+/// The workspaces that build anza's engine too.
+const PEERS: &[&str] = &["oracle", "bench"];
+
+fn lint_peer(folder: &str) -> Result<()> {
+    let arguments = ["clippy", "--all-targets", "--locked", "--", "-D", "warnings"];
+    let folder = repository().join(folder);
+    succeed(cargo_command().args(["fmt", "--check"]).current_dir(&folder))?;
+    succeed(cargo_command().args(arguments).current_dir(&folder))
 }
 
 /// Licences, sources and advisories of what is depended on.

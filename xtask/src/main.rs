@@ -5,6 +5,7 @@
 mod ci;
 mod codegen;
 mod fixtures;
+mod fuzz;
 mod tidy;
 
 use std::{path::Path, process::ExitCode};
@@ -24,6 +25,7 @@ const CHORES: &[Chore] = &[
         "[SOURCES]   fetch the programs that tests and vectors need into testdata/elfs",
         fixtures::run,
     ),
+    ("fuzz", "[SECONDS]       run every fuzz target, which needs cargo-fuzz", fuzz::run),
 ];
 
 fn main() -> ExitCode {
