@@ -101,8 +101,5 @@ fuzz_target!(|input: Input<'_>| {
         return;
     };
     let program = Program::new(executable);
-    assert_eq!(
-        execute(&input, &program, &config, false),
-        execute(&input, &program, &config, true)
-    );
+    assert_eq!(execute(&input, &program, &config, false), execute(&input, &program, &config, true));
 });

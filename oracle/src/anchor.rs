@@ -260,8 +260,8 @@ fn machine<'a>(
     vm
 }
 
-/// Runs step by step, to see all registers at the end.
-fn interpret(
+/// Runs step by step, to see all registers at the end. `None` if there is no end.
+pub(crate) fn interpret(
     case: &Case,
     executable: &Executable<Context>,
     traced: bool,

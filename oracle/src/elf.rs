@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, io, panic, path::Path, sync::Arc};
 
 use selkie_elf::{Environment, Syscalls, write};
 use selkie_isa::Version;
-use selkie_vm::verify;
+use selkie_vm::{Program, verify};
 use solana_sbpf::{
     elf::Executable, error::EbpfError, program::BuiltinProgram, verifier::RequisiteVerifier,
     vm::Config,
@@ -13,11 +13,12 @@ use solana_sbpf::{
 
 use crate::{
     anchor::{self, Context},
-    case::hex,
+    case::{Case, RegionSpec, hex},
     exec::kind_of,
     generate,
     mutate::{self, Mutation},
-    ours,
+    observed::Run,
+    ours::{self, Calls, Gear},
     rng::Rng,
 };
 
@@ -93,6 +94,7 @@ fn written(index: u64) -> Base {
     let image = write::Image {
         version,
         text: &text,
+        text_offset: write::TEXT_OFFSET_MIN + index % 3 * 8,
         rodata: &case.text[..case.slots() / 2 * 8],
         entry_pc: case.entry_pc,
         syscalls: &calls,
@@ -173,6 +175,8 @@ struct Loaded {
     read_only: Vec<u8>,
     functions: BTreeMap<u32, (u64, String)>,
     verdict: Result<(), String>,
+    /// What the first instructions do, if the verifier lets them.
+    run: Option<Run>,
 }
 
 /// The error's `Debug` text and its message, if there is an error.
@@ -189,7 +193,7 @@ fn load_anchor(bytes: &[u8], rules: &Rules) -> Attempt {
         .get_function_registry()
         .iter()
         .map(|(key, (name, pc))| (key, (pc as u64, String::from_utf8_lossy(name).into_owned())));
-    Ok(Loaded {
+    let mut loaded = Loaded {
         version: executable.get_sbpf_version() as u8,
         text_vaddr,
         text: text.to_vec(),
@@ -201,7 +205,12 @@ fn load_anchor(bytes: &[u8], rules: &Rules) -> Attempt {
             EbpfError::VerifierError(error) => error.to_string(),
             error => format!("{error:?}"),
         }),
-    })
+        run: None,
+    };
+    if let Some(case) = loaded.case() {
+        loaded.run = anchor::interpret(&case, &executable, false).and_then(Result::ok);
+    }
+    Ok(loaded)
 }
 
 fn load_ours(bytes: &[u8], rules: &Rules) -> Attempt {
@@ -211,7 +220,7 @@ fn load_ours(bytes: &[u8], rules: &Rules) -> Attempt {
         .functions()
         .iter()
         .map(|(key, function)| (key, (u64::from(function.pc), function.name.clone())));
-    Ok(Loaded {
+    let mut loaded = Loaded {
         version: executable.version() as u8,
         text_vaddr: executable.text_vaddr(),
         text: executable.text().to_vec(),
@@ -220,7 +229,25 @@ fn load_ours(bytes: &[u8], rules: &Rules) -> Attempt {
         read_only: executable.read_only().bytes.to_vec(),
         functions: functions.collect(),
         verdict: verify(&executable).map_err(|error| error.to_string()),
-    })
+        run: None,
+    };
+    if let Some(case) = loaded.case() {
+        let program = Program::new(executable);
+        loaded.run = ours::run_program(&case, &program, Gear::Run, Calls::Same).ok();
+    }
+    Ok(loaded)
+}
+
+impl Loaded {
+    /// A run of the program, if it can be run: the same for both sides if they loaded the same.
+    fn case(&self) -> Option<Case> {
+        self.verdict.as_ref().ok()?;
+        let version = *Version::ALL.get(usize::from(self.version))?;
+        let program = RegionSpec::new(self.read_only_vaddr, self.read_only.clone(), false);
+        let mut rng = Rng::new(self.text.len() as u64, self.entry_pc);
+        let entry_pc = u32::try_from(self.entry_pc).ok()?;
+        Some(generate::around(&mut rng, version, self.text.clone(), program, entry_pc))
+    }
 }
 
 fn differences(anchor: &Attempt, ours: &Result<Attempt, String>) -> String {
@@ -241,6 +268,10 @@ fn differences(anchor: &Attempt, ours: &Result<Attempt, String>) -> String {
             let slots = a.text.len() as u64 / 8;
             if a.version < 3 || a.functions.values().all(|(pc, _)| *pc < slots) {
                 compare!(functions);
+            }
+            if a.run != b.run {
+                let end = |it: &Option<Run>| it.as_ref().map(|it| (it.end.clone(), it.consumed));
+                differ("run", &end(&a.run), &end(&b.run));
             }
             for (what, a, b) in [("text", &a.text, &b.text), ("rodata", &a.read_only, &b.read_only)]
             {
@@ -382,7 +413,10 @@ fn look(bytes: &[u8], rules: &Rules, tally: Option<&mut Tally>) -> Option<String
     let ours = ours::catch(|| load_ours(bytes, rules));
     if let Some(tally) = tally {
         let outcome = match &anchor {
-            Ok(Loaded { verdict: Ok(()), .. }) => "verified".into(),
+            Ok(Loaded { verdict: Ok(()), run, .. }) => {
+                let end = run.as_ref().map_or("not run".into(), Run::outcome);
+                format!("verified; {end}")
+            }
             Ok(Loaded { verdict: Err(error), .. }) => format!("loaded; {}", kind_of(error)),
             Err((debug, display)) => {
                 let name = debug.split('(').next().unwrap_or_default();

@@ -180,14 +180,51 @@ fn reproduction(seed: u64, index: u64, case: &Case, gear: Gear, difference: &str
         look(case).is_some_and(|(_, found)| first_line(&found) == first_line(difference))
     });
     let mut text = format!("seed {seed}, case {index}, {gear:?}\n{difference}shrunk to:\n{small}");
-    if let Some((anchor, difference)) = look(&small) {
+    if let Some((_, difference)) = look(&small) {
         text.push_str(&difference);
-        let expected = match &anchor.run {
-            Some(Ok(run)) => expectations(&small, run),
-            _ => String::new(),
-        };
-        let name = format!("oracle seed {seed} case {index}");
-        let _ = writeln!(text, "{}", small.to_vector(&name, &expected));
     }
+    text.extend(vector(&small, &format!("oracle seed {seed} case {index}")));
     text
+}
+
+/// The case as a conformance vector, with what the anchor makes of it; `None` if it was not run.
+fn vector(case: &Case, name: &str) -> Option<String> {
+    match anchor::observe(case, true)?.run?.as_ref() {
+        Ok(run) => Some(case.to_vector(name, &expectations(case, run)) + "\n"),
+        Err(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use selkie_conform::{Verdict, exec};
+
+    use super::*;
+
+    #[test]
+    fn vectors_are_what_conformance_runs() {
+        let cases = (0..600).map(|index| generate::case(7, index, &Version::ALL));
+        let vectors: Vec<String> = cases
+            .filter(Case::can_be_vector)
+            .filter(|case| anchor::observe(case, false).is_some_and(|it| it.verdict.is_ok()))
+            .filter_map(|case| vector(&case, "test"))
+            .collect();
+        assert!(vectors.len() > 100, "most cases can be told as vectors");
+        for vector in vectors {
+            let line = serde_json::from_str(&vector).expect("vectors are JSON");
+            let verdict = exec::judge(&line).expect("vectors are readable");
+            assert!(matches!(verdict, Verdict::Passed), "{verdict:?}: {vector}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_expectation_is_a_difference() {
+        let case = generate::case(7, 3, &Version::ALL);
+        let anchor = anchor::observe(&case, true).expect("this case ends");
+        let mut ours = ours::observe_case(&case, Gear::Observe);
+        assert_eq!(differences(&case, &anchor, &ours), "");
+        let Some(Ok(run)) = &mut ours.run else { panic!("this case runs") };
+        run.registers[3] ^= 1;
+        assert!(differences(&case, &anchor, &ours).starts_with("r3: "));
+    }
 }

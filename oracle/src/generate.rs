@@ -106,6 +106,13 @@ fn regions(rng: &mut Rng, version: Version, config: &Config) -> Vec<RegionSpec> 
         };
         regions.push(RegionSpec::new(HEAP_START, noise(rng, len), true));
     }
+    for region in &mut regions[1..] {
+        if rng.chance(6) {
+            region.hook = Some(Hook(rng.below(16) as u8));
+            region.len -= rng.below(region.len + 1);
+            region.writable = rng.chance(70);
+        }
+    }
     let aligned = config.aligned_memory || version.aligned_memory();
     let pieces = match rng.below(8) {
         0 => 0,
@@ -216,6 +223,32 @@ fn value(rng: &mut Rng, addresses: &Addresses, slots: usize) -> u64 {
             if rng.chance(80) { pc } else { pc.wrapping_add_signed(rng.range(-9, 9)) }
         }
         _ => addresses.pick(rng),
+    }
+}
+
+/// Surroundings for a program that a file brought.
+pub(crate) fn around(
+    rng: &mut Rng,
+    version: Version,
+    text: Vec<u8>,
+    program: RegionSpec,
+    entry_pc: u32,
+) -> Case {
+    let config = Config { aligned_memory: false, ..Config::default() };
+    let mut stack = RegionSpec::new(STACK_START, vec![0; config.stack_bytes()], true);
+    stack.gapped = version.stack_frame_gaps();
+    let heap = RegionSpec::new(HEAP_START, vec![0; 4096], true);
+    let input = RegionSpec::new(INPUT_START, noise(rng, 300), true);
+    Case {
+        style: "file",
+        version,
+        text,
+        entry_pc,
+        functions: Vec::new(),
+        config,
+        budget: 50 + rng.below(1000) as u64,
+        registers: core::array::from_fn(|index| if index == 1 { INPUT_START } else { 0 }),
+        regions: vec![program, stack, heap, input],
     }
 }
 
@@ -368,6 +401,12 @@ impl Generator {
         };
         let (dst, src) = (self.data(), self.source());
         let imm = self.immediate(op);
+        if let Kind::Alu(Alu::Sdiv | Alu::Srem, width, _) = op.kind()
+            && self.rng.chance(10)
+        {
+            // The one quotient that does not fit.
+            self.load_constant(dst, if width == Width::W64 { 1 << 63 } else { 1 << 31 });
+        }
         let off = if self.rng.chance(95) { 0 } else { self.rng.word() as i16 };
         self.push(op, dst, src, off, imm);
     }

@@ -65,10 +65,17 @@ impl Observed {
         match &self.run {
             None => "not run".into(),
             Some(Err(error)) => format!("not mapped: {}", variant(error)),
-            Some(Ok(run)) => match &run.end {
-                End::Ok(_) => "ok".into(),
-                End::Err { debug, .. } => variant(debug),
-            },
+            Some(Ok(run)) => run.outcome(),
+        }
+    }
+}
+
+impl Run {
+    /// The name of the outcome, for counting.
+    pub(crate) fn outcome(&self) -> String {
+        match &self.end {
+            End::Ok(_) => "ok".into(),
+            End::Err { debug, .. } => variant(debug),
         }
     }
 }
