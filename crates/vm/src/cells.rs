@@ -1,7 +1,7 @@
 //! A program's cells in memory, and the cursor that walks them.
 //!
-//! Invariant: behind the cells stands a sentinel, which ends every walk: it is the only cell whose
-//! handler is that of [`code::END`], and that handler never moves on. So a handler may step to the
+//! Invariant: behind the cells stands a sentinel, which ends every walk: its handler is that of
+//! [`code::END`], which never moves on. So a handler may step to the
 //! next cell without asking whether there is one.
 
 #![allow(unsafe_code, reason = "cursors step without a look at the length")]
@@ -16,10 +16,19 @@ use crate::program::{Cell, code};
 pub(crate) struct Cells(Box<[Cell]>);
 
 impl Cells {
-    /// Puts the sentinel behind the cells.
-    pub(crate) fn new(mut cells: Vec<Cell>, version: Version) -> Self {
-        cells.push(Cell::new(code::END, version));
-        Self(cells.into_boxed_slice())
+    /// As many cells as there are slots, each to be written, and the sentinel.
+    pub(crate) fn new(slots: usize, version: Version) -> Self {
+        Self(vec![Cell::new(code::END, version); slots + 1].into_boxed_slice())
+    }
+
+    /// The cell of a slot, to be written.
+    ///
+    /// # Panics
+    /// If there is no such slot: the sentinel stays.
+    #[inline(always)]
+    pub(crate) fn slot(&mut self, pc: usize) -> &mut Cell {
+        assert!(pc < self.len(), "the sentinel stays");
+        &mut self.0[pc]
     }
 
     /// Slots of the program.

@@ -19,6 +19,7 @@
 
 mod cells;
 pub mod config;
+mod decode;
 pub mod host;
 pub mod interp;
 pub mod machine;

@@ -7,11 +7,12 @@
 
 use core::ops::Deref;
 
-use selkie_elf::{Executable, SyscallId};
-use selkie_isa::{Insn, Kind, Op, Operand, Version, for_each_op};
+use selkie_elf::Executable;
+use selkie_isa::{Kind, Op, Version, for_each_op};
 
 use crate::{
     cells::Cells,
+    decode::decode,
     interp::{Handler, handlers},
     verify::{VerifyError, verify},
 };
@@ -93,7 +94,8 @@ impl Register {
         [R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10, R11, R12, R13, R14, R15]
     };
 
-    fn new(number: u8) -> Self {
+    #[inline(always)]
+    pub(crate) fn new(number: u8) -> Self {
         Self::ALL[usize::from(number & 15)]
     }
 }
@@ -116,9 +118,6 @@ pub(crate) struct Cell {
 }
 
 const _: () = assert!(size_of::<Cell>() == 24);
-
-/// The longest run; longer ones are cut.
-const RUN_MAX: u8 = 255;
 
 impl Cell {
     pub(crate) fn new(code: u8, version: Version) -> Self {
@@ -159,10 +158,8 @@ impl Program {
     /// it is reached.
     #[must_use]
     pub fn new(executable: Executable) -> Self {
-        let version = executable.version();
-        let mut cells = decode(&executable);
-        let cut = count_runs(&mut cells, version);
-        Self { executable, cells: Cells::new(cells, version), cut }
+        let (cells, cut) = decode(&executable);
+        Self { executable, cells, cut }
     }
 
     /// The program as it was loaded.
@@ -203,100 +200,4 @@ impl Deref for Verified {
     fn deref(&self) -> &Program {
         &self.0
     }
-}
-
-fn decode(executable: &Executable) -> Vec<Cell> {
-    let (version, text) = (executable.version(), executable.text());
-    (0..text.len() / selkie_isa::layout::SLOT_BYTES)
-        .map(|pc| match Insn::decode(version, text, pc) {
-            Some(insn) => decode_insn(executable, pc, &insn),
-            None => Cell::new(code::UNSUPPORTED, version),
-        })
-        .collect()
-}
-
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "keys and slots are 32 bits wide; a target out of the program is out of any"
-)]
-fn decode_insn(executable: &Executable, pc: usize, insn: &Insn) -> Cell {
-    let Insn { op, dst, src, off, imm } = *insn;
-    let version = executable.version();
-    let row = Cell {
-        imm: imm.cast_unsigned(),
-        aux: i32::from(off).cast_unsigned(),
-        dst: Register::new(dst),
-        src: Register::new(src),
-        ..Cell::new(op as u8, version)
-    };
-    let unsupported = Cell::new(code::UNSUPPORTED, version);
-    let return_pc = pc as u64 + 1;
-    let local =
-        |target: u32| Cell { imm: return_pc, aux: target, ..Cell::new(code::CALL_LOCAL, version) };
-    let syscall =
-        |id: SyscallId| Cell { aux: u32::from(id.0), ..Cell::new(code::CALL_SYSCALL, version) };
-    let key = imm as u32;
-    match op.kind() {
-        Kind::Alu(_, _, Operand::Uimm) => Cell { imm: u64::from(key), ..row },
-        Kind::Jump | Kind::Branch(..) => {
-            Cell { aux: insn.jump_target(pc).unwrap_or_default() as u32, ..row }
-        }
-        // A syscall's key is looked for first: both can only be known if the loader let a
-        // collision pass, which it does not.
-        Kind::CallHash => {
-            match (executable.syscalls().find(key), executable.functions().get(key)) {
-                (Some(id), _) => syscall(id),
-                (None, Some(function)) => local(function.pc),
-                (None, None) => unsupported,
-            }
-        }
-        Kind::CallStatic => match src {
-            0 => executable.syscalls().find(key).map_or(unsupported, syscall),
-            1 => {
-                let slots = (executable.text().len() / selkie_isa::layout::SLOT_BYTES) as i64;
-                let target = pc as i64 + 1 + imm;
-                if (0..slots).contains(&target) { local(target as u32) } else { unsupported }
-            }
-            _ => unsupported,
-        },
-        Kind::CallReg(_) => match insn.call_register() {
-            Some(register @ 0..=15) => {
-                let src = Register::new(register as u8);
-                Cell { imm: return_pc, src, ..Cell::new(code::CALL_REGISTER, version) }
-            }
-            _ => unsupported,
-        },
-        _ => row,
-    }
-}
-
-/// Whether control never goes on behind this cell as a matter of course.
-fn ends_run(cell: &Cell) -> bool {
-    match cell.action() {
-        Action::Row(kind) => matches!(kind, Kind::Jump | Kind::Exit),
-        Action::Cut => false,
-        _ => true,
-    }
-}
-
-/// Counts the runs from the back, and cuts those that are too long. Returns the cells that cuts
-/// took the place of.
-fn count_runs(cells: &mut [Cell], version: Version) -> Vec<Cell> {
-    let mut cut = Vec::new();
-    for pc in (0..cells.len()).rev() {
-        let slots = match cells[pc].action() {
-            Action::Row(Kind::LoadImm64) => 2,
-            _ => 1,
-        };
-        // Passing the end of the program counts as one more instruction.
-        let behind = cells.get(pc + slots).map_or(1, |cell| cell.run);
-        cells[pc].run = if ends_run(&cells[pc]) { 1 } else { behind + 1 };
-        if cells[pc].run == RUN_MAX {
-            let aux = u32::try_from(cut.len()).expect("fewer cuts than slots");
-            cut.push(cells[pc]);
-            cells[pc] = Cell { aux, run: 0, ..Cell::new(code::CUT, version) };
-        }
-    }
-    cut
 }
