@@ -85,12 +85,12 @@ fn check(specs: &[Spec], probes: &[Probe]) {
     for (number, probe) in (1_u64..).zip(probes) {
         let value = number.wrapping_mul(0x0123_4567_89ab_cdef);
         let Probe { size, from_start, .. } = *probe;
+        let len = usize::try_from(size).expect("accesses are small");
         let vaddr = specs[probe.region.index(specs.len())].vaddr.wrapping_add_signed(from_start);
         let kind = if probe.store { Access::Store } else { Access::Load };
         let place = model(specs, kind, vaddr, size);
-        let bytes = place.map(|(index, offset)| (index, offset..offset + size as usize));
+        let bytes = place.map(|(index, offset)| (index, offset..offset + len));
         if let (true, Some((index, range))) = (probe.store, bytes.clone()) {
-            let len = range.len();
             expected[index][range].copy_from_slice(&u64::to_le_bytes(value)[..len]);
         }
         assert_eq!(map.locate(kind, vaddr, size).ok(), place.map(|(at, it)| (at, it as u64)));
