@@ -9,11 +9,14 @@ use std::{
 
 use selkie_elf::{Environment, Syscalls};
 use selkie_isa::Version;
+use selkie_svm::Sysvars;
 use serde::Deserialize;
 
 use crate::{
     BadVector,
+    fixture::Fixtures,
     vector::{fnv1a, unhex},
+    vm_syscall::GivenAccount,
 };
 
 /// What the vectors of one file may refer to.
@@ -21,13 +24,16 @@ use crate::{
 pub struct Context {
     elfs: Arc<Elfs>,
     environments: BTreeMap<String, Arc<Profile>>,
+    sysvars: Sysvars,
+    fixtures: Fixtures,
 }
 
 impl Context {
-    /// The context of a vector file: an `environments.json` beside it goes before the built-in one.
+    /// The context of a vector file: an `environments.json` beside it goes before the built-in one,
+    /// and so does a `syscall_env.json`.
     ///
     /// # Errors
-    /// If there is such a file and it is unreadable.
+    /// If there are such files and one is unreadable.
     pub fn new(vector_file: &Path, elfs: Arc<Elfs>) -> Result<Self, BadVector> {
         let mut environments = parse_environments(include_str!("../data/environments.json"))?;
         let beside = vector_file.with_file_name("environments.json");
@@ -35,7 +41,13 @@ impl Context {
             let named = |error: BadVector| BadVector(format!("{}: {error}", beside.display()));
             environments.extend(parse_environments(&text).map_err(named)?);
         }
-        Ok(Self { elfs, environments })
+        let beside = vector_file.with_file_name("syscall_env.json");
+        let text = fs::read_to_string(&beside);
+        let sysvars =
+            parse_sysvars(text.as_deref().unwrap_or(include_str!("../data/syscall_env.json")))
+                .map_err(|error| BadVector(format!("{}: {error}", beside.display())))?;
+        let folder = vector_file.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(Self { elfs, environments, sysvars, fixtures: Fixtures::new(folder) })
     }
 
     /// The environment of a profile, to deploy programs or to execute what was deployed.
@@ -46,6 +58,20 @@ impl Context {
         let key = format!("{name}/{}", if deploy { "deploy" } else { "execute" });
         let profile = self.environments.get(&key);
         profile.ok_or_else(|| BadVector(format!("there is no environment {key}")))
+    }
+
+    /// The sysvars that syscalls find.
+    #[must_use]
+    pub fn sysvars(&self) -> &Sysvars {
+        &self.sysvars
+    }
+
+    /// The fixture at that path, in a file or an archive beside the vectors.
+    ///
+    /// # Errors
+    /// If it is not there: a reason to skip the vector.
+    pub fn fixture(&self, path: &str) -> Result<Arc<[u8]>, String> {
+        self.fixtures.get(path)
     }
 
     /// The ELF file of that name or hash, or why it is not there.
@@ -116,6 +142,16 @@ impl TryFrom<RawProfile> for Profile {
 fn parse_environments(text: &str) -> Result<BTreeMap<String, Arc<Profile>>, BadVector> {
     let raw: BTreeMap<String, RawProfile> = serde_json::from_str(text)?;
     raw.into_iter().map(|(name, raw)| Ok((name, Arc::new(raw.try_into()?)))).collect()
+}
+
+fn parse_sysvars(text: &str) -> Result<Sysvars, BadVector> {
+    let accounts: Vec<GivenAccount> = serde_json::from_str(text)?;
+    let mut sysvars = Sysvars::empty();
+    for account in accounts {
+        let set = sysvars.set(account.key.0, &account.data.0);
+        set.map_err(|error| BadVector(error.to_string()))?;
+    }
+    Ok(sysvars)
 }
 
 /// A folder of ELF files, found by name (`NAME.so`, `NAME.elf`) or by the FNV-1a-64 of their bytes.
