@@ -43,6 +43,15 @@ impl Fixtures {
         self.archived(group)?.get(path).cloned().ok_or_else(missing)
     }
 
+    /// A file in the archives whose names end like this.
+    ///
+    /// # Errors
+    /// If it is not there: a reason to skip the vector.
+    pub(crate) fn packed(&self, archives: &str, path: &str) -> Result<Arc<[u8]>, String> {
+        let found = self.archived(archives)?.get(path).cloned();
+        found.ok_or_else(|| format!("{path} is not in {archives}.tar.zst beside the vectors"))
+    }
+
     fn archived(&self, group: &str) -> Result<Arc<Files>, String> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(files) = opened.get(group) {

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::{
-    BadVector, Context, Verdict, cfg, disasm, elf_load, elf_loader, exec, fixture, memmap, verify,
-    vm_interp, vm_syscall,
+    BadVector, Context, Verdict, cfg, disasm, elf_load, elf_loader, exec, fixture, memmap, svm,
+    verify, vm_interp, vm_syscall,
 };
 
 /// One kind of vector.
@@ -28,6 +28,7 @@ pub const KINDS: &[Kind] = &[
         judge: |line, _| vm_interp::judge(line),
     },
     Kind { name: "vm_syscall", matches: vm_syscall::matches, judge: vm_syscall::judge },
+    Kind { name: "svm", matches: svm::matches, judge: svm::judge },
     Kind { name: "fd_elf_loader", matches: fixture::is_elf_loader, judge: elf_loader::judge },
     Kind { name: "elf_load", matches: |line| is(line, "elf_load"), judge: elf_load::judge },
     Kind {
@@ -46,7 +47,7 @@ pub const KINDS: &[Kind] = &[
 ];
 
 /// Kinds that are known but not run, and the field that tells them.
-const NOT_YET: &[(&str, &str)] = &[("svm", "tx"), ("Firedancer fixture", "fixture")];
+const NOT_YET: &[(&str, &str)] = &[("Firedancer fixture", "fixture")];
 
 /// Whether the line says that it is of this kind.
 #[must_use]

@@ -19,6 +19,7 @@
 //! | [`elf_loader`], [`elf_load`] | ELF files and what loading them gives |
 //! | [`verify`], [`exec`], [`vm_interp`] | programs, what the verifier says and what running gives |
 //! | [`vm_syscall`] | a syscall and memory |
+//! | [`svm`] | a transaction, as far as it is one program's run |
 //! | [`disasm`], [`cfg`](mod@cfg) | programs, their listing and their control-flow graph |
 //! | [`memmap`] | regions and an access |
 //! | `test_syscalls` | the syscalls that the suite's programs call |
@@ -35,6 +36,8 @@ pub mod fixture;
 pub mod kinds;
 pub mod memmap;
 pub mod runner;
+pub mod svm;
+mod svm_transaction;
 mod test_syscalls;
 mod unpack;
 pub mod vector;

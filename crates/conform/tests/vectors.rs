@@ -96,6 +96,53 @@ fn accounts_are_part_of_the_input() {
     assert_eq!(differences[0].field, "input");
 }
 
+#[test]
+fn programs_do_what_mainnet_says_they_do() {
+    for line in lines("svm.jsonl") {
+        assert_eq!(judge(Path::new(""), &line), Ok(Verdict::Passed), "{}", line["id"]);
+    }
+}
+
+#[test]
+fn every_expectation_of_a_transaction_counts() {
+    let lines = lines("svm.jsonl");
+    let find = |id: &str| lines.iter().find(|line| line["id"] == id).unwrap();
+    let returned = json!({"program": "11111111111111111111111111111111", "data": "AA=="});
+    for (id, field, wrong) in [
+        ("access_v0/write_owned", "result_str", json!("InstructionError(0, MissingAccount)")),
+        ("access_v0/write_owned", "cu", json!(1)),
+        ("access_v0/write_owned", "logs", json!([])),
+        ("access_v0/write_owned", "post", json!([])),
+        ("access_v0/write_owned", "fee", json!(1)),
+        ("access_v0/return_data_1024", "return_data", returned),
+        ("access_v0/return_data_1024", "return_data", Value::Null),
+        ("access_v0/lamports_move_balanced", "post", json!([])),
+        ("access_v3/write_then_fail_rolls_back", "result_str", json!("Ok")),
+    ] {
+        let mut line = find(id).clone();
+        line["expect"][field] = wrong;
+        let verdict = judge(Path::new(""), &line);
+        assert!(matches!(verdict, Ok(Verdict::Failed(_))), "{id} {field}: {verdict:?}");
+    }
+}
+
+#[test]
+fn transactions_that_are_more_than_a_run_are_skipped() {
+    let lines = lines("svm.jsonl");
+    for (pointer, value, reason) in [
+        ("/expect/stage", json!("fees_only"), "checks before execution"),
+        ("/expect/inner", json!([[{}]]), "calls between programs"),
+        ("/expect/result_str", json!("InsufficientFundsForRent {}"), "the rent check"),
+        ("/features", json!({}), "features other than mainnet's"),
+        ("/tx", json!("gQ=="), "transactions of version 1"),
+    ] {
+        let mut line = lines[0].clone();
+        *line.pointer_mut(pointer).unwrap() = value;
+        let Ok(Verdict::Skipped(why)) = judge(Path::new(""), &line) else { panic!("{pointer}") };
+        assert!(why.starts_with(reason), "{why}");
+    }
+}
+
 /// A protobuf message with one field of bytes.
 fn message(field: u8, content: &[u8]) -> Vec<u8> {
     let len = u16::try_from(content.len()).unwrap();
