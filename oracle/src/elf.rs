@@ -13,11 +13,11 @@ use solana_sbpf::{
 
 use crate::{
     anchor::{self, Context},
-    case::{Case, RegionSpec, hex},
+    case::{Case, RegionSpec, hex, quoted},
     exec::kind_of,
     generate,
     mutate::{self, Mutation},
-    observed::Run,
+    observed::{Run, error_expectation, fnv1a},
     ours::{self, Calls, Gear},
     rng::Rng,
 };
@@ -120,9 +120,20 @@ fn mend_calls(text: &mut [u8], version: Version) {
 
 /// The rules that a file is loaded under, for both sides.
 pub(crate) struct Rules {
-    name: String,
     anchor: Arc<BuiltinProgram<Context>>,
     ours: Environment,
+}
+
+impl Rules {
+    fn describe(&self) -> String {
+        let Environment { versions, syscalls, reject_broken_elfs, optimize_rodata, labels, .. } =
+            &self.ours;
+        format!(
+            "{versions:?} reject_broken_elfs={reject_broken_elfs} \
+             optimize_rodata={optimize_rodata} labels={labels} syscalls={}",
+            syscalls.names().len()
+        )
+    }
 }
 
 /// Every combination of syscalls and strictness, and some ranges of versions.
@@ -147,11 +158,6 @@ fn rules_for(versions: RangeInclusive<Version>, flags: u8) -> Rules {
         ..Config::default()
     };
     Rules {
-        name: format!(
-            "{versions:?} reject_broken_elfs={reject_broken_elfs} \
-             optimize_rodata={optimize_rodata} labels={labels} syscalls={}",
-            names.len()
-        ),
         anchor: anchor::named_loader(config, names),
         ours: Environment {
             versions,
@@ -239,6 +245,24 @@ fn load_ours(bytes: &[u8], rules: &Rules) -> Attempt {
 }
 
 impl Loaded {
+    /// What a conformance vector expects. Names of functions are left out.
+    fn expectation(&self) -> String {
+        let Self { text_vaddr, text, entry_pc, read_only_vaddr, read_only, .. } = self;
+        let functions: Vec<String> =
+            self.functions.iter().map(|(key, (pc, _))| format!("[{key},{pc}]")).collect();
+        let verdict = self.verdict.as_ref().err().map_or("true".to_owned(), |text| quoted(text));
+        format!(
+            "{{\"text_vaddr\":{text_vaddr},\"text_len\":{},\"text_fnv\":{},\
+             \"entry_pc\":{entry_pc},\"ro_vaddr\":{read_only_vaddr},\"ro_len\":{},\
+             \"ro_fnv\":{},\"functions\":[{}],\"verify\":{verdict}}}",
+            text.len(),
+            fnv1a(text),
+            read_only.len(),
+            fnv1a(read_only),
+            functions.join(","),
+        )
+    }
+
     /// A run of the program, if it can be run: the same for both sides if they loaded the same.
     fn case(&self) -> Option<Case> {
         self.verdict.as_ref().ok()?;
@@ -392,19 +416,38 @@ fn compare(
     });
     let bytes = small.apply(&base.bytes);
     let found = look(&bytes, rules, None).unwrap_or_default();
-    let source = if bytes.len() < 4000 {
-        format!("\"elf\":\"{}\"", hex(&bytes))
-    } else {
-        format!("\"base\":\"{}\",{}", base.name, small.to_json())
+    let program = match bytes.len() {
+        0..4000 => format!("\"elf\":\"{}\"", hex(&bytes)),
+        _ => format!("\"base\":\"{}\",{}", base.name.trim_end_matches(".so"), small.to_json()),
     };
     let text = format!(
-        "seed {seed}, file {index}, base {}, {}\n{}{found}{{\"id\":\"oracle seed {seed} file \
-         {index}\",\"kind\":\"elf_loader\",{source}}}\n",
+        "seed {seed}, file {index}, base {}, {}\n{}{found}{}\n",
         base.name,
-        rules.name,
+        rules.describe(),
         small.describe(&base.bytes),
+        vector(&format!("oracle seed {seed} file {index}"), &program, &bytes, rules),
     );
     tally.differing.push((index, text));
+}
+
+/// A conformance vector of kind `elf_load`, with what the anchor makes of the file.
+fn vector(name: &str, program: &str, bytes: &[u8], rules: &Rules) -> String {
+    let Environment { versions, syscalls, reject_broken_elfs, optimize_rodata, labels, .. } =
+        &rules.ours;
+    let names: Vec<String> = syscalls.names().map(quoted).collect();
+    let expected = match load_anchor(bytes, rules) {
+        Ok(loaded) => loaded.expectation(),
+        Err((debug, display)) => error_expectation(&debug, &display),
+    };
+    format!(
+        "{{\"name\":\"{name}\",\"kind\":\"elf_load\",{program},\"syscalls\":[{}],\"config\":{{\
+         \"enabled_sbpf_versions\":[{},{}],\"reject_broken_elfs\":{reject_broken_elfs},\
+         \"optimize_rodata\":{optimize_rodata},\"enable_symbol_and_section_labels\":{labels}}},\
+         \"expect\":{expected}}}",
+        names.join(","),
+        *versions.start() as u8,
+        *versions.end() as u8,
+    )
 }
 
 /// How the sides differ on a file. `None` if the anchor panics.
@@ -434,4 +477,30 @@ fn look(bytes: &[u8], rules: &Rules, tally: Option<&mut Tally>) -> Option<String
         tally.by_version.entry(version).or_default()[column] += 1;
     }
     Some(differences(&anchor, &ours))
+}
+
+#[cfg(test)]
+mod tests {
+    use selkie_conform::{Context, Verdict, elf_load};
+
+    use super::*;
+
+    #[test]
+    fn vectors_are_what_conformance_runs() {
+        let (bases, rules) = (bases(Path::new("")).expect("no folder to read"), rules());
+        let context = Context::new(Path::new("oracle.jsonl"), Arc::default()).expect("built in");
+        for index in 0..400 {
+            let mut rng = Rng::new(5, index);
+            let base = pick_base(&mut rng, &bases);
+            let rules = &rules[rng.below(rules.len())];
+            let bytes = mutate::mutation(&mut rng, &base.bytes).apply(&base.bytes);
+            if !look(&bytes, rules, None).is_some_and(|it| it.is_empty()) || bytes.is_empty() {
+                continue;
+            }
+            let vector = vector("test", &format!("\"elf\":\"{}\"", hex(&bytes)), &bytes, rules);
+            let line = serde_json::from_str(&vector).expect("vectors are JSON");
+            let verdict = elf_load::judge(&line, &context).expect("vectors are readable");
+            assert!(matches!(verdict, Verdict::Passed), "{verdict:?}: {vector}");
+        }
+    }
 }

@@ -219,11 +219,14 @@ mod tests {
 
     #[test]
     fn a_wrong_expectation_is_a_difference() {
-        let case = generate::case(7, 3, &Version::ALL);
-        let anchor = anchor::observe(&case, true).expect("this case ends");
+        let (case, anchor) = (0..)
+            .map(|index| generate::case(7, index, &Version::ALL))
+            .filter_map(|case| anchor::observe(&case, true).map(|anchor| (case, anchor)))
+            .find(|(_, anchor)| matches!(anchor.run, Some(Ok(_))))
+            .expect("most cases run");
         let mut ours = ours::observe_case(&case, Gear::Observe);
         assert_eq!(differences(&case, &anchor, &ours), "");
-        let Some(Ok(run)) = &mut ours.run else { panic!("this case runs") };
+        let Some(Ok(run)) = &mut ours.run else { panic!("the anchor ran it") };
         run.registers[3] ^= 1;
         assert!(differences(&case, &anchor, &ours).starts_with("r3: "));
     }

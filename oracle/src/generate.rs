@@ -481,7 +481,7 @@ impl Generator {
                 self.rng.range(-200, 200) as i32
             };
             let src = if self.rng.chance(96) { 1 } else { self.source() };
-            self.push(Op::CallStatic, self.rng.clone().below(2) as u8, src, 0, imm);
+            self.push(Op::CallStatic, 0, src, 0, imm);
             return;
         }
         let key = match self.functions.len() {

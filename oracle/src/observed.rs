@@ -2,7 +2,7 @@
 
 use core::fmt::Write as _;
 
-use crate::case::{Case, hex};
+use crate::case::{Case, hex, quoted};
 
 /// The end of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -11,6 +11,18 @@ pub(crate) enum End {
     Ok(u64),
     /// The error's `Debug` text and its message.
     Err { debug: String, display: String },
+}
+
+/// FNV-1a, 64 bits, of bytes that follow those that hashed to `hash`.
+fn fnv1a_on(hash: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(hash, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+const FNV1A_START: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// FNV-1a, 64 bits: the hash that conformance vectors use.
+pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
+    fnv1a_on(FNV1A_START, bytes)
 }
 
 /// Instructions executed: their number, and a hash over the registers before each.
@@ -22,7 +34,7 @@ pub(crate) struct Trace {
 
 impl Default for Trace {
     fn default() -> Self {
-        Self { len: 0, fnv: 0xcbf2_9ce4_8422_2325 }
+        Self { len: 0, fnv: FNV1A_START }
     }
 }
 
@@ -30,9 +42,7 @@ impl Trace {
     pub(crate) fn push(&mut self, registers: &[u64], pc: u64) {
         self.len += 1;
         for value in registers.iter().copied().chain([pc]) {
-            for byte in value.to_le_bytes() {
-                self.fnv = (self.fnv ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-            }
+            self.fnv = fnv1a_on(self.fnv, &value.to_le_bytes());
         }
     }
 }
@@ -155,15 +165,18 @@ pub(crate) fn differences(case: &Case, anchor: &Observed, ours: &Observed) -> St
     text
 }
 
+/// An error as conformance vectors expect it.
+pub(crate) fn error_expectation(debug: &str, display: &str) -> String {
+    let name = quoted(debug.split('(').next().unwrap_or_default());
+    let (debug, display) = (quoted(debug), quoted(display));
+    format!("{{\"err\":{name},\"debug\":{debug},\"display\":{display}}}")
+}
+
 /// The expectations of a conformance vector.
 pub(crate) fn expectations(case: &Case, run: &Run) -> String {
     let end = match &run.end {
         End::Ok(r0) => format!("{{\"ok\":{r0}}}"),
-        End::Err { debug, display } => {
-            let name = debug.split('(').next().unwrap_or_default();
-            let (debug, display) = (debug.replace('"', "\\\""), display.replace('"', "\\\""));
-            format!("{{\"err\":\"{name}\",\"debug\":\"{debug}\",\"display\":\"{display}\"}}")
-        }
+        End::Err { debug, display } => error_expectation(debug, display),
     };
     let changed: Vec<String> = case
         .regions

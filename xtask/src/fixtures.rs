@@ -14,11 +14,11 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use sha2::{Digest, Sha256};
 
-use crate::say;
+use crate::{repository, say};
 
 /// Runs the chore; the argument is a folder of source lists other than the repository's own.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask has a parent")?;
+    let root = repository();
     let sources = match arguments {
         [] => root.join("testdata/elf"),
         [folder] => PathBuf::from(folder),

@@ -2,20 +2,31 @@
 //!
 //! One module per chore, one row each in [`CHORES`].
 
+mod ci;
+mod codegen;
 mod fixtures;
+mod fuzz;
+mod tidy;
 
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
 use anyhow::{Result, bail};
 
 /// What one chore is called, what it does, and how it is run with the arguments behind its name.
 type Chore = (&'static str, &'static str, fn(&[String]) -> Result<()>);
 
-const CHORES: &[Chore] = &[(
-    "fixtures",
-    "[SOURCES]  fetch the programs that tests and vectors need into testdata/elfs",
-    fixtures::run,
-)];
+const CHORES: &[Chore] = &[
+    ("ci", "[VECTORS]         everything that a change must pass", ci::ci),
+    ("test", "[VECTORS]       every test, and conformance vectors", ci::test),
+    ("tidy", "                what holds of the repository as a whole", tidy::run),
+    ("codegen", "[--check]    write the documentation that is made from tables", codegen::run),
+    (
+        "fixtures",
+        "[SOURCES]   fetch the programs that tests and vectors need into testdata/elfs",
+        fixtures::run,
+    ),
+    ("fuzz", "[SECONDS]       run every fuzz target, which needs cargo-fuzz", fuzz::run),
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -41,6 +52,11 @@ fn run(arguments: &[String]) -> Result<()> {
             bail!("which chore? There are:{}", lines.collect::<String>())
         }
     }
+}
+
+/// The folder of the repository.
+fn repository() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the repository")
 }
 
 #[allow(clippy::print_stderr, reason = "progress is for people who watch")]

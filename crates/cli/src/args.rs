@@ -26,7 +26,7 @@ Exit codes:
 #[command(name = "selkie", version, styles = STYLES, after_help = EXIT_CODES)]
 #[command(propagate_version = true, max_term_width = 100)]
 pub(crate) struct Cli {
-    /// Print one JSON object instead of text
+    /// Print one JSON object on one line instead of text
     #[arg(long, global = true)]
     pub(crate) json: bool,
 

@@ -47,10 +47,9 @@ impl Ui {
         }
     }
 
-    /// Prints an object for machines.
+    /// Prints an object for machines: on one line, and the only one.
     pub(crate) fn object(&mut self, value: &serde_json::Value) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut self.out, value)?;
-        writeln!(self.out)
+        writeln!(self.out, "{value}")
     }
 
     /// Prints a line beside the output: progress, warnings.

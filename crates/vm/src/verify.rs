@@ -8,7 +8,7 @@ use core::fmt;
 
 use selkie_elf::Executable;
 use selkie_isa::{
-    Field, Kind, Op, Operand, Slot, Version, insn,
+    Field, Kind, Op, Operand, Slot, Version, Width, insn,
     layout::{FRAME_POINTER, SLOT_BYTES},
 };
 
@@ -144,7 +144,7 @@ pub fn verify(executable: &Executable) -> Result<(), VerifyError> {
     if text.is_empty() {
         return Err(VerifyError::NoProgram);
     }
-    let verifier = Verifier { version: executable.version(), text };
+    let verifier = Verifier { demands: &DEMANDS[executable.version() as usize], text };
     let mut pc = 0;
     while pc < verifier.slots() {
         pc += verifier.check(pc)?;
@@ -176,8 +176,90 @@ pub fn verify_calls(executable: &Executable) -> Result<(), VerifyError> {
     Ok(())
 }
 
+/// What is asked of an instruction besides sound registers.
+#[derive(Clone, Copy)]
+enum Rule {
+    /// That there is such an instruction.
+    Unknown,
+    Nothing,
+    /// A divisor that is not zero.
+    Divisor,
+    /// A shift by less than so many bits.
+    Shift(u8),
+    /// A multiple of 64 if it moves the frame pointer.
+    FrameSize,
+    /// A width that can be converted.
+    Endian,
+    /// A second slot.
+    Lddw,
+    /// A target that is an instruction.
+    Jump,
+    /// A register that can hold an address.
+    CallReg(Field),
+}
+
+/// What is asked of an opcode, and what its destination may be.
+#[derive(Clone, Copy)]
+struct Demand {
+    rule: Rule,
+    /// Whether the destination is only read, so that it may be the frame pointer.
+    stores: bool,
+}
+
+impl Demand {
+    const fn of(op: Op, version: Version) -> Self {
+        let rule = match op.kind() {
+            Kind::Alu(alu, width, Operand::Imm | Operand::Uimm) => {
+                if alu.divides() {
+                    Rule::Divisor
+                } else if alu.shifts() {
+                    match width {
+                        Width::W64 => Rule::Shift(64),
+                        Width::Z32 | Width::S32 => Rule::Shift(32),
+                    }
+                } else if version.dynamic_frames() && matches!(op, Op::Add64Imm) {
+                    Rule::FrameSize
+                } else {
+                    Rule::Nothing
+                }
+            }
+            Kind::Endian(_) => Rule::Endian,
+            Kind::LoadImm64 => Rule::Lddw,
+            Kind::Jump | Kind::Branch(..) => Rule::Jump,
+            Kind::CallReg(field) => Rule::CallReg(field),
+            Kind::Tail => Rule::Unknown,
+            Kind::Alu(..)
+            | Kind::Neg(_)
+            | Kind::Load(_)
+            | Kind::StoreImm(_)
+            | Kind::StoreReg(_)
+            | Kind::CallHash
+            | Kind::CallStatic
+            | Kind::Exit => Rule::Nothing,
+        };
+        Self { rule, stores: matches!(op.kind(), Kind::StoreImm(_) | Kind::StoreReg(_)) }
+    }
+}
+
+static DEMANDS: [[Demand; 256]; Version::ALL.len()] = {
+    let mut tables = [[Demand { rule: Rule::Unknown, stores: false }; 256]; Version::ALL.len()];
+    let mut version = 0;
+    while version < tables.len() {
+        let mut index = 0;
+        while index < Op::ALL.len() {
+            let op = Op::ALL[index];
+            if op.versions().contains(Version::ALL[version]) {
+                tables[version][op.code() as usize] = Demand::of(op, Version::ALL[version]);
+            }
+            index += 1;
+        }
+        version += 1;
+    }
+    tables
+};
+
 struct Verifier<'a> {
-    version: Version,
+    demands: &'static [Demand; 256],
     text: &'a [u8],
 }
 
@@ -189,51 +271,54 @@ impl Verifier<'_> {
     /// Checks the instruction at `pc`, and gives how many slots it takes.
     fn check(&self, pc: usize) -> Result<usize, VerifyError> {
         let slot = Slot::read(self.text, pc).expect("the caller stays within the text");
-        let op = match Op::decode(self.version, slot.code) {
-            Some(op) if op != Op::Tail => op,
-            _ => return Err(VerifyError::UnknownOpcode { code: slot.code, pc }),
-        };
-        self.check_operands(pc, op, slot)?;
-        let slots = if let Kind::LoadImm64 = op.kind() { 2 } else { 1 };
+        let demand = self.demands[usize::from(slot.code)];
+        let mut slots = 1;
+        let mut moves_frame_pointer = false;
+        match demand.rule {
+            Rule::Nothing => {}
+            Rule::Unknown => return Err(VerifyError::UnknownOpcode { code: slot.code, pc }),
+            Rule::Divisor if slot.imm == 0 => return Err(VerifyError::DivisionByZero { pc }),
+            Rule::Divisor => {}
+            Rule::Shift(bits) => {
+                let (shift, bits) = (i64::from(slot.imm).cast_unsigned(), u64::from(bits));
+                if shift >= bits {
+                    return Err(VerifyError::ShiftWithOverflow { shift, bits, pc });
+                }
+            }
+            Rule::FrameSize => {
+                // With `add64 r10, imm` functions make their frames (SIMD-0166).
+                moves_frame_pointer = slot.dst == FRAME_POINTER;
+                if moves_frame_pointer && slot.imm & 63 != 0 {
+                    return Err(VerifyError::UnalignedImmediate { pc });
+                }
+            }
+            Rule::Endian if !matches!(slot.imm, 16 | 32 | 64) => {
+                return Err(VerifyError::UnsupportedEndianArgument { pc });
+            }
+            Rule::Endian => {}
+            Rule::Lddw => {
+                self.check_tail(pc)?;
+                slots = 2;
+            }
+            Rule::Jump => self.check_jump(pc, slot)?,
+            Rule::CallReg(field) => check_call_register(pc, slot, field)?,
+        }
         // The validator has moved on to the tail of an `lddw` by the time it looks at registers.
-        self.check_registers(pc + slots - 1, op, slot)?;
+        let at = pc + slots - 1;
+        if slot.src > FRAME_POINTER {
+            return Err(VerifyError::InvalidSourceRegister { pc: at });
+        }
+        if slot.dst >= FRAME_POINTER {
+            check_high_destination(at, slot.dst, demand.stores || moves_frame_pointer)?;
+        }
         Ok(slots)
     }
 
-    fn check_operands(&self, pc: usize, op: Op, slot: Slot) -> Result<(), VerifyError> {
-        match op.kind() {
-            Kind::Alu(alu, width, Operand::Imm | Operand::Uimm) => {
-                let bits = u64::from(width.bits());
-                let shift = i64::from(slot.imm).cast_unsigned();
-                if alu.divides() && slot.imm == 0 {
-                    Err(VerifyError::DivisionByZero { pc })
-                } else if alu.shifts() && shift >= bits {
-                    Err(VerifyError::ShiftWithOverflow { shift, bits, pc })
-                } else if self.moves_frame_pointer(op, slot) && slot.imm & 63 != 0 {
-                    Err(VerifyError::UnalignedImmediate { pc })
-                } else {
-                    Ok(())
-                }
-            }
-            Kind::Endian(_) if !matches!(slot.imm, 16 | 32 | 64) => {
-                Err(VerifyError::UnsupportedEndianArgument { pc })
-            }
-            Kind::LoadImm64 => match Slot::read(self.text, pc + 1) {
-                None => Err(VerifyError::LddwCannotBeLast),
-                Some(tail) if tail.code != 0 => Err(VerifyError::IncompleteLddw { pc }),
-                Some(_) => Ok(()),
-            },
-            Kind::Jump | Kind::Branch(..) => self.check_jump(pc, slot),
-            Kind::CallReg(field) => {
-                let register = match field {
-                    Field::InImm => i64::from(slot.imm),
-                    Field::InSrc => i64::from(slot.src),
-                    Field::InDst => i64::from(slot.dst),
-                };
-                let holds_address = (0..i64::from(FRAME_POINTER)).contains(&register);
-                if holds_address { Ok(()) } else { Err(VerifyError::InvalidRegister { pc }) }
-            }
-            _ => Ok(()),
+    fn check_tail(&self, pc: usize) -> Result<(), VerifyError> {
+        match Slot::read(self.text, pc + 1) {
+            None => Err(VerifyError::LddwCannotBeLast),
+            Some(tail) if tail.code != 0 => Err(VerifyError::IncompleteLddw { pc }),
+            Some(_) => Ok(()),
         }
     }
 
@@ -245,22 +330,23 @@ impl Verifier<'_> {
             Some(_) => Ok(()),
         }
     }
+}
 
-    fn check_registers(&self, pc: usize, op: Op, slot: Slot) -> Result<(), VerifyError> {
-        let stores = matches!(op.kind(), Kind::StoreImm(_) | Kind::StoreReg(_));
-        if slot.src > FRAME_POINTER {
-            Err(VerifyError::InvalidSourceRegister { pc })
-        } else if slot.dst > FRAME_POINTER {
-            Err(VerifyError::InvalidDestinationRegister { pc })
-        } else if slot.dst == FRAME_POINTER && !stores && !self.moves_frame_pointer(op, slot) {
-            Err(VerifyError::CannotWriteR10 { pc })
-        } else {
-            Ok(())
-        }
-    }
+fn check_call_register(pc: usize, slot: Slot, field: Field) -> Result<(), VerifyError> {
+    let register = match field {
+        Field::InImm => i64::from(slot.imm),
+        Field::InSrc => i64::from(slot.src),
+        Field::InDst => i64::from(slot.dst),
+    };
+    let holds_address = (0..i64::from(FRAME_POINTER)).contains(&register);
+    if holds_address { Ok(()) } else { Err(VerifyError::InvalidRegister { pc }) }
+}
 
-    /// `add64 r10, imm`, with which functions make their frames from V1 to V2 (SIMD-0166).
-    fn moves_frame_pointer(&self, op: Op, slot: Slot) -> bool {
-        self.version.dynamic_frames() && op == Op::Add64Imm && slot.dst == FRAME_POINTER
+#[cold]
+fn check_high_destination(pc: usize, dst: u8, allowed: bool) -> Result<(), VerifyError> {
+    match dst {
+        FRAME_POINTER if allowed => Ok(()),
+        FRAME_POINTER => Err(VerifyError::CannotWriteR10 { pc }),
+        _ => Err(VerifyError::InvalidDestinationRegister { pc }),
     }
 }

@@ -23,9 +23,7 @@ pub(crate) fn run(ui: &mut Ui, args: &CfgArgs) -> Result<Status> {
     let graph = Graph::new(&program, Style::Selkie);
     let function = args.function.as_deref().map(|name| find(&graph, name)).transpose()?;
     let text = if ui.json {
-        let mut text = serde_json::to_string_pretty(&as_json(&program, &graph, function))?;
-        text.push('\n');
-        text
+        format!("{}\n", as_json(&program, &graph, function))
     } else {
         let options = DotOptions { dominators: args.dominators, function };
         graph.dot(&Labels::new(&program, &graph), &options)

@@ -2,14 +2,14 @@
 
 use std::{io::Write as _, path::Path, sync::Mutex};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use selkie_conform::{FileReport, Options, Progress, Report, Tally};
 use serde_json::json;
 
 use crate::{
     args::ConformArgs,
-    ui::{BAD, DIM, GOOD, STRONG, Status, Ui},
+    ui::{Advise as _, BAD, DIM, GOOD, STRONG, Status, Ui},
 };
 
 pub(crate) fn run(ui: &mut Ui, args: &ConformArgs) -> Result<Status> {
@@ -19,12 +19,16 @@ pub(crate) fn run(ui: &mut Ui, args: &ConformArgs) -> Result<Status> {
     let report = selkie_conform::run(&args.paths, &options, &|progress| bar.show(&progress));
     bar.clear();
     let total = report.total();
+    if report.files.is_empty() {
+        return Err(anyhow!("there are no vectors in what was named"))
+            .advise("vector files end in .jsonl or .jsonl.zst");
+    }
     if ui.json {
         ui.object(&as_json(&report, total))?;
     } else {
         show(ui, &report, total, args.show)?;
     }
-    Ok(Status::of(total.failed == 0 && total.passed + total.skipped > 0))
+    Ok(Status::of(total.failed == 0))
 }
 
 /// A progress bar, if somebody watches.

@@ -21,9 +21,7 @@ pub(crate) fn run(ui: &mut Ui, args: &DisasmArgs) -> Result<Status> {
         ui.warning(&format!("the loader refuses this file: {refusal}"))?;
     }
     let text = if ui.json {
-        let mut text = serde_json::to_string_pretty(&as_json(&Listing::new(&program)))?;
-        text.push('\n');
-        text
+        format!("{}\n", as_json(&Listing::new(&program)))
     } else {
         match args.style {
             StyleArg::Anza => listing::anza(&program),

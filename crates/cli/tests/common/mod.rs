@@ -1,0 +1,76 @@
+//! Runs the command as its users do.
+
+#![allow(dead_code, reason = "each test binary uses a part of this")]
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// The folder of the repository.
+pub(crate) fn repository() -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    folder.canonicalize().expect("the repository is there")
+}
+
+/// A new and empty folder.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    // It is not there when the test runs for the first time.
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("the target folder is writable");
+    folder
+}
+
+/// What a run of the command gave.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Output {
+    /// Both outputs.
+    pub(crate) fn text(&self) -> String {
+        format!("{}{}", self.stdout, self.stderr)
+    }
+
+    /// The one object that `--json` prints.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+}
+
+/// Runs `selkie` in a folder.
+pub(crate) fn selkie(folder: &Path, arguments: &[&str]) -> Output {
+    let output = command(folder, arguments).output().expect("the command is built");
+    let text = |bytes| String::from_utf8(bytes).expect("output is text");
+    Output { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+}
+
+/// Runs `selkie` in a folder as on a terminal: both outputs to one place. Gives the exit code.
+pub(crate) fn selkie_into(
+    folder: &Path,
+    arguments: &[&str],
+    out: &File,
+) -> io::Result<Option<i32>> {
+    let mut command = command(folder, arguments);
+    command.stdout(out.try_clone()?).stderr(out.try_clone()?);
+    Ok(command.status()?.code())
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_selkie"));
+    command.current_dir(folder).args(arguments).env_remove("CLICOLOR_FORCE").env("NO_COLOR", "1");
+    command
+}
+
+/// A program that packages ship.
+pub(crate) fn fixture(base: &str) -> String {
+    let path = repository().join("testdata/elfs").join(base).with_extension("so");
+    assert!(path.exists(), "{} is missing: run `cargo xtask fixtures`", path.display());
+    path.to_str().expect("the path is text").to_owned()
+}

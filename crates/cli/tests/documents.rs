@@ -1,0 +1,171 @@
+//! Documents whose console blocks are run: `testdata/cli/*.md` and README.md.
+//!
+//! A block ```` ```asm NAME ```` (or any other language with a name behind it) is written to that
+//! file first. In a block ```` ```console ````, a line behind `$ ` is a command, `selkie` or `cat`;
+//! `? N` behind it says that it exits with N instead of 0; the rest, until the next command, is
+//! what it prints. `[..]` stands for anything in a line. With `UPDATE=1`, what is printed is
+//! written into the document.
+
+mod common;
+
+use std::{
+    env,
+    fmt::Write as _,
+    fs::{self, File},
+    path::Path,
+};
+
+use common::{folder, repository, selkie_into};
+
+#[test]
+fn documents_say_what_happens() {
+    let mut documents = vec![repository().join("README.md")];
+    let entries = fs::read_dir(repository().join("testdata/cli")).expect("there are documents");
+    documents.extend(entries.map(|entry| entry.expect("the folder is readable").path()));
+    documents.retain(|path| path.extension().is_some_and(|it| it == "md"));
+    documents.sort();
+    assert!(documents.len() > 5, "documents are missing");
+    let differing: Vec<String> = documents.iter().filter_map(|path| check(path).err()).collect();
+    assert!(differing.is_empty(), "{}", differing.join("\n"));
+}
+
+/// Runs a document; the error says what differs.
+fn check(path: &Path) -> Result<(), String> {
+    let name = path.file_stem().expect("documents have names").to_str().expect("of text");
+    let folder = folder(&format!("documents-{name}"));
+    copy(&repository().join("examples"), &folder.join("examples"));
+    fs::create_dir(folder.join("target")).expect("the folder is new");
+
+    let document = fs::read_to_string(path).expect("the document is text");
+    let found = run_document(&document, &folder);
+    if same(&document, &found) {
+        return Ok(());
+    }
+    if env::var_os("UPDATE").is_some() {
+        fs::write(path, found).expect("the document is writable");
+        return Ok(());
+    }
+    Err(format!(
+        "{} is not what happens; with UPDATE=1 it becomes so\n{}",
+        path.display(),
+        difference(&document, &found)
+    ))
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("the folder is writable");
+    for entry in fs::read_dir(from).expect("the folder is there") {
+        let from = entry.expect("the folder is readable").path();
+        let to = to.join(from.file_name().expect("entries have names"));
+        if from.is_dir() {
+            copy(&from, &to);
+        } else {
+            fs::copy(from, to).expect("files can be copied");
+        }
+    }
+}
+
+/// The document with what happens in place of what it says.
+fn run_document(document: &str, folder: &Path) -> String {
+    let mut found = String::new();
+    let mut lines = document.lines().peekable();
+    while let Some(line) = lines.next() {
+        found.push_str(line);
+        found.push('\n');
+        let Some(info) = line.strip_prefix("```") else { continue };
+        let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
+        if info == "console" {
+            found.push_str(&run_block(&block, folder));
+        } else {
+            let text: String = block.iter().map(|line| format!("{line}\n")).collect();
+            if let Some((_, name)) = info.split_once(' ') {
+                fs::write(folder.join(name), &text).expect("the folder is writable");
+            }
+            found.push_str(&text);
+        }
+        found.push_str("```\n");
+    }
+    found
+}
+
+fn run_block(block: &[&str], folder: &Path) -> String {
+    let mut found = String::new();
+    for (index, line) in block.iter().enumerate().filter(|(_, line)| line.starts_with("$ ")) {
+        if index > 0 {
+            found.push('\n');
+        }
+        let (code, output) = run_command(&line[2..], folder);
+        writeln!(found, "{line}").expect("strings take all that is written");
+        if code != 0 {
+            writeln!(found, "? {code}").expect("strings take all that is written");
+        }
+        found.push_str(&output);
+    }
+    found
+}
+
+/// Gives the exit code and what was printed.
+fn run_command(command: &str, folder: &Path) -> (i32, String) {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let output = match words[..] {
+        ["cat", name] => {
+            return (0, fs::read_to_string(folder.join(name)).expect("the file was written"));
+        }
+        ["selkie", ref arguments @ ..] => {
+            let path = folder.join("output");
+            let out = File::create(&path).expect("the folder is writable");
+            let code = selkie_into(folder, arguments, &out).expect("the command is built");
+            let code = code.expect("the command is not killed");
+            (code, fs::read_to_string(&path).expect("output is text"))
+        }
+        _ => panic!("`{command}` is none of the commands that documents may run"),
+    };
+    let (code, text) = output;
+    (code, text.lines().map(|line| format!("{}\n", line.trim_end())).collect())
+}
+
+/// Whether the document says what was found: line by line, blank lines apart.
+fn same(document: &str, found: &str) -> bool {
+    let mut said = document.lines().filter(|line| !line.is_empty());
+    let mut found = found.lines().filter(|line| !line.is_empty());
+    loop {
+        match (said.next(), found.next()) {
+            (None, None) => return true,
+            (Some(said), Some(found)) if fits(said, found) => {}
+            _ => return false,
+        }
+    }
+}
+
+/// Whether a line fits one with `[..]` in it.
+fn fits(pattern: &str, line: &str) -> bool {
+    match pattern.split_once("[..]") {
+        None => pattern == line,
+        Some((start, rest)) => line.strip_prefix(start).is_some_and(|line| {
+            let ends = line.char_indices().map(|(at, _)| at).chain([line.len()]);
+            ends.into_iter().any(|at| fits(rest, &line[at..]))
+        }),
+    }
+}
+
+/// The lines from the first one that differs.
+fn difference(document: &str, found: &str) -> String {
+    let said: Vec<&str> = document.lines().filter(|line| !line.is_empty()).collect();
+    let found: Vec<&str> = found.lines().filter(|line| !line.is_empty()).collect();
+    let same = said.iter().zip(&found).take_while(|(said, found)| fits(said, found)).count();
+    let show = |lines: &[&str]| {
+        let lines = lines.iter().skip(same).take(12);
+        lines.map(|line| format!("    {line}\n")).collect::<String>()
+    };
+    format!("  said:\n{}  found:\n{}", show(&said), show(&found))
+}
+
+#[test]
+fn what_differs_is_noticed() {
+    assert!(fits("a [..] c", "a b c") && !fits("a [..] c", "a b d"));
+    assert!(same("a\n\nb", "a\nb") && !same("a\nb", "a") && !same("a", "b"));
+    let folder = folder("documents-differ");
+    let document = "```s e.s\nexit\n```\n```console\n$ selkie run e.s\nnothing\n```\n";
+    let found = run_document(document, &folder);
+    assert!(!same(document, &found) && found.contains("success  r0 = 0"), "{found}");
+}

@@ -1,0 +1,141 @@
+//! Nothing that is read makes the command panic or hang: it says what is wrong, or does its work.
+
+mod common;
+
+use std::{fs, path::Path};
+
+use common::{Output, fixture, folder, repository, selkie};
+
+/// Runs the command; it must end by itself, with one of its exit codes.
+fn survives(folder: &Path, arguments: &[&str]) -> Output {
+    let output = selkie(folder, arguments);
+    assert!(matches!(output.code, Some(0..=2)), "{arguments:?}: {output:#?}");
+    assert!(!output.stderr.contains("panicked"), "{arguments:?}: {output:#?}");
+    if output.code != Some(0) {
+        assert!(!output.text().trim().is_empty(), "{arguments:?}: says nothing");
+    }
+    output
+}
+
+/// Every command that reads programs.
+fn survive_program(folder: &Path, bytes: &[u8]) {
+    fs::write(folder.join("program.so"), bytes).expect("the folder is writable");
+    for command in ["check", "disasm", "cfg", "run"] {
+        survives(folder, &[command, "program.so"]);
+    }
+}
+
+/// A file of ours, with line tables.
+fn hello(folder: &Path, arch: &str) -> Vec<u8> {
+    let source = repository().join("examples/hello.s");
+    let source = source.to_str().expect("the path is text");
+    let built = selkie(folder, &["build", source, "-g", "-o", "hello.so", "--arch", arch]);
+    assert_eq!(built.code, Some(0), "{built:#?}");
+    fs::read(folder.join("hello.so")).expect("the file was written")
+}
+
+#[test]
+fn truncated_programs() {
+    let folder = folder("robust-truncated");
+    for arch in ["v0", "v3"] {
+        let bytes = hello(&folder, arch);
+        for len in (0..bytes.len()).step_by(bytes.len() / 24) {
+            survive_program(&folder, &bytes[..len]);
+        }
+    }
+}
+
+#[test]
+fn programs_with_a_wrong_byte() {
+    let folder = folder("robust-flipped");
+    for arch in ["v0", "v3"] {
+        let bytes = hello(&folder, arch);
+        for at in (0..bytes.len()).step_by(bytes.len() / 24) {
+            let mut bytes = bytes.clone();
+            bytes[at] ^= 0xff;
+            survive_program(&folder, &bytes);
+        }
+    }
+}
+
+#[test]
+fn real_programs_cut_in_half() {
+    let folder = folder("robust-half");
+    for base in ["53e587eee80c", "67053ed6b0c4"] {
+        let bytes = fs::read(fixture(base)).expect("the file is there");
+        survive_program(&folder, &bytes[..bytes.len() / 2]);
+    }
+}
+
+#[test]
+fn sources_that_are_none() {
+    let folder = folder("robust-sources");
+    let sources: [&[u8]; 7] = [
+        b"\0\0\0\0",
+        b"\xff\xfe\xfd",
+        b"\x7fELF",
+        b".macro m\nm\n.endm\nm",
+        b".rept 1000000000\n.quad 0\n.endr",
+        b".include \"program.s\"",
+        "// \u{202e}\u{1f980}\nmov64 r\u{660}, 1".as_bytes(),
+    ];
+    for source in sources {
+        fs::write(folder.join("program.s"), source).expect("the folder is writable");
+        for command in ["build", "check", "run", "disasm", "cfg"] {
+            let output = survives(&folder, &[command, "program.s"]);
+            assert_ne!(output.code, Some(0), "{source:?}: {output:#?}");
+        }
+    }
+}
+
+#[test]
+fn inputs_that_are_none() {
+    let folder = folder("robust-inputs");
+    for input in ["", "[]", "null", "1", "{}", "{\"account\":1}", "{\"accounts\":1}", "[[[[[["] {
+        fs::write(folder.join("input.json"), input).expect("the folder is writable");
+        survives(&folder, &["input", "input.json"]);
+        let hello = repository().join("examples/hello.s");
+        survives(&folder, &["run", hello.to_str().expect("text"), "--input", "input.json"]);
+    }
+    for len in [0, 1, 7, 8, 9, 100] {
+        for byte in [0, 1, 0xff] {
+            fs::write(folder.join("input.bin"), vec![byte; len]).expect("the folder is writable");
+            survives(&folder, &["input", "input.bin"]);
+            survives(&folder, &["input", "input.bin", "--abi", "unaligned"]);
+        }
+    }
+}
+
+#[test]
+fn a_program_that_the_verifier_refuses_is_shown_where() {
+    let program = fixture("f762c0435a79");
+    let output = survives(&repository(), &["check", &program]);
+    assert_eq!(output.code, Some(1));
+    assert!(output.stdout.contains("refused") && output.stdout.contains("verifier"), "{output:#?}");
+    let run = survives(&repository(), &["run", &program]);
+    assert_eq!(run.code, Some(1));
+}
+
+#[test]
+fn completions_are_there_for_each_shell() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let output = selkie(&repository(), &["completions", shell]);
+        assert_eq!(output.code, Some(0));
+        for command in ["build", "conform", "disasm"] {
+            assert!(output.stdout.contains(command), "{shell}: {command}");
+        }
+    }
+}
+
+#[test]
+fn every_command_explains_itself_with_examples() {
+    let commands = ["build", "run", "check", "disasm", "cfg", "input", "conform", "completions"];
+    for command in commands {
+        let output = selkie(&repository(), &[command, "--help"]);
+        assert_eq!(output.code, Some(0));
+        assert!(output.stdout.contains(&format!("selkie {command} ")), "{output:#?}");
+        assert!(output.stdout.contains("Examples:"), "{output:#?}");
+    }
+    let output = selkie(&repository(), &["--help"]);
+    assert!(output.stdout.contains("Exit codes:"), "{output:#?}");
+}

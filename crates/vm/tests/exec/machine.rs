@@ -1,0 +1,223 @@
+//! The machine that programs of `testdata/exec` run on, and the syscalls they call.
+
+use std::sync::Arc;
+
+use selkie_elf::{SyscallId, Syscalls};
+use selkie_isa::layout::{HEAP_START, INPUT_START, STACK_START};
+use selkie_vm::{
+    Host, Machine, MemoryMap, Meter, Observer, Outcome, Program, Region, SyscallError, Trap,
+    observe, run,
+};
+
+use crate::header::Case;
+
+/// All that can be seen of a run.
+#[derive(PartialEq, Debug)]
+pub(crate) struct Run {
+    pub(crate) result: Result<u64, String>,
+    pub(crate) consumed: u64,
+    pub(crate) pc: usize,
+    pub(crate) depth: usize,
+    pub(crate) return_pcs: Vec<usize>,
+    pub(crate) registers: [u64; 11],
+    /// Instructions that an observer saw.
+    pub(crate) steps: u64,
+    remaining: u64,
+    memory: Vec<Backing>,
+}
+
+/// The host's side of a region.
+#[derive(Clone, PartialEq)]
+struct Backing {
+    vaddr: u64,
+    writable: bool,
+    gap: Option<u64>,
+    bytes: Vec<u8>,
+}
+
+impl core::fmt::Debug for Backing {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{:#x}", self.vaddr)?;
+        let set = self.bytes.iter().enumerate().filter(|(_, byte)| **byte != 0);
+        set.take(32).try_for_each(|(at, byte)| write!(f, " {at:#x}:{byte:02x}"))
+    }
+}
+
+impl Backing {
+    fn region(&mut self) -> Region<'_> {
+        let region = if self.writable {
+            Region::writable(self.vaddr, &mut self.bytes)
+        } else {
+            Region::readonly(self.vaddr, &self.bytes)
+        };
+        match self.gap {
+            Some(frame_bytes) => region.gapped(frame_bytes),
+            None => region,
+        }
+    }
+}
+
+impl Run {
+    /// Bytes at an address of a region without gaps, or as if it had none.
+    pub(crate) fn bytes(&self, vaddr: u64, len: usize) -> Result<Vec<u8>, String> {
+        self.memory
+            .iter()
+            .filter_map(|it| {
+                let start = usize::try_from(vaddr.checked_sub(it.vaddr)?).ok()?;
+                Some(it.bytes.get(start..start.checked_add(len)?)?.to_vec())
+            })
+            .next_back()
+            .ok_or_else(|| format!("there are no {len} bytes at {vaddr:#x}"))
+    }
+}
+
+/// Runs a program by `run` and by `observe`.
+pub(crate) fn run_both_ways(program: &Program, case: &Case, budget: u64) -> Result<Run, String> {
+    let mut count = Count::default();
+    let exact = run_with(program, case, budget, |program, machine, host| {
+        observe(program, machine, host, &mut count)
+    })?;
+    let fast = run_with(program, case, budget, run)?;
+    if fast == exact {
+        Ok(Run { steps: count.steps, ..exact })
+    } else {
+        Err(format!("budget {budget}: run and observe differ:\n    {fast:x?}\n    {exact:x?}"))
+    }
+}
+
+/// Counts instructions.
+#[derive(Default)]
+struct Count {
+    steps: u64,
+}
+
+impl Observer for Count {
+    fn instruction(&mut self, _: usize, _: &[u64; 11]) {
+        self.steps += 1;
+    }
+}
+
+fn run_with(
+    program: &Program,
+    case: &Case,
+    budget: u64,
+    engine: impl FnOnce(&Program, &mut Machine<'_>, &mut dyn Host) -> Outcome,
+) -> Result<Run, String> {
+    let mut memory = backings(program, case);
+    let regions = memory.iter_mut().map(Backing::region).collect();
+    let version = program.executable().version();
+    let map = MemoryMap::new(regions, &case.setup.config, version).map_err(|it| it.to_string())?;
+    let mut machine = Machine::new(program, &case.setup.config, map, budget);
+    let Outcome { result, consumed } = engine(program, &mut machine, &mut TestHost);
+    Ok(Run {
+        result: result.map_err(|trap| describe(&trap)),
+        consumed,
+        pc: machine.pc(),
+        depth: machine.call_depth(),
+        return_pcs: machine.return_pcs().collect(),
+        registers: *machine.registers(),
+        steps: 0,
+        remaining: machine.meter.remaining(),
+        memory: {
+            drop(machine);
+            memory
+        },
+    })
+}
+
+fn backings(program: &Program, case: &Case) -> Vec<Backing> {
+    let setup = &case.setup;
+    let executable = program.executable();
+    let read_only = executable.read_only();
+    let gaps = executable.version().stack_frame_gaps() && setup.config.stack_frame_gaps;
+    let writable = |vaddr, bytes| Backing { vaddr, writable: true, gap: None, bytes };
+    let own = Backing {
+        vaddr: read_only.vaddr,
+        writable: false,
+        gap: None,
+        bytes: read_only.bytes.to_vec(),
+    };
+    let stack = Backing {
+        gap: gaps.then_some(setup.config.stack_frame_bytes),
+        ..writable(STACK_START, vec![0; setup.config.stack_bytes()])
+    };
+    let heap = writable(HEAP_START, vec![0; setup.heap]);
+    let mut memory = vec![own, stack, heap];
+    if setup.regions.iter().all(|region| region.vaddr != INPUT_START) {
+        memory.push(writable(INPUT_START, setup.input.clone()));
+    }
+    memory.extend(setup.regions.iter().map(|region| Backing {
+        vaddr: region.vaddr,
+        writable: region.writable,
+        gap: None,
+        bytes: region.bytes.clone(),
+    }));
+    memory
+}
+
+/// A trap in one line.
+fn describe(trap: &Trap) -> String {
+    match trap {
+        Trap::AccessViolation { access, vaddr, len, region } => {
+            format!("AccessViolation {access:?} {vaddr:#x} len {len} in {region}")
+        }
+        Trap::StackAccessViolation { access, vaddr, len, frame } => {
+            format!("StackAccessViolation {access:?} {vaddr:#x} len {len} frame {frame}")
+        }
+        Trap::Syscall(error) => match error.downcast_ref() {
+            Some(trap) => format!("Syscall({})", describe(trap)),
+            None => format!("Syscall({error})"),
+        },
+        plain => format!("{plain:?}"),
+    }
+}
+
+type Syscall = fn([u64; 5], &mut MemoryMap<'_>, &mut Meter) -> Result<u64, SyscallError>;
+
+/// The syscalls there are, by name.
+const SYSCALLS: [(&str, Syscall); 6] = [
+    // r1 + 2 r2 + 3 r3 + 4 r4 + 5 r5.
+    ("weigh", |arguments, _, _| {
+        let weigh = |sum: u64, (at, it): (u64, u64)| sum.wrapping_add(it.wrapping_mul(at));
+        Ok((1..).zip(arguments).fold(0, weigh))
+    }),
+    // The compute units that are left.
+    ("left", |_, _, meter| Ok(meter.remaining())),
+    // Takes r1 compute units; gives what was left before.
+    ("take", |[units, ..], _, meter| {
+        let before = meter.remaining();
+        meter.consume(units).map_err(|_| "out of compute units")?;
+        Ok(before)
+    }),
+    // Fills r2 bytes at r1 with r3; gives r1.
+    ("fill", |[vaddr, len, byte, ..], memory, _| {
+        memory.slice_mut(vaddr, len)?.fill(byte.to_le_bytes()[0]);
+        Ok(vaddr)
+    }),
+    // Copies r3 bytes from r2 to r1.
+    ("move", |[dst, src, len, ..], memory, _| {
+        memory.copy(dst, src, len)?;
+        Ok(0)
+    }),
+    ("fail", |_, _, _| Err("as asked".into())),
+];
+
+/// What programs are loaded against.
+pub(crate) fn syscalls() -> Arc<Syscalls> {
+    Arc::new(Syscalls::new(SYSCALLS.map(|(name, _)| name)))
+}
+
+struct TestHost;
+
+impl Host for TestHost {
+    fn syscall(
+        &mut self,
+        id: SyscallId,
+        arguments: [u64; 5],
+        memory: &mut MemoryMap<'_>,
+        meter: &mut Meter,
+    ) -> Result<u64, SyscallError> {
+        let (_, syscall) = SYSCALLS[usize::from(id.0)];
+        syscall(arguments, memory, meter)
+    }
+}

@@ -1,0 +1,140 @@
+//! The programs in `testdata/exec`: assembled, written as a file, loaded, verified, and run by both
+//! of the interpreter's ways, which must agree in everything that can be seen of a run.
+//!
+//! What a program is run with, and what must come of it, says its header; see [`header`].
+//! `UPDATE=1 cargo test -p selkie-vm --test exec` writes what came of it into the headers: read the
+//! difference before you believe it.
+
+mod header;
+mod machine;
+
+use std::{
+    fmt::Write,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use selkie_asm::{Options, assemble};
+use selkie_elf::{Environment, Executable};
+use selkie_isa::Version;
+use selkie_vm::{Program, verify};
+
+use crate::{
+    header::{Case, Expectation, Header},
+    machine::{Run, run_both_ways},
+};
+
+/// Both ways are compared with so many smaller budgets besides.
+const SMALLER_BUDGETS: usize = 4;
+
+#[test]
+fn programs_do_what_their_headers_say() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/exec");
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
+        .expect("the test data is there")
+        .map(|entry| entry.expect("the folder can be read").path())
+        .collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "s"));
+    paths.sort();
+    assert!(paths.len() >= 60, "there are only {} programs", paths.len());
+
+    let mut failures = String::new();
+    for path in &paths {
+        if let Err(failure) = check(path) {
+            let name = path.file_name().expect("it is a file").display();
+            let _ = writeln!(failures, "testdata/exec/{name}:\n{failure}");
+        }
+    }
+    assert!(failures.is_empty(), "\n{failures}");
+}
+
+/// Runs every case of a program.
+fn check(path: &Path) -> Result<(), String> {
+    let source = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    let mut header = Header::parse(&source)?;
+    let mut failures = String::new();
+    for case in &mut header.cases {
+        for version in case.versions.clone() {
+            let actual = case_lines(&source, case, version)
+                .map_err(|failure| format!("  {version}, line {}: {failure}", case.line))?;
+            for (expected, actual) in case.expectations.iter().zip(&actual) {
+                if expected.text() != actual.text() {
+                    let (expected, actual) = (expected.text(), actual.text());
+                    let at = format!("{version}, line {}", case.line);
+                    let _ = writeln!(failures, "  {at}: expected `{expected}`, got `{actual}`");
+                }
+            }
+            case.updated = actual;
+        }
+    }
+    if std::env::var_os("UPDATE").is_some() {
+        return fs::write(path, header.rewrite(&source)).map_err(|error| error.to_string());
+    }
+    if failures.is_empty() { Ok(()) } else { Err(failures) }
+}
+
+/// The case's expectations as they ought to be.
+fn case_lines(source: &str, case: &Case, version: Version) -> Result<Vec<Expectation>, String> {
+    let executable = load(source, version)?;
+    let verdict = verify(&executable);
+    let expects_refusal = case.expectations.iter().any(|it| it.key == "verify");
+    if let Err(error) = &verdict
+        && !case.setup.unverified
+        && !expects_refusal
+    {
+        return Err(format!("the verifier refuses the program: {error}"));
+    }
+    let run = if verdict.is_ok() || case.setup.unverified {
+        let program = Program::new(executable);
+        let run = run_both_ways(&program, case, case.setup.budget)?;
+        for budget in (0..run.consumed).rev().take(SMALLER_BUDGETS) {
+            run_both_ways(&program, case, budget)?;
+        }
+        Some(run)
+    } else {
+        None
+    };
+    let missing = [Expectation::new(if run.is_some() { "r0" } else { "verify" }, "")];
+    let expectations = if case.expectations.is_empty() { &missing[..] } else { &case.expectations };
+    expectations
+        .iter()
+        .map(|expected| match (expected.key.as_str(), &run) {
+            ("verify", _) => Ok(Expectation::new("verify", &header::verdict(&verdict))),
+            (_, Some(run)) => actual(expected, run),
+            (key, None) => Err(format!("`{key}` is expected of a program that is refused")),
+        })
+        .collect()
+}
+
+/// What came of a run, in the form of an expectation.
+fn actual(expected: &Expectation, run: &Run) -> Result<Expectation, String> {
+    let value = match expected.key.as_str() {
+        "r0" | "trap" => {
+            let Run { pc, consumed, .. } = run;
+            return Ok(match &run.result {
+                Ok(r0) => {
+                    Expectation::new("r0", &format!("{}, cu {consumed}", header::number(*r0)))
+                }
+                Err(trap) => Expectation::new("trap", &format!("{trap}, pc {pc}, cu {consumed}")),
+            });
+        }
+        "pc" => run.pc.to_string(),
+        "steps" => run.steps.to_string(),
+        "depth" => run.depth.to_string(),
+        "returns to" => format!("{:?}", run.return_pcs),
+        "registers" => header::registers(&expected.value, &run.registers)?,
+        "memory" => {
+            let (vaddr, len) = header::span(&expected.value)?;
+            header::memory(vaddr, &run.bytes(vaddr, len)?)
+        }
+        key => return Err(format!("nothing is known of `{key}`")),
+    };
+    Ok(Expectation::new(&expected.key, &value))
+}
+
+fn load(source: &str, version: Version) -> Result<Executable, String> {
+    let output = assemble(source, &Options { version, ..Options::default() });
+    let assembly = output.assembly.as_ref().ok_or_else(|| output.render(false))?;
+    let environment = Environment { syscalls: machine::syscalls(), ..Environment::default() };
+    selkie_elf::load(&assembly.to_elf(), &environment).map_err(|error| error.to_string())
+}

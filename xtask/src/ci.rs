@@ -1,0 +1,147 @@
+//! `cargo xtask ci` and `cargo xtask test`: everything that must pass, in one order.
+
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Instant,
+};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::{codegen, fixtures, repository, say, tidy};
+
+/// Vectors that many projects share lie beside the repository, if they are there.
+const SHARED_VECTORS: &str = "../shared/vectors";
+
+/// Runs every test: those of cargo, and conformance vectors.
+pub(crate) fn test(arguments: &[String]) -> Result<()> {
+    let vectors = match arguments {
+        [] => repository().join(SHARED_VECTORS),
+        [folder] => PathBuf::from(folder),
+        _ => bail!("usage: cargo xtask test [VECTORS]"),
+    };
+    step("programs that tests need", || fixtures::run(&[]))?;
+    step("tests", || {
+        let arguments = ["test", "--workspace", "--locked", "--no-fail-fast"];
+        succeed(cargo_command().args(arguments).env("SELKIE_REQUIRE_FIXTURES", "1"))
+    })?;
+    step("conformance vectors", || conform(&vectors))
+}
+
+fn conform(vectors: &Path) -> Result<()> {
+    let paths: Vec<OsString> = [repository().join("testdata/vectors"), vectors.to_owned()]
+        .into_iter()
+        .filter(|path| path.exists())
+        .map(Into::into)
+        .collect();
+    if paths.is_empty() {
+        say("skipped: there are no vectors here");
+        return Ok(());
+    }
+    let mut command = cargo_command();
+    command.args(["run", "--quiet", "--locked", "--", "conform"]).args(paths);
+    succeed(command.arg("--elfs").arg(repository().join("testdata/elfs")))
+}
+
+/// Runs everything that a change must pass before it lands.
+pub(crate) fn ci(arguments: &[String]) -> Result<()> {
+    step("format", || cargo(&["fmt", "--all", "--check"]))?;
+    step("tidy", || tidy::run(&[]))?;
+    step("generated documentation", || codegen::run(&["--check".to_owned()]))?;
+    step("dependencies", dependencies)?;
+    step("lints", || {
+        cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])
+    })?;
+    step("lints beside anza's engine", || PEERS.iter().try_for_each(|peer| lint_peer(peer)))?;
+    step("documentation", || {
+        let arguments = ["doc", "--workspace", "--no-deps", "--locked"];
+        succeed(cargo_command().args(arguments).env("RUSTDOCFLAGS", "-D warnings"))
+    })?;
+    test(arguments)?;
+    step("examples", examples)?;
+    step("comparison with anza's engine", oracle)
+}
+
+/// The workspaces that build anza's engine too.
+const PEERS: &[&str] = &["oracle", "bench"];
+
+fn lint_peer(folder: &str) -> Result<()> {
+    let arguments = ["clippy", "--all-targets", "--locked", "--", "-D", "warnings"];
+    let folder = repository().join(folder);
+    succeed(cargo_command().args(["fmt", "--check"]).current_dir(&folder))?;
+    succeed(cargo_command().args(arguments).current_dir(&folder))
+}
+
+/// Licences, sources and advisories of what is depended on.
+fn dependencies() -> Result<()> {
+    let is_there = cargo_command().args(["deny", "--version"]).output()?.status.success();
+    if !is_there {
+        say("skipped: cargo-deny is not installed");
+        return Ok(());
+    }
+    cargo(&["deny", "check", "licenses", "bans", "sources"])
+}
+
+/// Every example assembles, may be deployed, and does what its input asks for.
+fn examples() -> Result<()> {
+    let folder = repository().join("examples");
+    let mut sources = files(&folder, "s")?;
+    sources.extend(files(&folder.join("counter"), "s")?);
+    for source in sources {
+        let source = source.to_str().context("names are text")?;
+        selkie(&["build", source, "--out-dir", "target/examples"])?;
+        selkie(&["check", source])?;
+    }
+    selkie(&["run", "examples/hello.s"])?;
+    selkie(&["run", "examples/counter/counter.s", "--input", "examples/counter/input.json"])
+}
+
+fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    let paths: Result<Vec<PathBuf>, _> = entries.map(|entry| entry.map(|it| it.path())).collect();
+    let mut paths = paths?;
+    paths.retain(|path| path.extension().is_some_and(|it| it == extension));
+    paths.sort();
+    Ok(paths)
+}
+
+fn selkie(arguments: &[&str]) -> Result<()> {
+    succeed(cargo_command().args(["run", "--quiet", "--locked", "--"]).args(arguments))
+}
+
+/// Random programs and files on both engines, for a while; a new seed each time would hide what
+/// was found.
+fn oracle() -> Result<()> {
+    let arguments = ["run", "--release", "--locked", "--", "all", "--seconds", "60"];
+    let folder = repository().join("oracle");
+    ensure!(folder.exists(), "{} is missing", folder.display());
+    succeed(cargo_command().args(arguments).current_dir(folder))
+}
+
+/// Does something under a heading, and says how long it took.
+fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    say(&format!("\n== {name}"));
+    let start = Instant::now();
+    work().with_context(|| format!("{name} failed"))?;
+    say(&format!("== {name}: ok, {:.0} s", start.elapsed().as_secs_f64()));
+    Ok(())
+}
+
+fn cargo(arguments: &[&str]) -> Result<()> {
+    succeed(cargo_command().args(arguments))
+}
+
+fn cargo_command() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(repository());
+    command
+}
+
+fn succeed(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
+    ensure!(status.success(), "{command:?}: {status}");
+    Ok(())
+}

@@ -1,0 +1,90 @@
+//! `cargo xtask codegen`: writes the documentation that is made from tables.
+//!
+//! With `--check` nothing is written, and a file that is not what its table says is an error.
+
+use std::{fmt::Write as _, fs};
+
+use anyhow::{Context, Result, bail};
+use selkie_isa::{Op, Version, op::Versions, syntax::meaning};
+
+use crate::{repository, say};
+
+/// A file, and what makes its text.
+type Made = (&'static str, fn() -> String);
+
+const FILES: &[Made] = &[("docs/isa.md", isa), ("docs/syscalls.md", selkie_svm::docs::syscalls)];
+
+/// Runs the chore.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let is_check = match arguments[..] {
+        [] => false,
+        ["--check"] => true,
+        _ => bail!("usage: cargo xtask codegen [--check]"),
+    };
+    for (name, make) in FILES {
+        let (path, text) = (repository().join(name), make());
+        if fs::read_to_string(&path).is_ok_and(|found| found == text) {
+            continue;
+        }
+        if is_check {
+            bail!("{name} is not what its table says\nhelp: run `cargo xtask codegen`");
+        }
+        fs::write(&path, text).with_context(|| format!("cannot write {name}"))?;
+        say(&format!("wrote {name}"));
+    }
+    Ok(())
+}
+
+/// `docs/isa.md`.
+fn isa() -> String {
+    let mut text = String::from(
+        "# Instructions\n\n\
+         Made from the rows of `crates/isa/src/table.rs`; do not edit.\n\n\
+         An instruction is a slot of eight bytes: the opcode, the registers `dst` (low nibble) and \
+         `src` (high nibble), `off` in 16 bits and `imm` in 32 bits, both signed and \
+         little-endian; `lddw` takes two slots. Registers have 64 bits; `imm` is sign-extended \
+         unless it says `(u32)imm`. Division by zero ends the program. Every instruction costs \
+         one compute unit, and a syscall its price on top.\n\n\
+         | opcode | mnemonic | operands | versions | what it does | cost |\n\
+         |---|---|---|---|---|---|\n",
+    );
+    for op in Op::ALL.iter().filter(|&&op| op != Op::Tail) {
+        let (code, mnemonic) = (op.code(), op.mnemonic());
+        let (operands, versions) = (op.kind().shape(), versions(op.versions()));
+        let meaning = meaning(*op).replace('|', "\\|");
+        writeln!(
+            text,
+            "| `0x{code:02x}` | `{mnemonic}` | {operands} | {versions} | `{meaning}` | 1 |"
+        )
+        .expect("strings take all that is written");
+    }
+    text
+}
+
+/// `V0 V1 V3 V4`, or `all`.
+fn versions(versions: Versions) -> String {
+    if versions == Versions::ALL {
+        return "all".to_owned();
+    }
+    let names: Vec<String> = versions.iter().map(|it: Version| format!("{it:?}")).collect();
+    names.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_instruction_has_its_line() {
+        let text = isa();
+        let lines = text.lines().filter(|line| line.starts_with("| `0x")).count();
+        assert_eq!(lines, Op::ALL.len() - 1);
+        for line in [
+            "| `0x79` | `ldxdw` | dst, [src + off] | V0 V1 V3 V4 | `dst = *(u64 *)(src + off)` | 1 |",
+            "| `0x4f` | `or64` | dst, src | all | `dst = dst \\| src` | 1 |",
+        ] {
+            assert!(text.lines().any(|it| it == line), "{line}");
+        }
+    }
+}

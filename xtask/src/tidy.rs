@@ -1,0 +1,314 @@
+//! `cargo xtask tidy`: what holds of the repository as a whole, and no compiler checks.
+//!
+//! One function per rule; each gives its findings. A rule reads what it needs from
+//! [`Repository`], so that all look at the same files.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    process::Command,
+};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::repository;
+
+/// Source files may have this many lines before they must be split.
+const LINES_MAX: usize = 900;
+
+/// The files of the product that may say `unsafe`; the peers' own engines ask for some too.
+const UNSAFE_FILES: &[&str] = &[
+    "crates/vm/src/cells.rs",
+    "crates/vm/src/interp.rs",
+    "crates/vm/src/memory.rs",
+    "bench/src/anchor.rs",
+    "oracle/src/anchor.rs",
+];
+
+/// The documents whose paths must exist.
+const DOCUMENTS: &[&str] = &["ARCHITECTURE.md", "README.md", "CHANGELOG.md"];
+
+/// The folders that belong to one machine and have no place in a repository. (Put together, so
+/// that this file does not break its own rule.)
+const MACHINE_FOLDERS: &[&str] = &["work", "tmp", "home", "root", "Users"];
+
+/// What the name of a package begins with; documents leave it out.
+const PREFIX: &str = "selkie-";
+
+type Rule = fn(&Repository) -> Vec<String>;
+
+const RULES: &[Rule] =
+    &[arrows, lints_are_inherited, unsafe_stays, paths_exist, no_machine_paths, files_are_short];
+
+/// Runs the chore.
+pub(crate) fn run(arguments: &[String]) -> Result<()> {
+    ensure!(arguments.is_empty(), "usage: cargo xtask tidy");
+    let repository = Repository::read(repository())?;
+    let findings: Vec<String> = RULES.iter().flat_map(|rule| rule(&repository)).collect();
+    if findings.is_empty() {
+        return Ok(());
+    }
+    bail!("the repository is not tidy\n  {}", findings.join("\n  "))
+}
+
+/// What is looked at.
+struct Repository {
+    /// Every tracked text file, by its path.
+    files: BTreeMap<String, String>,
+    /// The crates that each crate of the workspace uses, and the path of its manifest.
+    crates: BTreeMap<String, Vec<String>>,
+}
+
+impl Repository {
+    fn read(root: &Path) -> Result<Self> {
+        let listed = output(Command::new("git").args(["ls-files"]).current_dir(root))?;
+        let files = listed.lines().filter_map(|path| {
+            let text = fs::read_to_string(root.join(path)).ok()?;
+            Some((path.to_owned(), text))
+        });
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let metadata = output(
+            Command::new(cargo)
+                .args(["metadata", "--no-deps", "--format-version=1", "--locked"])
+                .current_dir(root),
+        )?;
+        Ok(Self { files: files.collect(), crates: uses(&serde_json::from_str(&metadata)?)? })
+    }
+}
+
+fn output(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
+    let message = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{command:?} failed\n{message}");
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// The crates of the workspace and those among them that each uses, development apart.
+fn uses(metadata: &Value) -> Result<BTreeMap<String, Vec<String>>> {
+    let packages = metadata["packages"].as_array().context("cargo names no packages")?;
+    let short = |value: &Value| {
+        value.as_str().map(|name| name.strip_prefix(PREFIX).unwrap_or(name).to_owned())
+    };
+    let is_ours = |name: &Value| packages.iter().any(|package| package["name"] == *name);
+    let package = |package: &Value| {
+        let dependencies = package["dependencies"].as_array()?;
+        let used = dependencies.iter().filter(|it| it["kind"].is_null() && is_ours(&it["name"]));
+        let mut used: Vec<String> = used.filter_map(|it| short(&it["name"])).collect();
+        used.sort();
+        Some((short(&package["name"])?, used))
+    };
+    packages.iter().map(|it| package(it).context("cargo describes a package oddly")).collect()
+}
+
+/// The arrows between crates are those that ARCHITECTURE.md draws, as `cli -> asm elf`.
+fn arrows(repository: &Repository) -> Vec<String> {
+    let drawn = repository.files.get("ARCHITECTURE.md").map_or("", String::as_str);
+    let drawn = drawn.lines().filter_map(|line| {
+        let (name, used) = line.split_once(" -> ")?;
+        let mut used: Vec<String> = used.split_whitespace().map(str::to_owned).collect();
+        used.sort();
+        Some((name.trim().to_owned(), used))
+    });
+    let drawn: BTreeMap<String, Vec<String>> = drawn.collect();
+    let names: BTreeSet<&String> = drawn.keys().chain(repository.crates.keys()).collect();
+    let none = Vec::new();
+    let differs = |name: &&String| {
+        let used = repository.crates.get(*name);
+        used.is_none() || drawn.get(*name).unwrap_or(&none) != used.unwrap_or(&none)
+    };
+    let finding = |name: &String| {
+        let (drawn, used) = (drawn.get(name), repository.crates.get(name));
+        format!("{name} uses {used:?}, but ARCHITECTURE.md draws {drawn:?}")
+    };
+    names.into_iter().filter(differs).map(finding).collect()
+}
+
+/// Every crate takes the workspace's lints.
+fn lints_are_inherited(repository: &Repository) -> Vec<String> {
+    let manifests = repository.files.iter().filter(|(path, _)| {
+        path.ends_with("/Cargo.toml") && (path.starts_with("crates/") || path.starts_with("xtask/"))
+    });
+    manifests
+        .filter(|(_, text)| !text.contains("[lints]\nworkspace = true"))
+        .map(|(path, _)| format!("{path}: does not take the workspace's lints"))
+        .collect()
+}
+
+/// `unsafe` stays where it may be.
+fn unsafe_stays(repository: &Repository) -> Vec<String> {
+    let others = sources(repository).filter(|(path, _)| !UNSAFE_FILES.contains(&path.as_str()));
+    find(others, |line| {
+        let code = line.split("//").next().unwrap_or_default();
+        ["unsafe {", "unsafe fn ", "unsafe impl ", "unsafe extern "]
+            .iter()
+            .any(|form| words_before(code, form))
+            .then(|| "unsafe code".to_owned())
+    })
+}
+
+/// Whether `code` has `form` in it where a word can begin, not within a text or a name.
+fn words_before(code: &str, form: &str) -> bool {
+    code.match_indices(form).any(|(at, _)| {
+        code[..at]
+            .chars()
+            .next_back()
+            .is_none_or(|before| !before.is_alphanumeric() && before != '_' && before != '"')
+    })
+}
+
+/// The files and folders that documents name exist.
+fn paths_exist(repository: &Repository) -> Vec<String> {
+    let documents = repository.files.iter().filter(|(path, _)| DOCUMENTS.contains(&path.as_str()));
+    let exists = |path: &str| {
+        let path = path.trim_end_matches('/');
+        repository.files.contains_key(path) || {
+            let folder = format!("{path}/");
+            repository.files.keys().any(|it| it.starts_with(&folder))
+        }
+    };
+    find(documents, |line| {
+        let missing: Vec<&str> = paths(line).filter(|path| !exists(path)).collect();
+        (!missing.is_empty()).then(|| format!("no such path: {}", missing.join(" ")))
+    })
+}
+
+/// The paths within the repository that a line of a document names in code spans and links.
+fn paths(line: &str) -> impl Iterator<Item = &str> {
+    let spans = line.split('`').skip(1).step_by(2);
+    let links = line.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let is_path = |text: &&str| {
+        let is_plain = |it: char| it.is_ascii_alphanumeric() || "._-/".contains(it);
+        let is_made = text.starts_with("target/") || text.starts_with("testdata/elfs");
+        text.chars().all(is_plain)
+            && !is_made
+            && (text.ends_with(".md") || (text.contains('/') && !text.starts_with(['/', '.'])))
+            || text.starts_with(".ci/")
+    };
+    spans.chain(links).filter(is_path)
+}
+
+/// Nothing tells on which machine it was written.
+fn no_machine_paths(repository: &Repository) -> Vec<String> {
+    let forms: Vec<String> = MACHINE_FOLDERS.iter().map(|it| format!("/{it}/")).collect();
+    find(repository.files.iter(), |line| {
+        let is_root = |at: usize| {
+            let before = line[..at].chars().next_back();
+            before.is_none_or(|it| !it.is_alphanumeric() && !"._-/}".contains(it))
+        };
+        let form =
+            forms.iter().find(|it| line.match_indices(it.as_str()).any(|(at, _)| is_root(at)))?;
+        Some(format!("a path of somebody's machine, {form}…"))
+    })
+}
+
+/// Source files can be read in one sitting.
+fn files_are_short(repository: &Repository) -> Vec<String> {
+    sources(repository)
+        .map(|(path, text)| (path, text.lines().count()))
+        .filter(|&(_, lines)| lines > LINES_MAX)
+        .map(|(path, lines)| format!("{path}: {lines} lines; split it at a seam"))
+        .collect()
+}
+
+fn sources(repository: &Repository) -> impl Iterator<Item = (&String, &String)> {
+    repository.files.iter().filter(|(path, _)| path.ends_with(".rs"))
+}
+
+/// What `look` says of lines, with their places.
+fn find<'a>(
+    files: impl Iterator<Item = (&'a String, &'a String)>,
+    look: impl Fn(&str) -> Option<String>,
+) -> Vec<String> {
+    files
+        .flat_map(|(path, text)| {
+            (1..).zip(text.lines()).map(move |(number, line)| (path, number, line))
+        })
+        .filter_map(|(path, number, line): (_, u32, _)| {
+            Some(format!("{path}:{number}: {}", look(line)?))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(rule: Rule, files: &[(&str, &str)], findings: &[&str]) {
+        let files = files.iter().map(|&(path, text)| (path.to_owned(), text.to_owned()));
+        let crates = BTreeMap::from([
+            ("isa".to_owned(), vec![]),
+            ("elf".to_owned(), vec!["isa".to_owned()]),
+        ]);
+        assert_eq!(rule(&Repository { files: files.collect(), crates }), findings);
+    }
+
+    #[test]
+    fn an_arrow_that_is_not_drawn_is_found() {
+        check(arrows, &[("ARCHITECTURE.md", "elf -> isa")], &[]);
+        check(
+            arrows,
+            &[("ARCHITECTURE.md", "elf -> isa\nisa -> elf")],
+            &["isa uses Some([]), but ARCHITECTURE.md draws Some([\"elf\"])"],
+        );
+        check(
+            arrows,
+            &[("ARCHITECTURE.md", "")],
+            &["elf uses Some([\"isa\"]), but ARCHITECTURE.md draws None"],
+        );
+    }
+
+    #[test]
+    fn a_crate_with_lints_of_its_own_is_found() {
+        check(
+            lints_are_inherited,
+            &[
+                ("crates/a/Cargo.toml", "[lints]\nworkspace = true\n"),
+                ("crates/b/Cargo.toml", "[lints.rust]"),
+                ("oracle/Cargo.toml", ""),
+            ],
+            &["crates/b/Cargo.toml: does not take the workspace's lints"],
+        );
+    }
+
+    #[test]
+    fn unsafe_code_is_found() {
+        let code = "fn f() { UNSAFE { g() } }\n// UNSAFE { }\nlet it = \"UNSAFE { }\";";
+        let code = &code.replace("UNSAFE", "unsafe");
+        check(
+            unsafe_stays,
+            &[("crates/vm/src/memory.rs", code), ("crates/vm/src/verify.rs", code)],
+            &["crates/vm/src/verify.rs:1: unsafe code"],
+        );
+    }
+
+    #[test]
+    fn a_path_that_does_not_exist_is_found() {
+        let text = "see `src/a.rs`, `src/`, `Kind / Op`, [b](src/b.rs)\n`a/b c` `target/x`";
+        check(
+            paths_exist,
+            &[("README.md", text), ("src/a.rs", "")],
+            &["README.md:1: no such path: src/b.rs"],
+        );
+    }
+
+    #[test]
+    fn a_path_of_a_machine_is_found() {
+        let path = ["", "home", "me", "x"].join("/");
+        check(
+            no_machine_paths,
+            &[("a.md", &format!("at {path}\nat ok{path}"))],
+            &[&format!("a.md:1: a path of somebody's machine, {}…", &path[..6])],
+        );
+    }
+
+    #[test]
+    fn a_long_file_is_found() {
+        check(
+            files_are_short,
+            &[("a.rs", &"\n".repeat(901)), ("b.rs", &"\n".repeat(900))],
+            &["a.rs: 901 lines; split it at a seam"],
+        );
+    }
+}
