@@ -9,11 +9,14 @@ use std::{
 
 use selkie_elf::{Environment, Syscalls};
 use selkie_isa::Version;
+use selkie_svm::Sysvars;
 use serde::Deserialize;
 
 use crate::{
     BadVector,
-    vector::{fnv1a, unhex},
+    fixture::Fixtures,
+    vector::{fnv1a, sha256, unhex},
+    vm_syscall::GivenAccount,
 };
 
 /// What the vectors of one file may refer to.
@@ -21,13 +24,16 @@ use crate::{
 pub struct Context {
     elfs: Arc<Elfs>,
     environments: BTreeMap<String, Arc<Profile>>,
+    sysvars: Sysvars,
+    fixtures: Fixtures,
 }
 
 impl Context {
-    /// The context of a vector file: an `environments.json` beside it goes before the built-in one.
+    /// The context of a vector file: an `environments.json` beside it goes before the built-in one,
+    /// and so does a `syscall_env.json`.
     ///
     /// # Errors
-    /// If there is such a file and it is unreadable.
+    /// If there are such files and one is unreadable.
     pub fn new(vector_file: &Path, elfs: Arc<Elfs>) -> Result<Self, BadVector> {
         let mut environments = parse_environments(include_str!("../data/environments.json"))?;
         let beside = vector_file.with_file_name("environments.json");
@@ -35,7 +41,13 @@ impl Context {
             let named = |error: BadVector| BadVector(format!("{}: {error}", beside.display()));
             environments.extend(parse_environments(&text).map_err(named)?);
         }
-        Ok(Self { elfs, environments })
+        let beside = vector_file.with_file_name("syscall_env.json");
+        let text = fs::read_to_string(&beside);
+        let sysvars =
+            parse_sysvars(text.as_deref().unwrap_or(include_str!("../data/syscall_env.json")))
+                .map_err(|error| BadVector(format!("{}: {error}", beside.display())))?;
+        let folder = vector_file.parent().unwrap_or(Path::new("")).to_owned();
+        Ok(Self { elfs, environments, sysvars, fixtures: Fixtures::new(folder) })
     }
 
     /// The environment of a profile, to deploy programs or to execute what was deployed.
@@ -46,6 +58,52 @@ impl Context {
         let key = format!("{name}/{}", if deploy { "deploy" } else { "execute" });
         let profile = self.environments.get(&key);
         profile.ok_or_else(|| BadVector(format!("there is no environment {key}")))
+    }
+
+    /// The sysvars that syscalls find.
+    #[must_use]
+    pub fn sysvars(&self) -> &Sysvars {
+        &self.sysvars
+    }
+
+    /// The fixture at that path, in a file or an archive beside the vectors.
+    ///
+    /// # Errors
+    /// If it is not there: a reason to skip the vector.
+    pub fn fixture(&self, path: &str) -> Result<Arc<[u8]>, String> {
+        self.fixtures.get(path)
+    }
+
+    /// The bytes with that SHA-256, in an archive of blobs beside the vectors.
+    ///
+    /// # Errors
+    /// If they are not there: a reason to skip the vector.
+    pub fn blob(&self, sha: &str) -> Result<Arc<[u8]>, String> {
+        let packed = self.fixtures.packed("svm-blobs", &format!("{sha}.bin"));
+        packed.or_else(|_| self.blob_of_elf(sha))
+    }
+
+    /// A blob that is not packed: a `blob-sources.tsv` beside the vectors tells which ELF file it
+    /// ends with, and what goes before it, in columns: hash, prefix in hex, package, path.
+    fn blob_of_elf(&self, sha: &str) -> Result<Arc<[u8]>, String> {
+        let sources = self.fixtures.get("blob-sources.tsv").map_err(|_| {
+            format!(
+                "blob {sha} is neither in an archive beside the vectors nor in blob-sources.tsv"
+            )
+        })?;
+        let sources = String::from_utf8_lossy(&sources);
+        let mut rows = sources.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+        let source = rows.find_map(|row| match row.as_slice() {
+            [hash, prefix, _, path] if *hash == sha => Some((unhex(prefix)?, path.to_string())),
+            _ => None,
+        });
+        let (prefix, path) = source.ok_or_else(|| format!("blob {sha} is not to be found"))?;
+        let name = Path::new(&path).file_stem().unwrap_or_default().to_string_lossy();
+        let blob = [&prefix, &*self.elf(&name)?].concat();
+        match sha256(&blob) == sha {
+            true => Ok(blob.into()),
+            false => Err(format!("ELF file {name} is not the one that blob {sha} is made of")),
+        }
     }
 
     /// The ELF file of that name or hash, or why it is not there.
@@ -116,6 +174,16 @@ impl TryFrom<RawProfile> for Profile {
 fn parse_environments(text: &str) -> Result<BTreeMap<String, Arc<Profile>>, BadVector> {
     let raw: BTreeMap<String, RawProfile> = serde_json::from_str(text)?;
     raw.into_iter().map(|(name, raw)| Ok((name, Arc::new(raw.try_into()?)))).collect()
+}
+
+fn parse_sysvars(text: &str) -> Result<Sysvars, BadVector> {
+    let accounts: Vec<GivenAccount> = serde_json::from_str(text)?;
+    let mut sysvars = Sysvars::empty();
+    for account in accounts {
+        let set = sysvars.set(account.key.0, &account.data.0);
+        set.map_err(|error| BadVector(error.to_string()))?;
+    }
+    Ok(sysvars)
 }
 
 /// A folder of ELF files, found by name (`NAME.so`, `NAME.elf`) or by the FNV-1a-64 of their bytes.

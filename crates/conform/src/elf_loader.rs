@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    BadVector, Check, Context, Verdict,
+    BadVector, Check, Context, Verdict, fixture,
     kinds::is,
     vector::{Hex, Hex64, patch, sha256_prefix, xxh64},
 };
@@ -17,6 +17,7 @@ use crate::{
 struct Vector {
     base: Option<String>,
     elf: Option<Hex>,
+    fixture: Option<String>,
     trunc: Option<usize>,
     #[serde(default)]
     patch: Vec<(usize, Hex)>,
@@ -62,13 +63,9 @@ pub fn matches(line: &Value) -> bool {
 /// If the vector is unreadable.
 pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     let vector = Vector::deserialize(line)?;
-    let mut bytes = match (&vector.elf, &vector.base) {
-        (Some(Hex(bytes)), _) => bytes.clone(),
-        (None, Some(base)) => match context.elf(base) {
-            Ok(bytes) => bytes.to_vec(),
-            Err(why) => return Ok(Verdict::Skipped(why)),
-        },
-        (None, None) => return Err(BadVector("neither `elf` nor `base`".to_owned())),
+    let mut bytes = match vector.file(context)? {
+        Ok(bytes) => bytes,
+        Err(why) => return Ok(Verdict::Skipped(why)),
     };
     patch(&mut bytes, vector.trunc, &vector.patch);
     if vector.sha.as_ref().is_some_and(|sha| *sha != sha256_prefix(&bytes)) {
@@ -87,6 +84,23 @@ pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
         }
     }
     check.finish()
+}
+
+impl Vector {
+    /// The file before it is damaged, or why it is not there.
+    fn file(&self, context: &Context) -> Result<Result<Vec<u8>, String>, BadVector> {
+        match (&self.elf, &self.base, &self.fixture) {
+            (Some(Hex(bytes)), _, _) => Ok(Ok(bytes.clone())),
+            (_, Some(base), _) => Ok(context.elf(base).map(|bytes| bytes.to_vec())),
+            (_, _, Some(path)) => match context.fixture(path) {
+                Ok(fixture) => Ok(Ok(fixture::elf(&fixture)?)),
+                Err(why) => Ok(Err(why)),
+            },
+            (None, None, None) => {
+                Err(BadVector("neither `elf` nor `base` nor `fixture`".to_owned()))
+            }
+        }
+    }
 }
 
 fn compare_loaded(check: &mut Check, expected: &Expected, executable: &Executable) {

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::{
-    BadVector, Context, Verdict, cfg, disasm, elf_load, elf_loader, exec, memmap, verify, vm_interp,
+    BadVector, Context, Verdict, cfg, disasm, elf_load, elf_loader, exec, fixture, memmap, svm,
+    verify, vm_interp, vm_syscall,
 };
 
 /// One kind of vector.
@@ -26,6 +27,9 @@ pub const KINDS: &[Kind] = &[
         matches: vm_interp::matches,
         judge: |line, _| vm_interp::judge(line),
     },
+    Kind { name: "vm_syscall", matches: vm_syscall::matches, judge: vm_syscall::judge },
+    Kind { name: "svm", matches: svm::matches, judge: svm::judge },
+    Kind { name: "fd_elf_loader", matches: fixture::is_elf_loader, judge: elf_loader::judge },
     Kind { name: "elf_load", matches: |line| is(line, "elf_load"), judge: elf_load::judge },
     Kind {
         name: "verify",
@@ -43,8 +47,7 @@ pub const KINDS: &[Kind] = &[
 ];
 
 /// Kinds that are known but not run, and the field that tells them.
-const NOT_YET: &[(&str, &str)] =
-    &[("svm", "tx"), ("vm_syscall", "syscall"), ("Firedancer fixture", "fixture")];
+const NOT_YET: &[(&str, &str)] = &[("Firedancer fixture", "fixture")];
 
 /// Whether the line says that it is of this kind.
 #[must_use]
@@ -54,14 +57,12 @@ pub fn is(line: &Value, kind: &str) -> bool {
 
 /// The kind of a line, or why there is none.
 pub(crate) fn kind_of(line: &Value) -> Result<&'static Kind, String> {
-    let not_yet = |name: &str| format!("kind {name} is not supported yet");
-    let known = NOT_YET.iter().find(|(name, field)| line.get(field).is_some() || is(line, name));
-    if let Some((name, _)) = known {
-        return Err(not_yet(name));
-    }
     KINDS.iter().find(|kind| (kind.matches)(line)).ok_or_else(|| {
-        line.get("kind")
-            .and_then(Value::as_str)
-            .map_or_else(|| "the line does not tell its kind".to_owned(), not_yet)
+        let known = NOT_YET.iter().find(|(_, field)| line.get(field).is_some());
+        let name = known.map(|(name, _)| *name).or_else(|| line.get("kind")?.as_str());
+        name.map_or_else(
+            || "the line does not tell its kind".to_owned(),
+            |name| format!("kind {name} is not supported yet"),
+        )
     })
 }

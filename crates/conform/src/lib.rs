@@ -14,9 +14,12 @@
 //! | [`context`] | what vectors refer to: base ELFs, environments |
 //! | [`config`] | the engine configuration that suite vectors carry |
 //! | `unpack` | Zstandard files |
+//! | [`fixture`] | protobuf fixtures, in files and archives |
 //! | [`vector`] | hex, hashes and numbers as vectors write them |
 //! | [`elf_loader`], [`elf_load`] | ELF files and what loading them gives |
 //! | [`verify`], [`exec`], [`vm_interp`] | programs, what the verifier says and what running gives |
+//! | [`vm_syscall`] | a syscall and memory |
+//! | [`svm`] | a transaction, as far as it is one program's run |
 //! | [`disasm`], [`cfg`](mod@cfg) | programs, their listing and their control-flow graph |
 //! | [`memmap`] | regions and an access |
 //! | `test_syscalls` | the syscalls that the suite's programs call |
@@ -29,15 +32,19 @@ pub mod disasm;
 pub mod elf_load;
 pub mod elf_loader;
 pub mod exec;
+pub mod fixture;
 pub mod kinds;
 pub mod memmap;
 pub mod runner;
+pub mod svm;
+mod svm_transaction;
 mod test_syscalls;
 mod unpack;
 pub mod vector;
 pub mod verdict;
 pub mod verify;
 pub mod vm_interp;
+pub mod vm_syscall;
 
 pub use crate::{
     check::Check,

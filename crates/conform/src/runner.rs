@@ -179,7 +179,7 @@ fn run_file(
 ) -> FileReport {
     let name = path.to_string_lossy();
     if is_fixtures(&name) {
-        return FileReport::skipped(path, "protobuf fixtures and archives are not supported yet");
+        return FileReport::skipped(path, "fixtures are run only by vectors that name them");
     }
     let prepared =
         fs::read(path).and_then(unpack).map_err(|error| error.to_string()).and_then(|bytes| {

@@ -83,6 +83,12 @@ pub fn fnv1a(bytes: &[u8]) -> u64 {
     })
 }
 
+/// SHA-256 in hex.
+#[must_use]
+pub fn sha256(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
+}
+
 /// The first eight bytes of SHA-256 in hex: what vectors name files by.
 #[must_use]
 pub fn sha256_prefix(bytes: &[u8]) -> String {

@@ -209,7 +209,7 @@ impl Case {
 /// The number of [`Trap::ExceededMaxInstructions`].
 const EXCEEDED: u64 = 9;
 
-fn filled(len: usize, prefix: &str) -> Result<Vec<u8>, String> {
+pub(crate) fn filled(len: usize, prefix: &str) -> Result<Vec<u8>, String> {
     let mut buffer = bytes(prefix)?;
     if buffer.len() > len {
         return Err(format!("a prefix of {} bytes for {len} bytes of memory", buffer.len()));

@@ -72,15 +72,15 @@ fn what_cannot_be_read_fails() {
 #[test]
 fn what_is_not_supported_is_skipped_with_its_reason() {
     let folder = Folder::new("skipped");
-    let lines = [r#"{"id":"a","tx":""}"#, r#"{"kind":"memory"}"#, "{}"];
+    let lines = [r#"{"id":"a","fixture":""}"#, r#"{"kind":"memory"}"#, "{}"];
     let report = run_one(&folder.file("a.jsonl", lines.join("\n")));
     assert_eq!(total(&report), (0, 0, 3));
     let reasons: Vec<_> = report.files[0].skips.keys().map(String::as_str).collect();
     assert_eq!(
         reasons,
         [
+            "kind Firedancer fixture is not supported yet",
             "kind memory is not supported yet",
-            "kind svm is not supported yet",
             "the line does not tell its kind"
         ]
     );

@@ -2,7 +2,7 @@
 //!
 //! Only this module knows numbers. Texts end up in programs' logs, which others parse.
 
-use core::{fmt, str::Utf8Error};
+use core::{fmt, mem, str::Utf8Error};
 
 use selkie_vm::Trap;
 pub use solana_instruction_error::InstructionError;
@@ -115,6 +115,82 @@ impl fmt::Display for SyscallError {
 
 impl core::error::Error for SyscallError {}
 
+/// Every instruction error, in the order of the validator's list.
+#[allow(deprecated, reason = "the list has all that ever were")]
+const INSTRUCTION_ERRORS: &[InstructionError] = {
+    use InstructionError as E;
+    &[
+        E::GenericError,
+        E::InvalidArgument,
+        E::InvalidInstructionData,
+        E::InvalidAccountData,
+        E::AccountDataTooSmall,
+        E::InsufficientFunds,
+        E::IncorrectProgramId,
+        E::MissingRequiredSignature,
+        E::AccountAlreadyInitialized,
+        E::UninitializedAccount,
+        E::UnbalancedInstruction,
+        E::ModifiedProgramId,
+        E::ExternalAccountLamportSpend,
+        E::ExternalAccountDataModified,
+        E::ReadonlyLamportChange,
+        E::ReadonlyDataModified,
+        E::DuplicateAccountIndex,
+        E::ExecutableModified,
+        E::RentEpochModified,
+        E::NotEnoughAccountKeys,
+        E::AccountDataSizeChanged,
+        E::AccountNotExecutable,
+        E::AccountBorrowFailed,
+        E::AccountBorrowOutstanding,
+        E::DuplicateAccountOutOfSync,
+        E::Custom(0),
+        E::InvalidError,
+        E::ExecutableDataModified,
+        E::ExecutableLamportChange,
+        E::ExecutableAccountNotRentExempt,
+        E::UnsupportedProgramId,
+        E::CallDepth,
+        E::MissingAccount,
+        E::ReentrancyNotAllowed,
+        E::MaxSeedLengthExceeded,
+        E::InvalidSeeds,
+        E::InvalidRealloc,
+        E::ComputationalBudgetExceeded,
+        E::PrivilegeEscalation,
+        E::ProgramEnvironmentSetupFailure,
+        E::ProgramFailedToComplete,
+        E::ProgramFailedToCompile,
+        E::Immutable,
+        E::IncorrectAuthority,
+        E::BorshIoError,
+        E::AccountNotRentExempt,
+        E::InvalidAccountOwner,
+        E::ArithmeticOverflow,
+        E::UnsupportedSysvar,
+        E::IllegalOwner,
+        E::MaxAccountsDataAllocationsExceeded,
+        E::MaxAccountsExceeded,
+        E::MaxInstructionTraceLengthExceeded,
+        E::BuiltinProgramsMustConsumeComputeUnits,
+        E::BailOut,
+    ]
+};
+
+/// An instruction error's place in the validator's list, from 0.
+///
+/// ```
+/// use selkie_svm::{InstructionError, error::discriminant};
+/// assert_eq!(discriminant(&InstructionError::Custom(7)), 25);
+/// ```
+#[must_use]
+pub fn discriminant(error: &InstructionError) -> u64 {
+    let is_it = |listed: &InstructionError| mem::discriminant(listed) == mem::discriminant(error);
+    let place = INSTRUCTION_ERRORS.iter().position(is_it);
+    place.expect("the list has every variant") as u64
+}
+
 /// What an instruction fails with when its program returns `r0`, if that is not 0.
 ///
 /// A program's own errors are the lower 32 bits; the ecosystem's common ones are counted in the
@@ -202,6 +278,20 @@ mod tests {
             (u64::MAX, Some(InstructionError::InvalidError)),
         ] {
             assert_eq!(from_return_value(r0), expected, "{r0:#x}");
+        }
+    }
+
+    #[test]
+    fn places_in_the_validators_list() {
+        for (error, place) in [
+            (InstructionError::GenericError, 0),
+            (InstructionError::Custom(7), 25),
+            (InstructionError::ComputationalBudgetExceeded, 37),
+            (InstructionError::PrivilegeEscalation, 38),
+            (InstructionError::UnsupportedSysvar, 48),
+            (InstructionError::BuiltinProgramsMustConsumeComputeUnits, 53),
+        ] {
+            assert_eq!(discriminant(&error), place, "{error}");
         }
     }
 

@@ -173,7 +173,7 @@ pub fn instruction_input(
 }
 
 /// The accounts that were given, each once, and those that the instruction names besides.
-fn with_missing(
+pub(crate) fn with_missing(
     instruction: &Instruction,
     accounts: &[(Pubkey, Account)],
     environment: &Environment,
@@ -206,7 +206,10 @@ fn default_account(key: &Pubkey, environment: &Environment) -> Account {
 }
 
 /// Resolves keys. An account that is named more than once has all rights that any mention has.
-fn compile(instruction: &Instruction, transaction: &TransactionContext) -> InstructionContext {
+pub(crate) fn compile(
+    instruction: &Instruction,
+    transaction: &TransactionContext,
+) -> InstructionContext {
     let account =
         |(index, key)| (key, InstructionAccount { index, is_signer: false, is_writable: false });
     let mut by_key: BTreeMap<_, _> = transaction.keys().enumerate().map(account).collect();

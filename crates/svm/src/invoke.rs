@@ -22,7 +22,7 @@ impl InvokeContext<'_> {
         result.and(left)
     }
 
-    fn push(&mut self, instruction: InstructionContext) -> Result<(), InstructionError> {
+    pub(crate) fn push(&mut self, instruction: InstructionContext) -> Result<(), InstructionError> {
         let program_id = instruction.program_id;
         let runs = |frame: &Frame| {
             self.trace.get(frame.instruction).is_some_and(|it| it.program_id == program_id)

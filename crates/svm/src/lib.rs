@@ -13,6 +13,7 @@
 //! | module | what it owns |
 //! |---|---|
 //! | [`instruction`] | one instruction outside of any transaction |
+//! | [`Invocation`] | an instruction whose program is driven from outside |
 //! | [`environment`] | what a cluster gives to every instruction |
 //! | [`features`], [`sysvars`] | what is switched on; the chain's variables |
 //! | [`account`], [`programs`] | accounts; programs that are ready to run, by loader |
@@ -35,6 +36,7 @@ pub mod error;
 pub mod features;
 pub mod input;
 pub mod instruction;
+mod invocation;
 mod invoke;
 mod logs;
 pub mod programs;
@@ -56,6 +58,7 @@ pub use crate::{
         AccountMeta, Engine, EngineError, Instruction, Options, Receipt, instruction_input,
         process_instruction,
     },
+    invocation::Invocation,
     programs::{LoadError, Program, Programs, Purpose, elf_environment, mainnet_environment},
     run::Run,
     syscalls::Syscall,

@@ -61,6 +61,10 @@ impl Logs {
         self.line(format!("Program {program} failed: {why}"));
     }
 
+    pub(crate) fn lines(&self) -> &[String] {
+        &self.lines
+    }
+
     pub(crate) fn into_lines(self) -> Vec<String> {
         self.lines
     }

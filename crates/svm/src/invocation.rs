@@ -1,0 +1,115 @@
+//! An instruction that was entered and whose program is driven from outside, syscall by syscall.
+//!
+//! What a program would do by running, the holder of an [`Invocation`] does in its place: a tool
+//! that stands in for a program, or that wants to know what one syscall makes of some memory.
+
+use selkie_vm::MemoryMap;
+use solana_account::Account;
+use solana_instruction_error::InstructionError;
+use solana_pubkey::Pubkey;
+
+use crate::{
+    context::{InvokeContext, ReturnData},
+    cost::ComputeBudget,
+    environment::Environment,
+    input::{Input, serialize_instruction},
+    instruction::{Instruction, compile, with_missing},
+    syscalls::{Call, Syscall},
+};
+
+/// An instruction that was entered and not left.
+///
+/// ```
+/// use selkie_isa::{Version, layout::HEAP_START};
+/// use selkie_svm::{ComputeBudget, Environment, Instruction, Invocation, Loader, Program, Pubkey, Syscall};
+/// use selkie_vm::{Config, Executable, Functions, MemoryMap, Region};
+///
+/// let exit = [0x95, 0, 0, 0, 0, 0, 0, 0];
+/// let executable =
+///     Executable::from_text(Version::V0, exit, 0, Functions::default(), Default::default())?;
+/// let id = Pubkey::new_from_array([7; 32]);
+/// let mut environment = Environment::default();
+/// environment.programs.insert(id, Program::new(executable, Loader::V3)?);
+/// let instruction = Instruction { program_id: id, accounts: vec![], data: vec![] };
+///
+/// let mut invocation =
+///     Invocation::enter(&instruction, &[], &environment, ComputeBudget::default())?;
+/// let mut heap = *b"hello";
+/// let regions = vec![Region::writable(HEAP_START, &mut heap)];
+/// let mut memory = MemoryMap::new(regions, &Config::default(), Version::V0)?;
+/// let log = Syscall::find("sol_log_").ok_or("a syscall that is always there")?;
+/// assert_eq!(invocation.call(log, [HEAP_START, 5, 0, 0, 0], &mut memory).ok(), Some(0));
+/// assert_eq!(invocation.logs(), ["Program log: hello"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Invocation<'e>(InvokeContext<'e>);
+
+impl<'e> Invocation<'e> {
+    /// Enters an instruction. Accounts that are not given are those that
+    /// [`process_instruction`](crate::process_instruction) would take.
+    ///
+    /// # Errors
+    /// If there is no such program.
+    pub fn enter(
+        instruction: &Instruction,
+        accounts: &[(Pubkey, Account)],
+        environment: &'e Environment,
+        budget: ComputeBudget,
+    ) -> Result<Self, InstructionError> {
+        let accounts = with_missing(instruction, accounts, environment);
+        let mut context = InvokeContext::new(accounts, environment, budget);
+        let instruction = compile(instruction, &context.transaction);
+        context.push(instruction)?;
+        Ok(Self(context))
+    }
+
+    /// The input that the program would get.
+    ///
+    /// # Errors
+    /// [`InstructionError::MaxAccountsExceeded`] for more than 255 accounts.
+    pub fn input(&self) -> Result<Input, InstructionError> {
+        let abi = self.0.frame().program.loader().abi();
+        serialize_instruction(abi, self.0.instruction(), &self.0.transaction)
+    }
+
+    /// Calls a syscall as the program would, and returns r0.
+    ///
+    /// # Errors
+    /// As programs get to see it: [`SyscallError`](crate::SyscallError), [`InstructionError`] or
+    /// [`Trap`](selkie_vm::Trap).
+    pub fn call(
+        &mut self,
+        syscall: &Syscall,
+        arguments: [u64; 5],
+        memory: &mut MemoryMap<'_>,
+    ) -> Result<u64, selkie_vm::SyscallError> {
+        let mut meter = self.0.meter;
+        let result = (syscall.run)(&mut Call::new(&mut self.0, memory, &mut meter), arguments);
+        self.0.meter = meter;
+        result
+    }
+
+    /// Compute units that are left.
+    #[must_use]
+    pub fn units_left(&self) -> u64 {
+        self.0.meter.remaining()
+    }
+
+    /// The log so far.
+    #[must_use]
+    pub fn logs(&self) -> &[String] {
+        self.0.logs.lines()
+    }
+
+    /// What was returned last.
+    #[must_use]
+    pub fn return_data(&self) -> &ReturnData {
+        &self.0.transaction.return_data
+    }
+
+    /// Has something returned already, as if by an instruction before.
+    pub fn set_return_data(&mut self, return_data: ReturnData) {
+        self.0.transaction.return_data = return_data;
+    }
+}
