@@ -1,3 +1,4 @@
+// anza sbpf relies on its verifier here and would panic; an engine of ours must not.
 //! versions: v0 v3
 //! unverified
 //! verify: DivisionByZero, pc 0

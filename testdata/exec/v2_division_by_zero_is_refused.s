@@ -1,3 +1,4 @@
+// anza sbpf relies on its verifier here and would panic; an engine of ours must not.
 //! versions: v2
 //! unverified
 //! verify: DivisionByZero, pc 1

@@ -110,10 +110,14 @@ pub(crate) fn is_ident(byte: u8) -> bool {
     IDENT[usize::from(byte)]
 }
 
+/// What some editors put before UTF-8 text.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 impl Lexer {
     pub(crate) fn new(text: Arc<str>, base: u32) -> Self {
         let end = text.len();
-        Self { text, base, at: 0, end }
+        let at = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
+        Self { text, base, at, end }
     }
 
     /// The position space's view of a stretch of this text.

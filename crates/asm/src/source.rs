@@ -5,6 +5,7 @@
 //! one text, and the end of a text is a position of that text.
 
 use std::{
+    io::Read as _,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
@@ -211,13 +212,23 @@ impl Files for NoFiles {
     }
 }
 
-/// The file system.
+/// The file system. Files that are larger than any source, and devices that never end, are
+/// refused.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DiskFiles;
 
 impl Files for DiskFiles {
     fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
-        std::fs::read(path).map_err(|error| error.to_string())
+        let mut bytes = Vec::new();
+        let read = std::fs::File::open(path)
+            .and_then(|file| file.take(TEXT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes));
+        match read {
+            Ok(length) if length > TEXT_BYTES_MAX => {
+                Err(format!("it has more than {} MiB", TEXT_BYTES_MAX >> 20))
+            }
+            Ok(_) => Ok(bytes),
+            Err(error) => Err(error.to_string()),
+        }
     }
 }
 
@@ -283,5 +294,16 @@ impl Sources {
             None => return None,
         };
         Some((LastLine { line, ..last }, text.column(line, at)))
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_without_an_end_are_refused() {
+        let error = DiskFiles.read(Path::new("/dev/zero")).unwrap_err();
+        assert_eq!(error, "it has more than 256 MiB");
     }
 }

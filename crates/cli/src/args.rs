@@ -292,7 +292,7 @@ pub(crate) struct ConformArgs {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) engine: EngineArg,
 
-    /// Folder of the base ELFs that vectors refer to: <base>.so or <fnv>.elf
+    /// Folder of the base ELFs that vectors refer to: BASE.so or FNV.elf
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) elfs: Option<PathBuf>,
 

@@ -1,11 +1,11 @@
 //! The little language of instruction data: `u8:1,u64:500,key:…`.
 
-use std::fs;
+use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 
-use crate::ui::Advise as _;
+use crate::{program::read, ui::Advise as _};
 
 const FORMS: &str = "data is made of parts joined by commas: u8:1 u16:2 u32:3 u64:4 i64:-5 0x0a0b \
                      str:text key:BASE58 base58:… base64:… @file";
@@ -19,7 +19,7 @@ pub(crate) fn parse(text: &str) -> Result<Vec<u8>> {
 
 fn parse_part(part: &str) -> Result<Vec<u8>> {
     if let Some(path) = part.strip_prefix('@') {
-        return fs::read(path).with_context(|| format!("cannot read {path}"));
+        return read(Path::new(path));
     }
     let Some((kind, value)) = part.split_once(':') else {
         return Ok(hex::decode(part.strip_prefix("0x").unwrap_or(part))?);

@@ -1,8 +1,8 @@
 //! Programs as the command line names them: files, assembled first if they are sources.
 
-use std::{fs, path::Path};
+use std::{fs::File, io::Read as _, path::Path};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use selkie_asm::{DiskFiles, Severity};
 use selkie_inspect::SourceMap;
 use selkie_isa::Version;
@@ -10,6 +10,7 @@ use selkie_svm::{FeatureSet, Purpose, elf_environment};
 
 use crate::{
     args::AssemblerArgs,
+    render::count,
     ui::{Advise as _, Ui},
 };
 
@@ -52,13 +53,24 @@ pub(crate) fn is_source(path: &Path) -> bool {
     extension.is_some_and(|it| ["s", "S", "asm"].contains(&it))
 }
 
+/// More than any file has that is given here on purpose. Devices have no end.
+const FILE_BYTES_MAX: u64 = 512 << 20;
+
 /// Reads a file.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     let advice = match path.extension() {
         None => "is the name complete? programs end in .so, sources in .s",
         Some(_) => "is the path right, seen from the current folder?",
     };
-    fs::read(path).with_context(|| format!("cannot read {}", path.display())).advise(advice)
+    let mut bytes = Vec::new();
+    let length = File::open(path)
+        .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
+        .with_context(|| format!("cannot read {}", path.display()))
+        .advise(advice)?;
+    if length as u64 > FILE_BYTES_MAX {
+        bail!("{} has more than {} MiB", path.display(), FILE_BYTES_MAX >> 20);
+    }
+    Ok(bytes)
 }
 
 /// Assembles a source.
@@ -97,8 +109,7 @@ pub(crate) fn show_findings<'a>(
         ui.aside(&output.render(true))?;
         let errors = output.error_count();
         if errors > 0 {
-            let plural = if errors == 1 { "" } else { "s" };
-            ui.aside(&format!("{errors} error{plural}, no program\n"))?;
+            ui.aside(&format!("{}, no program\n", count(errors, "error")))?;
         }
     }
     Ok(output.assembly.as_ref())

@@ -10,6 +10,11 @@ use serde_json::{Value, json};
 
 use crate::ui::{DIM, NOTE, STRONG, Ui};
 
+/// A number of things: `1 error`, `2 errors`.
+pub(crate) fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Where a slot is: function, file and line as far as they are known.
 pub(crate) fn place_of(map: &SourceMap, pc: usize) -> Value {
     let slot = u32::try_from(pc).unwrap_or(u32::MAX);

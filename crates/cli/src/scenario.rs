@@ -1,7 +1,7 @@
 //! What a program is run with: the instruction, its accounts and its data, from files in the
 //! forms that people have.
 
-use std::{fs, path::Path, str::FromStr as _};
+use std::{path::Path, str::FromStr as _};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -12,7 +12,7 @@ use selkie_svm::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{data, ui::Advise as _};
+use crate::{data, program::read, ui::Advise as _};
 
 /// The address that a program runs under if nothing else is said.
 const PROGRAM_ID: [u8; 32] = *b"selkie run: no program id given.";
@@ -186,10 +186,16 @@ impl Scenario {
     }
 }
 
+/// Reads a file that holds a JSON object, as all that is read here does.
 fn read_json(path: &Path) -> Result<Value> {
-    let text =
-        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))
+    let bytes = read(path)?;
+    let value: Value = serde_json::from_slice(&bytes)
+        .with_context(|| format!("{} is not JSON", path.display()))?;
+    if !value.is_object() {
+        return Err(anyhow!("{} holds no JSON object", path.display()))
+            .advise("`selkie run --help` shows the forms that are understood");
+    }
+    Ok(value)
 }
 
 pub(crate) fn parse_key(text: &str) -> Result<Pubkey> {

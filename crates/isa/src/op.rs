@@ -290,7 +290,7 @@ macro_rules! declare_op {
         #[repr(u8)]
         pub enum Op {
             $(
-                #[doc = concat!("`", $mnemonic, "`: [`Kind::", stringify!($kind), "`]")]
+                #[doc = concat!("`", $mnemonic, "`: `", stringify!($kind), "`")]
                 $name,
             )*
         }

@@ -1,14 +1,14 @@
 //! The interpreter: the reference for every other engine.
 //!
-//! It has two gears. [`step`] executes one instruction exactly: it charges the meter, calls the
-//! host, raises every trap. [`sprint`] runs ahead over instructions that need none of that, whole
+//! It has two gears. `step` executes one instruction exactly: it charges the meter, calls the
+//! host, raises every trap. `sprint` runs ahead over instructions that need none of that, whole
 //! runs charged at once, and stops *before* the first one that does. Both take what an
-//! instruction computes from the same [`Machine::execute`], so that there is one meaning, and
-//! everything out of the ordinary happens in [`step`] alone.
+//! instruction computes from the same `Machine::execute`, so that there is one meaning, and
+//! everything out of the ordinary happens in `step` alone.
 //!
 //! Sprinting is a chain of handlers, one per row of the instruction table, each of which ends by
 //! calling the next: the optimiser turns these calls into jumps, which predict better than one
-//! central dispatch. Where it does not (debug builds), the chain is [`SPRINT_UNITS`] calls deep
+//! central dispatch. Where it does not (debug builds), the chain is `SPRINT_UNITS` calls deep
 //! at most.
 
 use core::array;

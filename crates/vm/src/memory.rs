@@ -1,6 +1,6 @@
 //! The guest's memory: where every access is checked.
 //!
-//! Invariant: no host pointer leaves this module, and none is followed, unless [`Region::host`]
+//! Invariant: no host pointer leaves this module, and none is followed, unless `Region::host`
 //! has bounded the access by the buffer that the region was made from; a region borrows its
 //! buffer for as long as it lives. What a change must keep besides is exactness: which region an
 //! address belongs to, the quirk of gapped regions, and the choice of error are consensus rules

@@ -1,6 +1,6 @@
 //! A program in the form that engines run: decoded once, calls resolved, runs counted.
 //!
-//! Every slot of the text has a [`Cell`], so that a slot's number is an index. A *run* is what is
+//! Every slot of the text has a `Cell`, so that a slot's number is an index. A *run* is what is
 //! executed from some slot on as long as no branch is taken: it ends with a jump, call or exit.
 //! Each cell knows how many instructions its run has from there, so that a whole run can be
 //! charged at once when it is entered, and the rest of it be refunded where it is left early.

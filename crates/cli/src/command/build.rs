@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     args::BuildArgs,
     program::{assemble, findings, is_source, show_findings},
+    render::count,
     ui::{Advise as _, DIM, GOOD, STRONG, Status, Ui},
 };
 
@@ -55,10 +56,11 @@ fn build(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Value> {
     if !ui.json {
         writeln!(
             ui.out,
-            "{GOOD}built{GOOD:#} {STRONG}{}{STRONG:#}  {DIM}{}, {instructions} instructions, {} \
+            "{GOOD}built{GOOD:#} {STRONG}{}{STRONG:#}  {DIM}{}, {}, {} \
              bytes{DIM:#}",
             path.display(),
             assembly.version,
+            count(instructions, "instruction"),
             elf.len(),
         )?;
     }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     args::CheckArgs,
     program::ProgramFile,
-    render::{place_of, place_text, show_instruction},
+    render::{count, place_of, place_text, show_instruction},
     ui::{BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
 };
 
@@ -90,9 +90,9 @@ fn accept(
     let rules = if args.execution { "may run" } else { "may be deployed and run" };
     writeln!(
         ui.out,
-        "{GOOD}ok{GOOD:#} {STRONG}{}{STRONG:#} {rules}  {DIM}sBPF {version}, {instructions} \
-         instructions, {text} bytes of code, {} bytes in all{DIM:#}",
+        "{GOOD}ok{GOOD:#} {STRONG}{}{STRONG:#} {rules}  {DIM}sBPF {version}, {}, {text} bytes of code, {} bytes in all{DIM:#}",
         args.program.display(),
+        count(instructions, "instruction"),
         file.elf.len(),
     )?;
     if !syscalls.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::{io::Write as _, path::Path, sync::Mutex};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context as _, Result, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use selkie_conform::{FileReport, Options, Progress, Report, Tally};
 use serde_json::json;
@@ -14,6 +14,9 @@ use crate::{
 
 pub(crate) fn run(ui: &mut Ui, args: &ConformArgs) -> Result<Status> {
     selkie_svm::Engine::from(args.engine).resolve()?;
+    for path in &args.paths {
+        path.metadata().with_context(|| format!("cannot read {}", path.display()))?;
+    }
     let options = Options { elfs: args.elfs.clone(), threads: args.threads };
     let bar = Bar::new(ui.is_watched());
     let report = selkie_conform::run(&args.paths, &options, &|progress| bar.show(&progress));

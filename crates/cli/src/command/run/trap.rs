@@ -25,9 +25,13 @@ pub(super) fn show(
     let place = place_text(&place_of(map, run.pc));
     let text = instruction_at(program, run.pc);
     writeln!(ui.out, "  {NOTE}-->{NOTE:#} pc {}{place}: {STRONG}{text}{STRONG:#}", run.pc)?;
-    for pc in call_sites(run) {
+    let sites: Vec<usize> = call_sites(run).collect();
+    // A recursion that went too deep is one line.
+    for same in sites.chunk_by(|a, b| a == b) {
+        let pc = same[0];
         let place = place_text(&place_of(map, pc));
-        writeln!(ui.out, "  called from pc {pc}{place}")?;
+        let times = if same.len() > 1 { format!("  {} times", same.len()) } else { String::new() };
+        writeln!(ui.out, "  called from pc {pc}{place}{times}")?;
     }
     for (index, registers) in run.registers.chunks(4).enumerate() {
         let cells = registers.iter().enumerate().map(|(offset, value)| {

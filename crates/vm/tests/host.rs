@@ -1,0 +1,245 @@
+//! What a syscall sees of the machine, what it may do to the meter, and what becomes of its errors.
+
+use core::fmt;
+use std::sync::Arc;
+
+use selkie_asm::{Options, assemble};
+use selkie_elf::{Environment, SyscallId, Syscalls};
+use selkie_isa::{Version, layout::HEAP_START};
+use selkie_vm::{
+    Access, Config, Host, Machine, MemoryMap, Meter, Observer, Outcome, Program, Region,
+    SyscallError, Trap, Violation, observe, run,
+};
+
+/// The host's own error.
+#[derive(Debug, PartialEq)]
+struct Refused(u64);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "refused {}", self.0)
+    }
+}
+
+impl core::error::Error for Refused {}
+
+/// Remembers what was left at each syscall; `nest` runs a program on what is left.
+struct TestHost {
+    nested: Option<Program>,
+    left: Vec<u64>,
+    violations: usize,
+}
+
+impl Host for TestHost {
+    fn syscall(
+        &mut self,
+        SyscallId(id): SyscallId,
+        [r1, r2, ..]: [u64; 5],
+        memory: &mut MemoryMap<'_>,
+        meter: &mut Meter,
+    ) -> Result<u64, SyscallError> {
+        self.left.push(meter.remaining());
+        match NAMES[usize::from(id)] {
+            "take" => meter.consume(r1).map_err(|_| Refused(r1).into()).map(|()| 0),
+            "give" => {
+                meter.set_remaining(r1);
+                Ok(0)
+            }
+            "refuse" => Err(Refused(r1).into()),
+            "trap" => Err(Trap::DivideByZero.into()),
+            "write" => {
+                memory.slice_mut(r1, r2)?.fill(7);
+                Ok(0)
+            }
+            _ => {
+                let program = self.nested.take().expect("it nests once");
+                let Outcome { result, consumed } = execute(&program, meter.remaining(), self, run);
+                self.nested = Some(program);
+                meter.consume(consumed).map_err(|_| Refused(consumed))?;
+                Ok(result?)
+            }
+        }
+    }
+
+    fn access_violation(&mut self, _: &Violation, region: &mut Region<'_>) {
+        self.violations += 1;
+        region.make_writable();
+    }
+}
+
+const NAMES: [&str; 6] = ["take", "give", "refuse", "trap", "write", "nest"];
+
+fn program(source: &str) -> Program {
+    let declared: String = NAMES.iter().map(|name| format!(".syscall {name}\n")).collect();
+    let options = Options { version: Version::V3, ..Options::default() };
+    let output = assemble(&(declared + "entrypoint:\n" + source), &options);
+    let syscalls = Arc::new(Syscalls::new(NAMES));
+    let environment = Environment { syscalls, ..Environment::default() };
+    let file = output.assembly.as_ref().unwrap_or_else(|| panic!("{}", output.render(false)));
+    Program::new(selkie_elf::load(&file.to_elf(), &environment).unwrap())
+}
+
+fn execute(
+    program: &Program,
+    budget: u64,
+    host: &mut TestHost,
+    engine: impl FnOnce(&Program, &mut Machine<'_>, &mut dyn Host) -> Outcome,
+) -> Outcome {
+    let config = Config::default();
+    let mut heap = [0; 8];
+    let regions = vec![Region::writable(HEAP_START, &mut heap).protected()];
+    let memory = MemoryMap::new(regions, &config, Version::V3).unwrap();
+    engine(program, &mut Machine::new(program, &config, memory, budget), host)
+}
+
+/// Runs a program both ways: how it ended, what it used, and what each syscall saw.
+fn run_source(source: &str, budget: u64, nested: &str) -> (Result<u64, Trap>, u64, Vec<u64>) {
+    let program = program(source);
+    let outcomes = [true, false].map(|fast| {
+        let mut host =
+            TestHost { nested: Some(self::program(nested)), left: vec![], violations: 0 };
+        let engine = |program: &Program, machine: &mut Machine<'_>, host: &mut dyn Host| {
+            if fast {
+                run(program, machine, host)
+            } else {
+                observe(program, machine, host, &mut ())
+            }
+        };
+        let Outcome { result, consumed } = execute(&program, budget, &mut host, engine);
+        (result, consumed, host.left)
+    });
+    let [fast, exact] = outcomes;
+    assert_eq!(format!("{fast:?}"), format!("{exact:?}"));
+    fast
+}
+
+fn check(source: &str, budget: u64, result: &str, consumed: u64, left: &[u64]) {
+    let got = run_source(source, budget, "exit");
+    let text = match got.0 {
+        Ok(r0) => format!("{r0}"),
+        Err(trap) => trap.to_string(),
+    };
+    assert_eq!((text.as_str(), got.1, got.2.as_slice()), (result, consumed, left), "{source}");
+}
+
+const EXCEEDED: &str = "exceeded CUs meter at BPF instruction";
+
+#[test]
+fn a_syscall_sees_what_is_left_after_its_call() {
+    check("mov64 r1, 5\n call take\n call take\n exit", 20, "0", 14, &[18, 12]);
+    // Right behind a jump, in the middle of straight code, and as the very last instruction.
+    check("ja +0\n call take\n exit", 100, "Syscall error: refused 17179869184", 100, &[98]);
+    check("mov64 r1, 0\n call take", 2, EXCEEDED, 2, &[0]);
+}
+
+#[test]
+fn what_a_syscall_takes_is_gone() {
+    let source = "mov64 r1, 7\n call take\n mov64 r0, 3\n exit";
+    check(source, 11, "3", 11, &[9]);
+    check(source, 10, EXCEEDED, 10, &[8]);
+    check(source, 9, EXCEEDED, 9, &[7]);
+    // What is not there is taken as far as it goes.
+    check(source, 8, "Syscall error: refused 7", 8, &[6]);
+    check(source, 1, EXCEEDED, 1, &[]);
+}
+
+/// A syscall that empties the meter ends well; the next instruction does not.
+#[test]
+fn nothing_left_is_enough_for_the_syscall_itself() {
+    check("mov64 r1, 8\n call take\n exit", 10, EXCEEDED, 10, &[8]);
+    check("mov64 r1, 8\n call take\n exit", 11, "0", 11, &[9]);
+}
+
+#[test]
+fn a_syscall_may_give_back() {
+    // More is left at the end than was at the start: nothing was used.
+    check("mov64 r1, 50\n call give\n exit", 10, "0", 0, &[8]);
+    check("mov64 r1, 5\n call give\n exit", 10, "0", 6, &[8]);
+    check("mov64 r1, 0\n call give\n exit", 10, EXCEEDED, 10, &[8]);
+}
+
+#[test]
+fn a_nested_program_uses_its_caller_s_units() {
+    let nested = "mov64 r1, 4\n call take\n mov64 r0, 9\n exit";
+    let nest = |budget| {
+        let (result, consumed, left) = run_source("call nest\n exit", budget, nested);
+        (result.map_err(|trap| trap.to_string()), consumed, left)
+    };
+    assert_eq!(nest(100), (Ok(9), 10, vec![99, 97]));
+    assert_eq!(nest(10), (Ok(9), 10, vec![9, 7]));
+    assert_eq!(nest(9), (Err(EXCEEDED.to_owned()), 9, vec![8, 6]));
+    let nested_error = format!("Syscall error: {EXCEEDED}");
+    assert_eq!(nest(8), (Err(nested_error), 8, vec![7, 5]));
+}
+
+#[test]
+fn a_host_gets_its_own_error_back() {
+    let (result, consumed, _) = run_source("mov64 r1, 42\n call refuse\n exit", 10, "exit");
+    let Err(Trap::Syscall(error)) = result else { panic!("{result:?}") };
+    assert_eq!(error.downcast_ref(), Some(&Refused(42)));
+    assert_eq!(consumed, 2);
+    let trap = Trap::Syscall(error);
+    let source = core::error::Error::source(&trap).and_then(|it| it.downcast_ref());
+    assert_eq!((source, trap.discriminant()), (Some(&Refused(42)), 18));
+}
+
+#[test]
+fn a_trap_in_a_syscall_is_no_trap_of_the_program() {
+    let (result, ..) = run_source("call trap\n exit", 10, "exit");
+    let Err(Trap::Syscall(error)) = result else { panic!("{result:?}") };
+    assert!(matches!(error.downcast_ref(), Some(Trap::DivideByZero)));
+}
+
+/// What an instruction may ask for, a syscall may not.
+#[test]
+fn a_refused_slice_is_not_reconsidered() {
+    let run = |source: &str| {
+        let mut host = TestHost { nested: None, left: vec![], violations: 0 };
+        let outcome = execute(&program(source), 100, &mut host, run);
+        (outcome.result, host.violations)
+    };
+    let (result, violations) = run("lddw r1, 0x300000000\n mov64 r2, 4\n call write\n exit");
+    let Err(Trap::Syscall(error)) = result else { panic!("{result:?}") };
+    assert!(matches!(
+        error.downcast_ref(),
+        Some(Trap::AccessViolation { access: Access::Store, len: 4, region: "heap", .. })
+    ));
+    assert_eq!(violations, 0);
+
+    let (result, violations) =
+        run("lddw r1, 0x300000000\n stb [r1], 1\n mov64 r2, 4\n call write\n ldxw r0, [r1]\n exit");
+    assert_eq!((result.unwrap(), violations), (0x0707_0707, 1));
+}
+
+/// The host is not asked about a store that the budget does not reach.
+#[test]
+fn nobody_is_asked_beyond_the_budget() {
+    for (budget, violations) in [(1, 0), (2, 1), (3, 1)] {
+        let mut host = TestHost { nested: None, left: vec![], violations: 0 };
+        let program = program("lddw r1, 0x300000000\n stb [r1], 1\n exit");
+        let outcome = execute(&program, budget, &mut host, run);
+        assert_eq!((outcome.result.is_ok(), host.violations), (budget == 3, violations));
+    }
+}
+
+/// An observer sees every instruction once, before it is executed, and none that is not.
+#[test]
+fn an_observer_sees_each_instruction() {
+    #[derive(Default)]
+    struct Seen(Vec<(usize, u64)>);
+    impl Observer for Seen {
+        fn instruction(&mut self, pc: usize, registers: &[u64; 11]) {
+            self.0.push((pc, registers[0]));
+        }
+    }
+    let source = "lddw r0, 5\n ja +1\n exit\n add64 r0, 1\n div64 r0, r2\n exit";
+    for (budget, count) in [(10, 4), (3, 3), (0, 0)] {
+        let mut host = TestHost { nested: None, left: vec![], violations: 0 };
+        let mut seen = Seen::default();
+        let outcome = execute(&program(source), budget, &mut host, |program, machine, host| {
+            observe(program, machine, host, &mut seen)
+        });
+        assert!(outcome.result.is_err());
+        assert_eq!(seen.0, [(0, 0), (2, 5), (4, 5), (5, 6)][..count]);
+    }
+}
