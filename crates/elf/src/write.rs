@@ -363,7 +363,8 @@ impl File {
             }
         }
         // The table holds its own name, so the section is made before its bytes are known.
-        let names = self.section(&unmapped(".shstrtab", SHT_STRTAB, 1), &[]);
+        let name = if image.strip { ".s" } else { ".shstrtab" };
+        let names = self.section(&unmapped(name, SHT_STRTAB, 1), &[]);
         self.sections[names as usize].size = self.names.0.len() as u64;
         self.bytes.extend_from_slice(&self.names.0);
     }

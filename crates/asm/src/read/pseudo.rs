@@ -208,9 +208,13 @@ impl Reader<'_, '_> {
             _ => {}
         }
         if let Some(src) = self.register()? {
-            self.same_width(dst, src, at)?;
+            // `r0 = w1` is how LLVM zero-extends. V2's `mov32` extends the sign.
+            let zero_extends = src.half && self.session.options.version != Version::V2;
+            if !zero_extends {
+                self.same_width(dst, src, at)?;
+            }
             let right = operand(OperandKind::Reg(src.number), self.span_of(at));
-            return self.emit(&with_width("mov", dst), first, &[target, right]);
+            return self.emit(&with_width("mov", src), first, &[target, right]);
         }
         let expr = self.expr()?;
         let right = operand(OperandKind::Expr(expr), self.span_from(at));
