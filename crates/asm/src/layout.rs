@@ -34,6 +34,7 @@ pub(crate) fn layout(session: &mut Session<'_>, ast: &mut Ast) -> Option<Layout>
     session.settle_constants(false);
     let mut total = 0_u64;
     let mut sizes = vec![0_u64; ast.sections.len().max(2)];
+    let mut has_label = vec![false; sizes.len()];
     let mut current = SectionId::TEXT;
     let mut stmts = core::mem::take(&mut ast.stmts);
     for stmt in &mut stmts {
@@ -45,11 +46,22 @@ pub(crate) fn layout(session: &mut Session<'_>, ast: &mut Ast) -> Option<Layout>
             }
             StmtKind::Label(name) => {
                 let offset = u32::try_from(offset).ok()?;
+                has_label[current.0 as usize] = true;
                 session.symbols.entry(name).def = Def::Label(Some((current, offset)));
                 continue;
             }
             _ => size(session, ast, current, offset, stmt),
         };
+        let is_data = ast.sections.get(current.0 as usize).map(|it| it.kind)
+            == Some(SectionKind::ReadOnly);
+        if is_data && size > 0 && !has_label[current.0 as usize] {
+            // Once for each section is enough.
+            has_label[current.0 as usize] = true;
+            let found = Diagnostic::warning(stmt.span, "data without a label")
+                .note("no instruction can refer to it")
+                .help("put a name before it: `message: .ascii \"…\"`");
+            session.diagnostics.push(found);
+        }
         total = total.saturating_add(size);
         if total > IMAGE_BYTES_MAX {
             let message = format!("the program grows beyond {} MiB here", IMAGE_BYTES_MAX >> 20);

@@ -13,7 +13,7 @@ use selkie_svm::Sysvars;
 use serde::Deserialize;
 
 use crate::{
-    BadVector,
+    BadVector, files,
     fixture::Fixtures,
     vector::{fnv1a, sha256, unhex},
     vm_syscall::GivenAccount,
@@ -194,9 +194,9 @@ impl Elfs {
         // Vectors may give the folder, too; it is another one here.
         let file = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
         let names = [format!("{file}.so"), format!("{file}.elf"), file.into_owned()];
-        let by_name = names.iter().find_map(|name| fs::read(folder.join(name)).ok());
+        let by_name = names.iter().find_map(|name| files::read(&folder.join(name)).ok());
         let by_hash =
-            || fs::read(self.by_hash(folder).get(&u64::from_str_radix(name, 16).ok()?)?).ok();
+            || files::read(self.by_hash(folder).get(&u64::from_str_radix(name, 16).ok()?)?).ok();
         let bytes = by_name.or_else(by_hash);
         let bytes =
             bytes.ok_or_else(|| format!("ELF file {name} is not in {}", folder.display()))?;
@@ -208,7 +208,7 @@ impl Elfs {
     fn by_hash(&self, folder: &Path) -> &HashMap<u64, PathBuf> {
         self.by_hash.get_or_init(|| {
             let paths = fs::read_dir(folder).into_iter().flatten().flatten().map(|it| it.path());
-            paths.filter_map(|path| Some((fnv1a(&fs::read(&path).ok()?), path))).collect()
+            paths.filter_map(|path| Some((fnv1a(&files::read(&path).ok()?), path))).collect()
         })
     }
 }

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{kinds::is, unpack::unpack};
+use crate::{files, kinds::is, unpack::unpack};
 
 /// The content of archives, by path.
 type Files = HashMap<String, Arc<[u8]>>;
@@ -37,7 +37,7 @@ impl Fixtures {
         let parts: Option<Vec<_>> = Path::new(path).components().map(plain).collect();
         let missing = || format!("fixture {path} is not beside the vectors");
         let group = *parts.as_ref().and_then(|parts| parts.first()).ok_or_else(missing)?;
-        if let Ok(bytes) = fs::read(self.folder.join(path)) {
+        if let Ok(bytes) = files::read(&self.folder.join(path)) {
             return Ok(bytes.into());
         }
         self.archived(group)?.get(path).cloned().ok_or_else(missing)
@@ -78,7 +78,7 @@ fn open_archives(folder: &Path, group: &str) -> io::Result<Files> {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if endings.iter().any(|ending| name.ends_with(ending.as_str())) {
-            let content = unpack(fs::read(&path)?)?;
+            let content = unpack(files::read(&path)?)?;
             let mut archive = tar::Archive::new(content.as_slice());
             for file in archive.entries()? {
                 let mut file = file?;

@@ -32,6 +32,7 @@ pub mod disasm;
 pub mod elf_load;
 pub mod elf_loader;
 pub mod exec;
+mod files;
 pub mod fixture;
 pub mod kinds;
 pub mod memmap;

@@ -19,7 +19,9 @@ use std::{
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{Context, Difference, Verdict, context::Elfs, kinds::kind_of, unpack::unpack};
+use crate::{
+    Context, Difference, Verdict, context::Elfs, files, kinds::kind_of, unpack::unpack,
+};
 
 /// Lines that a thread takes at once.
 const CHUNK_LINES: usize = 64;
@@ -182,7 +184,7 @@ fn run_file(
         return FileReport::skipped(path, "fixtures are run only by vectors that name them");
     }
     let prepared =
-        fs::read(path).and_then(unpack).map_err(|error| error.to_string()).and_then(|bytes| {
+        files::read(path).and_then(unpack).map_err(|error| error.to_string()).and_then(|bytes| {
             let context =
                 Context::new(path, Arc::clone(elfs)).map_err(|error| error.to_string())?;
             Ok((bytes, context))

@@ -219,6 +219,9 @@ impl<'a> Region<'a> {
         fits.then(|| self.host.wrapping_add(usize_of(offset)))
     }
 
+    /// A second region over the same buffer: not to be followed while the first one is, and not to
+    /// get out of [`MemoryMap::reconsider`]. A host that is handed one cannot keep it, because it
+    /// cannot name its lifetime; were `Host` to get that lifetime as a parameter, it could.
     fn copy(&self) -> Self {
         Self { buffer: PhantomData, ..*self }
     }
@@ -239,6 +242,10 @@ struct Window {
     /// of its size.
     end: [[u64; 4]; 2],
 }
+
+// SAFETY: a window points into the buffer of one of the map's regions, which are `Send`, and is
+// never apart from the map.
+unsafe impl Send for Window {}
 
 impl Window {
     const NONE: Self =
@@ -294,9 +301,6 @@ pub struct MemoryMap<'a> {
     stack_slot_bytes: Option<u64>,
     call_depth_max: u64,
 }
-
-// SAFETY: windows point into the buffers of `regions`, which are `Send`.
-unsafe impl Send for MemoryMap<'_> {}
 
 impl fmt::Debug for MemoryMap<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
