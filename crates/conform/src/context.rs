@@ -74,35 +74,17 @@ impl Context {
         self.fixtures.get(path)
     }
 
-    /// The bytes with that SHA-256, in an archive of blobs beside the vectors.
+    /// The bytes with that SHA-256: `<sha>.bin` in an archive of blobs beside the vectors, or among
+    /// the ELF files.
     ///
     /// # Errors
     /// If they are not there: a reason to skip the vector.
     pub fn blob(&self, sha: &str) -> Result<Arc<[u8]>, String> {
-        let packed = self.fixtures.packed("svm-blobs", &format!("{sha}.bin"));
-        packed.or_else(|_| self.blob_of_elf(sha))
-    }
-
-    /// A blob that is not packed: a `blob-sources.tsv` beside the vectors tells which ELF file it
-    /// ends with, and what goes before it, in columns: hash, prefix in hex, package, path.
-    fn blob_of_elf(&self, sha: &str) -> Result<Arc<[u8]>, String> {
-        let sources = self.fixtures.get("blob-sources.tsv").map_err(|_| {
-            format!(
-                "blob {sha} is neither in an archive beside the vectors nor in blob-sources.tsv"
-            )
-        })?;
-        let sources = String::from_utf8_lossy(&sources);
-        let mut rows = sources.lines().map(|line| line.split('\t').collect::<Vec<_>>());
-        let source = rows.find_map(|row| match row.as_slice() {
-            [hash, prefix, _, path] if *hash == sha => Some((unhex(prefix)?, path.to_string())),
-            _ => None,
-        });
-        let (prefix, path) = source.ok_or_else(|| format!("blob {sha} is not to be found"))?;
-        let name = Path::new(&path).file_stem().unwrap_or_default().to_string_lossy();
-        let blob = [&prefix, &*self.elf(&name)?].concat();
+        let file = format!("{sha}.bin");
+        let blob = self.fixtures.packed("svm-blobs", &file).or_else(|_| self.elf(&file))?;
         match sha256(&blob) == sha {
-            true => Ok(blob.into()),
-            false => Err(format!("ELF file {name} is not the one that blob {sha} is made of")),
+            true => Ok(blob),
+            false => Err(format!("{file} is not what its name says")),
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! The runtime has neither transactions nor builtin programs nor calls between programs yet, so a
 //! vector is run if its transaction comes down to one instruction of an sBPF program. Whether it
-//! does, [`Case::new`] tells before anything is run. What it cannot tell is whether the program
+//! does, `Case::new` tells before anything is run. What it cannot tell is whether the program
 //! will call a syscall that is not there; a run that was stopped at such a call is not judged.
 
 use std::{collections::BTreeMap, str::FromStr};

@@ -2,7 +2,9 @@
 
 use std::{fs, path::Path, sync::Arc};
 
-use selkie_conform::{BadVector, Context, KINDS, Options, Verdict, run, vm_syscall};
+use selkie_conform::{
+    BadVector, Context, KINDS, Options, Verdict, context::Elfs, run, vector::sha256, vm_syscall,
+};
 use serde_json::{Value, json};
 
 fn lines(name: &str) -> Vec<Value> {
@@ -141,6 +143,24 @@ fn transactions_that_are_more_than_a_run_are_skipped() {
         let Ok(Verdict::Skipped(why)) = judge(Path::new(""), &line) else { panic!("{pointer}") };
         assert!(why.starts_with(reason), "{why}");
     }
+}
+
+#[test]
+fn blobs_are_what_their_names_say() {
+    let name = format!("selkie-blobs-{}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    fs::create_dir_all(&folder).unwrap();
+    let (right, wrong) = (sha256(b"file"), sha256(b"other"));
+    for sha in [&right, &wrong] {
+        fs::write(folder.join(format!("{sha}.bin")), b"file").unwrap();
+    }
+    let elfs = Arc::new(Elfs::new(Some(folder.clone())));
+    let context = Context::new(&folder.join("vectors.jsonl"), elfs).unwrap();
+    let blobs = [right, wrong, sha256(b"")].map(|sha| context.blob(&sha));
+    fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(blobs[0].as_deref(), Ok(&b"file"[..]));
+    assert!(blobs[1].as_ref().unwrap_err().contains("is not what its name says"));
+    assert!(blobs[2].as_ref().unwrap_err().contains("is not in"));
 }
 
 /// A protobuf message with one field of bytes.

@@ -20,9 +20,12 @@ use crate::{
 /// An instruction that was entered and not left.
 ///
 /// ```
+/// use selkie_elf::{Executable, Functions};
 /// use selkie_isa::{Version, layout::HEAP_START};
-/// use selkie_svm::{ComputeBudget, Environment, Instruction, Invocation, Loader, Program, Pubkey, Syscall};
-/// use selkie_vm::{Config, Executable, Functions, MemoryMap, Region};
+/// use selkie_svm::{
+///     ComputeBudget, Environment, Instruction, Invocation, Loader, Program, Pubkey, Syscall,
+/// };
+/// use selkie_vm::{Config, MemoryMap, Region};
 ///
 /// let exit = [0x95, 0, 0, 0, 0, 0, 0, 0];
 /// let executable =
