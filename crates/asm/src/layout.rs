@@ -52,8 +52,8 @@ pub(crate) fn layout(session: &mut Session<'_>, ast: &mut Ast) -> Option<Layout>
             }
             _ => size(session, ast, current, offset, stmt),
         };
-        let is_data = ast.sections.get(current.0 as usize).map(|it| it.kind)
-            == Some(SectionKind::ReadOnly);
+        let is_data =
+            ast.sections.get(current.0 as usize).map(|it| it.kind) == Some(SectionKind::ReadOnly);
         if is_data && size > 0 && !has_label[current.0 as usize] {
             // Once for each section is enough.
             has_label[current.0 as usize] = true;

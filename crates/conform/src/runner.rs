@@ -19,9 +19,7 @@ use std::{
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{
-    Context, Difference, Verdict, context::Elfs, files, kinds::kind_of, unpack::unpack,
-};
+use crate::{Context, Difference, Verdict, context::Elfs, files, kinds::kind_of, unpack::unpack};
 
 /// Lines that a thread takes at once.
 const CHUNK_LINES: usize = 64;

@@ -30,7 +30,7 @@ pub(crate) fn run(ui: &mut Ui, args: &CheckArgs) -> Result<Status> {
     let map = file.source_map();
     match check(&file.elf, purpose) {
         Ok(executable) => accept(ui, args, &file, executable, purpose),
-        Err(refusal) => refuse(ui, args, &map, &refusal),
+        Err(refusal) => refuse(ui, args, &file.elf, &map, &refusal),
     }
 }
 
@@ -110,12 +110,23 @@ fn accept(
     Ok(Status::Success)
 }
 
-fn refuse(ui: &mut Ui, args: &CheckArgs, map: &SourceMap, refusal: &Refusal) -> Result<Status> {
+fn refuse(
+    ui: &mut Ui,
+    args: &CheckArgs,
+    elf: &[u8],
+    map: &SourceMap,
+    refusal: &Refusal,
+) -> Result<Status> {
     let (stage, message, pc) = match refusal {
         Refusal::Load(error) => ("load", error.to_string(), elf_pc(error)),
         Refusal::Verify(_, error) => ("verify", error.to_string(), error.pc()),
     };
-    let help = help_for(refusal);
+    let is_elf = elf.starts_with(b"\x7fELF");
+    let help = if is_elf {
+        help_for(refusal)
+    } else {
+        Some("this is no ELF file: programs are built from sources by `selkie build`".to_owned())
+    };
     if ui.json {
         ui.object(&json!({
             "accepted": false,
@@ -175,8 +186,9 @@ fn help_for(refusal: &Refusal) -> Option<String> {
             "was the program built for another sBPF version than e_flags of its header says?"
                 .to_owned()
         }
-        Refusal::Verify(_, VerifyError::InvalidSyscall { .. }) => {
-            "no syscall of mainnet has a name with this hash".to_owned()
+        Refusal::Verify(_, VerifyError::InvalidSyscall { key, .. }) => {
+            selkie_svm::syscalls::explain_unknown(*key)
+                .unwrap_or_else(|| "no syscall of mainnet has a name with this hash".to_owned())
         }
         _ => return None,
     };

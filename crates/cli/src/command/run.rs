@@ -54,7 +54,7 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
     };
     let report = Report {
         receipt: &receipt,
-        program: &program,
+        file: &file,
         map: file.source_map(),
         scenario: &scenario,
         limit: args.limit,
@@ -121,7 +121,7 @@ fn trace(
 ) -> Result<Receipt> {
     let named = || format!("cannot write {}", path.display());
     let looked_into = crate::program::open_to_inspect(&file.elf, None)?;
-    let graph = Graph::new(&looked_into, Style::Anza);
+    let graph = Graph::new(&looked_into, Style::Selkie);
     let mut tracer = Tracer {
         out: BufWriter::new(File::create(path).with_context(named)?),
         program,
@@ -170,7 +170,7 @@ impl Observer for Tracer<'_> {
 /// What is told of a run.
 struct Report<'a> {
     receipt: &'a Receipt,
-    program: &'a Program,
+    file: &'a ProgramFile,
     map: SourceMap,
     scenario: &'a Scenario,
     limit: u64,
@@ -233,7 +233,7 @@ impl Report<'_> {
         if let Some(run) = run
             && let Err(trap) = &run.result
         {
-            trap::show(ui, trap, run, self.program, &self.map)?;
+            trap::show(ui, trap, run, self.file, &self.map)?;
         }
         notes.iter().try_for_each(|note| writeln!(ui.out, "{NOTE}note{NOTE:#}: {note}"))?;
         Ok(())
@@ -253,7 +253,7 @@ impl Report<'_> {
         });
         let trap = run.as_ref().and_then(|run| {
             let trap = run.result.as_ref().err()?;
-            Some(trap::as_json(trap, run, self.program, &self.map))
+            Some(trap::as_json(trap, run, self.file, &self.map))
         });
         json!({
             "success": result.is_ok(),

@@ -5,11 +5,12 @@ use std::io::Write as _;
 use anyhow::Result;
 use selkie_inspect::{Graph, Labels, SourceMap, Style};
 use selkie_isa::layout::STACK_FRAME_BYTES;
-use selkie_svm::{Program, Run};
-use selkie_vm::Trap;
+use selkie_svm::Run;
+use selkie_vm::{Access, Trap};
 use serde_json::{Value, json};
 
 use crate::{
+    program::{ProgramFile, open_to_inspect},
     render::{instruction_text, place_of, place_text},
     ui::{BAD, DIM, NOTE, STRONG, Ui},
 };
@@ -18,12 +19,12 @@ pub(super) fn show(
     ui: &mut Ui,
     trap: &Trap,
     run: &Run,
-    program: &Program,
+    file: &ProgramFile,
     map: &SourceMap,
 ) -> Result<()> {
     writeln!(ui.out, "{BAD}trap{BAD:#}{STRONG}: {trap}{STRONG:#}")?;
     let place = place_text(&place_of(map, run.pc));
-    let text = instruction_at(program, run.pc);
+    let text = instruction_at(file, run.pc);
     writeln!(ui.out, "  {NOTE}-->{NOTE:#} pc {}{place}: {STRONG}{text}{STRONG:#}", run.pc)?;
     let sites: Vec<usize> = call_sites(run).collect();
     // A recursion that went too deep is one line.
@@ -45,7 +46,7 @@ pub(super) fn show(
     Ok(())
 }
 
-pub(super) fn as_json(trap: &Trap, run: &Run, program: &Program, map: &SourceMap) -> Value {
+pub(super) fn as_json(trap: &Trap, run: &Run, file: &ProgramFile, map: &SourceMap) -> Value {
     let (access, vaddr, len) = match trap {
         Trap::AccessViolation { access, vaddr, len, .. }
         | Trap::StackAccessViolation { access, vaddr, len, .. } => {
@@ -59,17 +60,22 @@ pub(super) fn as_json(trap: &Trap, run: &Run, program: &Program, map: &SourceMap
         "vaddr": vaddr,
         "len": len,
         "place": place_of(map, run.pc),
-        "instruction": instruction_at(program, run.pc),
+        "instruction": instruction_at(file, run.pc),
         "call_stack": call_sites(run).map(|pc| place_of(map, pc)).collect::<Vec<_>>(),
         "registers": run.registers,
         "notes": notes(trap, run),
     })
 }
 
-fn instruction_at(program: &Program, pc: usize) -> String {
-    let looked_into = selkie_inspect::Program::new(program.executable().clone());
-    let graph = Graph::new(&looked_into, Style::Anza);
-    instruction_text(program.executable(), &Labels::new(&looked_into, &graph), pc)
+fn instruction_at(file: &ProgramFile, pc: usize) -> String {
+    match open_to_inspect(&file.elf, None) {
+        Ok(program) => {
+            let graph = Graph::new(&program, Style::Selkie);
+            instruction_text(program.executable(), &Labels::new(&program, &graph), pc)
+        }
+        // It was loaded before, so it can be opened.
+        Err(error) => format!("{error:#}"),
+    }
 }
 
 /// The calls that had not returned, innermost first.
@@ -81,6 +87,11 @@ fn call_sites(run: &Run) -> impl Iterator<Item = usize> {
 fn notes(trap: &Trap, run: &Run) -> Vec<String> {
     match trap {
         Trap::StackAccessViolation { vaddr, len, .. } => stack_notes(*vaddr, *len, run),
+        Trap::AccessViolation {
+            access: Access::Store, region: "program" | "allocated", ..
+        } => {
+            vec!["the program's code and constants can only be read".to_owned()]
+        }
         Trap::AccessViolation { vaddr, len, .. } => input_notes(*vaddr, *len, run),
         Trap::CallDepthExceeded => {
             vec!["64 frames are all there is: is this recursion meant?".to_owned()]
