@@ -34,11 +34,13 @@ pub(crate) fn layout(session: &mut Session<'_>, ast: &mut Ast) -> Option<Layout>
     session.settle_constants(false);
     let mut total = 0_u64;
     let mut sizes = vec![0_u64; ast.sections.len().max(2)];
-    let mut has_label = vec![false; sizes.len()];
+    let mut data_has_label = false;
     let mut current = SectionId::TEXT;
     let mut stmts = core::mem::take(&mut ast.stmts);
     for stmt in &mut stmts {
         let offset = sizes[current.0 as usize];
+        let section = ast.sections.get(current.0 as usize);
+        let in_data = section.is_some_and(|it| it.kind == SectionKind::ReadOnly);
         let size = match stmt.kind {
             StmtKind::Section(id) => {
                 current = id;
@@ -46,17 +48,15 @@ pub(crate) fn layout(session: &mut Session<'_>, ast: &mut Ast) -> Option<Layout>
             }
             StmtKind::Label(name) => {
                 let offset = u32::try_from(offset).ok()?;
-                has_label[current.0 as usize] = true;
+                data_has_label |= in_data;
                 session.symbols.entry(name).def = Def::Label(Some((current, offset)));
                 continue;
             }
             _ => size(session, ast, current, offset, stmt),
         };
-        let is_data =
-            ast.sections.get(current.0 as usize).map(|it| it.kind) == Some(SectionKind::ReadOnly);
-        if is_data && size > 0 && !has_label[current.0 as usize] {
-            // Once for each section is enough.
-            has_label[current.0 as usize] = true;
+        if in_data && size > 0 && !data_has_label {
+            // Once is enough.
+            data_has_label = true;
             let found = Diagnostic::warning(stmt.span, "data without a label")
                 .note("no instruction can refer to it")
                 .help("put a name before it: `message: .ascii \"…\"`");

@@ -4,4 +4,4 @@ entrypoint:
     mov64 r0, ANSWER
     exit
 .rodata
-.incbin "include/constants.inc", 0, 4
+part: .incbin "include/constants.inc", 0, 4

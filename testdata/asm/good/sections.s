@@ -9,6 +9,6 @@ entrypoint:
     .quad 0x95
     .p2align 4
     .pushsection .rodata
-    .byte 1
+    unnamed: .byte 1
     .popsection
     exit

@@ -1,0 +1,7 @@
+.globl entrypoint
+entrypoint:
+    mov64 r0, 0
+    exit
+.rodata
+    .byte 1, 2
+    .ascii "and nobody can find it"
