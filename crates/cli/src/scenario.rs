@@ -5,10 +5,7 @@ use std::{path::Path, str::FromStr as _};
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use selkie_svm::{
-    Abi, Account, AccountMeta, Instruction, InstructionError, Pubkey,
-    input::{self, InputAccount},
-};
+use selkie_svm::{Account, AccountMeta, Instruction, Pubkey};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -159,30 +156,6 @@ impl Scenario {
         self.instruction.accounts.push(AccountMeta { pubkey: key, is_signer, is_writable });
         self.accounts.push((key, account));
         Ok(())
-    }
-
-    /// The input region that a program would get.
-    pub(crate) fn serialize(&self, abi: Abi) -> Result<Vec<u8>, InstructionError> {
-        let metas = &self.instruction.accounts;
-        let nothing = Account::default();
-        let find = |key: &Pubkey| self.accounts.iter().find(|(known, _)| known == key);
-        let accounts: Vec<InputAccount<'_>> = metas
-            .iter()
-            .enumerate()
-            .map(|(index, meta)| {
-                match metas[..index].iter().position(|it| it.pubkey == meta.pubkey) {
-                    Some(of) => InputAccount::Duplicate(of),
-                    None => InputAccount::Account {
-                        key: &meta.pubkey,
-                        account: find(&meta.pubkey).map_or(&nothing, |(_, account)| account),
-                        is_signer: meta.is_signer,
-                        is_writable: meta.is_writable,
-                    },
-                }
-            })
-            .collect();
-        let Instruction { program_id, data, .. } = &self.instruction;
-        Ok(input::serialize(abi, &accounts, data, program_id)?.bytes)
     }
 }
 

@@ -43,6 +43,18 @@ impl Default for SuiteConfig {
 }
 
 impl SuiteConfig {
+    /// What a program is run with under this configuration.
+    #[must_use]
+    pub fn vm(&self) -> selkie_vm::Config {
+        selkie_vm::Config {
+            call_depth_max: self.max_call_depth,
+            stack_frame_bytes: self.stack_frame_size,
+            stack_frame_gaps: self.enable_stack_frame_gaps,
+            aligned_memory: self.aligned_memory_mapping,
+            metered: self.enable_instruction_meter,
+        }
+    }
+
     /// What a program is loaded against under this configuration and these syscalls.
     #[must_use]
     pub fn environment(&self, syscalls: Arc<Syscalls>) -> Environment {

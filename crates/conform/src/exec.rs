@@ -9,8 +9,8 @@ use selkie_isa::{
     symbol::{ENTRYPOINT, ENTRYPOINT_KEY},
 };
 use selkie_vm::{
-    Config, Host, Machine, MemoryMap, Meter, Observer, Outcome, Program, Region, SyscallError,
-    Trap, observe, run,
+    Host, Machine, MemoryMap, Meter, Observer, Outcome, Program, Region, SyscallError, Trap,
+    observe, run,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -101,16 +101,6 @@ impl ProgramCase {
             .ok_or_else(|| format!("there is no sBPF version {}", self.sbpf_version))
     }
 
-    pub(crate) fn vm_config(&self) -> Config {
-        Config {
-            call_depth_max: self.config.max_call_depth,
-            stack_frame_bytes: self.config.stack_frame_size,
-            stack_frame_gaps: self.config.enable_stack_frame_gaps,
-            aligned_memory: self.config.aligned_memory_mapping,
-            metered: self.config.enable_instruction_meter,
-        }
-    }
-
     pub(crate) fn executable(&self) -> Result<Executable, String> {
         let version = self.version()?;
         let mut functions = Functions::default();
@@ -183,7 +173,7 @@ impl Case {
                 .collect());
         }
         let gaps =
-            executable.version().stack_frame_gaps() && self.program.vm_config().stack_frame_gaps;
+            executable.version().stack_frame_gaps() && self.program.config.vm().stack_frame_gaps;
         let frame_bytes = self.program.config.stack_frame_size;
         let writable = |vaddr, len, gap, hex: &str| RegionCase {
             vaddr,
@@ -204,7 +194,7 @@ impl Case {
 
     fn check(&self) -> Result<Verdict, BadVector> {
         let executable = self.program.executable()?;
-        let config = self.program.vm_config();
+        let config = self.program.config.vm();
         let version = executable.version();
         let regions = self.regions(&executable)?;
         let before = regions.iter().map(RegionCase::buffer).collect::<Result<Vec<_>, _>>()?;

@@ -6,7 +6,7 @@
 //! has several, each with its own expectation.
 
 use selkie_isa::Version;
-use selkie_vm::{Access, Config, MemoryMap, Trap};
+use selkie_vm::{Access, MemoryMap, Trap};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ pub fn judge(line: &Value) -> Result<Verdict, BadVector> {
         let number = u16::try_from(index).map_err(|_| "more than 65,536 regions".to_owned())?;
         regions.push(region.region(buffer)?.with_payload(number));
     }
-    let map = MemoryMap::new(regions, &vm_config(&case.config), version);
+    let map = MemoryMap::new(regions, &case.config.vm(), version);
     let mut check = Check::default();
     if case.accesses.is_empty() {
         compare(&mut check, line, &map)?;
@@ -65,16 +65,6 @@ struct AccessCase {
     #[serde(default)]
     len: u64,
     expect: Option<Value>,
-}
-
-fn vm_config(config: &SuiteConfig) -> Config {
-    Config {
-        call_depth_max: config.max_call_depth,
-        stack_frame_bytes: config.stack_frame_size,
-        stack_frame_gaps: config.enable_stack_frame_gaps,
-        aligned_memory: config.aligned_memory_mapping,
-        metered: config.enable_instruction_meter,
-    }
 }
 
 /// Only addresses matter, so the pages of large regions are never touched.

@@ -4,8 +4,9 @@ use std::{fs, io::Write as _};
 
 use anyhow::{Context as _, Result, anyhow};
 use selkie_svm::{
-    Abi,
+    Abi, Environment,
     input::explain::{Explanation, Field, Value, explain},
+    instruction_input,
 };
 use serde_json::json;
 
@@ -20,8 +21,9 @@ pub(crate) fn run(ui: &mut Ui, args: &InputArgs) -> Result<Status> {
     let is_json = args.file.extension().is_some_and(|it| it == "json");
     let bytes = if is_json {
         let abi = args.abi.map_or(Abi::Aligned, Into::into);
-        Scenario::read(&args.file)?
-            .serialize(abi)
+        let Scenario { instruction, accounts } = Scenario::read(&args.file)?;
+        instruction_input(&instruction, &accounts, &Environment::default(), abi)
+            .map(|input| input.bytes)
             .map_err(|error| anyhow!("this instruction cannot be serialized: {error}"))
             .advise("an instruction names 255 accounts at most")?
     } else {
