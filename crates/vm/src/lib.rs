@@ -14,6 +14,7 @@
 //! | [`memory`] | every guest access is checked here |
 //! | [`machine`] | registers, call frames, meter |
 //! | [`interp`] | the interpreter: the reference for every other engine |
+//! | [`jit`] | machine code that does the same, faster |
 //! | [`host`] | the seams: what programs call, and who watches |
 //! | [`trap`] | how programs end when they do not end well |
 
@@ -22,6 +23,7 @@ pub mod config;
 mod decode;
 pub mod host;
 pub mod interp;
+pub mod jit;
 pub mod machine;
 pub mod memory;
 pub mod program;
@@ -33,6 +35,7 @@ pub use crate::{
     config::Config,
     host::{Host, NoHost, Observer},
     interp::{Outcome, observe, run},
+    jit::{JitError, JitOptions, MachineCode},
     machine::{Machine, Meter, MeterExceeded},
     memory::{Access, MemoryMap, Region, Violation},
     program::{Program, Verified},
