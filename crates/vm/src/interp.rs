@@ -55,15 +55,22 @@ pub struct Outcome {
 /// ```
 pub fn run(program: &Program, machine: &mut Machine<'_>, host: &mut dyn Host) -> Outcome {
     let budget = machine.meter.remaining();
-    let result = loop {
-        sprint(program, machine);
-        match step(program, machine, host, &mut ()) {
-            Ok(None) => {}
-            Ok(Some(r0)) => break Ok(r0),
-            Err(trap) => break Err(trap),
-        }
-    };
+    let result = finish(program, machine, host);
     Outcome { result, consumed: consumed(machine, budget) }
+}
+
+/// Runs a program from wherever it is to its end.
+pub(crate) fn finish(
+    program: &Program,
+    machine: &mut Machine<'_>,
+    host: &mut dyn Host,
+) -> Result<u64, Trap> {
+    loop {
+        sprint(program, machine);
+        if let Some(r0) = step(program, machine, host, &mut ())? {
+            return Ok(r0);
+        }
+    }
 }
 
 /// Runs a program with an observer who sees every instruction.
@@ -84,7 +91,8 @@ pub fn observe(
     Outcome { result, consumed: consumed(machine, budget) }
 }
 
-fn consumed(machine: &Machine<'_>, budget: u64) -> u64 {
+/// The units that are used of what the meter had.
+pub(crate) fn consumed(machine: &Machine<'_>, budget: u64) -> u64 {
     if machine.metered { budget.saturating_sub(machine.meter.remaining()) } else { 0 }
 }
 

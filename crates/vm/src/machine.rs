@@ -62,6 +62,13 @@ pub(crate) struct Frame {
     r9: u64,
 }
 
+impl Frame {
+    /// r6 to r10, and the slot to return to.
+    pub(crate) fn new([r6, r7, r8, r9, frame_pointer]: [u64; 5], return_pc: u64) -> Self {
+        Self { r6, return_pc, r7, frame_pointer, r8, spacing: 0, r9 }
+    }
+}
+
 /// The state of a running program.
 #[derive(Debug)]
 pub struct Machine<'a> {
@@ -187,7 +194,7 @@ fn save(frame: &mut Frame, registers: &[u64; 16], return_pc: u64) {
 }
 
 /// How far a call moves the frame pointer.
-fn frame_step(version: Version, config: &Config) -> u64 {
+pub(crate) fn frame_step(version: Version, config: &Config) -> u64 {
     if version.dynamic_frames() {
         0
     } else if version.stack_frame_gaps() && config.stack_frame_gaps {

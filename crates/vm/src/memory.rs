@@ -19,7 +19,7 @@ use selkie_isa::{
     layout::{REGION_SIZE, STACK_START},
 };
 
-use crate::{config::Config, region_index::RegionIndex, trap::Trap};
+use crate::{config::Config, jit::Windows, region_index::RegionIndex, trap::Trap};
 
 /// What an instruction or a syscall does to memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -300,6 +300,8 @@ pub struct MemoryMap<'a> {
     /// Size of the slots that stack violations are counted in; `None` if they are not told apart.
     stack_slot_bytes: Option<u64>,
     call_depth_max: u64,
+    /// How often a region was changed.
+    changes: u64,
 }
 
 impl fmt::Debug for MemoryMap<'_> {
@@ -352,6 +354,7 @@ impl<'a> MemoryMap<'a> {
             gaps: version.stack_frame_gaps(),
             stack_slot_bytes: fixed_frames.then_some(config.stack_frame_bytes),
             call_depth_max: config.call_depth_max as u64,
+            changes: 0,
         };
         if !aligned {
             let vaddrs: Vec<u64> = map.regions.iter().map(|region| region.vaddr).collect();
@@ -531,7 +534,69 @@ impl<'a> MemoryMap<'a> {
         }
         self.regions[index] = region;
         self.windows = [Window::NONE; WINDOW_COUNT];
+        self.changes += 1;
         Ok(())
+    }
+
+    /// How often a region was changed.
+    pub(crate) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// The windows as machine code looks them up: those whose region starts where they do. The
+    /// numbers must not be used once a region was changed.
+    pub(crate) fn windows_for_code(&self, gaps: bool, pext: bool) -> Windows {
+        let mut windows = Windows::default();
+        for window in 0..WINDOW_COUNT {
+            windows.masks[window][0] = u64::MAX;
+        }
+        for region in &self.regions {
+            let window = usize_of(region.vaddr / REGION_SIZE);
+            // Addresses beyond all windows fall into the last one, which stays empty.
+            if window >= WINDOW_COUNT - 1 || !region.vaddr.is_multiple_of(REGION_SIZE) {
+                continue;
+            }
+            let (mut start, mut gap_bits, mut mask) = (region.vaddr, 0, u64::MAX);
+            let known = match region.gap_shift {
+                None => true,
+                Some(shift) => {
+                    start /= 2;
+                    (gap_bits, mask) = (1 << shift, !(1 << shift));
+                    gaps && pext
+                }
+            };
+            let limit = if known { start + region.len + 1 } else { 0 };
+            windows.limits[window] = [limit, if region.writable { limit } else { 0 }];
+            windows.bases[window] = [(region.host as u64).wrapping_sub(start), gap_bits];
+            windows.masks[window][0] = mask;
+        }
+        windows
+    }
+
+    /// The host's address of the stack, if it is a writable region of `len` bytes at the start of
+    /// its window with gaps as expected.
+    pub(crate) fn stack_for_code(&self, len: u64, gap_bytes: Option<u64>) -> Option<u64> {
+        let region = &self.regions[self.region_index(STACK_START)?];
+        let fits = region.vaddr == STACK_START
+            && region.len >= len
+            && region.writable
+            && region.gap_shift == gap_bytes.map(u64::trailing_zeros);
+        fits.then_some(region.host as u64)
+    }
+
+    /// The host's address of the end of `len` bytes that may be accessed one by one: the first
+    /// access starts at `vaddr`, the last one `stride` bytes behind.
+    pub(crate) fn span_for_code(
+        &self,
+        access: Access,
+        vaddr: u64,
+        len: u64,
+        stride: u64,
+    ) -> Option<u64> {
+        let region = &self.regions[self.region_index(vaddr)?];
+        let host = region.host(access, vaddr, len)? as u64;
+        let last = region.host(access, vaddr + stride, 1)? as u64;
+        (last - host == stride).then_some(host + len)
     }
 
     /// The error for an access that was refused.

@@ -5,7 +5,10 @@
 //! Each cell knows how many instructions its run has from there, so that a whole run can be
 //! charged at once when it is entered, and the rest of it be refunded where it is left early.
 
-use core::ops::Deref;
+use core::{
+    ops::Deref,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use selkie_elf::Executable;
 use selkie_isa::{Kind, Op, Version, for_each_op};
@@ -151,7 +154,11 @@ pub struct Program {
     pub(crate) cells: Cells,
     /// The cells that stand where runs were cut.
     pub(crate) cut: Vec<Cell>,
+    /// Tells it from every other program of this process.
+    pub(crate) id: u64,
 }
+
+static PROGRAM_COUNT: AtomicU64 = AtomicU64::new(0);
 
 impl Program {
     /// Decodes a program without verifying it. What the verifier would have refused traps when
@@ -159,7 +166,8 @@ impl Program {
     #[must_use]
     pub fn new(executable: Executable) -> Self {
         let (cells, cut) = decode(&executable);
-        Self { executable, cells, cut }
+        let id = PROGRAM_COUNT.fetch_add(1, Ordering::Relaxed);
+        Self { executable, cells, cut, id }
     }
 
     /// The program as it was loaded.

@@ -1,12 +1,44 @@
 //! The JIT: programs as machine code.
+//!
+//! ```text
+//! Program ── plan ──> blocks, groups ── lower ──> operations ── x64 ──> MachineCode
+//!                                                                        │ entry: in, out, back
+//!                                                          the interpreter, for all but the usual
+//! ```
+//!
+//! | module | what it owns |
+//! |---|---|
+//! | `plan` | what is straight code, and which accesses are checked together |
+//! | `lower` | instructions as operations of whichever processor |
+//! | `x64` | operations as instructions of x86-64, and the routines that all code shares |
+//! | `site` | what is known about the places where machine code calls something |
+//! | `entry` | the way in, the ways out to the interpreter and to syscalls |
+//! | `harden` | what is random about the code |
+//! | `buffer` | pages that are written or executed, never both |
+//!
+//! What a change must keep: machine code does nothing that the interpreter would not have done. It
+//! charges a block before it starts it, and leaves *before* anything out of the ordinary, so that
+//! the interpreter can do it instead.
+
+#[cfg(target_arch = "x86_64")]
+mod buffer;
+#[cfg(target_arch = "x86_64")]
+mod entry;
+mod harden;
+mod lower;
+mod plan;
+mod site;
+mod windows;
+#[cfg(target_arch = "x86_64")]
+mod x64;
 
 use core::fmt;
-use std::sync::Arc;
 
+pub(crate) use self::windows::Windows;
 use crate::{
     config::Config,
     host::Host,
-    interp::{Outcome, run},
+    interp::{self, Outcome, run},
     machine::Machine,
     program::Program,
 };
@@ -24,6 +56,8 @@ pub struct JitOptions {
     pub key_addresses: bool,
     /// Threads that compile large programs; 1 compiles on the caller's alone.
     pub threads: usize,
+    /// Keep what [`MachineCode::spans`] tells.
+    pub spans: bool,
     /// Seeds all that is random; `None` asks the operating system.
     pub seed: Option<u64>,
 }
@@ -36,6 +70,7 @@ impl Default for JitOptions {
             pad_start: true,
             key_addresses: true,
             threads: 1,
+            spans: false,
             seed: None,
         }
     }
@@ -51,6 +86,7 @@ impl JitOptions {
             pad_start: false,
             key_addresses: false,
             threads: 1,
+            spans: false,
             seed: Some(0),
         }
     }
@@ -79,7 +115,23 @@ impl core::error::Error for JitError {}
 /// A program's machine code. It can be run by many threads at once.
 #[derive(Debug)]
 pub struct MachineCode {
-    code: Arc<[u8]>,
+    #[cfg(target_arch = "x86_64")]
+    memory: buffer::Executable,
+    #[cfg(target_arch = "x86_64")]
+    routines: x64::Routines,
+    program_id: u64,
+    config: Config,
+    sites: site::Sites,
+    calls: Vec<(u32, u32)>,
+    entries: Vec<u32>,
+    marks: Vec<(u32, u32, bool)>,
+    context_key: i32,
+    blinding_key: u64,
+    frame_step: u64,
+    fixed_frames: bool,
+    gaps: bool,
+    pext: bool,
+    metered: bool,
 }
 
 /// A stretch of machine code, and what it was made for.
@@ -108,8 +160,19 @@ impl MachineCode {
         config: &Config,
         options: &JitOptions,
     ) -> Result<Self, JitError> {
-        let _ = (program, config, options);
-        Ok(Self { code: Arc::new([]) })
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            let _ = (program, config, options);
+            Err(JitError::NoBackEnd)
+        }
+        #[cfg(target_arch = "x86_64")]
+        {
+            let leaders = plan::leaders(program);
+            let mut writer = x64::Writer::new(program, config, options);
+            lower::lower(program, config, &leaders, 0..program.cells.len(), &mut writer);
+            let memory = buffer::Executable::new(writer.finish()).map_err(JitError::Memory)?;
+            Ok(writer.into_code(memory, program, config))
+        }
     }
 
     /// Runs a program from the machine's state to its end, exactly as [`run`] does.
@@ -125,18 +188,40 @@ impl MachineCode {
         machine: &mut Machine<'_>,
         host: &mut dyn Host,
     ) -> Outcome {
+        assert_eq!(program.id, self.program_id, "machine code runs its own program");
+        #[cfg(target_arch = "x86_64")]
+        {
+            let budget = machine.meter.remaining();
+            if let Some(result) = entry::run(self, program, machine, host) {
+                return Outcome { result, consumed: interp::consumed(machine, budget) };
+            }
+        }
         run(program, machine, host)
     }
 
     /// The code.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        &self.code
+        #[cfg(target_arch = "x86_64")]
+        return self.memory.bytes();
+        #[cfg(not(target_arch = "x86_64"))]
+        &[]
     }
 
     /// Where the code of each instruction is, in the order of the code.
     #[must_use]
     pub fn spans(&self) -> Vec<Span> {
-        Vec::new()
+        let len = self.bytes().len();
+        let ends = self.marks.iter().skip(1).map(|(start, ..)| *start as usize).chain([len]);
+        let spans = self.marks.iter().zip(ends).map(|(&(start, slot, cold), end)| Span {
+            start: start as usize,
+            end,
+            slot: (slot != SHARED).then_some(slot as usize),
+            cold,
+        });
+        spans.filter(|span| span.start < span.end).collect()
     }
 }
+
+/// Stands for the slot of code that all instructions share.
+const SHARED: u32 = u32::MAX;

@@ -1,0 +1,441 @@
+//! The way into machine code, and what machine code calls.
+//!
+//! Machine code keeps the program's registers, meter and calls to itself while it runs. Wherever
+//! it leaves its usual flow it saves the registers in the [`Context`] and calls `leave`, which
+//! finds the place by its return address, and decides: go on there with a pointer that the memory
+//! map gave, let the interpreter execute the rest of the block and go on behind it, or stop. What
+//! machine code has charged for instructions that the interpreter executes is given back first.
+//!
+//! Invariants: the context outlives the run and is not touched by Rust while machine code runs; the
+//! code was written for the program, configuration and shape of stack that [`MachineCode::run`]
+//! compared; a panic never crosses machine code.
+
+#![allow(unsafe_code, reason = "machine code is called, and calls back with a pointer")]
+
+use core::{any::Any, mem, ptr};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use selkie_elf::SyscallId;
+use selkie_isa::{
+    Kind,
+    layout::{FRAME_POINTER, STACK_START},
+};
+
+use crate::{
+    host::Host,
+    interp,
+    jit::{
+        MachineCode, Windows,
+        site::{Site, What},
+        x64,
+    },
+    machine::{Frame, Machine, Meter},
+    memory::Access,
+    program::{Action, Program},
+    trap::Trap,
+};
+
+/// log2 of a window's size, less that of [`Windows`]' strides.
+pub(super) const WINDOW_SHIFT: u8 = 32 - 4;
+/// The numbers of windows, times the strides.
+pub(super) const WINDOWS_MASK: i32 = 7 << 4;
+
+/// What machine code and Rust share during a run.
+#[repr(C)]
+pub(super) struct Context<'r, 'a> {
+    pub(super) windows: Windows,
+    /// Pointers that checks gave, for later accesses of the block.
+    pub(super) kept: [u64; 8],
+    /// r0 to r9, and what is in the register for frames: see [`x64`].
+    pub(super) registers: [u64; 11],
+    pub(super) meter: u64,
+    /// What the register for frames may not reach at a call; with dynamic frames, what the stack
+    /// pointer may not go below.
+    pub(super) frame_limit: u64,
+    /// r10, less the host's address of the end of the frame (twice that, with gaps).
+    pub(super) frame_key: u64,
+    pub(super) blinding_key: u64,
+    pub(super) text_vaddr: u64,
+    pub(super) slots: u64,
+    pub(super) entries: *const u32,
+    pub(super) code: *const u8,
+    /// The slot of the exit that ended the program, or of a function that has no entry.
+    pub(super) pc: u64,
+    /// The stack pointer on the way in.
+    pub(super) entry_stack: u64,
+    /// Where to go on after `leave`; 0 to stop.
+    pub(super) resume: u64,
+    /// What is at hand then.
+    pub(super) pointer: u64,
+    pub(super) leave: unsafe extern "sysv64" fn(*mut Context<'r, 'a>, usize, *const usize),
+    pub(super) syscall: unsafe extern "sysv64" fn(*mut Context<'r, 'a>, u32) -> u32,
+    run: Run<'r, 'a>,
+}
+
+/// Rust's part of the context.
+struct Run<'r, 'a> {
+    code: &'r MachineCode,
+    program: &'r Program,
+    machine: &'r mut Machine<'a>,
+    host: &'r mut dyn Host,
+    /// How often regions had changed when the windows were made.
+    changes: u64,
+    /// The host's address of the stack.
+    stack: u64,
+    end: Option<End>,
+}
+
+/// Why a run stopped.
+enum End {
+    Result(Result<u64, Trap>),
+    Panic(Box<dyn Any + Send>),
+}
+
+/// Runs a program by its machine code; `None` if the machine is not one that the code fits.
+pub(super) fn run(
+    code: &MachineCode,
+    program: &Program,
+    machine: &mut Machine<'_>,
+    host: &mut dyn Host,
+) -> Option<Result<u64, Trap>> {
+    let stack = stack_of(code, machine)?;
+    let entry = code.entries[machine.pc];
+    let text_vaddr = machine.text_vaddr;
+    let mut context = Context {
+        windows: machine.memory.windows_for_code(code.gaps, code.pext),
+        kept: [0; 8],
+        registers: [0; 11],
+        meter: 0,
+        frame_limit: 0,
+        frame_key: 0,
+        blinding_key: code.blinding_key,
+        text_vaddr,
+        slots: program.cells.len() as u64,
+        entries: code.entries.as_ptr(),
+        code: code.bytes().as_ptr(),
+        pc: 0,
+        entry_stack: 0,
+        resume: 0,
+        pointer: machine.pc as u64,
+        leave,
+        syscall,
+        run: Run { code, program, changes: machine.memory.changes(), machine, host, stack, end: None },
+    };
+    context.registers.copy_from_slice(&context.run.machine.registers[..11]);
+    context.meter = if code.metered { context.run.machine.meter.remaining() } else { u64::MAX >> 1 };
+    let frame_bytes = code.config.stack_frame_bytes;
+    let depth_max = code.config.call_depth_max as u64;
+    if code.fixed_frames {
+        let scale = 1 + u64::from(code.gaps);
+        let frame = stack + frame_bytes;
+        let guest = context.registers[usize::from(FRAME_POINTER)];
+        context.registers[usize::from(FRAME_POINTER)] = frame;
+        context.frame_key = guest.wrapping_sub(frame.wrapping_mul(scale));
+        context.frame_limit = stack + frame_bytes * depth_max;
+    }
+    let base = context.code as usize;
+    // A slot that no block starts at can only be the entry if the machine was moved there.
+    if entry == code.routines.missing {
+        return None;
+    }
+    let target = base + entry as usize;
+    let context_register =
+        (&raw mut context as usize).wrapping_add_signed(x64::context_offset(code.context_key));
+    let stopped = {
+        let enter = base + code.routines.enter as usize;
+        // SAFETY: the code's routine for entering has this signature, and the code was made for
+        // this program and for a machine like this one, as `stack_of` compared.
+        unsafe {
+            let enter: extern "sysv64" fn(usize, usize) -> u32 = mem::transmute(enter);
+            enter(context_register, target)
+        }
+    };
+    let Context { registers, meter, pc, mut run, .. } = context;
+    if stopped == 0 {
+        run.take_state(&registers, meter);
+        run.machine.pc = usize::try_from(pc).expect("pcs are small");
+        return Some(Ok(run.machine.registers[0]));
+    }
+    match run.end.expect("what stops a run says why") {
+        End::Result(result) => Some(result),
+        End::Panic(payload) => resume_unwind(payload),
+    }
+}
+
+/// The host's address of the stack (0 with dynamic frames), if the machine is one that the code
+/// fits.
+fn stack_of(code: &MachineCode, machine: &Machine<'_>) -> Option<u64> {
+    let config = &code.config;
+    let fits = machine.depth == 0
+        && machine.pc < code.entries.len()
+        && machine.frames.len() == config.call_depth_max
+        && config.call_depth_max <= DEPTH_MAX
+        && machine.frame_step == code.frame_step
+        && machine.metered == code.metered;
+    if !fits {
+        return None;
+    }
+    if !code.fixed_frames {
+        return Some(0);
+    }
+    let first = STACK_START + config.stack_frame_bytes;
+    let gap = code.gaps.then_some(config.stack_frame_bytes);
+    (machine.registers[usize::from(FRAME_POINTER)] == first && config.call_depth_max > 0)
+        .then(|| machine.memory.stack_for_code(config.stack_bytes() as u64, gap))
+        .flatten()
+}
+
+/// Calls nest on the host's stack: 48 bytes each.
+const DEPTH_MAX: usize = 4096;
+
+/// Machine code has come to a place where it cannot go on by itself: the one before `address`,
+/// which is on the stack at `stack`.
+unsafe extern "sysv64" fn leave(context: *mut Context<'_, '_>, address: usize, stack: *const usize) {
+    // SAFETY: `run` made the context, and machine code waits for this function.
+    let context = unsafe { &mut *context };
+    let went_on = catch_unwind(AssertUnwindSafe(|| {
+        let base = context.code as usize;
+        let site = u32::try_from(address - base).ok().and_then(|at| context.run.code.sites.find(at));
+        let site = *site.expect("machine code calls from places that it knows");
+        context.run.take_state(&context.registers, context.meter);
+        let resume = go_on(&mut context.run, &site, context.pc, stack, &mut context.pointer);
+        if let Some(offset) = resume {
+            context.windows_if_changed();
+            context.give_state();
+            context.resume = (base + offset as usize) as u64;
+        } else {
+            context.resume = 0;
+        }
+    }));
+    if let Err(payload) = went_on {
+        context.run.end = Some(End::Panic(payload));
+        context.resume = 0;
+    }
+}
+
+unsafe extern "sysv64" fn syscall(context: *mut Context<'_, '_>, id: u32) -> u32 {
+    // SAFETY: as for `leave`.
+    let context = unsafe { &mut *context };
+    let Context { registers, meter, run, .. } = context;
+    let [_, arguments @ .., _, _, _, _, _] = *registers;
+    let machine = &mut *run.machine;
+    if run.code.metered {
+        machine.meter.set_remaining(*meter);
+    }
+    let id = SyscallId(u16::try_from(id).unwrap_or(u16::MAX));
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        run.host.syscall(id, arguments, &mut machine.memory, &mut machine.meter)
+    }));
+    if run.code.metered {
+        *meter = machine.meter.remaining();
+    }
+    match result {
+        Ok(Ok(value)) => {
+            registers[0] = value;
+            u32::from(machine.memory.changes() != run.changes)
+        }
+        Ok(Err(error)) => {
+            run.end = Some(End::Result(Err(Trap::Syscall(error))));
+            1
+        }
+        Err(payload) => {
+            run.end = Some(End::Panic(payload));
+            1
+        }
+    }
+}
+
+/// Where to go on, as an offset of the code; `None` to stop.
+fn go_on(
+    run: &mut Run<'_, '_>,
+    site: &Site,
+    missing: u64,
+    stack: *const usize,
+    pointer: &mut u64,
+) -> Option<u32> {
+    let pc = match site.what {
+        What::Syscall => {
+            run.machine.pc = site.pc as usize;
+            if run.end.is_some() {
+                run.take_frames(stack);
+                return None;
+            }
+            if run.still_fits() {
+                return Some(site.at);
+            }
+            run.machine.pc += 1;
+            return run.finish(stack);
+        }
+        What::Check { base, store, span, stride, disp } => {
+            let access = if store { Access::Store } else { Access::Load };
+            let vaddr = run.machine.registers[base as usize]
+                .wrapping_add_signed(disp.into());
+            let found = run.machine.memory.span_for_code(access, vaddr, span.into(), stride.into());
+            if let Some(found) = found {
+                *pointer = found;
+                return Some(site.at);
+            }
+            site.pc as usize
+        }
+        What::Missing => usize::try_from(missing).expect("slots are counted by it"),
+        What::GiveUp | What::Call { .. } | What::Enter => site.pc as usize,
+    };
+    let meter = run.machine.meter.remaining().wrapping_add(site.refund.into());
+    if run.code.metered {
+        run.machine.meter = Meter::new(meter);
+    }
+    run.machine.pc = pc;
+    run.interpret(matches!(site.what, What::GiveUp), stack, pointer)
+}
+
+impl Context<'_, '_> {
+    fn windows_if_changed(&mut self) {
+        let memory = &self.run.machine.memory;
+        if memory.changes() != self.run.changes {
+            self.windows = memory.windows_for_code(self.run.code.gaps, self.run.code.pext);
+            self.run.changes = memory.changes();
+        }
+    }
+
+    /// What the interpreter may have changed. It leaves r10 alone where that is in no register.
+    fn give_state(&mut self) {
+        let machine = &self.run.machine;
+        let count = if self.run.code.fixed_frames { 10 } else { 11 };
+        self.registers[..count].copy_from_slice(&machine.registers[..count]);
+        if self.run.code.metered {
+            self.meter = machine.meter.remaining();
+        }
+    }
+}
+
+impl Run<'_, '_> {
+    /// The machine gets what machine code had in registers.
+    fn take_state(&mut self, registers: &[u64; 11], meter: u64) {
+        self.machine.registers[..11].copy_from_slice(registers);
+        if self.code.fixed_frames {
+            let depth = (registers[10] - self.stack) / self.code.config.stack_frame_bytes;
+            self.machine.registers[10] = self.frame_pointer(depth - 1);
+        }
+        if self.code.metered {
+            self.machine.meter.set_remaining(meter);
+        }
+    }
+
+    /// r10 at a depth of calls.
+    fn frame_pointer(&self, depth: u64) -> u64 {
+        STACK_START + self.code.config.stack_frame_bytes + depth * self.code.frame_step
+    }
+
+    /// The interpreter executes the rest of a block, and what else has no machine code. `refused`
+    /// says that the first instruction was refused by the machine code itself.
+    fn interpret(
+        &mut self,
+        refused: bool,
+        stack: *const usize,
+        pointer: &mut u64,
+    ) -> Option<u32> {
+        let frame_pointer = self.machine.registers[10];
+        let mut refused = refused;
+        loop {
+            let pc = self.machine.pc;
+            let action = self.program.cell(pc).map(crate::program::Cell::action);
+            match action {
+                Some(Action::CallLocal | Action::CallRegister) => {
+                    let Some(start) = self.call_at(pc).filter(|_| !refused) else {
+                        return self.finish(stack);
+                    };
+                    return if self.charge() { Some(start) } else { self.exceeded(stack) };
+                }
+                Some(Action::Row(Kind::Exit)) => {
+                    *pointer = pc as u64;
+                    let ret = self.code.routines.ret;
+                    return if self.charge() { Some(ret) } else { self.exceeded(stack) };
+                }
+                _ => {}
+            }
+            refused = false;
+            if let Err(trap) = interp::step(self.program, self.machine, self.host, &mut ()) {
+                return self.stop(Err(trap), stack);
+            }
+            let moved = self.code.fixed_frames && self.machine.registers[10] != frame_pointer;
+            if moved || !self.still_fits() {
+                return self.finish(stack);
+            }
+            match self.code.entries.get(self.machine.pc) {
+                Some(&entry) if entry != self.code.routines.missing => return Some(entry),
+                _ => {}
+            }
+        }
+    }
+
+    /// Where the machine code of a call starts, behind its charge.
+    fn call_at(&self, pc: usize) -> Option<u32> {
+        let calls = &self.code.calls;
+        let index = calls.binary_search_by_key(&pc, |(pc, _)| *pc as usize).ok()?;
+        Some(calls[index].1)
+    }
+
+    fn charge(&mut self) -> bool {
+        !self.code.metered || self.machine.meter.consume(1).is_ok()
+    }
+
+    fn exceeded(&mut self, stack: *const usize) -> Option<u32> {
+        self.stop(Err(Trap::ExceededMaxInstructions), stack)
+    }
+
+    fn stop(&mut self, result: Result<u64, Trap>, stack: *const usize) -> Option<u32> {
+        self.take_frames(stack);
+        self.end = Some(End::Result(result));
+        None
+    }
+
+    /// The interpreter runs the program to its end.
+    fn finish(&mut self, stack: *const usize) -> Option<u32> {
+        self.take_frames(stack);
+        let result = interp::finish(self.program, self.machine, self.host);
+        self.end = Some(End::Result(result));
+        None
+    }
+
+    /// Whether the stack is still where the code has it.
+    fn still_fits(&self) -> bool {
+        if !self.code.fixed_frames || self.machine.memory.changes() == self.changes {
+            return true;
+        }
+        let config = &self.code.config;
+        let gap = self.code.gaps.then_some(config.stack_frame_bytes);
+        self.machine.memory.stack_for_code(config.stack_bytes() as u64, gap) == Some(self.stack)
+    }
+
+    /// The machine gets the calls that are on the host's stack, where `stack` points to the
+    /// address that the routine `leave` will return to.
+    fn take_frames(&mut self, stack: *const usize) {
+        let base = self.code.bytes().as_ptr() as usize;
+        let mut saved: [u64; 5] = [0; 5];
+        saved.copy_from_slice(&self.machine.registers[6..11]);
+        let mut frames = Vec::new();
+        let mut word = stack.wrapping_add(1);
+        loop {
+            // SAFETY: the stack holds what machine code pushed: down to the return address into
+            // the routine for entering, at which this ends.
+            let address = unsafe { ptr::read(word) };
+            let site = u32::try_from(address - base).ok().and_then(|at| self.code.sites.find(at));
+            let site = site.expect("machine code calls from places that it knows");
+            let What::Call { saved: mask } = site.what else { break };
+            for number in (0..5).rev().filter(|number| mask >> number & 1 == 1) {
+                word = word.wrapping_add(1);
+                // SAFETY: as above.
+                saved[number] = unsafe { ptr::read(word) } as u64;
+            }
+            word = word.wrapping_add(1);
+            frames.push((site.pc + 1, saved));
+        }
+        self.machine.depth = frames.len();
+        for (depth, (return_pc, mut saved)) in frames.into_iter().rev().enumerate() {
+            if self.code.fixed_frames {
+                saved[4] = self.frame_pointer(depth as u64);
+            }
+            self.machine.frames[depth] = Frame::new(saved, return_pc.into());
+        }
+    }
+}

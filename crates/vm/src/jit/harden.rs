@@ -1,0 +1,80 @@
+//! What makes machine code hard to predict for whoever wrote the program.
+//!
+//! A program's author chooses the immediates of its instructions. Were they to stand in executable
+//! memory as they are, something else could be lured into executing them. So they are split in two
+//! at random (*blinded*), and the code is moved about by a few bytes (anza sbpf: `jit.rs`,
+//! `should_sanitize_constant` and the noise around it).
+
+use core::hash::{BuildHasher, Hasher};
+use std::hash::RandomState;
+
+use crate::jit::JitOptions;
+
+/// Everything that is random about a program's machine code.
+#[derive(Debug)]
+pub(super) struct Chaos<'o> {
+    options: &'o JitOptions,
+    state: u64,
+    until_noop: u32,
+}
+
+impl<'o> Chaos<'o> {
+    pub(super) fn new(options: &'o JitOptions) -> Self {
+        // The standard library keys its hashers from the operating system's entropy.
+        let state = options.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
+        let mut chaos = Self { options, state, until_noop: 0 };
+        chaos.until_noop = chaos.distance();
+        chaos
+    }
+
+    /// The next number (splitmix64).
+    pub(super) fn number(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    /// Whether a constant may not stand in the code as it is. Numbers of one byte may.
+    #[inline(always)]
+    pub(super) fn blinds(&self, number: u64) -> bool {
+        self.options.blind_constants && number.wrapping_add(0x100) >= 0x200
+    }
+
+    /// What the register of the context is off by.
+    pub(super) fn address_key(&mut self) -> i32 {
+        if self.options.key_addresses {
+            // Small enough for every displacement to fit.
+            (self.number() >> 34) as i32 - (1 << 29)
+        } else {
+            0
+        }
+    }
+
+    /// Bytes before the code starts.
+    pub(super) fn padding(&mut self) -> u64 {
+        if self.options.pad_start { self.number() % 256 } else { 0 }
+    }
+
+    /// Whether a no-op goes before the next instruction.
+    #[inline(always)]
+    pub(super) fn wants_noop(&mut self) -> bool {
+        self.until_noop -= 1;
+        if self.until_noop == 0 {
+            self.until_noop = self.distance();
+            return self.options.noop_rate != 0;
+        }
+        false
+    }
+
+    /// Instructions of the program until the next no-op. About two instructions of the processor
+    /// are made of one.
+    #[cold]
+    fn distance(&mut self) -> u32 {
+        match self.options.noop_rate / 2 {
+            0 => u32::MAX,
+            mean => 1 + (self.number() >> 32) as u32 % (2 * mean),
+        }
+    }
+}

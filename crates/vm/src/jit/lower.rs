@@ -1,0 +1,336 @@
+//! From cells to the operations of a processor, whichever it is.
+//!
+//! What is written is the usual case. Whatever is out of the ordinary (an access that is refused,
+//! a budget that ends within a block, a division by zero, an instruction that is none) leaves the
+//! machine code before it has happened, and the interpreter does it.
+
+use selkie_isa::{Alu, Cond, Endian, Kind, Operand, Size, Width};
+
+use crate::{
+    config::Config,
+    jit::plan::{Access, Block, Group, Planner, Slots, Step},
+    program::{Action, Cell, Program, Register},
+};
+
+/// Where the interpreter goes on if machine code gives up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Exit {
+    /// The slot of the instruction, which has not happened.
+    pub(super) pc: u32,
+    /// Units charged already for it and for the rest of its block.
+    pub(super) refund: u16,
+}
+
+/// The right-hand side of an operation.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Value {
+    Register(Register),
+    Constant(u64),
+    /// r10, where it moves by calls alone and is in no register.
+    FramePointer,
+}
+
+/// Where an access goes that has been checked.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// This far from the end of the current stack frame.
+    Frame(i32),
+    /// This far from the pointer that the last check or fetch gave: from the end of the group.
+    Pointer(i32),
+}
+
+/// What a check covers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Check {
+    /// The guest address of the first byte is this far from the base.
+    pub(super) disp: i32,
+    /// The base; r10 may be a frame pointer that is in no register.
+    pub(super) base: Register,
+    /// Bytes.
+    pub(super) span: u16,
+    /// From where the first access starts to where the last one does.
+    pub(super) stride: u16,
+    pub(super) store: bool,
+    /// The number to keep the pointer under.
+    pub(super) kept: Option<u8>,
+}
+
+/// Where control goes on.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Next {
+    /// At a block.
+    Block(u32),
+    /// With the interpreter: there is no such slot.
+    Exit(Exit),
+}
+
+/// Writes a processor's code. Registers are r0 to r9, and r10 where the program moves it.
+pub(super) trait Target {
+    /// A block starts: charges its instructions.
+    fn block(&mut self, pc: u32, cost: u16);
+    /// An instruction starts.
+    fn instruction(&mut self, pc: u32);
+    /// Everything but divisions.
+    fn alu(&mut self, alu: Alu, width: Width, dst: Register, value: Value);
+    /// Quotients and remainders; gives up where they trap. The constant is not 0.
+    fn divide(&mut self, alu: Alu, width: Width, dst: Register, value: Value, exit: Exit);
+    /// `dst = value + addend`, 64 bits.
+    fn sum(&mut self, dst: Register, value: Value, addend: i32);
+    fn negate(&mut self, width: Width, dst: Register);
+    /// `bits` is 16, 32 or 64.
+    fn endian(&mut self, order: Endian, bits: u8, dst: Register);
+    /// Checks addresses; the pointer is at hand then.
+    fn check(&mut self, check: &Check, exit: Exit);
+    /// Gets a pointer that was kept.
+    fn fetch(&mut self, kept: u8);
+    fn load(&mut self, size: Size, dst: Register, place: Place);
+    fn store(&mut self, size: Size, place: Place, value: Value);
+    /// Goes on at `next` if the condition holds; `refund` units of the block are not used then.
+    fn branch(
+        &mut self,
+        cond: Cond,
+        width: Width,
+        left: Value,
+        right: Value,
+        next: Next,
+        refund: u16,
+    );
+    fn jump(&mut self, next: Next);
+    fn call(&mut self, next: u32, exit: Exit);
+    fn call_register(&mut self, register: Register, exit: Exit);
+    fn syscall(&mut self, id: u32, exit: Exit);
+    fn exit(&mut self, pc: u32);
+    fn give_up(&mut self, exit: Exit);
+    /// A block has ended; what is out of the way may be written here if `open` is false.
+    fn end_block(&mut self, open: bool);
+}
+
+/// Writes the code of the blocks that start in a range of slots.
+pub(super) fn lower(
+    program: &Program,
+    config: &Config,
+    leaders: &Slots,
+    range: core::ops::Range<usize>,
+    target: &mut impl Target,
+) {
+    let mut planner = Planner::new(program, config);
+    let fixed_frames = !program.executable().version().dynamic_frames();
+    let mut lowering = Lowering { slots: program.cells.len(), fixed_frames, target };
+    let mut block = Block::default();
+    let mut next = leaders.next(range.start);
+    while let Some(start) = next.filter(|start| *start < range.end) {
+        planner.plan(start, leaders, &mut block);
+        lowering.block(start, &block);
+        next = if block.falls_through && block.end < range.end {
+            Some(block.end)
+        } else {
+            leaders.next(block.end)
+        };
+        if block.falls_through && block.end >= range.end {
+            lowering.target.jump(lowering.next(block.end, 0));
+        }
+        lowering.target.end_block(block.falls_through && next == Some(block.end));
+    }
+}
+
+struct Lowering<'t, T> {
+    slots: usize,
+    /// Whether r10 moves by calls alone.
+    fixed_frames: bool,
+    target: &'t mut T,
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "slots and blocks' lengths are small")]
+impl<T: Target> Lowering<'_, T> {
+    fn next(&self, slot: usize, refund: u16) -> Next {
+        if slot < self.slots {
+            Next::Block(slot as u32)
+        } else {
+            Next::Exit(Exit { pc: slot as u32, refund })
+        }
+    }
+
+    fn block(&mut self, start: usize, block: &Block<'_>) {
+        let cost = block.steps.len() as u16;
+        self.target.block(start as u32, cost);
+        let mut steps = block.steps.as_slice();
+        while let [step, rest @ ..] = steps {
+            let exit = Exit { pc: step.pc as u32, refund: steps.len() as u16 };
+            self.target.instruction(exit.pc);
+            steps = match rest {
+                [second, rest @ ..] if self.fused(step, second) => rest,
+                _ => {
+                    self.step(step, exit, &block.groups);
+                    rest
+                }
+            };
+        }
+        if block.falls_through && block.end >= self.slots {
+            self.target.give_up(Exit { pc: block.end as u32, refund: 0 });
+        }
+    }
+
+    /// A copy and an addition to it as one.
+    fn fused(&mut self, first: &Step<'_>, second: &Step<'_>) -> bool {
+        let Action::Row(Kind::Alu(Alu::Mov, Width::W64, Operand::Reg)) = first.cell.action() else {
+            return false;
+        };
+        let Action::Row(Kind::Alu(Alu::Add, Width::W64, Operand::Imm)) = second.cell.action()
+        else {
+            return false;
+        };
+        let (dst, src) = (first.cell.dst, first.cell.src);
+        let same = second.cell.dst == dst && self.is_written(dst) && (src as usize) < 11;
+        if let Ok(addend) = i32::try_from(second.cell.imm.cast_signed())
+            && same
+        {
+            self.target.sum(dst, self.register(src), addend);
+            return true;
+        }
+        false
+    }
+
+    /// Whether machine code keeps the register, and writes it. Verified programs name no others.
+    fn is_written(&self, register: Register) -> bool {
+        (register as usize) < if self.fixed_frames { 10 } else { 11 }
+    }
+
+    fn register(&self, register: Register) -> Value {
+        if self.fixed_frames && register == Register::R10 {
+            Value::FramePointer
+        } else {
+            Value::Register(register)
+        }
+    }
+
+    fn value(&self, cell: &Cell, operand: Operand) -> Value {
+        match operand {
+            Operand::Reg => self.register(cell.src),
+            Operand::Imm | Operand::Uimm => Value::Constant(cell.imm),
+        }
+    }
+
+    fn step(&mut self, step: &Step<'_>, exit: Exit, groups: &[Group]) {
+        let Step { cell, access, .. } = *step;
+        let (dst, src) = (cell.dst, cell.src);
+        let known = (dst as usize) < 11 && (src as usize) < 11;
+        let Action::Row(kind) = cell.action() else {
+            return match cell.action() {
+                Action::CallLocal => self.target.call(cell.aux, exit),
+                Action::CallSyscall => self.target.syscall(cell.aux, exit),
+                Action::CallRegister if self.is_written(src) => {
+                    self.target.call_register(src, exit);
+                }
+                _ => self.target.give_up(exit),
+            };
+        };
+        match kind {
+            _ if !known => self.target.give_up(exit),
+            Kind::StoreImm(size) | Kind::StoreReg(size) => {
+                let value = match kind {
+                    Kind::StoreImm(_) => Value::Constant(cell.imm),
+                    _ => self.register(src),
+                };
+                match self.place(access, groups, exit) {
+                    Some(place) => self.target.store(size, place, value),
+                    None => self.target.give_up(exit),
+                }
+            }
+            Kind::Jump => {
+                let next = self.next(cell.aux as usize, 0);
+                self.jump(next, exit);
+            }
+            Kind::Branch(cond, width, right) => {
+                let refund = exit.refund - 1;
+                let next = match self.next(cell.aux as usize, refund) {
+                    Next::Block(slot) => Next::Block(slot),
+                    // The interpreter makes the jump that leads nowhere.
+                    Next::Exit(_) => Next::Exit(exit),
+                };
+                let (left, right) = (self.register(dst), self.value(cell, right));
+                self.target.branch(cond, width, left, right, next, refund);
+            }
+            Kind::Exit => self.target.exit(exit.pc),
+            _ if !self.is_written(dst) => self.target.give_up(exit),
+            Kind::Load(size) => match self.place(access, groups, exit) {
+                Some(place) => self.target.load(size, dst, place),
+                None => self.target.give_up(exit),
+            },
+            Kind::Alu(alu, width, right) => {
+                let value = self.value(cell, right);
+                match (alu, value) {
+                    (Alu::Div | Alu::Mod | Alu::Sdiv | Alu::Srem, Value::Constant(constant))
+                        if width.truncate(constant) == 0 =>
+                    {
+                        self.target.give_up(exit);
+                    }
+                    (Alu::Div | Alu::Mod | Alu::Sdiv | Alu::Srem, _) => {
+                        self.target.divide(alu, width, dst, value, exit);
+                    }
+                    (Alu::Mov, Value::FramePointer) if width == Width::W64 => {
+                        self.target.sum(dst, value, 0);
+                    }
+                    _ => self.target.alu(alu, width, dst, value),
+                }
+            }
+            Kind::Neg(width) => self.target.negate(width, dst),
+            Kind::Endian(order) => match cell.imm {
+                bits @ (16 | 32 | 64) => self.target.endian(order, bits as u8, dst),
+                _ => self.target.give_up(exit),
+            },
+            Kind::LoadImm64 => {
+                self.target.alu(Alu::Mov, Width::W64, dst, Value::Constant(cell.imm));
+            }
+            Kind::Tail | Kind::CallHash | Kind::CallStatic | Kind::CallReg(_) => {
+                self.target.give_up(exit);
+            }
+        }
+    }
+
+    fn jump(&mut self, next: Next, exit: Exit) {
+        match next {
+            Next::Block(_) => self.target.jump(next),
+            Next::Exit(_) => self.target.give_up(exit),
+        }
+    }
+
+    /// Makes an access's pointer be at hand, and tells where the access is then.
+    fn place(&mut self, access: Access, groups: &[Group], exit: Exit) -> Option<Place> {
+        let (group, at) = match access {
+            Access::No => return None,
+            Access::Frame(at) => return Some(Place::Frame(at)),
+            Access::First { group, at } => {
+                let group = &groups[usize::from(group)];
+                let check = Check {
+                    base: group.base,
+                    disp: group.disp(),
+                    span: group.span() as u16,
+                    stride: group.stride() as u16,
+                    store: group.store,
+                    kept: group.kept,
+                };
+                self.target.check(&check, exit);
+                (group, at)
+            }
+            Access::Again { group, at, fetch } => {
+                let group = &groups[usize::from(group)];
+                if let (true, Some(kept)) = (fetch, group.kept) {
+                    self.target.fetch(kept);
+                }
+                (group, at)
+            }
+        };
+        Some(Place::Pointer(at - group.end))
+    }
+}
+
+trait Truncate {
+    fn truncate(self, value: u64) -> u64;
+}
+
+impl Truncate for Width {
+    /// What an operation of this width sees of a value.
+    fn truncate(self, value: u64) -> u64 {
+        if self == Width::W64 { value } else { value & u64::from(u32::MAX) }
+    }
+}

@@ -1,0 +1,14 @@
+//! What machine code knows of memory.
+
+/// What machine code knows of memory, by window. Addresses are *dense*: with the bit of the gap
+/// taken out, in windows that have gaps.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(crate) struct Windows {
+    /// Two past the last byte that may be loaded, that may be stored; 0 for none.
+    pub(crate) limits: [[u64; 2]; 8],
+    /// From a dense address to the host's; the bits of an address that say that it is in a gap.
+    pub(crate) bases: [[u64; 2]; 8],
+    /// The bits of an address that make up the dense one.
+    pub(crate) masks: [[u64; 2]; 8],
+}

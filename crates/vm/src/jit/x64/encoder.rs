@@ -1,0 +1,485 @@
+//! Writes x86-64 instructions, as few forms of them as the JIT needs.
+//!
+//! Each is tested against a disassembler.
+
+/// A general-purpose register, as instructions number them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+#[rustfmt::skip]
+#[allow(missing_docs, reason = "the names are the processor's")]
+pub(crate) enum Reg { Rax, Rcx, Rdx, Rbx, Rsp, Rbp, Rsi, Rdi, R8, R9, R10, R11, R12, R13, R14, R15 }
+
+/// A place in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Mem {
+    base: Reg,
+    index: Option<Reg>,
+    /// The index counts this many bits to the left.
+    shift: u8,
+    disp: i32,
+}
+
+impl Mem {
+    pub(crate) fn at(base: Reg, disp: i32) -> Self {
+        Self { base, index: None, shift: 0, disp }
+    }
+
+    /// `index` may not be `rsp`.
+    pub(crate) fn indexed(base: Reg, index: Reg, shift: u8, disp: i32) -> Self {
+        debug_assert!(index != Reg::Rsp, "rsp cannot be an index");
+        Self { base, index: Some(index), shift, disp }
+    }
+}
+
+/// The width of an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Bits {
+    B32,
+    B64,
+}
+
+/// The two-operand operations that share their encoding; the number is the one in `81 /n`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Arith {
+    Add = 0,
+    Or = 1,
+    And = 4,
+    Sub = 5,
+    Xor = 6,
+    Cmp = 7,
+}
+
+/// Shifts; the number is the one in `d3 /n`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Shift {
+    Rol = 0,
+    Shl = 4,
+    Shr = 5,
+    Sar = 7,
+}
+
+/// Operations on `rdx:rax` and single operands; the number is the one in `f7 /n`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Unary {
+    Neg = 3,
+    Mul = 4,
+    Imul = 5,
+    Div = 6,
+    Idiv = 7,
+}
+
+/// A condition; the number is the one in `0f 8n`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Flag {
+    Below = 2,
+    AboveOrEqual = 3,
+    Equal = 4,
+    NotEqual = 5,
+    BelowOrEqual = 6,
+    Above = 7,
+    Less = 12,
+    GreaterOrEqual = 13,
+    LessOrEqual = 14,
+    Greater = 15,
+}
+
+/// A jump or call whose displacement is to be filled in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Patch(pub(crate) u32);
+
+/// Machine code in the making.
+#[derive(Debug)]
+pub(crate) struct Encoder {
+    /// Longer than what is written.
+    code: Vec<u8>,
+    at: usize,
+}
+
+/// Bytes that may be written between two calls of [`Encoder::reserve`].
+const RESERVE_BYTES: usize = 1024;
+
+#[rustfmt::skip]
+impl Encoder {
+    pub(crate) fn new(capacity: usize) -> Self {
+        Self { code: vec![0; capacity + RESERVE_BYTES], at: 0 }
+    }
+
+    /// Makes room for what is written next.
+    #[inline(always)]
+    pub(crate) fn reserve(&mut self) {
+        if self.at + RESERVE_BYTES > self.code.len() {
+            self.grow();
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let len = self.code.len() + self.code.len() / 2 + 2 * RESERVE_BYTES;
+        self.code.resize(len, 0);
+    }
+
+    /// The offset of what is written next.
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation, reason = "code of 4 GiB does not fit the host")]
+    pub(crate) fn here(&self) -> u32 {
+        self.at as u32
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.code[..self.at]
+    }
+
+    /// Writes the low `len` of eight bytes.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, bytes: u64, len: usize) {
+        self.code[self.at..][..8].copy_from_slice(&bytes.to_le_bytes());
+        self.at += len;
+    }
+
+    #[inline(always)]
+    fn put_i32(&mut self, value: i32) {
+        self.put(u64::from(value.cast_unsigned()), 4);
+    }
+
+    /// Opcode (one byte, or two with `0f` first) and operands: a register and another.
+    #[inline(always)]
+    fn with_reg(&mut self, bits: Bits, prefix: u64, opcode: u64, reg: u8, rm: Reg, byte: bool) {
+        let rm = rm as u8;
+        let rex = (bits as u8) << 3 | (reg >> 3) << 2 | rm >> 3;
+        let (mut word, mut len) = (0, 0);
+        if prefix != 0 { (word, len) = (prefix, 8) }
+        // Without a prefix, 4 to 7 name other bytes than the lowest ones of these registers.
+        if rex != 0 || byte { word |= u64::from(0x40 | rex) << len; len += 8 }
+        word |= opcode << len;
+        len += if opcode > 0xff { 16 } else { 8 };
+        word |= u64::from(0xc0 | (reg & 7) << 3 | rm & 7) << len;
+        self.put(word, len / 8 + 1);
+    }
+
+    /// Opcode and operands: a register and a place in memory.
+    #[inline(always)]
+    fn with_mem(&mut self, bits: Bits, prefix: u64, opcode: u64, reg: u8, mem: Mem, byte: bool) {
+        let base = mem.base as u8;
+        let index = mem.index.map_or(0, |index| index as u8);
+        let rex = (bits as u8) << 3 | (reg >> 3) << 2 | (index >> 3) << 1 | base >> 3;
+        let (mut word, mut len) = (0, 0);
+        if prefix != 0 { (word, len) = (prefix, 8) }
+        if rex != 0 || byte { word |= u64::from(0x40 | rex) << len; len += 8 }
+        word |= opcode << len;
+        len += if opcode > 0xff { 16 } else { 8 };
+        let short = i8::try_from(mem.disp).is_ok();
+        // rbp and r13 as a base need a displacement.
+        let mode = if mem.disp == 0 && base & 7 != 5 { 0x00 } else if short { 0x40 } else { 0x80 };
+        let needs_sib = mem.index.is_some() || base & 7 == 4;
+        let rm = if needs_sib { 4 } else { base & 7 };
+        word |= u64::from(mode | (reg & 7) << 3 | rm) << len;
+        len += 8;
+        if needs_sib {
+            let index = if mem.index.is_some() { index & 7 } else { 4 };
+            word |= u64::from(mem.shift << 6 | index << 3 | base & 7) << len;
+            len += 8;
+        }
+        self.put(word, len / 8);
+        match mode {
+            0x00 => {}
+            0x40 => self.put(u64::from(mem.disp.to_le_bytes()[0]), 1),
+            _ => self.put_i32(mem.disp),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn arith(&mut self, bits: Bits, op: Arith, dst: Reg, src: Reg) {
+        self.with_reg(bits, 0, (op as u64) << 3 | 1, src as u8, dst, false);
+    }
+
+    /// The immediate is sign-extended.
+    #[inline(always)]
+    pub(crate) fn arith_imm(&mut self, bits: Bits, op: Arith, dst: Reg, imm: i32) {
+        if let Ok(imm) = i8::try_from(imm) {
+            self.with_reg(bits, 0, 0x83, op as u8, dst, false);
+            self.put(u64::from(imm.cast_unsigned()), 1);
+        } else {
+            self.with_reg(bits, 0, 0x81, op as u8, dst, false);
+            self.put_i32(imm);
+        }
+    }
+
+    /// The right-hand operand is in memory.
+    #[inline(always)]
+    pub(crate) fn arith_mem(&mut self, bits: Bits, op: Arith, dst: Reg, src: Mem) {
+        self.with_mem(bits, 0, (op as u64) << 3 | 3, dst as u8, src, false);
+    }
+
+    #[inline(always)]
+    pub(crate) fn test(&mut self, bits: Bits, a: Reg, b: Reg) {
+        self.with_reg(bits, 0, 0x85, b as u8, a, false);
+    }
+
+    #[inline(always)]
+    pub(crate) fn test_imm(&mut self, bits: Bits, a: Reg, imm: i32) {
+        self.with_reg(bits, 0, 0xf7, 0, a, false);
+        self.put_i32(imm);
+    }
+
+    #[inline(always)]
+    pub(crate) fn test_mem(&mut self, a: Reg, mem: Mem) {
+        self.with_mem(Bits::B64, 0, 0x85, a as u8, mem, false);
+    }
+
+    #[inline(always)]
+    pub(crate) fn mov(&mut self, bits: Bits, dst: Reg, src: Reg) {
+        self.with_reg(bits, 0, 0x89, src as u8, dst, false);
+    }
+
+    /// Sign-extends the low half of a register.
+    #[inline(always)]
+    pub(crate) fn movsxd(&mut self, dst: Reg, src: Reg) {
+        self.with_reg(Bits::B64, 0, 0x63, dst as u8, src, false);
+    }
+
+    #[inline(always)]
+    pub(crate) fn movzx16(&mut self, dst: Reg, src: Reg) {
+        self.with_reg(Bits::B32, 0, 0xb70f, dst as u8, src, false);
+    }
+
+    /// The shortest instruction that puts a number into a register. Leaves the flags alone.
+    #[inline(always)]
+    pub(crate) fn mov_imm(&mut self, dst: Reg, imm: u64) {
+        let number = dst as u8;
+        if let Ok(imm) = u32::try_from(imm) {
+            let opcode = u64::from(0xb8 | number & 7);
+            if number < 8 { self.put(opcode, 1) } else { self.put(0x41 | opcode << 8, 2) }
+            self.put(u64::from(imm), 4);
+        } else if let Ok(imm) = i32::try_from(imm.cast_signed()) {
+            self.with_reg(Bits::B64, 0, 0xc7, 0, dst, false);
+            self.put_i32(imm);
+        } else {
+            let rex = u64::from(0x48 | number >> 3);
+            self.put(rex | u64::from(0xb8 | number & 7) << 8, 2);
+            self.put(imm, 8);
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn lea(&mut self, dst: Reg, mem: Mem) {
+        self.with_mem(Bits::B64, 0, 0x8d, dst as u8, mem, false);
+    }
+
+    /// Of 32 bits.
+    #[inline(always)]
+    pub(crate) fn lea32(&mut self, dst: Reg, mem: Mem) {
+        self.with_mem(Bits::B32, 0, 0x8d, dst as u8, mem, false);
+    }
+
+    /// Loads 1, 2, 4 or 8 bytes, zero-extended; `size` is the logarithm.
+    #[inline(always)]
+    pub(crate) fn load(&mut self, size: u8, dst: Reg, mem: Mem) {
+        match size {
+            0 => self.with_mem(Bits::B32, 0, 0xb60f, dst as u8, mem, false),
+            1 => self.with_mem(Bits::B32, 0, 0xb70f, dst as u8, mem, false),
+            2 => self.with_mem(Bits::B32, 0, 0x8b, dst as u8, mem, false),
+            _ => self.with_mem(Bits::B64, 0, 0x8b, dst as u8, mem, false),
+        }
+    }
+
+    /// Stores the low 1, 2, 4 or 8 bytes; `size` is the logarithm.
+    #[inline(always)]
+    pub(crate) fn store(&mut self, size: u8, mem: Mem, src: Reg) {
+        match size {
+            0 => self.with_mem(Bits::B32, 0, 0x88, src as u8, mem, src as u8 >= 4),
+            1 => self.with_mem(Bits::B32, 0x66, 0x89, src as u8, mem, false),
+            2 => self.with_mem(Bits::B32, 0, 0x89, src as u8, mem, false),
+            _ => self.with_mem(Bits::B64, 0, 0x89, src as u8, mem, false),
+        }
+    }
+
+    /// Stores the low 1, 2, 4 or, sign-extended, 8 bytes of an immediate.
+    #[inline(always)]
+    pub(crate) fn store_imm(&mut self, size: u8, mem: Mem, imm: i32) {
+        let bytes = u64::from(imm.cast_unsigned());
+        match size {
+            0 => { self.with_mem(Bits::B32, 0, 0xc6, 0, mem, false); self.put(bytes, 1) }
+            1 => { self.with_mem(Bits::B32, 0x66, 0xc7, 0, mem, false); self.put(bytes, 2) }
+            2 => { self.with_mem(Bits::B32, 0, 0xc7, 0, mem, false); self.put(bytes, 4) }
+            _ => { self.with_mem(Bits::B64, 0, 0xc7, 0, mem, false); self.put(bytes, 4) }
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn shift_imm(&mut self, bits: Bits, op: Shift, dst: Reg, count: u8) {
+        self.with_reg(bits, 0, 0xc1, op as u8, dst, false);
+        self.put(u64::from(count), 1);
+    }
+
+    /// Shifts by `cl`.
+    #[inline(always)]
+    pub(crate) fn shift_cl(&mut self, bits: Bits, op: Shift, dst: Reg) {
+        self.with_reg(bits, 0, 0xd3, op as u8, dst, false);
+    }
+
+    /// Swaps the bytes of the low 16 bits.
+    #[inline(always)]
+    pub(crate) fn rol16_by_8(&mut self, dst: Reg) {
+        self.with_reg(Bits::B32, 0x66, 0xc1, Shift::Rol as u8, dst, false);
+        self.put(8, 1);
+    }
+
+    #[inline(always)]
+    pub(crate) fn bswap(&mut self, bits: Bits, dst: Reg) {
+        let number = dst as u8;
+        let rex = u64::from(0x40 | (bits as u8) << 3 | number >> 3);
+        self.put(rex | 0x0f << 8 | u64::from(0xc8 | number & 7) << 16, 3);
+    }
+
+    #[inline(always)]
+    pub(crate) fn unary(&mut self, bits: Bits, op: Unary, operand: Reg) {
+        self.with_reg(bits, 0, 0xf7, op as u8, operand, false);
+    }
+
+    /// Sign-extends `rax` into `rdx`.
+    #[inline(always)]
+    pub(crate) fn cqo(&mut self, bits: Bits) {
+        match bits {
+            Bits::B32 => self.put(0x99, 1),
+            Bits::B64 => self.put(0x9948, 2),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn imul(&mut self, bits: Bits, dst: Reg, src: Reg) {
+        self.with_reg(bits, 0, 0xaf0f, dst as u8, src, false);
+    }
+
+    #[inline(always)]
+    pub(crate) fn imul_imm(&mut self, bits: Bits, dst: Reg, src: Reg, imm: i32) {
+        if let Ok(imm) = i8::try_from(imm) {
+            self.with_reg(bits, 0, 0x6b, dst as u8, src, false);
+            self.put(u64::from(imm.cast_unsigned()), 1);
+        } else {
+            self.with_reg(bits, 0, 0x69, dst as u8, src, false);
+            self.put_i32(imm);
+        }
+    }
+
+    /// The three-byte prefix of BMI2 instructions, opcode and operands.
+    #[inline(always)]
+    fn vex(&mut self, pp: u64, opcode: u64, reg: Reg, second: Reg, base: u8, index: u8, w: u64) {
+        let (reg, second) = (reg as u8, second as u8);
+        let inverted = (reg >> 3 ^ 1) << 7 | (index >> 3 ^ 1) << 6 | (base >> 3 ^ 1) << 5;
+        let first = u64::from(inverted | 2);
+        let third = w << 7 | u64::from(!second & 15) << 3 | pp;
+        self.put(0xc4 | first << 8 | third << 16 | opcode << 24, 4);
+    }
+
+    /// Collects the bits of `src` that a mask in memory selects (BMI2).
+    #[inline(always)]
+    pub(crate) fn pext(&mut self, dst: Reg, src: Reg, mask: Mem) {
+        let base = mask.base as u8;
+        let index = mask.index.map_or(0, |index| index as u8);
+        self.vex(2, 0xf5, dst, src, base, index, 1);
+        let disp = mask.disp;
+        let mode = if i8::try_from(disp).is_ok() { 0x40 } else { 0x80 };
+        let sib = mask.index.is_some() || base & 7 == 4;
+        let rm = if sib { 4 } else { base & 7 };
+        self.put(u64::from(mode | (dst as u8 & 7) << 3 | rm), 1);
+        if sib {
+            let index = if mask.index.is_some() { index & 7 } else { 4 };
+            self.put(u64::from(mask.shift << 6 | index << 3 | base & 7), 1);
+        }
+        if mode == 0x40 { self.put(u64::from(disp.to_le_bytes()[0]), 1) } else { self.put_i32(disp) }
+    }
+
+    /// Shifts by a register, with no flags (BMI2).
+    #[inline(always)]
+    pub(crate) fn shift_by(&mut self, bits: Bits, op: Shift, dst: Reg, src: Reg, count: Reg) {
+        let pp = match op { Shift::Shl => 1, Shift::Sar => 2, Shift::Shr | Shift::Rol => 3 };
+        debug_assert!(op != Shift::Rol, "no such instruction");
+        self.vex(pp, 0xf7, dst, count, src as u8, 0, bits as u64);
+        self.put(u64::from(0xc0 | (dst as u8 & 7) << 3 | src as u8 & 7), 1);
+    }
+
+    #[inline(always)]
+    pub(crate) fn push(&mut self, reg: Reg) {
+        let number = reg as u8;
+        let opcode = u64::from(0x50 | number & 7);
+        if number < 8 { self.put(opcode, 1) } else { self.put(0x41 | opcode << 8, 2) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn pop(&mut self, reg: Reg) {
+        let number = reg as u8;
+        let opcode = u64::from(0x58 | number & 7);
+        if number < 8 { self.put(opcode, 1) } else { self.put(0x41 | opcode << 8, 2) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn ret(&mut self) {
+        self.put(0xc3, 1);
+    }
+
+    #[inline(always)]
+    pub(crate) fn nop(&mut self) {
+        self.put(0x90, 1);
+    }
+
+    /// A trap of the processor: where control never comes.
+    pub(crate) fn ud2(&mut self) {
+        self.put(0x0b0f, 2);
+    }
+
+    #[inline(always)]
+    pub(crate) fn jump_reg(&mut self, target: Reg) {
+        self.with_reg(Bits::B32, 0, 0xff, 4, target, false);
+    }
+
+    #[inline(always)]
+    pub(crate) fn call_reg(&mut self, target: Reg) {
+        self.with_reg(Bits::B32, 0, 0xff, 2, target, false);
+    }
+
+    #[inline(always)]
+    pub(crate) fn call_mem(&mut self, target: Mem) {
+        self.with_mem(Bits::B32, 0, 0xff, 2, target, false);
+    }
+
+    #[inline(always)]
+    pub(crate) fn jump(&mut self) -> Patch {
+        self.put(0xe9, 5);
+        Patch(self.here() - 4)
+    }
+
+    #[inline(always)]
+    pub(crate) fn call(&mut self) -> Patch {
+        self.put(0xe8, 5);
+        Patch(self.here() - 4)
+    }
+
+    #[inline(always)]
+    pub(crate) fn jump_if(&mut self, flag: Flag) -> Patch {
+        self.put(0x0f | (0x80 | flag as u64) << 8, 6);
+        Patch(self.here() - 4)
+    }
+
+    /// Lets a jump or call lead to an offset.
+    #[inline(always)]
+    pub(crate) fn patch(&mut self, Patch(at): Patch, target: u32) {
+        let distance = target.wrapping_sub(at + 4);
+        self.code[at as usize..][..4].copy_from_slice(&distance.to_le_bytes());
+    }
+
+    #[inline(always)]
+    pub(crate) fn jump_to(&mut self, target: u32) {
+        let patch = self.jump();
+        self.patch(patch, target);
+    }
+
+    #[inline(always)]
+    pub(crate) fn call_to(&mut self, target: u32) {
+        let patch = self.call();
+        self.patch(patch, target);
+    }
+}

@@ -1,0 +1,899 @@
+//! The back end for x86-64.
+//!
+//! | register | holds |
+//! |---|---|
+//! | rax | the pointer that the last check or fetch gave; scratch elsewhere |
+//! | rcx | scratch |
+//! | r8, rdi, rsi, rdx, r9, r10 | r0 to r5: what Rust functions may overwrite |
+//! | r13, r14, r15, r12 | r6 to r9: what Rust functions preserve |
+//! | rbx | the host address of the end of the current stack frame; with dynamic frames, r10 |
+//! | r11 | the units that are left |
+//! | rbp | the [`Context`], off by a distance and a key |
+//! | rsp | the host's stack: return addresses and what calls save |
+
+mod encoder;
+mod routines;
+
+use core::mem::offset_of;
+
+use selkie_isa::{Alu, Cond, Endian, Size, Width};
+
+use self::encoder::{Arith, Bits, Encoder, Flag, Mem, Patch, Reg, Shift, Unary};
+use crate::{
+    config::Config,
+    jit::{
+        JitOptions, MachineCode, SHARED,
+        buffer::Executable,
+        entry::{Context, WINDOW_SHIFT, WINDOWS_MASK},
+        harden::Chaos,
+        lower::{Check, Exit, Next, Place, Target, Value},
+        site::{Site, Sites, What},
+    },
+    machine::frame_step,
+    program::{Program, Register},
+};
+
+const POINTER: Reg = Reg::Rax;
+const SCRATCH: Reg = Reg::Rcx;
+const FRAME: Reg = Reg::Rbx;
+const METER: Reg = Reg::R11;
+const CONTEXT: Reg = Reg::Rbp;
+
+/// r0 to r10.
+const REGISTERS: [Reg; 11] = [
+    Reg::R8,
+    Reg::Rdi,
+    Reg::Rsi,
+    Reg::Rdx,
+    Reg::R9,
+    Reg::R10,
+    Reg::R13,
+    Reg::R14,
+    Reg::R15,
+    Reg::R12,
+    FRAME,
+];
+
+/// Where no block starts.
+pub(super) const NO_ENTRY: u32 = u32::MAX;
+
+/// How far behind the start of the [`Context`] its register points, so that the tables of windows
+/// are within reach of short displacements.
+pub(super) const CONTEXT_BIAS: i32 = 128;
+
+/// From the [`Context`] to what its register holds.
+pub(super) fn context_offset(key: i32) -> isize {
+    (CONTEXT_BIAS - key) as isize
+}
+
+/// What is out of the way of the usual flow.
+#[derive(Clone, Copy, Debug)]
+struct Cold {
+    jumps: [Patch; 3],
+    count: u8,
+    pc: u32,
+    what: ColdWhat,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum ColdWhat {
+    /// Calls the routine that leaves the usual flow; comes back there if it can.
+    Leave { refund: u16, what: What, back: Option<u32> },
+    /// Gives units back and goes to a block.
+    Refund { refund: u16, slot: u32 },
+}
+
+/// Offsets of the routines that all code shares.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Routines {
+    pub(super) enter: u32,
+    /// Where the program's outermost `exit` returns to.
+    pub(super) exited: u32,
+    pub(super) leave: u32,
+    pub(super) stopped: u32,
+    pub(super) syscall: u32,
+    pub(super) missing: u32,
+    /// A bare return.
+    pub(super) ret: u32,
+    pub(super) end: u32,
+}
+
+/// A stretch of code in the making.
+#[derive(Debug)]
+pub(super) struct Writer<'o> {
+    code: Encoder,
+    chaos: Chaos<'o>,
+    pub(super) routines: Routines,
+    pub(super) sites: Sites,
+    /// Slots and offsets of calls.
+    pub(super) calls: Vec<(u32, u32)>,
+    /// Offset of every block.
+    pub(super) entries: Vec<u32>,
+    /// Jumps and calls of blocks that were not written yet.
+    fixups: Vec<(Patch, u32)>,
+    cold: Vec<Cold>,
+    /// Where the code of each instruction starts, if that is asked for: offset, slot, cold.
+    pub(super) marks: Option<Vec<(u32, u32, bool)>>,
+    metered: bool,
+    gaps: bool,
+    pext: bool,
+    bmi2: bool,
+    fixed_frames: bool,
+    frame_bytes: i32,
+    call_depth_max: usize,
+    /// Added to displacements from the context.
+    key: i32,
+    pub(super) blinding_key: u64,
+}
+
+/// Whether the processor has BMI2, and a `pext` that is not microcode.
+fn features() -> (bool, bool) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let bmi2 = std::arch::is_x86_feature_detected!("bmi2");
+        (bmi2, bmi2 && !amd_before_zen3())
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    (false, false)
+}
+
+/// AMD's family 17h executes `pext` in dozens to hundreds of cycles.
+#[cfg(target_arch = "x86_64")]
+fn amd_before_zen3() -> bool {
+    use core::arch::x86_64::__cpuid;
+    let vendor = __cpuid(0);
+    let amd = (vendor.ebx, vendor.edx, vendor.ecx) == (0x6874_7541, 0x6974_6e65, 0x444d_4163);
+    let version = __cpuid(1).eax;
+    let family = (version >> 8 & 15) + (version >> 20 & 0xff);
+    amd && family < 0x19
+}
+
+impl<'o> Writer<'o> {
+    pub(super) fn new(program: &Program, config: &Config, options: &'o JitOptions) -> Self {
+        let mut chaos = Chaos::new(options);
+        let version = program.executable().version();
+        let slots = program.cells.len();
+        let (bmi2, pext) = features();
+        let key = chaos.address_key();
+        let blinding_key = chaos.number();
+        let mut writer = Self {
+            code: Encoder::new(slots * 16 + 8192),
+            chaos,
+            routines: Routines::default(),
+            sites: Sites::default(),
+            calls: Vec::new(),
+            entries: vec![NO_ENTRY; slots],
+            fixups: Vec::with_capacity(slots / 4),
+            cold: Vec::with_capacity(64),
+            marks: options.spans.then(Vec::new),
+            metered: config.metered,
+            gaps: version.stack_frame_gaps() && config.stack_frame_gaps,
+            pext,
+            bmi2,
+            fixed_frames: !version.dynamic_frames(),
+            frame_bytes: i32::try_from(config.stack_frame_bytes).unwrap_or(i32::MAX),
+            call_depth_max: config.call_depth_max,
+            key,
+            blinding_key,
+        };
+        writer.mark(SHARED, false);
+        for _ in 0..writer.chaos.padding() {
+            writer.code.reserve();
+            writer.code.nop();
+        }
+        writer.routines();
+        writer
+    }
+
+    /// The code, complete.
+    pub(super) fn finish(&mut self) -> &[u8] {
+        self.flush_cold();
+        for (patch, slot) in core::mem::take(&mut self.fixups) {
+            let entry = self.entries[slot as usize];
+            debug_assert!(entry != NO_ENTRY, "all leaders are written");
+            self.code.patch(patch, entry);
+        }
+        self.code.bytes()
+    }
+
+    /// The code, in memory where it can be executed.
+    pub(super) fn into_code(
+        mut self,
+        memory: Executable,
+        program: &Program,
+        config: &Config,
+    ) -> MachineCode {
+        for entry in &mut self.entries {
+            if *entry == NO_ENTRY {
+                *entry = self.routines.missing;
+            }
+        }
+        MachineCode {
+            memory,
+            routines: self.routines,
+            program_id: program.id,
+            config: config.clone(),
+            sites: self.sites,
+            calls: self.calls,
+            entries: self.entries,
+            marks: self.marks.unwrap_or_default(),
+            context_key: self.key,
+            blinding_key: self.blinding_key,
+            frame_step: frame_step(program.executable().version(), config),
+            fixed_frames: self.fixed_frames,
+            gaps: self.gaps,
+            pext: self.pext,
+            metered: self.metered,
+        }
+    }
+
+    /// A field of the context.
+    #[inline(always)]
+    fn context(&self, field: usize) -> Mem {
+        Mem::at(CONTEXT, self.disp(field))
+    }
+
+    /// A field of a window, whose offset is in the scratch register.
+    #[inline(always)]
+    fn window(&self, field: usize) -> Mem {
+        Mem::indexed(CONTEXT, SCRATCH, 0, self.disp(field))
+    }
+
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "it is small")]
+    fn disp(&self, field: usize) -> i32 {
+        (field as i32 - CONTEXT_BIAS).wrapping_add(self.key)
+    }
+
+    fn mark(&mut self, slot: u32, cold: bool) {
+        if let Some(marks) = &mut self.marks {
+            marks.push((self.code.here(), slot, cold));
+        }
+    }
+
+    /// `dst = r10 + addend`, where r10 is in no register.
+    fn guest_frame(&mut self, dst: Reg, addend: i32) {
+        self.code.load(3, dst, self.context(offset_of!(Context<'_, '_>, frame_key)));
+        self.code.lea(dst, Mem::indexed(dst, FRAME, u8::from(self.gaps), addend));
+    }
+
+    /// Puts a number of the program's into a register.
+    #[inline(always)]
+    fn constant(&mut self, dst: Reg, number: u64) {
+        if !self.chaos.blinds(number) {
+            self.code.mov_imm(dst, number);
+            return;
+        }
+        self.blinded_constant(dst, number);
+    }
+
+    #[allow(clippy::cast_possible_truncation, reason = "halves are taken apart on purpose")]
+    fn blinded_constant(&mut self, dst: Reg, number: u64) {
+        if let Ok(number) = u32::try_from(number) {
+            let part = self.chaos.number() as u32;
+            self.code.mov_imm(dst, part.into());
+            self.code.lea32(dst, Mem::at(dst, number.wrapping_sub(part).cast_signed()));
+        } else if let Ok(number) = i32::try_from(number.cast_signed()) {
+            let (a, b) = self.parts(number);
+            self.code.mov_imm(dst, i64::from(a).cast_unsigned());
+            self.code.lea(dst, Mem::at(dst, b));
+        } else {
+            self.code.mov_imm(dst, number.wrapping_sub(self.blinding_key));
+            let key = self.context(offset_of!(Context<'_, '_>, blinding_key));
+            self.code.arith_mem(Bits::B64, Arith::Add, dst, key);
+        }
+    }
+
+    /// Two numbers that add up to `number` without overflow.
+    #[allow(clippy::cast_possible_truncation, reason = "any bits will do")]
+    fn parts(&mut self, number: i32) -> (i32, i32) {
+        let random = (self.chaos.number() as u32).cast_signed();
+        let part = if number < 0 { random | i32::MIN } else { random & i32::MAX };
+        (part, number - part)
+    }
+
+    /// The right-hand side as a register, which may be the scratch register.
+    #[inline(always)]
+    fn register(&mut self, value: Value) -> Reg {
+        match value {
+            Value::Register(register) => REGISTERS[register as usize],
+            Value::Constant(constant) => {
+                self.constant(SCRATCH, constant);
+                SCRATCH
+            }
+            Value::FramePointer => {
+                self.guest_frame(SCRATCH, 0);
+                SCRATCH
+            }
+        }
+    }
+
+    /// `dst = dst op imm`, 64 or 32 bits of the immediate.
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation, reason = "a half is what 32-bit operations see")]
+    fn arith_value(&mut self, bits: Bits, op: Arith, dst: Reg, value: Value) {
+        let Value::Constant(constant) = value else {
+            let src = self.register(value);
+            return self.code.arith(bits, op, dst, src);
+        };
+        let imm = match bits {
+            Bits::B32 => Ok((constant as u32).cast_signed()),
+            Bits::B64 => i32::try_from(constant.cast_signed()),
+        };
+        match imm {
+            Ok(imm) if !self.chaos.blinds(i64::from(imm).cast_unsigned()) => {
+                self.code.arith_imm(bits, op, dst, imm);
+            }
+            Ok(imm) if matches!(op, Arith::Add | Arith::Sub) => {
+                let (a, b) = self.parts(imm);
+                self.code.arith_imm(bits, op, dst, a);
+                self.code.arith_imm(bits, op, dst, b);
+            }
+            Ok(imm) if op == Arith::Xor => {
+                let part = (self.chaos.number() as u32).cast_signed();
+                self.code.arith_imm(bits, op, dst, part);
+                self.code.arith_imm(bits, op, dst, part ^ imm);
+            }
+            _ => {
+                self.constant(SCRATCH, constant);
+                self.code.arith(bits, op, dst, SCRATCH);
+            }
+        }
+    }
+
+    /// The instruction goes on out of the way if one of the jumps is taken.
+    #[inline(always)]
+    fn cold(&mut self, jumps: &[Patch], pc: u32, what: ColdWhat) {
+        let mut all = [Patch(0); 3];
+        all[..jumps.len()].copy_from_slice(jumps);
+        #[allow(clippy::cast_possible_truncation, reason = "three at most")]
+        self.cold.push(Cold { jumps: all, count: jumps.len() as u8, pc, what });
+    }
+
+    #[inline(always)]
+    fn cold_give_up(&mut self, jump: Patch, exit: Exit) {
+        let what = ColdWhat::Leave { refund: exit.refund, what: What::GiveUp, back: None };
+        self.cold(&[jump], exit.pc, what);
+    }
+
+    fn leave(&mut self, pc: u32, refund: u16, what: What) {
+        self.code.call_to(self.routines.leave);
+        self.sites.push(Site { at: self.code.here(), pc, refund, what });
+    }
+
+    fn flush_cold(&mut self) {
+        for index in 0..self.cold.len() {
+            self.code.reserve();
+            let Cold { jumps, count, pc, what } = self.cold[index];
+            self.mark(pc, true);
+            for jump in &jumps[..usize::from(count)] {
+                let here = self.code.here();
+                self.code.patch(*jump, here);
+            }
+            match what {
+                ColdWhat::Leave { refund, what, back } => {
+                    self.leave(pc, refund, what);
+                    if let Some(back) = back {
+                        self.code.jump_to(back);
+                    }
+                }
+                ColdWhat::Refund { refund, slot } => {
+                    self.code.arith_imm(Bits::B64, Arith::Add, METER, refund.into());
+                    let jump = self.code.jump();
+                    self.lead(jump, slot);
+                }
+            }
+        }
+        self.cold.clear();
+    }
+
+    /// Lets a jump or call lead to a block.
+    #[inline(always)]
+    fn lead(&mut self, patch: Patch, slot: u32) {
+        match self.entries[slot as usize] {
+            NO_ENTRY => self.fixups.push((patch, slot)),
+            entry => self.code.patch(patch, entry),
+        }
+    }
+
+    fn memory(&self, place: Place) -> Mem {
+        match place {
+            Place::Frame(disp) => Mem::at(FRAME, disp),
+            Place::Pointer(disp) => Mem::at(POINTER, disp),
+        }
+    }
+
+    /// `dst = address of the base + disp`, the guest's.
+    #[inline(always)]
+    fn address(&mut self, dst: Reg, base: Register, disp: i32) {
+        if self.fixed_frames && base == Register::R10 {
+            self.guest_frame(dst, disp);
+            return;
+        }
+        let base = REGISTERS[base as usize];
+        if disp == 0 {
+            self.code.mov(Bits::B64, dst, base);
+        } else {
+            self.code.lea(dst, Mem::at(base, disp));
+        }
+    }
+
+    /// Calls what was pushed for, with frames around it.
+    fn call_around(&mut self, exit: Exit, call: impl FnOnce(&mut Self)) {
+        let saved: u8 = if self.fixed_frames { 0b0_1111 } else { 0b1_1111 };
+        for number in 0..5 {
+            if saved >> number & 1 == 1 {
+                self.code.push(REGISTERS[6 + number]);
+            }
+        }
+        if self.fixed_frames {
+            self.code.arith_imm(Bits::B64, Arith::Add, FRAME, self.frame_bytes);
+        }
+        call(self);
+        self.sites.push(Site {
+            at: self.code.here(),
+            pc: exit.pc,
+            refund: 0,
+            what: What::Call { saved },
+        });
+        if self.fixed_frames {
+            self.code.arith_imm(Bits::B64, Arith::Sub, FRAME, self.frame_bytes);
+        }
+        for number in (0..5).rev() {
+            if saved >> number & 1 == 1 {
+                self.code.pop(REGISTERS[6 + number]);
+            }
+        }
+    }
+
+    /// Gives up if there is no frame left.
+    fn check_depth(&mut self, exit: Exit) {
+        let limit = self.context(offset_of!(Context<'_, '_>, frame_limit));
+        let (register, flag) =
+            if self.fixed_frames { (FRAME, Flag::AboveOrEqual) } else { (Reg::Rsp, Flag::Below) };
+        self.code.arith_mem(Bits::B64, Arith::Cmp, register, limit);
+        let jump = self.code.jump_if(flag);
+        self.cold_give_up(jump, exit);
+    }
+
+    /// Multiplies or divides `rax` by the scratch register, with `rdx` saved. `high` tells whether
+    /// the result is in `rdx`.
+    fn with_rdx(&mut self, bits: Bits, dst: Reg, high: bool, work: impl FnOnce(&mut Encoder)) {
+        let save = dst != Reg::Rdx;
+        self.code.mov(bits, Reg::Rax, dst);
+        if save {
+            self.code.push(Reg::Rdx);
+        }
+        work(&mut self.code);
+        let result = if high { Reg::Rdx } else { Reg::Rax };
+        if dst != result {
+            self.code.mov(bits, dst, result);
+        }
+        if save {
+            self.code.pop(Reg::Rdx);
+        }
+    }
+}
+
+fn bits(width: Width) -> Bits {
+    if width == Width::W64 { Bits::B64 } else { Bits::B32 }
+}
+
+fn flag(cond: Cond) -> Flag {
+    match cond {
+        Cond::Eq => Flag::Equal,
+        Cond::Ne | Cond::Set => Flag::NotEqual,
+        Cond::Gt => Flag::Above,
+        Cond::Ge => Flag::AboveOrEqual,
+        Cond::Lt => Flag::Below,
+        Cond::Le => Flag::BelowOrEqual,
+        Cond::Sgt => Flag::Greater,
+        Cond::Sge => Flag::GreaterOrEqual,
+        Cond::Slt => Flag::Less,
+        Cond::Sle => Flag::LessOrEqual,
+    }
+}
+
+impl Target for Writer<'_> {
+    #[inline(always)]
+    fn block(&mut self, pc: u32, cost: u16) {
+        self.code.reserve();
+        self.mark(pc, false);
+        self.entries[pc as usize] = self.code.here();
+        if self.metered {
+            self.code.arith_imm(Bits::B64, Arith::Sub, METER, cost.into());
+            let jump = self.code.jump_if(Flag::Below);
+            self.cold_give_up(jump, Exit { pc, refund: cost });
+        }
+    }
+
+    #[inline(always)]
+    fn instruction(&mut self, pc: u32) {
+        self.code.reserve();
+        self.mark(pc, false);
+        if self.chaos.wants_noop() {
+            self.code.nop();
+        }
+    }
+
+    #[inline(always)]
+    fn alu(&mut self, alu: Alu, width: Width, register: Register, value: Value) {
+        let dst = REGISTERS[register as usize];
+        let bits = bits(width);
+        match alu {
+            Alu::Add => self.arith_value(bits, Arith::Add, dst, value),
+            Alu::Sub => self.arith_value(bits, Arith::Sub, dst, value),
+            Alu::Or => self.arith_value(bits, Arith::Or, dst, value),
+            Alu::And => self.arith_value(bits, Arith::And, dst, value),
+            Alu::Xor => self.arith_value(bits, Arith::Xor, dst, value),
+            Alu::Rsub => {
+                let right = self.register(value);
+                if right != SCRATCH {
+                    self.code.mov(Bits::B64, SCRATCH, right);
+                }
+                self.code.arith(bits, Arith::Sub, SCRATCH, dst);
+                self.code.mov(bits, dst, SCRATCH);
+            }
+            Alu::Mov => match value {
+                Value::Constant(constant) => {
+                    let constant = alu.eval(width, 0, constant).unwrap_or_default();
+                    if constant == 0 {
+                        self.code.arith(Bits::B32, Arith::Xor, dst, dst);
+                    } else {
+                        self.constant(dst, constant);
+                    }
+                    return;
+                }
+                Value::Register(src) => {
+                    let src = REGISTERS[src as usize];
+                    match width {
+                        Width::S32 => self.code.movsxd(dst, src),
+                        _ => self.code.mov(bits, dst, src),
+                    }
+                    return;
+                }
+                Value::FramePointer => {
+                    self.guest_frame(dst, 0);
+                    if width == Width::Z32 {
+                        self.code.mov(bits, dst, dst);
+                    }
+                }
+            },
+            Alu::Mul => {
+                let imm = match value {
+                    Value::Constant(constant) => i32::try_from(constant.cast_signed()).ok(),
+                    _ => None,
+                };
+                match imm {
+                    Some(imm) if !self.chaos.blinds(i64::from(imm).cast_unsigned()) => {
+                        self.code.imul_imm(bits, dst, dst, imm);
+                    }
+                    _ => {
+                        let src = self.register(value);
+                        self.code.imul(bits, dst, src);
+                    }
+                }
+            }
+            Alu::Lsh => self.shift(bits, Shift::Shl, dst, value),
+            Alu::Rsh => self.shift(bits, Shift::Shr, dst, value),
+            Alu::Arsh => self.shift(bits, Shift::Sar, dst, value),
+            Alu::Hor => {
+                let value = match value {
+                    Value::Constant(constant) => Value::Constant(constant << 32),
+                    value => value,
+                };
+                let src = self.register(value);
+                self.code.arith(Bits::B64, Arith::Or, dst, src);
+            }
+            Alu::Uhmul | Alu::Shmul => {
+                let src = self.register(value);
+                if src != SCRATCH {
+                    self.code.mov(Bits::B64, SCRATCH, src);
+                }
+                let op = if alu == Alu::Uhmul { Unary::Mul } else { Unary::Imul };
+                self.with_rdx(Bits::B64, dst, true, |code| code.unary(Bits::B64, op, SCRATCH));
+            }
+            // These have an operation of their own.
+            Alu::Div | Alu::Mod | Alu::Sdiv | Alu::Srem => self.code.ud2(),
+        }
+        if width == Width::S32 {
+            self.code.movsxd(dst, dst);
+        }
+    }
+
+    fn divide(&mut self, alu: Alu, width: Width, dst: Register, value: Value, exit: Exit) {
+        let dst = REGISTERS[dst as usize];
+        let bits = bits(width);
+        let signed = matches!(alu, Alu::Sdiv | Alu::Srem);
+        let src = self.register(value);
+        if src != SCRATCH {
+            self.code.mov(bits, SCRATCH, src);
+        }
+        if !matches!(value, Value::Constant(_)) {
+            self.code.test(bits, SCRATCH, SCRATCH);
+            let jump = self.code.jump_if(Flag::Equal);
+            self.cold_give_up(jump, exit);
+        }
+        if signed {
+            self.code.arith_imm(bits, Arith::Cmp, SCRATCH, -1);
+            let past = self.code.jump_if(Flag::NotEqual);
+            let least = if width == Width::W64 { 1 << 63 } else { 1 << 31 };
+            self.code.mov_imm(Reg::Rax, least);
+            self.code.arith(bits, Arith::Cmp, dst, Reg::Rax);
+            let jump = self.code.jump_if(Flag::Equal);
+            self.cold_give_up(jump, exit);
+            let here = self.code.here();
+            self.code.patch(past, here);
+        }
+        let high = matches!(alu, Alu::Mod | Alu::Srem);
+        self.with_rdx(bits, dst, high, |code| {
+            if signed {
+                code.cqo(bits);
+                code.unary(bits, Unary::Idiv, SCRATCH);
+            } else {
+                code.arith(Bits::B32, Arith::Xor, Reg::Rdx, Reg::Rdx);
+                code.unary(bits, Unary::Div, SCRATCH);
+            }
+        });
+        if width == Width::S32 {
+            self.code.movsxd(dst, dst);
+        }
+    }
+
+    #[inline(always)]
+    fn sum(&mut self, dst: Register, value: Value, addend: i32) {
+        let dst = REGISTERS[dst as usize];
+        let (addend, rest) = if self.chaos.blinds(i64::from(addend).cast_unsigned()) {
+            self.parts(addend)
+        } else {
+            (addend, 0)
+        };
+        match value {
+            Value::FramePointer => self.guest_frame(dst, addend),
+            Value::Register(src) => self.code.lea(dst, Mem::at(REGISTERS[src as usize], addend)),
+            Value::Constant(constant) => self.constant(dst, constant),
+        }
+        if rest != 0 {
+            self.code.lea(dst, Mem::at(dst, rest));
+        }
+    }
+
+    fn negate(&mut self, width: Width, dst: Register) {
+        let dst = REGISTERS[dst as usize];
+        self.code.unary(bits(width), Unary::Neg, dst);
+        if width == Width::S32 {
+            self.code.movsxd(dst, dst);
+        }
+    }
+
+    fn endian(&mut self, order: Endian, bits: u8, dst: Register) {
+        let dst = REGISTERS[dst as usize];
+        match (order, bits) {
+            (Endian::Little, 16) => self.code.movzx16(dst, dst),
+            (Endian::Little, 32) => self.code.mov(Bits::B32, dst, dst),
+            (Endian::Little, _) => {}
+            (Endian::Big, 16) => {
+                self.code.rol16_by_8(dst);
+                self.code.movzx16(dst, dst);
+            }
+            (Endian::Big, 32) => self.code.bswap(Bits::B32, dst),
+            (Endian::Big, _) => self.code.bswap(Bits::B64, dst),
+        }
+    }
+
+    #[inline(always)]
+    fn check(&mut self, check: &Check, exit: Exit) {
+        let Check { disp, base, span, stride, store, kept } = *check;
+        let end = disp + i32::from(span);
+        let limits = offset_of!(Context<'_, '_>, windows.limits) + if store { 8 } else { 0 };
+        let bases = offset_of!(Context<'_, '_>, windows.bases);
+        let (mut jumps, mut count) = ([Patch(0); 3], 0);
+        if self.gaps && stride > 0 {
+            self.address(POINTER, base, disp + i32::from(stride));
+        }
+        self.address(SCRATCH, base, disp);
+        self.code.shift_imm(Bits::B64, Shift::Shr, SCRATCH, WINDOW_SHIFT);
+        self.code.arith_imm(Bits::B32, Arith::And, SCRATCH, WINDOWS_MASK);
+        if self.gaps {
+            let gap = self.window(bases + 8);
+            if stride > 0 {
+                self.code.test_mem(POINTER, gap);
+                jumps[count] = self.code.jump_if(Flag::NotEqual);
+                count += 1;
+            }
+            self.address(POINTER, base, disp);
+            self.code.test_mem(POINTER, gap);
+            jumps[count] = self.code.jump_if(Flag::NotEqual);
+            count += 1;
+            if self.pext {
+                self.code.pext(POINTER, POINTER, self.window(offset_of!(Context<'_, '_>, windows.masks)));
+            }
+            self.code.arith_imm(Bits::B64, Arith::Add, POINTER, span.into());
+        } else {
+            self.address(POINTER, base, end);
+        }
+        self.code.arith_mem(Bits::B64, Arith::Cmp, POINTER, self.window(limits));
+        jumps[count] = self.code.jump_if(Flag::AboveOrEqual);
+        count += 1;
+        self.code.arith_mem(Bits::B64, Arith::Add, POINTER, self.window(bases));
+        let back = Some(self.code.here());
+        if let Some(kept) = kept {
+            let kept = self.context(offset_of!(Context<'_, '_>, kept) + 8 * usize::from(kept));
+            self.code.store(3, kept, POINTER);
+        }
+        let what = What::Check { base, store, span, stride, disp };
+        let what = ColdWhat::Leave { refund: exit.refund, what, back };
+        self.cold(&jumps[..count], exit.pc, what);
+    }
+
+    #[inline(always)]
+    fn fetch(&mut self, kept: u8) {
+        let kept = self.context(offset_of!(Context<'_, '_>, kept) + 8 * usize::from(kept));
+        self.code.load(3, POINTER, kept);
+    }
+
+    #[inline(always)]
+    fn load(&mut self, size: Size, dst: Register, place: Place) {
+        self.code.load(size as u8, REGISTERS[dst as usize], self.memory(place));
+    }
+
+    #[inline(always)]
+    fn store(&mut self, size: Size, place: Place, value: Value) {
+        let memory = self.memory(place);
+        if let Value::Constant(constant) = value
+            && let Ok(imm) = i32::try_from(constant.cast_signed())
+            && !self.chaos.blinds(constant)
+        {
+            return self.code.store_imm(size as u8, memory, imm);
+        }
+        let src = self.register(value);
+        self.code.store(size as u8, memory, src);
+    }
+
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation, reason = "a half is what 32-bit conditions see")]
+    fn branch(
+        &mut self,
+        cond: Cond,
+        width: Width,
+        left: Value,
+        right: Value,
+        next: Next,
+        refund: u16,
+    ) {
+        let bits = bits(width);
+        let mut saved = false;
+        let left = match (left, right) {
+            (Value::FramePointer, Value::Constant(_)) => {
+                // Both sides may want the scratch register.
+                self.code.push(POINTER);
+                saved = true;
+                self.guest_frame(POINTER, 0);
+                POINTER
+            }
+            _ => self.register(left),
+        };
+        match (cond, right) {
+            (Cond::Eq | Cond::Ne, Value::Constant(0)) => self.code.test(bits, left, left),
+            (Cond::Set, Value::Constant(constant)) => {
+                let imm = match bits {
+                    Bits::B32 => (constant as u32).cast_signed(),
+                    Bits::B64 => i32::try_from(constant.cast_signed()).unwrap_or_default(),
+                };
+                if self.chaos.blinds(i64::from(imm).cast_unsigned()) {
+                    self.constant(SCRATCH, constant);
+                    self.code.test(bits, left, SCRATCH);
+                } else {
+                    self.code.test_imm(bits, left, imm);
+                }
+            }
+            (Cond::Set, right) => {
+                let right = self.register(right);
+                self.code.test(bits, left, right);
+            }
+            (_, right) => self.arith_value(bits, Arith::Cmp, left, right),
+        }
+        if saved {
+            self.code.pop(POINTER);
+        }
+        let jump = self.code.jump_if(flag(cond));
+        match next {
+            Next::Exit(exit) => self.cold_give_up(jump, exit),
+            Next::Block(slot) if refund == 0 || !self.metered => self.lead(jump, slot),
+            Next::Block(slot) => self.cold(&[jump], slot, ColdWhat::Refund { refund, slot }),
+        }
+    }
+
+    fn jump(&mut self, next: Next) {
+        match next {
+            Next::Block(slot) => {
+                let jump = self.code.jump();
+                self.lead(jump, slot);
+            }
+            Next::Exit(exit) => self.give_up(exit),
+        }
+    }
+
+    fn call(&mut self, slot: u32, exit: Exit) {
+        self.calls.push((exit.pc, self.code.here()));
+        self.check_depth(exit);
+        self.call_around(exit, |it| {
+            let call = it.code.call();
+            it.lead(call, slot);
+        });
+    }
+
+    fn call_register(&mut self, register: Register, exit: Exit) {
+        self.calls.push((exit.pc, self.code.here()));
+        self.check_depth(exit);
+        self.code.mov(Bits::B64, POINTER, REGISTERS[register as usize]);
+        let text_vaddr = self.context(offset_of!(Context<'_, '_>, text_vaddr));
+        self.code.arith_mem(Bits::B64, Arith::Sub, POINTER, text_vaddr);
+        self.code.shift_imm(Bits::B64, Shift::Shr, POINTER, 3);
+        let slots = self.context(offset_of!(Context<'_, '_>, slots));
+        self.code.arith_mem(Bits::B64, Arith::Cmp, POINTER, slots);
+        let jump = self.code.jump_if(Flag::AboveOrEqual);
+        self.cold_give_up(jump, exit);
+        self.code.load(3, SCRATCH, self.context(offset_of!(Context<'_, '_>, entries)));
+        self.code.load(2, SCRATCH, Mem::indexed(SCRATCH, POINTER, 2, 0));
+        let code = self.context(offset_of!(Context<'_, '_>, code));
+        self.code.arith_mem(Bits::B64, Arith::Add, SCRATCH, code);
+        self.call_around(exit, |it| it.code.call_reg(SCRATCH));
+    }
+
+    fn syscall(&mut self, id: u32, exit: Exit) {
+        self.code.mov_imm(Reg::Rax, id.into());
+        self.code.call_to(self.routines.syscall);
+        self.sites.push(Site {
+            at: self.code.here(),
+            pc: exit.pc,
+            refund: exit.refund - 1,
+            what: What::Syscall,
+        });
+    }
+
+    fn exit(&mut self, pc: u32) {
+        self.code.mov_imm(Reg::Rax, pc.into());
+        self.code.ret();
+    }
+
+    fn give_up(&mut self, exit: Exit) {
+        self.leave(exit.pc, exit.refund, What::GiveUp);
+    }
+
+    fn end_block(&mut self, open: bool) {
+        if !open && self.cold.len() >= 16 {
+            self.flush_cold();
+        } else if self.cold.len() >= 1024 {
+            self.code.reserve();
+            let past = self.code.jump();
+            self.flush_cold();
+            let here = self.code.here();
+            self.code.patch(past, here);
+        }
+    }
+}
+
+impl Writer<'_> {
+    fn shift(&mut self, bits: Bits, op: Shift, dst: Reg, value: Value) {
+        if let Value::Constant(count) = value {
+            let mask = if bits == Bits::B64 { 63 } else { 31 };
+            let [count, ..] = (count & mask).to_le_bytes();
+            if count == 0 && bits == Bits::B32 {
+                self.code.mov(bits, dst, dst);
+            } else {
+                self.code.shift_imm(bits, op, dst, count);
+            }
+            return;
+        }
+        let src = self.register(value);
+        if self.bmi2 {
+            self.code.shift_by(bits, op, dst, dst, src);
+            return;
+        }
+        if src != SCRATCH {
+            self.code.mov(Bits::B32, SCRATCH, src);
+        }
+        self.code.shift_cl(bits, op, dst);
+    }
+}

@@ -1,0 +1,145 @@
+//! The routines that all machine code shares: the ways in and out.
+
+use core::mem::offset_of;
+
+use super::{
+    CONTEXT, CONTEXT_BIAS, METER, POINTER, REGISTERS, SCRATCH, Writer,
+    encoder::{Arith, Bits, Flag, Mem, Reg},
+};
+use crate::jit::{
+    entry::Context,
+    site::{Site, What},
+};
+
+/// Preserved by Rust functions, with the System V calling convention.
+const PRESERVED: [Reg; 6] = [Reg::Rbp, Reg::Rbx, Reg::R12, Reg::R13, Reg::R14, Reg::R15];
+
+impl Writer<'_> {
+    pub(super) fn routines(&mut self) {
+        self.code.reserve();
+        self.enter();
+        self.code.reserve();
+        self.leave_routine();
+        self.code.reserve();
+        self.syscall_routine();
+        self.code.reserve();
+        self.missing_routine();
+        self.routines.end = self.code.here();
+    }
+
+    fn guest_register(&self, number: usize) -> Mem {
+        self.context(offset_of!(Context<'_, '_>, registers) + 8 * number)
+    }
+
+    fn save(&mut self, numbers: impl IntoIterator<Item = usize>) {
+        for number in numbers {
+            self.code.store(3, self.guest_register(number), REGISTERS[number]);
+        }
+    }
+
+    fn restore(&mut self, numbers: impl IntoIterator<Item = usize>) {
+        for number in numbers {
+            self.code.load(3, REGISTERS[number], self.guest_register(number));
+        }
+    }
+
+    fn save_meter(&mut self) {
+        self.code.store(3, self.context(offset_of!(Context<'_, '_>, meter)), METER);
+    }
+
+    fn restore_meter(&mut self) {
+        self.code.load(3, METER, self.context(offset_of!(Context<'_, '_>, meter)));
+    }
+
+    /// Calls a function of the context with the context and what else is in the registers of
+    /// arguments. The stack is aligned for it, and is as it was afterwards.
+    fn call_rust(&mut self, function: usize) {
+        self.code.lea(Reg::Rdi, Mem::at(CONTEXT, (-CONTEXT_BIAS).wrapping_add(self.key)));
+        self.code.mov(Bits::B64, Reg::Rax, Reg::Rsp);
+        self.code.arith_imm(Bits::B64, Arith::And, Reg::Rsp, -16);
+        self.code.push(Reg::Rax);
+        self.code.push(Reg::Rax);
+        self.code.call_mem(self.context(function));
+        self.code.load(3, Reg::Rsp, Mem::at(Reg::Rsp, 0));
+    }
+
+    /// `extern "sysv64" fn(context register, address) -> whether it was stopped`.
+    fn enter(&mut self) {
+        self.routines.enter = self.code.here();
+        for register in PRESERVED {
+            self.code.push(register);
+        }
+        self.code.mov(Bits::B64, CONTEXT, Reg::Rdi);
+        self.code.mov(Bits::B64, POINTER, Reg::Rsi);
+        self.code.store(3, self.context(offset_of!(Context<'_, '_>, entry_stack)), Reg::Rsp);
+        if !self.fixed_frames {
+            let calls = i32::try_from(self.call_depth_max).unwrap_or(0) - 2;
+            self.code.lea(SCRATCH, Mem::at(Reg::Rsp, -8 - 48 * calls));
+            self.code.store(3, self.context(offset_of!(Context<'_, '_>, frame_limit)), SCRATCH);
+        }
+        self.restore(0..11);
+        self.restore_meter();
+        self.code.call_reg(POINTER);
+        self.routines.exited = self.code.here();
+        self.sites.push(Site { at: self.code.here(), pc: 0, refund: 0, what: What::Enter });
+        self.code.store(3, self.context(offset_of!(Context<'_, '_>, pc)), Reg::Rax);
+        self.save(0..11);
+        self.save_meter();
+        self.code.arith(Bits::B32, Arith::Xor, Reg::Rax, Reg::Rax);
+        let out = self.code.here();
+        for register in PRESERVED.into_iter().rev() {
+            self.code.pop(register);
+        }
+        self.routines.ret = self.code.here();
+        self.code.ret();
+        // Where `leave` ends a run.
+        self.routines.stopped = self.code.here();
+        self.code.load(3, Reg::Rsp, self.context(offset_of!(Context<'_, '_>, entry_stack)));
+        self.code.mov_imm(Reg::Rax, 1);
+        self.code.jump_to(out);
+    }
+
+    /// Called from a site: lets Rust decide how to go on, and goes on there.
+    fn leave_routine(&mut self) {
+        self.routines.leave = self.code.here();
+        self.save(0..11);
+        self.save_meter();
+        self.code.load(3, Reg::Rsi, Mem::at(Reg::Rsp, 0));
+        self.code.mov(Bits::B64, Reg::Rdx, Reg::Rsp);
+        self.call_rust(offset_of!(Context<'_, '_>, leave));
+        self.code.load(3, SCRATCH, self.context(offset_of!(Context<'_, '_>, resume)));
+        self.code.test(Bits::B64, SCRATCH, SCRATCH);
+        let stop = self.code.jump_if(Flag::Equal);
+        self.code.patch(stop, self.routines.stopped);
+        self.restore(0..11);
+        self.restore_meter();
+        self.code.load(3, POINTER, self.context(offset_of!(Context<'_, '_>, pointer)));
+        // The return address.
+        self.code.lea(Reg::Rsp, Mem::at(Reg::Rsp, 8));
+        self.code.jump_reg(SCRATCH);
+    }
+
+    /// Called with the number of a syscall in `eax`.
+    fn syscall_routine(&mut self) {
+        self.routines.syscall = self.code.here();
+        self.save(1..6);
+        self.save_meter();
+        self.code.mov(Bits::B32, Reg::Rsi, Reg::Rax);
+        self.call_rust(offset_of!(Context<'_, '_>, syscall));
+        self.restore(0..6);
+        self.restore_meter();
+        self.code.test(Bits::B32, Reg::Rax, Reg::Rax);
+        // What `leave` finds on the stack is the site of the syscall.
+        let leave = self.code.jump_if(Flag::NotEqual);
+        self.code.patch(leave, self.routines.leave);
+        self.code.ret();
+    }
+
+    /// Called like a function of the program, with its slot in `rax`, where it has no entry.
+    fn missing_routine(&mut self) {
+        self.routines.missing = self.code.here();
+        self.code.store(3, self.context(offset_of!(Context<'_, '_>, pc)), Reg::Rax);
+        self.leave(0, 0, What::Missing);
+        self.code.ud2();
+    }
+}
