@@ -13,6 +13,8 @@
 
 mod encoder;
 mod routines;
+#[cfg(test)]
+mod tests;
 
 use core::mem::offset_of;
 

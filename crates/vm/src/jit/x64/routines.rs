@@ -122,7 +122,7 @@ impl Writer<'_> {
     /// Called with the number of a syscall in `eax`.
     fn syscall_routine(&mut self) {
         self.routines.syscall = self.code.here();
-        self.save(1..6);
+        self.save(0..6);
         self.save_meter();
         self.code.mov(Bits::B32, Reg::Rsi, Reg::Rax);
         self.call_rust(offset_of!(Context<'_, '_>, syscall));
