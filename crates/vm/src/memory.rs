@@ -19,7 +19,12 @@ use selkie_isa::{
     layout::{REGION_SIZE, STACK_START},
 };
 
-use crate::{config::Config, jit::Windows, region_index::RegionIndex, trap::Trap};
+use crate::{
+    config::Config,
+    jit::{Near, Windows},
+    region_index::RegionIndex,
+    trap::Trap,
+};
 
 /// What an instruction or a syscall does to memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -565,7 +570,7 @@ impl<'a> MemoryMap<'a> {
                     gaps && pext
                 }
             };
-            let limit = if known { start + region.len + 1 } else { 0 };
+            let limit = if known { start + region.len } else { 0 };
             windows.limits[window] = [limit, if region.writable { limit } else { 0 }];
             windows.bases[window] = [(region.host as u64).wrapping_sub(start), gap_bits];
             windows.masks[window][0] = mask;
@@ -584,19 +589,27 @@ impl<'a> MemoryMap<'a> {
         fits.then_some(region.host as u64)
     }
 
-    /// The host's address of the end of `len` bytes that may be accessed one by one: the first
-    /// access starts at `vaddr`, the last one `stride` bytes behind.
+    /// The host's address of the last of `len` bytes that may be accessed one by one: the first
+    /// access starts at `vaddr`, the last one `stride` bytes behind. And their region, if it has no
+    /// gaps.
     pub(crate) fn span_for_code(
         &self,
         access: Access,
         vaddr: u64,
         len: u64,
         stride: u64,
-    ) -> Option<u64> {
+    ) -> Option<(u64, Option<Near>)> {
         let region = &self.regions[self.region_index(vaddr)?];
         let host = region.host(access, vaddr, len)? as u64;
         let last = region.host(access, vaddr + stride, 1)? as u64;
-        (last - host == stride).then_some(host + len)
+        let end = region.vaddr + region.len;
+        let near = Near {
+            start: region.vaddr,
+            ends: [end, if region.writable { end } else { 0 }],
+            base: (region.host as u64).wrapping_sub(region.vaddr),
+        };
+        let near = region.gap_shift.is_none().then_some(near);
+        (last - host == stride).then_some((host + len - 1, near))
     }
 
     /// The error for an access that was refused.

@@ -25,7 +25,7 @@ use crate::{
     host::Host,
     interp,
     jit::{
-        MachineCode, Windows,
+        MachineCode, Near, Windows,
         site::{Site, What},
         x64,
     },
@@ -40,12 +40,17 @@ pub(super) const WINDOW_SHIFT: u8 = 32 - 4;
 /// The numbers of windows, times the strides.
 pub(super) const WINDOWS_MASK: i32 = 7 << 4;
 
+/// How many regions are remembered.
+pub(super) const NEAR_COUNT: usize = 32;
+
 /// What machine code and Rust share during a run.
 #[repr(C)]
 pub(super) struct Context<'r, 'a> {
     pub(super) windows: Windows,
     /// Pointers that checks gave, for later accesses of the block.
     pub(super) kept: [u64; 8],
+    /// Regions of windows that have several, for the checks that share a number.
+    pub(super) near: [Near; NEAR_COUNT],
     /// r0 to r9, and what is in the register for frames: see [`x64`].
     pub(super) registers: [u64; 11],
     pub(super) meter: u64,
@@ -104,6 +109,7 @@ pub(super) fn run(
     let mut context = Context {
         windows: machine.memory.windows_for_code(code.gaps, code.pext),
         kept: [0; 8],
+        near: [Near::default(); NEAR_COUNT],
         registers: [0; 11],
         meter: 0,
         frame_limit: 0,
@@ -119,10 +125,19 @@ pub(super) fn run(
         pointer: machine.pc as u64,
         leave,
         syscall,
-        run: Run { code, program, changes: machine.memory.changes(), machine, host, stack, end: None },
+        run: Run {
+            code,
+            program,
+            changes: machine.memory.changes(),
+            machine,
+            host,
+            stack,
+            end: None,
+        },
     };
     context.registers.copy_from_slice(&context.run.machine.registers[..11]);
-    context.meter = if code.metered { context.run.machine.meter.remaining() } else { u64::MAX >> 1 };
+    context.meter =
+        if code.metered { context.run.machine.meter.remaining() } else { u64::MAX >> 1 };
     let frame_bytes = code.config.stack_frame_bytes;
     let depth_max = code.config.call_depth_max as u64;
     if code.fixed_frames {
@@ -190,15 +205,20 @@ const DEPTH_MAX: usize = 4096;
 
 /// Machine code has come to a place where it cannot go on by itself: the one before `address`,
 /// which is on the stack at `stack`.
-unsafe extern "sysv64" fn leave(context: *mut Context<'_, '_>, address: usize, stack: *const usize) {
+unsafe extern "sysv64" fn leave(
+    context: *mut Context<'_, '_>,
+    address: usize,
+    stack: *const usize,
+) {
     // SAFETY: `run` made the context, and machine code waits for this function.
     let context = unsafe { &mut *context };
     let went_on = catch_unwind(AssertUnwindSafe(|| {
         let base = context.code as usize;
-        let site = u32::try_from(address - base).ok().and_then(|at| context.run.code.sites.find(at));
+        let site =
+            u32::try_from(address - base).ok().and_then(|at| context.run.code.sites.find(at));
         let site = *site.expect("machine code calls from places that it knows");
         context.run.take_state(&context.registers, context.meter);
-        let resume = go_on(&mut context.run, &site, context.pc, stack, &mut context.pointer);
+        let resume = go_on(context, &site, stack);
         if let Some(offset) = resume {
             context.windows_if_changed();
             context.give_state();
@@ -246,13 +266,8 @@ unsafe extern "sysv64" fn syscall(context: *mut Context<'_, '_>, id: u32) -> u32
 }
 
 /// Where to go on, as an offset of the code; `None` to stop.
-fn go_on(
-    run: &mut Run<'_, '_>,
-    site: &Site,
-    missing: u64,
-    stack: *const usize,
-    pointer: &mut u64,
-) -> Option<u32> {
+fn go_on(context: &mut Context<'_, '_>, site: &Site, stack: *const usize) -> Option<u32> {
+    let Context { run, near: known, pointer, pc: missing, .. } = context;
     let pc = match site.what {
         What::Syscall => {
             run.machine.pc = site.pc as usize;
@@ -266,18 +281,20 @@ fn go_on(
             run.machine.pc += 1;
             return run.finish(stack);
         }
-        What::Check { base, store, span, stride, disp } => {
+        What::Check { base, store, span, stride, disp, near } => {
             let access = if store { Access::Store } else { Access::Load };
-            let vaddr = run.machine.registers[base as usize]
-                .wrapping_add_signed(disp.into());
+            let vaddr = run.machine.registers[base as usize].wrapping_add_signed(disp.into());
             let found = run.machine.memory.span_for_code(access, vaddr, span.into(), stride.into());
-            if let Some(found) = found {
+            if let Some((found, region)) = found {
                 *pointer = found;
+                if let (Some(number), Some(region)) = (near, region) {
+                    known[usize::from(number)] = region;
+                }
                 return Some(site.at);
             }
             site.pc as usize
         }
-        What::Missing => usize::try_from(missing).expect("slots are counted by it"),
+        What::Missing => usize::try_from(*missing).expect("slots are counted by it"),
         What::GiveUp | What::Call { .. } | What::Enter => site.pc as usize,
     };
     let meter = run.machine.meter.remaining().wrapping_add(site.refund.into());
@@ -293,6 +310,7 @@ impl Context<'_, '_> {
         let memory = &self.run.machine.memory;
         if memory.changes() != self.run.changes {
             self.windows = memory.windows_for_code(self.run.code.gaps, self.run.code.pext);
+            self.near = [Near::default(); NEAR_COUNT];
             self.run.changes = memory.changes();
         }
     }
@@ -328,12 +346,7 @@ impl Run<'_, '_> {
 
     /// The interpreter executes the rest of a block, and what else has no machine code. `refused`
     /// says that the first instruction was refused by the machine code itself.
-    fn interpret(
-        &mut self,
-        refused: bool,
-        stack: *const usize,
-        pointer: &mut u64,
-    ) -> Option<u32> {
+    fn interpret(&mut self, refused: bool, stack: *const usize, pointer: &mut u64) -> Option<u32> {
         let frame_pointer = self.machine.registers[10];
         let mut refused = refused;
         loop {

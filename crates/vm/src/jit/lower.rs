@@ -8,7 +8,7 @@ use selkie_isa::{Alu, Cond, Endian, Kind, Operand, Size, Width};
 
 use crate::{
     config::Config,
-    jit::plan::{Access, Block, Group, Planner, Slots, Step},
+    jit::plan::{Access, Block, Functions, Group, Planner, Slots, Step},
     program::{Action, Cell, Program, Register},
 };
 
@@ -35,7 +35,7 @@ pub(super) enum Value {
 pub(super) enum Place {
     /// This far from the end of the current stack frame.
     Frame(i32),
-    /// This far from the pointer that the last check or fetch gave: from the end of the group.
+    /// This far from the pointer that the last check or fetch gave: to the last byte of the group.
     Pointer(i32),
 }
 
@@ -96,7 +96,8 @@ pub(super) trait Target {
         refund: u16,
     );
     fn jump(&mut self, next: Next);
-    fn call(&mut self, next: u32, exit: Exit);
+    /// Calls a function that overwrites some of r6 to r9 (lowest bit first).
+    fn call(&mut self, slot: u32, overwritten: u8, exit: Exit);
     fn call_register(&mut self, register: Register, exit: Exit);
     fn syscall(&mut self, id: u32, exit: Exit);
     fn exit(&mut self, pc: u32);
@@ -110,12 +111,14 @@ pub(super) fn lower(
     program: &Program,
     config: &Config,
     leaders: &Slots,
+    functions: &Functions,
     range: core::ops::Range<usize>,
     target: &mut impl Target,
 ) {
     let mut planner = Planner::new(program, config);
     let fixed_frames = !program.executable().version().dynamic_frames();
-    let mut lowering = Lowering { slots: program.cells.len(), fixed_frames, target };
+    let slots = program.cells.len();
+    let mut lowering = Lowering { slots, fixed_frames, functions, target };
     let mut block = Block::default();
     let mut next = leaders.next(range.start);
     while let Some(start) = next.filter(|start| *start < range.end) {
@@ -137,6 +140,7 @@ struct Lowering<'t, T> {
     slots: usize,
     /// Whether r10 moves by calls alone.
     fixed_frames: bool,
+    functions: &'t Functions,
     target: &'t mut T,
 }
 
@@ -216,7 +220,10 @@ impl<T: Target> Lowering<'_, T> {
         let known = (dst as usize) < 11 && (src as usize) < 11;
         let Action::Row(kind) = cell.action() else {
             return match cell.action() {
-                Action::CallLocal => self.target.call(cell.aux, exit),
+                Action::CallLocal if (cell.aux as usize) < self.slots => {
+                    let overwritten = self.functions.overwritten(cell.aux);
+                    self.target.call(cell.aux, overwritten, exit);
+                }
                 Action::CallSyscall => self.target.syscall(cell.aux, exit),
                 Action::CallRegister if self.is_written(src) => {
                     self.target.call_register(src, exit);
@@ -320,7 +327,7 @@ impl<T: Target> Lowering<'_, T> {
                 (group, at)
             }
         };
-        Some(Place::Pointer(at - group.end))
+        Some(Place::Pointer(at - (group.end - 1)))
     }
 }
 

@@ -34,7 +34,7 @@ mod x64;
 
 use core::fmt;
 
-pub(crate) use self::windows::Windows;
+pub(crate) use self::windows::{Near, Windows};
 use crate::{
     config::Config,
     host::Host,
@@ -169,7 +169,9 @@ impl MachineCode {
         {
             let leaders = plan::leaders(program);
             let mut writer = x64::Writer::new(program, config, options);
-            lower::lower(program, config, &leaders, 0..program.cells.len(), &mut writer);
+            let functions = plan::Functions::new(program);
+            let all = 0..program.cells.len();
+            lower::lower(program, config, &leaders, &functions, all, &mut writer);
             let memory = buffer::Executable::new(writer.finish()).map_err(JitError::Memory)?;
             Ok(writer.into_code(memory, program, config))
         }

@@ -101,6 +101,77 @@ pub(super) fn leaders(program: &Program) -> Slots {
     leaders
 }
 
+/// What functions do to the registers that a call saves.
+#[derive(Debug)]
+pub(super) struct Functions {
+    /// Slots of functions in ascending order, and which of r6 to r9 their code writes (lowest bit
+    /// first).
+    all: Vec<(u32, u8)>,
+}
+
+impl Functions {
+    /// Which of r6 to r9 may have changed when a function returns, as a call of it does not save
+    /// them all for nothing. What it calls saves them in turn.
+    pub(super) fn overwritten(&self, slot: u32) -> u8 {
+        match self.all.binary_search_by_key(&slot, |(slot, _)| *slot) {
+            Ok(index) => self.all[index].1,
+            Err(_) => 0b1111,
+        }
+    }
+
+    /// A function is what lies between its slot and that of the next one, if control leaves that
+    /// by returning alone; of others nothing is known.
+    pub(super) fn new(program: &Program) -> Self {
+        let mut is_start = Slots::new(program.cells.len());
+        for pc in 0..program.cells.len() {
+            if let Some(cell) = program.cell(pc)
+                && cell.action() == Action::CallLocal
+            {
+                is_start.insert(cell.aux as usize);
+            }
+        }
+        let mut all = Vec::new();
+        let mut next = is_start.next(0);
+        while let Some(start) = next {
+            next = is_start.next(start + 1);
+            let end = next.unwrap_or(program.cells.len());
+            let slot = u32::try_from(start).expect("slots are counted by it");
+            all.push((slot, written(program, start..end)));
+        }
+        Self { all }
+    }
+}
+
+/// Which of r6 to r9 are written by straight code; all of them if control may leave it other than
+/// by an exit.
+fn written(program: &Program, range: core::ops::Range<usize>) -> u8 {
+    let mut written = 0;
+    let mut leaves = true;
+    for pc in range.clone() {
+        let Some(cell) = program.cell(pc) else { break };
+        let action = cell.action();
+        leaves = !matches!(action, Action::Row(Kind::Exit | Kind::Jump));
+        match action {
+            Action::Row(Kind::Jump | Kind::Branch(..)) => {
+                if !range.contains(&(cell.aux as usize)) {
+                    return 0b1111;
+                }
+            }
+            Action::Row(
+                Kind::Alu(..) | Kind::Neg(_) | Kind::Endian(_) | Kind::LoadImm64 | Kind::Load(_),
+            ) => {
+                let number = cell.dst as u8;
+                if (6..10).contains(&number) {
+                    written |= 1 << (number - 6);
+                }
+            }
+            // A tail behind an `lddw` comes after it only in the order of slots.
+            _ => {}
+        }
+    }
+    if leaves { 0b1111 } else { written }
+}
+
 /// How a load or store gets at its memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Access {

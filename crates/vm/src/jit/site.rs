@@ -28,6 +28,8 @@ pub(super) enum What {
         span: u16,
         stride: u16,
         disp: i32,
+        /// The number of the [`Near`](super::windows::Near) that it tries besides.
+        near: Option<u8>,
     },
     /// A function of the program; some of r6 to r9 (lowest bit first), and r10 if it is a register
     /// (fifth bit), are on the stack above the return address.
@@ -46,7 +48,10 @@ pub(super) struct Sites(Vec<Site>);
 
 impl Sites {
     pub(super) fn push(&mut self, site: Site) {
-        debug_assert!(self.0.last().is_none_or(|last| last.at < site.at), "code is written in order");
+        debug_assert!(
+            self.0.last().is_none_or(|last| last.at < site.at),
+            "code is written in order"
+        );
         self.0.push(site);
     }
 

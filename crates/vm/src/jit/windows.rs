@@ -5,10 +5,21 @@
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(crate) struct Windows {
-    /// Two past the last byte that may be loaded, that may be stored; 0 for none.
+    /// One past the last byte that may be loaded, that may be stored; 0 for none.
     pub(crate) limits: [[u64; 2]; 8],
     /// From a dense address to the host's; the bits of an address that say that it is in a gap.
     pub(crate) bases: [[u64; 2]; 8],
     /// The bits of an address that make up the dense one.
     pub(crate) masks: [[u64; 2]; 8],
+}
+
+/// One region, of those that share a window.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub(crate) struct Near {
+    pub(crate) start: u64,
+    /// One past the last byte that may be loaded, that may be stored; 0 for none.
+    pub(crate) ends: [u64; 2],
+    /// From the guest's address to the host's.
+    pub(crate) base: u64,
 }

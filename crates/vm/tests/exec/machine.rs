@@ -78,13 +78,6 @@ pub(crate) fn run_both_ways(program: &Program, case: &Case, budget: u64) -> Resu
         observe(program, machine, host, &mut count)
     })?;
     let fast = run_with(program, case, budget, run)?;
-    for options in [selkie_vm::JitOptions::plain(), selkie_vm::JitOptions { seed: Some(budget), ..Default::default() }] {
-        let code = selkie_vm::MachineCode::compile(program, &case.setup.config, &options).map_err(|e| e.to_string())?;
-        let jit = run_with(program, case, budget, |program, machine, host| code.run(program, machine, host))?;
-        if jit != exact {
-            return Err(format!("budget {budget}: jit and observe differ:\n    {jit:x?}\n    {exact:x?}"));
-        }
-    }
     if fast == exact {
         Ok(Run { steps: count.steps, ..exact })
     } else {

@@ -297,6 +297,17 @@ impl Encoder {
         }
     }
 
+    /// Stores two registers side by side at once, by way of `xmm0` and `xmm1`.
+    pub(crate) fn store_pair(&mut self, mem: Mem, low: Reg, high: Reg) {
+        // movq
+        self.with_reg(Bits::B64, 0x66, 0x6e0f, 0, low, false);
+        self.with_reg(Bits::B64, 0x66, 0x6e0f, 1, high, false);
+        // punpcklqdq xmm0, xmm1
+        self.put(0xc16c_0f66, 4);
+        // movups
+        self.with_mem(Bits::B32, 0, 0x110f, 0, mem, false);
+    }
+
     /// Stores the low 1, 2, 4 or, sign-extended, 8 bytes of an immediate.
     #[inline(always)]
     pub(crate) fn store_imm(&mut self, size: u8, mem: Mem, imm: i32) {

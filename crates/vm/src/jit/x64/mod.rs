@@ -24,9 +24,9 @@ use self::encoder::{Arith, Bits, Encoder, Flag, Mem, Patch, Reg, Shift, Unary};
 use crate::{
     config::Config,
     jit::{
-        JitOptions, MachineCode, SHARED,
+        JitOptions, MachineCode, Near, SHARED,
         buffer::Executable,
-        entry::{Context, WINDOW_SHIFT, WINDOWS_MASK},
+        entry::{Context, NEAR_COUNT, WINDOW_SHIFT, WINDOWS_MASK},
         harden::Chaos,
         lower::{Check, Exit, Next, Place, Target, Value},
         site::{Site, Sites, What},
@@ -120,6 +120,9 @@ pub(super) struct Writer<'o> {
     gaps: bool,
     pext: bool,
     bmi2: bool,
+    /// Whether every window has one region at most.
+    aligned: bool,
+    near: u8,
     fixed_frames: bool,
     frame_bytes: i32,
     call_depth_max: usize,
@@ -172,6 +175,8 @@ impl<'o> Writer<'o> {
             gaps: version.stack_frame_gaps() && config.stack_frame_gaps,
             pext,
             bmi2,
+            aligned: config.aligned_memory || version.aligned_memory(),
+            near: 0,
             fixed_frames: !version.dynamic_frames(),
             frame_bytes: i32::try_from(config.stack_frame_bytes).unwrap_or(i32::MAX),
             call_depth_max: config.call_depth_max,
@@ -363,6 +368,38 @@ impl<'o> Writer<'o> {
         self.sites.push(Site { at: self.code.here(), pc, refund, what });
     }
 
+    /// The number of the region that the next check tries when its window has several.
+    fn next_near(&mut self) -> Option<u8> {
+        if self.aligned {
+            return None;
+        }
+        self.near = (self.near + 1) % NEAR_COUNT as u8;
+        Some(self.near)
+    }
+
+    /// Tries the region that a check's accesses went to before.
+    fn try_near(&mut self, what: What, back: u32) -> Option<[Patch; 2]> {
+        let What::Check { base, store, span, disp, near: Some(near), .. } = what else {
+            return None;
+        };
+        let entry = offset_of!(Context<'_, '_>, near) + size_of::<Near>() * usize::from(near);
+        self.address(SCRATCH, base, disp);
+        if self.gaps {
+            self.code.lea(POINTER, Mem::at(SCRATCH, i32::from(span) - 1));
+        }
+        let start = self.context(entry + offset_of!(Near, start));
+        self.code.arith_mem(Bits::B64, Arith::Cmp, SCRATCH, start);
+        let below = self.code.jump_if(Flag::Below);
+        let ends = offset_of!(Near, ends) + if store { 8 } else { 0 };
+        let end = self.context(entry + ends);
+        self.code.arith_mem(Bits::B64, Arith::Cmp, POINTER, end);
+        let above = self.code.jump_if(Flag::AboveOrEqual);
+        let base = self.context(entry + offset_of!(Near, base));
+        self.code.arith_mem(Bits::B64, Arith::Add, POINTER, base);
+        self.code.jump_to(back);
+        Some([below, above])
+    }
+
     fn flush_cold(&mut self) {
         for index in 0..self.cold.len() {
             self.code.reserve();
@@ -374,6 +411,11 @@ impl<'o> Writer<'o> {
             }
             match what {
                 ColdWhat::Leave { refund, what, back } => {
+                    let far = back.and_then(|back| self.try_near(what, back));
+                    for jump in far.into_iter().flatten() {
+                        let here = self.code.here();
+                        self.code.patch(jump, here);
+                    }
                     self.leave(pc, refund, what);
                     if let Some(back) = back {
                         self.code.jump_to(back);
@@ -421,8 +463,8 @@ impl<'o> Writer<'o> {
     }
 
     /// Calls what was pushed for, with frames around it.
-    fn call_around(&mut self, exit: Exit, call: impl FnOnce(&mut Self)) {
-        let saved: u8 = if self.fixed_frames { 0b0_1111 } else { 0b1_1111 };
+    fn call_around(&mut self, exit: Exit, saved: u8, call: impl FnOnce(&mut Self)) {
+        let saved = if self.fixed_frames { saved } else { 0b1_1111 };
         for number in 0..5 {
             if saved >> number & 1 == 1 {
                 self.code.push(REGISTERS[6 + number]);
@@ -686,7 +728,7 @@ impl Target for Writer<'_> {
     #[inline(always)]
     fn check(&mut self, check: &Check, exit: Exit) {
         let Check { disp, base, span, stride, store, kept } = *check;
-        let end = disp + i32::from(span);
+        let last = i32::from(span) - 1;
         let limits = offset_of!(Context<'_, '_>, windows.limits) + if store { 8 } else { 0 };
         let bases = offset_of!(Context<'_, '_>, windows.bases);
         let (mut jumps, mut count) = ([Patch(0); 3], 0);
@@ -708,11 +750,17 @@ impl Target for Writer<'_> {
             jumps[count] = self.code.jump_if(Flag::NotEqual);
             count += 1;
             if self.pext {
-                self.code.pext(POINTER, POINTER, self.window(offset_of!(Context<'_, '_>, windows.masks)));
+                self.code.pext(
+                    POINTER,
+                    POINTER,
+                    self.window(offset_of!(Context<'_, '_>, windows.masks)),
+                );
             }
-            self.code.arith_imm(Bits::B64, Arith::Add, POINTER, span.into());
+            if last > 0 {
+                self.code.arith_imm(Bits::B64, Arith::Add, POINTER, last);
+            }
         } else {
-            self.address(POINTER, base, end);
+            self.address(POINTER, base, disp + last);
         }
         self.code.arith_mem(Bits::B64, Arith::Cmp, POINTER, self.window(limits));
         jumps[count] = self.code.jump_if(Flag::AboveOrEqual);
@@ -723,7 +771,8 @@ impl Target for Writer<'_> {
             let kept = self.context(offset_of!(Context<'_, '_>, kept) + 8 * usize::from(kept));
             self.code.store(3, kept, POINTER);
         }
-        let what = What::Check { base, store, span, stride, disp };
+        let near = self.next_near();
+        let what = What::Check { base, store, span, stride, disp, near };
         let what = ColdWhat::Leave { refund: exit.refund, what, back };
         self.cold(&jumps[..count], exit.pc, what);
     }
@@ -816,10 +865,10 @@ impl Target for Writer<'_> {
         }
     }
 
-    fn call(&mut self, slot: u32, exit: Exit) {
+    fn call(&mut self, slot: u32, overwritten: u8, exit: Exit) {
         self.calls.push((exit.pc, self.code.here()));
         self.check_depth(exit);
-        self.call_around(exit, |it| {
+        self.call_around(exit, overwritten, |it| {
             let call = it.code.call();
             it.lead(call, slot);
         });
@@ -840,7 +889,7 @@ impl Target for Writer<'_> {
         self.code.load(2, SCRATCH, Mem::indexed(SCRATCH, POINTER, 2, 0));
         let code = self.context(offset_of!(Context<'_, '_>, code));
         self.code.arith_mem(Bits::B64, Arith::Add, SCRATCH, code);
-        self.call_around(exit, |it| it.code.call_reg(SCRATCH));
+        self.call_around(exit, 0b1111, |it| it.code.call_reg(SCRATCH));
     }
 
     fn syscall(&mut self, id: u32, exit: Exit) {

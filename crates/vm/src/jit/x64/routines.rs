@@ -122,7 +122,12 @@ impl Writer<'_> {
     /// Called with the number of a syscall in `eax`.
     fn syscall_routine(&mut self) {
         self.routines.syscall = self.code.here();
-        self.save(0..6);
+        self.save([0, 5]);
+        // In pairs, because Rust reads them in pairs: a wide load waits for narrow stores.
+        for number in [1, 3] {
+            let pair = [REGISTERS[number], REGISTERS[number + 1]];
+            self.code.store_pair(self.guest_register(number), pair[0], pair[1]);
+        }
         self.save_meter();
         self.code.mov(Bits::B32, Reg::Rsi, Reg::Rax);
         self.call_rust(offset_of!(Context<'_, '_>, syscall));

@@ -143,9 +143,12 @@ fn registers() {
                     check(&format!("{text} {a_name}, {b_name}"), |code| code.arith(bits, op, a, b));
                 }
                 for (op, text) in shifts {
-                    check(&format!("{text}x {a_name}, {b_name}, {}", name(Reg::R9, long(bits))), |code| {
-                        code.shift_by(bits, op, a, b, Reg::R9);
-                    });
+                    check(
+                        &format!("{text}x {a_name}, {b_name}, {}", name(Reg::R9, long(bits))),
+                        |code| {
+                            code.shift_by(bits, op, a, b, Reg::R9);
+                        },
+                    );
                 }
             }
         }
