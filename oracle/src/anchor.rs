@@ -2,8 +2,12 @@
 
 #![allow(unsafe_code, reason = "the anchor wants promises about the memory that it maps")]
 
-use core::{error::Error, ptr::NonNull};
-use std::sync::Arc;
+use core::{
+    cell::{Cell, RefCell},
+    error::Error,
+    ptr::NonNull,
+};
+use std::{rc::Rc, sync::Arc};
 
 use selkie_isa::{Version, symbol::ENTRYPOINT};
 use solana_sbpf::{
@@ -18,7 +22,7 @@ use solana_sbpf::{
 };
 
 use crate::{
-    case::{Case, Hook, Refused, RegionSpec, SYSCALLS},
+    case::{Case, Decision, Refused, RegionSpec, SYSCALLS},
     observed::{End, Observed, Run, Trace},
     syscalls::{self, Failure, Memory},
 };
@@ -27,7 +31,11 @@ use crate::{
 pub(crate) struct Context {
     remaining: u64,
     memory: MemoryMapping,
+    asked: Asked,
 }
+
+/// What the host was asked for, by syscalls and by the handler of violations.
+type Asked = Rc<Cell<Trace>>;
 
 impl ContextObject for Context {
     fn consume(&mut self, amount: u64) {
@@ -67,6 +75,20 @@ impl Memory for Context {
         self.remaining = self.remaining.saturating_sub(units);
         enough
     }
+
+    fn remaining(&self) -> u64 {
+        self.remaining
+    }
+
+    fn note(&mut self, numbers: &[u64]) {
+        note(&self.asked, numbers);
+    }
+}
+
+fn note(asked: &Asked, numbers: &[u64]) {
+    let mut trace = asked.get();
+    trace.note(numbers);
+    asked.set(trace);
 }
 
 struct Syscall<const INDEX: usize>;
@@ -164,9 +186,8 @@ pub(crate) fn observe(case: &Case, traced: bool) -> Option<Observed> {
 pub(crate) fn observe_jit(case: &Case) -> Result<Run, String> {
     let executable = executable(case);
     executable.jit_compile().map_err(|error| format!("{error:?}"))?;
-    let mut buffers = buffers(case);
-    let memory = map(case, &executable, &mut buffers).map_err(|error| format!("{error:?}"))?;
-    let mut context = Context { remaining: case.budget, memory };
+    let mut surroundings = Surroundings::new(case);
+    let mut context = surroundings.context(case, &executable).map_err(|it| format!("{it:?}"))?;
     let mut vm = machine(case, &executable, &mut context);
     let (consumed, result) = vm.execute_program(&executable, &mut ExecutionMode::Jit, &mut []);
     let (pc, depth) = (vm.registers[11], vm.call_depth);
@@ -176,35 +197,67 @@ pub(crate) fn observe_jit(case: &Case) -> Result<Run, String> {
         pc,
         registers: [0; 11],
         depth,
-        memory: buffers,
+        return_pcs: Vec::new(),
+        remaining: context.remaining,
+        memory: surroundings.memory(case, &context),
         trace: Trace::default(),
+        asked: surroundings.asked.get(),
     })
 }
 
-fn buffers(case: &Case) -> Vec<Vec<u8>> {
-    case.regions.iter().map(|region| region.bytes.clone()).collect()
+/// The host's side of a case: what the guest's memory is backed by, and what was asked.
+struct Surroundings {
+    buffers: Vec<Vec<u8>>,
+    /// Buffers that hooks put in the place of others.
+    replacements: Rc<RefCell<Vec<Box<[u8]>>>>,
+    asked: Asked,
 }
 
-fn map(
-    case: &Case,
-    executable: &Executable<Context>,
-    buffers: &mut [Vec<u8>],
-) -> Result<MemoryMapping, EbpfError> {
-    let mut hosts = Vec::new();
-    let mut regions = Vec::new();
-    for (index, (spec, buffer)) in case.regions.iter().zip(buffers).enumerate() {
-        let host: *mut [u8] = &raw mut buffer[..];
-        hosts.push((spec.hook, host));
-        regions.push(region(case, spec, index, host));
+impl Surroundings {
+    fn new(case: &Case) -> Self {
+        let buffers = case.regions.iter().map(|region| region.bytes.clone()).collect();
+        Self { buffers, replacements: Rc::default(), asked: Asked::default() }
     }
-    // SAFETY: the buffers are disjoint and outlive the mapping; any bytes may be written to them.
-    unsafe {
-        MemoryMapping::new_with_access_violation_handler(
-            regions,
-            executable.get_config(),
-            executable.get_sbpf_version(),
-            handler(hosts),
-        )
+
+    fn context(
+        &mut self,
+        case: &Case,
+        executable: &Executable<Context>,
+    ) -> Result<Context, EbpfError> {
+        let mut hosts = Vec::new();
+        let mut regions = Vec::new();
+        for (index, (spec, buffer)) in case.regions.iter().zip(&mut self.buffers).enumerate() {
+            let host: *mut [u8] = &raw mut buffer[..];
+            hosts.push((spec.hook.map(|_| spec.clone()), host));
+            regions.push(region(case, spec, index, host));
+        }
+        let handler = handler(hosts, Rc::clone(&self.replacements), Rc::clone(&self.asked));
+        // SAFETY: the buffers are disjoint and outlive the mapping; any bytes may be written to
+        // them.
+        let memory = unsafe {
+            MemoryMapping::new_with_access_violation_handler(
+                regions,
+                executable.get_config(),
+                executable.get_sbpf_version(),
+                handler,
+            )
+        }?;
+        Ok(Context { remaining: case.budget, memory, asked: Rc::clone(&self.asked) })
+    }
+
+    /// All memory as it is at the end.
+    fn memory(&mut self, case: &Case, context: &Context) -> Vec<Vec<u8>> {
+        let mut memory = core::mem::take(&mut self.buffers);
+        for (index, _) in case.regions.iter().enumerate().filter(|(_, it)| it.may_be_replaced()) {
+            let payload = u16::try_from(index).ok();
+            let mut regions = context.memory.get_regions().iter();
+            let region = regions.find(|it| it.access_violation_handler_payload == payload);
+            memory.extend(region.map(|it| {
+                // SAFETY: whatever backs the region, `memory` or `self.replacements` has it.
+                unsafe { &*it.host_buffer().ptr() }.to_vec()
+            }));
+        }
+        memory
     }
 }
 
@@ -221,27 +274,43 @@ fn region(case: &Case, spec: &RegionSpec, index: usize, host: *mut [u8]) -> Memo
     region
 }
 
-fn handler(hosts: Vec<(Option<Hook>, *mut [u8])>) -> AccessViolationHandler {
+fn handler(
+    hosts: Vec<(Option<RegionSpec>, *mut [u8])>,
+    replacements: Rc<RefCell<Vec<Box<[u8]>>>>,
+    asked: Asked,
+) -> AccessViolationHandler {
     Box::new(move |region, len_max, access, vaddr, len| {
         let Some(index) = region.access_violation_handler_payload else { return };
-        let (hook, host) = hosts[usize::from(index)];
-        let decision = hook.and_then(|hook| {
-            hook.decide(Refused {
-                store: access == AccessType::Store,
-                vaddr,
-                len,
-                len_max,
-                region_vaddr: region.vm_addr_range().start,
-                region_len: region.len() as u64,
-                capacity: host.len() as u64,
-            })
-        });
-        let Some((grown, unshared)) = decision else { return };
-        let seen = core::ptr::slice_from_raw_parts_mut(host.cast::<u8>(), grown as usize);
-        let buffer = if unshared || region.host_buffer().is_mutable() {
-            HostBuffer::Mutable(seen)
-        } else {
-            HostBuffer::Immutable(seen.cast_const())
+        let (spec, host) = &hosts[usize::from(index)];
+        let Some((spec, hook)) = spec.as_ref().and_then(|spec| Some((spec, spec.hook?))) else {
+            return;
+        };
+        let refused = Refused {
+            store: access == AccessType::Store,
+            vaddr,
+            len,
+            len_max,
+            region_vaddr: region.vm_addr_range().start,
+            region_len: region.len() as u64,
+            capacity: host.len() as u64,
+        };
+        note(&asked, &refused.numbers());
+        let buffer = match hook.decide(refused) {
+            None => return,
+            Some(Decision::Change { len, unshared }) => {
+                let seen = core::ptr::slice_from_raw_parts_mut(host.cast::<u8>(), len as usize);
+                if unshared || region.host_buffer().is_mutable() {
+                    HostBuffer::Mutable(seen)
+                } else {
+                    HostBuffer::Immutable(seen.cast_const())
+                }
+            }
+            Some(Decision::Replace) => {
+                let mut replacements = replacements.borrow_mut();
+                replacements.push(spec.other_bytes());
+                let newest = replacements.last_mut().expect("it was pushed");
+                HostBuffer::Mutable(&raw mut newest[..])
+            }
         };
         // SAFETY: `decide` keeps within the buffer, which outlives the mapping.
         unsafe { region.redirect(buffer) };
@@ -266,12 +335,11 @@ pub(crate) fn interpret(
     executable: &Executable<Context>,
     traced: bool,
 ) -> Option<Result<Run, String>> {
-    let mut buffers = buffers(case);
-    let memory = match map(case, executable, &mut buffers) {
-        Ok(memory) => memory,
+    let mut surroundings = Surroundings::new(case);
+    let mut context = match surroundings.context(case, executable) {
+        Ok(context) => context,
         Err(error) => return Some(Err(format!("{error:?}"))),
     };
-    let mut context = Context { remaining: case.budget, memory };
     let mut vm = machine(case, executable, &mut context);
     vm.previous_instruction_meter = case.budget;
     vm.registers[ebpf::FRAME_PTR_REG + 1] = executable.get_entrypoint_instruction_offset() as u64;
@@ -309,14 +377,18 @@ pub(crate) fn interpret(
     } else {
         0
     };
+    let open = frames.iter().take(usize::try_from(depth).unwrap_or(usize::MAX));
     Some(Ok(Run {
         end: end(result),
         consumed,
         pc: last[11],
         registers: *last.first_chunk().expect("twelve registers"),
         depth,
-        memory: buffers,
+        return_pcs: open.map(|frame| frame.target_pc).collect(),
+        remaining: context.remaining,
+        memory: surroundings.memory(case, &context),
         trace,
+        asked: surroundings.asked.get(),
     }))
 }
 

@@ -9,6 +9,8 @@ use selkie_isa::{
 };
 use selkie_vm::Config;
 
+use crate::shrink::NOP;
+
 /// The syscalls that both sides know. What they do is said in [`crate::syscalls`].
 pub(crate) const SYSCALLS: [&str; 7] = [
     "accumulator",
@@ -40,6 +42,16 @@ impl RegionSpec {
     pub(crate) fn new(vaddr: u64, bytes: Vec<u8>, writable: bool) -> Self {
         Self { vaddr, len: bytes.len(), bytes, writable, gapped: false, hook: None }
     }
+
+    /// Bytes that a hook may put in the place of the region's.
+    pub(crate) fn other_bytes(&self) -> Box<[u8]> {
+        self.bytes.iter().map(|byte| !byte).collect()
+    }
+
+    /// Whether the region may be backed by another buffer at the end.
+    pub(crate) fn may_be_replaced(&self) -> bool {
+        self.hook.is_some_and(Hook::replaces)
+    }
 }
 
 /// What the host does when an access of a region is refused: a set of bits.
@@ -67,6 +79,8 @@ impl Hook {
     pub(crate) const LOADS: u8 = 4;
     /// Let the region grow to all of its buffer, whatever follows.
     pub(crate) const GREEDY: u8 = 8;
+    /// Back the region by another buffer, of the same size and with other bytes.
+    pub(crate) const REPLACE: u8 = 16;
 
     fn has(self, bit: u8) -> bool {
         self.0 & bit != 0
@@ -76,11 +90,18 @@ impl Hook {
         self.has(Self::UNSHARE)
     }
 
-    /// The region's new length and whether it becomes writable, if the host does anything.
-    pub(crate) fn decide(self, refused: Refused) -> Option<(u64, bool)> {
+    pub(crate) fn replaces(self) -> bool {
+        self.has(Self::REPLACE)
+    }
+
+    /// What becomes of the region, if the host does anything.
+    pub(crate) fn decide(self, refused: Refused) -> Option<Decision> {
         let Refused { store, vaddr, len, len_max, region_vaddr, region_len, capacity } = refused;
         if !store && !self.has(Self::LOADS) {
             return None;
+        }
+        if self.replaces() {
+            return Some(Decision::Replace);
         }
         let needed = vaddr.wrapping_sub(region_vaddr).saturating_add(len);
         let grown = if self.has(Self::GREEDY) {
@@ -90,7 +111,24 @@ impl Hook {
         } else {
             region_len
         };
-        Some((grown, self.unshares()))
+        Some(Decision::Change { len: grown, unshared: self.unshares() })
+    }
+}
+
+/// What a hook does to a region.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Decision {
+    /// The region gets this length, and becomes writable if `unshared`.
+    Change { len: u64, unshared: bool },
+    /// The region gets [`RegionSpec::other_bytes`].
+    Replace,
+}
+
+impl Refused {
+    /// The access in numbers, for a [`Trace`](crate::observed::Trace).
+    pub(crate) fn numbers(self) -> [u64; 7] {
+        let Self { store, vaddr, len, len_max, region_vaddr, region_len, capacity } = self;
+        [store.into(), vaddr, len, len_max, region_vaddr, region_len, capacity]
     }
 }
 
@@ -237,6 +275,11 @@ impl fmt::Display for Case {
         }
         for pc in 0..self.slots() {
             let word = &self.text[pc * SLOT_BYTES..][..SLOT_BYTES];
+            // Of stretches that do nothing, the first and the last slot tell enough.
+            let idle = |pc: usize| self.text.chunks_exact(SLOT_BYTES).nth(pc) == Some(&NOP[..]);
+            if pc > 0 && idle(pc - 1) && idle(pc) && idle(pc + 1) {
+                continue;
+            }
             match Insn::decode(self.version, &self.text, pc) {
                 Some(insn) => {
                     writeln!(f, "  {pc:4} {}  {}", hex(word), insn.display(pc, &NoNames))?

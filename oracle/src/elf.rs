@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, io, panic, path::Path, sync::Arc};
 
 use selkie_elf::{Environment, Syscalls, write};
 use selkie_isa::Version;
-use selkie_vm::{Program, verify};
+use selkie_vm::{MachineCode, Program, verify};
 use solana_sbpf::{
     elf::Executable, error::EbpfError, program::BuiltinProgram, verifier::RequisiteVerifier,
     vm::Config,
@@ -18,7 +18,7 @@ use crate::{
     generate,
     mutate::{self, Mutation},
     observed::{Run, error_expectation, fnv1a},
-    ours::{self, Calls, Gear},
+    ours::{self, Calls, Gear, Plan},
     rng::Rng,
 };
 
@@ -183,7 +183,12 @@ struct Loaded {
     verdict: Result<(), String>,
     /// What the first instructions do, if the verifier lets them.
     run: Option<Run>,
+    /// What they do compiled, on our side; the anchor is its interpreter here.
+    compiled: Option<Run>,
 }
+
+/// Slots up to which every program is compiled.
+const COMPILED_SLOTS: usize = 4096;
 
 /// The error's `Debug` text and its message, if there is an error.
 type Attempt = Result<Loaded, (String, String)>;
@@ -212,9 +217,11 @@ fn load_anchor(bytes: &[u8], rules: &Rules) -> Attempt {
             error => format!("{error:?}"),
         }),
         run: None,
+        compiled: None,
     };
     if let Some(case) = loaded.case() {
         loaded.run = anchor::interpret(&case, &executable, false).and_then(Result::ok);
+        loaded.compiled.clone_from(&loaded.run);
     }
     Ok(loaded)
 }
@@ -236,10 +243,20 @@ fn load_ours(bytes: &[u8], rules: &Rules) -> Attempt {
         functions: functions.collect(),
         verdict: verify(&executable).map_err(|error| error.to_string()),
         run: None,
+        compiled: None,
     };
     if let Some(case) = loaded.case() {
         let program = Program::new(executable);
-        loaded.run = ours::run_program(&case, &program, Gear::Run, Calls::Same).ok();
+        loaded.run = ours::run_program(&case, &program, &Gear::Run, Calls::Same).ok();
+        // To compile a large program takes longer than all the rest.
+        loaded.compiled = if MachineCode::SUPPORTED
+            && (case.slots() < COMPILED_SLOTS || case.budget.is_multiple_of(8))
+        {
+            let plan = Plan::from_rng(&mut Rng::new(loaded.entry_pc, case.budget));
+            ours::run_program(&case, &program, &Gear::Jit(plan), Calls::Same).ok()
+        } else {
+            loaded.run.clone()
+        };
     }
     Ok(loaded)
 }
@@ -293,9 +310,10 @@ fn differences(anchor: &Attempt, ours: &Result<Attempt, String>) -> String {
             if a.version < 3 || a.functions.values().all(|(pc, _)| *pc < slots) {
                 compare!(functions);
             }
-            if a.run != b.run {
+            let runs = [("run", &a.run, &b.run), ("run, compiled", &a.compiled, &b.compiled)];
+            for (what, a, b) in runs.into_iter().filter(|(_, a, b)| a != b) {
                 let end = |it: &Option<Run>| it.as_ref().map(|it| (it.end.clone(), it.consumed));
-                differ("run", &end(&a.run), &end(&b.run));
+                differ(what, &end(a), &end(b));
             }
             for (what, a, b) in [("text", &a.text, &b.text), ("rodata", &a.read_only, &b.read_only)]
             {

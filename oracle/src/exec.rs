@@ -4,19 +4,22 @@ use core::fmt::Write as _;
 use std::collections::BTreeMap;
 
 use selkie_isa::Version;
+use selkie_vm::MachineCode;
 
 use crate::{
     anchor,
     case::Case,
     generate,
     observed::{Observed, Run, Trace, differences, expectations},
-    ours::{self, Gear},
-    shrink::shrink,
+    ours::{self, Gear, Plan},
+    rng::Rng,
+    shrink::{replay, shrink},
 };
 
 /// What was run, and what came of it.
 #[derive(Default)]
 pub(crate) struct Tally {
+    pub(crate) cases: u64,
     pub(crate) executions: u64,
     pub(crate) instructions: u64,
     by_style: BTreeMap<(String, &'static str), [u64; 3]>,
@@ -25,6 +28,8 @@ pub(crate) struct Tally {
     /// Cases without a meter that did not end.
     endless: u64,
     compiled: u64,
+    /// Executions by Selkie's compiled code.
+    jit: u64,
     /// Cases in which the anchor's own two engines disagree.
     anchor_torn: u64,
     /// The differing cases: index and what to print.
@@ -33,10 +38,12 @@ pub(crate) struct Tally {
 
 impl Tally {
     pub(crate) fn add(&mut self, other: Self) {
+        self.cases += other.cases;
         self.executions += other.executions;
         self.instructions += other.instructions;
         self.endless += other.endless;
         self.compiled += other.compiled;
+        self.jit += other.jit;
         self.anchor_torn += other.anchor_torn;
         self.differing.extend(other.differing);
         for (key, counts) in other.by_style {
@@ -70,11 +77,12 @@ impl Tally {
         }
         let _ = writeln!(
             text,
-            "{} executions, {} instructions, {} without an end, {} also compiled by the anchor \
-             ({} in which its engines disagree), {} differences",
+            "{} executions, {} instructions, {} without an end, {} also compiled by Selkie, {} by \
+             the anchor ({} in which its engines disagree), {} differences",
             self.executions,
             self.instructions,
             self.endless,
+            self.jit,
             self.compiled,
             self.anchor_torn,
             self.differing.len(),
@@ -83,17 +91,76 @@ impl Tally {
     }
 }
 
-/// Runs the cases of `indices`, until `stop` says so.
+/// Which case it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) seed: u64,
+    pub(crate) index: u64,
+    /// Whether the case has a smaller budget than it was generated with.
+    pub(crate) tightened: bool,
+}
+
+impl Place {
+    /// Randomness that is not the generator's.
+    fn rng(self, salt: u64) -> Rng {
+        Rng::new(self.seed ^ salt, self.index * 2 + u64::from(self.tightened))
+    }
+
+    /// How the case is compiled.
+    fn plan(self) -> Plan {
+        Plan::from_rng(&mut self.rng(0x6a69_7400))
+    }
+
+    /// The same case with a budget that it does not come to its end with.
+    fn tighten(self, case: &Case, consumed: u64) -> Option<(Self, Case)> {
+        let mut rng = Self { tightened: true, ..self }.rng(0x7469_6768);
+        if consumed == 0 || !case.config.metered {
+            return None;
+        }
+        let budget = match rng.below(3) {
+            0 => consumed - 1,
+            1 => consumed.saturating_sub(rng.below(12) as u64 + 1),
+            _ => rng.below(consumed.try_into().unwrap_or(usize::MAX)) as u64,
+        };
+        Some((Self { tightened: true, ..self }, Case { budget, ..case.clone() }))
+    }
+
+    /// The case itself, after these changes.
+    fn case(self, versions: &[Version], changes: &[u32]) -> Option<Case> {
+        let mut case = generate::case(self.seed, self.index, versions);
+        if self.tightened {
+            case = self.tighten(&case, consumed(&anchor::observe(&case, false)?))?.1;
+        }
+        Some(replay(&case, changes))
+    }
+}
+
+fn consumed(observed: &Observed) -> u64 {
+    match &observed.run {
+        Some(Ok(run)) => run.consumed,
+        _ => 0,
+    }
+}
+
+/// Runs the cases of `indices`, until `stop` says so; `begin` hears of each of them before.
 pub(crate) fn run(
     seed: u64,
     versions: &[Version],
     indices: impl Iterator<Item = u64>,
     mut stop: impl FnMut(&Tally) -> bool,
+    mut begin: impl FnMut(Place),
 ) -> Tally {
     let mut tally = Tally::default();
     for index in indices {
+        let place = Place { seed, index, tightened: false };
         let case = generate::case(seed, index, versions);
-        compare(seed, index, &case, &mut tally);
+        begin(place);
+        if let Some(consumed) = compare(place, &case, &mut tally)
+            && let Some((place, case)) = place.tighten(&case, consumed)
+        {
+            begin(place);
+            compare(place, &case, &mut tally);
+        }
         if stop(&tally) {
             break;
         }
@@ -101,26 +168,84 @@ pub(crate) fn run(
     tally
 }
 
-fn compare(seed: u64, index: u64, case: &Case, tally: &mut Tally) {
+/// Compiles and runs a case after some changes, for whoever watches whether that ends well. Gives
+/// the case and what it is compiled with.
+pub(crate) fn probe(
+    place: Place,
+    versions: &[Version],
+    changes: &[u32],
+    run: bool,
+) -> Option<(Case, Plan)> {
+    let case = place.case(versions, changes)?;
+    let ends = case.config.metered || anchor::observe(&case, false).is_some();
+    if run && ends {
+        ours::observe_case(&case, &Gear::Jit(place.plan()));
+    }
+    Some((case, place.plan()))
+}
+
+/// Compares all engines by a case. Gives what it used, if it ended.
+fn compare(place: Place, case: &Case, tally: &mut Tally) -> Option<u64> {
     // Every fourth case is watched step by step: another path through our engine.
-    let gear = if index.is_multiple_of(4) { Gear::Observe } else { Gear::Run };
-    let Some(anchor) = anchor::observe(case, gear == Gear::Observe) else {
+    let watched = place.index.is_multiple_of(4) && !place.tightened;
+    let Some(anchor) = anchor::observe(case, watched) else {
         tally.endless += 1;
-        return;
+        return None;
     };
     count(case, &anchor, tally);
-    let ours = ours::observe_case(case, gear);
-    let difference = differences(case, &anchor, &ours);
+    let gear = if watched { Gear::Observe } else { Gear::Run };
+    let ours = ours::observe_case(case, &gear);
+    let difference = differences(case, SIDES, &anchor, &ours);
     if !difference.is_empty() {
-        let report = reproduction(seed, index, case, gear, &difference);
-        tally.differing.push((index, report));
+        let report = reproduction(place, case, gear, &difference);
+        tally.differing.push((place.index, report));
+    } else if MachineCode::SUPPORTED && matches!(ours.run, Some(Ok(_))) {
+        tally.jit += 1;
+        let gear = Gear::Jit(place.plan());
+        let compiled = ours::observe_case(case, &gear);
+        let difference = differences(case, ENGINES, &untraced(ours), &compiled);
+        if !difference.is_empty() {
+            let report = reproduction(place, case, gear, &difference);
+            tally.differing.push((place.index, report));
+        }
     }
-    if index.is_multiple_of(8) && anchor.verdict.is_ok() {
+    if place.index.is_multiple_of(8) && anchor.verdict.is_ok() {
         second_opinion(case, &anchor, tally);
     }
+    Some(consumed(&anchor))
+}
+
+const SIDES: [&str; 2] = ["anchor", "ours"];
+const ENGINES: [&str; 2] = ["interpreter", "jit"];
+
+/// Compiled code is not traced.
+fn untraced(mut observed: Observed) -> Observed {
+    if let Some(Ok(run)) = &mut observed.run {
+        run.trace = Trace::default();
+    }
+    observed
+}
+
+/// How an engine of ours differs from what it must be like: the interpreter from the anchor, the
+/// compiled code from the interpreter. Empty if it does not.
+fn look(case: &Case, gear: &Gear) -> Option<String> {
+    let jit = matches!(gear, Gear::Jit(_));
+    if jit && case.config.metered {
+        let interpreted = ours::observe_case(case, &Gear::Run);
+        return Some(differences(case, ENGINES, &interpreted, &ours::observe_case(case, gear)));
+    }
+    // Without a meter, only the anchor's side knows when to give up.
+    let anchor = anchor::observe(case, *gear == Gear::Observe)?;
+    let ours = ours::observe_case(case, gear);
+    if jit {
+        let interpreted = ours::observe_case(case, &Gear::Run);
+        return Some(differences(case, ENGINES, &interpreted, &ours));
+    }
+    Some(differences(case, SIDES, &anchor, &ours))
 }
 
 fn count(case: &Case, anchor: &Observed, tally: &mut Tally) {
+    tally.cases += 1;
     let column = match (&anchor.verdict, &anchor.run) {
         (Ok(()), _) => 0,
         (Err(_), Some(_)) => 1,
@@ -159,30 +284,36 @@ fn second_opinion(case: &Case, anchor: &Observed, tally: &mut Tally) {
     let Some(Ok(interpreted)) = &anchor.run else { return };
     tally.compiled += 1;
     let agrees = anchor::observe_jit(case).is_ok_and(|compiled| {
-        let plain = Run { registers: [0; 11], trace: Trace::default(), ..interpreted.clone() };
         // The compiled code does not keep the depth.
-        compiled == Run { depth: compiled.depth, ..plain }
+        compiled
+            == Run {
+                registers: [0; 11],
+                trace: Trace::default(),
+                return_pcs: Vec::new(),
+                depth: compiled.depth,
+                ..interpreted.clone()
+            }
     });
     tally.anchor_torn += u64::from(!agrees);
 }
 
 /// All that is needed to see the difference again, made small.
-fn reproduction(seed: u64, index: u64, case: &Case, gear: Gear, difference: &str) -> String {
-    let traced = gear == Gear::Observe;
-    let look = |case: &Case| {
-        let anchor = anchor::observe(case, traced)?;
-        let ours = ours::observe_case(case, gear);
-        let difference = differences(case, &anchor, &ours);
-        (!difference.is_empty()).then_some((anchor, difference))
-    };
+fn reproduction(place: Place, case: &Case, gear: Gear, difference: &str) -> String {
     let first_line = |text: &str| text.split(':').next().unwrap_or_default().to_owned();
-    let small = shrink(case, |case| {
-        look(case).is_some_and(|(_, found)| first_line(&found) == first_line(difference))
-    });
-    let mut text = format!("seed {seed}, case {index}, {gear:?}\n{difference}shrunk to:\n{small}");
-    if let Some((_, difference)) = look(&small) {
-        text.push_str(&difference);
-    }
+    let same = |case: &Case, gear: &Gear| {
+        look(case, gear).is_some_and(|found| first_line(&found) == first_line(difference))
+    };
+    let simple = Gear::Jit(Plan::plain());
+    let small_gear =
+        if matches!(gear, Gear::Jit(_)) && same(case, &simple) { simple } else { gear.clone() };
+    let small = shrink(case, |case, _| same(case, &small_gear));
+    let Place { seed, index, tightened } = place;
+    let tightened = if tightened { ", tightened" } else { "" };
+    let mut text = format!(
+        "seed {seed}, case {index}{tightened}, {gear:?}\n{difference}shrunk to, {small_gear:?}:\n\
+         {small}"
+    );
+    text.extend(look(&small, &small_gear));
     text.extend(vector(&small, &format!("oracle seed {seed} case {index}")));
     text
 }
@@ -224,10 +355,10 @@ mod tests {
             .filter_map(|case| anchor::observe(&case, true).map(|anchor| (case, anchor)))
             .find(|(_, anchor)| matches!(anchor.run, Some(Ok(_))))
             .expect("most cases run");
-        let mut ours = ours::observe_case(&case, Gear::Observe);
-        assert_eq!(differences(&case, &anchor, &ours), "");
+        let mut ours = ours::observe_case(&case, &Gear::Observe);
+        assert_eq!(differences(&case, SIDES, &anchor, &ours), "");
         let Some(Ok(run)) = &mut ours.run else { panic!("the anchor ran it") };
         run.registers[3] ^= 1;
-        assert!(differences(&case, &anchor, &ours).starts_with("r3: "));
+        assert!(differences(&case, SIDES, &anchor, &ours).starts_with("r3: "));
     }
 }

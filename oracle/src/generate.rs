@@ -4,8 +4,10 @@
 //! addresses near something, branches mostly go forward, operands mostly are valid; and a share of
 //! everything is not.
 
+mod patterns;
+
 use selkie_isa::{
-    Alu, Field, Kind, Op, Slot, Version, Width,
+    Alu, Kind, Op, Slot, Version, Width,
     layout::{BYTECODE_START, HEAP_START, INPUT_START, REGION_SIZE, SLOT_BYTES, STACK_START},
     symbol::{murmur3, pc_key},
 };
@@ -20,12 +22,14 @@ use crate::{
 pub(crate) fn case(seed: u64, index: u64, versions: &[Version]) -> Case {
     let mut rng = Rng::new(seed, index);
     let version = rng.pick(versions);
-    let style = match rng.below(20) {
+    let style = match rng.below(40) {
         0 | 1 => "words",
         2..=10 => "structured",
-        11 | 12 => "straight",
-        13..=15 => "calls",
-        _ => "mutated",
+        11..=13 => "straight",
+        14..=16 => "calls",
+        17..=20 => "mutated",
+        21..=30 => "blocks",
+        _ => "functions",
     };
     let config = config(&mut rng);
     let regions = regions(&mut rng, version, &config);
@@ -38,6 +42,8 @@ pub(crate) fn case(seed: u64, index: u64, versions: &[Version]) -> Case {
         words: Vec::new(),
         sloppy: false,
         slots: 0,
+        call_depth: config.call_depth_max,
+        frame_bytes: config.stack_frame_bytes.cast_signed(),
     };
     let text = generator.text(style);
     let slots = text.len() / SLOT_BYTES;
@@ -108,7 +114,7 @@ fn regions(rng: &mut Rng, version: Version, config: &Config) -> Vec<RegionSpec> 
     }
     for region in &mut regions[1..] {
         if rng.chance(6) {
-            region.hook = Some(Hook(rng.below(16) as u8));
+            region.hook = Some(hook(rng, region.len));
             region.len -= rng.below(region.len + 1);
             region.writable = rng.chance(70);
         }
@@ -127,6 +133,11 @@ fn regions(rng: &mut Rng, version: Version, config: &Config) -> Vec<RegionSpec> 
     regions
 }
 
+fn hook(rng: &mut Rng, capacity: usize) -> Hook {
+    let replaces = capacity <= 4096 && rng.chance(20);
+    Hook(rng.below(16) as u8 | if replaces { Hook::REPLACE } else { 0 })
+}
+
 /// Regions one behind the other, with and without holes.
 fn input(rng: &mut Rng, regions: &mut Vec<RegionSpec>, pieces: usize) {
     let mut vaddr = INPUT_START;
@@ -138,7 +149,7 @@ fn input(rng: &mut Rng, regions: &mut Vec<RegionSpec>, pieces: usize) {
         };
         let mut region = RegionSpec::new(vaddr, noise(rng, capacity), rng.chance(70));
         if rng.chance(35) {
-            region.hook = Some(Hook(rng.below(16) as u8));
+            region.hook = Some(hook(rng, capacity));
             region.len -= rng.below(region.len + 1);
         }
         // The next one leaves room to grow, no room, or too little.
@@ -169,16 +180,21 @@ fn noise(rng: &mut Rng, len: usize) -> Vec<u8> {
     bytes
 }
 
+/// Bytes over which accesses off one base mostly spread.
+const ROOM: u64 = 72;
+
 /// Addresses of memory, and now and then of the edges of memory.
 #[derive(Debug)]
 struct Addresses {
     inside: Vec<u64>,
+    /// Those with [`ROOM`] behind them.
+    roomy: Vec<u64>,
     edges: Vec<u64>,
 }
 
 impl Addresses {
     fn new(rng: &mut Rng, regions: &[RegionSpec], config: &Config) -> Self {
-        let mut inside = vec![];
+        let (mut inside, mut roomy) = (vec![], vec![]);
         let mut edges = vec![0, u64::MAX, u64::MAX - 7, BYTECODE_START, STACK_START - 1];
         for region in regions {
             let span = (region.len as u64) << u32::from(region.gapped);
@@ -186,6 +202,11 @@ impl Addresses {
             for _ in 0..if span > 16 { 2 } else { 0 } {
                 let within = region.vaddr + rng.below(span as usize - 8) as u64;
                 inside.extend([region.vaddr, within, within & !7, end - 8]);
+            }
+            // Of regions with gaps, the first frame.
+            let plain = if region.gapped { config.stack_frame_bytes } else { span }.min(span);
+            if region.writable && plain > ROOM {
+                roomy.push(region.vaddr + rng.below((plain - ROOM) as usize) as u64);
             }
             edges.push(end.wrapping_add_signed(rng.range(-9, 9)));
             edges.push(region.vaddr.wrapping_add_signed(rng.range(-9, 3)));
@@ -199,12 +220,22 @@ impl Addresses {
         if inside.is_empty() {
             inside.push(BYTECODE_START);
         }
-        Self { inside, edges }
+        Self { inside, roomy, edges }
     }
 
     fn pick(&self, rng: &mut Rng) -> u64 {
         let edge = rng.chance(12);
         rng.pick(if edge { &self.edges } else { &self.inside })
+    }
+
+    /// An address that most of what is near can be accessed from, or one near an edge.
+    fn pick_roomy(&self, rng: &mut Rng) -> u64 {
+        match rng.below(10) {
+            0 => rng.pick(&self.edges).wrapping_add_signed(rng.range(-48, 8)),
+            1 | 2 => self.pick(rng),
+            _ if self.roomy.is_empty() => self.pick(rng),
+            _ => rng.pick(&self.roomy),
+        }
     }
 }
 
@@ -263,6 +294,8 @@ struct Generator {
     /// Whether operands may break the verifier's rules.
     sloppy: bool,
     slots: usize,
+    call_depth: usize,
+    frame_bytes: i64,
 }
 
 impl Generator {
@@ -274,11 +307,16 @@ impl Generator {
             _ if self.rng.chance(20) => 1 + self.rng.below(8),
             _ => 8 + self.rng.below(90),
         };
-        self.declare_functions();
-        while self.words.len() < self.slots {
+        if style == "functions" {
+            self.function_text();
+        } else {
+            self.declare_functions();
+        }
+        while style != "functions" && self.words.len() < self.slots {
             match style {
                 "words" => self.random_word(),
                 "straight" => self.straight(),
+                "blocks" => self.pattern(),
                 "calls" => self.with_calls(35),
                 _ => self.with_calls(9),
             }
@@ -314,9 +352,10 @@ impl Generator {
     }
 
     fn op(&mut self, wanted: impl Fn(Kind) -> bool) -> Option<Op> {
-        let from = self.rng.below(self.ops.len());
-        let (before, behind) = self.ops.split_at(from);
-        behind.iter().chain(before).copied().find(|op| wanted(op.kind()))
+        let fits = |op: &&Op| wanted(op.kind());
+        let count = self.ops.iter().filter(fits).count();
+        let chosen = self.rng.below(count);
+        self.ops.iter().filter(fits).nth(chosen).copied()
     }
 
     /// A register to compute in. The upper ones are left alone mostly: they hold addresses.
@@ -519,12 +558,7 @@ impl Generator {
             }
             self.load_constant(register, target);
         }
-        let Some(op) = self.op(|kind| matches!(kind, Kind::CallReg(_))) else { return };
-        match op.kind() {
-            Kind::CallReg(Field::InImm) => self.push(op, 0, 0, 0, i32::from(register)),
-            Kind::CallReg(Field::InSrc) => self.push(op, 0, register, 0, 0),
-            _ => self.push(op, register, 0, 0, 0),
-        }
+        self.callx(register);
     }
 
     fn constant(&mut self) {

@@ -10,6 +10,7 @@
 //! | [`observed`] | what a side shows, and how two of them differ |
 //! | [`shrink`] | makes a differing case smaller |
 //! | [`exec`] | programs: runs, counts, reports |
+//! | [`guard`] | the same for what does not come back |
 //! | [`mutate`] | changes to files |
 //! | [`elf`] | files: loads, counts, reports |
 
@@ -18,6 +19,7 @@ mod case;
 mod elf;
 mod exec;
 mod generate;
+mod guard;
 mod mutate;
 mod observed;
 mod ours;
@@ -36,16 +38,18 @@ use std::{
 use selkie_isa::Version;
 
 const USAGE: &str = "\
-usage: oracle exec [--count N] [--seed S] [--only INDEX] [--versions V0,V3…] [--threads N]
-       oracle elf  [--count N] [--seed S] [--only INDEX] [--elfs DIR] [--threads N]
+usage: oracle exec [--count N | --seconds T] [--seed S] [--only INDEX] [--versions V0,V3…]
+                   [--threads N]
+       oracle elf  [--count N | --seconds T] [--seed S] [--only INDEX] [--elfs DIR] [--threads N]
        oracle all --seconds T [--seed S] [--elfs DIR] [--threads N]
 
-exec  random programs: verify and run on both sides
+exec  random programs: verify and run on both sides, interpreted and compiled, each once more with
+      a smaller budget
 elf   mutated files: load and verify on both sides; the bases are the files of DIR, and some that
       Selkie writes
 all   both, for T seconds together
 
-Exits with 1 if the sides differ. Differences are printed with a case made small, and with a line
+What kills the process, as wrong machine code may, is found and printed too. Exits with 1 if the sides differ. Differences are printed with a case made small, and with a line
 that `selkie conform` runs.
 ";
 
@@ -58,6 +62,9 @@ struct Options {
     threads: u64,
     seconds: Option<u64>,
     elfs: PathBuf,
+    /// Of a probe: whether the case has its smaller budget, and what was changed.
+    tightened: bool,
+    changes: Vec<u32>,
 }
 
 fn options() -> Option<Options> {
@@ -71,6 +78,8 @@ fn options() -> Option<Options> {
         threads: 2,
         seconds: None,
         elfs: PathBuf::from("../testdata/elfs"),
+        tightened: false,
+        changes: Vec::new(),
     };
     while let Some(argument) = arguments.next() {
         let value = arguments.next()?;
@@ -82,14 +91,18 @@ fn options() -> Option<Options> {
             "--seconds" => options.seconds = Some(value.parse().ok()?),
             "--elfs" => options.elfs = value.into(),
             "--versions" => options.versions = versions(&value)?,
+            "--tightened" => options.tightened = value == "1",
+            "--changes" => {
+                let numbers = value.split(',').filter(|it| !it.is_empty());
+                options.changes = numbers.map(|it| it.parse().ok()).collect::<Option<_>>()?;
+            }
             _ => return None,
         }
     }
-    let timed = options.command == "all";
-    if timed {
+    if options.seconds.is_some() {
         options.count = u64::MAX;
     }
-    (timed == options.seconds.is_some()).then_some(options)
+    (options.command != "all" || options.seconds.is_some()).then_some(options)
 }
 
 fn versions(names: &str) -> Option<Vec<Version>> {
@@ -105,7 +118,7 @@ const DIFFERENCES_MAX: usize = 5;
 /// Shares the indices between threads, and gives what each of them returns.
 fn share<T: Send>(
     options: &Options,
-    work: impl Fn(&mut dyn Iterator<Item = u64>) -> T + Sync,
+    work: impl Fn(u64, &mut dyn Iterator<Item = u64>) -> T + Sync,
 ) -> Vec<T> {
     let (first, last) = match options.only {
         Some(index) => (index, index + 1),
@@ -114,7 +127,8 @@ fn share<T: Send>(
     thread::scope(|scope| {
         let work = &work;
         let step = usize::try_from(options.threads).expect("few threads");
-        let start = |worker| scope.spawn(move || work(&mut (first + worker..last).step_by(step)));
+        let start =
+            |worker| scope.spawn(move || work(worker, &mut (first + worker..last).step_by(step)));
         let workers: Vec<_> = (0..options.threads).map(start).collect();
         workers.into_iter().map(|it| it.join().expect("our panics are caught")).collect()
     })
@@ -122,7 +136,8 @@ fn share<T: Send>(
 
 /// When to stop, if there is a limit: `all` gives each half of the time.
 fn deadline(options: &Options) -> impl Fn() -> bool + Sync + use<> {
-    let end = options.seconds.map(|it| Instant::now() + Duration::from_millis(it * 500));
+    let share = if options.command == "all" { 500 } else { 1000 };
+    let end = options.seconds.map(|it| Instant::now() + Duration::from_millis(it * share));
     move || end.is_some_and(|end| Instant::now() >= end)
 }
 
@@ -138,13 +153,15 @@ fn finish(differing: &[(u64, String)], report: &str, start: Instant) -> bool {
 fn run_exec(options: &Options) -> bool {
     let (start, late) = (Instant::now(), deadline(options));
     let mut total = exec::Tally::default();
-    let tallies = share(options, |indices| {
-        exec::run(options.seed, &options.versions, indices, |tally| {
-            tally.differing.len() >= DIFFERENCES_MAX || late()
-        })
+    let tallies = share(options, |thread, indices| {
+        let mut notes = guard::Notes::new(thread);
+        let stop = |tally: &exec::Tally| tally.differing.len() >= DIFFERENCES_MAX || late();
+        exec::run(options.seed, &options.versions, indices, stop, |place| notes.begin(place))
     });
     tallies.into_iter().for_each(|tally| total.add(tally));
-    finish(&total.differing, &total.report(), start)
+    let rate = total.cases as f64 / start.elapsed().as_secs_f64() / options.threads as f64;
+    let report = format!("{}{rate:.0} programs per second and thread\n", total.report());
+    finish(&total.differing, &report, start)
 }
 
 fn run_elf(options: &Options) -> std::io::Result<bool> {
@@ -152,7 +169,7 @@ fn run_elf(options: &Options) -> std::io::Result<bool> {
     let bases = elf::bases(&options.elfs)?;
     println!("{} base files", bases.len());
     let mut total = elf::Tally::default();
-    let tallies = share(options, |indices| {
+    let tallies = share(options, |_, indices| {
         elf::run(options.seed, &bases, &elf::rules(), indices, |tally| {
             tally.differing.len() >= DIFFERENCES_MAX || late()
         })
@@ -164,6 +181,12 @@ fn run_elf(options: &Options) -> std::io::Result<bool> {
 fn run(options: &Options) -> std::io::Result<bool> {
     println!("seed {}", options.seed);
     Ok(match options.command.as_str() {
+        "probe" => {
+            let (seed, index) = (options.seed, options.only.unwrap_or_default());
+            let place = exec::Place { seed, index, tightened: options.tightened };
+            exec::probe(place, &options.versions, &options.changes, true);
+            true
+        }
         "exec" => run_exec(options),
         "elf" => run_elf(options)?,
         // Both are run, whatever the first of them says.
@@ -172,14 +195,19 @@ fn run(options: &Options) -> std::io::Result<bool> {
 }
 
 fn main() -> ExitCode {
-    let commands = ["exec", "elf", "all"];
+    let commands = ["exec", "elf", "all", "probe"];
     let Some(options) = options().filter(|it| commands.contains(&it.command.as_str())) else {
         eprint!("{USAGE}");
         return ExitCode::from(2);
     };
     ours::quieten_panics();
-    match run(&options) {
-        Ok(agree) => ExitCode::from(u8::from(!agree)),
+    let done = if guard::is_watched() || options.command == "probe" {
+        run(&options).map(|agree| ExitCode::from(u8::from(!agree)))
+    } else {
+        guard::watch(&options)
+    };
+    match done {
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {}: {error}", options.elfs.display());
             ExitCode::from(2)

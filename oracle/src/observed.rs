@@ -25,7 +25,8 @@ pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
     fnv1a_on(FNV1A_START, bytes)
 }
 
-/// Instructions executed: their number, and a hash over the registers before each.
+/// Events: their number, and a hash over what each of them was. Of instructions that were executed
+/// it is the registers before each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Trace {
     pub(crate) len: u64,
@@ -40,8 +41,14 @@ impl Default for Trace {
 
 impl Trace {
     pub(crate) fn push(&mut self, registers: &[u64], pc: u64) {
+        self.note(registers);
+        self.fnv = fnv1a_on(self.fnv, &pc.to_le_bytes());
+    }
+
+    /// Counts something that these numbers tell of.
+    pub(crate) fn note(&mut self, numbers: &[u64]) {
         self.len += 1;
-        for value in registers.iter().copied().chain([pc]) {
+        for value in numbers {
             self.fnv = fnv1a_on(self.fnv, &value.to_le_bytes());
         }
     }
@@ -55,9 +62,16 @@ pub(crate) struct Run {
     pub(crate) pc: u64,
     pub(crate) registers: [u64; 11],
     pub(crate) depth: u64,
-    /// All bytes of each region's buffer.
+    /// Where the open calls return to.
+    pub(crate) return_pcs: Vec<u64>,
+    /// The compute units that are left.
+    pub(crate) remaining: u64,
+    /// All bytes of each region's buffer; then what the guest sees of regions that hooks may back
+    /// by other buffers.
     pub(crate) memory: Vec<Vec<u8>>,
     pub(crate) trace: Trace,
+    /// What the host was asked for, in order: syscalls, and what to do about refused accesses.
+    pub(crate) asked: Trace,
 }
 
 /// What a side did with a case.
@@ -114,16 +128,22 @@ fn variant(debug: &str) -> String {
     }
 }
 
-/// Every way in which two sides differ; empty if they agree.
-pub(crate) fn differences(case: &Case, anchor: &Observed, ours: &Observed) -> String {
+/// Every way in which two sides differ; empty if they agree. `names` are the sides'.
+pub(crate) fn differences(
+    case: &Case,
+    names: [&str; 2],
+    first: &Observed,
+    second: &Observed,
+) -> String {
     let mut text = String::new();
-    let mut differ = |what: &str, anchor: &dyn core::fmt::Debug, ours: &dyn core::fmt::Debug| {
-        let _ = writeln!(text, "{what}: anchor {anchor:?}, ours {ours:?}");
+    let [first_name, second_name] = names;
+    let mut differ = |what: &str, a: &dyn core::fmt::Debug, b: &dyn core::fmt::Debug| {
+        let _ = writeln!(text, "{what}: {first_name} {a:?}, {second_name} {b:?}");
     };
-    if anchor.verdict != ours.verdict {
-        differ("verdict", &anchor.verdict, &ours.verdict);
+    if first.verdict != second.verdict {
+        differ("verdict", &first.verdict, &second.verdict);
     }
-    let (a, b) = match (&anchor.run, &ours.run) {
+    let (a, b) = match (&first.run, &second.run) {
         (Some(Ok(a)), Some(Ok(b))) => (a, b),
         (a, b) => {
             let failure = |it: &Option<Result<Run, String>>| {
@@ -138,29 +158,42 @@ pub(crate) fn differences(case: &Case, anchor: &Observed, ours: &Observed) -> St
     if a.end != b.end {
         differ("end", &a.end, &b.end);
     }
-    if a.consumed != b.consumed {
-        differ("consumed", &a.consumed, &b.consumed);
-    }
     // Behind the program there is no instruction whose number could matter.
     let slots = case.slots() as u64;
     if a.pc != b.pc && a.pc.min(b.pc) < slots {
         differ("pc", &a.pc, &b.pc);
     }
-    if a.depth != b.depth {
-        differ("call depth", &a.depth, &b.depth);
+    let numbers = [
+        ("consumed", a.consumed, b.consumed),
+        ("remaining", a.remaining, b.remaining),
+        ("call depth", a.depth, b.depth),
+    ];
+    for (what, a, b) in numbers.into_iter().filter(|(_, a, b)| a != b) {
+        differ(what, &a, &b);
+    }
+    if a.return_pcs != b.return_pcs {
+        differ("return pcs", &a.return_pcs, &b.return_pcs);
     }
     for (index, (a, b)) in a.registers.iter().zip(&b.registers).enumerate() {
         if a != b {
-            differ(&format!("r{index}"), &a, &b);
+            differ(&format!("r{index}"), &format_args!("{a:#x}"), &format_args!("{b:#x}"));
         }
     }
     for (index, (a, b)) in a.memory.iter().zip(&b.memory).enumerate() {
-        if let Some(at) = a.iter().zip(b).position(|(a, b)| a != b) {
-            differ(&format!("region {index} at {at:#x}"), &a[at], &b[at]);
+        if a.len() != b.len() {
+            differ(&format!("length of buffer {index}"), &a.len(), &b.len());
+        }
+        if a != b
+            && let Some(at) = a.iter().zip(b).position(|(a, b)| a != b)
+        {
+            differ(&format!("buffer {index} at {at:#x}"), &a[at], &b[at]);
         }
     }
     if a.trace != b.trace {
         differ("trace", &a.trace, &b.trace);
+    }
+    if a.asked != b.asked {
+        differ("questions to the host", &a.asked, &b.asked);
     }
     text
 }

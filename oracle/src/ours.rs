@@ -8,28 +8,70 @@ use std::{
 
 use selkie_elf::{Executable, Functions, SyscallId, Syscalls};
 use selkie_vm::{
-    Access, Host, Machine, MemoryMap, Meter, Observer, Outcome, Program, Region, SyscallError,
-    Trap, Violation, observe, run, verify,
+    Access, Config, Host, JitOptions, Machine, MachineCode, MemoryMap, Meter, Observer, Outcome,
+    Program, Region, SyscallError, Trap, Violation, interp::step, observe, run, verify,
 };
 
 use crate::{
-    case::{Case, Hook, Refused, RegionSpec, SYSCALLS},
+    case::{Case, Decision, Hook, Refused, RegionSpec, SYSCALLS},
     observed::{End, Observed, Run, Trace},
+    rng::Rng,
     syscalls::{self, Failure, Memory},
 };
 
 /// How the program is run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Gear {
-    /// As fast as it goes.
+    /// Interpreted, as fast as it goes.
     Run,
-    /// Watched instruction by instruction.
+    /// Interpreted, watched instruction by instruction.
     Observe,
+    /// Compiled.
+    Jit(Plan),
+}
+
+/// How a program is compiled, and what its code is run on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Plan {
+    pub(crate) options: JitOptions,
+    /// Compile for a machine of another call depth than the one there is.
+    pub(crate) foreign: bool,
+    /// Run the code once before the run that counts.
+    pub(crate) warm: bool,
+    /// Instructions that the interpreter executes before the code takes over.
+    pub(crate) steps: u64,
+}
+
+impl Plan {
+    /// The simplest.
+    pub(crate) fn plain() -> Self {
+        Self { options: JitOptions::plain(), foreign: false, warm: false, steps: 0 }
+    }
+
+    /// What suits a number: everything occurs, usual things often.
+    pub(crate) fn from_rng(rng: &mut Rng) -> Self {
+        let hardened = rng.chance(50);
+        let options = JitOptions {
+            blind_constants: if hardened { rng.chance(90) } else { rng.chance(10) },
+            noop_rate: if hardened { rng.pick(&[256, 256, 16, 3, 1]) } else { 0 },
+            pad_start: hardened && rng.chance(90),
+            key_addresses: if hardened { rng.chance(90) } else { rng.chance(10) },
+            threads: 1,
+            seed: Some(rng.word()),
+        };
+        Self {
+            options,
+            foreign: rng.chance(1),
+            warm: rng.chance(5),
+            steps: if rng.chance(3) { rng.below(30) as u64 } else { 0 },
+        }
+    }
 }
 
 struct TestHost<'c> {
     case: &'c Case,
     calls: Calls,
+    asked: Trace,
 }
 
 /// What syscalls do.
@@ -44,6 +86,7 @@ pub(crate) enum Calls {
 struct Syscall<'m, 'a> {
     memory: &'m mut MemoryMap<'a>,
     meter: &'m mut Meter,
+    asked: &'m mut Trace,
 }
 
 impl Memory for Syscall<'_, '_> {
@@ -60,6 +103,14 @@ impl Memory for Syscall<'_, '_> {
     fn consume(&mut self, units: u64) -> bool {
         self.meter.consume(units).is_ok()
     }
+
+    fn remaining(&self) -> u64 {
+        self.meter.remaining()
+    }
+
+    fn note(&mut self, numbers: &[u64]) {
+        self.asked.note(numbers);
+    }
 }
 
 impl Host for TestHost<'_> {
@@ -70,7 +121,7 @@ impl Host for TestHost<'_> {
         memory: &mut MemoryMap<'_>,
         meter: &mut Meter,
     ) -> Result<u64, SyscallError> {
-        let mut memory = Syscall { memory, meter };
+        let mut memory = Syscall { memory, meter, asked: &mut self.asked };
         let index = if self.calls == Calls::Own { usize::from(id.0) } else { 0 };
         syscalls::call(index, arguments, &mut memory).map_err(|failure| {
             SyscallError::from(match failure {
@@ -84,21 +135,28 @@ impl Host for TestHost<'_> {
     fn access_violation(&mut self, violation: &Violation, region: &mut Region<'_>) {
         let Some(index) = region.payload() else { return };
         let spec = &self.case.regions[usize::from(index)];
-        let decision = spec.hook.and_then(|hook| {
-            hook.decide(Refused {
-                store: violation.access == Access::Store,
-                vaddr: violation.vaddr,
-                len: violation.len,
-                len_max: violation.len_max,
-                region_vaddr: region.vaddr(),
-                region_len: region.len(),
-                capacity: spec.bytes.len() as u64,
-            })
-        });
-        let Some((grown, unshared)) = decision else { return };
-        region.grow(grown);
-        if unshared {
-            region.make_writable();
+        let Some(hook) = spec.hook else { return };
+        let refused = Refused {
+            store: violation.access == Access::Store,
+            vaddr: violation.vaddr,
+            len: violation.len,
+            len_max: violation.len_max,
+            region_vaddr: region.vaddr(),
+            region_len: region.len(),
+            capacity: spec.bytes.len() as u64,
+        };
+        self.asked.note(&refused.numbers());
+        match hook.decide(refused) {
+            None => {}
+            Some(Decision::Change { len, unshared }) => {
+                region.grow(len);
+                if unshared {
+                    region.make_writable();
+                }
+            }
+            // Nothing less lives as long as the map, which this cannot name. Such regions are
+            // small, and few.
+            Some(Decision::Replace) => region.replace(Box::leak(spec.other_bytes())),
         }
     }
 }
@@ -120,7 +178,7 @@ pub(crate) fn syscall_table() -> Arc<Syscalls> {
 }
 
 /// What Selkie does with a case. A panic is an outcome like any other, only never the anchor's.
-pub(crate) fn observe_case(case: &Case, gear: Gear) -> Observed {
+pub(crate) fn observe_case(case: &Case, gear: &Gear) -> Observed {
     catch(|| observe_calmly(case, gear))
         .unwrap_or_else(|panic| Observed { verdict: Err(panic), run: None })
 }
@@ -159,7 +217,7 @@ fn panic_text(panic: &(dyn Any + Send)) -> String {
     format!("panicked at {}: {text}", PANIC_PLACE.take().unwrap_or_default())
 }
 
-fn observe_calmly(case: &Case, gear: Gear) -> Observed {
+fn observe_calmly(case: &Case, gear: &Gear) -> Observed {
     let executable = match executable(case) {
         Ok(executable) => executable,
         Err(error) => return Observed { verdict: Err(error), run: None },
@@ -184,8 +242,61 @@ fn executable(case: &Case) -> Result<Executable, String> {
 pub(crate) fn run_program(
     case: &Case,
     program: &Program,
-    gear: Gear,
+    gear: &Gear,
     calls: Calls,
+) -> Result<Run, String> {
+    let mut trace = Trace::default();
+    let run = match gear {
+        Gear::Run => run_by(case, program, calls, run),
+        Gear::Observe => run_by(case, program, calls, |program, machine, host| {
+            observe(program, machine, host, &mut trace)
+        }),
+        Gear::Jit(plan) => {
+            let code = compile(case, program, plan)?;
+            if plan.warm {
+                run_by(case, program, calls, |program, machine, host| {
+                    code.run(program, machine, host)
+                })?;
+            }
+            run_by(case, program, calls, |program, machine, host| {
+                run_from_within(&code, plan.steps, program, machine, host)
+            })
+        }
+    };
+    Ok(Run { trace, ..run? })
+}
+
+fn compile(case: &Case, program: &Program, plan: &Plan) -> Result<MachineCode, String> {
+    let depth = case.config.call_depth_max + usize::from(plan.foreign);
+    let config = Config { call_depth_max: depth, ..case.config.clone() };
+    MachineCode::compile(program, &config, &plan.options).map_err(|error| error.to_string())
+}
+
+/// Steps, then lets the code go on.
+fn run_from_within(
+    code: &MachineCode,
+    steps: u64,
+    program: &Program,
+    machine: &mut Machine<'_>,
+    host: &mut dyn Host,
+) -> Outcome {
+    let budget = machine.meter.remaining();
+    let ended = (0..steps).find_map(|_| step(program, machine, host, &mut ()).transpose());
+    let stepped = budget.saturating_sub(machine.meter.remaining());
+    match ended {
+        Some(result) => Outcome { result, consumed: stepped },
+        None => {
+            let Outcome { result, consumed } = code.run(program, machine, host);
+            Outcome { result, consumed: consumed + stepped }
+        }
+    }
+}
+
+fn run_by(
+    case: &Case,
+    program: &Program,
+    calls: Calls,
+    engine: impl FnOnce(&Program, &mut Machine<'_>, &mut dyn Host) -> Outcome,
 ) -> Result<Run, String> {
     let mut buffers: Vec<Vec<u8>> =
         case.regions.iter().map(|region| region.bytes.clone()).collect();
@@ -195,20 +306,36 @@ pub(crate) fn run_program(
         MemoryMap::new(regions, &case.config, case.version).map_err(|trap| debug_text(&trap))?;
     let mut machine = Machine::new(program, &case.config, memory, case.budget);
     machine.registers_mut()[..10].copy_from_slice(&case.registers);
-    let mut host = TestHost { case, calls };
-    let mut trace = Trace::default();
-    let Outcome { result, consumed } = match gear {
-        Gear::Run => run(program, &mut machine, &mut host),
-        Gear::Observe => observe(program, &mut machine, &mut host, &mut trace),
-    };
-    let (pc, registers) = (machine.pc() as u64, *machine.registers());
-    let depth = machine.call_depth() as u64;
+    let mut host = TestHost { case, calls, asked: Trace::default() };
+    let Outcome { result, consumed } = engine(program, &mut machine, &mut host);
     let end = match result {
         Ok(r0) => End::Ok(r0),
         Err(trap) => End::Err { debug: debug_text(&trap), display: trap.to_string() },
     };
+    let replaced = case.regions.iter().enumerate().filter(|(_, it)| it.may_be_replaced());
+    let replaced: Vec<Vec<u8>> = replaced
+        .filter_map(|(index, _)| {
+            let mut regions = machine.memory.regions().iter();
+            let region = regions.find(|it| it.payload().map(usize::from) == Some(index))?;
+            Some(region.bytes().to_vec())
+        })
+        .collect();
+    let mut run = Run {
+        end,
+        consumed: if case.config.metered { consumed } else { 0 },
+        pc: machine.pc() as u64,
+        registers: *machine.registers(),
+        depth: machine.call_depth() as u64,
+        return_pcs: machine.return_pcs().map(|pc| pc as u64).collect(),
+        remaining: machine.meter.remaining(),
+        memory: Vec::new(),
+        trace: Trace::default(),
+        asked: host.asked,
+    };
     drop(machine);
-    Ok(Run { end, consumed, pc, registers, depth, memory: buffers, trace })
+    run.memory = buffers;
+    run.memory.extend(replaced);
+    Ok(run)
 }
 
 fn region<'a>(case: &Case, spec: &RegionSpec, index: usize, bytes: &'a mut [u8]) -> Region<'a> {

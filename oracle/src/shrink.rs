@@ -5,37 +5,60 @@ use selkie_isa::layout::SLOT_BYTES;
 use crate::case::Case;
 
 /// `ja +0`: does nothing, in every version.
-const NOP: [u8; SLOT_BYTES] = [0x05, 0, 0, 0, 0, 0, 0, 0];
+pub(crate) const NOP: [u8; SLOT_BYTES] = [0x05, 0, 0, 0, 0, 0, 0, 0];
 
-/// The smallest case found that `differs`.
-pub(crate) fn shrink(case: &Case, differs: impl Fn(&Case) -> bool) -> Case {
+/// The case after those changes of a [`shrink`] that have these numbers.
+pub(crate) fn replay(case: &Case, changes: &[u32]) -> Case {
+    let end = changes.last().map_or(0, |last| last + 1);
+    shrink_until(end, case, |_, tried| tried.last().is_some_and(|last| changes.contains(last)))
+}
+
+/// The smallest case found that `differs`, which is told the numbers of the changes that led to
+/// what it judges.
+pub(crate) fn shrink(case: &Case, differs: impl FnMut(&Case, &[u32]) -> bool) -> Case {
+    shrink_until(u32::MAX, case, differs)
+}
+
+/// Tries no change from the number `end` on.
+fn shrink_until(end: u32, case: &Case, mut differs: impl FnMut(&Case, &[u32]) -> bool) -> Case {
     let mut smallest = case.clone();
+    let (mut number, mut kept) = (0, Vec::new());
     let mut attempt = |change: &mut dyn FnMut(&mut Case)| {
+        if number >= end {
+            return false;
+        }
         let mut changed = smallest.clone();
         change(&mut changed);
         changed.regions.iter_mut().take(1).for_each(|program| {
             program.len = changed.text.len();
             program.bytes.clone_from(&changed.text);
         });
-        let keeps = differs(&changed);
+        kept.push(number);
+        number += 1;
+        let keeps = differs(&changed, &kept);
         if keeps {
             smallest = changed;
+        } else {
+            kept.pop();
         }
         keeps
     };
     for _ in 0..3 {
         let mut progress = false;
-        let mut len = case.text.len();
-        while len > SLOT_BYTES {
-            len -= SLOT_BYTES;
-            progress |= attempt(&mut |case| case.text.truncate(len.min(case.text.len())));
-        }
-        for pc in 0..case.slots() {
-            progress |= attempt(&mut |case| {
-                if let Some(slot) = case.text.get_mut(pc * SLOT_BYTES..(pc + 1) * SLOT_BYTES) {
-                    slot.copy_from_slice(&NOP);
-                }
-            });
+        // Large pieces first: whoever judges may take long.
+        for piece in [64, 16, 4, 1].map(|slots| slots * SLOT_BYTES) {
+            let mut len = case.text.len();
+            while len > piece && attempt(&mut |case| case.text.truncate(len - piece)) {
+                len -= piece;
+                progress = true;
+            }
+            for at in (0..len).step_by(piece) {
+                progress |= attempt(&mut |case| {
+                    let end = (at + piece).min(case.text.len());
+                    let slots = case.text.get_mut(at..end).unwrap_or_default();
+                    slots.chunks_exact_mut(SLOT_BYTES).for_each(|it| it.copy_from_slice(&NOP));
+                });
+            }
         }
         for index in (1..case.regions.len()).rev() {
             attempt(&mut |case| {

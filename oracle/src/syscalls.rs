@@ -8,6 +8,10 @@ pub(crate) trait Memory {
     fn store(&mut self, vaddr: u64, len: u64) -> Result<&mut [u8], Self::Error>;
     /// Takes compute units; `false` if there are too few, and then none is left.
     fn consume(&mut self, units: u64) -> bool;
+    /// What is left of the compute units.
+    fn remaining(&self) -> u64;
+    /// Remembers that the host was asked for something.
+    fn note(&mut self, numbers: &[u64]);
 }
 
 /// How a syscall fails.
@@ -33,6 +37,8 @@ pub(crate) fn call<M: Memory>(
     memory: &mut M,
 ) -> Result<u64, Failure<M::Error>> {
     let [a, b, c, d, e] = arguments;
+    let remaining = memory.remaining();
+    memory.note(&[index as u64, a, b, c, d, e, remaining]);
     match index {
         0 => Ok(arguments.into_iter().fold(0, u64::wrapping_add)),
         1 => {

@@ -7,8 +7,8 @@ use selkie_asm::{Options, assemble};
 use selkie_elf::{Environment, SyscallId, Syscalls};
 use selkie_isa::{Version, layout::HEAP_START};
 use selkie_vm::{
-    Access, Config, Host, Machine, MemoryMap, Meter, Observer, Outcome, Program, Region,
-    SyscallError, Trap, Violation, observe, run,
+    Access, Config, Host, JitOptions, Machine, MachineCode, MemoryMap, Meter, Observer, Outcome,
+    Program, Region, SyscallError, Trap, Violation, observe, run,
 };
 
 /// The host's own error.
@@ -23,8 +23,31 @@ impl fmt::Display for Refused {
 
 impl core::error::Error for Refused {}
 
+type Engine = fn(&Program, &mut Machine<'_>, &mut dyn Host) -> Outcome;
+
+/// The ways to run a program that this host has.
+fn engines() -> Vec<Engine> {
+    let mut engines: Vec<Engine> =
+        vec![run, |program, machine, host| observe(program, machine, host, &mut ())];
+    if MachineCode::SUPPORTED {
+        engines.extend([hardened as Engine, plain]);
+    }
+    engines
+}
+
+fn hardened(program: &Program, machine: &mut Machine<'_>, host: &mut dyn Host) -> Outcome {
+    let options = JitOptions { seed: Some(7), ..JitOptions::default() };
+    MachineCode::compile(program, &Config::default(), &options).unwrap().run(program, machine, host)
+}
+
+fn plain(program: &Program, machine: &mut Machine<'_>, host: &mut dyn Host) -> Outcome {
+    let options = JitOptions::plain();
+    MachineCode::compile(program, &Config::default(), &options).unwrap().run(program, machine, host)
+}
+
 /// Remembers what was left at each syscall; `nest` runs a program on what is left.
 struct TestHost {
+    engine: Engine,
     nested: Option<Program>,
     left: Vec<u64>,
     violations: usize,
@@ -53,7 +76,9 @@ impl Host for TestHost {
             }
             _ => {
                 let program = self.nested.take().expect("it nests once");
-                let Outcome { result, consumed } = execute(&program, meter.remaining(), self, run);
+                let engine = self.engine;
+                let Outcome { result, consumed } =
+                    execute(&program, meter.remaining(), self, engine);
                 self.nested = Some(program);
                 meter.consume(consumed).map_err(|_| Refused(consumed))?;
                 Ok(result?)
@@ -92,25 +117,24 @@ fn execute(
     engine(program, &mut Machine::new(program, &config, memory, budget), host)
 }
 
-/// Runs a program both ways: how it ended, what it used, and what each syscall saw.
-fn run_source(source: &str, budget: u64, nested: &str) -> (Result<u64, Trap>, u64, Vec<u64>) {
+/// What an engine leaves: how the program ended, what it used, and what each syscall saw.
+type Left = (Result<u64, Trap>, u64, Vec<u64>);
+
+/// Runs a program by every engine, nested programs too.
+fn run_source(source: &str, budget: u64, nested: &str) -> Left {
     let program = program(source);
-    let outcomes = [true, false].map(|fast| {
-        let mut host =
-            TestHost { nested: Some(self::program(nested)), left: vec![], violations: 0 };
-        let engine = |program: &Program, machine: &mut Machine<'_>, host: &mut dyn Host| {
-            if fast {
-                run(program, machine, host)
-            } else {
-                observe(program, machine, host, &mut ())
-            }
-        };
+    let lefts = engines().into_iter().map(|engine| {
+        let nested = Some(self::program(nested));
+        let mut host = TestHost { engine, nested, left: vec![], violations: 0 };
         let Outcome { result, consumed } = execute(&program, budget, &mut host, engine);
         (result, consumed, host.left)
     });
-    let [fast, exact] = outcomes;
-    assert_eq!(format!("{fast:?}"), format!("{exact:?}"));
-    fast
+    lefts
+        .reduce(|first, next| {
+            assert_eq!(format!("{first:?}"), format!("{next:?}"), "{source}");
+            first
+        })
+        .expect("there are engines")
 }
 
 fn check(source: &str, budget: u64, result: &str, consumed: u64, left: &[u64]) {
@@ -190,35 +214,42 @@ fn a_trap_in_a_syscall_is_no_trap_of_the_program() {
     assert!(matches!(error.downcast_ref(), Some(Trap::DivideByZero)));
 }
 
+/// Runs a program by an engine: how it ended, and how often the host was asked.
+fn violations(source: &str, budget: u64, engine: Engine) -> (Result<u64, Trap>, usize) {
+    let mut host = TestHost { engine, nested: None, left: vec![], violations: 0 };
+    let outcome = execute(&program(source), budget, &mut host, engine);
+    (outcome.result, host.violations)
+}
+
 /// What an instruction may ask for, a syscall may not.
 #[test]
 fn a_refused_slice_is_not_reconsidered() {
-    let run = |source: &str| {
-        let mut host = TestHost { nested: None, left: vec![], violations: 0 };
-        let outcome = execute(&program(source), 100, &mut host, run);
-        (outcome.result, host.violations)
-    };
-    let (result, violations) = run("lddw r1, 0x300000000\n mov64 r2, 4\n call write\n exit");
-    let Err(Trap::Syscall(error)) = result else { panic!("{result:?}") };
-    assert!(matches!(
-        error.downcast_ref(),
-        Some(Trap::AccessViolation { access: Access::Store, len: 4, region: "heap", .. })
-    ));
-    assert_eq!(violations, 0);
+    for engine in engines() {
+        let source = "lddw r1, 0x300000000\n mov64 r2, 4\n call write\n exit";
+        let (result, count) = violations(source, 100, engine);
+        let Err(Trap::Syscall(error)) = result else { panic!("{result:?}") };
+        assert!(matches!(
+            error.downcast_ref(),
+            Some(Trap::AccessViolation { access: Access::Store, len: 4, region: "heap", .. })
+        ));
+        assert_eq!(count, 0);
 
-    let (result, violations) =
-        run("lddw r1, 0x300000000\n stb [r1], 1\n mov64 r2, 4\n call write\n ldxw r0, [r1]\n exit");
-    assert_eq!((result.unwrap(), violations), (0x0707_0707, 1));
+        let source = "lddw r1, 0x300000000\n stb [r1], 1\n mov64 r2, 4\n call write\n \
+                      ldxw r0, [r1]\n exit";
+        let (result, count) = violations(source, 100, engine);
+        assert_eq!((result.unwrap(), count), (0x0707_0707, 1));
+    }
 }
 
 /// The host is not asked about a store that the budget does not reach.
 #[test]
 fn nobody_is_asked_beyond_the_budget() {
-    for (budget, violations) in [(1, 0), (2, 1), (3, 1)] {
-        let mut host = TestHost { nested: None, left: vec![], violations: 0 };
-        let program = program("lddw r1, 0x300000000\n stb [r1], 1\n exit");
-        let outcome = execute(&program, budget, &mut host, run);
-        assert_eq!((outcome.result.is_ok(), host.violations), (budget == 3, violations));
+    for engine in engines() {
+        for (budget, expected) in [(1, 0), (2, 1), (3, 1)] {
+            let source = "lddw r1, 0x300000000\n stb [r1], 1\n exit";
+            let (result, count) = violations(source, budget, engine);
+            assert_eq!((result.is_ok(), count), (budget == 3, expected));
+        }
     }
 }
 
@@ -234,7 +265,7 @@ fn an_observer_sees_each_instruction() {
     }
     let source = "lddw r0, 5\n ja +1\n exit\n add64 r0, 1\n div64 r0, r2\n exit";
     for (budget, count) in [(10, 4), (3, 3), (0, 0)] {
-        let mut host = TestHost { nested: None, left: vec![], violations: 0 };
+        let mut host = TestHost { engine: run, nested: None, left: vec![], violations: 0 };
         let mut seen = Seen::default();
         let outcome = execute(&program(source), budget, &mut host, |program, machine, host| {
             observe(program, machine, host, &mut seen)

@@ -4,7 +4,7 @@ use std::thread;
 
 use selkie_elf::{Executable, Functions};
 use selkie_isa::{Op, Slot, Version};
-use selkie_vm::{Config, Machine, MemoryMap, NoHost, Program, Trap, run};
+use selkie_vm::{Config, JitOptions, Machine, MachineCode, MemoryMap, NoHost, Program, Trap, run};
 
 #[test]
 fn a_long_run_fits_a_small_host_stack() {
@@ -16,11 +16,18 @@ fn a_long_run_fits_a_small_host_stack() {
             Executable::from_text(Version::V0, text, 0, Functions::default(), Default::default());
         let program = Program::new(executable.expect("no names, no collision"));
         let config = Config::default();
-        let memory = MemoryMap::new(vec![], &config, Version::V0).expect("nothing overlaps");
-        let mut machine = Machine::new(&program, &config, memory, 1_000_000);
-        let outcome = run(&program, &mut machine, &mut NoHost);
-        assert!(matches!(outcome.result, Err(Trap::ExceededMaxInstructions)));
-        assert_eq!((outcome.consumed, machine.registers()[3]), (1_000_000, 500_000));
+        for compiled in [false, MachineCode::SUPPORTED] {
+            let memory = MemoryMap::new(vec![], &config, Version::V0).expect("nothing overlaps");
+            let mut machine = Machine::new(&program, &config, memory, 1_000_000);
+            let outcome = if compiled {
+                let code = MachineCode::compile(&program, &config, &JitOptions::plain());
+                code.expect("it is supported").run(&program, &mut machine, &mut NoHost)
+            } else {
+                run(&program, &mut machine, &mut NoHost)
+            };
+            assert!(matches!(outcome.result, Err(Trap::ExceededMaxInstructions)));
+            assert_eq!((outcome.consumed, machine.registers()[3]), (1_000_000, 500_000));
+        }
     };
     let small = thread::Builder::new().stack_size(512 * 1024).spawn(endless);
     small.expect("a thread starts").join().expect("no overflow");

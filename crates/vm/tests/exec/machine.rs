@@ -5,8 +5,8 @@ use std::sync::Arc;
 use selkie_elf::{SyscallId, Syscalls};
 use selkie_isa::layout::{HEAP_START, INPUT_START, STACK_START};
 use selkie_vm::{
-    Host, Machine, MemoryMap, Meter, Observer, Outcome, Program, Region, SyscallError, Trap,
-    observe, run,
+    Host, JitOptions, Machine, MachineCode, MemoryMap, Meter, Observer, Outcome, Program, Region,
+    SyscallError, Trap, observe, run,
 };
 
 use crate::header::Case;
@@ -71,18 +71,50 @@ impl Run {
     }
 }
 
-/// Runs a program by `run` and by `observe`.
-pub(crate) fn run_both_ways(program: &Program, case: &Case, budget: u64) -> Result<Run, String> {
+/// A program and its machine code, if this host can run any: hardened and plain.
+pub(crate) struct Compiled {
+    program: Program,
+    codes: Vec<(&'static str, MachineCode)>,
+}
+
+impl Compiled {
+    pub(crate) fn new(program: Program, case: &Case) -> Result<Self, String> {
+        let mut codes = Vec::new();
+        if MachineCode::SUPPORTED {
+            let hardened =
+                JitOptions { seed: Some(0x5e1c_1e5e_ed01_2345), ..JitOptions::default() };
+            for (name, options) in [("hardened", hardened), ("plain", JitOptions::plain())] {
+                let code = MachineCode::compile(&program, &case.setup.config, &options);
+                codes.push((name, code.map_err(|error| error.to_string())?));
+            }
+        }
+        Ok(Self { program, codes })
+    }
+}
+
+/// Runs a program by `run`, by `observe` and as machine code.
+pub(crate) fn run_all_ways(compiled: &Compiled, case: &Case, budget: u64) -> Result<Run, String> {
+    let Compiled { program, codes } = compiled;
     let mut count = Count::default();
     let exact = run_with(program, case, budget, |program, machine, host| {
         observe(program, machine, host, &mut count)
     })?;
-    let fast = run_with(program, case, budget, run)?;
-    if fast == exact {
-        Ok(Run { steps: count.steps, ..exact })
-    } else {
-        Err(format!("budget {budget}: run and observe differ:\n    {fast:x?}\n    {exact:x?}"))
+    let same = |way: &str, other: &Run| {
+        if *other == exact {
+            return Ok(());
+        }
+        Err(format!("budget {budget}: {way} and observe differ:\n    {other:x?}\n    {exact:x?}"))
+    };
+    same("run", &run_with(program, case, budget, run)?)?;
+    for (name, code) in codes {
+        let engine = |program: &Program, machine: &mut Machine<'_>, host: &mut dyn Host| {
+            code.run(program, machine, host)
+        };
+        same(&format!("{name} code"), &run_with(program, case, budget, engine)?)?;
+        // Nothing of the first run may be left in the code.
+        same(&format!("{name} code, run again,"), &run_with(program, case, budget, engine)?)?;
     }
+    Ok(Run { steps: count.steps, ..exact })
 }
 
 /// Counts instructions.

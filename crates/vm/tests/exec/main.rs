@@ -1,5 +1,6 @@
 //! The programs in `testdata/exec`: assembled, written as a file, loaded, verified, and run by both
-//! of the interpreter's ways, which must agree in everything that can be seen of a run.
+//! of the interpreter's ways and as machine code, which must agree in everything that can be seen of
+//! a run.
 //!
 //! What a program is run with, and what must come of it, says its header; see [`header`].
 //! `UPDATE=1 cargo test -p selkie-vm --test exec` writes what came of it into the headers: read the
@@ -21,11 +22,11 @@ use selkie_vm::{Program, verify};
 
 use crate::{
     header::{Case, Expectation, Header},
-    machine::{Run, run_both_ways},
+    machine::{Compiled, Run, run_all_ways},
 };
 
-/// Both ways are compared with so many smaller budgets besides.
-const SMALLER_BUDGETS: usize = 4;
+/// All ways are compared with so many smaller budgets besides.
+const SMALLER_BUDGETS: usize = 24;
 
 #[test]
 fn programs_do_what_their_headers_say() {
@@ -85,10 +86,10 @@ fn case_lines(source: &str, case: &Case, version: Version) -> Result<Vec<Expecta
         return Err(format!("the verifier refuses the program: {error}"));
     }
     let run = if verdict.is_ok() || case.setup.unverified {
-        let program = Program::new(executable);
-        let run = run_both_ways(&program, case, case.setup.budget)?;
+        let program = Compiled::new(Program::new(executable), case)?;
+        let run = run_all_ways(&program, case, case.setup.budget)?;
         for budget in (0..run.consumed).rev().take(SMALLER_BUDGETS) {
-            run_both_ways(&program, case, budget)?;
+            run_all_ways(&program, case, budget)?;
         }
         Some(run)
     } else {
