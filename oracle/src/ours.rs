@@ -57,6 +57,7 @@ impl Plan {
             pad_start: hardened && rng.chance(90),
             key_addresses: if hardened { rng.chance(90) } else { rng.chance(10) },
             threads: 1,
+            spans: false,
             seed: Some(rng.word()),
         };
         Self {

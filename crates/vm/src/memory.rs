@@ -570,7 +570,7 @@ impl<'a> MemoryMap<'a> {
                     gaps && pext
                 }
             };
-            let limit = if known { start + region.len } else { 0 };
+            let limit = if known { start + region.len.min(REGION_SIZE) } else { 0 };
             windows.limits[window] = [limit, if region.writable { limit } else { 0 }];
             windows.bases[window] = [(region.host as u64).wrapping_sub(start), gap_bits];
             windows.masks[window][0] = mask;
@@ -599,7 +599,12 @@ impl<'a> MemoryMap<'a> {
         len: u64,
         stride: u64,
     ) -> Option<(u64, Option<Near>)> {
-        let region = &self.regions[self.region_index(vaddr)?];
+        let index = self.region_index(vaddr)?;
+        // With aligned mapping, what lies in the next window is judged by that.
+        if self.aligned && self.region_index(vaddr + stride) != Some(index) {
+            return None;
+        }
+        let region = &self.regions[index];
         let host = region.host(access, vaddr, len)? as u64;
         let last = region.host(access, vaddr + stride, 1)? as u64;
         let end = region.vaddr + region.len;

@@ -248,6 +248,8 @@ pub(super) struct Block<'p> {
 const STEPS_MAX: usize = 64;
 /// The most bytes that one check covers.
 const SPAN_MAX: i32 = 2048;
+/// How far from a value addresses are followed.
+const FAR: i64 = 1 << 24;
 /// The most pointers that are kept.
 pub(super) const KEPT_MAX: usize = 8;
 /// The value of r10, where it moves by calls alone.
@@ -376,8 +378,8 @@ impl<'p> Planner<'p> {
                 let known = self.values.get(cell.dst as usize).copied();
                 let moved = known.and_then(|(value, at)| {
                     let at = i64::from(at).checked_add(imm)?;
-                    let at = i32::try_from(at).ok().filter(|at| at.abs() < 1 << 24)?;
-                    Some((value, at))
+                    let near = (-FAR..FAR).contains(&at);
+                    Some((value, i32::try_from(at).ok().filter(|_| near)?))
                 });
                 match moved {
                     Some(value) => self.set(cell.dst, value),

@@ -196,9 +196,14 @@ impl<'o> Writer<'o> {
     pub(super) fn finish(&mut self) -> &[u8] {
         self.flush_cold();
         for (patch, slot) in core::mem::take(&mut self.fixups) {
-            let entry = self.entries[slot as usize];
-            debug_assert!(entry != NO_ENTRY, "all leaders are written");
-            self.code.patch(patch, entry);
+            if self.entries[slot as usize] == NO_ENTRY {
+                // The second half of an `lddw`: no block starts there.
+                self.code.reserve();
+                self.mark(slot, false);
+                self.entries[slot as usize] = self.code.here();
+                self.leave(slot, 0, What::GiveUp);
+            }
+            self.code.patch(patch, self.entries[slot as usize]);
         }
         self.code.bytes()
     }
