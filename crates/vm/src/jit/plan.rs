@@ -261,6 +261,8 @@ pub(super) struct Planner<'p> {
     program: &'p Program,
     /// Bytes of a frame, where r10 moves by calls alone.
     frame_bytes: Option<i32>,
+    /// The most bytes that one check covers: in a stack with gaps, no more than a frame.
+    span_max: i32,
     values: [(u16, i32); 11],
     value_count: u16,
     /// The groups that accesses may belong to, by the number that their pointer is kept under.
@@ -273,10 +275,11 @@ pub(super) struct Planner<'p> {
 impl<'p> Planner<'p> {
     pub(super) fn new(program: &'p Program, config: &Config) -> Self {
         let fixed = !program.executable().version().dynamic_frames();
-        let frame_bytes = i32::try_from(config.stack_frame_bytes).ok().filter(|_| fixed);
+        let bytes = i32::try_from(config.stack_frame_bytes).ok();
         Self {
             program,
-            frame_bytes,
+            frame_bytes: bytes.filter(|_| fixed),
+            span_max: bytes.unwrap_or(SPAN_MAX).min(SPAN_MAX),
             values: [(0, 0); 11],
             value_count: 0,
             recent: [None; KEPT_MAX],
@@ -430,7 +433,7 @@ impl<'p> Planner<'p> {
                 if (min, max) != (group.min, group.end) || store > group.store || at > group.last {
                     continue;
                 }
-            } else if max - min > SPAN_MAX {
+            } else if max - min > self.span_max {
                 continue;
             } else {
                 (group.min, group.end) = (min, max);
