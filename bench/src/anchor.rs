@@ -83,12 +83,15 @@ impl<const INDEX: usize> BuiltinFunctionDefinition<Context> for Syscall<INDEX> {
 }
 
 fn loader(case: &Case) -> Arc<BuiltinProgram<Context>> {
+    let mainnet = Config::default();
     let mut loader = BuiltinProgram::new_loader(Config {
+        noop_instruction_rate: if case.hardened { mainnet.noop_instruction_rate } else { 0 },
+        sanitize_user_provided_values: case.hardened,
         enable_stack_frame_gaps: case.stack_frame_gaps,
         aligned_memory_mapping: case.aligned_memory,
         instruction_meter_checkpoint_distance: 10_000,
         optimize_rodata: false,
-        ..Config::default()
+        ..mainnet
     });
     macro_rules! register {
         ($($index:literal)*) => {
@@ -124,8 +127,25 @@ impl Loaded {
         self.0.verify::<RequisiteVerifier>().expect("measured programs are valid");
     }
 
+    /// Instructions, which may take two slots.
+    pub(crate) fn instructions(&self) -> usize {
+        let slots = self.0.get_text_bytes().1.chunks_exact(ebpf::INSN_SIZE);
+        // The second half of an `lddw` has the code 0, which is no instruction's.
+        slots.filter(|slot| slot[0] != 0).count()
+    }
+
     pub(crate) fn compile(&self) {
         self.0.jit_compile().expect("measured programs compile");
+    }
+
+    /// Drops the machine code, lest the next compilation has to.
+    pub(crate) fn forget_code(&self) {
+        drop(self.0.take_compiled_program());
+    }
+
+    /// Bytes of machine code.
+    pub(crate) fn code_bytes(&self) -> usize {
+        self.0.get_compiled_program().map_or(0, |program| program.machine_code_length())
     }
 }
 
@@ -154,10 +174,47 @@ impl Program {
     }
 
     pub(crate) fn run(&mut self, memory: &mut Memory, budget: u64) -> Run {
+        let mut context = self.context(memory, budget);
+        let (mut vm, mut frames) = self.machine(&mut context, memory.stack.len());
+        let start = Instant::now();
+        let (consumed, result) = vm.execute_program(&self.executable, &mut self.mode, &mut frames);
+        let time = start.elapsed();
+        Run { time, consumed, result: result.unwrap() }
+    }
+
+    /// An invocation with all that it takes: clean memory, its map, a machine, the run.
+    pub(crate) fn invoke(&mut self, memory: &mut Memory, budget: u64) -> Run {
+        let start = Instant::now();
+        memory.stack.fill(0);
+        memory.heap.fill(0);
+        let mut context = self.context(memory, budget);
+        let (mut vm, mut frames) = self.machine(&mut context, memory.stack.len());
+        let (consumed, result) = vm.execute_program(&self.executable, &mut self.mode, &mut frames);
+        let time = start.elapsed();
+        Run { time, consumed, result: result.unwrap() }
+    }
+
+    fn machine<'c>(
+        &self,
+        context: &'c mut Context,
+        stack_bytes: usize,
+    ) -> (EbpfVm<'c, Context>, Vec<CallFrame>) {
+        let loader = Arc::clone(self.executable.get_loader());
+        let version = self.executable.get_sbpf_version();
+        let mut vm = EbpfVm::new(loader, version, context, stack_bytes);
+        vm.registers[1] = ebpf::MM_INPUT_START;
+        // Compiled code has its own.
+        let frames = match self.mode {
+            ExecutionMode::Interpreted => self.executable.get_config().max_call_depth,
+            _ => 0,
+        };
+        (vm, vec![CallFrame::default(); frames])
+    }
+
+    fn context(&self, memory: &mut Memory, budget: u64) -> Context {
         let config = self.executable.get_config();
         let version = self.executable.get_sbpf_version();
         let Memory { stack, heap, input, piece_bytes, .. } = memory;
-        let stack_bytes = stack.len();
         let gaps = version == SBPFVersion::V0 && config.enable_stack_frame_gaps;
         let gap = if gaps { config.stack_frame_size as u64 } else { 0 };
         let mut regions = vec![
@@ -172,15 +229,6 @@ impl Program {
         }
         // SAFETY: the regions are disjoint and outlive the run; any bytes may be written to them.
         let memory = unsafe { MemoryMapping::new(regions, config, version) };
-        let memory = memory.expect("the regions are disjoint");
-        let mut context = Context { remaining: budget, memory };
-        let loader = Arc::clone(self.executable.get_loader());
-        let mut vm = EbpfVm::new(loader, version, &mut context, stack_bytes);
-        vm.registers[1] = ebpf::MM_INPUT_START;
-        let mut frames = vec![CallFrame::default(); config.max_call_depth];
-        let start = Instant::now();
-        let (consumed, result) = vm.execute_program(&self.executable, &mut self.mode, &mut frames);
-        let time = start.elapsed();
-        Run { time, consumed, result: result.unwrap() }
+        Context { remaining: budget, memory: memory.expect("the regions are disjoint") }
     }
 }

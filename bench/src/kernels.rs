@@ -17,6 +17,11 @@ pub(crate) struct Kernel {
 }
 
 impl Kernel {
+    /// How many times as fast as the anchor's compiled code ours is to be.
+    pub(crate) fn goal(&self) -> Option<f64> {
+        GOALS.iter().find(|(name, _)| *name == self.name).map(|(_, ratio)| *ratio)
+    }
+
     /// The program, with labels.
     pub(crate) fn assembly(&self) -> String {
         let Self { setup, body, rounds, .. } = self;
@@ -46,6 +51,27 @@ const fn looped(
 const fn whole(name: &'static str, body: &'static str) -> Kernel {
     Kernel { name, setup: "", body, rounds: 0, input_regions: 1 }
 }
+
+/// The goals, by names of kernels.
+const GOALS: [(&str, f64); 17] = [
+    ("alu_dep", 1.0),
+    ("alu_indep", 1.0),
+    ("alu32", 1.0),
+    ("alu_bigimm", 1.0),
+    ("muldiv", 1.0),
+    ("branchy_rand", 1.0),
+    ("branchy_pred", 1.3),
+    ("mem_stack", 20.0),
+    ("mem_heap", 8.0),
+    ("mem_input", 8.0),
+    ("mem_input_33", 8.0),
+    ("bytecopy", 6.0),
+    ("wordcopy8", 6.0),
+    ("fib_rec", 2.5),
+    ("leaf_call", 2.5),
+    ("callx", 2.5),
+    ("syscall", 3.0),
+];
 
 const SCATTERED_LOADS: &str = "
     ldxdw r2, [r1+8]

@@ -19,20 +19,23 @@ use std::{
 };
 
 use selkie_isa::Version;
+use selkie_vm::MachineCode;
 
 use crate::{
     kernels::{INPUT_BYTES, KERNELS, Kernel},
     programs::{PROGRAMS, ProgramFile},
-    report::Row,
+    report::{Goal, Row},
 };
 
 const USAGE: &str = "\
-usage: selkie-bench [--engine interpreter] [--peer interpreter|jit] [--turns N] [--elfs DIR]
-                    [--json] [NAME…]
+usage: selkie-bench [--engine interpreter|jit] [--peer interpreter|jit] [--hardening on|off]
+                    [--turns N] [--elfs DIR] [--json] [NAME…]
 
 Prints what anza's solana-sbpf takes, what Selkie takes, and how many times faster Selkie is: for
-small kernels, for transfers by mainnet's token programs, and for loading those programs. NAME picks
-rows by part of their name. DIR is where the programs' files are (`cargo xtask fixtures`).
+small kernels, for transfers by mainnet's token programs, for an invocation of a program that does
+nothing, and for loading, verifying and compiling those programs. The engines are Selkie's and
+anza's: both JITs unless something else is said; then goals are shown too. NAME picks rows by part
+of their name. DIR is where the programs' files are (`cargo xtask fixtures`).
 ";
 
 /// A configuration in which every kernel is measured.
@@ -42,12 +45,26 @@ pub(crate) struct Case {
     version: Version,
     pub(crate) stack_frame_gaps: bool,
     pub(crate) aligned_memory: bool,
+    /// Whether compiled code is hardened against programs that want to tell what is in it.
+    pub(crate) hardened: bool,
 }
 
 /// Mainnet's configuration for old programs, and one for new ones.
 const CASES: [Case; 2] = [
-    Case { name: "V0", version: Version::V0, stack_frame_gaps: true, aligned_memory: true },
-    Case { name: "V3", version: Version::V3, stack_frame_gaps: false, aligned_memory: false },
+    Case {
+        name: "V0",
+        version: Version::V0,
+        stack_frame_gaps: true,
+        aligned_memory: true,
+        hardened: true,
+    },
+    Case {
+        name: "V3",
+        version: Version::V3,
+        stack_frame_gaps: false,
+        aligned_memory: false,
+        hardened: true,
+    },
 ];
 
 /// Memory for programs, reused by every run.
@@ -88,7 +105,9 @@ pub(crate) struct Run {
 }
 
 struct Options {
+    jit: bool,
     peer_jit: bool,
+    hardened: bool,
     turns: u32,
     json: bool,
     elfs: PathBuf,
@@ -97,7 +116,9 @@ struct Options {
 
 fn options() -> Option<Options> {
     let mut options = Options {
-        peer_jit: false,
+        jit: true,
+        peer_jit: true,
+        hardened: true,
         turns: 60,
         json: false,
         elfs: PathBuf::from("../testdata/elfs"),
@@ -106,16 +127,9 @@ fn options() -> Option<Options> {
     let mut arguments = env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            "--engine" => {
-                arguments.next().filter(|engine| engine == "interpreter")?;
-            }
-            "--peer" => {
-                options.peer_jit = match arguments.next()?.as_str() {
-                    "interpreter" => false,
-                    "jit" => true,
-                    _ => return None,
-                }
-            }
+            "--engine" => options.jit = either(arguments.next()?, ["interpreter", "jit"])?,
+            "--peer" => options.peer_jit = either(arguments.next()?, ["interpreter", "jit"])?,
+            "--hardening" => options.hardened = either(arguments.next()?, ["off", "on"])?,
             "--turns" => options.turns = arguments.next()?.parse().ok().filter(|&it| it > 0)?,
             "--elfs" => options.elfs = arguments.next()?.into(),
             "--json" => options.json = true,
@@ -126,7 +140,21 @@ fn options() -> Option<Options> {
     Some(options)
 }
 
+/// Whether it is the second of two words.
+fn either(word: String, words: [&str; 2]) -> Option<bool> {
+    words.iter().position(|it| *it == word).map(|index| index == 1)
+}
+
 impl Options {
+    fn case(&self, case: Case) -> Case {
+        Case { hardened: self.hardened, ..case }
+    }
+
+    /// A goal, which is one for a JIT beside a JIT.
+    fn goal(&self, goal: Goal) -> Option<Goal> {
+        (self.jit && self.peer_jit).then_some(goal)
+    }
+
     fn picks(&self, name: &str) -> bool {
         self.names.is_empty() || self.names.iter().any(|it| name.contains(&**it))
     }
@@ -157,7 +185,7 @@ fn compare(
 fn kernel_row(case: Case, kernel: &Kernel, options: &Options) -> Row {
     // Several regions in one window need the other mapping.
     let aligned_memory = case.aligned_memory && kernel.input_regions == 1;
-    let case = Case { aligned_memory, ..case };
+    let case = Case { aligned_memory, ..options.case(case) };
     let assembler = selkie_asm::Options { version: case.version, ..Default::default() };
     let output = selkie_asm::assemble(&kernel.assembly(), &assembler);
     let Some(assembly) = &output.assembly else {
@@ -165,7 +193,7 @@ fn kernel_row(case: Case, kernel: &Kernel, options: &Options) -> Row {
     };
     let elf = assembly.to_elf();
     let mut anchor = anchor::Program::new(&case, &elf, options.peer_jit);
-    let mut ours = ours::Program::new(&case, &elf);
+    let mut ours = ours::Program::new(&case, &elf, options.jit);
     assert_eq!(anchor.version(), case.version);
     let mut memory = Memory::new(vec![0; INPUT_BYTES], kernel.input_regions);
     let (least, run) = compare(&mut anchor, &mut ours, &mut memory, options.turns);
@@ -176,25 +204,72 @@ fn kernel_row(case: Case, kernel: &Kernel, options: &Options) -> Row {
         unit: "ns/insn",
         anchor: ns(least[0]),
         ours: ns(least[1]),
+        goal: kernel.goal().and_then(|ratio| options.goal(Goal::Ratio(ratio))),
     }
 }
 
-fn transfer_row(program: &ProgramFile, elf: &[u8], options: &Options) -> Option<Row> {
+/// The least time of nothing at all: what it costs to take the time.
+fn timer_overhead() -> Duration {
+    let pair = || {
+        let start = Instant::now();
+        start.elapsed()
+    };
+    (0..10_000).map(|_| pair()).min().expect("there are pairs")
+}
+
+/// Microseconds without what it costs to take the time.
+fn net_us(time: Duration, timer: Duration) -> f64 {
+    time.saturating_sub(timer).as_secs_f64() * 1e6
+}
+
+fn transfer_row(
+    program: &ProgramFile,
+    elf: &[u8],
+    timer: Duration,
+    options: &Options,
+) -> Option<Row> {
     let expected = program.transfer_cu?;
-    let mut anchor = anchor::Program::new(&CASES[0], elf, options.peer_jit);
-    let mut ours = ours::Program::new(&CASES[0], elf);
+    let case = options.case(CASES[0]);
+    let mut anchor = anchor::Program::new(&case, elf, options.peer_jit);
+    let mut ours = ours::Program::new(&case, elf, options.jit);
     let mut memory = Memory::new(program.transfer_input(), 1);
     let turns = options.turns * 20;
     let (least, run) = compare(&mut anchor, &mut ours, &mut memory, turns);
     assert_eq!((run.result, run.consumed), (0, expected), "a transfer succeeds, at its price");
-    let us = |time: Duration| time.as_secs_f64() * 1e6;
     Some(Row {
         group: "transfer".into(),
         name: program.name.into(),
         unit: "us",
-        anchor: us(least[0]),
-        ours: us(least[1]),
+        anchor: net_us(least[0], timer),
+        ours: net_us(least[1], timer),
+        goal: program.transfer_goal.and_then(|ratio| options.goal(Goal::Ratio(ratio))),
     })
+}
+
+/// What an invocation costs besides what the program does.
+fn invocation_row(timer: Duration, options: &Options) -> Row {
+    let case = options.case(CASES[0]);
+    let assembler = selkie_asm::Options { version: case.version, ..Default::default() };
+    let source = ".globl entrypoint\nentrypoint:\nmov64 r0, 0\nexit\n";
+    let output = selkie_asm::assemble(source, &assembler);
+    let elf = output.assembly.expect("it is right").to_elf();
+    let mut anchor = anchor::Program::new(&case, &elf, options.peer_jit);
+    let mut ours = ours::Program::new(&case, &elf, options.jit);
+    let mut memory = Memory::new(vec![0; 8], 1);
+    let mut least = [Duration::MAX; 2];
+    for _ in 0..options.turns * 20 {
+        let (a, b) = (anchor.invoke(&mut memory, BUDGET), ours.invoke(&mut memory, BUDGET));
+        assert_eq!((a.result, a.consumed), (b.result, b.consumed), "engines agree");
+        least = [least[0].min(a.time), least[1].min(b.time)];
+    }
+    Row {
+        group: "invocation".into(),
+        name: "mov64, exit".into(),
+        unit: "us",
+        anchor: net_us(least[0], timer),
+        ours: net_us(least[1], timer),
+        goal: options.goal(Goal::Ratio(10.0)),
+    }
 }
 
 /// The least time of some turns, in microseconds. Neither what a turn works on nor what comes of
@@ -211,39 +286,58 @@ fn least_us<I, O>(turns: u32, input: impl Fn() -> I, work: impl Fn(I) -> O) -> f
     least.as_secs_f64() * 1e6
 }
 
-/// Loading, verifying, and verifying with what an interpreter needs besides: Selkie's decoding.
-fn loading_rows(program: &ProgramFile, elf: &[u8], options: &Options) -> [Row; 3] {
-    let (theirs, ours) = (anchor::Loader::new(&CASES[0]), ours::Loader::new());
+/// Loading, verifying, verifying with what an interpreter needs besides (Selkie's decoding), and
+/// compiling, with the size of the code.
+fn loading_rows(program: &ProgramFile, elf: &[u8], options: &Options) -> Vec<Row> {
+    let case = options.case(CASES[0]);
+    let (theirs, ours) = (anchor::Loader::new(&case), ours::Loader::new());
     let turns = options.turns.div_ceil(2);
     let (anchor_loaded, executable) = (theirs.load(elf), ours.load(elf));
-    let row = |group: &str, unit, anchor, ours| Row {
+    let row = |group: &str, unit, anchor, ours, goal: Option<Goal>| Row {
         group: group.into(),
         name: program.name.into(),
         unit,
         anchor,
         ours,
+        goal: goal.and_then(|goal| options.goal(goal)),
     };
     let ns_each = 1e3 / anchor_loaded.slots() as f64;
-    let anchor_verify = least_us(turns, || (), |()| anchor_loaded.verify()) * ns_each;
-    let ours_verify = least_us(turns, || (), |()| ours::verify_only(&executable)) * ns_each;
+    let anchor_verify = least_us(turns, || (), |()| anchor_loaded.verify());
+    let ours_verify = least_us(turns, || (), |()| ours::verify_only(&executable));
     let ours_prepare = least_us(turns, || executable.clone(), ours::prepare) * ns_each;
     let anchor_load = least_us(turns, || (), |()| theirs.load(elf));
     let ours_load = least_us(turns, || (), |()| ours.load(elf));
-    [
-        row("load", "us", anchor_load, ours_load),
-        row("verify", "ns/insn", anchor_verify, ours_verify),
-        row("prepare", "ns/insn", anchor_verify, ours_prepare),
-    ]
+    let sums = (anchor_load + anchor_verify, ours_load + ours_verify);
+    let (anchor_verify, ours_verify) = (anchor_verify * ns_each, ours_verify * ns_each);
+    let mut rows = vec![
+        row("load", "us", anchor_load, ours_load, None),
+        row("verify", "ns/insn", anchor_verify, ours_verify, None),
+        row("prepare", "ns/insn", anchor_verify, ours_prepare, None),
+        row("load+verify", "us", sums.0, sums.1, program.loading_goal.map(Goal::Ratio)),
+    ];
+    if options.jit {
+        let instructions = anchor_loaded.instructions() as f64;
+        let verified = ours::prepare(executable);
+        let ns_each = 1e3 / instructions;
+        let anchor = least_us(turns, || anchor_loaded.forget_code(), |()| anchor_loaded.compile());
+        let ours = least_us(turns, || (), |()| ours::compile(&case, &verified));
+        let goal = Some(Goal::Ratio(3.0));
+        rows.push(row("compile", "ns/insn", anchor * ns_each, ours * ns_each, goal));
+        let anchor = anchor_loaded.code_bytes() as f64 / instructions;
+        let ours = ours::compile(&case, &verified).bytes().len() as f64 / instructions;
+        rows.push(row("code", "B/insn", anchor, ours, Some(Goal::AtMost(20.0))));
+    }
+    rows
 }
 
-fn program_rows(options: &Options) -> Vec<Row> {
+fn program_rows(timer: Duration, options: &Options) -> Vec<Row> {
     let mut rows = Vec::new();
     for program in PROGRAMS.iter().filter(|program| options.picks(program.name)) {
         let Some(elf) = read(program, &options.elfs) else { continue };
-        rows.extend(transfer_row(program, &elf, options));
+        rows.extend(transfer_row(program, &elf, timer, options));
         rows.extend(loading_rows(program, &elf, options));
     }
-    let order = ["transfer", "load", "verify", "prepare"];
+    let order = ["transfer", "load", "verify", "prepare", "load+verify", "compile", "code"];
     rows.sort_by_key(|row| order.iter().position(|group| *group == row.group));
     rows
 }
@@ -261,19 +355,33 @@ fn main() -> ExitCode {
         eprint!("{USAGE}");
         return ExitCode::from(2);
     };
+    if options.jit && !MachineCode::SUPPORTED {
+        eprintln!("error: the JIT has no back end for this host\nhelp: --engine interpreter");
+        return ExitCode::from(2);
+    }
     let mut rows = Vec::new();
     for case in CASES {
         for kernel in KERNELS.iter().filter(|kernel| options.picks(kernel.name)) {
             rows.push(kernel_row(case, kernel, &options));
         }
     }
-    rows.extend(program_rows(&options));
+    let timer = timer_overhead();
+    if options.picks("invocation") {
+        rows.push(invocation_row(timer, &options));
+    }
+    rows.extend(program_rows(timer, &options));
     let peer = if options.peer_jit { "anza jit" } else { "anza interp" };
-    let text = if options.json {
-        report::json(&rows, peer)
-    } else {
-        report::table(&rows, peer, &["V0", "V3"])
-    };
-    print!("{text}");
+    let engine = if options.jit { "selkie jit" } else { "selkie int" };
+    if options.json {
+        print!("{}", report::json(&rows, peer, engine));
+        return ExitCode::SUCCESS;
+    }
+    println!(
+        "hardening {}; of transfers and invocations, {} ns for taking the time are subtracted on \
+         both sides",
+        if options.hardened { "on" } else { "off" },
+        timer.as_nanos(),
+    );
+    print!("{}", report::table(&rows, peer, engine, &["V0", "V3"]));
     ExitCode::SUCCESS
 }

@@ -5,7 +5,8 @@ use std::{sync::Arc, time::Instant};
 use selkie_elf::{Environment, Executable, SyscallId, Syscalls, load};
 use selkie_isa::layout::{HEAP_START, INPUT_START, STACK_START};
 use selkie_vm::{
-    Config, Host, Machine, MemoryMap, Meter, Region, SyscallError, Trap, Verified, run, verify,
+    Config, Host, JitOptions, Machine, MachineCode, MemoryMap, Meter, Outcome, Region,
+    SyscallError, Trap, Verified, run, verify,
 };
 
 use crate::{
@@ -73,25 +74,66 @@ pub(crate) fn prepare(executable: Executable) -> Verified {
     Verified::new(executable).expect("measured programs are valid")
 }
 
+fn config(case: &Case) -> Config {
+    Config {
+        stack_frame_gaps: case.stack_frame_gaps,
+        aligned_memory: case.aligned_memory,
+        ..Config::default()
+    }
+}
+
+/// Compiles.
+pub(crate) fn compile(case: &Case, program: &Verified) -> MachineCode {
+    let options = if case.hardened { JitOptions::default() } else { JitOptions::plain() };
+    MachineCode::compile(program, &config(case), &options).expect("this host runs machine code")
+}
+
 /// A program, ready to run.
 pub(crate) struct Program {
-    code: Verified,
+    program: Verified,
+    code: Option<MachineCode>,
     config: Config,
 }
 
 impl Program {
-    pub(crate) fn new(case: &Case, elf: &[u8]) -> Self {
-        let config = Config {
-            stack_frame_gaps: case.stack_frame_gaps,
-            aligned_memory: case.aligned_memory,
-            ..Config::default()
-        };
-        Self { code: prepare(Loader::new().load(elf)), config }
+    pub(crate) fn new(case: &Case, elf: &[u8], jit: bool) -> Self {
+        let program = prepare(Loader::new().load(elf));
+        let code = jit.then(|| compile(case, &program));
+        Self { program, code, config: config(case) }
     }
 
     pub(crate) fn run(&mut self, memory: &mut Memory, budget: u64) -> Run {
-        let Self { code, config } = self;
-        let executable = code.executable();
+        let memory = self.map(memory);
+        let mut machine = Machine::new(&self.program, &self.config, memory, budget);
+        let start = Instant::now();
+        let outcome = self.execute(&mut machine);
+        let time = start.elapsed();
+        let result = outcome.result.expect("measured programs do not trap");
+        Run { time, consumed: outcome.consumed, result }
+    }
+
+    /// An invocation with all that it takes: clean memory, its map, a machine, the run.
+    pub(crate) fn invoke(&mut self, memory: &mut Memory, budget: u64) -> Run {
+        let start = Instant::now();
+        clean(memory);
+        let memory = self.map(memory);
+        let mut machine = Machine::new(&self.program, &self.config, memory, budget);
+        let outcome = self.execute(&mut machine);
+        let time = start.elapsed();
+        let result = outcome.result.expect("measured programs do not trap");
+        Run { time, consumed: outcome.consumed, result }
+    }
+
+    fn execute(&self, machine: &mut Machine<'_>) -> Outcome {
+        match &self.code {
+            Some(code) => code.run(&self.program, machine, &mut TestHost),
+            None => run(&self.program, machine, &mut TestHost),
+        }
+    }
+
+    fn map<'m>(&'m self, memory: &'m mut Memory) -> MemoryMap<'m> {
+        let Self { program, config, .. } = self;
+        let executable = program.executable();
         let Memory { stack, heap, input, piece_bytes, .. } = memory;
         let mut stack = Region::writable(STACK_START, stack);
         if executable.version().stack_frame_gaps() && config.stack_frame_gaps {
@@ -110,12 +152,12 @@ impl Program {
             vaddr += len;
         }
         let memory = MemoryMap::new(regions, config, executable.version());
-        let memory = memory.expect("the regions are disjoint");
-        let mut machine = Machine::new(code, config, memory, budget);
-        let start = Instant::now();
-        let outcome = run(code, &mut machine, &mut TestHost);
-        let time = start.elapsed();
-        let result = outcome.result.expect("measured programs do not trap");
-        Run { time, consumed: outcome.consumed, result }
+        memory.expect("the regions are disjoint")
     }
+}
+
+/// Gives an invocation a stack and a heap without what the last one left there.
+fn clean(memory: &mut Memory) {
+    memory.stack.fill(0);
+    memory.heap.fill(0);
 }

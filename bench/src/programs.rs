@@ -16,6 +16,10 @@ pub(crate) struct ProgramFile {
     file: &'static str,
     /// Compute units that the transfer costs; `None` if this is no token program.
     pub(crate) transfer_cu: Option<u64>,
+    /// How many times as fast as the anchor compiled transfers are to be, and loading with
+    /// verifying.
+    pub(crate) transfer_goal: Option<f64>,
+    pub(crate) loading_goal: Option<f64>,
 }
 
 /// What is loaded, and if it can transfer tokens also run.
@@ -25,24 +29,32 @@ pub(crate) const PROGRAMS: [ProgramFile; 4] = [
         address: "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
         file: "7b44674b9704.so",
         transfer_cu: Some(4645),
+        transfer_goal: Some(6.0),
+        loading_goal: None,
     },
     ProgramFile {
         name: "token-2022 11.0",
         address: "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb",
         file: "495e9d7680dd.so",
         transfer_cu: Some(1457),
+        transfer_goal: Some(5.5),
+        loading_goal: Some(3.0),
     },
     ProgramFile {
         name: "p-token",
         address: "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
         file: "53e587eee80c.so",
         transfer_cu: Some(76),
+        transfer_goal: Some(3.0),
+        loading_goal: None,
     },
     ProgramFile {
         name: "stake 5.0.0",
         address: "Stake11111111111111111111111111111111111111",
         file: "c9cba7f3d9fe.so",
         transfer_cu: None,
+        transfer_goal: None,
+        loading_goal: None,
     },
 ];
 

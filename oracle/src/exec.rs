@@ -328,7 +328,7 @@ fn vector(case: &Case, name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use selkie_conform::{Verdict, exec};
+    use selkie_conform::{Engine, Verdict, exec};
 
     use super::*;
 
@@ -343,7 +343,7 @@ mod tests {
         assert!(vectors.len() > 100, "most cases can be told as vectors");
         for vector in vectors {
             let line = serde_json::from_str(&vector).expect("vectors are JSON");
-            let verdict = exec::judge(&line).expect("vectors are readable");
+            let verdict = exec::judge(&line, Engine::default()).expect("vectors are readable");
             assert!(matches!(verdict, Verdict::Passed), "{verdict:?}: {vector}");
         }
     }

@@ -19,6 +19,8 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct Check {
     compared: usize,
+    /// What stands before the names of fields.
+    prefix: &'static str,
     differences: Vec<Difference>,
 }
 
@@ -42,7 +44,13 @@ impl Check {
     pub fn differ(&mut self, field: &str, expected: impl Display, got: impl Display) {
         self.compared += 1;
         let (expected, got) = (expected.to_string(), got.to_string());
-        self.differences.push(Difference { field: field.to_owned(), expected, got });
+        let field = format!("{}{field}", self.prefix);
+        self.differences.push(Difference { field, expected, got });
+    }
+
+    /// Puts this before the names of fields from here on.
+    pub(crate) fn prefix(&mut self, prefix: &'static str) {
+        self.prefix = prefix;
     }
 
     /// The verdict over all fields.

@@ -13,7 +13,7 @@ use selkie_svm::Sysvars;
 use serde::Deserialize;
 
 use crate::{
-    BadVector, files,
+    BadVector, Engine, files,
     fixture::Fixtures,
     vector::{fnv1a, sha256, unhex},
     vm_syscall::GivenAccount,
@@ -26,6 +26,7 @@ pub struct Context {
     environments: BTreeMap<String, Arc<Profile>>,
     sysvars: Sysvars,
     fixtures: Fixtures,
+    engine: Engine,
 }
 
 impl Context {
@@ -47,7 +48,20 @@ impl Context {
             parse_sysvars(text.as_deref().unwrap_or(include_str!("../data/syscall_env.json")))
                 .map_err(|error| BadVector(format!("{}: {error}", beside.display())))?;
         let folder = vector_file.parent().unwrap_or(Path::new("")).to_owned();
-        Ok(Self { elfs, environments, sysvars, fixtures: Fixtures::new(folder) })
+        let (fixtures, engine) = (Fixtures::new(folder), Engine::default());
+        Ok(Self { elfs, environments, sysvars, fixtures, engine })
+    }
+
+    /// Runs programs by another engine than the default.
+    #[must_use]
+    pub fn with_engine(self, engine: Engine) -> Self {
+        Self { engine, ..self }
+    }
+
+    /// What runs programs.
+    #[must_use]
+    pub fn engine(&self) -> Engine {
+        self.engine
     }
 
     /// The environment of a profile, to deploy programs or to execute what was deployed.

@@ -9,8 +9,8 @@ use selkie_isa::{
     symbol::{ENTRYPOINT, ENTRYPOINT_KEY},
 };
 use selkie_vm::{
-    Host, Machine, MemoryMap, Meter, Observer, Outcome, Program, Region, SyscallError, Trap,
-    observe, run,
+    Config, Host, Machine, MemoryMap, Meter, Observer, Outcome, Program, Region, SyscallError,
+    Trap, observe,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -19,6 +19,7 @@ use crate::{
     BadVector, Verdict,
     check::{Check, bytes},
     config::SuiteConfig,
+    engine::{Engine, Left, Way},
     test_syscalls,
     vector::{hex, number},
 };
@@ -26,9 +27,9 @@ use crate::{
 /// Runs a vector and compares what came out.
 ///
 /// # Errors
-/// If the vector is unreadable.
-pub fn judge(line: &Value) -> Result<Verdict, BadVector> {
-    Case::deserialize(line)?.check()
+/// If the vector is unreadable, or the engine is not there.
+pub fn judge(line: &Value, engine: Engine) -> Result<Verdict, BadVector> {
+    Case::deserialize(line)?.check(engine)
 }
 
 #[derive(Deserialize, Debug)]
@@ -192,56 +193,83 @@ impl Case {
         ])
     }
 
-    fn check(&self) -> Result<Verdict, BadVector> {
+    fn check(&self, engine: Engine) -> Result<Verdict, BadVector> {
         let executable = self.program.executable()?;
         let config = self.program.config.vm();
-        let version = executable.version();
         let regions = self.regions(&executable)?;
         let before = regions.iter().map(RegionCase::buffer).collect::<Result<Vec<_>, _>>()?;
-        let mut after = before.clone();
         let program = Program::new(executable);
+        let mut check = Check::default();
+        let mut first: Option<Left> = None;
+        for &way in engine.ways() {
+            let mut after = before.clone();
+            check.prefix(way.prefix());
+            let Some(mut left) =
+                self.run(&mut check, way, &program, &config, &regions, &mut after)?
+            else {
+                continue;
+            };
+            if let Some(changes) = &self.mem_after {
+                compare_memory(&mut check, &regions, &before, &after, changes)?;
+            }
+            left.memory = after;
+            match &first {
+                Some(first) => first.compare(&mut check, &left),
+                None => first = Some(left),
+            }
+        }
+        check.finish()
+    }
+
+    /// Runs the program and compares all but memory. `None` if memory cannot be mapped.
+    fn run(
+        &self,
+        check: &mut Check,
+        way: Way,
+        program: &Program,
+        config: &Config,
+        regions: &[RegionCase],
+        buffers: &mut [Vec<u8>],
+    ) -> Result<Option<Left>, BadVector> {
         let mut mapped = Vec::new();
-        for (region, buffer) in regions.iter().zip(&mut after) {
+        for (region, buffer) in regions.iter().zip(buffers) {
             mapped.push(region.region(buffer)?);
         }
-        let mut check = Check::default();
-        let memory = match MemoryMap::new(mapped, &config, version) {
+        let memory = match MemoryMap::new(mapped, config, program.executable().version()) {
             Ok(memory) => memory,
             Err(trap) => {
-                self.compare_result(&mut check, &Err(trap));
-                return check.finish();
+                self.compare_result(check, &Err(trap));
+                return Ok(None);
             }
         };
-        let mut machine = Machine::new(&program, &config, memory, self.budget);
+        let mut machine = Machine::new(program, config, memory, self.budget);
         for (register, value) in machine.registers_mut().iter_mut().zip(&self.regs) {
             *register = value.unwrap_or(*register);
         }
         let mut host = TestHost { names: self.program.syscalls.clone() };
-        let mut trace = Trace::default();
-        let traced = self.trace_len.is_some() || self.trace_fnv.is_some();
+        // Machine code is not traced.
+        let traced =
+            way == Way::Interpreter && (self.trace_len.is_some() || self.trace_fnv.is_some());
         let Outcome { result, consumed } = if traced {
-            observe(&program, &mut machine, &mut host, &mut trace)
+            let mut trace = Trace::default();
+            let outcome = observe(program, &mut machine, &mut host, &mut trace);
+            check.equal("trace_len", self.trace_len, trace.len);
+            if let Some(expected) = &self.trace_fnv {
+                check.same("trace_fnv", number(expected), Some(trace.fnv));
+            }
+            outcome
         } else {
-            run(&program, &mut machine, &mut host)
+            way.run(program, config, &mut machine, &mut host)?
         };
-
-        self.compare_result(&mut check, &result);
-        check.equal("insn_count", self.insn_count, consumed);
-        check.equal("final_pc", self.final_pc, machine.pc() as u64);
+        let left = Left::new(&machine, &result, consumed);
+        self.compare_result(check, &result);
+        check.equal("insn_count", self.insn_count, left.consumed);
+        check.equal("final_pc", self.final_pc, left.pc);
         if let Some(expected) = &self.regs_after {
-            let registers = machine.registers();
-            let count = expected.len().min(registers.len());
-            check.same("regs_after", &expected[..count], &registers[..count]);
+            let count = expected.len().min(left.registers.len());
+            check.same("regs_after", &expected[..count], &left.registers[..count]);
         }
-        check.equal("trace_len", self.trace_len, trace.len);
-        if let Some(expected) = &self.trace_fnv {
-            check.same("trace_fnv", number(expected), Some(trace.fnv));
-        }
-        drop(machine);
-        if let Some(changes) = &self.mem_after {
-            compare_memory(&mut check, &regions, before, &after, changes)?;
-        }
-        check.finish()
+        Ok(Some(left))
     }
 
     fn compare_result(&self, check: &mut Check, result: &Result<u64, Trap>) {
@@ -268,11 +296,12 @@ impl Case {
 fn compare_memory(
     check: &mut Check,
     regions: &[RegionCase],
-    before: Vec<Vec<u8>>,
+    before: &[Vec<u8>],
     after: &[Vec<u8>],
     changes: &[Change],
 ) -> Result<(), String> {
-    for ((region, mut expected), got) in regions.iter().zip(before).zip(after) {
+    for ((region, before), got) in regions.iter().zip(before).zip(after) {
+        let mut expected = before.clone();
         for change in changes.iter().filter(|change| change.vaddr == region.vaddr) {
             let changed = bytes(&change.hex)?;
             expected

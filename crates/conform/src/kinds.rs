@@ -25,7 +25,7 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "vm_interp",
         matches: vm_interp::matches,
-        judge: |line, _| vm_interp::judge(line),
+        judge: |line, context| vm_interp::judge(line, context.engine()),
     },
     Kind { name: "vm_syscall", matches: vm_syscall::matches, judge: vm_syscall::judge },
     Kind { name: "svm", matches: svm::matches, judge: svm::judge },
@@ -36,7 +36,11 @@ pub const KINDS: &[Kind] = &[
         matches: |line| is(line, "verify"),
         judge: |line, _| verify::judge(line),
     },
-    Kind { name: "exec", matches: |line| is(line, "exec"), judge: |line, _| exec::judge(line) },
+    Kind {
+        name: "exec",
+        matches: |line| is(line, "exec"),
+        judge: |line, context| exec::judge(line, context.engine()),
+    },
     Kind {
         name: "memmap",
         matches: |line| is(line, "memmap"),

@@ -12,6 +12,7 @@
 //! | [`check`] | comparing, field by field |
 //! | [`verdict`] | passed, failed with differences, or skipped with a reason |
 //! | [`context`] | what vectors refer to: base ELFs, environments |
+//! | [`engine`] | what runs programs, one or each |
 //! | [`config`] | the engine configuration that suite vectors carry |
 //! | `unpack` | Zstandard files |
 //! | [`fixture`] | protobuf fixtures, in files and archives |
@@ -31,6 +32,7 @@ pub mod context;
 pub mod disasm;
 pub mod elf_load;
 pub mod elf_loader;
+pub mod engine;
 pub mod exec;
 mod files;
 pub mod fixture;
@@ -50,6 +52,7 @@ pub mod vm_syscall;
 pub use crate::{
     check::Check,
     context::Context,
+    engine::Engine,
     kinds::{KINDS, Kind},
     runner::{Failure, FileReport, Options, Progress, Report, Tally, run},
     verdict::{BadVector, Difference, Verdict},

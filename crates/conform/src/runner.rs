@@ -19,7 +19,9 @@ use std::{
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{Context, Difference, Verdict, context::Elfs, files, kinds::kind_of, unpack::unpack};
+use crate::{
+    Context, Difference, Engine, Verdict, context::Elfs, files, kinds::kind_of, unpack::unpack,
+};
 
 /// Lines that a thread takes at once.
 const CHUNK_LINES: usize = 64;
@@ -31,6 +33,8 @@ pub struct Options {
     pub elfs: Option<PathBuf>,
     /// Threads to run on; all cores if not given.
     pub threads: Option<usize>,
+    /// What runs programs.
+    pub engine: Engine,
 }
 
 /// How far a run got.
@@ -133,9 +137,9 @@ pub fn run(
     let mut report = Report::default();
     for path in paths {
         match vector_files(path) {
-            Ok(files) => report
-                .files
-                .extend(files.iter().map(|file| run_file(file, &elfs, threads, progress))),
+            Ok(files) => report.files.extend(
+                files.iter().map(|file| run_file(file, &elfs, threads, options.engine, progress)),
+            ),
             Err(error) => report.files.push(FileReport::unreadable(path, &error.to_string())),
         }
     }
@@ -175,6 +179,7 @@ fn run_file(
     path: &Path,
     elfs: &Arc<Elfs>,
     threads: usize,
+    engine: Engine,
     progress: &(dyn Fn(Progress<'_>) + Sync),
 ) -> FileReport {
     let name = path.to_string_lossy();
@@ -185,7 +190,7 @@ fn run_file(
         files::read(path).and_then(unpack).map_err(|error| error.to_string()).and_then(|bytes| {
             let context =
                 Context::new(path, Arc::clone(elfs)).map_err(|error| error.to_string())?;
-            Ok((bytes, context))
+            Ok((bytes, context.with_engine(engine)))
         });
     match prepared {
         Ok((bytes, context)) => {

@@ -11,15 +11,15 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie_elf::Executable;
 use selkie_isa::{Insn, Kind, symbol::murmur3};
 use selkie_svm::{
-    Account, Environment, EpochStake, FeatureSet, Instruction, Loader, Options, Program, Pubkey,
-    Purpose, Receipt, Run, elf_environment, process_instruction, syscalls::UNSUPPORTED,
+    Account, Engine, Environment, EpochStake, FeatureSet, Instruction, Loader, Options, Program,
+    Pubkey, Purpose, Receipt, Run, elf_environment, process_instruction, syscalls::UNSUPPORTED,
     sysvars::Sysvars,
 };
 use selkie_vm::Trap;
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
 
-use crate::{BadVector, Check, Context, Verdict, kinds::is, svm_transaction};
+use crate::{BadVector, Check, Context, Verdict, engine::Way, kinds::is, svm_transaction};
 
 /// The features that vectors call by this name are the runtime's own of mainnet.
 const MAINNET: &str = "mainnet-2026-09-27";
@@ -159,34 +159,64 @@ impl Case {
     }
 
     fn check(&self, expect: &Expected, context: &Context) -> Result<Verdict, BadVector> {
-        let options = Options::default();
-        let receipt = process_instruction(
-            &self.instruction,
-            &self.accounts,
-            &self.environment,
-            &options,
-            None,
-        );
-        let receipt = receipt.map_err(|error| error.to_string())?;
-        let program = self.environment.programs.get(&self.instruction.program_id);
-        if let Some((program, run)) = program.zip(receipt.run.as_ref())
-            && let Some(name) = unsupported_syscall(program.executable(), run)
-        {
-            let why = format!("the program called {name}, which is not supported yet");
-            return Ok(Verdict::Skipped(why));
-        }
         let mut check = Check::default();
+        let mut first: Option<Receipt> = None;
+        for &way in context.engine().ways() {
+            let engine = match way {
+                Way::Interpreter => Engine::Interpreter,
+                Way::Jit => Engine::Jit,
+            };
+            // What was not asked for by name may be missing.
+            if context.engine() == crate::Engine::Both && engine.resolve().is_err() {
+                continue;
+            }
+            check.prefix(way.prefix());
+            let options = Options { engine, ..Options::default() };
+            let receipt = process_instruction(
+                &self.instruction,
+                &self.accounts,
+                &self.environment,
+                &options,
+                None,
+            );
+            let receipt = receipt.map_err(|error| error.to_string())?;
+            if let Some(first) = &first {
+                compare_receipts(&mut check, first, &receipt);
+            }
+            let program = self.environment.programs.get(&self.instruction.program_id);
+            // A second engine must get as far as the first.
+            if first.is_none()
+                && let Some((program, run)) = program.zip(receipt.run.as_ref())
+                && let Some(name) = unsupported_syscall(program.executable(), run)
+            {
+                let why = format!("the program called {name}, which is not supported yet");
+                return Ok(Verdict::Skipped(why));
+            }
+            self.compare(&mut check, expect, &receipt, context)?;
+            first.get_or_insert(receipt);
+        }
+        check.finish()
+    }
+
+    fn compare(
+        &self,
+        check: &mut Check,
+        expect: &Expected,
+        receipt: &Receipt,
+        context: &Context,
+    ) -> Result<(), BadVector> {
         let result = receipt.result.as_ref();
         let result =
             result.map_or_else(|error| format!("InstructionError(0, {error:?})"), |()| "Ok".into());
         check.same("result", &expect.result_str, &result);
-        self.compare_accounts(&mut check, expect, &receipt, context)?;
+        self.compare_accounts(check, expect, receipt, context)?;
         check.same("cu", expect.cu, receipt.units);
         check.same("logs", &expect.logs, &receipt.logs);
         let expected = expect.return_data.as_ref().map(|it| (it.program.0, it.data.clone()));
-        let got = receipt.return_data.map(|it| (it.program_id, BASE64_STANDARD.encode(it.data)));
+        let got = receipt.return_data.as_ref();
+        let got = got.map(|it| (it.program_id, BASE64_STANDARD.encode(&it.data)));
         check.same("return_data", expected, got);
-        check.finish()
+        Ok(())
     }
 
     /// Compares every account of the transaction: with its expected state, or with what it was.
@@ -215,6 +245,14 @@ impl Case {
         }
         Ok(())
     }
+}
+
+/// Notes in what the engines differ that no vector expects: how the program's run ended.
+fn compare_receipts(check: &mut Check, interpreter: &Receipt, jit: &Receipt) {
+    let end =
+        |receipt: &Receipt| receipt.run.as_ref().map(|run| (format!("{:?}", run.result), run.pc));
+    check.same("engines differ: run", end(interpreter), end(jit));
+    check.same("engines differ: units", interpreter.units, jit.units);
 }
 
 /// Loads the program, or tells why it cannot be run.

@@ -10,7 +10,7 @@ use selkie_isa::{
     symbol::{ENTRYPOINT, ENTRYPOINT_KEY, pc_key},
 };
 use selkie_vm::{
-    Config, Host, Machine, MemoryMap, Meter, Outcome, Region, SyscallError, Trap, Verified, run,
+    Config, Host, Machine, MemoryMap, Meter, Outcome, Region, SyscallError, Trap, Verified,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -18,6 +18,7 @@ use serde_json::Value;
 use crate::{
     BadVector, Verdict,
     check::{Check, bytes, hex_number},
+    engine::{Engine, Left, Way},
     kinds::is,
     vector::xxh64,
 };
@@ -32,9 +33,9 @@ pub fn matches(line: &Value) -> bool {
 /// Runs a vector and compares what came out.
 ///
 /// # Errors
-/// If the vector is unreadable.
-pub fn judge(line: &Value) -> Result<Verdict, BadVector> {
-    Case::deserialize(line)?.check()
+/// If the vector is unreadable, or the engine is not there.
+pub fn judge(line: &Value, engine: Engine) -> Result<Verdict, BadVector> {
+    Case::deserialize(line)?.check(engine)
 }
 
 #[derive(Deserialize, Debug)]
@@ -113,7 +114,7 @@ impl Case {
             .map_err(|error| error.to_string())
     }
 
-    fn check(&self) -> Result<Verdict, BadVector> {
+    fn check(&self, engine: Engine) -> Result<Verdict, BadVector> {
         let version = Version::from_e_flags(self.v)
             .ok_or_else(|| format!("there is no sBPF version {}", self.v))?;
         let mut check = Check::default();
@@ -129,6 +130,26 @@ impl Case {
             return check.finish();
         }
 
+        let mut first: Option<Left> = None;
+        for &way in engine.ways() {
+            check.prefix(way.prefix());
+            let Some(left) = self.run(&mut check, way, &program)? else { continue };
+            match &first {
+                Some(first) => first.compare(&mut check, &left),
+                None => first = Some(left),
+            }
+        }
+        check.finish()
+    }
+
+    /// Runs the program and compares what came out. `None` if memory cannot be mapped.
+    fn run(
+        &self,
+        check: &mut Check,
+        way: Way,
+        program: &Verified,
+    ) -> Result<Option<Left>, BadVector> {
+        let version = program.executable().version();
         let config = Config {
             stack_frame_gaps: !self.flat,
             aligned_memory: !self.flat,
@@ -155,22 +176,24 @@ impl Case {
             });
         }
 
-        let (result, machine) = match MemoryMap::new(regions, &config, version) {
+        let (result, left) = match MemoryMap::new(regions, &config, version) {
             Err(trap) => (Err(trap), None),
             Ok(memory) => {
-                let mut machine = Machine::new(&program, &config, memory, self.cu);
+                let mut machine = Machine::new(program, &config, memory, self.cu);
                 machine.registers_mut()[..10].fill(0);
                 for (register, value) in machine.registers_mut().iter_mut().zip(&self.regs) {
                     *register = hex_number(value)?;
                 }
-                let Outcome { result, .. } = run(&program, &mut machine, &mut Stubs);
-                (result, Some(machine))
+                let Outcome { result, consumed } =
+                    way.run(program, &config, &mut machine, &mut Stubs)?;
+                let left = Left::new(&machine, &result, consumed);
+                (result, Some(left))
             }
         };
         let err = result.as_ref().err().map_or(0, |trap| trap.discriminant() + 1);
         check.same("err", self.exp.err, err);
-        if let Some(machine) = machine {
-            self.compare_machine(&mut check, &machine, &result)?;
+        if let Some(left) = &left {
+            self.compare_machine(check, left, &result)?;
         }
         if err != EXCEEDED {
             check.equal("heap", self.exp.heap.clone(), hash(&heap));
@@ -178,29 +201,30 @@ impl Case {
             let got = inputs.iter().map(|input| hash(input)).collect();
             check.equal("input", self.exp.input.clone(), got);
         }
-        check.finish()
+        let memory = [stack, heap].into_iter().chain(inputs).collect();
+        Ok(left.map(|left| Left { memory, ..left }))
     }
 
     fn compare_machine(
         &self,
         check: &mut Check,
-        machine: &Machine<'_>,
+        left: &Left,
         result: &Result<u64, Trap>,
     ) -> Result<(), String> {
-        check.equal("cu_left", self.exp.cu_left, machine.meter.remaining());
+        check.equal("cu_left", self.exp.cu_left, left.remaining);
         if matches!(result, Err(Trap::ExceededMaxInstructions)) {
             return Ok(());
         }
         let r0 = self.exp.r0.as_deref().map(hex_number).transpose()?;
         check.equal("r0", r0, *result.as_ref().unwrap_or(&0));
-        check.equal("depth", self.exp.depth, machine.call_depth() as u64);
+        check.equal("depth", self.exp.depth, left.depth);
         if !matches!(result, Err(Trap::Syscall(_))) {
-            check.equal("pc", self.exp.pc, machine.pc() as u64);
+            check.equal("pc", self.exp.pc, left.pc);
         }
         if let Some(expected) = &self.exp.regs {
             let expected =
                 expected.iter().map(|it| hex_number(it)).collect::<Result<Vec<_>, _>>()?;
-            check.same("regs", expected, machine.registers()[..].to_vec());
+            check.same("regs", expected, left.registers.to_vec());
         }
         Ok(())
     }

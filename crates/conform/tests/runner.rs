@@ -7,7 +7,8 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use selkie_conform::{Options, Report, run};
+use selkie_conform::{Engine, Options, Report, run};
+use selkie_vm::MachineCode;
 
 /// A vector of kind `verify` that passes: `exit`.
 const EXIT: &str = r#"{"kind":"verify","name":"exit","text":"9500000000000000","expect":{"ok":0}}"#;
@@ -150,4 +151,28 @@ fn verdicts_do_not_depend_on_threads_and_progress_is_told() {
     });
     assert_eq!(reports[0], reports[1]);
     assert!(reports[0].contains(r#""passed":428,"failed":72,"skipped":0"#));
+}
+
+/// A vector of kind `exec` that passes: `exit`.
+const EXEC: &str = r#"{"kind":"exec","name":"exit","text":"9500000000000000","budget":5,
+    "expect":{"ok":0},"insn_count":1,"final_pc":0}"#;
+
+#[test]
+fn verdicts_hold_for_each_engine_that_is_asked_for() {
+    let folder = Folder::new("engines");
+    let right = EXEC.replace('\n', "");
+    let wrong = right.replace(r#""insn_count":1"#, r#""insn_count":2"#);
+    let file = folder.file("a.jsonl", format!("{right}\n{wrong}\n"));
+    let fields = |engine| {
+        let options = Options { engine, ..Options::default() };
+        let report = run(core::slice::from_ref(&file), &options, &|_| ());
+        assert_eq!(total(&report), (1, 1, 0));
+        let differences = &report.files[0].failures[0].differences;
+        differences.iter().map(|it| it.field.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(fields(Engine::Interpreter), ["insn_count"]);
+    if MachineCode::SUPPORTED {
+        assert_eq!(fields(Engine::Jit), ["jit: insn_count"]);
+        assert_eq!(fields(Engine::default()), ["insn_count", "jit: insn_count"]);
+    }
 }

@@ -4,11 +4,11 @@ use std::{io::Write as _, path::Path, sync::Mutex};
 
 use anyhow::{Context as _, Result, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
-use selkie_conform::{FileReport, Options, Progress, Report, Tally};
+use selkie_conform::{Engine, FileReport, Options, Progress, Report, Tally};
 use serde_json::json;
 
 use crate::{
-    args::ConformArgs,
+    args::{ConformArgs, EngineArg},
     ui::{Advise as _, BAD, DIM, GOOD, STRONG, Status, Ui},
 };
 
@@ -17,7 +17,12 @@ pub(crate) fn run(ui: &mut Ui, args: &ConformArgs) -> Result<Status> {
     for path in &args.paths {
         path.metadata().with_context(|| format!("cannot read {}", path.display()))?;
     }
-    let options = Options { elfs: args.elfs.clone(), threads: args.threads };
+    let engine = match args.engine {
+        EngineArg::Auto => Engine::default(),
+        EngineArg::Interpreter => Engine::Interpreter,
+        EngineArg::Jit => Engine::Jit,
+    };
+    let options = Options { elfs: args.elfs.clone(), threads: args.threads, engine };
     let bar = Bar::new(ui.is_watched());
     let report = selkie_conform::run(&args.paths, &options, &|progress| bar.show(&progress));
     bar.clear();

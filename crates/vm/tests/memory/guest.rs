@@ -1,10 +1,13 @@
 //! Regions to test with, and programs of one access.
 
+use core::cell::Cell;
 use std::sync::Arc;
 
 use selkie_elf::{Executable, Functions};
 use selkie_isa::Version;
-use selkie_vm::{Access, Config, Host, Machine, MemoryMap, Program, Region, Trap, run};
+use selkie_vm::{
+    Access, Config, Host, JitOptions, Machine, MachineCode, MemoryMap, Program, Region, Trap, run,
+};
 
 /// A region, of which every byte is its number from 1.
 #[derive(Clone, Debug)]
@@ -63,6 +66,19 @@ pub(crate) fn with_map<T>(
     then(MemoryMap::new(regions.collect(), &config(aligned), version))
 }
 
+thread_local! {
+    /// Whether [`access`] compiles its programs.
+    static COMPILES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Makes a test whose accesses are interpreted, and then once more with accesses by machine code.
+pub(crate) fn by_each_engine(test: impl Fn()) {
+    test();
+    COMPILES.set(MachineCode::SUPPORTED);
+    test();
+    COMPILES.set(false);
+}
+
 /// Executes a load, or a store of `value`, of `size` bytes: a program of two instructions in the
 /// version that has everything in the way, V0. A map without gaps suits V0 as well.
 pub(crate) fn access(
@@ -94,7 +110,12 @@ pub(crate) fn access(
     core::mem::swap(&mut machine.memory, map);
     machine.registers_mut()[1] = vaddr;
     machine.registers_mut()[2] = value;
-    let outcome = run(&program, &mut machine, host);
+    let outcome = if COMPILES.get() {
+        let code = MachineCode::compile(&program, &config, &JitOptions::plain());
+        code.expect("it is supported").run(&program, &mut machine, host)
+    } else {
+        run(&program, &mut machine, host)
+    };
     core::mem::swap(&mut machine.memory, map);
     outcome.result
 }

@@ -4,7 +4,7 @@ use selkie_elf::SyscallId;
 use selkie_isa::{Version, layout::INPUT_START};
 use selkie_vm::{Access, Host, MemoryMap, Meter, NoHost, Region, SyscallError, Trap, Violation};
 
-use crate::guest::{access, config};
+use crate::guest::{access, by_each_engine, config};
 
 const I: u64 = INPUT_START;
 
@@ -39,13 +39,14 @@ impl<F: FnMut(&Violation, &mut Region<'_>)> Host for Asked<F> {
 
 /// Maps two regions: 4 of 32 bytes at the start of the input, writable if `writable`, and 8 bytes
 /// behind 16.
-fn with_two(writable: bool, then: impl FnOnce(&mut MemoryMap<'_>)) {
-    let (mut first, mut second) = ([1; 32], [2; 8]);
-    let region = Region::writable(I, &mut first).reserve(4).with_payload(7);
-    let region = if writable { region } else { region.protected() };
-    let regions = vec![region, Region::writable(I + 16, &mut second)];
-    let mut map = MemoryMap::new(regions, &config(false), Version::V3).unwrap();
-    then(&mut map);
+fn with_two(writable: bool, then: impl Fn(&mut MemoryMap<'_>)) {
+    by_each_engine(|| {
+        let (mut first, mut second) = ([1; 32], [2; 8]);
+        let region = Region::writable(I, &mut first).reserve(4).with_payload(7);
+        let region = if writable { region } else { region.protected() };
+        let regions = vec![region, Region::writable(I + 16, &mut second)];
+        then(&mut MemoryMap::new(regions, &config(false), Version::V3).unwrap());
+    });
 }
 
 fn store(map: &mut MemoryMap<'_>, vaddr: u64, host: &mut dyn Host) -> Result<u64, Trap> {
@@ -94,13 +95,15 @@ fn a_region_may_be_made_writable() {
 
 #[test]
 fn what_was_made_of_a_shared_buffer_is_never_writable() {
-    let bytes = [1; 8];
-    let regions = vec![Region::readonly(I, &bytes)];
-    let mut map = MemoryMap::new(regions, &config(false), Version::V3).unwrap();
-    let mut host = Asked::new(|_, region| assert!(!region.make_writable()));
-    let trap = store(&mut map, I, &mut host).unwrap_err();
-    assert!(matches!(trap, Trap::AccessViolation { region: "input", .. }), "{trap:?}");
-    assert_eq!(host.calls.len(), 1);
+    by_each_engine(|| {
+        let bytes = [1; 8];
+        let regions = vec![Region::readonly(I, &bytes)];
+        let mut map = MemoryMap::new(regions, &config(false), Version::V3).unwrap();
+        let mut host = Asked::new(|_, region| assert!(!region.make_writable()));
+        let trap = store(&mut map, I, &mut host).unwrap_err();
+        assert!(matches!(trap, Trap::AccessViolation { region: "input", .. }), "{trap:?}");
+        assert_eq!(host.calls.len(), 1);
+    });
 }
 
 #[test]
@@ -154,31 +157,36 @@ fn a_region_must_not_grow_into_the_next() {
 
 #[test]
 fn an_aligned_region_must_not_leave_its_window() {
-    let mut bytes = [1; 16];
-    let vaddr = 0x4_ffff_fff8;
-    let regions = vec![Region::writable(vaddr, &mut bytes).reserve(4)];
-    let mut map = MemoryMap::new(regions, &config(true), Version::V3).unwrap();
-    let mut host = Asked::new(|_, region| region.grow(16));
-    let trap = store(&mut map, vaddr + 4, &mut host).unwrap_err();
-    assert!(matches!(trap, Trap::InvalidMemoryRegion(4)), "{trap:?}");
-    let len_max = u64::MAX - vaddr;
-    let expected = Violation { access: Access::Store, vaddr: vaddr + 4, len: 8, len_max };
-    assert_eq!(host.calls, [(expected, None)]);
-    store(&mut map, vaddr, &mut Asked::new(|_, region| region.grow(8))).unwrap();
+    by_each_engine(|| {
+        let mut bytes = [1; 16];
+        let vaddr = 0x4_ffff_fff8;
+        let regions = vec![Region::writable(vaddr, &mut bytes).reserve(4)];
+        let mut map = MemoryMap::new(regions, &config(true), Version::V3).unwrap();
+        let mut host = Asked::new(|_, region| region.grow(16));
+        let trap = store(&mut map, vaddr + 4, &mut host).unwrap_err();
+        assert!(matches!(trap, Trap::InvalidMemoryRegion(4)), "{trap:?}");
+        let len_max = u64::MAX - vaddr;
+        let expected = Violation { access: Access::Store, vaddr: vaddr + 4, len: 8, len_max };
+        assert_eq!(host.calls, [(expected, None)]);
+        store(&mut map, vaddr, &mut Asked::new(|_, region| region.grow(8))).unwrap();
+    });
 }
 
 #[test]
 fn a_window_without_a_region_is_asked_for_too() {
-    let mut bytes = [1; 8];
-    let regions = vec![Region::writable(I, &mut bytes)];
-    let mut map = MemoryMap::new(regions, &config(true), Version::V3).unwrap();
-    let mut host = Asked::new(|_, region| region.replace(Box::leak(Box::new([0; 8]))));
-    store(&mut map, 3 << 32, &mut host).unwrap();
-    let expected = Violation { access: Access::Store, vaddr: 3 << 32, len: 8, len_max: 1 << 32 };
-    assert_eq!(host.calls, [(expected, None)]);
-    // Behind the last window there is nothing to ask for.
-    store(&mut map, 5 << 32, &mut host).unwrap_err();
-    assert_eq!(host.calls.len(), 1);
+    by_each_engine(|| {
+        let mut bytes = [1; 8];
+        let regions = vec![Region::writable(I, &mut bytes)];
+        let mut map = MemoryMap::new(regions, &config(true), Version::V3).unwrap();
+        let mut host = Asked::new(|_, region| region.replace(Box::leak(Box::new([0; 8]))));
+        store(&mut map, 3 << 32, &mut host).unwrap();
+        let expected =
+            Violation { access: Access::Store, vaddr: 3 << 32, len: 8, len_max: 1 << 32 };
+        assert_eq!(host.calls, [(expected, None)]);
+        // Behind the last window there is nothing to ask for.
+        store(&mut map, 5 << 32, &mut host).unwrap_err();
+        assert_eq!(host.calls.len(), 1);
+    });
 }
 
 #[test]
@@ -192,16 +200,18 @@ fn before_the_first_region_nobody_is_asked() {
 
 #[test]
 fn gaps_stay_gaps() {
-    let mut bytes = [0; 8192];
-    let stack = 2 << 32;
-    let regions = vec![Region::writable(stack, &mut bytes).gapped(4096).reserve(4096)];
-    let mut map = MemoryMap::new(regions, &config(true), Version::V0).unwrap();
-    let mut host = Asked::new(|_, region| region.grow(8192));
-    let trap = store(&mut map, stack + 4096, &mut host).unwrap_err();
-    assert!(matches!(trap, Trap::StackAccessViolation { frame: 1, .. }), "{trap:?}");
-    store(&mut map, stack + 8192, &mut host).unwrap();
-    assert_eq!(host.calls.len(), 2);
-    assert_eq!(map.regions()[2].bytes()[4096..4104], [255; 8]);
+    by_each_engine(|| {
+        let mut bytes = [0; 8192];
+        let stack = 2 << 32;
+        let regions = vec![Region::writable(stack, &mut bytes).gapped(4096).reserve(4096)];
+        let mut map = MemoryMap::new(regions, &config(true), Version::V0).unwrap();
+        let mut host = Asked::new(|_, region| region.grow(8192));
+        let trap = store(&mut map, stack + 4096, &mut host).unwrap_err();
+        assert!(matches!(trap, Trap::StackAccessViolation { frame: 1, .. }), "{trap:?}");
+        store(&mut map, stack + 8192, &mut host).unwrap();
+        assert_eq!(host.calls.len(), 2);
+        assert_eq!(map.regions()[2].bytes()[4096..4104], [255; 8]);
+    });
 }
 
 /// What windows remember of a region must go when the region changes, even if the change was made

@@ -10,7 +10,7 @@ use selkie_isa::{
 };
 use selkie_vm::{Access, Config, MemoryMap, NoHost, Region, Trap};
 
-use crate::guest::{Spec, access, ro, rw, with_map};
+use crate::guest::{Spec, access, by_each_engine, ro, rw, with_map};
 
 const I: u64 = INPUT_START;
 const S: u64 = STACK_START;
@@ -214,21 +214,23 @@ fn slices_are_bounded_and_copies_may_overlap() {
 
 #[test]
 fn loads_and_stores_of_every_size_end_with_their_region() {
-    let specs = [rw(I, 24), ro(I + 24, 24)];
-    for size in [1, 2, 4, 8] {
-        with_map(&specs, false, Version::V3, |map| {
-            let mut map = map.unwrap();
-            // Twice, since the second access of a region may take another way.
-            for vaddr in (I..I + 50).flat_map(|vaddr| [vaddr, vaddr]) {
-                let first = vaddr + size <= I + 24;
-                let second = vaddr >= I + 24 && vaddr + size <= I + 48;
-                let load = access(&mut map, Access::Load, size, vaddr, 0, &mut NoHost);
-                assert_eq!(load.is_ok(), first || second, "{size} bytes at {vaddr:#x}");
-                let store = access(&mut map, Access::Store, size, vaddr, 0, &mut NoHost);
-                assert_eq!(store.is_ok(), first, "{size} bytes at {vaddr:#x}");
-            }
-        });
-    }
+    by_each_engine(|| {
+        let specs = [rw(I, 24), ro(I + 24, 24)];
+        for size in [1, 2, 4, 8] {
+            with_map(&specs, false, Version::V3, |map| {
+                let mut map = map.unwrap();
+                // Twice, since the second access of a region may take another way.
+                for vaddr in (I..I + 50).flat_map(|vaddr| [vaddr, vaddr]) {
+                    let first = vaddr + size <= I + 24;
+                    let second = vaddr >= I + 24 && vaddr + size <= I + 48;
+                    let load = access(&mut map, Access::Load, size, vaddr, 0, &mut NoHost);
+                    assert_eq!(load.is_ok(), first || second, "{size} bytes at {vaddr:#x}");
+                    let store = access(&mut map, Access::Store, size, vaddr, 0, &mut NoHost);
+                    assert_eq!(store.is_ok(), first, "{size} bytes at {vaddr:#x}");
+                }
+            });
+        }
+    });
 }
 
 #[test]
