@@ -12,7 +12,8 @@
 //! transaction can have says that a tool expects a long run, and the program is compiled at once.
 //!
 //! Machine code is made once and kept with its program. That it depends on nothing else is an
-//! invariant: all programs run on machines of one [`config`].
+//! invariant: all programs run on machines of one [`config`]. It is hardened, as programs may be
+//! hostile; what that strews in is random, but what the code does is not.
 
 use core::{
     fmt,
@@ -224,6 +225,12 @@ mod tests {
         let error = compiled.plan(Engine::Jit, &program, u64::MAX).unwrap_err();
         let text = "engine `jit` cannot run programs here: the JIT has no back end for this host";
         assert_eq!(error.to_string(), text);
+    }
+
+    #[test]
+    fn threads_can_share_programs() {
+        fn check<T: Send + Sync>() {}
+        check::<crate::Program>();
     }
 
     #[test]

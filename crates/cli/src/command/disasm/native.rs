@@ -23,9 +23,10 @@ pub(super) fn compile(ui: &mut Ui, program: &Program, hardening: SwitchArg) -> R
         ui.warning(&format!("the verifier refuses this program: {error}"))?;
     }
     let options = match hardening {
-        SwitchArg::On => JitOptions { seed: Some(0), ..JitOptions::default() },
+        SwitchArg::On => JitOptions::default(),
         SwitchArg::Off => JitOptions::plain(),
     };
+    let options = JitOptions { seed: Some(0), ..options };
     let compiled = if MachineCode::SUPPORTED {
         let program = selkie_vm::Program::new(program.executable().clone());
         MachineCode::compile(&program, &Config::default(), &options)
@@ -174,6 +175,7 @@ impl<'a> Code<'a> {
         options.set_hex_suffix("");
         options.set_uppercase_hex(false);
         options.set_space_after_operand_separator(true);
+        options.set_signed_immediate_operands(true);
         options.set_small_hex_numbers_in_decimal(false);
         options.set_branch_leading_zeros(false);
         options.set_show_branch_size(false);
