@@ -7,12 +7,12 @@
 //! **The rule of [`Engine::Auto`].** Compiling costs time in proportion to the whole program,
 //! interpreting in proportion to what is executed. So a program starts on the interpreter, the
 //! units that it uses there are counted, and it is compiled before the first run that finds more
-//! of them than compiling costs: [`UNITS_TO_COMPILE`], and [`UNITS_TO_COMPILE_SLOT`] for each slot.
+//! of them than compiling costs: `UNITS_TO_COMPILE`, and `UNITS_TO_COMPILE_SLOT` for each slot.
 //! Then compiling has at most doubled what the program has cost so far. Besides, a budget that no
 //! transaction can have says that a tool expects a long run, and the program is compiled at once.
 //!
 //! Machine code is made once and kept with its program. That it depends on nothing else is an
-//! invariant: all programs run on machines of one [`config`]. It is hardened, as programs may be
+//! invariant: all programs run on machines of one `config`. It is hardened, as programs may be
 //! hostile; what that strews in is random, but what the code does is not.
 
 use core::{
