@@ -83,8 +83,8 @@ pub struct Receipt {
 /// a sysvar, or nothing, which is an empty account of the system program.
 ///
 /// # Errors
-/// If the engine that was asked for cannot run the program on this host. That the instruction fails is no error: the
-/// receipt tells.
+/// If the engine that was asked for cannot run the program on this host. That the instruction
+/// fails is no error: the receipt tells.
 pub fn process_instruction(
     instruction: &Instruction,
     accounts: &[(Pubkey, Account)],
