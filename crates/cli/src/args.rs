@@ -1,6 +1,6 @@
 //! The command line: what can be said, and the help that teaches it.
 
-use std::path::PathBuf;
+use std::{ops::Range, path::PathBuf};
 
 use clap::{
     Args, ColorChoice, Parser, Subcommand, ValueEnum, ValueHint,
@@ -126,6 +126,8 @@ pub(crate) struct CheckArgs {
 Examples:
   selkie disasm program.so
   selkie disasm program.so --bytes --addresses | less
+  selkie disasm program.so --function entrypoint
+  selkie disasm program.so --native         with the machine code that the JIT makes of it
   selkie disasm program.so --style anza     as anza's tools print it
   selkie disasm text.bin --raw --arch v0    bare instructions without an ELF file")]
 pub(crate) struct DisasmArgs {
@@ -144,6 +146,25 @@ pub(crate) struct DisasmArgs {
     /// Note the slot and address of each instruction
     #[arg(long)]
     pub(crate) addresses: bool,
+
+    /// List this function only, by name or by the slot that it starts at
+    #[arg(long, value_name = "NAME", conflicts_with = "range")]
+    pub(crate) function: Option<String>,
+
+    /// List these slots only: 12..20, 12.., ..20, or 12 alone
+    #[arg(long, value_name = "START..END", value_parser = parse_range)]
+    pub(crate) range: Option<Range<u32>>,
+
+    /// Show beneath each instruction the machine code that the JIT makes of it, by offset: what is
+    /// out of the way of the usual flow as `cold`, and what all instructions share at the end,
+    /// unless a part of the program was asked for
+    #[arg(long, conflicts_with_all = ["style", "bytes", "addresses"])]
+    pub(crate) native: bool,
+
+    /// Whether that machine code is hardened as validators have it; `off` is easier to read.
+    /// Either way it comes out the same each time
+    #[arg(long, value_enum, default_value_t, requires = "native", value_name = "WHETHER")]
+    pub(crate) hardening: SwitchArg,
 
     /// The file holds bare instructions of the version that --arch says
     #[arg(long)]
@@ -327,13 +348,20 @@ pub(crate) enum StyleArg {
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum SwitchArg {
+    On,
+    #[default]
+    Off,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum EngineArg {
-    /// The fastest that this machine has
+    /// The interpreter, and machine code where it is there and worth compiling
     #[default]
     Auto,
     /// The reference
     Interpreter,
-    /// The compiler to machine code
+    /// The compiler to machine code; traces are written by the interpreter all the same
     Jit,
 }
 
@@ -404,6 +432,21 @@ fn parse_define(text: &str) -> Result<(String, i64), String> {
     };
     let number = number.map_err(|error| format!("`{value}` is no number: {error}"))?;
     Ok((name.to_owned(), sign * number))
+}
+
+fn parse_range(text: &str) -> Result<Range<u32>, String> {
+    let number = |text: &str, default| match text {
+        "" => Ok(default),
+        digits => digits.parse::<u32>().map_err(|error| format!("`{digits}`: {error}")),
+    };
+    let range = match text.split_once("..") {
+        Some((start, end)) => number(start, 0)?..number(end, u32::MAX)?,
+        None => {
+            let slot = text.parse::<u32>().map_err(|error| error.to_string())?;
+            slot..slot.saturating_add(1)
+        }
+    };
+    if range.is_empty() { Err("no slot is in this range".to_owned()) } else { Ok(range) }
 }
 
 fn parse_heap(text: &str) -> Result<u32, String> {

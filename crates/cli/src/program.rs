@@ -2,9 +2,9 @@
 
 use std::{fs::File, io::Read as _, path::Path};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use selkie_asm::{DiskFiles, Severity};
-use selkie_inspect::SourceMap;
+use selkie_inspect::{Graph, SourceMap, demangle};
 use selkie_isa::Version;
 use selkie_svm::{FeatureSet, Purpose, elf_environment};
 
@@ -165,4 +165,18 @@ pub(crate) fn open_to_inspect(
             .context("no instructions can be found in this file")
             .advise("with --raw, a file is read as bare instructions"),
     }
+}
+
+/// The slot of a function, by name (as linkers or as people write it) or by number.
+pub(crate) fn find_function(graph: &Graph, name: &str) -> Result<u32> {
+    let named = graph
+        .functions
+        .iter()
+        .find(|(pc, known)| *known == name || demangle(known) == name || name.parse() == Ok(**pc))
+        .map(|(pc, _)| *pc);
+    let advice = || {
+        let names = graph.functions.values().take(12).map(|it| demangle(it));
+        format!("there are: {}", names.collect::<Vec<_>>().join(", "))
+    };
+    named.ok_or_else(|| anyhow!("the program has no function `{name}`")).advise(advice())
 }

@@ -4,7 +4,7 @@ mod common;
 
 use std::{fs, path::Path};
 
-use common::{Output, folder, repository, selkie};
+use common::{Output, folder, selkie};
 
 /// A program that ends with 3.
 const VECTOR: &str = r#"{"name":"three","kind":"exec","sbpf_version":0,"text":"b7000000030000009500000000000000","entry_pc":0,"functions":[],"budget":10,"regions":[],"expect":{"ok":3},"insn_count":2}"#;
@@ -97,10 +97,4 @@ fn an_unknown_kind_is_skipped_with_the_reason() {
     let output = conform(&folder, &["--json"]);
     assert_eq!(totals(&output), (0, 0, 1), "{output:#?}");
     assert!(output.stdout.contains("dream"), "{output:#?}");
-}
-
-#[test]
-fn an_engine_that_is_not_there_is_said_to_be() {
-    let output = selkie(&repository(), &["conform", "testdata", "--engine", "jit"]);
-    assert_eq!(output.code, Some(2), "{output:#?}");
 }

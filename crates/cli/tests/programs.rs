@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Output, fixture, repository, selkie};
+use selkie_vm::MachineCode;
 use serde_json::Value;
 
 const SPL_TOKEN: &str = "7b44674b9704";
@@ -27,11 +28,19 @@ fn amount(data: &[u8]) -> u64 {
     u64::from_le_bytes(data[64..72].try_into().expect("an amount has eight bytes"))
 }
 
-/// A transfer of 250000 of 1000000 to an account that has 5.
+/// A transfer of 250000 of 1000000 to an account that has 5, by each engine of this host.
 fn check_transfer(base: &str, input: &str, units: u64) {
-    let output = run(base, input, &[]);
+    check_transfer_by("interpreter", base, input, units);
+    if MachineCode::SUPPORTED {
+        check_transfer_by("jit", base, input, units);
+    }
+}
+
+fn check_transfer_by(engine: &str, base: &str, input: &str, units: u64) {
+    let output = run(base, input, &["--engine", engine]);
     assert_eq!(output.code, Some(0), "{output:#?}");
     let report = output.json();
+    assert_eq!(report["engine"], engine);
     assert_eq!(report["compute_units"], units);
     assert_eq!(report["r0"], 0);
     let changed = report["changed"].as_array().expect("there are changes");
@@ -46,7 +55,7 @@ fn check_transfer(base: &str, input: &str, units: u64) {
     }
     // One unit less does not do.
     let limit = (units - 1).to_string();
-    let output = run(base, input, &["--limit", &limit]);
+    let output = run(base, input, &["--engine", engine, "--limit", &limit]);
     assert_eq!(output.code, Some(1), "{output:#?}");
     let report = output.json();
     assert_eq!(report["changed"], Value::Array(vec![]));

@@ -23,6 +23,9 @@ fn survive_program(folder: &Path, bytes: &[u8]) {
     for command in ["check", "disasm", "cfg", "run"] {
         survives(folder, &[command, "program.so"]);
     }
+    // The JIT, where there is one, compiles what no verifier would take too, if only to list it.
+    survives(folder, &["disasm", "program.so", "--native"]);
+    survives(folder, &["run", "program.so", "--engine", "jit"]);
 }
 
 /// A file of ours, with line tables.

@@ -13,8 +13,10 @@ use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
 
 use crate::{
-    cost::{ACCOUNT_BYTES_MAX, ComputeBudget, TRANSACTION_GROWTH_MAX},
+    cost::{ACCOUNT_BYTES_MAX, TRANSACTION_GROWTH_MAX},
+    engine::{Engine, EngineError},
     environment::Environment,
+    instruction::Options,
     logs::Logs,
     programs::Program,
     run::Run,
@@ -116,6 +118,9 @@ pub(crate) struct InvokeContext<'e> {
     pub(crate) logs: Logs,
     pub(crate) meter: Meter,
     pub(crate) heap_bytes: u32,
+    pub(crate) engine: Engine,
+    /// Why a program could not be run as was asked for. What became of the instruction is void.
+    pub(crate) engine_error: Option<EngineError>,
     /// The instructions that were started so far, in order.
     pub(crate) trace: Vec<InstructionContext>,
     /// The instructions that are not finished, outermost first.
@@ -140,14 +145,16 @@ impl<'e> InvokeContext<'e> {
     pub(crate) fn new(
         accounts: Vec<(Pubkey, Account)>,
         environment: &'e Environment,
-        budget: ComputeBudget,
+        options: &Options,
     ) -> Self {
         Self {
             environment,
             transaction: TransactionContext::new(accounts),
             logs: Logs::default(),
-            meter: Meter::new(budget.units),
-            heap_bytes: budget.heap_bytes,
+            meter: Meter::new(options.budget.units),
+            heap_bytes: options.budget.heap_bytes,
+            engine: options.engine,
+            engine_error: None,
             trace: Vec::new(),
             stack: Vec::new(),
             last_run: None,

@@ -1,6 +1,5 @@
 //! One instruction outside of any transaction: accounts in, accounts out.
 
-use core::fmt;
 use std::collections::{BTreeMap, BTreeSet};
 
 use selkie_vm::Observer;
@@ -15,57 +14,11 @@ use crate::{
         InstructionAccount, InstructionContext, InvokeContext, ReturnData, TransactionContext,
     },
     cost::ComputeBudget,
+    engine::{Engine, EngineError},
     environment::Environment,
     input::{Abi, Input, serialize_instruction},
     run::Run,
 };
-
-/// What runs programs.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
-pub enum Engine {
-    /// The fastest that there is.
-    #[default]
-    Auto,
-    /// The interpreter: the reference.
-    Interpreter,
-    /// The compiler to machine code.
-    Jit,
-}
-
-/// The engine that was asked for is not there.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct EngineError(Engine);
-
-impl fmt::Display for EngineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "engine `{}` is not built into this binary", self.0)
-    }
-}
-
-impl core::error::Error for EngineError {}
-
-impl fmt::Display for Engine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::Interpreter => "interpreter",
-            Self::Jit => "jit",
-        })
-    }
-}
-
-impl Engine {
-    /// The engine that runs programs when this one is asked for.
-    ///
-    /// # Errors
-    /// If it is not built in.
-    pub fn resolve(self) -> Result<Self, EngineError> {
-        match self {
-            Self::Auto | Self::Interpreter => Ok(Self::Interpreter),
-            Self::Jit => Err(EngineError(self)),
-        }
-    }
-}
 
 /// How to process an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -92,7 +45,7 @@ pub struct Receipt {
     pub accounts: Vec<(Pubkey, Account)>,
     /// How the program's run ended, if it started.
     pub run: Option<Run>,
-    /// What ran it.
+    /// What ran its program: the interpreter, or the JIT. What was asked for, if nothing ran.
     pub engine: Engine,
     /// Sentences for people who wonder why.
     pub notes: Vec<String>,
@@ -130,8 +83,8 @@ pub struct Receipt {
 /// a sysvar, or nothing, which is an empty account of the system program.
 ///
 /// # Errors
-/// If the engine that was asked for is not built in. That the instruction fails is no error: the
-/// receipt tells.
+/// If the engine that was asked for cannot run the program on this host. That the instruction
+/// fails is no error: the receipt tells.
 pub fn process_instruction(
     instruction: &Instruction,
     accounts: &[(Pubkey, Account)],
@@ -139,19 +92,22 @@ pub fn process_instruction(
     options: &Options,
     observer: Option<&mut dyn Observer>,
 ) -> Result<Receipt, EngineError> {
-    let engine = options.engine.resolve()?;
+    options.engine.resolve()?;
     let before = with_missing(instruction, accounts, environment);
-    let mut context = InvokeContext::new(before.clone(), environment, options.budget);
+    let mut context = InvokeContext::new(before.clone(), environment, options);
     let instruction = compile(instruction, &context.transaction);
     let result = context.process(instruction, observer);
+    if let Some(error) = context.engine_error {
+        return Err(error);
+    }
     let ReturnData { data, .. } = &context.transaction.return_data;
     Ok(Receipt {
         units: options.budget.units.saturating_sub(context.meter.remaining()),
         logs: context.logs.into_lines(),
         return_data: (!data.is_empty()).then(|| context.transaction.return_data.clone()),
         accounts: if result.is_ok() { context.transaction.into_accounts() } else { before },
+        engine: context.last_run.as_ref().map_or(options.engine, |run| run.engine),
         run: context.last_run,
-        engine,
         notes: context.notes,
         result,
     })

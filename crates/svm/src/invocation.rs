@@ -13,7 +13,7 @@ use crate::{
     cost::ComputeBudget,
     environment::Environment,
     input::{Input, serialize_instruction},
-    instruction::{Instruction, compile, with_missing},
+    instruction::{Instruction, Options, compile, with_missing},
     syscalls::{Call, Syscall},
 };
 
@@ -61,7 +61,8 @@ impl<'e> Invocation<'e> {
         budget: ComputeBudget,
     ) -> Result<Self, InstructionError> {
         let accounts = with_missing(instruction, accounts, environment);
-        let mut context = InvokeContext::new(accounts, environment, budget);
+        let options = Options { budget, ..Options::default() };
+        let mut context = InvokeContext::new(accounts, environment, &options);
         let instruction = compile(instruction, &context.transaction);
         context.push(instruction)?;
         Ok(Self(context))

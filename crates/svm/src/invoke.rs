@@ -87,8 +87,8 @@ mod tests {
     use crate::{
         account::{Account, Loader},
         context::InstructionAccount,
-        cost::ComputeBudget,
         environment::Environment,
+        instruction::Options,
         programs::Program,
     };
 
@@ -118,7 +118,7 @@ mod tests {
     /// Enters programs one within the other; the last of them comes to `expected`.
     fn check(programs: &[u8], expected: Result<(), InstructionError>) {
         let environment = environment();
-        let mut context = InvokeContext::new(vec![], &environment, ComputeBudget::default());
+        let mut context = InvokeContext::new(vec![], &environment, &Options::default());
         let (last, first) = programs.split_last().unwrap();
         for program in first {
             context.push(instruction(*program)).unwrap();
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn the_trace_ends() {
         let environment = environment();
-        let mut context = InvokeContext::new(vec![], &environment, ComputeBudget::default());
+        let mut context = InvokeContext::new(vec![], &environment, &Options::default());
         for _ in 0..INSTRUCTION_TRACE_MAX {
             assert_eq!(context.process(instruction(1), None), Ok(()));
         }
@@ -155,7 +155,7 @@ mod tests {
         let environment = environment();
         let program = instruction(1).program_id;
         let accounts = vec![(program, Account { owner: program, ..Account::default() })];
-        let mut context = InvokeContext::new(accounts, &environment, ComputeBudget::default());
+        let mut context = InvokeContext::new(accounts, &environment, &Options::default());
         context.push(instruction(1)).unwrap();
         let account = InstructionAccount { index: 0, is_signer: false, is_writable: true };
         context.transaction.borrow(account, &program).set_lamports(1).unwrap();

@@ -21,6 +21,7 @@
 //! | [`syscalls`] | one row for each syscall |
 //! | [`cost`] | prices and limits |
 //! | [`error`] | errors with mainnet's texts and numbers |
+//! | [`engine`] | what runs programs, and when they are compiled |
 //! | [`run`] | a program's run and how it ended |
 //! | [`docs`] | documentation that is made from the tables |
 
@@ -28,9 +29,11 @@
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 pub mod account;
+mod buffers;
 mod context;
 pub mod cost;
 pub mod docs;
+pub mod engine;
 pub mod environment;
 pub mod error;
 pub mod features;
@@ -50,13 +53,13 @@ pub use crate::{
     account::{Account, Loader},
     context::ReturnData,
     cost::ComputeBudget,
+    engine::{Engine, EngineError},
     environment::{Environment, EpochStake},
     error::{InstructionError, SyscallError},
     features::{Feature, FeatureSet},
     input::{Abi, Input, Layout},
     instruction::{
-        AccountMeta, Engine, EngineError, Instruction, Options, Receipt, instruction_input,
-        process_instruction,
+        AccountMeta, Instruction, Options, Receipt, instruction_input, process_instruction,
     },
     invocation::Invocation,
     programs::{LoadError, Program, Programs, Purpose, elf_environment, mainnet_environment},

@@ -10,6 +10,7 @@ use solana_pubkey::Pubkey;
 
 use crate::{
     account::Loader,
+    engine::Compiled,
     features::FeatureSet,
     syscalls::{SYSCALLS, Syscall, UNSUPPORTED},
 };
@@ -50,6 +51,7 @@ pub fn mainnet_environment(purpose: Purpose) -> selkie_elf::Environment {
 #[derive(Debug)]
 pub struct Program {
     verified: Verified,
+    compiled: Compiled,
     loader: Loader,
     /// What the executable's syscalls are, by their number there.
     syscalls: Vec<&'static Syscall>,
@@ -114,7 +116,7 @@ impl Program {
             })
             .collect::<Result<_, _>>()?;
         let verified = Verified::new(executable).map_err(LoadError::Verify)?;
-        Ok(Self { verified, loader, syscalls })
+        Ok(Self { verified, compiled: Compiled::default(), loader, syscalls })
     }
 
     /// The program as it was loaded.
@@ -133,6 +135,10 @@ impl Program {
     #[must_use]
     pub fn loader(&self) -> Loader {
         self.loader
+    }
+
+    pub(crate) fn compiled(&self) -> &Compiled {
+        &self.compiled
     }
 
     pub(crate) fn syscall(&self, id: SyscallId) -> Option<&'static Syscall> {

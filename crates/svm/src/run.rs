@@ -1,12 +1,15 @@
 //! Runs a program of a loader: input written, memory mapped, engine started, changes taken back.
 
 use selkie_isa::layout::{HEAP_START, INPUT_START, STACK_START};
-use selkie_vm::{Config, Machine, MemoryMap, Observer, Region, Trap};
+use selkie_vm::{Machine, MemoryMap, Observer, Region, Trap};
 use solana_instruction_error::InstructionError;
 
 use crate::{
+    buffers,
     context::InvokeContext,
-    cost, error,
+    cost,
+    engine::{Engine, Plan, config},
+    error,
     input::{self, Input, RefusedChange},
     programs::Program,
     syscalls::explain_unknown,
@@ -25,6 +28,8 @@ pub struct Run {
     pub return_pcs: Vec<usize>,
     /// Compute units used by the program, syscalls included.
     pub units: u64,
+    /// What ran the program: the interpreter, or the JIT.
+    pub engine: Engine,
     /// The input region as the program left it.
     pub input: Input,
 }
@@ -69,16 +74,17 @@ fn run_machine(
     mut input: Input,
     observer: Option<&mut dyn Observer>,
 ) -> Result<Run, Failure> {
-    let config = Config::default();
+    let plan = plan(context, program, observer.is_some())?;
+    let config = config();
     let executable = program.executable();
-    let mut stack = vec![0; config.stack_bytes()];
-    let mut heap = vec![0; usize::try_from(context.heap_bytes).unwrap_or(usize::MAX)];
-    let stack = Region::writable(STACK_START, &mut stack);
+    let heap_bytes = usize::try_from(context.heap_bytes).unwrap_or(usize::MAX);
+    let mut buffers = buffers::take(config.stack_bytes(), heap_bytes);
+    let stack = Region::writable(STACK_START, &mut buffers.stack);
     let has_gaps = executable.version().stack_frame_gaps() && config.stack_frame_gaps;
     let regions = vec![
         Region::readonly(executable.read_only().vaddr, &executable.read_only().bytes),
         if has_gaps { stack.gapped(config.stack_frame_bytes) } else { stack },
-        Region::writable(HEAP_START, &mut heap),
+        Region::writable(HEAP_START, &mut buffers.heap),
         Region::writable(INPUT_START, &mut input.bytes),
     ];
     let memory = MemoryMap::new(regions, &config, executable.version()).map_err(|trap| {
@@ -89,19 +95,57 @@ fn run_machine(
     let mut machine = Machine::new(program.verified(), &config, memory, units);
     let instruction_data = input.layout.instruction_data as u64;
     machine.registers_mut()[2] = INPUT_START.saturating_add(instruction_data);
-    let outcome = match observer {
-        None => selkie_vm::run(program.verified(), &mut machine, context),
-        Some(observer) => selkie_vm::observe(program.verified(), &mut machine, context, observer),
+    let verified = program.verified();
+    let (outcome, engine) = match (plan, observer) {
+        (Plan::Run(code), None) => (code.run(verified, &mut machine, context), Engine::Jit),
+        (_, None) => (selkie_vm::run(verified, &mut machine, context), Engine::Interpreter),
+        (_, Some(observer)) => {
+            (selkie_vm::observe(verified, &mut machine, context, observer), Engine::Interpreter)
+        }
     };
+    if engine == Engine::Interpreter {
+        program.compiled().count(outcome.consumed);
+    }
     context.meter = machine.meter;
-    Ok(Run {
+    let run = Run {
         result: outcome.result,
         pc: machine.pc(),
         registers: *machine.registers(),
         return_pcs: machine.return_pcs().collect(),
         units: outcome.consumed,
+        engine,
         input,
-    })
+    };
+    buffers.put_back();
+    Ok(run)
+}
+
+/// What the program is run with. If that cannot be had, it is no failure of the instruction: the
+/// context keeps why, and no more comes of it.
+fn plan<'p>(
+    context: &mut InvokeContext<'_>,
+    program: &'p Program,
+    is_observed: bool,
+) -> Result<Plan<'p>, Failure> {
+    if is_observed {
+        if context.engine == Engine::Jit {
+            context.notes.push("what is observed step by step is run by the interpreter".into());
+        }
+        return Ok(Plan::Interpret);
+    }
+    let units = context.meter.remaining();
+    let plan = program.compiled().plan(context.engine, program.verified(), units);
+    match plan {
+        Ok(Plan::FallBack(why)) => {
+            context.notes.push(format!("the program was run by the interpreter: {why}"));
+            Ok(Plan::Interpret)
+        }
+        Ok(plan) => Ok(plan),
+        Err(error) => {
+            context.engine_error = Some(error);
+            Err(InstructionError::ProgramEnvironmentSetupFailure.into())
+        }
+    }
 }
 
 fn log_end(context: &mut InvokeContext<'_>, run: &Run, units_before: u64) {

@@ -2,12 +2,12 @@
 
 mod common;
 
-use common::{INPUT, PROGRAM, Setup, call, exit, key, lddw, load, poke, store, word};
+use common::{INPUT, PROGRAM, Setup, call, exit, key, lddw, load, poke, program, store, word};
 use selkie_svm::{
     Account, AccountMeta, ComputeBudget, Engine, Environment, Instruction, InstructionError,
     Loader, Options, Pubkey, Receipt, SyscallError, process_instruction,
 };
-use selkie_vm::{Observer, Trap};
+use selkie_vm::{MachineCode, Observer, Trap};
 
 /// Offsets of the first account of an input for the current loaders.
 const LAMPORTS: i16 = 0x50;
@@ -324,11 +324,65 @@ fn observers_see_every_instruction() {
     assert_eq!(trace.0, [0, 2, 3]);
 }
 
+/// Runs a program that counts to 5000, three times over, each time with an engine.
+fn check_engines(engines: [Engine; 3], expected: [Engine; 3]) {
+    // mov64 r0, 5000; sub64 r0, 1; jne r0, 0, -2; exit
+    let text = [word(0xb7, 0, 0, 0, 5000), word(0x17, 0, 0, 0, 1), word(0x55, 0, 0, -2, 0), exit()];
+    let mut environment = Environment::default();
+    environment.programs.insert(PROGRAM, program(Loader::V3, &text));
+    let instruction = Instruction { program_id: PROGRAM, accounts: vec![], data: vec![] };
+    let ran = engines.map(|engine| {
+        let options = Options { engine, ..Options::default() };
+        let receipt = process_instruction(&instruction, &[], &environment, &options, None).unwrap();
+        assert_eq!((receipt.result, receipt.units), (Ok(()), 10_002));
+        assert_eq!(receipt.notes, [""; 0]);
+        receipt.engine
+    });
+    assert_eq!(ran, expected);
+}
+
 #[test]
-fn engines() {
-    assert_eq!(Engine::Auto.resolve(), Ok(Engine::Interpreter));
-    let error = Engine::Jit.resolve().unwrap_err();
-    assert_eq!(error.to_string(), "engine `jit` is not built into this binary");
+fn programs_are_compiled_once_they_are_worth_it() {
+    use Engine::{Auto, Interpreter, Jit};
+    check_engines([Interpreter; 3], [Interpreter; 3]);
+    if MachineCode::SUPPORTED {
+        check_engines([Auto; 3], [Interpreter, Interpreter, Jit]);
+        check_engines([Interpreter, Interpreter, Auto], [Interpreter, Interpreter, Jit]);
+        check_engines([Jit, Auto, Interpreter], [Jit, Jit, Interpreter]);
+    }
+}
+
+#[test]
+fn engines_that_cannot_be_had() {
+    assert_eq!(Engine::Interpreter.resolve(), Ok(Engine::Interpreter));
+    if MachineCode::SUPPORTED {
+        assert_eq!(Engine::Auto.resolve(), Ok(Engine::Auto));
+        assert_eq!(Engine::Jit.resolve(), Ok(Engine::Jit));
+    } else {
+        assert_eq!(Engine::Auto.resolve(), Ok(Engine::Interpreter));
+        let error = Engine::Jit.resolve().unwrap_err().to_string();
+        assert!(error.starts_with("engine `jit` cannot run programs here: "), "{error}");
+    }
+}
+
+#[test]
+fn observed_programs_are_interpreted() {
+    struct Steps(u64);
+    impl Observer for Steps {
+        fn instruction(&mut self, _: usize, _: &[u64; 11]) {
+            self.0 += 1;
+        }
+    }
+    let engine = if MachineCode::SUPPORTED { Engine::Jit } else { Engine::Auto };
+    let options = Options { engine, ..Options::default() };
+    let mut environment = Environment::default();
+    environment.programs.insert(PROGRAM, program(Loader::V3, &[end(0)]));
+    let instruction = Instruction { program_id: PROGRAM, accounts: vec![], data: vec![] };
+    let mut steps = Steps(0);
+    let receipt =
+        process_instruction(&instruction, &[], &environment, &options, Some(&mut steps)).unwrap();
+    assert_eq!((receipt.engine, steps.0), (Engine::Interpreter, 2));
+    assert_eq!(receipt.notes.len(), usize::from(engine == Engine::Jit), "{:?}", receipt.notes);
 }
 
 #[test]

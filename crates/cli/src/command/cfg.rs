@@ -2,14 +2,14 @@
 
 use std::io::Write as _;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use selkie_inspect::{DotOptions, Graph, Labels, Program, Style, demangle};
 use serde_json::json;
 
 use crate::{
     args::CfgArgs,
-    program::{ProgramFile, open_to_inspect},
-    ui::{Advise as _, Status, Ui},
+    program::{ProgramFile, find_function, open_to_inspect},
+    ui::{Status, Ui},
 };
 
 pub(crate) fn run(ui: &mut Ui, args: &CfgArgs) -> Result<Status> {
@@ -21,7 +21,7 @@ pub(crate) fn run(ui: &mut Ui, args: &CfgArgs) -> Result<Status> {
         ui.warning(&format!("the loader refuses this file: {refusal}"))?;
     }
     let graph = Graph::new(&program, Style::Selkie);
-    let function = args.function.as_deref().map(|name| find(&graph, name)).transpose()?;
+    let function = args.function.as_deref().map(|name| find_function(&graph, name)).transpose()?;
     let text = if ui.json {
         format!("{}\n", as_json(&program, &graph, function))
     } else {
@@ -33,20 +33,6 @@ pub(crate) fn run(ui: &mut Ui, args: &CfgArgs) -> Result<Status> {
         None => ui.out.write_all(text.as_bytes())?,
     }
     Ok(Status::Success)
-}
-
-/// The slot of a function, by name (as linkers or as people write it) or by number.
-fn find(graph: &Graph, name: &str) -> Result<u32> {
-    let named = graph
-        .functions
-        .iter()
-        .find(|(pc, known)| *known == name || demangle(known) == name || name.parse() == Ok(**pc))
-        .map(|(pc, _)| *pc);
-    let advice = || {
-        let names = graph.functions.values().take(12).map(|it| demangle(it));
-        format!("there are: {}", names.collect::<Vec<_>>().join(", "))
-    };
-    named.ok_or_else(|| anyhow!("the program has no function `{name}`")).advise(advice())
 }
 
 fn as_json(program: &Program, graph: &Graph, function: Option<u32>) -> serde_json::Value {

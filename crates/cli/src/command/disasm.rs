@@ -1,16 +1,20 @@
 //! `selkie disasm`.
 
-use std::io::Write as _;
+use std::{io::Write as _, ops::Range};
 
-use anyhow::Result;
-use selkie_inspect::{Listing, TextOptions, listing};
+use anstream::adapter::strip_str;
+use anyhow::{Result, anyhow, bail};
+use selkie_inspect::{Graph, Listing, Program, Style, TextOptions, listing};
+use selkie_isa::layout::SLOT_BYTES;
 use serde_json::json;
 
 use crate::{
     args::{DisasmArgs, StyleArg},
-    program::{ProgramFile, open_to_inspect},
-    ui::{Status, Ui},
+    program::{ProgramFile, find_function, open_to_inspect},
+    ui::{Advise as _, Status, Ui},
 };
+
+mod native;
 
 pub(crate) fn run(ui: &mut Ui, args: &DisasmArgs) -> Result<Status> {
     let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
@@ -20,22 +24,69 @@ pub(crate) fn run(ui: &mut Ui, args: &DisasmArgs) -> Result<Status> {
     if let Some(refusal) = program.refusal() {
         ui.warning(&format!("the loader refuses this file: {refusal}"))?;
     }
-    let text = if ui.json {
-        format!("{}\n", as_json(&Listing::new(&program)))
-    } else {
-        match args.style {
-            StyleArg::Anza => listing::anza(&program),
-            StyleArg::Selkie => {
-                let options = TextOptions { addresses: args.addresses, bytes: args.bytes };
-                Listing::new(&program).text(&options)
-            }
-        }
-    };
+    let text = text(ui, args, &program)?;
     match &args.output {
         Some(path) => std::fs::write(path, text)?,
         None => ui.out.write_all(text.as_bytes())?,
     }
     Ok(Status::Success)
+}
+
+fn text(ui: &mut Ui, args: &DisasmArgs, program: &Program) -> Result<String> {
+    let selected = selected(args, program)?;
+    if args.style == StyleArg::Anza && !ui.json {
+        return match selected {
+            None => Ok(listing::anza(program)),
+            Some(_) => Err(anyhow!("`--style anza` lists whole programs"))
+                .advise("leave `--style` out to list a part"),
+        };
+    }
+    let mut listing = Listing::new(program);
+    if let Some(range) = &selected {
+        select(&mut listing, range)?;
+    }
+    if args.native {
+        let code = native::compile(ui, program, args.hardening)?;
+        let spans = code.spans();
+        let native = native::Native::new(&listing, code.bytes(), &spans, selected.is_none());
+        return Ok(match (ui.json, &args.output) {
+            (true, _) => format!("{}\n", native.as_json()),
+            (false, None) => native.text(),
+            (false, Some(_)) => strip_str(&native.text()).to_string(),
+        });
+    }
+    let options = TextOptions { addresses: args.addresses, bytes: args.bytes };
+    Ok(if ui.json { format!("{}\n", as_json(&listing)) } else { listing.text(&options) })
+}
+
+/// The slots to be listed, if not all.
+fn selected(args: &DisasmArgs, program: &Program) -> Result<Option<Range<u32>>> {
+    let Some(name) = &args.function else { return Ok(args.range.clone()) };
+    let graph = Graph::new(program, Style::Selkie);
+    let start = find_function(&graph, name)?;
+    let range = graph.by_function().map(|(range, _)| range).find(|range| range.start == start);
+    Ok(range)
+}
+
+/// Leaves the lines of some slots, and nothing that concerns the whole program.
+fn select(listing: &mut Listing, range: &Range<u32>) -> Result<()> {
+    let Some(last) = listing.lines.last().map(|line| line.pc) else {
+        bail!("the program has no instructions");
+    };
+    // An `lddw` takes two slots, and is listed whichever of them is asked for.
+    listing.lines.retain(|line| {
+        let slots = if line.bytes.len() > SLOT_BYTES { 2 } else { 1 };
+        line.pc < range.end && range.start < line.pc + slots
+    });
+    if listing.lines.is_empty() {
+        bail!("the program ends before slot {}: its last instruction is at {last}", range.start);
+    }
+    listing.entry = listing.entry.take().filter(|_| range.contains(&listing.entry_pc));
+    listing.text_offset = None;
+    listing.trailing.clear();
+    listing.data.clear();
+    listing.syscalls.clear();
+    Ok(())
 }
 
 fn as_json(listing: &Listing) -> serde_json::Value {

@@ -114,8 +114,8 @@ mod tests {
     use crate::{
         account::{Account, Loader},
         context::{Frame, InstructionAccount, InvokeContext},
-        cost::ComputeBudget,
         environment::Environment,
+        instruction::Options,
         programs::Program,
     };
 
@@ -148,7 +148,7 @@ mod tests {
         let program = Arc::new(Program::new(executable, Loader::V3).unwrap());
         let environment = Environment::default();
         let accounts = vec![(key(9), Account::default())];
-        let mut context = InvokeContext::new(accounts, &environment, ComputeBudget::default());
+        let mut context = InvokeContext::new(accounts, &environment, &Options::default());
         context.stack.push(Frame { instruction: trace.len() - 1, program, heap_used: 0 });
         context.trace = trace;
         let mut bytes = vec![0; 200];

@@ -1,0 +1,350 @@
+//! `selkie disasm --native`: instructions with the machine code that was made of each.
+
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Write as _},
+};
+
+use anyhow::Result;
+use iced_x86::{Decoder, DecoderOptions, Formatter as _, IntelFormatter, OpKind};
+use selkie_inspect::{Line, Listing, Program};
+use selkie_isa::layout::SLOT_BYTES;
+use selkie_vm::{Config, JitError, JitOptions, MachineCode, jit::Span};
+use serde_json::{Value, json};
+
+use crate::{
+    args::SwitchArg,
+    ui::{Advise as _, DIM, NOTE, STRONG, Ui},
+};
+
+/// Compiles a program as it would be to be run, but for what is random.
+pub(super) fn compile(ui: &mut Ui, program: &Program, hardening: SwitchArg) -> Result<MachineCode> {
+    if let Err(error) = selkie_vm::verify(program.executable()) {
+        ui.warning(&format!("the verifier refuses this program: {error}"))?;
+    }
+    let options = match hardening {
+        SwitchArg::On => JitOptions::default(),
+        SwitchArg::Off => JitOptions::plain(),
+    };
+    let options = JitOptions { seed: Some(0), ..options };
+    let compiled = if MachineCode::SUPPORTED {
+        let program = selkie_vm::Program::new(program.executable().clone());
+        MachineCode::compile(&program, &Config::default(), &options)
+    } else {
+        Err(JitError::NoBackEnd)
+    };
+    compiled
+        .map_err(|error| anyhow::anyhow!("there is no machine code to list: {error}"))
+        .advise("leave `--native` out to list the program's own instructions")
+}
+
+/// A listing, and the machine code of its instructions.
+pub(super) struct Native<'a> {
+    listing: &'a Listing,
+    code: Code<'a>,
+    /// List, too, what belongs to no instruction.
+    is_whole: bool,
+}
+
+/// Machine code, by what it was made for.
+struct Code<'a> {
+    bytes: &'a [u8],
+    /// In the order of the code.
+    spans: &'a [Span],
+    by_slot: BTreeMap<usize, Vec<Span>>,
+    shared: Vec<Span>,
+}
+
+/// A machine instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Step<'a> {
+    offset: usize,
+    bytes: &'a [u8],
+    mnemonic: String,
+    operands: String,
+    /// Where a jump or call out of the stretch leads.
+    target: Option<Span>,
+}
+
+impl<'a> Native<'a> {
+    pub(super) fn new(
+        listing: &'a Listing,
+        bytes: &'a [u8],
+        spans: &'a [Span],
+        is_whole: bool,
+    ) -> Self {
+        let mut by_slot: BTreeMap<usize, Vec<Span>> = BTreeMap::new();
+        let mut shared = vec![];
+        for span in spans {
+            match span.slot {
+                Some(slot) => by_slot.entry(slot).or_default().push(*span),
+                None => shared.push(*span),
+            }
+        }
+        // What is cold comes last, as it does in the code.
+        by_slot.values_mut().for_each(|spans| spans.sort_by_key(|span| span.cold));
+        Self { listing, code: Code { bytes, spans, by_slot, shared }, is_whole }
+    }
+
+    /// The machine code of an instruction. An `lddw` has two slots.
+    fn of(&self, line: &Line) -> impl Iterator<Item = &Span> {
+        let start = line.pc as usize;
+        let slots = (line.bytes.len() / SLOT_BYTES).max(1);
+        self.code.by_slot.range(start..start + slots).flat_map(|(_, spans)| spans)
+    }
+
+    /// The machine code of what is behind the last instruction.
+    fn behind(&self) -> impl Iterator<Item = &Span> {
+        let last = self.listing.lines.last();
+        let end = last.map_or(0, |line| line.pc as usize + line.bytes.len() / SLOT_BYTES);
+        self.code.by_slot.range(end..).flat_map(|(_, spans)| spans)
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        self.write(&mut text).expect("writing to a string does not fail");
+        text
+    }
+
+    fn write(&self, out: &mut String) -> fmt::Result {
+        let Self { listing, code, .. } = self;
+        let (version, bytes) = (listing.version, code.bytes.len());
+        writeln!(out, "{DIM}; sBPF {version}; x86-64, {bytes} bytes in all{DIM:#}")?;
+        for line in &listing.lines {
+            write_line(out, line)?;
+            code.write(out, self.of(line))?;
+        }
+        if !self.is_whole {
+            return Ok(());
+        }
+        if self.behind().next().is_some() {
+            writeln!(out, "\n{NOTE}; behind the last instruction{NOTE:#}")?;
+            code.write(out, self.behind())?;
+        }
+        if !code.shared.is_empty() {
+            writeln!(out, "\n{NOTE}; shared by all instructions{NOTE:#}")?;
+            code.write(out, &code.shared)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn as_json(&self) -> Value {
+        let Self { listing, code, is_whole } = self;
+        let lines = listing.lines.iter().map(|line| {
+            json!({
+                "pc": line.pc,
+                "label": line.label,
+                "function": line.function.as_deref(),
+                "mnemonic": line.mnemonic,
+                "operands": line.operands,
+                "native": code.as_json(self.of(line)),
+            })
+        });
+        json!({
+            "version": listing.version.to_string(),
+            "architecture": "x86-64",
+            "native_bytes": code.bytes.len(),
+            "instructions": lines.collect::<Vec<_>>(),
+            "behind": is_whole.then(|| code.as_json(self.behind())),
+            "shared": is_whole.then(|| code.as_json(&code.shared)),
+        })
+    }
+}
+
+fn write_line(out: &mut String, line: &Line) -> fmt::Result {
+    if line.is_function {
+        writeln!(out)?;
+    }
+    if let Some(label) = &line.label {
+        writeln!(out, "{STRONG}{}:{STRONG:#}", label.replace(char::is_control, " "))?;
+    }
+    let statement = format!("{} {}", line.mnemonic, line.operands.join(", "));
+    write!(out, "{:6}  {STRONG}{}{STRONG:#}", line.pc, statement.trim_end())?;
+    match &line.comment {
+        Some(comment) => writeln!(out, "  {DIM}; {comment}{DIM:#}"),
+        None => writeln!(out),
+    }
+}
+
+impl<'a> Code<'a> {
+    /// The machine instructions of a stretch. What cannot be decoded is data, byte by byte.
+    fn steps(&self, span: &Span) -> Vec<Step<'a>> {
+        let mut formatter = IntelFormatter::new();
+        let options = formatter.options_mut();
+        options.set_hex_prefix("0x");
+        options.set_hex_suffix("");
+        options.set_uppercase_hex(false);
+        options.set_space_after_operand_separator(true);
+        options.set_signed_immediate_operands(true);
+        options.set_small_hex_numbers_in_decimal(false);
+        options.set_branch_leading_zeros(false);
+        options.set_show_branch_size(false);
+        options.set_rip_relative_addresses(true);
+        let bytes = self.bytes.get(span.start..span.end).unwrap_or_default();
+        let mut decoder = Decoder::with_ip(64, bytes, span.start as u64, DecoderOptions::NONE);
+        let mut steps = vec![];
+        let mut at = 0;
+        while let [first, ..] = bytes[at..] {
+            decoder.set_position(at).expect("the position is within the bytes");
+            decoder.set_ip((span.start + at) as u64);
+            let instruction = decoder.decode();
+            let (mut mnemonic, mut operands) = (String::new(), String::new());
+            let mut target = None;
+            if instruction.is_invalid() {
+                mnemonic.push_str("db");
+                operands = format!("{first:#04x}");
+            } else {
+                formatter.format_mnemonic(&instruction, &mut mnemonic);
+                formatter.format_all_operands(&instruction, &mut operands);
+            }
+            if instruction.op0_kind() == OpKind::NearBranch64 {
+                let reached = self.span_at(instruction.near_branch_target());
+                target = reached.filter(|reached| reached.start != span.start);
+            }
+            let len = if instruction.is_invalid() { 1 } else { instruction.len() };
+            let bytes = &bytes[at..at + len];
+            let mnemonic = mnemonic.trim_end().to_owned();
+            steps.push(Step { offset: span.start + at, bytes, mnemonic, operands, target });
+            at += len;
+        }
+        steps
+    }
+
+    /// The stretch that an offset is in.
+    fn span_at(&self, offset: u64) -> Option<Span> {
+        let offset = usize::try_from(offset).ok()?;
+        let behind = self.spans.partition_point(|span| span.start <= offset);
+        self.spans[..behind].last().filter(|span| offset < span.end).copied()
+    }
+
+    fn write<'s>(
+        &self,
+        out: &mut String,
+        spans: impl IntoIterator<Item = &'s Span>,
+    ) -> fmt::Result {
+        // As wide as the last offset, so that columns stay columns.
+        let digits = format!("{:x}", self.bytes.len()).len().max(4);
+        for span in spans {
+            let cold = if span.cold { "cold" } else { "" };
+            for Step { offset, bytes, mnemonic, operands, target } in self.steps(span) {
+                let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+                let place = format!("{cold:>10}  {offset:0digits$x}  {:30}", hex.join(" "));
+                let statement = format!("{mnemonic:7} {operands}");
+                write!(out, "{DIM}{place}{DIM:#}  {}", statement.trim_end())?;
+                if let Some(target) = target {
+                    write!(out, "  {DIM}; {}{DIM:#}", Target(target))?;
+                }
+                writeln!(out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn as_json<'s>(&self, spans: impl IntoIterator<Item = &'s Span>) -> Vec<Value> {
+        let steps = spans.into_iter().flat_map(|span| {
+            self.steps(span).into_iter().map(|step| {
+                json!({
+                    "offset": step.offset,
+                    "bytes": hex::encode(step.bytes),
+                    "mnemonic": step.mnemonic,
+                    "operands": step.operands,
+                    "cold": span.cold,
+                    "target_pc": step.target.and_then(|target| target.slot),
+                })
+            })
+        });
+        steps.collect()
+    }
+}
+
+/// Where a jump or call leads, in words.
+struct Target(Span);
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.slot {
+            Some(slot) => write!(f, "pc {slot}")?,
+            None => f.write_str("shared")?,
+        }
+        if self.0.cold && self.0.slot.is_some() { f.write_str(", cold") } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use anstream::adapter::strip_str;
+    use selkie_isa::Version;
+
+    use super::*;
+
+    /// Three instructions of V0 with machine code that stands for theirs, as text and as data.
+    fn example() -> (String, Value) {
+        let text = [
+            [0xb7, 0, 0, 0, 7, 0, 0, 0],       // mov64 r0, 7
+            [0x15, 0, 0xfe, 0xff, 0, 0, 0, 0], // jeq r0, 0, -2
+            [0x95, 0, 0, 0, 0, 0, 0, 0],       // exit
+        ];
+        let program = Program::bare(Version::V0, text.as_flattened(), &Arc::default());
+        let pieces: [(Option<usize>, bool, &[u8]); 6] = [
+            (Some(0), false, &[0x48, 0x89, 0xd8]), // mov rax, rbx
+            (Some(1), false, &[0x0f, 0x84, 0xf7, 0xff, 0xff, 0xff]), // je 0
+            (Some(2), false, &[0xeb, 0x01, 0xc3]), // jmp 12; ret
+            (Some(1), true, &[0xeb, 0x01]),        // jmp 15
+            (Some(3), true, &[0xc3]),              // ret
+            (None, false, &[0x06, 0xe8, 0xf7, 0xff, 0xff, 0xff]), // no instruction; call 12
+        ];
+        let mut bytes = vec![];
+        let spans = pieces.map(|(slot, cold, piece)| {
+            let start = bytes.len();
+            bytes.extend_from_slice(piece);
+            Span { start, end: bytes.len(), slot, cold }
+        });
+        let listing = Listing::new(&program);
+        let native = Native::new(&listing, &bytes, &spans, true);
+        (strip_str(&native.text()).to_string(), native.as_json())
+    }
+
+    #[test]
+    fn machine_code_is_beneath_its_instruction() {
+        let expected = "\
+; sBPF v0; x86-64, 21 bytes in all
+
+entrypoint:
+     0  mov64 r0, 7
+            0000  48 89 d8                        mov     rax, rbx
+     1  jeq r0, 0, entrypoint
+            0003  0f 84 f7 ff ff ff               je      0x0  ; pc 0
+      cold  000c  eb 01                           jmp     0xf  ; shared
+     2  exit
+            0009  eb 01                           jmp     0xc  ; pc 1, cold
+            000b  c3                              ret
+
+; behind the last instruction
+      cold  000e  c3                              ret
+
+; shared by all instructions
+            000f  06                              db      0x06
+            0010  e8 f7 ff ff ff                  call    0xc  ; pc 1, cold
+";
+        assert_eq!(example().0, expected);
+    }
+
+    #[test]
+    fn machine_code_as_data() {
+        let (_, json) = example();
+        let expected = json!({
+            "offset": 12,
+            "bytes": "eb01",
+            "mnemonic": "jmp",
+            "operands": "0xf",
+            "cold": true,
+            "target_pc": null,
+        });
+        assert_eq!(json["instructions"][1]["native"][1], expected);
+        assert_eq!(json["instructions"][1]["native"][0]["target_pc"], 0);
+        assert_eq!(json["shared"][0]["mnemonic"], "db");
+        assert_eq!(json["native_bytes"], 21);
+    }
+}

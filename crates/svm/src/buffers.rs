@@ -1,0 +1,89 @@
+//! The memory that a run needs besides its input: a stack and a heap, all zeros.
+//!
+//! Invariant: what [`take`] gives is clean. Buffers are kept for the next run of this thread, and
+//! are cleaned before; those that are dropped instead, as when something panics, are gone.
+
+use std::cell::RefCell;
+
+use crate::cost::INSTRUCTION_DEPTH_MAX;
+
+thread_local! {
+    /// Clean buffers.
+    static CLEAN: RefCell<Vec<Buffers>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A stack and a heap.
+#[derive(Default, Debug)]
+pub(crate) struct Buffers {
+    pub(crate) stack: Vec<u8>,
+    pub(crate) heap: Vec<u8>,
+}
+
+/// Buffers of these sizes, all zeros.
+pub(crate) fn take(stack_bytes: usize, heap_bytes: usize) -> Buffers {
+    let mut buffers = CLEAN.with_borrow_mut(Vec::pop).unwrap_or_default();
+    fit(&mut buffers.stack, stack_bytes);
+    fit(&mut buffers.heap, heap_bytes);
+    buffers
+}
+
+impl Buffers {
+    /// Gives the buffers back, to be used again.
+    pub(crate) fn put_back(mut self) {
+        let is_kept = CLEAN.with_borrow(|clean| clean.len() < INSTRUCTION_DEPTH_MAX);
+        if is_kept {
+            self.clean();
+            CLEAN.with_borrow_mut(|clean| clean.push(self));
+        }
+    }
+
+    /// Zeroes whatever a run may have written to: without knowing what it was, everything.
+    fn clean(&mut self) {
+        self.stack.fill(0);
+        self.heap.fill(0);
+    }
+}
+
+/// Makes a clean buffer `len` bytes long.
+fn fit(buffer: &mut Vec<u8>, len: usize) {
+    if buffer.is_empty() {
+        // The allocator has memory that is zero already.
+        *buffer = vec![0; len];
+    } else {
+        buffer.resize(len, 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_used_again_and_clean() {
+        let mut first = take(4, 2);
+        assert_eq!((&*first.stack, &*first.heap), (&[0; 4][..], &[0; 2][..]));
+        first.stack.fill(1);
+        first.heap.fill(1);
+        let place = first.stack.as_ptr();
+        first.put_back();
+        let second = take(4, 3);
+        assert_eq!(second.stack.as_ptr(), place);
+        assert_eq!((&*second.stack, &*second.heap), (&[0; 4][..], &[0; 3][..]));
+    }
+
+    #[test]
+    fn nested_runs_have_buffers_of_their_own() {
+        let outer = take(4, 4);
+        let inner = take(4, 4);
+        assert_ne!(outer.stack.as_ptr(), inner.stack.as_ptr());
+        inner.put_back();
+        outer.put_back();
+    }
+
+    #[test]
+    fn no_more_are_kept_than_runs_can_nest() {
+        let taken: Vec<_> = (0..9).map(|_| take(1, 1)).collect();
+        taken.into_iter().for_each(Buffers::put_back);
+        assert_eq!(CLEAN.with_borrow(Vec::len), INSTRUCTION_DEPTH_MAX);
+    }
+}

@@ -1,0 +1,243 @@
+//! What runs programs, and when a program is compiled.
+//!
+//! The interpreter is the reference; machine code makes programs faster and changes nothing else.
+//! A run that is observed is interpreted, since only the interpreter has something to show after
+//! each instruction.
+//!
+//! **The rule of [`Engine::Auto`].** Compiling costs time in proportion to the whole program,
+//! interpreting in proportion to what is executed. So a program starts on the interpreter, the
+//! units that it uses there are counted, and it is compiled before the first run that finds more
+//! of them than compiling costs: `UNITS_TO_COMPILE`, and `UNITS_TO_COMPILE_SLOT` for each slot.
+//! Then compiling has at most doubled what the program has cost so far. Besides, a budget that no
+//! transaction can have says that a tool expects a long run, and the program is compiled at once.
+//!
+//! Machine code is made once and kept with its program. That it depends on nothing else is an
+//! invariant: all programs run on machines of one `config`. It is hardened, as programs may be
+//! hostile; what that strews in is random, but what the code does is not.
+
+use core::{
+    fmt,
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+};
+use std::sync::OnceLock;
+
+use selkie_vm::{Config, JitError, JitOptions, MachineCode, Verified};
+
+use crate::cost::TRANSACTION_UNITS_MAX;
+
+/// What runs programs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum Engine {
+    /// The interpreter, and machine code for programs that are worth compiling, where this host can
+    /// run it.
+    #[default]
+    Auto,
+    /// The interpreter: the reference.
+    Interpreter,
+    /// The compiler to machine code.
+    Jit,
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::Interpreter => "interpreter",
+            Self::Jit => "jit",
+        })
+    }
+}
+
+impl Engine {
+    /// What this host makes of the wish for an engine: where the compiler has no back end,
+    /// [`Engine::Auto`] is the interpreter.
+    ///
+    /// # Errors
+    /// If it cannot be had on this host.
+    pub fn resolve(self) -> Result<Self, EngineError> {
+        match self {
+            Self::Auto if !MachineCode::SUPPORTED => Ok(Self::Interpreter),
+            Self::Jit if !MachineCode::SUPPORTED => Err(EngineError::new(&JitError::NoBackEnd)),
+            Self::Auto | Self::Interpreter | Self::Jit => Ok(self),
+        }
+    }
+}
+
+/// The engine that was asked for cannot be had.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct EngineError(String);
+
+impl EngineError {
+    pub(crate) fn new(why: &JitError) -> Self {
+        Self(why.to_string())
+    }
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "engine `{}` cannot run programs here: {}", Engine::Jit, self.0)
+    }
+}
+
+impl core::error::Error for EngineError {}
+
+/// The configuration of every machine of the runtime.
+pub(crate) fn config() -> Config {
+    Config::default()
+}
+
+/// What compiling the shortest program costs, in instructions interpreted: memory is mapped.
+const UNITS_TO_COMPILE: u64 = 10_000;
+
+/// What each slot of a program adds to that.
+const UNITS_TO_COMPILE_SLOT: u64 = 8;
+
+/// A program's machine code, once it is worth it.
+#[derive(Default, Debug)]
+pub(crate) struct Compiled {
+    code: OnceLock<Result<MachineCode, JitError>>,
+    /// Units that the program used on the interpreter.
+    units_interpreted: AtomicU64,
+    /// Whether some run set out to compile the program, so that others need not wait for it.
+    is_claimed: AtomicBool,
+}
+
+/// What a run is done with.
+#[derive(Debug)]
+pub(crate) enum Plan<'p> {
+    Interpret,
+    Run(&'p MachineCode),
+    /// The interpreter too: there is no machine code, and this run is the first to find out.
+    FallBack(&'p JitError),
+}
+
+impl Compiled {
+    /// What a run with a budget of `units` is done with.
+    ///
+    /// # Errors
+    /// If there is no machine code though nothing else will do.
+    pub(crate) fn plan(
+        &self,
+        engine: Engine,
+        program: &Verified,
+        units: u64,
+    ) -> Result<Plan<'_>, EngineError> {
+        match engine {
+            Engine::Interpreter => Ok(Plan::Interpret),
+            Engine::Jit => match self.compile(program) {
+                Ok(code) => Ok(Plan::Run(code)),
+                Err(why) => Err(EngineError::new(why)),
+            },
+            Engine::Auto => Ok(self.weigh(program, units)),
+        }
+    }
+
+    fn weigh(&self, program: &Verified, units: u64) -> Plan<'_> {
+        match self.code.get() {
+            Some(Ok(code)) => return Plan::Run(code),
+            Some(Err(_)) => return Plan::Interpret,
+            None => {}
+        }
+        let is_worth_it = units > TRANSACTION_UNITS_MAX
+            || self.units_interpreted.load(Ordering::Relaxed) > units_to_compile(program);
+        if !is_worth_it || self.is_claimed.swap(true, Ordering::Relaxed) {
+            return Plan::Interpret;
+        }
+        match self.compile(program) {
+            Ok(code) => Plan::Run(code),
+            Err(why) => Plan::FallBack(why),
+        }
+    }
+
+    fn compile(&self, program: &Verified) -> Result<&MachineCode, &JitError> {
+        let compile = || {
+            if MachineCode::SUPPORTED {
+                MachineCode::compile(program, &config(), &JitOptions::default())
+            } else {
+                Err(JitError::NoBackEnd)
+            }
+        };
+        self.code.get_or_init(compile).as_ref()
+    }
+
+    /// Counts what a run on the interpreter used.
+    pub(crate) fn count(&self, units: u64) {
+        // A syscall can take a budget of any size at once. The bound keeps the sum from wrapping.
+        let units = units.min(u32::MAX.into());
+        self.units_interpreted.fetch_add(units, Ordering::Relaxed);
+    }
+}
+
+fn units_to_compile(program: &Verified) -> u64 {
+    let slots = program.executable().text().len() / selkie_isa::layout::SLOT_BYTES;
+    UNITS_TO_COMPILE_SLOT.saturating_mul(slots as u64).saturating_add(UNITS_TO_COMPILE)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use selkie_elf::{Executable, Functions};
+    use selkie_isa::Version;
+
+    use super::*;
+
+    /// `exit`, many times.
+    fn program(slots: usize) -> Verified {
+        let text = [0x95, 0, 0, 0, 0, 0, 0, 0].repeat(slots);
+        let executable =
+            Executable::from_text(Version::V0, text, 0, Functions::default(), Arc::default());
+        Verified::new(executable.unwrap()).unwrap()
+    }
+
+    #[test]
+    fn programs_are_compiled_when_they_have_used_what_it_costs() {
+        let program = program(100);
+        let compiled = Compiled::default();
+        let plan = || compiled.plan(Engine::Auto, &program, TRANSACTION_UNITS_MAX).unwrap();
+        compiled.count(10_800);
+        assert!(matches!(plan(), Plan::Interpret));
+        compiled.count(1);
+        assert_eq!(matches!(plan(), Plan::Run(_)), MachineCode::SUPPORTED);
+        assert_eq!(matches!(plan(), Plan::Run(_)), MachineCode::SUPPORTED);
+    }
+
+    #[test]
+    fn budgets_of_tools_are_worth_compiling() {
+        let plan = Compiled::default();
+        let plan = plan.plan(Engine::Auto, &program(1), TRANSACTION_UNITS_MAX + 1).unwrap();
+        assert_eq!(matches!(plan, Plan::Run(_)), MachineCode::SUPPORTED);
+    }
+
+    #[test]
+    fn others_do_not_wait_for_who_compiles() {
+        let compiled = Compiled { is_claimed: true.into(), ..Compiled::default() };
+        let plan = compiled.plan(Engine::Auto, &program(1), u64::MAX).unwrap();
+        assert!(matches!(plan, Plan::Interpret));
+    }
+
+    #[test]
+    fn without_machine_code_the_first_run_says_why() {
+        let compiled = Compiled { code: Err(JitError::NoBackEnd).into(), ..Compiled::default() };
+        let program = program(1);
+        let plan = compiled.plan(Engine::Auto, &program, u64::MAX).unwrap();
+        assert!(matches!(plan, Plan::Interpret), "an earlier run found out");
+        let error = compiled.plan(Engine::Jit, &program, u64::MAX).unwrap_err();
+        let text = "engine `jit` cannot run programs here: the JIT has no back end for this host";
+        assert_eq!(error.to_string(), text);
+    }
+
+    #[test]
+    fn threads_can_share_programs() {
+        fn check<T: Send + Sync>() {}
+        check::<crate::Program>();
+    }
+
+    #[test]
+    fn counts_do_not_wrap() {
+        let mut compiled = Compiled::default();
+        compiled.count(u64::MAX);
+        compiled.count(u64::MAX);
+        assert!(*compiled.units_interpreted.get_mut() > 1 << 32);
+    }
+}
