@@ -4,12 +4,12 @@
 //! a budget that ends within a block, a division by zero, an instruction that is none) leaves the
 //! machine code before it has happened, and the interpreter does it.
 
-use selkie_isa::{Alu, Cond, Endian, Kind, Operand, Size, Width};
+use selkie_isa::{Alu, Cond, Endian, Kind, Op, Operand, Size, Width, for_each_op};
 
 use crate::{
     config::Config,
-    jit::plan::{Access, Block, Functions, Group, Planner, Slots, Step},
-    program::{Action, Cell, Program, Register},
+    jit::plan::{Access, Block, Group, Planner, Step, Survey},
+    program::{ACTIONS, Action, Cell, Program, Register, code},
 };
 
 /// Where the interpreter goes on if machine code gives up.
@@ -107,30 +107,30 @@ pub(super) trait Target {
 }
 
 /// Writes the code of the blocks that start in a range of slots.
-pub(super) fn lower(
+pub(super) fn lower<T: Target>(
     program: &Program,
     config: &Config,
-    leaders: &Slots,
-    functions: &Functions,
+    survey: &Survey,
     range: core::ops::Range<usize>,
-    target: &mut impl Target,
+    target: &mut T,
 ) {
     let mut planner = Planner::new(program, config);
     let fixed_frames = !program.executable().version().dynamic_frames();
     let slots = program.cells.len();
-    let mut lowering = Lowering { slots, fixed_frames, functions, target };
+    let mut lowering = Lowering { slots, fixed_frames, survey, target };
     let mut block = Block::default();
-    let mut next = leaders.next(range.start);
+    let mut next = survey.leaders.next(range.start);
     while let Some(start) = next.filter(|start| *start < range.end) {
-        planner.plan(start, leaders, &mut block);
+        planner.plan(start, &survey.leaders, &mut block);
         lowering.block(start, &block);
         next = if block.falls_through && block.end < range.end {
             Some(block.end)
         } else {
-            leaders.next(block.end)
+            survey.leaders.next(block.end)
         };
         if block.falls_through && block.end >= range.end {
-            lowering.target.jump(lowering.next(block.end, 0));
+            let next = lowering.next(block.end, 0);
+            lowering.jump(next, Exit { pc: slot(block.end), refund: 0 });
         }
         lowering.target.end_block(block.falls_through && next == Some(block.end));
     }
@@ -140,65 +140,112 @@ struct Lowering<'t, T> {
     slots: usize,
     /// Whether r10 moves by calls alone.
     fixed_frames: bool,
-    functions: &'t Functions,
+    survey: &'t Survey,
     target: &'t mut T,
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "slots and blocks' lengths are small")]
+/// Writes the first of some steps, with those that it does besides; tells how many these are.
+type Row<T> = fn(&mut Lowering<'_, T>, &[Step<'_>], &[Group]) -> usize;
+
+fn steps<T: Target, const CODE: usize>(
+    lowering: &mut Lowering<'_, T>,
+    steps: &[Step<'_>],
+    groups: &[Group],
+) -> usize {
+    lowering.steps::<CODE>(steps, groups)
+}
+
+/// One function for each code of [`ACTIONS`], each made for that code alone: so that which one it
+/// is has to be found out only once.
+struct Rows<T>(T);
+
+impl<T: Target> Rows<T> {
+    const ROWS: [Row<T>; 256] = {
+        macro_rules! rows {
+            ($($opcode:literal, $versions:ident => $name:ident = $mnemonic:literal, $kind:expr;)*) => {
+                [$(steps::<T, { Op::$name as usize }> as Row<T>),*]
+            };
+        }
+        let rows = for_each_op!(rows);
+        let mut all: [Row<T>; 256] = [steps::<T, { code::UNSUPPORTED as usize }>; 256];
+        let mut index = 0;
+        while index < rows.len() {
+            all[index] = rows[index];
+            index += 1;
+        }
+        all[code::CALL_LOCAL as usize] = steps::<T, { code::CALL_LOCAL as usize }>;
+        all[code::CALL_SYSCALL as usize] = steps::<T, { code::CALL_SYSCALL as usize }>;
+        all[code::CALL_REGISTER as usize] =
+            steps::<T, { code::CALL_REGISTER as usize }>;
+        all
+    };
+}
+
+/// Slots and blocks' lengths are counted by small numbers.
+#[allow(clippy::cast_possible_truncation, reason = "cells hold targets in 32 bits")]
+fn slot(slot: usize) -> u32 {
+    slot as u32
+}
+
 impl<T: Target> Lowering<'_, T> {
-    fn next(&self, slot: usize, refund: u16) -> Next {
-        if slot < self.slots {
-            Next::Block(slot as u32)
+    fn next(&self, target: usize, refund: u16) -> Next {
+        if target < self.slots {
+            Next::Block(slot(target))
         } else {
-            Next::Exit(Exit { pc: slot as u32, refund })
+            Next::Exit(Exit { pc: slot(target), refund })
         }
     }
 
     fn block(&mut self, start: usize, block: &Block<'_>) {
-        let cost = block.steps.len() as u16;
-        self.target.block(start as u32, cost);
+        let cost = u16::try_from(block.steps.len()).expect("blocks are short");
+        self.target.block(slot(start), cost);
         let mut steps = block.steps.as_slice();
-        while let [step, rest @ ..] = steps {
-            let exit = Exit { pc: step.pc as u32, refund: steps.len() as u16 };
-            self.target.instruction(exit.pc);
-            steps = match rest {
-                [second, rest @ ..] if self.fused(step, second) => rest,
-                _ => {
-                    self.step(step, exit, &block.groups);
-                    rest
-                }
-            };
+        while let [step, ..] = steps {
+            self.target.instruction(slot(step.pc));
+            let done = Rows::<T>::ROWS[usize::from(step.cell.code)](self, steps, &block.groups);
+            steps = steps.get(done..).unwrap_or_default();
         }
         if block.falls_through && block.end >= self.slots {
-            self.target.give_up(Exit { pc: block.end as u32, refund: 0 });
+            self.target.give_up(Exit { pc: slot(block.end), refund: 0 });
         }
+    }
+
+    #[inline(always)]
+    fn steps<const CODE: usize>(&mut self, steps: &[Step<'_>], groups: &[Group]) -> usize {
+        let [step, rest @ ..] = steps else { return 1 };
+        #[allow(clippy::cast_possible_truncation, reason = "blocks are short")]
+        let exit = Exit { pc: slot(step.pc), refund: steps.len() as u16 };
+        if let Action::Row(Kind::Alu(Alu::Mov, Width::W64, Operand::Reg)) = const { ACTIONS[CODE] }
+            && let [second, ..] = rest
+            && self.fused(step.cell, second.cell)
+        {
+            return 2;
+        }
+        self.step(const { ACTIONS[CODE] }, step, exit, groups);
+        1
     }
 
     /// A copy and an addition to it as one.
-    fn fused(&mut self, first: &Step<'_>, second: &Step<'_>) -> bool {
-        let Action::Row(Kind::Alu(Alu::Mov, Width::W64, Operand::Reg)) = first.cell.action() else {
+    fn fused(&mut self, first: &Cell, second: &Cell) -> bool {
+        if second.code != Op::Add64Imm as u8 || second.dst != first.dst {
             return false;
-        };
-        let Action::Row(Kind::Alu(Alu::Add, Width::W64, Operand::Imm)) = second.cell.action()
-        else {
-            return false;
-        };
-        let (dst, src) = (first.cell.dst, first.cell.src);
-        let same = second.cell.dst == dst && self.is_written(dst) && (src as usize) < 11;
-        if let Ok(addend) = i32::try_from(second.cell.imm.cast_signed())
-            && same
-        {
-            self.target.sum(dst, self.register(src), addend);
-            return true;
         }
-        false
+        let Ok(addend) = i32::try_from(second.imm.cast_signed()) else { return false };
+        let fits = self.is_written(first.dst) && (first.src as usize) < 11;
+        if fits {
+            let value = self.register(first.src);
+            self.target.sum(first.dst, value, addend);
+        }
+        fits
     }
 
     /// Whether machine code keeps the register, and writes it. Verified programs name no others.
+    #[inline(always)]
     fn is_written(&self, register: Register) -> bool {
         (register as usize) < if self.fixed_frames { 10 } else { 11 }
     }
 
+    #[inline(always)]
     fn register(&self, register: Register) -> Value {
         if self.fixed_frames && register == Register::R10 {
             Value::FramePointer
@@ -207,6 +254,7 @@ impl<T: Target> Lowering<'_, T> {
         }
     }
 
+    #[inline(always)]
     fn value(&self, cell: &Cell, operand: Operand) -> Value {
         match operand {
             Operand::Reg => self.register(cell.src),
@@ -214,14 +262,15 @@ impl<T: Target> Lowering<'_, T> {
         }
     }
 
-    fn step(&mut self, step: &Step<'_>, exit: Exit, groups: &[Group]) {
+    #[inline(always)]
+    fn step(&mut self, action: Action, step: &Step<'_>, exit: Exit, groups: &[Group]) {
         let Step { cell, access, .. } = *step;
         let (dst, src) = (cell.dst, cell.src);
         let known = (dst as usize) < 11 && (src as usize) < 11;
-        let Action::Row(kind) = cell.action() else {
-            return match cell.action() {
+        let Action::Row(kind) = action else {
+            return match action {
                 Action::CallLocal if (cell.aux as usize) < self.slots => {
-                    let overwritten = self.functions.overwritten(cell.aux);
+                    let overwritten = self.survey.overwritten(cell.aux);
                     self.target.call(cell.aux, overwritten, exit);
                 }
                 Action::CallSyscall => self.target.syscall(cell.aux, exit),
@@ -282,7 +331,9 @@ impl<T: Target> Lowering<'_, T> {
             }
             Kind::Neg(width) => self.target.negate(width, dst),
             Kind::Endian(order) => match cell.imm {
-                bits @ (16 | 32 | 64) => self.target.endian(order, bits as u8, dst),
+                16 => self.target.endian(order, 16, dst),
+                32 => self.target.endian(order, 32, dst),
+                64 => self.target.endian(order, 64, dst),
                 _ => self.target.give_up(exit),
             },
             Kind::LoadImm64 => {
@@ -302,6 +353,7 @@ impl<T: Target> Lowering<'_, T> {
     }
 
     /// Makes an access's pointer be at hand, and tells where the access is then.
+    #[inline(always)]
     fn place(&mut self, access: Access, groups: &[Group], exit: Exit) -> Option<Place> {
         let (group, at) = match access {
             Access::No => return None,

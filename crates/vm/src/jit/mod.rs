@@ -167,11 +167,9 @@ impl MachineCode {
         }
         #[cfg(target_arch = "x86_64")]
         {
-            let leaders = plan::leaders(program);
+            let survey = plan::Survey::new(program);
             let mut writer = x64::Writer::new(program, config, options);
-            let functions = plan::Functions::new(program);
-            let all = 0..program.cells.len();
-            lower::lower(program, config, &leaders, &functions, all, &mut writer);
+            lower::lower(program, config, &survey, 0..program.cells.len(), &mut writer);
             let memory = buffer::Executable::new(writer.finish()).map_err(JitError::Memory)?;
             Ok(writer.into_code(memory, program, config))
         }

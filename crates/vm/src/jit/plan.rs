@@ -8,11 +8,11 @@
 //! as long as no branch comes between: so the check covers nothing but what will be accessed, and
 //! if it fails, the interpreter goes on from that first access and finds the one that is refused.
 
-use selkie_isa::{Alu, Kind, Operand, Size, Width, layout::SLOT_BYTES};
+use selkie_isa::{Alu, Kind, Operand, Width, layout::SLOT_BYTES};
 
 use crate::{
     config::Config,
-    program::{Action, Cell, Program, Register},
+    program::{ACTIONS, Action, Cell, Program, Register},
 };
 
 /// A set of slots.
@@ -49,127 +49,209 @@ impl Slots {
     }
 }
 
-/// The slots that control may come to other than from the slot before: what jumps, calls and
-/// returns lead to. Where a register may lead is guessed, from constants that are addresses of
-/// code; the interpreter takes over where the guess was wrong.
-pub(super) fn leaders(program: &Program) -> Slots {
-    let executable = program.executable();
-    let slots = program.cells.len();
-    let mut leaders = Slots::new(slots);
-    leaders.insert(executable.entry_pc() as usize);
-    let text_vaddr = executable.text_vaddr();
-    let text_bytes = (slots * SLOT_BYTES) as u64;
-    let slot_of = |vaddr: u64| {
-        let offset = vaddr.wrapping_sub(text_vaddr);
-        #[allow(clippy::cast_possible_truncation, reason = "less than the length of the text")]
-        (offset < text_bytes && offset.is_multiple_of(SLOT_BYTES as u64))
-            .then_some(offset as usize / SLOT_BYTES)
-    };
-    for pc in 0..slots {
-        let Some(cell) = program.cell(pc) else { break };
-        match cell.action() {
-            Action::Row(Kind::Jump) => leaders.insert(cell.aux as usize),
-            Action::Row(Kind::Branch(..)) => {
-                let target = cell.aux as usize;
-                leaders.insert(target);
-                if target <= pc {
-                    leaders.insert(pc + 1);
-                }
-            }
-            Action::CallLocal => {
-                leaders.insert(cell.aux as usize);
-                leaders.insert(pc + 1);
-            }
-            Action::CallRegister | Action::CallSyscall => leaders.insert(pc + 1),
-            Action::Row(Kind::LoadImm64) => {
-                if let Some(slot) = slot_of(cell.imm) {
-                    leaders.insert(slot);
-                }
-            }
-            _ => {}
-        }
-    }
-    let read_only = executable.read_only();
-    let text_at = usize::try_from(text_vaddr.wrapping_sub(read_only.vaddr)).unwrap_or(usize::MAX);
-    for (index, word) in read_only.bytes.chunks_exact(8).enumerate() {
-        let in_text = index * 8 >= text_at && index * 8 - text_at < slots * SLOT_BYTES;
-        let word = u64::from_le_bytes(word.try_into().expect("chunks of eight bytes"));
-        if let Some(slot) = slot_of(word).filter(|_| !in_text) {
-            leaders.insert(slot);
-        }
-    }
-    leaders
+/// What the planner tells instructions apart by.
+mod class {
+    /// The destination register gets another value.
+    pub(super) const WRITES: u16 = 1 << 0;
+    /// It gets one that is known: a copy of the source register.
+    pub(super) const COPIES: u16 = 1 << 1;
+    /// It gets one that is known: with the immediate added.
+    pub(super) const ADDS: u16 = 1 << 2;
+    /// The same with the immediate subtracted.
+    pub(super) const SUBTRACTS: u16 = 1 << 3;
+    /// The pointer at hand is lost.
+    pub(super) const DIVIDES: u16 = 1 << 4;
+    pub(super) const LOADS: u16 = 1 << 5;
+    pub(super) const STORES: u16 = 1 << 6;
+    /// Of an access: two bits with the logarithm of its size.
+    pub(super) const SIZE_SHIFT: u32 = 7;
+    pub(super) const BRANCHES: u16 = 1 << 9;
+    pub(super) const JUMPS: u16 = 1 << 10;
+    /// Calls a function whose slot is known.
+    pub(super) const CALLS: u16 = 1 << 11;
+    /// Calls anything else.
+    pub(super) const CALLS_OUT: u16 = 1 << 12;
+    /// Control does not go on behind it, and nowhere else that is known.
+    pub(super) const ENDS: u16 = 1 << 13;
+    pub(super) const WIDE: u16 = 1 << 14;
+    /// The cell stands for another one.
+    pub(super) const CUT: u16 = 1 << 15;
+
+    pub(super) const LEADS: u16 = BRANCHES | JUMPS | CALLS | CALLS_OUT;
+    pub(super) const ENDS_BLOCK: u16 = JUMPS | CALLS | CALLS_OUT | ENDS;
+    pub(super) const PLAIN: u16 = !WRITES;
 }
 
-/// What functions do to the registers that a call saves.
+/// The classes, by the codes of [`ACTIONS`].
+static CLASSES: [u16; 256] = {
+    let mut classes = [0; 256];
+    let mut code = 0;
+    while code < 256 {
+        classes[code] = class_of(ACTIONS[code]);
+        code += 1;
+    }
+    classes
+};
+
+const fn class_of(action: Action) -> u16 {
+    let kind = match action {
+        Action::Row(kind) => kind,
+        Action::CallLocal => return class::CALLS,
+        Action::CallSyscall | Action::CallRegister => return class::CALLS_OUT,
+        Action::Cut => return class::CUT,
+        Action::Unsupported | Action::End => return class::ENDS,
+    };
+    match kind {
+        Kind::Alu(Alu::Mov, Width::W64, Operand::Reg) => class::WRITES | class::COPIES,
+        Kind::Alu(Alu::Add, Width::W64, Operand::Imm) => class::WRITES | class::ADDS,
+        Kind::Alu(Alu::Sub, Width::W64, Operand::Imm) => class::WRITES | class::SUBTRACTS,
+        Kind::Alu(
+            Alu::Div | Alu::Mod | Alu::Sdiv | Alu::Srem | Alu::Uhmul | Alu::Shmul,
+            _,
+            _,
+        ) => class::WRITES | class::DIVIDES,
+        Kind::Alu(..) | Kind::Neg(_) | Kind::Endian(_) => class::WRITES,
+        Kind::LoadImm64 => class::WRITES | class::WIDE,
+        Kind::Load(size) => class::WRITES | class::LOADS | (size as u16) << class::SIZE_SHIFT,
+        Kind::StoreImm(size) | Kind::StoreReg(size) => {
+            class::STORES | (size as u16) << class::SIZE_SHIFT
+        }
+        Kind::Branch(..) => class::BRANCHES,
+        Kind::Jump => class::JUMPS,
+        Kind::Exit | Kind::Tail | Kind::CallHash | Kind::CallStatic | Kind::CallReg(_) => {
+            class::ENDS
+        }
+    }
+}
+
+#[inline(always)]
+fn class(cell: &Cell) -> u16 {
+    CLASSES[usize::from(cell.code)]
+}
+
+/// What is known of a whole program.
 #[derive(Debug)]
-pub(super) struct Functions {
+pub(super) struct Survey {
+    /// The slots that control may come to other than from the slot before: what jumps, calls and
+    /// returns lead to. Where a register may lead is guessed, from constants that are addresses of
+    /// code; the interpreter takes over where the guess was wrong.
+    pub(super) leaders: Slots,
     /// Slots of functions in ascending order, and which of r6 to r9 their code writes (lowest bit
     /// first).
-    all: Vec<(u32, u8)>,
+    functions: Vec<(u32, u8)>,
 }
 
-impl Functions {
-    /// Which of r6 to r9 may have changed when a function returns, as a call of it does not save
-    /// them all for nothing. What it calls saves them in turn.
+impl Survey {
+    pub(super) fn new(program: &Program) -> Self {
+        let slots = program.cells.len();
+        let text = Text::new(program);
+        let mut leaders = Slots::new(slots);
+        let mut starts = Slots::new(slots);
+        leaders.insert(program.executable().entry_pc() as usize);
+        for pc in 0..slots {
+            let Some(cell) = program.cell(pc) else { break };
+            let class = class(cell);
+            if class & (class::LEADS | class::WIDE) == 0 {
+                continue;
+            }
+            if class & class::WIDE != 0 {
+                if let Some(slot) = text.slot(cell.imm) {
+                    leaders.insert(slot);
+                }
+                continue;
+            }
+            let target = cell.aux as usize;
+            if class & class::CALLS_OUT == 0 {
+                leaders.insert(target);
+            }
+            if class & class::CALLS != 0 {
+                starts.insert(target);
+            }
+            let goes_on = class::CALLS | class::CALLS_OUT;
+            if class & goes_on != 0 || class & class::BRANCHES != 0 && target <= pc {
+                leaders.insert(pc + 1);
+            }
+        }
+        text.pointers(program, &mut leaders);
+        let mut functions = Vec::new();
+        let mut next = starts.next(0).filter(|start| *start < slots);
+        while let Some(start) = next {
+            next = starts.next(start + 1).filter(|start| *start < slots);
+            let slot = u32::try_from(start).expect("cells hold slots in 32 bits");
+            functions.push((slot, written(program, start..next.unwrap_or(slots))));
+        }
+        Self { leaders, functions }
+    }
+
+    /// Which of r6 to r9 may have changed when a function returns, if its call saves none. What it
+    /// calls saves them in turn.
     pub(super) fn overwritten(&self, slot: u32) -> u8 {
-        match self.all.binary_search_by_key(&slot, |(slot, _)| *slot) {
-            Ok(index) => self.all[index].1,
+        match self.functions.binary_search_by_key(&slot, |(slot, _)| *slot) {
+            Ok(index) => self.functions[index].1,
             Err(_) => 0b1111,
         }
     }
+}
 
-    /// A function is what lies between its slot and that of the next one, if control leaves that
-    /// by returning alone; of others nothing is known.
-    pub(super) fn new(program: &Program) -> Self {
-        let mut is_start = Slots::new(program.cells.len());
-        for pc in 0..program.cells.len() {
-            if let Some(cell) = program.cell(pc)
-                && cell.action() == Action::CallLocal
-            {
-                is_start.insert(cell.aux as usize);
+/// Where the code is in the guest's memory.
+struct Text {
+    vaddr: u64,
+    bytes: u64,
+}
+
+impl Text {
+    fn new(program: &Program) -> Self {
+        let bytes = (program.cells.len() * SLOT_BYTES) as u64;
+        Self { vaddr: program.executable().text_vaddr(), bytes }
+    }
+
+    /// The slot at an address.
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation, reason = "less than the length of the text")]
+    fn slot(&self, vaddr: u64) -> Option<usize> {
+        let offset = vaddr.wrapping_sub(self.vaddr);
+        (offset < self.bytes && offset.is_multiple_of(SLOT_BYTES as u64))
+            .then_some(offset as usize / SLOT_BYTES)
+    }
+
+    /// Inserts the slots that addresses in read-only data point to.
+    fn pointers(&self, program: &Program, leaders: &mut Slots) {
+        let data = program.executable().read_only();
+        let bytes: &[u8] = &data.bytes;
+        // Where the code itself is part of it.
+        let start = usize::try_from(self.vaddr.wrapping_sub(data.vaddr)).unwrap_or(usize::MAX);
+        let start = start.min(bytes.len());
+        let end = start.saturating_add(program.cells.len() * SLOT_BYTES).min(bytes.len());
+        for bytes in [&bytes[..start], &bytes[end..]] {
+            for word in bytes.chunks_exact(8) {
+                let word = u64::from_le_bytes(word.try_into().expect("chunks of eight bytes"));
+                if let Some(slot) = self.slot(word) {
+                    leaders.insert(slot);
+                }
             }
         }
-        let mut all = Vec::new();
-        let mut next = is_start.next(0);
-        while let Some(start) = next {
-            next = is_start.next(start + 1);
-            let end = next.unwrap_or(program.cells.len());
-            let slot = u32::try_from(start).expect("slots are counted by it");
-            all.push((slot, written(program, start..end)));
-        }
-        Self { all }
     }
 }
 
-/// Which of r6 to r9 are written by straight code; all of them if control may leave it other than
-/// by an exit.
+/// Which of r6 to r9 the code between a function's slot and the next function's writes; all of
+/// them if control may leave it other than by an exit.
 fn written(program: &Program, range: core::ops::Range<usize>) -> u8 {
-    let mut written = 0;
-    let mut leaves = true;
+    let mut written: u32 = 0;
+    let mut last = 0;
     for pc in range.clone() {
         let Some(cell) = program.cell(pc) else { break };
-        let action = cell.action();
-        leaves = !matches!(action, Action::Row(Kind::Exit | Kind::Jump));
-        match action {
-            Action::Row(Kind::Jump | Kind::Branch(..)) => {
-                if !range.contains(&(cell.aux as usize)) {
-                    return 0b1111;
-                }
-            }
-            Action::Row(
-                Kind::Alu(..) | Kind::Neg(_) | Kind::Endian(_) | Kind::LoadImm64 | Kind::Load(_),
-            ) => {
-                let number = cell.dst as u8;
-                if (6..10).contains(&number) {
-                    written |= 1 << (number - 6);
-                }
-            }
-            // A tail behind an `lddw` comes after it only in the order of slots.
-            _ => {}
+        let class = class(cell);
+        written |= u32::from(class & class::WRITES) << (cell.dst as u8);
+        if class & (class::BRANCHES | class::JUMPS) != 0 && !range.contains(&(cell.aux as usize)) {
+            return 0b1111;
         }
+        last = class;
     }
-    if leaves { 0b1111 } else { written }
+    if last & (class::ENDS | class::JUMPS) == 0 {
+        return 0b1111;
+    }
+    let [written, _, _, _] = (written >> 6 & 0b1111).to_le_bytes();
+    written
 }
 
 /// How a load or store gets at its memory.
@@ -252,6 +334,7 @@ const SPAN_MAX: i32 = 2048;
 const FAR: i64 = 1 << 24;
 /// The most pointers that are kept.
 pub(super) const KEPT_MAX: usize = 8;
+const NO_GROUP: u16 = u16::MAX;
 /// The value of r10, where it moves by calls alone.
 const FRAME: u16 = 0;
 
@@ -263,13 +346,14 @@ pub(super) struct Planner<'p> {
     frame_bytes: Option<i32>,
     /// The most bytes that one check covers: in a stack with gaps, no more than a frame.
     span_max: i32,
-    values: [(u16, i32); 11],
+    /// What each register is known to be: a value, and how far from it.
+    values: [(u16, i32); 16],
     value_count: u16,
     /// The groups that accesses may belong to, by the number that their pointer is kept under.
-    recent: [Option<u16>; KEPT_MAX],
+    recent: [u16; KEPT_MAX],
     next_kept: usize,
     /// The group whose pointer is at hand.
-    at_hand: Option<u16>,
+    at_hand: u16,
 }
 
 impl<'p> Planner<'p> {
@@ -280,11 +364,11 @@ impl<'p> Planner<'p> {
             program,
             frame_bytes: bytes.filter(|_| fixed),
             span_max: bytes.unwrap_or(SPAN_MAX).min(SPAN_MAX),
-            values: [(0, 0); 11],
+            values: [(0, 0); 16],
             value_count: 0,
-            recent: [None; KEPT_MAX],
+            recent: [NO_GROUP; KEPT_MAX],
             next_kept: 0,
-            at_hand: None,
+            at_hand: NO_GROUP,
         }
     }
 
@@ -294,112 +378,90 @@ impl<'p> Planner<'p> {
         block.groups.clear();
         self.start();
         let mut pc = start;
-        loop {
+        block.falls_through = true;
+        while let Some(cell) = self.program.cell(pc) {
             if pc != start && (leaders.contains(pc) || block.steps.len() == STEPS_MAX) {
-                block.falls_through = true;
                 break;
             }
-            let Some(cell) = self.program.cell(pc) else {
-                block.falls_through = true;
-                break;
-            };
-            let action = cell.action();
-            let access = self.step(action, cell, &mut block.groups);
+            let class = class(cell);
+            let mut access = Access::No;
+            if class & class::PLAIN == 0 {
+                if class != 0 {
+                    self.set_unknown(cell.dst);
+                }
+            } else {
+                access = self.follow(class, cell, &mut block.groups);
+            }
             block.steps.push(Step { pc, cell, access });
-            pc += if let Action::Row(Kind::LoadImm64) = action { 2 } else { 1 };
-            match action {
-                Action::Row(Kind::Branch(..)) => {
-                    if cell.aux as usize <= pc - 1 {
-                        block.falls_through = true;
-                        break;
-                    }
-                    block.groups.iter_mut().for_each(|group| group.closed = true);
-                }
-                Action::Row(Kind::Jump | Kind::Exit) => {
-                    block.falls_through = false;
+            pc += 1 + usize::from(class & class::WIDE != 0);
+            if class & class::ENDS_BLOCK != 0 {
+                block.falls_through = class & (class::CALLS | class::CALLS_OUT) != 0;
+                break;
+            }
+            if class & class::BRANCHES != 0 {
+                if (cell.aux as usize) < pc {
                     break;
                 }
-                Action::Row(_) => {}
-                Action::CallLocal | Action::CallSyscall | Action::CallRegister => {
-                    block.falls_through = true;
-                    break;
-                }
-                Action::Cut | Action::Unsupported | Action::End => {
-                    block.falls_through = false;
-                    break;
-                }
+                block.groups.iter_mut().for_each(|group| group.closed = true);
             }
         }
         block.end = pc;
     }
 
     fn start(&mut self) {
-        for (number, value) in (0..).zip(&mut self.values) {
-            *value = (number + 1, 0);
-        }
+        self.values = const {
+            let mut values = [(0, 0); 16];
+            let mut number = 0;
+            while number < 16 {
+                values[number as usize] = (number + 1, 0);
+                number += 1;
+            }
+            values
+        };
         if self.frame_bytes.is_some() {
             self.values[10] = (FRAME, 0);
         }
-        self.value_count = 12;
-        self.recent = [None; KEPT_MAX];
+        self.value_count = 17;
+        self.recent = [NO_GROUP; KEPT_MAX];
         self.next_kept = 0;
-        self.at_hand = None;
+        self.at_hand = NO_GROUP;
     }
 
-    fn set(&mut self, register: Register, value: (u16, i32)) {
-        if let Some(known) = self.values.get_mut(register as usize) {
-            *known = value;
-        }
-    }
-
+    #[inline(always)]
     fn set_unknown(&mut self, register: Register) {
         self.value_count += 1;
-        self.set(register, (self.value_count, 0));
+        self.values[register as usize] = (self.value_count, 0);
     }
 
     /// Follows what an instruction does to the registers, and says how it gets at memory.
-    fn step(&mut self, action: Action, cell: &Cell, groups: &mut Vec<Group>) -> Access {
-        let Action::Row(kind) = action else { return Access::No };
-        match kind {
-            Kind::Load(size) => {
-                let access = self.access(cell.src, cell, size, false, groups);
-                self.set_unknown(cell.dst);
-                return access;
-            }
-            Kind::StoreImm(size) | Kind::StoreReg(size) => {
-                return self.access(cell.dst, cell, size, true, groups);
-            }
-            Kind::Alu(Alu::Mov, Width::W64, Operand::Reg) => {
-                let value = self.values.get(cell.src as usize).copied();
-                if let Some(value) = value {
-                    self.set(cell.dst, value);
+    #[inline(always)]
+    fn follow(&mut self, class: u16, cell: &Cell, groups: &mut Vec<Group>) -> Access {
+        if class & class::LOADS != 0 {
+            let access = self.access(cell.src, cell, class, groups);
+            self.set_unknown(cell.dst);
+            return access;
+        }
+        if class & class::STORES != 0 {
+            return self.access(cell.dst, cell, class, groups);
+        }
+        if class & class::COPIES != 0 {
+            self.values[cell.dst as usize] = self.values[cell.src as usize];
+        } else if class & (class::ADDS | class::SUBTRACTS) != 0 {
+            let imm = cell.imm.cast_signed();
+            let imm = if class & class::ADDS != 0 { imm } else { imm.wrapping_neg() };
+            let (value, at) = self.values[cell.dst as usize];
+            let at = i64::from(at).wrapping_add(imm);
+            match i32::try_from(at) {
+                Ok(near) if (-FAR..FAR).contains(&at) => {
+                    self.values[cell.dst as usize] = (value, near);
                 }
+                _ => self.set_unknown(cell.dst),
             }
-            Kind::Alu(alu @ (Alu::Add | Alu::Sub), Width::W64, Operand::Imm) => {
-                let imm = i64::from_le_bytes(cell.imm.to_le_bytes());
-                let imm = if alu == Alu::Add { imm } else { imm.wrapping_neg() };
-                let known = self.values.get(cell.dst as usize).copied();
-                let moved = known.and_then(|(value, at)| {
-                    let at = i64::from(at).checked_add(imm)?;
-                    let near = (-FAR..FAR).contains(&at);
-                    Some((value, i32::try_from(at).ok().filter(|_| near)?))
-                });
-                match moved {
-                    Some(value) => self.set(cell.dst, value),
-                    None => self.set_unknown(cell.dst),
-                }
-            }
-            Kind::Alu(alu, ..) => {
-                if matches!(
-                    alu,
-                    Alu::Div | Alu::Mod | Alu::Sdiv | Alu::Srem | Alu::Uhmul | Alu::Shmul
-                ) {
-                    self.at_hand = None;
-                }
-                self.set_unknown(cell.dst);
-            }
-            Kind::Neg(_) | Kind::Endian(_) | Kind::LoadImm64 => self.set_unknown(cell.dst),
-            _ => {}
+        } else if class & class::WRITES != 0 {
+            self.set_unknown(cell.dst);
+        }
+        if class & class::DIVIDES != 0 {
+            self.at_hand = NO_GROUP;
         }
         Access::No
     }
@@ -408,14 +470,13 @@ impl<'p> Planner<'p> {
         &mut self,
         base: Register,
         cell: &Cell,
-        size: Size,
-        store: bool,
+        class: u16,
         groups: &mut Vec<Group>,
     ) -> Access {
-        let Some(&(value, base_at)) = self.values.get(base as usize) else { return Access::No };
+        let store = class & class::STORES != 0;
+        let (value, base_at) = self.values[base as usize];
         let at = base_at + cell.aux.cast_signed();
-        #[allow(clippy::cast_possible_truncation, reason = "8 at most")]
-        let end = at + size.bytes() as i32;
+        let end = at + (1 << (class >> class::SIZE_SHIFT & 3));
         if let (FRAME, Some(frame_bytes)) = (value, self.frame_bytes)
             && at >= -frame_bytes
             && end <= 0
@@ -423,7 +484,9 @@ impl<'p> Planner<'p> {
             return Access::Frame(at);
         }
         for (kept, index) in (0..).zip(self.recent) {
-            let Some(index) = index else { break };
+            if index == NO_GROUP {
+                break;
+            }
             let group = &mut groups[usize::from(index)];
             if group.value != value {
                 continue;
@@ -440,11 +503,11 @@ impl<'p> Planner<'p> {
                 group.last = group.last.max(at);
                 group.store |= store;
             }
-            let fetch = self.at_hand != Some(index);
+            let fetch = self.at_hand != index;
             if fetch {
                 group.kept = Some(kept);
             }
-            self.at_hand = Some(index);
+            self.at_hand = index;
             return Access::Again { group: index, at, fetch };
         }
         let group = u16::try_from(groups.len()).expect("blocks are short");
@@ -452,9 +515,9 @@ impl<'p> Planner<'p> {
         let closed = false;
         let kept = None;
         groups.push(Group { value, base, base_at, min, end, last, store, closed, kept });
-        self.recent[self.next_kept] = Some(group);
+        self.recent[self.next_kept] = group;
         self.next_kept = (self.next_kept + 1) % KEPT_MAX;
-        self.at_hand = Some(group);
+        self.at_hand = group;
         Access::First { group, at }
     }
 }

@@ -145,19 +145,29 @@ impl Encoder {
         self.put(u64::from(value.cast_unsigned()), 4);
     }
 
-    /// Opcode (one byte, or two with `0f` first) and operands: a register and another.
+    /// What comes first: a prefix, REX, an opcode of one byte or of two with `0f` first. Gives
+    /// their bytes and how many bits these are. Which of them are there is decided without jumps,
+    /// which would be hard to predict.
+    #[inline(always)]
+    fn head(prefix: u64, rex: u8, byte: bool, opcode: u64) -> (u64, u32) {
+        let prefix_bits = if prefix != 0 { 8 } else { 0 };
+        // Without it, 4 to 7 name other bytes than the lowest ones of these registers.
+        let needs_rex = rex != 0 || byte;
+        let rex = if needs_rex { u64::from(0x40 | rex) } else { 0 };
+        let rex_bits = if needs_rex { 8 } else { 0 };
+        let opcode_bits = if opcode > 0xff { 16 } else { 8 };
+        let word = prefix | (rex | opcode << rex_bits) << prefix_bits;
+        (word, prefix_bits + rex_bits + opcode_bits)
+    }
+
+    /// Opcode and operands: a register and another.
     #[inline(always)]
     fn with_reg(&mut self, bits: Bits, prefix: u64, opcode: u64, reg: u8, rm: Reg, byte: bool) {
         let rm = rm as u8;
         let rex = (bits as u8) << 3 | (reg >> 3) << 2 | rm >> 3;
-        let (mut word, mut len) = (0, 0);
-        if prefix != 0 { (word, len) = (prefix, 8) }
-        // Without a prefix, 4 to 7 name other bytes than the lowest ones of these registers.
-        if rex != 0 || byte { word |= u64::from(0x40 | rex) << len; len += 8 }
-        word |= opcode << len;
-        len += if opcode > 0xff { 16 } else { 8 };
-        word |= u64::from(0xc0 | (reg & 7) << 3 | rm & 7) << len;
-        self.put(word, len / 8 + 1);
+        let (word, len) = Self::head(prefix, rex, byte, opcode);
+        let word = word | u64::from(0xc0 | (reg & 7) << 3 | rm & 7) << len;
+        self.put(word, len as usize / 8 + 1);
     }
 
     /// Opcode and operands: a register and a place in memory.
@@ -166,29 +176,26 @@ impl Encoder {
         let base = mem.base as u8;
         let index = mem.index.map_or(0, |index| index as u8);
         let rex = (bits as u8) << 3 | (reg >> 3) << 2 | (index >> 3) << 1 | base >> 3;
-        let (mut word, mut len) = (0, 0);
-        if prefix != 0 { (word, len) = (prefix, 8) }
-        if rex != 0 || byte { word |= u64::from(0x40 | rex) << len; len += 8 }
-        word |= opcode << len;
-        len += if opcode > 0xff { 16 } else { 8 };
-        let short = i8::try_from(mem.disp).is_ok();
-        // rbp and r13 as a base need a displacement.
-        let mode = if mem.disp == 0 && base & 7 != 5 { 0x00 } else if short { 0x40 } else { 0x80 };
+        let (mut word, mut len) = Self::head(prefix, rex, byte, opcode);
         let needs_sib = mem.index.is_some() || base & 7 == 4;
+        let (mode, disp_bytes) = Self::disp_mode(mem);
         let rm = if needs_sib { 4 } else { base & 7 };
-        word |= u64::from(mode | (reg & 7) << 3 | rm) << len;
-        len += 8;
-        if needs_sib {
-            let index = if mem.index.is_some() { index & 7 } else { 4 };
-            word |= u64::from(mem.shift << 6 | index << 3 | base & 7) << len;
-            len += 8;
-        }
-        self.put(word, len / 8);
-        match mode {
-            0x00 => {}
-            0x40 => self.put(u64::from(mem.disp.to_le_bytes()[0]), 1),
-            _ => self.put_i32(mem.disp),
-        }
+        let index = if mem.index.is_some() { index & 7 } else { 4 };
+        let sib = mem.shift << 6 | index << 3 | base & 7;
+        word |= (u64::from(mode | (reg & 7) << 3 | rm) | u64::from(sib) << 8) << len;
+        len += if needs_sib { 16 } else { 8 };
+        self.put(word, len as usize / 8);
+        self.put(u64::from(mem.disp.cast_unsigned()), disp_bytes);
+    }
+
+    /// The mode of a displacement, and how many bytes it takes.
+    #[inline(always)]
+    fn disp_mode(mem: Mem) -> (u8, usize) {
+        // rbp and r13 as a base need a displacement.
+        let none = mem.disp == 0 && mem.base as u8 & 7 != 5;
+        let short = i8::try_from(mem.disp).is_ok();
+        let (mode, bytes) = if short { (0x40, 1) } else { (0x80, 4) };
+        if none { (0, 0) } else { (mode, bytes) }
     }
 
     #[inline(always)]
@@ -199,13 +206,10 @@ impl Encoder {
     /// The immediate is sign-extended.
     #[inline(always)]
     pub(crate) fn arith_imm(&mut self, bits: Bits, op: Arith, dst: Reg, imm: i32) {
-        if let Ok(imm) = i8::try_from(imm) {
-            self.with_reg(bits, 0, 0x83, op as u8, dst, false);
-            self.put(u64::from(imm.cast_unsigned()), 1);
-        } else {
-            self.with_reg(bits, 0, 0x81, op as u8, dst, false);
-            self.put_i32(imm);
-        }
+        let short = i8::try_from(imm).is_ok();
+        let (opcode, bytes) = if short { (0x83, 1) } else { (0x81, 4) };
+        self.with_reg(bits, 0, opcode, op as u8, dst, false);
+        self.put(u64::from(imm.cast_unsigned()), bytes);
     }
 
     /// The right-hand operand is in memory.
@@ -392,8 +396,7 @@ impl Encoder {
         let base = mask.base as u8;
         let index = mask.index.map_or(0, |index| index as u8);
         self.vex(2, 0xf5, dst, src, base, index, 1);
-        let disp = mask.disp;
-        let mode = if i8::try_from(disp).is_ok() { 0x40 } else { 0x80 };
+        let (mode, disp_bytes) = Self::disp_mode(mask);
         let sib = mask.index.is_some() || base & 7 == 4;
         let rm = if sib { 4 } else { base & 7 };
         self.put(u64::from(mode | (dst as u8 & 7) << 3 | rm), 1);
@@ -401,7 +404,7 @@ impl Encoder {
             let index = if mask.index.is_some() { index & 7 } else { 4 };
             self.put(u64::from(mask.shift << 6 | index << 3 | base & 7), 1);
         }
-        if mode == 0x40 { self.put(u64::from(disp.to_le_bytes()[0]), 1) } else { self.put_i32(disp) }
+        self.put(u64::from(mask.disp.cast_unsigned()), disp_bytes);
     }
 
     /// Shifts by a register, with no flags (BMI2).

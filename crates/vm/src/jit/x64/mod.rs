@@ -56,9 +56,6 @@ const REGISTERS: [Reg; 11] = [
     FRAME,
 ];
 
-/// Where no block starts.
-pub(super) const NO_ENTRY: u32 = u32::MAX;
-
 /// How far behind the start of the [`Context`] its register points, so that the tables of windows
 /// are within reach of short displacements.
 pub(super) const CONTEXT_BIAS: i32 = 128;
@@ -109,7 +106,7 @@ pub(super) struct Writer<'o> {
     pub(super) sites: Sites,
     /// Slots and offsets of calls.
     pub(super) calls: Vec<(u32, u32)>,
-    /// Offset of every block.
+    /// Offset of every block; where none starts, of the routine for that.
     pub(super) entries: Vec<u32>,
     /// Jumps and calls of blocks that were not written yet.
     fixups: Vec<(Patch, u32)>,
@@ -162,12 +159,12 @@ impl<'o> Writer<'o> {
         let key = chaos.address_key();
         let blinding_key = chaos.number();
         let mut writer = Self {
-            code: Encoder::new(slots * 16 + 8192),
+            code: Encoder::new(slots * 20 + 8192),
             chaos,
             routines: Routines::default(),
             sites: Sites::default(),
             calls: Vec::new(),
-            entries: vec![NO_ENTRY; slots],
+            entries: Vec::new(),
             fixups: Vec::with_capacity(slots / 4),
             cold: Vec::with_capacity(64),
             marks: options.spans.then(Vec::new),
@@ -189,6 +186,7 @@ impl<'o> Writer<'o> {
             writer.code.nop();
         }
         writer.routines();
+        writer.entries = vec![writer.routines.missing; slots];
         writer
     }
 
@@ -196,7 +194,7 @@ impl<'o> Writer<'o> {
     pub(super) fn finish(&mut self) -> &[u8] {
         self.flush_cold();
         for (patch, slot) in core::mem::take(&mut self.fixups) {
-            if self.entries[slot as usize] == NO_ENTRY {
+            if self.entries[slot as usize] == self.routines.missing {
                 // The second half of an `lddw`: no block starts there.
                 self.code.reserve();
                 self.mark(slot, false);
@@ -210,16 +208,11 @@ impl<'o> Writer<'o> {
 
     /// The code, in memory where it can be executed.
     pub(super) fn into_code(
-        mut self,
+        self,
         memory: Executable,
         program: &Program,
         config: &Config,
     ) -> MachineCode {
-        for entry in &mut self.entries {
-            if *entry == NO_ENTRY {
-                *entry = self.routines.missing;
-            }
-        }
         MachineCode {
             memory,
             routines: self.routines,
@@ -439,9 +432,11 @@ impl<'o> Writer<'o> {
     /// Lets a jump or call lead to a block.
     #[inline(always)]
     fn lead(&mut self, patch: Patch, slot: u32) {
-        match self.entries[slot as usize] {
-            NO_ENTRY => self.fixups.push((patch, slot)),
-            entry => self.code.patch(patch, entry),
+        let entry = self.entries[slot as usize];
+        if entry == self.routines.missing {
+            self.fixups.push((patch, slot));
+        } else {
+            self.code.patch(patch, entry);
         }
     }
 
