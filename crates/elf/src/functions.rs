@@ -15,7 +15,12 @@ pub struct Function {
 ///
 /// Sorted by key, so that iteration is the same in every run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Functions(Vec<(u32, Function)>);
+pub struct Functions {
+    /// Ascending. By themselves, so that a search touches little memory.
+    keys: Vec<u32>,
+    /// The function of each key.
+    functions: Vec<Function>,
+}
 
 impl Functions {
     /// Registers many functions at once, whatever their order. Of two under one key the first
@@ -33,7 +38,20 @@ impl Functions {
             }
             same_key
         });
-        collision.map_or(Ok(Self(entries)), |key| Err(ElfError::SymbolHashCollision(key)))
+        let (keys, functions) = entries.into_iter().unzip();
+        collision
+            .map_or(Ok(Self { keys, functions }), |key| Err(ElfError::SymbolHashCollision(key)))
+    }
+
+    /// Makes functions of keys, each of which comes once, and slots; names are asked for by both.
+    pub(crate) fn of_distinct(
+        mut entries: Vec<(u32, u32)>,
+        mut name: impl FnMut(u32, u32) -> String,
+    ) -> Self {
+        entries.sort_unstable_by_key(|&(key, _)| key);
+        let keys = entries.iter().map(|&(key, _)| key).collect();
+        let functions = entries.into_iter().map(|(key, pc)| Function { name: name(key, pc), pc });
+        Self { keys, functions: functions.collect() }
     }
 
     /// Registers a function. The same key for the same slot again changes nothing.
@@ -48,8 +66,9 @@ impl Functions {
             Some(function) if function.pc == pc => Ok(()),
             Some(_) => Err(ElfError::SymbolHashCollision(key)),
             None => {
-                let function = Function { name: name.into(), pc };
-                self.0.insert(self.position(key), (key, function));
+                let position = self.position(key);
+                self.keys.insert(position, key);
+                self.functions.insert(position, Function { name: name.into(), pc });
                 Ok(())
             }
         }
@@ -58,24 +77,27 @@ impl Functions {
     /// Forgets the function of a key.
     pub fn remove(&mut self, key: u32) -> Option<Function> {
         self.get(key)?;
-        Some(self.0.remove(self.position(key)).1)
+        let position = self.position(key);
+        self.keys.remove(position);
+        Some(self.functions.remove(position))
     }
 
     /// The function of a key.
     #[must_use]
     pub fn get(&self, key: u32) -> Option<&Function> {
-        let (found, function) = self.0.get(self.position(key))?;
-        (*found == key).then_some(function)
+        let position = self.position(key);
+        let found = self.keys.get(position)?;
+        if *found == key { self.functions.get(position) } else { None }
     }
 
     /// Every function with its key, in the order of keys.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (u32, &Function)> {
-        self.0.iter().map(|(key, function)| (*key, function))
+        self.keys.iter().copied().zip(&self.functions)
     }
 
     /// Where `key` is, or would be.
     fn position(&self, key: u32) -> usize {
-        self.0.partition_point(|&(other, _)| other < key)
+        self.keys.partition_point(|&other| other < key)
     }
 }
 

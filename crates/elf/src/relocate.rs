@@ -5,6 +5,8 @@
 //! Invariants: everything is patched in the file's order, since one relocation may read what
 //! another wrote; nothing is read or written outside the file.
 
+use std::collections::BTreeMap;
+
 use selkie_isa::{
     Op, Slot,
     layout::{BYTECODE_START, REGION_SIZE, SLOT_BYTES},
@@ -12,7 +14,7 @@ use selkie_isa::{
 };
 
 use crate::{
-    Environment, Function, Functions,
+    Environment, Functions,
     error::ElfError,
     header::{Rel, STT_FUNC, SectionHeader, Sym, slice},
     legacy::File,
@@ -29,7 +31,7 @@ pub(crate) fn relocate<'a>(
     image: &mut [u8],
 ) -> Result<Registry<'a>, ElfError> {
     let registry = Registry::new(environment, text)?;
-    let mut relocator = Relocator { file, text, environment, image, registry };
+    let mut relocator = Relocator { file, text, environment, image, registry, called: Vec::new() };
     relocator.relative_calls()?;
     for relocation in file.relocations() {
         relocator.apply(&relocation)?;
@@ -46,6 +48,9 @@ struct Relocator<'r, 'a> {
     environment: &'a Environment,
     image: &'r mut [u8],
     registry: Registry<'a>,
+    /// The keys of symbols that were called, by the symbol's index: what a second call of one
+    /// would come to.
+    called: Vec<Option<u32>>,
 }
 
 impl Relocator<'_, '_> {
@@ -56,22 +61,23 @@ impl Relocator<'_, '_> {
     /// be taken for one.
     fn relative_calls(&mut self) -> Result<(), ElfError> {
         let range = self.text.file_range();
-        let code = slice_mut(self.image, range.start, range.end)?;
-        let slot_count = i64::try_from(code.len() / SLOT_BYTES).unwrap_or(i64::MAX);
-        for (pc, bytes) in (0_u32..).zip(code.as_chunks_mut::<SLOT_BYTES>().0) {
-            if bytes[0] != Op::CallHash.code() {
-                continue;
+        let slots = slice_mut(self.image, range.start, range.end)?.as_chunks_mut().0;
+        let slot_count = i64::try_from(slots.len()).unwrap_or(i64::MAX);
+        for (block_start, block) in (0_u32..).step_by(BLOCK).zip(slots.chunks_mut(BLOCK)) {
+            for index in calls(block) {
+                let pc = block_start + index;
+                let Some(bytes) = block.get_mut(index as usize) else { break };
+                let mut slot = Slot::from_word(u64::from_le_bytes(*bytes));
+                if slot.imm == -1 {
+                    continue;
+                }
+                let target = i64::from(pc) + 1 + i64::from(slot.imm);
+                let target = u32::try_from(target).ok().filter(|_| target < slot_count);
+                let target = target.ok_or(ElfError::RelativeJumpOutOfBounds(pc))?;
+                let key = self.registry.register(target, || format!("function_{target}"))?;
+                slot.imm = key.cast_signed();
+                *bytes = slot.to_word().to_le_bytes();
             }
-            let mut slot = Slot::from_word(u64::from_le_bytes(*bytes));
-            if slot.imm == -1 {
-                continue;
-            }
-            let target = i64::from(pc) + 1 + i64::from(slot.imm);
-            let target = u32::try_from(target).ok().filter(|_| target < slot_count);
-            let target = target.ok_or(ElfError::RelativeJumpOutOfBounds(pc))?;
-            let key = self.registry.register(target, || format!("function_{target}"))?;
-            slot.imm = key.cast_signed();
-            *bytes = slot.to_word().to_le_bytes();
         }
         Ok(())
     }
@@ -102,14 +108,22 @@ impl Relocator<'_, '_> {
     }
 
     /// `lddw` of an address that has no symbol: both immediates hold it.
+    #[allow(clippy::cast_possible_truncation, reason = "the halves are cut out of the address")]
     fn code_address(&mut self, r_offset: u64) -> Result<(), ElfError> {
-        let low = r_offset.saturating_add(IMM_OFFSET);
-        let high = low.saturating_add(SLOT_BYTES as u64);
-        let addr = u64::from(self.word(low)?) | u64::from(self.word(high)?) << 32;
+        let start = r_offset.saturating_add(IMM_OFFSET);
+        let end = start.saturating_add(SLOT_BYTES as u64 + 4);
+        // The first immediate, the front of the second slot, and its immediate.
+        let [low, _, high] = slice_mut(self.image, start, end)?.as_chunks_mut().0 else {
+            return Err(ElfError::ValueOutOfBounds);
+        };
+        let addr = u64::from(u32::from_le_bytes(*low)) | u64::from(u32::from_le_bytes(*high)) << 32;
         if addr == 0 {
             return Err(ElfError::InvalidVirtualAddress(addr));
         }
-        self.set_address(low, high, rebased(addr))
+        let addr = rebased(addr);
+        *low = (addr as u32).to_le_bytes();
+        *high = ((addr >> 32) as u32).to_le_bytes();
+        Ok(())
     }
 
     /// An address in data. Early toolchains left it in the upper half of the eight bytes, so there
@@ -121,6 +135,15 @@ impl Relocator<'_, '_> {
 
     /// A call of a function by its slot, or of a syscall by its name.
     fn call(&mut self, relocation: &Rel) -> Result<(), ElfError> {
+        let key = match usize::try_from(relocation.r_sym).ok().and_then(|it| self.called.get(it)) {
+            Some(&Some(key)) => key,
+            _ => self.call_first(relocation)?,
+        };
+        self.set(relocation.r_offset.saturating_add(IMM_OFFSET), key.to_le_bytes())
+    }
+
+    /// The key of a symbol that was not called before.
+    fn call_first(&mut self, relocation: &Rel) -> Result<u32, ElfError> {
         let symbol = self.symbol(relocation)?;
         let name = self.file.dynamic_symbol_name(&symbol);
         let name = name.ok_or(ElfError::UnknownSymbol(symbol.st_name))?;
@@ -138,7 +161,14 @@ impl Relocator<'_, '_> {
             }
             key
         };
-        self.set(relocation.r_offset.saturating_add(IMM_OFFSET), key.to_le_bytes())
+        // The file has that symbol, so this list is never longer than its symbol table.
+        if let Ok(index) = usize::try_from(relocation.r_sym) {
+            self.called.resize(self.called.len().max(index + 1), None);
+            if let Some(called) = self.called.get_mut(index) {
+                *called = Some(key);
+            }
+        }
+        Ok(key)
     }
 
     /// Registers every function of the static symbol table, for its name.
@@ -189,6 +219,38 @@ impl Relocator<'_, '_> {
     }
 }
 
+/// Slots that are looked at together.
+const BLOCK: usize = 32;
+
+/// Which slots of a block are calls.
+fn calls(block: &[[u8; SLOT_BYTES]]) -> impl Iterator<Item = u32> + use<> {
+    let mut calls = match block.first_chunk() {
+        Some(block) => calls_of_whole(block),
+        None => {
+            let mut whole = [[0; SLOT_BYTES]; BLOCK];
+            whole.iter_mut().zip(block).for_each(|(to, from)| *to = *from);
+            calls_of_whole(&whole)
+        }
+    };
+    core::iter::from_fn(move || {
+        let index = calls.trailing_zeros();
+        calls &= calls.checked_sub(1)?;
+        Some(index)
+    })
+}
+
+/// A bit for each slot: whether it is a call.
+///
+/// Nobody can guess where the next call is, so a branch for each slot would cost more than all the
+/// rest. In this form, and as a function of its own, it becomes mostly vector instructions.
+#[inline(never)]
+#[allow(clippy::cast_possible_truncation, reason = "the opcode is in the lower half")]
+fn calls_of_whole(block: &[[u8; SLOT_BYTES]; BLOCK]) -> u32 {
+    let call = u32::from(Op::CallHash.code());
+    let code = |bytes: &[u8; SLOT_BYTES]| u64::from_le_bytes(*bytes) as u32 & 0xff;
+    block.iter().zip(0..).map(|(bytes, bit)| u32::from(code(bytes) == call) << bit).sum()
+}
+
 fn slice_mut(bytes: &mut [u8], start: u64, end: u64) -> Result<&mut [u8], ElfError> {
     let bounds = usize::try_from(start).ok().zip(usize::try_from(end).ok());
     bounds.and_then(|(start, end)| bytes.get_mut(start..end)).ok_or(ElfError::ValueOutOfBounds)
@@ -207,8 +269,11 @@ pub(crate) struct Registry<'a> {
     environment: &'a Environment,
     /// One bit for every slot of `.text`: whether it is registered.
     known: Vec<u64>,
-    functions: Vec<(u32, Function)>,
-    entrypoint: Option<Function>,
+    /// Key and slot.
+    functions: Vec<(u32, u32)>,
+    /// By slot; only if names were asked for.
+    names: BTreeMap<u32, String>,
+    entrypoint: Option<u32>,
 }
 
 impl<'a> Registry<'a> {
@@ -218,7 +283,13 @@ impl<'a> Registry<'a> {
         let words = slots.map(|slots| slots.div_ceil(u64::BITS)).ok();
         let words = words.and_then(|words| usize::try_from(words).ok());
         let known = vec![0; words.ok_or(ElfError::ValueOutOfBounds)?];
-        Ok(Self { environment, known, functions: Vec::new(), entrypoint: None })
+        Ok(Self {
+            environment,
+            known,
+            functions: Vec::new(),
+            names: BTreeMap::new(),
+            entrypoint: None,
+        })
     }
 
     /// Registers a function under its symbol's name.
@@ -254,16 +325,16 @@ impl<'a> Registry<'a> {
             return self.register_entrypoint(pc).map(|_| ());
         }
         self.check_syscalls(key)?;
-        let name = if self.environment.labels { name() } else { String::new() };
-        self.functions.push((key, Function { name, pc }));
+        if self.environment.labels {
+            self.names.insert(pc, name());
+        }
+        self.functions.push((key, pc));
         Ok(())
     }
 
     fn register_entrypoint(&mut self, pc: u32) -> Result<u32, ElfError> {
         self.check_syscalls(ENTRYPOINT_KEY)?;
-        let function =
-            self.entrypoint.get_or_insert_with(|| Function { name: ENTRYPOINT.to_owned(), pc });
-        match function.pc == pc {
+        match *self.entrypoint.get_or_insert(pc) == pc {
             true => Ok(ENTRYPOINT_KEY),
             false => Err(ElfError::SymbolHashCollision(ENTRYPOINT_KEY)),
         }
@@ -285,7 +356,10 @@ impl<'a> Registry<'a> {
     }
 
     pub(crate) fn finish(mut self) -> Functions {
-        self.functions.extend(self.entrypoint.map(|it| (ENTRYPOINT_KEY, it)));
-        Functions::new(self.functions).expect("keys of slots are one-to-one")
+        self.functions.extend(self.entrypoint.map(|pc| (ENTRYPOINT_KEY, pc)));
+        Functions::of_distinct(self.functions, |key, pc| match key {
+            ENTRYPOINT_KEY => ENTRYPOINT.to_owned(),
+            _ => self.names.remove(&pc).unwrap_or_default(),
+        })
     }
 }

@@ -17,7 +17,7 @@ pub const fn murmur3(bytes: &[u8]) -> u32 {
             bytes[index + 2],
             bytes[index + 3],
         ]);
-        hash = (hash ^ scramble(block)).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
+        hash = mix(hash, block);
         index += 4;
     }
     let mut tail = 0_u32;
@@ -28,12 +28,24 @@ pub const fn murmur3(bytes: &[u8]) -> u32 {
         index += 1;
     }
     #[allow(clippy::cast_possible_truncation, reason = "the hash takes the length modulo 2^32")]
-    let mut hash = hash ^ scramble(tail) ^ bytes.len() as u32;
+    let len = bytes.len() as u32;
+    finish(hash ^ scramble(tail), len)
+}
+
+#[inline]
+const fn mix(hash: u32, block: u32) -> u32 {
+    (hash ^ scramble(block)).rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64)
+}
+
+#[inline]
+const fn finish(hash: u32, len: u32) -> u32 {
+    let mut hash = hash ^ len;
     hash = (hash ^ (hash >> 16)).wrapping_mul(0x85eb_ca6b);
     hash = (hash ^ (hash >> 13)).wrapping_mul(0xc2b2_ae35);
     hash ^ (hash >> 16)
 }
 
+#[inline]
 const fn scramble(block: u32) -> u32 {
     block.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593)
 }
@@ -47,9 +59,13 @@ pub const ENTRYPOINT_KEY: u32 = murmur3(ENTRYPOINT.as_bytes());
 /// The key under which ELF files until V2 register the function at `pc`.
 ///
 /// ```
-/// assert_eq!(selkie_isa::symbol::pc_key(5), 0x67c2_5ef7);
+/// use selkie_isa::symbol::{murmur3, pc_key};
+/// assert_eq!(pc_key(5), 0x67c2_5ef7);
+/// assert_eq!(pc_key(0xfedc_ba98), murmur3(&0xfedc_ba98_u64.to_le_bytes()));
 /// ```
 #[must_use]
+#[inline]
 pub const fn pc_key(pc: u32) -> u32 {
-    murmur3(&(pc as u64).to_le_bytes())
+    // The hash of the number as eight bytes, of which the upper four are zero.
+    finish(mix(mix(0, pc), 0), 8)
 }

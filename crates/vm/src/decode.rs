@@ -14,56 +14,71 @@ use crate::{
 /// The longest run; longer ones are cut.
 const RUN_MAX: u8 = 255;
 
-/// How a cell is made of a slot.
+/// Slots that are decoded before the calls among them are looked up.
+const BLOCK: usize = 1024;
+
+/// How the callee of a call is found.
 #[derive(Clone, Copy)]
-enum Form {
-    /// The immediate sign-extended, the offset as it is.
-    Plain,
-    /// The immediate zero-extended.
-    ZeroExtended,
-    /// The immediate completed by the slot behind.
-    LoadImm64,
-    /// The offset turned into the target's slot.
-    Jump,
-    /// The callee looked up by the immediate.
-    CallHash,
-    /// The callee looked up as the source nibble says.
-    CallStatic,
-    /// The register taken from its field.
-    CallReg(Field),
+enum Callee {
+    /// By the immediate.
+    Hash,
+    /// As the source nibble says.
+    Static,
+    /// In the register that a field names.
+    Register(Field),
 }
 
-/// What is known of an opcode before its operands are.
+/// What is known of an opcode before its operands are. Masks instead of cases, since a branch on
+/// what comes next is wrongly guessed too often.
 #[derive(Clone, Copy)]
 struct Template {
+    /// Which bits of the sign-extended immediate count.
+    imm: u64,
+    /// Which bits of the word behind belong to the immediate.
+    tail: u64,
+    /// All bits if the offset counts from the slot behind.
+    jump: u32,
     code: u8,
-    form: Form,
-    /// Whether control never goes on behind it as a matter of course.
-    ends_run: bool,
+    /// All bits if control goes on behind it as a matter of course.
+    goes_on: u8,
+    /// Whether there is a slot behind that belongs to it.
+    is_lddw: bool,
+    callee: Option<Callee>,
 }
 
 impl Template {
-    const UNSUPPORTED: Self = Self { code: code::UNSUPPORTED, form: Form::Plain, ends_run: true };
+    const PLAIN: Self = Self {
+        imm: u64::MAX,
+        tail: 0,
+        jump: 0,
+        code: code::UNSUPPORTED,
+        goes_on: u8::MAX,
+        is_lddw: false,
+        callee: None,
+    };
+    const UNSUPPORTED: Self = Self { goes_on: 0, ..Self::PLAIN };
 
     const fn of(op: Op) -> Self {
-        let (form, ends_run) = match op.kind() {
-            Kind::Alu(_, _, Operand::Uimm) => (Form::ZeroExtended, false),
-            Kind::LoadImm64 => (Form::LoadImm64, false),
-            Kind::Jump => (Form::Jump, true),
-            Kind::Branch(..) => (Form::Jump, false),
-            Kind::CallHash => (Form::CallHash, true),
-            Kind::CallStatic => (Form::CallStatic, true),
-            Kind::CallReg(field) => (Form::CallReg(field), true),
-            Kind::Exit => (Form::Plain, true),
-            Kind::Tail => return Self::UNSUPPORTED,
+        const LOW: u64 = 0xffff_ffff;
+        let plain = Self { code: op as u8, ..Self::PLAIN };
+        let ends = Self { goes_on: 0, ..plain };
+        match op.kind() {
+            Kind::Alu(_, _, Operand::Uimm) => Self { imm: LOW, ..plain },
+            Kind::LoadImm64 => Self { imm: LOW, tail: !LOW, is_lddw: true, ..plain },
+            Kind::Jump => Self { jump: u32::MAX, ..ends },
+            Kind::Branch(..) => Self { jump: u32::MAX, ..plain },
+            Kind::CallHash => Self { callee: Some(Callee::Hash), ..ends },
+            Kind::CallStatic => Self { callee: Some(Callee::Static), ..ends },
+            Kind::CallReg(field) => Self { callee: Some(Callee::Register(field)), ..ends },
+            Kind::Exit => ends,
+            Kind::Tail => Self::UNSUPPORTED,
             Kind::Alu(..)
             | Kind::Neg(_)
             | Kind::Endian(_)
             | Kind::Load(_)
             | Kind::StoreImm(_)
-            | Kind::StoreReg(_) => (Form::Plain, false),
-        };
-        Self { code: op as u8, form, ends_run }
+            | Kind::StoreReg(_) => plain,
+        }
     }
 }
 
@@ -92,53 +107,67 @@ pub(crate) fn decode(executable: &Executable) -> (Cells, Vec<Cell>) {
     let text = executable.text();
     let templates = &TEMPLATES[version as usize];
     let handlers = handlers(version);
-    let mut cells = Cells::new(text.len() / SLOT_BYTES, version);
+    let slots = text.as_chunks::<SLOT_BYTES>().0;
+    let mut cells = Cells::new(slots.len(), version);
     let mut cut = Vec::new();
-    // Passing the end of the program counts as one more instruction.
-    let (mut behind, mut two_behind) = (1, 1);
-    for (pc, bytes) in text.chunks_exact(SLOT_BYTES).enumerate().rev() {
-        let word = u64::from_le_bytes(bytes.try_into().expect("chunks of eight bytes"));
-        let slot = Slot::from_word(word);
-        let Template { code, form, ends_run } = templates[usize::from(slot.code)];
-        // Field by field, in place: a cell that is put together elsewhere and then copied makes
-        // wide loads wait for narrow stores.
-        let cell = cells.slot(pc);
-        cell.handler = handlers[usize::from(code)];
-        cell.imm = i64::from(slot.imm).cast_unsigned();
-        cell.aux = i32::from(slot.off).cast_unsigned();
-        cell.code = code;
-        cell.dst = Register::new(slot.dst);
-        cell.src = Register::new(slot.src);
-        let mut run = if ends_run { 1 } else { 1 + behind };
-        match form {
-            Form::Plain => {}
-            Form::ZeroExtended => cell.imm = key(slot).into(),
-            Form::LoadImm64 => match Slot::read(text, pc + 1) {
-                Some(tail) => {
-                    cell.imm = u64::from(key(slot)) | u64::from(key(tail)) << 32;
-                    run = 1 + two_behind;
-                }
-                // Without a slot behind it, an `lddw` is no instruction.
-                None => {
-                    *cell = Cell::new(code::UNSUPPORTED, version);
-                    run = 1;
-                }
-            },
-            Form::Jump => cell.aux = jump_target(pc, slot),
-            Form::CallHash | Form::CallStatic | Form::CallReg(_) => {
-                *cell = call(executable, pc, slot, form);
+    let mut calls = [0; BLOCK];
+    // Passing the end of the program counts as one more instruction, but a last `lddw` does not
+    // get that far.
+    let (mut behind, mut two_behind) = (1, 0);
+    let mut word_behind = 0;
+    for (number, block) in slots.chunks(BLOCK).enumerate().rev() {
+        let block_start = number * BLOCK;
+        let mut call_count = 0;
+        for (index, bytes) in block.iter().enumerate().rev() {
+            let pc = block_start + index;
+            let word = u64::from_le_bytes(*bytes);
+            let slot = Slot::from_word(word);
+            let template = &templates[usize::from(slot.code)];
+            let skipped = if template.is_lddw { two_behind } else { behind };
+            let mut run = 1 + (skipped & template.goes_on);
+            let cell = cells.slot(pc);
+            *cell = Cell {
+                handler: handlers[usize::from(template.code)],
+                imm: i64::from(slot.imm).cast_unsigned() & template.imm
+                    | word_behind & template.tail,
+                aux: (pc_behind(pc) & template.jump).wrapping_add_signed(i32::from(slot.off)),
+                code: template.code,
+                dst: Register::new(slot.dst),
+                src: Register::new(slot.src),
+                run,
+            };
+            calls[call_count % BLOCK] = pc;
+            call_count += usize::from(template.callee.is_some());
+            if run == RUN_MAX {
+                let aux = u32::try_from(cut.len()).expect("fewer cuts than slots");
+                cut.push(*cell);
+                run = 0;
+                *cell = Cell { aux, run, ..Cell::new(code::CUT, version) };
+            }
+            (behind, two_behind) = (run, behind);
+            word_behind = word;
+        }
+        for &pc in calls.iter().take(call_count) {
+            let slot = Slot::from_word(u64::from_le_bytes(slots[pc]));
+            if let Some(callee) = templates[usize::from(slot.code)].callee {
+                *cells.slot(pc) = call(executable, pc, slot, callee);
             }
         }
-        cell.run = run;
-        if run == RUN_MAX {
-            let aux = u32::try_from(cut.len()).expect("fewer cuts than slots");
-            cut.push(*cell);
-            run = 0;
-            *cell = Cell { aux, run, ..Cell::new(code::CUT, version) };
-        }
-        (behind, two_behind) = (run, behind);
+    }
+    // Without a slot behind it, an `lddw` is no instruction.
+    if let Some([code, ..]) = slots.last()
+        && templates[usize::from(*code)].is_lddw
+    {
+        *cells.slot(slots.len() - 1) = Cell::new(code::UNSUPPORTED, version);
     }
     (cells, cut)
+}
+
+/// The slot behind `pc`, from which jumps count. A target before the first slot comes out as a
+/// number beyond the last: only unverified programs have such a jump, and any such number will do.
+#[allow(clippy::cast_possible_truncation, reason = "fewer slots fit in memory than in 32 bits")]
+fn pc_behind(pc: usize) -> u32 {
+    (pc as u32).wrapping_add(1)
 }
 
 /// The immediate as the hash of a name.
@@ -146,14 +175,8 @@ fn key(slot: Slot) -> u32 {
     slot.imm.cast_unsigned()
 }
 
-/// The slot that a jump leads to. Only unverified programs have one that is out of the program:
-/// any such number will do.
-fn jump_target(pc: usize, slot: Slot) -> u32 {
-    u32::try_from((pc + 1).wrapping_add_signed(slot.off.into())).unwrap_or(u32::MAX)
-}
-
 #[inline(never)]
-fn call(executable: &Executable, pc: usize, slot: Slot, form: Form) -> Cell {
+fn call(executable: &Executable, pc: usize, slot: Slot, callee: Callee) -> Cell {
     let version = executable.version();
     let unsupported = Cell::new(code::UNSUPPORTED, version);
     let call = |code| Cell { imm: pc as u64 + 1, ..Cell::new(code, version) };
@@ -163,18 +186,18 @@ fn call(executable: &Executable, pc: usize, slot: Slot, form: Form) -> Cell {
         Ok(register @ 0..=15) => Cell { src: Register::new(register), ..call(code::CALL_REGISTER) },
         _ => unsupported,
     };
-    match (form, slot.src) {
+    match (callee, slot.src) {
         // A syscall's key is looked for first: both can only be known if the loader let a
         // collision pass, which it does not.
-        (Form::CallHash, _) => match executable.syscalls().find(key(slot)) {
+        (Callee::Hash, _) => match executable.syscalls().find(key(slot)) {
             Some(id) => syscall(id),
             None => executable
                 .functions()
                 .get(key(slot))
                 .map_or(unsupported, |function| local(function.pc)),
         },
-        (Form::CallStatic, 0) => executable.syscalls().find(key(slot)).map_or(unsupported, syscall),
-        (Form::CallStatic, 1) => {
+        (Callee::Static, 0) => executable.syscalls().find(key(slot)).map_or(unsupported, syscall),
+        (Callee::Static, 1) => {
             let slots = executable.text().len() / SLOT_BYTES;
             let target =
                 isize::try_from(slot.imm).ok().and_then(|it| (pc + 1).checked_add_signed(it));
@@ -183,9 +206,9 @@ fn call(executable: &Executable, pc: usize, slot: Slot, form: Form) -> Cell {
                 _ => unsupported,
             }
         }
-        (Form::CallReg(Field::InImm), _) => by_register(slot.imm.into()),
-        (Form::CallReg(Field::InSrc), _) => by_register(slot.src.into()),
-        (Form::CallReg(Field::InDst), _) => by_register(slot.dst.into()),
+        (Callee::Register(Field::InImm), _) => by_register(slot.imm.into()),
+        (Callee::Register(Field::InSrc), _) => by_register(slot.src.into()),
+        (Callee::Register(Field::InDst), _) => by_register(slot.dst.into()),
         _ => unsupported,
     }
 }

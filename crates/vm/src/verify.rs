@@ -3,6 +3,11 @@
 //! The first slot that breaks a rule decides, and within a slot the rule of its opcode comes
 //! before the rules on registers (anza sbpf: `verifier.rs`). Nothing is said about reachability,
 //! call targets or a final exit: those trap when they are reached.
+//!
+//! Nearly every program is valid, so a quick pass looks first whether this one is; only if it
+//! cannot tell are the rules gone through in order. What it says is never more than they would.
+
+mod quick;
 
 use core::fmt;
 
@@ -145,11 +150,10 @@ pub fn verify(executable: &Executable) -> Result<(), VerifyError> {
         return Err(VerifyError::NoProgram);
     }
     let verifier = Verifier { demands: &DEMANDS[executable.version() as usize], text };
-    let mut pc = 0;
-    while pc < verifier.slots() {
-        pc += verifier.check(pc)?;
+    match quick::is_valid(executable.version(), text, |pc| verifier.check(pc).is_ok()) {
+        true => Ok(()),
+        false => verifier.check_all(),
     }
-    Ok(())
 }
 
 /// Checks the calls of a program whose calls need no relocation (V3 and later): what a deployment
@@ -266,6 +270,14 @@ struct Verifier<'a> {
 impl Verifier<'_> {
     fn slots(&self) -> usize {
         self.text.len() / SLOT_BYTES
+    }
+
+    fn check_all(&self) -> Result<(), VerifyError> {
+        let mut pc = 0;
+        while pc < self.slots() {
+            pc += self.check(pc)?;
+        }
+        Ok(())
     }
 
     /// Checks the instruction at `pc`, and gives how many slots it takes.
