@@ -92,6 +92,8 @@ struct Expect {
 #[derive(Deserialize, Debug)]
 struct Change {
     vaddr: u64,
+    /// The region's length: regions may start where an empty one does.
+    len: Option<usize>,
     from: usize,
     hex: String,
 }
@@ -302,7 +304,10 @@ fn compare_memory(
 ) -> Result<(), String> {
     for ((region, before), got) in regions.iter().zip(before).zip(after) {
         let mut expected = before.clone();
-        for change in changes.iter().filter(|change| change.vaddr == region.vaddr) {
+        let meant = |change: &&Change| {
+            change.vaddr == region.vaddr && change.len.is_none_or(|len| len == region.len)
+        };
+        for change in changes.iter().filter(meant) {
             let changed = bytes(&change.hex)?;
             expected
                 .get_mut(change.from..)
