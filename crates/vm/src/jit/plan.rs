@@ -248,7 +248,8 @@ fn written(program: &Program, range: core::ops::Range<usize>) -> u8 {
         if class & (class::BRANCHES | class::JUMPS) != 0 && !range.contains(&(cell.aux as usize)) {
             return 0b1111;
         }
-        last = class;
+        // The second half of an `lddw` is not what comes last.
+        last = if last & class::WIDE != 0 { class::WRITES } else { class };
     }
     if last & (class::ENDS | class::JUMPS) == 0 {
         return 0b1111;
