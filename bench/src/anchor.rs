@@ -77,6 +77,9 @@ impl<const INDEX: usize> BuiltinFunctionDefinition<Context> for Syscall<INDEX> {
         d: u64,
         e: u64,
     ) -> Result<u64, Self::Error> {
+        if INDEX == syscalls::NO_OP {
+            return Ok(1);
+        }
         let result = syscalls::call(INDEX, [a, b, c, d, e], context);
         Ok(result.ok_or("no measured program calls this")??)
     }

@@ -38,6 +38,7 @@ impl Guest for Call<'_, '_> {
 }
 
 impl Host for TestHost {
+    #[inline]
     fn syscall(
         &mut self,
         id: SyscallId,
@@ -45,9 +46,22 @@ impl Host for TestHost {
         memory: &mut MemoryMap<'_>,
         meter: &mut Meter,
     ) -> Result<u64, SyscallError> {
-        let result = syscalls::call(usize::from(id.0), arguments, &mut Call { memory, meter });
-        Ok(result.ok_or("no measured program calls this")??)
+        if usize::from(id.0) == syscalls::NO_OP {
+            return Ok(1);
+        }
+        call(id, arguments, memory, meter)
     }
+}
+
+#[inline(never)]
+fn call(
+    id: SyscallId,
+    arguments: [u64; 5],
+    memory: &mut MemoryMap<'_>,
+    meter: &mut Meter,
+) -> Result<u64, SyscallError> {
+    let result = syscalls::call(usize::from(id.0), arguments, &mut Call { memory, meter });
+    Ok(result.ok_or("no measured program calls this")??)
 }
 
 /// Loads files.

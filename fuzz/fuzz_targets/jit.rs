@@ -30,7 +30,7 @@ fuzz_target!(|input: Input<'_>| {
     // The second run must not see what the first has left in the code.
     for _ in 0..2 {
         let compiled =
-            input.execute(&program, |program, machine, host| code.run(program, machine, host));
+            input.execute(&program, |program, machine, host| code.run(program, machine, &mut { host }));
         assert_eq!(compiled, interpreted);
     }
 });

@@ -256,7 +256,7 @@ pub(crate) fn run_program(
             let code = compile(case, program, plan)?;
             if plan.warm {
                 run_by(case, program, calls, |program, machine, host| {
-                    code.run(program, machine, host)
+                    code.run(program, machine, &mut { host })
                 })?;
             }
             run_by(case, program, calls, |program, machine, host| {
@@ -287,7 +287,7 @@ fn run_from_within(
     match ended {
         Some(result) => Outcome { result, consumed: stepped },
         None => {
-            let Outcome { result, consumed } = code.run(program, machine, host);
+            let Outcome { result, consumed } = code.run(program, machine, &mut { host });
             Outcome { result, consumed: consumed + stepped }
         }
     }

@@ -66,7 +66,7 @@ impl Way {
         // A verdict must not depend on chance.
         let options = JitOptions { seed: Some(0x5e1c_1e00), ..JitOptions::default() };
         let code = MachineCode::compile(program, config, &options);
-        Ok(code.map_err(|error| error.to_string())?.run(program, machine, host))
+        Ok(code.map_err(|error| error.to_string())?.run(program, machine, &mut { host }))
     }
 }
 

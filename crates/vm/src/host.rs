@@ -33,6 +33,23 @@ pub trait Host {
     }
 }
 
+/// A host that is known by reference only.
+impl<H: Host + ?Sized> Host for &mut H {
+    fn syscall(
+        &mut self,
+        id: SyscallId,
+        arguments: [u64; 5],
+        memory: &mut MemoryMap<'_>,
+        meter: &mut Meter,
+    ) -> Result<u64, SyscallError> {
+        (**self).syscall(id, arguments, memory, meter)
+    }
+
+    fn access_violation(&mut self, violation: &Violation, region: &mut Region<'_>) {
+        (**self).access_violation(violation, region);
+    }
+}
+
 /// A host without syscalls.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoHost;

@@ -40,6 +40,11 @@ impl Meter {
         if enough { Ok(()) } else { Err(MeterExceeded) }
     }
 
+    /// Where machine code keeps it during calls of Rust.
+    pub(crate) fn place(&mut self) -> *mut u64 {
+        &raw mut self.remaining
+    }
+
     /// Sets what is left: for hosts that nest programs.
     pub fn set_remaining(&mut self, remaining: u64) {
         self.remaining = remaining;

@@ -550,11 +550,7 @@ impl<'a> MemoryMap<'a> {
 
     /// The windows as machine code looks them up: those whose region starts where they do. The
     /// numbers must not be used once a region was changed.
-    pub(crate) fn windows_for_code(&self, gaps: bool, pext: bool) -> Windows {
-        let mut windows = Windows::default();
-        for window in 0..WINDOW_COUNT {
-            windows.masks[window][0] = u64::MAX;
-        }
+    pub(crate) fn fill_windows(&self, windows: &mut Windows, gaps: bool, pext: bool) {
         for region in &self.regions {
             let window = usize_of(region.vaddr / REGION_SIZE);
             // Addresses beyond all windows fall into the last one, which stays empty.
@@ -575,7 +571,6 @@ impl<'a> MemoryMap<'a> {
             windows.bases[window] = [(region.host as u64).wrapping_sub(start), gap_bits];
             windows.masks[window][0] = mask;
         }
-        windows
     }
 
     /// The host's address of the stack, if it is a writable region of `len` bytes at the start of

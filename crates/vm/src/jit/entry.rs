@@ -12,7 +12,7 @@
 
 #![allow(unsafe_code, reason = "machine code is called, and calls back with a pointer")]
 
-use core::{any::Any, mem, ptr};
+use core::{any::Any, array, mem, ptr};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use selkie_elf::SyscallId;
@@ -41,11 +41,12 @@ pub(super) const WINDOW_SHIFT: u8 = 32 - 4;
 pub(super) const WINDOWS_MASK: i32 = 7 << 4;
 
 /// How many regions are remembered.
-pub(super) const NEAR_COUNT: u8 = 32;
+pub(super) const NEAR_COUNT: u8 = 16;
 
-/// What machine code and Rust share during a run.
-#[repr(C)]
-pub(super) struct Context<'r, 'a> {
+/// What machine code and Rust share during a run. What machine code sees comes before what depends
+/// on the host's type.
+#[repr(C, align(64))]
+pub(super) struct Context<'r, 'a, H> {
     pub(super) windows: Windows,
     /// Pointers that checks gave, for later accesses of the block.
     pub(super) kept: [u64; 8],
@@ -53,7 +54,9 @@ pub(super) struct Context<'r, 'a> {
     pub(super) near: [Near; NEAR_COUNT as usize],
     /// r0 to r9, and what is in the register for frames: see [`x64`].
     pub(super) registers: [u64; 11],
-    pub(super) meter: u64,
+    /// The units that are left, while Rust runs: the machine's meter, or `unmetered`.
+    pub(super) meter: *mut u64,
+    unmetered: u64,
     /// What the register for frames may not reach at a call; with dynamic frames, what the stack
     /// pointer may not go below.
     pub(super) frame_limit: u64,
@@ -72,17 +75,17 @@ pub(super) struct Context<'r, 'a> {
     pub(super) resume: u64,
     /// What is at hand then.
     pub(super) pointer: u64,
-    pub(super) leave: unsafe extern "sysv64" fn(*mut Context<'r, 'a>, usize, *const usize),
-    pub(super) syscall: unsafe extern "sysv64" fn(*mut Context<'r, 'a>, u32) -> u32,
-    run: Run<'r, 'a>,
+    pub(super) leave: unsafe extern "sysv64" fn(*mut Context<'r, 'a, H>, usize, *const usize),
+    pub(super) syscall: unsafe extern "sysv64" fn(*mut Context<'r, 'a, H>, u32) -> u32,
+    run: Run<'r, 'a, H>,
 }
 
 /// Rust's part of the context.
-struct Run<'r, 'a> {
+struct Run<'r, 'a, H> {
     code: &'r MachineCode,
     program: &'r Program,
     machine: &'r mut Machine<'a>,
-    host: &'r mut dyn Host,
+    host: &'r mut H,
     /// How often regions had changed when the windows were made.
     changes: u64,
     /// The host's address of the stack.
@@ -97,21 +100,22 @@ enum End {
 }
 
 /// Runs a program by its machine code; `None` if the machine is not one that the code fits.
-pub(super) fn run(
+pub(super) fn run<H: Host>(
     code: &MachineCode,
     program: &Program,
     machine: &mut Machine<'_>,
-    host: &mut dyn Host,
+    host: &mut H,
 ) -> Option<Result<u64, Trap>> {
     let stack = stack_of(code, machine)?;
     let entry = code.entries[machine.pc];
     let text_vaddr = machine.text_vaddr;
     let mut context = Context {
-        windows: machine.memory.windows_for_code(code.gaps, code.pext),
+        windows: Windows::EMPTY,
         kept: [0; 8],
-        near: [Near::default(); NEAR_COUNT as usize],
+        near: [Near::EMPTY; NEAR_COUNT as usize],
         registers: [0; 11],
-        meter: 0,
+        meter: core::ptr::null_mut(),
+        unmetered: u64::MAX >> 1,
         frame_limit: 0,
         frame_key: 0,
         blinding_key: code.blinding_key,
@@ -123,8 +127,8 @@ pub(super) fn run(
         entry_stack: 0,
         resume: 0,
         pointer: machine.pc as u64,
-        leave,
-        syscall,
+        leave: leave::<H>,
+        syscall: syscall::<H>,
         run: Run {
             code,
             program,
@@ -135,9 +139,10 @@ pub(super) fn run(
             end: None,
         },
     };
+    context.run.machine.memory.fill_windows(&mut context.windows, code.gaps, code.pext);
     context.registers.copy_from_slice(&context.run.machine.registers[..11]);
     context.meter =
-        if code.metered { context.run.machine.meter.remaining() } else { u64::MAX >> 1 };
+        if code.metered { context.run.machine.meter.place() } else { &raw mut context.unmetered };
     let frame_bytes = code.config.stack_frame_bytes;
     let depth_max = code.config.call_depth_max as u64;
     if code.fixed_frames {
@@ -165,13 +170,13 @@ pub(super) fn run(
             enter(context_register, target)
         }
     };
-    let Context { registers, meter, pc, mut run, .. } = context;
     if stopped == 0 {
-        run.take_state(&registers, meter);
-        run.machine.pc = usize::try_from(pc).expect("pcs are small");
-        return Some(Ok(run.machine.registers[0]));
+        context.run.take_state(&context.registers);
+        let machine = &mut *context.run.machine;
+        machine.pc = usize::try_from(context.pc).expect("pcs are small");
+        return Some(Ok(machine.registers[0]));
     }
-    match run.end.expect("what stops a run says why") {
+    match context.run.end.take().expect("what stops a run says why") {
         End::Result(result) => Some(result),
         End::Panic(payload) => resume_unwind(payload),
     }
@@ -185,6 +190,7 @@ fn stack_of(code: &MachineCode, machine: &Machine<'_>) -> Option<u64> {
         && machine.pc < code.entries.len()
         && machine.frames.len() == config.call_depth_max
         && config.call_depth_max <= DEPTH_MAX
+        && config.stack_frame_bytes.is_power_of_two()
         && machine.frame_step == code.frame_step
         && machine.metered == code.metered;
     if !fits {
@@ -205,8 +211,8 @@ const DEPTH_MAX: usize = 4096;
 
 /// Machine code has come to a place where it cannot go on by itself: the one before `address`,
 /// which is on the stack at `stack`.
-unsafe extern "sysv64" fn leave(
-    context: *mut Context<'_, '_>,
+unsafe extern "sysv64" fn leave<H: Host>(
+    context: *mut Context<'_, '_, H>,
     address: usize,
     stack: *const usize,
 ) {
@@ -217,7 +223,7 @@ unsafe extern "sysv64" fn leave(
         let site =
             u32::try_from(address - base).ok().and_then(|at| context.run.code.sites.find(at));
         let site = *site.expect("machine code calls from places that it knows");
-        context.run.take_state(&context.registers, context.meter);
+        context.run.take_state(&context.registers);
         let resume = go_on(context, &site, stack);
         if let Some(offset) = resume {
             context.windows_if_changed();
@@ -233,22 +239,20 @@ unsafe extern "sysv64" fn leave(
     }
 }
 
-unsafe extern "sysv64" fn syscall(context: *mut Context<'_, '_>, id: u32) -> u32 {
+unsafe extern "sysv64" fn syscall<H: Host>(context: *mut Context<'_, '_, H>, id: u32) -> u32 {
     // SAFETY: as for `leave`.
     let context = unsafe { &mut *context };
-    let Context { registers, meter, run, .. } = context;
-    let [_, arguments @ .., _, _, _, _, _] = *registers;
+    let Context { registers, run, .. } = context;
+    // One by one: machine code has just stored them so, and a wide load of several would wait.
+    let arguments = array::from_fn(|index| {
+        // SAFETY: it is a reference.
+        unsafe { ptr::read_volatile(&raw const registers[index + 1]) }
+    });
     let machine = &mut *run.machine;
-    if run.code.metered {
-        machine.meter.set_remaining(*meter);
-    }
     let id = SyscallId(u16::try_from(id).unwrap_or(u16::MAX));
     let result = catch_unwind(AssertUnwindSafe(|| {
         run.host.syscall(id, arguments, &mut machine.memory, &mut machine.meter)
     }));
-    if run.code.metered {
-        *meter = machine.meter.remaining();
-    }
     match result {
         Ok(Ok(value)) => {
             registers[0] = value;
@@ -266,7 +270,11 @@ unsafe extern "sysv64" fn syscall(context: *mut Context<'_, '_>, id: u32) -> u32
 }
 
 /// Where to go on, as an offset of the code; `None` to stop.
-fn go_on(context: &mut Context<'_, '_>, site: &Site, stack: *const usize) -> Option<u32> {
+fn go_on<H: Host>(
+    context: &mut Context<'_, '_, H>,
+    site: &Site,
+    stack: *const usize,
+) -> Option<u32> {
     let Context { run, near: known, pointer, pc: missing, .. } = context;
     let pc = match site.what {
         What::Syscall => {
@@ -306,12 +314,13 @@ fn go_on(context: &mut Context<'_, '_>, site: &Site, stack: *const usize) -> Opt
     run.interpret(matches!(site.what, What::GiveUp), stack, pointer)
 }
 
-impl Context<'_, '_> {
+impl<H: Host> Context<'_, '_, H> {
     fn windows_if_changed(&mut self) {
         let memory = &self.run.machine.memory;
         if memory.changes() != self.run.changes {
-            self.windows = memory.windows_for_code(self.run.code.gaps, self.run.code.pext);
-            self.near = [Near::default(); NEAR_COUNT as usize];
+            self.windows = Windows::EMPTY;
+            memory.fill_windows(&mut self.windows, self.run.code.gaps, self.run.code.pext);
+            self.near = [Near::EMPTY; NEAR_COUNT as usize];
             self.run.changes = memory.changes();
         }
     }
@@ -321,22 +330,17 @@ impl Context<'_, '_> {
         let machine = &self.run.machine;
         let count = if self.run.code.fixed_frames { 10 } else { 11 };
         self.registers[..count].copy_from_slice(&machine.registers[..count]);
-        if self.run.code.metered {
-            self.meter = machine.meter.remaining();
-        }
     }
 }
 
-impl Run<'_, '_> {
+impl<H: Host> Run<'_, '_, H> {
     /// The machine gets what machine code had in registers.
-    fn take_state(&mut self, registers: &[u64; 11], meter: u64) {
+    fn take_state(&mut self, registers: &[u64; 11]) {
         self.machine.registers[..11].copy_from_slice(registers);
         if self.code.fixed_frames {
-            let depth = (registers[10] - self.stack) / self.code.config.stack_frame_bytes;
+            let frame_shift = self.code.config.stack_frame_bytes.trailing_zeros();
+            let depth = (registers[10] - self.stack) >> frame_shift;
             self.machine.registers[10] = self.frame_pointer(depth - 1);
-        }
-        if self.code.metered {
-            self.machine.meter.set_remaining(meter);
         }
     }
 

@@ -21,7 +21,7 @@ pub(super) struct Exit {
     /// The slot of the instruction, which has not happened.
     pub(super) pc: u32,
     /// Units charged already for it and for the rest of its block.
-    pub(super) refund: u16,
+    pub(super) refund: u8,
 }
 
 /// The right-hand side of an operation.
@@ -54,7 +54,7 @@ pub(super) enum Next {
 /// Writes a processor's code. Registers are r0 to r9, and r10 where the program moves it.
 pub(super) trait Target {
     /// A block starts: charges its instructions.
-    fn block(&mut self, pc: u32, cost: u16);
+    fn block(&mut self, pc: u32, cost: u8);
     /// An instruction starts.
     fn instruction(&mut self, pc: u32);
     /// Everything but divisions.
@@ -81,7 +81,7 @@ pub(super) trait Target {
         left: Value,
         right: Value,
         next: Next,
-        refund: u16,
+        refund: u8,
     );
     fn jump(&mut self, next: Next);
     /// Calls a function that overwrites some of r6 to r9 (lowest bit first).
@@ -175,7 +175,7 @@ fn slot(slot: usize) -> u32 {
 }
 
 impl<T: Target> Lowering<'_, T> {
-    fn next(&self, target: usize, refund: u16) -> Next {
+    fn next(&self, target: usize, refund: u8) -> Next {
         if target < self.slots {
             Next::Block(slot(target))
         } else {
@@ -185,7 +185,7 @@ impl<T: Target> Lowering<'_, T> {
 
     fn block(&mut self, start: usize, block: &Block<'_>) {
         let mut steps = block.steps();
-        let cost = u16::try_from(steps.len()).expect("blocks are short");
+        let cost = u8::try_from(steps.len()).expect("blocks are short");
         self.target.block(slot(start), cost);
         while let [step, ..] = steps {
             self.target.instruction(step.pc);
@@ -201,7 +201,7 @@ impl<T: Target> Lowering<'_, T> {
     fn steps<const CODE: usize>(&mut self, steps: &[Step<'_>], groups: &[Group]) -> usize {
         let [step, rest @ ..] = steps else { return 1 };
         #[allow(clippy::cast_possible_truncation, reason = "blocks are short")]
-        let exit = Exit { pc: step.pc, refund: steps.len() as u16 };
+        let exit = Exit { pc: step.pc, refund: steps.len() as u8 };
         if let Action::Row(Kind::Alu(Alu::Mov, Width::W64, Operand::Reg)) = const { ACTIONS[CODE] }
             && let [second, ..] = rest
             && self.fused(step.cell, second.cell)

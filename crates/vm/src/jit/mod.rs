@@ -182,11 +182,11 @@ impl MachineCode {
     ///
     /// # Panics
     /// If the code was compiled from another program.
-    pub fn run(
+    pub fn run<H: Host>(
         &self,
         program: &Program,
         machine: &mut Machine<'_>,
-        host: &mut dyn Host,
+        host: &mut H,
     ) -> Outcome {
         assert_eq!(program.id, self.program_id, "machine code runs its own program");
         #[cfg(target_arch = "x86_64")]

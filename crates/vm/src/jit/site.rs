@@ -13,7 +13,7 @@ pub(super) struct Site {
     /// The slot of the instruction.
     pub(super) pc: u32,
     /// Units charged for it and for what comes behind it in its block, to be given back.
-    pub(super) refund: u16,
+    pub(super) refund: u8,
     pub(super) what: What,
     /// Of calls: some of r6 to r9 (lowest bit first), and r10 if it is a register (fifth bit), are
     /// on the stack above the return address.
@@ -21,6 +21,8 @@ pub(super) struct Site {
     /// Of checks.
     pub(super) check: Check,
 }
+
+const _: () = assert!(size_of::<Site>() == 24, "large programs have tens of thousands");
 
 /// Why it calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,7 +63,7 @@ impl Check {
 }
 
 impl Site {
-    pub(super) fn new(pc: u32, refund: u16, what: What) -> Self {
+    pub(super) fn new(pc: u32, refund: u8, what: What) -> Self {
         Self { at: 0, pc, refund, what, saved: 0, check: Check::NONE }
     }
 }

@@ -2,7 +2,7 @@
 
 /// What machine code knows of memory, by window. Addresses are *dense*: with the bit of the gap
 /// taken out, in windows that have gaps.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Windows {
     /// One past the last byte that may be loaded, that may be stored; 0 for none.
@@ -13,8 +13,13 @@ pub(crate) struct Windows {
     pub(crate) masks: [[u64; 2]; 8],
 }
 
+impl Windows {
+    pub(crate) const EMPTY: Self =
+        Self { limits: [[0; 2]; 8], bases: [[0; 2]; 8], masks: [[u64::MAX; 2]; 8] };
+}
+
 /// One region, of those that share a window.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Near {
     pub(crate) start: u64,
@@ -22,4 +27,8 @@ pub(crate) struct Near {
     pub(crate) ends: [u64; 2],
     /// From the guest's address to the host's.
     pub(crate) base: u64,
+}
+
+impl Near {
+    pub(crate) const EMPTY: Self = Self { start: 0, ends: [0; 2], base: 0 };
 }

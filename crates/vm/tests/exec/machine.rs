@@ -108,7 +108,7 @@ pub(crate) fn run_all_ways(compiled: &Compiled, case: &Case, budget: u64) -> Res
     same("run", &run_with(program, case, budget, run)?)?;
     for (name, code) in codes {
         let engine = |program: &Program, machine: &mut Machine<'_>, host: &mut dyn Host| {
-            code.run(program, machine, host)
+            code.run(program, machine, &mut { host })
         };
         same(&format!("{name} code"), &run_with(program, case, budget, engine)?)?;
         // Nothing of the first run may be left in the code.

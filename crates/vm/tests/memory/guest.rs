@@ -112,7 +112,7 @@ pub(crate) fn access(
     machine.registers_mut()[2] = value;
     let outcome = if COMPILES.get() {
         let code = MachineCode::compile(&program, &config, &JitOptions::plain());
-        code.expect("it is supported").run(&program, &mut machine, host)
+        code.expect("it is supported").run(&program, &mut machine, &mut { host })
     } else {
         run(&program, &mut machine, host)
     };

@@ -2,6 +2,8 @@
 //!
 //! Each is tested against a disassembler.
 
+use core::{cell::Cell, mem};
+
 /// A general-purpose register, as instructions number them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -99,13 +101,34 @@ pub(crate) struct Encoder {
     at: usize,
 }
 
+thread_local! {
+    /// What the last encoder of this thread wrote to: fresh memory takes time to be had.
+    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// The most bytes that a thread keeps for the next program.
+const SCRATCH_BYTES_MAX: usize = 4 << 20;
+
+impl Drop for Encoder {
+    fn drop(&mut self) {
+        if self.code.len() <= SCRATCH_BYTES_MAX {
+            SCRATCH.set(mem::take(&mut self.code));
+        }
+    }
+}
+
 /// Bytes that may be written between two calls of [`Encoder::reserve`].
 const RESERVE_BYTES: usize = 1024;
 
 #[rustfmt::skip]
 impl Encoder {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self { code: vec![0; capacity + RESERVE_BYTES], at: 0 }
+        let len = capacity + RESERVE_BYTES;
+        let mut code = SCRATCH.take();
+        if code.len() < len {
+            code = vec![0; len];
+        }
+        Self { code, at: 0 }
     }
 
     /// Makes room for what is written next.
@@ -138,6 +161,17 @@ impl Encoder {
     pub(crate) fn put(&mut self, bytes: u64, len: usize) {
         self.code[self.at..][..8].copy_from_slice(&bytes.to_le_bytes());
         self.at += len;
+    }
+
+    /// Writes the low bytes of one number, then of another.
+    #[inline(always)]
+    fn put_both(&mut self, first: u64, first_len: usize, second: i32, second_len: usize) {
+        let room: &mut [u8; 16] = self.code[self.at..].first_chunk_mut().expect("reserved before");
+        room[..8].copy_from_slice(&first.to_le_bytes());
+        // Eight at most, which the optimiser sees.
+        let at = first_len & 15;
+        room[at.min(12)..][..4].copy_from_slice(&second.to_le_bytes());
+        self.at += first_len + second_len;
     }
 
     #[inline(always)]
@@ -184,8 +218,7 @@ impl Encoder {
         let sib = mem.shift << 6 | index << 3 | base & 7;
         word |= (u64::from(mode | (reg & 7) << 3 | rm) | u64::from(sib) << 8) << len;
         len += if needs_sib { 16 } else { 8 };
-        self.put(word, len as usize / 8);
-        self.put(u64::from(mem.disp.cast_unsigned()), disp_bytes);
+        self.put_both(word, len as usize / 8, mem.disp, disp_bytes);
     }
 
     /// The mode of a displacement, and how many bytes it takes.
@@ -299,17 +332,6 @@ impl Encoder {
             2 => self.with_mem(Bits::B32, 0, 0x89, src as u8, mem, false),
             _ => self.with_mem(Bits::B64, 0, 0x89, src as u8, mem, false),
         }
-    }
-
-    /// Stores two registers side by side at once, by way of `xmm0` and `xmm1`.
-    pub(crate) fn store_pair(&mut self, mem: Mem, low: Reg, high: Reg) {
-        // movq
-        self.with_reg(Bits::B64, 0x66, 0x6e0f, 0, low, false);
-        self.with_reg(Bits::B64, 0x66, 0x6e0f, 1, high, false);
-        // punpcklqdq xmm0, xmm1
-        self.put(0xc16c_0f66, 4);
-        // movups
-        self.with_mem(Bits::B32, 0, 0x110f, 0, mem, false);
     }
 
     /// Stores the low 1, 2, 4 or, sign-extended, 8 bytes of an immediate.

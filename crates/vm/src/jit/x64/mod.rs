@@ -23,6 +23,7 @@ use selkie_isa::{Alu, Cond, Endian, Size, Width};
 use self::encoder::{Arith, Bits, Encoder, Flag, Mem, Patch, Reg, Shift, Unary};
 use crate::{
     config::Config,
+    host::NoHost,
     jit::{
         JitOptions, MachineCode, Near, SHARED,
         buffer::Executable,
@@ -245,15 +246,23 @@ impl<'o> Writer<'o> {
         (field as i32 - CONTEXT_BIAS).wrapping_add(self.key)
     }
 
+    #[inline(always)]
     fn mark(&mut self, slot: u32, cold: bool) {
-        if let Some(marks) = &mut self.marks {
-            marks.push((self.code.here(), slot, cold));
+        if self.marks.is_some() {
+            self.push_mark(slot, cold);
         }
     }
 
+    #[cold]
+    fn push_mark(&mut self, slot: u32, cold: bool) {
+        let here = self.code.here();
+        self.marks.get_or_insert_default().push((here, slot, cold));
+    }
+
     /// `dst = r10 + addend`, where r10 is in no register.
+    #[inline(never)]
     fn guest_frame(&mut self, dst: Reg, addend: i32) {
-        self.code.load(3, dst, self.context(offset_of!(Context<'_, '_>, frame_key)));
+        self.code.load(3, dst, self.context(offset_of!(Context<'_, '_, NoHost>, frame_key)));
         self.code.lea(dst, Mem::indexed(dst, FRAME, u8::from(self.gaps), addend));
     }
 
@@ -279,7 +288,7 @@ impl<'o> Writer<'o> {
             self.code.lea(dst, Mem::at(dst, b));
         } else {
             self.code.mov_imm(dst, number.wrapping_sub(self.blinding_key));
-            let key = self.context(offset_of!(Context<'_, '_>, blinding_key));
+            let key = self.context(offset_of!(Context<'_, '_, NoHost>, blinding_key));
             self.code.arith_mem(Bits::B64, Arith::Add, dst, key);
         }
     }
@@ -363,7 +372,8 @@ impl<'o> Writer<'o> {
     /// Tries the region that a check's accesses went to before.
     fn try_near(&mut self, check: Check, back: u32) -> [Patch; 2] {
         let Check { base, store, span, disp, near, .. } = check;
-        let entry = offset_of!(Context<'_, '_>, near) + size_of::<Near>() * usize::from(near);
+        let entry =
+            offset_of!(Context<'_, '_, NoHost>, near) + size_of::<Near>() * usize::from(near);
         self.address(SCRATCH, base, disp);
         if self.gaps {
             self.code.lea(POINTER, Mem::at(SCRATCH, i32::from(span) - 1));
@@ -445,6 +455,20 @@ impl<'o> Writer<'o> {
         }
     }
 
+    #[inline(never)]
+    fn branch_to(&mut self, flag: Flag, next: Next, refund: u8) {
+        let jump = self.code.jump_if(flag);
+        match next {
+            Next::Exit(exit) => self.cold_give_up(jump, exit),
+            Next::Block(slot) if refund == 0 || !self.metered => self.lead(jump, slot),
+            Next::Block(slot) => {
+                let site = Site::new(slot, refund, What::GiveUp);
+                let jumps = [jump, Patch(0), Patch(0)];
+                self.cold.push(Cold { jumps, count: 1, is_refund: true, back: 0, site });
+            }
+        }
+    }
+
     /// Calls what was pushed for, with frames around it.
     fn call_around(&mut self, exit: Exit, saved: u8, call: impl FnOnce(&mut Self)) {
         let saved = if self.fixed_frames { saved } else { 0b1_1111 };
@@ -471,7 +495,7 @@ impl<'o> Writer<'o> {
 
     /// Gives up if there is no frame left.
     fn check_depth(&mut self, exit: Exit) {
-        let limit = self.context(offset_of!(Context<'_, '_>, frame_limit));
+        let limit = self.context(offset_of!(Context<'_, '_, NoHost>, frame_limit));
         let (register, flag) =
             if self.fixed_frames { (FRAME, Flag::AboveOrEqual) } else { (Reg::Rsp, Flag::Below) };
         self.code.arith_mem(Bits::B64, Arith::Cmp, register, limit);
@@ -519,7 +543,7 @@ fn flag(cond: Cond) -> Flag {
 
 impl Target for Writer<'_> {
     #[inline(always)]
-    fn block(&mut self, pc: u32, cost: u16) {
+    fn block(&mut self, pc: u32, cost: u8) {
         self.code.reserve();
         self.mark(pc, false);
         self.entries[pc as usize] = self.code.here();
@@ -704,12 +728,14 @@ impl Target for Writer<'_> {
         }
     }
 
-    #[inline(always)]
+    // Out of line, as much that every load and store would have a copy of.
+    #[inline(never)]
     fn check(&mut self, check: Check, kept: Option<u8>, exit: Exit) {
         let Check { disp, base, span, stride, store, .. } = check;
         let last = i32::from(span) - 1;
-        let limits = offset_of!(Context<'_, '_>, windows.limits) + if store { 8 } else { 0 };
-        let bases = offset_of!(Context<'_, '_>, windows.bases);
+        let limits =
+            offset_of!(Context<'_, '_, NoHost>, windows.limits) + if store { 8 } else { 0 };
+        let bases = offset_of!(Context<'_, '_, NoHost>, windows.bases);
         let mut jumps = [Patch(0); 3];
         let mut count = 0;
         if self.gaps && stride > 0 {
@@ -733,7 +759,7 @@ impl Target for Writer<'_> {
                 self.code.pext(
                     POINTER,
                     POINTER,
-                    self.window(offset_of!(Context<'_, '_>, windows.masks)),
+                    self.window(offset_of!(Context<'_, '_, NoHost>, windows.masks)),
                 );
             }
             if last > 0 {
@@ -748,7 +774,8 @@ impl Target for Writer<'_> {
         self.code.arith_mem(Bits::B64, Arith::Add, POINTER, self.window(bases));
         let back = self.code.here();
         if let Some(kept) = kept {
-            let kept = self.context(offset_of!(Context<'_, '_>, kept) + 8 * usize::from(kept));
+            let kept =
+                self.context(offset_of!(Context<'_, '_, NoHost>, kept) + 8 * usize::from(kept));
             self.code.store(3, kept, POINTER);
         }
         let mut site = Site::new(exit.pc, exit.refund, What::Check);
@@ -758,7 +785,7 @@ impl Target for Writer<'_> {
 
     #[inline(always)]
     fn fetch(&mut self, kept: u8) {
-        let kept = self.context(offset_of!(Context<'_, '_>, kept) + 8 * usize::from(kept));
+        let kept = self.context(offset_of!(Context<'_, '_, NoHost>, kept) + 8 * usize::from(kept));
         self.code.load(3, POINTER, kept);
     }
 
@@ -789,7 +816,7 @@ impl Target for Writer<'_> {
         left: Value,
         right: Value,
         next: Next,
-        refund: u16,
+        refund: u8,
     ) {
         let bits = bits(width);
         let mut saved = false;
@@ -826,16 +853,7 @@ impl Target for Writer<'_> {
         if saved {
             self.code.pop(POINTER);
         }
-        let jump = self.code.jump_if(flag(cond));
-        match next {
-            Next::Exit(exit) => self.cold_give_up(jump, exit),
-            Next::Block(slot) if refund == 0 || !self.metered => self.lead(jump, slot),
-            Next::Block(slot) => {
-                let site = Site::new(slot, refund, What::GiveUp);
-                let jumps = [jump, Patch(0), Patch(0)];
-                self.cold.push(Cold { jumps, count: 1, is_refund: true, back: 0, site });
-            }
-        }
+        self.branch_to(flag(cond), next, refund);
     }
 
     fn jump(&mut self, next: Next) {
@@ -861,16 +879,16 @@ impl Target for Writer<'_> {
         self.calls.push((exit.pc, self.code.here()));
         self.check_depth(exit);
         self.code.mov(Bits::B64, POINTER, REGISTERS[register as usize]);
-        let text_vaddr = self.context(offset_of!(Context<'_, '_>, text_vaddr));
+        let text_vaddr = self.context(offset_of!(Context<'_, '_, NoHost>, text_vaddr));
         self.code.arith_mem(Bits::B64, Arith::Sub, POINTER, text_vaddr);
         self.code.shift_imm(Bits::B64, Shift::Shr, POINTER, 3);
-        let slots = self.context(offset_of!(Context<'_, '_>, slots));
+        let slots = self.context(offset_of!(Context<'_, '_, NoHost>, slots));
         self.code.arith_mem(Bits::B64, Arith::Cmp, POINTER, slots);
         let jump = self.code.jump_if(Flag::AboveOrEqual);
         self.cold_give_up(jump, exit);
-        self.code.load(3, SCRATCH, self.context(offset_of!(Context<'_, '_>, entries)));
+        self.code.load(3, SCRATCH, self.context(offset_of!(Context<'_, '_, NoHost>, entries)));
         self.code.load(2, SCRATCH, Mem::indexed(SCRATCH, POINTER, 2, 0));
-        let code = self.context(offset_of!(Context<'_, '_>, code));
+        let code = self.context(offset_of!(Context<'_, '_, NoHost>, code));
         self.code.arith_mem(Bits::B64, Arith::Add, SCRATCH, code);
         self.call_around(exit, 0b1111, |it| it.code.call_reg(SCRATCH));
     }

@@ -6,9 +6,12 @@ use super::{
     CONTEXT, CONTEXT_BIAS, METER, POINTER, REGISTERS, SCRATCH, Writer,
     encoder::{Arith, Bits, Flag, Mem, Reg},
 };
-use crate::jit::{
-    entry::Context,
-    site::{Site, What},
+use crate::{
+    host::NoHost,
+    jit::{
+        entry::Context,
+        site::{Site, What},
+    },
 };
 
 /// Preserved by Rust functions, with the System V calling convention.
@@ -28,7 +31,7 @@ impl Writer<'_> {
     }
 
     fn guest_register(&self, number: usize) -> Mem {
-        self.context(offset_of!(Context<'_, '_>, registers) + 8 * number)
+        self.context(offset_of!(Context<'_, '_, NoHost>, registers) + 8 * number)
     }
 
     fn save(&mut self, numbers: impl IntoIterator<Item = usize>) {
@@ -43,24 +46,38 @@ impl Writer<'_> {
         }
     }
 
+    /// The meter's own place, which Rust reads.
+    fn meter(&mut self) -> Mem {
+        self.code.load(3, SCRATCH, self.context(offset_of!(Context<'_, '_, NoHost>, meter)));
+        Mem::at(SCRATCH, 0)
+    }
+
     fn save_meter(&mut self) {
-        self.code.store(3, self.context(offset_of!(Context<'_, '_>, meter)), METER);
+        let meter = self.meter();
+        self.code.store(3, meter, METER);
     }
 
     fn restore_meter(&mut self) {
-        self.code.load(3, METER, self.context(offset_of!(Context<'_, '_>, meter)));
+        let meter = self.meter();
+        self.code.load(3, METER, meter);
     }
 
     /// Calls a function of the context with the context and what else is in the registers of
     /// arguments. The stack is aligned for it, and is as it was afterwards.
     fn call_rust(&mut self, function: usize) {
         self.code.lea(Reg::Rdi, Mem::at(CONTEXT, (-CONTEXT_BIAS).wrapping_add(self.key)));
-        self.code.mov(Bits::B64, Reg::Rax, Reg::Rsp);
-        self.code.arith_imm(Bits::B64, Arith::And, Reg::Rsp, -16);
-        self.code.push(Reg::Rax);
+        // Two ways instead of one that saves the stack pointer in memory, which would take long.
+        self.code.test_imm(Bits::B32, Reg::Rsp, 8);
+        let is_odd = self.code.jump_if(Flag::NotEqual);
+        self.code.call_mem(self.context(function));
+        let done = self.code.jump();
+        let here = self.code.here();
+        self.code.patch(is_odd, here);
         self.code.push(Reg::Rax);
         self.code.call_mem(self.context(function));
-        self.code.load(3, Reg::Rsp, Mem::at(Reg::Rsp, 0));
+        self.code.lea(Reg::Rsp, Mem::at(Reg::Rsp, 8));
+        let here = self.code.here();
+        self.code.patch(done, here);
     }
 
     /// `extern "sysv64" fn(context register, address) -> whether it was stopped`.
@@ -71,18 +88,26 @@ impl Writer<'_> {
         }
         self.code.mov(Bits::B64, CONTEXT, Reg::Rdi);
         self.code.mov(Bits::B64, POINTER, Reg::Rsi);
-        self.code.store(3, self.context(offset_of!(Context<'_, '_>, entry_stack)), Reg::Rsp);
+        self.code.store(
+            3,
+            self.context(offset_of!(Context<'_, '_, NoHost>, entry_stack)),
+            Reg::Rsp,
+        );
         if !self.fixed_frames {
             let calls = i32::try_from(self.call_depth_max).unwrap_or(0) - 2;
             self.code.lea(SCRATCH, Mem::at(Reg::Rsp, -8 - 48 * calls));
-            self.code.store(3, self.context(offset_of!(Context<'_, '_>, frame_limit)), SCRATCH);
+            self.code.store(
+                3,
+                self.context(offset_of!(Context<'_, '_, NoHost>, frame_limit)),
+                SCRATCH,
+            );
         }
         self.restore(0..11);
         self.restore_meter();
         self.code.call_reg(POINTER);
         self.routines.exited = self.code.here();
         self.sites.push(self.code.here(), Site::new(0, 0, What::Enter));
-        self.code.store(3, self.context(offset_of!(Context<'_, '_>, pc)), Reg::Rax);
+        self.code.store(3, self.context(offset_of!(Context<'_, '_, NoHost>, pc)), Reg::Rax);
         self.save(0..11);
         self.save_meter();
         self.code.arith(Bits::B32, Arith::Xor, Reg::Rax, Reg::Rax);
@@ -94,7 +119,7 @@ impl Writer<'_> {
         self.code.ret();
         // Where `leave` ends a run.
         self.routines.stopped = self.code.here();
-        self.code.load(3, Reg::Rsp, self.context(offset_of!(Context<'_, '_>, entry_stack)));
+        self.code.load(3, Reg::Rsp, self.context(offset_of!(Context<'_, '_, NoHost>, entry_stack)));
         self.code.mov_imm(Reg::Rax, 1);
         self.code.jump_to(out);
     }
@@ -106,14 +131,15 @@ impl Writer<'_> {
         self.save_meter();
         self.code.load(3, Reg::Rsi, Mem::at(Reg::Rsp, 0));
         self.code.mov(Bits::B64, Reg::Rdx, Reg::Rsp);
-        self.call_rust(offset_of!(Context<'_, '_>, leave));
-        self.code.load(3, SCRATCH, self.context(offset_of!(Context<'_, '_>, resume)));
+        self.call_rust(offset_of!(Context<'_, '_, NoHost>, leave));
+        self.code.load(3, SCRATCH, self.context(offset_of!(Context<'_, '_, NoHost>, resume)));
         self.code.test(Bits::B64, SCRATCH, SCRATCH);
         let stop = self.code.jump_if(Flag::Equal);
         self.code.patch(stop, self.routines.stopped);
-        self.restore(0..11);
         self.restore_meter();
-        self.code.load(3, POINTER, self.context(offset_of!(Context<'_, '_>, pointer)));
+        self.code.load(3, SCRATCH, self.context(offset_of!(Context<'_, '_, NoHost>, resume)));
+        self.restore(0..11);
+        self.code.load(3, POINTER, self.context(offset_of!(Context<'_, '_, NoHost>, pointer)));
         // The return address.
         self.code.lea(Reg::Rsp, Mem::at(Reg::Rsp, 8));
         self.code.jump_reg(SCRATCH);
@@ -122,15 +148,10 @@ impl Writer<'_> {
     /// Called with the number of a syscall in `eax`.
     fn syscall_routine(&mut self) {
         self.routines.syscall = self.code.here();
-        self.save([0, 5]);
-        // In pairs, because Rust reads them in pairs: a wide load waits for narrow stores.
-        for number in [1, 3] {
-            let pair = [REGISTERS[number], REGISTERS[number + 1]];
-            self.code.store_pair(self.guest_register(number), pair[0], pair[1]);
-        }
+        self.save(0..6);
         self.save_meter();
         self.code.mov(Bits::B32, Reg::Rsi, Reg::Rax);
-        self.call_rust(offset_of!(Context<'_, '_>, syscall));
+        self.call_rust(offset_of!(Context<'_, '_, NoHost>, syscall));
         self.restore(0..6);
         self.restore_meter();
         self.code.test(Bits::B32, Reg::Rax, Reg::Rax);
@@ -143,7 +164,7 @@ impl Writer<'_> {
     /// Called like a function of the program, with its slot in `rax`, where it has no entry.
     fn missing_routine(&mut self) {
         self.routines.missing = self.code.here();
-        self.code.store(3, self.context(offset_of!(Context<'_, '_>, pc)), Reg::Rax);
+        self.code.store(3, self.context(offset_of!(Context<'_, '_, NoHost>, pc)), Reg::Rax);
         self.leave(Site::new(0, 0, What::Missing));
         self.code.ud2();
     }
