@@ -129,10 +129,13 @@ impl Program {
     /// An invocation with all that it takes: clean memory, its map, a machine, the run.
     pub(crate) fn invoke(&mut self, memory: &mut Memory, budget: u64) -> Run {
         let start = Instant::now();
-        clean(memory);
-        let memory = self.map(memory);
-        let mut machine = Machine::new(&self.program, &self.config, memory, budget);
+        let map = self.map(memory);
+        let mut machine = Machine::new(&self.program, &self.config, map, budget);
         let outcome = self.execute(&mut machine);
+        let touched = [1, 2].map(|index| machine.memory.regions()[index].touched() as usize);
+        drop(machine);
+        memory.stack[..touched[0]].fill(0);
+        memory.heap[..touched[1]].fill(0);
         let time = start.elapsed();
         let result = outcome.result.expect("measured programs do not trap");
         Run { time, consumed: outcome.consumed, result }
@@ -149,7 +152,7 @@ impl Program {
         let Self { program, config, .. } = self;
         let executable = program.executable();
         let Memory { stack, heap, input, piece_bytes, .. } = memory;
-        let mut stack = Region::writable(STACK_START, stack);
+        let mut stack = Region::writable(STACK_START, stack).tracked();
         if executable.version().stack_frame_gaps() && config.stack_frame_gaps {
             stack = stack.gapped(config.stack_frame_bytes);
         }
@@ -157,7 +160,7 @@ impl Program {
         let mut regions = vec![
             Region::readonly(read_only.vaddr, &read_only.bytes),
             stack,
-            Region::writable(HEAP_START, heap),
+            Region::writable(HEAP_START, heap).tracked(),
         ];
         let mut vaddr = INPUT_START;
         for piece in input.chunks_mut(*piece_bytes) {
@@ -168,10 +171,4 @@ impl Program {
         let memory = MemoryMap::new(regions, config, executable.version());
         memory.expect("the regions are disjoint")
     }
-}
-
-/// Gives an invocation a stack and a heap without what the last one left there.
-fn clean(memory: &mut Memory) {
-    memory.stack.fill(0);
-    memory.heap.fill(0);
 }

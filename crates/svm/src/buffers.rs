@@ -28,20 +28,22 @@ pub(crate) fn take(stack_bytes: usize, heap_bytes: usize) -> Buffers {
 }
 
 impl Buffers {
-    /// Gives the buffers back, to be used again.
-    pub(crate) fn put_back(mut self) {
+    /// Gives the buffers back, to be used again. All but their first bytes, as many as told, must
+    /// be clean still.
+    pub(crate) fn put_back(mut self, stack_touched: usize, heap_touched: usize) {
         let is_kept = CLEAN.with_borrow(|clean| clean.len() < INSTRUCTION_DEPTH_MAX);
         if is_kept {
-            self.clean();
+            clean(&mut self.stack, stack_touched);
+            clean(&mut self.heap, heap_touched);
             CLEAN.with_borrow_mut(|clean| clean.push(self));
         }
     }
+}
 
-    /// Zeroes whatever a run may have written to: without knowing what it was, everything.
-    fn clean(&mut self) {
-        self.stack.fill(0);
-        self.heap.fill(0);
-    }
+/// Zeroes what a run may have written to.
+fn clean(buffer: &mut [u8], touched: usize) {
+    let touched = touched.min(buffer.len());
+    buffer[..touched].fill(0);
 }
 
 /// Makes a clean buffer `len` bytes long.
@@ -65,7 +67,7 @@ mod tests {
         first.stack.fill(1);
         first.heap.fill(1);
         let place = first.stack.as_ptr();
-        first.put_back();
+        first.put_back(4, 2);
         let second = take(4, 3);
         assert_eq!(second.stack.as_ptr(), place);
         assert_eq!((&*second.stack, &*second.heap), (&[0; 4][..], &[0; 3][..]));
@@ -76,14 +78,14 @@ mod tests {
         let outer = take(4, 4);
         let inner = take(4, 4);
         assert_ne!(outer.stack.as_ptr(), inner.stack.as_ptr());
-        inner.put_back();
-        outer.put_back();
+        inner.put_back(0, 0);
+        outer.put_back(0, 0);
     }
 
     #[test]
     fn no_more_are_kept_than_runs_can_nest() {
         let taken: Vec<_> = (0..9).map(|_| take(1, 1)).collect();
-        taken.into_iter().for_each(Buffers::put_back);
+        taken.into_iter().for_each(|buffers| buffers.put_back(1, 1));
         assert_eq!(CLEAN.with_borrow(Vec::len), INSTRUCTION_DEPTH_MAX);
     }
 }

@@ -53,6 +53,9 @@ pub struct Region<'a> {
     host: *mut u8,
     len: u64,
     capacity: u64,
+    /// Bytes from the start that may have been written to. Stores beyond take the long way, which
+    /// raises it.
+    touched: u64,
     writable: bool,
     buffer_writable: bool,
     /// log2 of the frame size, if frames alternate with unmapped gaps of the same size.
@@ -84,6 +87,7 @@ impl<'a> Region<'a> {
             host: bytes.as_ptr().cast_mut(),
             len,
             capacity: len,
+            touched: u64::MAX,
             writable: false,
             buffer_writable: false,
             gap_shift: None,
@@ -120,6 +124,20 @@ impl<'a> Region<'a> {
         assert!(frame_bytes.is_power_of_two(), "frames are a power of two");
         self.gap_shift = Some(frame_bytes.trailing_zeros());
         self
+    }
+
+    /// Keeps a record of how far the buffer is written to: [`Region::touched`].
+    #[must_use]
+    pub fn tracked(mut self) -> Self {
+        self.touched = 0;
+        self
+    }
+
+    /// Bytes from the start of the buffer that may have been written to; all others were not. As
+    /// much as there is, unless the region is [`Region::tracked`].
+    #[must_use]
+    pub fn touched(&self) -> u64 {
+        self.touched.min(self.len)
     }
 
     /// Hides all but the first `len` bytes of the buffer, until [`Region::grow`] shows more.
@@ -258,13 +276,13 @@ impl Window {
 
     fn of(region: &Region<'_>) -> Self {
         let gap_bit = region.gap_shift.map_or(0, |shift| 1 << shift);
-        let end = [1, 2, 4, 8].map(|bytes| (region.len + 1).saturating_sub(bytes));
+        let ends = |len: u64| [1, 2, 4, 8].map(|bytes| (len + 1).saturating_sub(bytes));
         Self {
             vaddr: region.vaddr,
             host: region.host,
             gap_bit,
             halved: gap_bit.wrapping_neg(),
-            end: [end, if region.writable { end } else { [0; 4] }],
+            end: [ends(region.len), if region.writable { ends(region.touched()) } else { [0; 4] }],
         }
     }
 
@@ -286,6 +304,9 @@ impl Window {
         (fits && !in_gap).then(|| self.host.wrapping_add(usize_of(offset)))
     }
 }
+
+/// What is touched is counted in steps of this.
+const TOUCHED_STEP_BYTES: u64 = 8192;
 
 /// Windows that have an entry in [`MemoryMap::windows`]: those of rodata to input.
 const WINDOW_COUNT: usize = 8;
@@ -420,8 +441,8 @@ impl<'a> MemoryMap<'a> {
     /// # Errors
     /// [`Trap::AccessViolation`] or [`Trap::StackAccessViolation`].
     pub fn slice_mut(&mut self, vaddr: u64, len: u64) -> Result<&mut [u8], Trap> {
-        let host = self.translate(Access::Store, vaddr, len)?;
-        // SAFETY: `translate` bounded `len` writable bytes at `host`; the map is borrowed mutably
+        let host = self.translate_store(vaddr, len)?;
+        // SAFETY: `translate_store` bounded `len` writable bytes at `host`; the map is borrowed mutably
         // meanwhile, and regions do not share buffers.
         Ok(unsafe { core::slice::from_raw_parts_mut(host, usize_of(len)) })
     }
@@ -432,9 +453,9 @@ impl<'a> MemoryMap<'a> {
     /// # Errors
     /// [`Trap::AccessViolation`] or [`Trap::StackAccessViolation`].
     pub fn copy(&mut self, dst: u64, src: u64, len: u64) -> Result<(), Trap> {
-        let to = self.translate(Access::Store, dst, len)?;
+        let to = self.translate_store(dst, len)?;
         let from = self.translate(Access::Load, src, len)?;
-        // SAFETY: `translate` bounded `len` bytes at both; `ptr::copy` allows overlap.
+        // SAFETY: both bounded `len` bytes; `ptr::copy` allows overlap.
         unsafe { ptr::copy(from, to, usize_of(len)) };
         Ok(())
     }
@@ -443,6 +464,37 @@ impl<'a> MemoryMap<'a> {
         self.region_index(vaddr)
             .and_then(|index| self.regions[index].host(access, vaddr, len))
             .ok_or_else(|| self.violation(access, vaddr, len))
+    }
+
+    /// As [`MemoryMap::translate`] for a store, which is recorded.
+    fn translate_store(&mut self, vaddr: u64, len: u64) -> Result<*mut u8, Trap> {
+        let found = self.region_index(vaddr).and_then(|index| {
+            let host = self.regions[index].host(Access::Store, vaddr, len)?;
+            self.record(index, vaddr, host, len);
+            Some(host)
+        });
+        found.ok_or_else(|| self.violation(Access::Store, vaddr, len))
+    }
+
+    /// Records a store of `len` bytes at `host`, which is the host's pointer for `vaddr`.
+    #[inline(always)]
+    fn record(&mut self, index: usize, vaddr: u64, host: *mut u8, len: u64) {
+        let region = &self.regions[index];
+        let end = (host as u64).wrapping_sub(region.host as u64) + len;
+        if end > region.touched {
+            self.touch(index, vaddr, end);
+        }
+    }
+
+    /// From here on stores to the first `len` bytes of a region, at least, need no record.
+    #[cold]
+    fn touch(&mut self, index: usize, vaddr: u64, len: u64) {
+        let region = &mut self.regions[index];
+        // By doubling it, so that it is raised a few times at most.
+        region.touched = len.max(region.touched * 2).next_multiple_of(TOUCHED_STEP_BYTES);
+        self.changes += 1;
+        self.windows[usize_of(vaddr / REGION_SIZE) % WINDOW_COUNT] = Window::NONE;
+        self.remember(index, vaddr);
     }
 
     /// Reads `N` bytes through the window's own region (`GAPS` if it may have gaps, which only
@@ -497,6 +549,9 @@ impl<'a> MemoryMap<'a> {
     fn search(&mut self, access: Access, vaddr: u64, len: u64) -> Option<*mut u8> {
         let index = self.region_index(vaddr)?;
         let host = self.regions[index].host(access, vaddr, len)?;
+        if access == Access::Store {
+            self.record(index, vaddr, host, len);
+        }
         if index == self.recent {
             self.remember(index, vaddr);
         }
@@ -567,7 +622,9 @@ impl<'a> MemoryMap<'a> {
                 }
             };
             let limit = if known { start + region.len.min(REGION_SIZE) } else { 0 };
-            windows.limits[window] = [limit, if region.writable { limit } else { 0 }];
+            let touched = start + region.touched().min(REGION_SIZE);
+            let stores = if known && region.writable { touched } else { 0 };
+            windows.limits[window] = [limit, stores];
             windows.bases[window] = [(region.host as u64).wrapping_sub(start), gap_bits];
             windows.masks[window][0] = mask;
         }
@@ -584,11 +641,20 @@ impl<'a> MemoryMap<'a> {
         fits.then_some(region.host as u64)
     }
 
+    /// How much of the stack is touched; at least `len` bytes from now on, if it has as many.
+    pub(crate) fn touch_stack(&mut self, len: u64) -> u64 {
+        let Some(index) = self.region_index(STACK_START) else { return 0 };
+        if self.regions[index].touched < len {
+            self.touch(index, STACK_START, len);
+        }
+        self.regions[index].touched()
+    }
+
     /// The host's address of the last of `len` bytes that may be accessed one by one: the first
     /// access starts at `vaddr`, the last one `stride` bytes behind. And their region, if it has no
     /// gaps.
     pub(crate) fn span_for_code(
-        &self,
+        &mut self,
         access: Access,
         vaddr: u64,
         len: u64,
@@ -599,18 +665,25 @@ impl<'a> MemoryMap<'a> {
         if self.aligned && self.region_index(vaddr + stride) != Some(index) {
             return None;
         }
+        let host = self.regions[index].host(access, vaddr, len)?;
+        let last = self.regions[index].host(access, vaddr + stride, 1)? as u64;
+        if last - host as u64 != stride {
+            return None;
+        }
+        if access == Access::Store {
+            self.record(index, vaddr, host, len);
+        }
         let region = &self.regions[index];
-        let host = region.host(access, vaddr, len)? as u64;
-        let last = region.host(access, vaddr + stride, 1)? as u64;
-        let end = region.vaddr + region.len;
         let near = Near {
             start: region.vaddr,
-            ends: [end, if region.writable { end } else { 0 }],
+            ends: [
+                region.vaddr + region.len,
+                if region.writable { region.vaddr + region.touched() } else { 0 },
+            ],
             base: (region.host as u64).wrapping_sub(region.vaddr),
         };
         let plain = region.gap_shift.is_none() && !self.aligned;
-        let near = plain.then_some(near);
-        (last - host == stride).then_some((host + len - 1, near))
+        Some((host as u64 + len - 1, plain.then_some(near)))
     }
 
     /// The error for an access that was refused.

@@ -144,14 +144,14 @@ pub(super) fn run<H: Host>(
     context.meter =
         if code.metered { context.run.machine.meter.place() } else { &raw mut context.unmetered };
     let frame_bytes = code.config.stack_frame_bytes;
-    let depth_max = code.config.call_depth_max as u64;
     if code.fixed_frames {
         let scale = 1 + u64::from(code.gaps);
         let frame = stack + frame_bytes;
         let guest = context.registers[usize::from(FRAME_POINTER)];
         context.registers[usize::from(FRAME_POINTER)] = frame;
         context.frame_key = guest.wrapping_sub(frame.wrapping_mul(scale));
-        context.frame_limit = stack + frame_bytes * depth_max;
+        context.run.machine.memory.touch_stack(frame_bytes);
+        context.frame_limit = context.run.frame_limit();
     }
     let base = context.code as usize;
     // A slot that no block starts at can only be the entry if the machine was moved there.
@@ -316,12 +316,15 @@ fn go_on<H: Host>(
 
 impl<H: Host> Context<'_, '_, H> {
     fn windows_if_changed(&mut self) {
-        let memory = &self.run.machine.memory;
-        if memory.changes() != self.run.changes {
-            self.windows = Windows::EMPTY;
-            memory.fill_windows(&mut self.windows, self.run.code.gaps, self.run.code.pext);
-            self.near = [Near::EMPTY; NEAR_COUNT as usize];
-            self.run.changes = memory.changes();
+        let Self { run, windows, near, frame_limit, .. } = self;
+        if run.machine.memory.changes() != run.changes {
+            *windows = Windows::EMPTY;
+            run.machine.memory.fill_windows(windows, run.code.gaps, run.code.pext);
+            *near = [Near::EMPTY; NEAR_COUNT as usize];
+            if run.code.fixed_frames {
+                *frame_limit = run.frame_limit();
+            }
+            run.changes = run.machine.memory.changes();
         }
     }
 
@@ -359,6 +362,7 @@ impl<H: Host> Run<'_, '_, H> {
             let action = self.program.cell(pc).map(crate::program::Cell::action);
             match action {
                 Some(Action::CallLocal | Action::CallRegister) => {
+                    let refused = refused && !self.has_more_stack();
                     let Some(start) = self.call_at(pc).filter(|_| !refused) else {
                         return self.finish(stack);
                     };
@@ -384,6 +388,30 @@ impl<H: Host> Run<'_, '_, H> {
                 _ => {}
             }
         }
+    }
+
+    /// What the end of the current frame may not reach at a call: that of the last frame, or so far
+    /// that the next frame is not within what is touched of the stack.
+    fn frame_limit(&mut self) -> u64 {
+        let frame_bytes = self.code.config.stack_frame_bytes;
+        let touched = self.machine.memory.touch_stack(0);
+        let all = frame_bytes * self.code.config.call_depth_max as u64;
+        self.stack + all.min((touched + 1).saturating_sub(frame_bytes))
+    }
+
+    /// Whether a call was refused only because the next frame was not touched before. Now it is.
+    fn has_more_stack(&mut self) -> bool {
+        if !self.code.fixed_frames {
+            return false;
+        }
+        let frame_bytes = self.code.config.stack_frame_bytes;
+        let used = self.machine.registers[10] - self.frame_pointer(0);
+        let depth = used / self.code.frame_step;
+        let before = self.machine.memory.changes();
+        if depth + 1 < self.code.config.call_depth_max as u64 {
+            self.machine.memory.touch_stack(frame_bytes * (depth + 2));
+        }
+        self.machine.memory.changes() != before
     }
 
     /// Where the machine code of a call starts, behind its charge.

@@ -50,6 +50,7 @@ impl Backing {
         } else {
             Region::readonly(self.vaddr, &self.bytes)
         };
+        let region = if self.vaddr < INPUT_START { region.tracked() } else { region };
         match self.gap {
             Some(frame_bytes) => region.gapped(frame_bytes),
             None => region,
@@ -136,11 +137,14 @@ fn run_with(
     engine: impl FnOnce(&Program, &mut Machine<'_>, &mut dyn Host) -> Outcome,
 ) -> Result<Run, String> {
     let mut memory = backings(program, case);
+    let before = memory.clone();
     let regions = memory.iter_mut().map(Backing::region).collect();
     let version = program.executable().version();
     let map = MemoryMap::new(regions, &case.setup.config, version).map_err(|it| it.to_string())?;
     let mut machine = Machine::new(program, &case.setup.config, map, budget);
     let Outcome { result, consumed } = engine(program, &mut machine, &mut TestHost);
+    let touched: Vec<_> =
+        machine.memory.regions().iter().map(|region| (region.vaddr(), region.touched())).collect();
     Ok(Run {
         result: result.map_err(|trap| describe(&trap)),
         consumed,
@@ -152,6 +156,14 @@ fn run_with(
         remaining: machine.meter.remaining(),
         memory: {
             drop(machine);
+            for (now, before) in memory.iter().zip(&before) {
+                let touched = touched.iter().filter(|(vaddr, _)| *vaddr == now.vaddr);
+                let most = touched.map(|(_, touched)| *touched).max().unwrap_or(0);
+                let most = usize::try_from(most).unwrap_or(usize::MAX).min(now.bytes.len());
+                if now.bytes[most..] != before.bytes[most..] {
+                    return Err(format!("{:#x}: written to beyond {most:#x} bytes", now.vaddr));
+                }
+            }
             memory
         },
     })
