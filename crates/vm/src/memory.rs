@@ -490,8 +490,12 @@ impl<'a> MemoryMap<'a> {
     #[cold]
     fn touch(&mut self, index: usize, vaddr: u64, len: u64) {
         let region = &mut self.regions[index];
-        // By doubling it, so that it is raised a few times at most.
-        region.touched = len.max(region.touched * 2).next_multiple_of(TOUCHED_STEP_BYTES);
+        // Stacks grow upwards from where they start; heaps are often used from both ends.
+        region.touched = if region.vaddr == STACK_START {
+            len.max(region.touched * 2).next_multiple_of(TOUCHED_STEP_BYTES)
+        } else {
+            region.len
+        };
         self.changes += 1;
         self.windows[usize_of(vaddr / REGION_SIZE) % WINDOW_COUNT] = Window::NONE;
         self.remember(index, vaddr);

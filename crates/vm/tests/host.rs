@@ -37,12 +37,20 @@ fn engines() -> Vec<Engine> {
 
 fn hardened(program: &Program, machine: &mut Machine<'_>, host: &mut dyn Host) -> Outcome {
     let options = JitOptions { seed: Some(7), ..JitOptions::default() };
-    MachineCode::compile(program, &Config::default(), &options).unwrap().run(program, machine, &mut { host })
+    MachineCode::compile(program, &Config::default(), &options).unwrap().run(
+        program,
+        machine,
+        &mut { host },
+    )
 }
 
 fn plain(program: &Program, machine: &mut Machine<'_>, host: &mut dyn Host) -> Outcome {
     let options = JitOptions::plain();
-    MachineCode::compile(program, &Config::default(), &options).unwrap().run(program, machine, &mut { host })
+    MachineCode::compile(program, &Config::default(), &options).unwrap().run(
+        program,
+        machine,
+        &mut { host },
+    )
 }
 
 /// Remembers what was left at each syscall; `nest` runs a program on what is left.

@@ -40,6 +40,11 @@ pub(super) const WINDOW_SHIFT: u8 = 32 - 4;
 /// The numbers of windows, times the strides.
 pub(super) const WINDOWS_MASK: i32 = 7 << 4;
 
+/// The number of the stack's window.
+pub(super) const STACK_WINDOW: usize = 2;
+/// Frames that may be used more of the stack at a time.
+pub(super) const STACK_STEP_FRAMES: i32 = 4;
+
 /// How many regions are remembered.
 pub(super) const NEAR_COUNT: u8 = 16;
 
@@ -60,6 +65,8 @@ pub(super) struct Context<'r, 'a, H> {
     /// What the register for frames may not reach at a call; with dynamic frames, what the stack
     /// pointer may not go below.
     pub(super) frame_limit: u64,
+    /// How many times that may be moved by a step, along with the limit for stores to the stack.
+    pub(super) stack_steps: u64,
     /// r10, less the host's address of the end of the frame (twice that, with gaps).
     pub(super) frame_key: u64,
     pub(super) blinding_key: u64,
@@ -117,6 +124,7 @@ pub(super) fn run<H: Host>(
         meter: core::ptr::null_mut(),
         unmetered: u64::MAX >> 1,
         frame_limit: 0,
+        stack_steps: 0,
         frame_key: 0,
         blinding_key: code.blinding_key,
         text_vaddr,
@@ -151,7 +159,7 @@ pub(super) fn run<H: Host>(
         context.registers[usize::from(FRAME_POINTER)] = frame;
         context.frame_key = guest.wrapping_sub(frame.wrapping_mul(scale));
         context.run.machine.memory.touch_stack(frame_bytes);
-        context.frame_limit = context.run.frame_limit();
+        context.set_stack_limits();
     }
     let base = context.code as usize;
     // A slot that no block starts at can only be the entry if the machine was moved there.
@@ -170,6 +178,7 @@ pub(super) fn run<H: Host>(
             enter(context_register, target)
         }
     };
+    context.record_stack();
     if stopped == 0 {
         context.run.take_state(&context.registers);
         let machine = &mut *context.run.machine;
@@ -316,15 +325,38 @@ fn go_on<H: Host>(
 
 impl<H: Host> Context<'_, '_, H> {
     fn windows_if_changed(&mut self) {
-        let Self { run, windows, near, frame_limit, .. } = self;
-        if run.machine.memory.changes() != run.changes {
+        if self.run.machine.memory.changes() != self.run.changes {
+            self.record_stack();
+            let Self { run, windows, near, .. } = self;
             *windows = Windows::EMPTY;
             run.machine.memory.fill_windows(windows, run.code.gaps, run.code.pext);
             *near = [Near::EMPTY; NEAR_COUNT as usize];
             if run.code.fixed_frames {
-                *frame_limit = run.frame_limit();
+                self.set_stack_limits();
             }
-            run.changes = run.machine.memory.changes();
+            self.run.changes = self.run.machine.memory.changes();
+        }
+    }
+
+    /// Sets how far the stack may be used: as far as it is touched, and step by step to its end.
+    fn set_stack_limits(&mut self) {
+        let config = &self.run.code.config;
+        let frame_bytes = config.stack_frame_bytes;
+        let all = frame_bytes * config.call_depth_max as u64;
+        let touched = self.run.machine.memory.touch_stack(0);
+        // A call is fine if the frame behind the current one ends within.
+        let used = all.min((touched + 1).saturating_sub(frame_bytes));
+        self.frame_limit = self.run.stack + used;
+        let step = frame_bytes * u64::from(STACK_STEP_FRAMES.cast_unsigned());
+        self.stack_steps = all.saturating_sub(touched) / step;
+    }
+
+    /// The memory map learns how far machine code has moved the limits.
+    fn record_stack(&mut self) {
+        if self.run.code.fixed_frames {
+            let frame_bytes = self.run.code.config.stack_frame_bytes;
+            let touched = self.frame_limit - self.run.stack + frame_bytes - 1;
+            self.run.machine.memory.touch_stack(touched);
         }
     }
 
@@ -388,15 +420,6 @@ impl<H: Host> Run<'_, '_, H> {
                 _ => {}
             }
         }
-    }
-
-    /// What the end of the current frame may not reach at a call: that of the last frame, or so far
-    /// that the next frame is not within what is touched of the stack.
-    fn frame_limit(&mut self) -> u64 {
-        let frame_bytes = self.code.config.stack_frame_bytes;
-        let touched = self.machine.memory.touch_stack(0);
-        let all = frame_bytes * self.code.config.call_depth_max as u64;
-        self.stack + all.min((touched + 1).saturating_sub(frame_bytes))
     }
 
     /// Whether a call was refused only because the next frame was not touched before. Now it is.

@@ -70,21 +70,43 @@ impl Site {
 
 /// All sites, by return address.
 #[derive(Debug, Default)]
-pub(super) struct Sites(Vec<Site>);
+pub(super) struct Sites {
+    all: Vec<Site>,
+    /// For every stretch of code, the number of sites before it: a search over all of them would
+    /// touch too much memory that is in no cache.
+    starts: Vec<u32>,
+}
+
+/// log2 of the bytes of a stretch.
+const STRETCH_SHIFT: u32 = 8;
 
 impl Sites {
     pub(super) fn with_capacity(capacity: usize) -> Self {
-        Self(Vec::with_capacity(capacity))
+        Self { all: Vec::with_capacity(capacity), starts: Vec::new() }
     }
 
     #[inline(always)]
     pub(super) fn push(&mut self, at: u32, site: Site) {
-        debug_assert!(self.0.last().is_none_or(|last| last.at < at), "code is written in order");
-        self.0.push(Site { at, ..site });
+        debug_assert!(self.all.last().is_none_or(|last| last.at < at), "code is written in order");
+        self.all.push(Site { at, ..site });
+    }
+
+    /// Makes sites be found, once all are there.
+    pub(super) fn index(&mut self) {
+        for (number, site) in (0..).zip(&self.all) {
+            while self.starts.len() <= (site.at >> STRETCH_SHIFT) as usize {
+                self.starts.push(number);
+            }
+        }
+        self.all.shrink_to_fit();
     }
 
     pub(super) fn find(&self, at: u32) -> Option<&Site> {
-        let index = self.0.binary_search_by_key(&at, |site| site.at).ok()?;
-        Some(&self.0[index])
+        let start = *self.starts.get((at >> STRETCH_SHIFT) as usize)?;
+        self.all
+            .get(start as usize..)?
+            .iter()
+            .find(|site| site.at >= at)
+            .filter(|site| site.at == at)
     }
 }

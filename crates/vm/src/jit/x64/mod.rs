@@ -71,11 +71,23 @@ pub(super) fn context_offset(key: i32) -> isize {
 struct Cold {
     jumps: [Patch; 3],
     count: u8,
-    /// Gives units back and goes to a block, rather than leave machine code.
-    is_refund: bool,
-    /// Where to come back to; 0 for nowhere.
+    kind: ColdKind,
+    /// Where to come back to.
     back: u32,
     site: Site,
+}
+
+/// What is done there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum ColdKind {
+    /// Machine code gives up.
+    GiveUp,
+    /// Units are given back on the way to a block.
+    Refund,
+    /// A check asks for its pointer.
+    Check,
+    /// A call asks for more stack.
+    Call,
 }
 
 /// Offsets of the routines that all code shares.
@@ -86,6 +98,8 @@ pub(super) struct Routines {
     pub(super) exited: u32,
     pub(super) leave: u32,
     pub(super) stopped: u32,
+    /// Lets the stack be used further than before.
+    pub(super) more_stack: u32,
     pub(super) syscall: u32,
     pub(super) missing: u32,
     /// A bare return.
@@ -199,6 +213,7 @@ impl<'o> Writer<'o> {
             }
             self.code.patch(patch, self.entries[slot as usize]);
         }
+        self.sites.index();
         self.code.bytes()
     }
 
@@ -354,7 +369,7 @@ impl<'o> Writer<'o> {
     fn cold_give_up(&mut self, jump: Patch, exit: Exit) {
         let site = Site::new(exit.pc, exit.refund, What::GiveUp);
         let jumps = [jump, Patch(0), Patch(0)];
-        self.cold.push(Cold { jumps, count: 1, is_refund: false, back: 0, site });
+        self.cold.push(Cold { jumps, count: 1, kind: ColdKind::GiveUp, back: 0, site });
     }
 
     fn leave(&mut self, site: Site) {
@@ -393,29 +408,36 @@ impl<'o> Writer<'o> {
 
     fn flush_cold(&mut self) {
         let mut all = core::mem::take(&mut self.cold);
-        for Cold { jumps, count, is_refund, back, site } in &all {
+        for Cold { jumps, count, kind, back, site } in &all {
             self.code.reserve();
             self.mark(site.pc, true);
             let here = self.code.here();
             for jump in &jumps[..usize::from(*count)] {
                 self.code.patch(*jump, here);
             }
-            if *is_refund {
-                self.code.arith_imm(Bits::B64, Arith::Add, METER, site.refund.into());
-                let jump = self.code.jump();
-                self.lead(jump, site.pc);
-                continue;
-            }
-            if *back != 0 && !self.aligned {
-                let far = self.try_near(site.check, *back);
-                let here = self.code.here();
-                for jump in far {
-                    self.code.patch(jump, here);
+            match kind {
+                ColdKind::GiveUp => self.leave(*site),
+                ColdKind::Refund => {
+                    self.code.arith_imm(Bits::B64, Arith::Add, METER, site.refund.into());
+                    let jump = self.code.jump();
+                    self.lead(jump, site.pc);
                 }
-            }
-            self.leave(*site);
-            if *back != 0 {
-                self.code.jump_to(*back);
+                ColdKind::Check => {
+                    if !self.aligned {
+                        let far = self.try_near(site.check, *back);
+                        let here = self.code.here();
+                        for jump in far {
+                            self.code.patch(jump, here);
+                        }
+                    }
+                    self.leave(*site);
+                    self.code.jump_to(*back);
+                }
+                ColdKind::Call => {
+                    self.code.call_to(self.routines.more_stack);
+                    self.sites.push(self.code.here(), *site);
+                    self.code.jump_to(*back);
+                }
             }
         }
         all.clear();
@@ -464,7 +486,7 @@ impl<'o> Writer<'o> {
             Next::Block(slot) => {
                 let site = Site::new(slot, refund, What::GiveUp);
                 let jumps = [jump, Patch(0), Patch(0)];
-                self.cold.push(Cold { jumps, count: 1, is_refund: true, back: 0, site });
+                self.cold.push(Cold { jumps, count: 1, kind: ColdKind::Refund, back: 0, site });
             }
         }
     }
@@ -495,12 +517,15 @@ impl<'o> Writer<'o> {
 
     /// Gives up if there is no frame left.
     fn check_depth(&mut self, exit: Exit) {
+        let start = self.code.here();
         let limit = self.context(offset_of!(Context<'_, '_, NoHost>, frame_limit));
         let (register, flag) =
             if self.fixed_frames { (FRAME, Flag::AboveOrEqual) } else { (Reg::Rsp, Flag::Below) };
         self.code.arith_mem(Bits::B64, Arith::Cmp, register, limit);
         let jump = self.code.jump_if(flag);
-        self.cold_give_up(jump, exit);
+        let site = Site::new(exit.pc, exit.refund, What::GiveUp);
+        let jumps = [jump, Patch(0), Patch(0)];
+        self.cold.push(Cold { jumps, count: 1, kind: ColdKind::Call, back: start, site });
     }
 
     /// Multiplies or divides `rax` by the scratch register, with `rdx` saved. `high` tells whether
@@ -780,7 +805,7 @@ impl Target for Writer<'_> {
         }
         let mut site = Site::new(exit.pc, exit.refund, What::Check);
         site.check = Check { near: self.next_near(), ..check };
-        self.cold.push(Cold { jumps, count, is_refund: false, back, site });
+        self.cold.push(Cold { jumps, count, kind: ColdKind::Check, back, site });
     }
 
     #[inline(always)]

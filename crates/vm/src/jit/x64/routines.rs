@@ -9,7 +9,7 @@ use super::{
 use crate::{
     host::NoHost,
     jit::{
-        entry::Context,
+        entry::{Context, STACK_STEP_FRAMES, STACK_WINDOW},
         site::{Site, What},
     },
 };
@@ -27,6 +27,8 @@ impl Writer<'_> {
         self.syscall_routine();
         self.code.reserve();
         self.missing_routine();
+        self.code.reserve();
+        self.more_stack_routine();
         self.routines.end = self.code.here();
     }
 
@@ -167,5 +169,30 @@ impl Writer<'_> {
         self.code.store(3, self.context(offset_of!(Context<'_, '_, NoHost>, pc)), Reg::Rax);
         self.leave(Site::new(0, 0, What::Missing));
         self.code.ud2();
+    }
+
+    /// Called where a call came to the end of what may be used of the stack: moves that a step
+    /// further. Without a step left it is a place to leave from.
+    fn more_stack_routine(&mut self) {
+        self.routines.more_stack = self.code.here();
+        if self.fixed_frames {
+            let steps = self.context(offset_of!(Context<'_, '_, NoHost>, stack_steps));
+            self.code.load(3, SCRATCH, steps);
+            self.code.arith_imm(Bits::B64, Arith::Sub, SCRATCH, 1);
+            let none = self.code.jump_if(Flag::Below);
+            self.code.patch(none, self.routines.leave);
+            self.code.store(3, steps, SCRATCH);
+            let limits = offset_of!(Context<'_, '_, NoHost>, windows.limits);
+            let stores = limits + STACK_WINDOW * 16 + 8;
+            for field in [offset_of!(Context<'_, '_, NoHost>, frame_limit), stores] {
+                let place = self.context(field);
+                self.code.load(3, SCRATCH, place);
+                self.code.lea(SCRATCH, Mem::at(SCRATCH, STACK_STEP_FRAMES * self.frame_bytes));
+                self.code.store(3, place, SCRATCH);
+            }
+            self.code.ret();
+        } else {
+            self.code.jump_to(self.routines.leave);
+        }
     }
 }
