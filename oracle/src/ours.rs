@@ -348,6 +348,10 @@ fn region<'a>(case: &Case, spec: &RegionSpec, index: usize, bytes: &'a mut [u8])
     if !spec.writable {
         region = region.protected();
     }
+    // What a region keeps of its stores must not show.
+    if case.budget % 2 == 0 {
+        region = region.tracked();
+    }
     if spec.gapped {
         region = region.gapped(case.config.stack_frame_bytes);
     }
