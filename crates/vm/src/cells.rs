@@ -43,6 +43,17 @@ impl Cells {
         self.0.get(pc).filter(|_| pc < self.len())
     }
 
+    /// The cells of all slots.
+    #[inline(always)]
+    pub(crate) fn all(&self) -> &[Cell] {
+        &self.0[..self.len()]
+    }
+
+    /// The sentinel.
+    pub(crate) fn end(&self) -> &Cell {
+        &self.0[self.len()]
+    }
+
     /// A cursor at a slot, or at the end.
     #[inline(always)]
     pub(crate) fn cursor(&self, pc: usize) -> Option<Cursor<'_>> {

@@ -613,7 +613,8 @@ impl<'a> MemoryMap<'a> {
             ends: [end, if region.writable { end } else { 0 }],
             base: (region.host as u64).wrapping_sub(region.vaddr),
         };
-        let near = region.gap_shift.is_none().then_some(near);
+        let plain = region.gap_shift.is_none() && !self.aligned;
+        let near = plain.then_some(near);
         (last - host == stride).then_some((host + len - 1, near))
     }
 

@@ -26,7 +26,7 @@ use crate::{
     interp,
     jit::{
         MachineCode, Near, Windows,
-        site::{Site, What},
+        site::{Check, Site, What},
         x64,
     },
     machine::{Frame, Machine, Meter},
@@ -41,7 +41,7 @@ pub(super) const WINDOW_SHIFT: u8 = 32 - 4;
 pub(super) const WINDOWS_MASK: i32 = 7 << 4;
 
 /// How many regions are remembered.
-pub(super) const NEAR_COUNT: usize = 32;
+pub(super) const NEAR_COUNT: u8 = 32;
 
 /// What machine code and Rust share during a run.
 #[repr(C)]
@@ -50,7 +50,7 @@ pub(super) struct Context<'r, 'a> {
     /// Pointers that checks gave, for later accesses of the block.
     pub(super) kept: [u64; 8],
     /// Regions of windows that have several, for the checks that share a number.
-    pub(super) near: [Near; NEAR_COUNT],
+    pub(super) near: [Near; NEAR_COUNT as usize],
     /// r0 to r9, and what is in the register for frames: see [`x64`].
     pub(super) registers: [u64; 11],
     pub(super) meter: u64,
@@ -109,7 +109,7 @@ pub(super) fn run(
     let mut context = Context {
         windows: machine.memory.windows_for_code(code.gaps, code.pext),
         kept: [0; 8],
-        near: [Near::default(); NEAR_COUNT],
+        near: [Near::default(); NEAR_COUNT as usize],
         registers: [0; 11],
         meter: 0,
         frame_limit: 0,
@@ -281,21 +281,22 @@ fn go_on(context: &mut Context<'_, '_>, site: &Site, stack: *const usize) -> Opt
             run.machine.pc += 1;
             return run.finish(stack);
         }
-        What::Check { base, store, span, stride, disp, near } => {
+        What::Check => {
+            let Check { base, store, span, stride, disp, near } = site.check;
             let access = if store { Access::Store } else { Access::Load };
             let vaddr = run.machine.registers[base as usize].wrapping_add_signed(disp.into());
             let found = run.machine.memory.span_for_code(access, vaddr, span.into(), stride.into());
             if let Some((found, region)) = found {
                 *pointer = found;
-                if let (Some(number), Some(region)) = (near, region) {
-                    known[usize::from(number)] = region;
+                if let Some(region) = region {
+                    known[usize::from(near)] = region;
                 }
                 return Some(site.at);
             }
             site.pc as usize
         }
         What::Missing => usize::try_from(*missing).expect("slots are counted by it"),
-        What::GiveUp | What::Call { .. } | What::Enter => site.pc as usize,
+        What::GiveUp | What::Call | What::Enter => site.pc as usize,
     };
     let meter = run.machine.meter.remaining().wrapping_add(site.refund.into());
     if run.code.metered {
@@ -310,7 +311,7 @@ impl Context<'_, '_> {
         let memory = &self.run.machine.memory;
         if memory.changes() != self.run.changes {
             self.windows = memory.windows_for_code(self.run.code.gaps, self.run.code.pext);
-            self.near = [Near::default(); NEAR_COUNT];
+            self.near = [Near::default(); NEAR_COUNT as usize];
             self.run.changes = memory.changes();
         }
     }
@@ -434,7 +435,10 @@ impl Run<'_, '_> {
             let address = unsafe { ptr::read(word) };
             let site = u32::try_from(address - base).ok().and_then(|at| self.code.sites.find(at));
             let site = site.expect("machine code calls from places that it knows");
-            let What::Call { saved: mask } = site.what else { break };
+            if site.what != What::Call {
+                break;
+            }
+            let mask = site.saved;
             for number in (0..5).rev().filter(|number| mask >> number & 1 == 1) {
                 word = word.wrapping_add(1);
                 // SAFETY: as above.

@@ -8,7 +8,10 @@ use selkie_isa::{Alu, Cond, Endian, Kind, Op, Operand, Size, Width, for_each_op}
 
 use crate::{
     config::Config,
-    jit::plan::{Access, Block, Group, Planner, Step, Survey},
+    jit::{
+        plan::{Access, Block, Group, Planner, Step, Survey},
+        site::Check,
+    },
     program::{ACTIONS, Action, Cell, Program, Register, code},
 };
 
@@ -39,22 +42,6 @@ pub(super) enum Place {
     Pointer(i32),
 }
 
-/// What a check covers.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Check {
-    /// The guest address of the first byte is this far from the base.
-    pub(super) disp: i32,
-    /// The base; r10 may be a frame pointer that is in no register.
-    pub(super) base: Register,
-    /// Bytes.
-    pub(super) span: u16,
-    /// From where the first access starts to where the last one does.
-    pub(super) stride: u16,
-    pub(super) store: bool,
-    /// The number to keep the pointer under.
-    pub(super) kept: Option<u8>,
-}
-
 /// Where control goes on.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Next {
@@ -80,7 +67,8 @@ pub(super) trait Target {
     /// `bits` is 16, 32 or 64.
     fn endian(&mut self, order: Endian, bits: u8, dst: Register);
     /// Checks addresses; the pointer is at hand then.
-    fn check(&mut self, check: &Check, exit: Exit);
+    /// The pointer may have to be kept under a number.
+    fn check(&mut self, check: Check, kept: Option<u8>, exit: Exit);
     /// Gets a pointer that was kept.
     fn fetch(&mut self, kept: u8);
     fn load(&mut self, size: Size, dst: Register, place: Place);
@@ -118,7 +106,7 @@ pub(super) fn lower<T: Target>(
     let fixed_frames = !program.executable().version().dynamic_frames();
     let slots = program.cells.len();
     let mut lowering = Lowering { slots, fixed_frames, survey, target };
-    let mut block = Block::default();
+    let mut block = Block::new(program);
     let mut next = survey.leaders.next(range.start);
     while let Some(start) = next.filter(|start| *start < range.end) {
         planner.plan(start, &survey.leaders, &mut block);
@@ -175,8 +163,7 @@ impl<T: Target> Rows<T> {
         }
         all[code::CALL_LOCAL as usize] = steps::<T, { code::CALL_LOCAL as usize }>;
         all[code::CALL_SYSCALL as usize] = steps::<T, { code::CALL_SYSCALL as usize }>;
-        all[code::CALL_REGISTER as usize] =
-            steps::<T, { code::CALL_REGISTER as usize }>;
+        all[code::CALL_REGISTER as usize] = steps::<T, { code::CALL_REGISTER as usize }>;
         all
     };
 }
@@ -197,11 +184,11 @@ impl<T: Target> Lowering<'_, T> {
     }
 
     fn block(&mut self, start: usize, block: &Block<'_>) {
-        let cost = u16::try_from(block.steps.len()).expect("blocks are short");
+        let mut steps = block.steps();
+        let cost = u16::try_from(steps.len()).expect("blocks are short");
         self.target.block(slot(start), cost);
-        let mut steps = block.steps.as_slice();
         while let [step, ..] = steps {
-            self.target.instruction(slot(step.pc));
+            self.target.instruction(step.pc);
             let done = Rows::<T>::ROWS[usize::from(step.cell.code)](self, steps, &block.groups);
             steps = steps.get(done..).unwrap_or_default();
         }
@@ -214,7 +201,7 @@ impl<T: Target> Lowering<'_, T> {
     fn steps<const CODE: usize>(&mut self, steps: &[Step<'_>], groups: &[Group]) -> usize {
         let [step, rest @ ..] = steps else { return 1 };
         #[allow(clippy::cast_possible_truncation, reason = "blocks are short")]
-        let exit = Exit { pc: slot(step.pc), refund: steps.len() as u16 };
+        let exit = Exit { pc: step.pc, refund: steps.len() as u16 };
         if let Action::Row(Kind::Alu(Alu::Mov, Width::W64, Operand::Reg)) = const { ACTIONS[CODE] }
             && let [second, ..] = rest
             && self.fused(step.cell, second.cell)
@@ -264,7 +251,7 @@ impl<T: Target> Lowering<'_, T> {
 
     #[inline(always)]
     fn step(&mut self, action: Action, step: &Step<'_>, exit: Exit, groups: &[Group]) {
-        let Step { cell, access, .. } = *step;
+        let cell = step.cell;
         let (dst, src) = (cell.dst, cell.src);
         let known = (dst as usize) < 11 && (src as usize) < 11;
         let Action::Row(kind) = action else {
@@ -287,7 +274,7 @@ impl<T: Target> Lowering<'_, T> {
                     Kind::StoreImm(_) => Value::Constant(cell.imm),
                     _ => self.register(src),
                 };
-                match self.place(access, groups, exit) {
+                match self.place(step, groups, exit) {
                     Some(place) => self.target.store(size, place, value),
                     None => self.target.give_up(exit),
                 }
@@ -308,7 +295,7 @@ impl<T: Target> Lowering<'_, T> {
             }
             Kind::Exit => self.target.exit(exit.pc),
             _ if !self.is_written(dst) => self.target.give_up(exit),
-            Kind::Load(size) => match self.place(access, groups, exit) {
+            Kind::Load(size) => match self.place(step, groups, exit) {
                 Some(place) => self.target.load(size, dst, place),
                 None => self.target.give_up(exit),
             },
@@ -354,31 +341,30 @@ impl<T: Target> Lowering<'_, T> {
 
     /// Makes an access's pointer be at hand, and tells where the access is then.
     #[inline(always)]
-    fn place(&mut self, access: Access, groups: &[Group], exit: Exit) -> Option<Place> {
-        let (group, at) = match access {
+    fn place(&mut self, step: &Step<'_>, groups: &[Group], exit: Exit) -> Option<Place> {
+        let at = step.at;
+        match step.access {
             Access::No => return None,
-            Access::Frame(at) => return Some(Place::Frame(at)),
-            Access::First { group, at } => {
-                let group = &groups[usize::from(group)];
+            Access::Frame => return Some(Place::Frame(at)),
+            Access::First => {
+                let group = groups.get(usize::from(step.group))?;
                 let check = Check {
                     base: group.base,
                     disp: group.disp(),
-                    span: group.span() as u16,
-                    stride: group.stride() as u16,
+                    span: group.span(),
+                    stride: group.stride(),
                     store: group.store,
-                    kept: group.kept,
+                    near: 0,
                 };
-                self.target.check(&check, exit);
-                (group, at)
+                self.target.check(check, group.is_kept.then_some(group.number), exit);
             }
-            Access::Again { group, at, fetch } => {
-                let group = &groups[usize::from(group)];
-                if let (true, Some(kept)) = (fetch, group.kept) {
-                    self.target.fetch(kept);
-                }
-                (group, at)
+            Access::Fetch => {
+                let group = groups.get(usize::from(step.group))?;
+                self.target.fetch(group.number);
             }
-        };
+            Access::AtHand => {}
+        }
+        let group = groups.get(usize::from(step.group))?;
         Some(Place::Pointer(at - (group.end - 1)))
     }
 }

@@ -79,7 +79,6 @@ mod class {
 
     pub(super) const LEADS: u16 = BRANCHES | JUMPS | CALLS | CALLS_OUT;
     pub(super) const ENDS_BLOCK: u16 = JUMPS | CALLS | CALLS_OUT | ENDS;
-    pub(super) const PLAIN: u16 = !WRITES;
 }
 
 /// The classes, by the codes of [`ACTIONS`].
@@ -105,11 +104,9 @@ const fn class_of(action: Action) -> u16 {
         Kind::Alu(Alu::Mov, Width::W64, Operand::Reg) => class::WRITES | class::COPIES,
         Kind::Alu(Alu::Add, Width::W64, Operand::Imm) => class::WRITES | class::ADDS,
         Kind::Alu(Alu::Sub, Width::W64, Operand::Imm) => class::WRITES | class::SUBTRACTS,
-        Kind::Alu(
-            Alu::Div | Alu::Mod | Alu::Sdiv | Alu::Srem | Alu::Uhmul | Alu::Shmul,
-            _,
-            _,
-        ) => class::WRITES | class::DIVIDES,
+        Kind::Alu(Alu::Div | Alu::Mod | Alu::Sdiv | Alu::Srem | Alu::Uhmul | Alu::Shmul, _, _) => {
+            class::WRITES | class::DIVIDES
+        }
         Kind::Alu(..) | Kind::Neg(_) | Kind::Endian(_) => class::WRITES,
         Kind::LoadImm64 => class::WRITES | class::WIDE,
         Kind::Load(size) => class::WRITES | class::LOADS | (size as u16) << class::SIZE_SHIFT,
@@ -148,11 +145,14 @@ impl Survey {
         let mut leaders = Slots::new(slots);
         let mut starts = Slots::new(slots);
         leaders.insert(program.executable().entry_pc() as usize);
-        for pc in 0..slots {
-            let Some(cell) = program.cell(pc) else { break };
-            let class = class(cell);
-            if class & (class::LEADS | class::WIDE) == 0 {
+        for (pc, mut cell) in program.cells.all().iter().enumerate() {
+            let mut class = class(cell);
+            if class & (class::LEADS | class::WIDE | class::CUT) == 0 {
                 continue;
+            }
+            if class == class::CUT {
+                cell = &program.cut[cell.aux as usize];
+                class = self::class(cell);
             }
             if class & class::WIDE != 0 {
                 if let Some(slot) = text.slot(cell.imm) {
@@ -161,7 +161,7 @@ impl Survey {
                 continue;
             }
             let target = cell.aux as usize;
-            if class & class::CALLS_OUT == 0 {
+            if class & (class::BRANCHES | class::JUMPS | class::CALLS) != 0 {
                 leaders.insert(target);
             }
             if class & class::CALLS != 0 {
@@ -238,14 +238,18 @@ impl Text {
 fn written(program: &Program, range: core::ops::Range<usize>) -> u8 {
     let mut written: u32 = 0;
     let mut last = 0;
-    for pc in range.clone() {
-        let Some(cell) = program.cell(pc) else { break };
-        let class = class(cell);
+    for mut cell in &program.cells.all()[range.clone()] {
+        let mut class = class(cell);
+        if class == class::CUT {
+            cell = &program.cut[cell.aux as usize];
+            class = self::class(cell);
+        }
         written |= u32::from(class & class::WRITES) << (cell.dst as u8);
         if class & (class::BRANCHES | class::JUMPS) != 0 && !range.contains(&(cell.aux as usize)) {
             return 0b1111;
         }
-        last = class;
+        // The second half of an `lddw` is not what comes last.
+        last = if last & class::WIDE != 0 { class::WRITES } else { class };
     }
     if last & (class::ENDS | class::JUMPS) == 0 {
         return 0b1111;
@@ -259,22 +263,22 @@ fn written(program: &Program, range: core::ops::Range<usize>) -> u8 {
 pub(super) enum Access {
     /// It is none.
     No,
-    /// It lies in the current stack frame, this far from the frame's end: no check is needed.
-    Frame(i32),
+    /// It lies in the current stack frame: no check is needed.
+    Frame,
     /// It checks its group.
-    First { group: u16, at: i32 },
-    /// Its group is checked; the pointer has to be fetched if something else was done since.
-    Again { group: u16, at: i32, fetch: bool },
+    First,
+    /// Its group is checked, but something else was done since: the pointer has to be fetched.
+    Fetch,
+    /// Its group's pointer is at hand.
+    AtHand,
 }
 
 /// Accesses that are checked together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
     /// The value that all addresses of the group are offsets from.
-    value: u16,
-    /// The register that the first access names.
-    pub(super) base: Register,
-    /// How far the register was from the value then.
+    value: u32,
+    /// How far the register was from the value when the first access came.
     base_at: i32,
     /// The first byte, relative to the value.
     min: i32,
@@ -282,48 +286,93 @@ pub(super) struct Group {
     pub(super) end: i32,
     /// The last access's first byte.
     last: i32,
+    /// The register that the first access names.
+    pub(super) base: Register,
     /// Whether one of them is a store.
     pub(super) store: bool,
     /// A branch came since: nothing may be added.
     closed: bool,
     /// The number under which the pointer is kept, if it has to be.
-    pub(super) kept: Option<u8>,
+    pub(super) number: u8,
+    pub(super) is_kept: bool,
 }
 
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "spans are short")]
 impl Group {
+    const NONE: Self = Self {
+        value: 0,
+        base_at: 0,
+        min: 0,
+        end: 0,
+        last: 0,
+        base: Register::R0,
+        store: false,
+        closed: false,
+        number: 0,
+        is_kept: false,
+    };
+
     /// From the base register to the first byte.
+    #[inline(always)]
     pub(super) fn disp(&self) -> i32 {
         self.min - self.base_at
     }
 
     /// Bytes from the first to the last.
-    pub(super) fn span(&self) -> i32 {
-        self.end - self.min
+    #[inline(always)]
+    pub(super) fn span(&self) -> u16 {
+        (self.end - self.min) as u16
     }
 
     /// From the first byte of the first access in the order of addresses to that of the last.
-    pub(super) fn stride(&self) -> i32 {
-        self.last - self.min
+    #[inline(always)]
+    pub(super) fn stride(&self) -> u16 {
+        (self.last - self.min) as u16
     }
 }
 
 /// An instruction of a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step<'p> {
-    pub(super) pc: usize,
     pub(super) cell: &'p Cell,
+    pub(super) pc: u32,
+    /// Of an access: how far from the end of the frame, or from the value of its group.
+    pub(super) at: i32,
+    pub(super) group: u16,
     pub(super) access: Access,
 }
 
-/// Straight code with one way in.
-#[derive(Debug, Default)]
+/// Straight code with one way in. Steps and groups are written in place, field by field: wide
+/// copies would wait for narrow stores.
+#[derive(Debug)]
 pub(super) struct Block<'p> {
-    pub(super) steps: Vec<Step<'p>>,
+    steps: Vec<Step<'p>>,
+    len: usize,
     pub(super) groups: Vec<Group>,
+    group_count: u16,
     /// The slot behind the last instruction.
     pub(super) end: usize,
     /// Whether control goes on there.
     pub(super) falls_through: bool,
+}
+
+impl<'p> Block<'p> {
+    pub(super) fn new(program: &'p Program) -> Self {
+        let cell = program.cells.end();
+        let none = Step { cell, pc: 0, at: 0, group: 0, access: Access::No };
+        Self {
+            steps: vec![none; STEPS_MAX],
+            len: 0,
+            groups: vec![Group::NONE; STEPS_MAX],
+            group_count: 0,
+            end: 0,
+            falls_through: false,
+        }
+    }
+
+    pub(super) fn steps(&self) -> &[Step<'p>] {
+        &self.steps[..self.len]
+    }
 }
 
 /// The most instructions of a block.
@@ -336,22 +385,22 @@ const FAR: i64 = 1 << 24;
 pub(super) const KEPT_MAX: usize = 8;
 const NO_GROUP: u16 = u16::MAX;
 /// The value of r10, where it moves by calls alone.
-const FRAME: u16 = 0;
+const FRAME: u32 = 0;
 
 /// Finds a program's blocks.
 #[derive(Debug)]
 pub(super) struct Planner<'p> {
     program: &'p Program,
-    /// Bytes of a frame, where r10 moves by calls alone.
-    frame_bytes: Option<i32>,
+    /// Bytes of a frame, where r10 moves by calls alone; 0 elsewhere.
+    frame_bytes: i32,
     /// The most bytes that one check covers: in a stack with gaps, no more than a frame.
     span_max: i32,
     /// What each register is known to be: a value, and how far from it.
-    values: [(u16, i32); 16],
-    value_count: u16,
+    values: [(u32, i32); 16],
+    value_count: u32,
     /// The groups that accesses may belong to, by the number that their pointer is kept under.
     recent: [u16; KEPT_MAX],
-    next_kept: usize,
+    next_number: usize,
     /// The group whose pointer is at hand.
     at_hand: u16,
 }
@@ -362,37 +411,49 @@ impl<'p> Planner<'p> {
         let bytes = i32::try_from(config.stack_frame_bytes).ok();
         Self {
             program,
-            frame_bytes: bytes.filter(|_| fixed),
+            frame_bytes: bytes.filter(|_| fixed).unwrap_or(0),
             span_max: bytes.unwrap_or(SPAN_MAX).min(SPAN_MAX),
             values: [(0, 0); 16],
             value_count: 0,
             recent: [NO_GROUP; KEPT_MAX],
-            next_kept: 0,
+            next_number: 0,
             at_hand: NO_GROUP,
         }
     }
 
     /// The block that starts at a slot.
     pub(super) fn plan(&mut self, start: usize, leaders: &Slots, block: &mut Block<'p>) {
-        block.steps.clear();
-        block.groups.clear();
         self.start();
         let mut pc = start;
+        let mut len = 0;
+        block.group_count = 0;
         block.falls_through = true;
-        while let Some(cell) = self.program.cell(pc) {
-            if pc != start && (leaders.contains(pc) || block.steps.len() == STEPS_MAX) {
+        let cells = self.program.cells.all();
+        while let Some(mut cell) = cells.get(pc) {
+            let Some(step) = block.steps.get_mut(len) else { break };
+            if pc != start && leaders.contains(pc) {
                 break;
             }
-            let class = class(cell);
-            let mut access = Access::No;
-            if class & class::PLAIN == 0 {
-                if class != 0 {
+            let mut class = class(cell);
+            if class == class::CUT {
+                cell = &self.program.cut[cell.aux as usize];
+                class = self::class(cell);
+            }
+            step.cell = cell;
+            step.pc = u32::try_from(pc).expect("cells hold slots in 32 bits");
+            step.access = Access::No;
+            if class == class::WRITES {
+                self.set_unknown(cell.dst);
+            } else if class & (class::LOADS | class::STORES) != 0 {
+                let groups = &mut block.groups[..];
+                self.access(class, cell, step, groups, &mut block.group_count);
+                if class & class::LOADS != 0 {
                     self.set_unknown(cell.dst);
                 }
-            } else {
-                access = self.follow(class, cell, &mut block.groups);
+            } else if class & class::WRITES != 0 {
+                self.follow(class, cell);
             }
-            block.steps.push(Step { pc, cell, access });
+            len += 1;
             pc += 1 + usize::from(class & class::WIDE != 0);
             if class & class::ENDS_BLOCK != 0 {
                 block.falls_through = class & (class::CALLS | class::CALLS_OUT) != 0;
@@ -402,9 +463,11 @@ impl<'p> Planner<'p> {
                 if (cell.aux as usize) < pc {
                     break;
                 }
-                block.groups.iter_mut().for_each(|group| group.closed = true);
+                let groups = &mut block.groups[..usize::from(block.group_count)];
+                groups.iter_mut().for_each(|group| group.closed = true);
             }
         }
+        block.len = len;
         block.end = pc;
     }
 
@@ -418,12 +481,12 @@ impl<'p> Planner<'p> {
             }
             values
         };
-        if self.frame_bytes.is_some() {
+        if self.frame_bytes > 0 {
             self.values[10] = (FRAME, 0);
         }
         self.value_count = 17;
         self.recent = [NO_GROUP; KEPT_MAX];
-        self.next_kept = 0;
+        self.next_number = 0;
         self.at_hand = NO_GROUP;
     }
 
@@ -433,17 +496,9 @@ impl<'p> Planner<'p> {
         self.values[register as usize] = (self.value_count, 0);
     }
 
-    /// Follows what an instruction does to the registers, and says how it gets at memory.
+    /// Follows what an instruction other than an access does to the registers.
     #[inline(always)]
-    fn follow(&mut self, class: u16, cell: &Cell, groups: &mut Vec<Group>) -> Access {
-        if class & class::LOADS != 0 {
-            let access = self.access(cell.src, cell, class, groups);
-            self.set_unknown(cell.dst);
-            return access;
-        }
-        if class & class::STORES != 0 {
-            return self.access(cell.dst, cell, class, groups);
-        }
+    fn follow(&mut self, class: u16, cell: &Cell) {
         if class & class::COPIES != 0 {
             self.values[cell.dst as usize] = self.values[cell.src as usize];
         } else if class & (class::ADDS | class::SUBTRACTS) != 0 {
@@ -457,33 +512,35 @@ impl<'p> Planner<'p> {
                 }
                 _ => self.set_unknown(cell.dst),
             }
-        } else if class & class::WRITES != 0 {
+        } else {
             self.set_unknown(cell.dst);
+            if class & class::DIVIDES != 0 {
+                self.at_hand = NO_GROUP;
+            }
         }
-        if class & class::DIVIDES != 0 {
-            self.at_hand = NO_GROUP;
-        }
-        Access::No
     }
 
+    /// Says how an instruction gets at memory.
+    #[inline(always)]
     fn access(
         &mut self,
-        base: Register,
-        cell: &Cell,
         class: u16,
-        groups: &mut Vec<Group>,
-    ) -> Access {
+        cell: &Cell,
+        step: &mut Step<'_>,
+        groups: &mut [Group],
+        group_count: &mut u16,
+    ) {
         let store = class & class::STORES != 0;
+        let base = if store { cell.dst } else { cell.src };
         let (value, base_at) = self.values[base as usize];
         let at = base_at + cell.aux.cast_signed();
         let end = at + (1 << (class >> class::SIZE_SHIFT & 3));
-        if let (FRAME, Some(frame_bytes)) = (value, self.frame_bytes)
-            && at >= -frame_bytes
-            && end <= 0
-        {
-            return Access::Frame(at);
+        step.at = at;
+        if value == FRAME && at >= -self.frame_bytes && end <= 0 {
+            step.access = Access::Frame;
+            return;
         }
-        for (kept, index) in (0..).zip(self.recent) {
+        for index in self.recent {
             if index == NO_GROUP {
                 break;
             }
@@ -503,21 +560,33 @@ impl<'p> Planner<'p> {
                 group.last = group.last.max(at);
                 group.store |= store;
             }
-            let fetch = self.at_hand != index;
-            if fetch {
-                group.kept = Some(kept);
+            step.group = index;
+            step.access = Access::AtHand;
+            if self.at_hand != index {
+                step.access = Access::Fetch;
+                group.is_kept = true;
             }
             self.at_hand = index;
-            return Access::Again { group: index, at, fetch };
+            return;
         }
-        let group = u16::try_from(groups.len()).expect("blocks are short");
-        let (min, last) = (at, at);
-        let closed = false;
-        let kept = None;
-        groups.push(Group { value, base, base_at, min, end, last, store, closed, kept });
-        self.recent[self.next_kept] = group;
-        self.next_kept = (self.next_kept + 1) % KEPT_MAX;
-        self.at_hand = group;
-        Access::First { group, at }
+        let index = *group_count;
+        *group_count += 1;
+        let group = &mut groups[usize::from(index)];
+        group.value = value;
+        group.base = base;
+        group.base_at = base_at;
+        group.min = at;
+        group.end = end;
+        group.last = at;
+        group.store = store;
+        group.closed = false;
+        group.is_kept = false;
+        let [number, ..] = self.next_number.to_le_bytes();
+        group.number = number;
+        self.recent[self.next_number] = index;
+        self.next_number = (self.next_number + 1) % KEPT_MAX;
+        self.at_hand = index;
+        step.group = index;
+        step.access = Access::First;
     }
 }

@@ -4,7 +4,8 @@
 
 use crate::program::Register;
 
-/// A place where machine code calls something.
+/// A place where machine code calls something. Fields of all kinds side by side: an enumeration
+/// with fields would be copied in ways that make wide loads wait for narrow stores.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Site {
     /// Offset of the instruction behind the call.
@@ -14,26 +15,22 @@ pub(super) struct Site {
     /// Units charged for it and for what comes behind it in its block, to be given back.
     pub(super) refund: u16,
     pub(super) what: What,
+    /// Of calls: some of r6 to r9 (lowest bit first), and r10 if it is a register (fifth bit), are
+    /// on the stack above the return address.
+    pub(super) saved: u8,
+    /// Of checks.
+    pub(super) check: Check,
 }
 
 /// Why it calls.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum What {
     /// The interpreter has to do the instruction.
     GiveUp,
     /// Some addresses are not in what the context knows of memory.
-    Check {
-        base: Register,
-        store: bool,
-        span: u16,
-        stride: u16,
-        disp: i32,
-        /// The number of the [`Near`](super::windows::Near) that it tries besides.
-        near: Option<u8>,
-    },
-    /// A function of the program; some of r6 to r9 (lowest bit first), and r10 if it is a register
-    /// (fifth bit), are on the stack above the return address.
-    Call { saved: u8 },
+    Check,
+    /// A function of the program.
+    Call,
     /// A syscall.
     Syscall,
     /// The routine for functions that have no entry: the slot is not known before.
@@ -42,17 +39,46 @@ pub(super) enum What {
     Enter,
 }
 
+/// Accesses that are checked together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Check {
+    /// The guest address of the first byte is this far from the base.
+    pub(super) disp: i32,
+    /// Bytes.
+    pub(super) span: u16,
+    /// From where the first access starts to where the last one does.
+    pub(super) stride: u16,
+    /// The base; r10 may be a frame pointer that is in no register.
+    pub(super) base: Register,
+    pub(super) store: bool,
+    /// The number of the [`Near`](super::windows::Near) that it tries besides, if there are any.
+    pub(super) near: u8,
+}
+
+impl Check {
+    pub(super) const NONE: Self =
+        Self { disp: 0, span: 0, stride: 0, base: Register::R0, store: false, near: 0 };
+}
+
+impl Site {
+    pub(super) fn new(pc: u32, refund: u16, what: What) -> Self {
+        Self { at: 0, pc, refund, what, saved: 0, check: Check::NONE }
+    }
+}
+
 /// All sites, by return address.
 #[derive(Debug, Default)]
 pub(super) struct Sites(Vec<Site>);
 
 impl Sites {
-    pub(super) fn push(&mut self, site: Site) {
-        debug_assert!(
-            self.0.last().is_none_or(|last| last.at < site.at),
-            "code is written in order"
-        );
-        self.0.push(site);
+    pub(super) fn with_capacity(capacity: usize) -> Self {
+        Self(Vec::with_capacity(capacity))
+    }
+
+    #[inline(always)]
+    pub(super) fn push(&mut self, at: u32, site: Site) {
+        debug_assert!(self.0.last().is_none_or(|last| last.at < at), "code is written in order");
+        self.0.push(Site { at, ..site });
     }
 
     pub(super) fn find(&self, at: u32) -> Option<&Site> {

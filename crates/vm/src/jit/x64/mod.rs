@@ -28,8 +28,8 @@ use crate::{
         buffer::Executable,
         entry::{Context, NEAR_COUNT, WINDOW_SHIFT, WINDOWS_MASK},
         harden::Chaos,
-        lower::{Check, Exit, Next, Place, Target, Value},
-        site::{Site, Sites, What},
+        lower::{Exit, Next, Place, Target, Value},
+        site::{Check, Site, Sites, What},
     },
     machine::frame_step,
     program::{Program, Register},
@@ -70,16 +70,11 @@ pub(super) fn context_offset(key: i32) -> isize {
 struct Cold {
     jumps: [Patch; 3],
     count: u8,
-    pc: u32,
-    what: ColdWhat,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum ColdWhat {
-    /// Calls the routine that leaves the usual flow; comes back there if it can.
-    Leave { refund: u16, what: What, back: Option<u32> },
-    /// Gives units back and goes to a block.
-    Refund { refund: u16, slot: u32 },
+    /// Gives units back and goes to a block, rather than leave machine code.
+    is_refund: bool,
+    /// Where to come back to; 0 for nowhere.
+    back: u32,
+    site: Site,
 }
 
 /// Offsets of the routines that all code shares.
@@ -162,8 +157,8 @@ impl<'o> Writer<'o> {
             code: Encoder::new(slots * 20 + 8192),
             chaos,
             routines: Routines::default(),
-            sites: Sites::default(),
-            calls: Vec::new(),
+            sites: Sites::with_capacity(slots / 2),
+            calls: Vec::with_capacity(slots / 16),
             entries: Vec::new(),
             fixups: Vec::with_capacity(slots / 4),
             cold: Vec::with_capacity(64),
@@ -199,7 +194,7 @@ impl<'o> Writer<'o> {
                 self.code.reserve();
                 self.mark(slot, false);
                 self.entries[slot as usize] = self.code.here();
-                self.leave(slot, 0, What::GiveUp);
+                self.leave(Site::new(slot, 0, What::GiveUp));
             }
             self.code.patch(patch, self.entries[slot as usize]);
         }
@@ -346,40 +341,28 @@ impl<'o> Writer<'o> {
         }
     }
 
-    /// The instruction goes on out of the way if one of the jumps is taken.
-    #[inline(always)]
-    fn cold(&mut self, jumps: &[Patch], pc: u32, what: ColdWhat) {
-        let mut all = [Patch(0); 3];
-        all[..jumps.len()].copy_from_slice(jumps);
-        #[allow(clippy::cast_possible_truncation, reason = "three at most")]
-        self.cold.push(Cold { jumps: all, count: jumps.len() as u8, pc, what });
-    }
-
     #[inline(always)]
     fn cold_give_up(&mut self, jump: Patch, exit: Exit) {
-        let what = ColdWhat::Leave { refund: exit.refund, what: What::GiveUp, back: None };
-        self.cold(&[jump], exit.pc, what);
+        let site = Site::new(exit.pc, exit.refund, What::GiveUp);
+        let jumps = [jump, Patch(0), Patch(0)];
+        self.cold.push(Cold { jumps, count: 1, is_refund: false, back: 0, site });
     }
 
-    fn leave(&mut self, pc: u32, refund: u16, what: What) {
+    fn leave(&mut self, site: Site) {
         self.code.call_to(self.routines.leave);
-        self.sites.push(Site { at: self.code.here(), pc, refund, what });
+        self.sites.push(self.code.here(), site);
     }
 
     /// The number of the region that the next check tries when its window has several.
-    fn next_near(&mut self) -> Option<u8> {
-        if self.aligned {
-            return None;
-        }
-        self.near = (self.near + 1) % NEAR_COUNT as u8;
-        Some(self.near)
+    #[inline(always)]
+    fn next_near(&mut self) -> u8 {
+        self.near = (self.near + 1) % NEAR_COUNT;
+        self.near
     }
 
     /// Tries the region that a check's accesses went to before.
-    fn try_near(&mut self, what: What, back: u32) -> Option<[Patch; 2]> {
-        let What::Check { base, store, span, disp, near: Some(near), .. } = what else {
-            return None;
-        };
+    fn try_near(&mut self, check: Check, back: u32) -> [Patch; 2] {
+        let Check { base, store, span, disp, near, .. } = check;
         let entry = offset_of!(Context<'_, '_>, near) + size_of::<Near>() * usize::from(near);
         self.address(SCRATCH, base, disp);
         if self.gaps {
@@ -395,38 +378,38 @@ impl<'o> Writer<'o> {
         let base = self.context(entry + offset_of!(Near, base));
         self.code.arith_mem(Bits::B64, Arith::Add, POINTER, base);
         self.code.jump_to(back);
-        Some([below, above])
+        [below, above]
     }
 
     fn flush_cold(&mut self) {
-        for index in 0..self.cold.len() {
+        let mut all = core::mem::take(&mut self.cold);
+        for Cold { jumps, count, is_refund, back, site } in &all {
             self.code.reserve();
-            let Cold { jumps, count, pc, what } = self.cold[index];
-            self.mark(pc, true);
-            for jump in &jumps[..usize::from(count)] {
-                let here = self.code.here();
+            self.mark(site.pc, true);
+            let here = self.code.here();
+            for jump in &jumps[..usize::from(*count)] {
                 self.code.patch(*jump, here);
             }
-            match what {
-                ColdWhat::Leave { refund, what, back } => {
-                    let far = back.and_then(|back| self.try_near(what, back));
-                    for jump in far.into_iter().flatten() {
-                        let here = self.code.here();
-                        self.code.patch(jump, here);
-                    }
-                    self.leave(pc, refund, what);
-                    if let Some(back) = back {
-                        self.code.jump_to(back);
-                    }
-                }
-                ColdWhat::Refund { refund, slot } => {
-                    self.code.arith_imm(Bits::B64, Arith::Add, METER, refund.into());
-                    let jump = self.code.jump();
-                    self.lead(jump, slot);
+            if *is_refund {
+                self.code.arith_imm(Bits::B64, Arith::Add, METER, site.refund.into());
+                let jump = self.code.jump();
+                self.lead(jump, site.pc);
+                continue;
+            }
+            if *back != 0 && !self.aligned {
+                let far = self.try_near(site.check, *back);
+                let here = self.code.here();
+                for jump in far {
+                    self.code.patch(jump, here);
                 }
             }
+            self.leave(*site);
+            if *back != 0 {
+                self.code.jump_to(*back);
+            }
         }
-        self.cold.clear();
+        all.clear();
+        self.cold = all;
     }
 
     /// Lets a jump or call lead to a block.
@@ -474,12 +457,8 @@ impl<'o> Writer<'o> {
             self.code.arith_imm(Bits::B64, Arith::Add, FRAME, self.frame_bytes);
         }
         call(self);
-        self.sites.push(Site {
-            at: self.code.here(),
-            pc: exit.pc,
-            refund: 0,
-            what: What::Call { saved },
-        });
+        let site = Site { saved, ..Site::new(exit.pc, 0, What::Call) };
+        self.sites.push(self.code.here(), site);
         if self.fixed_frames {
             self.code.arith_imm(Bits::B64, Arith::Sub, FRAME, self.frame_bytes);
         }
@@ -726,12 +705,13 @@ impl Target for Writer<'_> {
     }
 
     #[inline(always)]
-    fn check(&mut self, check: &Check, exit: Exit) {
-        let Check { disp, base, span, stride, store, kept } = *check;
+    fn check(&mut self, check: Check, kept: Option<u8>, exit: Exit) {
+        let Check { disp, base, span, stride, store, .. } = check;
         let last = i32::from(span) - 1;
         let limits = offset_of!(Context<'_, '_>, windows.limits) + if store { 8 } else { 0 };
         let bases = offset_of!(Context<'_, '_>, windows.bases);
-        let (mut jumps, mut count) = ([Patch(0); 3], 0);
+        let mut jumps = [Patch(0); 3];
+        let mut count = 0;
         if self.gaps && stride > 0 {
             self.address(POINTER, base, disp + i32::from(stride));
         }
@@ -742,12 +722,12 @@ impl Target for Writer<'_> {
             let gap = self.window(bases + 8);
             if stride > 0 {
                 self.code.test_mem(POINTER, gap);
-                jumps[count] = self.code.jump_if(Flag::NotEqual);
+                jumps[usize::from(count)] = self.code.jump_if(Flag::NotEqual);
                 count += 1;
             }
             self.address(POINTER, base, disp);
             self.code.test_mem(POINTER, gap);
-            jumps[count] = self.code.jump_if(Flag::NotEqual);
+            jumps[usize::from(count)] = self.code.jump_if(Flag::NotEqual);
             count += 1;
             if self.pext {
                 self.code.pext(
@@ -763,18 +743,17 @@ impl Target for Writer<'_> {
             self.address(POINTER, base, disp + last);
         }
         self.code.arith_mem(Bits::B64, Arith::Cmp, POINTER, self.window(limits));
-        jumps[count] = self.code.jump_if(Flag::AboveOrEqual);
+        jumps[usize::from(count)] = self.code.jump_if(Flag::AboveOrEqual);
         count += 1;
         self.code.arith_mem(Bits::B64, Arith::Add, POINTER, self.window(bases));
-        let back = Some(self.code.here());
+        let back = self.code.here();
         if let Some(kept) = kept {
             let kept = self.context(offset_of!(Context<'_, '_>, kept) + 8 * usize::from(kept));
             self.code.store(3, kept, POINTER);
         }
-        let near = self.next_near();
-        let what = What::Check { base, store, span, stride, disp, near };
-        let what = ColdWhat::Leave { refund: exit.refund, what, back };
-        self.cold(&jumps[..count], exit.pc, what);
+        let mut site = Site::new(exit.pc, exit.refund, What::Check);
+        site.check = Check { near: self.next_near(), ..check };
+        self.cold.push(Cold { jumps, count, is_refund: false, back, site });
     }
 
     #[inline(always)]
@@ -851,7 +830,11 @@ impl Target for Writer<'_> {
         match next {
             Next::Exit(exit) => self.cold_give_up(jump, exit),
             Next::Block(slot) if refund == 0 || !self.metered => self.lead(jump, slot),
-            Next::Block(slot) => self.cold(&[jump], slot, ColdWhat::Refund { refund, slot }),
+            Next::Block(slot) => {
+                let site = Site::new(slot, refund, What::GiveUp);
+                let jumps = [jump, Patch(0), Patch(0)];
+                self.cold.push(Cold { jumps, count: 1, is_refund: true, back: 0, site });
+            }
         }
     }
 
@@ -895,12 +878,8 @@ impl Target for Writer<'_> {
     fn syscall(&mut self, id: u32, exit: Exit) {
         self.code.mov_imm(Reg::Rax, id.into());
         self.code.call_to(self.routines.syscall);
-        self.sites.push(Site {
-            at: self.code.here(),
-            pc: exit.pc,
-            refund: exit.refund - 1,
-            what: What::Syscall,
-        });
+        let site = Site::new(exit.pc, exit.refund - 1, What::Syscall);
+        self.sites.push(self.code.here(), site);
     }
 
     fn exit(&mut self, pc: u32) {
@@ -909,7 +888,7 @@ impl Target for Writer<'_> {
     }
 
     fn give_up(&mut self, exit: Exit) {
-        self.leave(exit.pc, exit.refund, What::GiveUp);
+        self.leave(Site::new(exit.pc, exit.refund, What::GiveUp));
     }
 
     fn end_block(&mut self, open: bool) {

@@ -81,7 +81,7 @@ impl Writer<'_> {
         self.restore_meter();
         self.code.call_reg(POINTER);
         self.routines.exited = self.code.here();
-        self.sites.push(Site { at: self.code.here(), pc: 0, refund: 0, what: What::Enter });
+        self.sites.push(self.code.here(), Site::new(0, 0, What::Enter));
         self.code.store(3, self.context(offset_of!(Context<'_, '_>, pc)), Reg::Rax);
         self.save(0..11);
         self.save_meter();
@@ -144,7 +144,7 @@ impl Writer<'_> {
     fn missing_routine(&mut self) {
         self.routines.missing = self.code.here();
         self.code.store(3, self.context(offset_of!(Context<'_, '_>, pc)), Reg::Rax);
-        self.leave(0, 0, What::Missing);
+        self.leave(Site::new(0, 0, What::Missing));
         self.code.ud2();
     }
 }

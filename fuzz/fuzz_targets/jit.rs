@@ -1,0 +1,36 @@
+//! Any program over any memory, verified or not, interpreted and compiled: both must agree in
+//! everything.
+
+#![no_main]
+
+mod program;
+
+use libfuzzer_sys::fuzz_target;
+use selkie_vm::{JitOptions, MachineCode, run};
+
+use crate::program::Input;
+
+/// What the seed makes of them: any hardening or none.
+fn options(seed: u64) -> JitOptions {
+    JitOptions {
+        blind_constants: seed & 1 != 0,
+        noop_rate: [0, 1, 16, 256][(seed >> 1 & 3) as usize],
+        pad_start: seed & 8 != 0,
+        key_addresses: seed & 16 != 0,
+        threads: 1,
+        seed: Some(seed),
+    }
+}
+
+fuzz_target!(|input: Input<'_>| {
+    let Some(program) = input.program().filter(|_| MachineCode::SUPPORTED) else { return };
+    let interpreted = input.execute(&program, run);
+    let code = MachineCode::compile(&program, &input.config(), &options(input.seed));
+    let code = code.expect("this host runs machine code");
+    // The second run must not see what the first has left in the code.
+    for _ in 0..2 {
+        let compiled =
+            input.execute(&program, |program, machine, host| code.run(program, machine, host));
+        assert_eq!(compiled, interpreted);
+    }
+});
