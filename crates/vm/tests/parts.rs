@@ -52,7 +52,7 @@ fn code_of_many_threads_does_what_that_of_one_does() {
     let program = program();
     let config = Config::default();
     let mut results = Vec::new();
-    for budget in [u64::MAX >> 1, 100_000, 54_321, 777] {
+    for budget in [u64::MAX >> 1, 200_000, 54_321, 777] {
         let mut stack = vec![0; config.stack_bytes()];
         let mut other_stack = stack.clone();
         let mut interpreted = machine(&program, &config, &mut other_stack, budget);
