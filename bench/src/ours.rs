@@ -107,13 +107,15 @@ pub(crate) struct Program {
     program: Verified,
     code: Option<MachineCode>,
     config: Config,
+    /// How much of stack and heap the last run wrote to, as runtimes keep it.
+    touched: [u64; 2],
 }
 
 impl Program {
     pub(crate) fn new(case: &Case, elf: &[u8], jit: bool) -> Self {
         let program = prepare(Loader::new().load(elf));
         let code = jit.then(|| compile(case, &program));
-        Self { program, code, config: config(case) }
+        Self { program, code, config: config(case), touched: [0; 2] }
     }
 
     pub(crate) fn run(&mut self, memory: &mut Memory, budget: u64) -> Run {
@@ -122,6 +124,9 @@ impl Program {
         let start = Instant::now();
         let outcome = self.execute(&mut machine);
         let time = start.elapsed();
+        let touched = touched(&machine);
+        drop(machine);
+        self.touched = touched;
         let result = outcome.result.expect("measured programs do not trap");
         Run { time, consumed: outcome.consumed, result }
     }
@@ -132,10 +137,11 @@ impl Program {
         let map = self.map(memory);
         let mut machine = Machine::new(&self.program, &self.config, map, budget);
         let outcome = self.execute(&mut machine);
-        let touched = [1, 2].map(|index| machine.memory.regions()[index].touched() as usize);
+        let touched = touched(&machine);
         drop(machine);
-        memory.stack[..touched[0]].fill(0);
-        memory.heap[..touched[1]].fill(0);
+        self.touched = touched;
+        memory.stack[..touched[0] as usize].fill(0);
+        memory.heap[..touched[1] as usize].fill(0);
         let time = start.elapsed();
         let result = outcome.result.expect("measured programs do not trap");
         Run { time, consumed: outcome.consumed, result }
@@ -149,10 +155,10 @@ impl Program {
     }
 
     fn map<'m>(&'m self, memory: &'m mut Memory) -> MemoryMap<'m> {
-        let Self { program, config, .. } = self;
+        let Self { program, config, touched, .. } = self;
         let executable = program.executable();
         let Memory { stack, heap, input, piece_bytes, .. } = memory;
-        let mut stack = Region::writable(STACK_START, stack).tracked();
+        let mut stack = Region::writable(STACK_START, stack).tracked(touched[0]);
         if executable.version().stack_frame_gaps() && config.stack_frame_gaps {
             stack = stack.gapped(config.stack_frame_bytes);
         }
@@ -160,7 +166,7 @@ impl Program {
         let mut regions = vec![
             Region::readonly(read_only.vaddr, &read_only.bytes),
             stack,
-            Region::writable(HEAP_START, heap).tracked(),
+            Region::writable(HEAP_START, heap).tracked(touched[1]),
         ];
         let mut vaddr = INPUT_START;
         for piece in input.chunks_mut(*piece_bytes) {
@@ -171,4 +177,9 @@ impl Program {
         let memory = MemoryMap::new(regions, config, executable.version());
         memory.expect("the regions are disjoint")
     }
+}
+
+/// Of stack and heap.
+fn touched(machine: &Machine<'_>) -> [u64; 2] {
+    [1, 2].map(|index| machine.memory.regions()[index].touched())
 }

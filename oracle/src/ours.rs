@@ -350,7 +350,7 @@ fn region<'a>(case: &Case, spec: &RegionSpec, index: usize, bytes: &'a mut [u8])
     }
     // What a region keeps of its stores must not show.
     if case.budget % 2 == 0 {
-        region = region.tracked();
+        region = region.tracked(if case.budget % 4 == 0 { 0 } else { 5000 });
     }
     if spec.gapped {
         region = region.gapped(case.config.stack_frame_bytes);

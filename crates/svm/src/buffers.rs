@@ -3,6 +3,7 @@
 //! Invariant: what [`take`] gives is clean. Buffers are kept for the next run of this thread, and
 //! are cleaned before; those that are dropped instead, as when something panics, are gone.
 
+use core::sync::atomic::{AtomicU64, Ordering};
 use std::cell::RefCell;
 
 use crate::cost::INSTRUCTION_DEPTH_MAX;
@@ -10,6 +11,23 @@ use crate::cost::INSTRUCTION_DEPTH_MAX;
 thread_local! {
     /// Clean buffers.
     static CLEAN: RefCell<Vec<Buffers>> = const { RefCell::new(Vec::new()) };
+}
+
+/// How much of a buffer the last run of a program wrote to, which the next one is likely to do
+/// too. It is a guess, and nothing but speed depends on it.
+#[derive(Default, Debug)]
+pub(crate) struct Touched(AtomicU64);
+
+impl Touched {
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn see(&self, bytes: u64) {
+        if self.get() != bytes {
+            self.0.store(bytes, Ordering::Relaxed);
+        }
+    }
 }
 
 /// A stack and a heap.
@@ -30,7 +48,7 @@ pub(crate) fn take(stack_bytes: usize, heap_bytes: usize) -> Buffers {
 impl Buffers {
     /// Gives the buffers back, to be used again. All but their first bytes, as many as told, must
     /// be clean still.
-    pub(crate) fn put_back(mut self, stack_touched: usize, heap_touched: usize) {
+    pub(crate) fn put_back(mut self, stack_touched: u64, heap_touched: u64) {
         let is_kept = CLEAN.with_borrow(|clean| clean.len() < INSTRUCTION_DEPTH_MAX);
         if is_kept {
             clean(&mut self.stack, stack_touched);
@@ -41,8 +59,8 @@ impl Buffers {
 }
 
 /// Zeroes what a run may have written to.
-fn clean(buffer: &mut [u8], touched: usize) {
-    let touched = touched.min(buffer.len());
+fn clean(buffer: &mut [u8], touched: u64) {
+    let touched = usize::try_from(touched).unwrap_or(usize::MAX).min(buffer.len());
     buffer[..touched].fill(0);
 }
 

@@ -10,6 +10,7 @@ use solana_pubkey::Pubkey;
 
 use crate::{
     account::Loader,
+    buffers::Touched,
     engine::Compiled,
     features::FeatureSet,
     syscalls::{SYSCALLS, Syscall, UNSUPPORTED},
@@ -52,6 +53,9 @@ pub fn mainnet_environment(purpose: Purpose) -> selkie_elf::Environment {
 pub struct Program {
     verified: Verified,
     compiled: Compiled,
+    /// What runs of the program are likely to write to.
+    pub(crate) stack_touched: Touched,
+    pub(crate) heap_touched: Touched,
     loader: Loader,
     /// What the executable's syscalls are, by their number there.
     syscalls: Vec<&'static Syscall>,
@@ -116,7 +120,14 @@ impl Program {
             })
             .collect::<Result<_, _>>()?;
         let verified = Verified::new(executable).map_err(LoadError::Verify)?;
-        Ok(Self { verified, compiled: Compiled::default(), loader, syscalls })
+        Ok(Self {
+            verified,
+            compiled: Compiled::default(),
+            stack_touched: Touched::default(),
+            heap_touched: Touched::default(),
+            loader,
+            syscalls,
+        })
     }
 
     /// The program as it was loaded.

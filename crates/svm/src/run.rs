@@ -79,12 +79,13 @@ fn run_machine(
     let executable = program.executable();
     let heap_bytes = usize::try_from(context.heap_bytes).unwrap_or(usize::MAX);
     let mut buffers = buffers::take(config.stack_bytes(), heap_bytes);
-    let stack = Region::writable(STACK_START, &mut buffers.stack).tracked();
+    let stack =
+        Region::writable(STACK_START, &mut buffers.stack).tracked(program.stack_touched.get());
     let has_gaps = executable.version().stack_frame_gaps() && config.stack_frame_gaps;
     let regions = vec![
         Region::readonly(executable.read_only().vaddr, &executable.read_only().bytes),
         if has_gaps { stack.gapped(config.stack_frame_bytes) } else { stack },
-        Region::writable(HEAP_START, &mut buffers.heap).tracked(),
+        Region::writable(HEAP_START, &mut buffers.heap).tracked(program.heap_touched.get()),
         Region::writable(INPUT_START, &mut input.bytes),
     ];
     let memory = MemoryMap::new(regions, &config, executable.version()).map_err(|trap| {
@@ -109,9 +110,11 @@ fn run_machine(
     context.meter = machine.meter;
     let touched = |vaddr| {
         let region = machine.memory.regions().iter().find(|region| region.vaddr() == vaddr);
-        usize::try_from(region.map_or(0, Region::touched)).unwrap_or(usize::MAX)
+        region.map_or(0, Region::touched)
     };
     let (stack_touched, heap_touched) = (touched(STACK_START), touched(HEAP_START));
+    program.stack_touched.see(stack_touched);
+    program.heap_touched.see(heap_touched);
     let run = Run {
         result: outcome.result,
         pc: machine.pc(),

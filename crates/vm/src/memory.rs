@@ -126,10 +126,11 @@ impl<'a> Region<'a> {
         self
     }
 
-    /// Keeps a record of how far the buffer is written to: [`Region::touched`].
+    /// Keeps a record of how far the buffer is written to: [`Region::touched`]. Raising it takes a
+    /// moment; so it starts at `expected` bytes, those that are likely to be written to.
     #[must_use]
-    pub fn tracked(mut self) -> Self {
-        self.touched = 0;
+    pub fn tracked(mut self, expected: u64) -> Self {
+        self.touched = expected;
         self
     }
 

@@ -550,7 +550,8 @@ impl<'p> Planner<'p> {
             }
             let (min, max) = (group.min.min(at), group.end.max(end));
             if group.closed {
-                if (min, max) != (group.min, group.end) || store > group.store || at > group.last {
+                let covered = (min, max) == (group.min, group.end) && at <= group.last;
+                if !covered || store && !group.store {
                     continue;
                 }
             } else if max - min > self.span_max {

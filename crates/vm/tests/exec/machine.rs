@@ -50,7 +50,7 @@ impl Backing {
         } else {
             Region::readonly(self.vaddr, &self.bytes)
         };
-        let region = if self.vaddr < INPUT_START { region.tracked() } else { region };
+        let region = if self.vaddr < INPUT_START { region.tracked(0) } else { region };
         match self.gap {
             Some(frame_bytes) => region.gapped(frame_bytes),
             None => region,

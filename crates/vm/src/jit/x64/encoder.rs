@@ -416,7 +416,8 @@ impl Encoder {
 
     /// The three-byte prefix of BMI2 instructions, opcode and operands.
     #[inline(always)]
-    fn vex(&mut self, pp: u64, opcode: u64, reg: Reg, second: Reg, base: u8, index: u8, w: u64) {
+    fn vex(&mut self, bits: Bits, pp: u64, opcode: u64, [reg, second]: [Reg; 2], operand: [u8; 2]) {
+        let ([base, index], w) = (operand, bits as u64);
         let (reg, second) = (reg as u8, second as u8);
         let inverted = (reg >> 3 ^ 1) << 7 | (index >> 3 ^ 1) << 6 | (base >> 3 ^ 1) << 5;
         let first = u64::from(inverted | 2);
@@ -429,7 +430,7 @@ impl Encoder {
     pub(crate) fn pext(&mut self, dst: Reg, src: Reg, mask: Mem) {
         let base = mask.base as u8;
         let index = mask.index.map_or(0, |index| index as u8);
-        self.vex(2, 0xf5, dst, src, base, index, 1);
+        self.vex(Bits::B64, 2, 0xf5, [dst, src], [base, index]);
         let (mode, disp_bytes) = Self::disp_mode(mask);
         let sib = mask.index.is_some() || base & 7 == 4;
         let rm = if sib { 4 } else { base & 7 };
@@ -446,7 +447,7 @@ impl Encoder {
     pub(crate) fn shift_by(&mut self, bits: Bits, op: Shift, dst: Reg, src: Reg, count: Reg) {
         let pp = match op { Shift::Shl => 1, Shift::Sar => 2, Shift::Shr | Shift::Rol => 3 };
         debug_assert!(op != Shift::Rol, "no such instruction");
-        self.vex(pp, 0xf7, dst, count, src as u8, 0, bits as u64);
+        self.vex(bits, pp, 0xf7, [dst, count], [src as u8, 0]);
         self.put(u64::from(0xc0 | (dst as u8 & 7) << 3 | src as u8 & 7), 1);
     }
 

@@ -1,0 +1,456 @@
+//! Each operation of [`Target`] as instructions of x86-64.
+
+use core::mem::offset_of;
+
+use selkie_isa::{Alu, Cond, Endian, Size, Width};
+
+use super::{
+    Cold, ColdKind, METER, POINTER, REGISTERS, SCRATCH, Writer,
+    encoder::{Arith, Bits, Flag, Mem, Patch, Reg, Shift, Unary},
+};
+use crate::{
+    host::NoHost,
+    jit::{
+        entry::{Context, WINDOW_SHIFT, WINDOWS_MASK},
+        lower::{Exit, Next, Place, Target, Value},
+        site::{Check, Site, What},
+    },
+    program::Register,
+};
+
+fn bits(width: Width) -> Bits {
+    if width == Width::W64 { Bits::B64 } else { Bits::B32 }
+}
+
+fn flag(cond: Cond) -> Flag {
+    match cond {
+        Cond::Eq => Flag::Equal,
+        Cond::Ne | Cond::Set => Flag::NotEqual,
+        Cond::Gt => Flag::Above,
+        Cond::Ge => Flag::AboveOrEqual,
+        Cond::Lt => Flag::Below,
+        Cond::Le => Flag::BelowOrEqual,
+        Cond::Sgt => Flag::Greater,
+        Cond::Sge => Flag::GreaterOrEqual,
+        Cond::Slt => Flag::Less,
+        Cond::Sle => Flag::LessOrEqual,
+    }
+}
+
+impl Target for Writer<'_> {
+    #[inline(always)]
+    fn block(&mut self, pc: u32, cost: u8) {
+        self.code.reserve();
+        self.mark(pc, false);
+        self.entries[pc as usize] = self.code.here();
+        if self.metered {
+            self.code.arith_imm(Bits::B64, Arith::Sub, METER, cost.into());
+            let jump = self.code.jump_if(Flag::Below);
+            self.cold_give_up(jump, Exit { pc, refund: cost });
+        }
+    }
+
+    #[inline(always)]
+    fn instruction(&mut self, pc: u32) {
+        self.code.reserve();
+        self.mark(pc, false);
+        if self.chaos.wants_noop() {
+            self.code.nop();
+        }
+    }
+
+    #[inline(always)]
+    fn alu(&mut self, alu: Alu, width: Width, register: Register, value: Value) {
+        let dst = REGISTERS[register as usize];
+        let bits = bits(width);
+        match alu {
+            Alu::Add | Alu::Sub | Alu::Or | Alu::And | Alu::Xor => {
+                let op = match alu {
+                    Alu::Add => Arith::Add,
+                    Alu::Sub => Arith::Sub,
+                    Alu::Or => Arith::Or,
+                    Alu::And => Arith::And,
+                    _ => Arith::Xor,
+                };
+                self.arith_value(bits, op, dst, value);
+                if bits == Bits::B64 {
+                    self.flags = (dst, self.code.here());
+                }
+            }
+            Alu::Rsub => {
+                let right = self.register(value);
+                if right != SCRATCH {
+                    self.code.mov(Bits::B64, SCRATCH, right);
+                }
+                self.code.arith(bits, Arith::Sub, SCRATCH, dst);
+                self.code.mov(bits, dst, SCRATCH);
+            }
+            Alu::Mov => match value {
+                Value::Constant(constant) => {
+                    let constant = alu.eval(width, 0, constant).unwrap_or_default();
+                    if constant == 0 {
+                        self.code.arith(Bits::B32, Arith::Xor, dst, dst);
+                    } else {
+                        self.constant(dst, constant);
+                    }
+                    return;
+                }
+                Value::Register(src) => {
+                    let src = REGISTERS[src as usize];
+                    match width {
+                        Width::S32 => self.code.movsxd(dst, src),
+                        _ => self.code.mov(bits, dst, src),
+                    }
+                    return;
+                }
+                Value::FramePointer => {
+                    self.guest_frame(dst, 0);
+                    if width == Width::Z32 {
+                        self.code.mov(bits, dst, dst);
+                    }
+                }
+            },
+            Alu::Mul => {
+                let imm = match value {
+                    Value::Constant(constant) => i32::try_from(constant.cast_signed()).ok(),
+                    _ => None,
+                };
+                match imm {
+                    Some(imm) if !self.chaos.blinds(i64::from(imm).cast_unsigned()) => {
+                        self.code.imul_imm(bits, dst, dst, imm);
+                    }
+                    _ => {
+                        let src = self.register(value);
+                        self.code.imul(bits, dst, src);
+                    }
+                }
+            }
+            Alu::Lsh => self.shift(bits, Shift::Shl, dst, value),
+            Alu::Rsh => self.shift(bits, Shift::Shr, dst, value),
+            Alu::Arsh => self.shift(bits, Shift::Sar, dst, value),
+            Alu::Hor => {
+                let value = match value {
+                    Value::Constant(constant) => Value::Constant(constant << 32),
+                    value => value,
+                };
+                let src = self.register(value);
+                self.code.arith(Bits::B64, Arith::Or, dst, src);
+            }
+            Alu::Uhmul | Alu::Shmul => {
+                let src = self.register(value);
+                if src != SCRATCH {
+                    self.code.mov(Bits::B64, SCRATCH, src);
+                }
+                let op = if alu == Alu::Uhmul { Unary::Mul } else { Unary::Imul };
+                self.with_rdx(Bits::B64, dst, true, |code| code.unary(Bits::B64, op, SCRATCH));
+            }
+            // These have an operation of their own.
+            Alu::Div | Alu::Mod | Alu::Sdiv | Alu::Srem => self.code.ud2(),
+        }
+        if width == Width::S32 {
+            self.code.movsxd(dst, dst);
+        }
+    }
+
+    fn divide(&mut self, alu: Alu, width: Width, dst: Register, value: Value, exit: Exit) {
+        let dst = REGISTERS[dst as usize];
+        let bits = bits(width);
+        let signed = matches!(alu, Alu::Sdiv | Alu::Srem);
+        let src = self.register(value);
+        if src != SCRATCH {
+            self.code.mov(bits, SCRATCH, src);
+        }
+        if !matches!(value, Value::Constant(_)) {
+            self.code.test(bits, SCRATCH, SCRATCH);
+            let jump = self.code.jump_if(Flag::Equal);
+            self.cold_give_up(jump, exit);
+        }
+        if signed {
+            self.code.arith_imm(bits, Arith::Cmp, SCRATCH, -1);
+            let past = self.code.jump_if(Flag::NotEqual);
+            let least = if width == Width::W64 { 1 << 63 } else { 1 << 31 };
+            self.code.mov_imm(Reg::Rax, least);
+            self.code.arith(bits, Arith::Cmp, dst, Reg::Rax);
+            let jump = self.code.jump_if(Flag::Equal);
+            self.cold_give_up(jump, exit);
+            let here = self.code.here();
+            self.code.patch(past, here);
+        }
+        let high = matches!(alu, Alu::Mod | Alu::Srem);
+        self.with_rdx(bits, dst, high, |code| {
+            if signed {
+                code.cqo(bits);
+                code.unary(bits, Unary::Idiv, SCRATCH);
+            } else {
+                code.arith(Bits::B32, Arith::Xor, Reg::Rdx, Reg::Rdx);
+                code.unary(bits, Unary::Div, SCRATCH);
+            }
+        });
+        if width == Width::S32 {
+            self.code.movsxd(dst, dst);
+        }
+    }
+
+    #[inline(always)]
+    fn sum(&mut self, dst: Register, value: Value, addend: i32) {
+        let dst = REGISTERS[dst as usize];
+        let (addend, rest) = if self.chaos.blinds(i64::from(addend).cast_unsigned()) {
+            self.parts(addend)
+        } else {
+            (addend, 0)
+        };
+        match value {
+            Value::FramePointer => self.guest_frame(dst, addend),
+            Value::Register(src) => self.code.lea(dst, Mem::at(REGISTERS[src as usize], addend)),
+            Value::Constant(constant) => self.constant(dst, constant),
+        }
+        if rest != 0 {
+            self.code.lea(dst, Mem::at(dst, rest));
+        }
+    }
+
+    fn negate(&mut self, width: Width, dst: Register) {
+        let dst = REGISTERS[dst as usize];
+        self.code.unary(bits(width), Unary::Neg, dst);
+        if width == Width::S32 {
+            self.code.movsxd(dst, dst);
+        }
+    }
+
+    fn endian(&mut self, order: Endian, bits: u8, dst: Register) {
+        let dst = REGISTERS[dst as usize];
+        match (order, bits) {
+            (Endian::Little, 16) => self.code.movzx16(dst, dst),
+            (Endian::Little, 32) => self.code.mov(Bits::B32, dst, dst),
+            (Endian::Little, _) => {}
+            (Endian::Big, 16) => {
+                self.code.rol16_by_8(dst);
+                self.code.movzx16(dst, dst);
+            }
+            (Endian::Big, 32) => self.code.bswap(Bits::B32, dst),
+            (Endian::Big, _) => self.code.bswap(Bits::B64, dst),
+        }
+    }
+
+    // Out of line, as much that every load and store would have a copy of.
+    #[inline(never)]
+    fn check(&mut self, check: Check, kept: Option<u8>, exit: Exit) {
+        let Check { disp, base, span, stride, store, .. } = check;
+        let last = i32::from(span) - 1;
+        let limits =
+            offset_of!(Context<'_, '_, NoHost>, windows.limits) + if store { 8 } else { 0 };
+        let bases = offset_of!(Context<'_, '_, NoHost>, windows.bases);
+        let mut jumps = [Patch(0); 3];
+        let mut count = 0;
+        if self.gaps && stride > 0 {
+            self.address(POINTER, base, disp + i32::from(stride));
+        }
+        self.address(SCRATCH, base, disp);
+        self.code.shift_imm(Bits::B64, Shift::Shr, SCRATCH, WINDOW_SHIFT);
+        self.code.arith_imm(Bits::B32, Arith::And, SCRATCH, WINDOWS_MASK);
+        if self.gaps {
+            let gap = self.window(bases + 8);
+            if stride > 0 {
+                self.code.test_mem(POINTER, gap);
+                jumps[usize::from(count)] = self.code.jump_if(Flag::NotEqual);
+                count += 1;
+            }
+            self.address(POINTER, base, disp);
+            self.code.test_mem(POINTER, gap);
+            jumps[usize::from(count)] = self.code.jump_if(Flag::NotEqual);
+            count += 1;
+            if self.pext {
+                self.code.pext(
+                    POINTER,
+                    POINTER,
+                    self.window(offset_of!(Context<'_, '_, NoHost>, windows.masks)),
+                );
+            }
+            if last > 0 {
+                self.code.arith_imm(Bits::B64, Arith::Add, POINTER, last);
+            }
+        } else {
+            self.address(POINTER, base, disp + last);
+        }
+        self.code.arith_mem(Bits::B64, Arith::Cmp, POINTER, self.window(limits));
+        jumps[usize::from(count)] = self.code.jump_if(Flag::AboveOrEqual);
+        count += 1;
+        self.code.arith_mem(Bits::B64, Arith::Add, POINTER, self.window(bases));
+        let back = self.code.here();
+        if let Some(kept) = kept {
+            let kept =
+                self.context(offset_of!(Context<'_, '_, NoHost>, kept) + 8 * usize::from(kept));
+            self.code.store(3, kept, POINTER);
+        }
+        let mut site = Site::new(exit.pc, exit.refund, What::Check);
+        site.check = Check { near: self.next_near(), ..check };
+        self.cold.push(Cold { jumps, count, kind: ColdKind::Check, back, site });
+    }
+
+    #[inline(always)]
+    fn fetch(&mut self, kept: u8) {
+        let kept = self.context(offset_of!(Context<'_, '_, NoHost>, kept) + 8 * usize::from(kept));
+        self.code.load(3, POINTER, kept);
+    }
+
+    #[inline(always)]
+    fn load(&mut self, size: Size, dst: Register, place: Place) {
+        self.code.load(size as u8, REGISTERS[dst as usize], self.memory(place));
+    }
+
+    #[inline(always)]
+    fn store(&mut self, size: Size, place: Place, value: Value) {
+        let memory = self.memory(place);
+        if let Value::Constant(constant) = value
+            && let Ok(imm) = i32::try_from(constant.cast_signed())
+            && !self.chaos.blinds(constant)
+        {
+            return self.code.store_imm(size as u8, memory, imm);
+        }
+        let src = self.register(value);
+        self.code.store(size as u8, memory, src);
+    }
+
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation, reason = "a half is what 32-bit conditions see")]
+    fn branch(
+        &mut self,
+        cond: Cond,
+        width: Width,
+        left: Value,
+        right: Value,
+        next: Next,
+        refund: u8,
+    ) {
+        let bits = bits(width);
+        let mut saved = false;
+        let left = match (left, right) {
+            (Value::FramePointer, Value::Constant(_)) => {
+                // Both sides may want the scratch register.
+                self.code.push(POINTER);
+                saved = true;
+                self.guest_frame(POINTER, 0);
+                POINTER
+            }
+            _ => self.register(left),
+        };
+        match (cond, right) {
+            (Cond::Eq | Cond::Ne, Value::Constant(0)) => {
+                let known = bits == Bits::B64 && self.flags == (left, self.code.here());
+                if !known {
+                    self.code.test(bits, left, left);
+                }
+            }
+            (Cond::Set, Value::Constant(constant)) => {
+                let imm = match bits {
+                    Bits::B32 => (constant as u32).cast_signed(),
+                    Bits::B64 => i32::try_from(constant.cast_signed()).unwrap_or_default(),
+                };
+                if self.chaos.blinds(i64::from(imm).cast_unsigned()) {
+                    self.constant(SCRATCH, constant);
+                    self.code.test(bits, left, SCRATCH);
+                } else {
+                    self.code.test_imm(bits, left, imm);
+                }
+            }
+            (Cond::Set, right) => {
+                let right = self.register(right);
+                self.code.test(bits, left, right);
+            }
+            (_, right) => self.arith_value(bits, Arith::Cmp, left, right),
+        }
+        if saved {
+            self.code.pop(POINTER);
+        }
+        self.branch_to(flag(cond), next, refund);
+    }
+
+    fn jump(&mut self, next: Next) {
+        match next {
+            Next::Block(slot) => {
+                let jump = self.code.jump();
+                self.lead(jump, slot);
+            }
+            Next::Exit(exit) => self.give_up(exit),
+        }
+    }
+
+    fn call(&mut self, slot: u32, overwritten: u8, exit: Exit) {
+        self.calls.push((exit.pc, self.code.here()));
+        self.check_depth(exit);
+        self.call_around(exit, overwritten, |it| {
+            let call = it.code.call();
+            it.lead(call, slot);
+        });
+    }
+
+    fn call_register(&mut self, register: Register, exit: Exit) {
+        self.calls.push((exit.pc, self.code.here()));
+        self.check_depth(exit);
+        self.code.mov(Bits::B64, POINTER, REGISTERS[register as usize]);
+        let text_vaddr = self.context(offset_of!(Context<'_, '_, NoHost>, text_vaddr));
+        self.code.arith_mem(Bits::B64, Arith::Sub, POINTER, text_vaddr);
+        self.code.shift_imm(Bits::B64, Shift::Shr, POINTER, 3);
+        let slots = self.context(offset_of!(Context<'_, '_, NoHost>, slots));
+        self.code.arith_mem(Bits::B64, Arith::Cmp, POINTER, slots);
+        let jump = self.code.jump_if(Flag::AboveOrEqual);
+        self.cold_give_up(jump, exit);
+        self.code.load(3, SCRATCH, self.context(offset_of!(Context<'_, '_, NoHost>, entries)));
+        self.code.load(2, SCRATCH, Mem::indexed(SCRATCH, POINTER, 2, 0));
+        let code = self.context(offset_of!(Context<'_, '_, NoHost>, code));
+        self.code.arith_mem(Bits::B64, Arith::Add, SCRATCH, code);
+        self.call_around(exit, 0b1111, |it| it.code.call_reg(SCRATCH));
+    }
+
+    fn syscall(&mut self, id: u32, exit: Exit) {
+        self.code.mov_imm(Reg::Rax, id.into());
+        self.code.call_to(self.routines.syscall);
+        let site = Site::new(exit.pc, exit.refund - 1, What::Syscall);
+        self.sites.push(self.code.here(), site);
+    }
+
+    fn exit(&mut self, pc: u32) {
+        self.code.mov_imm(Reg::Rax, pc.into());
+        self.code.ret();
+    }
+
+    fn give_up(&mut self, exit: Exit) {
+        self.leave(Site::new(exit.pc, exit.refund, What::GiveUp));
+    }
+
+    fn end_block(&mut self, open: bool) {
+        if !open && self.cold.len() >= 16 {
+            self.flush_cold();
+        } else if self.cold.len() >= 1024 {
+            self.code.reserve();
+            let past = self.code.jump();
+            self.flush_cold();
+            let here = self.code.here();
+            self.code.patch(past, here);
+        }
+    }
+}
+
+impl Writer<'_> {
+    fn shift(&mut self, bits: Bits, op: Shift, dst: Reg, value: Value) {
+        if let Value::Constant(count) = value {
+            let mask = if bits == Bits::B64 { 63 } else { 31 };
+            let [count, ..] = (count & mask).to_le_bytes();
+            if count == 0 && bits == Bits::B32 {
+                self.code.mov(bits, dst, dst);
+            } else {
+                self.code.shift_imm(bits, op, dst, count);
+            }
+            return;
+        }
+        let src = self.register(value);
+        if self.bmi2 {
+            self.code.shift_by(bits, op, dst, dst, src);
+            return;
+        }
+        if src != SCRATCH {
+            self.code.mov(Bits::B32, SCRATCH, src);
+        }
+        self.code.shift_cl(bits, op, dst);
+    }
+}
