@@ -19,9 +19,11 @@ pub(super) struct Chaos<'o> {
 }
 
 impl<'o> Chaos<'o> {
-    pub(super) fn new(options: &'o JitOptions) -> Self {
+    /// Parts of one program's code differ.
+    pub(super) fn new(options: &'o JitOptions, part: usize) -> Self {
         // The standard library keys its hashers from the operating system's entropy.
-        let state = options.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
+        let seed = options.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
+        let state = seed.wrapping_add((part as u64).wrapping_mul(0xa076_1d64_78bd_642f));
         let mut chaos = Self { options, state, until_noop: 0 };
         chaos.until_noop = chaos.distance();
         chaos

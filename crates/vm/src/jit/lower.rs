@@ -107,20 +107,22 @@ pub(super) fn lower<T: Target>(
     let slots = program.cells.len();
     let mut lowering = Lowering { slots, fixed_frames, survey, target };
     let mut block = Block::new(program);
-    let mut next = survey.leaders.next(range.start);
-    while let Some(start) = next.filter(|start| *start < range.end) {
+    let mut next = survey.leaders.next(range.start).filter(|start| *start < range.end);
+    while let Some(start) = next {
         planner.plan(start, &survey.leaders, &mut block);
         lowering.block(start, &block);
-        next = if block.falls_through && block.end < range.end {
+        // Another thread goes on at the first leader of its range.
+        let is_others =
+            block.end >= slots || block.end >= range.end && survey.leaders.contains(block.end);
+        next = if block.falls_through && !is_others {
             Some(block.end)
         } else {
-            survey.leaders.next(block.end)
+            survey.leaders.next(block.end).filter(|start| *start < range.end)
         };
-        if block.falls_through && block.end >= range.end {
-            let next = lowering.next(block.end, 0);
-            lowering.jump(next, Exit { pc: slot(block.end), refund: 0 });
+        if block.falls_through && is_others && block.end < slots {
+            lowering.target.jump(Next::Block(slot(block.end)));
         }
-        lowering.target.end_block(block.falls_through && next == Some(block.end));
+        lowering.target.end_block(block.falls_through && !is_others);
     }
 }
 

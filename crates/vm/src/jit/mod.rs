@@ -32,7 +32,8 @@ mod windows;
 #[cfg(target_arch = "x86_64")]
 mod x64;
 
-use core::fmt;
+use core::{fmt, ops::Range};
+use std::{panic::resume_unwind, thread};
 
 pub(crate) use self::windows::{Near, Windows};
 use crate::{
@@ -168,8 +169,29 @@ impl MachineCode {
         #[cfg(target_arch = "x86_64")]
         {
             let survey = plan::Survey::new(program);
-            let mut writer = x64::Writer::new(program, config, options);
-            lower::lower(program, config, &survey, 0..program.cells.len(), &mut writer);
+            let keys = x64::Keys::new(options);
+            let write = |part: usize, range| {
+                let mut writer = x64::Writer::new(program, config, options, keys, part);
+                lower::lower(program, config, &survey, range, &mut writer);
+                writer.finish_part();
+                writer
+            };
+            let mut parts = parts(program.cells.len(), options.threads).into_iter();
+            let first = parts.next().unwrap_or_default();
+            let mut writer = thread::scope(|scope| {
+                let parts: Vec<_> = (1..)
+                    .zip(parts)
+                    .map(|(part, range)| scope.spawn(move || write(part, range)))
+                    .collect();
+                let mut writer = write(0, first);
+                for part in parts {
+                    match part.join() {
+                        Ok(part) => writer.append(part),
+                        Err(panic) => resume_unwind(panic),
+                    }
+                }
+                writer
+            });
             let memory = buffer::Executable::new(writer.finish()).map_err(JitError::Memory)?;
             Ok(writer.into_code(memory, program, config))
         }
@@ -221,6 +243,17 @@ impl MachineCode {
         });
         spans.filter(|span| span.start < span.end).collect()
     }
+}
+
+/// Slots that a thread writes at least.
+#[cfg(target_arch = "x86_64")]
+const PART_SLOTS_MIN: usize = 4096;
+
+/// What each of some threads writes of a program.
+#[cfg(target_arch = "x86_64")]
+fn parts(slots: usize, threads: usize) -> Vec<Range<usize>> {
+    let count = threads.min(slots / PART_SLOTS_MIN).max(1);
+    (0..count).map(|part| slots * part / count..slots * (part + 1) / count).collect()
 }
 
 /// Stands for the slot of code that all instructions share.

@@ -66,6 +66,20 @@ pub(super) fn context_offset(key: i32) -> isize {
     (CONTEXT_BIAS - key) as isize
 }
 
+/// What is random and the same for all parts of a program's code.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Keys {
+    address: i32,
+    blinding: u64,
+}
+
+impl Keys {
+    pub(super) fn new(options: &JitOptions) -> Self {
+        let mut chaos = Chaos::new(options, usize::MAX);
+        Self { address: chaos.address_key(), blinding: chaos.number() }
+    }
+}
+
 /// What is out of the way of the usual flow.
 #[derive(Clone, Copy, Debug)]
 struct Cold {
@@ -123,6 +137,8 @@ pub(super) struct Writer<'o> {
     cold: Vec<Cold>,
     /// Where the code of each instruction starts, if that is asked for: offset, slot, cold.
     pub(super) marks: Option<Vec<(u32, u32, bool)>>,
+    /// The register whose value the flags tell, in 64 bits, and where the code was then.
+    flags: (Reg, u32),
     metered: bool,
     gaps: bool,
     pext: bool,
@@ -161,13 +177,18 @@ fn amd_before_zen3() -> bool {
 }
 
 impl<'o> Writer<'o> {
-    pub(super) fn new(program: &Program, config: &Config, options: &'o JitOptions) -> Self {
-        let mut chaos = Chaos::new(options);
+    /// A writer for one of several parts of a program's code.
+    pub(super) fn new(
+        program: &Program,
+        config: &Config,
+        options: &'o JitOptions,
+        keys: Keys,
+        part: usize,
+    ) -> Self {
+        let chaos = Chaos::new(options, part);
         let version = program.executable().version();
         let slots = program.cells.len();
         let (bmi2, pext) = features();
-        let key = chaos.address_key();
-        let blinding_key = chaos.number();
         let mut writer = Self {
             code: Encoder::new(slots * 20 + 8192),
             chaos,
@@ -178,6 +199,7 @@ impl<'o> Writer<'o> {
             fixups: Vec::with_capacity(slots / 4),
             cold: Vec::with_capacity(64),
             marks: options.spans.then(Vec::new),
+            flags: (SCRATCH, 0),
             metered: config.metered,
             gaps: version.stack_frame_gaps() && config.stack_frame_gaps,
             pext,
@@ -187,8 +209,8 @@ impl<'o> Writer<'o> {
             fixed_frames: !version.dynamic_frames(),
             frame_bytes: i32::try_from(config.stack_frame_bytes).unwrap_or(i32::MAX),
             call_depth_max: config.call_depth_max,
-            key,
-            blinding_key,
+            key: keys.address,
+            blinding_key: keys.blinding,
         };
         writer.mark(SHARED, false);
         for _ in 0..writer.chaos.padding() {
@@ -200,9 +222,29 @@ impl<'o> Writer<'o> {
         writer
     }
 
+    /// Writes what is out of the way, and what a part needs of the next one.
+    pub(super) fn finish_part(&mut self) {
+        self.flush_cold();
+    }
+
+    /// Adds the code of another part.
+    pub(super) fn append(&mut self, part: Self) {
+        let base = self.code.append(part.code.bytes());
+        self.sites.append(&part.sites, base);
+        self.calls.extend(part.calls.iter().map(|(pc, at)| (*pc, at + base)));
+        for (entry, &of_part) in self.entries.iter_mut().zip(&part.entries) {
+            if of_part != part.routines.missing {
+                *entry = of_part + base;
+            }
+        }
+        self.fixups.extend(part.fixups.iter().map(|(Patch(at), slot)| (Patch(at + base), *slot)));
+        if let (Some(marks), Some(more)) = (&mut self.marks, part.marks) {
+            marks.extend(more.iter().map(|(at, slot, cold)| (at + base, *slot, *cold)));
+        }
+    }
+
     /// The code, complete.
     pub(super) fn finish(&mut self) -> &[u8] {
-        self.flush_cold();
         for (patch, slot) in core::mem::take(&mut self.fixups) {
             if self.entries[slot as usize] == self.routines.missing {
                 // The second half of an `lddw`: no block starts there.
@@ -593,11 +635,19 @@ impl Target for Writer<'_> {
         let dst = REGISTERS[register as usize];
         let bits = bits(width);
         match alu {
-            Alu::Add => self.arith_value(bits, Arith::Add, dst, value),
-            Alu::Sub => self.arith_value(bits, Arith::Sub, dst, value),
-            Alu::Or => self.arith_value(bits, Arith::Or, dst, value),
-            Alu::And => self.arith_value(bits, Arith::And, dst, value),
-            Alu::Xor => self.arith_value(bits, Arith::Xor, dst, value),
+            Alu::Add | Alu::Sub | Alu::Or | Alu::And | Alu::Xor => {
+                let op = match alu {
+                    Alu::Add => Arith::Add,
+                    Alu::Sub => Arith::Sub,
+                    Alu::Or => Arith::Or,
+                    Alu::And => Arith::And,
+                    _ => Arith::Xor,
+                };
+                self.arith_value(bits, op, dst, value);
+                if bits == Bits::B64 {
+                    self.flags = (dst, self.code.here());
+                }
+            }
             Alu::Rsub => {
                 let right = self.register(value);
                 if right != SCRATCH {
@@ -856,7 +906,12 @@ impl Target for Writer<'_> {
             _ => self.register(left),
         };
         match (cond, right) {
-            (Cond::Eq | Cond::Ne, Value::Constant(0)) => self.code.test(bits, left, left),
+            (Cond::Eq | Cond::Ne, Value::Constant(0)) => {
+                let known = bits == Bits::B64 && self.flags == (left, self.code.here());
+                if !known {
+                    self.code.test(bits, left, left);
+                }
+            }
             (Cond::Set, Value::Constant(constant)) => {
                 let imm = match bits {
                     Bits::B32 => (constant as u32).cast_signed(),

@@ -1,0 +1,75 @@
+//! Programs so large that several threads compile them.
+
+use core::fmt::Write as _;
+
+use selkie_asm::assemble;
+use selkie_elf::{Environment, load};
+use selkie_isa::layout::STACK_START;
+use selkie_vm::{
+    Config, JitOptions, Machine, MachineCode, MemoryMap, NoHost, Program, Region, Verified, run,
+};
+
+/// Functions that call one another and long straight code, so that any slot may be where one
+/// thread's part ends.
+fn program() -> Verified {
+    let mut source = String::from(".globl entrypoint\nentrypoint:\nmov64 r6, 3\nround:\n");
+    for number in 0..150 {
+        let _ = writeln!(source, "call f{number}");
+    }
+    source.push_str("sub64 r6, 1\njne r6, 0, round\nexit\n");
+    for number in 0..150 {
+        let _ = writeln!(source, "f{number}:\nadd64 r0, {number}");
+        for step in 0..number {
+            let _ = writeln!(source, "xor64 r1, r0\nmul64 r0, {}\nadd64 r7, r0", step | 1);
+        }
+        if number > 0 {
+            let _ = writeln!(source, "jset r0, 1, f{number}_out\ncall f0\nf{number}_out:");
+        }
+        source.push_str("exit\n");
+    }
+    let output = assemble(&source, &Default::default());
+    let elf = output.assembly.expect("the source is right").to_elf();
+    let executable = load(&elf, &Environment::default()).expect("so is the file");
+    Verified::new(executable).expect("and the program")
+}
+
+fn machine<'a>(
+    program: &Program,
+    config: &Config,
+    stack: &'a mut [u8],
+    budget: u64,
+) -> Machine<'a> {
+    let stack = Region::writable(STACK_START, stack);
+    let memory = MemoryMap::new(vec![stack], config, program.executable().version());
+    Machine::new(program, config, memory.expect("it is alone"), budget)
+}
+
+#[test]
+fn code_of_many_threads_does_what_that_of_one_does() {
+    if !MachineCode::SUPPORTED {
+        return;
+    }
+    let program = program();
+    let config = Config::default();
+    let mut results = Vec::new();
+    for budget in [u64::MAX >> 1, 200_000, 54_321, 777] {
+        let mut stack = vec![0; config.stack_bytes()];
+        let mut other_stack = stack.clone();
+        let mut interpreted = machine(&program, &config, &mut other_stack, budget);
+        let expected = run(&program, &mut interpreted, &mut NoHost);
+        for threads in [1, 2, 3, 8] {
+            for plain in [false, true] {
+                let options = if plain { JitOptions::plain() } else { JitOptions::default() };
+                let options = JitOptions { threads, ..options };
+                let code = MachineCode::compile(&program, &config, &options).expect("it compiles");
+                let mut compiled = machine(&program, &config, &mut stack, budget);
+                let outcome = code.run(&program, &mut compiled, &mut NoHost);
+                assert_eq!(format!("{outcome:?}"), format!("{expected:?}"), "{threads} threads");
+                assert_eq!(compiled.registers(), interpreted.registers());
+                assert_eq!(compiled.pc(), interpreted.pc());
+            }
+        }
+        results.push(expected.result.is_ok());
+    }
+    assert_eq!(results, [true, true, false, false]);
+}
