@@ -4,9 +4,11 @@
 //! leader, with a jump, call or exit, or with a branch backwards. Branches forward may leave it on
 //! the way. The whole block is charged when it is entered.
 //!
-//! Within a block, accesses off the same unchanged base are checked together by the first of them,
-//! as long as no branch comes between: so the check covers nothing but what will be accessed, and
-//! if it fails, the interpreter goes on from that first access and finds the one that is refused.
+//! Within a block, accesses off the same unchanged base are checked together by the first of them.
+//! If that check fails, the interpreter executes the rest of the block, and finds the one that is
+//! refused, if one is. With one region for each window, what is accessed behind a branch is checked
+//! too: it is next to always in the region of what is accessed before. With many small regions it
+//! often is not, and a store may be behind the branch because its region cannot be written.
 
 use selkie_isa::{Alu, Kind, Operand, Width, layout::SLOT_BYTES};
 
@@ -290,8 +292,8 @@ pub(super) struct Group {
     pub(super) base: Register,
     /// Whether one of them is a store.
     pub(super) store: bool,
-    /// A branch came since: nothing may be added.
-    closed: bool,
+    /// A branch came since the first access.
+    is_crossed: bool,
     /// The number under which the pointer is kept, if it has to be.
     pub(super) number: u8,
     pub(super) is_kept: bool,
@@ -307,7 +309,7 @@ impl Group {
         last: 0,
         base: Register::R0,
         store: false,
-        closed: false,
+        is_crossed: false,
         number: 0,
         is_kept: false,
     };
@@ -393,6 +395,8 @@ pub(super) struct Planner<'p> {
     program: &'p Program,
     /// Bytes of a frame, where r10 moves by calls alone; 0 elsewhere.
     frame_bytes: i32,
+    /// Whether checks cover accesses behind a branch.
+    speculates: bool,
     /// The most bytes that one check covers: in a stack with gaps, no more than a frame.
     span_max: i32,
     /// What each register is known to be: a value, and how far from it.
@@ -407,11 +411,13 @@ pub(super) struct Planner<'p> {
 
 impl<'p> Planner<'p> {
     pub(super) fn new(program: &'p Program, config: &Config) -> Self {
-        let fixed = !program.executable().version().dynamic_frames();
+        let version = program.executable().version();
+        let fixed = !version.dynamic_frames();
         let bytes = i32::try_from(config.stack_frame_bytes).ok();
         Self {
             program,
             frame_bytes: bytes.filter(|_| fixed).unwrap_or(0),
+            speculates: config.aligned_memory || version.aligned_memory(),
             span_max: bytes.unwrap_or(SPAN_MAX).min(SPAN_MAX),
             values: [(0, 0); 16],
             value_count: 0,
@@ -464,7 +470,7 @@ impl<'p> Planner<'p> {
                     break;
                 }
                 let groups = &mut block.groups[..usize::from(block.group_count)];
-                groups.iter_mut().for_each(|group| group.closed = true);
+                groups.iter_mut().for_each(|group| group.is_crossed = true);
             }
         }
         block.len = len;
@@ -549,18 +555,16 @@ impl<'p> Planner<'p> {
                 continue;
             }
             let (min, max) = (group.min.min(at), group.end.max(end));
-            if group.closed {
-                let covered = (min, max) == (group.min, group.end) && at <= group.last;
-                if !covered || store && !group.store {
-                    continue;
-                }
-            } else if max - min > self.span_max {
+            let is_covered = (min, max) == (group.min, group.end) && at <= group.last;
+            if group.is_crossed && (store && !group.store || !is_covered && !self.speculates) {
                 continue;
-            } else {
-                (group.min, group.end) = (min, max);
-                group.last = group.last.max(at);
-                group.store |= store;
             }
+            if max - min > self.span_max {
+                continue;
+            }
+            (group.min, group.end) = (min, max);
+            group.last = group.last.max(at);
+            group.store |= store;
             step.group = index;
             step.access = Access::AtHand;
             if self.at_hand != index {
@@ -580,7 +584,7 @@ impl<'p> Planner<'p> {
         group.end = end;
         group.last = at;
         group.store = store;
-        group.closed = false;
+        group.is_crossed = false;
         group.is_kept = false;
         let [number, ..] = self.next_number.to_le_bytes();
         group.number = number;

@@ -43,6 +43,8 @@ impl Target for Writer<'_> {
         self.code.reserve();
         self.mark(pc, false);
         self.entries[pc as usize] = self.code.here();
+        // Control may come from elsewhere.
+        self.flags = (SCRATCH, 0);
         if self.metered {
             self.code.arith_imm(Bits::B64, Arith::Sub, METER, cost.into());
             let jump = self.code.jump_if(Flag::Below);
