@@ -7,7 +7,7 @@
 ; how control comes to it.
 entrypoint:
     mov64 r2, 0
-    mov64 r3, 0
+    add64 r3, 5
     ja branch
 back:
     add64 r2, 1
