@@ -18,6 +18,7 @@ fn options(seed: u64) -> JitOptions {
         pad_start: seed & 8 != 0,
         key_addresses: seed & 16 != 0,
         threads: 1,
+        spans: false,
         seed: Some(seed),
     }
 }
