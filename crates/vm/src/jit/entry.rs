@@ -12,7 +12,12 @@
 
 #![allow(unsafe_code, reason = "machine code is called, and calls back with a pointer")]
 
-use core::{any::Any, array, mem, ptr};
+use core::{
+    any::Any,
+    array,
+    mem::{self, MaybeUninit},
+    ptr,
+};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use selkie_elf::SyscallId;
@@ -55,8 +60,9 @@ pub(super) struct Context<'r, 'a, H> {
     pub(super) windows: Windows,
     /// Pointers that checks gave, for later accesses of the block.
     pub(super) kept: [u64; 8],
-    /// Regions of windows that have several, for the checks that share a number.
-    pub(super) near: [Near; NEAR_COUNT as usize],
+    /// Regions of windows that have several, for the checks that share a number. Code for aligned
+    /// memory has no use for them.
+    pub(super) near: MaybeUninit<[Near; NEAR_COUNT as usize]>,
     /// r0 to r9, and what is in the register for frames: see [`x64`].
     pub(super) registers: [u64; 11],
     /// The units that are left, while Rust runs: the machine's meter, or `unmetered`.
@@ -119,7 +125,7 @@ pub(super) fn run<H: Host>(
     let mut context = Context {
         windows: Windows::EMPTY,
         kept: [0; 8],
-        near: [Near::EMPTY; NEAR_COUNT as usize],
+        near: MaybeUninit::uninit(),
         registers: [0; 11],
         meter: core::ptr::null_mut(),
         unmetered: u64::MAX >> 1,
@@ -160,6 +166,9 @@ pub(super) fn run<H: Host>(
         context.frame_key = guest.wrapping_sub(frame.wrapping_mul(scale));
         context.run.machine.memory.touch_stack(frame_bytes);
         context.set_stack_limits();
+    }
+    if !code.aligned {
+        context.near.write([Near::EMPTY; NEAR_COUNT as usize]);
     }
     let base = context.code as usize;
     // A slot that no block starts at can only be the entry if the machine was moved there.
@@ -305,7 +314,11 @@ fn go_on<H: Host>(
             let found = run.machine.memory.span_for_code(access, vaddr, span.into(), stride.into());
             if let Some((found, region)) = found {
                 *pointer = found;
-                if let Some(region) = region {
+                if let Some(region) = region
+                    && !run.code.aligned
+                {
+                    // SAFETY: `run` has written it for such code.
+                    let known = unsafe { known.assume_init_mut() };
                     known[usize::from(near)] = region;
                 }
                 return Some(site.at);
@@ -328,9 +341,9 @@ impl<H: Host> Context<'_, '_, H> {
         if self.run.machine.memory.changes() != self.run.changes {
             self.record_stack();
             let Self { run, windows, near, .. } = self;
+            near.write([Near::EMPTY; NEAR_COUNT as usize]);
             *windows = Windows::EMPTY;
             run.machine.memory.fill_windows(windows, run.code.gaps, run.code.pext);
-            *near = [Near::EMPTY; NEAR_COUNT as usize];
             if run.code.fixed_frames {
                 self.set_stack_limits();
             }
@@ -347,8 +360,9 @@ impl<H: Host> Context<'_, '_, H> {
         // A call is fine if the frame behind the current one ends within.
         let used = all.min((touched + 1).saturating_sub(frame_bytes));
         self.frame_limit = self.run.stack + used;
+        // Frames are powers of two, and so are steps.
         let step = frame_bytes * u64::from(STACK_STEP_FRAMES.cast_unsigned());
-        self.stack_steps = all.saturating_sub(touched) / step;
+        self.stack_steps = all.saturating_sub(touched) >> step.trailing_zeros();
     }
 
     /// The memory map learns how far machine code has moved the limits.

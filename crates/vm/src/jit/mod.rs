@@ -130,6 +130,7 @@ pub struct MachineCode {
     blinding_key: u64,
     frame_step: u64,
     fixed_frames: bool,
+    aligned: bool,
     gaps: bool,
     pext: bool,
     metered: bool,

@@ -278,6 +278,7 @@ impl<'o> Writer<'o> {
             blinding_key: self.blinding_key,
             frame_step: frame_step(program.executable().version(), config),
             fixed_frames: self.fixed_frames,
+            aligned: self.aligned,
             gaps: self.gaps,
             pext: self.pext,
             metered: self.metered,
