@@ -82,7 +82,7 @@ impl Keys {
 /// What is out of the way of the usual flow.
 #[derive(Clone, Copy, Debug)]
 struct Cold {
-    jumps: [Patch; 3],
+    jumps: [Patch; 2],
     count: u8,
     kind: ColdKind,
     /// Where to come back to.
@@ -410,7 +410,7 @@ impl<'o> Writer<'o> {
     #[inline(always)]
     fn cold_give_up(&mut self, jump: Patch, exit: Exit) {
         let site = Site::new(exit.pc, exit.refund, What::GiveUp);
-        let jumps = [jump, Patch(0), Patch(0)];
+        let jumps = [jump, Patch(0)];
         self.cold.push(Cold { jumps, count: 1, kind: ColdKind::GiveUp, back: 0, site });
     }
 
@@ -527,7 +527,7 @@ impl<'o> Writer<'o> {
             Next::Block(slot) if refund == 0 || !self.metered => self.lead(jump, slot),
             Next::Block(slot) => {
                 let site = Site::new(slot, refund, What::GiveUp);
-                let jumps = [jump, Patch(0), Patch(0)];
+                let jumps = [jump, Patch(0)];
                 self.cold.push(Cold { jumps, count: 1, kind: ColdKind::Refund, back: 0, site });
             }
         }
@@ -566,7 +566,7 @@ impl<'o> Writer<'o> {
         self.code.arith_mem(Bits::B64, Arith::Cmp, register, limit);
         let jump = self.code.jump_if(flag);
         let site = Site::new(exit.pc, exit.refund, What::GiveUp);
-        let jumps = [jump, Patch(0), Patch(0)];
+        let jumps = [jump, Patch(0)];
         self.cold.push(Cold { jumps, count: 1, kind: ColdKind::Call, back: start, site });
     }
 

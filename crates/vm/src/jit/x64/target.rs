@@ -242,25 +242,29 @@ impl Target for Writer<'_> {
         let limits =
             offset_of!(Context<'_, '_, NoHost>, windows.limits) + if store { 8 } else { 0 };
         let bases = offset_of!(Context<'_, '_, NoHost>, windows.bases);
-        let mut jumps = [Patch(0); 3];
+        let mut jumps = [Patch(0); 2];
         let mut count = 0;
         if self.gaps && stride > 0 {
             self.address(POINTER, base, disp + i32::from(stride));
         }
         self.address(SCRATCH, base, disp);
+        if self.gaps && stride > 0 {
+            // If either the first or the last access starts in a gap, so do all bits together.
+            self.code.arith(Bits::B64, Arith::Or, POINTER, SCRATCH);
+        }
         self.code.shift_imm(Bits::B64, Shift::Shr, SCRATCH, WINDOW_SHIFT);
         self.code.arith_imm(Bits::B32, Arith::And, SCRATCH, WINDOWS_MASK);
         if self.gaps {
             let gap = self.window(bases + 8);
-            if stride > 0 {
-                self.code.test_mem(POINTER, gap);
-                jumps[usize::from(count)] = self.code.jump_if(Flag::NotEqual);
-                count += 1;
+            if stride == 0 {
+                self.address(POINTER, base, disp);
             }
-            self.address(POINTER, base, disp);
             self.code.test_mem(POINTER, gap);
-            jumps[usize::from(count)] = self.code.jump_if(Flag::NotEqual);
-            count += 1;
+            jumps[0] = self.code.jump_if(Flag::NotEqual);
+            count = 1;
+            if stride > 0 {
+                self.address(POINTER, base, disp);
+            }
             if self.pext {
                 self.code.pext(
                     POINTER,
