@@ -18,6 +18,11 @@
 //! | [`host`] | the seams: what programs call, and who watches |
 //! | [`trap`] | how programs end when they do not end well |
 
+#![cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, unused_imports, reason = "some of it serves machine code alone")
+)]
+
 mod cells;
 pub mod config;
 mod decode;
