@@ -349,8 +349,8 @@ fn region<'a>(case: &Case, spec: &RegionSpec, index: usize, bytes: &'a mut [u8])
         region = region.protected();
     }
     // What a region keeps of its stores must not show.
-    if case.budget % 2 == 0 {
-        region = region.tracked(if case.budget % 4 == 0 { 0 } else { 5000 });
+    if case.budget.is_multiple_of(2) {
+        region = region.tracked(if case.budget.is_multiple_of(4) { 0 } else { 5000 });
     }
     if spec.gapped {
         region = region.gapped(case.config.stack_frame_bytes);

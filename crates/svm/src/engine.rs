@@ -89,8 +89,8 @@ pub(crate) fn config() -> Config {
 /// What compiling the shortest program costs, in instructions interpreted: memory is mapped.
 const UNITS_TO_COMPILE: u64 = 10_000;
 
-/// What each slot of a program adds to that.
-const UNITS_TO_COMPILE_SLOT: u64 = 8;
+/// What each slot of a program adds to that: some 50 ns, where an instruction takes one.
+const UNITS_TO_COMPILE_SLOT: u64 = 50;
 
 /// A program's machine code, once it is worth it.
 #[derive(Default, Debug)]
@@ -195,7 +195,7 @@ mod tests {
         let program = program(100);
         let compiled = Compiled::default();
         let plan = || compiled.plan(Engine::Auto, &program, TRANSACTION_UNITS_MAX).unwrap();
-        compiled.count(10_800);
+        compiled.count(15_000);
         assert!(matches!(plan(), Plan::Interpret));
         compiled.count(1);
         assert_eq!(matches!(plan(), Plan::Run(_)), MachineCode::SUPPORTED);

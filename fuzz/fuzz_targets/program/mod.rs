@@ -25,6 +25,7 @@ pub struct Input<'a> {
     /// What the host does about refused accesses.
     hook: u8,
     /// For whatever an engine draws at random.
+    #[allow(dead_code, reason = "targets that run the interpreter alone have no use for it")]
     pub seed: u64,
     registers: [u64; 10],
     functions: [u8; 3],
