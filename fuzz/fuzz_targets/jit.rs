@@ -30,8 +30,8 @@ fuzz_target!(|input: Input<'_>| {
     let code = code.expect("this host runs machine code");
     // The second run must not see what the first has left in the code.
     for _ in 0..2 {
-        let compiled =
-            input.execute(&program, |program, machine, host| code.run(program, machine, &mut { host }));
+        let compiled = input
+            .execute(&program, |program, machine, host| code.run(program, machine, &mut { host }));
         assert_eq!(compiled, interpreted);
     }
 });
