@@ -1,11 +1,17 @@
 //! What a syscall sees of the machine, what it may do to the meter, and what becomes of its errors.
 
 use core::fmt;
-use std::sync::Arc;
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+};
 
 use selkie_asm::{Options, assemble};
 use selkie_elf::{Environment, SyscallId, Syscalls};
-use selkie_isa::{Version, layout::HEAP_START};
+use selkie_isa::{
+    Version,
+    layout::{HEAP_START, STACK_START},
+};
 use selkie_vm::{
     Access, Config, Host, JitOptions, Machine, MachineCode, MemoryMap, Meter, Observer, Outcome,
     Program, Region, SyscallError, Trap, Violation, observe, run,
@@ -36,21 +42,22 @@ fn engines() -> Vec<Engine> {
 }
 
 fn hardened(program: &Program, machine: &mut Machine<'_>, host: &mut dyn Host) -> Outcome {
-    let options = JitOptions { seed: Some(7), ..JitOptions::default() };
-    MachineCode::compile(program, &Config::default(), &options).unwrap().run(
-        program,
-        machine,
-        &mut { host },
-    )
+    compiled(program, machine, host, &JitOptions { seed: Some(7), ..JitOptions::default() })
 }
 
 fn plain(program: &Program, machine: &mut Machine<'_>, host: &mut dyn Host) -> Outcome {
-    let options = JitOptions::plain();
-    MachineCode::compile(program, &Config::default(), &options).unwrap().run(
-        program,
-        machine,
-        &mut { host },
-    )
+    compiled(program, machine, host, &JitOptions::plain())
+}
+
+fn compiled(
+    program: &Program,
+    machine: &mut Machine<'_>,
+    mut host: &mut dyn Host,
+    options: &JitOptions,
+) -> Outcome {
+    let code = MachineCode::compile(program, &Config::default(), options).unwrap();
+    assert!(code.fits(machine), "the interpreter must not run what is to be compiled");
+    code.run(program, machine, &mut host)
 }
 
 /// Remembers what was left at each syscall; `nest` runs a program on what is left.
@@ -72,6 +79,7 @@ impl Host for TestHost {
         self.left.push(meter.remaining());
         match NAMES[usize::from(id)] {
             "take" => meter.consume(r1).map_err(|_| Refused(r1).into()).map(|()| 0),
+            "panic" => panic!("as asked"),
             "give" => {
                 meter.set_remaining(r1);
                 Ok(0)
@@ -100,7 +108,7 @@ impl Host for TestHost {
     }
 }
 
-const NAMES: [&str; 6] = ["take", "give", "refuse", "trap", "write", "nest"];
+const NAMES: [&str; 7] = ["take", "give", "refuse", "trap", "write", "nest", "panic"];
 
 fn program(source: &str) -> Program {
     let declared: String = NAMES.iter().map(|name| format!(".syscall {name}\n")).collect();
@@ -120,7 +128,11 @@ fn execute(
 ) -> Outcome {
     let config = Config::default();
     let mut heap = [0; 8];
-    let regions = vec![Region::writable(HEAP_START, &mut heap).protected()];
+    let mut stack = vec![0; config.stack_bytes()];
+    let regions = vec![
+        Region::writable(STACK_START, &mut stack),
+        Region::writable(HEAP_START, &mut heap).protected(),
+    ];
     let memory = MemoryMap::new(regions, &config, Version::V3).unwrap();
     engine(program, &mut Machine::new(program, &config, memory, budget), host)
 }
@@ -280,5 +292,18 @@ fn an_observer_sees_each_instruction() {
         });
         assert!(outcome.result.is_err());
         assert_eq!(seen.0, [(0, 0), (2, 5), (4, 5), (5, 6)][..count]);
+    }
+}
+
+/// A host that panics does so through machine code and the calls of the program.
+#[test]
+fn a_panic_of_the_host_passes_through() {
+    let program = program("call inner\n exit\n inner:\n call panic\n exit");
+    for engine in engines() {
+        let mut host = TestHost { engine, nested: None, left: vec![], violations: 0 };
+        let panicked = catch_unwind(AssertUnwindSafe(|| execute(&program, 100, &mut host, engine)));
+        let payload = panicked.expect_err("the syscall panics");
+        assert_eq!(payload.downcast_ref(), Some(&"as asked"));
+        assert_eq!(host.left, [98]);
     }
 }

@@ -2,9 +2,9 @@
 
 use core::fmt::Write as _;
 
-use selkie_asm::assemble;
+use selkie_asm::{Options, assemble};
 use selkie_elf::{Environment, load};
-use selkie_isa::layout::STACK_START;
+use selkie_isa::{Version, layout::STACK_START};
 use selkie_vm::{
     Config, JitOptions, Machine, MachineCode, MemoryMap, NoHost, Program, Region, Verified, run,
 };
@@ -27,7 +27,7 @@ fn program() -> Verified {
         }
         source.push_str("exit\n");
     }
-    let output = assemble(&source, &Default::default());
+    let output = assemble(&source, &Options { version: Version::V3, ..Options::default() });
     let elf = output.assembly.expect("the source is right").to_elf();
     let executable = load(&elf, &Environment::default()).expect("so is the file");
     Verified::new(executable).expect("and the program")
@@ -63,6 +63,7 @@ fn code_of_many_threads_does_what_that_of_one_does() {
                 let options = JitOptions { threads, ..options };
                 let code = MachineCode::compile(&program, &config, &options).expect("it compiles");
                 let mut compiled = machine(&program, &config, &mut stack, budget);
+                assert!(code.fits(&compiled));
                 let outcome = code.run(&program, &mut compiled, &mut NoHost);
                 assert_eq!(format!("{outcome:?}"), format!("{expected:?}"), "{threads} threads");
                 assert_eq!(compiled.registers(), interpreted.registers());

@@ -171,10 +171,6 @@ pub(super) fn run<H: Host>(
         context.near.write([Near::EMPTY; NEAR_COUNT as usize]);
     }
     let base = context.code as usize;
-    // A slot that no block starts at can only be the entry if the machine was moved there.
-    if entry == code.routines.missing {
-        return None;
-    }
     let target = base + entry as usize;
     let context_register =
         (&raw mut context as usize).wrapping_add_signed(x64::context_offset(code.context_key));
@@ -200,12 +196,19 @@ pub(super) fn run<H: Host>(
     }
 }
 
+/// Whether the machine is one that the code fits.
+pub(super) fn fits(code: &MachineCode, machine: &Machine<'_>) -> bool {
+    stack_of(code, machine).is_some()
+}
+
 /// The host's address of the stack (0 with dynamic frames), if the machine is one that the code
 /// fits.
 fn stack_of(code: &MachineCode, machine: &Machine<'_>) -> Option<u64> {
     let config = &code.config;
+    // A slot that no block starts at can only be the entry if the machine was moved there.
+    let entry = code.entries.get(machine.pc);
     let fits = machine.depth == 0
-        && machine.pc < code.entries.len()
+        && entry.is_some_and(|entry| *entry != code.routines.missing)
         && machine.frames.len() == config.call_depth_max
         && config.call_depth_max <= DEPTH_MAX
         && config.stack_frame_bytes.is_power_of_two()

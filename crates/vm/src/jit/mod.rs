@@ -222,6 +222,18 @@ impl MachineCode {
         run(program, machine, host)
     }
 
+    /// Whether the machine is one that the code fits. The interpreter runs others.
+    #[must_use]
+    pub fn fits(&self, machine: &Machine<'_>) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        return entry::fits(self, machine);
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            let _ = machine;
+            false
+        }
+    }
+
     /// The code.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
