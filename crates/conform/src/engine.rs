@@ -2,7 +2,7 @@
 
 use selkie_vm::{Config, Host, JitOptions, Machine, MachineCode, Outcome, Program, Trap, run};
 
-use crate::Check;
+use crate::{BadVector, Check};
 
 /// What runs the programs of vectors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +30,27 @@ impl Engine {
             Self::Jit => &[Way::Jit],
             Self::Both => &[Way::Interpreter, Way::Jit],
         }
+    }
+}
+
+impl Engine {
+    /// Runs a program each way, and compares what the ways leave. Where memory cannot be mapped,
+    /// a run leaves nothing.
+    pub(crate) fn run_each(
+        self,
+        check: &mut Check,
+        mut run: impl FnMut(&mut Check, Way) -> Result<Option<Left>, BadVector>,
+    ) -> Result<(), BadVector> {
+        let mut first: Option<Left> = None;
+        for &way in self.ways() {
+            check.prefix(way.prefix());
+            let Some(left) = run(check, way)? else { continue };
+            match &first {
+                Some(first) => first.compare(check, &left),
+                None => first = Some(left),
+            }
+        }
+        Ok(())
     }
 }
 

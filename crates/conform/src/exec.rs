@@ -200,24 +200,18 @@ impl Case {
         let before = regions.iter().map(RegionCase::buffer).collect::<Result<Vec<_>, _>>()?;
         let program = Program::new(executable);
         let mut check = Check::default();
-        let mut first: Option<Left> = None;
-        for &way in engine.ways() {
+        engine.run_each(&mut check, |check, way| {
             let mut after = before.clone();
-            check.prefix(way.prefix());
-            let Some(mut left) =
-                self.run(&mut check, way, &program, &config, &regions, &mut after)?
+            let Some(mut left) = self.run(check, way, &program, &config, &regions, &mut after)?
             else {
-                continue;
+                return Ok(None);
             };
             if let Some(changes) = &self.mem_after {
-                compare_memory(&mut check, &regions, &before, &after, changes)?;
+                compare_memory(check, &regions, &before, &after, changes)?;
             }
             left.memory = after;
-            match &first {
-                Some(first) => first.compare(&mut check, &left),
-                None => first = Some(left),
-            }
-        }
+            Ok(Some(left))
+        })?;
         check.finish()
     }
 

@@ -130,15 +130,7 @@ impl Case {
             return check.finish();
         }
 
-        let mut first: Option<Left> = None;
-        for &way in engine.ways() {
-            check.prefix(way.prefix());
-            let Some(left) = self.run(&mut check, way, &program)? else { continue };
-            match &first {
-                Some(first) => first.compare(&mut check, &left),
-                None => first = Some(left),
-            }
-        }
+        engine.run_each(&mut check, |check, way| self.run(check, way, &program))?;
         check.finish()
     }
 

@@ -35,7 +35,7 @@ use crate::{
         x64,
     },
     machine::{Frame, Machine, Meter},
-    memory::Access,
+    memory::{Access, MemoryMap},
     program::{Action, Program},
     trap::Trap,
 };
@@ -120,6 +120,9 @@ pub(super) fn run<H: Host>(
     host: &mut H,
 ) -> Option<Result<u64, Trap>> {
     let stack = stack_of(code, machine)?;
+    if code.fixed_frames {
+        machine.memory.touch_stack(code.config.stack_frame_bytes);
+    }
     let entry = code.entries[machine.pc];
     let text_vaddr = machine.text_vaddr;
     let mut context = Context {
@@ -140,7 +143,7 @@ pub(super) fn run<H: Host>(
         pc: 0,
         entry_stack: 0,
         resume: 0,
-        pointer: machine.pc as u64,
+        pointer: 0,
         leave: leave::<H>,
         syscall: syscall::<H>,
         run: Run {
@@ -157,14 +160,12 @@ pub(super) fn run<H: Host>(
     context.registers.copy_from_slice(&context.run.machine.registers[..11]);
     context.meter =
         if code.metered { context.run.machine.meter.place() } else { &raw mut context.unmetered };
-    let frame_bytes = code.config.stack_frame_bytes;
     if code.fixed_frames {
         let scale = 1 + u64::from(code.gaps);
-        let frame = stack + frame_bytes;
+        let frame = stack + code.config.stack_frame_bytes;
         let guest = context.registers[usize::from(FRAME_POINTER)];
         context.registers[usize::from(FRAME_POINTER)] = frame;
         context.frame_key = guest.wrapping_sub(frame.wrapping_mul(scale));
-        context.run.machine.memory.touch_stack(frame_bytes);
         context.set_stack_limits();
     }
     if !code.aligned {
@@ -221,10 +222,17 @@ fn stack_of(code: &MachineCode, machine: &Machine<'_>) -> Option<u64> {
         return Some(0);
     }
     let first = STACK_START + config.stack_frame_bytes;
-    let gap = code.gaps.then_some(config.stack_frame_bytes);
     (machine.registers[usize::from(FRAME_POINTER)] == first && config.call_depth_max > 0)
-        .then(|| machine.memory.stack_for_code(config.stack_bytes() as u64, gap))
+        .then(|| code.stack_in(&machine.memory))
         .flatten()
+}
+
+impl MachineCode {
+    /// The host's address of the stack, if it has the shape that the code was made for.
+    fn stack_in(&self, memory: &MemoryMap<'_>) -> Option<u64> {
+        let gap = self.gaps.then_some(self.config.stack_frame_bytes);
+        memory.stack_for_code(self.config.stack_bytes() as u64, gap)
+    }
 }
 
 /// Calls nest on the host's stack: 48 bytes each.
@@ -488,9 +496,7 @@ impl<H: Host> Run<'_, '_, H> {
         if !self.code.fixed_frames || self.machine.memory.changes() == self.changes {
             return true;
         }
-        let config = &self.code.config;
-        let gap = self.code.gaps.then_some(config.stack_frame_bytes);
-        self.machine.memory.stack_for_code(config.stack_bytes() as u64, gap) == Some(self.stack)
+        self.code.stack_in(&self.machine.memory) == Some(self.stack)
     }
 
     /// The machine gets the calls that are on the host's stack, where `stack` points to the

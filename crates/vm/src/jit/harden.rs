@@ -70,11 +70,10 @@ impl<'o> Chaos<'o> {
         false
     }
 
-    /// Instructions of the program until the next no-op. About two instructions of the processor
-    /// are made of one.
+    /// Instructions of the program until the next no-op, each taken for two of the processor.
     #[cold]
     fn distance(&mut self) -> u32 {
-        match self.options.noop_rate / 2 {
+        match self.options.noop_rate.div_ceil(2) {
             0 => u32::MAX,
             mean => 1 + (self.number() >> 32) as u32 % (2 * mean),
         }

@@ -86,9 +86,8 @@ impl JitOptions {
             noop_rate: 0,
             pad_start: false,
             key_addresses: false,
-            threads: 1,
-            spans: false,
             seed: Some(0),
+            ..Self::default()
         }
     }
 }
@@ -171,10 +170,11 @@ impl MachineCode {
         {
             let survey = plan::Survey::new(program);
             let keys = x64::Keys::new(options);
-            let write = |part: usize, range| {
-                let mut writer = x64::Writer::new(program, config, options, keys, part);
+            let write = |part: usize, range: Range<usize>| {
+                let slots = range.len();
+                let mut writer = x64::Writer::new(program, config, options, keys, part, slots);
                 lower::lower(program, config, &survey, range, &mut writer);
-                writer.finish_part();
+                writer.flush_cold();
                 writer
             };
             let mut parts = parts(program.cells.len(), options.threads).into_iter();

@@ -7,8 +7,8 @@
 //! Within a block, accesses off the same unchanged base are checked together by the first of them.
 //! If that check fails, the interpreter executes the rest of the block, and finds the one that is
 //! refused, if one is. With one region for each window, what is accessed behind a branch is checked
-//! too: it is next to always in the region of what is accessed before. With many small regions it
-//! often is not, and a store may be behind the branch because its region cannot be written.
+//! too: it is expected in the region of what is accessed before. With many small regions it may
+//! well not be, and a store may be behind the branch because its region cannot be written.
 
 use selkie_isa::{Alu, Kind, Operand, Width, layout::SLOT_BYTES};
 
@@ -128,6 +128,18 @@ fn class(cell: &Cell) -> u16 {
     CLASSES[usize::from(cell.code)]
 }
 
+/// A cell and its class; where a run was cut, those of the cell that belongs there.
+#[inline(always)]
+fn classify<'p>(program: &'p Program, cell: &'p Cell) -> (&'p Cell, u16) {
+    match class(cell) {
+        class::CUT => {
+            let cell = &program.cut[cell.aux as usize];
+            (cell, class(cell))
+        }
+        class => (cell, class),
+    }
+}
+
 /// What is known of a whole program.
 #[derive(Debug)]
 pub(super) struct Survey {
@@ -147,14 +159,10 @@ impl Survey {
         let mut leaders = Slots::new(slots);
         let mut starts = Slots::new(slots);
         leaders.insert(program.executable().entry_pc() as usize);
-        for (pc, mut cell) in program.cells.all().iter().enumerate() {
-            let mut class = class(cell);
-            if class & (class::LEADS | class::WIDE | class::CUT) == 0 {
+        for (pc, cell) in program.cells.all().iter().enumerate() {
+            let (cell, class) = classify(program, cell);
+            if class & (class::LEADS | class::WIDE) == 0 {
                 continue;
-            }
-            if class == class::CUT {
-                cell = &program.cut[cell.aux as usize];
-                class = self::class(cell);
             }
             if class & class::WIDE != 0 {
                 if let Some(slot) = text.slot(cell.imm) {
@@ -240,12 +248,8 @@ impl Text {
 fn written(program: &Program, range: core::ops::Range<usize>) -> u8 {
     let mut written: u32 = 0;
     let mut last = 0;
-    for mut cell in &program.cells.all()[range.clone()] {
-        let mut class = class(cell);
-        if class == class::CUT {
-            cell = &program.cut[cell.aux as usize];
-            class = self::class(cell);
-        }
+    for cell in &program.cells.all()[range.clone()] {
+        let (cell, class) = classify(program, cell);
         written |= u32::from(class & class::WRITES) << (cell.dst as u8);
         if class & (class::BRANCHES | class::JUMPS) != 0 && !range.contains(&(cell.aux as usize)) {
             return 0b1111;
@@ -435,16 +439,12 @@ impl<'p> Planner<'p> {
         block.group_count = 0;
         block.falls_through = true;
         let cells = self.program.cells.all();
-        while let Some(mut cell) = cells.get(pc) {
+        while let Some(cell) = cells.get(pc) {
             let Some(step) = block.steps.get_mut(len) else { break };
             if pc != start && leaders.contains(pc) {
                 break;
             }
-            let mut class = class(cell);
-            if class == class::CUT {
-                cell = &self.program.cut[cell.aux as usize];
-                class = self::class(cell);
-            }
+            let (cell, class) = classify(self.program, cell);
             step.cell = cell;
             step.pc = u32::try_from(pc).expect("cells hold slots in 32 bits");
             step.access = Access::No;

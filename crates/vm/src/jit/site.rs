@@ -22,7 +22,7 @@ pub(super) struct Site {
     pub(super) check: Check,
 }
 
-const _: () = assert!(size_of::<Site>() == 24, "large programs have tens of thousands");
+const _: () = assert!(size_of::<Site>() == 24, "programs have many");
 
 /// Why it calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -107,8 +107,6 @@ enum ColdKind {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Routines {
     pub(super) enter: u32,
-    /// Where the program's outermost `exit` returns to.
-    pub(super) exited: u32,
     pub(super) leave: u32,
     pub(super) stopped: u32,
     /// Lets the stack be used further than before.
@@ -117,7 +115,6 @@ pub(super) struct Routines {
     pub(super) missing: u32,
     /// A bare return.
     pub(super) ret: u32,
-    pub(super) end: u32,
 }
 
 /// A stretch of code in the making.
@@ -155,17 +152,11 @@ pub(super) struct Writer<'o> {
 
 /// Whether the processor has BMI2, and a `pext` that is not microcode.
 fn features() -> (bool, bool) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let bmi2 = std::arch::is_x86_feature_detected!("bmi2");
-        (bmi2, bmi2 && !amd_before_zen3())
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    (false, false)
+    let bmi2 = std::arch::is_x86_feature_detected!("bmi2");
+    (bmi2, bmi2 && !amd_before_zen3())
 }
 
-/// AMD's family 17h executes `pext` in dozens to hundreds of cycles.
-#[cfg(target_arch = "x86_64")]
+/// AMD's processors before family 19h have `pext` in microcode.
 fn amd_before_zen3() -> bool {
     use core::arch::x86_64::__cpuid;
     let vendor = __cpuid(0);
@@ -176,17 +167,17 @@ fn amd_before_zen3() -> bool {
 }
 
 impl<'o> Writer<'o> {
-    /// A writer for one of several parts of a program's code.
+    /// A writer for one of several parts of a program's code, of about as many slots.
     pub(super) fn new(
         program: &Program,
         config: &Config,
         options: &'o JitOptions,
         keys: Keys,
         part: usize,
+        slots: usize,
     ) -> Self {
         let chaos = Chaos::new(options, part);
         let version = program.executable().version();
-        let slots = program.cells.len();
         let (bmi2, pext) = features();
         let mut writer = Self {
             code: Encoder::new(slots * 20 + 8192),
@@ -217,13 +208,8 @@ impl<'o> Writer<'o> {
             writer.code.nop();
         }
         writer.routines();
-        writer.entries = vec![writer.routines.missing; slots];
+        writer.entries = vec![writer.routines.missing; program.cells.len()];
         writer
-    }
-
-    /// Writes what is out of the way, and what a part needs of the next one.
-    pub(super) fn finish_part(&mut self) {
-        self.flush_cold();
     }
 
     /// Adds the code of another part.
@@ -409,9 +395,14 @@ impl<'o> Writer<'o> {
 
     #[inline(always)]
     fn cold_give_up(&mut self, jump: Patch, exit: Exit) {
+        self.cold_jump(jump, exit, ColdKind::GiveUp, 0);
+    }
+
+    /// What is done out of the way if one jump is taken.
+    #[inline(always)]
+    fn cold_jump(&mut self, jump: Patch, exit: Exit, kind: ColdKind, back: u32) {
         let site = Site::new(exit.pc, exit.refund, What::GiveUp);
-        let jumps = [jump, Patch(0)];
-        self.cold.push(Cold { jumps, count: 1, kind: ColdKind::GiveUp, back: 0, site });
+        self.cold.push(Cold { jumps: [jump, Patch(0)], count: 1, kind, back, site });
     }
 
     fn leave(&mut self, site: Site) {
@@ -448,7 +439,8 @@ impl<'o> Writer<'o> {
         [below, above]
     }
 
-    fn flush_cold(&mut self) {
+    /// Writes what is out of the way so far.
+    pub(super) fn flush_cold(&mut self) {
         let mut all = core::mem::take(&mut self.cold);
         for Cold { jumps, count, kind, back, site } in &all {
             self.code.reserve();
@@ -525,11 +517,7 @@ impl<'o> Writer<'o> {
         match next {
             Next::Exit(exit) => self.cold_give_up(jump, exit),
             Next::Block(slot) if refund == 0 || !self.metered => self.lead(jump, slot),
-            Next::Block(slot) => {
-                let site = Site::new(slot, refund, What::GiveUp);
-                let jumps = [jump, Patch(0)];
-                self.cold.push(Cold { jumps, count: 1, kind: ColdKind::Refund, back: 0, site });
-            }
+            Next::Block(pc) => self.cold_jump(jump, Exit { pc, refund }, ColdKind::Refund, 0),
         }
     }
 
@@ -565,9 +553,7 @@ impl<'o> Writer<'o> {
             if self.fixed_frames { (FRAME, Flag::AboveOrEqual) } else { (Reg::Rsp, Flag::Below) };
         self.code.arith_mem(Bits::B64, Arith::Cmp, register, limit);
         let jump = self.code.jump_if(flag);
-        let site = Site::new(exit.pc, exit.refund, What::GiveUp);
-        let jumps = [jump, Patch(0)];
-        self.cold.push(Cold { jumps, count: 1, kind: ColdKind::Call, back: start, site });
+        self.cold_jump(jump, exit, ColdKind::Call, start);
     }
 
     /// Multiplies or divides `rax` by the scratch register, with `rdx` saved. `high` tells whether

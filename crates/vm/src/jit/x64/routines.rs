@@ -29,7 +29,6 @@ impl Writer<'_> {
         self.missing_routine();
         self.code.reserve();
         self.more_stack_routine();
-        self.routines.end = self.code.here();
     }
 
     fn guest_register(&self, number: usize) -> Mem {
@@ -107,7 +106,6 @@ impl Writer<'_> {
         self.restore(0..11);
         self.restore_meter();
         self.code.call_reg(POINTER);
-        self.routines.exited = self.code.here();
         self.sites.push(self.code.here(), Site::new(0, 0, What::Enter));
         self.code.store(3, self.context(offset_of!(Context<'_, '_, NoHost>, pc)), Reg::Rax);
         self.save(0..11);

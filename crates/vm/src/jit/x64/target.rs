@@ -411,7 +411,7 @@ impl Target for Writer<'_> {
     fn syscall(&mut self, id: u32, exit: Exit) {
         self.code.mov_imm(Reg::Rax, id.into());
         self.code.call_to(self.routines.syscall);
-        let site = Site::new(exit.pc, exit.refund - 1, What::Syscall);
+        let site = Site::new(exit.pc, 0, What::Syscall);
         self.sites.push(self.code.here(), site);
     }
 
