@@ -70,7 +70,7 @@ pub use crate::{
         LoadError, Program, ProgramEntry, Programs, Purpose, elf_environment, mainnet_environment,
     },
     run::Run,
-    syscalls::Syscall,
+    syscalls::{Syscall, pda::find_program_address},
     sysvars::Sysvars,
     transaction_accounts::{BorrowedAccount, InstructionAccount, ReturnData, TransactionAccounts},
 };
