@@ -84,7 +84,7 @@ pub use crate::{
     },
     recent::Recent,
     run::Run,
-    syscalls::Syscall,
+    syscalls::{Syscall, pda::find_program_address},
     sysvars::Sysvars,
     transaction::Transaction,
     transaction_accounts::{BorrowedAccount, InstructionAccount, ReturnData, TransactionAccounts},
