@@ -41,6 +41,18 @@ pub(super) fn last_restart_slot(call: &mut Call<'_, '_, '_>, out: u64) -> Result
     get_struct(call, &ids::last_restart_slot::ID, out)
 }
 
+/// What asking for the fees costs: they are one number.
+pub(super) const FEES_PRICE: u64 = SYSVAR_BASE + FEES_BYTES;
+const FEES_BYTES: u64 = 8;
+
+/// The fees sysvar is gone from every cluster, so that this only fails, and late.
+pub(super) fn fees(call: &mut Call<'_, '_, '_>, out: u64) -> Result<u64, Error> {
+    check_address(call, out)?;
+    let output = Output { addr: out, len: FEES_BYTES, align: FEES_BYTES };
+    call.memory.check_outputs(call.context, &[output])?;
+    Err(InstructionError::UnsupportedSysvar.into())
+}
+
 fn get_struct(call: &mut Call<'_, '_, '_>, id: &Pubkey, out: u64) -> Result<u64, Error> {
     check_address(call, out)?;
     let (len, align) = sysvars::struct_layout(id);
@@ -77,7 +89,9 @@ pub(super) fn get(
     let id = call.memory.pubkey(id)?;
     let end = offset.checked_add(len).ok_or(InstructionError::ArithmeticOverflow)?;
     out.checked_add(len).ok_or(InstructionError::ArithmeticOverflow)?;
-    let Some(data) = call.context.environment.sysvars.get_for_programs(&id) else { return Ok(NOT_FOUND) };
+    let Some(data) = call.context.environment.sysvars.get_for_programs(&id) else {
+        return Ok(NOT_FOUND);
+    };
     let range = usize::try_from(offset).ok().zip(usize::try_from(end).ok());
     let Some(part) = range.and_then(|(start, end)| data.get(start..end)) else {
         return Ok(OUT_OF_RANGE);
