@@ -302,6 +302,8 @@ mod tests {
         assert_eq!(explain("sol_nonsense"), None);
         let text = explain("sol_get_fees_sysvar").unwrap();
         assert!(text.ends_with("JAN1trEUEtZjgXYzNBYHU9DYd7GnThhXfFP7SzPXkPsG is switched on"));
+        let text = explain("sol_alloc_free_").unwrap();
+        assert!(text.ends_with("is not part of the environment of this program"), "{text}");
         assert!(
             explain("sol_blake3").unwrap().contains("HTW2pSyErTj4BV6KBM9NZ9VBUJVxt7sacNWcf76wtzb3")
         );
