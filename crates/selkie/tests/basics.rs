@@ -35,7 +35,7 @@ fn the_same_transaction_is_not_processed_twice() {
     let (alice, bob) = (keypair("alice"), address("bob"));
     let mut svm = funded(&["alice"]);
     let transfer = system::transfer(&alice.pubkey(), &bob, SOL);
-    let transaction = svm.sign(&[transfer.clone()], &[&alice]).unwrap();
+    let transaction = svm.sign(std::slice::from_ref(&transfer), &[&alice]).unwrap();
     svm.send(&transaction).unwrap();
     let failed = svm.send(&transaction).unwrap_err();
     assert_eq!(failed.error, TransactionError::AlreadyProcessed);
