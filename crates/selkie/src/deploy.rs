@@ -14,7 +14,7 @@ use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::bpf_loader_upgradeable;
 
-use crate::svm::Svm;
+use crate::{programs::NotFound, svm::Svm};
 
 /// The slot that programs were deployed in.
 const DEPLOYED: u64 = 0;
@@ -36,6 +36,8 @@ pub enum ProgramError {
     Read(PathBuf, io::Error),
     /// No cluster would run it.
     Load(LoadError),
+    /// It is a well-known one, and its file is not on this machine.
+    NotFound(Box<NotFound>),
 }
 
 impl fmt::Display for ProgramError {
@@ -43,6 +45,7 @@ impl fmt::Display for ProgramError {
         match self {
             Self::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
             Self::Load(error) => write!(f, "the file is no program: {error}"),
+            Self::NotFound(error) => error.fmt(f),
         }
     }
 }
@@ -52,6 +55,7 @@ impl core::error::Error for ProgramError {
         match self {
             Self::Read(_, error) => Some(error),
             Self::Load(error) => Some(error),
+            Self::NotFound(_) => None,
         }
     }
 }

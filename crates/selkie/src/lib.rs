@@ -18,7 +18,8 @@
 //! |---|---|
 //! | [`Svm`] | accounts, time and programs, and transactions that change them |
 //! | [`Receipt`], [`FailedTransaction`] | what became of a transaction, and why |
-//! | [`system`] | instructions of the system program |
+//! | [`programs`] | well-known programs, and where their files are |
+//! | [`system`], [`token`] | instructions that tests begin with |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
@@ -28,6 +29,7 @@ mod genesis;
 mod history;
 mod journal;
 mod options;
+pub mod programs;
 mod receipt;
 mod report;
 mod send;
@@ -37,6 +39,7 @@ mod svm;
 pub mod system;
 mod sysvars;
 mod time;
+pub mod token;
 
 pub use selkie_svm::{
     self as runtime, BorrowedAccount, Builtin, Engine, Environment, Feature, FeatureSet, Fee,
