@@ -13,8 +13,9 @@ use selkie_svm::Sysvars;
 use serde::Deserialize;
 
 use crate::{
-    BadVector, Engine, files,
-    fixture::Fixtures,
+    BadVector, Engine,
+    archive::Fixtures,
+    files,
     vector::{fnv1a, sha256, unhex},
     vm_syscall::GivenAccount,
 };

@@ -15,7 +15,8 @@
 //! | [`engine`] | what runs programs, one or each |
 //! | [`config`] | the engine configuration that suite vectors carry |
 //! | `unpack` | Zstandard files |
-//! | [`fixture`] | protobuf fixtures, in files and archives |
+//! | [`fixture`] | fixtures that are run by themselves |
+//! | `content`, `archive` | what files hold: vectors a line, fixtures, archives of them |
 //! | [`vector`] | hex, hashes and numbers as vectors write them |
 //! | [`elf_loader`], [`elf_load`] | ELF files and what loading them gives |
 //! | [`verify`], [`exec`], [`vm_interp`] | programs, what the verifier says and what running gives |
@@ -25,9 +26,11 @@
 //! | [`memmap`] | regions and an access |
 //! | `test_syscalls` | the syscalls that the suite's programs call |
 
+mod archive;
 pub mod cfg;
 pub mod check;
 pub mod config;
+mod content;
 pub mod context;
 pub mod disasm;
 pub mod elf_load;
