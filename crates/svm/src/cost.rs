@@ -21,6 +21,15 @@ pub const SYSVAR_BASE: u64 = 100;
 /// What each 32 KiB of heap after the first cost.
 pub const HEAP_STEP: u64 = 8;
 
+/// The price of calling another program (SIMD-0339).
+pub const INVOKE: u64 = 946;
+/// The most bytes of data of a call.
+pub const CALL_DATA_BYTES_MAX: u64 = 10 * 1024;
+/// The most account infos of a call (SIMD-0339).
+pub const CALL_ACCOUNT_INFOS_MAX: u64 = 255;
+/// The most addresses that a program signs for in a call.
+pub const CALL_SIGNERS_MAX: usize = 16;
+
 /// The most slices that are hashed at once.
 pub const HASH_SLICES_MAX: u64 = 20_000;
 /// The most bytes that a program may return.
@@ -31,6 +40,8 @@ pub const LOG_BYTES_MAX: usize = 10_000;
 pub const INSTRUCTION_ACCOUNTS_MAX: usize = 255;
 /// The deepest nesting of instructions, the outermost counted.
 pub const INSTRUCTION_DEPTH_MAX: usize = 5;
+/// The same with SIMD-0268.
+pub const INSTRUCTION_DEPTH_MAX_RAISED: usize = 9;
 /// The most instructions of a transaction, nested ones counted.
 pub const INSTRUCTION_TRACE_MAX: usize = 64;
 /// The most bytes of an account's data.

@@ -2,9 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use solana_hash::Hash;
 use solana_pubkey::Pubkey;
 
-use crate::{features::FeatureSet, programs::Programs, sysvars::Sysvars};
+use crate::{
+    builtin::{Builtins, Precompiles},
+    features::FeatureSet,
+    programs::Programs,
+    sysvars::Sysvars,
+};
 
 /// What stays the same from instruction to instruction.
 #[derive(Clone, Default, Debug)]
@@ -13,8 +19,17 @@ pub struct Environment {
     pub features: FeatureSet,
     /// The chain's variables.
     pub sysvars: Sysvars,
-    /// The programs that can be called.
+    /// The programs that can be called without being named by a transaction's accounts: those of
+    /// tools that run single instructions.
     pub programs: Programs,
+    /// The programs that are part of the runtime.
+    pub builtins: Builtins,
+    /// The instructions that are verified and not run.
+    pub precompiles: Precompiles,
+    /// The last blockhash before this slot, which durable nonces advance to.
+    pub blockhash: Hash,
+    /// What that blockhash's slot charged for a signature.
+    pub lamports_per_signature: u64,
     /// The stakes of the epoch.
     pub epoch_stake: EpochStake,
 }

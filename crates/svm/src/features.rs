@@ -24,6 +24,14 @@ macro_rules! for_each_feature {
                 "sol_sha512 (SIMD-0512)";
             RemainingComputeUnits = "5TuppMutoyzhUSfuYdhgzD47F92GL1g89KpCZQKqedxP", mainnet: false,
                 "sol_remaining_compute_units";
+            VirtualAddressSpaceAdjustments = "7VgiehxNxu53KdxgLspGQY8myE6f7UokaWa4jsGcaSz", mainnet: false,
+                "accounts have regions of memory of their own (SIMD-0460)";
+            AccountDataDirectMapping = "CR3dVN2Yoo95Y96kLSTaziWDAQT2MNEpiWh5cqVq2pNE", mainnet: false,
+                "programs work on account data in place";
+            DirectAccountPointers = "ptr9umikaeAS7ZBBp2fsfRhie16F1V2jCKA2y6gXNAK", mainnet: false,
+                "the input ends with pointers to its accounts (SIMD-0449)";
+            RaiseCpiNestingLimit = "6TkHkRmP7JZy1fdM6fg5uXn76wChQBWGokHBJzrLB3mj", mainnet: false,
+                "instructions are nested up to 9 deep instead of 5 (SIMD-0268)";
         }
     };
 }
@@ -66,9 +74,9 @@ for_each_feature!(define);
 
 /// The features that a cluster has switched on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct FeatureSet(u64);
+pub struct FeatureSet(u128);
 
-const _: () = assert!(Feature::ALL.len() <= 64);
+const _: () = assert!(Feature::ALL.len() <= 128);
 
 impl FeatureSet {
     /// No feature.

@@ -30,8 +30,10 @@
 
 pub mod account;
 mod buffers;
-mod context;
+pub mod builtin;
+pub mod context;
 pub mod cost;
+mod cpi;
 pub mod docs;
 pub mod engine;
 pub mod environment;
@@ -46,24 +48,29 @@ pub mod programs;
 pub mod run;
 pub mod syscalls;
 pub mod sysvars;
+pub mod transaction_accounts;
 
 pub use solana_pubkey::Pubkey;
 
 pub use crate::{
     account::{Account, Loader},
-    context::ReturnData,
+    builtin::{Builtin, Builtins, Precompile, Precompiles},
+    context::{Inspector, InstructionContext, InvokeContext},
     cost::ComputeBudget,
     engine::{Engine, EngineError},
     environment::{Environment, EpochStake},
     error::{InstructionError, SyscallError},
     features::{Feature, FeatureSet},
-    input::{Abi, Input, Layout},
+    input::{Abi, DataMode, Input, Layout},
     instruction::{
         AccountMeta, Instruction, Options, Receipt, instruction_input, process_instruction,
     },
     invocation::Invocation,
-    programs::{LoadError, Program, Programs, Purpose, elf_environment, mainnet_environment},
+    programs::{
+        LoadError, Program, ProgramEntry, Programs, Purpose, elf_environment, mainnet_environment,
+    },
     run::Run,
     syscalls::Syscall,
     sysvars::Sysvars,
+    transaction_accounts::{BorrowedAccount, InstructionAccount, ReturnData, TransactionAccounts},
 };

@@ -63,22 +63,25 @@ pub(super) fn sibling(
 ) -> Result<u64, Error> {
     let Some(sibling) = find_sibling(call, index).cloned() else { return Ok(0) };
     let meta_output = Output { addr: meta, len: 16, align: 8 };
-    call.memory.check_outputs(&[meta_output])?;
+    call.memory.check_outputs(call.context, &[meta_output])?;
     let lens = [sibling.data.len() as u64, sibling.accounts.len() as u64];
     let lens_bytes = lens.map(u64::to_le_bytes).concat();
     if call.memory.bytes(meta, 16)? != lens_bytes {
         call.memory.write(meta, &lens_bytes)?;
         return Ok(1);
     }
-    call.memory.check_outputs(&[
-        Output::bytes(program_out, 32),
-        Output::bytes(data_out, lens[0]),
-        Output::bytes(accounts_out, lens[1].saturating_mul(META_BYTES)),
-        meta_output,
-    ])?;
+    call.memory.check_outputs(
+        call.context,
+        &[
+            Output::bytes(program_out, 32),
+            Output::bytes(data_out, lens[0]),
+            Output::bytes(accounts_out, lens[1].saturating_mul(META_BYTES)),
+            meta_output,
+        ],
+    )?;
     let mut metas = Vec::new();
     for account in &sibling.accounts {
-        metas.extend(call.context.transaction.account(account.index).0.as_ref());
+        metas.extend(call.context.accounts.get(usize::from(account.index))?.key.as_ref());
         metas.extend([u8::from(account.is_signer), u8::from(account.is_writable)]);
     }
     call.memory.write(program_out, sibling.program_id.as_ref())?;
@@ -87,11 +90,21 @@ pub(super) fn sibling(
     Ok(1)
 }
 
-fn find_sibling<'a>(call: &'a Call<'_, '_, '_>, index: u64) -> Option<&'a InstructionContext> {
-    let current = call.context.instruction();
-    let same_caller = call
-        .context
+/// Only instructions that were started count: the transaction's own are all in the trace from the
+/// start, those that were called come behind them.
+fn find_sibling<'a, 'e>(
+    call: &'a Call<'_, 'e, '_>,
+    index: u64,
+) -> Option<&'a InstructionContext<'e>> {
+    let context = &call.context;
+    let current = context.instruction();
+    let range = match current.height {
+        1 => 0..context.top_level_started,
+        _ => context.top_level..context.trace.len(),
+    };
+    let same_caller = context
         .trace
+        .get(range)?
         .iter()
         .rev()
         .filter(|other| other.caller == current.caller)

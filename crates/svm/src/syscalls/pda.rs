@@ -50,7 +50,7 @@ pub(super) fn create(
 ) -> Result<u64, Error> {
     let (seeds, program) = inputs(&call.memory, seeds, count, program)?;
     let Ok(address) = create_program_address(&seeds, &program) else { return Ok(1) };
-    call.memory.check_output(out, 32)?;
+    call.memory.check_output(call.context, out, 32)?;
     call.memory.write(out, address.as_ref())?;
     Ok(0)
 }
@@ -68,7 +68,7 @@ pub(super) fn try_find(
     for bump in (1..=u8::MAX).rev() {
         if let Ok(address) = with_bump(&seeds, bump, &program) {
             let outputs = [Output::bytes(bump_out, 1), Output::bytes(out, 32)];
-            call.memory.check_outputs(&outputs)?;
+            call.memory.check_outputs(call.context, &outputs)?;
             call.memory.write(bump_out, &[bump])?;
             call.memory.write(out, address.as_ref())?;
             return Ok(0);

@@ -1,0 +1,3 @@
+//! The programs that are part of the Solana runtime.
+
+#![forbid(unsafe_code)]
