@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::{
-    BadVector, Context, Verdict, cfg, disasm, elf_load, elf_loader, exec, memmap, svm, verify,
-    vm_interp, vm_syscall,
+    BadVector, Context, Verdict, cfg, disasm, elf_load, elf_loader, exec, memmap, named, svm,
+    verify, vm_interp, vm_syscall,
 };
 
 /// One kind of vector.
@@ -29,6 +29,8 @@ pub const KINDS: &[Kind] = &[
     },
     Kind { name: "vm_syscall", matches: vm_syscall::matches, judge: vm_syscall::judge },
     Kind { name: "svm", matches: svm::matches, judge: svm::judge },
+    Kind { name: "fd_instr", matches: named::is_instr, judge: named::judge_instr },
+    Kind { name: "fd_vm_syscall", matches: named::is_syscall, judge: named::judge_syscall },
     Kind { name: "fd_elf_loader", matches: elf_loader::is_fixture, judge: elf_loader::judge },
     Kind { name: "elf_load", matches: |line| is(line, "elf_load"), judge: elf_load::judge },
     Kind {

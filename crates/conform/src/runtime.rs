@@ -3,6 +3,18 @@
 use selkie_svm::elf_environment;
 use selkie_svm::{Account, Environment, FeatureSet, Loader, Program, Pubkey, Purpose, Sysvars};
 
+/// An account of a fixture, as the runtime has it. Rent epochs are all the same today.
+pub(crate) fn account(given: &selkie_fixture::Account) -> (Pubkey, Account) {
+    let account = Account {
+        lamports: given.lamports,
+        data: given.data.clone(),
+        owner: given.owner,
+        executable: given.executable,
+        rent_epoch: u64::MAX,
+    };
+    (given.address, account)
+}
+
 /// The environment with these features and sysvars, in which the programs of these accounts can be
 /// called.
 pub(crate) fn environment(

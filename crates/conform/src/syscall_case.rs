@@ -4,7 +4,7 @@
 //! harness observes: no logs, no return data.
 
 use selkie_elf::{Executable, Functions};
-use selkie_fixture::SyscallFixture;
+use selkie_fixture::{Syscall as Given, SyscallFixture};
 use selkie_isa::{
     Version,
     layout::{BYTECODE_START, HEAP_START, INPUT_START, STACK_START},
@@ -17,7 +17,7 @@ use selkie_vm::{Config, MemoryMap, Region, Trap};
 use serde::Deserialize;
 
 use crate::{
-    BadVector, Check,
+    BadVector, Check, instr,
     vector::{Hex64, xxh64},
 };
 
@@ -91,6 +91,36 @@ pub(crate) fn program(loader: Loader, features: FeatureSet) -> Result<Program, B
 }
 
 impl Case {
+    /// What a fixture comes down to.
+    pub(crate) fn new(
+        given: &Given,
+        syscall: &'static Syscall,
+        features: FeatureSet,
+    ) -> Result<Self, BadVector> {
+        let instr::Case { instruction, mut accounts, mut environment, units } =
+            instr::Case::new(&given.instruction, features);
+        let program_id = instruction.program_id;
+        let of_program = accounts.iter_mut().find(|(key, _)| *key == program_id);
+        let owner = of_program.map(|(_, account)| account.owner);
+        // What is no program at all enters as one of any loader does.
+        let loader = owner.and_then(|owner| Loader::of(&owner)).unwrap_or(Loader::V3);
+        environment.programs.insert(program_id, program(loader, features)?);
+        let return_data = given.return_data.clone();
+        Ok(Self {
+            syscall,
+            environment,
+            instruction,
+            accounts,
+            units,
+            arguments: given.arguments,
+            heap_bytes: given.heap_bytes,
+            heap: given.heap.clone(),
+            stack: given.stack.clone(),
+            rodata: given.rodata.clone(),
+            return_data: return_data.map(|(program_id, data)| ReturnData { program_id, data }),
+        })
+    }
+
     /// Calls the syscall and compares its result, the compute units that are left, and the memory.
     pub(crate) fn check(&self, check: &mut Check, expected: &Expected) -> Result<(), BadVector> {
         let features = self.environment.features;

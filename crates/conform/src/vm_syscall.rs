@@ -58,7 +58,7 @@ pub(crate) struct GivenAccount {
 }
 
 /// An address, written in hex.
-#[derive(Clone, Copy, Deserialize, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, Debug)]
 #[serde(try_from = "Hex")]
 pub(crate) struct Key(pub(crate) Pubkey);
 
