@@ -78,7 +78,7 @@ pub struct InvokeContext<'e> {
     pub(crate) programs: TransactionPrograms,
     /// The place of the instructions sysvar among the accounts.
     pub(crate) instructions_sysvar: Option<u16>,
-    pub(crate) inspector: Option<&'e mut dyn Inspector>,
+    pub(crate) inspector: Option<&'e mut (dyn Inspector + 'e)>,
     /// Whether somebody wants to know how the last program ended.
     pub(crate) keeps_runs: bool,
     /// How the last program ended.

@@ -7,13 +7,14 @@ use solana_pubkey::Pubkey;
 
 use crate::{
     builtin::{Builtins, Precompiles},
+    cost::LAMPORTS_PER_SIGNATURE,
     features::FeatureSet,
     programs::Programs,
-    sysvars::Sysvars,
+    sysvars::{Rent, Sysvars},
 };
 
 /// What stays the same from instruction to instruction.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Debug)]
 pub struct Environment {
     /// What is switched on.
     pub features: FeatureSet,
@@ -32,6 +33,36 @@ pub struct Environment {
     pub lamports_per_signature: u64,
     /// The stakes of the epoch.
     pub epoch_stake: EpochStake,
+}
+
+impl Default for Environment {
+    /// Mainnet's features and prices, at the first slot of all, without any program.
+    fn default() -> Self {
+        Self {
+            features: FeatureSet::default(),
+            sysvars: Sysvars::default(),
+            programs: Programs::default(),
+            builtins: Builtins::default(),
+            precompiles: Precompiles::default(),
+            blockhash: Hash::default(),
+            lamports_per_signature: LAMPORTS_PER_SIGNATURE,
+            epoch_stake: EpochStake::default(),
+        }
+    }
+}
+
+impl Environment {
+    /// The slot, as the clock has it.
+    #[must_use]
+    pub fn slot(&self) -> u64 {
+        self.sysvars.clock().map_or(0, |clock| clock.slot)
+    }
+
+    /// The rent, or none at all.
+    #[must_use]
+    pub fn rent(&self) -> Rent {
+        self.sysvars.rent().unwrap_or_default()
+    }
 }
 
 /// The stakes of an epoch, in lamports.

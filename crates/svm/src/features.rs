@@ -30,6 +30,28 @@ macro_rules! for_each_feature {
                 "programs work on account data in place";
             DirectAccountPointers = "ptr9umikaeAS7ZBBp2fsfRhie16F1V2jCKA2y6gXNAK", mainnet: false,
                 "the input ends with pointers to its accounts (SIMD-0449)";
+            TransactionV1 = "txv1aq4pp281K9um3tnPgkfX8UqtFT6wcVW3hNezGLL", mainnet: true,
+                "transactions of version 1 (SIMD-0385)";
+            StaticInstructionLimit = "64ixypL1HPu8WtJhNSMb9mSgfFaJvsANuRkTbHyuLfnx", mainnet: true,
+                "a transaction has at most 64 instructions of its own (SIMD-0160)";
+            LimitInstructionAccounts = "6aHuNsUmwSzCEMjrBzBCYaxHAyAcQBjVES92JigHBDuC", mainnet: true,
+                "an instruction of a transaction has at most 255 accounts (SIMD-0406)";
+            RelaxMinBalanceCheck = "BY4JhHLahVzS9ynfDz4exzGPbVXhFmJvEyMWsXbDBqME", mainnet: true,
+                "accounts below the minimum balance may stay so (SIMD-0392)";
+            FeesOnlyLoadedSize = "LTDSzjZKFJMKHYpNycG1FrWwGGTaFFwqEFjB5GGLNVD", mainnet: true,
+                "what was loaded counts for transactions that pay fees only (SIMD-0186)";
+            InstructionDataPointer = "5xXZc66h4UdB6Yq7FzdBxBiRAFMMScMLwHxk2QZDaNZL", mainnet: true,
+                "programs start with a pointer to the instruction data in r2 (SIMD-0321)";
+            BlsPubkeyManagement = "AnAP9zPV4KL7czAPQbFhpDKV2tx7g4UGNbK9wvXwjaRo", mainnet: true,
+                "vote accounts have BLS keys, and voting is no longer a builtin's price (SIMD-0387)";
+            DisableSbpfV0 = "TestFeature11111111111111111111111111111111", mainnet: false,
+                "programs of sBPF V0 are not executed (SIMD-0161)";
+            ReenableSbpfV0 = "TestFeature21111111111111111111111111111111", mainnet: false,
+                "programs of sBPF V0 are executed again";
+            DisableOldDeployments = "B8JJXCy5amZyWG9r7EnUYLwzXSXTxG7GZ1qZ1qggo83g", mainnet: false,
+                "programs of sBPF V0 to V2 are not deployed (SIMD-0500)";
+            IncreaseAccountLocks = "9LZdXeKGeBV6hRLdxS1rHbHoEUsKqesCC2ZAPTPKJAbK", mainnet: false,
+                "a transaction may have 128 accounts instead of 64";
             RaiseCpiNestingLimit = "6TkHkRmP7JZy1fdM6fg5uXn76wChQBWGokHBJzrLB3mj", mainnet: false,
                 "instructions are nested up to 9 deep instead of 5 (SIMD-0268)";
         }
@@ -53,6 +75,12 @@ macro_rules! define {
             pub fn address(self) -> Pubkey {
                 let text = match self { $(Self::$name => $address,)* };
                 Pubkey::from_str(text).expect("the table holds addresses")
+            }
+
+            /// The feature that an account activates.
+            #[must_use]
+            pub fn from_address(address: &Pubkey) -> Option<Self> {
+                Self::ALL.iter().copied().find(|feature| feature.address() == *address)
             }
 
             /// Whether mainnet had it in October 2026.
@@ -95,6 +123,12 @@ impl FeatureSet {
     #[must_use]
     pub fn mainnet() -> Self {
         Feature::ALL.iter().copied().filter(|feature| feature.on_mainnet()).collect()
+    }
+
+    /// The features whose accounts these are; what has no row here is left out.
+    #[must_use]
+    pub fn from_addresses<'a>(addresses: impl IntoIterator<Item = &'a Pubkey>) -> Self {
+        addresses.into_iter().filter_map(Feature::from_address).collect()
     }
 
     /// Whether a feature is switched on.

@@ -12,6 +12,7 @@ use crate::{
     cost,
     engine::{Engine, Plan, config},
     error,
+    features::Feature,
     input::{self, AccountLayout, DataMode, Input, RefusedChange},
     programs::Program,
     syscalls::explain_unknown,
@@ -137,7 +138,9 @@ fn run_machine(
     let units = context.meter.remaining();
     let verified = program.verified();
     let mut machine = Machine::new(verified, &config, memory, units);
-    machine.registers_mut()[2] = input::vaddr(instruction_data);
+    if context.has(Feature::InstructionDataPointer) {
+        machine.registers_mut()[2] = input::vaddr(instruction_data);
+    }
     let (outcome, engine) = match (plan, observer) {
         (Plan::Run(code), None) => (code.run(verified, &mut machine, context), Engine::Jit),
         (_, None) => (selkie_vm::run(verified, &mut machine, context), Engine::Interpreter),
@@ -189,6 +192,10 @@ fn plan<'p>(
             Ok(Plan::Interpret)
         }
         Ok(plan) => Ok(plan),
+        Err(error) if !context.keeps_runs => {
+            context.notes.push(format!("the program was run by the interpreter: {error}"));
+            Ok(Plan::Interpret)
+        }
         Err(error) => {
             context.engine_error = Some(error);
             Err(InstructionError::ProgramEnvironmentSetupFailure.into())

@@ -77,7 +77,9 @@ pub(super) fn get(
     let id = call.memory.pubkey(id)?;
     let end = offset.checked_add(len).ok_or(InstructionError::ArithmeticOverflow)?;
     out.checked_add(len).ok_or(InstructionError::ArithmeticOverflow)?;
-    let Some(data) = call.context.environment.sysvars.get_for_programs(&id) else { return Ok(NOT_FOUND) };
+    let Some(data) = call.context.environment.sysvars.get_for_programs(&id) else {
+        return Ok(NOT_FOUND);
+    };
     let range = usize::try_from(offset).ok().zip(usize::try_from(end).ok());
     let Some(part) = range.and_then(|(start, end)| data.get(start..end)) else {
         return Ok(OUT_OF_RANGE);
