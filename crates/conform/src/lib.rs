@@ -21,7 +21,7 @@
 //! | [`elf_loader`], [`elf_load`] | ELF files and what loading them gives |
 //! | [`verify`], [`exec`], [`vm_interp`] | programs, what the verifier says and what running gives |
 //! | [`vm_syscall`] | a syscall and memory |
-//! | [`svm`] | a transaction, as far as it is one program's run |
+//! | [`svm`] | a transaction |
 //! | [`disasm`], [`cfg`](mod@cfg) | programs, their listing and their control-flow graph |
 //! | [`memmap`] | regions and an access |
 //! | `test_syscalls` | the syscalls that the suite's programs call |
@@ -49,7 +49,7 @@ mod rules;
 pub mod runner;
 mod runtime;
 pub mod svm;
-mod svm_transaction;
+
 mod syscall_case;
 mod sysvars;
 mod test_syscalls;
