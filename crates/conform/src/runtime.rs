@@ -1,6 +1,7 @@
 //! The runtime as vectors find it: programs that are part of it, and programs in accounts.
 
 use selkie_svm::elf_environment;
+use selkie_builtins::{builtins, precompiles};
 use selkie_svm::{Account, Environment, FeatureSet, Loader, Program, Pubkey, Purpose, Sysvars};
 
 /// An account of a fixture, as the runtime has it. Rent epochs are all the same today.
@@ -22,7 +23,13 @@ pub(crate) fn environment(
     sysvars: Sysvars,
     accounts: &[(Pubkey, Account)],
 ) -> Environment {
-    let mut environment = Environment { features, sysvars, ..Environment::default() };
+    let mut environment = Environment {
+        features,
+        sysvars,
+        builtins: builtins(features),
+        precompiles: precompiles(),
+        ..Environment::default()
+    };
     let against = elf_environment(features, Purpose::Execution);
     for (key, account) in accounts {
         let Some(loader) = Loader::of(&account.owner) else { continue };

@@ -239,7 +239,8 @@ pub fn from_return_value(r0: u64) -> Option<InstructionError> {
 
 /// The instruction error that a number stands for, where one is needed: 0, which otherwise means
 /// success, is a program's own error of that number.
-pub(crate) fn from_number(number: u64) -> InstructionError {
+#[must_use]
+pub fn from_number(number: u64) -> InstructionError {
     from_return_value(number).unwrap_or(InstructionError::Custom(0))
 }
 

@@ -1,7 +1,7 @@
 //! What a cluster has switched on.
 //!
 //! A feature is one row: its name here, the account that activates it, whether mainnet has it, and
-//! what it does. Only features that this crate asks for have a row.
+//! what it does. Only features that the runtime or one of its programs asks for have a row.
 
 use core::str::FromStr;
 
@@ -54,6 +54,38 @@ macro_rules! for_each_feature {
                 "a transaction may have 128 accounts instead of 64";
             RaiseCpiNestingLimit = "6TkHkRmP7JZy1fdM6fg5uXn76wChQBWGokHBJzrLB3mj", mainnet: false,
                 "instructions are nested up to 9 deep instead of 5 (SIMD-0268)";
+            SetAuthorityChecked = "5x3825XS7M2A3Ekbn5VGGkvFoAg5qrRWkTrY4bARP1GL", mainnet: true,
+                "the loader's SetAuthorityChecked";
+            LoaderV3MinimumExtendProgramSize = "YbbRLkvenrocjGPGyoQE4wjnvYzTgfsk38NFmcYK7a5", mainnet: true,
+                "programs are extended by 10 KiB at least (SIMD-0431)";
+            LoaderV3SetProgramDataToElfLength = "EhisBfVtGvEA8bVCVN5VMaYEaX6iTfoUrmcDi8LY7Kxy", mainnet: false,
+                "an upgrade makes the program's account as long as the file (SIMD-0433)";
+            DisableSbpfV0V1V2Deployment = "B8JJXCy5amZyWG9r7EnUYLwzXSXTxG7GZ1qZ1qggo83g", mainnet: false,
+                "programs older than V3 are not deployed any more (SIMD-0500)";
+            CreateAccountAllowPrefund = "6sPDzwyARRExKH52LECxcGoqziH8G7SZofwuxi8Ja331", mainnet: true,
+                "the system program's CreateAccountAllowPrefund (SIMD-0312)";
+            Secp256r1Precompile = "srremy31J5Y25FrAApwVb9kZcfXbusYMMsvTK9aWv5q", mainnet: true,
+                "the secp256r1 precompile (SIMD-0075)";
+            ZkElgamalProofProgram = "zkhiy5oLowR7HY4zogXjCjeMXyruLqBwSWH21qcFtnv", mainnet: true,
+                "the ZK ElGamal proof program (SIMD-0153)";
+            DisableZkElgamalProofProgram = "zkdoVwnSFnSLtGJG7irJPEYUpmb4i7sGMGcnN6T9rnC", mainnet: true,
+                "the ZK ElGamal proof program refuses everything";
+            ReenableZkElgamalProofProgram = "zkexuyPRdyTVbZqEAREueqL2xvvoBhRgth9xGSc1tMN", mainnet: true,
+                "the ZK ElGamal proof program does its work again";
+            DelayCommissionUpdates = "76dHtohc2s5dR3ahJyBxs7eJJVipFkaPdih9CLgTTb4B", mainnet: true,
+                "commissions of vote accounts change an epoch later, at any time (SIMD-0249)";
+            BlsPubkeyManagementInVoteAccount = "AnAP9zPV4KL7czAPQbFhpDKV2tx7g4UGNbK9wvXwjaRo", mainnet: true,
+                "vote accounts hold BLS keys (SIMD-0387)";
+            CommissionRateInBasisPoints = "Eg7tXEwMZzS98xaZ1YHUbdRHsaYZiCsSaR6sKgxreoaj", mainnet: true,
+                "commissions of vote accounts in basis points (SIMD-0291)";
+            CustomCommissionCollector = "3HcSrCTGXTUnrTueHi4DAwNuMxZSsm5xui2Ax3mgxHqf", mainnet: true,
+                "vote accounts name who collects commissions (SIMD-0232)";
+            BlockRevenueSharing = "B1ockRevenueSharing111111111111111111111111", mainnet: false,
+                "block revenue is shared with delegators (SIMD-0123)";
+            VoteAccountInitializeV2 = "VoteAccount1nitia1izeV211111111111111111111", mainnet: false,
+                "the vote program's InitializeAccountV2 (SIMD-0464)";
+            DeprecateLegacyVoteInstructions = "depVvnQ2UysGrhwdiwU42tCadZL8GcBb1i2GYhMopQv", mainnet: false,
+                "the vote program takes votes as TowerSync only";
         }
     };
 }

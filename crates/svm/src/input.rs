@@ -476,30 +476,44 @@ fn read_u64(bytes: &[u8], at: usize) -> Result<u64, InstructionError> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use solana_account::{Account, AccountSharedData};
 
     use super::*;
-    use crate::context::InstructionAccount;
+    use crate::transaction_accounts::InstructionAccount;
 
     const PROGRAM: Pubkey = Pubkey::new_from_array([1; 32]);
 
     /// The program's own account, writable; its own, read-only; and another program's, writable.
-    fn transaction() -> TransactionContext {
-        let account =
-            |owner| Account { lamports: 9, data: vec![3; 11], owner, ..Account::default() };
+    fn accounts() -> TransactionAccounts {
+        let account = |owner| {
+            let account = Account { lamports: 9, data: vec![3; 11], owner, ..Account::default() };
+            AccountSharedData::from(account)
+        };
         let owners = [PROGRAM, PROGRAM, Pubkey::default()];
         let keys = (10..).map(|byte| Pubkey::new_from_array([byte; 32]));
-        TransactionContext::new(keys.zip(owners.map(account)).collect())
+        TransactionAccounts::new(keys.zip(owners.map(account)))
     }
 
-    fn instruction() -> InstructionContext {
-        let account =
-            |index, is_writable| InstructionAccount { index, is_signer: false, is_writable };
+    fn instruction() -> InstructionContext<'static> {
+        let account = |index, first, is_writable| InstructionAccount {
+            index,
+            first,
+            is_signer: false,
+            is_writable,
+        };
         InstructionContext {
             program_id: PROGRAM,
-            accounts: vec![account(0, true), account(1, false), account(0, true), account(2, true)],
-            data: vec![5; 3],
+            program_index: None,
+            accounts: vec![
+                account(0, 0, true),
+                account(1, 1, false),
+                account(0, 0, true),
+                account(2, 3, true),
+            ],
+            data: vec![5; 3].into(),
             height: 1,
             caller: None,
+            units: 0,
         }
     }
 
@@ -516,29 +530,58 @@ mod tests {
         #[test]
         fn no_store_changes_what_is_not_the_programs(
             aligned in any::<bool>(),
+            mode in prop::sample::select(vec![DataMode::Copied, DataMode::Regions, DataMode::Direct]),
             stores in proptest::collection::vec(
                 (any::<prop::sample::Index>(), 0_usize..9, any::<u8>()),
                 0..6,
             ),
         ) {
             let abi = if aligned { Abi::Aligned } else { Abi::Unaligned };
-            let mut transaction = transaction();
-            let mut input = serialize_instruction(abi, &instruction(), &transaction).unwrap();
-            let places = places(&input.layout);
+            let (mut after, before) = (accounts(), accounts());
+            let mut bytes = Vec::new();
+            let features = FeatureSet::mainnet();
+            let layout = serialize(abi, &instruction(), &after, features, &mut bytes).unwrap();
+            let places = places(&layout);
             for (place, offset, byte) in stores {
-                input.bytes[place.get(&places) + offset] = byte;
+                bytes[place.get(&places) + offset] = byte;
             }
-            let before = self::transaction();
-            let result = deserialize_instruction(&input, &instruction(), &mut transaction);
-            prop_assert_eq!(transaction.account(1), before.account(1));
-            let (theirs, theirs_before) = (&transaction.account(2).1, &before.account(2).1);
-            prop_assert!(theirs.lamports >= theirs_before.lamports);
-            prop_assert_eq!((&theirs.data, theirs.owner), (&theirs_before.data, theirs_before.owner));
+            let result = deserialize(mode, &layout, &bytes, &instruction(), &mut after);
+            prop_assert_eq!(after.get(1), before.get(1));
+            let (theirs, theirs_before) = (&after.get(2).unwrap().account, &before.get(2).unwrap().account);
+            prop_assert!(theirs.lamports() >= theirs_before.lamports());
+            prop_assert_eq!(
+                (theirs.data(), theirs.owner()),
+                (theirs_before.data(), theirs_before.owner())
+            );
             if result.is_ok() && aligned {
-                let Record::Account(at) = &input.layout.records[0] else { unreachable!() };
-                let lamports = read_u64(&input.bytes, at.lamports).unwrap();
-                prop_assert_eq!(transaction.account(0).1.lamports, lamports);
+                let at = layout.account(0).unwrap();
+                let lamports = read_u64(&bytes, at.lamports).unwrap();
+                prop_assert_eq!(after.get(0).unwrap().account.lamports(), lamports);
             }
+        }
+
+        #[test]
+        fn regions_cover_the_input_once(
+            aligned in any::<bool>(),
+            has_regions in any::<bool>(),
+            changeable in any::<[bool; 4]>(),
+        ) {
+            let abi = if aligned { Abi::Aligned } else { Abi::Unaligned };
+            let mode = if has_regions { DataMode::Regions } else { DataMode::Copied };
+            let features = FeatureSet::mainnet();
+            let mut bytes = Vec::new();
+            let layout =
+                serialize(abi, &instruction(), &accounts(), features, &mut bytes).unwrap();
+            let can_change = |place: usize| changeable[place].then_some(place as u16);
+            let mut found = Vec::new();
+            regions(mode, &layout, &mut bytes, can_change, &mut found);
+            let mut next = INPUT_START;
+            for region in &mut found {
+                prop_assert_eq!(region.vaddr(), next);
+                next += region.buffer_mut().unwrap().len() as u64;
+            }
+            prop_assert_eq!(next, vaddr(layout.len));
+            prop_assert_eq!(found.len(), if has_regions { 7 } else { 1 });
         }
     }
 }

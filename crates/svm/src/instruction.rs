@@ -197,14 +197,17 @@ pub(crate) fn compile(
     instruction: &Instruction,
     accounts: &TransactionAccounts,
 ) -> InstructionContext<'static> {
-    let account = |(index, account): (u16, &TransactionAccount)| {
+    // Of more accounts than are counted here nothing comes: they are too many for any instruction.
+    let short = |place| u16::try_from(place).unwrap_or(u16::MAX);
+    let account = |(place, account): (usize, &TransactionAccount)| {
+        let index = short(place);
         let rights = InstructionAccount { index, first: 0, is_signer: false, is_writable: false };
         (account.key, rights)
     };
-    let mut by_key: BTreeMap<_, _> = (0..).zip(accounts.iter()).map(account).collect();
+    let mut by_key: BTreeMap<_, _> = accounts.iter().enumerate().map(account).collect();
     for (place, meta) in instruction.accounts.iter().enumerate().rev() {
         if let Some(account) = by_key.get_mut(&meta.pubkey) {
-            account.first = u16::try_from(place).unwrap_or(u16::MAX);
+            account.first = short(place);
             account.is_signer |= meta.is_signer;
             account.is_writable |= meta.is_writable;
         }

@@ -333,16 +333,17 @@ mod tests {
 
     use selkie_elf::{Executable, Functions};
     use selkie_isa::Version;
-    use solana_pubkey::Pubkey;
+    use solana_account::{Account, AccountSharedData};
 
     use super::*;
     use crate::{
-        account::{Account, Loader},
-        context::InstructionAccount,
-        environment::Environment,
-        instruction::Options,
-        programs::Program,
+        environment::Environment, features::FeatureSet, instruction::Options, programs::Program,
+        transaction_accounts::TransactionAccounts,
     };
+
+    fn key(byte: u8) -> Pubkey {
+        Pubkey::new_from_array([byte; 32])
+    }
 
     fn environment() -> Environment {
         let exit = [0x95, 0, 0, 0, 0, 0, 0, 0];
@@ -351,68 +352,86 @@ mod tests {
             Executable::from_text(Version::V0, exit, 0, functions, Arc::default()).unwrap();
         let program = Arc::new(Program::new(executable, Loader::V3).unwrap());
         let mut environment = Environment::default();
-        for byte in 0..9 {
-            environment.programs.insert(Pubkey::new_from_array([byte; 32]), Arc::clone(&program));
+        for byte in 0..20 {
+            environment.programs.insert(key(byte), Arc::clone(&program));
         }
         environment
     }
 
-    fn instruction(program: u8) -> InstructionContext {
+    fn instruction(program: u8) -> InstructionContext<'static> {
         InstructionContext {
-            program_id: Pubkey::new_from_array([program; 32]),
+            program_id: key(program),
+            program_index: None,
             accounts: vec![],
-            data: vec![],
+            data: vec![].into(),
             height: 1,
             caller: None,
+            units: 0,
         }
     }
 
+    fn context<'e>(environment: &'e Environment, first: u8) -> InvokeContext<'e> {
+        let accounts = TransactionAccounts::new([]);
+        let mut context = InvokeContext::new(accounts, environment, &Options::default());
+        context.set_top_level(vec![instruction(first)]);
+        context
+    }
+
     /// Enters programs one within the other; the last of them comes to `expected`.
-    fn check(programs: &[u8], expected: Result<(), InstructionError>) {
-        let environment = environment();
-        let mut context = InvokeContext::new(vec![], &environment, &Options::default());
-        let (last, first) = programs.split_last().unwrap();
-        for program in first {
-            context.push(instruction(*program)).unwrap();
+    fn check(environment: &Environment, programs: &[u8], expected: Result<(), InstructionError>) {
+        let mut context = context(environment, programs[0]);
+        let mut result = context.push(None);
+        for (place, program) in programs.iter().enumerate().skip(1) {
+            assert_eq!(result, Ok(()), "{programs:?} before {place}");
+            result = context.push(Some(instruction(*program)));
         }
-        assert_eq!(context.push(instruction(*last)), expected, "{programs:?}");
+        assert_eq!(result, expected, "{programs:?}");
     }
 
     #[test]
     fn programs_may_call_themselves_but_not_back() {
-        check(&[1, 1, 1], Ok(()));
-        check(&[1, 2, 1], Err(InstructionError::ReentrancyNotAllowed));
-        check(&[1, 2, 2, 1], Err(InstructionError::ReentrancyNotAllowed));
+        let environment = environment();
+        check(&environment, &[1, 1, 1], Ok(()));
+        check(&environment, &[1, 2, 1], Err(InstructionError::ReentrancyNotAllowed));
+        check(&environment, &[1, 2, 2, 1], Err(InstructionError::ReentrancyNotAllowed));
     }
 
     #[test]
     fn nesting_ends() {
-        check(&[1, 2, 3, 4, 5], Ok(()));
-        check(&[1, 2, 3, 4, 5, 6], Err(InstructionError::CallDepth));
+        let mut environment = environment();
+        check(&environment, &[1, 2, 3, 4, 5], Ok(()));
+        check(&environment, &[1, 2, 3, 4, 5, 6], Err(InstructionError::CallDepth));
+        environment.features = FeatureSet::mainnet().with(Feature::RaiseCpiNestingLimit);
+        check(&environment, &[1, 2, 3, 4, 5, 6, 7, 8, 9], Ok(()));
+        check(&environment, &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], Err(InstructionError::CallDepth));
     }
 
     #[test]
     fn the_trace_ends() {
         let environment = environment();
-        let mut context = InvokeContext::new(vec![], &environment, &Options::default());
-        for _ in 0..INSTRUCTION_TRACE_MAX {
-            assert_eq!(context.process(instruction(1), None), Ok(()));
+        let mut context = context(&environment, 1);
+        context.push(None).unwrap();
+        for _ in 1..INSTRUCTION_TRACE_MAX {
+            assert_eq!(context.process_call(instruction(1)), Ok(()));
         }
         let expected = Err(InstructionError::MaxInstructionTraceLengthExceeded);
-        assert_eq!(context.process(instruction(1), None), expected);
+        assert_eq!(context.process_call(instruction(1)), expected);
     }
 
     #[test]
     fn nested_instructions_start_in_balance() {
         let environment = environment();
-        let program = instruction(1).program_id;
-        let accounts = vec![(program, Account { owner: program, ..Account::default() })];
+        let program = key(1);
+        let account = AccountSharedData::from(Account { owner: program, ..Account::default() });
+        let accounts = TransactionAccounts::new([(program, account)]);
         let mut context = InvokeContext::new(accounts, &environment, &Options::default());
-        context.push(instruction(1)).unwrap();
-        let account = InstructionAccount { index: 0, is_signer: false, is_writable: true };
-        context.transaction.borrow(account, &program).set_lamports(1).unwrap();
+        context.set_top_level(vec![instruction(1)]);
+        context.push(None).unwrap();
+        let account =
+            InstructionAccount { index: 0, first: 0, is_signer: false, is_writable: true };
+        context.accounts.borrow(account, &program).unwrap().set_lamports(1).unwrap();
         let unbalanced = Err(InstructionError::UnbalancedInstruction);
-        assert_eq!(context.push(instruction(2)), unbalanced);
+        assert_eq!(context.push(Some(instruction(2))), unbalanced);
         assert_eq!(context.pop(), unbalanced);
     }
 }

@@ -404,3 +404,95 @@ fn growth(before: usize, after: usize) -> i64 {
     let signed = |len| i64::try_from(len).unwrap_or(i64::MAX);
     signed(after).saturating_sub(signed(before))
 }
+
+#[cfg(test)]
+mod tests {
+    use solana_account::Account;
+
+    use super::*;
+
+    const PROGRAM: Pubkey = Pubkey::new_from_array([1; 32]);
+    const OTHER: Pubkey = Pubkey::new_from_array([2; 32]);
+
+    /// Does something to an account of 10 lamports and 2 bytes, and compares the result.
+    fn check(
+        owner: Pubkey,
+        is_writable: bool,
+        change: impl Fn(&mut BorrowedAccount<'_>) -> Result<(), InstructionError>,
+        expected: Result<(), InstructionError>,
+    ) {
+        let account = Account { lamports: 10, data: vec![0, 0], owner, ..Account::default() };
+        let mut accounts = TransactionAccounts::new([(OTHER, account.into())]);
+        let account = InstructionAccount { index: 0, first: 0, is_signer: false, is_writable };
+        assert_eq!(change(&mut accounts.borrow(account, &PROGRAM).unwrap()), expected);
+    }
+
+    #[test]
+    fn lamports() {
+        use InstructionError::{ExternalAccountLamportSpend, ReadonlyLamportChange};
+        check(PROGRAM, true, |it| it.set_lamports(9), Ok(()));
+        check(OTHER, true, |it| it.set_lamports(11), Ok(()));
+        check(OTHER, false, |it| it.set_lamports(9), Err(ExternalAccountLamportSpend));
+        check(OTHER, false, |it| it.set_lamports(11), Err(ReadonlyLamportChange));
+        check(PROGRAM, false, |it| it.set_lamports(9), Err(ReadonlyLamportChange));
+    }
+
+    #[test]
+    fn data() {
+        use InstructionError::{
+            ExternalAccountDataModified, InvalidRealloc, MaxAccountsDataAllocationsExceeded,
+            ReadonlyDataModified,
+        };
+        check(PROGRAM, true, |it| it.set_data(&[1, 2, 3]), Ok(()));
+        check(OTHER, false, |it| it.set_data(&[]), Err(ReadonlyDataModified));
+        check(OTHER, true, |it| it.set_data(&[]), Err(ExternalAccountDataModified));
+        let too_long = ACCOUNT_BYTES_MAX + 1;
+        check(OTHER, false, |it| it.can_resize_data(too_long), Err(InvalidRealloc));
+        let grow = |it: &mut BorrowedAccount<'_>| {
+            *it.resize_delta = TRANSACTION_GROWTH_MAX;
+            it.can_resize_data(3)
+        };
+        check(OTHER, false, grow, Err(MaxAccountsDataAllocationsExceeded));
+    }
+
+    #[test]
+    fn owner() {
+        let refused = || Err(InstructionError::ModifiedProgramId);
+        check(PROGRAM, true, |it| it.set_owner(OTHER), Ok(()));
+        check(PROGRAM, false, |it| it.set_owner(OTHER), refused());
+        check(OTHER, true, |it| it.set_owner(PROGRAM), refused());
+        let fill = |it: &mut BorrowedAccount<'_>| {
+            it.set_data(&[0, 1])?;
+            it.set_owner(OTHER)
+        };
+        check(PROGRAM, true, fill, refused());
+    }
+
+    #[test]
+    fn lamports_are_counted() {
+        let accounts = [PROGRAM, OTHER].map(|key| (key, AccountSharedData::default()));
+        let mut accounts = TransactionAccounts::new(accounts);
+        let mut set = |index, lamports| {
+            let account =
+                InstructionAccount { index, first: index, is_signer: false, is_writable: true };
+            accounts.borrow(account, &PROGRAM).unwrap().set_lamports(lamports).unwrap();
+        };
+        set(0, u64::MAX);
+        set(1, 1);
+        assert_eq!(accounts.lamports_delta(), i128::from(u64::MAX) + 1);
+    }
+
+    #[test]
+    fn what_stays_the_same_stays_shared() {
+        let account = AccountSharedData::from(Account {
+            data: vec![7; 9],
+            owner: PROGRAM,
+            ..Account::default()
+        });
+        let mut accounts = TransactionAccounts::new([(OTHER, account.clone())]);
+        let rights = InstructionAccount { index: 0, first: 0, is_signer: false, is_writable: true };
+        accounts.borrow(rights, &PROGRAM).unwrap().set_data(&[7; 9]).unwrap();
+        let after = accounts.get(0).unwrap();
+        assert!(after.is_touched && after.account.data().as_ptr() == account.data().as_ptr());
+    }
+}

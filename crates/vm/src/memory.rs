@@ -205,9 +205,8 @@ impl<'a> Region<'a> {
     pub fn buffer_mut(&mut self) -> Option<&mut [u8]> {
         // SAFETY: `buffer_writable` says that the region was made from `capacity` bytes at `host`
         // that are borrowed mutably for `'a`, and regions do not share buffers.
-        self.buffer_writable.then(|| unsafe {
-            core::slice::from_raw_parts_mut(self.host, usize_of(self.capacity))
-        })
+        self.buffer_writable
+            .then(|| unsafe { core::slice::from_raw_parts_mut(self.host, usize_of(self.capacity)) })
     }
 
     /// Takes or gives the guest's right to write; a buffer that cannot be written stays so.

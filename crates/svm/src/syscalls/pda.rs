@@ -41,6 +41,20 @@ fn with_bump(seeds: &[&[u8]], bump: u8, program: &Pubkey) -> Result<Pubkey, Pubk
     create_program_address(&seeds, program)
 }
 
+/// The address of `program` for `seeds` and the highest bump that takes it off the curve, and that
+/// bump. `None` if no bump does, or for too many or too long seeds.
+///
+/// ```
+/// use selkie_svm::{Pubkey, find_program_address};
+/// let program = Pubkey::new_from_array([7; 32]);
+/// let (address, bump) = find_program_address(&[b"vault"], &program).unwrap();
+/// assert_ne!(find_program_address(&[b"vault", &[bump]], &program).unwrap().0, address);
+/// ```
+#[must_use]
+pub fn find_program_address(seeds: &[&[u8]], program: &Pubkey) -> Option<(Pubkey, u8)> {
+    (1..=u8::MAX).rev().find_map(|bump| Some((with_bump(seeds, bump, program).ok()?, bump)))
+}
+
 pub(super) fn create(
     call: &mut Call<'_, '_, '_>,
     seeds: u64,
