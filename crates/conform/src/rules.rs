@@ -23,11 +23,7 @@ const fn rule(
     Rule { feature: Pubkey::from_str_const(feature), what, syscalls }
 }
 
-const RULES: &[Rule] = &[rule(
-    "B7H2caeia4ZFcpE3QcgMqbiWiBtWrdBRBSJ1DY6Ktxbq",
-    "a program that the virtual machine stops has used all compute units (SIMD-0182)",
-    Some(&[]),
-)];
+const RULES: &[Rule] = &[];
 
 /// A failure that rules explain is none: the vector is skipped for them.
 pub(crate) fn explain(verdict: Verdict, ids: &FeatureIds, syscall: Option<&str>) -> Verdict {
