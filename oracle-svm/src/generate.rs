@@ -104,14 +104,15 @@ pub(crate) fn generate(world: &World, seed: u64, index: u64, choice: FeatureChoi
     let sigverify = scene.rng.chance(6);
     let mut transactions = Vec::new();
     let mut seen = BTreeSet::new();
+    let mut nonce_is_new = true;
     for _ in 0..1 + scene.rng.below(5) {
-        let again = !transactions.is_empty() && scene.rng.chance(2);
+        let again = !transactions.is_empty() && scene.odd(4);
         if again {
             let last: &Vec<u8> = transactions.last().expect("it is not empty");
             transactions.push(last.clone());
             continue;
         }
-        let draft = draft(&mut scene, theme, &mut props);
+        let draft = draft(&mut scene, theme, &mut props, &mut nonce_is_new);
         collect(&draft, &mut seen);
         transactions.push(finish(&mut scene, &draft, sigverify, &mut seen));
     }
@@ -131,7 +132,7 @@ pub(crate) fn generate(world: &World, seed: u64, index: u64, choice: FeatureChoi
         sigverify,
         lamports_per_signature: 5000,
         blockhashes: world.blockhashes.clone(),
-        already_processed: scene.rng.chance(1),
+        already_processed: scene.odd(2),
         epoch_total_stake: 400_000_000_000_000_000,
         vote_stakes: vec![(VOTE_ACCOUNT, 123_456_789)],
         accounts: scene.accounts,
@@ -218,14 +219,21 @@ fn other(scene: &mut Scene<'_>) -> Instruction {
     Instruction::new(program, metas, data)
 }
 
-fn draft(scene: &mut Scene<'_>, theme: Theme, props: &mut Props) -> Draft {
+fn draft(
+    scene: &mut Scene<'_>,
+    theme: Theme,
+    props: &mut Props,
+    nonce_is_new: &mut bool,
+) -> Draft {
     let mut draft = scene.draft();
-    if scene.rng.chance(12) {
+    if scene.rng.chance(12) && (*nonce_is_new || scene.odd(30)) {
+        *nonce_is_new = false;
         // It lives by a nonce instead of a blockhash.
-        let (nonce, authority, value) = scene.nonces[scene.rng.below(scene.nonces.len())];
+        let index = scene.rng.below(scene.nonces.len());
+        let (nonce, authority, value) = scene.nonces[index];
         draft.blockhash = value;
         let mut advance = system::advance(nonce, authority);
-        match scene.rng.below(12) {
+        match scene.roll(40, 4, 100) {
             0 => advance.metas.truncate(scene.rng.below(3)),
             1 => advance.metas[0].writable = false,
             2 => advance.data.push(0),
@@ -264,17 +272,17 @@ fn format(scene: &mut Scene<'_>, draft: &Draft) -> Format {
         }
         2 => Format::V1(Config {
             priority_fee: scene.rng.chance(40).then(|| scene.rng.word() % 1_000_000),
-            compute_units: scene.rng.chance(93).then_some(if scene.rng.chance(80) {
+            compute_units: (!scene.odd(12)).then_some(if !scene.odd(25) {
                 1_400_000
             } else {
                 scene.rng.below(1_500_000) as u32
             }),
-            loaded_size: scene.rng.chance(93).then_some(if scene.rng.chance(85) {
+            loaded_size: (!scene.odd(12)).then_some(if !scene.odd(20) {
                 64 * 1024 * 1024
             } else {
                 scene.rng.below(1_000_000) as u32
             }),
-            heap: scene.rng.chance(30).then(|| 1024 * (31 + scene.rng.below(227) as u32)),
+            heap: scene.rng.chance(30).then(|| 1024 * (32 + scene.rng.below(225) as u32)),
         }),
         _ => Format::Legacy,
     }

@@ -155,7 +155,7 @@ fn run_random(options: &Options) -> io::Result<bool> {
 
 fn peer(options: &Options) -> Box<dyn run::Peer> {
     let _ = options;
-    Box::new(Agave::forgetful())
+    Box::new(Agave::default())
 }
 
 fn run_vectors(options: &Options) -> io::Result<bool> {

@@ -30,9 +30,9 @@ impl Deployments {
             Self { authority, programs: Vec::new(), buffers: Vec::new(), sizes: Vec::new() };
         for _ in 0..2 {
             let id = scene.fresh();
-            let elf = program::small(&mut scene.rng);
-            let authority = scene.rng.chance(85).then_some(authority);
-            let age = scene.rng.pick(&[0, 1, 2, 1000, 1000, 1000]);
+            let elf = program::small(scene);
+            let authority = (!scene.odd(20)).then_some(authority);
+            let age = if scene.odd(30) { scene.rng.pick(&[0, 1, 2]) } else { 1000 };
             let room = scene.rng.pick(&[0, 0, 100, 2000]);
             install(&mut scene.accounts, id, LOADER_V3, Vec::new(), SLOT, None);
             let data = program_data(&elf, room, SLOT - age, authority);
@@ -42,8 +42,8 @@ impl Deployments {
             scene.prop("program", id);
         }
         for _ in 0..2 {
-            let (key, elf) = (scene.fresh(), program::small(&mut scene.rng));
-            let authority = scene.rng.chance(90).then_some(authority);
+            let (key, elf) = (scene.fresh(), program::small(scene));
+            let authority = (!scene.odd(15)).then_some(authority);
             let data = Bytes::new().u32(1).u8(u8::from(authority.is_some()));
             let data = data.key(&authority.unwrap_or_default()).bytes(&elf).0;
             let lamports = rent(data.len()) + scene.rng.pick(&[0, 0, 1_000_000]);
@@ -63,7 +63,7 @@ impl Deployments {
     }
 
     fn authority(&self, scene: &mut Scene<'_>) -> Key {
-        if scene.rng.chance(92) { self.authority } else { scene.wallet() }
+        if scene.odd(12) { scene.wallet() } else { self.authority }
     }
 
     /// One or more instructions that belong together.
@@ -75,7 +75,8 @@ impl Deployments {
         match scene.rng.below(26) {
             0..3 => self.write_buffer(scene),
             3..6 => {
-                let offset = scene.rng.pick(&[0, 1, 200, 5000, u32::MAX]);
+                let offset =
+                    if scene.odd(30) { scene.rng.pick(&[5000, u32::MAX]) } else { 1 };
                 let bytes = scene.noise();
                 let data = Bytes::new().u32(1).u32(offset).string(&bytes);
                 one(vec![w(buffer), rs(authority)], data)
@@ -105,9 +106,10 @@ impl Deployments {
                 list
             }
             19..22 => {
-                let more = scene.rng.pick(&[10_240, 10_240, 20_000, 10_239, 1, 0, 10_485_760]);
+                let odd = scene.rng.pick(&[10_239, 1, 0, 10_485_760]);
+                let more = if scene.odd(50) { odd } else { 10_240 + scene.rng.below(2) as u32 };
                 let metas = vec![w(data_key), w(program), r(SYSTEM), ws(scene.wallets[0])];
-                let metas = metas[..scene.rng.pick(&[4, 4, 4, 2])].to_vec();
+                let metas = metas[..if scene.odd(25) { 2 } else { 4 }].to_vec();
                 one(metas, Bytes::new().u32(6).u32(more))
             }
             22 => {
@@ -125,7 +127,7 @@ impl Deployments {
     }
 
     fn write_buffer(&mut self, scene: &mut Scene<'_>) -> Vec<Instruction> {
-        let (key, elf, payer) = (scene.fresh(), program::small(&mut scene.rng), scene.wallets[0]);
+        let (key, elf, payer) = (scene.fresh(), program::small(scene), scene.wallets[0]);
         let authority = self.authority;
         let mut list = vec![made(scene, payer, key, BUFFER_HEADER + elf.len(), LOADER_V3)];
         let metas = vec![w(key), r(authority)];
@@ -143,9 +145,9 @@ impl Deployments {
     fn deploy(&mut self, scene: &mut Scene<'_>, buffer: Key, authority: Key) -> Vec<Instruction> {
         let (program, payer) = (scene.fresh(), scene.wallets[0]);
         let data_key =
-            if scene.rng.chance(96) { program_data_of(&program) } else { scene.fresh() };
+            if scene.odd(8) { scene.fresh() } else { program_data_of(&program) };
         let elf = scene.accounts.get(&buffer).map_or(500, |it| it.data.len() - BUFFER_HEADER);
-        let max = match scene.rng.below(10) {
+        let max = match scene.roll(40, 4, 100) {
             0 => elf - 1,
             1 => 10 * 1024 * 1024 - DATA_HEADER + scene.rng.below(2),
             2 => elf * 2,
@@ -153,7 +155,7 @@ impl Deployments {
             _ => elf,
         };
         let mut list = Vec::new();
-        if scene.rng.chance(85) {
+        if !scene.odd(20) {
             list.push(made(scene, payer, program, 36, LOADER_V3));
         } else {
             let account = if scene.rng.chance(70) {

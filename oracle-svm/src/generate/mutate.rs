@@ -5,13 +5,14 @@ use super::{
     scene::Scene,
 };
 
-/// How many of a hundred transactions have a wrong instruction, a wrong message, wrong bytes.
-const DRAFTS: usize = 22;
+/// How many of a hundred transactions of wild scenes have a wrong instruction, a wrong message,
+/// wrong bytes.
+const DRAFTS: usize = 35;
 const MESSAGES: usize = 3;
-const BYTES: usize = 1;
+const BYTES: usize = 3;
 
 pub(super) fn draft(scene: &mut Scene<'_>, draft: &mut Draft) {
-    if draft.instructions.is_empty() || !scene.rng.chance(DRAFTS) {
+    if draft.instructions.is_empty() || !scene.odd(DRAFTS) {
         return;
     }
     let index = scene.rng.below(draft.instructions.len());
@@ -64,7 +65,7 @@ fn instruction(scene: &mut Scene<'_>, instruction: &mut Instruction) {
 }
 
 pub(super) fn message(scene: &mut Scene<'_>, message: &mut Message) {
-    if !scene.rng.chance(MESSAGES) {
+    if !scene.odd(MESSAGES) {
         return;
     }
     let count = message.instructions.len();
@@ -113,7 +114,7 @@ pub(super) fn message(scene: &mut Scene<'_>, message: &mut Message) {
 }
 
 pub(super) fn bytes(scene: &mut Scene<'_>, bytes: &mut Vec<u8>) {
-    if !scene.rng.chance(BYTES) {
+    if !scene.odd(BYTES) {
         return;
     }
     match scene.rng.below(4) {

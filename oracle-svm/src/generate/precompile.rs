@@ -6,14 +6,14 @@ use sha3::{Digest, Keccak256};
 use super::{encode::Bytes, ids::*, message::Instruction, scene::Scene};
 
 pub(crate) fn instruction(scene: &mut Scene<'_>) -> Instruction {
-    let count = scene.rng.pick(&[1, 1, 1, 2, 0, 3]);
+    let count = if scene.odd(20) { 0 } else { scene.rng.pick(&[1, 1, 2, 3]) };
     let message = scene.noise()[..scene.rng.pick(&[0, 1, 32, 20])].to_vec();
     let (program, mut data) = match scene.rng.below(3) {
         0 => (ED25519, ed25519(scene, count, &message)),
         1 => (SECP256K1, secp256k1(scene, count, &message)),
         _ => (SECP256R1, secp256r1(scene, count, &message)),
     };
-    match scene.rng.below(12) {
+    match scene.roll(50, 5, 100) {
         0 => data.truncate(scene.rng.below(data.len() + 1)),
         1 => data.push(0),
         2 | 3 if !data.is_empty() => {
@@ -34,7 +34,7 @@ pub(crate) fn instruction(scene: &mut Scene<'_>) -> Instruction {
 
 /// Offsets that name this instruction, or where the transaction's instructions are another one.
 fn own_index(scene: &mut Scene<'_>) -> u16 {
-    if scene.rng.chance(85) { u16::MAX } else { scene.rng.below(4) as u16 }
+    if scene.odd(15) { scene.rng.below(4) as u16 } else { u16::MAX }
 }
 
 fn ed25519(scene: &mut Scene<'_>, count: u8, message: &[u8]) -> Vec<u8> {
@@ -66,7 +66,7 @@ fn secp256k1(scene: &mut Scene<'_>, count: u8, message: &[u8]) -> Vec<u8> {
         tail = tail.bytes(address).bytes(&signature.serialize()).u8(recovery.serialize());
         tail = tail.bytes(message);
         // The instruction is named by its number, since there is no mark for the own one.
-        let own = if scene.rng.chance(80) { 0 } else { scene.rng.below(4) as u8 };
+        let own = if scene.odd(20) { scene.rng.below(4) as u8 } else { 0 };
         head = head.u16(at + 20).u8(own).u16(at).u8(own).u16(at + 85);
         head = head.u16(message.len() as u16).u8(own);
     }
@@ -82,7 +82,7 @@ fn secp256r1(scene: &mut Scene<'_>, count: u8, message: &[u8]) -> Vec<u8> {
         let signature: p256::ecdsa::Signature = secret.sign(message);
         let low = signature.normalize_s();
         // What is not normalized is refused.
-        let signature = if scene.rng.chance(90) { low.unwrap_or(signature) } else { signature };
+        let signature = if scene.odd(15) { signature } else { low.unwrap_or(signature) };
         let signature = signature.to_bytes();
         let key = start + tail.0.len() as u16;
         tail = tail.bytes(&public).bytes(&signature).bytes(message);

@@ -17,10 +17,7 @@ use super::{
     scene::{Scene, own_address},
     world::{SLOT, install, rent},
 };
-use crate::{
-    case::{Account, Key},
-    rng::Rng,
-};
+use crate::case::{Account, Key};
 
 /// Where the table of accounts is; its first entry is their number.
 const TABLE: u64 = 0x3_0000_0000;
@@ -79,7 +76,7 @@ impl Programs {
             };
             let source = writer.program();
             let elf = assemble(&source, version);
-            let age = scene.rng.pick(&[1, 100, 100, 100, 100, 0]);
+            let age = if scene.odd(10) { scene.rng.below(2) as u64 } else { 100 };
             install(&mut scene.accounts, *id, loader, elf, SLOT - age, None);
             scene.prop("program", *id);
         }
@@ -89,11 +86,11 @@ impl Programs {
     pub(crate) fn instruction(&self, scene: &mut Scene<'_>) -> Instruction {
         let mut metas = self.metas.clone();
         for meta in &mut metas {
-            if scene.rng.chance(3) {
+            if scene.odd(3) {
                 meta.writable = !meta.writable;
             }
         }
-        match scene.rng.below(12) {
+        match scene.roll(50, 4, 60) {
             0 => {
                 let again = metas[scene.rng.below(metas.len())];
                 metas.insert(scene.rng.below(metas.len()), again);
@@ -103,7 +100,7 @@ impl Programs {
         }
         let mut data = scene.noise()[..1 + scene.rng.below(31)].to_vec();
         data[0] = scene.rng.below(self.bodies) as u8;
-        if scene.rng.chance(2) {
+        if scene.odd(3) {
             data.clear();
         }
         Instruction { program: scene.rng.pick(&self.ids), metas, data }
@@ -125,11 +122,11 @@ fn stage(scene: &mut Scene<'_>, ids: &[Key]) -> Vec<Meta> {
             let len = scene.rng.pick(&[0, 1, 8, 40, 100, 165, 1000, 10_000]);
             let fill = scene.rng.below(256) as u8;
             let mut lamports = rent(len) + scene.rng.pick(&[0, 0, 1, 1_000_000]);
-            if scene.rng.chance(5) {
+            if scene.odd(5) {
                 lamports -= 1;
             }
             let mut account = Account::new(lamports, *id, vec![fill; len]);
-            account.executable = scene.rng.chance(3);
+            account.executable = scene.odd(5);
             scene.put(key, account);
             metas.push(if scene.rng.chance(85) { w(key) } else { r(key) });
             scene.prop("owned", key);
@@ -148,7 +145,7 @@ fn stage(scene: &mut Scene<'_>, ids: &[Key]) -> Vec<Meta> {
         metas.extend([w(token), r(TOKEN)]);
     }
     for id in ids {
-        if scene.rng.chance(92) {
+        if !scene.odd(10) {
             metas.push(r(*id));
         }
     }
@@ -161,7 +158,9 @@ fn stage(scene: &mut Scene<'_>, ids: &[Key]) -> Vec<Meta> {
 }
 
 /// A program without surroundings, to be deployed: mostly a good one.
-pub(crate) fn small(rng: &mut Rng) -> Vec<u8> {
+pub(crate) fn small(scene: &mut Scene<'_>) -> Vec<u8> {
+    let (is_broken, is_cut, allocates) = (scene.odd(25), scene.odd(8), scene.odd(15));
+    let rng = &mut scene.rng;
     let version = if rng.chance(50) { Version::V0 } else { Version::V3 };
     let mut source = String::from(".globl entrypoint\nentrypoint:\n");
     for _ in 0..rng.below(20) {
@@ -170,17 +169,17 @@ pub(crate) fn small(rng: &mut Rng) -> Vec<u8> {
     if rng.chance(50) {
         source.push_str("    call sol_log_compute_units_\n");
     }
-    if rng.chance(8) {
+    if allocates {
         // May run where it is, and may not be deployed.
         source.push_str("    call sol_alloc_free_\n");
     }
     writeln!(source, "    mov64 r0, {}\n    exit", rng.pick(&[0, 0, 0, 1])).expect("text");
     let mut elf = assemble(&source, version);
-    if rng.chance(12) {
+    if is_broken {
         let at = rng.below(elf.len());
         elf[at] ^= 1 << rng.below(8);
     }
-    if rng.chance(4) {
+    if is_cut {
         elf.truncate(rng.below(elf.len()));
     }
     elf
@@ -204,10 +203,10 @@ impl Writer<'_, '_> {
         self.line("ja body_0");
         for body in 0..self.bodies {
             writeln!(self.text, "body_{body}:").expect("text");
-            for _ in 0..1 + self.scene.rng.below(9) {
+            for _ in 0..1 + self.scene.rng.below(7) {
                 self.statement();
             }
-            let code = match self.scene.rng.below(25) {
+            let code = match self.scene.roll(15, 3, 300) {
                 0 => self.scene.rng.word(),
                 1 => (1 + self.scene.rng.below(28) as u64) << 32,
                 2 => self.scene.rng.below(30) as u64,
@@ -233,7 +232,7 @@ impl Writer<'_, '_> {
     /// Which account, mostly one that is there.
     fn index(&mut self) -> usize {
         let len = self.metas.len();
-        if self.scene.rng.chance(98) { self.scene.rng.below(len) } else { len + 1 }
+        if self.scene.odd(2) { len + 1 } else { self.scene.rng.below(len) }
     }
 
     /// One that this program owns and may write, if there is one.
@@ -243,7 +242,7 @@ impl Writer<'_, '_> {
         let list: Vec<usize> = (0..self.metas.len())
             .filter(|index| self.metas[*index].writable && of(&self.metas[*index].key))
             .collect();
-        if list.is_empty() || self.scene.rng.chance(12) {
+        if list.is_empty() || self.scene.odd(15) {
             self.index()
         } else {
             self.scene.rng.pick(&list)

@@ -19,6 +19,8 @@ use crate::{
 pub(crate) struct Scene<'a> {
     pub(crate) rng: Rng,
     pub(crate) world: &'a World,
+    /// In calm scenes little is odd, so that transactions get far.
+    calm: bool,
     pub(crate) accounts: Accounts,
     /// Those who pay and sign.
     pub(crate) wallets: Vec<Key>,
@@ -34,6 +36,7 @@ pub(crate) struct Scene<'a> {
 
 impl<'a> Scene<'a> {
     pub(crate) fn new(mut rng: Rng, world: &'a World) -> Self {
+        let calm = rng.chance(60);
         let mut fresh = world.actors.clone();
         for index in (1..fresh.len()).rev() {
             fresh.swap(index, rng.below(index + 1));
@@ -42,6 +45,7 @@ impl<'a> Scene<'a> {
         let mut scene = Self {
             rng,
             world,
+            calm,
             accounts: world.accounts.clone(),
             wallets,
             fresh,
@@ -59,6 +63,17 @@ impl<'a> Scene<'a> {
             scene.add_nonce();
         }
         scene
+    }
+
+    /// True in `percent` of cases of wild scenes, and seldom in calm ones.
+    pub(crate) fn odd(&mut self, percent: usize) -> bool {
+        self.rng.chance(percent) && (!self.calm || self.rng.chance(7))
+    }
+
+    /// A number below `odd` as often as [`Scene::odd`] says, else one below `usual`.
+    pub(crate) fn roll(&mut self, percent: usize, odd: usize, usual: usize) -> usize {
+        let limit = if self.odd(percent) { odd } else { usual };
+        self.rng.below(limit)
     }
 
     /// An address at which nothing is, and that can sign.
@@ -110,7 +125,10 @@ impl<'a> Scene<'a> {
     /// Lamports that somebody has: plenty, nothing, or close to a limit.
     pub(crate) fn balance(&mut self) -> u64 {
         let edge = self.rng.pick(&[rent(0), rent(80), 5000, 10_000, 5000 + rent(0), 890_880, 0]);
-        match self.rng.below(8) {
+        if !self.odd(50) {
+            return 1_000_000_000 + self.rng.word() % 1_000_000_000;
+        }
+        match self.rng.below(5) {
             0 => 0,
             1 => edge,
             2 => edge.saturating_add_signed(self.rng.range(-2, 2)),
@@ -121,7 +139,10 @@ impl<'a> Scene<'a> {
 
     /// Lamports or tokens that are moved.
     pub(crate) fn amount(&mut self) -> u64 {
-        match self.rng.below(12) {
+        if !self.odd(45) {
+            return 1 + self.rng.word() % 10_000_000;
+        }
+        match self.rng.below(6) {
             0 => 0,
             1 => self.rng.pick(&[rent(0), rent(0) - 1, rent(80), rent(165), rent(82)]),
             2 => self.balance(),
@@ -133,7 +154,10 @@ impl<'a> Scene<'a> {
 
     /// A size of account data.
     pub(crate) fn space(&mut self) -> u64 {
-        match self.rng.below(10) {
+        if !self.odd(40) {
+            return self.rng.below(600) as u64;
+        }
+        match self.rng.below(4) {
             0 => self.rng.pick(&[10_240, 10_241, 10_485_760, 10_485_761, u64::MAX]),
             1 => self.rng.pick(&[80, 82, 165, 355, 36, 45]),
             2 => 0,
@@ -148,10 +172,10 @@ impl<'a> Scene<'a> {
     fn add_nonce(&mut self) {
         let (key, authority) = (self.fresh(), self.wallet());
         // What the last blockhash gives cannot be advanced.
-        let of = if self.rng.chance(80) { [0xee; 32] } else { self.blockhash() };
+        let of = if self.odd(20) { self.blockhash() } else { [0xee; 32] };
         let value = durable_nonce(&of);
         let legacy = self.rng.chance(5);
-        let state = Bytes::new().u32(u32::from(!legacy)).u32(u32::from(!self.rng.chance(5)));
+        let state = Bytes::new().u32(u32::from(!legacy)).u32(u32::from(!self.odd(8)));
         let data = state.key(&authority).key(&value).u64(5000).0;
         let extra = self.rng.pick(&[0, 0, 1, 5000, 1_000_000]);
         self.put(key, Account::new(rent(80) + extra, SYSTEM, data));
@@ -162,18 +186,18 @@ impl<'a> Scene<'a> {
     pub(crate) fn add_table(&mut self, keys: Vec<Key>) -> Key {
         use super::world::SLOT;
         let (key, authority) = (self.noise(), self.wallets[0]);
-        let deactivated = match self.rng.below(10) {
-            0 => SLOT - self.rng.below(12) as u64,
+        let deactivated = match self.odd(12) {
+            true => SLOT - self.rng.below(12) as u64,
             _ => u64::MAX,
         };
-        let (extended, start) = match self.rng.below(6) {
-            0 => (SLOT, self.rng.below(keys.len() + 1) as u8),
+        let (extended, start) = match self.odd(20) {
+            true => (SLOT, self.rng.below(keys.len() + 1) as u8),
             _ => (SLOT - 5, 0),
         };
         let has_authority = self.rng.chance(80);
         let mut data = Bytes::new().u32(1).u64(deactivated).u64(extended).u8(start);
         data = data.u8(u8::from(has_authority)).key(&authority).u16(0).bytes(&keys.concat());
-        let owner = if self.rng.chance(97) { TABLES } else { SYSTEM };
+        let owner = if self.odd(4) { SYSTEM } else { TABLES };
         self.put(key, Account::new(rent(data.0.len()), owner, data.0));
         self.tables.push((key, keys));
         self.prop("table", key);
@@ -181,9 +205,8 @@ impl<'a> Scene<'a> {
     }
 
     pub(crate) fn draft(&mut self) -> Draft {
-        let payer = if self.rng.chance(90) { self.wallets[0] } else { self.wallet() };
-        let blockhash =
-            if self.rng.chance(98) { self.blockhash() } else { self.noise() };
+        let payer = if self.odd(20) { self.wallet() } else { self.wallets[0] };
+        let blockhash = if self.odd(3) { self.noise() } else { self.blockhash() };
         Draft { payer, instructions: Vec::new(), blockhash, format: Format::Legacy }
     }
 

@@ -11,7 +11,7 @@ use crate::case::{Account, Key};
 
 /// One instruction of the system program.
 pub(crate) fn instruction(scene: &mut Scene<'_>) -> Instruction {
-    match scene.rng.below(16) {
+    match scene.roll(20, 3, 50) {
         0..3 => transfer(scene),
         3 | 4 => create(scene),
         5 => {
@@ -39,7 +39,7 @@ fn system(metas: Vec<super::message::Meta>, data: Bytes) -> Instruction {
 
 pub(crate) fn transfer(scene: &mut Scene<'_>) -> Instruction {
     let (from, to) = (scene.wallet(), scene.wallet());
-    let lamports = if scene.rng.chance(30) {
+    let lamports = if scene.odd(40) {
         // To the edge of what may stay.
         let has = scene.accounts.get(&from).map_or(0, |it| it.lamports);
         let left = scene.rng.pick(&[0, rent(0), rent(0) - 1, 1]);
@@ -57,7 +57,7 @@ fn owner(scene: &mut Scene<'_>) -> Key {
 
 /// What is created, assigned or allocated.
 fn subject(scene: &mut Scene<'_>) -> Key {
-    match scene.rng.below(10) {
+    match scene.roll(30, 3, 30) {
         0 => scene.anybody(),
         1 => scene.wallet(),
         2 => {
@@ -76,7 +76,7 @@ fn subject(scene: &mut Scene<'_>) -> Key {
 /// Lamports for `space`: enough, or nearly.
 fn funding(scene: &mut Scene<'_>, space: u64) -> u64 {
     let enough = rent(usize::try_from(space.min(20_000_000)).expect("it is small"));
-    match scene.rng.below(8) {
+    match scene.roll(40, 3, 50) {
         0 => enough - 1,
         1 => scene.amount(),
         2 => 0,
@@ -103,7 +103,7 @@ fn prefunded(scene: &mut Scene<'_>) -> Instruction {
 
 fn seeded(scene: &mut Scene<'_>) -> Instruction {
     let (from, base, owner) = (scene.wallet(), scene.wallet(), owner(scene));
-    let seed: Vec<u8> = match scene.rng.below(12) {
+    let seed: Vec<u8> = match scene.roll(50, 6, 60) {
         0 => vec![b'x'; 33],
         1 => vec![b'x'; 32],
         2 => Vec::new(),
@@ -112,11 +112,11 @@ fn seeded(scene: &mut Scene<'_>) -> Instruction {
         _ => vec![b'a' + scene.rng.below(4) as u8; 1 + scene.rng.below(8)],
     };
     let right = with_seed(&base, &seed, &owner);
-    let key = if scene.rng.chance(90) { right } else { scene.fresh() };
+    let key = if scene.odd(10) { scene.fresh() } else { right };
     let space = scene.space();
     if scene.rng.chance(30) {
         let (lamports, owner) =
-            (scene.balance().max(1), if scene.rng.chance(80) { SYSTEM } else { owner });
+            (scene.balance().max(1), if scene.odd(25) { owner } else { SYSTEM });
         scene.put(key, Account::new(lamports, owner, Vec::new()));
     }
     match scene.rng.below(5) {
@@ -154,7 +154,7 @@ pub(crate) fn advance(nonce: Key, authority: Key) -> Instruction {
 fn nonce(scene: &mut Scene<'_>) -> Instruction {
     let index = scene.rng.below(scene.nonces.len());
     let (nonce, mut authority, _) = scene.nonces[index];
-    if scene.rng.chance(10) {
+    if scene.odd(15) {
         authority = scene.wallet();
     }
     match scene.rng.below(6) {
@@ -196,11 +196,11 @@ pub(crate) fn budget(scene: &mut Scene<'_>) -> Vec<Instruction> {
     let mut list = Vec::new();
     for _ in 0..count {
         let kind = kinds[scene.rng.below(kinds.len())];
-        if !scene.rng.chance(2) {
+        if !scene.odd(4) {
             kinds.retain(|it| *it != kind);
         }
         let mut data = budget_data(scene, kind);
-        match scene.rng.below(100) {
+        match scene.roll(4, 3, 300) {
             0 => data.0.truncate(scene.rng.below(data.0.len())),
             1 => data.0[0] = scene.rng.below(7) as u8,
             2 => data.0.push(1),
@@ -215,22 +215,22 @@ pub(crate) fn budget(scene: &mut Scene<'_>) -> Vec<Instruction> {
 fn budget_data(scene: &mut Scene<'_>, kind: u8) -> Bytes {
     let data = Bytes::new().u8(kind);
     match kind {
-        1 => data.u32(match scene.rng.below(30) {
+        1 => data.u32(match scene.roll(4, 2, 300) {
             0 => scene.rng.word() as u32,
             1 => scene.rng.pick(&[0, 1024, 31 * 1024, 257 * 1024, 33 * 1024 + 1]),
             _ => (32 + scene.rng.below(225) as u32) * 1024,
         }),
-        2 => data.u32(match scene.rng.below(10) {
+        2 => data.u32(match scene.roll(40, 3, 50) {
             0 => scene.rng.below(3000) as u32,
             1 => scene.rng.below(100_000) as u32,
             2 => scene.rng.word() as u32,
             _ => 1_400_000,
         }),
-        3 => data.u64(match scene.rng.below(12) {
+        3 => data.u64(match scene.roll(10, 1, 50) {
             0 => scene.rng.word(),
             _ => scene.rng.word() % 1_000_000,
         }),
-        _ => data.u32(match scene.rng.below(16) {
+        _ => data.u32(match scene.roll(20, 3, 50) {
             0 => 0,
             1 => scene.rng.below(2000) as u32,
             2 => scene.rng.below(1_000_000) as u32,

@@ -12,19 +12,16 @@ use super::{
 use crate::case::Key;
 
 pub(crate) fn instruction(scene: &mut Scene<'_>) -> Instruction {
-    let authority = if scene.rng.chance(90) { scene.wallets[0] } else { scene.wallet() };
+    let authority = if scene.odd(15) { scene.wallet() } else { scene.wallets[0] };
     let payer = scene.wallet();
-    let table = match scene.rng.chance(85) {
-        true => scene.pick_prop("table"),
-        false => None,
-    };
+    let table = if scene.odd(10) { None } else { scene.pick_prop("table") };
     let table = table.unwrap_or_else(|| scene.anybody());
     let (metas, data) = match scene.rng.below(10) {
         0..3 => {
             // Recent is what the sysvar holds.
             let slot = SLOT - scene.rng.below(10) as u64;
             let (key, bump) = address(&authority, slot);
-            let bump = if scene.rng.chance(95) { bump } else { bump ^ 1 };
+            let bump = if scene.odd(8) { bump ^ 1 } else { bump };
             scene.prop("table", key);
             let metas = vec![w(key), rs(authority), ws(payer), r(SYSTEM)];
             (metas, Bytes::new().u32(0).u64(slot).u8(bump))

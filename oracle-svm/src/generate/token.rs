@@ -79,9 +79,10 @@ impl Tokens {
     fn add_mint(&mut self, scene: &mut Scene<'_>) {
         let key = scene.fresh();
         let authority = if scene.rng.chance(20) { self.multisig } else { scene.wallets[0] };
-        let authority = scene.rng.chance(90).then_some(authority);
-        let freezer = scene.rng.chance(70).then_some(self.freezer);
-        let supply = scene.rng.pick(&[1_000_000_000, 0, u64::MAX, u64::MAX - 100]);
+        let authority = (!scene.odd(15)).then_some(authority);
+        let freezer = (!scene.odd(40)).then_some(self.freezer);
+        let supply =
+            if scene.odd(40) { scene.rng.pick(&[0, u64::MAX, u64::MAX - 100]) } else { 1 << 40 };
         let data = mint_data(authority, supply, 6, freezer);
         scene.put(key, Account::new(rent(MINT_BYTES), self.program, data));
         self.mints.push(key);
@@ -94,10 +95,11 @@ impl Tokens {
             1..4 => scene.wallet(),
             _ => scene.wallets[0],
         };
-        let amount = scene.rng.pick(&[0, 1, 1000, 50_000_000, u64::MAX]);
+        let amount =
+            if scene.odd(50) { scene.rng.pick(&[0, 1, 1000, u64::MAX]) } else { 50_000_000 };
         let delegate = scene.rng.chance(20).then(|| scene.wallet());
         let closer = scene.rng.chance(20).then(|| scene.wallet());
-        let state = scene.rng.pick(&[1, 1, 1, 1, 1, 2, 0]);
+        let state = if scene.odd(25) { scene.rng.pick(&[2, 0]) } else { 1 };
         let native = (mint == NATIVE_MINT).then_some(rent(ACCOUNT_BYTES));
         let mut data = Bytes::new().key(&mint).key(&owner).u64(amount);
         data = option(data, delegate).u8(state);
@@ -118,7 +120,7 @@ impl Tokens {
     /// Another account, of the same mint if there is one.
     fn sibling(&self, scene: &mut Scene<'_>, mint: &Key) -> Key {
         let same: Vec<_> = self.accounts.iter().filter(|it| it.1 == *mint).map(|it| it.0).collect();
-        if same.is_empty() || scene.rng.chance(10) {
+        if same.is_empty() || scene.odd(12) {
             self.account(scene).0
         } else {
             scene.rng.pick(&same)
@@ -128,10 +130,10 @@ impl Tokens {
     /// The accounts with which `owner` signs: itself, or a multisignature's signers.
     fn signing(&self, scene: &mut Scene<'_>, owner: Key) -> Vec<Meta> {
         if owner == self.multisig {
-            let count = if scene.rng.chance(80) { 2 } else { scene.rng.below(4) };
+            let count = if scene.odd(30) { scene.rng.below(4) } else { 2 };
             let signers = self.signers.iter().take(count).map(|it| rs(*it));
             [r(owner)].into_iter().chain(signers).collect()
-        } else if scene.rng.chance(5) {
+        } else if scene.odd(12) {
             vec![rs(scene.wallet())]
         } else {
             vec![rs(owner)]
@@ -141,9 +143,13 @@ impl Tokens {
     /// One or more instructions that belong together.
     pub(crate) fn instructions(&self, scene: &mut Scene<'_>) -> Vec<Instruction> {
         let (account, mint, owner) = self.account(scene);
-        let amount = scene.rng.pick(&[0, 1, 10, 999, 1000, 1_000_000, u64::MAX, 50_000_000]);
+        let amount = if scene.odd(30) {
+            scene.rng.pick(&[0, 1_000_000_000, u64::MAX, 50_000_000])
+        } else {
+            scene.rng.below(2000) as u64
+        };
         let other = self.sibling(scene, &mint);
-        let decimals = scene.rng.pick(&[6, 6, 6, 9, 0]);
+        let decimals = if scene.odd(20) { 9 } else { 6 };
         let tag = scene.rng.below(34);
         let (metas, data) = match tag {
             0..5 => (vec![w(account), w(other)], Bytes::new().u8(3).u64(amount)),
@@ -232,7 +238,8 @@ impl Tokens {
         amount: u64,
         decimals: u8,
     ) -> Instruction {
-        let authority = if scene.rng.chance(80) { scene.wallets[0] } else { self.multisig };
+        let authority = scene.accounts.get(&mint).and_then(|it| it.data.get(4..36)?.try_into().ok());
+        let authority = authority.unwrap_or(scene.wallets[0]);
         let mut metas = vec![w(mint), w(account)];
         metas.extend(self.signing(scene, authority));
         let data = if scene.rng.chance(50) {
@@ -297,7 +304,7 @@ impl Tokens {
             let lamports = scene.rng.pick(&[rent(ACCOUNT_BYTES), 1, rent(0)]);
             scene.put(right, Account::new(lamports, owner, data));
         }
-        let key = if scene.rng.chance(95) { right } else { scene.fresh() };
+        let key = if scene.odd(8) { scene.fresh() } else { right };
         let metas = vec![ws(payer), w(key), r(wallet), r(mint), r(SYSTEM), r(self.program)];
         let data = match scene.rng.below(8) {
             0 => Bytes::new(),
@@ -323,10 +330,10 @@ pub(crate) fn made(
     len: usize,
     owner: Key,
 ) -> Instruction {
-    if scene.rng.chance(5) {
+    if scene.odd(8) {
         return system::instruction(scene);
     }
-    let lamports = rent(len) - u64::from(scene.rng.chance(5));
+    let lamports = rent(len) - u64::from(scene.odd(8));
     let data = Bytes::new().u32(0).u64(lamports).u64(len as u64).key(&owner);
     Instruction::new(SYSTEM, vec![ws(payer), ws(key)], data)
 }
@@ -341,15 +348,16 @@ fn mint_data(authority: Option<Key>, supply: u64, decimals: u8, freezer: Option<
 
 pub(crate) fn memo(scene: &mut Scene<'_>) -> Instruction {
     let program = scene.rng.pick(&[MEMO_V1, MEMO_V4, MEMO_V4]);
-    let len = scene.rng.pick(&[0, 5, 32, 200, 566, 900]);
-    let text: Vec<u8> = match scene.rng.below(6) {
+    let edge = if scene.odd(30) { 900 } else { 0 };
+    let len = scene.rng.pick(&[5, 32, 200, edge]);
+    let text: Vec<u8> = match scene.roll(20, 1, 40) {
         0 => scene.noise().repeat(len / 32 + 1)[..len].to_vec(),
         1 => "grüße ".repeat(len / 6 + 1).into_bytes()[..len].to_vec(),
         _ => vec![b'a'; len],
     };
     let metas = (0..scene.rng.below(4)).map(|_| {
         let key = scene.wallet();
-        if scene.rng.chance(85) { rs(key) } else { r(key) }
+        if scene.odd(20) { r(key) } else { rs(key) }
     });
     let metas = metas.collect();
     Instruction::new(program, metas, Bytes::new().bytes(&text))

@@ -48,13 +48,13 @@ impl Writer<'_, '_> {
     pub(super) fn invoke(&mut self) {
         let skip = self.label();
         let (instruction, is_program) = self.callee();
-        if is_program && self.scene.rng.chance(75) {
+        if is_program && !self.scene.odd(25) {
             // Else it would go on until something runs out.
             let height = 1 + self.scene.rng.below(4);
             self.line("call sol_get_stack_height");
             self.line(&format!("jgt r0, {height}, {skip}"));
         }
-        let flaw = if self.scene.rng.chance(22) { self.flaw(&instruction) } else { Flaw::None };
+        let flaw = if self.scene.odd(35) { self.flaw(&instruction) } else { Flaw::None };
         self.set("r8", AREA);
         if self.scene.rng.chance(50) {
             self.build_c(&instruction, flaw);
@@ -68,7 +68,7 @@ impl Writer<'_, '_> {
     fn callee(&mut self) -> (Instruction, bool) {
         let (payer, (own, _)) = (self.scene.wallets[0], self.own);
         let system = |metas, data| (Instruction::new(SYSTEM, metas, data), false);
-        match self.scene.rng.below(24) {
+        match self.scene.roll(70, 24, 17) {
             0..8 => {
                 let program = self.scene.rng.pick(&self.ids.clone());
                 let body = self.scene.rng.below(self.bodies) as u8;
@@ -83,7 +83,7 @@ impl Writer<'_, '_> {
                 let from = if self.scene.rng.chance(40) { own } else { payer };
                 system(vec![ws(from), w(to)], Bytes::new().u32(2).u64(amount))
             }
-            12..14 => {
+            12..14 if !self.scene.accounts.contains_key(&own) || self.scene.odd(20) => {
                 let space = self.scene.space();
                 let lamports = 5080 * (128 + space.min(20_000));
                 let data = Bytes::new().u32(0).u64(lamports).u64(space).key(&self.id);
@@ -98,14 +98,16 @@ impl Writer<'_, '_> {
                 };
                 system(vec![ws(own)], data)
             }
-            15 => (system::instruction(self.scene), false),
-            16 | 17 => {
+            18 => (system::instruction(self.scene), false),
+            15..18 => {
                 let mut instruction = memo(self.scene);
                 instruction.program = MEMO_V4;
                 instruction.data.truncate(200);
+                // Those who sign here may sign there.
+                instruction.metas = self.metas.iter().filter(|it| it.signer).copied().collect();
                 (instruction, false)
             }
-            18 | 19 => {
+            19 => {
                 let data = Bytes::new().u8(self.scene.rng.pick(&[3, 9, 5, 21, 17])).u64(1);
                 let metas = self.passed_on();
                 let count = metas.len().min(4);
@@ -135,7 +137,7 @@ impl Writer<'_, '_> {
             if meta.key == own && self.scene.rng.chance(30) {
                 meta.signer = true;
             }
-            match self.scene.rng.below(60) {
+            match self.scene.roll(8, 6, 600) {
                 0 => meta.signer = true,
                 1 => meta.writable = true,
                 2 | 3 => meta.writable = false,
@@ -143,7 +145,7 @@ impl Writer<'_, '_> {
                 _ => {}
             }
         }
-        match self.scene.rng.below(10) {
+        match self.scene.roll(50, 5, 60) {
             0 => {
                 let again = metas[self.scene.rng.below(metas.len())];
                 metas.insert(self.scene.rng.below(metas.len()), again);

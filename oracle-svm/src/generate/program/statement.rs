@@ -16,7 +16,7 @@ const SYSVARS: [&str; 6] = [
 
 impl Writer<'_, '_> {
     pub(super) fn statement(&mut self) {
-        match self.scene.rng.below(64) {
+        match self.scene.roll(50, 64, 60) {
             0..22 => self.invoke(),
             22..28 => self.move_lamports(),
             28..33 => self.write_data(),
@@ -27,30 +27,33 @@ impl Writer<'_, '_> {
             43..45 => self.sysvar(),
             45..47 => self.hash(),
             47..49 => self.derive(),
-            49 | 50 => self.own(),
+            49 => self.own(),
+            50 => self.write_data(),
             51 | 52 => self.ask(),
             53 => self.sibling(),
-            54 => self.write_elsewhere(),
+            54 => self.memory(),
             55 => self.curves(),
             56..60 => self.stack(),
-            60 => self.fail(),
-            _ => self.log(),
+            // From here on what seldom ends well.
+            60 | 61 => self.fail(),
+            62 => self.write_elsewhere(),
+            _ => self.own(),
         }
     }
 
     /// A place in memory, mostly one with `len` bytes of room.
     pub(super) fn place(&mut self, register: &str, len: u64) {
-        match self.scene.rng.below(16) {
+        match self.scene.roll(60, 9, 4) {
             0 | 1 => {
                 self.line(&format!("mov64 {register}, r10"));
                 let below = 8 * (1 + self.scene.rng.below(500) as u64) + len.min(1024);
                 self.line(&format!("add64 {register}, -{}", below.min(4096)));
             }
-            2 | 3 => {
+            4 => {
                 let index = self.owned();
                 self.field(register, index, DATA);
             }
-            4 => {
+            8 => {
                 let index = self.index();
                 let field = self.scene.rng.pick(&[KEY, OWNER, LAMPORTS, DATA_LEN, DATA, 0]);
                 self.field(register, index, field);
@@ -73,7 +76,7 @@ impl Writer<'_, '_> {
             7 => self.line(&format!("ldxdw {register}, [r9+{DATA_AT}]")),
             _ => {
                 let at = SCRATCH + 8 * self.scene.rng.below(300) as u64;
-                let skew = u64::from(self.scene.rng.chance(5));
+                let skew = u64::from(self.scene.odd(10));
                 self.set(register, at + skew);
             }
         }
@@ -81,7 +84,7 @@ impl Writer<'_, '_> {
 
     /// A number of bytes.
     fn size(&mut self) -> u64 {
-        match self.scene.rng.below(12) {
+        match self.scene.roll(30, 3, 40) {
             0 => 0,
             1 => self.scene.rng.pick(&[1024, 1025, 10_000, 32 * 1024, 1 << 32, u64::MAX]),
             2 => self.scene.rng.below(2000) as u64,
@@ -132,10 +135,10 @@ impl Writer<'_, '_> {
     fn slices(&mut self) -> u64 {
         let count = self.scene.rng.below(5) as u64;
         for index in 0..count {
-            let len = if self.scene.rng.chance(95) {
-                self.scene.rng.below(33) as u64
-            } else {
+            let len = if self.scene.odd(10) {
                 self.size()
+            } else {
+                self.scene.rng.below(33) as u64
             };
             self.place("r2", len);
             self.set("r3", len);
@@ -143,7 +146,7 @@ impl Writer<'_, '_> {
             self.line("stxdw [r1+0], r2");
             self.line("stxdw [r1+8], r3");
         }
-        match self.scene.rng.below(40) {
+        match self.scene.roll(6, 2, 400) {
             0 => 20_001,
             1 => 17,
             _ => count,
@@ -152,7 +155,7 @@ impl Writer<'_, '_> {
 
     fn move_lamports(&mut self) {
         let (from, to) = (self.owned(), self.index());
-        let amount = match self.scene.rng.below(8) {
+        let amount = match self.scene.roll(30, 3, 60) {
             0 => self.scene.rng.word(),
             1 => 0,
             2 => 1_000_000,
@@ -161,13 +164,13 @@ impl Writer<'_, '_> {
         self.set("r3", amount);
         self.field("r1", from, LAMPORTS);
         self.line("ldxdw r2, [r1+0]");
-        if self.scene.rng.chance(10) {
+        if self.scene.odd(20) {
             // All there is.
             self.line("mov64 r3, r2");
         }
         self.line("sub64 r2, r3");
         self.line("stxdw [r1+0], r2");
-        if self.scene.rng.chance(93) {
+        if !self.scene.odd(12) {
             self.field("r1", to, LAMPORTS);
             self.line("ldxdw r2, [r1+0]");
             self.line("add64 r2, r3");
@@ -176,10 +179,10 @@ impl Writer<'_, '_> {
     }
 
     fn write_data(&mut self) {
-        let index = if self.scene.rng.chance(92) { self.owned() } else { self.index() };
+        let index = if self.scene.odd(12) { self.index() } else { self.owned() };
         self.field("r1", index, DATA);
-        let offset = match self.scene.rng.below(8) {
-            0 => self.scene.rng.below(12_000),
+        let offset = match self.scene.odd(25) {
+            true => self.scene.rng.below(12_000),
             _ => self.scene.rng.below(40),
         };
         let value = self.scene.rng.word() as u32;
@@ -190,7 +193,7 @@ impl Writer<'_, '_> {
 
     fn resize(&mut self) {
         let index = self.owned();
-        let len = match self.scene.rng.below(10) {
+        let len = match self.scene.roll(30, 2, 30) {
             0 => self.scene.rng.pick(&[10_240, 10_241, 20_480, u64::MAX, 1 << 32]),
             1 => 0,
             2 => self.scene.rng.below(20_000) as u64,
@@ -209,7 +212,7 @@ impl Writer<'_, '_> {
     /// Gives an account away, or tries to.
     fn own(&mut self) {
         let (index, to) = (self.owned(), self.index());
-        if self.scene.rng.chance(60) {
+        if !self.scene.odd(60) {
             // Only what is zero may be given away.
             self.field("r1", index, DATA_LEN);
             self.line("ldxdw r3, [r1+0]");
@@ -273,7 +276,7 @@ impl Writer<'_, '_> {
     fn sysvar(&mut self) {
         if self.scene.rng.chance(60) {
             // The last one is not on mainnet.
-            let known = if self.scene.rng.chance(97) { 5 } else { 6 };
+            let known = if self.scene.odd(5) { 6 } else { 5 };
             let name = self.scene.rng.pick(&SYSVARS[..known]);
             self.place("r1", 96);
             self.line(&format!("call {name}"));
@@ -309,7 +312,7 @@ impl Writer<'_, '_> {
         self.set("r2", count);
         self.place("r3", 64);
         // The others are not on mainnet.
-        let known = if self.scene.rng.chance(94) { 2 } else { 4 };
+        let known = if self.scene.odd(10) { 4 } else { 2 };
         let name = self.scene.rng.pick(&HASHES[..known]);
         self.line(&format!("call {name}"));
     }
@@ -331,7 +334,7 @@ impl Writer<'_, '_> {
     }
 
     fn ask(&mut self) {
-        match self.scene.rng.below(10) {
+        match self.scene.roll(20, 10, 9) {
             0..5 => self.line("call sol_get_stack_height"),
             5..9 => {
                 if self.scene.rng.chance(40) {
@@ -365,8 +368,8 @@ impl Writer<'_, '_> {
 
     /// Loads and stores in the own frame and beyond.
     fn stack(&mut self) {
-        let offset = match self.scene.rng.below(12) {
-            0 => self.scene.rng.range(-9000, 9000),
+        let offset = match self.scene.odd(12) {
+            true => self.scene.rng.range(-9000, 9000),
             _ => -8 * self.scene.rng.range(1, 511),
         };
         let value = self.scene.rng.below(5000);
