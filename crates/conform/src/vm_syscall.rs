@@ -204,7 +204,7 @@ impl Vector {
             ..Config::default()
         };
         let mut invocation = self.enter(environment)?;
-        let mut input = invocation.input().map_err(|error| error.to_string())?.bytes;
+        let mut input = invocation.input().bytes.clone();
         let mut stack = filled(config.stack_bytes(), &self.stack)?;
         let heap_max = usize::try_from(self.heap_max).map_err(|error| error.to_string())?;
         let mut heap = filled(heap_max, &self.heap)?;

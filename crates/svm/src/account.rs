@@ -1,6 +1,6 @@
 //! Accounts, and which loader runs the programs among them.
 
-pub use solana_account::Account;
+pub use solana_account::{Account, AccountSharedData};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::{bpf_loader, bpf_loader_deprecated, bpf_loader_upgradeable, loader_v4};
 
@@ -52,5 +52,24 @@ impl Loader {
     #[must_use]
     pub fn checks_alignment(self) -> bool {
         self != Self::V1
+    }
+}
+
+/// Where accounts are kept.
+pub trait AccountStore {
+    /// The account at an address; `None` if there is none, or none with lamports.
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData>;
+}
+
+impl<S: AccountStore + ?Sized> AccountStore for &S {
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        (**self).account(key)
+    }
+}
+
+impl AccountStore for std::collections::BTreeMap<Pubkey, AccountSharedData> {
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        use solana_account::ReadableAccount;
+        self.get(key).filter(|account| account.lamports() > 0).cloned()
     }
 }

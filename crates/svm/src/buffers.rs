@@ -6,7 +6,7 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::cell::RefCell;
 
-use crate::cost::INSTRUCTION_DEPTH_MAX;
+use crate::cost::INSTRUCTION_DEPTH_MAX_RAISED;
 
 thread_local! {
     /// Clean buffers.
@@ -30,33 +30,44 @@ impl Touched {
     }
 }
 
-/// A stack and a heap.
+/// A stack and a heap, and room for an input.
 #[derive(Default, Debug)]
 pub(crate) struct Buffers {
     pub(crate) stack: Vec<u8>,
     pub(crate) heap: Vec<u8>,
+    /// Whatever the last run left in it.
+    pub(crate) input: Vec<u8>,
 }
 
-/// Buffers of these sizes, all zeros.
-pub(crate) fn take(stack_bytes: usize, heap_bytes: usize) -> Buffers {
-    let mut buffers = CLEAN.with_borrow_mut(Vec::pop).unwrap_or_default();
-    fit(&mut buffers.stack, stack_bytes);
-    fit(&mut buffers.heap, heap_bytes);
-    buffers
+/// Buffers of no certain size.
+pub(crate) fn take() -> Buffers {
+    CLEAN.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
 impl Buffers {
-    /// Gives the buffers back, to be used again. All but their first bytes, as many as told, must
-    /// be clean still.
+    /// Gives stack and heap these sizes, all zeros.
+    pub(crate) fn fit(&mut self, stack_bytes: usize, heap_bytes: usize) {
+        fit(&mut self.stack, stack_bytes);
+        fit(&mut self.heap, heap_bytes);
+    }
+
+    /// Gives the buffers back, to be used again. All but the first bytes of stack and heap, as
+    /// many as told, must be clean still.
     pub(crate) fn put_back(mut self, stack_touched: u64, heap_touched: u64) {
-        let is_kept = CLEAN.with_borrow(|clean| clean.len() < INSTRUCTION_DEPTH_MAX);
+        let is_kept = CLEAN.with_borrow(|clean| clean.len() < INSTRUCTION_DEPTH_MAX_RAISED);
         if is_kept {
             clean(&mut self.stack, stack_touched);
             clean(&mut self.heap, heap_touched);
+            if self.input.capacity() > INPUT_BYTES_KEPT {
+                self.input = Vec::new();
+            }
             CLEAN.with_borrow_mut(|clean| clean.push(self));
         }
     }
 }
+
+/// Inputs that are longer are not kept, so that an idle thread does not hold much memory.
+const INPUT_BYTES_KEPT: usize = 4 << 20;
 
 /// Zeroes what a run may have written to.
 fn clean(buffer: &mut [u8], touched: u64) {
@@ -78,23 +89,29 @@ fn fit(buffer: &mut Vec<u8>, len: usize) {
 mod tests {
     use super::*;
 
+    fn fitting(stack_bytes: usize, heap_bytes: usize) -> Buffers {
+        let mut buffers = take();
+        buffers.fit(stack_bytes, heap_bytes);
+        buffers
+    }
+
     #[test]
     fn buffers_are_used_again_and_clean() {
-        let mut first = take(4, 2);
+        let mut first = fitting(4, 2);
         assert_eq!((&*first.stack, &*first.heap), (&[0; 4][..], &[0; 2][..]));
         first.stack.fill(1);
         first.heap.fill(1);
         let place = first.stack.as_ptr();
         first.put_back(4, 2);
-        let second = take(4, 3);
+        let second = fitting(4, 3);
         assert_eq!(second.stack.as_ptr(), place);
         assert_eq!((&*second.stack, &*second.heap), (&[0; 4][..], &[0; 3][..]));
     }
 
     #[test]
     fn nested_runs_have_buffers_of_their_own() {
-        let outer = take(4, 4);
-        let inner = take(4, 4);
+        let outer = fitting(4, 4);
+        let inner = fitting(4, 4);
         assert_ne!(outer.stack.as_ptr(), inner.stack.as_ptr());
         inner.put_back(0, 0);
         outer.put_back(0, 0);
@@ -102,8 +119,8 @@ mod tests {
 
     #[test]
     fn no_more_are_kept_than_runs_can_nest() {
-        let taken: Vec<_> = (0..9).map(|_| take(1, 1)).collect();
+        let taken: Vec<_> = (0..INSTRUCTION_DEPTH_MAX_RAISED + 4).map(|_| fitting(1, 1)).collect();
         taken.into_iter().for_each(|buffers| buffers.put_back(1, 1));
-        assert_eq!(CLEAN.with_borrow(Vec::len), INSTRUCTION_DEPTH_MAX);
+        assert_eq!(CLEAN.with_borrow(Vec::len), INSTRUCTION_DEPTH_MAX_RAISED);
     }
 }

@@ -12,7 +12,7 @@
 //! transaction can have says that a tool expects a long run, and the program is compiled at once.
 //!
 //! Machine code is made once and kept with its program. That it depends on nothing else is an
-//! invariant: all programs run on machines of one `config`. It is hardened, as programs may be
+//! invariant: a program runs on machines of one `config`. It is hardened, as programs may be
 //! hostile; what that strews in is random, but what the code does is not.
 
 use core::{
@@ -81,9 +81,14 @@ impl fmt::Display for EngineError {
 
 impl core::error::Error for EngineError {}
 
-/// The configuration of every machine of the runtime.
-pub(crate) fn config() -> Config {
-    Config::default()
+/// The configuration of machines. Accounts that have regions of their own (SIMD-0460) share the
+/// window of the input, and there are no gaps between stack frames.
+pub(crate) fn config(has_account_regions: bool) -> Config {
+    Config {
+        aligned_memory: !has_account_regions,
+        stack_frame_gaps: !has_account_regions,
+        ..Config::default()
+    }
 }
 
 /// What compiling the shortest program costs, in instructions interpreted: memory is mapped.
@@ -95,6 +100,8 @@ const UNITS_TO_COMPILE_SLOT: u64 = 50;
 /// A program's machine code, once it is worth it.
 #[derive(Default, Debug)]
 pub(crate) struct Compiled {
+    /// What machines it is compiled for.
+    pub(crate) has_account_regions: bool,
     code: OnceLock<Result<MachineCode, JitError>>,
     /// Units that the program used on the interpreter.
     units_interpreted: AtomicU64,
@@ -112,6 +119,11 @@ pub(crate) enum Plan<'p> {
 }
 
 impl Compiled {
+    /// Nothing yet, for machines where accounts have regions of their own, or have not.
+    pub(crate) fn new(has_account_regions: bool) -> Self {
+        Self { has_account_regions, ..Self::default() }
+    }
+
     /// What a run with a budget of `units` is done with.
     ///
     /// # Errors
@@ -152,7 +164,8 @@ impl Compiled {
     fn compile(&self, program: &Verified) -> Result<&MachineCode, &JitError> {
         let compile = || {
             if MachineCode::SUPPORTED {
-                MachineCode::compile(program, &config(), &JitOptions::default())
+                let config = config(self.has_account_regions);
+                MachineCode::compile(program, &config, &JitOptions::default())
             } else {
                 Err(JitError::NoBackEnd)
             }

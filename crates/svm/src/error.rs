@@ -237,6 +237,13 @@ pub fn from_return_value(r0: u64) -> Option<InstructionError> {
     })
 }
 
+/// The instruction error that a number stands for, where one is needed: 0, which otherwise means
+/// success, is a program's own error of that number.
+#[must_use]
+pub fn from_number(number: u64) -> InstructionError {
+    from_return_value(number).unwrap_or(InstructionError::Custom(0))
+}
+
 /// What an instruction fails with when its program was stopped.
 #[must_use]
 pub fn from_trap(trap: &Trap) -> InstructionError {

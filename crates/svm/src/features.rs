@@ -1,7 +1,7 @@
 //! What a cluster has switched on.
 //!
 //! A feature is one row: its name here, the account that activates it, whether mainnet has it, and
-//! what it does. Only features that this crate asks for have a row.
+//! what it does. Only features that the runtime or one of its programs asks for have a row.
 
 use core::str::FromStr;
 
@@ -24,6 +24,68 @@ macro_rules! for_each_feature {
                 "sol_sha512 (SIMD-0512)";
             RemainingComputeUnits = "5TuppMutoyzhUSfuYdhgzD47F92GL1g89KpCZQKqedxP", mainnet: false,
                 "sol_remaining_compute_units";
+            VirtualAddressSpaceAdjustments = "7VgiehxNxu53KdxgLspGQY8myE6f7UokaWa4jsGcaSz", mainnet: false,
+                "accounts have regions of memory of their own (SIMD-0460)";
+            AccountDataDirectMapping = "CR3dVN2Yoo95Y96kLSTaziWDAQT2MNEpiWh5cqVq2pNE", mainnet: false,
+                "programs work on account data in place";
+            DirectAccountPointers = "ptr9umikaeAS7ZBBp2fsfRhie16F1V2jCKA2y6gXNAK", mainnet: false,
+                "the input ends with pointers to its accounts (SIMD-0449)";
+            TransactionV1 = "txv1aq4pp281K9um3tnPgkfX8UqtFT6wcVW3hNezGLL", mainnet: true,
+                "transactions of version 1 (SIMD-0385)";
+            StaticInstructionLimit = "64ixypL1HPu8WtJhNSMb9mSgfFaJvsANuRkTbHyuLfnx", mainnet: true,
+                "a transaction has at most 64 instructions of its own (SIMD-0160)";
+            LimitInstructionAccounts = "6aHuNsUmwSzCEMjrBzBCYaxHAyAcQBjVES92JigHBDuC", mainnet: true,
+                "an instruction of a transaction has at most 255 accounts (SIMD-0406)";
+            RelaxMinBalanceCheck = "BY4JhHLahVzS9ynfDz4exzGPbVXhFmJvEyMWsXbDBqME", mainnet: true,
+                "accounts below the minimum balance may stay so (SIMD-0392)";
+            FeesOnlyLoadedSize = "LTDSzjZKFJMKHYpNycG1FrWwGGTaFFwqEFjB5GGLNVD", mainnet: true,
+                "what was loaded counts for transactions that pay fees only (SIMD-0186)";
+            InstructionDataPointer = "5xXZc66h4UdB6Yq7FzdBxBiRAFMMScMLwHxk2QZDaNZL", mainnet: true,
+                "programs start with a pointer to the instruction data in r2 (SIMD-0321)";
+            BlsPubkeyManagement = "AnAP9zPV4KL7czAPQbFhpDKV2tx7g4UGNbK9wvXwjaRo", mainnet: true,
+                "vote accounts have BLS keys, and voting is no longer a builtin's price (SIMD-0387)";
+            DisableSbpfV0 = "TestFeature11111111111111111111111111111111", mainnet: false,
+                "programs of sBPF V0 are not executed (SIMD-0161)";
+            ReenableSbpfV0 = "TestFeature21111111111111111111111111111111", mainnet: false,
+                "programs of sBPF V0 are executed again";
+            DisableOldDeployments = "B8JJXCy5amZyWG9r7EnUYLwzXSXTxG7GZ1qZ1qggo83g", mainnet: false,
+                "programs of sBPF V0 to V2 are not deployed (SIMD-0500)";
+            IncreaseAccountLocks = "9LZdXeKGeBV6hRLdxS1rHbHoEUsKqesCC2ZAPTPKJAbK", mainnet: false,
+                "a transaction may have 128 accounts instead of 64";
+            RaiseCpiNestingLimit = "6TkHkRmP7JZy1fdM6fg5uXn76wChQBWGokHBJzrLB3mj", mainnet: false,
+                "instructions are nested up to 9 deep instead of 5 (SIMD-0268)";
+            SetAuthorityChecked = "5x3825XS7M2A3Ekbn5VGGkvFoAg5qrRWkTrY4bARP1GL", mainnet: true,
+                "the loader's SetAuthorityChecked";
+            LoaderV3MinimumExtendProgramSize = "YbbRLkvenrocjGPGyoQE4wjnvYzTgfsk38NFmcYK7a5", mainnet: true,
+                "programs are extended by 10 KiB at least (SIMD-0431)";
+            LoaderV3SetProgramDataToElfLength = "EhisBfVtGvEA8bVCVN5VMaYEaX6iTfoUrmcDi8LY7Kxy", mainnet: false,
+                "an upgrade makes the program's account as long as the file (SIMD-0433)";
+            DisableSbpfV0V1V2Deployment = "B8JJXCy5amZyWG9r7EnUYLwzXSXTxG7GZ1qZ1qggo83g", mainnet: false,
+                "programs older than V3 are not deployed any more (SIMD-0500)";
+            CreateAccountAllowPrefund = "6sPDzwyARRExKH52LECxcGoqziH8G7SZofwuxi8Ja331", mainnet: true,
+                "the system program's CreateAccountAllowPrefund (SIMD-0312)";
+            Secp256r1Precompile = "srremy31J5Y25FrAApwVb9kZcfXbusYMMsvTK9aWv5q", mainnet: true,
+                "the secp256r1 precompile (SIMD-0075)";
+            ZkElgamalProofProgram = "zkhiy5oLowR7HY4zogXjCjeMXyruLqBwSWH21qcFtnv", mainnet: true,
+                "the ZK ElGamal proof program (SIMD-0153)";
+            DisableZkElgamalProofProgram = "zkdoVwnSFnSLtGJG7irJPEYUpmb4i7sGMGcnN6T9rnC", mainnet: true,
+                "the ZK ElGamal proof program refuses everything";
+            ReenableZkElgamalProofProgram = "zkexuyPRdyTVbZqEAREueqL2xvvoBhRgth9xGSc1tMN", mainnet: true,
+                "the ZK ElGamal proof program does its work again";
+            DelayCommissionUpdates = "76dHtohc2s5dR3ahJyBxs7eJJVipFkaPdih9CLgTTb4B", mainnet: true,
+                "commissions of vote accounts change an epoch later, at any time (SIMD-0249)";
+            BlsPubkeyManagementInVoteAccount = "AnAP9zPV4KL7czAPQbFhpDKV2tx7g4UGNbK9wvXwjaRo", mainnet: true,
+                "vote accounts hold BLS keys (SIMD-0387)";
+            CommissionRateInBasisPoints = "Eg7tXEwMZzS98xaZ1YHUbdRHsaYZiCsSaR6sKgxreoaj", mainnet: true,
+                "commissions of vote accounts in basis points (SIMD-0291)";
+            CustomCommissionCollector = "3HcSrCTGXTUnrTueHi4DAwNuMxZSsm5xui2Ax3mgxHqf", mainnet: true,
+                "vote accounts name who collects commissions (SIMD-0232)";
+            BlockRevenueSharing = "B1ockRevenueSharing111111111111111111111111", mainnet: false,
+                "block revenue is shared with delegators (SIMD-0123)";
+            VoteAccountInitializeV2 = "VoteAccount1nitia1izeV211111111111111111111", mainnet: false,
+                "the vote program's InitializeAccountV2 (SIMD-0464)";
+            DeprecateLegacyVoteInstructions = "depVvnQ2UysGrhwdiwU42tCadZL8GcBb1i2GYhMopQv", mainnet: false,
+                "the vote program takes votes as TowerSync only";
         }
     };
 }
@@ -47,6 +109,12 @@ macro_rules! define {
                 Pubkey::from_str(text).expect("the table holds addresses")
             }
 
+            /// The feature that an account activates.
+            #[must_use]
+            pub fn from_address(address: &Pubkey) -> Option<Self> {
+                Self::ALL.iter().copied().find(|feature| feature.address() == *address)
+            }
+
             /// Whether mainnet had it in October 2026.
             #[must_use]
             pub const fn on_mainnet(self) -> bool {
@@ -66,9 +134,9 @@ for_each_feature!(define);
 
 /// The features that a cluster has switched on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct FeatureSet(u64);
+pub struct FeatureSet(u128);
 
-const _: () = assert!(Feature::ALL.len() <= 64);
+const _: () = assert!(Feature::ALL.len() <= 128);
 
 impl FeatureSet {
     /// No feature.
@@ -87,6 +155,12 @@ impl FeatureSet {
     #[must_use]
     pub fn mainnet() -> Self {
         Feature::ALL.iter().copied().filter(|feature| feature.on_mainnet()).collect()
+    }
+
+    /// The features whose accounts these are; what has no row here is left out.
+    #[must_use]
+    pub fn from_addresses<'a>(addresses: impl IntoIterator<Item = &'a Pubkey>) -> Self {
+        addresses.into_iter().filter_map(Feature::from_address).collect()
     }
 
     /// Whether a feature is switched on.

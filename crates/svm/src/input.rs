@@ -6,13 +6,17 @@
 
 pub mod explain;
 
-use solana_account::Account;
+use selkie_isa::layout::INPUT_START;
+use selkie_vm::Region;
+use solana_account::ReadableAccount;
 use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
 
 use crate::{
-    context::{InstructionContext, TransactionContext},
+    context::InstructionContext,
     cost::{ACCOUNT_BYTES_MAX, ACCOUNT_GROWTH_MAX, INSTRUCTION_ACCOUNTS_MAX},
+    features::{Feature, FeatureSet},
+    transaction_accounts::TransactionAccounts,
 };
 
 /// Marks an account that was not named before.
@@ -85,8 +89,53 @@ pub struct Layout {
     pub instruction_data: usize,
     /// 32 bytes.
     pub program_id: usize,
+    /// An array of the guest addresses of all records, if there is one (SIMD-0449).
+    pub pointers: Option<usize>,
     /// Bytes of the buffer.
     pub len: usize,
+}
+
+impl Default for Layout {
+    /// That of no accounts and no data.
+    fn default() -> Self {
+        Self::new(Abi::Aligned, [], 0, false)
+    }
+}
+
+/// How programs get hold of account data.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum DataMode {
+    /// All of the input is one region, which the program may write to as it likes; what it may
+    /// not have changed is found when it has ended.
+    #[default]
+    Copied,
+    /// Account data are regions of their own, writable if the program may change them, which grow
+    /// when they are stored to (SIMD-0460).
+    Regions,
+    /// As [`DataMode::Regions`], and the regions are the accounts' data themselves. Here they are
+    /// a copy that is kept in step, which nobody can tell from it.
+    Direct,
+}
+
+impl DataMode {
+    /// What a cluster with these features does.
+    #[must_use]
+    pub fn of(features: FeatureSet) -> Self {
+        match (
+            features.has(Feature::VirtualAddressSpaceAdjustments),
+            features.has(Feature::AccountDataDirectMapping),
+        ) {
+            (false, _) => Self::Copied,
+            (true, false) => Self::Regions,
+            (true, true) => Self::Direct,
+        }
+    }
+
+    /// Whether accounts have regions of their own.
+    #[must_use]
+    pub fn has_regions(self) -> bool {
+        self != Self::Copied
+    }
 }
 
 /// What a layout must know of an account.
@@ -141,9 +190,15 @@ impl AccountLayout {
 #[allow(clippy::arithmetic_side_effects, reason = "accounts fit into memory")]
 impl Layout {
     /// Lays out an input: the only place that says what lies where.
-    fn new(abi: Abi, slots: impl IntoIterator<Item = Slot>, data_len: usize) -> Self {
+    fn new(
+        abi: Abi,
+        slots: impl IntoIterator<Item = Slot>,
+        data_len: usize,
+        has_pointers: bool,
+    ) -> Self {
         let mut end = 8;
-        let mut records = Vec::new();
+        let slots = slots.into_iter();
+        let mut records = Vec::with_capacity(slots.size_hint().0);
         for slot in slots {
             let record = match (slot, abi) {
                 (Slot::Data(bytes), Abi::Aligned) => {
@@ -163,45 +218,48 @@ impl Layout {
         }
         let instruction_data = end + 8;
         let program_id = instruction_data + data_len;
+        let pointers = (has_pointers && abi == Abi::Aligned)
+            .then_some((program_id + 32).next_multiple_of(ALIGNMENT));
         Self {
             abi,
-            records,
             instruction_data_len: end,
             instruction_data,
             program_id,
-            len: program_id + 32,
+            pointers,
+            len: pointers.map_or(program_id + 32, |at| at + 8 * records.len()),
+            records,
         }
     }
 
-    fn of(abi: Abi, accounts: &[InputAccount<'_>], data: &[u8]) -> Self {
-        let slots = accounts.iter().map(|account| match account {
-            InputAccount::Account { account, .. } => Slot::Data(account.data.len()),
-            InputAccount::Duplicate(of) => Slot::Duplicate(*of),
-        });
-        Self::new(abi, slots, data.len())
+    /// The fields of an account by its place in the instruction, even if it was named before.
+    #[must_use]
+    pub fn account(&self, place: usize) -> Option<&AccountLayout> {
+        match self.records.get(place)? {
+            Record::Account(account) => Some(account),
+            Record::Duplicate { of, .. } => match self.records.get(*of)? {
+                Record::Account(account) => Some(account),
+                Record::Duplicate { .. } => None,
+            },
+        }
+    }
+
+    /// The accounts that are named for the first time, with their places.
+    pub fn accounts(&self) -> impl Iterator<Item = (usize, &AccountLayout)> {
+        self.records.iter().enumerate().filter_map(|(place, record)| match record {
+            Record::Account(account) => Some((place, account)),
+            Record::Duplicate { .. } => None,
+        })
     }
 }
 
-/// An account as a program gets to see it.
-#[derive(Clone, Copy, Debug)]
-pub enum InputAccount<'a> {
-    /// Named for the first time.
-    Account {
-        /// Its address.
-        key: &'a Pubkey,
-        /// Its state.
-        account: &'a Account,
-        /// Whether it signed.
-        is_signer: bool,
-        /// Whether it may be changed.
-        is_writable: bool,
-    },
-    /// Named before, at this place.
-    Duplicate(usize),
+/// The guest address of a place in the input.
+#[must_use]
+pub fn vaddr(offset: usize) -> u64 {
+    INPUT_START.saturating_add(offset as u64)
 }
 
 /// The input of a program.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Input {
     /// What the program gets to see, and may change.
     pub bytes: Vec<u8>,
@@ -209,73 +267,11 @@ pub struct Input {
     pub layout: Layout,
 }
 
-/// Writes the input of a program.
-///
-/// # Errors
-/// [`InstructionError::MaxAccountsExceeded`] for more than 255 accounts.
-pub fn serialize(
-    abi: Abi,
-    accounts: &[InputAccount<'_>],
-    data: &[u8],
-    program_id: &Pubkey,
-) -> Result<Input, InstructionError> {
-    check_count(accounts.len())?;
-    let layout = Layout::of(abi, accounts, data);
-    let mut writer = Writer { bytes: vec![0; layout.len] };
-    writer.put_u64(0, accounts.len());
-    for (record, account) in layout.records.iter().zip(accounts) {
-        match (record, account) {
-            (
-                Record::Account(at),
-                InputAccount::Account { key, account, is_signer, is_writable },
-            ) => {
-                let flags = [NOT_DUPLICATE, u8::from(*is_signer), u8::from(*is_writable)];
-                writer.put(at.record, &flags);
-                writer.put_account(at, key, account);
-            }
-            (Record::Duplicate { record, of }, _) => {
-                writer.put(*record, &[u8::try_from(*of).unwrap_or(NOT_DUPLICATE)]);
-            }
-            (Record::Account(_), InputAccount::Duplicate(_)) => {
-                unreachable!("the layout was made of these accounts")
-            }
-        }
-    }
-    writer.put_u64(layout.instruction_data_len, data.len());
-    writer.put(layout.instruction_data, data);
-    writer.put(layout.program_id, program_id.as_ref());
-    Ok(Input { bytes: writer.bytes, layout })
-}
-
 fn check_count(accounts: usize) -> Result<(), InstructionError> {
     if accounts > INSTRUCTION_ACCOUNTS_MAX {
         return Err(InstructionError::MaxAccountsExceeded);
     }
     Ok(())
-}
-
-struct Writer {
-    bytes: Vec<u8>,
-}
-
-impl Writer {
-    fn put(&mut self, at: usize, bytes: &[u8]) {
-        self.bytes[at..][..bytes.len()].copy_from_slice(bytes);
-    }
-
-    fn put_u64(&mut self, at: usize, value: usize) {
-        self.put(at, &(value as u64).to_le_bytes());
-    }
-
-    fn put_account(&mut self, at: &AccountLayout, key: &Pubkey, account: &Account) {
-        self.put(at.executable, &[u8::from(account.executable)]);
-        self.put(at.key, key.as_ref());
-        self.put(at.owner, account.owner.as_ref());
-        self.put(at.lamports, &account.lamports.to_le_bytes());
-        self.put_u64(at.data_len, account.data.len());
-        self.put(at.data, &account.data);
-        self.put(at.rent_epoch, &RENT_EPOCH.to_le_bytes());
-    }
 }
 
 /// A change that a program made and may not make.
@@ -287,71 +283,170 @@ pub struct RefusedChange {
     pub error: InstructionError,
 }
 
-/// Writes an instruction's input.
-pub(crate) fn serialize_instruction(
+/// Writes an instruction's input behind nothing: `buffer` is cleared first.
+///
+/// # Errors
+/// [`InstructionError::MaxAccountsExceeded`] for more than 255 accounts.
+pub(crate) fn serialize(
     abi: Abi,
-    instruction: &InstructionContext,
-    transaction: &TransactionContext,
-) -> Result<Input, InstructionError> {
+    instruction: &InstructionContext<'_>,
+    accounts: &TransactionAccounts,
+    features: FeatureSet,
+    buffer: &mut Vec<u8>,
+) -> Result<Layout, InstructionError> {
     check_count(instruction.accounts.len())?;
-    let accounts: Vec<InputAccount<'_>> = instruction
-        .accounts
-        .iter()
-        .zip(instruction.duplicates())
-        .map(|(meta, duplicate)| match duplicate {
-            Some(of) => InputAccount::Duplicate(of),
-            None => {
-                let (key, account) = transaction.account(meta.index);
-                let (is_signer, is_writable) = (meta.is_signer, meta.is_writable);
-                InputAccount::Account { key, account, is_signer, is_writable }
+    let slots = (0_u16..).zip(&instruction.accounts).map(|(place, meta)| {
+        if meta.first != place {
+            return Slot::Duplicate(usize::from(meta.first));
+        }
+        let account = accounts.get(usize::from(meta.index));
+        Slot::Data(account.map_or(0, |it| it.account.data().len()))
+    });
+    let has_pointers = features.has(Feature::DirectAccountPointers);
+    let layout = Layout::new(abi, slots, instruction.data.len(), has_pointers);
+    buffer.clear();
+    buffer.reserve(layout.len);
+    buffer.extend((instruction.accounts.len() as u64).to_le_bytes());
+    for (record, meta) in layout.records.iter().zip(&instruction.accounts) {
+        match record {
+            Record::Duplicate { of, .. } => {
+                buffer.push(u8::try_from(*of).unwrap_or(NOT_DUPLICATE));
+                if abi == Abi::Aligned {
+                    buffer.extend([0; 7]);
+                }
             }
-        })
-        .collect();
-    serialize(abi, &accounts, &instruction.data, &instruction.program_id)
+            Record::Account(at) => {
+                let found = accounts.get(usize::from(meta.index))?;
+                let flags = [NOT_DUPLICATE, meta.is_signer.into(), meta.is_writable.into()];
+                write_account(buffer, abi, at, flags, &found.key, &found.account);
+            }
+        }
+    }
+    buffer.extend((instruction.data.len() as u64).to_le_bytes());
+    buffer.extend_from_slice(&instruction.data);
+    buffer.extend_from_slice(instruction.program_id.as_ref());
+    if let Some(pointers) = layout.pointers {
+        buffer.resize(pointers, 0);
+        for place in 0..layout.records.len() {
+            let record = layout.account(place).map_or(0, |account| vaddr(account.record));
+            buffer.extend(record.to_le_bytes());
+        }
+    }
+    debug_assert_eq!(buffer.len(), layout.len);
+    Ok(layout)
+}
+
+fn write_account(
+    buffer: &mut Vec<u8>,
+    abi: Abi,
+    at: &AccountLayout,
+    flags: [u8; 3],
+    key: &Pubkey,
+    account: &impl ReadableAccount,
+) {
+    let (data, executable) = (account.data(), u8::from(account.executable()));
+    let numbers = [account.lamports().to_le_bytes(), (data.len() as u64).to_le_bytes()];
+    buffer.extend(flags);
+    match abi {
+        Abi::Aligned => {
+            buffer.extend([executable, 0, 0, 0, 0]);
+            buffer.extend_from_slice(key.as_ref());
+            buffer.extend_from_slice(account.owner().as_ref());
+            buffer.extend(numbers.as_flattened());
+            buffer.extend_from_slice(data);
+            buffer.resize(at.rent_epoch, 0);
+        }
+        Abi::Unaligned => {
+            buffer.extend_from_slice(key.as_ref());
+            buffer.extend(numbers.as_flattened());
+            buffer.extend_from_slice(data);
+            buffer.extend_from_slice(account.owner().as_ref());
+            buffer.push(executable);
+        }
+    }
+    buffer.extend(RENT_EPOCH.to_le_bytes());
+}
+
+/// The regions of an input: one, or one for each account's data and each span between them. Which
+/// data may be changed, `can_change` tells by the account's place; it gives the number by which
+/// the host knows the account.
+pub(crate) fn regions<'b>(
+    mode: DataMode,
+    layout: &Layout,
+    mut bytes: &'b mut [u8],
+    mut can_change: impl FnMut(usize) -> Option<u16>,
+    regions: &mut Vec<Region<'b>>,
+) {
+    let mut start = 0_usize;
+    if mode.has_regions() {
+        for (place, at) in layout.accounts() {
+            let (before, rest) = bytes.split_at_mut(at.data.saturating_sub(start));
+            let (data, rest) = rest.split_at_mut(at.data_capacity);
+            regions.push(Region::writable(vaddr(start), before));
+            if at.data_capacity > 0 {
+                let region = Region::writable(vaddr(at.data), data).reserve(at.data_bytes as u64);
+                regions.push(match can_change(place) {
+                    Some(number) => region.with_payload(number),
+                    None => region.protected(),
+                });
+            }
+            bytes = rest;
+            start = at.data.saturating_add(at.data_capacity);
+        }
+    }
+    regions.push(Region::writable(vaddr(start), bytes));
 }
 
 /// Takes over what a program changed in its input: account by account, and of each lamports
 /// before data before owner.
-pub(crate) fn deserialize_instruction(
-    input: &Input,
-    instruction: &InstructionContext,
-    transaction: &mut TransactionContext,
+pub(crate) fn deserialize(
+    mode: DataMode,
+    layout: &Layout,
+    bytes: &[u8],
+    instruction: &InstructionContext<'_>,
+    accounts: &mut TransactionAccounts,
 ) -> Result<(), RefusedChange> {
-    for (place, record) in input.layout.records.iter().enumerate() {
-        if let Record::Account(at) = record {
-            take_account(input, at, instruction, place, transaction)
-                .map_err(|error| RefusedChange { account: place, error })?;
-        }
+    for (place, at) in layout.accounts() {
+        take_account(mode, layout.abi, bytes, at, instruction, place, accounts)
+            .map_err(|error| RefusedChange { account: place, error })?;
     }
     Ok(())
 }
 
 fn take_account(
-    input: &Input,
+    mode: DataMode,
+    abi: Abi,
+    bytes: &[u8],
     at: &AccountLayout,
-    instruction: &InstructionContext,
+    instruction: &InstructionContext<'_>,
     place: usize,
-    transaction: &mut TransactionContext,
+    accounts: &mut TransactionAccounts,
 ) -> Result<(), InstructionError> {
     let meta = instruction.accounts.get(place).ok_or(InstructionError::MissingAccount)?;
-    let mut account = transaction.borrow(*meta, &instruction.program_id);
-    let lamports = read_u64(&input.bytes, at.lamports)?;
-    if account.get().lamports != lamports {
+    let mut account = accounts.borrow(*meta, &instruction.program_id)?;
+    let lamports = read_u64(bytes, at.lamports)?;
+    if account.lamports() != lamports {
         account.set_lamports(lamports)?;
     }
-    let len = match input.layout.abi {
-        Abi::Aligned => data_len(input, at)?,
+    let len = match abi {
+        Abi::Aligned => data_len(bytes, at)?,
         Abi::Unaligned => at.data_bytes,
     };
-    let data = read(&input.bytes, at.data, len)?;
-    match account.can_resize_data(len) {
-        Ok(()) => account.set_data(data)?,
-        Err(error) if account.get().data != data => return Err(error),
-        Err(_) => {}
+    let data = read(bytes, at.data, len)?;
+    if !mode.has_regions() {
+        match account.can_resize_data(len) {
+            Ok(()) => account.set_data(data)?,
+            Err(error) if account.data() != data => return Err(error),
+            Err(_) => {}
+        }
+    } else if account.can_change_data().is_ok() {
+        account.set_data(data)?;
+    } else if account.data().len() != len {
+        account.set_data_len(len)?;
     }
-    if input.layout.abi == Abi::Aligned {
-        let owner = read(&input.bytes, at.owner, 32)?;
-        if account.get().owner.as_ref() != owner {
+    if abi == Abi::Aligned {
+        let owner = read(bytes, at.owner, 32)?;
+        if account.owner().as_ref() != owner {
             let owner = <[u8; 32]>::try_from(owner).expect("32 bytes were read");
             account.set_owner(Pubkey::new_from_array(owner))?;
         }
@@ -360,15 +455,15 @@ fn take_account(
 }
 
 /// The length that the program gave an account.
-fn data_len(input: &Input, at: &AccountLayout) -> Result<usize, InstructionError> {
-    let len = read_u64(&input.bytes, at.data_len)?;
+fn data_len(bytes: &[u8], at: &AccountLayout) -> Result<usize, InstructionError> {
+    let len = read_u64(bytes, at.data_len)?;
     usize::try_from(len)
         .ok()
         .filter(|len| *len <= at.data_capacity && *len <= ACCOUNT_BYTES_MAX)
         .ok_or(InstructionError::InvalidRealloc)
 }
 
-fn read(bytes: &[u8], at: usize, len: usize) -> Result<&[u8], InstructionError> {
+pub(crate) fn read(bytes: &[u8], at: usize, len: usize) -> Result<&[u8], InstructionError> {
     let found = bytes.get(at..).and_then(|rest| rest.get(..len));
     found.ok_or(InstructionError::InvalidArgument)
 }
@@ -381,30 +476,44 @@ fn read_u64(bytes: &[u8], at: usize) -> Result<u64, InstructionError> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use solana_account::{Account, AccountSharedData};
 
     use super::*;
-    use crate::context::InstructionAccount;
+    use crate::transaction_accounts::InstructionAccount;
 
     const PROGRAM: Pubkey = Pubkey::new_from_array([1; 32]);
 
     /// The program's own account, writable; its own, read-only; and another program's, writable.
-    fn transaction() -> TransactionContext {
-        let account =
-            |owner| Account { lamports: 9, data: vec![3; 11], owner, ..Account::default() };
+    fn accounts() -> TransactionAccounts {
+        let account = |owner| {
+            let account = Account { lamports: 9, data: vec![3; 11], owner, ..Account::default() };
+            AccountSharedData::from(account)
+        };
         let owners = [PROGRAM, PROGRAM, Pubkey::default()];
         let keys = (10..).map(|byte| Pubkey::new_from_array([byte; 32]));
-        TransactionContext::new(keys.zip(owners.map(account)).collect())
+        TransactionAccounts::new(keys.zip(owners.map(account)))
     }
 
-    fn instruction() -> InstructionContext {
-        let account =
-            |index, is_writable| InstructionAccount { index, is_signer: false, is_writable };
+    fn instruction() -> InstructionContext<'static> {
+        let account = |index, first, is_writable| InstructionAccount {
+            index,
+            first,
+            is_signer: false,
+            is_writable,
+        };
         InstructionContext {
             program_id: PROGRAM,
-            accounts: vec![account(0, true), account(1, false), account(0, true), account(2, true)],
-            data: vec![5; 3],
+            program_index: None,
+            accounts: vec![
+                account(0, 0, true),
+                account(1, 1, false),
+                account(0, 0, true),
+                account(2, 3, true),
+            ],
+            data: vec![5; 3].into(),
             height: 1,
             caller: None,
+            units: 0,
         }
     }
 
@@ -421,29 +530,58 @@ mod tests {
         #[test]
         fn no_store_changes_what_is_not_the_programs(
             aligned in any::<bool>(),
+            mode in prop::sample::select(vec![DataMode::Copied, DataMode::Regions, DataMode::Direct]),
             stores in proptest::collection::vec(
                 (any::<prop::sample::Index>(), 0_usize..9, any::<u8>()),
                 0..6,
             ),
         ) {
             let abi = if aligned { Abi::Aligned } else { Abi::Unaligned };
-            let mut transaction = transaction();
-            let mut input = serialize_instruction(abi, &instruction(), &transaction).unwrap();
-            let places = places(&input.layout);
+            let (mut after, before) = (accounts(), accounts());
+            let mut bytes = Vec::new();
+            let features = FeatureSet::mainnet();
+            let layout = serialize(abi, &instruction(), &after, features, &mut bytes).unwrap();
+            let places = places(&layout);
             for (place, offset, byte) in stores {
-                input.bytes[place.get(&places) + offset] = byte;
+                bytes[place.get(&places) + offset] = byte;
             }
-            let before = self::transaction();
-            let result = deserialize_instruction(&input, &instruction(), &mut transaction);
-            prop_assert_eq!(transaction.account(1), before.account(1));
-            let (theirs, theirs_before) = (&transaction.account(2).1, &before.account(2).1);
-            prop_assert!(theirs.lamports >= theirs_before.lamports);
-            prop_assert_eq!((&theirs.data, theirs.owner), (&theirs_before.data, theirs_before.owner));
+            let result = deserialize(mode, &layout, &bytes, &instruction(), &mut after);
+            prop_assert_eq!(after.get(1), before.get(1));
+            let (theirs, theirs_before) = (&after.get(2).unwrap().account, &before.get(2).unwrap().account);
+            prop_assert!(theirs.lamports() >= theirs_before.lamports());
+            prop_assert_eq!(
+                (theirs.data(), theirs.owner()),
+                (theirs_before.data(), theirs_before.owner())
+            );
             if result.is_ok() && aligned {
-                let Record::Account(at) = &input.layout.records[0] else { unreachable!() };
-                let lamports = read_u64(&input.bytes, at.lamports).unwrap();
-                prop_assert_eq!(transaction.account(0).1.lamports, lamports);
+                let at = layout.account(0).unwrap();
+                let lamports = read_u64(&bytes, at.lamports).unwrap();
+                prop_assert_eq!(after.get(0).unwrap().account.lamports(), lamports);
             }
+        }
+
+        #[test]
+        fn regions_cover_the_input_once(
+            aligned in any::<bool>(),
+            has_regions in any::<bool>(),
+            changeable in any::<[bool; 4]>(),
+        ) {
+            let abi = if aligned { Abi::Aligned } else { Abi::Unaligned };
+            let mode = if has_regions { DataMode::Regions } else { DataMode::Copied };
+            let features = FeatureSet::mainnet();
+            let mut bytes = Vec::new();
+            let layout =
+                serialize(abi, &instruction(), &accounts(), features, &mut bytes).unwrap();
+            let can_change = |place: usize| changeable[place].then_some(place as u16);
+            let mut found = Vec::new();
+            regions(mode, &layout, &mut bytes, can_change, &mut found);
+            let mut next = INPUT_START;
+            for region in &mut found {
+                prop_assert_eq!(region.vaddr(), next);
+                next += region.buffer_mut().unwrap().len() as u64;
+            }
+            prop_assert_eq!(next, vaddr(layout.len));
+            prop_assert_eq!(found.len(), if has_regions { 7 } else { 1 });
         }
     }
 }

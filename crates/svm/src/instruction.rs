@@ -6,18 +6,19 @@ use selkie_vm::Observer;
 pub use solana_instruction::{AccountMeta, Instruction};
 use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
-use solana_sdk_ids::sysvar;
+use solana_sdk_ids::{native_loader, sysvar};
 
 use crate::{
     account::Account,
-    context::{
-        InstructionAccount, InstructionContext, InvokeContext, ReturnData, TransactionContext,
-    },
+    context::{InstructionContext, InvokeContext},
     cost::ComputeBudget,
     engine::{Engine, EngineError},
     environment::Environment,
-    input::{Abi, Input, serialize_instruction},
+    input::{self, Abi, Input},
     run::Run,
+    transaction_accounts::{
+        InstructionAccount, ReturnData, TransactionAccount, TransactionAccounts,
+    },
 };
 
 /// How to process an instruction.
@@ -94,23 +95,46 @@ pub fn process_instruction(
 ) -> Result<Receipt, EngineError> {
     options.engine.resolve()?;
     let before = with_missing(instruction, accounts, environment);
-    let mut context = InvokeContext::new(before.clone(), environment, options);
-    let instruction = compile(instruction, &context.transaction);
-    let result = context.process(instruction, observer);
+    let mut context = enter(instruction, before.clone(), environment, options);
+    context.keeps_runs = true;
+    let precompile = environment.precompiles.get(&instruction.program_id, environment.features);
+    let result = match precompile {
+        Some(precompile) => context.verify(0, precompile.verify),
+        None => context.process_top_level(observer),
+    };
     if let Some(error) = context.engine_error {
         return Err(error);
     }
-    let ReturnData { data, .. } = &context.transaction.return_data;
+    let return_data = context.return_data;
+    let after = |it: TransactionAccount| (it.key, it.account.into());
     Ok(Receipt {
         units: options.budget.units.saturating_sub(context.meter.remaining()),
         logs: context.logs.into_lines(),
-        return_data: (!data.is_empty()).then(|| context.transaction.return_data.clone()),
-        accounts: if result.is_ok() { context.transaction.into_accounts() } else { before },
+        return_data: (!return_data.data.is_empty()).then_some(return_data),
+        accounts: match result {
+            Ok(()) => context.accounts.into_accounts().into_iter().map(after).collect(),
+            Err(_) => before,
+        },
         engine: context.last_run.as_ref().map_or(options.engine, |run| run.engine),
         run: context.last_run,
         notes: context.notes,
         result,
     })
+}
+
+/// A context whose only instruction is this one.
+pub(crate) fn enter<'e>(
+    instruction: &Instruction,
+    accounts: Vec<(Pubkey, Account)>,
+    environment: &'e Environment,
+    options: &Options,
+) -> InvokeContext<'e> {
+    let shared = accounts.into_iter().map(|(key, account)| (key, account.into()));
+    let accounts = TransactionAccounts::new(shared);
+    let instruction = compile(instruction, &accounts);
+    let mut context = InvokeContext::new(accounts, environment, options);
+    context.set_top_level(vec![instruction]);
+    context
 }
 
 /// The input that [`process_instruction`] would give to the program.
@@ -124,8 +148,12 @@ pub fn instruction_input(
     abi: Abi,
 ) -> Result<Input, InstructionError> {
     let accounts = with_missing(instruction, accounts, environment);
-    let transaction = TransactionContext::new(accounts);
-    serialize_instruction(abi, &compile(instruction, &transaction), &transaction)
+    let shared = accounts.into_iter().map(|(key, account)| (key, account.into()));
+    let accounts = TransactionAccounts::new(shared);
+    let instruction = compile(instruction, &accounts);
+    let mut bytes = Vec::new();
+    let layout = input::serialize(abi, &instruction, &accounts, environment.features, &mut bytes)?;
+    Ok(Input { bytes, layout })
 }
 
 /// The accounts that were given, each once, and those that the instruction names besides.
@@ -156,6 +184,9 @@ fn default_account(key: &Pubkey, environment: &Environment) -> Account {
         Account { lamports: 1, owner, executable: true, ..Account::default() }
     } else if let Some(data) = environment.sysvars.get(key) {
         Account { lamports: 1, data: data.to_vec(), owner: sysvar::ID, ..Account::default() }
+    } else if environment.builtins.get(key).is_some() {
+        let owner = native_loader::ID;
+        Account { lamports: 1, owner, executable: true, ..Account::default() }
     } else {
         Account::default()
     }
@@ -164,13 +195,19 @@ fn default_account(key: &Pubkey, environment: &Environment) -> Account {
 /// Resolves keys. An account that is named more than once has all rights that any mention has.
 pub(crate) fn compile(
     instruction: &Instruction,
-    transaction: &TransactionContext,
-) -> InstructionContext {
-    let account =
-        |(index, key)| (key, InstructionAccount { index, is_signer: false, is_writable: false });
-    let mut by_key: BTreeMap<_, _> = transaction.keys().enumerate().map(account).collect();
-    for meta in &instruction.accounts {
+    accounts: &TransactionAccounts,
+) -> InstructionContext<'static> {
+    // Of more accounts than are counted here nothing comes: they are too many for any instruction.
+    let short = |place| u16::try_from(place).unwrap_or(u16::MAX);
+    let account = |(place, account): (usize, &TransactionAccount)| {
+        let index = short(place);
+        let rights = InstructionAccount { index, first: 0, is_signer: false, is_writable: false };
+        (account.key, rights)
+    };
+    let mut by_key: BTreeMap<_, _> = accounts.iter().enumerate().map(account).collect();
+    for (place, meta) in instruction.accounts.iter().enumerate().rev() {
         if let Some(account) = by_key.get_mut(&meta.pubkey) {
+            account.first = short(place);
             account.is_signer |= meta.is_signer;
             account.is_writable |= meta.is_writable;
         }
@@ -180,9 +217,11 @@ pub(crate) fn compile(
     };
     InstructionContext {
         program_id: instruction.program_id,
+        program_index: by_key.get(&instruction.program_id).map(|account| account.index),
         accounts: instruction.accounts.iter().map(resolve).collect(),
-        data: instruction.data.clone(),
+        data: instruction.data.clone().into(),
         height: 1,
         caller: None,
+        units: 0,
     }
 }

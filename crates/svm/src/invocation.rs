@@ -3,18 +3,21 @@
 //! What a program would do by running, the holder of an [`Invocation`] does in its place: a tool
 //! that stands in for a program, or that wants to know what one syscall makes of some memory.
 
-use selkie_vm::MemoryMap;
+use std::sync::Arc;
+
+use selkie_vm::{MemoryMap, Region};
 use solana_account::Account;
 use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
 
 use crate::{
-    context::{InvokeContext, ReturnData},
+    context::InvokeContext,
     cost::ComputeBudget,
     environment::Environment,
-    input::{Input, serialize_instruction},
-    instruction::{Instruction, Options, compile, with_missing},
+    input::{self, DataMode, Input},
+    instruction::{self, Instruction, Options, with_missing},
     syscalls::{Call, Syscall},
+    transaction_accounts::ReturnData,
 };
 
 /// An instruction that was entered and not left.
@@ -46,7 +49,10 @@ use crate::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Invocation<'e>(InvokeContext<'e>);
+pub struct Invocation<'e> {
+    context: InvokeContext<'e>,
+    input: Input,
+}
 
 impl<'e> Invocation<'e> {
     /// Enters an instruction. Accounts that are not given are those that
@@ -62,19 +68,42 @@ impl<'e> Invocation<'e> {
     ) -> Result<Self, InstructionError> {
         let accounts = with_missing(instruction, accounts, environment);
         let options = Options { budget, ..Options::default() };
-        let mut context = InvokeContext::new(accounts, environment, &options);
-        let instruction = compile(instruction, &context.transaction);
-        context.push(instruction)?;
-        Ok(Self(context))
+        let mut context = instruction::enter(instruction, accounts, environment, &options);
+        context.push(None)?;
+        let program = environment.programs.get(&instruction.program_id);
+        let program = program.ok_or(InstructionError::UnsupportedProgramId)?;
+        context.frame_mut().program = Some(Arc::clone(program));
+        let mut bytes = Vec::new();
+        let layout = input::serialize(
+            program.loader().abi(),
+            context.instruction(),
+            &context.accounts,
+            environment.features,
+            &mut bytes,
+        )?;
+        context.frame_mut().layout = layout.clone();
+        Ok(Self { context, input: Input { bytes, layout } })
     }
 
-    /// The input that the program would get.
-    ///
-    /// # Errors
-    /// [`InstructionError::MaxAccountsExceeded`] for more than 255 accounts.
-    pub fn input(&self) -> Result<Input, InstructionError> {
-        let abi = self.0.frame().program.loader().abi();
-        serialize_instruction(abi, self.0.instruction(), &self.0.transaction)
+    /// The input that the program gets.
+    #[must_use]
+    pub fn input(&self) -> &Input {
+        &self.input
+    }
+
+    /// The regions of memory that the program sees its input in: one, or several where accounts
+    /// have regions of their own. `bytes` are those of the input.
+    #[must_use]
+    pub fn input_regions<'b>(&mut self, bytes: &'b mut [u8]) -> Vec<Region<'b>> {
+        let mode = DataMode::of(self.context.environment.features);
+        let context = &mut self.context;
+        let can_change = |place| {
+            let account = context.borrow(place).ok()?;
+            account.can_change_data().is_ok().then(|| account.index())
+        };
+        let mut regions = Vec::new();
+        input::regions(mode, &self.input.layout, bytes, can_change, &mut regions);
+        regions
     }
 
     /// Calls a syscall as the program would, and returns r0.
@@ -88,32 +117,33 @@ impl<'e> Invocation<'e> {
         arguments: [u64; 5],
         memory: &mut MemoryMap<'_>,
     ) -> Result<u64, selkie_vm::SyscallError> {
-        let mut meter = self.0.meter;
-        let result = (syscall.run)(&mut Call::new(&mut self.0, memory, &mut meter), arguments);
-        self.0.meter = meter;
+        let mut meter = self.context.meter;
+        let result =
+            (syscall.run)(&mut Call::new(&mut self.context, memory, &mut meter), arguments);
+        self.context.meter = meter;
         result
     }
 
     /// Compute units that are left.
     #[must_use]
     pub fn units_left(&self) -> u64 {
-        self.0.meter.remaining()
+        self.context.meter.remaining()
     }
 
     /// The log so far.
     #[must_use]
     pub fn logs(&self) -> &[String] {
-        self.0.logs.lines()
+        self.context.logs.lines()
     }
 
     /// What was returned last.
     #[must_use]
     pub fn return_data(&self) -> &ReturnData {
-        &self.0.transaction.return_data
+        &self.context.return_data
     }
 
     /// Has something returned already, as if by an instruction before.
     pub fn set_return_data(&mut self, return_data: ReturnData) {
-        self.0.transaction.return_data = return_data;
+        self.context.return_data = return_data;
     }
 }

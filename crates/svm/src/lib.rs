@@ -29,41 +29,63 @@
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 pub mod account;
+pub mod budget;
 mod buffers;
-mod context;
+pub mod builtin;
+pub mod check;
+pub mod context;
 pub mod cost;
+mod cpi;
 pub mod docs;
 pub mod engine;
 pub mod environment;
 pub mod error;
+pub mod execute;
 pub mod features;
 pub mod input;
 pub mod instruction;
 mod invocation;
 mod invoke;
+pub mod load;
 mod logs;
+mod lookup;
+pub mod nonce;
+pub mod process;
+pub mod program_cache;
 pub mod programs;
+pub mod recent;
+mod rent;
 pub mod run;
+mod settle;
 pub mod syscalls;
 pub mod sysvars;
+pub mod transaction;
+pub mod transaction_accounts;
 
 pub use solana_pubkey::Pubkey;
 
 pub use crate::{
-    account::{Account, Loader},
-    context::ReturnData,
+    account::{Account, AccountSharedData, AccountStore, Loader},
+    budget::{Fee, TransactionBudget},
+    builtin::{Builtin, Builtins, Precompile, Precompiles},
+    context::{Inspector, InstructionContext, InvokeContext},
     cost::ComputeBudget,
     engine::{Engine, EngineError},
     environment::{Environment, EpochStake},
     error::{InstructionError, SyscallError},
     features::{Feature, FeatureSet},
-    input::{Abi, Input, Layout},
+    input::{Abi, DataMode, Input, Layout},
     instruction::{
         AccountMeta, Instruction, Options, Receipt, instruction_input, process_instruction,
     },
     invocation::Invocation,
-    programs::{LoadError, Program, Programs, Purpose, elf_environment, mainnet_environment},
+    programs::{
+        LoadError, Program, ProgramEntry, Programs, Purpose, elf_environment, mainnet_environment,
+    },
+    recent::Recent,
     run::Run,
-    syscalls::Syscall,
+    syscalls::{Syscall, pda::find_program_address},
     sysvars::Sysvars,
+    transaction::Transaction,
+    transaction_accounts::{BorrowedAccount, InstructionAccount, ReturnData, TransactionAccounts},
 };

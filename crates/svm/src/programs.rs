@@ -12,7 +12,7 @@ use crate::{
     account::Loader,
     buffers::Touched,
     engine::Compiled,
-    features::FeatureSet,
+    features::{Feature, FeatureSet},
     syscalls::{SYSCALLS, Syscall, UNSUPPORTED},
 };
 
@@ -31,11 +31,20 @@ pub enum Purpose {
 pub fn elf_environment(features: FeatureSet, purpose: Purpose) -> selkie_elf::Environment {
     let names = SYSCALLS.iter().filter(|syscall| syscall.is_registered(features, purpose));
     selkie_elf::Environment {
-        versions: Version::V0..=Version::V3,
+        versions: versions(features, purpose),
         syscalls: Arc::new(Syscalls::new(names.map(|syscall| syscall.name))),
         reject_broken_elfs: purpose == Purpose::Deployment,
         ..selkie_elf::Environment::default()
     }
+}
+
+/// The sBPF versions that a cluster with these features knows.
+fn versions(features: FeatureSet, purpose: Purpose) -> core::ops::RangeInclusive<Version> {
+    let has_v0 = !features.has(Feature::DisableSbpfV0) || features.has(Feature::ReenableSbpfV0);
+    let is_deployed_strictly =
+        purpose == Purpose::Deployment && features.has(Feature::DisableOldDeployments);
+    let oldest = if has_v0 && !is_deployed_strictly { Version::V0 } else { Version::V3 };
+    oldest..=Version::V3
 }
 
 /// As [`elf_environment`], with those syscalls of mainnet besides that this runtime has not: to
@@ -130,6 +139,18 @@ impl Program {
         })
     }
 
+    /// The same program, for a cluster with these features: whether accounts have regions of
+    /// memory of their own (SIMD-0460) decides how it is compiled.
+    #[must_use]
+    pub fn for_features(self, features: FeatureSet) -> Self {
+        let has_account_regions = features.has(Feature::VirtualAddressSpaceAdjustments);
+        Self { compiled: Compiled::new(has_account_regions), ..self }
+    }
+
+    pub(crate) fn has_account_regions(&self) -> bool {
+        self.compiled.has_account_regions
+    }
+
     /// The program as it was loaded.
     #[must_use]
     pub fn executable(&self) -> &Executable {
@@ -171,5 +192,42 @@ impl Programs {
     #[must_use]
     pub fn get(&self, id: &Pubkey) -> Option<&Arc<Program>> {
         self.0.get(id)
+    }
+}
+
+/// What is known of a program that a transaction names.
+#[derive(Clone, Debug)]
+pub enum ProgramEntry {
+    /// It can be run.
+    Loaded(Arc<Program>),
+    /// It cannot be run: its file was refused, it was closed, or it was deployed in this very slot
+    /// and becomes visible in the next one.
+    NotDeployed,
+}
+
+/// The programs that a transaction names, and what it has done to them.
+#[derive(Clone, Default, Debug)]
+pub struct TransactionPrograms {
+    /// Few enough to be searched in order.
+    loaded: Vec<(Pubkey, ProgramEntry)>,
+    /// Those that the transaction deployed or closed.
+    modified: Vec<(Pubkey, ProgramEntry)>,
+}
+
+impl TransactionPrograms {
+    /// Adds a program that was loaded for the transaction.
+    pub fn insert(&mut self, id: Pubkey, entry: ProgramEntry) {
+        self.loaded.push((id, entry));
+    }
+
+    /// The program at an address, as the transaction has left it.
+    #[must_use]
+    pub fn get(&self, id: &Pubkey) -> Option<&ProgramEntry> {
+        let newest_first = self.modified.iter().rev().chain(&self.loaded);
+        newest_first.into_iter().find(|(known, _)| known == id).map(|(_, entry)| entry)
+    }
+
+    pub(crate) fn modify(&mut self, id: Pubkey, entry: ProgramEntry) {
+        self.modified.push((id, entry));
     }
 }

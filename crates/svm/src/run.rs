@@ -1,16 +1,19 @@
 //! Runs a program of a loader: input written, memory mapped, engine started, changes taken back.
 
-use selkie_isa::layout::{HEAP_START, INPUT_START, STACK_START};
-use selkie_vm::{Machine, MemoryMap, Observer, Region, Trap};
+use std::sync::Arc;
+
+use selkie_isa::layout::{HEAP_START, STACK_START};
+use selkie_vm::{Access, Machine, MemoryMap, Observer, Region, Trap};
 use solana_instruction_error::InstructionError;
 
 use crate::{
-    buffers,
+    buffers::{self, Buffers},
     context::InvokeContext,
     cost,
     engine::{Engine, Plan, config},
     error,
-    input::{self, Input, RefusedChange},
+    features::Feature,
+    input::{self, AccountLayout, DataMode, Input, RefusedChange},
     programs::Program,
     syscalls::explain_unknown,
 };
@@ -47,56 +50,97 @@ impl From<InstructionError> for Failure {
     }
 }
 
-/// Runs the program of the current instruction.
+/// Runs an sBPF program for the current instruction.
 pub(crate) fn run_program(
     context: &mut InvokeContext<'_>,
+    program: Arc<Program>,
     observer: Option<&mut dyn Observer>,
 ) -> Result<(), Failure> {
-    let program = context.frame().program.clone();
+    let features = context.environment.features;
+    let mode = DataMode::of(features);
+    let mut buffers = buffers::take();
+    let instruction = context.instruction();
     let abi = program.loader().abi();
-    let input = input::serialize_instruction(abi, context.instruction(), &context.transaction)?;
+    let bytes = &mut buffers.input;
+    let layout = input::serialize(abi, instruction, &context.accounts, features, bytes)?;
+    context.frame_mut().layout = layout;
+    context.frame_mut().program = Some(Arc::clone(&program));
     let units_before = context.meter.remaining();
     if context.meter.consume(cost::heap(context.heap_bytes)).is_err() {
         let why = InstructionError::ComputationalBudgetExceeded;
         context.logs.line(format!("Failed to create SBF VM: {why}"));
         return Err(InstructionError::ProgramEnvironmentSetupFailure.into());
     }
-    let run = run_machine(context, &program, input, observer)?;
-    log_end(context, &run, units_before);
-    let result = judge(context, &program, &run).and_then(|()| copy_out(context, &run));
-    context.last_run = Some(run);
+    let end = run_machine(context, &program, mode, &mut buffers, observer)?;
+    log_end(context, end.units, units_before);
+    let result =
+        judge(context, &program, mode, &end).and_then(|()| copy_out(context, mode, &buffers.input));
+    if context.keeps_runs {
+        let input = Input {
+            bytes: buffers.input.clone(),
+            layout: core::mem::take(&mut context.frame_mut().layout),
+        };
+        let End { result, pc, registers, return_pcs, units, engine, .. } = end;
+        context.last_run = Some(Run { result, pc, registers, return_pcs, units, engine, input });
+    }
+    buffers.put_back(end.stack_touched, end.heap_touched);
     result
+}
+
+/// How a machine stopped.
+struct End {
+    result: Result<u64, Trap>,
+    pc: usize,
+    registers: [u64; 11],
+    return_pcs: Vec<usize>,
+    units: u64,
+    engine: Engine,
+    stack_touched: u64,
+    heap_touched: u64,
 }
 
 fn run_machine(
     context: &mut InvokeContext<'_>,
     program: &Program,
-    mut input: Input,
+    mode: DataMode,
+    buffers: &mut Buffers,
     observer: Option<&mut dyn Observer>,
-) -> Result<Run, Failure> {
-    let plan = plan(context, program, observer.is_some())?;
-    let config = config();
+) -> Result<End, Failure> {
+    // A program that was made ready for another mode has no machine code for this one.
+    let is_ready = program.has_account_regions() == mode.has_regions();
+    let plan = if is_ready { plan(context, program, observer.is_some())? } else { Plan::Interpret };
+    let config = config(mode.has_regions());
     let executable = program.executable();
     let heap_bytes = usize::try_from(context.heap_bytes).unwrap_or(usize::MAX);
-    let mut buffers = buffers::take(config.stack_bytes(), heap_bytes);
+    buffers.fit(config.stack_bytes(), heap_bytes);
     let stack =
         Region::writable(STACK_START, &mut buffers.stack).tracked(program.stack_touched.get());
     let has_gaps = executable.version().stack_frame_gaps() && config.stack_frame_gaps;
-    let regions = vec![
-        Region::readonly(executable.read_only().vaddr, &executable.read_only().bytes),
-        if has_gaps { stack.gapped(config.stack_frame_bytes) } else { stack },
-        Region::writable(HEAP_START, &mut buffers.heap).tracked(program.heap_touched.get()),
-        Region::writable(INPUT_START, &mut input.bytes),
-    ];
+    let mut regions = Vec::with_capacity(4);
+    regions.push(Region::readonly(executable.read_only().vaddr, &executable.read_only().bytes));
+    regions.push(if has_gaps { stack.gapped(config.stack_frame_bytes) } else { stack });
+    regions
+        .push(Region::writable(HEAP_START, &mut buffers.heap).tracked(program.heap_touched.get()));
+    let frame = context.stack.last().expect("an instruction is being processed");
+    let instruction = context.trace.get(frame.instruction).expect("frames point into the trace");
+    let accounts = &mut context.accounts;
+    let can_change = |place: usize| {
+        let account = *instruction.accounts.get(place)?;
+        let borrowed = accounts.borrow(account, &instruction.program_id).ok()?;
+        borrowed.can_change_data().is_ok().then_some(account.index)
+    };
+    input::regions(mode, &frame.layout, &mut buffers.input, can_change, &mut regions);
+    let instruction_data = frame.layout.instruction_data;
     let memory = MemoryMap::new(regions, &config, executable.version()).map_err(|trap| {
         context.logs.line(format!("Failed to create SBF VM: {trap}"));
         Failure::from(InstructionError::ProgramEnvironmentSetupFailure)
     })?;
     let units = context.meter.remaining();
-    let mut machine = Machine::new(program.verified(), &config, memory, units);
-    let instruction_data = input.layout.instruction_data as u64;
-    machine.registers_mut()[2] = INPUT_START.saturating_add(instruction_data);
     let verified = program.verified();
+    let mut machine = Machine::new(verified, &config, memory, units);
+    if context.has(Feature::InstructionDataPointer) {
+        machine.registers_mut()[2] = input::vaddr(instruction_data);
+    }
     let (outcome, engine) = match (plan, observer) {
         (Plan::Run(code), None) => (code.run(verified, &mut machine, context), Engine::Jit),
         (_, None) => (selkie_vm::run(verified, &mut machine, context), Engine::Interpreter),
@@ -115,17 +159,16 @@ fn run_machine(
     let (stack_touched, heap_touched) = (touched(STACK_START), touched(HEAP_START));
     program.stack_touched.see(stack_touched);
     program.heap_touched.see(heap_touched);
-    let run = Run {
+    Ok(End {
         result: outcome.result,
         pc: machine.pc(),
         registers: *machine.registers(),
         return_pcs: machine.return_pcs().collect(),
         units: outcome.consumed,
         engine,
-        input,
-    };
-    buffers.put_back(stack_touched, heap_touched);
-    Ok(run)
+        stack_touched,
+        heap_touched,
+    })
 }
 
 /// What the program is run with. If that cannot be had, it is no failure of the instruction: the
@@ -149,6 +192,10 @@ fn plan<'p>(
             Ok(Plan::Interpret)
         }
         Ok(plan) => Ok(plan),
+        Err(error) if !context.keeps_runs => {
+            context.notes.push(format!("the program was run by the interpreter: {error}"));
+            Ok(Plan::Interpret)
+        }
         Err(error) => {
             context.engine_error = Some(error);
             Err(InstructionError::ProgramEnvironmentSetupFailure.into())
@@ -156,10 +203,10 @@ fn plan<'p>(
     }
 }
 
-fn log_end(context: &mut InvokeContext<'_>, run: &Run, units_before: u64) {
+fn log_end(context: &mut InvokeContext<'_>, units: u64, units_before: u64) {
     let program_id = context.instruction().program_id;
-    context.logs.consumed(&program_id, run.units, units_before);
-    let returned = &context.transaction.return_data.data;
+    context.logs.consumed(&program_id, units, units_before);
+    let returned = &context.return_data.data;
     if !returned.is_empty() {
         context.logs.return_data(&program_id, returned);
     }
@@ -167,18 +214,53 @@ fn log_end(context: &mut InvokeContext<'_>, run: &Run, units_before: u64) {
 
 /// What the program's end means. A program that the machine stopped, not a syscall, has used all
 /// compute units.
-fn judge(context: &mut InvokeContext<'_>, program: &Program, run: &Run) -> Result<(), Failure> {
-    let trap = match &run.result {
+fn judge(
+    context: &mut InvokeContext<'_>,
+    program: &Program,
+    mode: DataMode,
+    end: &End,
+) -> Result<(), Failure> {
+    let trap = match &end.result {
         Ok(r0) => return error::from_return_value(*r0).map_or(Ok(()), |error| Err(error.into())),
         Err(trap) => trap,
     };
     if !matches!(trap, Trap::Syscall(_)) {
         context.meter.set_remaining(0);
     }
+    if mode.has_regions()
+        && let Some(error) = account_violation(context, trap)
+    {
+        return Err(error.into());
+    }
     if matches!(trap, Trap::UnsupportedInstruction) {
-        context.notes.extend(explain_call(program, run.pc));
+        context.notes.extend(explain_call(program, end.pc));
     }
     Err(Failure { error: error::from_trap(trap), text: error::trap_text(trap) })
+}
+
+/// Which rule an access broke that was refused within the span of an account's data: programs and
+/// syscalls alike (agave: `vm.rs`, `execute`).
+fn account_violation(context: &mut InvokeContext<'_>, trap: &Trap) -> Option<InstructionError> {
+    let trap = match trap {
+        Trap::Syscall(error) => error.downcast_ref::<Trap>()?,
+        trap => trap,
+    };
+    let &Trap::AccessViolation { access, vaddr, len, .. } = trap else { return None };
+    let frame = context.stack.last()?;
+    let within = |at: &AccountLayout| {
+        let start = input::vaddr(at.data);
+        start..start.saturating_add(at.data_capacity as u64)
+    };
+    let (place, at) = frame.layout.accounts().find(|(_, at)| within(at).contains(&vaddr))?;
+    if vaddr.saturating_add(len) > within(at).end {
+        return None;
+    }
+    let refused = context.borrow(place).ok()?.can_change_data();
+    Some(match (access, refused) {
+        (Access::Store, Err(error)) => error,
+        (Access::Load, Err(_)) => InstructionError::AccountDataTooSmall,
+        (_, Ok(())) => InstructionError::InvalidRealloc,
+    })
 }
 
 /// What is known of the call at `pc` that reached nothing.
@@ -192,16 +274,17 @@ fn explain_call(program: &Program, pc: usize) -> Option<String> {
 }
 
 /// Takes over what the program changed. The log has the rule that was broken, a note the account.
-fn copy_out(context: &mut InvokeContext<'_>, run: &Run) -> Result<(), Failure> {
-    let instruction = context.trace.get(context.frame().instruction);
-    let instruction = instruction.expect("frames point into the trace");
+fn copy_out(context: &mut InvokeContext<'_>, mode: DataMode, bytes: &[u8]) -> Result<(), Failure> {
+    let frame = context.stack.last().expect("an instruction is being processed");
+    let instruction = context.trace.get(frame.instruction).expect("frames point into the trace");
     let Err(RefusedChange { account, error }) =
-        input::deserialize_instruction(&run.input, instruction, &mut context.transaction)
+        input::deserialize(mode, &frame.layout, bytes, instruction, &mut context.accounts)
     else {
         return Ok(());
     };
-    let index = instruction.accounts.get(account).map(|account| account.index);
-    let key = index.map(|index| context.transaction.account(index).0).unwrap_or_default();
+    let index = instruction.accounts.get(account).map(|account| usize::from(account.index));
+    let key = index.and_then(|index| context.accounts.get(index).ok()).map(|found| found.key);
+    let key = key.unwrap_or_default();
     context.notes.push(format!(
         "the program changed accounts[{account}], {key}, against the rules: {error}"
     ));

@@ -4,7 +4,8 @@
 //! syscall charges, checks and touches memory is part of the protocol: it decides the error, and
 //! whether compute units are left.
 
-mod guest;
+mod cpi;
+pub(crate) mod guest;
 mod hash;
 mod log;
 mod memory;
@@ -25,9 +26,9 @@ use crate::context::InvokeContext;
 
 /// A call of a syscall: everything that its handler works on.
 pub(crate) struct Call<'c, 'e, 'm> {
-    context: &'c mut InvokeContext<'e>,
-    memory: Guest<'c, 'm>,
-    meter: &'c mut Meter,
+    pub(crate) context: &'c mut InvokeContext<'e>,
+    pub(crate) memory: Guest<'c, 'm>,
+    pub(crate) meter: &'c mut Meter,
 }
 
 impl<'c, 'e, 'm> Call<'c, 'e, 'm> {
@@ -36,7 +37,8 @@ impl<'c, 'e, 'm> Call<'c, 'e, 'm> {
         memory: &'c mut MemoryMap<'m>,
         meter: &'c mut Meter,
     ) -> Self {
-        let aligned = context.frame().program.loader().checks_alignment();
+        let program = context.frame().program.as_ref();
+        let aligned = program.is_none_or(|program| program.loader().checks_alignment());
         Self { context, memory: Guest { map: memory, aligned }, meter }
     }
 
@@ -46,6 +48,6 @@ impl<'c, 'e, 'm> Call<'c, 'e, 'm> {
 }
 
 /// Takes compute units, or all that are left if they are not enough.
-fn charge(meter: &mut Meter, units: u64) -> Result<(), Error> {
+pub(crate) fn charge(meter: &mut Meter, units: u64) -> Result<(), Error> {
     meter.consume(units).map_err(|_| InstructionError::ComputationalBudgetExceeded.into())
 }

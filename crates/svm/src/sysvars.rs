@@ -16,7 +16,7 @@ use solana_sdk_ids::sysvar as ids;
 /// The lamports that an account's byte must hold on mainnet since September 2026 (SIMD-0437).
 pub const MAINNET_LAMPORTS_PER_BYTE: u64 = 5080;
 
-/// The sysvars that programs can ask for.
+/// The sysvars that programs can ask for, and that of recent blockhashes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sysvars {
     accounts: BTreeMap<Pubkey, Vec<u8>>,
@@ -25,7 +25,7 @@ pub struct Sysvars {
 /// Bytes that are no sysvar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SysvarError {
-    /// Programs cannot ask for a sysvar of this address.
+    /// There is no sysvar of this address that the runtime would ask.
     UnknownAddress(Pubkey),
     /// The sysvar's account does not look like this.
     InvalidData(Pubkey),
@@ -115,6 +115,68 @@ impl Sysvars {
         self.accounts.get(id).map(Vec::as_slice)
     }
 
+    /// The data of a sysvar's account, if it is set and programs can ask for it.
+    #[must_use]
+    pub fn get_for_programs(&self, id: &Pubkey) -> Option<&[u8]> {
+        if *id == ids::recent_blockhashes::ID { None } else { self.get(id) }
+    }
+
+    fn numbers<const N: usize>(&self, id: &Pubkey) -> Option<[[u8; 8]; N]> {
+        let (numbers, _) = self.get(id)?.as_chunks::<8>();
+        numbers.first_chunk().copied()
+    }
+
+    /// The clock, if it is set.
+    #[must_use]
+    pub fn clock(&self) -> Option<Clock> {
+        let [slot, start, epoch, leader_schedule_epoch, now] = self.numbers(&ids::clock::ID)?;
+        Some(Clock {
+            slot: u64::from_le_bytes(slot),
+            epoch_start_timestamp: i64::from_le_bytes(start),
+            epoch: u64::from_le_bytes(epoch),
+            leader_schedule_epoch: u64::from_le_bytes(leader_schedule_epoch),
+            unix_timestamp: i64::from_le_bytes(now),
+        })
+    }
+
+    /// The rent, if it is set.
+    #[must_use]
+    #[allow(deprecated, reason = "clusters may still have other values in these fields")]
+    pub fn rent(&self) -> Option<Rent> {
+        let [lamports_per_byte, exemption_threshold] = self.numbers(&ids::rent::ID)?;
+        let burn_percent = *self.get(&ids::rent::ID)?.get(16)?;
+        let lamports_per_byte = u64::from_le_bytes(lamports_per_byte);
+        Some(Rent { lamports_per_byte, exemption_threshold, burn_percent })
+    }
+
+    /// The epoch schedule, if it is set.
+    #[must_use]
+    pub fn epoch_schedule(&self) -> Option<EpochSchedule> {
+        let data = self.get(&ids::epoch_schedule::ID)?;
+        let number = |at: usize| Some(u64::from_le_bytes(*data.get(at..)?.first_chunk()?));
+        Some(EpochSchedule {
+            slots_per_epoch: number(0)?,
+            leader_schedule_slot_offset: number(8)?,
+            warmup: *data.get(16)? == 1,
+            first_normal_epoch: number(17)?,
+            first_normal_slot: number(25)?,
+        })
+    }
+
+    /// The slots whose hashes programs can still ask for, newest first.
+    pub fn slot_hashes(&self) -> impl Iterator<Item = u64> {
+        let data = self.get(&ids::slot_hashes::ID).unwrap_or_default();
+        let (entries, _) = data.get(8..).unwrap_or_default().as_chunks::<40>();
+        entries.iter().filter_map(|entry| Some(u64::from_le_bytes(*entry.first_chunk()?)))
+    }
+
+    /// Whether the sysvar of recent blockhashes is set and names any.
+    #[must_use]
+    pub fn has_recent_blockhashes(&self) -> Option<bool> {
+        let [count] = self.numbers(&ids::recent_blockhashes::ID)?;
+        Some(u64::from_le_bytes(count) > 0)
+    }
+
     /// Every sysvar that is set, by address.
     pub fn iter(&self) -> impl Iterator<Item = (&Pubkey, &[u8])> {
         self.accounts.iter().map(|(id, data)| (id, data.as_slice()))
@@ -148,7 +210,7 @@ enum Field {
 }
 
 /// The parts of each sysvar's account.
-const SHAPES: [(Pubkey, &[Field]); 7] = {
+const SHAPES: [(Pubkey, &[Field]); 8] = {
     use Field::{Bool, Bytes, Number, Records};
     [
         (ids::clock::ID, &[Number(8), Number(8), Number(8), Number(8), Number(8)]),
@@ -161,6 +223,7 @@ const SHAPES: [(Pubkey, &[Field]); 7] = {
         (ids::slot_hashes::ID, &[Number(8), Records(40)]),
         (ids::stake_history::ID, &[Number(8), Records(32)]),
         (ids::last_restart_slot::ID, &[Number(8)]),
+        (ids::recent_blockhashes::ID, &[Number(8), Records(40)]),
     ]
 };
 

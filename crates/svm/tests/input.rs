@@ -5,12 +5,9 @@ mod common;
 use common::key;
 use proptest::prelude::*;
 use selkie_svm::{
-    Abi, Account, InstructionError, Pubkey,
-    input::{
-        Input, InputAccount,
-        explain::{ExplainError, Explanation, Value, explain},
-        serialize,
-    },
+    Abi, Account, AccountMeta, Environment, Input, Instruction, InstructionError, Pubkey,
+    input::explain::{ExplainError, Explanation, Value, explain},
+    instruction_input,
 };
 
 const ONE: Pubkey = key(1);
@@ -26,8 +23,33 @@ fn account(data: &[u8]) -> Account {
     }
 }
 
-fn named<'a>(key: &'a Pubkey, account: &'a Account) -> InputAccount<'a> {
-    InputAccount::Account { key, account, is_signer: true, is_writable: false }
+/// An account as an instruction names it: its address, its state, whether it signed, whether it
+/// may be changed; or the place where it was named before.
+#[derive(Clone)]
+enum Named<'a> {
+    Account(&'a Pubkey, &'a Account, bool, bool),
+    Again(usize),
+}
+
+fn named<'a>(key: &'a Pubkey, account: &'a Account) -> Named<'a> {
+    Named::Account(key, account, true, false)
+}
+
+/// The input of an instruction of program 7.
+fn serialize(abi: Abi, named: &[Named<'_>], data: &[u8]) -> Result<Input, InstructionError> {
+    let (mut metas, mut accounts): (Vec<AccountMeta>, Vec<_>) = (vec![], vec![]);
+    for named in named {
+        metas.push(match named {
+            Named::Account(key, account, is_signer, is_writable) => {
+                accounts.push((**key, (*account).clone()));
+                let (is_signer, is_writable) = (*is_signer, *is_writable);
+                AccountMeta { pubkey: **key, is_signer, is_writable }
+            }
+            Named::Again(place) => metas[*place].clone(),
+        });
+    }
+    let instruction = Instruction { program_id: key(7), accounts: metas, data: data.to_vec() };
+    instruction_input(&instruction, &accounts, &Environment::default(), abi)
 }
 
 /// A piece of an expected buffer.
@@ -39,8 +61,8 @@ fn number(value: u64) -> Vec<u8> {
     value.to_le_bytes().to_vec()
 }
 
-fn check(abi: Abi, accounts: &[InputAccount<'_>], data: &[u8], expected: &[Vec<u8>]) -> Input {
-    let input = serialize(abi, accounts, data, &key(7)).unwrap();
+fn check(abi: Abi, accounts: &[Named<'_>], data: &[u8], expected: &[Vec<u8>]) -> Input {
+    let input = serialize(abi, accounts, data).unwrap();
     assert!(input.bytes == expected.concat(), "{:?}", explain(&input.bytes, Some(abi)));
     assert_eq!(input.bytes.len(), input.layout.len);
     let explained = explain(&input.bytes, Some(abi));
@@ -61,11 +83,8 @@ fn no_accounts() {
 #[test]
 fn aligned_accounts() {
     let (first, second) = (account(&[9; 5]), account(&[]));
-    let accounts = [
-        named(&ONE, &first),
-        InputAccount::Duplicate(0),
-        InputAccount::Account { key: &TWO, account: &second, is_signer: false, is_writable: true },
-    ];
+    let accounts =
+        [named(&ONE, &first), Named::Again(0), Named::Account(&TWO, &second, false, true)];
     let input = check(
         Abi::Aligned,
         &accounts,
@@ -99,7 +118,7 @@ fn aligned_accounts() {
 #[test]
 fn unaligned_accounts() {
     let first = account(&[9; 5]);
-    let accounts = [named(&ONE, &first), InputAccount::Duplicate(0)];
+    let accounts = [named(&ONE, &first), Named::Again(0)];
     check(
         Abi::Unaligned,
         &accounts,
@@ -124,15 +143,17 @@ fn unaligned_accounts() {
 
 #[test]
 fn too_many_accounts() {
-    let accounts = vec![InputAccount::Duplicate(0); 256];
-    let result = serialize(Abi::Aligned, &accounts, &[], &key(7));
+    let state = account(&[]);
+    let mut accounts = vec![named(&ONE, &state)];
+    accounts.resize(256, Named::Again(0));
+    let result = serialize(Abi::Aligned, &accounts, &[]);
     assert_eq!(result, Err(InstructionError::MaxAccountsExceeded));
 }
 
 fn two_accounts(abi: Abi) -> Input {
     let state = account(&[9; 5]);
-    let accounts = [named(&ONE, &state), InputAccount::Duplicate(0)];
-    serialize(abi, &accounts, &[4, 4], &key(7)).unwrap()
+    let accounts = [named(&ONE, &state), Named::Again(0)];
+    serialize(abi, &accounts, &[4, 4]).unwrap()
 }
 
 #[test]
@@ -259,9 +280,10 @@ proptest! {
     ) {
         let abi = if aligned { Abi::Aligned } else { Abi::Unaligned };
         let states: Vec<_> = lens.iter().map(|len| account(&vec![1; *len])).collect();
-        let owner = key(3);
-        let accounts: Vec<_> = states.iter().map(|state| named(&owner, state)).collect();
-        let input = serialize(abi, &accounts, &data, &key(7)).unwrap();
+        let keys: Vec<_> = (10..).map(key).take(states.len()).collect();
+        let accounts: Vec<_> =
+            keys.iter().zip(&states).map(|(key, state)| named(key, state)).collect();
+        let input = serialize(abi, &accounts, &data).unwrap();
         let explained = explain(&input.bytes, Some(abi));
         prop_assert_eq!(&explained.error, &None);
         prop_assert!(is_gapless(&explained, input.bytes.len()));

@@ -281,7 +281,7 @@ fn calls_of_what_is_not_there_are_explained() {
         assert_eq!(receipt.units, 200_000);
         receipt.notes.join("\n")
     };
-    let invoke = "sol_invoke_signed_rust";
+    let invoke = "sol_get_fees_sysvar";
     assert_eq!(note(invoke), format!("syscall `{invoke}` is not supported yet by Selkie"));
     assert_eq!(note("sol_nonsense"), "");
 }

@@ -21,6 +21,7 @@ use selkie_isa::{
 
 use crate::{
     config::Config,
+    host::Host,
     jit::{Near, Windows},
     region_index::RegionIndex,
     trap::Trap,
@@ -197,6 +198,25 @@ impl<'a> Region<'a> {
     /// Lets the guest see `len` bytes of the buffer, or all of it if it has fewer.
     pub fn grow(&mut self, len: u64) {
         self.len = len.min(self.capacity);
+    }
+
+    /// All of the buffer, what is hidden from the guest included, if it can be written.
+    #[must_use]
+    pub fn buffer_mut(&mut self) -> Option<&mut [u8]> {
+        // SAFETY: `buffer_writable` says that the region was made from `capacity` bytes at `host`
+        // that are borrowed mutably for `'a`, and regions do not share buffers.
+        self.buffer_writable
+            .then(|| unsafe { core::slice::from_raw_parts_mut(self.host, usize_of(self.capacity)) })
+    }
+
+    /// Takes or gives the guest's right to write; a buffer that cannot be written stays so.
+    pub fn set_writable(&mut self, writable: bool) {
+        self.writable = writable && self.buffer_writable;
+    }
+
+    /// Sets or takes away the number of [`Region::with_payload`].
+    pub fn set_payload(&mut self, payload: Option<u16>) {
+        self.payload = payload;
     }
 
     /// Lets the guest write, if the buffer can be written; says whether it can.
@@ -601,6 +621,47 @@ impl<'a> MemoryMap<'a> {
         self.windows = [Window::NONE; WINDOW_COUNT];
         self.changes += 1;
         Ok(())
+    }
+
+    /// Makes ready for a store by a syscall: what a store of the program may change of a region,
+    /// this one may too.
+    ///
+    /// # Errors
+    /// [`Trap::AccessViolation`] or [`Trap::StackAccessViolation`], or
+    /// [`Trap::InvalidMemoryRegion`] if the region comes to reach into the next one.
+    pub fn prepare_store(
+        &mut self,
+        host: &mut (impl Host + ?Sized),
+        vaddr: u64,
+        len: u64,
+    ) -> Result<(), Trap> {
+        if self.locate(Access::Store, vaddr, len).is_err() {
+            self.reconsider(Access::Store, vaddr, len, |violation, region| {
+                host.access_violation(violation, region);
+            })?;
+        }
+        self.locate(Access::Store, vaddr, len).map(|_| ())
+    }
+
+    /// Lets `change` alter a region, by its place in [`MemoryMap::regions`]: for a runtime that
+    /// changes what the program may see while a syscall runs. The region must not come to reach
+    /// into the next one.
+    pub fn change_region<R>(
+        &mut self,
+        index: usize,
+        change: impl FnOnce(&mut Region<'_>) -> R,
+    ) -> Option<R> {
+        // As in `reconsider`, the region that is handed out cannot be kept, nor can a buffer that
+        // is borrowed for less than `'a` get in: its lifetime has no name.
+        let mut region = self.regions.get(index)?.copy();
+        let result = change(&mut region);
+        let end = self.regions.get(index + 1).map_or(u64::MAX, |next| next.vaddr);
+        if region.vaddr_end() <= end {
+            self.regions[index] = region;
+            self.windows = [Window::NONE; WINDOW_COUNT];
+            self.changes += 1;
+        }
+        Some(result)
     }
 
     /// How often a region was changed.

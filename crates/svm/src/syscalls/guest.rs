@@ -7,39 +7,39 @@
 use selkie_vm::{Access, MemoryMap, SyscallError as Error};
 use solana_pubkey::Pubkey;
 
-use crate::error::SyscallError;
+use crate::{context::InvokeContext, error::SyscallError};
 
 /// The memory of the program that called.
 pub(crate) struct Guest<'c, 'm> {
-    pub(super) map: &'c mut MemoryMap<'m>,
+    pub(crate) map: &'c mut MemoryMap<'m>,
     /// Pointers to anything but bytes must be aligned.
-    pub(super) aligned: bool,
+    pub(crate) aligned: bool,
 }
 
 /// A slice as programs pass it: address and length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Slice {
-    pub(super) addr: u64,
-    pub(super) len: u64,
+pub(crate) struct Slice {
+    pub(crate) addr: u64,
+    pub(crate) len: u64,
 }
 
 /// Guest memory that a syscall writes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Output {
-    pub(super) addr: u64,
-    pub(super) len: u64,
-    pub(super) align: u64,
+pub(crate) struct Output {
+    pub(crate) addr: u64,
+    pub(crate) len: u64,
+    pub(crate) align: u64,
 }
 
 impl Output {
     /// Bytes, anywhere.
-    pub(super) const fn bytes(addr: u64, len: u64) -> Self {
+    pub(crate) const fn bytes(addr: u64, len: u64) -> Self {
         Self { addr, len, align: 1 }
     }
 }
 
 impl Guest<'_, '_> {
-    fn check_alignment(&self, addr: u64, align: u64) -> Result<(), Error> {
+    pub(crate) fn check_alignment(&self, addr: u64, align: u64) -> Result<(), Error> {
         if self.aligned && !addr.is_multiple_of(align) {
             return Err(SyscallError::UnalignedPointer.into());
         }
@@ -47,12 +47,18 @@ impl Guest<'_, '_> {
     }
 
     /// Bytes to read.
-    pub(super) fn bytes(&self, addr: u64, len: u64) -> Result<&[u8], Error> {
+    pub(crate) fn bytes(&self, addr: u64, len: u64) -> Result<&[u8], Error> {
         self.elements(addr, len, 1, 1)
     }
 
     /// Elements to read: so many of so many bytes each.
-    fn elements(&self, addr: u64, count: u64, size: u64, align: u64) -> Result<&[u8], Error> {
+    pub(crate) fn elements(
+        &self,
+        addr: u64,
+        count: u64,
+        size: u64,
+        align: u64,
+    ) -> Result<&[u8], Error> {
         if count == 0 {
             return Ok(&[]);
         }
@@ -66,20 +72,20 @@ impl Guest<'_, '_> {
     }
 
     /// An address to read.
-    pub(super) fn pubkey(&self, addr: u64) -> Result<Pubkey, Error> {
+    pub(crate) fn pubkey(&self, addr: u64) -> Result<Pubkey, Error> {
         let bytes = self.bytes(addr, 32)?;
         Ok(Pubkey::new_from_array(bytes.try_into().expect("32 bytes were read")))
     }
 
     /// A text to read.
-    pub(super) fn text(&self, addr: u64, len: u64) -> Result<&str, Error> {
+    pub(crate) fn text(&self, addr: u64, len: u64) -> Result<&str, Error> {
         let bytes = self.bytes(addr, len)?;
         core::str::from_utf8(bytes)
             .map_err(|error| SyscallError::InvalidString(error, bytes.to_vec()).into())
     }
 
     /// A table of slices to read.
-    pub(super) fn slices(&self, addr: u64, count: u64) -> Result<Vec<Slice>, Error> {
+    pub(crate) fn slices(&self, addr: u64, count: u64) -> Result<Vec<Slice>, Error> {
         let (entries, _) = self.elements(addr, count, 16, 8)?.as_chunks::<16>();
         Ok(entries
             .iter()
@@ -91,16 +97,21 @@ impl Guest<'_, '_> {
             .collect())
     }
 
-    /// Checks that all outputs of a syscall can be written: bounds of all, then alignment of all,
-    /// then that no two overlap.
-    pub(super) fn check_outputs(&self, outputs: &[Output]) -> Result<(), Error> {
+    /// Checks that all outputs of a syscall can be written: bounds of all, where accounts may grow,
+    /// then alignment of all, then that no two overlap.
+    pub(crate) fn check_outputs(
+        &mut self,
+        host: &mut InvokeContext<'_>,
+        outputs: &[Output],
+    ) -> Result<(), Error> {
+        for output in outputs.iter().filter(|output| output.len > 0) {
+            self.map.prepare_store(host, output.addr, output.len)?;
+        }
         let mut places = Vec::with_capacity(outputs.len());
         for output in outputs.iter().filter(|output| output.len > 0) {
             let (region, offset) = self.map.locate(Access::Store, output.addr, output.len)?;
-            places.push((region, offset, output.len));
-        }
-        for output in outputs.iter().filter(|output| output.len > 0) {
             self.check_alignment(output.addr, output.align)?;
+            places.push((region, offset, output.len));
         }
         let overlap = |a: &(usize, u64, u64), b: &(usize, u64, u64)| {
             a.0 == b.0 && !are_apart(a.1, a.2, b.1, b.2)
@@ -113,12 +124,17 @@ impl Guest<'_, '_> {
     }
 
     /// Checks that bytes can be written.
-    pub(super) fn check_output(&self, addr: u64, len: u64) -> Result<(), Error> {
-        self.check_outputs(&[Output::bytes(addr, len)])
+    pub(crate) fn check_output(
+        &mut self,
+        host: &mut InvokeContext<'_>,
+        addr: u64,
+        len: u64,
+    ) -> Result<(), Error> {
+        self.check_outputs(host, &[Output::bytes(addr, len)])
     }
 
     /// Writes bytes.
-    pub(super) fn write(&mut self, addr: u64, bytes: &[u8]) -> Result<(), Error> {
+    pub(crate) fn write(&mut self, addr: u64, bytes: &[u8]) -> Result<(), Error> {
         if !bytes.is_empty() {
             self.map.slice_mut(addr, bytes.len() as u64)?.copy_from_slice(bytes);
         }
@@ -127,7 +143,7 @@ impl Guest<'_, '_> {
 }
 
 /// Whether two spans have no byte in common.
-pub(super) fn are_apart(left: u64, left_len: u64, right: u64, right_len: u64) -> bool {
+pub(crate) fn are_apart(left: u64, left_len: u64, right: u64, right_len: u64) -> bool {
     left.abs_diff(right) >= if left > right { right_len } else { left_len }
 }
 

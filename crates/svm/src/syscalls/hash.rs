@@ -82,7 +82,7 @@ fn hash(
     out_len: u64,
     mut update: impl FnMut(&[u8]),
 ) -> Result<(), Error> {
-    call.memory.check_output(out, out_len)?;
+    call.memory.check_output(call.context, out, out_len)?;
     for slice in call.memory.slices(slices, count)? {
         let bytes = call.memory.bytes(slice.addr, slice.len)?;
         charge(call.meter, MEM_OP_BASE.max(slice.len / 2))?;

@@ -29,6 +29,7 @@ pub(super) fn copy(
     len: u64,
 ) -> Result<u64, Error> {
     if len > 0 {
+        call.memory.map.prepare_store(call.context, dst, len)?;
         call.memory.map.copy(dst, src, len)?;
     }
     Ok(0)
@@ -42,6 +43,7 @@ pub(super) fn fill(
     len: u64,
 ) -> Result<u64, Error> {
     if len > 0 {
+        call.memory.map.prepare_store(call.context, dst, len)?;
         call.memory.map.slice_mut(dst, len)?.fill(byte.to_le_bytes()[0]);
     }
     Ok(0)
@@ -62,7 +64,7 @@ pub(super) fn compare(
         .zip(right)
         .find(|(left, right)| left != right)
         .map_or(0, |(left, right)| i32::from(*left).saturating_sub(i32::from(*right)));
-    call.memory.check_outputs(&[Output { addr: out, len: 4, align: 4 }])?;
+    call.memory.check_outputs(call.context, &[Output { addr: out, len: 4, align: 4 }])?;
     call.memory.write(out, &difference.to_le_bytes())?;
     Ok(0)
 }

@@ -63,22 +63,25 @@ pub(super) fn sibling(
 ) -> Result<u64, Error> {
     let Some(sibling) = find_sibling(call, index).cloned() else { return Ok(0) };
     let meta_output = Output { addr: meta, len: 16, align: 8 };
-    call.memory.check_outputs(&[meta_output])?;
+    call.memory.check_outputs(call.context, &[meta_output])?;
     let lens = [sibling.data.len() as u64, sibling.accounts.len() as u64];
     let lens_bytes = lens.map(u64::to_le_bytes).concat();
     if call.memory.bytes(meta, 16)? != lens_bytes {
         call.memory.write(meta, &lens_bytes)?;
         return Ok(1);
     }
-    call.memory.check_outputs(&[
-        Output::bytes(program_out, 32),
-        Output::bytes(data_out, lens[0]),
-        Output::bytes(accounts_out, lens[1].saturating_mul(META_BYTES)),
-        meta_output,
-    ])?;
+    call.memory.check_outputs(
+        call.context,
+        &[
+            Output::bytes(program_out, 32),
+            Output::bytes(data_out, lens[0]),
+            Output::bytes(accounts_out, lens[1].saturating_mul(META_BYTES)),
+            meta_output,
+        ],
+    )?;
     let mut metas = Vec::new();
     for account in &sibling.accounts {
-        metas.extend(call.context.transaction.account(account.index).0.as_ref());
+        metas.extend(call.context.accounts.get(usize::from(account.index))?.key.as_ref());
         metas.extend([u8::from(account.is_signer), u8::from(account.is_writable)]);
     }
     call.memory.write(program_out, sibling.program_id.as_ref())?;
@@ -87,11 +90,21 @@ pub(super) fn sibling(
     Ok(1)
 }
 
-fn find_sibling<'a>(call: &'a Call<'_, '_, '_>, index: u64) -> Option<&'a InstructionContext> {
-    let current = call.context.instruction();
-    let same_caller = call
-        .context
+/// Only instructions that were started count: the transaction's own are all in the trace from the
+/// start, those that were called come behind them.
+fn find_sibling<'a, 'e>(
+    call: &'a Call<'_, 'e, '_>,
+    index: u64,
+) -> Option<&'a InstructionContext<'e>> {
+    let context = &call.context;
+    let current = context.instruction();
+    let range = match current.height {
+        1 => 0..context.top_level_started,
+        _ => context.top_level..context.trace.len(),
+    };
+    let same_caller = context
         .trace
+        .get(range)?
         .iter()
         .rev()
         .filter(|other| other.caller == current.caller)
@@ -112,22 +125,35 @@ mod tests {
 
     use super::*;
     use crate::{
-        account::{Account, Loader},
-        context::{Frame, InstructionAccount, InvokeContext},
+        account::Loader,
+        context::{Frame, InvokeContext},
         environment::Environment,
+        input::Layout,
         instruction::Options,
         programs::Program,
+        transaction_accounts::{InstructionAccount, TransactionAccounts},
     };
 
     fn key(byte: u8) -> Pubkey {
         Pubkey::new_from_array([byte; 32])
     }
 
-    fn instruction(program: u8, height: usize, caller: Option<usize>) -> InstructionContext {
-        let account = InstructionAccount { index: 0, is_signer: true, is_writable: false };
-        let accounts = vec![account; usize::from(program)];
-        let data = vec![program; 3];
-        InstructionContext { program_id: key(program), accounts, data, height, caller }
+    fn instruction(
+        program: u8,
+        height: usize,
+        caller: Option<usize>,
+    ) -> InstructionContext<'static> {
+        let account =
+            InstructionAccount { index: 0, first: 0, is_signer: true, is_writable: false };
+        InstructionContext {
+            program_id: key(program),
+            program_index: None,
+            accounts: vec![account; usize::from(program)],
+            data: vec![program; 3].into(),
+            height,
+            caller,
+            units: 0,
+        }
     }
 
     const META: usize = 8;
@@ -137,7 +163,7 @@ mod tests {
 
     /// Asks for a sibling of the last instruction, expecting lengths of `lens`.
     fn ask(
-        trace: Vec<InstructionContext>,
+        trace: Vec<InstructionContext<'static>>,
         index: u64,
         lens: [u64; 2],
     ) -> (Result<u64, String>, Vec<u8>) {
@@ -147,10 +173,29 @@ mod tests {
             Executable::from_text(Version::V0, exit, 0, functions, Arc::default()).unwrap();
         let program = Arc::new(Program::new(executable, Loader::V3).unwrap());
         let environment = Environment::default();
-        let accounts = vec![(key(9), Account::default())];
+        let accounts = TransactionAccounts::new([(key(9), Default::default())]);
         let mut context = InvokeContext::new(accounts, &environment, &Options::default());
-        context.stack.push(Frame { instruction: trace.len() - 1, program, heap_used: 0 });
-        context.trace = trace;
+        // The transaction's own instructions come first; what they called comes behind.
+        let current = trace.len() - 1;
+        let mut order: Vec<usize> = (0..trace.len()).collect();
+        order.sort_by_key(|place| trace[*place].height > 1);
+        let place_of = |old: usize| order.iter().position(|place| *place == old).unwrap();
+        context.trace = order
+            .iter()
+            .map(|place| {
+                let instruction = trace[*place].clone();
+                let caller = instruction.caller.map(place_of);
+                InstructionContext { caller, ..instruction }
+            })
+            .collect();
+        context.top_level = trace.iter().filter(|it| it.height == 1).count();
+        context.top_level_started = context.top_level;
+        context.stack.push(Frame {
+            instruction: place_of(current),
+            program: Some(program),
+            layout: Layout::default(),
+            heap_used: 0,
+        });
         let mut bytes = vec![0; 200];
         bytes[META..META + 16].copy_from_slice(&lens.map(u64::to_le_bytes).concat());
         let regions = vec![Region::writable(HEAP_START, &mut bytes)];
@@ -165,7 +210,7 @@ mod tests {
     }
 
     /// Two instructions, a child of the second, and the current one.
-    fn trace() -> Vec<InstructionContext> {
+    fn trace() -> Vec<InstructionContext<'static>> {
         vec![
             instruction(2, 1, None),
             instruction(1, 1, None),

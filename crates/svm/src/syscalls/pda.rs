@@ -41,6 +41,20 @@ fn with_bump(seeds: &[&[u8]], bump: u8, program: &Pubkey) -> Result<Pubkey, Pubk
     create_program_address(&seeds, program)
 }
 
+/// The address of `program` for `seeds` and the highest bump that takes it off the curve, and that
+/// bump. `None` if no bump does, or for too many or too long seeds.
+///
+/// ```
+/// use selkie_svm::{Pubkey, find_program_address};
+/// let program = Pubkey::new_from_array([7; 32]);
+/// let (address, bump) = find_program_address(&[b"vault"], &program).unwrap();
+/// assert_ne!(find_program_address(&[b"vault", &[bump]], &program).unwrap().0, address);
+/// ```
+#[must_use]
+pub fn find_program_address(seeds: &[&[u8]], program: &Pubkey) -> Option<(Pubkey, u8)> {
+    (1..=u8::MAX).rev().find_map(|bump| Some((with_bump(seeds, bump, program).ok()?, bump)))
+}
+
 pub(super) fn create(
     call: &mut Call<'_, '_, '_>,
     seeds: u64,
@@ -50,7 +64,7 @@ pub(super) fn create(
 ) -> Result<u64, Error> {
     let (seeds, program) = inputs(&call.memory, seeds, count, program)?;
     let Ok(address) = create_program_address(&seeds, &program) else { return Ok(1) };
-    call.memory.check_output(out, 32)?;
+    call.memory.check_output(call.context, out, 32)?;
     call.memory.write(out, address.as_ref())?;
     Ok(0)
 }
@@ -68,7 +82,7 @@ pub(super) fn try_find(
     for bump in (1..=u8::MAX).rev() {
         if let Ok(address) = with_bump(&seeds, bump, &program) {
             let outputs = [Output::bytes(bump_out, 1), Output::bytes(out, 32)];
-            call.memory.check_outputs(&outputs)?;
+            call.memory.check_outputs(call.context, &outputs)?;
             call.memory.write(bump_out, &[bump])?;
             call.memory.write(out, address.as_ref())?;
             return Ok(0);

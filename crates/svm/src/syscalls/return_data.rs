@@ -4,9 +4,9 @@ use selkie_vm::SyscallError as Error;
 
 use super::{Call, guest::Output};
 use crate::{
-    context::ReturnData,
     cost::{BYTES_PER_UNIT, RETURN_DATA_BYTES_MAX},
     error::SyscallError,
+    transaction_accounts::ReturnData,
 };
 
 pub(super) fn set(call: &mut Call<'_, '_, '_>, addr: u64, len: u64) -> Result<u64, Error> {
@@ -15,7 +15,7 @@ pub(super) fn set(call: &mut Call<'_, '_, '_>, addr: u64, len: u64) -> Result<u6
     }
     let data = call.memory.bytes(addr, len)?.to_vec();
     let program_id = call.context.instruction().program_id;
-    call.context.transaction.return_data = ReturnData { program_id, data };
+    call.context.return_data = ReturnData { program_id, data };
     Ok(0)
 }
 
@@ -25,13 +25,13 @@ pub(super) fn get(
     len: u64,
     program_out: u64,
 ) -> Result<u64, Error> {
-    let ReturnData { program_id, data } = call.context.transaction.return_data.clone();
+    let ReturnData { program_id, data } = call.context.return_data.clone();
     let full_len = data.len() as u64;
     let len = len.min(full_len);
     if len > 0 {
         call.charge(len.saturating_add(32) / BYTES_PER_UNIT)?;
         let outputs = [Output::bytes(out, len), Output::bytes(program_out, 32)];
-        call.memory.check_outputs(&outputs)?;
+        call.memory.check_outputs(call.context, &outputs)?;
         let part = data.iter().copied().take(usize::try_from(len).unwrap_or(usize::MAX));
         call.memory.write(out, &part.collect::<Vec<_>>())?;
         call.memory.write(program_out, program_id.as_ref())?;

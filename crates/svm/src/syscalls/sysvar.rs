@@ -44,7 +44,7 @@ pub(super) fn last_restart_slot(call: &mut Call<'_, '_, '_>, out: u64) -> Result
 fn get_struct(call: &mut Call<'_, '_, '_>, id: &Pubkey, out: u64) -> Result<u64, Error> {
     check_address(call, out)?;
     let (len, align) = sysvars::struct_layout(id);
-    call.memory.check_outputs(&[Output { addr: out, len, align }])?;
+    call.memory.check_outputs(call.context, &[Output { addr: out, len, align }])?;
     let bytes = call.context.environment.sysvars.as_struct(id);
     call.memory.write(out, &bytes.ok_or(InstructionError::UnsupportedSysvar)?)?;
     Ok(0)
@@ -73,11 +73,13 @@ pub(super) fn get(
     len: u64,
 ) -> Result<u64, Error> {
     check_address(call, out)?;
-    call.memory.check_output(out, len)?;
+    call.memory.check_output(call.context, out, len)?;
     let id = call.memory.pubkey(id)?;
     let end = offset.checked_add(len).ok_or(InstructionError::ArithmeticOverflow)?;
     out.checked_add(len).ok_or(InstructionError::ArithmeticOverflow)?;
-    let Some(data) = call.context.environment.sysvars.get(&id) else { return Ok(NOT_FOUND) };
+    let Some(data) = call.context.environment.sysvars.get_for_programs(&id) else {
+        return Ok(NOT_FOUND);
+    };
     let range = usize::try_from(offset).ok().zip(usize::try_from(end).ok());
     let Some(part) = range.and_then(|(start, end)| data.get(start..end)) else {
         return Ok(OUT_OF_RANGE);

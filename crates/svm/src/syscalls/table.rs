@@ -7,7 +7,7 @@
 use selkie_vm::SyscallError as Error;
 use solana_sdk_ids::sysvar as ids;
 
-use super::{Call, hash, log, memory, misc, pda, return_data, sysvar};
+use super::{Call, cpi, hash, log, memory, misc, pda, return_data, sysvar};
 use crate::{
     cost::{self, CREATE_PROGRAM_ADDRESS, LOG_64, LOG_PUBKEY, SYSCALL_BASE},
     features::{Feature, FeatureSet},
@@ -117,6 +117,12 @@ macro_rules! for_each_syscall {
             "sol_remaining_compute_units", Feature(Feature::RemainingComputeUnits), "100" => SYSCALL_BASE,
                 misc::remaining_compute_units(),
                 "Returns the compute units that are left.";
+            "sol_invoke_signed_rust", Always, "946 + (len + 34 per account) / 250 + (80 per info) / 250 + data of accounts / 250" => cost::INVOKE,
+                cpi::invoke_rust(instruction, infos, infos_count, seeds, seeds_count),
+                "Calls another program, in the layout of the Rust SDK.";
+            "sol_invoke_signed_c", Always, "946 + (len + 34 per account) / 250 + (80 per info) / 250 + data of accounts / 250" => cost::INVOKE,
+                cpi::invoke_c(instruction, infos, infos_count, seeds, seeds_count),
+                "Calls another program, in the layout of the C SDK.";
             "sol_alloc_free_", ExecutionOnly, "0" => 0,
                 misc::alloc_free(size, addr),
                 "Allocates heap, from the bottom up; frees nothing. Not allowed in new programs.";
@@ -205,8 +211,6 @@ pub const UNSUPPORTED: &[&str] = &[
     "sol_curve_multiscalar_mul",
     "sol_curve_pairing_map",
     "sol_curve_validate_point",
-    "sol_invoke_signed_c",
-    "sol_invoke_signed_rust",
     "sol_poseidon",
     "sol_secp256k1_recover",
 ];
@@ -264,8 +268,8 @@ mod tests {
     fn unknown_calls_are_explained() {
         let explain = |name: &str| explain_unknown(selkie_isa::symbol::murmur3(name.as_bytes()));
         assert_eq!(explain("sol_nonsense"), None);
-        let text = explain("sol_invoke_signed_rust").unwrap();
-        assert_eq!(text, "syscall `sol_invoke_signed_rust` is not supported yet by Selkie");
+        let text = explain("sol_alloc_free_").unwrap();
+        assert!(text.ends_with("is not part of the environment of this program"), "{text}");
         assert!(
             explain("sol_blake3").unwrap().contains("HTW2pSyErTj4BV6KBM9NZ9VBUJVxt7sacNWcf76wtzb3")
         );

@@ -1,0 +1,38 @@
+//! The programs that are part of the Solana runtime.
+//!
+//! [`PROGRAMS`] has a row for each: what there is, what it costs, and what switches it on. All
+//! checks are agave's, in its order, and so are errors, compute units and lines of the log: which
+//! check comes first decides the error that the world sees.
+//!
+//! ```
+//! use selkie_builtins::{builtins, precompiles};
+//! use selkie_svm::{Environment, FeatureSet};
+//!
+//! let features = FeatureSet::mainnet();
+//! let environment = Environment {
+//!     features,
+//!     builtins: builtins(features),
+//!     precompiles: precompiles(),
+//!     ..Environment::default()
+//! };
+//! assert!(environment.builtins.iter().count() > 4);
+//! ```
+//!
+//! | module | what it owns |
+//! |---|---|
+//! | [`PROGRAMS`] | one row for each program |
+//! | `system` | the system program, with nonce accounts |
+//! | `loader` | the loaders' own instructions; loader v3 |
+//! | [`docs`] | documentation that is made from the table |
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
+mod checks;
+pub mod docs;
+mod loader;
+mod system;
+mod table;
+mod wire;
+
+pub use crate::table::{Kind, PROGRAMS, Process, Row, builtins, precompiles};

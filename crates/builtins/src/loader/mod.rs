@@ -1,0 +1,189 @@
+//! The loaders' own instructions: how programs get onto the chain.
+//!
+//! Programs of loaders v1 and v2 keep running, but nothing else of these loaders is left. Running
+//! programs, whatever their loader, is the runtime's business and not done here.
+
+mod close;
+mod deploy;
+mod extend;
+mod state;
+mod upgrade;
+mod verify;
+
+use selkie_svm::{Feature, InstructionError, InvokeContext, Pubkey};
+
+use self::state::{BUFFER_HEADER_BYTES, LoaderInstruction, State};
+use crate::{
+    checks::{is_signer, refuse},
+    wire::store,
+};
+
+/// Compute units of any instruction of loader v1.
+pub(crate) const V1_UNITS: u64 = 1140;
+/// Compute units of any instruction of loader v2.
+pub(crate) const V2_UNITS: u64 = 570;
+/// Compute units of any instruction of loader v3.
+pub(crate) const V3_UNITS: u64 = 2370;
+
+pub(crate) fn process_v1(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    let why = "Deprecated loader is no longer supported";
+    refuse(context, why, InstructionError::UnsupportedProgramId)
+}
+
+pub(crate) fn process_v2(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    let why = "BPF loader management instructions are no longer supported";
+    refuse(context, why, InstructionError::UnsupportedProgramId)
+}
+
+pub(crate) fn process_v3(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    let data = context.instruction().data.clone();
+    let instruction = LoaderInstruction::read(&data);
+    match instruction.map_err(|_| InstructionError::InvalidInstructionData)? {
+        LoaderInstruction::InitializeBuffer => initialize_buffer(context),
+        LoaderInstruction::Write { offset, bytes } => write(context, offset, bytes),
+        LoaderInstruction::DeployWithMaxDataLen { max_data_len } => {
+            deploy::deploy(context, max_data_len)
+        }
+        LoaderInstruction::Upgrade => upgrade::upgrade(context),
+        LoaderInstruction::SetAuthority => set_authority(context),
+        LoaderInstruction::SetAuthorityChecked => set_authority_checked(context),
+        LoaderInstruction::Close => close::close(context),
+        LoaderInstruction::ExtendProgram { additional_bytes } => {
+            extend::extend(context, additional_bytes)
+        }
+    }
+}
+
+fn initialize_buffer(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    context.check_accounts(2)?;
+    if State::at(context, 0)? != State::Uninitialized {
+        let why = "Buffer account already initialized";
+        return refuse(context, why, InstructionError::AccountAlreadyInitialized);
+    }
+    let authority = Some(context.key(1)?);
+    store(&mut context.borrow(0)?, &State::Buffer { authority }.write())
+}
+
+fn write(
+    context: &mut InvokeContext<'_>,
+    offset: u32,
+    bytes: &[u8],
+) -> Result<(), InstructionError> {
+    context.check_accounts(2)?;
+    let State::Buffer { authority } = State::at(context, 0)? else {
+        return refuse(context, "Invalid Buffer account", InstructionError::InvalidAccountData);
+    };
+    check_authority(context, &Names::BUFFER, authority, 1)?;
+    let start = BUFFER_HEADER_BYTES.saturating_add(usize::try_from(offset).unwrap_or(usize::MAX));
+    let end = start.saturating_add(bytes.len());
+    let mut buffer = context.borrow(0)?;
+    let len = buffer.data_mut()?.len();
+    if len < end {
+        let why = format!("Write overflow: {len} < {end}");
+        return refuse(context, why, InstructionError::AccountDataTooSmall);
+    }
+    let place = buffer.data_mut()?.get_mut(start..end);
+    place.ok_or(InstructionError::AccountDataTooSmall)?.copy_from_slice(bytes);
+    Ok(())
+}
+
+/// What an account and its authority are called in the log.
+#[derive(Clone, Copy, Debug)]
+struct Names {
+    immutable: &'static str,
+    incorrect: &'static str,
+    unsigned: &'static str,
+}
+
+impl Names {
+    const BUFFER: Self = Self {
+        immutable: "Buffer is immutable",
+        incorrect: "Incorrect buffer authority provided",
+        unsigned: "Buffer authority did not sign",
+    };
+    const PROGRAM: Self = Self {
+        immutable: "Program not upgradeable",
+        incorrect: "Incorrect upgrade authority provided",
+        unsigned: "Upgrade authority did not sign",
+    };
+    const CLOSED: Self = Self {
+        immutable: "Account is immutable",
+        incorrect: "Incorrect authority provided",
+        unsigned: "Authority did not sign",
+    };
+}
+
+/// Whether the account at a place is the authority, and signed.
+fn check_authority(
+    context: &mut InvokeContext<'_>,
+    names: &Names,
+    authority: Option<Pubkey>,
+    place: usize,
+) -> Result<(), InstructionError> {
+    let Some(authority) = authority else {
+        return refuse(context, names.immutable, InstructionError::Immutable);
+    };
+    if authority != context.key(place)? {
+        return refuse(context, names.incorrect, InstructionError::IncorrectAuthority);
+    }
+    if !is_signer(context, place)? {
+        return refuse(context, names.unsigned, InstructionError::MissingRequiredSignature);
+    }
+    Ok(())
+}
+
+fn set_authority(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    context.check_accounts(2)?;
+    let new = context.key(2).ok();
+    let state = match State::at(context, 0)? {
+        State::Buffer { authority } => {
+            if new.is_none() {
+                let why = "Buffer authority is not optional";
+                return refuse(context, why, InstructionError::IncorrectAuthority);
+            }
+            check_authority(context, &Names::BUFFER, authority, 1)?;
+            State::Buffer { authority: new }
+        }
+        State::ProgramData { slot, authority } => {
+            check_authority(context, &Names::PROGRAM, authority, 1)?;
+            if new.is_none() {
+                verify::check_final(context, 0)?;
+            }
+            State::ProgramData { slot, authority: new }
+        }
+        State::Uninitialized | State::Program { .. } => return no_authorities(context),
+    };
+    store(&mut context.borrow(0)?, &state.write())?;
+    context.log(format!("New authority {new:?}"));
+    Ok(())
+}
+
+fn set_authority_checked(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    if !context.has(Feature::SetAuthorityChecked) {
+        return Err(InstructionError::InvalidInstructionData);
+    }
+    context.check_accounts(3)?;
+    let new = context.key(2)?;
+    let (names, authority, state) = match State::at(context, 0)? {
+        State::Buffer { authority } => {
+            (Names::BUFFER, authority, State::Buffer { authority: Some(new) })
+        }
+        State::ProgramData { slot, authority } => {
+            (Names::PROGRAM, authority, State::ProgramData { slot, authority: Some(new) })
+        }
+        State::Uninitialized | State::Program { .. } => return no_authorities(context),
+    };
+    check_authority(context, &names, authority, 1)?;
+    if !is_signer(context, 2)? {
+        let why = "New authority did not sign";
+        return refuse(context, why, InstructionError::MissingRequiredSignature);
+    }
+    store(&mut context.borrow(0)?, &state.write())?;
+    context.log(format!("New authority {new:?}"));
+    Ok(())
+}
+
+fn no_authorities(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    let why = "Account does not support authorities";
+    refuse(context, why, InstructionError::InvalidArgument)
+}

@@ -1,0 +1,126 @@
+//! The system program: accounts are made, given away and paid from here.
+
+mod accounts;
+mod instruction;
+mod nonce;
+
+use selkie_svm::{Feature, InstructionError, InvokeContext};
+
+use self::{
+    accounts::{Address, allocate, assign, create, transfer, transfer_with_seed},
+    instruction::SystemInstruction,
+};
+use crate::checks::{has_recent_blockhashes_at, refuse, rent_at};
+
+/// Compute units of any instruction.
+pub(crate) const UNITS: u64 = 150;
+
+/// The system program's own errors, each at its number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub(crate) enum SystemError {
+    AccountAlreadyInUse = 0,
+    ResultWithNegativeLamports = 1,
+    InvalidAccountDataLength = 3,
+    AddressWithSeedMismatch = 5,
+    NonceNoRecentBlockhashes = 6,
+    NonceBlockhashNotExpired = 7,
+}
+
+impl From<SystemError> for InstructionError {
+    fn from(error: SystemError) -> Self {
+        Self::Custom(error as u32)
+    }
+}
+
+pub(crate) fn process(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    let data = context.instruction().data.clone();
+    let instruction = SystemInstruction::read(&data);
+    match instruction.map_err(|_| InstructionError::InvalidInstructionData)? {
+        SystemInstruction::CreateAccount { lamports, space, owner } => {
+            context.check_accounts(2)?;
+            let to = Address::plain(context.key(1)?);
+            create(context, &to, lamports, space, owner)
+        }
+        SystemInstruction::CreateAccountWithSeed { base, seed, lamports, space, owner } => {
+            context.check_accounts(2)?;
+            let to = Address::derived(context, 1, base, seed, owner)?;
+            create(context, &to, lamports, space, owner)
+        }
+        SystemInstruction::CreateAccountAllowPrefund { lamports, space, owner } => {
+            if !context.has(Feature::CreateAccountAllowPrefund) {
+                return Err(InstructionError::InvalidInstructionData);
+            }
+            context.check_accounts(if lamports > 0 { 2 } else { 1 })?;
+            let to = Address::plain(context.key(0)?);
+            allocate(context, 0, &to, space)?;
+            assign(context, 0, &to, owner)?;
+            if lamports > 0 { transfer(context, 1, 0, lamports) } else { Ok(()) }
+        }
+        SystemInstruction::Assign { owner } => {
+            context.check_accounts(1)?;
+            let address = Address::plain(context.key(0)?);
+            assign(context, 0, &address, owner)
+        }
+        SystemInstruction::AssignWithSeed { base, seed, owner } => {
+            context.check_accounts(1)?;
+            let address = Address::derived(context, 0, base, seed, owner)?;
+            assign(context, 0, &address, owner)
+        }
+        SystemInstruction::Allocate { space } => {
+            context.check_accounts(1)?;
+            let address = Address::plain(context.key(0)?);
+            allocate(context, 0, &address, space)
+        }
+        SystemInstruction::AllocateWithSeed { base, seed, space, owner } => {
+            context.check_accounts(1)?;
+            let address = Address::derived(context, 0, base, seed, owner)?;
+            allocate(context, 0, &address, space)?;
+            assign(context, 0, &address, owner)
+        }
+        SystemInstruction::Transfer { lamports } => {
+            context.check_accounts(2)?;
+            transfer(context, 0, 1, lamports)
+        }
+        SystemInstruction::TransferWithSeed { lamports, from_seed, from_owner } => {
+            context.check_accounts(3)?;
+            transfer_with_seed(context, from_seed, &from_owner, lamports)
+        }
+        SystemInstruction::AdvanceNonceAccount => {
+            context.check_accounts(1)?;
+            check_recent_blockhashes(context, "Advance")?;
+            nonce::advance(context)
+        }
+        SystemInstruction::WithdrawNonceAccount(lamports) => {
+            context.check_accounts(2)?;
+            has_recent_blockhashes_at(context, 2)?;
+            let rent = rent_at(context, 3)?;
+            nonce::withdraw(context, lamports, &rent)
+        }
+        SystemInstruction::InitializeNonceAccount(authority) => {
+            context.check_accounts(1)?;
+            check_recent_blockhashes(context, "Initialize")?;
+            let rent = rent_at(context, 2)?;
+            nonce::initialize(context, authority, &rent)
+        }
+        SystemInstruction::AuthorizeNonceAccount(authority) => {
+            context.check_accounts(1)?;
+            nonce::authorize(context, authority)
+        }
+        SystemInstruction::UpgradeNonceAccount => {
+            context.check_accounts(1)?;
+            nonce::upgrade(context)
+        }
+    }
+}
+
+fn check_recent_blockhashes(
+    context: &mut InvokeContext<'_>,
+    what: &str,
+) -> Result<(), InstructionError> {
+    if has_recent_blockhashes_at(context, 1)? {
+        return Ok(());
+    }
+    let why = format!("{what} nonce account: recent blockhash list is empty");
+    refuse(context, why, SystemError::NonceNoRecentBlockhashes.into())
+}

@@ -1,0 +1,131 @@
+//! One row for each program that a cluster has without anybody having deployed it.
+
+use selkie_svm::{
+    Builtin, Builtins, Feature, FeatureSet, InstructionError, InvokeContext, Precompiles, Pubkey,
+};
+use solana_sdk_ids::{
+    address_lookup_table, bpf_loader, bpf_loader_deprecated, bpf_loader_upgradeable,
+    compute_budget, config, feature, stake, system_program,
+};
+
+use crate::{loader, system};
+
+/// What a builtin program does with the current instruction.
+pub type Process = fn(&mut InvokeContext<'_>) -> Result<(), InstructionError>;
+
+/// A program that a cluster has without anybody having deployed it.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Its address.
+    pub address: Pubkey,
+    /// Its name, for people.
+    pub name: &'static str,
+    /// What switches it on, if it was not always there.
+    pub feature: Option<Feature>,
+    /// What runs it.
+    pub kind: Kind,
+    /// What it is for.
+    pub what: &'static str,
+}
+
+/// What runs a program of the table.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// The runtime does.
+    Builtin {
+        /// Compute units of any of its instructions; `None` if each has its own.
+        units: Option<u64>,
+        /// What it does.
+        process: Process,
+    },
+    /// It was part of the runtime, and mainnet has it as a program of loader v3 since: there is
+    /// nothing to register, its file must be among the accounts.
+    Migrated,
+}
+
+const fn row(address: Pubkey, name: &'static str, kind: Kind, what: &'static str) -> Row {
+    Row { address, name, feature: None, kind, what }
+}
+
+const fn builtin(units: u64, process: Process) -> Kind {
+    Kind::Builtin { units: Some(units), process }
+}
+
+/// Every program of the table.
+pub const PROGRAMS: &[Row] = &[
+    row(
+        system_program::ID,
+        "system program",
+        builtin(system::UNITS, system::process),
+        "makes accounts, gives them to programs, moves lamports; nonce accounts",
+    ),
+    row(
+        bpf_loader_deprecated::ID,
+        "loader v1",
+        builtin(loader::V1_UNITS, loader::process_v1),
+        "owns old programs; refuses instructions of its own",
+    ),
+    row(
+        bpf_loader::ID,
+        "loader v2",
+        builtin(loader::V2_UNITS, loader::process_v2),
+        "owns programs that nobody can change; refuses instructions of its own",
+    ),
+    row(
+        bpf_loader_upgradeable::ID,
+        "loader v3",
+        builtin(loader::V3_UNITS, loader::process_v3),
+        "deploys, upgrades, extends and closes programs",
+    ),
+    row(
+        compute_budget::ID,
+        "compute budget program",
+        builtin(150, |_| Ok(())),
+        "does nothing: the runtime reads its instructions before it executes any",
+    ),
+    row(
+        address_lookup_table::ID,
+        "address lookup table program",
+        Kind::Migrated,
+        "owns tables of addresses that transactions refer to",
+    ),
+    row(config::ID, "config program", Kind::Migrated, "keeps data that their keepers sign"),
+    row(feature::ID, "feature gate program", Kind::Migrated, "owns the accounts of features"),
+    row(stake::ID, "stake program", Kind::Migrated, "delegates lamports to vote accounts"),
+];
+
+/// The builtin programs of a cluster with these features.
+#[must_use]
+pub fn builtins(features: FeatureSet) -> Builtins {
+    let mut builtins = Builtins::default();
+    for row in PROGRAMS.iter().filter(|row| row.feature.is_none_or(|it| features.has(it))) {
+        if let Kind::Builtin { units, process } = row.kind {
+            let units = units.unwrap_or(0);
+            let charge_and_process = move |context: &mut InvokeContext<'_>| {
+                context.consume(units)?;
+                process(context)
+            };
+            builtins.insert(row.address, Builtin::new(row.name, charge_and_process));
+        }
+    }
+    builtins
+}
+
+/// The precompiles. Which of them a cluster has, their features decide when they are asked.
+#[must_use]
+pub fn precompiles() -> Precompiles {
+    Precompiles::default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_told_apart() {
+        for (place, row) in PROGRAMS.iter().enumerate() {
+            let is_it = |other: &Row| other.address == row.address || other.name == row.name;
+            assert_eq!(PROGRAMS.iter().position(is_it), Some(place), "{}", row.name);
+        }
+    }
+}

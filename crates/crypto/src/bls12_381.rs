@@ -1,0 +1,287 @@
+//! The curve BLS12-381 (SIMD-0388; agave: `solana-bls12-381-syscall`, which uses blst).
+//!
+//! Big-endian points are Zcash's: a coordinate of G2 begins with its imaginary part, and the three
+//! top bits of the first byte are flags: compressed, infinity, the greater y. Little-endian is the
+//! same with all bytes of a coordinate turned round, so that the flags are in its last byte.
+//!
+//! Wrong input gives nothing.
+
+use ark_bls12_381::{Bls12_381, Fq, Fq2, Fr, G1Affine, G2Affine, g1, g2};
+use ark_ec::{
+    AffineRepr, CurveGroup,
+    pairing::{Pairing, PairingOutput},
+    short_weierstrass::{Affine, SWCurveConfig},
+};
+use ark_ff::{BigInteger, BigInteger384, Field, PrimeField, Zero};
+use ark_serialize::CanonicalDeserialize;
+
+use crate::{Endianness, to_little};
+
+/// Bytes of a coordinate's part.
+const FIELD_BYTES: usize = 48;
+/// Bytes of a point of G1; half of them if it is compressed.
+pub const G1_BYTES: usize = 2 * FIELD_BYTES;
+/// Bytes of a point of G2; half of them if it is compressed.
+pub const G2_BYTES: usize = 2 * G1_BYTES;
+/// Bytes of what a pairing gives.
+pub const GT_BYTES: usize = 12 * FIELD_BYTES;
+/// Bytes of a scalar.
+pub const SCALAR_BYTES: usize = 32;
+/// The most pairs of a pairing.
+pub const PAIRS_MAX: usize = 8;
+
+const COMPRESSED: u8 = 0x80;
+const INFINITY: u8 = 0x40;
+const GREATER: u8 = 0x20;
+
+/// Whether this is a point of G1.
+#[must_use]
+pub fn g1_is_valid(endianness: Endianness, point: &[u8; G1_BYTES]) -> bool {
+    read_checked::<g1::Config, _>(endianness, point).is_some()
+}
+
+/// Whether this is a point of G2.
+#[must_use]
+pub fn g2_is_valid(endianness: Endianness, point: &[u8; G2_BYTES]) -> bool {
+    read_checked::<g2::Config, _>(endianness, point).is_some()
+}
+
+/// The sum of two points of the curve that G1 is a part of.
+#[must_use]
+pub fn g1_add(
+    endianness: Endianness,
+    left: &[u8; G1_BYTES],
+    right: &[u8; G1_BYTES],
+) -> Option<[u8; G1_BYTES]> {
+    add::<g1::Config, _>(endianness, left, right)
+}
+
+/// The sum of two points of the curve that G2 is a part of.
+#[must_use]
+pub fn g2_add(
+    endianness: Endianness,
+    left: &[u8; G2_BYTES],
+    right: &[u8; G2_BYTES],
+) -> Option<[u8; G2_BYTES]> {
+    add::<g2::Config, _>(endianness, left, right)
+}
+
+/// The difference of two points of the curve that G1 is a part of.
+#[must_use]
+pub fn g1_subtract(
+    endianness: Endianness,
+    left: &[u8; G1_BYTES],
+    right: &[u8; G1_BYTES],
+) -> Option<[u8; G1_BYTES]> {
+    subtract::<g1::Config, _>(endianness, left, right)
+}
+
+/// The difference of two points of the curve that G2 is a part of.
+#[must_use]
+pub fn g2_subtract(
+    endianness: Endianness,
+    left: &[u8; G2_BYTES],
+    right: &[u8; G2_BYTES],
+) -> Option<[u8; G2_BYTES]> {
+    subtract::<g2::Config, _>(endianness, left, right)
+}
+
+/// A point of G1 taken so many times; the scalar must be reduced.
+#[must_use]
+pub fn g1_multiply(
+    endianness: Endianness,
+    scalar: &[u8; SCALAR_BYTES],
+    point: &[u8; G1_BYTES],
+) -> Option<[u8; G1_BYTES]> {
+    multiply::<g1::Config, _>(endianness, scalar, point)
+}
+
+/// A point of G2 taken so many times; the scalar must be reduced.
+#[must_use]
+pub fn g2_multiply(
+    endianness: Endianness,
+    scalar: &[u8; SCALAR_BYTES],
+    point: &[u8; G2_BYTES],
+) -> Option<[u8; G2_BYTES]> {
+    multiply::<g2::Config, _>(endianness, scalar, point)
+}
+
+/// A point of G1 as it was before it was compressed.
+#[must_use]
+pub fn g1_decompress(endianness: Endianness, point: &[u8; G1_BYTES / 2]) -> Option<[u8; G1_BYTES]> {
+    decompress::<g1::Config, { G1_BYTES / 2 }, _>(endianness, point)
+}
+
+/// A point of G2 as it was before it was compressed.
+#[must_use]
+pub fn g2_decompress(endianness: Endianness, point: &[u8; G2_BYTES / 2]) -> Option<[u8; G2_BYTES]> {
+    decompress::<g2::Config, { G2_BYTES / 2 }, _>(endianness, point)
+}
+
+/// The product of the pairings of each point of G1 with the point of G2 in the same place, at most
+/// [`PAIRS_MAX`] of them; of none, it is one.
+///
+/// Its coefficients are written from the lowest on, or if big-endian from the highest on.
+#[must_use]
+pub fn pairing(
+    endianness: Endianness,
+    g1: &[[u8; G1_BYTES]],
+    g2: &[[u8; G2_BYTES]],
+) -> Option<[u8; GT_BYTES]> {
+    if g1.len() != g2.len() || g1.len() > PAIRS_MAX {
+        return None;
+    }
+    let g1: Vec<G1Affine> =
+        g1.iter().map(|point| read_checked(endianness, point)).collect::<Option<_>>()?;
+    let g2: Vec<G2Affine> =
+        g2.iter().map(|point| read_checked(endianness, point)).collect::<Option<_>>()?;
+    let product: PairingOutput<Bls12_381> = Bls12_381::multi_pairing(g1, g2);
+    let mut bytes = [0; GT_BYTES];
+    let parts = product.0.to_base_prime_field_elements();
+    for (bytes, part) in bytes.chunks_exact_mut(FIELD_BYTES).zip(parts) {
+        bytes.copy_from_slice(&part.into_bigint().to_bytes_le());
+    }
+    Some(to_little(endianness, GT_BYTES, bytes))
+}
+
+/// A group's coordinates: one number, or a real and an imaginary part.
+trait Coordinate: Field<BasePrimeField = Fq> {
+    /// Whether a point whose x is zero is refused although it is on the curve. It is never in the
+    /// group, and blst says so already where it checks nothing but the curve.
+    const REFUSES_ZERO: bool;
+}
+
+impl Coordinate for Fq {
+    const REFUSES_ZERO: bool = true;
+}
+
+impl Coordinate for Fq2 {
+    const REFUSES_ZERO: bool = false;
+}
+
+/// A coordinate, big-endian.
+fn read_coordinate<F: Coordinate>(bytes: &[u8]) -> Option<F> {
+    let parts = bytes.chunks_exact(FIELD_BYTES).rev().map(|part| {
+        let mut part: [u8; FIELD_BYTES] = part.try_into().ok()?;
+        part.reverse();
+        Fq::from_bigint(BigInteger384::deserialize_uncompressed_unchecked(&part[..]).ok()?)
+    });
+    F::from_base_prime_field_elems(parts.collect::<Option<Vec<_>>>()?)
+}
+
+fn write_coordinate<F: Coordinate>(coordinate: &F, bytes: &mut [u8]) {
+    let parts = coordinate.to_base_prime_field_elements();
+    for (bytes, part) in bytes.rchunks_exact_mut(FIELD_BYTES).zip(parts) {
+        bytes.copy_from_slice(&part.into_bigint().to_bytes_be());
+    }
+}
+
+/// A point of the curve, of whatever order.
+fn read<C: SWCurveConfig<BaseField: Coordinate>, const N: usize>(
+    endianness: Endianness,
+    bytes: &[u8; N],
+) -> Option<Affine<C>> {
+    let bytes = to_big(endianness, N / 2, *bytes);
+    match bytes[0] & (COMPRESSED | INFINITY | GREATER) {
+        0 => {
+            let (x, y) = bytes.split_at(N / 2);
+            let point = Affine::new_unchecked(read_coordinate(x)?, read_coordinate(y)?);
+            (point.is_on_curve() && !is_refused(&point)).then_some(point)
+        }
+        INFINITY => is_infinity(&bytes, INFINITY).then(Affine::identity),
+        _ => None,
+    }
+}
+
+/// A point of the group.
+fn read_checked<C: SWCurveConfig<BaseField: Coordinate>, const N: usize>(
+    endianness: Endianness,
+    bytes: &[u8; N],
+) -> Option<Affine<C>> {
+    read(endianness, bytes).filter(Affine::is_in_correct_subgroup_assuming_on_curve)
+}
+
+fn write<C: SWCurveConfig<BaseField: Coordinate>, const N: usize>(
+    endianness: Endianness,
+    point: &Affine<C>,
+) -> [u8; N] {
+    let mut bytes = [0; N];
+    match point.xy() {
+        Some((x, y)) => {
+            let (x_bytes, y_bytes) = bytes.split_at_mut(N / 2);
+            write_coordinate(&x, x_bytes);
+            write_coordinate(&y, y_bytes);
+        }
+        None => bytes[0] = INFINITY,
+    }
+    to_big(endianness, N / 2, bytes)
+}
+
+/// Big-endian bytes of little-endian ones, and the other way round.
+fn to_big<const N: usize>(endianness: Endianness, chunk: usize, bytes: [u8; N]) -> [u8; N] {
+    let other = match endianness {
+        Endianness::Big => Endianness::Little,
+        Endianness::Little => Endianness::Big,
+    };
+    to_little(other, chunk, bytes)
+}
+
+fn is_infinity(bytes: &[u8], flags: u8) -> bool {
+    bytes
+        .split_first()
+        .is_some_and(|(first, rest)| *first == flags && rest.iter().all(|it| *it == 0))
+}
+
+fn is_refused<C: SWCurveConfig<BaseField: Coordinate>>(point: &Affine<C>) -> bool {
+    <C::BaseField as Coordinate>::REFUSES_ZERO && point.x.is_zero()
+}
+
+fn add<C: SWCurveConfig<BaseField: Coordinate>, const N: usize>(
+    endianness: Endianness,
+    left: &[u8; N],
+    right: &[u8; N],
+) -> Option<[u8; N]> {
+    let sum = read::<C, N>(endianness, left)? + read::<C, N>(endianness, right)?;
+    Some(write(endianness, &sum.into_affine()))
+}
+
+fn subtract<C: SWCurveConfig<BaseField: Coordinate>, const N: usize>(
+    endianness: Endianness,
+    left: &[u8; N],
+    right: &[u8; N],
+) -> Option<[u8; N]> {
+    let difference = read::<C, N>(endianness, left)? + -read::<C, N>(endianness, right)?;
+    Some(write(endianness, &difference.into_affine()))
+}
+
+fn multiply<C: SWCurveConfig<BaseField: Coordinate>, const N: usize>(
+    endianness: Endianness,
+    scalar: &[u8; SCALAR_BYTES],
+    point: &[u8; N],
+) -> Option<[u8; N]> {
+    let point = read_checked::<C, N>(endianness, point)?;
+    let scalar = to_little(endianness, SCALAR_BYTES, *scalar);
+    let scalar = Fr::deserialize_uncompressed(&scalar[..]).ok()?.into_bigint();
+    Some(write(endianness, &point.mul_bigint(scalar).into_affine()))
+}
+
+fn decompress<C: SWCurveConfig<BaseField: Coordinate>, const HALF: usize, const N: usize>(
+    endianness: Endianness,
+    bytes: &[u8; HALF],
+) -> Option<[u8; N]> {
+    let mut bytes = to_big(endianness, HALF, *bytes);
+    let flags = bytes[0] & (COMPRESSED | INFINITY | GREATER);
+    if flags & COMPRESSED == 0 {
+        return None;
+    }
+    if flags & INFINITY != 0 {
+        let is_infinity = is_infinity(&bytes, COMPRESSED | INFINITY);
+        return is_infinity.then(|| write::<C, N>(endianness, &Affine::identity()));
+    }
+    bytes[0] &= !flags;
+    let x = read_coordinate(&bytes)?;
+    let (smaller, greater) = Affine::<C>::get_ys_from_x_unchecked(x)?;
+    let y = if flags & GREATER == 0 { smaller } else { greater };
+    let point = Affine::<C>::new_unchecked(x, y);
+    point.is_in_correct_subgroup_assuming_on_curve().then(|| write(endianness, &point))
+}

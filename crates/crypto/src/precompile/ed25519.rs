@@ -1,0 +1,34 @@
+//! Signatures of Ed25519.
+
+use ed25519_dalek::VerifyingKey;
+
+use super::{Datas, Error, OFFSETS_START, Offsets};
+use crate::ed25519::verify_by;
+
+/// Verifies every signature.
+///
+/// # Errors
+/// For each signature in turn: where the signature is, its topmost bits, where the key is, the key,
+/// where the message is, and then the signature itself.
+pub fn verify(data: &[u8], all: &[&[u8]]) -> Result<(), Error> {
+    let &[count, _, ref rest @ ..] = data else { return Err(Error::InvalidInstructionDataSize) };
+    if count == 0 && !rest.is_empty() {
+        return Err(Error::InvalidInstructionDataSize);
+    }
+    debug_assert_eq!(data.len() - rest.len(), OFFSETS_START);
+    let datas = Datas { this: data, all };
+    for offsets in Offsets::read(data, count)? {
+        let signature = datas.array::<64>(offsets.signature)?;
+        // No reduced s has them. An s that is too great without them is refused last.
+        if signature[63] & 0xe0 != 0 {
+            return Err(Error::InvalidSignature);
+        }
+        let key = datas.array(offsets.public_key)?;
+        let key = VerifyingKey::from_bytes(key).map_err(|_| Error::InvalidPublicKey)?;
+        let message = datas.slice(offsets.message, offsets.message_len.into())?;
+        if !verify_by(&key, signature, message) {
+            return Err(Error::InvalidSignature);
+        }
+    }
+    Ok(())
+}

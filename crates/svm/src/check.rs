@@ -1,0 +1,213 @@
+//! The second phase, *check*: addresses resolved, locks, budget, age.
+//!
+//! What fails here is dropped: it pays nothing and leaves no trace (agave: `bank.rs`,
+//! `check_transactions.rs`, `account_locks.rs`).
+
+use std::borrow::Cow;
+
+use solana_account::AccountSharedData;
+use solana_message::VersionedMessage;
+use solana_pubkey::Pubkey;
+use solana_sdk_ids as ids;
+use solana_transaction_error::TransactionError;
+
+use crate::{
+    account::AccountStore,
+    budget::TransactionBudget,
+    cost::{ACCOUNT_LOCKS_MAX, ACCOUNT_LOCKS_MAX_RAISED},
+    environment::Environment,
+    features::Feature,
+    lookup,
+    nonce::{Nonce, durable_nonce},
+    recent::Recent,
+    transaction::Transaction,
+};
+
+/// A transaction that may be run.
+#[derive(Clone, Debug)]
+pub struct Checked<'t> {
+    /// The transaction.
+    pub transaction: &'t Transaction,
+    /// All of its addresses: its own, then those that tables give.
+    pub keys: Cow<'t, [Pubkey]>,
+    /// Which of them may be written to.
+    pub writable: Vec<bool>,
+    /// How many tables it uses.
+    pub tables: usize,
+    /// What it may use.
+    pub budget: TransactionBudget,
+    /// The place of its durable nonce's account, if it lives by one.
+    pub nonce: Option<usize>,
+}
+
+/// Checks a transaction. Signatures are verified before, by [`verify_signatures`].
+///
+/// # Errors
+/// The first check that fails, in mainnet's order.
+pub fn check<'t>(
+    transaction: &'t Transaction,
+    accounts: &impl AccountStore,
+    environment: &Environment,
+    recent: &Recent,
+) -> Result<Checked<'t>, TransactionError> {
+    let (keys, tables, writable_loaded) = resolve(transaction, accounts, environment)?;
+    check_locks(&keys, environment)?;
+    let writable = writable(transaction, &keys, writable_loaded);
+    let features = environment.features;
+    let price = environment.lamports_per_signature;
+    let budget = TransactionBudget::of(transaction, features, price)?;
+    let nonce = check_age(transaction, &keys, &writable, accounts, environment, recent)?;
+    if recent.has_processed(transaction.blockhash(), transaction.message_hash()) {
+        return Err(TransactionError::AlreadyProcessed);
+    }
+    Ok(Checked { transaction, keys, writable, tables, budget, nonce })
+}
+
+/// All addresses, how many tables gave some, and how many of those may be written to.
+fn resolve<'t>(
+    transaction: &'t Transaction,
+    accounts: &impl AccountStore,
+    environment: &Environment,
+) -> Result<(Cow<'t, [Pubkey]>, usize, usize), TransactionError> {
+    let keys = transaction.static_keys();
+    let VersionedMessage::V0(message) = transaction.message() else {
+        return Ok((Cow::Borrowed(keys), 0, 0));
+    };
+    let lookups = &message.address_table_lookups;
+    if lookups.is_empty() {
+        return Ok((Cow::Borrowed(keys), 0, 0));
+    }
+    let (writable, readonly) = lookup::resolve(lookups, accounts, environment)?;
+    let all = [keys, &writable, &readonly].concat();
+    Ok((Cow::Owned(all), lookups.len(), writable.len()))
+}
+
+fn check_locks(keys: &[Pubkey], environment: &Environment) -> Result<(), TransactionError> {
+    let raised = environment.features.has(Feature::IncreaseAccountLocks);
+    let max = if raised { ACCOUNT_LOCKS_MAX_RAISED } else { ACCOUNT_LOCKS_MAX };
+    if keys.len() > max {
+        return Err(TransactionError::TooManyAccountLocks);
+    }
+    let has_duplicate = if keys.len() <= SEARCHED_KEYS_MAX {
+        (1..keys.len()).any(|place| keys.get(..place).unwrap_or_default().contains(&keys[place]))
+    } else {
+        let mut sorted: Vec<&Pubkey> = keys.iter().collect();
+        sorted.sort_unstable();
+        sorted.windows(2).any(|pair| pair[0] == pair[1])
+    };
+    if has_duplicate { Err(TransactionError::AccountLoadedTwice) } else { Ok(()) }
+}
+
+/// Up to here, comparing all with all is faster than sorting.
+const SEARCHED_KEYS_MAX: usize = 24;
+
+/// Which addresses may be written to: as the message says, but for those that the protocol keeps,
+/// and programs that are called, unless the loader that may change them is there.
+fn writable(transaction: &Transaction, keys: &[Pubkey], writable_loaded: usize) -> Vec<bool> {
+    let header = transaction.message().header();
+    let own = transaction.static_keys().len();
+    let signers = transaction.signers();
+    let readonly_signers = usize::from(header.num_readonly_signed_accounts);
+    let readonly_others = usize::from(header.num_readonly_unsigned_accounts);
+    let has_loader = keys.contains(&ids::bpf_loader_upgradeable::ID);
+    let is_asked_for = |place: usize| {
+        if place < signers {
+            place < signers.saturating_sub(readonly_signers)
+        } else if place < own {
+            place < own.saturating_sub(readonly_others)
+        } else {
+            place < own.saturating_add(writable_loaded)
+        }
+    };
+    let is_program = |place: usize| {
+        let mut programs = transaction.instructions().iter().map(|it| it.program_id_index);
+        programs.any(|index| usize::from(index) == place)
+    };
+    keys.iter()
+        .enumerate()
+        .map(|(place, key)| {
+            is_asked_for(place) && !is_reserved(key) && (has_loader || !is_program(place))
+        })
+        .collect()
+}
+
+/// Whether an address is the protocol's own: nothing can be written there.
+#[must_use]
+pub fn is_reserved(key: &Pubkey) -> bool {
+    RESERVED.contains(key)
+}
+
+#[allow(deprecated, reason = "what is deprecated stays reserved")]
+const RESERVED: [Pubkey; 31] = [
+    ids::address_lookup_table::ID,
+    ids::bpf_loader::ID,
+    ids::bpf_loader_deprecated::ID,
+    ids::bpf_loader_upgradeable::ID,
+    ids::compute_budget::ID,
+    ids::config::ID,
+    ids::ed25519_program::ID,
+    ids::feature::ID,
+    ids::loader_v4::ID,
+    ids::secp256k1_program::ID,
+    ids::secp256r1_program::ID,
+    ids::stake::config::ID,
+    ids::stake::ID,
+    ids::system_program::ID,
+    ids::vote::ID,
+    ids::zk_elgamal_proof_program::ID,
+    ids::zk_token_proof_program::ID,
+    ids::sysvar::clock::ID,
+    ids::sysvar::epoch_rewards::ID,
+    ids::sysvar::epoch_schedule::ID,
+    ids::sysvar::fees::ID,
+    ids::sysvar::instructions::ID,
+    ids::sysvar::last_restart_slot::ID,
+    ids::sysvar::recent_blockhashes::ID,
+    ids::sysvar::rent::ID,
+    ids::sysvar::rewards::ID,
+    ids::sysvar::slot_hashes::ID,
+    ids::sysvar::slot_history::ID,
+    ids::sysvar::stake_history::ID,
+    ids::native_loader::ID,
+    ids::sysvar::ID,
+];
+
+/// Whether the transaction's blockhash is recent, or else which durable nonce it lives by.
+fn check_age(
+    transaction: &Transaction,
+    keys: &[Pubkey],
+    writable: &[bool],
+    accounts: &impl AccountStore,
+    environment: &Environment,
+    recent: &Recent,
+) -> Result<Option<usize>, TransactionError> {
+    if recent.is_recent(transaction.blockhash()) {
+        return Ok(None);
+    }
+    let find = || {
+        if *transaction.blockhash() == durable_nonce(&environment.blockhash) {
+            return None;
+        }
+        let index = usize::from(transaction.nonce_index()?);
+        let account = accounts.account(keys.get(index).filter(|_| writable[index])?)?;
+        nonce_of(&account, transaction)?;
+        Some(index)
+    };
+    find().map(Some).ok_or(TransactionError::BlockhashNotFound)
+}
+
+/// The nonce of an account, if the transaction lives by it.
+pub(crate) fn nonce_of(account: &AccountSharedData, transaction: &Transaction) -> Option<Nonce> {
+    Nonce::of_account(account, transaction.blockhash())
+}
+
+/// Verifies the signatures of a transaction.
+///
+/// # Errors
+/// [`TransactionError::SignatureFailure`] if one is wrong.
+pub fn verify_signatures(transaction: &Transaction) -> Result<(), TransactionError> {
+    let message = transaction.message_bytes();
+    let mut signed = transaction.signatures().iter().zip(transaction.static_keys());
+    let is_right = signed.all(|(signature, key)| signature.verify(key.as_ref(), message));
+    if is_right { Ok(()) } else { Err(TransactionError::SignatureFailure) }
+}

@@ -1,0 +1,171 @@
+//! The fourth phase, *execute*: the instructions, one after the other, and what must hold when
+//! they are done.
+
+use solana_transaction_error::TransactionError;
+
+use crate::{
+    check::Checked,
+    context::{Inspector, InstructionContext, InvokeContext},
+    engine::Engine,
+    environment::Environment,
+    features::Feature,
+    instruction::Options,
+    load::Ready,
+    rent::Before,
+    transaction_accounts::{
+        InstructionAccount, ReturnData, TransactionAccount, TransactionAccounts,
+    },
+};
+
+/// An instruction that another one called, for those who want to know.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InnerInstruction {
+    /// The place of its program among the transaction's addresses.
+    pub program_index: u8,
+    /// The places of its accounts.
+    pub accounts: Vec<u8>,
+    /// Its data.
+    pub data: Vec<u8>,
+    /// How deep it was nested: 2 for those that the transaction's own call.
+    pub height: u8,
+    /// Compute units that it used, those that it called included.
+    pub units: u64,
+}
+
+/// What execution came to.
+#[derive(Debug)]
+pub struct Executed {
+    /// Whether everything succeeded, and held.
+    pub result: Result<(), TransactionError>,
+    /// The accounts as the instructions left them.
+    pub accounts: Vec<TransactionAccount>,
+    /// Compute units that were used.
+    pub units: u64,
+    /// Compute units of each of the transaction's own instructions that was started.
+    pub instruction_units: Vec<u64>,
+    /// The log.
+    pub logs: Vec<String>,
+    /// What the transaction's own instructions called, for each of them.
+    pub inner: Vec<Vec<InnerInstruction>>,
+    /// What was returned last.
+    pub return_data: Option<ReturnData>,
+    /// Sentences for people who wonder why.
+    pub notes: Vec<String>,
+}
+
+/// Executes a transaction.
+pub fn execute<'e>(
+    checked: &'e Checked<'_>,
+    ready: Ready,
+    environment: &'e Environment,
+    engine: Engine,
+    inspector: Option<&'e mut (dyn Inspector + 'e)>,
+) -> Executed {
+    let rent = environment.rent();
+    let is_relaxed = environment.features.has(Feature::RelaxMinBalanceCheck);
+    let before: Vec<Option<Before>> = ready
+        .accounts
+        .iter()
+        .zip(&checked.writable)
+        .map(|((_, account), writable)| writable.then(|| Before::of(account, &rent, is_relaxed)))
+        .collect();
+    let accounts = TransactionAccounts::new(ready.accounts);
+    let lamports = accounts.lamports();
+    let options = Options { budget: checked.budget.compute, engine };
+    let mut context = InvokeContext::new(accounts, environment, &options);
+    context.programs = ready.programs;
+    context.inspector = inspector;
+    context.set_top_level(own_instructions(checked));
+    let result = context.process_all();
+    let result = result
+        .map_err(|(index, error)| TransactionError::InstructionError(index, error))
+        .and_then(|()| check_rent(&before, &context.accounts, environment))
+        .and_then(|()| match context.accounts.lamports() == lamports {
+            true => Ok(()),
+            false => Err(TransactionError::UnbalancedTransaction),
+        });
+    let inner = inner(&context);
+    let own = context.trace.iter().take(context.top_level_started);
+    let instruction_units: Vec<u64> = own.map(|instruction| instruction.units).collect();
+    let return_data = context.return_data;
+    Executed {
+        result,
+        accounts: context.accounts.into_accounts(),
+        units: instruction_units.iter().sum(),
+        instruction_units,
+        logs: context.logs.into_lines(),
+        inner,
+        return_data: (!return_data.data.is_empty()).then_some(return_data),
+        notes: context.notes,
+    }
+}
+
+fn check_rent(
+    before: &[Option<Before>],
+    accounts: &TransactionAccounts,
+    environment: &Environment,
+) -> Result<(), TransactionError> {
+    let rent = environment.rent();
+    let is_relaxed = environment.features.has(Feature::RelaxMinBalanceCheck);
+    for (place, (before, after)) in before.iter().zip(accounts.iter()).enumerate() {
+        if let Some(before) = before {
+            before.check(place, &after.key, &after.account, &rent, is_relaxed)?;
+        }
+    }
+    Ok(())
+}
+
+/// The transaction's own instructions.
+fn own_instructions<'e>(checked: &'e Checked<'_>) -> Vec<InstructionContext<'e>> {
+    let transaction = checked.transaction;
+    let own = transaction.instructions().iter();
+    own.map(|instruction| {
+        let mut accounts: Vec<InstructionAccount> = Vec::with_capacity(instruction.accounts.len());
+        for (place, index) in (0_u16..).zip(&instruction.accounts) {
+            let index = u16::from(*index);
+            let first = accounts.iter().find(|account| account.index == index);
+            let first = first.map_or(place, |account| account.first);
+            let is_signer = usize::from(index) < transaction.signers();
+            let is_writable = checked.writable.get(usize::from(index)) == Some(&true);
+            accounts.push(InstructionAccount { index, first, is_signer, is_writable });
+        }
+        InstructionContext {
+            program_id: transaction.program(instruction),
+            program_index: Some(u16::from(instruction.program_id_index)),
+            accounts,
+            data: (&instruction.data).into(),
+            height: 1,
+            caller: None,
+            units: 0,
+        }
+    })
+    .collect()
+}
+
+/// What each of the transaction's own instructions called, directly or not.
+fn inner(context: &InvokeContext<'_>) -> Vec<Vec<InnerInstruction>> {
+    let own = context.top_level;
+    let mut inner = vec![Vec::new(); own];
+    // For each call, which of the transaction's own instructions it belongs to.
+    let mut roots: Vec<usize> = Vec::new();
+    for called in context.trace.iter().skip(own) {
+        let caller = called.caller.unwrap_or_default();
+        let root = match caller.checked_sub(own) {
+            None => caller,
+            Some(place) => roots.get(place).copied().unwrap_or_default(),
+        };
+        roots.push(root);
+        let byte = |index: u16| u8::try_from(index).unwrap_or(u8::MAX);
+        let instruction = InnerInstruction {
+            program_index: byte(called.program_index.unwrap_or_default()),
+            accounts: called.accounts.iter().map(|account| byte(account.index)).collect(),
+            data: called.data.to_vec(),
+            height: u8::try_from(called.height).unwrap_or(u8::MAX),
+            units: called.units,
+        };
+        if let Some(list) = inner.get_mut(root) {
+            list.push(instruction);
+        }
+    }
+    inner
+}

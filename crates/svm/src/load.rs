@@ -1,0 +1,319 @@
+//! The third phase, *load*: the fee is taken, accounts and programs are found.
+//!
+//! From here on a transaction pays, whatever becomes of it. One whose accounts cannot be loaded
+//! pays and is not executed (agave: `account_loader.rs`, `transaction_processor.rs` of
+//! `solana-svm`).
+
+use solana_account::{Account, AccountSharedData, ReadableAccount, WritableAccount};
+use solana_pubkey::Pubkey;
+use solana_sdk_ids::{native_loader, system_program, sysvar};
+use solana_transaction_error::TransactionError;
+
+use crate::{
+    account::{AccountStore, Loader},
+    check::{Checked, nonce_of},
+    cost::{LOADED_ACCOUNT_BYTES, LOADED_TABLE_BYTES},
+    environment::Environment,
+    features::Feature,
+    nonce::{NONCE_BYTES, Nonce, durable_nonce},
+    program_cache::{ProgramCache, program_data_address},
+    programs::TransactionPrograms,
+    rent::{Before, mark_exempt, set_rent_epoch},
+    sysvars::Rent,
+    transaction::Transaction,
+};
+
+/// A transaction that has paid its fee.
+#[derive(Debug)]
+pub struct Loaded<'t> {
+    /// The transaction.
+    pub checked: Checked<'t>,
+    /// What remains if it fails: the payer without the fee, and the nonce advanced.
+    pub rollback: Vec<(Pubkey, AccountSharedData)>,
+    /// Its accounts as they were found, and as they are when it starts.
+    pub found: Vec<Option<AccountSharedData>>,
+    /// What its accounts count for together.
+    pub loaded_bytes: u32,
+    /// Its accounts and programs, or why it only pays.
+    pub state: Result<Ready, TransactionError>,
+}
+
+/// What a transaction is executed with.
+#[derive(Default, Debug)]
+pub struct Ready {
+    /// Its accounts, in the order of its addresses.
+    pub accounts: Vec<(Pubkey, AccountSharedData)>,
+    /// The programs among them.
+    pub programs: TransactionPrograms,
+}
+
+/// Takes the fee and loads accounts and programs.
+///
+/// # Errors
+/// If the payer cannot pay, or the nonce is not valid after all: the transaction is dropped.
+pub fn load<'t>(
+    checked: Checked<'t>,
+    accounts: &impl AccountStore,
+    environment: &Environment,
+    cache: &ProgramCache,
+) -> Result<Loaded<'t>, TransactionError> {
+    let rent = environment.rent();
+    let nonce = advance_nonce(&checked, accounts, environment)?;
+    let payer_key = checked.keys.first().copied().unwrap_or_default();
+    let found_payer = accounts.account(&payer_key).ok_or(TransactionError::AccountNotFound)?;
+    let payer = charge(&checked, found_payer.clone(), environment, &rent)?;
+    let rollback = rollback(payer_key, &payer, found_payer.rent_epoch(), nonce);
+    let mut loading = Loading {
+        checked: &checked,
+        accounts,
+        bytes: 0,
+        bytes_max: checked.budget.loaded_bytes_max,
+        data_loaded: Vec::new(),
+        found: Vec::with_capacity(checked.keys.len()),
+        loaded: Vec::with_capacity(checked.keys.len()),
+    };
+    loading.found.push(Some(found_payer));
+    let result = loading.load_all(payer_key, payer, &rent);
+    let Loading { bytes, bytes_max, found, loaded, .. } = loading;
+    let mut loaded_bytes = bytes.min(bytes_max);
+    if result.is_err() && !environment.features.has(Feature::FeesOnlyLoadedSize) {
+        let bytes: usize = rollback.iter().map(|(_, account)| account.data().len()).sum();
+        loaded_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+    }
+    let state = result.map(|()| Ready {
+        programs: load_programs(&loaded, accounts, environment, cache),
+        accounts: loaded,
+    });
+    Ok(Loaded { checked, rollback, found, loaded_bytes, state })
+}
+
+/// The nonce's account with the next nonce in it.
+fn advance_nonce(
+    checked: &Checked<'_>,
+    accounts: &impl AccountStore,
+    environment: &Environment,
+) -> Result<Option<(Pubkey, AccountSharedData)>, TransactionError> {
+    let Some(index) = checked.nonce else { return Ok(None) };
+    let key = checked.keys.get(index).copied().unwrap_or_default();
+    let mut account = accounts.account(&key).ok_or(TransactionError::AccountNotFound)?;
+    let next = durable_nonce(&environment.blockhash);
+    let nonce = nonce_of(&account, checked.transaction);
+    let nonce = nonce.ok_or(TransactionError::BlockhashNotFound)?;
+    if nonce.durable_nonce == next || !has_signed_first(checked.transaction, &nonce.authority) {
+        return Err(TransactionError::BlockhashNotFound);
+    }
+    let lamports_per_signature = environment.lamports_per_signature;
+    let data = Nonce { durable_nonce: next, lamports_per_signature, ..nonce }.write();
+    if let Some(place) = account.data_as_mut_slice().first_chunk_mut::<NONCE_BYTES>() {
+        *place = data;
+    }
+    Ok(Some((key, account)))
+}
+
+/// Whether an address signs the first instruction.
+fn has_signed_first(transaction: &Transaction, key: &Pubkey) -> bool {
+    let Some(first) = transaction.instructions().first() else { return false };
+    first.accounts.iter().map(|index| usize::from(*index)).any(|index| {
+        index < transaction.signers() && transaction.static_keys().get(index) == Some(key)
+    })
+}
+
+/// Takes the fee from the payer's account.
+fn charge(
+    checked: &Checked<'_>,
+    mut payer: AccountSharedData,
+    environment: &Environment,
+    rent: &Rent,
+) -> Result<AccountSharedData, TransactionError> {
+    mark_exempt(&mut payer, rent);
+    let is_relaxed = environment.features.has(Feature::RelaxMinBalanceCheck);
+    let fee = checked.budget.fee.total();
+    let min = match *payer.owner() == system_program::ID {
+        true if payer.data().is_empty() => 0,
+        true if payer.data().len() == NONCE_BYTES && Nonce::read(payer.data()).is_some() => {
+            rent.minimum_balance(NONCE_BYTES)
+        }
+        _ => return Err(TransactionError::InvalidAccountForFee),
+    };
+    let before = Before::of(&payer, rent, is_relaxed);
+    let left = payer.lamports().checked_sub(min).and_then(|left| left.checked_sub(fee));
+    left.ok_or(TransactionError::InsufficientFundsForFee)?;
+    payer.set_lamports(payer.lamports().saturating_sub(fee));
+    before.check(0, &Pubkey::default(), &payer, rent, is_relaxed)?;
+    Ok(payer)
+}
+
+/// What is written if the transaction fails. A payer that is the nonce keeps both changes.
+fn rollback(
+    payer_key: Pubkey,
+    payer: &AccountSharedData,
+    rent_epoch: u64,
+    nonce: Option<(Pubkey, AccountSharedData)>,
+) -> Vec<(Pubkey, AccountSharedData)> {
+    let mut payer = payer.clone();
+    match nonce {
+        Some((key, nonce)) if key == payer_key => {
+            payer.set_data_from_slice(nonce.data());
+            vec![(payer_key, payer)]
+        }
+        Some(nonce) => vec![(payer_key, payer), nonce],
+        None => {
+            set_rent_epoch(&mut payer, rent_epoch);
+            vec![(payer_key, payer)]
+        }
+    }
+}
+
+/// The accounts while they are loaded.
+struct Loading<'a, 't, S> {
+    checked: &'a Checked<'t>,
+    accounts: &'a S,
+    bytes: u32,
+    bytes_max: u32,
+    /// Program data accounts that were counted besides the transaction's own.
+    data_loaded: Vec<Pubkey>,
+    found: Vec<Option<AccountSharedData>>,
+    loaded: Vec<(Pubkey, AccountSharedData)>,
+}
+
+impl<S: AccountStore> Loading<'_, '_, S> {
+    fn load_all(
+        &mut self,
+        payer_key: Pubkey,
+        payer: AccountSharedData,
+        rent: &Rent,
+    ) -> Result<(), TransactionError> {
+        let tables = u32::try_from(self.checked.tables).unwrap_or(u32::MAX);
+        self.count(u64::from(tables.saturating_mul(LOADED_TABLE_BYTES)))?;
+        self.take(payer_key, payer, true)?;
+        for (place, key) in self.checked.keys.iter().enumerate().skip(1) {
+            if *key == sysvar::instructions::ID {
+                self.found.push(None);
+                let account = instructions_sysvar(self.checked)?;
+                self.loaded.push((*key, account));
+                continue;
+            }
+            let found = self.accounts.account(key);
+            self.found.push(found.clone());
+            match found {
+                Some(mut account) => {
+                    if self.checked.writable.get(place) == Some(&true) {
+                        mark_exempt(&mut account, rent);
+                    }
+                    self.take(*key, account, true)?;
+                }
+                None => {
+                    let account = Account { rent_epoch: u64::MAX, ..Account::default() };
+                    self.take(*key, account.into(), false)?;
+                }
+            }
+        }
+        self.check_programs()
+    }
+
+    fn count(&mut self, bytes: u64) -> Result<(), TransactionError> {
+        let Ok(bytes) = u32::try_from(bytes) else {
+            self.bytes = u32::MAX;
+            return Err(TransactionError::MaxLoadedAccountsDataSizeExceeded);
+        };
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > self.bytes_max {
+            return Err(TransactionError::MaxLoadedAccountsDataSizeExceeded);
+        }
+        Ok(())
+    }
+
+    fn take(
+        &mut self,
+        key: Pubkey,
+        account: AccountSharedData,
+        exists: bool,
+    ) -> Result<(), TransactionError> {
+        if exists {
+            self.count(size(&account))?;
+        }
+        if Loader::of(account.owner()) == Some(Loader::V3)
+            && let Some(address) = program_data_address(account.data())
+            && !self.checked.keys.contains(&address)
+            && !self.data_loaded.contains(&address)
+            && let Some(data) = self.accounts.account(&address)
+        {
+            self.count(size(&data))?;
+            self.data_loaded.push(address);
+        }
+        self.loaded.push((key, account));
+        Ok(())
+    }
+
+    /// Every instruction's program must exist, and be something that can be run.
+    fn check_programs(&self) -> Result<(), TransactionError> {
+        for instruction in self.checked.transaction.instructions() {
+            let place = usize::from(instruction.program_id_index);
+            let exists = self.found.get(place).is_some_and(Option::is_some);
+            let account = self.loaded.get(place).filter(|_| exists);
+            let (_, account) = account.ok_or(TransactionError::ProgramAccountNotFound)?;
+            let owner = account.owner();
+            if *owner != native_loader::ID && Loader::of(owner).is_none() {
+                return Err(TransactionError::InvalidProgramForExecution);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn size(account: &AccountSharedData) -> u64 {
+    u64::from(LOADED_ACCOUNT_BYTES).saturating_add(account.data().len() as u64)
+}
+
+/// The programs among the accounts, whether or not they are called.
+fn load_programs(
+    loaded: &[(Pubkey, AccountSharedData)],
+    accounts: &impl AccountStore,
+    environment: &Environment,
+    cache: &ProgramCache,
+) -> TransactionPrograms {
+    let mut programs = TransactionPrograms::default();
+    let slot = environment.slot();
+    for (key, account) in loaded {
+        if Loader::of(account.owner()).is_some()
+            && let Some(entry) = cache.get(key, account, accounts, slot, environment.features)
+        {
+            programs.insert(*key, entry);
+        }
+    }
+    programs
+}
+
+/// The account that shows a transaction's instructions to its programs (SDK:
+/// `solana-instructions-sysvar`): how many, where each starts, each with its accounts, program and
+/// data, and at the end the place of the one that runs.
+fn instructions_sysvar(checked: &Checked<'_>) -> Result<AccountSharedData, TransactionError> {
+    let transaction = checked.transaction;
+    let instructions = transaction.instructions();
+    let too_long = || TransactionError::MaxLoadedAccountsDataSizeExceeded;
+    let short = |len: usize| u16::try_from(len).map(u16::to_le_bytes).map_err(|_| too_long());
+    let mut data = Vec::new();
+    data.extend(short(instructions.len())?);
+    let offsets = data.len();
+    data.resize(offsets.saturating_add(instructions.len().saturating_mul(2)), 0);
+    for (place, instruction) in instructions.iter().enumerate() {
+        let start = short(data.len())?;
+        let offset = offsets.saturating_add(place.saturating_mul(2));
+        if let Some(slot) = data.get_mut(offset..).and_then(|rest| rest.first_chunk_mut()) {
+            *slot = start;
+        }
+        data.extend(short(instruction.accounts.len())?);
+        for index in instruction.accounts.iter().map(|index| usize::from(*index)) {
+            let is_signer = index < transaction.signers();
+            let is_writable = checked.writable.get(index) == Some(&true);
+            data.push(u8::from(is_signer) | u8::from(is_writable) << 1);
+            data.extend_from_slice(checked.keys.get(index).map_or(&[0; 32][..], AsRef::as_ref));
+        }
+        data.extend_from_slice(transaction.program(instruction).as_ref());
+        data.extend(short(instruction.data.len())?);
+        data.extend_from_slice(&instruction.data);
+    }
+    data.extend([0; 2]);
+    let account = Account { data, owner: sysvar::ID, ..Account::default() };
+    Ok(account.into())
+}
