@@ -55,7 +55,7 @@ use crate::{
 };
 
 /// Where the mainnet list of the vectors is.
-const MAINNET: &str = include_str!("../data/features-mainnet.tsv");
+pub(crate) const MAINNET: &str = include_str!("../data/features-mainnet.tsv");
 
 type Transaction = RuntimeTransaction<SanitizedTransaction>;
 type Processor = TransactionBatchProcessor<Graph>;

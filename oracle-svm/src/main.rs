@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`generate`] | random cases, from a seed and an index |
 //! | [`case`] | what is run, in neutral terms |
-//! | [`agave`] | agave's side |
+//! | [`agave`], [`selkie`] | the two sides |
 //! | [`observed`] | what a side shows, and how two of them differ |
 //! | [`run`] | runs, counts, reports |
 //! | [`shrink`] | makes a differing case smaller |
@@ -17,6 +17,7 @@ mod generate;
 mod observed;
 mod rng;
 mod run;
+mod selkie;
 mod shrink;
 mod vector;
 
@@ -28,16 +29,19 @@ use std::{
     time::{Duration, Instant},
 };
 
+use selkie_svm::Engine;
+
 use crate::{
     agave::Agave,
     generate::{FeatureChoice, world::World},
     run::{Source, Tally},
+    selkie::Selkie,
 };
 
 const USAGE: &str = "\
 usage: oracle-svm run [--count N | --seconds T] [--seed S] [--only INDEX] [--threads N]
-                      [--features mainnet|any] [--elfs DIR]
-       oracle-svm vectors FILE… [--blobs DIR]… [--elfs DIR]
+                      [--features mainnet|any] [--engine auto|interpreter|jit] [--elfs DIR]
+       oracle-svm vectors FILE… [--blobs DIR]… [--engine …] [--elfs DIR]
        oracle-svm repeat [as run]
        oracle-svm show --only INDEX [as run]
 
@@ -64,6 +68,7 @@ struct Options {
     elfs: PathBuf,
     blobs: Vec<PathBuf>,
     features: FeatureChoice,
+    engine: Engine,
 }
 
 fn options() -> Option<Options> {
@@ -79,6 +84,7 @@ fn options() -> Option<Options> {
         elfs: PathBuf::from("../testdata/elfs"),
         blobs: Vec::new(),
         features: FeatureChoice::Mainnet,
+        engine: Engine::Auto,
     };
     while let Some(argument) = arguments.next() {
         if !argument.starts_with("--") {
@@ -94,6 +100,14 @@ fn options() -> Option<Options> {
             "--seconds" => options.seconds = Some(value.parse().ok()?),
             "--elfs" => options.elfs = value.into(),
             "--blobs" => options.blobs.push(value.into()),
+            "--engine" => {
+                options.engine = match value.as_str() {
+                    "auto" => Engine::Auto,
+                    "interpreter" => Engine::Interpreter,
+                    "jit" => Engine::Jit,
+                    _ => return None,
+                }
+            }
             "--features" => {
                 options.features = match value.as_str() {
                     "mainnet" => FeatureChoice::Mainnet,
@@ -154,8 +168,10 @@ fn run_random(options: &Options) -> io::Result<bool> {
 }
 
 fn peer(options: &Options) -> Box<dyn run::Peer> {
-    let _ = options;
-    Box::new(Agave::default())
+    match options.command.as_str() {
+        "repeat" => Box::new(Agave::forgetful()),
+        _ => Box::new(Selkie::new(options.engine)),
+    }
 }
 
 fn run_vectors(options: &Options) -> io::Result<bool> {
@@ -167,7 +183,7 @@ fn run_vectors(options: &Options) -> io::Result<bool> {
         text.push_str(&fs::read_to_string(file)?);
     }
     let lines = text.lines().filter(|line| !line.is_empty());
-    run::vectors(lines.map(|line| vector::read(line, &mut blobs)), None)
+    run::vectors(lines.map(|line| vector::read(line, &mut blobs)), peer(options).as_mut())
 }
 
 fn show(options: &Options) -> io::Result<bool> {
