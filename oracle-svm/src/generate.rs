@@ -40,7 +40,7 @@ use crate::{
 
 /// What a case is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Theme {
+pub(crate) enum Theme {
     System,
     Token,
     Token2022,
@@ -63,6 +63,19 @@ const THEMES: [(Theme, usize); 9] = [
     (Theme::Programs, 34),
     (Theme::Mixed, 7),
 ];
+
+impl Theme {
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        THEMES.iter().map(|it| it.0).find(|it| format!("{it:?}").eq_ignore_ascii_case(name))
+    }
+}
+
+/// What cases may be like.
+pub(crate) struct Choice {
+    pub(crate) features: FeatureChoice,
+    /// Any, if there is none.
+    pub(crate) themes: Vec<Theme>,
+}
 
 /// Features that mainnet does not have, and some that it does: a case may have them otherwise.
 const INACTIVE: [&str; 13] = [
@@ -97,9 +110,12 @@ struct Props {
     programs: Option<Programs>,
 }
 
-pub(crate) fn generate(world: &World, seed: u64, index: u64, choice: FeatureChoice) -> Case {
+pub(crate) fn generate(world: &World, seed: u64, index: u64, choice: &Choice) -> Case {
     let mut scene = Scene::new(Rng::new(seed, index), world);
-    let theme = pick_theme(&mut scene.rng);
+    let theme = match choice.themes.as_slice() {
+        [] => pick_theme(&mut scene.rng),
+        themes => scene.rng.pick(themes),
+    };
     let mut props = Props::default();
     let sigverify = scene.rng.chance(6);
     let mut transactions = Vec::new();
@@ -117,7 +133,7 @@ pub(crate) fn generate(world: &World, seed: u64, index: u64, choice: FeatureChoi
         transactions.push(finish(&mut scene, &draft, sigverify, &mut seen));
     }
     scene.prune(&seen);
-    let features = match choice {
+    let features = match choice.features {
         FeatureChoice::Mainnet => Features::default(),
         FeatureChoice::Any => {
             let name = scene.rng.pick(&INACTIVE);

@@ -33,7 +33,7 @@ use selkie_svm::Engine;
 
 use crate::{
     agave::Agave,
-    generate::{FeatureChoice, world::World},
+    generate::{Choice, FeatureChoice, Theme, world::World},
     run::{Source, Tally},
     selkie::Selkie,
 };
@@ -41,6 +41,8 @@ use crate::{
 const USAGE: &str = "\
 usage: oracle-svm run [--count N | --seconds T] [--seed S] [--only INDEX] [--threads N]
                       [--features mainnet|any] [--engine auto|interpreter|jit] [--elfs DIR]
+                      [--themes system,token,token2022,associated,tables,loader,precompiles,
+                                programs,mixed] [--save DIR]
        oracle-svm vectors FILE… [--blobs DIR]… [--engine …] [--elfs DIR]
        oracle-svm repeat [as run]
        oracle-svm show --only INDEX [as run]
@@ -51,11 +53,12 @@ repeat   random cases on agave's side twice, the second time without what it kee
 show     what agave makes of one random case
 
 Programs of mainnet are read from the folder that `cargo xtask fixtures` fills. Exits with 1 if the
-sides differ. Differences are printed with a case made small, as a conformance vector.
+sides differ. Of each kind of difference one is printed, with a case made small as a conformance
+vector, or that goes to a folder.
 ";
 
-/// Differences after which a thread gives up.
-const DIFFERENCES_MAX: usize = 3;
+/// Ways to differ after which a thread gives up.
+const DIFFERENCES_MAX: usize = 12;
 
 struct Options {
     command: String,
@@ -67,6 +70,10 @@ struct Options {
     seconds: Option<u64>,
     elfs: PathBuf,
     blobs: Vec<PathBuf>,
+    /// Where vectors of differences go, instead of being printed.
+    save: Option<PathBuf>,
+    /// What cases are about; anything if it is empty.
+    themes: Vec<Theme>,
     features: FeatureChoice,
     engine: Engine,
 }
@@ -83,6 +90,8 @@ fn options() -> Option<Options> {
         seconds: None,
         elfs: PathBuf::from("../testdata/elfs"),
         blobs: Vec::new(),
+        save: None,
+        themes: Vec::new(),
         features: FeatureChoice::Mainnet,
         engine: Engine::Auto,
     };
@@ -100,6 +109,11 @@ fn options() -> Option<Options> {
             "--seconds" => options.seconds = Some(value.parse().ok()?),
             "--elfs" => options.elfs = value.into(),
             "--blobs" => options.blobs.push(value.into()),
+            "--save" => options.save = Some(value.into()),
+            "--themes" => {
+                let names = value.split(',');
+                options.themes = names.map(Theme::named).collect::<Option<_>>()?;
+            }
             "--engine" => {
                 options.engine = match value.as_str() {
                     "auto" => Engine::Auto,
@@ -137,7 +151,7 @@ fn run_random(options: &Options) -> io::Result<bool> {
         None => (0, options.count),
     };
     let step = usize::try_from(options.threads).expect("few threads");
-    let source = Source { world: &world, seed: options.seed, features: options.features };
+    let source = source(options, &world);
     let work = |worker: u64| {
         let mut indices = (first + worker..last).step_by(step);
         let mut peer = peer(options);
@@ -157,14 +171,26 @@ fn run_random(options: &Options) -> io::Result<bool> {
             total.add(worker.join().expect("a peer's panics are caught"));
         }
     });
-    for (_, text) in &total.differing {
-        println!("{text}");
+    for difference in total.differing.values() {
+        println!("{} times, first {}", difference.count, difference.report);
+        match (&difference.vector, &options.save) {
+            (Some((name, line)), Some(folder)) => {
+                fs::write(folder.join(format!("{name}.jsonl")), format!("{line}\n"))?;
+            }
+            (Some((_, line)), None) => println!("{line}"),
+            (None, _) => println!("it takes more than one transaction"),
+        }
     }
     let seconds = start.elapsed().as_secs_f64();
     let rate = total.cases as f64 / seconds / options.threads as f64;
     print!("{}", total.report());
     println!("{seconds:.1} s, {rate:.0} cases per second and thread");
     Ok(total.differing.is_empty())
+}
+
+fn source<'a>(options: &'a Options, world: &'a World) -> Source<'a> {
+    let choice = Choice { features: options.features, themes: options.themes.clone() };
+    Source { world, seed: options.seed, choice }
 }
 
 fn peer(options: &Options) -> Box<dyn run::Peer> {
@@ -188,7 +214,7 @@ fn run_vectors(options: &Options) -> io::Result<bool> {
 
 fn show(options: &Options) -> io::Result<bool> {
     let world = World::new(&options.elfs)?;
-    let source = Source { world: &world, seed: options.seed, features: options.features };
+    let source = source(options, &world);
     run::show(&source, options.only.unwrap_or_default());
     Ok(true)
 }

@@ -10,7 +10,7 @@ use std::{
 use crate::{
     agave::Agave,
     case::{Accounts, Case},
-    generate::{FeatureChoice, generate, world::World},
+    generate::{Choice, generate, world::World},
     observed::{Observed, Stage},
     shrink::shrink,
     vector,
@@ -39,8 +39,16 @@ pub(crate) struct Tally {
     /// How many transactions had programs that deep.
     heights: BTreeMap<u8, u64>,
     lines: u64,
-    /// Which case, and what is to be said of it.
-    pub(crate) differing: Vec<(u64, String)>,
+    /// What is to be said of differing cases: by how they differ, the first of each.
+    pub(crate) differing: BTreeMap<String, Difference>,
+}
+
+/// Cases that differ in the same way.
+pub(crate) struct Difference {
+    pub(crate) count: u64,
+    pub(crate) report: String,
+    /// Name and line of a vector, if one transaction shows it.
+    pub(crate) vector: Option<(String, String)>,
 }
 
 impl Tally {
@@ -56,7 +64,14 @@ impl Tally {
             let own = self.themes.entry(theme).or_default();
             own.iter_mut().zip(counts).for_each(|(own, count)| *own += count);
         }
-        self.differing.extend(other.differing);
+        for (kind, difference) in other.differing {
+            match self.differing.get_mut(&kind) {
+                Some(known) => known.count += difference.count,
+                None => {
+                    self.differing.insert(kind, difference);
+                }
+            }
+        }
     }
 
     fn count(&mut self, case: &Case, observed: &Observed) {
@@ -77,7 +92,9 @@ impl Tally {
         let mut text = String::new();
         let Self { cases, transactions, lines, .. } = self;
         let line = format!("{cases} cases, {transactions} transactions, {lines} log lines");
-        writeln!(text, "{line}, {} differ", self.differing.len()).expect("text");
+        let differing: u64 = self.differing.values().map(|it| it.count).sum();
+        let ways = self.differing.len();
+        writeln!(text, "{line}, {differing} cases differ in {ways} ways").expect("text");
         let mut kinds: Vec<_> = self.kinds.iter().collect();
         kinds.sort_by_key(|it| std::cmp::Reverse(*it.1));
         for (kind, count) in kinds {
@@ -98,7 +115,7 @@ impl Tally {
 pub(crate) struct Source<'a> {
     pub(crate) world: &'a World,
     pub(crate) seed: u64,
-    pub(crate) features: FeatureChoice,
+    pub(crate) choice: Choice,
 }
 
 pub(crate) fn run(
@@ -110,15 +127,21 @@ pub(crate) fn run(
     let mut agave = Agave::default();
     let mut tally = Tally::default();
     for index in indices {
-        let case = generate(source.world, source.seed, index, source.features);
+        let case = generate(source.world, source.seed, index, &source.choice);
         let mut states = Vec::new();
         let expected = agave.run_with_states(&case, |accounts| states.push(accounts.clone()));
         tally.cases += 1;
         expected.iter().for_each(|observed| tally.count(&case, observed));
-        let difference = difference(&expected, &guarded(peer, &case));
-        if let Some((at, _)) = difference {
-            let report = report(&case, at, states.swap_remove(at), &mut agave, peer);
-            tally.differing.push((index, format!("seed {} case {index}\n{report}", source.seed)));
+        if let Some((at, text)) = difference(&expected, &guarded(peer, &case)) {
+            let kind = kind(&text);
+            if let Some(known) = tally.differing.get_mut(&kind) {
+                known.count += 1;
+            } else {
+                let state = states.swap_remove(at);
+                let mut found = report(&case, at, state, &mut agave, peer);
+                found.report.insert_str(0, &format!("seed {} case {index} ", source.seed));
+                tally.differing.insert(kind, found);
+            }
         }
         if stop(&tally) {
             break;
@@ -157,6 +180,16 @@ fn difference(
     None
 }
 
+/// What a difference is like, without addresses and numbers of the case.
+fn kind(text: &str) -> String {
+    let line = |line: &str| {
+        let words = line.split_inclusive(|it: char| !it.is_ascii_alphanumeric());
+        words.filter(|it| it.len() < 30 && !it.starts_with(|it: char| it.is_ascii_digit())).collect()
+    };
+    let lines: Vec<String> = text.lines().take(2).map(line).collect();
+    lines.join(";").chars().take(160).collect()
+}
+
 /// Makes the case small, and tells of it.
 fn report(
     case: &Case,
@@ -164,7 +197,7 @@ fn report(
     state: Accounts,
     agave: &mut Agave,
     peer: &mut dyn Peer,
-) -> String {
+) -> Difference {
     let mut differs = |case: &Case| difference(&agave.run(case), &guarded(peer, case)).is_some();
     // With the state that it met, the transaction alone will mostly do.
     let mut alone = case.clone();
@@ -180,17 +213,14 @@ fn report(
     for line in &expected[at].logs {
         writeln!(report, "    {line}").expect("text");
     }
-    if small.transactions.len() == 1 {
-        report.push_str(&vector::write(&small, &expected[0]));
-    } else {
-        report.push_str("it takes more than one transaction\n");
-    }
-    report
+    let vector = (small.transactions.len() == 1)
+        .then(|| (small.id.replace('/', "_"), vector::write(&small, &expected[0])));
+    Difference { count: 1, report, vector }
 }
 
 /// What agave makes of one case, for people.
 pub(crate) fn show(source: &Source<'_>, index: u64) {
-    let case = generate(source.world, source.seed, index, source.features);
+    let case = generate(source.world, source.seed, index, &source.choice);
     println!("{}: {} accounts", case.id, case.accounts.len());
     for (observed, bytes) in Agave::default().run(&case).iter().zip(&case.transactions) {
         println!("{:?} {} ({} bytes)", observed.stage, observed.result, bytes.len());
