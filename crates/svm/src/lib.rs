@@ -29,6 +29,7 @@
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 pub mod account;
+pub mod batch;
 pub mod budget;
 mod buffers;
 pub mod builtin;
@@ -66,6 +67,7 @@ pub use solana_pubkey::Pubkey;
 
 pub use crate::{
     account::{Account, AccountSharedData, AccountStore, Loader},
+    batch::process_batch,
     budget::{Fee, TransactionBudget},
     builtin::{Builtin, Builtins, Precompile, Precompiles},
     context::{Inspector, InstructionContext, InvokeContext},
@@ -79,6 +81,8 @@ pub use crate::{
         AccountMeta, Instruction, Options, Receipt, instruction_input, process_instruction,
     },
     invocation::Invocation,
+    process::{AccountChange, Bank, ProcessOptions, Processed, process},
+    program_cache::ProgramCache,
     programs::{
         LoadError, Program, ProgramEntry, Programs, Purpose, elf_environment, mainnet_environment,
     },
