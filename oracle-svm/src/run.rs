@@ -186,7 +186,8 @@ fn kind(text: &str) -> String {
         let words = line.split_inclusive(|it: char| !it.is_ascii_alphanumeric());
         words.filter(|it| it.len() < 30 && !it.starts_with(|it: char| it.is_ascii_digit())).collect()
     };
-    let lines: Vec<String> = text.lines().take(2).map(line).collect();
+    let telling = text.lines().filter(|it| !it.starts_with("  account"));
+    let lines: Vec<String> = telling.take(2).map(line).collect();
     lines.join(";").chars().take(160).collect()
 }
 

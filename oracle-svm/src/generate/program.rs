@@ -135,7 +135,10 @@ fn stage(scene: &mut Scene<'_>, ids: &[Key]) -> Vec<Meta> {
     let (wallet, other, fresh) = (scene.wallet(), scene.wallet(), scene.fresh());
     metas.extend([rs(wallet), w(other), if scene.rng.chance(50) { ws(fresh) } else { w(fresh) }]);
     metas.extend([r(SYSTEM), r(scene.rng.pick(&[CLOCK, RENT, INSTRUCTIONS]))]);
-    let more = [r(MEMO_V4), r(TOKEN), r(LOADER_V3), w(scene.anybody()), r(ED25519), w(INCINERATOR)];
+    if !scene.odd(20) {
+        metas.push(r(MEMO_V4));
+    }
+    let more = [r(TOKEN), r(LOADER_V3), if scene.odd(40) { w(scene.anybody()) } else { r(scene.anybody()) }, r(ED25519), w(INCINERATOR)];
     for meta in more {
         if scene.rng.chance(35) {
             metas.push(meta);
@@ -242,6 +245,17 @@ impl Writer<'_, '_> {
         let list: Vec<usize> = (0..self.metas.len())
             .filter(|index| self.metas[*index].writable && of(&self.metas[*index].key))
             .collect();
+        if list.is_empty() || self.scene.odd(15) {
+            self.index()
+        } else {
+            self.scene.rng.pick(&list)
+        }
+    }
+
+    /// One that may be written to, mostly.
+    fn writable(&mut self) -> usize {
+        let list: Vec<usize> =
+            (0..self.metas.len()).filter(|index| self.metas[*index].writable).collect();
         if list.is_empty() || self.scene.odd(15) {
             self.index()
         } else {

@@ -48,9 +48,9 @@ impl Writer<'_, '_> {
     pub(super) fn invoke(&mut self) {
         let skip = self.label();
         let (instruction, is_program) = self.callee();
-        if is_program && !self.scene.odd(25) {
+        if !self.scene.odd(25) {
             // Else it would go on until something runs out.
-            let height = 1 + self.scene.rng.below(4);
+            let height = if is_program { 1 + self.scene.rng.below(4) } else { 4 };
             self.line("call sol_get_stack_height");
             self.line(&format!("jgt r0, {height}, {skip}"));
         }
@@ -70,7 +70,10 @@ impl Writer<'_, '_> {
         let system = |metas, data| (Instruction::new(SYSTEM, metas, data), false);
         match self.scene.roll(70, 24, 17) {
             0..8 => {
-                let program = self.scene.rng.pick(&self.ids.clone());
+                // Programs call themselves and later ones: no way leads back.
+                let own = self.ids.iter().position(|it| *it == self.id).unwrap_or(0);
+                let own = if self.scene.odd(30) { 0 } else { own };
+                let program = self.scene.rng.pick(&self.ids[own..].to_vec());
                 let body = self.scene.rng.below(self.bodies) as u8;
                 let noise = self.scene.noise();
                 let len = self.scene.rng.below(20);
@@ -78,7 +81,8 @@ impl Writer<'_, '_> {
                 (Instruction::new(program, self.passed_on(), data), true)
             }
             8..12 => {
-                let to = self.metas[self.scene.rng.below(self.metas.len())].key;
+                let to = self.writable();
+                let to = self.metas[to.min(self.metas.len() - 1)].key;
                 let amount = self.scene.amount() % 100_000_000;
                 let from = if self.scene.rng.chance(40) { own } else { payer };
                 system(vec![ws(from), w(to)], Bytes::new().u32(2).u64(amount))

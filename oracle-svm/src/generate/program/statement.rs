@@ -154,7 +154,7 @@ impl Writer<'_, '_> {
     }
 
     fn move_lamports(&mut self) {
-        let (from, to) = (self.owned(), self.index());
+        let (from, to) = (self.owned(), self.writable());
         let amount = match self.scene.roll(30, 3, 60) {
             0 => self.scene.rng.word(),
             1 => 0,
