@@ -42,7 +42,7 @@ const USAGE: &str = "\
 usage: oracle-svm run [--count N | --seconds T] [--seed S] [--only INDEX] [--threads N]
                       [--features mainnet|any] [--engine auto|interpreter|jit] [--elfs DIR]
                       [--themes system,token,token2022,associated,tables,loader,precompiles,
-                                programs,mixed] [--save DIR]
+                                programs,mixed] [--save DIR] [--known TEXT]… [--stop N]
        oracle-svm vectors FILE… [--blobs DIR]… [--engine …] [--elfs DIR]
        oracle-svm repeat [as run]
        oracle-svm show --only INDEX [as run]
@@ -54,11 +54,9 @@ show     what agave makes of one random case
 
 Programs of mainnet are read from the folder that `cargo xtask fixtures` fills. Exits with 1 if the
 sides differ. Of each kind of difference one is printed, with a case made small as a conformance
-vector, or that goes to a folder.
+vector, or that goes to a folder; those that have TEXT in them are counted only. A thread stops
+after N kinds.
 ";
-
-/// Ways to differ after which a thread gives up.
-const DIFFERENCES_MAX: usize = 12;
 
 struct Options {
     command: String,
@@ -72,6 +70,10 @@ struct Options {
     blobs: Vec<PathBuf>,
     /// Where vectors of differences go, instead of being printed.
     save: Option<PathBuf>,
+    /// What known differences have in their texts.
+    known: Vec<String>,
+    /// Ways to differ after which a thread gives up.
+    stop: usize,
     /// What cases are about; anything if it is empty.
     themes: Vec<Theme>,
     features: FeatureChoice,
@@ -91,6 +93,8 @@ fn options() -> Option<Options> {
         elfs: PathBuf::from("../testdata/elfs"),
         blobs: Vec::new(),
         save: None,
+        known: Vec::new(),
+        stop: 12,
         themes: Vec::new(),
         features: FeatureChoice::Mainnet,
         engine: Engine::Auto,
@@ -109,6 +113,8 @@ fn options() -> Option<Options> {
             "--seconds" => options.seconds = Some(value.parse().ok()?),
             "--elfs" => options.elfs = value.into(),
             "--blobs" => options.blobs.push(value.into()),
+            "--known" => options.known.push(value),
+            "--stop" => options.stop = value.parse().ok()?,
             "--save" => options.save = Some(value.into()),
             "--themes" => {
                 let names = value.split(',');
@@ -144,7 +150,7 @@ fn run_random(options: &Options) -> io::Result<bool> {
     println!("seed {}", options.seed);
     let end = options.seconds.map(|it| start + Duration::from_secs(it));
     let stop = |tally: &Tally| {
-        tally.differing.len() >= DIFFERENCES_MAX || end.is_some_and(|end| Instant::now() >= end)
+        tally.differing.len() >= options.stop || end.is_some_and(|end| Instant::now() >= end)
     };
     let (first, last) = match options.only {
         Some(index) => (index, index + 1),
@@ -190,7 +196,7 @@ fn run_random(options: &Options) -> io::Result<bool> {
 
 fn source<'a>(options: &'a Options, world: &'a World) -> Source<'a> {
     let choice = Choice { features: options.features, themes: options.themes.clone() };
-    Source { world, seed: options.seed, choice }
+    Source { world, seed: options.seed, choice, known: options.known.clone() }
 }
 
 fn peer(options: &Options) -> Box<dyn run::Peer> {
