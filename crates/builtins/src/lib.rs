@@ -23,6 +23,7 @@
 //! | [`PROGRAMS`] | one row for each program |
 //! | `system` | the system program, with nonce accounts |
 //! | `loader` | the loaders' own instructions; loader v3 |
+//! | `vote` | the vote program |
 //! | [`docs`] | documentation that is made from the table |
 
 #![forbid(unsafe_code)]
@@ -33,6 +34,7 @@ pub mod docs;
 mod loader;
 mod system;
 mod table;
+mod vote;
 mod wire;
 
 pub use crate::table::{Kind, PROGRAMS, Process, Row, builtins, precompiles};

@@ -8,10 +8,10 @@ use selkie_svm::{
 use solana_sdk_ids::{
     address_lookup_table, bpf_loader, bpf_loader_deprecated, bpf_loader_upgradeable,
     compute_budget, config, ed25519_program, feature, secp256k1_program, secp256r1_program, stake,
-    system_program,
+    system_program, vote as vote_program,
 };
 
-use crate::{loader, system};
+use crate::{loader, system, vote};
 
 /// What a builtin program does with the current instruction.
 pub type Process = fn(&mut InvokeContext<'_>) -> Result<(), InstructionError>;
@@ -95,6 +95,12 @@ pub const PROGRAMS: &[Row] = &[
         "loader v3",
         builtin(loader::V3_UNITS, loader::process_v3),
         "deploys, upgrades, extends and closes programs",
+    ),
+    row(
+        vote_program::ID,
+        "vote program",
+        builtin(vote::UNITS, vote::process),
+        "validators' accounts and votes; without BLS keys, which fail with a line that says so",
     ),
     row(
         compute_budget::ID,
