@@ -24,6 +24,7 @@
 //! | `system` | the system program, with nonce accounts |
 //! | `loader` | the loaders' own instructions; loader v3 |
 //! | `vote` | the vote program |
+//! | `zk` | the ZK ElGamal proof program |
 //! | [`docs`] | documentation that is made from the table |
 
 #![forbid(unsafe_code)]
@@ -36,5 +37,6 @@ mod system;
 mod table;
 mod vote;
 mod wire;
+mod zk;
 
 pub use crate::table::{Kind, PROGRAMS, Process, Row, builtins, precompiles};
