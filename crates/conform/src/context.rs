@@ -13,8 +13,10 @@ use selkie_svm::Sysvars;
 use serde::Deserialize;
 
 use crate::{
-    BadVector, Engine, files,
-    fixture::Fixtures,
+    BadVector, Engine,
+    archive::Fixtures,
+    features::{FeatureIds, parse_profiles},
+    files,
     vector::{fnv1a, sha256, unhex},
     vm_syscall::GivenAccount,
 };
@@ -25,6 +27,7 @@ pub struct Context {
     elfs: Arc<Elfs>,
     environments: BTreeMap<String, Arc<Profile>>,
     sysvars: Sysvars,
+    profiles: BTreeMap<String, FeatureIds>,
     fixtures: Fixtures,
     engine: Engine,
 }
@@ -47,9 +50,13 @@ impl Context {
         let sysvars =
             parse_sysvars(text.as_deref().unwrap_or(include_str!("../data/syscall_env.json")))
                 .map_err(|error| BadVector(format!("{}: {error}", beside.display())))?;
+        let mut profiles = parse_profiles(include_str!("../data/profiles.json"))?;
+        if let Ok(text) = fs::read_to_string(vector_file.with_file_name("profiles.json")) {
+            profiles.extend(parse_profiles(&text)?);
+        }
         let folder = vector_file.parent().unwrap_or(Path::new("")).to_owned();
         let (fixtures, engine) = (Fixtures::new(folder), Engine::default());
-        Ok(Self { elfs, environments, sysvars, fixtures, engine })
+        Ok(Self { elfs, environments, sysvars, profiles, fixtures, engine })
     }
 
     /// Runs programs by another engine than the default.
@@ -72,6 +79,15 @@ impl Context {
         let key = format!("{name}/{}", if deploy { "deploy" } else { "execute" });
         let profile = self.environments.get(&key);
         profile.ok_or_else(|| BadVector(format!("there is no environment {key}")))
+    }
+
+    /// The features of a profile.
+    ///
+    /// # Errors
+    /// If nothing is known of that profile.
+    pub fn features(&self, profile: &str) -> Result<&FeatureIds, BadVector> {
+        let found = self.profiles.get(profile);
+        found.ok_or_else(|| BadVector(format!("there is no profile {profile}")))
     }
 
     /// The sysvars that syscalls find.

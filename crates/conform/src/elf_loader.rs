@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use selkie_elf::Executable;
+use selkie_fixture::{ElfEffects, ElfFixture, Fixture};
 use selkie_isa::layout::{BYTECODE_START, SLOT_BYTES};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    BadVector, Check, Context, Verdict, fixture,
+    BadVector, Check, Context, Verdict,
     kinds::is,
     vector::{Hex, Hex64, patch, sha256_prefix, xxh64},
 };
@@ -57,6 +58,16 @@ pub fn matches(line: &Value) -> bool {
     is(line, "elf_loader") || has("exp") && has("profile") && (has("base") || has("elf"))
 }
 
+/// Whether a line expects something of an ELF loader's fixture.
+#[must_use]
+pub fn is_fixture(line: &Value) -> bool {
+    let path = line.get("fixture").and_then(Value::as_str);
+    let is_there = |field| line.get(field).is_some();
+    let is_named =
+        is(line, "fd_elf_loader") || path.is_some_and(|it| it.starts_with("elf_loader/"));
+    path.is_some() && is_named && is_there("exp") && is_there("profile")
+}
+
 /// Loads the file and compares the error, or what was loaded.
 ///
 /// # Errors
@@ -86,6 +97,30 @@ pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     check.finish()
 }
 
+/// Loads a fixture's file and compares what was loaded with what the fixture recorded. Of its own
+/// time it knows whether the file was refused, and not why.
+pub(crate) fn judge_recorded(
+    fixture: &ElfFixture,
+    context: &Context,
+) -> Result<Verdict, BadVector> {
+    let (input, expected) = (&fixture.input, &fixture.output);
+    let profile = context.profile("mainnet", input.is_deployed)?;
+    let mut check = Check::default();
+    let loaded = selkie_elf::load(&input.bytes, &profile.environment);
+    check.same("loads", *expected != ElfEffects::default(), loaded.is_ok());
+    if let (Ok(executable), false) = (&loaded, *expected == ElfEffects::default()) {
+        let functions: BTreeSet<_> =
+            executable.functions().iter().map(|(_, it)| u64::from(it.pc)).collect();
+        let text = executable.text_vaddr() - BYTECODE_START;
+        check.same("rodata", xxh64(&expected.rodata), xxh64(&executable.read_only().bytes));
+        check.same("text_cnt", expected.text_slots, (executable.text().len() / SLOT_BYTES) as u64);
+        check.same("text_off", expected.text_offset, text);
+        check.same("entry_pc", expected.entry_pc, u64::from(executable.entry_pc()));
+        check.same("calldests", expected.functions.iter().copied().collect(), functions);
+    }
+    check.finish()
+}
+
 impl Vector {
     /// The file before it is damaged, or why it is not there.
     fn file(&self, context: &Context) -> Result<Result<Vec<u8>, String>, BadVector> {
@@ -93,7 +128,11 @@ impl Vector {
             (Some(Hex(bytes)), _, _) => Ok(Ok(bytes.clone())),
             (_, Some(base), _) => Ok(context.elf(base).map(|bytes| bytes.to_vec())),
             (_, _, Some(path)) => match context.fixture(path) {
-                Ok(fixture) => Ok(Ok(fixture::elf(&fixture)?)),
+                Ok(fixture) => match Fixture::read(&fixture) {
+                    Ok(Fixture::Elf(fixture)) => Ok(Ok(fixture.input.bytes)),
+                    Ok(_) => Err(BadVector("the fixture is of another kind".to_owned())),
+                    Err(error) => Err(BadVector(error.to_string())),
+                },
                 Err(why) => Ok(Err(why)),
             },
             (None, None, None) => {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::{
-    BadVector, Context, Verdict, cfg, disasm, elf_load, elf_loader, exec, fixture, memmap, svm,
+    BadVector, Context, Verdict, cfg, disasm, elf_load, elf_loader, exec, memmap, named, svm,
     verify, vm_interp, vm_syscall,
 };
 
@@ -29,7 +29,9 @@ pub const KINDS: &[Kind] = &[
     },
     Kind { name: "vm_syscall", matches: vm_syscall::matches, judge: vm_syscall::judge },
     Kind { name: "svm", matches: svm::matches, judge: svm::judge },
-    Kind { name: "fd_elf_loader", matches: fixture::is_elf_loader, judge: elf_loader::judge },
+    Kind { name: "fd_instr", matches: named::is_instr, judge: named::judge_instr },
+    Kind { name: "fd_vm_syscall", matches: named::is_syscall, judge: named::judge_syscall },
+    Kind { name: "fd_elf_loader", matches: elf_loader::is_fixture, judge: elf_loader::judge },
     Kind { name: "elf_load", matches: |line| is(line, "elf_load"), judge: elf_load::judge },
     Kind {
         name: "verify",

@@ -15,32 +15,43 @@
 //! | [`engine`] | what runs programs, one or each |
 //! | [`config`] | the engine configuration that suite vectors carry |
 //! | `unpack` | Zstandard files |
-//! | [`fixture`] | protobuf fixtures, in files and archives |
+//! | [`fixture`] | fixtures that are run by themselves |
+//! | `content`, `archive` | what files hold: vectors a line, fixtures, archives of them |
 //! | [`vector`] | hex, hashes and numbers as vectors write them |
 //! | [`elf_loader`], [`elf_load`] | ELF files and what loading them gives |
 //! | [`verify`], [`exec`], [`vm_interp`] | programs, what the verifier says and what running gives |
 //! | [`vm_syscall`] | a syscall and memory |
-//! | [`svm`] | a transaction, as far as it is one program's run |
+//! | [`svm`] | a transaction |
 //! | [`disasm`], [`cfg`](mod@cfg) | programs, their listing and their control-flow graph |
 //! | [`memmap`] | regions and an access |
 //! | `test_syscalls` | the syscalls that the suite's programs call |
 
+mod archive;
 pub mod cfg;
 pub mod check;
 pub mod config;
+mod content;
 pub mod context;
 pub mod disasm;
 pub mod elf_load;
 pub mod elf_loader;
 pub mod engine;
 pub mod exec;
+pub mod features;
 mod files;
 pub mod fixture;
+mod instr;
 pub mod kinds;
 pub mod memmap;
+mod message;
+pub mod named;
+mod rules;
 pub mod runner;
+mod runtime;
 pub mod svm;
-mod svm_transaction;
+
+mod syscall_case;
+mod sysvars;
 mod test_syscalls;
 mod unpack;
 pub mod vector;

@@ -20,7 +20,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    Context, Difference, Engine, Verdict, context::Elfs, files, kinds::kind_of, unpack::unpack,
+    BadVector, Context, Difference, Engine, Verdict,
+    content::{Content, Item, is_content},
+    context::Elfs,
+    fixture,
+    kinds::kind_of,
 };
 
 /// Lines that a thread takes at once.
@@ -106,9 +110,9 @@ impl fmt::Display for Tally {
 /// A vector that failed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Failure {
-    /// Its line in the file, from 1.
+    /// Its line in the file, or its place among the file's fixtures; from 1.
     pub line: usize,
-    /// Its own id or name, if it has one.
+    /// Its own id or name, if it has one; a fixture's path.
     pub id: Option<String>,
     /// What came out differently.
     pub differences: Vec<Difference>,
@@ -156,23 +160,13 @@ fn vector_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in entries {
         let kind = entry.file_type()?;
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
         if kind.is_dir() {
             files.extend(vector_files(&entry.path())?);
-        } else if is_lines(&name) || is_fixtures(&name) {
+        } else if is_content(&entry.path()) {
             files.push(entry.path());
         }
     }
     Ok(files)
-}
-
-fn is_lines(name: &str) -> bool {
-    [".jsonl", ".jsonl.zst"].iter().any(|ending| name.ends_with(ending))
-}
-
-fn is_fixtures(name: &str) -> bool {
-    [".fix", ".tar.zst"].iter().any(|ending| name.ends_with(ending))
 }
 
 fn run_file(
@@ -182,21 +176,13 @@ fn run_file(
     engine: Engine,
     progress: &(dyn Fn(Progress<'_>) + Sync),
 ) -> FileReport {
-    let name = path.to_string_lossy();
-    if is_fixtures(&name) {
-        return FileReport::skipped(path, "fixtures are run only by vectors that name them");
-    }
-    let prepared =
-        files::read(path).and_then(unpack).map_err(|error| error.to_string()).and_then(|bytes| {
-            let context =
-                Context::new(path, Arc::clone(elfs)).map_err(|error| error.to_string())?;
-            Ok((bytes, context.with_engine(engine)))
-        });
+    let prepared = Content::read(path).map_err(|error| error.to_string()).and_then(|content| {
+        let context = Context::new(path, Arc::clone(elfs)).map_err(|error| error.to_string())?;
+        Ok((content, context.with_engine(engine)))
+    });
     match prepared {
-        Ok((bytes, context)) => {
-            let lines = (1..).zip(bytes.split(|&byte| byte == b'\n'));
-            let lines: Vec<_> = lines.filter(|(_, line)| !line.trim_ascii().is_empty()).collect();
-            let run = FileRun { path, lines: &lines, context: &context, progress };
+        Ok((content, context)) => {
+            let run = FileRun { path, items: &content.items(), context: &context, progress };
             run.on_threads(threads)
         }
         Err(why) => FileReport::unreadable(path, &why),
@@ -206,7 +192,7 @@ fn run_file(
 /// The run of one file.
 struct FileRun<'a> {
     path: &'a Path,
-    lines: &'a [(usize, &'a [u8])],
+    items: &'a [Item<'a>],
     context: &'a Context,
     progress: &'a (dyn Fn(Progress<'_>) + Sync),
 }
@@ -216,11 +202,11 @@ impl FileRun<'_> {
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let work = || {
             let mut judged = Vec::new();
-            let chunks: Vec<_> = self.lines.chunks(CHUNK_LINES).collect();
+            let chunks: Vec<_> = self.items.chunks(CHUNK_LINES).collect();
             while let Some(chunk) = chunks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                judged.extend(chunk.iter().map(|&(number, line)| self.judge(number, line)));
+                judged.extend(chunk.iter().map(|item| self.judge(item)));
                 let done = done.fetch_add(chunk.len(), Ordering::Relaxed) + chunk.len();
-                (self.progress)(Progress { file: self.path, done, total: self.lines.len() });
+                (self.progress)(Progress { file: self.path, done, total: self.items.len() });
             }
             judged
         };
@@ -235,26 +221,35 @@ impl FileRun<'_> {
         report
     }
 
-    fn judge(&self, line: usize, bytes: &[u8]) -> Judged {
-        let value = match serde_json::from_slice::<Value>(bytes) {
+    fn judge(&self, item: &Item<'_>) -> Judged {
+        let line = item.place;
+        if let Some(path) = item.path {
+            let verdict = caught(|| fixture::judge(item.bytes, self.context));
+            return Judged { line, id: Some(path.to_owned()), verdict };
+        }
+        let value = match serde_json::from_slice::<Value>(item.bytes) {
             Ok(value) => value,
             Err(error) => {
                 let verdict = Verdict::Failed(vec![bad(format_args!("not JSON: {error}"))]);
                 return Judged { line, id: None, verdict };
             }
         };
-        let id = ["id", "name"].iter().find_map(|field| value.get(field)?.as_str());
+        let id = ["id", "name", "fixture"].iter().find_map(|field| value.get(field)?.as_str());
         let verdict = match kind_of(&value) {
             Err(why) => Verdict::Skipped(why),
-            // A panic is a bug that one vector found; the others are still worth running.
-            Ok(kind) => match catch_unwind(AssertUnwindSafe(|| (kind.judge)(&value, self.context)))
-            {
-                Ok(Ok(verdict)) => verdict,
-                Ok(Err(error)) => Verdict::Failed(vec![bad(&error)]),
-                Err(_) => Verdict::Failed(vec![bad("the engine panicked")]),
-            },
+            Ok(kind) => caught(|| (kind.judge)(&value, self.context)),
         };
         Judged { line, id: id.map(str::to_owned), verdict }
+    }
+}
+
+/// The verdict, whatever happens: a panic is a bug that one vector found, and the others are still
+/// worth running.
+fn caught(judge: impl FnOnce() -> Result<Verdict, BadVector>) -> Verdict {
+    match catch_unwind(AssertUnwindSafe(judge)) {
+        Ok(Ok(verdict)) => verdict,
+        Ok(Err(error)) => Verdict::Failed(vec![bad(&error)]),
+        Err(_) => Verdict::Failed(vec![bad("the engine panicked")]),
     }
 }
 
@@ -277,12 +272,6 @@ impl FileReport {
         let mut report = Self { path: path.to_owned(), ..Self::default() };
         let verdict = Verdict::Failed(vec![bad(format_args!("cannot read the file: {why}"))]);
         report.add(Judged { line: 0, id: None, verdict });
-        report
-    }
-
-    fn skipped(path: &Path, why: &str) -> Self {
-        let mut report = Self { path: path.to_owned(), ..Self::default() };
-        report.add(Judged { line: 0, id: None, verdict: Verdict::Skipped(why.to_owned()) });
         report
     }
 

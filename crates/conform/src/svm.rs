@@ -1,39 +1,39 @@
-//! Kind `svm`: a transaction and all the state that it needs; made by agave's batch processor.
-//!
-//! The runtime has neither transactions nor builtin programs nor calls between programs yet, so a
-//! vector is run if its transaction comes down to one instruction of an sBPF program. Whether it
-//! does, `Case::new` tells before anything is run. What it cannot tell is whether the program
-//! will call a syscall that is not there; a run that was stopped at such a call is not judged.
+//! Kind `svm`: a transaction and all the state that it needs; made by agave's batch processor and
+//! the checks of a bank around it.
 
 use std::{collections::BTreeMap, str::FromStr};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use selkie_elf::Executable;
-use selkie_isa::{Insn, Kind, symbol::murmur3};
 use selkie_svm::{
-    Account, Engine, Environment, EpochStake, FeatureSet, Instruction, Loader, Options, Program,
-    Pubkey, Purpose, Receipt, Run, elf_environment, process_instruction, syscalls::UNSUPPORTED,
-    sysvars::Sysvars,
+    Account, AccountSharedData, Engine, EpochStake, FeatureSet, Pubkey, Recent, Sysvars,
+    Transaction,
+    account::AccountStore,
+    check::{check, verify_signatures},
+    features::Feature,
+    process::{Bank, ProcessOptions, Processed, process},
+    program_cache::ProgramCache,
 };
-use selkie_vm::Trap;
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
+use solana_hash::Hash;
 
-use crate::{BadVector, Check, Context, Verdict, engine::Way, kinds::is, svm_transaction};
+use crate::{BadVector, Check, Context, Verdict, engine::Way, kinds::is, runtime};
 
 /// The features that vectors call by this name are the runtime's own of mainnet.
 const MAINNET: &str = "mainnet-2026-09-27";
-/// Where the program file starts in the program data account of loader v3.
-const PROGRAM_DATA_HEADER_BYTES: usize = 45;
-const INSTRUCTIONS_SYSVAR: Pubkey =
-    Pubkey::from_str_const("Sysvar1nstructions1111111111111111111111111");
 const SYSVAR_OWNER: Pubkey = Pubkey::from_str_const("Sysvar1111111111111111111111111111111111111");
-const NATIVE_LOADER: Pubkey = Pubkey::from_str_const("NativeLoader1111111111111111111111111111111");
 
 #[derive(Deserialize)]
 struct Vector {
-    slot: u64,
-    features: Value,
+    features: Features,
+    #[serde(default)]
+    sigverify: bool,
+    #[serde(default)]
+    lamports_per_signature: u64,
+    /// Oldest first.
+    blockhash_queue: Vec<Text<Hash>>,
+    #[serde(default)]
+    already_processed: bool,
     #[serde(default)]
     epoch_total_stake: u64,
     #[serde(default)]
@@ -41,6 +41,14 @@ struct Vector {
     accounts: Vec<State>,
     tx: String,
     expect: Expected,
+}
+
+/// Features: those of mainnet, and what differs from them.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Features {
+    Base(String),
+    Changed { base: String, on: Vec<Key>, off: Vec<Key> },
 }
 
 /// An account as vectors write it.
@@ -51,16 +59,19 @@ struct State {
     o: Key,
     x: bool,
     d: String,
+    r: Option<Text<u64>>,
 }
 
-/// An address in base 58.
+/// What is written as a string: a number, or an address or a hash in base 58.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Key(Pubkey);
+struct Text<T>(T);
 
-impl<'de> Deserialize<'de> for Key {
+type Key = Text<Pubkey>;
+
+impl<'de, T: FromStr<Err: core::fmt::Display>> Deserialize<'de> for Text<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Pubkey::from_str(&text).map(Self).map_err(D::Error::custom)
+        text.parse().map(Self).map_err(D::Error::custom)
     }
 }
 
@@ -70,10 +81,11 @@ struct Expected {
     result_str: String,
     fee: u64,
     cu: u64,
+    loaded_accounts_data_size: Option<u32>,
     return_data: Option<Returned>,
     logs: Vec<String>,
     #[serde(default)]
-    inner: Vec<Vec<Value>>,
+    inner: Vec<Vec<Inner>>,
     post: Vec<State>,
 }
 
@@ -83,6 +95,16 @@ struct Returned {
     data: String,
 }
 
+/// An instruction that was called: the places of its program and its accounts, its data in base
+/// 64, and how deep it was nested.
+#[derive(PartialEq, Eq, Deserialize, Debug)]
+struct Inner {
+    program_idx: u8,
+    accounts: Vec<u8>,
+    data: String,
+    stack_height: u8,
+}
+
 /// Whether a line is of this kind.
 #[must_use]
 pub fn matches(line: &Value) -> bool {
@@ -90,77 +112,69 @@ pub fn matches(line: &Value) -> bool {
     is(line, "svm") || has("tx") && has("expect") && has("accounts")
 }
 
-/// Processes the instruction and compares its result, compute units, log, return data, and the
-/// transaction's accounts.
+/// Processes the transaction and compares the stage that it came to, its result, the accounts, the
+/// fee, compute units, log, called instructions, return data and what was loaded.
 ///
 /// # Errors
 /// If the vector is unreadable.
 pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     let vector = Vector::deserialize(line)?;
-    match Case::new(&vector, context) {
-        Ok(case) => case.check(&vector.expect, context),
+    match Case::new(&vector, context)? {
+        Ok(case) => case.judge(&vector.expect, context),
         Err(why) => Ok(Verdict::Skipped(why)),
     }
 }
 
 /// What a vector comes down to.
-struct Case {
-    instruction: Instruction,
-    /// The transaction's accounts, the payer first, who has paid the fee.
-    accounts: Vec<(Pubkey, Account)>,
-    environment: Environment,
+struct Case<'v> {
+    vector: &'v Vector,
+    wire: Vec<u8>,
+    accounts: BTreeMap<Pubkey, AccountSharedData>,
+    environment: selkie_svm::Environment,
+    recent: Recent,
 }
 
-impl Case {
-    /// Makes a case of a vector, or tells why that is not possible.
-    fn new(vector: &Vector, context: &Context) -> Result<Self, String> {
-        let expect = &vector.expect;
-        if expect.stage != "executed" {
-            return Err("checks before execution are not supported yet".to_owned());
-        }
-        if vector.features != MAINNET {
-            return Err("features other than mainnet's are not supported yet".to_owned());
-        }
-        if expect.result_str.starts_with("InsufficientFundsForRent") {
-            return Err("the rent check of transactions is not supported yet".to_owned());
-        }
+/// What a transaction comes to, and at which stage it stays.
+enum Outcome {
+    Dropped(&'static str, String),
+    Processed(Box<Processed>),
+}
+
+impl<'v> Case<'v> {
+    /// Makes a case of a vector, or tells what is missing for that.
+    fn new(vector: &'v Vector, context: &Context) -> Result<Result<Self, String>, BadVector> {
+        let features = match vector.features.set()? {
+            Ok(features) => features,
+            Err(why) => return Ok(Err(why)),
+        };
         let wire = BASE64_STANDARD.decode(&vector.tx).map_err(|error| error.to_string())?;
-        let transaction = svm_transaction::read(&wire)?;
-        let [mut instruction] = <[Instruction; 1]>::try_from(transaction.instructions)
-            .map_err(|_| "transactions of other than one instruction are not supported yet")?;
-        if expect.inner.iter().any(|inner| !inner.is_empty()) {
-            return Err("calls between programs are not supported yet".to_owned());
-        }
-        if transaction.keys.contains(&INSTRUCTIONS_SYSVAR) {
-            return Err("the instructions sysvar is not supported yet".to_owned());
-        }
-        let mut before = BTreeMap::new();
+        let mut accounts = BTreeMap::new();
+        let mut sysvars = Sysvars::empty();
         for state in &vector.accounts {
-            before.insert(state.k.0, state);
+            let account = match state.account(context) {
+                Ok(account) => account,
+                Err(why) => return Ok(Err(why)),
+            };
+            if state.o.0 == SYSVAR_OWNER {
+                // Programs cannot ask for all that are sysvars, and only of those setting succeeds.
+                let _ = sysvars.set(state.k.0, &account.data);
+            }
+            accounts.insert(state.k.0, account.into());
         }
-        let program = load(vector.slot, &instruction.program_id, &before, context)?;
-        let mut accounts = Vec::new();
-        for key in &transaction.keys {
-            let account = before.get(key).map(|state| state.account(context)).transpose()?;
-            accounts.push((*key, account.unwrap_or_default()));
-        }
-        if let Some((_, payer)) = accounts.first_mut() {
-            payer.lamports = payer.lamports.saturating_sub(expect.fee);
-        }
-        for meta in &mut instruction.accounts {
-            let owner = before.get(&meta.pubkey).map(|state| state.o.0);
-            let is_reserved = owner.is_some_and(|it| [SYSVAR_OWNER, NATIVE_LOADER].contains(&it));
-            // A transaction cannot write to what the protocol itself keeps, nor to what it calls.
-            meta.is_writable &= !is_reserved && meta.pubkey != instruction.program_id;
-        }
-        let mut environment = environment(vector, context)?;
-        environment.programs.insert(instruction.program_id, program);
-        Ok(Self { instruction, accounts, environment })
+        let mut environment = runtime::environment(features, sysvars, &[]);
+        let stake = |(key, stake): (&String, &u64)| {
+            Pubkey::from_str(key).map(|key| (key, *stake)).map_err(|error| error.to_string())
+        };
+        let vote_accounts = vector.vote_stakes.iter().map(stake).collect::<Result<_, _>>()?;
+        environment.epoch_stake = EpochStake { total: vector.epoch_total_stake, vote_accounts };
+        environment.lamports_per_signature = vector.lamports_per_signature;
+        let recent = Recent::new(vector.blockhash_queue.iter().map(|hash| hash.0));
+        environment.blockhash = recent.blockhash().copied().unwrap_or_default();
+        Ok(Ok(Self { vector, wire, accounts, environment, recent }))
     }
 
-    fn check(&self, expect: &Expected, context: &Context) -> Result<Verdict, BadVector> {
+    fn judge(&self, expect: &Expected, context: &Context) -> Result<Verdict, BadVector> {
         let mut check = Check::default();
-        let mut first: Option<Receipt> = None;
         for &way in context.engine().ways() {
             let engine = match way {
                 Way::Interpreter => Engine::Interpreter,
@@ -171,146 +185,186 @@ impl Case {
                 continue;
             }
             check.prefix(way.prefix());
-            let options = Options { engine, ..Options::default() };
-            let receipt = process_instruction(
-                &self.instruction,
-                &self.accounts,
-                &self.environment,
-                &options,
-                None,
-            );
-            let receipt = receipt.map_err(|error| error.to_string())?;
-            if let Some(first) = &first {
-                compare_receipts(&mut check, first, &receipt);
+            match self.process(engine) {
+                Outcome::Dropped(stage, result) => {
+                    check.same("stage", expect.stage.as_str(), stage);
+                    check.same("result", &expect.result_str, &result);
+                    check.same("post", expect.post.len(), 0);
+                    check.same("fee", expect.fee, 0);
+                }
+                Outcome::Processed(processed) => {
+                    self.compare(&mut check, expect, &processed, context)?;
+                }
             }
-            let program = self.environment.programs.get(&self.instruction.program_id);
-            // A second engine must get as far as the first.
-            if first.is_none()
-                && let Some((program, run)) = program.zip(receipt.run.as_ref())
-                && let Some(name) = unsupported_syscall(program.executable(), run)
-            {
-                let why = format!("the program called {name}, which is not supported yet");
-                return Ok(Verdict::Skipped(why));
-            }
-            self.compare(&mut check, expect, &receipt, context)?;
-            first.get_or_insert(receipt);
         }
         check.finish()
+    }
+
+    fn process(&self, engine: Engine) -> Outcome {
+        let dropped = |stage, error| Outcome::Dropped(stage, format!("{error:?}"));
+        let features = self.environment.features;
+        let transaction = match Transaction::from_wire(&self.wire, features) {
+            Ok(transaction) => transaction,
+            Err(error) => return dropped("sanitize", error),
+        };
+        if self.vector.sigverify
+            && let Err(error) = verify_signatures(&transaction)
+        {
+            return dropped("sigverify", error);
+        }
+        let mut recent = self.recent.clone();
+        if self.vector.already_processed {
+            recent.add_processed(*transaction.blockhash(), *transaction.message_hash());
+        }
+        if let Err(error) = check(&transaction, &self.accounts, &self.environment, &recent) {
+            let text = format!("{error:?}");
+            return Outcome::Dropped(stage(&text), text);
+        }
+        let bank = Bank {
+            accounts: &self.accounts,
+            environment: &self.environment,
+            recent: &recent,
+            programs: &ProgramCache::new(),
+        };
+        let options = ProcessOptions { verify_signatures: false, engine };
+        match process(&transaction, &bank, &options, None) {
+            Ok(processed) => Outcome::Processed(Box::new(processed)),
+            Err(error) => dropped("svm_rejected", error),
+        }
     }
 
     fn compare(
         &self,
         check: &mut Check,
         expect: &Expected,
-        receipt: &Receipt,
+        processed: &Processed,
         context: &Context,
     ) -> Result<(), BadVector> {
-        let result = receipt.result.as_ref();
-        let result =
-            result.map_or_else(|error| format!("InstructionError(0, {error:?})"), |()| "Ok".into());
+        let stage = if processed.is_executed { "executed" } else { "fees_only" };
+        check.same("stage", expect.stage.as_str(), stage);
+        let result = processed.result.as_ref();
+        let result = result.map_or_else(|error| format!("{error:?}"), |()| "Ok".to_owned());
         check.same("result", &expect.result_str, &result);
-        self.compare_accounts(check, expect, receipt, context)?;
-        check.same("cu", expect.cu, receipt.units);
-        check.same("logs", &expect.logs, &receipt.logs);
+        self.compare_accounts(check, expect, processed, context)?;
+        check.same("fee", expect.fee, processed.fee.total());
+        check.same("cu", expect.cu, processed.units);
+        check.same("logs", &expect.logs, &processed.logs);
+        let inner = processed.inner.iter().map(|list| list.iter().map(Inner::of).collect());
+        let inner: Vec<Vec<Inner>> = inner.collect();
+        // A transaction that only pays has no list of them.
+        if processed.is_executed {
+            check.same("inner", &expect.inner, &inner);
+        }
         let expected = expect.return_data.as_ref().map(|it| (it.program.0, it.data.clone()));
-        let got = receipt.return_data.as_ref();
+        let got = processed.return_data.as_ref();
         let got = got.map(|it| (it.program_id, BASE64_STANDARD.encode(&it.data)));
         check.same("return_data", expected, got);
+        let loaded = expect.loaded_accounts_data_size;
+        check.equal("loaded_accounts_data_size", loaded, processed.loaded_bytes);
         Ok(())
     }
 
-    /// Compares every account of the transaction: with its expected state, or with what it was.
+    /// Compares every account, changed or not.
     fn compare_accounts(
         &self,
         check: &mut Check,
         expect: &Expected,
-        receipt: &Receipt,
+        processed: &Processed,
         context: &Context,
     ) -> Result<(), BadVector> {
-        for ((key, before), (_, got)) in self.accounts.iter().zip(&receipt.accounts) {
-            let state = expect.post.iter().find(|state| state.k.0 == *key);
-            let expected = state.map(|state| state.account(context)).transpose()?;
-            let expected = expected.as_ref().unwrap_or(before);
-            check.same(&format!("{key} lamports"), expected.lamports, got.lamports);
-            // Of an account that is deleted, nothing else is left.
-            if expected.lamports > 0 {
-                check.same(&format!("{key} owner"), expected.owner, got.owner);
-                check.same(&format!("{key} executable"), expected.executable, got.executable);
-                if expected.data != got.data {
-                    let len = |data: &[u8]| format!("{} bytes", data.len());
-                    let (expected, got) = (len(&expected.data), len(&got.data) + " with others");
-                    check.differ(&format!("{key} data"), expected, got);
-                }
+        let mut after = self.accounts.clone();
+        for (key, account) in processed.writes() {
+            after.insert(*key, account.clone());
+        }
+        let mut expected = self.accounts.clone();
+        for state in &expect.post {
+            expected.insert(state.k.0, state.account(context)?.into());
+        }
+        let keys: std::collections::BTreeSet<_> = expected.keys().chain(after.keys()).collect();
+        for key in keys {
+            // Of an account that is deleted, nothing is left.
+            let (expected, got) = (expected.account(key), after.account(key));
+            if expected != got {
+                compare_account(check, key, expected, got);
             }
         }
         Ok(())
     }
 }
 
-/// Notes in what the engines differ that no vector expects: how the program's run ended.
-fn compare_receipts(check: &mut Check, interpreter: &Receipt, jit: &Receipt) {
-    let end =
-        |receipt: &Receipt| receipt.run.as_ref().map(|run| (format!("{:?}", run.result), run.pc));
-    check.same("engines differ: run", end(interpreter), end(jit));
-    check.same("engines differ: units", interpreter.units, jit.units);
-}
-
-/// Loads the program, or tells why it cannot be run.
-fn load(
-    slot: u64,
-    id: &Pubkey,
-    accounts: &BTreeMap<Pubkey, &State>,
-    context: &Context,
-) -> Result<Program, String> {
-    let no_program = || "programs that cannot be loaded are not supported yet".to_owned();
-    let account = accounts.get(id).ok_or_else(no_program)?;
-    let loader = match Loader::of(&account.o.0) {
-        Some(loader @ (Loader::V1 | Loader::V2 | Loader::V3)) => loader,
-        _ => return Err("builtin programs and loaders are not supported yet".to_owned()),
-    };
-    let mut file = account.data(context)?;
-    if loader == Loader::V3 {
-        let address = file.get(4..36).and_then(|address| Pubkey::try_from(address).ok());
-        let data = address.and_then(|address| accounts.get(&address)).ok_or_else(no_program)?;
-        file = data.data(context)?;
-        let deployed = file.get(4..12).and_then(|slot| slot.first_chunk()).copied();
-        if deployed.is_none_or(|deployed| u64::from_le_bytes(deployed) >= slot) {
-            return Err("programs that are not visible yet are not supported yet".to_owned());
+/// Tells in what two accounts differ, of which one at least is there.
+fn compare_account(
+    check: &mut Check,
+    key: &Pubkey,
+    expected: Option<AccountSharedData>,
+    got: Option<AccountSharedData>,
+) {
+    let (expected, got) = match (expected.map(Account::from), got.map(Account::from)) {
+        (Some(expected), Some(got)) => (expected, got),
+        (expected, got) => {
+            let is_there =
+                |account: Option<Account>| if account.is_some() { "there" } else { "gone" };
+            check.differ(&key.to_string(), is_there(expected), is_there(got));
+            return;
         }
-        file = file.split_off(PROGRAM_DATA_HEADER_BYTES.min(file.len()));
+    };
+    check.same(&format!("{key} lamports"), expected.lamports, got.lamports);
+    check.same(&format!("{key} owner"), expected.owner, got.owner);
+    check.same(&format!("{key} executable"), expected.executable, got.executable);
+    check.same(&format!("{key} rent_epoch"), expected.rent_epoch, got.rent_epoch);
+    if expected.data != got.data {
+        let at = expected.data.iter().zip(&got.data).position(|(expected, got)| expected != got);
+        let len = |data: &[u8]| format!("{} bytes", data.len());
+        let at = at.map_or_else(String::new, |at| format!(", others from byte {at} on"));
+        check.differ(&format!("{key} data"), len(&expected.data), len(&got.data) + &at);
     }
-    let against = elf_environment(FeatureSet::mainnet(), Purpose::Execution);
-    Program::load(&file, loader, &against).map_err(|_| no_program())
 }
 
-/// The syscall at which the program was stopped, if mainnet has it and the runtime has not. Nothing that was
-/// expected plays a part in it.
-fn unsupported_syscall(executable: &Executable, run: &Run) -> Option<&'static str> {
-    if !matches!(run.result, Err(Trap::UnsupportedInstruction)) {
-        return None;
-    }
-    let insn = Insn::decode(executable.version(), executable.text(), run.pc)?;
-    let is_call = match insn.op.kind() {
-        Kind::CallHash => true,
-        Kind::CallStatic => insn.src == 0,
-        _ => false,
-    };
-    let key = u32::from_le_bytes(*insn.imm.to_le_bytes().first_chunk()?);
-    UNSUPPORTED.iter().find(|name| is_call && key == murmur3(name.as_bytes())).copied()
+/// The stage of a check, by the error that it came to.
+fn stage(error: &str) -> &'static str {
+    const STAGES: [(&str, &[&str]); 5] = [
+        ("sanitize", &["SanitizeFailure", "AddressLookup", "InvalidAddressLookup"]),
+        ("locks", &["AccountLoadedTwice", "TooManyAccountLocks"]),
+        ("age", &["BlockhashNotFound"]),
+        ("status_cache", &["AlreadyProcessed"]),
+        ("budget", &["InstructionError", "DuplicateInstruction", "InvalidLoadedAccounts"]),
+    ];
+    let begins = |names: &[&str]| names.iter().any(|name| error.starts_with(name));
+    STAGES.iter().find(|(_, names)| begins(names)).map_or("unknown", |(stage, _)| stage)
 }
 
-fn environment(vector: &Vector, context: &Context) -> Result<Environment, String> {
-    let mut sysvars = Sysvars::empty();
-    for state in vector.accounts.iter().filter(|state| state.o.0 == SYSVAR_OWNER) {
-        // Programs cannot ask for all that are sysvars, and only of those setting succeeds.
-        let _ = sysvars.set(state.k.0, &state.data(context)?);
+impl Inner {
+    fn of(called: &selkie_svm::execute::InnerInstruction) -> Self {
+        Self {
+            program_idx: called.program_index,
+            accounts: called.accounts.clone(),
+            data: BASE64_STANDARD.encode(&called.data),
+            stack_height: called.height,
+        }
     }
-    let stake = |(key, stake): (&String, &u64)| {
-        Pubkey::from_str(key).map(|key| (key, *stake)).map_err(|error| error.to_string())
-    };
-    let vote_accounts = vector.vote_stakes.iter().map(stake).collect::<Result<_, _>>()?;
-    let epoch_stake = EpochStake { total: vector.epoch_total_stake, vote_accounts };
-    Ok(Environment { sysvars, epoch_stake, ..Environment::default() })
+}
+
+impl Features {
+    /// The set, or why it cannot be made here.
+    fn set(&self) -> Result<Result<FeatureSet, String>, BadVector> {
+        let (base, on, off) = match self {
+            Self::Base(base) => (base, &[][..], &[][..]),
+            Self::Changed { base, on, off } => (base, &on[..], &off[..]),
+        };
+        if base != MAINNET {
+            return Err(BadVector(format!("features {base} are not known")));
+        }
+        let mut features = FeatureSet::mainnet();
+        for (keys, is_on) in [(on, true), (off, false)] {
+            for Text(key) in keys {
+                let Some(feature) = Feature::from_address(key) else {
+                    return Ok(Err(format!("feature {key} cannot be switched here")));
+                };
+                features = if is_on { features.with(feature) } else { features.without(feature) };
+            }
+        }
+        Ok(Ok(features))
+    }
 }
 
 impl State {
@@ -324,6 +378,7 @@ impl State {
     fn account(&self, context: &Context) -> Result<Account, String> {
         let data = self.data(context)?;
         let (owner, executable) = (self.o.0, self.x);
-        Ok(Account { lamports: self.l, data, owner, executable, rent_epoch: u64::MAX })
+        let rent_epoch = self.r.map_or(u64::MAX, |it| it.0);
+        Ok(Account { lamports: self.l, data, owner, executable, rent_epoch })
     }
 }

@@ -1,0 +1,118 @@
+//! Archives of fixtures, and the files that vectors name in them.
+
+use std::{
+    collections::HashMap,
+    fs, io,
+    path::{Component, Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use crate::{files, unpack::unpack};
+
+/// The content of archives, by path.
+type Files = HashMap<String, Arc<[u8]>>;
+
+/// The endings of archives' names.
+const ENDINGS: [&str; 2] = [".tar", ".tar.zst"];
+
+/// The fixtures in a folder, packed or not.
+#[derive(Debug, Default)]
+pub(crate) struct Fixtures {
+    folder: PathBuf,
+    /// What the archives have that were opened so far, by the first part of the paths in them.
+    opened: Mutex<HashMap<String, Arc<Files>>>,
+}
+
+impl Fixtures {
+    pub(crate) fn new(folder: PathBuf) -> Self {
+        Self { folder, ..Self::default() }
+    }
+
+    /// A fixture: a file under that path, or in an archive that is named after the path's first
+    /// part, as `firedancer-2024-12-elf_loader.tar.zst` is for `elf_loader/fixtures/a.fix`.
+    ///
+    /// # Errors
+    /// If it is not there: a reason to skip the vector.
+    pub(crate) fn get(&self, path: &str) -> Result<Arc<[u8]>, String> {
+        let parts: Option<Vec<_>> = Path::new(path).components().map(plain).collect();
+        let missing = || format!("fixture {path} is not beside the vectors");
+        let group = *parts.as_ref().and_then(|parts| parts.first()).ok_or_else(missing)?;
+        if let Ok(bytes) = files::read(&self.folder.join(path)) {
+            return Ok(bytes.into());
+        }
+        self.archived(group)?.get(path).cloned().ok_or_else(missing)
+    }
+
+    /// A file in the archives whose names end like this.
+    ///
+    /// # Errors
+    /// If it is not there: a reason to skip the vector.
+    pub(crate) fn packed(&self, archives: &str, path: &str) -> Result<Arc<[u8]>, String> {
+        let found = self.archived(archives)?.get(path).cloned();
+        found.ok_or_else(|| format!("{path} is not in {archives}.tar.zst beside the vectors"))
+    }
+
+    fn archived(&self, group: &str) -> Result<Arc<Files>, String> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(files) = opened.get(group) {
+            return Ok(Arc::clone(files));
+        }
+        let files = Arc::new(open_archives(&self.folder, group).map_err(|it| it.to_string())?);
+        opened.insert(group.to_owned(), Arc::clone(&files));
+        Ok(files)
+    }
+}
+
+/// A part of a path that leads down, and nowhere else.
+fn plain(part: Component<'_>) -> Option<&str> {
+    match part {
+        Component::Normal(name) => name.to_str(),
+        _ => None,
+    }
+}
+
+fn open_archives(folder: &Path, group: &str) -> io::Result<Files> {
+    let mut files = Files::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if group_of(&path).is_some_and(|found| found.ends_with(group)) {
+            files.extend(open(&path)?);
+        }
+    }
+    Ok(files)
+}
+
+/// The name of an archive without its ending; `None` if it is none.
+pub(crate) fn group_of(path: &Path) -> Option<String> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).map(str::to_owned)
+}
+
+/// The files of an archive, in its order, by path.
+pub(crate) fn open(path: &Path) -> io::Result<Vec<(String, Arc<[u8]>)>> {
+    let content = unpack(files::read(path)?)?;
+    let mut archive = tar::Archive::new(content.as_slice());
+    let mut files = Vec::new();
+    for file in archive.entries()? {
+        let mut file = file?;
+        if file.header().entry_type().is_file() {
+            let name = file.path()?.to_string_lossy().into_owned();
+            let mut bytes = Vec::new();
+            io::Read::read_to_end(&mut file, &mut bytes)?;
+            files.push((name, bytes.into()));
+        }
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_lead_down() {
+        for path in ["../a.fix", "/etc/hostname", "", "a/../../b"] {
+            assert!(Fixtures::default().get(path).unwrap_err().contains("not beside"), "{path}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! One instruction of a fixture, processed as the only one of its transaction.
+
+use selkie_fixture::{Effects, Instruction as Given};
+use selkie_svm::{
+    Account, AccountMeta, ComputeBudget, Engine, Environment, FeatureSet, Instruction,
+    InstructionError, Options, Pubkey, Receipt, error, process_instruction,
+};
+use serde::Deserialize;
+
+use crate::{
+    BadVector, Check, Context, Verdict,
+    engine::Way,
+    message, runtime, sysvars,
+    vector::{Hex, Hex64, hex, xxh64},
+    vm_syscall::Key,
+};
+
+/// The heap that an instruction gets where its transaction asks for none.
+const HEAP_BYTES: u32 = 32 * 1024;
+
+/// An instruction and all that it finds.
+pub(crate) struct Case {
+    pub(crate) instruction: Instruction,
+    /// The accounts of the transaction.
+    pub(crate) accounts: Vec<(Pubkey, Account)>,
+    pub(crate) environment: Environment,
+    pub(crate) units: u64,
+}
+
+/// What is expected of it.
+#[derive(Clone, Deserialize, Debug)]
+pub(crate) struct Expected {
+    /// 0, or one more than the place of the `InstructionError`.
+    pub(crate) result: u64,
+    #[serde(default)]
+    pub(crate) custom: u32,
+    pub(crate) cu_left: u64,
+    pub(crate) accounts: Vec<State>,
+    pub(crate) ret: Hex,
+}
+
+/// An account as expectations have it: address, lamports, owner, whether it is executable, length
+/// and hash of its data.
+#[derive(Clone, PartialEq, Eq, Deserialize, Debug)]
+pub(crate) struct State(Key, u64, Key, bool, usize, Hex64);
+
+impl State {
+    pub(crate) fn new(address: Pubkey, account: &Account) -> Self {
+        let data = &account.data;
+        let hash = if data.is_empty() { 0 } else { xxh64(data) };
+        let (key, owner) = (Key(address), Key(account.owner));
+        Self(key, account.lamports, owner, account.executable, data.len(), Hex64(hash))
+    }
+}
+
+impl Expected {
+    /// What a fixture recorded.
+    pub(crate) fn recorded(effects: &Effects) -> Self {
+        let state = |it: &selkie_fixture::Account| State::new(it.address, &runtime::account(it).1);
+        Self {
+            result: effects.result,
+            custom: effects.custom,
+            cu_left: effects.units_left.unwrap_or_default(),
+            accounts: effects.accounts.iter().map(state).collect(),
+            ret: Hex(effects.return_data.clone()),
+        }
+    }
+}
+
+impl Case {
+    /// What a fixture comes down to.
+    pub(crate) fn new(given: &Given, features: FeatureSet) -> Self {
+        let all: Vec<_> = given.accounts.iter().map(runtime::account).collect();
+        let mut instruction = instruction(given);
+        let keys = message::compile(&mut instruction);
+        let account = |key: Pubkey| {
+            let found = all.iter().find(|(known, _)| *known == key);
+            (key, found.map(|(_, account)| account.clone()).unwrap_or_default())
+        };
+        let given_sysvars = all.iter().map(|(key, it)| (key, it.lamports, &it.data[..]));
+        let environment = runtime::environment(features, sysvars::sysvars(given_sysvars), &all);
+        Self {
+            instruction,
+            accounts: keys.into_iter().map(account).collect(),
+            environment,
+            units: given.units,
+        }
+    }
+
+    /// Processes the instruction with each engine that was asked for.
+    pub(crate) fn check(
+        &self,
+        check: &mut Check,
+        context: &Context,
+        compare: impl Fn(&mut Check, &Receipt),
+    ) -> Result<(), BadVector> {
+        for &way in context.engine().ways() {
+            let engine = match way {
+                Way::Interpreter => Engine::Interpreter,
+                Way::Jit => Engine::Jit,
+            };
+            // What was not asked for by name may be missing.
+            if context.engine() == crate::Engine::Both && engine.resolve().is_err() {
+                continue;
+            }
+            check.prefix(way.prefix());
+            let budget = ComputeBudget { units: self.units, heap_bytes: HEAP_BYTES };
+            let options = Options { budget, engine };
+            let (instruction, accounts) = (&self.instruction, &self.accounts);
+            let receipt =
+                process_instruction(instruction, accounts, &self.environment, &options, None);
+            compare(check, &receipt.map_err(|error| error.to_string())?);
+        }
+        Ok(())
+    }
+
+    /// Processes the instruction and compares its result, the compute units that are left, what it
+    /// returned, and, where it succeeded, the accounts.
+    pub(crate) fn judge(
+        &self,
+        expected: &Expected,
+        context: &Context,
+    ) -> Result<Verdict, BadVector> {
+        let mut check = Check::default();
+        let is_precompile = {
+            let precompiles = &self.environment.precompiles;
+            precompiles.get(&self.instruction.program_id, self.environment.features).is_some()
+        };
+        self.check(&mut check, context, |check, receipt| {
+            let (result, custom) = match &receipt.result {
+                Ok(()) => (0, 0),
+                // Firedancer does not tell what a precompile found wrong.
+                Err(InstructionError::Custom(_)) if is_precompile => (26, 0),
+                Err(error) => (error::discriminant(error) + 1, custom(error)),
+            };
+            check.same("result", expected.result, result);
+            check.same("custom", expected.custom, custom);
+            check.same("cu_left", expected.cu_left, self.units.saturating_sub(receipt.units));
+            let returned = receipt.return_data.as_ref().map_or(&[][..], |it| &it.data);
+            check.same("ret", hex(&expected.ret.0), hex(returned));
+            // What a failed instruction did to accounts before it failed is undone, and depends on
+            // how an implementation goes about it.
+            if expected.result == 0 {
+                for state in &expected.accounts {
+                    let got = receipt.accounts.iter().find(|(key, _)| *key == state.0.0);
+                    let got = got.map(|(key, account)| State::new(*key, account));
+                    check.same(&format!("account {}", state.0.0), Some(state), got.as_ref());
+                }
+            }
+        })?;
+        check.finish()
+    }
+}
+
+fn custom(error: &InstructionError) -> u32 {
+    match error {
+        InstructionError::Custom(number) => *number,
+        _ => 0,
+    }
+}
+
+/// The instruction as it is given, with addresses for places.
+pub(crate) fn instruction(given: &Given) -> Instruction {
+    let meta = |it: &selkie_fixture::AccountUse| AccountMeta {
+        pubkey: given.accounts.get(it.account).map(|account| account.address).unwrap_or_default(),
+        is_signer: it.is_signer,
+        is_writable: it.is_writable,
+    };
+    Instruction {
+        program_id: given.program_id,
+        accounts: given.uses.iter().map(meta).collect(),
+        data: given.data.clone(),
+    }
+}

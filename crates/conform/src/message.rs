@@ -1,0 +1,73 @@
+//! The message of one instruction: the transaction's accounts and the rights that they have.
+//!
+//! A transaction gives rights to accounts, not to mentions of them, and takes some away: what an
+//! instruction calls cannot be written to, unless it may be upgraded.
+
+use std::collections::BTreeMap;
+
+use selkie_svm::{AccountMeta, Instruction, Loader, Pubkey};
+
+/// Gives each account the rights that it has in a transaction of this one instruction, and lists
+/// the transaction's accounts.
+pub(crate) fn compile(instruction: &mut Instruction) -> Vec<Pubkey> {
+    let program = instruction.program_id;
+    let mut rights: BTreeMap<Pubkey, (bool, bool)> = BTreeMap::new();
+    rights.insert(program, (false, false));
+    for meta in &instruction.accounts {
+        let (is_signer, is_writable) = rights.entry(meta.pubkey).or_default();
+        *is_signer |= meta.is_signer;
+        *is_writable |= meta.is_writable;
+    }
+    if !rights.contains_key(&Loader::V3.address()) {
+        rights.entry(program).or_default().1 = false;
+    }
+    for AccountMeta { pubkey, is_signer, is_writable } in &mut instruction.accounts {
+        (*is_signer, *is_writable) = rights.get(pubkey).copied().unwrap_or_default();
+    }
+    let mut keys: Vec<_> = rights.into_iter().collect();
+    // Signers first, and what can be written to first among signers and others.
+    keys.sort_by_key(|(_, (is_signer, is_writable))| (!is_signer, !is_writable));
+    keys.into_iter().map(|(key, _)| key).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(byte: u8) -> Pubkey {
+        Pubkey::new_from_array([byte; 32])
+    }
+
+    fn meta(byte: u8, is_signer: bool, is_writable: bool) -> AccountMeta {
+        AccountMeta { pubkey: key(byte), is_signer, is_writable }
+    }
+
+    fn compiled(accounts: Vec<AccountMeta>) -> (Vec<AccountMeta>, Vec<Pubkey>) {
+        let mut instruction = Instruction { program_id: key(9), accounts, data: vec![] };
+        let keys = compile(&mut instruction);
+        (instruction.accounts, keys)
+    }
+
+    #[test]
+    fn every_mention_has_all_rights() {
+        let (metas, keys) = compiled(vec![
+            meta(3, false, false),
+            meta(2, true, false),
+            meta(1, false, true),
+            meta(2, false, true),
+        ]);
+        assert_eq!(keys, [2, 1, 3, 9].map(key));
+        assert_eq!(
+            metas,
+            [meta(3, false, false), meta(2, true, true), meta(1, false, true), meta(2, true, true)]
+        );
+    }
+
+    #[test]
+    fn a_program_is_written_to_only_where_it_may_be_upgraded() {
+        let own = meta(9, false, true);
+        assert!(!compiled(vec![own.clone()]).0[0].is_writable);
+        let loader = AccountMeta::new_readonly(Loader::V3.address(), false);
+        assert!(compiled(vec![own, loader]).0[0].is_writable);
+    }
+}

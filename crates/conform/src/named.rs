@@ -1,0 +1,95 @@
+//! Kinds `fd_instr` and `fd_vm_syscall`: what holds today of a fixture that a line names, which
+//! goes before what the fixture recorded; made by agave's own harness.
+//!
+//! The features are the fixture's own or those of a profile. Of its own it may lack some that
+//! mainnet has had for long, and that cannot be switched off here.
+
+use selkie_fixture::Fixture;
+use selkie_svm::Syscall;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{BadVector, Check, Context, Verdict, features::FeatureIds, instr, rules, syscall_case};
+
+#[derive(Deserialize)]
+struct Line<E> {
+    fixture: String,
+    /// `own`, or a profile.
+    features: String,
+    exp: E,
+}
+
+impl<E> Line<E> {
+    /// The fixture, or why it is not there.
+    fn fixture(&self, context: &Context) -> Result<Result<Fixture, String>, BadVector> {
+        match context.fixture(&self.fixture) {
+            Ok(bytes) => match Fixture::read(&bytes) {
+                Ok(fixture) => Ok(Ok(fixture)),
+                Err(error) => Err(BadVector(error.to_string())),
+            },
+            Err(why) => Ok(Err(why)),
+        }
+    }
+
+    fn features(&self, own: &[u64], context: &Context) -> Result<FeatureIds, BadVector> {
+        match self.features.as_str() {
+            "own" => Ok(own.iter().copied().collect()),
+            profile => context.features(profile).cloned(),
+        }
+    }
+}
+
+fn names(line: &Value, folders: &[&str]) -> bool {
+    let path = line.get("fixture").and_then(Value::as_str).unwrap_or_default();
+    let is_there = |field| line.get(field).is_some();
+    let folder = path.split('/').next().unwrap_or_default();
+    folders.contains(&folder) && is_there("exp") && is_there("features")
+}
+
+/// Whether a line expects something of an instruction's fixture.
+#[must_use]
+pub fn is_instr(line: &Value) -> bool {
+    names(line, &["instr"])
+}
+
+/// Whether a line expects something of a syscall's fixture.
+#[must_use]
+pub fn is_syscall(line: &Value) -> bool {
+    names(line, &["syscall", "cpi"])
+}
+
+/// Processes the instruction.
+///
+/// # Errors
+/// If the line or the fixture is unreadable.
+pub fn judge_instr(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
+    let line = Line::<instr::Expected>::deserialize(line)?;
+    let given = match line.fixture(context)? {
+        Ok(Fixture::Instruction(fixture)) => fixture.input,
+        Ok(_) => return Err(BadVector("the fixture is of another kind".to_owned())),
+        Err(why) => return Ok(Verdict::Skipped(why)),
+    };
+    let ids = line.features(&given.features, context)?;
+    let verdict = instr::Case::new(&given, ids.features()).judge(&line.exp, context)?;
+    Ok(rules::explain(verdict, &ids, None))
+}
+
+/// Calls the syscall.
+///
+/// # Errors
+/// If the line or the fixture is unreadable.
+pub fn judge_syscall(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
+    let line = Line::<syscall_case::Expected>::deserialize(line)?;
+    let given = match line.fixture(context)? {
+        Ok(Fixture::Syscall(fixture)) => fixture.input,
+        Ok(_) => return Err(BadVector("the fixture is of another kind".to_owned())),
+        Err(why) => return Ok(Verdict::Skipped(why)),
+    };
+    let ids = line.features(&given.instruction.features, context)?;
+    let Some(syscall) = Syscall::find(&given.name) else {
+        return Ok(Verdict::Skipped(format!("syscall {} is not supported yet", given.name)));
+    };
+    let mut check = Check::default();
+    syscall_case::Case::new(&given, syscall, ids.features())?.check(&mut check, &line.exp)?;
+    Ok(rules::explain(check.finish()?, &ids, Some(&given.name)))
+}
