@@ -19,18 +19,22 @@
 //! | [`Svm`] | accounts, time and programs, and transactions that change them |
 //! | [`Receipt`], [`FailedTransaction`] | what became of a transaction, and why |
 //! | [`Check`] | what a test expects of a receipt |
+//! | [`fixture`] | transactions with all they need, to be replayed |
 //! | [`programs`] | well-known programs, and where their files are |
 //! | [`system`], [`token`] | instructions that tests begin with |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
+mod account_file;
 mod check;
 mod deploy;
 mod direct;
+pub mod fixture;
 mod genesis;
 mod history;
 mod journal;
+mod json;
 mod options;
 pub mod programs;
 mod receipt;
@@ -68,6 +72,7 @@ pub use solana_transaction::{Transaction, versioned::VersionedTransaction};
 pub use solana_transaction_error::TransactionError;
 
 pub use crate::{
+    account_file::AccountFileError,
     check::{AccountCheck, Check, CheckFailures},
     deploy::{ProgramError, ProgramFile, program_data_key},
     journal::{Snapshot, SnapshotError},
