@@ -22,6 +22,7 @@
 //! | [`fixture`] | transactions with all they need, to be replayed |
 //! | [`programs`] | well-known programs, and where their files are |
 //! | [`system`], [`token`] | instructions that tests begin with |
+//! | [`units`] | compute units of named cases, and whether they grew |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
@@ -47,6 +48,7 @@ pub mod system;
 mod sysvars;
 mod time;
 pub mod token;
+pub mod units;
 
 pub use selkie_svm::{
     self as runtime, BorrowedAccount, Builtin, ComputeBudget, Engine, Environment, EpochStake,
