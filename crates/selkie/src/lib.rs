@@ -84,3 +84,8 @@ pub use crate::{
     svm::{AirdropError, Filter, Svm},
     time::WarpError,
 };
+
+/// The guide's example runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/migration.md")]
+struct Migration;
