@@ -1,7 +1,7 @@
 //! The runtime as vectors find it: programs that are part of it, and programs in accounts.
 
-use selkie_svm::elf_environment;
 use selkie_builtins::{builtins, precompiles};
+use selkie_svm::elf_environment;
 use selkie_svm::{Account, Environment, FeatureSet, Loader, Program, Pubkey, Purpose, Sysvars};
 
 /// An account of a fixture, as the runtime has it. Rent epochs are all the same today.

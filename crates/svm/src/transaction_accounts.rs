@@ -10,7 +10,10 @@ use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
 use solana_rent::Rent;
 
-use crate::cost::{ACCOUNT_BYTES_MAX, TRANSACTION_GROWTH_MAX};
+use crate::{
+    account::is_same,
+    cost::{ACCOUNT_BYTES_MAX, TRANSACTION_GROWTH_MAX},
+};
 
 /// What the last program that returned something returned.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -60,11 +63,11 @@ impl TransactionAccounts {
     #[must_use]
     pub fn new(accounts: impl IntoIterator<Item = (Pubkey, AccountSharedData)>) -> Self {
         let account = |(key, account)| TransactionAccount { key, account, is_touched: false };
-        Self {
-            accounts: accounts.into_iter().map(account).collect(),
-            lamports_delta: 0,
-            resize_delta: 0,
-        }
+        Self::untouched(accounts.into_iter().map(account).collect())
+    }
+
+    pub(crate) fn untouched(accounts: Vec<TransactionAccount>) -> Self {
+        Self { accounts, lamports_delta: 0, resize_delta: 0 }
     }
 
     /// How many there are.
@@ -95,7 +98,7 @@ impl TransactionAccounts {
     /// The place of an account.
     #[must_use]
     pub fn find(&self, key: &Pubkey) -> Option<u16> {
-        let index = self.accounts.iter().position(|account| account.key == *key)?;
+        let index = self.accounts.iter().position(|account| is_same(&account.key, key))?;
         u16::try_from(index).ok()
     }
 
@@ -154,11 +157,6 @@ impl TransactionAccounts {
     #[must_use]
     pub fn resize_delta(&self) -> i64 {
         self.resize_delta
-    }
-
-    /// The sum of all balances.
-    pub(crate) fn lamports(&self) -> u128 {
-        self.accounts.iter().map(|it| u128::from(it.account.lamports())).sum()
     }
 
     pub(crate) fn into_accounts(self) -> Vec<TransactionAccount> {
@@ -228,7 +226,7 @@ impl BorrowedAccount<'_> {
     /// Whether it belongs to the program that borrows it.
     #[must_use]
     pub fn is_owned(&self) -> bool {
-        *self.owner() == self.program
+        is_same(self.owner(), &self.program)
     }
 
     fn touch(&mut self) -> &mut AccountSharedData {
