@@ -161,7 +161,7 @@ impl<'v> Case<'v> {
             }
             accounts.insert(state.k.0, account.into());
         }
-        let mut environment = runtime::environment(features, sysvars, &[]);
+        let mut environment = runtime::environment(features, sysvars);
         let stake = |(key, stake): (&String, &u64)| {
             Pubkey::from_str(key).map(|key| (key, *stake)).map_err(|error| error.to_string())
         };

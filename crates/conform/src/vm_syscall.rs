@@ -88,6 +88,10 @@ pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
         let why = format!("syscall {} is not supported yet", vector.syscall);
         return Ok(Verdict::Skipped(why));
     };
+    if vector.syscall == "sol_big_mod_exp" && vector.exp.is_stub(vector.cu) {
+        let why = "made when sol_big_mod_exp was a stub that returned 1";
+        return Ok(Verdict::Skipped(why.to_owned()));
+    }
     let expected = vector.exp.clone();
     let mut check = Check::default();
     vector.case(syscall, context)?.check(&mut check, &expected)?;
@@ -106,7 +110,8 @@ impl Vector {
             // Most accounts are no sysvar, which is all that setting them can fail for.
             let _ = sysvars.set(*address, &account.data);
         }
-        let mut environment = runtime::environment(features, sysvars, &accounts);
+        let mut environment = runtime::environment(features, sysvars);
+        runtime::load_programs(&mut environment, &accounts);
         environment.programs.insert(PROGRAM, program(loader, features)?);
         let meta = |(Key(pubkey), is_signer, is_writable): &(Key, bool, bool)| AccountMeta {
             pubkey: *pubkey,

@@ -40,3 +40,32 @@ pub fn verify_each<'a>(
 pub(crate) fn verify_by(key: &VerifyingKey, signature: &[u8; 64], message: &[u8]) -> bool {
     key.verify_strict(message, &Signature::from_bytes(signature)).is_ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use curve25519_dalek::{EdwardsPoint, Scalar, constants::EIGHT_TORSION};
+    use sha2::{Digest, Sha512};
+
+    use super::*;
+
+    /// What a batch equation would let pass now and then is refused every time, and what the rule
+    /// accepts in spite of a key with a part of small order is accepted every time.
+    #[test]
+    fn parts_of_small_order_count() {
+        let (secret, nonce) = (Scalar::from(1_234_567u64), Scalar::from(7_654_321u64));
+        let key = EdwardsPoint::mul_base(&secret) + EIGHT_TORSION[1];
+        let (key, r) = (key.compress().0, EdwardsPoint::mul_base(&nonce).compress().0);
+        let mut accepted = 0;
+        for message in 0..64u8 {
+            let hash = Sha512::new().chain_update(r).chain_update(key).chain_update([message]);
+            let k = Scalar::from_bytes_mod_order_wide(&hash.finalize().into());
+            let mut signature = [0; 64];
+            signature[..32].copy_from_slice(&r);
+            signature[32..].copy_from_slice((nonce + k * secret).as_bytes());
+            let holds = k.as_bytes()[0] & 7 == 0;
+            assert_eq!(verify(&key, &signature, &[message]), holds, "{message}");
+            accepted += u32::from(holds);
+        }
+        assert!((1..63).contains(&accepted));
+    }
+}

@@ -134,8 +134,20 @@ fn writable(transaction: &Transaction, keys: &[Pubkey], writable_loaded: usize) 
 /// Whether an address is the protocol's own: nothing can be written there.
 #[must_use]
 pub fn is_reserved(key: &Pubkey) -> bool {
-    RESERVED.contains(key)
+    // Most addresses have a first byte that no reserved one has.
+    let first = key.as_ref().first().copied().unwrap_or_default();
+    RESERVED_FIRST_BYTES[usize::from(first)] && RESERVED.contains(key)
 }
+
+const RESERVED_FIRST_BYTES: [bool; 256] = {
+    let mut firsts = [false; 256];
+    let mut index = 0;
+    while index < RESERVED.len() {
+        firsts[RESERVED[index].as_array()[0] as usize] = true;
+        index += 1;
+    }
+    firsts
+};
 
 #[allow(deprecated, reason = "what is deprecated stays reserved")]
 const RESERVED: [Pubkey; 31] = [

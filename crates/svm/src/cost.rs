@@ -30,6 +30,86 @@ pub const CALL_ACCOUNT_INFOS_MAX: u64 = 255;
 /// The most addresses that a program signs for in a call.
 pub const CALL_SIGNERS_MAX: usize = 16;
 
+/// The price of recovering a key.
+pub const SECP256K1_RECOVER: u64 = 25_000;
+
+/// What operations on the points of a group cost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GroupPrices {
+    /// Checking a point.
+    pub validate: u64,
+    /// The sum of two points.
+    pub add: u64,
+    /// The difference of two points.
+    pub subtract: u64,
+    /// A point taken as often as a scalar says.
+    pub multiply: u64,
+}
+
+/// What is charged for the first of many, and for each one after it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SeriesPrices {
+    /// For the first, and for none.
+    pub first: u64,
+    /// For each one after it.
+    pub other: u64,
+}
+
+impl SeriesPrices {
+    /// The price of so many.
+    #[must_use]
+    pub const fn units(self, count: u64) -> u64 {
+        self.first.saturating_add(self.other.saturating_mul(count.saturating_sub(1)))
+    }
+}
+
+/// Prices on the curve of Ed25519.
+pub const EDWARDS: GroupPrices =
+    GroupPrices { validate: 159, add: 473, subtract: 475, multiply: 2177 };
+/// Prices in the group Ristretto.
+pub const RISTRETTO: GroupPrices =
+    GroupPrices { validate: 169, add: 521, subtract: 519, multiply: 2208 };
+/// Prices in G1 of BLS12-381.
+pub const BLS12_381_G1: GroupPrices =
+    GroupPrices { validate: 1565, add: 128, subtract: 129, multiply: 4627 };
+/// Prices in G2 of BLS12-381.
+pub const BLS12_381_G2: GroupPrices =
+    GroupPrices { validate: 1968, add: 203, subtract: 204, multiply: 8255 };
+/// The price of a sum of multiples on the curve of Ed25519.
+pub const EDWARDS_MULTISCALAR: SeriesPrices = SeriesPrices { first: 2273, other: 758 };
+/// The price of a sum of multiples in the group Ristretto.
+pub const RISTRETTO_MULTISCALAR: SeriesPrices = SeriesPrices { first: 2303, other: 788 };
+/// The most points of such a sum.
+pub const MULTISCALAR_POINTS_MAX: u64 = 512;
+/// The price of decompressing a point of G1 of BLS12-381.
+pub const BLS12_381_G1_DECOMPRESS: u64 = 2100;
+/// The price of decompressing a point of G2 of BLS12-381.
+pub const BLS12_381_G2_DECOMPRESS: u64 = 3050;
+/// The price of a pairing on BLS12-381.
+pub const BLS12_381_PAIRING: SeriesPrices = SeriesPrices { first: 25_445, other: 13_023 };
+
+/// The price of a sum in G1 of alt_bn128.
+pub const ALT_BN128_G1_ADD: u64 = 334;
+/// The price of a multiple in G1 of alt_bn128.
+pub const ALT_BN128_G1_MULTIPLY: u64 = 3840;
+/// The price of a sum in G2 of alt_bn128.
+pub const ALT_BN128_G2_ADD: u64 = 535;
+/// The price of a multiple in G2 of alt_bn128.
+pub const ALT_BN128_G2_MULTIPLY: u64 = 15_670;
+/// The price of a pairing on alt_bn128, its input and output apart.
+pub const ALT_BN128_PAIRING: SeriesPrices = SeriesPrices { first: 36_364, other: 12_121 };
+/// The price of compressing a point of G1 of alt_bn128, on top of the syscall's.
+pub const ALT_BN128_G1_COMPRESS: u64 = 30;
+/// The price of decompressing a point of G1 of alt_bn128, on top of the syscall's.
+pub const ALT_BN128_G1_DECOMPRESS: u64 = 398;
+/// The price of compressing a point of G2 of alt_bn128, on top of the syscall's.
+pub const ALT_BN128_G2_COMPRESS: u64 = 86;
+/// The price of decompressing a point of G2 of alt_bn128, on top of the syscall's.
+pub const ALT_BN128_G2_DECOMPRESS: u64 = 13_610;
+
+/// The price of a power of big numbers before they are looked at.
+pub const BIG_MOD_EXP_BASE: u64 = 422;
+
 /// The most slices that are hashed at once.
 pub const HASH_SLICES_MAX: u64 = 20_000;
 /// The most bytes that a program may return.
@@ -115,6 +195,39 @@ pub fn mem_op(len: u64) -> u64 {
     MEM_OP_BASE.max(len / BYTES_PER_UNIT)
 }
 
+/// The price of a Poseidon hash of so many inputs.
+#[must_use]
+pub const fn poseidon(inputs: u64) -> u64 {
+    inputs.saturating_mul(inputs).saturating_mul(61).saturating_add(542)
+}
+
+/// The price of a power, where the longer one of base and modulus has `len` bytes (SIMD-0529).
+///
+/// It is what a multiplication is taken to cost, times the bits of the exponent, but for at least
+/// 75 of them; only the power of one is cheaper.
+#[must_use]
+pub fn big_mod_exp(len: u64, exponent: &[u8]) -> u64 {
+    let square = len.saturating_mul(len);
+    let multiplication = if len <= 64 {
+        square
+    } else {
+        (square / 4).saturating_add(len.saturating_mul(96)).saturating_sub(3072)
+    };
+    let is_one = exponent
+        .split_first()
+        .is_some_and(|(first, rest)| *first == 1 && rest.iter().all(|byte| *byte == 0));
+    let multiplications = if is_one { 15 } else { exponent_bits(exponent).max(75) };
+    multiplication.saturating_mul(multiplications).div_ceil(189)
+}
+
+/// The place of the highest bit among the upper 32 bytes, or of their lowest if there is none.
+fn exponent_bits(exponent: &[u8]) -> u64 {
+    let (lower, upper) = exponent.split_at(exponent.len().saturating_sub(32));
+    let highest = (0u64..).zip(upper).filter(|(_, byte)| **byte != 0).last();
+    let highest = highest.map_or(0, |(place, byte)| 8 * place + u64::from(byte.ilog2()));
+    8 * lower.len() as u64 + highest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,6 +236,30 @@ mod tests {
     fn heap_is_charged_by_steps_after_the_first() {
         for (bytes, units) in [(0, 0), (32 * 1024, 0), (32 * 1024 + 1, 8), (256 * 1024, 56)] {
             assert_eq!(heap(bytes), units, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn powers_cost_by_length_and_exponent() {
+        for (len, exponent, units) in [
+            (0, &[][..], 0),
+            (32, &[1], 1024 * 15 / 189 + 1),
+            (32, &[1, 0, 0], 1024 * 15 / 189 + 1),
+            (32, &[0], 1024 * 75 / 189 + 1),
+            (64, &[0xff; 32], (4096 * 255u64).div_ceil(189)),
+            (65, &[3], ((4225 / 4 + 96 * 65 - 3072) * 75u64).div_ceil(189)),
+            (512, &[0xff; 512], ((65_536 + 96 * 512 - 3072) * 4095u64).div_ceil(189)),
+            (1, &[&[0xff; 32][..], &[0; 32]].concat(), 256u64.div_ceil(189)),
+        ] {
+            assert_eq!(big_mod_exp(len, exponent), units, "{len} {exponent:?}");
+        }
+    }
+
+    #[test]
+    fn series_cost_by_number() {
+        let prices = SeriesPrices { first: 10, other: 3 };
+        for (count, units) in [(0, 10), (1, 10), (3, 16), (u64::MAX, u64::MAX)] {
+            assert_eq!(prices.units(count), units, "{count}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use core::fmt::Write;
 
-use crate::syscalls::{Gate, SYSCALLS, UNSUPPORTED, UNSUPPORTED_INACTIVE};
+use crate::syscalls::{Gate, SYSCALLS, UNSUPPORTED};
 
 /// `docs/syscalls.md`.
 #[must_use]
@@ -18,6 +18,11 @@ pub fn syscalls() -> String {
         let gate = match syscall.gate {
             Gate::Always => "always".to_owned(),
             Gate::ExecutionOnly => "for programs deployed long ago".to_owned(),
+            Gate::Without(feature) => format!(
+                "without feature `{}` (mainnet: {})",
+                feature.address(),
+                if feature.on_mainnet() { "on" } else { "off" }
+            ),
             Gate::Feature(feature) => format!(
                 "with feature `{}` (mainnet: {})",
                 feature.address(),
@@ -29,8 +34,11 @@ pub fn syscalls() -> String {
         writeln!(text, "| `{name}({arguments})` | {price} | {gate} | {what} |")
             .expect("strings take all that is written");
     }
-    text.push_str("\n## Not supported yet\n\nPrograms that call these load, and stop there:\n\n");
-    for name in UNSUPPORTED.iter().chain(UNSUPPORTED_INACTIVE) {
+    if !UNSUPPORTED.is_empty() {
+        let title = "\n## Not supported yet\n\nPrograms that call these load, and stop there:\n\n";
+        text.push_str(title);
+    }
+    for name in UNSUPPORTED {
         writeln!(text, "- `{name}`").expect("strings take all that is written");
     }
     text

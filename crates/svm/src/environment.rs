@@ -55,7 +55,7 @@ impl Environment {
     /// The slot, as the clock has it.
     #[must_use]
     pub fn slot(&self) -> u64 {
-        self.sysvars.clock().map_or(0, |clock| clock.slot)
+        self.sysvars.slot().unwrap_or(0)
     }
 
     /// The rent, or none at all.

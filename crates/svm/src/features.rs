@@ -24,6 +24,26 @@ macro_rules! for_each_feature {
                 "sol_sha512 (SIMD-0512)";
             RemainingComputeUnits = "5TuppMutoyzhUSfuYdhgzD47F92GL1g89KpCZQKqedxP", mainnet: false,
                 "sol_remaining_compute_units";
+            DisableFeesSysvar = "JAN1trEUEtZjgXYzNBYHU9DYd7GnThhXfFP7SzPXkPsG", mainnet: true,
+                "no fees sysvar any more";
+            Curve25519 = "7rcw5UtqgDTBBv2EcynNfYckgdAaH1MAsCjKgXMkN7Ri", mainnet: true,
+                "sol_curve_validate_point, sol_curve_group_op, sol_curve_multiscalar_mul";
+            AbortOnInvalidCurve = "FuS3FPfJDKSNot99ECLXtp3rueq36hMNStJkPJwWodLh", mainnet: true,
+                "a curve or an operation that there is not ends the program (SIMD-0137)";
+            Bls12381 = "b1sgUiJ3qu7hYm3tNDyyqZNQd6gLGJmJppnLNa93PCQ", mainnet: true,
+                "BLS12-381 for the syscalls of curves (SIMD-0388)";
+            AltBn128 = "A16q37opZdQMCbe5qJ6xpBB9usykfv8jZaMkxvZQi4GJ", mainnet: true,
+                "sol_alt_bn128_group_op";
+            AltBn128Compression = "EJJewYSddEEtSZHiqugnvhQHiWyZKjkFDQASd7oKSagn", mainnet: true,
+                "sol_alt_bn128_compression";
+            AltBn128LittleEndian = "bn2oPgpkzQPT3tohMaAsMVGjhDmmDa4jCaVPqCFmtxM", mainnet: true,
+                "little-endian points of alt_bn128 (SIMD-0284)";
+            AltBn128G2 = "bn1hKNURMGQaQoEVxahcEAcqiX3NwRs6hgKKNSLeKxH", mainnet: true,
+                "sums and multiples in G2 of alt_bn128 (SIMD-0302)";
+            Poseidon = "FL9RsQA6TVUoh5xJQ9d936RHSebA1NLQqe3Zv9sXZRpr", mainnet: true,
+                "sol_poseidon";
+            BigModExp = "expH2ppKPW2ANEdEmAjfhSEcnBQJfmoX4FjuNpe9ttg", mainnet: false,
+                "sol_big_mod_exp (SIMD-0529)";
             VirtualAddressSpaceAdjustments = "7VgiehxNxu53KdxgLspGQY8myE6f7UokaWa4jsGcaSz", mainnet: false,
                 "accounts have regions of memory of their own (SIMD-0460)";
             AccountDataDirectMapping = "CR3dVN2Yoo95Y96kLSTaziWDAQT2MNEpiWh5cqVq2pNE", mainnet: false,
@@ -40,6 +60,8 @@ macro_rules! for_each_feature {
                 "accounts below the minimum balance may stay so (SIMD-0392)";
             FeesOnlyLoadedSize = "LTDSzjZKFJMKHYpNycG1FrWwGGTaFFwqEFjB5GGLNVD", mainnet: true,
                 "what was loaded counts for transactions that pay fees only (SIMD-0186)";
+            DepleteMeterOnFailure = "B7H2caeia4ZFcpE3QcgMqbiWiBtWrdBRBSJ1DY6Ktxbq", mainnet: true,
+                "a program that the virtual machine stops has used all compute units (SIMD-0182)";
             InstructionDataPointer = "5xXZc66h4UdB6Yq7FzdBxBiRAFMMScMLwHxk2QZDaNZL", mainnet: true,
                 "programs start with a pointer to the instruction data in r2 (SIMD-0321)";
             BlsPubkeyManagement = "AnAP9zPV4KL7czAPQbFhpDKV2tx7g4UGNbK9wvXwjaRo", mainnet: true,

@@ -3,12 +3,59 @@
 //! Lines are part of the interface: explorers, wallets and client libraries parse them. Their
 //! texts, and which of them are dropped when there are too many, are agave's (`stable_log.rs`).
 
-use core::fmt;
+use core::{cell::Cell, fmt};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use solana_pubkey::Pubkey;
 
 use crate::cost::LOG_BYTES_MAX;
+
+const PROGRAM: &str = "Program ";
+/// The longest text of an address.
+const BASE58_BYTES_MAX: usize = 44;
+/// How many addresses each thread remembers the text of.
+const REMEMBERED: usize = 64;
+
+/// An address as people write it.
+#[derive(Clone, Copy)]
+struct Base58 {
+    key: Pubkey,
+    text: [u8; BASE58_BYTES_MAX],
+    len: u8,
+}
+
+impl Base58 {
+    /// To write an address takes longer than many a program runs, and the same programs are called
+    /// over and over; so the last texts are kept.
+    fn of(key: &Pubkey) -> Self {
+        thread_local! {
+            static KNOWN: Cell<[Option<Base58>; REMEMBERED]> = const { Cell::new([None; REMEMBERED]) };
+        }
+        let bytes = key.as_ref();
+        let place = bytes.first().zip(bytes.last()).map_or(0, |(first, last)| first ^ last);
+        KNOWN.with(|known| {
+            let known = known.as_array_of_cells();
+            let place = &known[usize::from(place) % REMEMBERED];
+            if let Some(text) = place.get().filter(|known| known.key == *key) {
+                return text;
+            }
+            let made = Self::make(key);
+            place.set(Some(made));
+            made
+        })
+    }
+
+    fn make(key: &Pubkey) -> Self {
+        let mut text = [0; BASE58_BYTES_MAX];
+        let written = key.to_string();
+        text[..written.len()].copy_from_slice(written.as_bytes());
+        Self { key: *key, text, len: u8::try_from(written.len()).unwrap_or_default() }
+    }
+
+    fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.text[..usize::from(self.len)]).unwrap_or_default()
+    }
+}
 
 /// Collects lines until they take too many bytes.
 #[derive(Clone, Default, Debug)]
@@ -32,8 +79,19 @@ impl Logs {
         }
     }
 
+    /// A line about a program. Most lines are of this kind, so they are put together by hand.
+    fn about(&mut self, program: &Pubkey, rest: &[&str]) {
+        let name = Base58::of(program);
+        let len = rest.iter().map(|part| part.len()).sum::<usize>();
+        let mut line = String::with_capacity(len.saturating_add(PROGRAM.len() + BASE58_BYTES_MAX));
+        line.push_str(PROGRAM);
+        line.push_str(name.as_str());
+        rest.iter().for_each(|part| line.push_str(part));
+        self.line(line);
+    }
+
     pub(crate) fn invoke(&mut self, program: &Pubkey, depth: usize) {
-        self.line(format!("Program {program} invoke [{depth}]"));
+        self.about(program, &[" invoke [", &depth.to_string(), "]"]);
     }
 
     pub(crate) fn message(&mut self, message: impl fmt::Display) {
@@ -50,15 +108,16 @@ impl Logs {
     }
 
     pub(crate) fn consumed(&mut self, program: &Pubkey, units: u64, of: u64) {
-        self.line(format!("Program {program} consumed {units} of {of} compute units"));
+        let (units, of) = (units.to_string(), of.to_string());
+        self.about(program, &[" consumed ", &units, " of ", &of, " compute units"]);
     }
 
     pub(crate) fn success(&mut self, program: &Pubkey) {
-        self.line(format!("Program {program} success"));
+        self.about(program, &[" success"]);
     }
 
     pub(crate) fn failed(&mut self, program: &Pubkey, why: &str) {
-        self.line(format!("Program {program} failed: {why}"));
+        self.about(program, &[" failed: ", why]);
     }
 
     pub(crate) fn lines(&self) -> &[String] {

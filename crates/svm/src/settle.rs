@@ -21,10 +21,11 @@ pub(crate) fn settle(
         .keys
         .iter()
         .zip(&checked.writable)
-        .enumerate()
-        .map(|(place, (key, is_writable))| AccountChange {
+        // Those that loading did not get to are not known.
+        .zip(found.into_iter().chain(core::iter::repeat(None)))
+        .map(|((key, is_writable), before)| AccountChange {
             key: *key,
-            before: found.get(place).cloned().flatten(),
+            before,
             write: None,
             is_writable: *is_writable,
         })

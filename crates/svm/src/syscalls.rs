@@ -4,14 +4,19 @@
 //! syscall charges, checks and touches memory is part of the protocol: it decides the error, and
 //! whether compute units are left.
 
+mod big_mod_exp;
+mod bn254;
 mod cpi;
+mod curve;
 pub(crate) mod guest;
 mod hash;
 mod log;
 mod memory;
 mod misc;
 pub(crate) mod pda;
+mod poseidon;
 mod return_data;
+mod secp256k1;
 mod sysvar;
 pub mod table;
 
@@ -19,10 +24,11 @@ use selkie_vm::{MemoryMap, Meter, SyscallError as Error};
 use solana_instruction_error::InstructionError;
 
 use self::guest::Guest;
-pub use self::table::{
-    Gate, SYSCALLS, Syscall, UNSUPPORTED, UNSUPPORTED_INACTIVE, explain_unknown,
-};
+pub use self::table::{Gate, SYSCALLS, Syscall, UNSUPPORTED, explain_unknown};
 use crate::context::InvokeContext;
+
+/// What is in r0 after cryptography that its input was wrong for.
+const FAILED: u64 = 1;
 
 /// A call of a syscall: everything that its handler works on.
 pub(crate) struct Call<'c, 'e, 'm> {
@@ -44,6 +50,14 @@ impl<'c, 'e, 'm> Call<'c, 'e, 'm> {
 
     fn charge(&mut self, units: u64) -> Result<(), Error> {
         charge(self.meter, units)
+    }
+
+    /// Writes what was computed, or says in r0 that there is nothing to compute.
+    fn answer(&mut self, out: u64, result: Option<&[u8]>) -> Result<u64, Error> {
+        let Some(bytes) = result else { return Ok(FAILED) };
+        self.memory.check_output(self.context, out, bytes.len() as u64)?;
+        self.memory.write(out, bytes)?;
+        Ok(0)
     }
 }
 

@@ -17,9 +17,12 @@ use solana_sdk_ids::sysvar as ids;
 pub const MAINNET_LAMPORTS_PER_BYTE: u64 = 5080;
 
 /// The sysvars that programs can ask for, and that of recent blockhashes.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Sysvars {
     accounts: BTreeMap<Pubkey, Vec<u8>>,
+    /// What every transaction asks for, read already.
+    clock: Option<Clock>,
+    rent: Option<Rent>,
 }
 
 /// Bytes that are no sysvar.
@@ -46,7 +49,7 @@ impl Sysvars {
     /// No sysvar at all: getters fail with `UnsupportedSysvar`.
     #[must_use]
     pub fn empty() -> Self {
-        Self { accounts: BTreeMap::new() }
+        Self { accounts: BTreeMap::new(), clock: None, rent: None }
     }
 
     /// Sets the clock.
@@ -58,7 +61,7 @@ impl Sysvars {
             clock.leader_schedule_epoch.to_le_bytes(),
             clock.unix_timestamp.to_le_bytes(),
         ];
-        self.accounts.insert(ids::clock::ID, bytes.concat());
+        self.put(ids::clock::ID, bytes.concat());
     }
 
     /// Sets the rent.
@@ -67,7 +70,7 @@ impl Sysvars {
         let mut bytes = rent.lamports_per_byte.to_le_bytes().to_vec();
         bytes.extend(rent.exemption_threshold);
         bytes.push(rent.burn_percent);
-        self.accounts.insert(ids::rent::ID, bytes);
+        self.put(ids::rent::ID, bytes);
     }
 
     /// Sets the epoch schedule.
@@ -77,7 +80,7 @@ impl Sysvars {
         bytes.push(schedule.warmup.into());
         bytes.extend(schedule.first_normal_epoch.to_le_bytes());
         bytes.extend(schedule.first_normal_slot.to_le_bytes());
-        self.accounts.insert(ids::epoch_schedule::ID, bytes);
+        self.put(ids::epoch_schedule::ID, bytes);
     }
 
     /// Sets the epoch rewards.
@@ -89,13 +92,13 @@ impl Sysvars {
         bytes.extend(rewards.total_rewards.to_le_bytes());
         bytes.extend(rewards.distributed_rewards.to_le_bytes());
         bytes.push(rewards.active.into());
-        self.accounts.insert(ids::epoch_rewards::ID, bytes);
+        self.put(ids::epoch_rewards::ID, bytes);
     }
 
     /// Sets the slot of the last restart.
     pub fn set_last_restart_slot(&mut self, slot: &LastRestartSlot) {
         let bytes = slot.last_restart_slot.to_le_bytes().to_vec();
-        self.accounts.insert(ids::last_restart_slot::ID, bytes);
+        self.put(ids::last_restart_slot::ID, bytes);
     }
 
     /// Sets a sysvar to the data of its account.
@@ -105,7 +108,7 @@ impl Sysvars {
     pub fn set(&mut self, id: Pubkey, data: &[u8]) -> Result<(), SysvarError> {
         let fields = shape(&id).ok_or(SysvarError::UnknownAddress(id))?;
         split(fields, data).ok_or(SysvarError::InvalidData(id))?;
-        self.accounts.insert(id, data.to_vec());
+        self.put(id, data.to_vec());
         Ok(())
     }
 
@@ -121,14 +124,39 @@ impl Sysvars {
         if *id == ids::recent_blockhashes::ID { None } else { self.get(id) }
     }
 
+    /// The current slot, if the clock is set.
+    #[must_use]
+    pub fn slot(&self) -> Option<u64> {
+        self.clock.as_ref().map(|clock| clock.slot)
+    }
+
     fn numbers<const N: usize>(&self, id: &Pubkey) -> Option<[[u8; 8]; N]> {
         let (numbers, _) = self.get(id)?.as_chunks::<8>();
         numbers.first_chunk().copied()
     }
 
+    fn put(&mut self, id: Pubkey, data: Vec<u8>) {
+        self.accounts.insert(id, data);
+        match id {
+            ids::clock::ID => self.clock = self.read_clock(),
+            ids::rent::ID => self.rent = self.read_rent(),
+            _ => {}
+        }
+    }
+
     /// The clock, if it is set.
     #[must_use]
     pub fn clock(&self) -> Option<Clock> {
+        self.clock.clone()
+    }
+
+    /// The rent, if it is set.
+    #[must_use]
+    pub fn rent(&self) -> Option<Rent> {
+        self.rent.clone()
+    }
+
+    fn read_clock(&self) -> Option<Clock> {
         let [slot, start, epoch, leader_schedule_epoch, now] = self.numbers(&ids::clock::ID)?;
         Some(Clock {
             slot: u64::from_le_bytes(slot),
@@ -139,10 +167,8 @@ impl Sysvars {
         })
     }
 
-    /// The rent, if it is set.
-    #[must_use]
     #[allow(deprecated, reason = "clusters may still have other values in these fields")]
-    pub fn rent(&self) -> Option<Rent> {
+    fn read_rent(&self) -> Option<Rent> {
         let [lamports_per_byte, exemption_threshold] = self.numbers(&ids::rent::ID)?;
         let burn_percent = *self.get(&ids::rent::ID)?.get(16)?;
         let lamports_per_byte = u64::from_le_bytes(lamports_per_byte);

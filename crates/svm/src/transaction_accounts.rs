@@ -387,7 +387,8 @@ impl BorrowedAccount<'_> {
         rent: &Rent,
         executable: bool,
     ) -> Result<(), InstructionError> {
-        if !rent.is_exempt(self.lamports(), self.data().len()) {
+        let required = rent.try_minimum_balance(self.data().len());
+        if required.is_none_or(|required| self.lamports() < required) {
             return Err(InstructionError::ExecutableAccountNotRentExempt);
         }
         if !self.is_owned() || !self.rights.is_writable {

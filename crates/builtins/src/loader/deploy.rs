@@ -11,7 +11,7 @@ use super::{
     verify::{self, File},
 };
 use crate::{
-    checks::{check_distinct, clock_at, is_signer, refuse, rent_at},
+    checks::{check_distinct, clock_at, is_signer, minimum_balance, refuse, rent_at},
     wire::store,
 };
 
@@ -40,7 +40,7 @@ pub(super) fn deploy(
     }
     let program = context.borrow(PROGRAM)?;
     let (program_id, len) = (*program.key(), program.data().len());
-    let is_rent_exempt = program.lamports() >= rent.minimum_balance(len);
+    let is_rent_exempt = program.lamports() >= minimum_balance(&rent, len);
     if len < PROGRAM_BYTES {
         let why = "Program account too small";
         return refuse(context, why, InstructionError::AccountDataTooSmall);
@@ -73,7 +73,7 @@ pub(super) fn deploy(
     let lamports = context.borrow(BUFFER)?.lamports();
     context.borrow(PAYER)?.add_lamports(lamports)?;
     context.borrow(BUFFER)?.set_lamports(0)?;
-    let lamports = rent.minimum_balance(len).max(1);
+    let lamports = minimum_balance(&rent, len).max(1);
     let create = create_account(context, lamports, len as u64, &loader)?;
     context.native_invoke(&create, &[&[program_id.as_ref(), &[bump]]])?;
 

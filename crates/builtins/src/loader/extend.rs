@@ -11,7 +11,7 @@ use super::{
     verify::{self, File},
 };
 use crate::{
-    checks::{check_distinct, clock, refuse, rent},
+    checks::{check_distinct, clock, minimum_balance, refuse, rent},
     wire::store,
 };
 
@@ -49,7 +49,7 @@ pub(super) fn extend(
     }
 
     let balance = context.borrow(PROGRAM_DATA)?.lamports();
-    let payment = rent(context)?.minimum_balance(len).max(1).saturating_sub(balance);
+    let payment = minimum_balance(&rent(context)?, len).max(1).saturating_sub(balance);
     if payment > 0 {
         let transfer = transfer(&context.key(PAYER)?, &context.key(PROGRAM_DATA)?, payment);
         context.native_invoke(&transfer, &[])?;

@@ -9,7 +9,7 @@ use super::{
     verify::{self, File},
 };
 use crate::{
-    checks::{check_distinct, clock_at, refuse, rent_at},
+    checks::{check_distinct, clock_at, minimum_balance, refuse, rent_at},
     wire::store,
 };
 
@@ -32,7 +32,7 @@ pub(super) fn upgrade(context: &mut InvokeContext<'_>) -> Result<(), Instruction
     let buffer_lamports = context.borrow(BUFFER)?.lamports();
     let file_len = file_len(context, BUFFER)?;
     let len = program_data_len(context, file_len)?;
-    let required = rent.minimum_balance(len).max(1);
+    let required = minimum_balance(&rent, len).max(1);
     let lamports = context.borrow(PROGRAM_DATA)?.lamports().saturating_add(buffer_lamports);
     if lamports < required {
         let why = "Buffer account balance too low to fund upgrade";

@@ -6,7 +6,7 @@ use solana_sdk_ids::system_program;
 
 use super::SystemError;
 use crate::{
-    checks::refuse,
+    checks::{minimum_balance, refuse},
     wire::{Malformed, Reader, store},
 };
 
@@ -148,7 +148,7 @@ pub(super) fn withdraw(
             write(context, Nonce::current(None))?;
         }
         Some(state) => {
-            let need = lamports.checked_add(rent.minimum_balance(len));
+            let need = lamports.checked_add(minimum_balance(rent, len));
             let need = need.ok_or(InstructionError::InsufficientFunds)?;
             if need > balance {
                 return insufficient(context, need);
@@ -180,7 +180,7 @@ pub(super) fn initialize(
         return invalid_state(context, "Initialize");
     }
     let account = context.borrow(0)?;
-    let (balance, need) = (account.lamports(), rent.minimum_balance(account.data().len()));
+    let (balance, need) = (account.lamports(), minimum_balance(rent, account.data().len()));
     if balance < need {
         let why = format!("Initialize nonce account: insufficient lamports {balance}, need {need}");
         return refuse(context, why, InstructionError::InsufficientFunds);

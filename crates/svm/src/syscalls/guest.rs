@@ -71,6 +71,12 @@ impl Guest<'_, '_> {
         Ok(bytes)
     }
 
+    /// So many bytes to read.
+    pub(crate) fn array<const N: usize>(&self, addr: u64) -> Result<[u8; N], Error> {
+        let bytes = self.bytes(addr, N as u64)?;
+        Ok(bytes.try_into().expect("as many bytes were read"))
+    }
+
     /// An address to read.
     pub(crate) fn pubkey(&self, addr: u64) -> Result<Pubkey, Error> {
         let bytes = self.bytes(addr, 32)?;

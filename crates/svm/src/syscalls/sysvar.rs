@@ -41,6 +41,18 @@ pub(super) fn last_restart_slot(call: &mut Call<'_, '_, '_>, out: u64) -> Result
     get_struct(call, &ids::last_restart_slot::ID, out)
 }
 
+/// What asking for the fees costs: they are one number.
+pub(super) const FEES_PRICE: u64 = SYSVAR_BASE + FEES_BYTES;
+const FEES_BYTES: u64 = 8;
+
+/// The fees sysvar is gone from every cluster, so that this only fails, and late.
+pub(super) fn fees(call: &mut Call<'_, '_, '_>, out: u64) -> Result<u64, Error> {
+    check_address(call, out)?;
+    let output = Output { addr: out, len: FEES_BYTES, align: FEES_BYTES };
+    call.memory.check_outputs(call.context, &[output])?;
+    Err(InstructionError::UnsupportedSysvar.into())
+}
+
 fn get_struct(call: &mut Call<'_, '_, '_>, id: &Pubkey, out: u64) -> Result<u64, Error> {
     check_address(call, out)?;
     let (len, align) = sysvars::struct_layout(id);

@@ -7,7 +7,10 @@
 use selkie_vm::SyscallError as Error;
 use solana_sdk_ids::sysvar as ids;
 
-use super::{Call, cpi, hash, log, memory, misc, pda, return_data, sysvar};
+use super::{
+    Call, big_mod_exp, bn254, cpi, curve, hash, log, memory, misc, pda, poseidon, return_data,
+    secp256k1, sysvar,
+};
 use crate::{
     cost::{self, CREATE_PROGRAM_ADDRESS, LOG_64, LOG_PUBKEY, SYSCALL_BASE},
     features::{Feature, FeatureSet},
@@ -72,6 +75,38 @@ macro_rules! for_each_syscall {
                 hash::sha512(slices, count, out),
                 "Hashes slices of bytes with SHA-512.";
 
+            "sol_poseidon", Feature(Feature::Poseidon), "542 + 61 per input, times their number" => poseidon::price(call, parameters, endianness, count)?,
+                poseidon::hash_slices(parameters, endianness, slices, count, out),
+                "Hashes up to 12 numbers of 32 bytes with Poseidon over BN254; r0 is 1 if one is no such number.";
+
+            "sol_secp256k1_recover", Always, "25000" => cost::SECP256K1_RECOVER,
+                secp256k1::recover_key(hash, recovery_id, signature, out),
+                "Writes the key that signed a hash; r0 is 2 for a wrong recovery id, 3 for a wrong signature.";
+            "sol_curve_validate_point", Feature(Feature::Curve25519), "Edwards 159, Ristretto 169; BLS12-381: G1 1565, G2 1968" => 0,
+                curve::validate_point(curve, point),
+                "Checks a point of a curve; r0 is 1 if there is no such point.";
+            "sol_curve_group_op", Feature(Feature::Curve25519), "add, subtract, multiply: Edwards 473, 475, 2177; Ristretto 521, 519, 2208; BLS12-381: G1 128, 129, 4627; G2 203, 204, 8255" => 0,
+                curve::group_op(curve, operation, left, right, out),
+                "Adds (0) or subtracts (1) points, or multiplies (2) a scalar and a point; r0 is 1 if there is no such point or scalar.";
+            "sol_curve_multiscalar_mul", Feature(Feature::Curve25519), "Edwards 2273 + 758, Ristretto 2303 + 788 per point after the first" => 0,
+                curve::multiscalar_multiply(curve, scalars, points, count, out),
+                "Adds up multiples of points, 512 at most; r0 is 1 if there is no such point or scalar.";
+            "sol_curve_decompress", Feature(Feature::Bls12381), "G1 2100, G2 3050" => 0,
+                curve::decompress(curve, point, out),
+                "Decompresses a point of BLS12-381; r0 is 1 if there is no such point.";
+            "sol_curve_pairing_map", Feature(Feature::Bls12381), "25445 + 13023 per pair after the first" => 0,
+                curve::pairing(curve, count, g1, g2, out),
+                "Writes the product of pairings on BLS12-381, 8 at most; r0 is 1 if there is no such point.";
+            "sol_alt_bn128_group_op", Feature(Feature::AltBn128), "G1: add 334, multiply 3840; G2: add 535, multiply 15670; pairing 36481 + 12121 per pair after the first + len" => 0,
+                bn254::group_op(operation, input, len, out),
+                "Adds (0) or multiplies (2) on alt_bn128, pairs (3), adds (4) or multiplies (6) in G2; r0 is 1 if the input is wrong.";
+            "sol_alt_bn128_compression", Feature(Feature::AltBn128Compression), "G1: compress 130, decompress 498; G2: compress 186, decompress 13710" => 0,
+                bn254::compression(operation, input, len, out),
+                "Compresses (0) or decompresses (1) a point of alt_bn128, or one of G2 (2, 3); r0 is 1 if the input is wrong.";
+            "sol_big_mod_exp", Feature(Feature::BigModExp), "422 + (multiplication * max(75, bits of exponent)) / 189" => cost::BIG_MOD_EXP_BASE,
+                big_mod_exp::power(params, out),
+                "Raises a number to a power modulo another, little-endian and 512 bytes at most each.";
+
             "sol_create_program_address", Always, "1500" => CREATE_PROGRAM_ADDRESS,
                 pda::create(seeds, count, program, out),
                 "Derives a program address from seeds; r0 is 1 if there is none.";
@@ -91,6 +126,9 @@ macro_rules! for_each_syscall {
             "sol_get_epoch_rewards_sysvar", Always, "196" => sysvar::price(&ids::epoch_rewards::ID),
                 sysvar::epoch_rewards(out),
                 "Writes the epoch rewards.";
+            "sol_get_fees_sysvar", Without(Feature::DisableFeesSysvar), "108" => sysvar::FEES_PRICE,
+                sysvar::fees(out),
+                "Writes the fees, which no cluster has any more: it fails.";
             "sol_get_last_restart_slot", Feature(Feature::LastRestartSlot), "108" => sysvar::price(&ids::last_restart_slot::ID),
                 sysvar::last_restart_slot(out),
                 "Writes the slot of the cluster's last restart.";
@@ -137,6 +175,8 @@ pub enum Gate {
     Always,
     /// Where the feature is switched on.
     Feature(Feature),
+    /// Where the feature is switched off.
+    Without(Feature),
     /// For programs that are deployed already.
     ExecutionOnly,
 }
@@ -191,6 +231,7 @@ impl Syscall {
         match self.gate {
             Gate::Always => true,
             Gate::Feature(feature) => features.has(feature),
+            Gate::Without(feature) => !features.has(feature),
             Gate::ExecutionOnly => purpose == Purpose::Execution,
         }
     }
@@ -203,20 +244,7 @@ impl core::fmt::Debug for Syscall {
 }
 
 /// Syscalls that mainnet has and this runtime has not.
-pub const UNSUPPORTED: &[&str] = &[
-    "sol_alt_bn128_compression",
-    "sol_alt_bn128_group_op",
-    "sol_curve_decompress",
-    "sol_curve_group_op",
-    "sol_curve_multiscalar_mul",
-    "sol_curve_pairing_map",
-    "sol_curve_validate_point",
-    "sol_poseidon",
-    "sol_secp256k1_recover",
-];
-
-/// Syscalls that mainnet had or may get, and this runtime has not.
-pub const UNSUPPORTED_INACTIVE: &[&str] = &["sol_big_mod_exp", "sol_get_fees_sysvar"];
+pub const UNSUPPORTED: &[&str] = &[];
 
 /// What is known of a call that reached no syscall: a sentence for whoever wonders.
 #[must_use]
@@ -229,12 +257,16 @@ pub fn explain_unknown(key: u32) -> Option<String> {
                 "syscall `{name}` is not there: feature {} is switched off",
                 feature.address()
             ),
+            Gate::Without(feature) => format!(
+                "syscall `{name}` is not there: feature {} is switched on",
+                feature.address()
+            ),
             Gate::Always | Gate::ExecutionOnly => {
                 format!("syscall `{name}` is not part of the environment of this program")
             }
         });
     }
-    let name = UNSUPPORTED.iter().chain(UNSUPPORTED_INACTIVE).find(|name| named(name))?;
+    let name = UNSUPPORTED.iter().find(|name| named(name))?;
     Some(format!("syscall `{name}` is not supported yet by Selkie"))
 }
 
@@ -268,6 +300,8 @@ mod tests {
     fn unknown_calls_are_explained() {
         let explain = |name: &str| explain_unknown(selkie_isa::symbol::murmur3(name.as_bytes()));
         assert_eq!(explain("sol_nonsense"), None);
+        let text = explain("sol_get_fees_sysvar").unwrap();
+        assert!(text.ends_with("JAN1trEUEtZjgXYzNBYHU9DYd7GnThhXfFP7SzPXkPsG is switched on"));
         let text = explain("sol_alloc_free_").unwrap();
         assert!(text.ends_with("is not part of the environment of this program"), "{text}");
         assert!(

@@ -1,0 +1,24 @@
+//! Public keys out of signatures.
+
+use selkie_crypto::secp256k1::recover;
+use selkie_vm::SyscallError as Error;
+
+use super::Call;
+
+const KEY_BYTES: u64 = 64;
+
+/// The output is checked before the inputs. What is wrong with them is the number in r0.
+pub(super) fn recover_key(
+    call: &mut Call<'_, '_, '_>,
+    hash: u64,
+    recovery_id: u64,
+    signature: u64,
+    out: u64,
+) -> Result<u64, Error> {
+    call.memory.check_output(call.context, out, KEY_BYTES)?;
+    let (hash, signature) = (call.memory.array(hash)?, call.memory.array(signature)?);
+    match recover(&hash, recovery_id, &signature) {
+        Ok(key) => call.answer(out, Some(&key)),
+        Err(error) => Ok(error as u64),
+    }
+}
