@@ -16,6 +16,7 @@ pub fn builtins() -> String {
         let units = match row.kind {
             Kind::Builtin { units: Some(units), .. } => units.to_string(),
             Kind::Builtin { units: None, .. } => "by instruction".to_owned(),
+            Kind::Precompile { .. } => "0".to_owned(),
             Kind::Migrated => "as its program uses".to_owned(),
         };
         let gate = match (row.kind, row.feature) {

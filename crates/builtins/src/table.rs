@@ -1,11 +1,14 @@
 //! One row for each program that a cluster has without anybody having deployed it.
 
+use selkie_crypto::precompile::{PrecompileError, ed25519, secp256k1, secp256r1};
 use selkie_svm::{
-    Builtin, Builtins, Feature, FeatureSet, InstructionError, InvokeContext, Precompiles, Pubkey,
+    Builtin, Builtins, Feature, FeatureSet, InstructionError, InvokeContext, Precompile,
+    Precompiles, Pubkey, builtin::Verify,
 };
 use solana_sdk_ids::{
     address_lookup_table, bpf_loader, bpf_loader_deprecated, bpf_loader_upgradeable,
-    compute_budget, config, feature, stake, system_program,
+    compute_budget, config, ed25519_program, feature, secp256k1_program, secp256r1_program, stake,
+    system_program,
 };
 
 use crate::{loader, system};
@@ -38,6 +41,12 @@ pub enum Kind {
         /// What it does.
         process: Process,
     },
+    /// Nothing does: its instructions are verified before the others are run, and cost no compute
+    /// units.
+    Precompile {
+        /// How an instruction is verified.
+        verify: Verify,
+    },
     /// It was part of the runtime, and mainnet has it as a program of loader v3 since: there is
     /// nothing to register, its file must be among the accounts.
     Migrated,
@@ -49,6 +58,16 @@ const fn row(address: Pubkey, name: &'static str, kind: Kind, what: &'static str
 
 const fn builtin(units: u64, process: Process) -> Kind {
     Kind::Builtin { units: Some(units), process }
+}
+
+const fn precompile(verify: Verify) -> Kind {
+    Kind::Precompile { verify }
+}
+
+impl Row {
+    const fn with(self, feature: Feature) -> Self {
+        Self { feature: Some(feature), ..self }
+    }
 }
 
 /// Every program of the table.
@@ -84,6 +103,25 @@ pub const PROGRAMS: &[Row] = &[
         "does nothing: the runtime reads its instructions before it executes any",
     ),
     row(
+        ed25519_program::ID,
+        "ed25519 precompile",
+        precompile(|data, all| ed25519::verify(data, all).map_err(PrecompileError::number)),
+        "verifies Ed25519 signatures",
+    ),
+    row(
+        secp256k1_program::ID,
+        "secp256k1 precompile",
+        precompile(|data, all| secp256k1::verify(data, all).map_err(PrecompileError::number)),
+        "verifies signatures as Ethereum makes them",
+    ),
+    row(
+        secp256r1_program::ID,
+        "secp256r1 precompile",
+        precompile(|data, all| secp256r1::verify(data, all).map_err(PrecompileError::number)),
+        "verifies signatures of passkeys (SIMD-0075)",
+    )
+    .with(Feature::Secp256r1Precompile),
+    row(
         address_lookup_table::ID,
         "address lookup table program",
         Kind::Migrated,
@@ -114,7 +152,13 @@ pub fn builtins(features: FeatureSet) -> Builtins {
 /// The precompiles. Which of them a cluster has, their features decide when they are asked.
 #[must_use]
 pub fn precompiles() -> Precompiles {
-    Precompiles::default()
+    let mut precompiles = Precompiles::default();
+    for Row { address, name, feature, kind, .. } in PROGRAMS.iter().copied() {
+        if let Kind::Precompile { verify } = kind {
+            precompiles.insert(address, Precompile { name, feature, verify });
+        }
+    }
+    precompiles
 }
 
 #[cfg(test)]

@@ -219,7 +219,9 @@ pub(crate) fn nonce_of(account: &AccountSharedData, transaction: &Transaction) -
 /// [`TransactionError::SignatureFailure`] if one is wrong.
 pub fn verify_signatures(transaction: &Transaction) -> Result<(), TransactionError> {
     let message = transaction.message_bytes();
-    let mut signed = transaction.signatures().iter().zip(transaction.static_keys());
-    let is_right = signed.all(|(signature, key)| signature.verify(key.as_ref(), message));
-    if is_right { Ok(()) } else { Err(TransactionError::SignatureFailure) }
+    let signed = transaction.signatures().iter().zip(transaction.static_keys());
+    let mut is_right = signed.map(|(signature, key)| {
+        selkie_crypto::ed25519::verify(key.as_array(), signature.as_array(), message)
+    });
+    if is_right.all(|it| it) { Ok(()) } else { Err(TransactionError::SignatureFailure) }
 }

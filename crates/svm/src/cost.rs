@@ -224,8 +224,10 @@ pub fn big_mod_exp(len: u64, exponent: &[u8]) -> u64 {
 fn exponent_bits(exponent: &[u8]) -> u64 {
     let (lower, upper) = exponent.split_at(exponent.len().saturating_sub(32));
     let highest = (0u64..).zip(upper).filter(|(_, byte)| **byte != 0).last();
-    let highest = highest.map_or(0, |(place, byte)| 8 * place + u64::from(byte.ilog2()));
-    8 * lower.len() as u64 + highest
+    let bits_below = |bytes: u64| bytes.saturating_mul(8);
+    let highest = highest
+        .map_or(0, |(place, byte)| bits_below(place).saturating_add(u64::from(byte.ilog2())));
+    bits_below(lower.len() as u64).saturating_add(highest)
 }
 
 #[cfg(test)]

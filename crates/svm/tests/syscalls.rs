@@ -447,3 +447,129 @@ fn heap_is_handed_out() {
     };
     assert_eq!((twice(Loader::V3), twice(Loader::V1)), (HEAP + 8, HEAP + 3));
 }
+
+const CURVE25519_BASE: [u8; 32] = {
+    let mut bytes = [0x66; 32];
+    bytes[0] = 0x58;
+    bytes
+};
+
+#[test]
+fn points_of_curves() {
+    let base = |call: Call| call.data(&CURVE25519_BASE);
+    let validate = |curve, point| base(a_call("sol_curve_validate_point", &[curve, point]));
+    check(validate(0, DATA), 0, 159);
+    check(validate(1, DATA), 1, 169);
+    check_fails(validate(5, NOWHERE), &reading(96, NOWHERE), 1565);
+    check_fails(validate(0x86, NOWHERE), &reading(192, NOWHERE), 1968);
+    for curve in [2, 4, 0x80, 0x84, 0x105] {
+        check_fails(validate(curve, DATA), "InvalidAttribute", 0);
+    }
+    let op = |curve, operation, out| {
+        base(a_call("sol_curve_group_op", &[curve, operation, DATA, DATA, out]))
+    };
+    assert_eq!(written(op(0, 1, DATA), 0, 475)[..2], [1, 0]);
+    check(op(0, 2, NOWHERE), 1, 2177);
+    check_fails(op(0, 0, NOWHERE), &writing(32, NOWHERE), 473);
+    check_fails(op(0, 3, DATA), "InvalidAttribute", 0);
+    check_fails(op(5, 3, DATA), "InvalidAttribute", 0);
+}
+
+#[test]
+fn points_before_their_features() {
+    let with = |features: FeatureSet, name, arguments: &[u64]| {
+        let mut call = a_call(name, arguments).data(&CURVE25519_BASE);
+        call.setup.environment.features = features;
+        call
+    };
+    let mainnet = FeatureSet::mainnet();
+    let lenient = mainnet.without(Feature::AbortOnInvalidCurve);
+    check(with(lenient, "sol_curve_validate_point", &[9, DATA]), 1, 0);
+    check(with(lenient, "sol_curve_group_op", &[0, 9, DATA, DATA, DATA]), 1, 0);
+    check(with(lenient, "sol_curve_multiscalar_mul", &[5, DATA, DATA, 1, DATA]), 1, 0);
+    let without_bls = lenient.without(Feature::Bls12381);
+    let validate = with(without_bls, "sol_curve_validate_point", &[5, DATA]);
+    check_fails(validate, "InvalidAttribute", 0);
+    let without_g2 = mainnet.without(Feature::AltBn128G2);
+    let g2_add = with(without_g2, "sol_alt_bn128_group_op", &[4, DATA, 0, DATA]);
+    check_fails(g2_add, "InvalidAttribute", 0);
+    let big_only = mainnet.without(Feature::AltBn128LittleEndian);
+    for name in ["sol_alt_bn128_group_op", "sol_alt_bn128_compression"] {
+        check_fails(with(big_only, name, &[0x80, DATA, 0, DATA]), "InvalidAttribute", 0);
+    }
+}
+
+#[test]
+fn sums_of_multiples() {
+    let sum = |count, out| a_call("sol_curve_multiscalar_mul", &[0, HEAP, DATA, count, out]);
+    let call = sum(1, DATA).data(&CURVE25519_BASE);
+    assert_eq!(written(call, 0, 2273)[..2], [1, 0]);
+    check_fails(sum(0, NOWHERE), &writing(32, NOWHERE), 2273);
+    check_fails(sum(513, HEAP), "InvalidLength", 0);
+    let nowhere = a_call("sol_curve_multiscalar_mul", &[0, NOWHERE, NOWHERE, 3, HEAP]);
+    check_fails(nowhere, &reading(96, NOWHERE), 2273 + 2 * 758);
+}
+
+#[test]
+fn alt_bn128() {
+    let op = |operation, len, out| a_call("sol_alt_bn128_group_op", &[operation, DATA, len, out]);
+    assert_eq!(written(op(0, 64, DATA).data(&[0; 64]), 0, 334), [0; 64]);
+    check(op(0, 64, HEAP).data(&[1; 64]), 1, 334);
+    check(op(4, 64, HEAP).data(&[0; 64]), 1, 535);
+    check_fails(op(2, 64, NOWHERE), &writing(64, NOWHERE), 3840);
+    check_fails(op(1, 64, HEAP), "InvalidAttribute", 0);
+    let pairing = op(3, 0, DATA).data(&[7; 32]);
+    assert_eq!(written(pairing, 0, 36_364 + 85 + 32), [&[0; 31][..], &[1]].concat());
+    let compress = |operation| {
+        let call = a_call("sol_alt_bn128_compression", &[operation, DATA, 64, HEAP]);
+        call.data(&[0; 64])
+    };
+    check(compress(0), 0, 130);
+    check(compress(3), 0, 13_710);
+    check_fails(compress(4), "InvalidAttribute", 0);
+}
+
+#[test]
+fn poseidon() {
+    let hash = |parameters, endianness, count| {
+        let call = a_call("sol_poseidon", &[parameters, endianness, HEAP, count, DATA]);
+        call.data(&[1; 32]).slices(HEAP, &[(DATA, 32), (DATA, 31)])
+    };
+    // The answer that `solana-poseidon` gives.
+    let expected = [5, 191, 172, 229, 129, 238, 97, 119];
+    assert_eq!(written(hash(0, 0, 1), 0, 603)[..8], expected);
+    check(hash(0, 0, 2), 1, 542 + 4 * 61);
+    check(hash(0, 0, 0), 1, 542);
+    check_fails(hash(1, 2, 13), "Invalid parameters.", 0);
+    check_fails(hash(0, 2, 13), "Invalid endianness.", 0);
+    check_fails(hash(0, 1, 13), "InvalidLength", 0);
+}
+
+#[test]
+fn keys_are_recovered() {
+    let recover = |id, out| a_call("sol_secp256k1_recover", &[DATA, id, DATA, out]).data(&[1; 64]);
+    check(recover(4, HEAP), 2, 25_000);
+    check(recover(u64::MAX, HEAP), 2, 25_000);
+    check(recover(3, HEAP), 3, 25_000);
+    check_fails(recover(0, NOWHERE), &writing(64, NOWHERE), 25_000);
+}
+
+#[test]
+fn powers_of_big_numbers() {
+    // 3 to the power of 5 modulo 7, in three words from HEAP + 48 on.
+    let power = |lens: [u64; 3], out| {
+        let numbers = [(HEAP + 48, lens[0]), (HEAP + 56, lens[1]), (HEAP + 64, lens[2])];
+        let mut call = a_call("sol_big_mod_exp", &[HEAP, out]).slices(HEAP, &numbers);
+        call.words.extend([(HEAP + 48, 3), (HEAP + 56, 5), (HEAP + 64, 7)]);
+        call.setup.environment.features = FeatureSet::all();
+        call.data(&[9; 8])
+    };
+    assert_eq!(written(power([1, 1, 2], DATA), 0, 422 + 2), [5, 0, 9, 9, 9, 9, 9, 9]);
+    assert_eq!(written(power([0, 1, 1], DATA), 0, 422 + 1)[..2], [0, 9]);
+    check_fails(power([513, 1, 1], DATA), "InvalidLength", 422);
+    check_fails(power([1, 1, 0], DATA), "InvalidAttribute", 422 + 1);
+    check_fails(power([1, 1, 1], NOWHERE), &writing(1, NOWHERE), 422 + 1);
+    let mut unaligned = power([1, 1, 1], DATA);
+    unaligned.arguments[0] = HEAP + 1;
+    check_fails(unaligned, "Unaligned pointer", 422);
+}

@@ -1,9 +1,7 @@
 //! Signatures of Ed25519.
 
-use ed25519_dalek::VerifyingKey;
-
 use super::{Datas, Error, OFFSETS_START, Offsets};
-use crate::ed25519::verify_by;
+use crate::ed25519::Key;
 
 /// Verifies every signature.
 ///
@@ -23,10 +21,9 @@ pub fn verify(data: &[u8], all: &[&[u8]]) -> Result<(), Error> {
         if signature[63] & 0xe0 != 0 {
             return Err(Error::InvalidSignature);
         }
-        let key = datas.array(offsets.public_key)?;
-        let key = VerifyingKey::from_bytes(key).map_err(|_| Error::InvalidPublicKey)?;
+        let key = Key::unpack(datas.array(offsets.public_key)?).ok_or(Error::InvalidPublicKey)?;
         let message = datas.slice(offsets.message, offsets.message_len.into())?;
-        if !verify_by(&key, signature, message) {
+        if !key.verify(signature, message) {
             return Err(Error::InvalidSignature);
         }
     }

@@ -15,7 +15,7 @@ use crate::{
 
 const LITTLE: u64 = 0x80;
 
-/// The operation that a number says, if the endianness is one side of it.
+/// A number's endianness, and the number without it.
 fn split(operation: u64) -> (Endianness, u64) {
     if operation & LITTLE == 0 {
         (Endianness::Big, operation)
@@ -28,8 +28,10 @@ fn split(operation: u64) -> (Endianness, u64) {
 struct Operation {
     out_len: u64,
     units: u64,
-    run: fn(Endianness, &[u8]) -> Option<Vec<u8>>,
+    run: Run,
 }
+
+type Run = fn(Endianness, &[u8]) -> Option<Vec<u8>>;
 
 macro_rules! run {
     ($function:ident) => {
@@ -78,12 +80,13 @@ pub(super) fn group_op(
     perform(call, &operation, endianness, input, len, out)
 }
 
+const PAIR_BYTES: u64 = bn254::PAIR_BYTES as u64;
 const PAIRING_BYTES: u64 = 32;
 
 /// A pairing costs as much as its pairs, and as if its input and its output were hashed.
 fn pairing_units(len: u64) -> u64 {
     cost::ALT_BN128_PAIRING
-        .units(len / bn254::PAIR_BYTES as u64)
+        .units(len / PAIR_BYTES)
         .saturating_add(HASH_BASE)
         .saturating_add(len)
         .saturating_add(PAIRING_BYTES)
@@ -102,7 +105,7 @@ pub(super) fn compression(
     if endianness == Endianness::Little && !features.has(Feature::AltBn128LittleEndian) {
         return Err(SyscallError::InvalidAttribute.into());
     }
-    let (out_len, units, run): (u64, u64, fn(Endianness, &[u8]) -> Option<Vec<u8>>) = match number {
+    let (out_len, units, run): (_, _, Run) = match number {
         0 => (G1_BYTES / 2, cost::ALT_BN128_G1_COMPRESS, run!(g1_compress)),
         1 => (G1_BYTES, cost::ALT_BN128_G1_DECOMPRESS, run!(g1_decompress)),
         2 => (G2_BYTES / 2, cost::ALT_BN128_G2_COMPRESS, run!(g2_compress)),

@@ -19,41 +19,36 @@ use crate::{
 };
 
 const BIG: u64 = 0x80;
+/// The curve for pairings: neither of its groups.
+const BLS12_381: u64 = 4;
 
-/// What a curve's number stands for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Curve {
+/// Points that a program can work with.
+#[derive(Clone, Copy)]
+enum Points {
     Curve25519(Group),
-    /// The curve itself, for pairings.
-    Bls(Endianness),
     G1(Endianness),
     G2(Endianness),
 }
 
-impl Curve {
-    fn of(number: u64) -> Option<Self> {
-        let endianness = if number & BIG == 0 { Endianness::Little } else { Endianness::Big };
-        match number {
-            0 => return Some(Self::Curve25519(Group::Edwards)),
-            1 => return Some(Self::Curve25519(Group::Ristretto)),
-            _ => {}
-        }
-        match number & !BIG {
-            4 => Some(Self::Bls(endianness)),
-            5 => Some(Self::G1(endianness)),
-            6 => Some(Self::G2(endianness)),
+impl Points {
+    fn of(curve: u64) -> Option<Self> {
+        match (curve, split(curve)) {
+            (0, _) => Some(Self::Curve25519(Group::Edwards)),
+            (1, _) => Some(Self::Curve25519(Group::Ristretto)),
+            (_, (endianness, 5)) => Some(Self::G1(endianness)),
+            (_, (endianness, 6)) => Some(Self::G2(endianness)),
             _ => None,
         }
     }
 
-    /// The curve whose points a program works with, if it has any that can be worked with.
-    fn of_points(call: &Call<'_, '_, '_>, number: u64) -> Result<Option<Self>, Error> {
-        match Self::of(number) {
+    /// As [`Points::of`], if they are there yet.
+    fn that_are_there(call: &Call<'_, '_, '_>, curve: u64) -> Result<Option<Self>, Error> {
+        match Self::of(curve) {
             Some(Self::G1(_) | Self::G2(_)) if !has(call, Feature::Bls12381) => {
                 Err(SyscallError::InvalidAttribute.into())
             }
-            Some(Self::Bls(_)) | None => unknown(call).map(|_| None),
-            curve => Ok(curve),
+            None => unknown(call).map(|_| None),
+            points => Ok(points),
         }
     }
 
@@ -61,10 +56,16 @@ impl Curve {
         match self {
             Self::Curve25519(Group::Edwards) => cost::EDWARDS,
             Self::Curve25519(Group::Ristretto) => cost::RISTRETTO,
-            Self::Bls(_) | Self::G1(_) => cost::BLS12_381_G1,
+            Self::G1(_) => cost::BLS12_381_G1,
             Self::G2(_) => cost::BLS12_381_G2,
         }
     }
+}
+
+/// A number's endianness, and the number without it.
+fn split(curve: u64) -> (Endianness, u64) {
+    let endianness = if curve & BIG == 0 { Endianness::Little } else { Endianness::Big };
+    (endianness, curve & !BIG)
 }
 
 fn has(call: &Call<'_, '_, '_>, feature: Feature) -> bool {
@@ -86,16 +87,27 @@ pub(super) fn validate_point(
     curve: u64,
     point: u64,
 ) -> Result<u64, Error> {
-    let Some(curve) = Curve::of_points(call, curve)? else { return Ok(FAILED) };
-    call.charge(curve.prices().validate)?;
-    let is_valid = match curve {
-        Curve::Curve25519(group) => curve25519::is_valid(group, &call.memory.array(point)?),
-        Curve::Bls(endianness) | Curve::G1(endianness) => {
-            bls::g1_is_valid(endianness, &call.memory.array(point)?)
-        }
-        Curve::G2(endianness) => bls::g2_is_valid(endianness, &call.memory.array(point)?),
+    let Some(points) = Points::that_are_there(call, curve)? else { return Ok(FAILED) };
+    call.charge(points.prices().validate)?;
+    let is_valid = match points {
+        Points::Curve25519(group) => curve25519::is_valid(group, &call.memory.array(point)?),
+        Points::G1(endianness) => bls::g1_is_valid(endianness, &call.memory.array(point)?),
+        Points::G2(endianness) => bls::g2_is_valid(endianness, &call.memory.array(point)?),
     };
     Ok(if is_valid { 0 } else { FAILED })
+}
+
+const ADD: u64 = 0;
+const SUBTRACT: u64 = 1;
+/// The left operand is a scalar.
+const MULTIPLY: u64 = 2;
+
+/// Reads both operands, left first, and computes.
+macro_rules! compute {
+    ($call:ident, $left:ident, $right:ident, $function:path, $which:expr) => {{
+        let (left, right) = ($call.memory.array($left)?, $call.memory.array($right)?);
+        $function($which, &left, &right).map(|point| point.to_vec())
+    }};
 }
 
 /// `sol_curve_group_op`.
@@ -107,55 +119,30 @@ pub(super) fn group_op(
     right: u64,
     out: u64,
 ) -> Result<u64, Error> {
-    let Some(curve) = Curve::of_points(call, curve)? else { return Ok(FAILED) };
-    let prices = curve.prices();
+    use Points::{Curve25519, G1, G2};
+    let Some(points) = Points::that_are_there(call, curve)? else { return Ok(FAILED) };
+    let prices = points.prices();
     let units = match operation {
         ADD => prices.add,
         SUBTRACT => prices.subtract,
         MULTIPLY => prices.multiply,
-        _ if matches!(curve, Curve::Curve25519(_)) => return unknown(call),
+        _ if matches!(points, Curve25519(_)) => return unknown(call),
         _ => return Err(SyscallError::InvalidAttribute.into()),
     };
     call.charge(units)?;
-    match curve {
-        Curve::Curve25519(group) => {
-            let (left, right) = (call.memory.array(left)?, call.memory.array(right)?);
-            let result = match operation {
-                ADD => curve25519::add(group, &left, &right),
-                SUBTRACT => curve25519::subtract(group, &left, &right),
-                _ => curve25519::multiply(group, &left, &right),
-            };
-            call.answer(out, result.as_ref().map(|it| &it[..]))
-        }
-        Curve::Bls(endianness) | Curve::G1(endianness) => {
-            let result = if operation == MULTIPLY {
-                let (scalar, point) = (call.memory.array(left)?, call.memory.array(right)?);
-                bls::g1_multiply(endianness, &scalar, &point)
-            } else {
-                let (left, right) = (call.memory.array(left)?, call.memory.array(right)?);
-                let combine = if operation == ADD { bls::g1_add } else { bls::g1_subtract };
-                combine(endianness, &left, &right)
-            };
-            call.answer(out, result.as_ref().map(|it| &it[..]))
-        }
-        Curve::G2(endianness) => {
-            let result = if operation == MULTIPLY {
-                let (scalar, point) = (call.memory.array(left)?, call.memory.array(right)?);
-                bls::g2_multiply(endianness, &scalar, &point)
-            } else {
-                let (left, right) = (call.memory.array(left)?, call.memory.array(right)?);
-                let combine = if operation == ADD { bls::g2_add } else { bls::g2_subtract };
-                combine(endianness, &left, &right)
-            };
-            call.answer(out, result.as_ref().map(|it| &it[..]))
-        }
-    }
+    let result = match (points, operation) {
+        (Curve25519(it), ADD) => compute!(call, left, right, curve25519::add, it),
+        (Curve25519(it), SUBTRACT) => compute!(call, left, right, curve25519::subtract, it),
+        (Curve25519(it), _) => compute!(call, left, right, curve25519::multiply, it),
+        (G1(it), ADD) => compute!(call, left, right, bls::g1_add, it),
+        (G1(it), SUBTRACT) => compute!(call, left, right, bls::g1_subtract, it),
+        (G1(it), _) => compute!(call, left, right, bls::g1_multiply, it),
+        (G2(it), ADD) => compute!(call, left, right, bls::g2_add, it),
+        (G2(it), SUBTRACT) => compute!(call, left, right, bls::g2_subtract, it),
+        (G2(it), _) => compute!(call, left, right, bls::g2_multiply, it),
+    };
+    call.answer(out, result.as_deref())
 }
-
-const ADD: u64 = 0;
-const SUBTRACT: u64 = 1;
-/// The left operand is a scalar.
-const MULTIPLY: u64 = 2;
 
 /// `sol_curve_multiscalar_mul`, over Curve25519 only. The number of points is checked first of all.
 pub(super) fn multiscalar_multiply(
@@ -169,7 +156,7 @@ pub(super) fn multiscalar_multiply(
     if count > cost::MULTISCALAR_POINTS_MAX {
         return Err(SyscallError::InvalidLength.into());
     }
-    let Some(Curve::Curve25519(group)) = Curve::of(curve) else { return unknown(call) };
+    let Some(Points::Curve25519(group)) = Points::of(curve) else { return unknown(call) };
     let prices = match group {
         Group::Edwards => cost::EDWARDS_MULTISCALAR,
         Group::Ristretto => cost::RISTRETTO_MULTISCALAR,
@@ -188,13 +175,13 @@ pub(super) fn decompress(
     point: u64,
     out: u64,
 ) -> Result<u64, Error> {
-    match Curve::of(curve) {
-        Some(Curve::G1(endianness)) => {
+    match Points::of(curve) {
+        Some(Points::G1(endianness)) => {
             call.charge(cost::BLS12_381_G1_DECOMPRESS)?;
             let result = bls::g1_decompress(endianness, &call.memory.array(point)?);
             call.answer(out, result.as_ref().map(|it| &it[..]))
         }
-        Some(Curve::G2(endianness)) => {
+        Some(Points::G2(endianness)) => {
             call.charge(cost::BLS12_381_G2_DECOMPRESS)?;
             let result = bls::g2_decompress(endianness, &call.memory.array(point)?);
             call.answer(out, result.as_ref().map(|it| &it[..]))
@@ -212,7 +199,7 @@ pub(super) fn pairing(
     g2: u64,
     out: u64,
 ) -> Result<u64, Error> {
-    let Some(Curve::Bls(endianness)) = Curve::of(curve) else {
+    let (endianness, BLS12_381) = split(curve) else {
         return Err(SyscallError::InvalidAttribute.into());
     };
     call.charge(cost::BLS12_381_PAIRING.units(count))?;

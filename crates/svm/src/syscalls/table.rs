@@ -75,7 +75,7 @@ macro_rules! for_each_syscall {
                 hash::sha512(slices, count, out),
                 "Hashes slices of bytes with SHA-512.";
 
-            "sol_poseidon", Feature(Feature::Poseidon), "542 + 61 per input, times their number" => poseidon::price(call, parameters, endianness, count)?,
+            "sol_poseidon", Feature(Feature::Poseidon), "542 + 61 * inputs * inputs" => poseidon::price(call, parameters, endianness, count)?,
                 poseidon::hash_slices(parameters, endianness, slices, count, out),
                 "Hashes up to 12 numbers of 32 bytes with Poseidon over BN254; r0 is 1 if one is no such number.";
 

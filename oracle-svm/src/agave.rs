@@ -1,0 +1,391 @@
+//! Agave's side: its own transaction batch processor, with what the bank does around it.
+//!
+//! The order of checks is that of a node: static sanitizing, signatures, compute budget
+//! instructions, lookup tables, locks, age, status cache, and then the processor.
+
+mod bank;
+mod programs;
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, RwLock},
+};
+
+use agave_feature_set::FeatureSet;
+use agave_reserved_account_keys::ReservedAccountKeys;
+use solana_compute_budget::compute_budget::{ComputeBudget, SVMTransactionExecutionBudget};
+use solana_fee::{FeeFeatures, calculate_fee_details};
+use solana_message::VersionedMessage;
+use solana_nonce::state::DurableNonce;
+use solana_program_runtime::{
+    execution_budget::SVMTransactionExecutionAndFeeBudgetLimits,
+    loaded_programs::{ProgramRuntimeEnvironment, ProgramRuntimeEnvironments},
+    program_cache_entry::ProgramCacheEntry,
+};
+use solana_pubkey::Pubkey;
+use solana_runtime_transaction::{
+    runtime_transaction::RuntimeTransaction, transaction_meta::TransactionMeta,
+};
+use solana_svm::{
+    account_loader::CheckedTransactionDetails,
+    transaction_processing_result::ProcessedTransaction,
+    transaction_processor::{
+        ExecutionRecordingConfig, TransactionBatchProcessor, TransactionProcessingConfig,
+        TransactionProcessingEnvironment,
+    },
+};
+use solana_svm_transaction::svm_message::{SVMMessage, SVMStaticMessage};
+use solana_syscalls::create_program_runtime_environment;
+use solana_transaction::{
+    sanitized::{MessageHash, SanitizedTransaction},
+    versioned::{
+        TransactionVersion, VersionedTransaction, sanitized::SanitizedVersionedTransaction,
+    },
+};
+use solana_transaction_context::{MAX_ACCOUNTS_PER_INSTRUCTION, MAX_INSTRUCTION_TRACE_LENGTH};
+use solana_transaction_error::TransactionError;
+
+use self::{
+    bank::{Bank, observed_inner},
+    programs::{Graph, Ready},
+};
+use crate::{
+    case::{Accounts, Case, Features},
+    observed::{Observed, Stage},
+};
+
+/// Where the mainnet list of the vectors is.
+pub(crate) const MAINNET: &str = include_str!("../data/features-mainnet.tsv");
+
+type Transaction = RuntimeTransaction<SanitizedTransaction>;
+type Processor = TransactionBatchProcessor<Graph>;
+
+/// What lasts from case to case: environments, and large programs that are compiled.
+#[derive(Default)]
+pub(crate) struct Agave {
+    environments: HashMap<Features, Arc<Environment>>,
+    ready: Ready,
+    keeps_nothing: bool,
+}
+
+/// What follows from the features.
+struct Environment {
+    features: FeatureSet,
+    reserved: HashSet<Pubkey>,
+    programs: ProgramRuntimeEnvironment,
+    budget: ComputeBudget,
+}
+
+impl Environment {
+    fn new(changes: &Features) -> Self {
+        let mut features = FeatureSet::default();
+        for line in MAINNET.lines() {
+            let (id, slot) = line.split_once('\t').expect("the list has two columns");
+            let slot = slot.parse().expect("the second is a slot");
+            features.activate(&id.parse().expect("the first is an address"), slot);
+        }
+        changes.on.iter().for_each(|id| features.activate(&Pubkey::from(*id), 0));
+        changes.off.iter().for_each(|id| features.deactivate(&Pubkey::from(*id)));
+        let mut reserved = ReservedAccountKeys::default();
+        reserved.update_active_set(&features);
+        let budget = ComputeBudget::new_with_defaults(features.snapshot().raise_cpi_nesting_limit_to_8);
+        let programs = create_program_runtime_environment(
+            &features.runtime_features(),
+            &budget.to_budget(),
+            false,
+            false,
+        );
+        Self {
+            reserved: reserved.active.clone(),
+            programs: programs.expect("every feature set has an environment"),
+            budget,
+            features,
+        }
+    }
+}
+
+impl Agave {
+    /// One that compiles every program anew.
+    pub(crate) fn forgetful() -> Self {
+        Self { keeps_nothing: true, ..Self::default() }
+    }
+
+    /// Runs the transactions of `case` one after the other.
+    pub(crate) fn run(&mut self, case: &Case) -> Vec<Observed> {
+        self.run_with_states(case, |_| {})
+    }
+
+    /// The same; `before` is told the accounts before each of them.
+    pub(crate) fn run_with_states(
+        &mut self,
+        case: &Case,
+        mut before: impl FnMut(&Accounts),
+    ) -> Vec<Observed> {
+        let environment = self
+            .environments
+            .entry(case.features.clone())
+            .or_insert_with(|| Arc::new(Environment::new(&case.features)));
+        let environment = Arc::clone(environment);
+        let mut bank = Bank::new(case, &environment.features);
+        let graph = Arc::new(RwLock::new(Graph));
+        let processor = processor(case, &environment, &graph, &bank);
+        self.ready.enter(case, &environment.programs, &processor);
+        let mut session = Session { case, environment: &environment, processor: &processor };
+        let mut observed = Vec::new();
+        for (index, bytes) in case.transactions.iter().enumerate() {
+            before(&bank.accounts);
+            if index == 0 && case.already_processed {
+                session.remember(bytes, &mut bank);
+            }
+            observed.push(session.transaction(bytes, &mut bank));
+        }
+        if !self.keeps_nothing {
+            self.ready.leave(case, &environment.programs, &processor);
+        }
+        observed
+    }
+}
+
+fn processor(
+    case: &Case,
+    environment: &Environment,
+    graph: &Arc<RwLock<Graph>>,
+    bank: &Bank<'_>,
+) -> Processor {
+    let mut processor = Processor::new_uninitialized(case.slot, case.epoch);
+    processor
+        .global_program_cache
+        .write()
+        .expect("nobody panicked with it")
+        .set_fork_graph(Arc::downgrade(graph));
+    processor.program_runtime_environment = environment.programs.clone();
+    processor.set_execution_cost(environment.budget.to_cost());
+    for builtin in solana_builtins::BUILTINS {
+        let slot = match builtin.enable_feature_id {
+            None => Some(0),
+            Some(feature) => environment.features.activated_slot(&feature),
+        };
+        if let Some(slot) = slot {
+            let entry = ProgramCacheEntry::new_builtin(slot, builtin.register_fn);
+            processor.add_builtin(builtin.program_id, entry);
+        }
+    }
+    processor.fill_missing_sysvar_cache_entries(bank);
+    processor
+}
+
+/// A transaction is dropped where this says, with this error.
+type Dropped = (Stage, TransactionError);
+
+struct Session<'a> {
+    case: &'a Case,
+    environment: &'a Environment,
+    processor: &'a Processor,
+}
+
+impl Session<'_> {
+    fn remember(&self, bytes: &[u8], bank: &mut Bank<'_>) {
+        if let Ok(transaction) = wincode::deserialize_exact::<VersionedTransaction>(bytes) {
+            let hash = *transaction.message.recent_blockhash();
+            bank.processed.insert((hash, transaction.message.hash()));
+        }
+    }
+
+    fn transaction(&mut self, bytes: &[u8], bank: &mut Bank<'_>) -> Observed {
+        let checked = self.sanitize(bytes, bank).and_then(|transaction| {
+            let details = self.check(&transaction, bank)?;
+            Ok((transaction, details))
+        });
+        match checked {
+            Err((stage, error)) => dropped(stage, &error),
+            Ok((transaction, details)) => self.process(&transaction, details, bank),
+        }
+    }
+
+    /// From bytes to a transaction whose accounts are known.
+    fn sanitize(&self, bytes: &[u8], bank: &Bank<'_>) -> Result<Transaction, Dropped> {
+        let sanitize = |error| (stage_of(&error), error);
+        let transaction = wincode::deserialize_exact::<VersionedTransaction>(bytes)
+            .map_err(|_| (Stage::Sanitize, TransactionError::SanitizeFailure))?;
+        let is_v1 = transaction.version() == TransactionVersion::Number(1);
+        if is_v1 && !self.environment.features.snapshot().enable_tx_v1 {
+            return Err((Stage::Sanitize, TransactionError::UnsupportedVersion));
+        }
+        // In a node this comes before signatures for what arrives, and behind them in replay.
+        let instructions = transaction.message.instructions();
+        if instructions.len() > MAX_INSTRUCTION_TRACE_LENGTH
+            || instructions.iter().any(|it| it.accounts.len() > MAX_ACCOUNTS_PER_INSTRUCTION)
+            || SanitizedVersionedTransaction::try_new(transaction.clone()).is_err()
+        {
+            return Err((Stage::Sanitize, TransactionError::SanitizeFailure));
+        }
+        let hash = if self.case.sigverify {
+            transaction.verify_and_hash_message().map_err(|error| (Stage::Sigverify, error))?
+        } else {
+            VersionedMessage::hash_raw_message(&transaction.message.serialize())
+        };
+        let hash = MessageHash::Precomputed(hash);
+        let loader = bank.lookup_tables(self.processor);
+        Transaction::try_create(transaction, hash, None, loader, &self.environment.reserved)
+            .map_err(sanitize)
+    }
+
+    /// What the bank checks before it hands a transaction on.
+    fn check(
+        &self,
+        transaction: &Transaction,
+        bank: &Bank<'_>,
+    ) -> Result<CheckedTransactionDetails, Dropped> {
+        let features = &self.environment.features;
+        let lock_limit =
+            if features.snapshot().increase_tx_account_lock_limit { 128 } else { 64 };
+        let keys = transaction.account_keys();
+        if keys.len() > lock_limit {
+            return Err((Stage::Locks, TransactionError::TooManyAccountLocks));
+        }
+        let mut seen = HashSet::new();
+        if !keys.iter().all(|key| seen.insert(*key)) {
+            return Err((Stage::Locks, TransactionError::AccountLoadedTwice));
+        }
+        let configuration = transaction
+            .transaction_configuration(features)
+            .map_err(|error| (Stage::Budget, error))?;
+        let fee_details = calculate_fee_details(
+            transaction,
+            self.case.lamports_per_signature,
+            configuration.priority_fee_lamports,
+            FeeFeatures {},
+        );
+        let limits = SVMTransactionExecutionAndFeeBudgetLimits {
+            budget: SVMTransactionExecutionBudget {
+                compute_unit_limit: u64::from(configuration.compute_unit_limit),
+                heap_size: configuration.updated_heap_bytes,
+                ..SVMTransactionExecutionBudget::new_with_defaults(
+                    features.snapshot().raise_cpi_nesting_limit_to_8,
+                )
+            },
+            loaded_accounts_data_size_limit: configuration.loaded_accounts_data_size_limit,
+            fee_details,
+        };
+        let nonce = self.age(transaction, bank)?;
+        let key = (*transaction.recent_blockhash(), *transaction.message_hash());
+        if bank.processed.contains(&key) {
+            return Err((Stage::StatusCache, TransactionError::AlreadyProcessed));
+        }
+        Ok(CheckedTransactionDetails::new(nonce, limits))
+    }
+
+    /// The nonce account if the transaction lives by one.
+    fn age(&self, transaction: &Transaction, bank: &Bank<'_>) -> Result<Option<Pubkey>, Dropped> {
+        let blockhash = transaction.recent_blockhash();
+        let recent = self.case.blockhashes.iter().rev().take(151);
+        if recent.into_iter().any(|it| *it == blockhash.to_bytes()) {
+            return Ok(None);
+        }
+        let next = DurableNonce::from_blockhash(&bank.last_blockhash());
+        let nonce = transaction.get_durable_nonce().filter(|_| blockhash != next.as_hash());
+        nonce
+            .filter(|nonce| {
+                let account = bank.shared(nonce);
+                account.is_some_and(|account| {
+                    solana_nonce_account::verify_nonce_account(&account, blockhash).is_some()
+                })
+            })
+            .map(|nonce| Some(*nonce))
+            .ok_or((Stage::Age, TransactionError::BlockhashNotFound))
+    }
+
+    fn process(
+        &mut self,
+        transaction: &Transaction,
+        details: CheckedTransactionDetails,
+        bank: &mut Bank<'_>,
+    ) -> Observed {
+        let environment = TransactionProcessingEnvironment {
+            blockhash: bank.last_blockhash(),
+            blockhash_lamports_per_signature: self.case.lamports_per_signature,
+            alpenglow_migration_succeeded: false,
+            epoch_total_stake: self.case.epoch_total_stake,
+            feature_set: self.environment.features.runtime_features(),
+            program_runtime_environments: ProgramRuntimeEnvironments::new(
+                self.environment.programs.clone(),
+                self.environment.programs.clone(),
+            ),
+            rent: bank.rent.clone(),
+        };
+        let config = TransactionProcessingConfig {
+            recording_config: ExecutionRecordingConfig {
+                enable_cpi_recording: true,
+                enable_log_recording: true,
+                enable_return_data_recording: true,
+                enable_transaction_balance_recording: false,
+            },
+            ..TransactionProcessingConfig::default()
+        };
+        let mut output = self.processor.load_and_execute_sanitized_transactions(
+            bank,
+            std::slice::from_ref(transaction),
+            vec![Ok(details)],
+            &environment,
+            &config,
+        );
+        let processed = match output.processing_results.pop().expect("one for each transaction") {
+            Err(error) => return dropped(Stage::SvmRejected, &error),
+            Ok(processed) => processed,
+        };
+        bank.processed.insert((*transaction.recent_blockhash(), *transaction.message_hash()));
+        let post = bank.commit(transaction, &processed);
+        let mut observed = match &processed {
+            ProcessedTransaction::Executed(executed) => {
+                if executed.was_successful() && !executed.programs_modified_by_tx.is_empty() {
+                    let mut cache =
+                        self.processor.global_program_cache.write().expect("nobody panicked");
+                    cache.merge(
+                        &self.processor.program_runtime_environment,
+                        self.case.slot,
+                        &executed.programs_modified_by_tx,
+                    );
+                }
+                let details = &executed.execution_details;
+                let mut observed = outcome(Stage::Executed, &details.status);
+                observed.logs = details.log_messages.clone().unwrap_or_default();
+                let inner = details.inner_instructions.iter().flatten();
+                observed.inner = inner.map(|list| list.iter().map(observed_inner).collect()).collect();
+                let return_data = details.return_data.as_ref();
+                observed.return_data =
+                    return_data.map(|it| (it.program_id.to_bytes(), it.data.clone()));
+                observed
+            }
+            ProcessedTransaction::FeesOnly(_) | ProcessedTransaction::NoOp(_) => {
+                outcome(Stage::FeesOnly, &processed.status())
+            }
+        };
+        observed.fee = processed.fee_details().total_fee();
+        observed.compute_units = processed.executed_units();
+        observed.loaded_accounts_data_size = u64::from(processed.loaded_accounts_data_size());
+        observed.post = post;
+        observed
+    }
+}
+
+/// Where the bank files an error of making a transaction.
+fn stage_of(error: &TransactionError) -> Stage {
+    match error {
+        TransactionError::DuplicateInstruction(_) | TransactionError::InstructionError(..) => {
+            Stage::Budget
+        }
+        _ => Stage::Sanitize,
+    }
+}
+
+fn dropped(stage: Stage, error: &TransactionError) -> Observed {
+    outcome(stage, &Err(error.clone()))
+}
+
+fn outcome(stage: Stage, status: &Result<(), TransactionError>) -> Observed {
+    let (text, json) = match status {
+        Ok(()) => ("Ok".to_owned(), serde_json::json!("Ok")),
+        Err(error) => (format!("{error:?}"), serde_json::json!({ "Err": error })),
+    };
+    Observed::dropped(stage, text, json)
+}

@@ -1,0 +1,257 @@
+//! Instructions become transactions: legacy, v0 with lookup tables, and v1.
+
+use ed25519_dalek::{Signer, SigningKey};
+
+use super::encode::{Bytes, compact};
+use crate::{case::Key, rng::Rng};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Meta {
+    pub(crate) key: Key,
+    pub(crate) signer: bool,
+    pub(crate) writable: bool,
+}
+
+/// Accounts of instructions in short: writable or read-only, signing or not.
+pub(crate) const fn w(key: Key) -> Meta {
+    Meta { key, signer: false, writable: true }
+}
+
+pub(crate) const fn r(key: Key) -> Meta {
+    Meta { key, signer: false, writable: false }
+}
+
+pub(crate) const fn ws(key: Key) -> Meta {
+    Meta { key, signer: true, writable: true }
+}
+
+pub(crate) const fn rs(key: Key) -> Meta {
+    Meta { key, signer: true, writable: false }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Instruction {
+    pub(crate) program: Key,
+    pub(crate) metas: Vec<Meta>,
+    pub(crate) data: Vec<u8>,
+}
+
+impl Instruction {
+    pub(crate) fn new(program: Key, metas: Vec<Meta>, data: Bytes) -> Self {
+        Self { program, metas, data: data.0 }
+    }
+}
+
+/// What a v1 message says instead of compute budget instructions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Config {
+    pub(crate) priority_fee: Option<u64>,
+    pub(crate) compute_units: Option<u32>,
+    pub(crate) loaded_size: Option<u32>,
+    pub(crate) heap: Option<u32>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Format {
+    Legacy,
+    /// Tables with what they hold; accounts that neither sign nor are invoked come from there.
+    V0(Vec<(Key, Vec<Key>)>),
+    V1(Config),
+}
+
+/// A transaction that is not yet bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    pub(crate) payer: Key,
+    pub(crate) instructions: Vec<Instruction>,
+    pub(crate) blockhash: Key,
+    pub(crate) format: Format,
+}
+
+/// A message in pieces, as it is serialized.
+#[derive(Clone, Debug)]
+pub(crate) struct Message {
+    pub(crate) header: [u8; 3],
+    pub(crate) keys: Vec<Key>,
+    pub(crate) blockhash: Key,
+    pub(crate) instructions: Vec<Compiled>,
+    pub(crate) lookups: Vec<Lookup>,
+    format: Format,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Compiled {
+    pub(crate) program: u8,
+    pub(crate) accounts: Vec<u8>,
+    pub(crate) data: Vec<u8>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Lookup {
+    pub(crate) table: Key,
+    pub(crate) writable: Vec<u8>,
+    pub(crate) readonly: Vec<u8>,
+}
+
+impl Draft {
+    pub(crate) fn message(&self) -> Message {
+        let mut metas = vec![ws(self.payer)];
+        for instruction in &self.instructions {
+            for meta in instruction.metas.iter().copied().chain([r(instruction.program)]) {
+                match metas.iter_mut().find(|it| it.key == meta.key) {
+                    Some(known) => {
+                        known.signer |= meta.signer;
+                        known.writable |= meta.writable;
+                    }
+                    None => metas.push(meta),
+                }
+            }
+        }
+        let invoked = |key: &Key| self.instructions.iter().any(|it| it.program == *key);
+        let (mut lookups, mut looked_up) = (Vec::new(), Vec::new());
+        if let Format::V0(tables) = &self.format {
+            for (table, entries) in tables {
+                let mut lookup =
+                    Lookup { table: *table, writable: Vec::new(), readonly: Vec::new() };
+                for meta in metas.iter().filter(|it| !it.signer && !invoked(&it.key)) {
+                    let is_known = looked_up.iter().any(|it: &Meta| it.key == meta.key);
+                    let index = entries.iter().position(|it| *it == meta.key);
+                    if let Some(index) = index.filter(|it| *it < 256 && !is_known) {
+                        let list =
+                            if meta.writable { &mut lookup.writable } else { &mut lookup.readonly };
+                        list.push(index as u8);
+                        looked_up.push(*meta);
+                    }
+                }
+                lookups.push(lookup);
+            }
+        }
+        let group = |signer: bool, writable: bool| {
+            let metas = metas.iter().filter(move |it| it.signer == signer);
+            let metas = metas.filter(move |it| it.writable == writable);
+            metas.filter(|it| !looked_up.iter().any(|up: &Meta| up.key == it.key)).map(|it| it.key)
+        };
+        let signed: Vec<Key> = group(true, true).collect();
+        let signed_readonly: Vec<Key> = group(true, false).collect();
+        let readonly: Vec<Key> = group(false, false).collect();
+        let header = [
+            (signed.len() + signed_readonly.len()) as u8,
+            signed_readonly.len() as u8,
+            readonly.len() as u8,
+        ];
+        let keys: Vec<Key> =
+            signed.into_iter().chain(signed_readonly).chain(group(false, true)).chain(readonly).collect();
+        // Behind the static keys come those of all tables, writable ones first.
+        let tables = |writable: bool| {
+            let entries = |lookup: &Lookup| {
+                let Format::V0(tables) = &self.format else { return Vec::new() };
+                let table = tables.iter().find(|it| it.0 == lookup.table);
+                let indices = if writable { &lookup.writable } else { &lookup.readonly };
+                let entries = table.map(|it| it.1.as_slice()).unwrap_or_default();
+                indices.iter().map(|index| entries[usize::from(*index)]).collect::<Vec<_>>()
+            };
+            lookups.iter().flat_map(entries).collect::<Vec<_>>()
+        };
+        let all: Vec<Key> =
+            keys.iter().copied().chain(tables(true)).chain(tables(false)).collect();
+        let index = |key: &Key| all.iter().position(|it| it == key).unwrap_or(255).min(255) as u8;
+        let compiled = |instruction: &Instruction| Compiled {
+            program: index(&instruction.program),
+            accounts: instruction.metas.iter().map(|it| index(&it.key)).collect(),
+            data: instruction.data.clone(),
+        };
+        Message {
+            header,
+            keys,
+            blockhash: self.blockhash,
+            instructions: self.instructions.iter().map(compiled).collect(),
+            lookups,
+            format: self.format.clone(),
+        }
+    }
+}
+
+impl Message {
+    /// What is signed.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        match &self.format {
+            Format::Legacy => self.body(Bytes::new()).0,
+            Format::V0(_) => {
+                let mut bytes = self.body(Bytes::new().u8(0x80)).bytes(&compact(self.lookups.len()));
+                for lookup in &self.lookups {
+                    bytes = bytes.key(&lookup.table);
+                    for indices in [&lookup.writable, &lookup.readonly] {
+                        bytes = bytes.bytes(&compact(indices.len())).bytes(indices);
+                    }
+                }
+                bytes.0
+            }
+            Format::V1(config) => self.v1(config),
+        }
+    }
+
+    fn body(&self, start: Bytes) -> Bytes {
+        let mut bytes = start.bytes(&self.header).bytes(&compact(self.keys.len()));
+        bytes = bytes.bytes(&self.keys.concat()).key(&self.blockhash);
+        bytes = bytes.bytes(&compact(self.instructions.len()));
+        for instruction in &self.instructions {
+            bytes = bytes.u8(instruction.program);
+            for list in [&instruction.accounts, &instruction.data] {
+                bytes = bytes.bytes(&compact(list.len())).bytes(list);
+            }
+        }
+        bytes
+    }
+
+    fn v1(&self, config: &Config) -> Vec<u8> {
+        let Config { priority_fee, compute_units, loaded_size, heap } = *config;
+        let mask = u32::from(priority_fee.is_some()) * 3
+            | u32::from(compute_units.is_some()) << 2
+            | u32::from(loaded_size.is_some()) << 3
+            | u32::from(heap.is_some()) << 4;
+        let mut bytes = Bytes::new().u8(0x81).bytes(&self.header).u32(mask).key(&self.blockhash);
+        bytes = bytes.u8(self.instructions.len() as u8).u8(self.keys.len() as u8);
+        bytes = bytes.bytes(&self.keys.concat());
+        if let Some(fee) = priority_fee {
+            bytes = bytes.u64(fee);
+        }
+        for value in [compute_units, loaded_size, heap].into_iter().flatten() {
+            bytes = bytes.u32(value);
+        }
+        for instruction in &self.instructions {
+            bytes = bytes.u8(instruction.program).u8(instruction.accounts.len() as u8);
+            bytes = bytes.u16(instruction.data.len() as u16);
+        }
+        for instruction in &self.instructions {
+            bytes = bytes.bytes(&instruction.accounts).bytes(&instruction.data);
+        }
+        bytes.0
+    }
+
+    /// The transaction with these signatures.
+    pub(crate) fn with_signatures(&self, signatures: &[[u8; 64]]) -> Vec<u8> {
+        let (message, signatures) = (self.bytes(), (signatures.len(), signatures.concat()));
+        if matches!(self.format, Format::V1(_)) {
+            Bytes::new().bytes(&message).bytes(&signatures.1).0
+        } else {
+            Bytes::new().bytes(&compact(signatures.0)).bytes(&signatures.1).bytes(&message).0
+        }
+    }
+
+    /// Signed by those whose secrets are known; the other signatures are noise, as are all of them
+    /// if they will not be looked at.
+    pub(crate) fn sign(&self, secrets: Option<&dyn Fn(&Key) -> Option<SigningKey>>, rng: &mut Rng) -> Vec<u8> {
+        let message = if secrets.is_some() { self.bytes() } else { Vec::new() };
+        let signers = self.keys.iter().take(usize::from(self.header[0]));
+        let signature = |key: &Key| match secrets.and_then(|find| find(key)) {
+            Some(secret) => secret.sign(&message).to_bytes(),
+            None => {
+                let mut noise = [0; 64];
+                noise.chunks_mut(8).for_each(|it| it.copy_from_slice(&rng.word().to_le_bytes()));
+                noise
+            }
+        };
+        let signatures: Vec<[u8; 64]> = signers.map(signature).collect();
+        self.with_signatures(&signatures)
+    }
+}

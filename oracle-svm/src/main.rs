@@ -1,0 +1,245 @@
+//! Runs random transactions on Selkie and on agave's own crates, and compares everything that
+//! shows: results, fees, compute units, sizes, logs, inner instructions, return data, accounts.
+//!
+//! | module | what it owns |
+//! |---|---|
+//! | [`generate`] | random cases, from a seed and an index |
+//! | [`case`] | what is run, in neutral terms |
+//! | [`agave`], [`selkie`] | the two sides |
+//! | [`observed`] | what a side shows, and how two of them differ |
+//! | [`run`] | runs, counts, reports |
+//! | [`shrink`] | makes a differing case smaller |
+//! | [`vector`] | cases as conformance vectors |
+
+mod agave;
+mod case;
+mod generate;
+mod observed;
+mod rng;
+mod run;
+mod selkie;
+mod shrink;
+mod vector;
+
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    thread,
+    time::{Duration, Instant},
+};
+
+use selkie_svm::Engine;
+
+use crate::{
+    agave::Agave,
+    generate::{Choice, FeatureChoice, Theme, world::World},
+    run::{Source, Tally},
+    selkie::Selkie,
+};
+
+const USAGE: &str = "\
+usage: oracle-svm run [--count N | --seconds T] [--seed S] [--only INDEX] [--threads N]
+                      [--features mainnet|any] [--engine auto|interpreter|jit] [--elfs DIR]
+                      [--themes system,token,token2022,associated,tables,loader,precompiles,
+                                programs,mixed] [--save DIR] [--known TEXT]… [--stop N]
+       oracle-svm vectors FILE… [--blobs DIR]… [--engine …] [--elfs DIR]
+       oracle-svm repeat [as run]
+       oracle-svm show --only INDEX [as run]
+
+run      random cases on both sides
+vectors  conformance vectors of the kind `svm`, uncompressed, on both sides
+repeat   random cases on agave's side twice, the second time without what it keeps from case to case
+show     what agave makes of one random case
+
+Programs of mainnet are read from the folder that `cargo xtask fixtures` fills. Exits with 1 if the
+sides differ. Of each kind of difference one is printed, with a case made small as a conformance
+vector, or that goes to a folder; those that have TEXT in them are counted only. A thread stops
+after N kinds.
+";
+
+struct Options {
+    command: String,
+    files: Vec<PathBuf>,
+    count: u64,
+    seed: u64,
+    only: Option<u64>,
+    threads: u64,
+    seconds: Option<u64>,
+    elfs: PathBuf,
+    blobs: Vec<PathBuf>,
+    /// Where vectors of differences go, instead of being printed.
+    save: Option<PathBuf>,
+    /// What known differences have in their texts.
+    known: Vec<String>,
+    /// Ways to differ after which a thread gives up.
+    stop: usize,
+    /// What cases are about; anything if it is empty.
+    themes: Vec<Theme>,
+    features: FeatureChoice,
+    engine: Engine,
+}
+
+fn options() -> Option<Options> {
+    let mut arguments = env::args().skip(1);
+    let mut options = Options {
+        command: arguments.next()?,
+        files: Vec::new(),
+        count: 20_000,
+        seed: 1,
+        only: None,
+        threads: 2,
+        seconds: None,
+        elfs: PathBuf::from("../testdata/elfs"),
+        blobs: Vec::new(),
+        save: None,
+        known: Vec::new(),
+        stop: 12,
+        themes: Vec::new(),
+        features: FeatureChoice::Mainnet,
+        engine: Engine::Auto,
+    };
+    while let Some(argument) = arguments.next() {
+        if !argument.starts_with("--") {
+            options.files.push(argument.into());
+            continue;
+        }
+        let value = arguments.next()?;
+        match argument.as_str() {
+            "--count" => options.count = value.parse().ok()?,
+            "--seed" => options.seed = value.parse().ok()?,
+            "--only" => options.only = Some(value.parse().ok()?),
+            "--threads" => options.threads = value.parse().ok().filter(|&it| it > 0)?,
+            "--seconds" => options.seconds = Some(value.parse().ok()?),
+            "--elfs" => options.elfs = value.into(),
+            "--blobs" => options.blobs.push(value.into()),
+            "--known" => options.known.push(value),
+            "--stop" => options.stop = value.parse().ok()?,
+            "--save" => options.save = Some(value.into()),
+            "--themes" => {
+                let names = value.split(',');
+                options.themes = names.map(Theme::named).collect::<Option<_>>()?;
+            }
+            "--engine" => {
+                options.engine = match value.as_str() {
+                    "auto" => Engine::Auto,
+                    "interpreter" => Engine::Interpreter,
+                    "jit" => Engine::Jit,
+                    _ => return None,
+                }
+            }
+            "--features" => {
+                options.features = match value.as_str() {
+                    "mainnet" => FeatureChoice::Mainnet,
+                    "any" => FeatureChoice::Any,
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        }
+    }
+    if options.seconds.is_some() {
+        options.count = u64::MAX;
+    }
+    let known = ["run", "vectors", "repeat", "show"].contains(&options.command.as_str());
+    (known && options.files.is_empty() != (options.command == "vectors")).then_some(options)
+}
+
+fn run_random(options: &Options) -> io::Result<bool> {
+    let (world, start) = (World::new(&options.elfs)?, Instant::now());
+    println!("seed {}", options.seed);
+    let end = options.seconds.map(|it| start + Duration::from_secs(it));
+    let stop = |tally: &Tally| {
+        tally.differing.len() >= options.stop || end.is_some_and(|end| Instant::now() >= end)
+    };
+    let (first, last) = match options.only {
+        Some(index) => (index, index + 1),
+        None => (0, options.count),
+    };
+    let step = usize::try_from(options.threads).expect("few threads");
+    let source = source(options, &world);
+    let work = |worker: u64| {
+        let mut indices = (first + worker..last).step_by(step);
+        let mut peer = peer(options);
+        run::run(&source, peer.as_mut(), &mut indices, stop)
+    };
+    let mut total = Tally::default();
+    thread::scope(|scope| {
+        let work = &work;
+        let workers: Vec<_> = (0..options.threads)
+            .map(|worker| {
+                // Programs that call each other take stack on both sides.
+                let builder = thread::Builder::new().stack_size(64 << 20);
+                builder.spawn_scoped(scope, move || work(worker)).expect("there are few threads")
+            })
+            .collect();
+        for worker in workers {
+            total.add(worker.join().expect("a peer's panics are caught"));
+        }
+    });
+    for difference in total.differing.values() {
+        println!("{} times, first {}", difference.count, difference.report);
+        match (&difference.vector, &options.save) {
+            (Some((name, line)), Some(folder)) => {
+                fs::write(folder.join(format!("{name}.jsonl")), format!("{line}\n"))?;
+            }
+            (Some((_, line)), None) => println!("{line}"),
+            (None, _) => println!("it takes more than one transaction"),
+        }
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let rate = total.cases as f64 / seconds / options.threads as f64;
+    print!("{}", total.report());
+    println!("{seconds:.1} s, {rate:.0} cases per second and thread");
+    Ok(total.differing.is_empty())
+}
+
+fn source<'a>(options: &'a Options, world: &'a World) -> Source<'a> {
+    let choice = Choice { features: options.features, themes: options.themes.clone() };
+    Source { world, seed: options.seed, choice, known: options.known.clone() }
+}
+
+fn peer(options: &Options) -> Box<dyn run::Peer> {
+    match options.command.as_str() {
+        "repeat" => Box::new(Agave::forgetful()),
+        _ => Box::new(Selkie::new(options.engine)),
+    }
+}
+
+fn run_vectors(options: &Options) -> io::Result<bool> {
+    let mut folders: Vec<&Path> = options.blobs.iter().map(PathBuf::as_path).collect();
+    folders.push(&options.elfs);
+    let mut blobs = vector::Blobs::new(&folders);
+    let mut text = String::new();
+    for file in &options.files {
+        text.push_str(&fs::read_to_string(file)?);
+    }
+    let lines = text.lines().filter(|line| !line.is_empty());
+    run::vectors(lines.map(|line| vector::read(line, &mut blobs)), peer(options).as_mut())
+}
+
+fn show(options: &Options) -> io::Result<bool> {
+    let world = World::new(&options.elfs)?;
+    let source = source(options, &world);
+    run::show(&source, options.only.unwrap_or_default());
+    Ok(true)
+}
+
+fn main() -> ExitCode {
+    let Some(options) = options() else {
+        eprint!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    let done = match options.command.as_str() {
+        "vectors" => run_vectors(&options),
+        "show" => show(&options),
+        _ => run_random(&options),
+    };
+    match done {
+        Ok(agree) => ExitCode::from(u8::from(!agree)),
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Selkie's side.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use selkie_account::{AccountSharedData, ReadableAccount};
+use selkie_svm::{
+    Engine, Environment, EpochStake, Feature, FeatureSet, Pubkey, Recent, Sysvars, Transaction,
+    check::{check, verify_signatures},
+    process::{Bank, ProcessOptions, Processed, process},
+    program_cache::ProgramCache,
+};
+use selkie_transaction::versioned::VersionedTransaction;
+use selkie_transaction_error::TransactionError;
+use solana_hash::Hash;
+
+use crate::{
+    agave::MAINNET,
+    case::{Account, Accounts, Case, Features, Key},
+    generate::ids::SYSVAR,
+    observed::{Inner, Observed, Stage},
+    run::Peer,
+};
+
+type Store = BTreeMap<Pubkey, AccountSharedData>;
+
+/// Keeps programs from case to case, as a user would.
+pub(crate) struct Selkie {
+    engine: Engine,
+    programs: ProgramCache,
+}
+
+impl Selkie {
+    pub(crate) fn new(engine: Engine) -> Self {
+        Self { engine, programs: ProgramCache::new() }
+    }
+}
+
+impl Peer for Selkie {
+    fn run(&mut self, case: &Case) -> Vec<Observed> {
+        let environment = environment(case);
+        let hashes = case.blockhashes.iter().map(|it| Hash::new_from_array(*it));
+        let mut recent = Recent::new(hashes);
+        let mut store: Store =
+            case.accounts.iter().map(|(key, it)| (Pubkey::from(*key), shared_of(it))).collect();
+        let mut observed = Vec::new();
+        for (index, bytes) in case.transactions.iter().enumerate() {
+            let transaction = read(bytes, &environment);
+            if let (Ok(transaction), true) = (&transaction, index == 0 && case.already_processed) {
+                recent.add_processed(*transaction.blockhash(), *transaction.message_hash());
+            }
+            let bank = Bank {
+                accounts: &store,
+                environment: &environment,
+                recent: &recent,
+                programs: &self.programs,
+            };
+            let outcome = transaction
+                .map_err(|error| (Stage::Sanitize, error))
+                .and_then(|transaction| self.one(case, &transaction, &bank).map(|it| (transaction, it)));
+            match outcome {
+                Err((stage, error)) => observed.push(dropped(stage, &error)),
+                Ok((transaction, processed)) => {
+                    recent.add_processed(*transaction.blockhash(), *transaction.message_hash());
+                    observed.push(seen(&processed));
+                    for (key, account) in processed.writes() {
+                        if account.lamports() == 0 {
+                            store.remove(key);
+                        } else {
+                            store.insert(*key, account.clone());
+                        }
+                    }
+                }
+            }
+        }
+        observed
+    }
+}
+
+/// Cases do not limit how long a transaction is.
+fn read(bytes: &[u8], environment: &Environment) -> Result<Transaction, TransactionError> {
+    let read = wincode::deserialize_exact::<VersionedTransaction>(bytes);
+    let transaction = read.map_err(|_| TransactionError::SanitizeFailure)?;
+    Transaction::new(transaction, environment.features)
+}
+
+impl Selkie {
+    /// One transaction; phase by phase as far as it is dropped, since the same error may come from
+    /// two of them.
+    fn one(
+        &self,
+        case: &Case,
+        transaction: &Transaction,
+        bank: &Bank<'_, Store>,
+    ) -> Result<Processed, (Stage, TransactionError)> {
+        if case.sigverify {
+            verify_signatures(transaction).map_err(|error| (Stage::Sigverify, error))?;
+        }
+        check(transaction, bank.accounts, bank.environment, bank.recent)
+            .map_err(|error| (stage_of(&error), error))?;
+        let options = ProcessOptions { verify_signatures: false, engine: self.engine };
+        process(transaction, bank, &options, None).map_err(|error| (Stage::SvmRejected, error))
+    }
+}
+
+fn environment(case: &Case) -> Environment {
+    let features = features(&case.features);
+    let mut sysvars = Sysvars::empty();
+    for (key, account) in case.accounts.iter().filter(|it| it.1.owner == SYSVAR) {
+        // What is no sysvar that the runtime asks for is an account like others.
+        let _ = sysvars.set(Pubkey::from(*key), &account.data);
+    }
+    let stakes = case.vote_stakes.iter().map(|(vote, stake)| (Pubkey::from(*vote), *stake));
+    Environment {
+        features,
+        sysvars,
+        builtins: selkie_builtins::builtins(features),
+        precompiles: selkie_builtins::precompiles(),
+        blockhash: Hash::new_from_array(case.blockhashes.last().copied().unwrap_or_default()),
+        lamports_per_signature: case.lamports_per_signature,
+        epoch_stake: EpochStake { total: case.epoch_total_stake, vote_accounts: stakes.collect() },
+        ..Environment::default()
+    }
+}
+
+fn features(changes: &Features) -> FeatureSet {
+    let ids = MAINNET.lines().filter_map(|line| line.split_once('\t'));
+    let ids = ids.map(|(id, _)| id.parse::<Pubkey>().expect("the list has addresses").to_bytes());
+    let mut ids: BTreeSet<Key> = ids.chain(changes.on.iter().copied()).collect();
+    ids.retain(|id| !changes.off.contains(id));
+    Feature::ALL.iter().copied().filter(|it| ids.contains(&it.address().to_bytes())).collect()
+}
+
+fn stage_of(error: &TransactionError) -> Stage {
+    match error {
+        TransactionError::TooManyAccountLocks | TransactionError::AccountLoadedTwice => Stage::Locks,
+        TransactionError::DuplicateInstruction(_)
+        | TransactionError::InstructionError(..)
+        | TransactionError::InvalidLoadedAccountsDataSizeLimit => Stage::Budget,
+        TransactionError::BlockhashNotFound => Stage::Age,
+        TransactionError::AlreadyProcessed => Stage::StatusCache,
+        _ => Stage::Sanitize,
+    }
+}
+
+fn dropped(stage: Stage, error: &TransactionError) -> Observed {
+    Observed::dropped(stage, format!("{error:?}"), serde_json::Value::Null)
+}
+
+fn seen(processed: &Processed) -> Observed {
+    let stage = if processed.is_executed { Stage::Executed } else { Stage::FeesOnly };
+    let result = match &processed.result {
+        Ok(()) => "Ok".to_owned(),
+        Err(error) => format!("{error:?}"),
+    };
+    let inner = |it: &selkie_svm::execute::InnerInstruction| Inner {
+        program_index: it.program_index,
+        accounts: it.accounts.clone(),
+        data: it.data.clone(),
+        stack_height: it.height,
+    };
+    let mut post = Accounts::new();
+    for change in &processed.accounts {
+        if let Some(write) = change.write.as_ref().filter(|it| change.before.as_ref() != Some(it)) {
+            post.insert(change.key.to_bytes(), account_of(write));
+        }
+    }
+    let return_data = processed.return_data.as_ref();
+    Observed {
+        fee: processed.fee.total(),
+        compute_units: processed.units,
+        loaded_accounts_data_size: u64::from(processed.loaded_bytes),
+        logs: processed.logs.clone(),
+        inner: processed.inner.iter().map(|list| list.iter().map(inner).collect()).collect(),
+        return_data: return_data.map(|it| (it.program_id.to_bytes(), it.data.clone())),
+        post,
+        ..Observed::dropped(stage, result, serde_json::Value::Null)
+    }
+}
+
+fn shared_of(account: &Account) -> AccountSharedData {
+    AccountSharedData::create_from_existing_shared_data(
+        account.lamports,
+        account.data.clone(),
+        Pubkey::from(account.owner),
+        account.executable,
+        account.rent_epoch,
+    )
+}
+
+fn account_of(account: &AccountSharedData) -> Account {
+    Account {
+        lamports: account.lamports(),
+        owner: account.owner().to_bytes(),
+        executable: account.executable(),
+        rent_epoch: account.rent_epoch(),
+        data: account.data_clone(),
+    }
+}
