@@ -94,6 +94,19 @@ const INACTIVE: [&str; 13] = [
     "8aXvSuopd1PUj7UhehfXJRg6619RHp8ZvwTyyJHdUYsj",
 ];
 
+/// Those that a chain without them could have, as some test for it.
+const ACTIVE: [&str; 9] = [
+    "EDGMC5kxFxGk4ixsNkGt8bW7QL5hDMXnbwaZvYMwNfzF",
+    "64ixypL1HPu8WtJhNSMb9mSgfFaJvsANuRkTbHyuLfnx",
+    "6aHuNsUmwSzCEMjrBzBCYaxHAyAcQBjVES92JigHBDuC",
+    "BY4JhHLahVzS9ynfDz4exzGPbVXhFmJvEyMWsXbDBqME",
+    "LTDSzjZKFJMKHYpNycG1FrWwGGTaFFwqEFjB5GGLNVD",
+    "5xXZc66h4UdB6Yq7FzdBxBiRAFMMScMLwHxk2QZDaNZL",
+    "YbbRLkvenrocjGPGyoQE4wjnvYzTgfsk38NFmcYK7a5",
+    "6sPDzwyARRExKH52LECxcGoqziH8G7SZofwuxi8Ja331",
+    "txv1aq4pp281K9um3tnPgkfX8UqtFT6wcVW3hNezGLL",
+];
+
 /// Whether features may differ from mainnet's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FeatureChoice {
@@ -136,8 +149,12 @@ pub(crate) fn generate(world: &World, seed: u64, index: u64, choice: &Choice) ->
     let features = match choice.features {
         FeatureChoice::Mainnet => Features::default(),
         FeatureChoice::Any => {
-            let name = scene.rng.pick(&INACTIVE);
-            Features { on: vec![id(name)], off: Vec::new() }
+            let (on, off) = (scene.rng.pick(&INACTIVE), scene.rng.pick(&ACTIVE));
+            match scene.rng.below(3) {
+                0 => Features { on: Vec::new(), off: vec![id(off)] },
+                1 => Features { on: vec![id(on)], off: vec![id(off)] },
+                _ => Features { on: vec![id(on)], off: Vec::new() },
+            }
         }
     };
     Case {
@@ -174,6 +191,7 @@ fn pick_theme(rng: &mut Rng) -> Theme {
 /// Instructions of a theme; they belong together.
 fn instructions(scene: &mut Scene<'_>, theme: Theme, props: &mut Props) -> Vec<Instruction> {
     match theme {
+        Theme::System if scene.odd(3) => system::large(scene),
         Theme::System => vec![system::instruction(scene)],
         Theme::Token => {
             let tokens = props.token.get_or_insert_with(|| Tokens::new(scene, TOKEN));

@@ -24,8 +24,13 @@ const TABLE: u64 = 0x3_0000_0000;
 /// Behind the table: where the instruction's data is.
 const DATA_AT: u64 = 8 * 80;
 /// What statements may use.
-const SCRATCH: u64 = TABLE + 0x400;
+const SCRATCH: u64 = TABLE + 0x600;
+/// And where owners are, in input without padding: behind the data, so nowhere in particular.
+const OWNERS_AT: u64 = DATA_AT + 8;
 /// Fields of an account in the input.
+const SIGNER: u64 = 1;
+const WRITABLE: u64 = 2;
+const EXECUTABLE: u64 = 3;
 const KEY: u64 = 8;
 const OWNER: u64 = 40;
 const LAMPORTS: u64 = 72;
@@ -45,6 +50,9 @@ struct Writer<'s, 'w> {
     text: String,
     rodata: String,
     labels: usize,
+    version: Version,
+    /// How the input is laid out: the first loader's programs have it without padding.
+    is_aligned: bool,
     /// The program itself, and all of them.
     id: Key,
     ids: Vec<Key>,
@@ -61,12 +69,19 @@ impl Programs {
         let bodies = 1 + scene.rng.below(4);
         let metas = stage(scene, &ids);
         for id in &ids {
-            let version = if scene.rng.chance(50) { Version::V0 } else { Version::V3 };
-            let loader = scene.rng.pick(&[LOADER_V3, LOADER_V3, LOADER_V3, LOADER_V2]);
+            let version = match scene.rng.below(12) {
+                0 => Version::V1,
+                1 => Version::V2,
+                2..6 => Version::V3,
+                _ => Version::V0,
+            };
+            let loader = scene.rng.pick(&[LOADER_V3, LOADER_V3, LOADER_V3, LOADER_V2, LOADER_V1]);
             let mut writer = Writer {
                 text: String::new(),
                 rodata: String::new(),
                 labels: 0,
+                version,
+                is_aligned: loader != LOADER_V1,
                 id: *id,
                 ids: ids.clone(),
                 metas: metas.clone(),
@@ -193,13 +208,17 @@ fn assemble(source: &str, version: Version) -> Vec<u8> {
     let output = selkie_asm::assemble(source, &options);
     match &output.assembly {
         Some(assembly) => assembly.to_elf(),
-        None => panic!("the generator writes what assembles:\n{source}\n{}", output.render(false)),
+        None => panic!("the generator writes what assembles:\n{}", output.render(false)),
     }
 }
 
 impl Writer<'_, '_> {
     fn program(&mut self) -> String {
-        self.line(PROLOGUE);
+        if self.is_aligned {
+            self.line(PROLOGUE);
+        } else {
+            self.line(UNALIGNED_PROLOGUE);
+        }
         for body in 1..self.bodies {
             self.line(&format!("jeq r1, {body}, body_{body}"));
         }
@@ -215,7 +234,7 @@ impl Writer<'_, '_> {
                 2 => self.scene.rng.below(30) as u64,
                 _ => 0,
             };
-            self.line(&format!("lddw r0, {code:#x}"));
+            self.set("r0", code);
             self.line("exit");
         }
         let text = std::mem::take(&mut self.text);
@@ -264,19 +283,43 @@ impl Writer<'_, '_> {
     }
 
     fn set(&mut self, register: &str, value: u64) {
-        self.line(&format!("lddw {register}, {value:#x}"));
+        if self.version == Version::V2 {
+            // It has no instruction of two slots.
+            self.line(&format!("mov32 {register}, {}", value as u32 as i32));
+            self.line(&format!("hor64 {register}, {}", (value >> 32) as u32 as i32));
+        } else {
+            self.line(&format!("lddw {register}, {value:#x}"));
+        }
+    }
+
+    /// Where something is that is not written to.
+    fn constant(&mut self, register: &str, label: &str) {
+        if self.version == Version::V2 {
+            self.set(register, SCRATCH);
+        } else {
+            self.line(&format!("lddw {register}, {label}"));
+        }
     }
 
     /// Where a field of an account is.
     fn field(&mut self, register: &str, index: usize, field: u64) {
-        self.line(&format!("ldxdw {register}, [r9+{}]", 8 + 8 * index));
-        self.line(&format!("add64 {register}, {field}"));
+        let (at, offset) = match field {
+            _ if self.is_aligned => (8 + 8 * index as u64, field),
+            OWNER => (OWNERS_AT + 8 * index as u64, 0),
+            EXECUTABLE => (OWNERS_AT + 8 * index as u64, 32),
+            KEY => (8 + 8 * index as u64, 3),
+            LAMPORTS..=DATA => (8 + 8 * index as u64, field - 37),
+            _ => (8 + 8 * index as u64, field),
+        };
+        self.line(&format!("ldxdw {register}, [r9+{at}]"));
+        self.line(&format!("add64 {register}, {offset}"));
     }
 }
 
 /// Makes the table, and puts the first byte of the instruction's data into r1.
 const PROLOGUE: &str = "\
-lddw r9, 0x300000000
+mov64 r9, 3
+    lsh64 r9, 32
     ldxdw r7, [r1+0]
     stxdw [r9+0], r7
     add64 r1, 8
@@ -312,5 +355,47 @@ walked:
     jeq r2, 0, empty
     ldxb r3, [r1+0]
 empty:
-    mov64 r1, r3
-    lddw r6, 0x300000400";
+    mov64 r1, r3";
+
+/// The same for input without padding; owners have a table of their own.
+const UNALIGNED_PROLOGUE: &str = "\
+mov64 r9, 3
+    lsh64 r9, 32
+    ldxdw r7, [r1+0]
+    stxdw [r9+0], r7
+    add64 r1, 8
+    mov64 r6, 0
+walk:
+    jge r6, r7, walked
+    mov64 r8, r6
+    lsh64 r8, 3
+    add64 r8, r9
+    ldxb r3, [r1+0]
+    jeq r3, 0xff, first
+    lsh64 r3, 3
+    add64 r3, r9
+    ldxdw r4, [r3+8]
+    stxdw [r8+8], r4
+    ldxdw r4, [r3+648]
+    stxdw [r8+648], r4
+    add64 r1, 1
+    ja walk_on
+first:
+    stxdw [r8+8], r1
+    ldxdw r4, [r1+43]
+    add64 r1, r4
+    add64 r1, 51
+    stxdw [r8+648], r1
+    add64 r1, 41
+walk_on:
+    add64 r6, 1
+    ja walk
+walked:
+    add64 r1, 8
+    stxdw [r9+640], r1
+    ldxdw r2, [r1-8]
+    mov64 r3, 0
+    jeq r2, 0, empty
+    ldxb r3, [r1+0]
+empty:
+    mov64 r1, r3";

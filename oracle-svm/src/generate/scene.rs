@@ -221,6 +221,14 @@ impl<'a> Scene<'a> {
             account.owner == SYSVAR || keys.contains(key) || data.contains(key)
         };
         self.accounts.retain(|key, account| is_seen(key, account));
+        // Rent was collected once: old accounts may tell of it.
+        for key in keys {
+            let epoch = self.rng.pick(&[0, 361, 1036]);
+            let is_old = self.odd(8);
+            if let Some(account) = self.accounts.get_mut(key).filter(|_| is_old) {
+                account.rent_epoch = epoch;
+            }
+        }
     }
 }
 

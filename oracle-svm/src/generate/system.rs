@@ -33,6 +33,19 @@ pub(crate) fn instruction(scene: &mut Scene<'_>) -> Instruction {
     }
 }
 
+/// Accounts as large as they may be, until a transaction may not make more.
+pub(crate) fn large(scene: &mut Scene<'_>) -> Vec<Instruction> {
+    let payer = scene.wallets[0];
+    let mut one = || {
+        let key = scene.fresh();
+        let space = 10 * 1024 * 1024 - scene.rng.pick(&[0, 0, 1, 5_000_000]);
+        let lamports = rent(space);
+        let data = Bytes::new().u32(0).u64(lamports).u64(space as u64).key(&SYSTEM);
+        system(vec![ws(payer), ws(key)], data)
+    };
+    vec![one(), one(), one()]
+}
+
 fn system(metas: Vec<super::message::Meta>, data: Bytes) -> Instruction {
     Instruction::new(SYSTEM, metas, data)
 }

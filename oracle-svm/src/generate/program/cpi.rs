@@ -1,6 +1,8 @@
 //! Invocations in both forms, as the toolkits build them, and as nobody would.
 
-use super::{DATA, DATA_AT, DATA_LEN, KEY, LAMPORTS, OWNER, TABLE, Writer};
+use super::{
+    DATA, DATA_AT, DATA_LEN, EXECUTABLE, KEY, LAMPORTS, OWNER, SIGNER, TABLE, WRITABLE, Writer,
+};
 use crate::{
     case::Key,
     generate::{
@@ -350,13 +352,13 @@ impl Writer<'_, '_> {
                 self.field("r2", *index, field);
                 self.line(&format!("stxdw [r8+{}], r2", at + offset));
             }
-            self.field("r2", *index, 0);
-            self.line("ldxdw r3, [r2+80]");
+            self.field("r2", *index, DATA_LEN);
+            self.line("ldxdw r3, [r2+0]");
             self.line(&format!("stxdw [r8+{}], r3", at + 16));
             self.store(at + 40, u64::MAX);
-            self.field("r2", *index, 0);
-            for (offset, field) in [(48, 1), (49, 2), (50, 3)] {
-                self.line(&format!("ldxb r3, [r2+{field}]"));
+            for (offset, field) in [(48, SIGNER), (49, WRITABLE), (50, EXECUTABLE)] {
+                self.field("r2", *index, field);
+                self.line("ldxb r3, [r2+0]");
                 self.line(&format!("stxb [r8+{}], r3", at + offset));
             }
             if let Flaw::Info(of, kind) = flaw
@@ -404,9 +406,9 @@ impl Writer<'_, '_> {
             self.line("ldxdw r3, [r2-8]");
             self.line(&format!("stxdw [r8+{}], r3", cell + 64));
             self.store(at + 32, u64::MAX);
-            self.field("r2", *index, 0);
-            for (offset, field) in [(40, 1), (41, 2), (42, 3)] {
-                self.line(&format!("ldxb r3, [r2+{field}]"));
+            for (offset, field) in [(40, SIGNER), (41, WRITABLE), (42, EXECUTABLE)] {
+                self.field("r2", *index, field);
+                self.line("ldxb r3, [r2+0]");
                 self.line(&format!("stxb [r8+{}], r3", at + offset));
             }
             if let Flaw::Info(of, kind) = flaw

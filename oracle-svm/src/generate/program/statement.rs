@@ -1,5 +1,7 @@
 //! What programs do besides invoking others.
 
+use selkie_isa::Version;
+
 use super::{DATA, DATA_AT, DATA_LEN, KEY, LAMPORTS, OWNER, SCRATCH, Writer};
 
 /// Syscalls that read memory at r1, r2 bytes, and write 32 bytes of result or nothing.
@@ -16,6 +18,47 @@ const SYSVARS: [&str; 6] = [
 
 impl Writer<'_, '_> {
     pub(super) fn statement(&mut self) {
+        match self.scene.rng.below(30) {
+            0 => self.fingerprint(),
+            1 => self.repeat(),
+            _ => self.simple(),
+        }
+    }
+
+    /// The same thing over and over, until something runs out.
+    fn repeat(&mut self) {
+        let again = self.label();
+        let count = if self.scene.odd(60) { self.scene.rng.below(80) } else { 3 };
+        self.line(&format!("mov64 r1, {}", count + 1));
+        self.line("stxdw [r10-4088], r1");
+        self.text.push_str(&format!("{again}:\n"));
+        self.simple();
+        self.line("ldxdw r1, [r10-4088]");
+        self.line("add64 r1, -1");
+        self.line("stxdw [r10-4088], r1");
+        self.line(&format!("jne r1, 0, {again}"));
+    }
+
+    /// Shows a hash of all that the program was given: header, accounts, padding, instruction.
+    fn fingerprint(&mut self) {
+        self.set("r1", super::SCRATCH + 0x600);
+        self.line("mov64 r3, 4");
+        self.line("lsh64 r3, 32");
+        self.line("stxdw [r1+0], r3");
+        self.line(&format!("ldxdw r2, [r9+{DATA_AT}]"));
+        self.line("ldxdw r4, [r2-8]");
+        self.line("add64 r2, r4");
+        self.line("add64 r2, 32");
+        self.line("sub64 r2, r3");
+        self.line("stxdw [r1+8], r2");
+        self.line("mov64 r2, 1");
+        self.set("r3", super::SCRATCH + 0x680);
+        self.line("call sol_sha256");
+        self.set("r1", super::SCRATCH + 0x680);
+        self.line("call sol_log_pubkey");
+    }
+
+    fn simple(&mut self) {
         match self.scene.roll(50, 64, 60) {
             0..22 => self.invoke(),
             22..28 => self.move_lamports(),
@@ -58,7 +101,7 @@ impl Writer<'_, '_> {
                 let field = self.scene.rng.pick(&[KEY, OWNER, LAMPORTS, DATA_LEN, DATA, 0]);
                 self.field(register, index, field);
             }
-            5 => self.line(&format!("lddw {register}, nothing")),
+            5 => self.constant(register, "nothing"),
             6 => {
                 let wild = self.scene.rng.pick(&[
                     0,
@@ -124,7 +167,7 @@ impl Writer<'_, '_> {
                 let label = self.label();
                 let len = self.scene.rng.below(90);
                 self.rodata.push_str(&format!("{label}:\n    .ascii \"{}\"\n", "y".repeat(len + 1)));
-                self.line(&format!("lddw r1, {label}"));
+                self.constant("r1", &label);
                 self.set("r2", len as u64);
                 self.line("call sol_log_");
             }
@@ -432,7 +475,8 @@ impl Writer<'_, '_> {
             }
             2 => {
                 self.line("mov64 r1, 0");
-                self.line("div64 r2, r1");
+                let divide = if self.version == Version::V2 { "udiv64" } else { "div64" };
+                self.line(&format!("{divide} r2, r1"));
             }
             3 => {
                 let label = self.label();
