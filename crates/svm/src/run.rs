@@ -228,7 +228,7 @@ fn judge(
         Ok(r0) => return error::from_return_value(*r0).map_or(Ok(()), |error| Err(error.into())),
         Err(trap) => trap,
     };
-    if !matches!(trap, Trap::Syscall(_)) {
+    if !matches!(trap, Trap::Syscall(_)) && context.has(Feature::DepleteMeterOnFailure) {
         context.meter.set_remaining(0);
     }
     if mode.has_regions()
