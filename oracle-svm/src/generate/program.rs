@@ -153,7 +153,13 @@ fn stage(scene: &mut Scene<'_>, ids: &[Key]) -> Vec<Meta> {
     if !scene.odd(20) {
         metas.push(r(MEMO_V4));
     }
-    let more = [r(TOKEN), r(LOADER_V3), if scene.odd(40) { w(scene.anybody()) } else { r(scene.anybody()) }, r(ED25519), w(INCINERATOR)];
+    let more = [
+        r(TOKEN),
+        r(LOADER_V3),
+        if scene.odd(40) { w(scene.anybody()) } else { r(scene.anybody()) },
+        r(ED25519),
+        w(INCINERATOR),
+    ];
     for meta in more {
         if scene.rng.chance(35) {
             metas.push(meta);
@@ -239,7 +245,9 @@ impl Writer<'_, '_> {
         }
         let text = std::mem::take(&mut self.text);
         let rodata = std::mem::take(&mut self.rodata);
-        format!(".syscall sol_no_such_syscall\n.globl entrypoint\nentrypoint:\n{text}\n.rodata\nnothing:\n    .quad 0\n{rodata}\n")
+        format!(
+            ".syscall sol_no_such_syscall\n.globl entrypoint\nentrypoint:\n{text}\n.rodata\nnothing:\n    .quad 0\n{rodata}\n"
+        )
     }
 
     fn line(&mut self, line: &str) {

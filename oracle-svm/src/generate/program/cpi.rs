@@ -75,7 +75,7 @@ impl Writer<'_, '_> {
                 // Programs call themselves and later ones: no way leads back.
                 let own = self.ids.iter().position(|it| *it == self.id).unwrap_or(0);
                 let own = if self.scene.odd(30) { 0 } else { own };
-                let program = self.scene.rng.pick(&self.ids[own..].to_vec());
+                let program = self.scene.rng.pick(&self.ids[own..]);
                 let body = self.scene.rng.below(self.bodies) as u8;
                 let noise = self.scene.noise();
                 let len = self.scene.rng.below(20);
@@ -125,7 +125,8 @@ impl Writer<'_, '_> {
                 (Instruction::new(LOADER_V3, metas, Bytes::new().u32(tag)), false)
             }
             21 => {
-                let program = self.scene.rng.pick(&[ED25519, NATIVE_LOADER, LOADER_V2, COMPUTE_BUDGET]);
+                let program =
+                    self.scene.rng.pick(&[ED25519, NATIVE_LOADER, LOADER_V2, COMPUTE_BUDGET]);
                 (Instruction::new(program, Vec::new(), Bytes::new().u8(0)), false)
             }
             _ => {
@@ -327,11 +328,14 @@ impl Writer<'_, '_> {
     }
 
     fn build_c(&mut self, instruction: &Instruction, flaw: Flaw) {
-        let metas = if let Flaw::MetaCount(count) = flaw { count } else { instruction.metas.len() as u64 };
+        let metas =
+            if let Flaw::MetaCount(count) = flaw { count } else { instruction.metas.len() as u64 };
         let len = if let Flaw::DataLen(len) = flaw { len } else { instruction.data.len() as u64 };
         self.address_of(&instruction.program, 0x28);
         self.line("stxdw [r8+0], r2");
-        for (value, at) in [AREA + METAS, metas, AREA + CONTENT, len].into_iter().zip([8, 16, 24, 32]) {
+        for (value, at) in
+            [AREA + METAS, metas, AREA + CONTENT, len].into_iter().zip([8, 16, 24, 32])
+        {
             self.store(at, value);
         }
         self.content(&instruction.data);
@@ -373,7 +377,8 @@ impl Writer<'_, '_> {
     }
 
     fn build_rust(&mut self, instruction: &Instruction, flaw: Flaw) {
-        let metas = if let Flaw::MetaCount(count) = flaw { count } else { instruction.metas.len() as u64 };
+        let metas =
+            if let Flaw::MetaCount(count) = flaw { count } else { instruction.metas.len() as u64 };
         let len = if let Flaw::DataLen(len) = flaw { len } else { instruction.data.len() as u64 };
         let values = [AREA + METAS, metas, metas, AREA + CONTENT, len, len];
         for (value, at) in values.into_iter().zip((0..).step_by(8)) {
@@ -414,7 +419,18 @@ impl Writer<'_, '_> {
             if let Flaw::Info(of, kind) = flaw
                 && of == *index
             {
-                let slots = [at, cell + 24, cell + 56, at + 24, cell + 64, at + 8, at + 40, at + 41, at + 42, at + 16];
+                let slots = [
+                    at,
+                    cell + 24,
+                    cell + 56,
+                    at + 24,
+                    cell + 64,
+                    at + 8,
+                    at + 40,
+                    at + 41,
+                    at + 42,
+                    at + 16,
+                ];
                 self.spoil(slots[kind as usize], kind);
             }
         }
