@@ -23,6 +23,8 @@
 //! | [`PROGRAMS`] | one row for each program |
 //! | `system` | the system program, with nonce accounts |
 //! | `loader` | the loaders' own instructions; loader v3 |
+//! | `vote` | the vote program |
+//! | `zk` | the ZK ElGamal proof program |
 //! | [`docs`] | documentation that is made from the table |
 
 #![forbid(unsafe_code)]
@@ -33,6 +35,8 @@ pub mod docs;
 mod loader;
 mod system;
 mod table;
+mod vote;
 mod wire;
+mod zk;
 
 pub use crate::table::{Kind, PROGRAMS, Process, Row, builtins, precompiles};

@@ -8,10 +8,10 @@ use selkie_svm::{
 use solana_sdk_ids::{
     address_lookup_table, bpf_loader, bpf_loader_deprecated, bpf_loader_upgradeable,
     compute_budget, config, ed25519_program, feature, secp256k1_program, secp256r1_program, stake,
-    system_program,
+    system_program, vote as vote_program, zk_elgamal_proof_program,
 };
 
-use crate::{loader, system};
+use crate::{loader, system, vote, zk};
 
 /// What a builtin program does with the current instruction.
 pub type Process = fn(&mut InvokeContext<'_>) -> Result<(), InstructionError>;
@@ -97,11 +97,24 @@ pub const PROGRAMS: &[Row] = &[
         "deploys, upgrades, extends and closes programs",
     ),
     row(
+        vote_program::ID,
+        "vote program",
+        builtin(vote::UNITS, vote::process),
+        "validators' accounts and votes; without BLS keys, which fail with a line that says so",
+    ),
+    row(
         compute_budget::ID,
         "compute budget program",
         builtin(150, |_| Ok(())),
         "does nothing: the runtime reads its instructions before it executes any",
     ),
+    row(
+        zk_elgamal_proof_program::ID,
+        "ZK ElGamal proof program",
+        Kind::Builtin { units: None, process: zk::process },
+        "closes accounts of proofs; verifying proofs fails with a line that says so",
+    )
+    .with(Feature::ZkElgamalProofProgram),
     row(
         ed25519_program::ID,
         "ed25519 precompile",

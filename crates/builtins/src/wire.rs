@@ -41,6 +41,18 @@ impl<'a> Reader<'a> {
         Ok(*bytes)
     }
 
+    pub(crate) fn u8(&mut self) -> Result<u8> {
+        self.array().map(u8::from_le_bytes)
+    }
+
+    pub(crate) fn u16(&mut self) -> Result<u16> {
+        self.array().map(u16::from_le_bytes)
+    }
+
+    pub(crate) fn i64(&mut self) -> Result<i64> {
+        self.array().map(i64::from_le_bytes)
+    }
+
     pub(crate) fn u32(&mut self) -> Result<u32> {
         self.array().map(u32::from_le_bytes)
     }
@@ -68,6 +80,41 @@ impl<'a> Reader<'a> {
     pub(crate) fn counted(&mut self) -> Result<&'a [u8]> {
         let len = usize::try_from(self.u64()?).map_err(|_| Malformed)?;
         self.bytes(len)
+    }
+
+    /// A count, and as many values.
+    pub(crate) fn list<T>(
+        &mut self,
+        mut value: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let count = self.u64()?;
+        let mut values = Vec::new();
+        for _ in 0..count {
+            values.push(value(self)?);
+        }
+        Ok(values)
+    }
+
+    /// A number in bytes of seven bits each, lowest first, in no more bytes than it needs.
+    pub(crate) fn varint(&mut self) -> Result<u64> {
+        let mut value = 0_u64;
+        for shift in (0..u64::BITS).step_by(7) {
+            let byte = self.u8()?;
+            let bits = u64::from(byte & 0x7f);
+            if bits << shift >> shift != bits {
+                return Err(Malformed);
+            }
+            value |= bits << shift;
+            if byte & 0x80 == 0 {
+                return if byte == 0 && shift > 0 { Err(Malformed) } else { Ok(value) };
+            }
+        }
+        Err(Malformed)
+    }
+
+    /// A count as transactions have them: a [`Reader::varint`] of 16 bits.
+    pub(crate) fn short_count(&mut self) -> Result<u16> {
+        u16::try_from(self.varint()?).map_err(|_| Malformed)
     }
 
     pub(crate) fn string(&mut self) -> Result<&'a str> {
@@ -102,6 +149,22 @@ mod tests {
         assert_eq!(Reader::new(&[0xff; 16]).counted(), Err(Malformed));
         assert_eq!(Reader::new(&[2]).option(Reader::u64), Err(Malformed));
         assert_eq!(Reader::new(&[0]).option(Reader::u64), Ok(None));
+    }
+
+    #[test]
+    fn varints_have_one_form() {
+        let read = |bytes: &[u8]| Reader::new(bytes).varint();
+        assert_eq!(read(&[0]), Ok(0));
+        assert_eq!(read(&[0xff, 0x7f]), Ok(0x3fff));
+        assert_eq!(read(&[0x80, 0x80, 1]), Ok(1 << 14));
+        let max = [[0xff; 9].as_slice(), &[1]].concat();
+        assert_eq!(read(&max), Ok(u64::MAX));
+        let too_large = [[0xff; 9].as_slice(), &[2]].concat();
+        for bytes in [&[0x80, 0][..], &[0x80], &[], &too_large, &[0x80; 11]] {
+            assert_eq!(read(bytes), Err(Malformed), "{bytes:?}");
+        }
+        assert_eq!(Reader::new(&[0xff, 0xff, 3]).short_count(), Ok(u16::MAX));
+        assert_eq!(Reader::new(&[0xff, 0xff, 4]).short_count(), Err(Malformed));
     }
 
     #[test]

@@ -156,7 +156,7 @@ fn deploy_makes_a_program() {
     assert_eq!(lines, [format!("Deployed program {}", key(PROGRAM))], "{:?}", receipt.logs);
     assert_eq!(receipt.units, 2370 + 150);
     let accounts = setup.succeed();
-    let file = [elf.clone(), vec![0; 7]].concat();
+    let file = [elf, vec![0; 7]].concat();
     assert_eq!(accounts[1].data, program_data(SLOT, Some(AUTHORITY), &file).data);
     assert_eq!(accounts[1].lamports, (45 + file.len() as u64 + 128) * 5080);
     assert_eq!((&accounts[2].data, accounts[2].executable), (&program().data, true));

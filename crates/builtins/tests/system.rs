@@ -316,7 +316,7 @@ fn nonces_pay_out() {
             .with(other(TO), Account::default())
             .naming(sysvar::recent_blockhashes::ID)
             .naming(sysvar::rent::ID)
-            .with(signer(AUTHORITY), lamports_of_nobody())
+            .with(signer(AUTHORITY), Account::default())
     };
     let part = withdraw(900_000);
     assert_eq!(part.succeed()[1].lamports, 900_000);
@@ -345,10 +345,6 @@ fn nonces_pay_out() {
         E::InsufficientFunds,
         "Withdraw nonce account: insufficient lamports 2000000, need 2000001",
     );
-}
-
-fn lamports_of_nobody() -> Account {
-    Account::default()
 }
 
 #[test]

@@ -204,7 +204,8 @@ fn error_number(error: &selkie_vm::SyscallError) -> (i64, i64) {
     } else if let Some(trap) = error.downcast_ref::<Trap>() {
         (1, place(trap.discriminant()))
     } else {
-        (0, -1)
+        // Poseidon's errors, which are not numbered.
+        (2, -1)
     }
 }
 

@@ -50,8 +50,10 @@ impl Fee {
 }
 
 /// What the instructions for the compute budget program ask for.
-#[derive(Default)]
-struct Requests {
+///
+/// They are read before anything else is looked at, and judged later.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Requests {
     heap_bytes: Option<(u8, u32)>,
     units: Option<u32>,
     price: Option<u64>,
@@ -62,9 +64,10 @@ impl TransactionBudget {
     /// What a transaction asks for, at a price per signature.
     ///
     /// # Errors
-    /// The first request that is malformed, unknown, repeated or out of range.
+    /// The first request that is out of range.
     pub fn of(
         transaction: &Transaction,
+        requests: &Requests,
         features: FeatureSet,
         lamports_per_signature: u64,
     ) -> Result<Self, TransactionError> {
@@ -83,7 +86,6 @@ impl TransactionBudget {
                 fee: Fee { signatures, priority: config.priority_fee.unwrap_or(0) },
             });
         }
-        let requests = Requests::read(transaction)?;
         let heap_bytes = match requests.heap_bytes {
             Some((_, bytes)) if is_heap(bytes) => bytes,
             Some((index, _)) => {
@@ -108,8 +110,15 @@ impl TransactionBudget {
 }
 
 impl Requests {
-    fn read(transaction: &Transaction) -> Result<Self, TransactionError> {
+    /// Reads a transaction's requests. One of version 1 has them in its message instead.
+    ///
+    /// # Errors
+    /// The first request that is malformed, unknown or repeated.
+    pub fn read(transaction: &Transaction) -> Result<Self, TransactionError> {
         let mut requests = Self::default();
+        if matches!(transaction.message(), VersionedMessage::V1(_)) {
+            return Ok(requests);
+        }
         for (index, instruction) in (0_u8..).zip(transaction.instructions()) {
             if transaction.program(instruction) == compute_budget::ID {
                 requests.take(index, &instruction.data)?;
@@ -138,7 +147,7 @@ impl Requests {
     }
 }
 
-fn is_heap(bytes: u32) -> bool {
+pub(crate) fn is_heap(bytes: u32) -> bool {
     (HEAP_BYTES_MIN..=HEAP_BYTES_MAX).contains(&bytes) && bytes.is_multiple_of(HEAP_BYTES_STEP)
 }
 

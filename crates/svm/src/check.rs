@@ -13,14 +13,14 @@ use solana_transaction_error::TransactionError;
 
 use crate::{
     account::AccountStore,
-    budget::TransactionBudget,
+    budget::{Requests, TransactionBudget},
     cost::{ACCOUNT_LOCKS_MAX, ACCOUNT_LOCKS_MAX_RAISED},
     environment::Environment,
     features::Feature,
     lookup,
     nonce::{Nonce, durable_nonce},
     recent::Recent,
-    transaction::Transaction,
+    transaction::{Transaction, has_duplicate},
 };
 
 /// A transaction that may be run.
@@ -50,12 +50,13 @@ pub fn check<'t>(
     environment: &Environment,
     recent: &Recent,
 ) -> Result<Checked<'t>, TransactionError> {
+    let requests = Requests::read(transaction)?;
     let (keys, tables, writable_loaded) = resolve(transaction, accounts, environment)?;
     check_locks(&keys, environment)?;
     let writable = writable(transaction, &keys, writable_loaded);
     let features = environment.features;
     let price = environment.lamports_per_signature;
-    let budget = TransactionBudget::of(transaction, features, price)?;
+    let budget = TransactionBudget::of(transaction, &requests, features, price)?;
     let nonce = check_age(transaction, &keys, &writable, accounts, environment, recent)?;
     if recent.has_processed(transaction.blockhash(), transaction.message_hash()) {
         return Err(TransactionError::AlreadyProcessed);
@@ -88,18 +89,8 @@ fn check_locks(keys: &[Pubkey], environment: &Environment) -> Result<(), Transac
     if keys.len() > max {
         return Err(TransactionError::TooManyAccountLocks);
     }
-    let has_duplicate = if keys.len() <= SEARCHED_KEYS_MAX {
-        (1..keys.len()).any(|place| keys.get(..place).unwrap_or_default().contains(&keys[place]))
-    } else {
-        let mut sorted: Vec<&Pubkey> = keys.iter().collect();
-        sorted.sort_unstable();
-        sorted.windows(2).any(|pair| pair[0] == pair[1])
-    };
-    if has_duplicate { Err(TransactionError::AccountLoadedTwice) } else { Ok(()) }
+    if has_duplicate(keys) { Err(TransactionError::AccountLoadedTwice) } else { Ok(()) }
 }
-
-/// Up to here, comparing all with all is faster than sorting.
-const SEARCHED_KEYS_MAX: usize = 24;
 
 /// Which addresses may be written to: as the message says, but for those that the protocol keeps,
 /// and programs that are called, unless the loader that may change them is there.

@@ -12,6 +12,7 @@ use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
 use crate::{
+    budget::is_heap,
     cost::{
         INSTRUCTION_ACCOUNTS_MAX, INSTRUCTION_TRACE_MAX, PACKET_BYTES_MAX, V1_ADDRESSES_MAX,
         V1_BYTES_MAX, V1_SIGNATURES_MAX,
@@ -124,8 +125,7 @@ impl Transaction {
         const ADVANCE_NONCE: [u8; 4] = 4_u32.to_le_bytes();
         let first = self.instructions().first()?;
         let is_advance = self.program(first) == system_program::ID
-            && first.data.get(..4) == Some(&ADVANCE_NONCE)
-            && first.accounts.len() >= 3;
+            && first.data.get(..4) == Some(&ADVANCE_NONCE);
         let index = *first.accounts.first().filter(|_| is_advance)?;
         (usize::from(index) < self.static_keys().len()).then_some(index)
     }
@@ -147,6 +147,8 @@ fn check(transaction: &VersionedTransaction, features: FeatureSet) -> Result<(),
         if message.account_keys.len() > V1_ADDRESSES_MAX
             || usize::from(message.header.num_required_signatures) > V1_SIGNATURES_MAX
             || message.instructions.len() > INSTRUCTION_TRACE_MAX
+            || has_duplicate(&message.account_keys)
+            || !message.config.heap_size.is_none_or(is_heap)
         {
             return Err(failure);
         }
@@ -162,4 +164,18 @@ fn check(transaction: &VersionedTransaction, features: FeatureSet) -> Result<(),
         return Err(failure);
     }
     Ok(())
+}
+
+/// Up to here, comparing all with all is faster than sorting.
+const SEARCHED_KEYS_MAX: usize = 24;
+
+/// Whether an address is there twice.
+pub(crate) fn has_duplicate(keys: &[Pubkey]) -> bool {
+    if keys.len() <= SEARCHED_KEYS_MAX {
+        let before = |place: usize| keys.get(..place).unwrap_or_default();
+        return keys.iter().enumerate().any(|(place, key)| before(place).contains(key));
+    }
+    let mut sorted: Vec<&Pubkey> = keys.iter().collect();
+    sorted.sort_unstable();
+    sorted.array_windows().any(|[one, next]| one == next)
 }

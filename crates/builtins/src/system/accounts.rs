@@ -48,7 +48,11 @@ impl Address {
 
 /// The address that `base` signs for, by a seed. Owners that look like the end of what a program's
 /// address is the hash of are refused, so that none of those can be made.
-fn with_seed(base: &Pubkey, seed: &str, owner: &Pubkey) -> Result<Pubkey, InstructionError> {
+pub(crate) fn with_seed(
+    base: &Pubkey,
+    seed: &str,
+    owner: &Pubkey,
+) -> Result<Pubkey, InstructionError> {
     // The validator takes the error's place in its list for an instruction error's number.
     let fail = |it: PubkeyError| Err(error::from_number(it as u64));
     if seed.len() > MAX_SEED_LEN {

@@ -6,6 +6,8 @@ mod nonce;
 
 use selkie_svm::{Feature, InstructionError, InvokeContext};
 
+pub(crate) use self::accounts::with_seed;
+
 use self::{
     accounts::{Address, allocate, assign, create, transfer, transfer_with_seed},
     instruction::SystemInstruction,

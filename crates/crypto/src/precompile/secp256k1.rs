@@ -10,7 +10,6 @@ use crate::{
 
 /// Offsets have a byte for the instruction, with no value for the one that they are in.
 const OFFSETS_BYTES: usize = 11;
-const OFFSETS_START: usize = 1;
 const SIGNATURE_BYTES: usize = 64;
 const ADDRESS_BYTES: usize = 20;
 
@@ -26,7 +25,6 @@ pub fn verify(data: &[u8], all: &[&[u8]]) -> Result<(), Error> {
     if count == 0 && !rest.is_empty() {
         return Err(Error::InvalidInstructionDataSize);
     }
-    debug_assert_eq!(data.len() - rest.len(), OFFSETS_START);
     let (offsets, _) = rest.as_chunks();
     let offsets = offsets.get(..usize::from(count)).ok_or(Error::InvalidInstructionDataSize)?;
     offsets.iter().try_for_each(|offsets| verify_one(offsets, all))

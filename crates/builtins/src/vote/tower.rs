@@ -1,0 +1,359 @@
+//! Votes: lockouts that double with each vote on top, and credits for those that get to the root.
+
+use super::{VoteError, instruction::Vote, state::VoteState};
+
+/// The most votes that are not rooted.
+const LOCKOUTS_MAX: usize = 31;
+/// The most votes on top that a vote is confirmed by.
+const CONFIRMATIONS_MAX: u32 = 31;
+/// The most epochs that credits are remembered of.
+const EPOCH_CREDITS_MAX: usize = 64;
+/// Slots that a vote may take to land, for all credits.
+const CREDITS_GRACE_SLOTS: u8 = 2;
+/// The credits of a vote that landed in time.
+const CREDITS_MAX: u8 = 16;
+
+/// A vote, and how many votes on top of it confirm it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Lockout {
+    pub(super) slot: u64,
+    pub(super) confirmations: u32,
+}
+
+impl Lockout {
+    /// The last slot for which no vote on another fork may be cast.
+    fn last_locked_out(self) -> u64 {
+        let slots = 1_u64 << self.confirmations.min(CONFIRMATIONS_MAX);
+        self.slot.saturating_add(slots)
+    }
+}
+
+/// A vote, and how many slots it took to land; 0 if that is not known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct LandedVote {
+    pub(super) latency: u8,
+    pub(super) lockout: Lockout,
+}
+
+/// All votes of a validator as it sees them itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Tower {
+    /// Oldest first.
+    pub(super) lockouts: Vec<Lockout>,
+    pub(super) root: Option<u64>,
+    /// The hash of the newest slot.
+    pub(super) hash: [u8; 32],
+    pub(super) timestamp: Option<i64>,
+}
+
+/// A slot and its hash.
+pub(super) type SlotHash = (u64, [u8; 32]);
+
+/// When a vote lands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Now {
+    pub(super) epoch: u64,
+    pub(super) slot: u64,
+}
+
+fn latency(slot: u64, now: Now) -> u8 {
+    u8::try_from(now.slot.saturating_sub(slot)).unwrap_or(u8::MAX)
+}
+
+impl VoteState {
+    /// Takes votes, each on top of those before. `hashes` are newest first.
+    pub(super) fn vote(
+        &mut self,
+        vote: &Vote,
+        hashes: &[SlotHash],
+        now: Now,
+    ) -> Result<(), VoteError> {
+        if vote.slots.is_empty() {
+            return Err(VoteError::EmptySlots);
+        }
+        let earliest = hashes.last().map_or(0, |(slot, _)| *slot);
+        let slots: Vec<_> = vote.slots.iter().copied().filter(|slot| *slot >= earliest).collect();
+        if slots.is_empty() {
+            return Err(VoteError::VotesTooOldAllFiltered);
+        }
+        self.check_slots(&slots, &vote.hash, hashes)?;
+        for slot in slots {
+            self.vote_for(slot, now);
+        }
+        match (vote.timestamp, vote.slots.iter().max()) {
+            (Some(timestamp), Some(last)) => self.set_timestamp(*last, timestamp),
+            _ => Ok(()),
+        }
+    }
+
+    fn last_voted_slot(&self) -> Option<u64> {
+        self.votes.back().map(|vote| vote.lockout.slot)
+    }
+
+    /// Whether the slots that are new are on this fork, the last of them with this hash.
+    fn check_slots(
+        &self,
+        slots: &[u64],
+        hash: &[u8; 32],
+        hashes: &[SlotHash],
+    ) -> Result<(), VoteError> {
+        let last = self.last_voted_slot();
+        let mut left = slots.iter().peekable();
+        let mut oldest_first = hashes.iter().rev();
+        let mut newest = None;
+        while let Some(slot) = left.peek() {
+            if last.is_some_and(|last| **slot <= last) && oldest_first.len() > 0 {
+                left.next();
+                continue;
+            }
+            let Some(known) = oldest_first.next() else { break };
+            if known.0 == **slot {
+                left.next();
+            }
+            newest = Some(known);
+        }
+        let (_, known) = newest.ok_or(VoteError::VoteTooOld)?;
+        if left.peek().is_some() {
+            return Err(VoteError::SlotsMismatch);
+        }
+        if known == hash { Ok(()) } else { Err(VoteError::SlotHashMismatch) }
+    }
+
+    fn vote_for(&mut self, slot: u64, now: Now) {
+        if self.last_voted_slot().is_some_and(|last| slot <= last) {
+            return;
+        }
+        while self.votes.back().is_some_and(|vote| vote.lockout.last_locked_out() < slot) {
+            self.votes.pop_back();
+        }
+        if self.votes.len() == LOCKOUTS_MAX
+            && let Some(rooted) = self.votes.pop_front()
+        {
+            self.root = Some(rooted.lockout.slot);
+            self.add_credits(now.epoch, rooted.credits());
+        }
+        let lockout = Lockout { slot, confirmations: 1 };
+        self.votes.push_back(LandedVote { latency: latency(slot, now), lockout });
+        let depth = self.votes.len();
+        for (place, LandedVote { lockout, .. }) in self.votes.iter_mut().enumerate() {
+            // A vote whose lockout was doubled as often before must wait for more on top.
+            let confirmed = usize::try_from(lockout.confirmations).unwrap_or(usize::MAX);
+            if depth > place.saturating_add(confirmed) {
+                lockout.confirmations = lockout.confirmations.saturating_add(1);
+            }
+        }
+    }
+
+    /// Takes a validator's own tower instead of the one here.
+    pub(super) fn take_tower(
+        &mut self,
+        mut tower: Tower,
+        hashes: &[SlotHash],
+        now: Now,
+    ) -> Result<(), VoteError> {
+        self.check_and_filter(&mut tower, hashes)?;
+        self.replace(tower, now)
+    }
+
+    /// Checks that a tower is on this fork, as far as slots are known by their hashes. Votes older
+    /// than that are taken only if they are here already.
+    fn check_and_filter(&self, tower: &mut Tower, hashes: &[SlotHash]) -> Result<(), VoteError> {
+        let last = tower.lockouts.last().ok_or(VoteError::EmptySlots)?.slot;
+        if self.last_voted_slot().is_some_and(|voted| last <= voted) {
+            return Err(VoteError::VoteTooOld);
+        }
+        let earliest = hashes.last().ok_or(VoteError::SlotsMismatch)?.0;
+        if last < earliest {
+            return Err(VoteError::VoteTooOld);
+        }
+        if let Some(root) = tower.root
+            && root < earliest
+        {
+            let voted = self.votes.iter().rev().map(|vote| vote.lockout.slot);
+            tower.root = voted.into_iter().find(|slot| *slot <= root).or(self.root);
+        }
+
+        let mut root = tower.root;
+        let mut unknown = hashes.len();
+        let mut kept = Vec::with_capacity(tower.lockouts.len());
+        let mut previous: Option<u64> = None;
+        let mut left = tower.lockouts.iter().peekable();
+        while let Some(lockout) = left.peek()
+            && unknown > 0
+        {
+            let slot = root.unwrap_or(lockout.slot);
+            if root.is_none() && previous.is_some_and(|previous| slot <= previous) {
+                return Err(VoteError::SlotsNotOrdered);
+            }
+            let known = hashes.get(unknown.saturating_sub(1)).map_or(0, |(slot, _)| *slot);
+            if slot > known {
+                unknown = unknown.saturating_sub(1);
+                continue;
+            }
+            let is_too_old = slot < known;
+            if is_too_old && unknown < hashes.len() {
+                return Err(match root {
+                    Some(_) => VoteError::RootOnDifferentFork,
+                    None => VoteError::SlotsMismatch,
+                });
+            }
+            if root.take().is_some() {
+                continue;
+            }
+            if !is_too_old {
+                unknown = unknown.saturating_sub(1);
+            }
+            if !is_too_old || self.has_voted_for(slot) {
+                kept.push(**lockout);
+            }
+            previous = Some(slot);
+            left.next();
+        }
+        if left.peek().is_some() {
+            return Err(VoteError::SlotsMismatch);
+        }
+        // The last slot is not too old, so that its hash was what the loop ended with.
+        if hashes.get(unknown).is_none_or(|(_, hash)| *hash != tower.hash) {
+            return Err(VoteError::SlotHashMismatch);
+        }
+        tower.lockouts = kept;
+        Ok(())
+    }
+
+    fn has_voted_for(&self, slot: u64) -> bool {
+        self.votes.binary_search_by(|vote| vote.lockout.slot.cmp(&slot)).is_ok()
+    }
+
+    fn replace(&mut self, tower: Tower, now: Now) -> Result<(), VoteError> {
+        if tower.lockouts.len() > LOCKOUTS_MAX {
+            return Err(VoteError::TooManyVotes);
+        }
+        let rolls_back = match (tower.root, self.root) {
+            (Some(new), Some(current)) => new < current,
+            (None, Some(_)) => true,
+            (_, None) => false,
+        };
+        if rolls_back {
+            return Err(VoteError::RootRollBack);
+        }
+        check_order(&tower)?;
+        let rooted = match tower.root {
+            Some(root) => self.votes.iter().take_while(|vote| vote.lockout.slot <= root).count(),
+            None => 0,
+        };
+        let credits = self.votes.iter().take(rooted).map(|vote| vote.credits()).sum();
+        let mut votes: Vec<_> =
+            tower.lockouts.iter().map(|it| LandedVote { latency: 0, lockout: *it }).collect();
+        self.carry_over(rooted, &mut votes)?;
+        for vote in votes.iter_mut().filter(|vote| vote.latency == 0) {
+            vote.latency = latency(vote.lockout.slot, now);
+        }
+        if self.root != tower.root {
+            self.add_credits(now.epoch, credits);
+        }
+        if let (Some(timestamp), Some(last)) = (tower.timestamp, votes.last()) {
+            self.set_timestamp(last.lockout.slot, timestamp)?;
+        }
+        self.root = tower.root;
+        self.votes = votes.into();
+        Ok(())
+    }
+
+    /// Checks that votes which are gone have expired, and that those which stay have no less
+    /// lockout; how long they took to land stays.
+    fn carry_over(&self, rooted: usize, votes: &mut [LandedVote]) -> Result<(), VoteError> {
+        let mut current = self.votes.iter().skip(rooted).peekable();
+        let mut new = votes.iter_mut().peekable();
+        while let (Some(old), Some(vote)) = (current.peek(), new.peek_mut()) {
+            if old.lockout.slot > vote.lockout.slot {
+                new.next();
+            } else if old.lockout.slot < vote.lockout.slot {
+                if old.lockout.last_locked_out() >= vote.lockout.slot {
+                    return Err(VoteError::LockoutConflict);
+                }
+                current.next();
+            } else {
+                if vote.lockout.confirmations < old.lockout.confirmations {
+                    return Err(VoteError::ConfirmationRollBack);
+                }
+                vote.latency = old.latency;
+                current.next();
+                new.next();
+            }
+        }
+        Ok(())
+    }
+
+    fn add_credits(&mut self, epoch: u64, credits: u64) {
+        match self.epoch_credits.last_mut() {
+            None => self.epoch_credits.push((epoch, 0, 0)),
+            Some((last, ..)) if *last == epoch => {}
+            Some((last, total, before)) => {
+                if total == before {
+                    *last = epoch;
+                } else {
+                    let total = *total;
+                    self.epoch_credits.push((epoch, total, total));
+                }
+                if self.epoch_credits.len() > EPOCH_CREDITS_MAX {
+                    self.epoch_credits.remove(0);
+                }
+            }
+        }
+        if let Some((_, total, _)) = self.epoch_credits.last_mut() {
+            *total = total.saturating_add(credits);
+        }
+    }
+
+    fn set_timestamp(&mut self, slot: u64, timestamp: i64) -> Result<(), VoteError> {
+        let (last_slot, last_timestamp) = self.last_timestamp;
+        let is_older = slot < last_slot || timestamp < last_timestamp;
+        let is_other = slot == last_slot && timestamp != last_timestamp && last_slot != 0;
+        if is_older || is_other {
+            return Err(VoteError::TimestampTooOld);
+        }
+        self.last_timestamp = (slot, timestamp);
+        Ok(())
+    }
+}
+
+impl LandedVote {
+    /// What it earns when it gets to the root: less, the longer it took to land.
+    fn credits(&self) -> u64 {
+        if self.latency == 0 {
+            return 1;
+        }
+        let late = self.latency.saturating_sub(CREDITS_GRACE_SLOTS);
+        u64::from(CREDITS_MAX.saturating_sub(late).max(1))
+    }
+}
+
+/// Whether a tower could have been built by votes.
+fn check_order(tower: &Tower) -> Result<(), VoteError> {
+    let mut previous: Option<&Lockout> = None;
+    for lockout in &tower.lockouts {
+        if lockout.confirmations == 0 {
+            return Err(VoteError::ZeroConfirmations);
+        }
+        if lockout.confirmations > CONFIRMATIONS_MAX {
+            return Err(VoteError::ConfirmationTooLarge);
+        }
+        // A root at slot 0 is what a tower without votes has.
+        if tower.root.is_some_and(|root| root != 0 && lockout.slot <= root) {
+            return Err(VoteError::SlotSmallerThanRoot);
+        }
+        if let Some(previous) = previous {
+            if previous.slot >= lockout.slot {
+                return Err(VoteError::SlotsNotOrdered);
+            }
+            if previous.confirmations <= lockout.confirmations {
+                return Err(VoteError::ConfirmationsNotOrdered);
+            }
+            if lockout.slot > previous.last_locked_out() {
+                return Err(VoteError::NewVoteStateLockoutMismatch);
+            }
+        }
+        previous = Some(lockout);
+    }
+    Ok(())
+}

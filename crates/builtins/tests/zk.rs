@@ -1,0 +1,74 @@
+//! The ZK ElGamal proof program, as far as it goes.
+
+mod common;
+
+use common::{Setup, key, own_lines};
+use selkie_svm::{Account, AccountMeta, Feature, FeatureSet, InstructionError as E};
+use solana_sdk_ids::{system_program, zk_elgamal_proof_program as zk};
+
+const UNSUPPORTED: &str = "verifying proofs is not supported";
+
+#[test]
+fn proofs_are_charged_and_named_but_not_verified() {
+    let setup = Setup::new(zk::ID).data(&[&[4], &[0; 96]]);
+    let receipt = setup.run();
+    assert_eq!(
+        (receipt.units, own_lines(&receipt)),
+        (2600, vec!["VerifyPubkeyValidity", UNSUPPORTED])
+    );
+    setup.fail(E::InvalidInstructionData, UNSUPPORTED);
+    setup.but(|it| it.units = 2599).fail(E::ComputationalBudgetExceeded, "");
+    setup.but(|it| it.data.push(0)).fail(E::InvalidInstructionData, "invalid proof data");
+    for data in [&[][..], &[13], &[255]] {
+        Setup::new(zk::ID).data(&[data]).fail(E::InvalidInstructionData, "");
+        assert_eq!(Setup::new(zk::ID).data(&[data]).run().units, 0);
+    }
+}
+
+#[test]
+fn proofs_are_found_in_accounts() {
+    let meta = AccountMeta::new_readonly(key(1), false);
+    let setup = Setup::new(zk::ID).data(&[&[4, 2, 0, 0, 0]]);
+    setup.fail(E::MissingAccount, "VerifyPubkeyValidity");
+    let account = Account { data: vec![0; 98], ..Account::default() };
+    let setup = setup.with(meta, account);
+    setup.fail(E::InvalidInstructionData, UNSUPPORTED);
+    setup.but(|it| it.data[1] = 3).fail(E::InvalidAccountData, "VerifyPubkeyValidity");
+    setup.but(|it| it.data[4] = 0xff).fail(E::InvalidAccountData, "VerifyPubkeyValidity");
+}
+
+#[test]
+fn accounts_of_proofs_are_closed() {
+    let data = [[5; 32].as_slice(), &[4], &[0; 32]].concat();
+    let account = Account { lamports: 7, data, owner: zk::ID, ..Account::default() };
+    let setup = Setup::new(zk::ID)
+        .data(&[&[0]])
+        .with(AccountMeta::new(key(1), false), account)
+        .with(AccountMeta::new(key(2), false), Account::default())
+        .with(AccountMeta::new_readonly(key(5), true), Account::default());
+    let accounts = setup.succeed();
+    assert_eq!((&accounts[0], accounts[1].lamports), (&Account::default(), 7));
+    assert_eq!(accounts[0].owner, system_program::ID);
+    assert_eq!(setup.run().units, 3300);
+
+    let line = "CloseContextState";
+    setup.but(|it| it.accounts.truncate(2)).fail(E::MissingAccount, line);
+    setup.but(|it| it.meta(2).is_signer = false).fail(E::MissingRequiredSignature, line);
+    setup.but(|it| it.meta(1).pubkey = key(1)).fail(E::InvalidInstructionData, line);
+    setup.but(|it| it.account(0).owner = key(9)).fail(E::InvalidAccountOwner, line);
+    setup.but(|it| it.account(0).data.truncate(32)).fail(E::InvalidAccountData, line);
+    setup.but(|it| it.account(0).data[32] = 0).fail(E::UninitializedAccount, line);
+    setup.but(|it| it.account(0).data[0] ^= 1).fail(E::InvalidAccountOwner, line);
+    setup.but(|it| it.meta(0).is_writable = false).fail(E::ReadonlyLamportChange, line);
+}
+
+#[test]
+fn the_program_was_switched_off_for_a_while() {
+    let disabled = FeatureSet::mainnet().without(Feature::ReenableZkElgamalProofProgram);
+    let setup = Setup::new(zk::ID).data(&[&[0]]);
+    setup
+        .but(|it| it.environment.features = disabled)
+        .fail(E::InvalidInstructionData, "zk-elgamal-proof program is temporarily disabled");
+    let before = disabled.without(Feature::ZkElgamalProofProgram);
+    setup.but(|it| it.environment = common::environment(before)).fail(E::UnsupportedProgramId, "");
+}

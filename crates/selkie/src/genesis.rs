@@ -1,0 +1,128 @@
+//! What is there before anything happens: builtin programs, sysvars, the first blockhash.
+//!
+//! It is made once for each process, and shared.
+
+use std::sync::{Arc, OnceLock};
+
+use selkie_builtins::{builtins, precompiles};
+use selkie_svm::{Environment, FeatureSet, Recent, Sysvars};
+use sha2::{Digest, Sha256};
+use solana_account::{Account, AccountSharedData};
+use solana_clock::Clock;
+use solana_hash::Hash;
+use solana_pubkey::Pubkey;
+use solana_sdk_ids as ids;
+
+use crate::{
+    history::{CAPACITY_DEFAULT, History},
+    journal::State,
+    store::Accounts,
+};
+
+/// The time at the first slot: the first second of 2026.
+pub(crate) const TIMESTAMP: i64 = 1_767_225_600;
+
+/// The first slot. Its parent is slot 0, so that what was deployed there can be called.
+pub(crate) const SLOT: u64 = 1;
+
+/// The state of a new cluster with mainnet's features.
+pub(crate) fn state() -> State {
+    static STATE: OnceLock<State> = OnceLock::new();
+    STATE.get_or_init(|| make(FeatureSet::mainnet())).clone()
+}
+
+fn make(features: FeatureSet) -> State {
+    let environment = Environment {
+        features,
+        builtins: builtins(features),
+        precompiles: precompiles(),
+        sysvars: sysvars(),
+        ..Environment::default()
+    };
+    let mut accounts = Accounts::default();
+    for (id, _) in environment.builtins.iter() {
+        accounts.set(*id, Some(native_account(builtin_name(id))));
+    }
+    for (id, _) in environment.precompiles.iter() {
+        accounts.set(*id, Some(native_account("")));
+    }
+    for (id, data) in environment.sysvars.iter() {
+        accounts.set(*id, Some(sysvar_account(data, &environment)));
+    }
+    let mut state = State {
+        accounts,
+        recent: Recent::default(),
+        environment: Arc::new(environment),
+        history: History::new(CAPACITY_DEFAULT),
+    };
+    register_first(&mut state);
+    state
+}
+
+/// The first blockhash, with all that follows from it.
+fn register_first(state: &mut State) {
+    let hash = Hash::new_from_array(Sha256::digest("selkie genesis").into());
+    state.recent.register(hash);
+    let environment = Arc::make_mut(&mut state.environment);
+    environment.blockhash = hash;
+    let price = environment.lamports_per_signature;
+    let lists = [
+        (ids::sysvar::recent_blockhashes::ID, crate::time::blockhash_list(&state.recent, price)),
+        (ids::sysvar::slot_hashes::ID, crate::time::slot_hash_list(&[], 0, SLOT)),
+        (ids::sysvar::stake_history::ID, vec![0; 8]),
+    ];
+    for (id, data) in lists {
+        environment.sysvars.set(id, &data).expect("these are lists");
+        state.accounts.set(id, Some(sysvar_account(&data, environment)));
+    }
+}
+
+fn sysvars() -> Sysvars {
+    let mut sysvars = Sysvars::default();
+    sysvars.set_clock(&Clock {
+        slot: SLOT,
+        epoch_start_timestamp: TIMESTAMP,
+        epoch: 0,
+        leader_schedule_epoch: 1,
+        unix_timestamp: TIMESTAMP,
+    });
+    sysvars
+}
+
+/// The account of a builtin program, which has its name for data.
+pub(crate) fn native_account(name: &str) -> AccountSharedData {
+    let account = Account {
+        lamports: 1,
+        data: name.as_bytes().to_vec(),
+        owner: ids::native_loader::ID,
+        executable: true,
+        rent_epoch: 0,
+    };
+    account.into()
+}
+
+/// The account of a sysvar.
+pub(crate) fn sysvar_account(data: &[u8], environment: &Environment) -> AccountSharedData {
+    let lamports = environment.rent().minimum_balance(data.len()).max(1);
+    let owner = ids::sysvar::ID;
+    let account =
+        Account { lamports, data: data.to_vec(), owner, executable: false, rent_epoch: u64::MAX };
+    account.into()
+}
+
+/// What mainnet calls the builtin programs.
+#[allow(deprecated, reason = "what is deprecated is still there")]
+pub(crate) fn builtin_name(id: &Pubkey) -> &'static str {
+    const NAMES: [(Pubkey, &str); 9] = [
+        (ids::system_program::ID, "solana_system_program"),
+        (ids::vote::ID, "solana_vote_program"),
+        (ids::bpf_loader_deprecated::ID, "solana_bpf_loader_program"),
+        (ids::bpf_loader::ID, "solana_bpf_loader_program"),
+        (ids::bpf_loader_upgradeable::ID, "solana_bpf_loader_upgradeable_program"),
+        (ids::loader_v4::ID, "solana_loader_v4"),
+        (ids::compute_budget::ID, "compute_budget_program"),
+        (ids::zk_elgamal_proof_program::ID, "zk_elgamal_proof_program"),
+        (ids::zk_token_proof_program::ID, "zk_token_proof_program"),
+    ];
+    NAMES.iter().find(|(known, _)| known == id).map_or("", |(_, name)| name)
+}

@@ -1,0 +1,75 @@
+//! Solana in a test: transactions, programs and accounts, in the process and in microseconds.
+//!
+//! ```
+//! use selkie::{keypair, system, Signer, Svm};
+//!
+//! let (alice, bob) = (keypair("alice"), keypair("bob"));
+//! let mut svm = Svm::new();
+//! svm.airdrop(&alice.pubkey(), 10_000_000_000)?;
+//!
+//! let transfer = system::transfer(&alice.pubkey(), &bob.pubkey(), 1_000_000_000);
+//! let receipt = svm.send_instructions(&[transfer], &[&alice])?;
+//! assert_eq!(svm.balance(&bob.pubkey()), 1_000_000_000);
+//! println!("{receipt}");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | module | what it owns |
+//! |---|---|
+//! | [`Svm`] | accounts, time and programs, and transactions that change them |
+//! | [`Receipt`], [`FailedTransaction`] | what became of a transaction, and why |
+//! | [`programs`] | well-known programs, and where their files are |
+//! | [`system`], [`token`] | instructions that tests begin with |
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
+
+mod deploy;
+mod genesis;
+mod history;
+mod journal;
+mod options;
+pub mod programs;
+mod receipt;
+mod report;
+mod send;
+mod sign;
+mod store;
+mod svm;
+pub mod system;
+mod sysvars;
+mod time;
+pub mod token;
+
+pub use selkie_svm::{
+    self as runtime, BorrowedAccount, Builtin, Engine, Environment, Feature, FeatureSet, Fee,
+    Inspector, InstructionContext, InvokeContext, Loader, ReturnData, execute::InnerInstruction,
+    process::AccountChange, sysvars::SysvarError,
+};
+pub use solana_account::{Account, AccountSharedData, ReadableAccount, WritableAccount};
+pub use solana_clock::Clock;
+pub use solana_epoch_schedule::EpochSchedule;
+pub use solana_hash::Hash;
+pub use solana_instruction::{AccountMeta, Instruction};
+pub use solana_instruction_error::InstructionError;
+pub use solana_keypair::Keypair;
+pub use solana_message::{
+    self as message, AddressLookupTableAccount, Message, VersionedMessage, v0,
+};
+pub use solana_pubkey::Pubkey;
+pub use solana_rent::Rent;
+pub use solana_sdk_ids as ids;
+pub use solana_signature::Signature;
+pub use solana_signer::{Signer, SignerError};
+pub use solana_transaction::{Transaction, versioned::VersionedTransaction};
+pub use solana_transaction_error::TransactionError;
+
+pub use crate::{
+    deploy::{ProgramError, ProgramFile, program_data_key},
+    journal::{Snapshot, SnapshotError},
+    receipt::{Culprit, FailedTransaction, Frame, Receipt, Stage},
+    send::{IntoTransaction, Malformed},
+    sign::{address, keypair},
+    svm::{AirdropError, Filter, Svm},
+    time::WarpError,
+};

@@ -1,0 +1,152 @@
+//! How a cluster differs from mainnet.
+
+use std::sync::Arc;
+
+use selkie_builtins::builtins;
+use selkie_svm::{Builtin, Engine, Feature, FeatureSet, InstructionError, InvokeContext};
+use solana_account::Account;
+use solana_pubkey::Pubkey;
+use solana_rent::Rent;
+use solana_sdk_ids::feature;
+
+use crate::{genesis, history::History, svm::Svm};
+
+impl Svm {
+    /// The same with these features instead of mainnet's, as if they always had been.
+    #[must_use]
+    pub fn with_features(mut self, features: FeatureSet) -> Self {
+        self.switch_features(features);
+        self
+    }
+
+    /// The same where signatures are checked, as they are unless this says `false`.
+    #[must_use]
+    pub fn with_signature_checks(mut self, checks: bool) -> Self {
+        self.verifies_signatures = checks;
+        self
+    }
+
+    /// The same where blockhashes must be recent, and transactions new, as they must unless this
+    /// says `false`.
+    #[must_use]
+    pub fn with_blockhash_checks(mut self, checks: bool) -> Self {
+        self.checks_blockhashes = checks;
+        self
+    }
+
+    /// The same where programs are run by this engine. What becomes of them does not depend on it.
+    #[must_use]
+    pub fn with_engine(mut self, engine: Engine) -> Self {
+        self.engine = engine;
+        self
+    }
+
+    /// The same that remembers so many transactions, 256 unless this says otherwise.
+    #[must_use]
+    pub fn with_history(mut self, capacity: usize) -> Self {
+        self.journal.state_mut().history = History::new(capacity);
+        self
+    }
+
+    /// The same with another price of a signature.
+    #[must_use]
+    pub fn with_lamports_per_signature(mut self, lamports: u64) -> Self {
+        self.journal.environment_mut().lamports_per_signature = lamports;
+        self
+    }
+
+    /// The same with another rent.
+    #[must_use]
+    pub fn with_rent(mut self, rent: &Rent) -> Self {
+        self.set_rent(rent);
+        self
+    }
+
+    /// The same whose slots take so long: mainnet's 200 unless this says otherwise.
+    #[must_use]
+    pub fn with_slot_milliseconds(mut self, milliseconds: u64) -> Self {
+        self.slot_milliseconds = milliseconds;
+        self
+    }
+
+    /// The features that are switched on.
+    #[must_use]
+    pub fn features(&self) -> FeatureSet {
+        self.environment().features
+    }
+
+    /// Switches a feature on, as happens at the first slot of an epoch: programs are loaded anew
+    /// against what there is now, and an account shows that it was.
+    pub fn activate_feature(&mut self, which: Feature) {
+        self.switch_features(self.features().with(which));
+        // Some(slot), as bincode has it.
+        let data = [&[1][..], &self.slot().to_le_bytes()].concat();
+        let lamports = self.minimum_balance_for_rent_exemption(data.len());
+        let owner = feature::ID;
+        let account = Account { lamports, data, owner, executable: false, rent_epoch: u64::MAX };
+        self.journal.set_account(which.address(), Some(account.into()));
+    }
+
+    /// Switches a feature off again, which no cluster does.
+    pub fn deactivate_feature(&mut self, which: Feature) {
+        self.switch_features(self.features().without(which));
+        self.journal.set_account(which.address(), None);
+    }
+
+    fn switch_features(&mut self, features: FeatureSet) {
+        let before = self.features();
+        let (old, new) = (builtins(before), builtins(features));
+        let environment = self.journal.environment_mut();
+        environment.features = features;
+        // Only those of the runtime itself come and go; who put another one there keeps it.
+        for (id, _) in old.iter().filter(|(id, _)| new.get(id).is_none()) {
+            environment.builtins.remove(id);
+        }
+        for (id, builtin) in new.iter().filter(|(id, _)| old.get(id).is_none()) {
+            environment.builtins.insert(*id, builtin.clone());
+        }
+        for (id, _) in old.iter().filter(|(id, _)| new.get(id).is_none()) {
+            self.journal.set_account(*id, None);
+        }
+        for (id, _) in new.iter().filter(|(id, _)| old.get(id).is_none()) {
+            let account = genesis::native_account(genesis::builtin_name(id));
+            self.journal.set_account(*id, Some(account));
+        }
+    }
+
+    /// Puts a program of the host at an address, in place of what was there: a mock, or a program
+    /// that is easier to debug this way. It has to charge for itself with
+    /// [`InvokeContext::consume`].
+    ///
+    /// ```
+    /// # use selkie::{keypair, AccountMeta, Instruction, Pubkey, Signer, Svm};
+    /// let id = Pubkey::new_from_array([7; 32]);
+    /// let payer = keypair("payer");
+    /// let mut svm = Svm::new();
+    /// svm.airdrop(&payer.pubkey(), 1_000_000_000)?;
+    /// svm.add_builtin(id, "greeter", |context| {
+    ///     context.consume(10)?;
+    ///     context.log("Program log: hello");
+    ///     Ok(())
+    /// });
+    /// let instruction = Instruction { program_id: id, accounts: vec![], data: vec![] };
+    /// let receipt = svm.send_instructions(&[instruction], &[&payer])?;
+    /// assert_eq!(receipt.logs[1], "Program log: hello");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn add_builtin(
+        &mut self,
+        id: Pubkey,
+        name: &'static str,
+        process: impl Fn(&mut InvokeContext<'_>) -> Result<(), InstructionError> + Send + Sync + 'static,
+    ) {
+        self.journal.environment_mut().builtins.insert(id, Builtin::new(name, process));
+        self.journal.set_account(id, Some(genesis::native_account(name)));
+    }
+
+    /// The programs that were made ready to run, which clones share.
+    #[must_use]
+    pub fn program_cache(&self) -> &Arc<selkie_svm::program_cache::ProgramCache> {
+        &self.programs
+    }
+}

@@ -1,0 +1,343 @@
+//! What became of a transaction.
+
+use core::fmt;
+use std::sync::Arc;
+
+use selkie_svm::{
+    Fee, Inspector, InvokeContext, ReturnData,
+    execute::InnerInstruction,
+    process::{AccountChange, Processed},
+};
+use solana_account::{AccountSharedData, ReadableAccount};
+use solana_hash::Hash;
+use solana_instruction_error::InstructionError;
+use solana_message::VersionedMessage;
+use solana_pubkey::Pubkey;
+use solana_signature::Signature;
+use solana_transaction::versioned::VersionedTransaction;
+use solana_transaction_error::TransactionError;
+
+use crate::report;
+
+/// How far a transaction came.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Stage {
+    /// It was dropped: it paid nothing and left no trace.
+    Dropped,
+    /// It paid its fee, and its accounts or programs could not be loaded.
+    FeesOnly,
+    /// Its instructions were executed, at least in part.
+    Executed,
+}
+
+/// What became of a transaction.
+#[derive(Clone, Debug)]
+pub struct Receipt {
+    /// Whether it succeeded.
+    pub result: Result<(), TransactionError>,
+    /// How far it came.
+    pub stage: Stage,
+    /// The transaction.
+    pub transaction: VersionedTransaction,
+    /// The slot it was processed in.
+    pub slot: u64,
+    /// What it paid.
+    pub fee: Fee,
+    /// Compute units that it used.
+    pub units: u64,
+    /// Compute units that it might have used.
+    pub units_max: u64,
+    /// Compute units of each of its own instructions that was started.
+    pub instruction_units: Vec<u64>,
+    /// What its accounts count for together, in bytes.
+    pub loaded_bytes: u32,
+    /// The log.
+    pub logs: Vec<String>,
+    /// What its instructions called, for each of its own.
+    pub inner: Vec<Vec<InnerInstruction>>,
+    /// What was returned last.
+    pub return_data: Option<ReturnData>,
+    /// Its accounts, in the order of its addresses, before and after.
+    pub accounts: Vec<AccountChange>,
+    /// The program that failed first, if one did: the innermost.
+    pub culprit: Option<Culprit>,
+    /// Sentences for people who wonder why.
+    pub notes: Vec<String>,
+}
+
+/// The program that made a transaction fail.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Culprit {
+    /// The transaction's own instruction that it ran in, from 0.
+    pub instruction: usize,
+    /// How deep it was nested: 1 for the transaction's own instructions.
+    pub depth: usize,
+    /// Its address.
+    pub program_id: Pubkey,
+    /// How it failed. Its callers may have failed otherwise.
+    pub error: InstructionError,
+}
+
+/// An instruction that was executed: the transaction's own, or one that was called.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Frame<'a> {
+    /// The transaction's own instruction that it belongs to, from 0.
+    pub instruction: usize,
+    /// How deep it was nested: 1 for the transaction's own.
+    pub depth: usize,
+    /// Its program.
+    pub program_id: Pubkey,
+    /// Its accounts.
+    pub accounts: Vec<Pubkey>,
+    /// Its data.
+    pub data: &'a [u8],
+    /// Compute units that it used, those that it called included.
+    pub units: u64,
+}
+
+impl Receipt {
+    pub(crate) fn new(
+        transaction: VersionedTransaction,
+        slot: u64,
+        outcome: Result<Processed, TransactionError>,
+        culprit: Option<Culprit>,
+    ) -> Self {
+        let stage = match &outcome {
+            Ok(processed) if processed.is_executed => Stage::Executed,
+            Ok(_) => Stage::FeesOnly,
+            Err(_) => Stage::Dropped,
+        };
+        let processed = outcome.unwrap_or_else(dropped);
+        // Some program may fail, and its caller, which is a builtin one, go on.
+        let culprit = culprit.filter(|_| processed.result.is_err());
+        Self {
+            result: processed.result,
+            stage,
+            transaction,
+            slot,
+            fee: processed.fee,
+            units: processed.units,
+            units_max: processed.units_max,
+            instruction_units: processed.instruction_units,
+            loaded_bytes: processed.loaded_bytes,
+            logs: processed.logs,
+            inner: processed.inner,
+            return_data: processed.return_data,
+            accounts: processed.accounts,
+            culprit,
+            notes: processed.notes,
+        }
+    }
+
+    /// What the transaction is known by.
+    #[must_use]
+    pub fn signature(&self) -> Signature {
+        self.transaction.signatures.first().copied().unwrap_or_default()
+    }
+
+    /// The message.
+    #[must_use]
+    pub fn message(&self) -> &VersionedMessage {
+        &self.transaction.message
+    }
+
+    /// The blockhash or durable nonce that it had.
+    #[must_use]
+    pub fn blockhash(&self) -> &Hash {
+        self.transaction.message.recent_blockhash()
+    }
+
+    /// Whether it succeeded.
+    #[must_use]
+    pub fn is_ok(&self) -> bool {
+        self.result.is_ok()
+    }
+
+    /// The bytes that a program returned last; none if no program did.
+    #[must_use]
+    pub fn returned(&self) -> &[u8] {
+        self.return_data.as_ref().map_or(&[], |it| &it.data)
+    }
+
+    /// What happened to an account of the transaction.
+    #[must_use]
+    pub fn account(&self, key: &Pubkey) -> Option<&AccountChange> {
+        self.accounts.iter().find(|change| change.key == *key)
+    }
+
+    /// The balances before, in the order of the addresses.
+    #[must_use]
+    pub fn pre_balances(&self) -> Vec<u64> {
+        self.accounts.iter().map(|change| lamports(change.before.as_ref())).collect()
+    }
+
+    /// The balances after, in the order of the addresses.
+    #[must_use]
+    pub fn post_balances(&self) -> Vec<u64> {
+        self.accounts.iter().map(|change| lamports(change.after())).collect()
+    }
+
+    /// The accounts that are not as they were.
+    pub fn changes(&self) -> impl Iterator<Item = &AccountChange> {
+        self.accounts.iter().filter(|change| change.before.as_ref() != change.after())
+    }
+
+    /// The accounts that are not as they were, in words.
+    #[must_use]
+    pub fn diff(&self) -> String {
+        report::diff(self)
+    }
+
+    /// Every instruction that was started, in order: those that one called behind it.
+    #[must_use]
+    pub fn frames(&self) -> Vec<Frame<'_>> {
+        let key = |place: &u8| {
+            self.accounts.get(usize::from(*place)).map(|change| change.key).unwrap_or_default()
+        };
+        let mut frames = Vec::new();
+        let own = self.transaction.message.instructions().iter();
+        for (place, (own, units)) in own.zip(&self.instruction_units).enumerate() {
+            frames.push(Frame {
+                instruction: place,
+                depth: 1,
+                program_id: key(&own.program_id_index),
+                accounts: own.accounts.iter().map(key).collect(),
+                data: &own.data,
+                units: *units,
+            });
+            let called = self.inner.get(place).map(Vec::as_slice).unwrap_or_default();
+            frames.extend(called.iter().map(|called| Frame {
+                instruction: place,
+                depth: called.height.into(),
+                program_id: key(&called.program_index),
+                accounts: called.accounts.iter().map(key).collect(),
+                data: &called.data,
+                units: called.units,
+            }));
+        }
+        frames
+    }
+
+    /// The instructions that were started, one a line, with what each used.
+    #[must_use]
+    pub fn call_tree(&self) -> String {
+        report::call_tree(self)
+    }
+}
+
+/// What is told of a transaction that was dropped.
+fn dropped(why: TransactionError) -> Processed {
+    Processed {
+        result: Err(why),
+        is_executed: false,
+        fee: Fee::default(),
+        units: 0,
+        units_max: 0,
+        instruction_units: Vec::new(),
+        loaded_bytes: 0,
+        logs: Vec::new(),
+        inner: Vec::new(),
+        return_data: None,
+        accounts: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+fn lamports(account: Option<&AccountSharedData>) -> u64 {
+    account.map_or(0, ReadableAccount::lamports)
+}
+
+impl fmt::Display for Receipt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        report::receipt(self, f)
+    }
+}
+
+/// A transaction that did not succeed, with all that is known about why.
+///
+/// It shows itself with program, instruction, depth and the end of the log.
+#[derive(Clone)]
+pub struct FailedTransaction {
+    /// Why.
+    pub error: TransactionError,
+    /// What became of it.
+    pub receipt: Arc<Receipt>,
+}
+
+impl FailedTransaction {
+    /// The error of the instruction that failed, if one did.
+    #[must_use]
+    pub fn instruction_error(&self) -> Option<&InstructionError> {
+        match &self.error {
+            TransactionError::InstructionError(_, error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// The number that a program failed with, if it had one of its own.
+    #[must_use]
+    pub fn custom(&self) -> Option<u32> {
+        match self.instruction_error()? {
+            InstructionError::Custom(number) => Some(*number),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for FailedTransaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        report::receipt(&self.receipt, f)
+    }
+}
+
+/// As for people, since this is what tests show when they unwrap.
+impl fmt::Debug for FailedTransaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        report::receipt(&self.receipt, f)
+    }
+}
+
+impl core::error::Error for FailedTransaction {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+/// Sees which program failed first, on behalf of receipts, and passes on what it sees.
+pub(crate) struct Witness<'a> {
+    pub(crate) culprit: Option<Culprit>,
+    pub(crate) next: Option<&'a mut dyn Inspector>,
+    /// How many of the transaction's own instructions were started.
+    started: usize,
+}
+
+impl<'a> Witness<'a> {
+    pub(crate) fn new(next: Option<&'a mut dyn Inspector>) -> Self {
+        Self { culprit: None, next, started: 0 }
+    }
+}
+
+impl Inspector for Witness<'_> {
+    fn before(&mut self, context: &InvokeContext<'_>) {
+        if context.height() == 1 {
+            self.started = self.started.saturating_add(1);
+        }
+        if let Some(next) = &mut self.next {
+            next.before(context);
+        }
+    }
+
+    fn after(&mut self, context: &InvokeContext<'_>, result: &Result<(), InstructionError>) {
+        if let (Err(error), None) = (result, &self.culprit) {
+            self.culprit = Some(Culprit {
+                instruction: self.started.saturating_sub(1),
+                depth: context.height(),
+                program_id: context.instruction().program_id,
+                error: error.clone(),
+            });
+        }
+        if let Some(next) = &mut self.next {
+            next.after(context, result);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Receipts in words.
+
+use core::fmt::{self, Write};
+
+use solana_account::{AccountSharedData, ReadableAccount};
+use solana_transaction_error::TransactionError;
+
+use crate::receipt::{Receipt, Stage};
+
+/// How many lines of the log are shown, the last ones.
+const LOG_LINES: usize = 24;
+
+/// What became of a transaction, in a few lines.
+pub(crate) fn receipt(receipt: &Receipt, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match &receipt.result {
+        Ok(()) => write!(f, "transaction {} succeeded", receipt.signature())?,
+        Err(error) => write!(f, "transaction {} {}: {error}", receipt.signature(), how(receipt))?,
+    }
+    if let Err(error) = &receipt.result {
+        why(receipt, error, f)?;
+    }
+    if receipt.stage > Stage::Dropped {
+        let (units, of, fee) = (receipt.units, receipt.units_max, receipt.fee.total());
+        write!(f, "\n  used {units} of {of} compute units; paid {fee} lamports")?;
+    }
+    for note in &receipt.notes {
+        write!(f, "\n  note: {note}")?;
+    }
+    log(&receipt.logs, f)
+}
+
+fn how(receipt: &Receipt) -> &'static str {
+    match receipt.stage {
+        Stage::Dropped => "was dropped",
+        Stage::FeesOnly => "was not executed, but paid",
+        Stage::Executed => "failed",
+    }
+}
+
+fn why(receipt: &Receipt, error: &TransactionError, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if let Some(culprit) = &receipt.culprit {
+        write!(
+            f,
+            "\n  instruction #{}, depth {}, program {}: {}",
+            culprit.instruction, culprit.depth, culprit.program_id, culprit.error,
+        )?;
+    } else if let TransactionError::InstructionError(index, error) = error {
+        write!(f, "\n  instruction #{index}: {error}")?;
+    }
+    match help(error) {
+        Some(help) => write!(f, "\n  help: {help}"),
+        None => Ok(()),
+    }
+}
+
+/// What to do next, where it is known.
+fn help(error: &TransactionError) -> Option<&'static str> {
+    Some(match error {
+        TransactionError::AlreadyProcessed => {
+            "call `advance_blockhash` and sign again, so that it is another transaction"
+        }
+        TransactionError::BlockhashNotFound => {
+            "sign with `latest_blockhash`; `warp_to_slot` and `expire_blockhash` let older ones go"
+        }
+        TransactionError::AccountNotFound => "the fee payer has no lamports: `airdrop` some",
+        TransactionError::InsufficientFundsForFee => "`airdrop` the fee payer more lamports",
+        TransactionError::ProgramAccountNotFound => {
+            "put the program there with `add_program` or `add_bundled`"
+        }
+        TransactionError::SignatureFailure => {
+            "sign after the last change of the message, or switch `with_signature_checks` off"
+        }
+        _ => return None,
+    })
+}
+
+fn log(lines: &[String], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let left_out = lines.len().saturating_sub(LOG_LINES);
+    f.write_str("\n  log:")?;
+    if left_out > 0 {
+        write!(f, "\n    ... {left_out} lines before")?;
+    }
+    lines.iter().skip(left_out).try_for_each(|line| write!(f, "\n    {line}"))
+}
+
+/// The instructions, one a line, each as far to the right as it was nested.
+pub(crate) fn call_tree(receipt: &Receipt) -> String {
+    let mut text = String::new();
+    for frame in receipt.frames() {
+        let indent = frame.depth.saturating_sub(1).saturating_mul(2);
+        let (program, units) = (frame.program_id, frame.units);
+        let number =
+            if frame.depth == 1 { format!("#{} ", frame.instruction) } else { String::new() };
+        let _ = writeln!(text, "{:indent$}{number}{program} {units}", "");
+    }
+    text
+}
+
+/// The accounts that changed, and how.
+pub(crate) fn diff(receipt: &Receipt) -> String {
+    let mut text = String::new();
+    for change in receipt.changes() {
+        let _ = writeln!(text, "{}{}", change.key, account(change.before.as_ref(), change.after()));
+    }
+    text
+}
+
+/// How an account changed.
+fn account(before: Option<&AccountSharedData>, after: Option<&AccountSharedData>) -> String {
+    let mut text = match (before, after) {
+        (None, Some(_)) => " created".to_owned(),
+        (Some(_), None) => " closed".to_owned(),
+        _ => String::new(),
+    };
+    let none = AccountSharedData::default();
+    let (before, after) = (before.unwrap_or(&none), after.unwrap_or(&none));
+    let (from, to) = (before.lamports(), after.lamports());
+    if from != to {
+        let delta = i128::from(to).saturating_sub(i128::from(from));
+        let _ = write!(text, "\n  lamports {from} -> {to} ({delta:+})");
+    }
+    if before.owner() != after.owner() {
+        let _ = write!(text, "\n  owner {} -> {}", before.owner(), after.owner());
+    }
+    if before.executable() != after.executable() {
+        let _ = write!(text, "\n  executable {} -> {}", before.executable(), after.executable());
+    }
+    let (old, new) = (before.data(), after.data());
+    if old.len() != new.len() {
+        let _ = write!(text, "\n  length {} -> {}", old.len(), new.len());
+    }
+    for (start, end) in changed_ranges(old, new) {
+        let part = |data: &[u8]| hex(data.get(start..end.min(data.len())).unwrap_or_default());
+        let _ = write!(text, "\n  data {start}..{end}: {} -> {}", part(old), part(new));
+    }
+    text
+}
+
+/// The ranges in which both have bytes and some differ; equal ones between them, if they are few,
+/// are part of a range.
+fn changed_ranges(old: &[u8], new: &[u8]) -> Vec<(usize, usize)> {
+    const GAP: usize = 8;
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for (place, _) in old.iter().zip(new).enumerate().filter(|(_, (old, new))| old != new) {
+        let end = place.saturating_add(1);
+        match ranges.last_mut() {
+            Some(last) if place.saturating_sub(last.1) < GAP => last.1 = end,
+            _ => ranges.push((place, end)),
+        }
+    }
+    ranges
+}
+
+/// Bytes in hexadecimal, the first of them if they are many.
+fn hex(bytes: &[u8]) -> String {
+    const SHOWN: usize = 32;
+    let mut text: String = bytes.iter().take(SHOWN).map(|byte| format!("{byte:02x}")).collect();
+    if bytes.len() > SHOWN {
+        text.push_str("...");
+    }
+    text
+}

@@ -1,0 +1,53 @@
+//! Where accounts are.
+
+use std::collections::HashMap;
+
+use foldhash::fast::FixedState;
+use selkie_svm::AccountStore;
+use solana_account::{AccountSharedData, ReadableAccount};
+use solana_pubkey::Pubkey;
+
+/// Accounts by address. One without lamports is none.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Accounts(HashMap<Pubkey, AccountSharedData, FixedState>);
+
+impl Accounts {
+    /// The account at an address.
+    pub(crate) fn get(&self, key: &Pubkey) -> Option<&AccountSharedData> {
+        self.0.get(key)
+    }
+
+    /// Puts an account at an address, or takes it away; gives what was there.
+    pub(crate) fn set(
+        &mut self,
+        key: Pubkey,
+        account: Option<AccountSharedData>,
+    ) -> Option<AccountSharedData> {
+        match account.filter(|account| account.lamports() > 0) {
+            Some(account) => self.0.insert(key, account),
+            None => self.0.remove(&key),
+        }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Those of which `keep` is true, by address.
+    pub(crate) fn sorted(
+        &self,
+        keep: impl Fn(&Pubkey, &AccountSharedData) -> bool,
+    ) -> Vec<(Pubkey, &AccountSharedData)> {
+        let kept = self.0.iter().filter(|(key, account)| keep(key, account));
+        let mut kept: Vec<_> = kept.map(|(key, account)| (*key, account)).collect();
+        kept.sort_unstable_by_key(|(key, _)| *key);
+        kept
+    }
+}
+
+impl AccountStore for Accounts {
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        self.0.get(key).cloned()
+    }
+}

@@ -1,0 +1,217 @@
+//! Slots, blockhashes and the clock.
+//!
+//! Nothing here asks the time or for chance: blockhashes follow from each other, and the clock
+//! from the slot.
+
+use core::fmt;
+
+use selkie_svm::Recent;
+use sha2::{Digest, Sha256};
+use solana_clock::Clock;
+use solana_hash::Hash;
+use solana_sdk_ids::sysvar;
+
+use crate::svm::Svm;
+
+/// How many blockhashes the sysvar of recent blockhashes has.
+const BLOCKHASHES_LISTED: usize = 150;
+/// How many blockhashes transactions may refer to.
+const BLOCKHASHES_VALID: u64 = 151;
+/// How many slots the sysvar of slot hashes has.
+const SLOTS_LISTED: usize = 512;
+
+/// How long a slot takes on mainnet (SIMD-0525), in milliseconds.
+pub(crate) const SLOT_MILLISECONDS: u64 = 200;
+
+/// Time does not run backwards.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WarpError {
+    /// The slot that was asked for.
+    pub slot: u64,
+    /// The slot that it is.
+    pub now: u64,
+}
+
+impl fmt::Display for WarpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { slot, now } = self;
+        write!(f, "cannot warp to slot {slot}: it is slot {now}, and time runs forwards\nhelp: ")?;
+        f.write_str("`set_clock` shows programs any time; `snapshot` and `restore` go back")
+    }
+}
+
+impl core::error::Error for WarpError {}
+
+/// The blockhash that follows another one.
+fn next_blockhash(last: &Hash, slot: u64) -> Hash {
+    let hasher = Sha256::new().chain_update(last.as_ref()).chain_update(slot.to_le_bytes());
+    Hash::new_from_array(hasher.finalize().into())
+}
+
+/// The hash of a slot, which is that of its bank and not its blockhash.
+fn slot_hash(slot: u64) -> [u8; 32] {
+    Sha256::new().chain_update("selkie slot").chain_update(slot.to_le_bytes()).finalize().into()
+}
+
+/// The data of the sysvar of slot hashes in a slot, from those in a slot before: as if none between
+/// them had been skipped.
+pub(crate) fn slot_hash_list(before: &[u8], from: u64, slot: u64) -> Vec<u8> {
+    const ENTRY_BYTES: usize = 40;
+    let mut data = vec![0; 8];
+    for slot in (from.max(slot.saturating_sub(SLOTS_LISTED as u64))..slot).rev() {
+        data.extend(slot.to_le_bytes());
+        data.extend(slot_hash(slot));
+    }
+    data.extend(before.get(8..).unwrap_or_default());
+    let (entries, _) = data.get(8..).unwrap_or_default().as_chunks::<ENTRY_BYTES>();
+    let count = entries.len().min(SLOTS_LISTED);
+    data.truncate(count.saturating_mul(ENTRY_BYTES).saturating_add(8));
+    if let Some(place) = data.first_chunk_mut() {
+        *place = (count as u64).to_le_bytes();
+    }
+    data
+}
+
+/// The data of the sysvar of recent blockhashes.
+pub(crate) fn blockhash_list(recent: &Recent, lamports_per_signature: u64) -> Vec<u8> {
+    let count = recent.blockhashes().count().min(BLOCKHASHES_LISTED);
+    let mut data = (count as u64).to_le_bytes().to_vec();
+    for blockhash in recent.blockhashes().rev().take(count) {
+        data.extend(blockhash.as_ref());
+        data.extend(lamports_per_signature.to_le_bytes());
+    }
+    data
+}
+
+impl Svm {
+    /// The clock, as programs see it.
+    #[must_use]
+    pub fn clock(&self) -> Clock {
+        self.environment().sysvars.clock().unwrap_or_default()
+    }
+
+    /// The slot.
+    #[must_use]
+    pub fn slot(&self) -> u64 {
+        self.environment().slot()
+    }
+
+    /// The epoch.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.clock().epoch
+    }
+
+    /// The blockhash to sign with.
+    #[must_use]
+    pub fn latest_blockhash(&self) -> Hash {
+        self.environment().blockhash
+    }
+
+    /// Whether a transaction with this blockhash may still be sent.
+    #[must_use]
+    pub fn is_blockhash_valid(&self, blockhash: &Hash) -> bool {
+        self.journal.state().recent.is_recent(blockhash)
+    }
+
+    /// Makes a new blockhash, so that the same instructions make another transaction. The 150
+    /// before it stay valid. The slot stays what it is.
+    pub fn advance_blockhash(&mut self) -> Hash {
+        let next = next_blockhash(&self.latest_blockhash(), self.slot());
+        self.journal.recent_mut().register(next);
+        self.blockhashes_changed();
+        next
+    }
+
+    /// Makes a new blockhash, and lets all others go.
+    pub fn expire_blockhash(&mut self) -> Hash {
+        let next = next_blockhash(&self.latest_blockhash(), self.slot());
+        let recent = self.journal.recent_mut();
+        recent.expire();
+        recent.register(next);
+        self.blockhashes_changed();
+        next
+    }
+
+    fn blockhashes_changed(&mut self) {
+        let state = self.journal.state();
+        let list = blockhash_list(&state.recent, state.environment.lamports_per_signature);
+        let newest = state.recent.blockhash().copied().unwrap_or_default();
+        self.journal.environment_mut().blockhash = newest;
+        self.put_sysvar(sysvar::recent_blockhashes::ID, &list);
+    }
+
+    /// Goes on to a later slot, as if there had been a block in each slot on the way: the clock
+    /// with epoch and time, slot hashes and blockhashes are what they would be then. Blockhashes
+    /// from more than 150 slots ago are gone.
+    ///
+    /// # Errors
+    /// If the slot is in the past.
+    pub fn warp_to_slot(&mut self, slot: u64) -> Result<(), WarpError> {
+        let now = self.slot();
+        let passed = slot.checked_sub(now).ok_or(WarpError { slot, now })?;
+        if passed == 0 {
+            return Ok(());
+        }
+        let mut last = self.latest_blockhash();
+        let recent = self.journal.recent_mut();
+        for slot in slot.saturating_sub(passed.min(BLOCKHASHES_VALID))..slot {
+            last = next_blockhash(&last, slot);
+            recent.register(last);
+        }
+        self.blockhashes_changed();
+        let before = self.sysvar(&sysvar::slot_hashes::ID).unwrap_or_default();
+        self.put_sysvar(sysvar::slot_hashes::ID, &slot_hash_list(before, now, slot));
+        let clock = self.clock_at(slot, passed);
+        self.set_clock(&clock);
+        Ok(())
+    }
+
+    /// Goes on by so many slots, as [`Svm::warp_to_slot`].
+    pub fn warp_by_slots(&mut self, slots: u64) {
+        let slot = self.slot().saturating_add(slots);
+        self.warp_to_slot(slot).expect("the slot is not in the past");
+    }
+
+    /// Goes on to the first slot of an epoch, as [`Svm::warp_to_slot`]. Nobody is paid rewards on
+    /// the way.
+    ///
+    /// # Errors
+    /// If it is in the past.
+    pub fn warp_to_epoch(&mut self, epoch: u64) -> Result<(), WarpError> {
+        let schedule = self.environment().sysvars.epoch_schedule().unwrap_or_default();
+        let slot = schedule.get_first_slot_in_epoch(epoch);
+        self.warp_to_slot(slot)
+    }
+
+    fn clock_at(&self, slot: u64, passed: u64) -> Clock {
+        let before = self.clock();
+        let schedule = self.environment().sysvars.epoch_schedule().unwrap_or_default();
+        let epoch = schedule.get_epoch(slot);
+        let seconds = |slots: u64| {
+            let milliseconds = u128::from(slots).saturating_mul(self.slot_milliseconds.into());
+            i64::try_from(milliseconds / 1000).unwrap_or(i64::MAX)
+        };
+        // Rounded from the start of the epoch on, so that many small steps are one big one.
+        let since_start = |slot: u64, epoch: u64| {
+            seconds(slot.saturating_sub(schedule.get_first_slot_in_epoch(epoch)))
+        };
+        let unix_timestamp = before.unix_timestamp.saturating_add(if epoch == before.epoch {
+            since_start(slot, epoch).saturating_sub(since_start(before.slot, epoch))
+        } else {
+            seconds(passed)
+        });
+        let epoch_start_timestamp = if epoch == before.epoch {
+            before.epoch_start_timestamp
+        } else {
+            unix_timestamp.saturating_sub(since_start(slot, epoch))
+        };
+        Clock {
+            slot,
+            epoch_start_timestamp,
+            epoch,
+            leader_schedule_epoch: schedule.get_leader_schedule_epoch(slot),
+            unix_timestamp,
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Instructions of the token programs that tests begin with, and what their accounts hold.
+//!
+//! They go to the token program and to Token-2022 alike, whichever address is given.
+
+use solana_instruction::{AccountMeta, Instruction};
+use solana_pubkey::Pubkey;
+use solana_sdk_ids::system_program;
+
+use crate::programs::ASSOCIATED_TOKEN;
+
+/// Bytes of a mint.
+pub const MINT_BYTES: usize = 82;
+/// Bytes of a token account.
+pub const ACCOUNT_BYTES: usize = 165;
+
+fn instruction(program: &Pubkey, accounts: Vec<AccountMeta>, data: &[&[u8]]) -> Instruction {
+    Instruction { program_id: *program, accounts, data: data.concat() }
+}
+
+/// Makes an account of [`MINT_BYTES`] a mint.
+#[must_use]
+pub fn initialize_mint(
+    program: &Pubkey,
+    mint: &Pubkey,
+    authority: &Pubkey,
+    decimals: u8,
+) -> Instruction {
+    let accounts = vec![AccountMeta::new(*mint, false)];
+    instruction(program, accounts, &[&[20, decimals], authority.as_ref(), &[0]])
+}
+
+/// Makes an account of [`ACCOUNT_BYTES`] a token account of a mint.
+#[must_use]
+pub fn initialize_account(
+    program: &Pubkey,
+    account: &Pubkey,
+    mint: &Pubkey,
+    owner: &Pubkey,
+) -> Instruction {
+    let accounts = vec![AccountMeta::new(*account, false), AccountMeta::new_readonly(*mint, false)];
+    instruction(program, accounts, &[&[18], owner.as_ref()])
+}
+
+/// Makes tokens. The authority of the mint signs.
+#[must_use]
+pub fn mint_to(
+    program: &Pubkey,
+    mint: &Pubkey,
+    account: &Pubkey,
+    authority: &Pubkey,
+    amount: u64,
+) -> Instruction {
+    let accounts = vec![
+        AccountMeta::new(*mint, false),
+        AccountMeta::new(*account, false),
+        AccountMeta::new_readonly(*authority, true),
+    ];
+    instruction(program, accounts, &[&[7], &amount.to_le_bytes()])
+}
+
+/// Moves tokens. Their owner signs.
+#[must_use]
+pub fn transfer(
+    program: &Pubkey,
+    from: &Pubkey,
+    to: &Pubkey,
+    owner: &Pubkey,
+    amount: u64,
+) -> Instruction {
+    let accounts = vec![
+        AccountMeta::new(*from, false),
+        AccountMeta::new(*to, false),
+        AccountMeta::new_readonly(*owner, true),
+    ];
+    instruction(program, accounts, &[&[3], &amount.to_le_bytes()])
+}
+
+/// Where the associated token account of an owner is.
+#[must_use]
+pub fn associated_address(program: &Pubkey, owner: &Pubkey, mint: &Pubkey) -> Pubkey {
+    let seeds = [owner.as_ref(), program.as_ref(), mint.as_ref()];
+    Pubkey::find_program_address(&seeds, &ASSOCIATED_TOKEN.id).0
+}
+
+/// Makes the associated token account of an owner. The payer signs.
+#[must_use]
+pub fn create_associated(
+    program: &Pubkey,
+    payer: &Pubkey,
+    owner: &Pubkey,
+    mint: &Pubkey,
+) -> Instruction {
+    let accounts = vec![
+        AccountMeta::new(*payer, true),
+        AccountMeta::new(associated_address(program, owner, mint), false),
+        AccountMeta::new_readonly(*owner, false),
+        AccountMeta::new_readonly(*mint, false),
+        AccountMeta::new_readonly(system_program::ID, false),
+        AccountMeta::new_readonly(*program, false),
+    ];
+    instruction(&ASSOCIATED_TOKEN.id, accounts, &[&[0]])
+}
+
+/// The data of a mint without extensions.
+#[must_use]
+pub fn mint_data(authority: &Pubkey, supply: u64, decimals: u8) -> Vec<u8> {
+    let mut data = vec![1, 0, 0, 0];
+    data.extend(authority.as_ref());
+    data.extend(supply.to_le_bytes());
+    data.extend([decimals, 1]);
+    data.resize(MINT_BYTES, 0);
+    data
+}
+
+/// The data of a token account without extensions.
+#[must_use]
+pub fn account_data(mint: &Pubkey, owner: &Pubkey, amount: u64) -> Vec<u8> {
+    let mut data = [mint.as_ref(), owner.as_ref(), &amount.to_le_bytes()].concat();
+    // Nobody may spend for the owner; it is initialized; it holds no wrapped lamports.
+    data.resize(108, 0);
+    data.push(1);
+    data.resize(ACCOUNT_BYTES, 0);
+    data
+}
+
+/// The tokens that the data of a token account say it has.
+#[must_use]
+pub fn amount(data: &[u8]) -> Option<u64> {
+    Some(u64::from_le_bytes(*data.get(64..)?.first_chunk()?))
+}
