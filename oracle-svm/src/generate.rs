@@ -137,7 +137,10 @@ pub(crate) fn generate(world: &World, seed: u64, index: u64, choice: &Choice) ->
     let mut transactions = Vec::new();
     let mut seen = BTreeSet::new();
     let mut nonce_is_new = true;
-    for _ in 0..1 + scene.rng.below(5) {
+    // To make programs takes longer than to run them.
+    let count =
+        if theme == Theme::Programs { 4 + scene.rng.below(8) } else { 1 + scene.rng.below(6) };
+    for _ in 0..count {
         let again = !transactions.is_empty() && scene.odd(4);
         if again {
             let last: &Vec<u8> = transactions.last().expect("it is not empty");
