@@ -1,7 +1,12 @@
 //! The fourth phase, *execute*: the instructions, one after the other, and what must hold when
 //! they are done.
 
+use std::collections::BTreeSet;
+
 use solana_account::{AccountSharedData, ReadableAccount};
+use solana_instruction::{AccountMeta, Instruction};
+use solana_pubkey::Pubkey;
+use solana_sdk_ids::sysvar;
 use solana_transaction_error::TransactionError;
 
 use crate::{
@@ -10,8 +15,8 @@ use crate::{
     engine::Engine,
     environment::Environment,
     features::Feature,
-    instruction::Options,
-    load::Ready,
+    instruction::{Options, compile},
+    load::{Ready, show_instructions},
     rent::Before,
     transaction_accounts::{
         InstructionAccount, ReturnData, TransactionAccount, TransactionAccounts,
@@ -73,6 +78,47 @@ pub fn execute<'e>(
     let result = result
         .map_err(|(index, error)| TransactionError::InstructionError(index, error))
         .and_then(|()| check_balances(checked, found, &context.accounts, environment));
+    executed(context, result)
+}
+
+/// Executes instructions outside of any transaction, one after the other, on accounts that they
+/// share. Accounts that they name and that are not there are empty. Nobody asks what the
+/// accounts' balances must be, but that instructions make no lamports.
+pub fn execute_instructions<'e>(
+    instructions: &[Instruction],
+    ready: Ready,
+    environment: &'e Environment,
+    options: &Options,
+    inspector: Option<&'e mut (dyn Inspector + 'e)>,
+) -> Executed {
+    let mut accounts = ready.accounts;
+    let mut known: BTreeSet<Pubkey> = accounts.iter().map(|account| account.key).collect();
+    for key in instructions.iter().flat_map(|it| it.accounts.iter().map(|meta| meta.pubkey)) {
+        if known.insert(key) {
+            let account = (key == sysvar::instructions::ID)
+                .then(|| show_instructions(instructions.iter().map(shown)))
+                .flatten();
+            let account = account.unwrap_or_default();
+            accounts.push(TransactionAccount { key, account, is_touched: false });
+        }
+    }
+    let accounts = TransactionAccounts::untouched(accounts);
+    let own = instructions.iter().map(|it| compile(it, &accounts)).collect();
+    let mut context = InvokeContext::new(accounts, environment, options);
+    context.programs = ready.programs;
+    context.inspector = inspector;
+    context.set_top_level(own);
+    let result = context.process_all();
+    let result = result.map_err(|(index, error)| TransactionError::InstructionError(index, error));
+    executed(context, result)
+}
+
+fn shown(instruction: &Instruction) -> (Pubkey, Vec<AccountMeta>, &[u8]) {
+    (instruction.program_id, instruction.accounts.clone(), &instruction.data)
+}
+
+/// What a context holds when its instructions are done.
+fn executed(context: InvokeContext<'_>, result: Result<(), TransactionError>) -> Executed {
     let inner = inner(&context);
     let own = context.trace.iter().take(context.top_level_started);
     let instruction_units: Vec<u64> = own.map(|instruction| instruction.units).collect();

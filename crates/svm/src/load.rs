@@ -5,6 +5,7 @@
 //! `solana-svm`).
 
 use solana_account::{Account, AccountSharedData, ReadableAccount, WritableAccount};
+use solana_instruction::AccountMeta;
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::{native_loader, system_program, sysvar};
 use solana_transaction_error::TransactionError;
@@ -285,36 +286,49 @@ fn load_programs(
     programs
 }
 
-/// The account that shows a transaction's instructions to its programs (SDK:
-/// `solana-instructions-sysvar`): how many, where each starts, each with its accounts, program and
-/// data, and at the end the place of the one that runs.
+/// The account that shows a transaction's instructions to its programs.
 fn instructions_sysvar(checked: &Checked<'_>) -> Result<AccountSharedData, TransactionError> {
     let transaction = checked.transaction;
-    let instructions = transaction.instructions();
-    let too_long = || TransactionError::MaxLoadedAccountsDataSizeExceeded;
-    let short = |len: usize| u16::try_from(len).map(u16::to_le_bytes).map_err(|_| too_long());
+    let account = |index: &u8| {
+        let index = usize::from(*index);
+        let key = checked.keys.get(index).copied().unwrap_or_default();
+        let is_writable = checked.writable.get(index) == Some(&true);
+        AccountMeta { pubkey: key, is_signer: index < transaction.signers(), is_writable }
+    };
+    let shown = transaction.instructions().iter().map(|instruction| {
+        let accounts = instruction.accounts.iter().map(account).collect();
+        (transaction.program(instruction), accounts, &*instruction.data)
+    });
+    show_instructions(shown).ok_or(TransactionError::MaxLoadedAccountsDataSizeExceeded)
+}
+
+/// The account that shows programs with their accounts and data (SDK: `solana-instructions-sysvar`):
+/// how many, where each starts, each with its accounts, program and data, and at the end the place
+/// of the one that runs. `None` if they are too long for it.
+pub(crate) fn show_instructions<'a>(
+    instructions: impl ExactSizeIterator<Item = (Pubkey, Vec<AccountMeta>, &'a [u8])>,
+) -> Option<AccountSharedData> {
+    let short = |len: usize| u16::try_from(len).ok().map(u16::to_le_bytes);
     let mut data = Vec::new();
     data.extend(short(instructions.len())?);
     let offsets = data.len();
     data.resize(offsets.saturating_add(instructions.len().saturating_mul(2)), 0);
-    for (place, instruction) in instructions.iter().enumerate() {
+    for (place, (program, accounts, instruction)) in instructions.enumerate() {
         let start = short(data.len())?;
         let offset = offsets.saturating_add(place.saturating_mul(2));
         if let Some(slot) = data.get_mut(offset..).and_then(|rest| rest.first_chunk_mut()) {
             *slot = start;
         }
-        data.extend(short(instruction.accounts.len())?);
-        for index in instruction.accounts.iter().map(|index| usize::from(*index)) {
-            let is_signer = index < transaction.signers();
-            let is_writable = checked.writable.get(index) == Some(&true);
-            data.push(u8::from(is_signer) | u8::from(is_writable) << 1);
-            data.extend_from_slice(checked.keys.get(index).map_or(&[0; 32][..], AsRef::as_ref));
+        data.extend(short(accounts.len())?);
+        for account in accounts {
+            data.push(u8::from(account.is_signer) | u8::from(account.is_writable) << 1);
+            data.extend_from_slice(account.pubkey.as_ref());
         }
-        data.extend_from_slice(transaction.program(instruction).as_ref());
-        data.extend(short(instruction.data.len())?);
-        data.extend_from_slice(&instruction.data);
+        data.extend_from_slice(program.as_ref());
+        data.extend(short(instruction.len())?);
+        data.extend_from_slice(instruction);
     }
     data.extend([0; 2]);
     let account = Account { data, owner: sysvar::ID, ..Account::default() };
-    Ok(account.into())
+    Some(account.into())
 }

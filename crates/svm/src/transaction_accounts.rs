@@ -45,6 +45,12 @@ pub struct TransactionAccount {
     pub is_touched: bool,
 }
 
+impl From<(Pubkey, AccountSharedData)> for TransactionAccount {
+    fn from((key, account): (Pubkey, AccountSharedData)) -> Self {
+        Self { key, account, is_touched: false }
+    }
+}
+
 /// An account as an instruction names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InstructionAccount {
@@ -62,8 +68,7 @@ impl TransactionAccounts {
     /// Accounts as they are before the first instruction.
     #[must_use]
     pub fn new(accounts: impl IntoIterator<Item = (Pubkey, AccountSharedData)>) -> Self {
-        let account = |(key, account)| TransactionAccount { key, account, is_touched: false };
-        Self::untouched(accounts.into_iter().map(account).collect())
+        Self::untouched(accounts.into_iter().map(TransactionAccount::from).collect())
     }
 
     pub(crate) fn untouched(accounts: Vec<TransactionAccount>) -> Self {
