@@ -66,9 +66,7 @@ impl Expected {
     pub(crate) fn is_stub(&self, units: u64) -> bool {
         self.err == 0 && self.r0 == Hex64(1) && self.cu_left == units
     }
-}
 
-impl Expected {
     /// What a fixture recorded.
     pub(crate) fn recorded(fixture: &SyscallFixture) -> Self {
         let effects = &fixture.output;
@@ -204,7 +202,8 @@ fn error_number(error: &selkie_vm::SyscallError) -> (i64, i64) {
     } else if let Some(trap) = error.downcast_ref::<Trap>() {
         (1, place(trap.discriminant()))
     } else {
-        (0, -1)
+        // Poseidon's errors, which are not numbered.
+        (2, -1)
     }
 }
 

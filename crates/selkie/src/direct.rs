@@ -10,6 +10,7 @@ use selkie_svm::{
     load::Ready,
     process::{AccountChange, Processed},
     programs::TransactionPrograms,
+    transaction_accounts::TransactionAccount,
 };
 use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_instruction::Instruction;
@@ -141,7 +142,10 @@ impl Svm {
         let mut witness = Witness::new(inspector);
         let executed = execute_instructions(
             instructions,
-            Ready { accounts, programs },
+            Ready {
+                accounts: accounts.into_iter().map(TransactionAccount::from).collect(),
+                programs,
+            },
             self.environment(),
             &options,
             Some(&mut witness),

@@ -11,7 +11,7 @@ use solana_sdk_ids::{native_loader, system_program, sysvar};
 use solana_transaction_error::TransactionError;
 
 use crate::{
-    account::{AccountStore, Loader},
+    account::{AccountStore, Loader, is_same},
     check::{Checked, nonce_of},
     cost::{LOADED_ACCOUNT_BYTES, LOADED_TABLE_BYTES},
     environment::Environment,
@@ -19,9 +19,10 @@ use crate::{
     nonce::{NONCE_BYTES, Nonce, durable_nonce},
     program_cache::{ProgramCache, program_data_address},
     programs::TransactionPrograms,
-    rent::{Before, mark_exempt, set_rent_epoch},
+    rent::{Before, mark_exempt, minimum_balance, set_rent_epoch},
     sysvars::Rent,
     transaction::Transaction,
+    transaction_accounts::TransactionAccount,
 };
 
 /// A transaction that has paid its fee.
@@ -43,7 +44,7 @@ pub struct Loaded<'t> {
 #[derive(Default, Debug)]
 pub struct Ready {
     /// Its accounts, in the order of its addresses.
-    pub accounts: Vec<(Pubkey, AccountSharedData)>,
+    pub accounts: Vec<TransactionAccount>,
     /// The programs among them.
     pub programs: TransactionPrograms,
 }
@@ -132,11 +133,11 @@ fn charge(
     let min = match *payer.owner() == system_program::ID {
         true if payer.data().is_empty() => 0,
         true if payer.data().len() == NONCE_BYTES && Nonce::read(payer.data()).is_some() => {
-            rent.minimum_balance(NONCE_BYTES)
+            minimum_balance(rent, NONCE_BYTES)
         }
         _ => return Err(TransactionError::InvalidAccountForFee),
     };
-    let before = Before::of(&payer, rent, is_relaxed);
+    let before = Before::of(&payer, payer.lamports(), rent, is_relaxed);
     let left = payer.lamports().checked_sub(min).and_then(|left| left.checked_sub(fee));
     left.ok_or(TransactionError::InsufficientFundsForFee)?;
     payer.set_lamports(payer.lamports().saturating_sub(fee));
@@ -174,7 +175,7 @@ struct Loading<'a, 't, S> {
     /// Program data accounts that were counted besides the transaction's own.
     data_loaded: Vec<Pubkey>,
     found: Vec<Option<AccountSharedData>>,
-    loaded: Vec<(Pubkey, AccountSharedData)>,
+    loaded: Vec<TransactionAccount>,
 }
 
 impl<S: AccountStore> Loading<'_, '_, S> {
@@ -188,10 +189,10 @@ impl<S: AccountStore> Loading<'_, '_, S> {
         self.count(u64::from(tables.saturating_mul(LOADED_TABLE_BYTES)))?;
         self.take(payer_key, payer, true)?;
         for (place, key) in self.checked.keys.iter().enumerate().skip(1) {
-            if *key == sysvar::instructions::ID {
+            if is_same(key, &sysvar::instructions::ID) {
                 self.found.push(None);
                 let account = instructions_sysvar(self.checked)?;
-                self.loaded.push((*key, account));
+                self.loaded.push(TransactionAccount { key: *key, account, is_touched: false });
                 continue;
             }
             let found = self.accounts.account(key);
@@ -242,7 +243,7 @@ impl<S: AccountStore> Loading<'_, '_, S> {
             self.count(size(&data))?;
             self.data_loaded.push(address);
         }
-        self.loaded.push((key, account));
+        self.loaded.push(TransactionAccount { key, account, is_touched: false });
         Ok(())
     }
 
@@ -252,9 +253,9 @@ impl<S: AccountStore> Loading<'_, '_, S> {
             let place = usize::from(instruction.program_id_index);
             let exists = self.found.get(place).is_some_and(Option::is_some);
             let account = self.loaded.get(place).filter(|_| exists);
-            let (_, account) = account.ok_or(TransactionError::ProgramAccountNotFound)?;
-            let owner = account.owner();
-            if *owner != native_loader::ID && Loader::of(owner).is_none() {
+            let account = account.ok_or(TransactionError::ProgramAccountNotFound)?;
+            let owner = account.account.owner();
+            if !is_same(owner, &native_loader::ID) && Loader::of(owner).is_none() {
                 return Err(TransactionError::InvalidProgramForExecution);
             }
         }
@@ -268,14 +269,14 @@ fn size(account: &AccountSharedData) -> u64 {
 
 /// The programs among the accounts, whether or not they are called.
 fn load_programs(
-    loaded: &[(Pubkey, AccountSharedData)],
+    loaded: &[TransactionAccount],
     accounts: &impl AccountStore,
     environment: &Environment,
     cache: &ProgramCache,
 ) -> TransactionPrograms {
     let mut programs = TransactionPrograms::default();
     let slot = environment.slot();
-    for (key, account) in loaded {
+    for TransactionAccount { key, account, .. } in loaded {
         if Loader::of(account.owner()).is_some()
             && let Some(entry) = cache.get(key, account, accounts, slot, environment.features)
         {

@@ -5,6 +5,7 @@
 //! those are in the input, which every program makes first.
 
 mod cpi;
+mod infos;
 mod statement;
 
 use std::fmt::Write;
@@ -91,7 +92,7 @@ impl Programs {
             };
             let source = writer.program();
             let elf = assemble(&source, version);
-            let age = if scene.odd(10) { scene.rng.below(2) as u64 } else { 100 };
+            let age = if scene.odd(5) { scene.rng.below(2) as u64 } else { 100 };
             install(&mut scene.accounts, *id, loader, elf, SLOT - age, None);
             scene.prop("program", *id);
         }
@@ -101,7 +102,7 @@ impl Programs {
     pub(crate) fn instruction(&self, scene: &mut Scene<'_>) -> Instruction {
         let mut metas = self.metas.clone();
         for meta in &mut metas {
-            if scene.odd(3) {
+            if scene.odd(1) {
                 meta.writable = !meta.writable;
             }
         }
@@ -136,7 +137,9 @@ fn stage(scene: &mut Scene<'_>, ids: &[Key]) -> Vec<Meta> {
             let key = scene.fresh();
             let len = scene.rng.pick(&[0, 1, 8, 40, 100, 165, 1000, 10_000]);
             let fill = scene.rng.below(256) as u8;
-            let mut lamports = rent(len) + scene.rng.pick(&[0, 0, 1, 1_000_000]);
+            let edge = scene.rng.pick(&[0, 0, 1, 1_000_000]);
+            let extra = if scene.odd(40) { edge } else { 1_000_000_000 };
+            let mut lamports = rent(len) + extra;
             if scene.odd(5) {
                 lamports -= 1;
             }
@@ -153,7 +156,13 @@ fn stage(scene: &mut Scene<'_>, ids: &[Key]) -> Vec<Meta> {
     if !scene.odd(20) {
         metas.push(r(MEMO_V4));
     }
-    let more = [r(TOKEN), r(LOADER_V3), if scene.odd(40) { w(scene.anybody()) } else { r(scene.anybody()) }, r(ED25519), w(INCINERATOR)];
+    let more = [
+        r(TOKEN),
+        r(LOADER_V3),
+        if scene.odd(40) { w(scene.anybody()) } else { r(scene.anybody()) },
+        r(ED25519),
+        w(INCINERATOR),
+    ];
     for meta in more {
         if scene.rng.chance(35) {
             metas.push(meta);
@@ -237,9 +246,12 @@ impl Writer<'_, '_> {
             self.set("r0", code);
             self.line("exit");
         }
+        self.info_functions();
         let text = std::mem::take(&mut self.text);
         let rodata = std::mem::take(&mut self.rodata);
-        format!(".syscall sol_no_such_syscall\n.globl entrypoint\nentrypoint:\n{text}\n.rodata\nnothing:\n    .quad 0\n{rodata}\n")
+        format!(
+            ".syscall sol_no_such_syscall\n.globl entrypoint\nentrypoint:\n{text}\n.rodata\nnothing:\n    .quad 0\n{rodata}\n"
+        )
     }
 
     fn line(&mut self, line: &str) {
