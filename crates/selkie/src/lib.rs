@@ -53,7 +53,10 @@ pub mod units;
 pub use selkie_svm::{
     self as runtime, BorrowedAccount, Builtin, ComputeBudget, Engine, Environment, EpochStake,
     Feature, FeatureSet, Fee, Inspector, InstructionContext, InvokeContext, Loader, ReturnData,
-    execute::InnerInstruction, process::AccountChange, sysvars::SysvarError,
+    execute::InnerInstruction,
+    process::AccountChange,
+    syscalls::custom::{SyscallContext, SyscallFailure},
+    sysvars::SysvarError,
 };
 pub use solana_account::{Account, AccountSharedData, ReadableAccount, WritableAccount};
 pub use solana_clock::Clock;
