@@ -33,6 +33,7 @@ use solana_sdk_ids::sysvar;
 use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
+pub use crate::instruction_fixture::InstructionFixture;
 use crate::{
     genesis,
     json::{base64, case_account, read_case_account, to_base64},

@@ -34,6 +34,7 @@ mod direct;
 pub mod fixture;
 mod genesis;
 mod history;
+mod instruction_fixture;
 mod journal;
 mod json;
 mod options;

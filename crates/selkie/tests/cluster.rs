@@ -218,3 +218,13 @@ fn logs_are_cut_where_mainnet_cuts_them() {
     assert!(lines(Svm::new()) < 15);
     assert_eq!(lines(Svm::new().with_log_bytes_limit(None)), 102);
 }
+
+#[test]
+fn clusters_go_to_other_threads() {
+    let svm = funded();
+    let balance = std::thread::scope(|scope| {
+        scope.spawn(|| svm.balance(&keypair("payer").pubkey())).join().unwrap()
+    });
+    let moved = std::thread::spawn(move || svm.balance(&keypair("payer").pubkey()));
+    assert_eq!((balance, moved.join().unwrap()), (10 * SOL, 10 * SOL));
+}

@@ -2,7 +2,7 @@
 
 use selkie::{
     Account, Signer, Svm, TransactionError, address,
-    fixture::{Fixture, FixtureError},
+    fixture::{Fixture, FixtureError, InstructionFixture},
     keypair, programs, system, token,
 };
 
@@ -123,4 +123,35 @@ fn vectors_are_fixtures() {
         }
     }
     assert!(count > 5, "{count}");
+}
+
+#[test]
+fn instructions_are_recorded_for_other_clients() {
+    let [owner, mint, from, to] = ["owner", "mint", "from", "to"].map(address);
+    let mut svm = Svm::new();
+    let rich = Account { lamports: 10_000_000_000, ..Account::default() };
+    let mut cases = vec![
+        (system::transfer(&from, &to, 4), vec![(from, rich.clone())]),
+        (system::transfer(&from, &to, 1 << 60), vec![(from, rich.clone())]),
+    ];
+    if svm.add_bundled(&programs::TOKEN).is_ok() {
+        svm.add_bundled(&programs::ASSOCIATED_TOKEN).unwrap();
+        let id = programs::TOKEN.id;
+        let of = |data| Account { lamports: 10_000_000, data, owner: id, ..Account::default() };
+        let account = |amount| of(token::account_data(&mint, &owner, amount));
+        let accounts = vec![(from, account(9)), (to, account(0))];
+        cases.push((token::transfer(&id, &from, &to, &owner, 3), accounts.clone()));
+        cases.push((token::transfer(&id, &from, &to, &owner, 10), accounts));
+        let mint_account = of(token::mint_data(&owner, 0, 6));
+        let create = token::create_associated(&id, &owner, &owner, &mint);
+        cases.push((create, vec![(owner, rich), (mint, mint_account)]));
+    }
+    for (instruction, accounts) in cases {
+        let file = InstructionFixture::record(&svm, &instruction, &accounts).to_bytes();
+        let fixture = InstructionFixture::parse(&file).unwrap();
+        let replayed = fixture.replay().unwrap();
+        let processed = svm.process_instruction(&instruction, &accounts);
+        assert_eq!((&replayed.result, &replayed.logs), (&processed.result, &processed.logs));
+    }
+    assert!(matches!(InstructionFixture::parse(b"?"), Err(FixtureError::Format(_))));
 }
