@@ -1,5 +1,7 @@
 //! Snapshots beside clones: whatever happens in between, both come back to the same.
 
+#![allow(clippy::cast_possible_truncation, reason = "the numbers are small")]
+
 use selkie::{Account, Feature, Signer, Snapshot, Svm, address, keypair, system};
 
 /// Numbers that look random and are always the same.
