@@ -6,6 +6,8 @@ use selkie_builtins::builtins;
 use selkie_svm::{
     Builtin, ComputeBudget, Engine, EpochStake, Feature, FeatureSet, InstructionError,
     InvokeContext,
+    program_cache::ProgramCache,
+    syscalls::custom::{SyscallContext, SyscallFailure},
 };
 use solana_account::Account;
 use solana_pubkey::Pubkey;
@@ -169,9 +171,37 @@ impl Svm {
         self.journal.set_account(id, Some(genesis::native_account(name)));
     }
 
+    /// The same where programs can call a syscall that no cluster has; or where one that all have
+    /// does something else. It has to charge for itself. Programs that use it are added by
+    /// [`Svm::add_program`]: no loader's instructions deploy them.
+    ///
+    /// ```
+    /// # use selkie::Svm;
+    /// let svm = Svm::new().with_syscall("answer", |context, [out, ..]| {
+    ///     context.consume(10)?;
+    ///     context.write(out, &42_u64.to_le_bytes())?;
+    ///     Ok(0)
+    /// });
+    /// ```
+    #[must_use]
+    pub fn with_syscall(
+        mut self,
+        name: &str,
+        handler: impl Fn(&mut SyscallContext<'_, '_, '_>, [u64; 5]) -> Result<u64, SyscallFailure>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        let mut syscalls = self.programs.syscalls().clone();
+        syscalls.insert(name, handler);
+        // Programs are bound to their syscalls when they are loaded.
+        self.programs = Arc::new(ProgramCache::with_syscalls(syscalls));
+        self
+    }
+
     /// The programs that were made ready to run, which clones share.
     #[must_use]
-    pub fn program_cache(&self) -> &Arc<selkie_svm::program_cache::ProgramCache> {
+    pub fn program_cache(&self) -> &Arc<ProgramCache> {
         &self.programs
     }
 }

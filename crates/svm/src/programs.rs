@@ -13,7 +13,10 @@ use crate::{
     buffers::Touched,
     engine::Compiled,
     features::{Feature, FeatureSet},
-    syscalls::{SYSCALLS, Syscall, UNSUPPORTED},
+    syscalls::{
+        SYSCALLS, Syscall, UNSUPPORTED,
+        custom::{CustomSyscall, CustomSyscalls},
+    },
 };
 
 /// What a program is loaded for.
@@ -67,7 +70,16 @@ pub struct Program {
     pub(crate) heap_touched: Touched,
     loader: Loader,
     /// What the executable's syscalls are, by their number there.
-    syscalls: Vec<&'static Syscall>,
+    syscalls: Vec<Bound>,
+}
+
+/// A syscall of a program.
+#[derive(Clone, Debug)]
+pub(crate) enum Bound {
+    /// One of the table.
+    Row(&'static Syscall),
+    /// One that a tool has added.
+    Custom(CustomSyscall),
 }
 
 /// Why a file is no program.
@@ -111,8 +123,21 @@ impl Program {
         loader: Loader,
         environment: &selkie_elf::Environment,
     ) -> Result<Self, LoadError> {
+        Self::load_with(elf, loader, environment, &CustomSyscalls::default())
+    }
+
+    /// The same for an environment that has syscalls besides those of the table.
+    ///
+    /// # Errors
+    /// As [`Program::load`].
+    pub fn load_with(
+        elf: &[u8],
+        loader: Loader,
+        environment: &selkie_elf::Environment,
+        custom: &CustomSyscalls,
+    ) -> Result<Self, LoadError> {
         let executable = selkie_elf::load(elf, environment).map_err(LoadError::Elf)?;
-        Self::new(executable, loader)
+        Self::bind(executable, loader, custom)
     }
 
     /// Verifies a loaded program.
@@ -120,13 +145,22 @@ impl Program {
     /// # Errors
     /// If the verifier refuses it, or if it may call a syscall that the runtime has not.
     pub fn new(executable: Executable, loader: Loader) -> Result<Self, LoadError> {
+        Self::bind(executable, loader, &CustomSyscalls::default())
+    }
+
+    fn bind(
+        executable: Executable,
+        loader: Loader,
+        custom: &CustomSyscalls,
+    ) -> Result<Self, LoadError> {
+        let bind = |name: &str| {
+            let custom = custom.get(name).cloned().map(Bound::Custom);
+            custom.or_else(|| Syscall::find(name).map(Bound::Row))
+        };
         let syscalls = executable
             .syscalls()
             .names()
-            .map(|name| {
-                let found = Syscall::find(name);
-                found.ok_or_else(|| LoadError::UnknownSyscall(name.to_owned()))
-            })
+            .map(|name| bind(name).ok_or_else(|| LoadError::UnknownSyscall(name.to_owned())))
             .collect::<Result<_, _>>()?;
         let verified = Verified::new(executable).map_err(LoadError::Verify)?;
         Ok(Self {
@@ -173,8 +207,8 @@ impl Program {
         &self.compiled
     }
 
-    pub(crate) fn syscall(&self, id: SyscallId) -> Option<&'static Syscall> {
-        self.syscalls.get(usize::from(id.0)).copied()
+    pub(crate) fn syscall(&self, id: SyscallId) -> Option<&Bound> {
+        self.syscalls.get(usize::from(id.0))
     }
 }
 
