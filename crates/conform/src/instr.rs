@@ -77,8 +77,9 @@ impl Case {
             let found = all.iter().find(|(known, _)| *known == key);
             (key, found.map(|(_, account)| account.clone()).unwrap_or_default())
         };
-        let given_sysvars = all.iter().map(|(key, it)| (key, it.lamports, &it.data[..]));
-        let environment = runtime::environment(features, sysvars::sysvars(given_sysvars), &all);
+        let mut environment = runtime::environment(features, sysvars::sysvars(&all));
+        sysvars::set_blockhash(&mut environment, &all);
+        runtime::load_programs(&mut environment, &all);
         Self {
             instruction,
             accounts: keys.into_iter().map(account).collect(),

@@ -44,6 +44,7 @@ mod instr;
 pub mod kinds;
 pub mod memmap;
 mod message;
+mod mollusk;
 pub mod named;
 mod rules;
 pub mod runner;

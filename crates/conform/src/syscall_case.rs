@@ -66,9 +66,7 @@ impl Expected {
     pub(crate) fn is_stub(&self, units: u64) -> bool {
         self.err == 0 && self.r0 == Hex64(1) && self.cu_left == units
     }
-}
 
-impl Expected {
     /// What a fixture recorded.
     pub(crate) fn recorded(fixture: &SyscallFixture) -> Self {
         let effects = &fixture.output;

@@ -18,13 +18,16 @@
 //! |---|---|
 //! | [`Svm`] | accounts, time and programs, and transactions that change them |
 //! | [`Receipt`], [`FailedTransaction`] | what became of a transaction, and why |
+//! | [`Check`] | what a test expects of a receipt |
 //! | [`programs`] | well-known programs, and where their files are |
 //! | [`system`], [`token`] | instructions that tests begin with |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
+mod check;
 mod deploy;
+mod direct;
 mod genesis;
 mod history;
 mod journal;
@@ -42,9 +45,9 @@ mod time;
 pub mod token;
 
 pub use selkie_svm::{
-    self as runtime, BorrowedAccount, Builtin, Engine, Environment, Feature, FeatureSet, Fee,
-    Inspector, InstructionContext, InvokeContext, Loader, ReturnData, execute::InnerInstruction,
-    process::AccountChange, sysvars::SysvarError,
+    self as runtime, BorrowedAccount, Builtin, ComputeBudget, Engine, Environment, EpochStake,
+    Feature, FeatureSet, Fee, Inspector, InstructionContext, InvokeContext, Loader, ReturnData,
+    execute::InnerInstruction, process::AccountChange, sysvars::SysvarError,
 };
 pub use solana_account::{Account, AccountSharedData, ReadableAccount, WritableAccount};
 pub use solana_clock::Clock;
@@ -65,6 +68,7 @@ pub use solana_transaction::{Transaction, versioned::VersionedTransaction};
 pub use solana_transaction_error::TransactionError;
 
 pub use crate::{
+    check::{AccountCheck, Check, CheckFailures},
     deploy::{ProgramError, ProgramFile, program_data_key},
     journal::{Snapshot, SnapshotError},
     receipt::{Culprit, FailedTransaction, Frame, Receipt, Stage},

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use selkie_builtins::builtins;
-use selkie_svm::{Builtin, Engine, Feature, FeatureSet, InstructionError, InvokeContext};
+use selkie_svm::{
+    Builtin, ComputeBudget, Engine, EpochStake, Feature, FeatureSet, InstructionError,
+    InvokeContext,
+};
 use solana_account::Account;
 use solana_pubkey::Pubkey;
 use solana_rent::Rent;
@@ -66,6 +69,28 @@ impl Svm {
     #[must_use]
     pub fn with_slot_milliseconds(mut self, milliseconds: u64) -> Self {
         self.slot_milliseconds = milliseconds;
+        self
+    }
+
+    /// The same where instructions outside of transactions get this budget.
+    #[must_use]
+    pub fn with_instruction_budget(mut self, budget: ComputeBudget) -> Self {
+        self.instruction_budget = budget;
+        self
+    }
+
+    /// The same whose logs are cut after so many bytes, or never; mainnet's 10,000 unless this
+    /// says otherwise.
+    #[must_use]
+    pub fn with_log_bytes_limit(mut self, limit: Option<usize>) -> Self {
+        self.journal.environment_mut().log_bytes_max = limit.unwrap_or(usize::MAX);
+        self
+    }
+
+    /// The same with these stakes, which programs can ask for.
+    #[must_use]
+    pub fn with_epoch_stake(mut self, stake: EpochStake) -> Self {
+        self.journal.environment_mut().epoch_stake = stake;
         self
     }
 

@@ -121,7 +121,7 @@ impl<'e> InvokeContext<'e> {
             instructions_sysvar: accounts.find(&solana_sdk_ids::sysvar::instructions::ID),
             accounts,
             return_data: ReturnData::default(),
-            logs: Logs::default(),
+            logs: Logs::new(environment.log_bytes_max),
             meter: Meter::new(options.budget.units),
             heap_bytes: options.budget.heap_bytes,
             engine: options.engine,

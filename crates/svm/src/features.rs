@@ -60,6 +60,8 @@ macro_rules! for_each_feature {
                 "accounts below the minimum balance may stay so (SIMD-0392)";
             FeesOnlyLoadedSize = "LTDSzjZKFJMKHYpNycG1FrWwGGTaFFwqEFjB5GGLNVD", mainnet: true,
                 "what was loaded counts for transactions that pay fees only (SIMD-0186)";
+            DepleteMeterOnFailure = "B7H2caeia4ZFcpE3QcgMqbiWiBtWrdBRBSJ1DY6Ktxbq", mainnet: true,
+                "a program that the virtual machine stops has used all compute units (SIMD-0182)";
             InstructionDataPointer = "5xXZc66h4UdB6Yq7FzdBxBiRAFMMScMLwHxk2QZDaNZL", mainnet: true,
                 "programs start with a pointer to the instruction data in r2 (SIMD-0321)";
             BlsPubkeyManagement = "AnAP9zPV4KL7czAPQbFhpDKV2tx7g4UGNbK9wvXwjaRo", mainnet: true,
