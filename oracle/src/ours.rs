@@ -56,7 +56,7 @@ impl Plan {
             noop_rate: if hardened { rng.pick(&[256, 256, 16, 3, 1]) } else { 0 },
             pad_start: hardened && rng.chance(90),
             key_addresses: if hardened { rng.chance(90) } else { rng.chance(10) },
-            threads: 1,
+            whole: rng.chance(30),
             spans: false,
             seed: Some(rng.word()),
         };

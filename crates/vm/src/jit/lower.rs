@@ -9,7 +9,8 @@ use selkie_isa::{Alu, Cond, Endian, Kind, Op, Operand, Size, Width, for_each_op}
 use crate::{
     config::Config,
     jit::{
-        plan::{Access, Block, Group, Planner, Step, Survey},
+        plan::{Access, Block, Group, Planner, Step},
+        scope::{Effects, Scope},
         site::Check,
     },
     program::{ACTIONS, Action, Cell, Program, Register, code},
@@ -53,6 +54,8 @@ pub(super) enum Next {
 
 /// Writes a processor's code. Registers are r0 to r9, and r10 where the program moves it.
 pub(super) trait Target {
+    /// Whether the block of a slot was written.
+    fn is_written(&self, pc: usize) -> bool;
     /// A block starts: charges its instructions.
     fn block(&mut self, pc: u32, cost: u8);
     /// An instruction starts.
@@ -94,35 +97,35 @@ pub(super) trait Target {
     fn end_block(&mut self, open: bool);
 }
 
-/// Writes the code of the blocks that start in a range of slots.
+/// Writes the code of a unit.
 pub(super) fn lower<T: Target>(
     program: &Program,
     config: &Config,
-    survey: &Survey,
-    range: core::ops::Range<usize>,
+    scope: &Scope,
+    effects: &mut Effects,
     target: &mut T,
 ) {
     let mut planner = Planner::new(program, config);
     let fixed_frames = !program.executable().version().dynamic_frames();
     let slots = program.cells.len();
-    let mut lowering = Lowering { slots, fixed_frames, survey, target };
+    let mut lowering = Lowering { program, slots, fixed_frames, effects, target };
     let mut block = Block::new(program);
-    let mut next = survey.leaders.next(range.start).filter(|start| *start < range.end);
-    while let Some(start) = next {
-        planner.plan(start, &survey.leaders, &mut block);
-        lowering.block(start, &block);
-        // Another thread goes on at the first leader of its range.
-        let is_others =
-            block.end >= slots || block.end >= range.end && survey.leaders.contains(block.end);
-        next = if block.falls_through && !is_others {
-            Some(block.end)
-        } else {
-            survey.leaders.next(block.end).filter(|start| *start < range.end)
-        };
-        if block.falls_through && is_others && block.end < slots {
-            lowering.target.jump(Next::Block(slot(block.end)));
+    for start in &scope.starts {
+        let mut start = *start as usize;
+        while !lowering.target.is_written(start) {
+            planner.plan(start, &scope.leaders, &mut block);
+            lowering.block(start, &block);
+            start = block.end;
+            if !block.falls_through || start >= slots {
+                break;
+            }
+            if scope.is_compiled(start) || lowering.target.is_written(start) {
+                lowering.target.jump(Next::Block(slot(start)));
+                break;
+            }
+            lowering.target.end_block(true);
         }
-        lowering.target.end_block(block.falls_through && !is_others);
+        lowering.target.end_block(false);
     }
 }
 
@@ -130,7 +133,8 @@ struct Lowering<'t, T> {
     slots: usize,
     /// Whether r10 moves by calls alone.
     fixed_frames: bool,
-    survey: &'t Survey,
+    program: &'t Program,
+    effects: &'t mut Effects,
     target: &'t mut T,
 }
 
@@ -259,7 +263,7 @@ impl<T: Target> Lowering<'_, T> {
         let Action::Row(kind) = action else {
             return match action {
                 Action::CallLocal if (cell.aux as usize) < self.slots => {
-                    let overwritten = self.survey.overwritten(cell.aux);
+                    let overwritten = self.effects.overwritten(self.program, cell.aux);
                     self.target.call(cell.aux, overwritten, exit);
                 }
                 Action::CallSyscall => self.target.syscall(cell.aux, exit),

@@ -84,7 +84,9 @@ impl Compiled {
         if MachineCode::SUPPORTED {
             let hardened =
                 JitOptions { seed: Some(0x5e1c_1e5e_ed01_2345), ..JitOptions::default() };
-            for (name, options) in [("hardened", hardened), ("plain", JitOptions::plain())] {
+            let whole = JitOptions { whole: true, ..JitOptions::plain() };
+            let plain = JitOptions::plain();
+            for (name, options) in [("hardened", hardened), ("plain", plain), ("whole", whole)] {
                 let code = MachineCode::compile(&program, &case.setup.config, &options);
                 codes.push((name, code.map_err(|error| error.to_string())?));
             }

@@ -18,18 +18,21 @@ mod target;
 mod tests;
 
 use core::mem::offset_of;
+use std::io;
 
 use self::encoder::{Arith, Bits, Encoder, Flag, Mem, Patch, Reg};
 use crate::{
     config::Config,
     host::NoHost,
     jit::{
-        JitOptions, MachineCode, Near, SHARED,
+        JitOptions, Near, SHARED,
         buffer::Executable,
         entry::{Context, NEAR_COUNT},
         harden::Chaos,
         lower::{Exit, Next, Place, Value},
+        scope::Scope,
         site::{Check, Site, Sites, What},
+        units::Unit,
     },
     machine::frame_step,
     program::{Program, Register},
@@ -65,17 +68,42 @@ pub(super) fn context_offset(key: i32) -> isize {
     (CONTEXT_BIAS - key) as isize
 }
 
-/// What is random and the same for all parts of a program's code.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Keys {
-    address: i32,
-    blinding: u64,
+/// What is the same for all units of a program.
+#[derive(Clone, Debug)]
+pub(super) struct Shape {
+    pub(super) metered: bool,
+    pub(super) gaps: bool,
+    pub(super) pext: bool,
+    bmi2: bool,
+    /// Whether every window has one region at most.
+    pub(super) aligned: bool,
+    pub(super) fixed_frames: bool,
+    frame_bytes: i32,
+    pub(super) frame_step: u64,
+    call_depth_max: usize,
+    /// Added to displacements from the context.
+    pub(super) key: i32,
+    pub(super) blinding_key: u64,
 }
 
-impl Keys {
-    pub(super) fn new(options: &JitOptions) -> Self {
+impl Shape {
+    pub(super) fn new(program: &Program, config: &Config, options: &JitOptions) -> Self {
+        let version = program.executable().version();
+        let (bmi2, pext) = features();
         let mut chaos = Chaos::new(options, usize::MAX);
-        Self { address: chaos.address_key(), blinding: chaos.number() }
+        Self {
+            metered: config.metered,
+            gaps: version.stack_frame_gaps() && config.stack_frame_gaps,
+            pext,
+            bmi2,
+            aligned: config.aligned_memory || version.aligned_memory(),
+            fixed_frames: !version.dynamic_frames(),
+            frame_bytes: i32::try_from(config.stack_frame_bytes).unwrap_or(i32::MAX),
+            frame_step: frame_step(version, config),
+            call_depth_max: config.call_depth_max,
+            key: chaos.address_key(),
+            blinding_key: chaos.number(),
+        }
     }
 }
 
@@ -101,14 +129,17 @@ enum ColdKind {
     Check,
     /// A call asks for more stack.
     Call,
+    /// A call of a register leads to where nothing is compiled.
+    Missing,
 }
 
-/// Offsets of the routines that all code shares.
+/// Offsets of the routines that all code shares. Each unit has those that its own code calls; in
+/// units other than the first they lead on to those of the first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Routines {
     pub(super) enter: u32,
     pub(super) leave: u32,
-    pub(super) stopped: u32,
+    stopped: u32,
     /// Lets the stack be used further than before.
     pub(super) more_stack: u32,
     pub(super) syscall: u32,
@@ -117,37 +148,31 @@ pub(super) struct Routines {
     pub(super) ret: u32,
 }
 
-/// A stretch of code in the making.
+/// A unit's code in the making.
 #[derive(Debug)]
 pub(super) struct Writer<'o> {
     code: Encoder,
     chaos: Chaos<'o>,
+    scope: &'o Scope,
+    shape: &'o Shape,
     pub(super) routines: Routines,
-    pub(super) sites: Sites,
+    sites: Sites,
     /// Slots and offsets of calls.
-    pub(super) calls: Vec<(u32, u32)>,
-    /// Offset of every block; where none starts, of the routine for that.
-    pub(super) entries: Vec<u32>,
+    calls: Vec<(u32, u32)>,
+    /// By slot, where the unit's block starts that starts there; 0 where none does.
+    labels: &'o mut [u32],
+    /// The slots of all blocks.
+    pub(super) blocks: Vec<u32>,
+    /// Functions that other units have, or will have.
+    pub(super) callees: Vec<u32>,
     /// Jumps and calls of blocks that were not written yet.
     fixups: Vec<(Patch, u32)>,
     cold: Vec<Cold>,
     /// Where the code of each instruction starts, if that is asked for: offset, slot, cold.
-    pub(super) marks: Option<Vec<(u32, u32, bool)>>,
+    marks: Option<Vec<(u32, u32, bool)>>,
     /// The register whose value the flags tell, in 64 bits, and where the code was then.
     flags: (Reg, u32),
-    metered: bool,
-    gaps: bool,
-    pext: bool,
-    bmi2: bool,
-    /// Whether every window has one region at most.
-    aligned: bool,
     near: u8,
-    fixed_frames: bool,
-    frame_bytes: i32,
-    call_depth_max: usize,
-    /// Added to displacements from the context.
-    key: i32,
-    pub(super) blinding_key: u64,
 }
 
 /// Whether the processor has BMI2, and a `pext` that is not microcode.
@@ -167,108 +192,96 @@ fn amd_before_zen3() -> bool {
 }
 
 impl<'o> Writer<'o> {
-    /// A writer for one of several parts of a program's code, of about as many slots.
+    /// A writer for the unit of a number. All labels are 0.
     pub(super) fn new(
-        program: &Program,
-        config: &Config,
+        unit: usize,
+        scope: &'o Scope,
+        shape: &'o Shape,
         options: &'o JitOptions,
-        keys: Keys,
-        part: usize,
-        slots: usize,
+        labels: &'o mut [u32],
     ) -> Self {
-        let chaos = Chaos::new(options, part);
-        let version = program.executable().version();
-        let (bmi2, pext) = features();
+        let slots = scope.slots;
         let mut writer = Self {
-            code: Encoder::new(slots * 20 + 8192),
-            chaos,
+            code: Encoder::new(slots * 20 + 2048),
+            chaos: Chaos::new(options, unit),
+            scope,
+            shape,
             routines: Routines::default(),
             sites: Sites::with_capacity(slots / 2),
             calls: Vec::with_capacity(slots / 16),
-            entries: Vec::new(),
+            labels,
+            blocks: Vec::with_capacity(slots / 4),
+            callees: Vec::new(),
             fixups: Vec::with_capacity(slots / 4),
             cold: Vec::with_capacity(64),
             marks: options.spans.then(Vec::new),
             flags: (SCRATCH, 0),
-            metered: config.metered,
-            gaps: version.stack_frame_gaps() && config.stack_frame_gaps,
-            pext,
-            bmi2,
-            aligned: config.aligned_memory || version.aligned_memory(),
             near: 0,
-            fixed_frames: !version.dynamic_frames(),
-            frame_bytes: i32::try_from(config.stack_frame_bytes).unwrap_or(i32::MAX),
-            call_depth_max: config.call_depth_max,
-            key: keys.address,
-            blinding_key: keys.blinding,
         };
         writer.mark(SHARED, false);
         for _ in 0..writer.chaos.padding() {
             writer.code.reserve();
             writer.code.nop();
         }
-        writer.routines();
-        writer.entries = vec![writer.routines.missing; program.cells.len()];
+        if unit == 0 {
+            writer.routines();
+        } else {
+            writer.ways_to_routines();
+        }
         writer
     }
 
-    /// Adds the code of another part.
-    pub(super) fn append(&mut self, part: Self) {
-        let base = self.code.append(part.code.bytes());
-        self.sites.append(&part.sites, base);
-        self.calls.extend(part.calls.iter().map(|(pc, at)| (*pc, at + base)));
-        for (entry, &of_part) in self.entries.iter_mut().zip(&part.entries) {
-            if of_part != part.routines.missing {
-                *entry = of_part + base;
+    /// The unit, in memory where it can be executed, and where each of its blocks is.
+    ///
+    /// # Errors
+    /// If the operating system gives no such memory.
+    pub(super) fn finish(mut self) -> io::Result<(Unit, Vec<(u32, u32)>, Vec<u32>)> {
+        self.flush_cold();
+        let fixups = core::mem::take(&mut self.fixups);
+        let mut far = Vec::new();
+        for (patch, slot) in fixups {
+            if self.labels[slot as usize] == 0 {
+                far.push(slot);
+                self.far_block(slot);
             }
+            self.code.patch(patch, self.labels[slot as usize]);
         }
-        self.fixups.extend(part.fixups.iter().map(|(Patch(at), slot)| (Patch(at + base), *slot)));
-        if let (Some(marks), Some(more)) = (&mut self.marks, part.marks) {
-            marks.extend(more.iter().map(|(at, slot, cold)| (at + base, *slot, *cold)));
+        for slot in far {
+            self.labels[slot as usize] = 0;
         }
-    }
-
-    /// The code, complete.
-    pub(super) fn finish(&mut self) -> &[u8] {
-        for (patch, slot) in core::mem::take(&mut self.fixups) {
-            if self.entries[slot as usize] == self.routines.missing {
-                // The second half of an `lddw`: no block starts there.
-                self.code.reserve();
-                self.mark(slot, false);
-                self.entries[slot as usize] = self.code.here();
-                self.leave(Site::new(slot, 0, What::GiveUp));
-            }
-            self.code.patch(patch, self.entries[slot as usize]);
+        let blocks = self.blocks.iter().map(|slot| (*slot, self.labels[*slot as usize])).collect();
+        for slot in &self.blocks {
+            self.labels[*slot as usize] = 0;
         }
         self.sites.index();
-        self.code.bytes()
-    }
-
-    /// The code, in memory where it can be executed.
-    pub(super) fn into_code(
-        self,
-        memory: Executable,
-        program: &Program,
-        config: &Config,
-    ) -> MachineCode {
-        MachineCode {
-            memory,
-            routines: self.routines,
-            program_id: program.id,
-            config: config.clone(),
+        // Blocks are written in order but where one starts within another's `lddw`.
+        self.calls.sort_unstable();
+        let unit = Unit {
+            memory: Executable::new(self.code.bytes())?,
             sites: self.sites,
             calls: self.calls,
-            entries: self.entries,
             marks: self.marks.unwrap_or_default(),
-            context_key: self.key,
-            blinding_key: self.blinding_key,
-            frame_step: frame_step(program.executable().version(), config),
-            fixed_frames: self.fixed_frames,
-            aligned: self.aligned,
-            gaps: self.gaps,
-            pext: self.pext,
-            metered: self.metered,
+        };
+        Ok((unit, blocks, self.callees))
+    }
+
+    /// Goes on at a block that another unit has.
+    fn far_block(&mut self, slot: u32) {
+        self.code.reserve();
+        self.mark(slot, true);
+        self.labels[slot as usize] = self.code.here();
+        if self.scope.is_compiled(slot as usize) {
+            let entry = self.entry(slot);
+            self.code.jump_mem(entry);
+        } else {
+            self.leave(Site::new(slot, 0, What::GiveUp));
         }
+    }
+
+    /// Where the address of a slot's code is.
+    fn entry(&mut self, slot: u32) -> Mem {
+        self.code.load(3, SCRATCH, self.context(offset_of!(Context<'_, '_, NoHost>, entries)));
+        Mem::at(SCRATCH, 8 * slot.cast_signed())
     }
 
     /// A field of the context.
@@ -286,7 +299,7 @@ impl<'o> Writer<'o> {
     #[inline(always)]
     #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "it is small")]
     fn disp(&self, field: usize) -> i32 {
-        (field as i32 - CONTEXT_BIAS).wrapping_add(self.key)
+        (field as i32 - CONTEXT_BIAS).wrapping_add(self.shape.key)
     }
 
     #[inline(always)]
@@ -306,7 +319,7 @@ impl<'o> Writer<'o> {
     #[inline(never)]
     fn guest_frame(&mut self, dst: Reg, addend: i32) {
         self.code.load(3, dst, self.context(offset_of!(Context<'_, '_, NoHost>, frame_key)));
-        self.code.lea(dst, Mem::indexed(dst, FRAME, u8::from(self.gaps), addend));
+        self.code.lea(dst, Mem::indexed(dst, FRAME, u8::from(self.shape.gaps), addend));
     }
 
     /// Puts a number of the program's into a register.
@@ -330,7 +343,7 @@ impl<'o> Writer<'o> {
             self.code.mov_imm(dst, i64::from(a).cast_unsigned());
             self.code.lea(dst, Mem::at(dst, b));
         } else {
-            self.code.mov_imm(dst, number.wrapping_sub(self.blinding_key));
+            self.code.mov_imm(dst, number.wrapping_sub(self.shape.blinding_key));
             let key = self.context(offset_of!(Context<'_, '_, NoHost>, blinding_key));
             self.code.arith_mem(Bits::B64, Arith::Add, dst, key);
         }
@@ -423,7 +436,7 @@ impl<'o> Writer<'o> {
         let entry =
             offset_of!(Context<'_, '_, NoHost>, near) + size_of::<Near>() * usize::from(near);
         self.address(SCRATCH, base, disp);
-        if self.gaps {
+        if self.shape.gaps {
             self.code.lea(POINTER, Mem::at(SCRATCH, i32::from(span) - 1));
         }
         let start = self.context(entry + offset_of!(Near, start));
@@ -440,7 +453,7 @@ impl<'o> Writer<'o> {
     }
 
     /// Writes what is out of the way so far.
-    pub(super) fn flush_cold(&mut self) {
+    fn flush_cold(&mut self) {
         let mut all = core::mem::take(&mut self.cold);
         for Cold { jumps, count, kind, back, site } in &all {
             self.code.reserve();
@@ -457,7 +470,7 @@ impl<'o> Writer<'o> {
                     self.lead(jump, site.pc);
                 }
                 ColdKind::Check => {
-                    if !self.aligned {
+                    if !self.shape.aligned {
                         let far = self.try_near(site.check, *back);
                         let here = self.code.here();
                         for jump in far {
@@ -465,6 +478,11 @@ impl<'o> Writer<'o> {
                         }
                     }
                     self.leave(*site);
+                    self.code.jump_to(*back);
+                }
+                ColdKind::Missing => {
+                    let missing = self.context(offset_of!(Context<'_, '_, NoHost>, missing));
+                    self.code.load(3, SCRATCH, missing);
                     self.code.jump_to(*back);
                 }
                 ColdKind::Call => {
@@ -481,11 +499,11 @@ impl<'o> Writer<'o> {
     /// Lets a jump or call lead to a block.
     #[inline(always)]
     fn lead(&mut self, patch: Patch, slot: u32) {
-        let entry = self.entries[slot as usize];
-        if entry == self.routines.missing {
+        let label = self.labels[slot as usize];
+        if label == 0 {
             self.fixups.push((patch, slot));
         } else {
-            self.code.patch(patch, entry);
+            self.code.patch(patch, label);
         }
     }
 
@@ -499,7 +517,7 @@ impl<'o> Writer<'o> {
     /// `dst = address of the base + disp`, the guest's.
     #[inline(always)]
     fn address(&mut self, dst: Reg, base: Register, disp: i32) {
-        if self.fixed_frames && base == Register::R10 {
+        if self.shape.fixed_frames && base == Register::R10 {
             self.guest_frame(dst, disp);
             return;
         }
@@ -516,27 +534,27 @@ impl<'o> Writer<'o> {
         let jump = self.code.jump_if(flag);
         match next {
             Next::Exit(exit) => self.cold_give_up(jump, exit),
-            Next::Block(slot) if refund == 0 || !self.metered => self.lead(jump, slot),
+            Next::Block(slot) if refund == 0 || !self.shape.metered => self.lead(jump, slot),
             Next::Block(pc) => self.cold_jump(jump, Exit { pc, refund }, ColdKind::Refund, 0),
         }
     }
 
     /// Calls what was pushed for, with frames around it.
     fn call_around(&mut self, exit: Exit, saved: u8, call: impl FnOnce(&mut Self)) {
-        let saved = if self.fixed_frames { saved } else { 0b1_1111 };
+        let saved = if self.shape.fixed_frames { saved } else { 0b1_1111 };
         for number in 0..5 {
             if saved >> number & 1 == 1 {
                 self.code.push(REGISTERS[6 + number]);
             }
         }
-        if self.fixed_frames {
-            self.code.arith_imm(Bits::B64, Arith::Add, FRAME, self.frame_bytes);
+        if self.shape.fixed_frames {
+            self.code.arith_imm(Bits::B64, Arith::Add, FRAME, self.shape.frame_bytes);
         }
         call(self);
         let site = Site { saved, ..Site::new(exit.pc, 0, What::Call) };
         self.sites.push(self.code.here(), site);
-        if self.fixed_frames {
-            self.code.arith_imm(Bits::B64, Arith::Sub, FRAME, self.frame_bytes);
+        if self.shape.fixed_frames {
+            self.code.arith_imm(Bits::B64, Arith::Sub, FRAME, self.shape.frame_bytes);
         }
         for number in (0..5).rev() {
             if saved >> number & 1 == 1 {
@@ -550,7 +568,7 @@ impl<'o> Writer<'o> {
         let start = self.code.here();
         let limit = self.context(offset_of!(Context<'_, '_, NoHost>, frame_limit));
         let (register, flag) =
-            if self.fixed_frames { (FRAME, Flag::AboveOrEqual) } else { (Reg::Rsp, Flag::Below) };
+            if self.shape.fixed_frames { (FRAME, Flag::AboveOrEqual) } else { (Reg::Rsp, Flag::Below) };
         self.code.arith_mem(Bits::B64, Arith::Cmp, register, limit);
         let jump = self.code.jump_if(flag);
         self.cold_jump(jump, exit, ColdKind::Call, start);

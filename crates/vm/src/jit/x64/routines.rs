@@ -31,6 +31,18 @@ impl Writer<'_> {
         self.more_stack_routine();
     }
 
+    /// What the code of a unit other than the first calls instead of the routines: they find the
+    /// same on the stack.
+    pub(super) fn ways_to_routines(&mut self) {
+        self.code.reserve();
+        self.routines.leave = self.code.here();
+        self.code.jump_mem(self.context(offset_of!(Context<'_, '_, NoHost>, leave_routine)));
+        self.routines.syscall = self.code.here();
+        self.code.jump_mem(self.context(offset_of!(Context<'_, '_, NoHost>, syscall_routine)));
+        self.routines.more_stack = self.code.here();
+        self.code.jump_mem(self.context(offset_of!(Context<'_, '_, NoHost>, more_stack_routine)));
+    }
+
     fn guest_register(&self, number: usize) -> Mem {
         self.context(offset_of!(Context<'_, '_, NoHost>, registers) + 8 * number)
     }
@@ -66,7 +78,7 @@ impl Writer<'_> {
     /// Calls a function of the context with the context and what else is in the registers of
     /// arguments. The stack is aligned for it, and is as it was afterwards.
     fn call_rust(&mut self, function: usize) {
-        self.code.lea(Reg::Rdi, Mem::at(CONTEXT, (-CONTEXT_BIAS).wrapping_add(self.key)));
+        self.code.lea(Reg::Rdi, Mem::at(CONTEXT, (-CONTEXT_BIAS).wrapping_add(self.shape.key)));
         // Two ways instead of one that saves the stack pointer in memory, which would take long.
         self.code.test_imm(Bits::B32, Reg::Rsp, 8);
         let is_odd = self.code.jump_if(Flag::NotEqual);
@@ -94,8 +106,8 @@ impl Writer<'_> {
             self.context(offset_of!(Context<'_, '_, NoHost>, entry_stack)),
             Reg::Rsp,
         );
-        if !self.fixed_frames {
-            let calls = i32::try_from(self.call_depth_max).unwrap_or(0) - 2;
+        if !self.shape.fixed_frames {
+            let calls = i32::try_from(self.shape.call_depth_max).unwrap_or(0) - 2;
             self.code.lea(SCRATCH, Mem::at(Reg::Rsp, -8 - 48 * calls));
             self.code.store(
                 3,
@@ -161,10 +173,9 @@ impl Writer<'_> {
         self.code.ret();
     }
 
-    /// Called like a function of the program, with its slot in `rax`, where it has no entry.
+    /// Called like a function of the program, where that is not compiled.
     fn missing_routine(&mut self) {
         self.routines.missing = self.code.here();
-        self.code.store(3, self.context(offset_of!(Context<'_, '_, NoHost>, pc)), Reg::Rax);
         self.leave(Site::new(0, 0, What::Missing));
         self.code.ud2();
     }
@@ -173,7 +184,7 @@ impl Writer<'_> {
     /// further. Without a step left it is a place to leave from.
     fn more_stack_routine(&mut self) {
         self.routines.more_stack = self.code.here();
-        if self.fixed_frames {
+        if self.shape.fixed_frames {
             let steps = self.context(offset_of!(Context<'_, '_, NoHost>, stack_steps));
             self.code.load(3, SCRATCH, steps);
             self.code.arith_imm(Bits::B64, Arith::Sub, SCRATCH, 1);
@@ -185,7 +196,7 @@ impl Writer<'_> {
             for field in [offset_of!(Context<'_, '_, NoHost>, frame_limit), stores] {
                 let place = self.context(field);
                 self.code.load(3, SCRATCH, place);
-                self.code.lea(SCRATCH, Mem::at(SCRATCH, STACK_STEP_FRAMES * self.frame_bytes));
+                self.code.lea(SCRATCH, Mem::at(SCRATCH, STACK_STEP_FRAMES * self.shape.frame_bytes));
                 self.code.store(3, place, SCRATCH);
             }
             self.code.ret();
