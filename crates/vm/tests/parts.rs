@@ -59,10 +59,10 @@ fn functions_are_compiled_when_they_are_called() {
         let is_ok = expected.result.is_ok();
         let expected = (format!("{expected:?}"), *interpreted.registers(), interpreted.pc());
         for threads in [1, 2, 8] {
-            for plain in [false, true] {
-                let options = if plain { JitOptions::plain() } else { JitOptions::default() };
-                for whole in [false, true] {
-                    let options = JitOptions { whole, ..options.clone() };
+            let plain = JitOptions { runs_until_joined: 1, ..JitOptions::plain() };
+            for options in [plain, JitOptions::default()] {
+                for slots_at_once in [1, 96, usize::MAX] {
+                    let options = JitOptions { slots_at_once, ..options.clone() };
                     let code =
                         MachineCode::compile(&program, &config, &options).expect("it compiles");
                     let check = || {

@@ -24,7 +24,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use selkie_elf::SyscallId;
 use selkie_isa::{
     Kind,
-    layout::{FRAME_POINTER, SLOT_BYTES, STACK_START},
+    layout::{FRAME_POINTER, STACK_START},
 };
 
 use crate::{
@@ -85,7 +85,7 @@ pub(super) struct Context<'r, 'a, H> {
     pub(super) leave_routine: u64,
     pub(super) syscall_routine: u64,
     pub(super) more_stack_routine: u64,
-    /// The slot of the exit that ended the program.
+    /// The slot of the exit that ended the program, or of what is not compiled.
     pub(super) pc: u64,
     /// The stack pointer on the way in.
     pub(super) entry_stack: u64,
@@ -130,6 +130,7 @@ pub(super) fn run<H: Host>(
     if code.shape.fixed_frames {
         machine.memory.touch_stack(code.config.stack_frame_bytes);
     }
+    code.count_run(program);
     let target = usize::try_from(code.entry_made(program, machine.pc)?).ok()?;
     let text_vaddr = machine.text_vaddr;
     let mut context = Context {
@@ -322,7 +323,7 @@ fn go_on<H: Host>(
     address: u64,
     stack: *const usize,
 ) -> Option<u64> {
-    let Context { run, near: known, pointer, .. } = context;
+    let Context { run, near: known, pointer, pc: missing, .. } = context;
     let pc = match site.what {
         What::Syscall => {
             run.machine.pc = site.pc as usize;
@@ -355,7 +356,7 @@ fn go_on<H: Host>(
             site.pc as usize
         }
         What::Missing => {
-            let pc = run.callee(stack);
+            let pc = usize::try_from(*missing).expect("slots are counted by it");
             if let Some(entry) = run.code.entry_made(run.program, pc) {
                 return Some(entry);
             }
@@ -422,23 +423,6 @@ impl<H: Host> Run<'_, '_, H> {
     fn site(&mut self, address: usize) -> Site {
         let site = self.code.units.site(address, &mut self.unit);
         site.expect("machine code calls from places that it knows")
-    }
-
-    /// The slot of the function that was called last, on whose first instruction the machine is.
-    fn callee(&mut self, stack: *const usize) -> usize {
-        // SAFETY: behind the address that `leave` returns to, which is in the routine `missing`, is
-        // the one that this returns to: machine code has called it.
-        let address = unsafe { ptr::read(stack.wrapping_add(1)) };
-        let site = self.site(address);
-        let cell = self.program.cell(site.pc as usize).expect("it is the call's");
-        match cell.action() {
-            Action::CallRegister => {
-                let target = self.machine.registers[cell.src as usize];
-                usize::try_from(target.wrapping_sub(self.machine.text_vaddr) / SLOT_BYTES as u64)
-                    .expect("machine code has compared it")
-            }
-            _ => cell.aux as usize,
-        }
     }
 
     /// The machine gets what machine code had in registers.

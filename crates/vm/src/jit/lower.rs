@@ -119,7 +119,7 @@ pub(super) fn lower<T: Target>(
             if !block.falls_through || start >= slots {
                 break;
             }
-            if scope.is_compiled(start) || lowering.target.is_written(start) {
+            if !scope.is_own(start) || lowering.target.is_written(start) {
                 lowering.target.jump(Next::Block(slot(start)));
                 break;
             }

@@ -40,12 +40,14 @@ mod x64;
 
 use core::fmt;
 #[cfg(target_arch = "x86_64")]
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::io;
 #[cfg(target_arch = "x86_64")]
 use std::sync::{Mutex, PoisonError};
 
 pub(crate) use self::windows::{Near, Windows};
+#[cfg(target_arch = "x86_64")]
+use self::scope::Want;
 use crate::{
     config::Config,
     host::Host,
@@ -65,8 +67,11 @@ pub struct JitOptions {
     pub pad_start: bool,
     /// Address the engine's own data relative to a register that is off by a random key.
     pub key_addresses: bool,
-    /// Compile the whole program at once, instead of each function when it is first called.
-    pub whole: bool,
+    /// About how many slots are compiled at a time, when they are executed for the first time;
+    /// `usize::MAX` compiles the whole program at once.
+    pub slots_at_once: usize,
+    /// Join what was compiled bit by bit after so many runs that had all they needed.
+    pub runs_until_joined: u32,
     /// Keep what [`MachineCode::spans`] tells.
     pub spans: bool,
     /// Seeds all that is random; `None` asks the operating system.
@@ -80,7 +85,8 @@ impl Default for JitOptions {
             noop_rate: 256,
             pad_start: true,
             key_addresses: true,
-            whole: false,
+            slots_at_once: 96,
+            runs_until_joined: 16,
             spans: false,
             seed: None,
         }
@@ -143,6 +149,8 @@ pub struct MachineCode {
     entries: Box<[AtomicU64]>,
     #[cfg(target_arch = "x86_64")]
     compiler: Mutex<Compiler>,
+    /// Runs until units are joined; negative if there is nothing to join.
+    runs_left: AtomicI64,
 }
 
 /// What compiling needs besides, one unit at a time.
@@ -154,6 +162,7 @@ struct Compiler {
     /// All 0 between units.
     labels: Vec<u32>,
     units: usize,
+    joins: u32,
 }
 
 /// A stretch of machine code, and what it was made for.
@@ -199,6 +208,7 @@ impl MachineCode {
                 effects: scope::Effects::new(program),
                 labels: vec![0; slots],
                 units: 0,
+                joins: 0,
             };
             let mut code = Self {
                 program_id: program.id,
@@ -210,11 +220,12 @@ impl MachineCode {
                 units: units::Units::new(),
                 entries: entry::table(slots),
                 compiler: Mutex::new(compiler),
+                runs_left: AtomicI64::new(-1),
             };
-            let wanted = if options.whole { usize::MAX } else { 0 };
             let pc = program.executable().entry_pc() as usize;
+            let want = units::want(0, pc, options);
             let mut compiler = code.compiler.lock().unwrap_or_else(PoisonError::into_inner);
-            let first = code.add_unit(&mut compiler, program, pc, wanted)?;
+            let first = code.add_unit(&mut compiler, program, want)?;
             drop(compiler);
             (code.base, code.routines) = first;
             Ok(code)
@@ -246,38 +257,59 @@ impl MachineCode {
         let mut compiler = self.compiler.lock().ok()?;
         // Another thread may have been faster.
         if self.entry(pc).is_none() && compiler.units < units::UNITS_MAX {
-            let wanted = units::slots_wanted(compiler.units);
+            let want = units::want(compiler.units, pc, &self.options);
             // What fails once is tried no more.
-            if self.add_unit(&mut compiler, program, pc, wanted).is_err() {
+            if self.add_unit(&mut compiler, program, want).is_err() {
                 compiler.units = units::UNITS_MAX;
             }
         }
         self.entry(pc)
     }
 
-    /// Compiles what belongs to a slot.
+    /// Counts runs; joins units when there were enough. The code of the units stays, as it may be
+    /// executed meanwhile, but is entered no more.
+    #[cfg(target_arch = "x86_64")]
+    fn count_run(&self, program: &Program) {
+        if self.runs_left.load(Ordering::Relaxed) < 0
+            || self.runs_left.fetch_sub(1, Ordering::Relaxed) != 0
+        {
+            return;
+        }
+        let Ok(mut compiler) = self.compiler.lock() else { return };
+        if compiler.units < units::UNITS_MAX {
+            compiler.joins += 1;
+            // If this fails, the units are as good as they were.
+            let _ = self.add_unit(&mut compiler, program, Want::Compiled);
+        }
+    }
+
+    /// Compiles a unit.
     #[cfg(target_arch = "x86_64")]
     fn add_unit(
         &self,
         compiler: &mut Compiler,
         program: &Program,
-        pc: usize,
-        slots_wanted: usize,
+        want: Want,
     ) -> Result<(usize, x64::Routines), JitError> {
-        let Compiler { scope, effects, labels, units } = compiler;
-        scope.find(program, pc, slots_wanted);
+        let Compiler { scope, effects, labels, units, joins } = compiler;
+        scope.find(program, want);
         let mut writer = x64::Writer::new(*units, scope, &self.shape, &self.options, labels);
         lower::lower(program, &self.config, scope, effects, &mut writer);
         let routines = writer.routines;
-        let (unit, blocks, callees) = writer.finish().map_err(JitError::Memory)?;
+        if std::env::var_os("JITDBG").is_some() { eprintln!("unit {units} {want:?} slots {} starts {}", scope.slots, scope.starts.len()); }
+        let (unit, blocks, far) = writer.finish().map_err(JitError::Memory)?;
         let base = self.units.set(*units, unit);
         let missing = if *units == 0 { base as u64 + u64::from(routines.missing) } else { self.missing() };
+        // Every time it has to be worth more.
+        let runs = i64::from(self.options.runs_until_joined) << (*joins).min(24);
+        let is_bit = *units > 0 && matches!(want, Want::Slots(..));
+        self.runs_left.store(if is_bit { runs } else { -1 }, Ordering::Relaxed);
         *units += 1;
         for (slot, at) in blocks {
-            scope.set_compiled(slot as usize);
+            scope.set_compiled(slot);
             self.entries[slot as usize].store(base as u64 + u64::from(at), Ordering::Release);
         }
-        for slot in callees {
+        for slot in far {
             // Whoever else writes here has the lock.
             let _ = self.entries[slot as usize].compare_exchange(0, missing, Ordering::Release, Ordering::Relaxed);
         }

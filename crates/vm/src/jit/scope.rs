@@ -1,8 +1,9 @@
 //! What is compiled at a time: the code that control comes to from one slot on.
 //!
-//! A *unit* starts with a function, and has all that its jumps lead to. Functions that it calls are
-//! units of their own, compiled once they are called, unless more is asked for at a time. Code that
-//! an earlier unit has is not written again where a block of it starts.
+//! A *unit* has what is most likely to be executed from a slot on: what jumps lead to, then what is
+//! called, until it has enough. What else control comes to is compiled then. Code that an earlier
+//! unit has is not written again where a block of it starts. Once no more comes, all of it is
+//! compiled as one unit, whose jumps and calls lead straight to where they go.
 
 use selkie_isa::layout::SLOT_BYTES;
 
@@ -41,25 +42,41 @@ impl Slots {
     }
 }
 
+/// What a unit is to have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Want {
+    /// About so many slots, those first that are most likely to be executed from a slot on.
+    Slots(usize, usize),
+    /// All that may be executed. Where a register may lead is guessed from constants that are
+    /// addresses of code.
+    Everything,
+    /// What is compiled already, as one.
+    Compiled,
+}
+
 /// What belongs to a unit.
 #[derive(Debug)]
 pub(super) struct Scope {
     /// Slots of the program.
     len: usize,
-    /// Where blocks start, those of other units included that control goes on at.
+    /// Where blocks start or would start, those of other units included.
     pub(super) leaders: Slots,
     /// Where the unit's own blocks start, in ascending order.
     pub(super) starts: Vec<u32>,
     /// How many slots the unit has.
     pub(super) slots: usize,
-    /// Leaders of other units.
+    /// The slots of the unit.
+    seen: Slots,
+    /// Stretches of them.
+    walks: Vec<(usize, usize)>,
+    /// Leaders that are not the unit's.
     others: Vec<u32>,
     callees: Vec<u32>,
-    seen: Slots,
-    /// Stretches of slots that were seen.
-    walks: Vec<(usize, usize)>,
-    /// Where blocks of earlier units start.
+    /// Where blocks of other units start, which are not to be written again.
     compiled: Slots,
+    /// All of these that there are.
+    blocks: Vec<u32>,
+    want: Want,
 }
 
 impl Scope {
@@ -70,45 +87,71 @@ impl Scope {
             leaders: Slots::new(len),
             starts: Vec::new(),
             slots: 0,
-            others: Vec::new(),
-            callees: Vec::new(),
             seen: Slots::new(len),
             walks: Vec::new(),
+            others: Vec::new(),
+            callees: Vec::new(),
             compiled: Slots::new(len),
+            blocks: Vec::new(),
+            want: Want::Everything,
         }
     }
 
-    /// Whether a block of an earlier unit starts at a slot.
+    /// Whether a slot's code belongs to the unit.
     #[inline(always)]
-    pub(super) fn is_compiled(&self, slot: usize) -> bool {
-        self.compiled.contains(slot)
+    pub(super) fn is_own(&self, slot: usize) -> bool {
+        self.seen.contains(slot)
     }
 
-    pub(super) fn set_compiled(&mut self, slot: usize) {
-        self.compiled.insert(slot);
+    /// Remembers a block for the units to come.
+    pub(super) fn set_compiled(&mut self, slot: u32) {
+        if self.compiled.insert(slot as usize) {
+            self.blocks.push(slot);
+        }
     }
 
-    /// Finds what belongs to the unit of a slot. With fewer slots than are wanted, functions that
-    /// it calls belong to it too, and what they call, until there are as many; and where a register
-    /// may lead, which is guessed from constants that are addresses of code.
-    pub(super) fn find(&mut self, program: &Program, root: usize, slots_wanted: usize) {
+    /// Finds what belongs to a unit.
+    pub(super) fn find(&mut self, program: &Program, want: Want) {
         self.clear();
+        self.want = want;
         let text = Text::new(program);
-        self.lead(root);
-        if slots_wanted == usize::MAX {
-            text.pointers(program, &mut self.callees);
+        let mut wanted = usize::MAX;
+        match want {
+            Want::Slots(root, slots) => {
+                wanted = slots;
+                self.lead(root);
+            }
+            Want::Everything => {
+                self.lead(program.executable().entry_pc() as usize);
+                text.pointers(program, &mut self.callees);
+            }
+            Want::Compiled => {
+                let blocks = core::mem::take(&mut self.blocks);
+                blocks.iter().for_each(|slot| self.lead(*slot as usize));
+                self.blocks = blocks;
+            }
         }
         let (mut walked, mut called) = (0, 0);
-        loop {
-            while let Some(&start) = self.starts.get(walked) {
+        while self.slots < wanted {
+            if let Some(&start) = self.starts.get(walked) {
                 walked += 1;
-                self.walk(program, &text, start as usize);
+                self.walk(program, &text, start as usize, wanted);
+            } else if let Some(&callee) = self.callees.get(called) {
+                called += 1;
+                self.lead(callee as usize);
+            } else {
+                break;
             }
-            let next = self.callees.get(called).filter(|_| self.slots < slots_wanted);
-            let Some(&callee) = next else { break };
-            called += 1;
-            self.lead(callee as usize);
         }
+        // Those that nobody has come to.
+        let Self { starts, others, seen, .. } = self;
+        starts.retain(|start| {
+            let is_own = seen.contains(*start as usize);
+            if !is_own {
+                others.push(*start);
+            }
+            is_own
+        });
         self.starts.sort_unstable();
     }
 
@@ -126,17 +169,19 @@ impl Scope {
     #[inline(always)]
     fn lead(&mut self, slot: usize) {
         if slot < self.len && self.leaders.insert(slot) {
-            let list = if self.compiled.contains(slot) { &mut self.others } else { &mut self.starts };
+            // In one that has all that is compiled, nothing else.
+            let is_own = self.compiled.contains(slot) == (self.want == Want::Compiled);
+            let list = if is_own { &mut self.starts } else { &mut self.others };
             list.push(number(slot));
         }
     }
 
-    /// Follows straight code to its end.
-    fn walk(&mut self, program: &Program, text: &Text, start: usize) {
+    /// Follows straight code to its end, or until there are enough slots.
+    fn walk(&mut self, program: &Program, text: &Text, start: usize, wanted: usize) {
         let cells = program.cells.all();
         let mut pc = start;
         while let Some(cell) = cells.get(pc) {
-            if pc != start && self.compiled.contains(pc) {
+            if pc != start && (self.compiled.contains(pc) || self.slots >= wanted) {
                 self.lead(pc);
                 break;
             }
@@ -153,7 +198,9 @@ impl Scope {
             let target = cell.aux as usize;
             if class & class::WIDE != 0 {
                 pc += 1;
-                self.callees.extend(text.slot(cell.imm).map(number));
+                if self.want == Want::Everything {
+                    self.callees.extend(text.slot(cell.imm).map(number));
+                }
             } else if class & class::BRANCHES != 0 {
                 self.lead(target);
                 if target <= at {
@@ -166,7 +213,7 @@ impl Scope {
                 break;
             } else {
                 self.lead(pc);
-                if class & class::CALLS != 0 {
+                if class & class::CALLS != 0 && self.want != Want::Compiled {
                     self.callees.push(cell.aux);
                 }
             }

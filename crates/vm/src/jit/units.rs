@@ -5,25 +5,24 @@
 use std::sync::OnceLock;
 
 use crate::jit::{
+    JitOptions,
     buffer::Executable,
+    scope::Want,
     site::{Site, Sites},
 };
 
 /// The most units of a program. Each has pages of its own.
-pub(super) const UNITS_MAX: usize = 64;
-/// Units that have no more than they must. Later ones have more and more, so that no program can
-/// make its compilation take much longer than that of all of it at once.
-const UNITS_SMALL: usize = 32;
-/// The slots of the first unit that has more.
-const SLOTS_WANTED: usize = 256;
+pub(super) const UNITS_MAX: usize = 256;
+/// Units of about the same size. Those that follow have twice as many slots, so that no program
+/// can make its compilation take much longer than that of all of it at once.
+const UNITS_ALIKE: usize = 48;
 
-/// How many slots a unit is to have.
-pub(super) fn slots_wanted(unit: usize) -> usize {
-    match unit.checked_sub(UNITS_SMALL) {
-        None => 0,
-        _ if unit + 1 >= UNITS_MAX => usize::MAX,
-        Some(doublings) => SLOTS_WANTED.checked_shl(doublings as u32).unwrap_or(usize::MAX),
+/// What a unit is to have that starts with a slot.
+pub(super) fn want(unit: usize, slot: usize, options: &JitOptions) -> Want {
+    if options.slots_at_once == usize::MAX || unit + 1 >= UNITS_MAX {
+        return Want::Everything;
     }
+    Want::Slots(slot, options.slots_at_once.max(1).saturating_mul(1 << (unit / UNITS_ALIKE)))
 }
 
 /// Code that was compiled together.

@@ -163,8 +163,8 @@ pub(super) struct Writer<'o> {
     labels: &'o mut [u32],
     /// The slots of all blocks.
     pub(super) blocks: Vec<u32>,
-    /// Functions that other units have, or will have.
-    pub(super) callees: Vec<u32>,
+    /// Slots that other units have, or will have.
+    far: Vec<u32>,
     /// Jumps and calls of blocks that were not written yet.
     fixups: Vec<(Patch, u32)>,
     cold: Vec<Cold>,
@@ -211,7 +211,7 @@ impl<'o> Writer<'o> {
             calls: Vec::with_capacity(slots / 16),
             labels,
             blocks: Vec::with_capacity(slots / 4),
-            callees: Vec::new(),
+            far: Vec::new(),
             fixups: Vec::with_capacity(slots / 4),
             cold: Vec::with_capacity(64),
             marks: options.spans.then(Vec::new),
@@ -231,23 +231,22 @@ impl<'o> Writer<'o> {
         writer
     }
 
-    /// The unit, in memory where it can be executed, and where each of its blocks is.
+    /// The unit, in memory where it can be executed, where each of its blocks is, and the slots
+    /// that it goes to in other units.
     ///
     /// # Errors
     /// If the operating system gives no such memory.
     pub(super) fn finish(mut self) -> io::Result<(Unit, Vec<(u32, u32)>, Vec<u32>)> {
         self.flush_cold();
         let fixups = core::mem::take(&mut self.fixups);
-        let mut far = Vec::new();
         for (patch, slot) in fixups {
             if self.labels[slot as usize] == 0 {
-                far.push(slot);
                 self.far_block(slot);
             }
             self.code.patch(patch, self.labels[slot as usize]);
         }
-        for slot in far {
-            self.labels[slot as usize] = 0;
+        for slot in &self.far {
+            self.labels[*slot as usize] = 0;
         }
         let blocks = self.blocks.iter().map(|slot| (*slot, self.labels[*slot as usize])).collect();
         for slot in &self.blocks {
@@ -262,24 +261,23 @@ impl<'o> Writer<'o> {
             calls: self.calls,
             marks: self.marks.unwrap_or_default(),
         };
-        Ok((unit, blocks, self.callees))
+        Ok((unit, blocks, self.far))
     }
 
-    /// Goes on at a block that another unit has.
+    /// Goes on at a block that another unit has, or will have.
     fn far_block(&mut self, slot: u32) {
         self.code.reserve();
         self.mark(slot, true);
         self.labels[slot as usize] = self.code.here();
-        if self.scope.is_compiled(slot as usize) {
-            let entry = self.entry(slot);
-            self.code.jump_mem(entry);
-        } else {
-            self.leave(Site::new(slot, 0, What::GiveUp));
-        }
+        let entry = self.entry(slot);
+        self.code.jump_mem(entry);
     }
 
-    /// Where the address of a slot's code is.
+    /// Where the address of a slot's code is. Should that be the routine `missing`, it gets the
+    /// slot.
     fn entry(&mut self, slot: u32) -> Mem {
+        self.far.push(slot);
+        self.code.mov_imm(POINTER, slot.into());
         self.code.load(3, SCRATCH, self.context(offset_of!(Context<'_, '_, NoHost>, entries)));
         Mem::at(SCRATCH, 8 * slot.cast_signed())
     }

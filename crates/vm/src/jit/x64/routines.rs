@@ -173,9 +173,10 @@ impl Writer<'_> {
         self.code.ret();
     }
 
-    /// Called like a function of the program, where that is not compiled.
+    /// Called or jumped to with a slot in `rax`, instead of its code, where that is not compiled.
     fn missing_routine(&mut self) {
         self.routines.missing = self.code.here();
+        self.code.store(3, self.context(offset_of!(Context<'_, '_, NoHost>, pc)), Reg::Rax);
         self.leave(Site::new(0, 0, What::Missing));
         self.code.ud2();
     }

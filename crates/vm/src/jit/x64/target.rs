@@ -390,14 +390,12 @@ impl Target for Writer<'_> {
     fn call(&mut self, slot: u32, overwritten: u8, exit: Exit) {
         self.calls.push((exit.pc, self.code.here()));
         self.check_depth(exit);
-        let is_own = self.scope.leaders.contains(slot as usize);
-        if is_own && !self.scope.is_compiled(slot as usize) {
+        if self.scope.is_own(slot as usize) {
             return self.call_around(exit, overwritten, |it| {
                 let call = it.code.call();
                 it.lead(call, slot);
             });
         }
-        self.callees.push(slot);
         self.call_around(exit, overwritten, |it| {
             let entry = it.entry(slot);
             it.code.call_mem(entry);
