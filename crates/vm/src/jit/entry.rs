@@ -31,7 +31,7 @@ use crate::{
     host::Host,
     interp,
     jit::{
-        MachineCode, Near, Windows,
+        MachineCode, Reach, Windows,
         site::{Check, Site, What},
         x64,
     },
@@ -63,7 +63,7 @@ pub(super) struct Context<'r, 'a, H> {
     pub(super) kept: [u64; 8],
     /// Regions of windows that have several, for the checks that share a number. Code for aligned
     /// memory has no use for them.
-    pub(super) near: MaybeUninit<[Near; NEAR_COUNT as usize]>,
+    pub(super) near: MaybeUninit<[Reach; NEAR_COUNT as usize]>,
     /// r0 to r9, and what is in the register for frames: see [`x64`].
     pub(super) registers: [u64; 11],
     /// The units that are left, while Rust runs: the machine's meter, or `unmetered`.
@@ -170,8 +170,11 @@ pub(super) fn run<H: Host>(
     };
     context.run.machine.memory.fill_windows(&mut context.windows, code.shape.gaps, code.shape.pext);
     context.registers.copy_from_slice(&context.run.machine.registers[..11]);
-    context.meter =
-        if code.shape.metered { context.run.machine.meter.place() } else { &raw mut context.unmetered };
+    context.meter = if code.shape.metered {
+        context.run.machine.meter.place()
+    } else {
+        &raw mut context.unmetered
+    };
     if code.shape.fixed_frames {
         let scale = 1 + u64::from(code.shape.gaps);
         let frame = stack + code.config.stack_frame_bytes;
@@ -181,7 +184,7 @@ pub(super) fn run<H: Host>(
         context.set_stack_limits();
     }
     if !code.shape.aligned {
-        context.near.write([Near::EMPTY; NEAR_COUNT as usize]);
+        context.near.write([Reach::EMPTY; NEAR_COUNT as usize]);
     }
     let context_register =
         (&raw mut context as usize).wrapping_add_signed(x64::context_offset(code.shape.key));
@@ -349,7 +352,7 @@ fn go_on<H: Host>(
                 {
                     // SAFETY: `run` has written it for such code.
                     let known = unsafe { known.assume_init_mut() };
-                    known[usize::from(near)] = region;
+                    known[usize::from(near)] = region.into();
                 }
                 return Some(address);
             }
@@ -377,7 +380,7 @@ impl<H: Host> Context<'_, '_, H> {
         if self.run.machine.memory.changes() != self.run.changes {
             self.record_stack();
             let Self { run, windows, near, .. } = self;
-            near.write([Near::EMPTY; NEAR_COUNT as usize]);
+            near.write([Reach::EMPTY; NEAR_COUNT as usize]);
             *windows = Windows::EMPTY;
             run.machine.memory.fill_windows(windows, run.code.shape.gaps, run.code.shape.pext);
             if run.code.shape.fixed_frames {

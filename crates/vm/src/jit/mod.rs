@@ -45,9 +45,9 @@ use std::io;
 #[cfg(target_arch = "x86_64")]
 use std::sync::{Mutex, PoisonError};
 
-pub(crate) use self::windows::{Near, Windows};
 #[cfg(target_arch = "x86_64")]
 use self::scope::Want;
+pub(crate) use self::windows::{Near, Reach, Windows};
 use crate::{
     config::Config,
     host::Host,
@@ -296,10 +296,13 @@ impl MachineCode {
         let mut writer = x64::Writer::new(*units, scope, &self.shape, &self.options, labels);
         lower::lower(program, &self.config, scope, effects, &mut writer);
         let routines = writer.routines;
-        if std::env::var_os("JITDBG").is_some() { eprintln!("unit {units} {want:?} slots {} starts {}", scope.slots, scope.starts.len()); }
+        if std::env::var_os("JITDBG").is_some() {
+            eprintln!("unit {units} {want:?} slots {} starts {}", scope.slots, scope.starts.len());
+        }
         let (unit, blocks, far) = writer.finish().map_err(JitError::Memory)?;
         let base = self.units.set(*units, unit);
-        let missing = if *units == 0 { base as u64 + u64::from(routines.missing) } else { self.missing() };
+        let missing =
+            if *units == 0 { base as u64 + u64::from(routines.missing) } else { self.missing() };
         // Every time it has to be worth more.
         let runs = i64::from(self.options.runs_until_joined) << (*joins).min(24);
         let is_bit = *units > 0 && matches!(want, Want::Slots(..));
@@ -311,7 +314,12 @@ impl MachineCode {
         }
         for slot in far {
             // Whoever else writes here has the lock.
-            let _ = self.entries[slot as usize].compare_exchange(0, missing, Ordering::Release, Ordering::Relaxed);
+            let _ = self.entries[slot as usize].compare_exchange(
+                0,
+                missing,
+                Ordering::Release,
+                Ordering::Relaxed,
+            );
         }
         Ok((base, routines))
     }

@@ -25,7 +25,7 @@ use crate::{
     config::Config,
     host::NoHost,
     jit::{
-        JitOptions, Near, SHARED,
+        JitOptions, Reach, SHARED,
         buffer::Executable,
         entry::{Context, NEAR_COUNT},
         harden::Chaos,
@@ -432,19 +432,22 @@ impl<'o> Writer<'o> {
     fn try_near(&mut self, check: Check, back: u32) -> [Patch; 2] {
         let Check { base, store, span, disp, near, .. } = check;
         let entry =
-            offset_of!(Context<'_, '_, NoHost>, near) + size_of::<Near>() * usize::from(near);
+            offset_of!(Context<'_, '_, NoHost>, near) + size_of::<Reach>() * usize::from(near);
+        let last = i32::from(span) - 1;
         self.address(SCRATCH, base, disp);
         if self.shape.gaps {
-            self.code.lea(POINTER, Mem::at(SCRATCH, i32::from(span) - 1));
+            self.code.lea(POINTER, Mem::at(SCRATCH, last));
         }
-        let start = self.context(entry + offset_of!(Near, start));
-        self.code.arith_mem(Bits::B64, Arith::Cmp, SCRATCH, start);
+        let start = self.context(entry + offset_of!(Reach, start));
+        self.code.arith_mem(Bits::B64, Arith::Sub, SCRATCH, start);
+        // What is before the region is far behind it now, or becomes small by overflow.
+        self.code.arith_imm(Bits::B64, Arith::Add, SCRATCH, last);
         let below = self.code.jump_if(Flag::Below);
-        let ends = offset_of!(Near, ends) + if store { 8 } else { 0 };
-        let end = self.context(entry + ends);
-        self.code.arith_mem(Bits::B64, Arith::Cmp, POINTER, end);
+        let lens = offset_of!(Reach, lens) + if store { 8 } else { 0 };
+        let len = self.context(entry + lens);
+        self.code.arith_mem(Bits::B64, Arith::Cmp, SCRATCH, len);
         let above = self.code.jump_if(Flag::AboveOrEqual);
-        let base = self.context(entry + offset_of!(Near, base));
+        let base = self.context(entry + offset_of!(Reach, base));
         self.code.arith_mem(Bits::B64, Arith::Add, POINTER, base);
         self.code.jump_to(back);
         [below, above]
@@ -565,8 +568,11 @@ impl<'o> Writer<'o> {
     fn check_depth(&mut self, exit: Exit) {
         let start = self.code.here();
         let limit = self.context(offset_of!(Context<'_, '_, NoHost>, frame_limit));
-        let (register, flag) =
-            if self.shape.fixed_frames { (FRAME, Flag::AboveOrEqual) } else { (Reg::Rsp, Flag::Below) };
+        let (register, flag) = if self.shape.fixed_frames {
+            (FRAME, Flag::AboveOrEqual)
+        } else {
+            (Reg::Rsp, Flag::Below)
+        };
         self.code.arith_mem(Bits::B64, Arith::Cmp, register, limit);
         let jump = self.code.jump_if(flag);
         self.cold_jump(jump, exit, ColdKind::Call, start);

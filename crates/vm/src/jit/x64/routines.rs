@@ -197,7 +197,8 @@ impl Writer<'_> {
             for field in [offset_of!(Context<'_, '_, NoHost>, frame_limit), stores] {
                 let place = self.context(field);
                 self.code.load(3, SCRATCH, place);
-                self.code.lea(SCRATCH, Mem::at(SCRATCH, STACK_STEP_FRAMES * self.shape.frame_bytes));
+                self.code
+                    .lea(SCRATCH, Mem::at(SCRATCH, STACK_STEP_FRAMES * self.shape.frame_bytes));
                 self.code.store(3, place, SCRATCH);
             }
             self.code.ret();
