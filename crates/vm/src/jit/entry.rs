@@ -14,7 +14,6 @@
 
 use core::{
     any::Any,
-    array,
     mem::{self, MaybeUninit},
     ptr,
     sync::atomic::AtomicU64,
@@ -85,7 +84,8 @@ pub(super) struct Context<'r, 'a, H> {
     pub(super) leave_routine: u64,
     pub(super) syscall_routine: u64,
     pub(super) more_stack_routine: u64,
-    /// The slot of the exit that ended the program, or of what is not compiled.
+    /// The slot of the exit that ended the program, or of what is not compiled; the number of a
+    /// syscall.
     pub(super) pc: u64,
     /// The stack pointer on the way in.
     pub(super) entry_stack: u64,
@@ -94,7 +94,8 @@ pub(super) struct Context<'r, 'a, H> {
     /// What is at hand then.
     pub(super) pointer: u64,
     pub(super) leave: unsafe extern "sysv64" fn(*mut Context<'r, 'a, H>, usize, *const usize),
-    pub(super) syscall: unsafe extern "sysv64" fn(*mut Context<'r, 'a, H>, u32) -> u32,
+    pub(super) syscall:
+        unsafe extern "sysv64" fn(*mut Context<'r, 'a, H>, u64, u64, u64, u64, u64) -> Answer,
     run: Run<'r, 'a, H>,
 }
 
@@ -289,34 +290,47 @@ unsafe extern "sysv64" fn leave<H: Host>(
     }
 }
 
-unsafe extern "sysv64" fn syscall<H: Host>(context: *mut Context<'_, '_, H>, id: u32) -> u32 {
+/// What comes of a syscall, in two registers.
+#[repr(C)]
+pub(super) struct Answer {
+    /// For r0; what that was before if the syscall failed.
+    value: u64,
+    /// Whether to go on to `leave`.
+    stop: u64,
+}
+
+/// Arguments come and go in registers: what is written to memory has to be waited for.
+unsafe extern "sysv64" fn syscall<H: Host>(
+    context: *mut Context<'_, '_, H>,
+    r1: u64,
+    r2: u64,
+    r3: u64,
+    r4: u64,
+    r5: u64,
+) -> Answer {
     // SAFETY: as for `leave`.
     let context = unsafe { &mut *context };
-    let Context { registers, run, .. } = context;
-    // One by one: machine code has just stored them so, and a wide load of several would wait.
-    let arguments = array::from_fn(|index| {
-        // SAFETY: it is a reference.
-        unsafe { ptr::read_volatile(&raw const registers[index + 1]) }
-    });
+    let id = SyscallId(u16::try_from(context.pc).unwrap_or(u16::MAX));
+    let run = &mut context.run;
     let machine = &mut *run.machine;
-    let id = SyscallId(u16::try_from(id).unwrap_or(u16::MAX));
     let result = catch_unwind(AssertUnwindSafe(|| {
-        run.host.syscall(id, arguments, &mut machine.memory, &mut machine.meter)
+        run.host.syscall(id, [r1, r2, r3, r4, r5], &mut machine.memory, &mut machine.meter)
     }));
     match result {
         Ok(Ok(value)) => {
-            registers[0] = value;
-            u32::from(machine.memory.changes() != run.changes)
+            let run = &context.run;
+            Answer { value, stop: u64::from(run.machine.memory.changes() != run.changes) }
         }
-        Ok(Err(error)) => {
-            run.end = Some(End::Result(Err(Trap::Syscall(error))));
-            1
-        }
-        Err(payload) => {
-            run.end = Some(End::Panic(payload));
-            1
-        }
+        Ok(Err(error)) => failed(context, End::Result(Err(Trap::Syscall(error)))),
+        Err(payload) => failed(context, End::Panic(payload)),
     }
+}
+
+#[cold]
+#[inline(never)]
+fn failed<H>(context: &mut Context<'_, '_, H>, end: End) -> Answer {
+    context.run.end = Some(end);
+    Answer { value: context.registers[0], stop: 1 }
 }
 
 /// Where to go on from a site with a return address; `None` to stop.
@@ -430,7 +444,12 @@ impl<H: Host> Run<'_, '_, H> {
 
     /// The machine gets what machine code had in registers.
     fn take_state(&mut self, registers: &[u64; 11]) {
-        self.machine.registers[..11].copy_from_slice(registers);
+        for (to, from) in self.machine.registers.iter_mut().zip(registers) {
+            // One by one: machine code has just stored them so, and a wide load of several would
+            // wait.
+            // SAFETY: it is a reference.
+            *to = unsafe { ptr::read_volatile(from) };
+        }
         if self.code.shape.fixed_frames {
             let frame_shift = self.code.config.stack_frame_bytes.trailing_zeros();
             let depth = (registers[10] - self.stack) >> frame_shift;

@@ -85,7 +85,7 @@ impl Default for JitOptions {
             noop_rate: 256,
             pad_start: true,
             key_addresses: true,
-            slots_at_once: 96,
+            slots_at_once: 192,
             runs_until_joined: 16,
             spans: false,
             seed: None,

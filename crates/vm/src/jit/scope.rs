@@ -133,12 +133,13 @@ impl Scope {
         }
         let (mut walked, mut called) = (0, 0);
         while self.slots < wanted {
-            if let Some(&start) = self.starts.get(walked) {
-                walked += 1;
-                self.walk(program, &text, start as usize, wanted);
-            } else if let Some(&callee) = self.callees.get(called) {
+            if let Some(&callee) = self.callees.get(called) {
                 called += 1;
                 self.lead(callee as usize);
+                if !self.compiled.contains(callee as usize) { self.walk(program, &text, callee as usize, wanted); }
+            } else if let Some(&start) = self.starts.get(walked) {
+                walked += 1;
+                self.walk(program, &text, start as usize, wanted);
             } else {
                 break;
             }

@@ -79,18 +79,12 @@ impl Writer<'_> {
     /// arguments. The stack is aligned for it, and is as it was afterwards.
     fn call_rust(&mut self, function: usize) {
         self.code.lea(Reg::Rdi, Mem::at(CONTEXT, (-CONTEXT_BIAS).wrapping_add(self.shape.key)));
-        // Two ways instead of one that saves the stack pointer in memory, which would take long.
-        self.code.test_imm(Bits::B32, Reg::Rsp, 8);
-        let is_odd = self.code.jump_if(Flag::NotEqual);
-        self.code.call_mem(self.context(function));
-        let done = self.code.jump();
-        let here = self.code.here();
-        self.code.patch(is_odd, here);
+        self.code.mov(Bits::B64, Reg::Rax, Reg::Rsp);
+        self.code.arith_imm(Bits::B64, Arith::And, Reg::Rsp, -16);
+        self.code.push(Reg::Rax);
         self.code.push(Reg::Rax);
         self.code.call_mem(self.context(function));
-        self.code.lea(Reg::Rsp, Mem::at(Reg::Rsp, 8));
-        let here = self.code.here();
-        self.code.patch(done, here);
+        self.code.load(3, Reg::Rsp, Mem::at(Reg::Rsp, 0));
     }
 
     /// `extern "sysv64" fn(context register, address) -> whether it was stopped`.
@@ -162,11 +156,18 @@ impl Writer<'_> {
         self.routines.syscall = self.code.here();
         self.save(0..6);
         self.save_meter();
-        self.code.mov(Bits::B32, Reg::Rsi, Reg::Rax);
+        self.code.store(3, self.context(offset_of!(Context<'_, '_, NoHost>, pc)), Reg::Rax);
+        // r1 to r5, in an order that overwrites none; the context is put before them.
+        let arguments = [Reg::Rsi, Reg::Rdx, Reg::Rcx, Reg::R8, Reg::R9];
+        for number in [3, 2, 1, 4, 5] {
+            self.code.mov(Bits::B64, arguments[number - 1], REGISTERS[number]);
+        }
         self.call_rust(offset_of!(Context<'_, '_, NoHost>, syscall));
-        self.restore(0..6);
+        self.code.mov(Bits::B64, REGISTERS[0], Reg::Rax);
+        self.code.test(Bits::B64, Reg::Rdx, Reg::Rdx);
+        // Leaves the flags alone.
+        self.restore(1..6);
         self.restore_meter();
-        self.code.test(Bits::B32, Reg::Rax, Reg::Rax);
         // What `leave` finds on the stack is the site of the syscall.
         let leave = self.code.jump_if(Flag::NotEqual);
         self.code.patch(leave, self.routines.leave);
