@@ -9,7 +9,7 @@ use selkie_isa::{Alu, Cond, Endian, Kind, Op, Operand, Size, Width, for_each_op}
 use crate::{
     config::Config,
     jit::{
-        plan::{Access, Block, Group, Planner, Step},
+        plan::{Access, Block, Group, Planner, Step, class},
         scope::{Effects, Scope},
         site::Check,
     },
@@ -89,6 +89,11 @@ pub(super) trait Target {
     fn jump(&mut self, next: Next);
     /// Calls a function that overwrites some of r6 to r9 (lowest bit first).
     fn call(&mut self, slot: u32, overwritten: u8, exit: Exit);
+    /// Calls one whose instructions are written next instead. They cost `cost` units, and none of
+    /// them leaves machine code, changes r6 to r10 or sees r10.
+    fn call_inlined(&mut self, slot: u32, cost: u8, exit: Exit);
+    /// The function's instructions are written.
+    fn end_inlined(&mut self);
     fn call_register(&mut self, register: Register, exit: Exit);
     fn syscall(&mut self, id: u32, exit: Exit);
     fn exit(&mut self, pc: u32);
@@ -127,6 +132,27 @@ pub(super) fn lower<T: Target>(
         }
         lowering.target.end_block(false);
     }
+}
+
+/// The most instructions of a function that is written where it is called, without its exit.
+const LEAF_MAX: usize = 8;
+
+/// The instructions before a function's exit, if nothing out of the ordinary can happen in them, and
+/// what calls save stays as it is.
+fn leaf(program: &Program, slot: usize) -> Option<&[Cell]> {
+    let cells = program.cells.all().get(slot..)?;
+    let mut short = cells.iter().take(LEAF_MAX + 1);
+    let len = short.position(|cell| cell.action() == Action::Row(Kind::Exit))?;
+    let is_simple = |cell: &Cell| {
+        let kept = Register::R6 as usize;
+        let class = class(cell) & !(class::COPIES | class::ADDS | class::SUBTRACTS);
+        class == class::WRITES
+            && !matches!(cell.action(), Action::Row(Kind::Endian(_)))
+            && (cell.dst as usize) < kept
+            && cell.src != Register::R10
+            && (cell.src as usize) < 11
+    };
+    cells[..len].iter().all(is_simple).then_some(&cells[..len])
 }
 
 struct Lowering<'t, T> {
@@ -263,6 +289,9 @@ impl<T: Target> Lowering<'_, T> {
         let Action::Row(kind) = action else {
             return match action {
                 Action::CallLocal if (cell.aux as usize) < self.slots => {
+                    if let Some(cells) = leaf(self.program, cell.aux as usize) {
+                        return self.inline(cells, cell.aux, exit);
+                    }
                     let overwritten = self.effects.overwritten(self.program, cell.aux);
                     self.target.call(cell.aux, overwritten, exit);
                 }
@@ -336,6 +365,18 @@ impl<T: Target> Lowering<'_, T> {
                 self.target.give_up(exit);
             }
         }
+    }
+
+    #[inline(never)]
+    fn inline(&mut self, cells: &[Cell], slot: u32, exit: Exit) {
+        let cost = u8::try_from(cells.len() + 1).expect("such functions are short");
+        self.target.call_inlined(slot, cost, exit);
+        for cell in cells {
+            let step = Step { cell, pc: exit.pc, at: 0, group: 0, access: Access::No };
+            self.target.instruction(step.pc);
+            Rows::<T>::ROWS[usize::from(cell.code)](self, &[step], &[]);
+        }
+        self.target.end_inlined();
     }
 
     fn jump(&mut self, next: Next, exit: Exit) {

@@ -276,7 +276,8 @@ impl MachineCode {
             return;
         }
         let Ok(mut compiler) = self.compiler.lock() else { return };
-        if compiler.units < units::UNITS_MAX {
+        // The last one is for what is left of the program.
+        if compiler.units + 1 < units::UNITS_MAX {
             compiler.joins += 1;
             // If this fails, the units are as good as they were.
             let _ = self.add_unit(&mut compiler, program, Want::Compiled);
@@ -295,11 +296,8 @@ impl MachineCode {
         scope.find(program, want);
         let mut writer = x64::Writer::new(*units, scope, &self.shape, &self.options, labels);
         lower::lower(program, &self.config, scope, effects, &mut writer);
-        let routines = writer.routines;
-        if std::env::var_os("JITDBG").is_some() {
-            eprintln!("unit {units} {want:?} slots {} starts {}", scope.slots, scope.starts.len());
-        }
-        let (unit, blocks, far) = writer.finish().map_err(JitError::Memory)?;
+        let x64::Written { unit, routines, blocks, far } =
+            writer.finish().map_err(JitError::Memory)?;
         let base = self.units.set(*units, unit);
         let missing =
             if *units == 0 { base as u64 + u64::from(routines.missing) } else { self.missing() };
@@ -308,18 +306,14 @@ impl MachineCode {
         let is_bit = *units > 0 && matches!(want, Want::Slots(..));
         self.runs_left.store(if is_bit { runs } else { -1 }, Ordering::Relaxed);
         *units += 1;
+        // First of all, since the unit may be executed as soon as one of its blocks is known.
+        for slot in far {
+            let (first, later) = (Ordering::Release, Ordering::Relaxed);
+            let _ = self.entries[slot as usize].compare_exchange(0, missing, first, later);
+        }
         for (slot, at) in blocks {
             scope.set_compiled(slot);
             self.entries[slot as usize].store(base as u64 + u64::from(at), Ordering::Release);
-        }
-        for slot in far {
-            // Whoever else writes here has the lock.
-            let _ = self.entries[slot as usize].compare_exchange(
-                0,
-                missing,
-                Ordering::Release,
-                Ordering::Relaxed,
-            );
         }
         Ok((base, routines))
     }

@@ -91,7 +91,7 @@ const fn class_of(action: Action) -> u16 {
 }
 
 #[inline(always)]
-fn class(cell: &Cell) -> u16 {
+pub(super) fn class(cell: &Cell) -> u16 {
     CLASSES[usize::from(cell.code)]
 }
 

@@ -1,7 +1,7 @@
 //! What is compiled at a time: the code that control comes to from one slot on.
 //!
-//! A *unit* has what is most likely to be executed from a slot on: what jumps lead to, then what is
-//! called, until it has enough. What else control comes to is compiled then. Code that an earlier
+//! A *unit* has what is most likely to be executed from a slot on: straight code to its end, what
+//! that calls, and then what its branches lead to, until there is enough. What else control comes to is compiled then. Code that an earlier
 //! unit has is not written again where a block of it starts. Once no more comes, all of it is
 //! compiled as one unit, whose jumps and calls lead straight to where they go.
 
@@ -119,15 +119,17 @@ impl Scope {
         match want {
             Want::Slots(root, slots) => {
                 wanted = slots;
-                self.lead(root);
+                let _ = self.lead(root);
             }
             Want::Everything => {
-                self.lead(program.executable().entry_pc() as usize);
+                let _ = self.lead(program.executable().entry_pc() as usize);
                 text.pointers(program, &mut self.callees);
             }
             Want::Compiled => {
                 let blocks = core::mem::take(&mut self.blocks);
-                blocks.iter().for_each(|slot| self.lead(*slot as usize));
+                for slot in &blocks {
+                    let _ = self.lead(*slot as usize);
+                }
                 self.blocks = blocks;
             }
         }
@@ -135,8 +137,9 @@ impl Scope {
         while self.slots < wanted {
             if let Some(&callee) = self.callees.get(called) {
                 called += 1;
-                self.lead(callee as usize);
-                if !self.compiled.contains(callee as usize) { self.walk(program, &text, callee as usize, wanted); }
+                if self.lead(callee as usize) {
+                    self.walk(program, &text, callee as usize, wanted);
+                }
             } else if let Some(&start) = self.starts.get(walked) {
                 walked += 1;
                 self.walk(program, &text, start as usize, wanted);
@@ -167,14 +170,17 @@ impl Scope {
         self.slots = 0;
     }
 
+    /// A block starts at a slot. Tells whether that is new, and may belong to the unit.
     #[inline(always)]
-    fn lead(&mut self, slot: usize) {
-        if slot < self.len && self.leaders.insert(slot) {
-            // In one that has all that is compiled, nothing else.
-            let is_own = self.compiled.contains(slot) == (self.want == Want::Compiled);
-            let list = if is_own { &mut self.starts } else { &mut self.others };
-            list.push(number(slot));
+    fn lead(&mut self, slot: usize) -> bool {
+        if slot >= self.len || !self.leaders.insert(slot) {
+            return false;
         }
+        // To one that has all that is compiled, nothing else does.
+        let is_own = self.compiled.contains(slot) == (self.want == Want::Compiled);
+        let list = if is_own { &mut self.starts } else { &mut self.others };
+        list.push(number(slot));
+        is_own
     }
 
     /// Follows straight code to its end, or until there are enough slots.

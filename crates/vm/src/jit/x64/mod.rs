@@ -115,6 +115,8 @@ struct Cold {
     kind: ColdKind,
     /// Where to come back to.
     back: u32,
+    /// The function that is called.
+    slot: u32,
     site: Site,
 }
 
@@ -131,6 +133,8 @@ enum ColdKind {
     Call,
     /// A call of a register leads to where nothing is compiled.
     Missing,
+    /// A function that is written where it is called is called all the same.
+    Inlined,
 }
 
 /// Offsets of the routines that all code shares. Each unit has those that its own code calls; in
@@ -155,14 +159,14 @@ pub(super) struct Writer<'o> {
     chaos: Chaos<'o>,
     scope: &'o Scope,
     shape: &'o Shape,
-    pub(super) routines: Routines,
+    routines: Routines,
     sites: Sites,
     /// Slots and offsets of calls.
     calls: Vec<(u32, u32)>,
     /// By slot, where the unit's block starts that starts there; 0 where none does.
     labels: &'o mut [u32],
     /// The slots of all blocks.
-    pub(super) blocks: Vec<u32>,
+    blocks: Vec<u32>,
     /// Slots that other units have, or will have.
     far: Vec<u32>,
     /// Jumps and calls of blocks that were not written yet.
@@ -173,6 +177,19 @@ pub(super) struct Writer<'o> {
     /// The register whose value the flags tell, in 64 bits, and where the code was then.
     flags: (Reg, u32),
     near: u8,
+    /// The jump out of an inlined function's way, the function, and its call.
+    inlined: Option<(Patch, u32, Exit)>,
+}
+
+/// A unit that is complete.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) unit: Unit,
+    pub(super) routines: Routines,
+    /// Slots and offsets of its blocks.
+    pub(super) blocks: Vec<(u32, u32)>,
+    /// Slots that it goes to in other units.
+    pub(super) far: Vec<u32>,
 }
 
 /// Whether the processor has BMI2, and a `pext` that is not microcode.
@@ -217,6 +234,7 @@ impl<'o> Writer<'o> {
             marks: options.spans.then(Vec::new),
             flags: (SCRATCH, 0),
             near: 0,
+            inlined: None,
         };
         writer.mark(SHARED, false);
         for _ in 0..writer.chaos.padding() {
@@ -231,12 +249,11 @@ impl<'o> Writer<'o> {
         writer
     }
 
-    /// The unit, in memory where it can be executed, where each of its blocks is, and the slots
-    /// that it goes to in other units.
+    /// The unit, in memory where it can be executed.
     ///
     /// # Errors
     /// If the operating system gives no such memory.
-    pub(super) fn finish(mut self) -> io::Result<(Unit, Vec<(u32, u32)>, Vec<u32>)> {
+    pub(super) fn finish(mut self) -> io::Result<Written> {
         self.flush_cold();
         let fixups = core::mem::take(&mut self.fixups);
         for (patch, slot) in fixups {
@@ -261,7 +278,7 @@ impl<'o> Writer<'o> {
             calls: self.calls,
             marks: self.marks.unwrap_or_default(),
         };
-        Ok((unit, blocks, self.far))
+        Ok(Written { unit, routines: self.routines, blocks, far: self.far })
     }
 
     /// Goes on at a block that another unit has, or will have.
@@ -413,7 +430,7 @@ impl<'o> Writer<'o> {
     #[inline(always)]
     fn cold_jump(&mut self, jump: Patch, exit: Exit, kind: ColdKind, back: u32) {
         let site = Site::new(exit.pc, exit.refund, What::GiveUp);
-        self.cold.push(Cold { jumps: [jump, Patch(0)], count: 1, kind, back, site });
+        self.cold.push(Cold { jumps: [jump, Patch(0)], count: 1, kind, back, slot: 0, site });
     }
 
     fn leave(&mut self, site: Site) {
@@ -456,7 +473,7 @@ impl<'o> Writer<'o> {
     /// Writes what is out of the way so far.
     fn flush_cold(&mut self) {
         let mut all = core::mem::take(&mut self.cold);
-        for Cold { jumps, count, kind, back, site } in &all {
+        for Cold { jumps, count, kind, back, slot, site } in &all {
             self.code.reserve();
             self.mark(site.pc, true);
             let here = self.code.here();
@@ -484,6 +501,11 @@ impl<'o> Writer<'o> {
                 ColdKind::Missing => {
                     let missing = self.context(offset_of!(Context<'_, '_, NoHost>, missing));
                     self.code.load(3, SCRATCH, missing);
+                    self.code.jump_to(*back);
+                }
+                ColdKind::Inlined => {
+                    self.code.arith_imm(Bits::B64, Arith::Add, METER, site.refund.into());
+                    self.call_slot(*slot, 0, Exit { pc: site.pc, refund: 0 });
                     self.code.jump_to(*back);
                 }
                 ColdKind::Call => {
@@ -538,6 +560,20 @@ impl<'o> Writer<'o> {
             Next::Block(slot) if refund == 0 || !self.shape.metered => self.lead(jump, slot),
             Next::Block(pc) => self.cold_jump(jump, Exit { pc, refund }, ColdKind::Refund, 0),
         }
+    }
+
+    /// Calls a function that overwrites some of r6 to r9, in this unit or another.
+    fn call_slot(&mut self, slot: u32, overwritten: u8, exit: Exit) {
+        if self.scope.is_own(slot as usize) {
+            return self.call_around(exit, overwritten, |it| {
+                let call = it.code.call();
+                it.lead(call, slot);
+            });
+        }
+        self.call_around(exit, overwritten, |it| {
+            let entry = it.entry(slot);
+            it.code.call_mem(entry);
+        });
     }
 
     /// Calls what was pushed for, with frames around it.

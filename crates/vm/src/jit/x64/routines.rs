@@ -76,7 +76,7 @@ impl Writer<'_> {
     }
 
     /// Calls a function of the context with the context and what else is in the registers of
-    /// arguments. The stack is aligned for it, and is as it was afterwards.
+    /// arguments but `rax`. The stack is aligned for it, and is as it was afterwards.
     fn call_rust(&mut self, function: usize) {
         self.code.lea(Reg::Rdi, Mem::at(CONTEXT, (-CONTEXT_BIAS).wrapping_add(self.shape.key)));
         self.code.mov(Bits::B64, Reg::Rax, Reg::Rsp);

@@ -296,7 +296,7 @@ impl Target for Writer<'_> {
         }
         let mut site = Site::new(exit.pc, exit.refund, What::Check);
         site.check = Check { near: self.next_near(), ..check };
-        self.cold.push(Cold { jumps, count, kind: ColdKind::Check, back, site });
+        self.cold.push(Cold { jumps, count, kind: ColdKind::Check, back, slot: 0, site });
     }
 
     #[inline(always)]
@@ -390,16 +390,27 @@ impl Target for Writer<'_> {
     fn call(&mut self, slot: u32, overwritten: u8, exit: Exit) {
         self.calls.push((exit.pc, self.code.here()));
         self.check_depth(exit);
-        if self.scope.is_own(slot as usize) {
-            return self.call_around(exit, overwritten, |it| {
-                let call = it.code.call();
-                it.lead(call, slot);
-            });
+        self.call_slot(slot, overwritten, exit);
+    }
+
+    fn call_inlined(&mut self, slot: u32, cost: u8, exit: Exit) {
+        self.calls.push((exit.pc, self.code.here()));
+        self.check_depth(exit);
+        if self.shape.metered {
+            self.code.arith_imm(Bits::B64, Arith::Sub, METER, cost.into());
+            let jump = self.code.jump_if(Flag::Below);
+            self.inlined = Some((jump, slot, Exit { pc: exit.pc, refund: cost }));
         }
-        self.call_around(exit, overwritten, |it| {
-            let entry = it.entry(slot);
-            it.code.call_mem(entry);
-        });
+    }
+
+    fn end_inlined(&mut self) {
+        if let Some((jump, slot, exit)) = self.inlined.take() {
+            let back = self.code.here();
+            self.cold_jump(jump, exit, ColdKind::Inlined, back);
+            if let Some(cold) = self.cold.last_mut() {
+                cold.slot = slot;
+            }
+        }
     }
 
     fn call_register(&mut self, register: Register, exit: Exit) {
