@@ -1,10 +1,10 @@
 //! The JIT: programs as machine code.
 //!
 //! ```text
-//! Program ── scope ──> a function ── plan ──> blocks ── lower ──> operations ── x64 ──> Unit
-//!                 ╰──── called for the first time <── entry: in, out, back ─────────────╯
-//!                                                       │
-//!                                           the interpreter, for all but the usual
+//! Program ── scope ──> a unit ── plan ──> blocks, groups ── lower ──> operations ── x64 ──> Unit
+//!              ╰──── where control comes for the first time <──── entry: in, out, back ─────╯
+//!                                                                   │
+//!                                                      the interpreter, for all but the usual
 //! ```
 //!
 //! | module | what it owns |

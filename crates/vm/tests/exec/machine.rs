@@ -84,11 +84,11 @@ impl Compiled {
         if MachineCode::SUPPORTED {
             let hardened =
                 JitOptions { seed: Some(0x5e1c_1e5e_ed01_2345), ..JitOptions::default() };
-            let whole = JitOptions { slots_at_once: usize::MAX, ..JitOptions::plain() };
-            let plain = JitOptions::plain();
-            let pieces = JitOptions { slots_at_once: 1, runs_until_joined: 0, ..plain.clone() };
+            let plain = JitOptions::plain;
+            let whole = JitOptions { slots_at_once: usize::MAX, ..plain() };
+            let cut = JitOptions { slots_at_once: 1, runs_until_joined: 0, ..plain() };
             for (name, options) in
-                [("hardened", hardened), ("plain", plain), ("whole", whole), ("cut", pieces)]
+                [("hardened", hardened), ("plain", plain()), ("whole", whole), ("cut", cut)]
             {
                 let code = MachineCode::compile(&program, &case.setup.config, &options);
                 codes.push((name, code.map_err(|error| error.to_string())?));
