@@ -24,6 +24,7 @@ const UNSAFE_FILES: &[&str] = &[
     "crates/vm/src/interp.rs",
     "crates/vm/src/jit/entry.rs",
     "crates/vm/src/memory.rs",
+    "bench-svm/src/litesvm.rs",
     "bench/src/anchor.rs",
     "oracle/src/anchor.rs",
 ];

@@ -54,6 +54,7 @@ pub mod svm;
 mod syscall_case;
 mod sysvars;
 mod test_syscalls;
+mod txn;
 mod unpack;
 pub mod vector;
 pub mod verdict;

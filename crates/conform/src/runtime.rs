@@ -6,6 +6,10 @@ use selkie_svm::{
     account::AccountStore, program_cache::ProgramCache,
 };
 
+/// The owner of builtin programs.
+pub(crate) const NATIVE_LOADER: Pubkey =
+    Pubkey::from_str_const("NativeLoader1111111111111111111111111111111");
+
 /// The environment with these features and sysvars.
 pub(crate) fn environment(features: FeatureSet, sysvars: Sysvars) -> Environment {
     Environment {
@@ -37,6 +41,13 @@ pub(crate) fn load_programs(environment: &mut Environment, accounts: &[(Pubkey, 
             environment.programs.insert(*key, program);
         }
     }
+}
+
+/// The account of a builtin program.
+pub(crate) fn builtin_account() -> AccountSharedData {
+    let account =
+        Account { lamports: 1, owner: NATIVE_LOADER, executable: true, ..Account::default() };
+    account.into()
 }
 
 /// An account of a fixture, as the runtime has it. Rent epochs are all the same today.

@@ -94,7 +94,8 @@ impl Logs {
     fn about(&mut self, program: &Pubkey, rest: &[&str]) {
         let name = Base58::of(program);
         let len = rest.iter().map(|part| part.len()).sum::<usize>();
-        let mut line = String::with_capacity(len.saturating_add(PROGRAM.len() + BASE58_BYTES_MAX));
+        let len = len.saturating_add(PROGRAM.len()).saturating_add(BASE58_BYTES_MAX);
+        let mut line = String::with_capacity(len);
         line.push_str(PROGRAM);
         line.push_str(name.as_str());
         rest.iter().for_each(|part| line.push_str(part));

@@ -42,8 +42,8 @@ pub struct ProgramCache {
 struct Cached {
     features: FeatureSet,
     loader: Loader,
-    /// The data of the account that holds the file.
-    source: Arc<Vec<u8>>,
+    /// The account that holds the file, whose data are shared.
+    source: AccountSharedData,
     /// Nothing if the file was refused.
     program: Option<Arc<Program>>,
 }
@@ -122,8 +122,8 @@ impl ProgramCache {
         let cached = shard.get(id)?;
         let is_same = cached.features == features
             && cached.loader == source.loader
-            && (cached.source.as_ptr() == source.account.data().as_ptr()
-                || file(&cached.source, source) == file(source.account.data(), source));
+            && (cached.source.data().as_ptr() == source.account.data().as_ptr()
+                || file(cached.source.data(), source) == file(source.account.data(), source));
         is_same.then(|| cached.program.clone())
     }
 
@@ -148,7 +148,7 @@ impl ProgramCache {
         let cached = Cached {
             features,
             loader: source.loader,
-            source: source.account.data_clone(),
+            source: source.account.clone(),
             program: program.clone(),
         };
         self.shard(id).write().unwrap_or_else(PoisonError::into_inner).insert(*id, cached);

@@ -34,19 +34,17 @@ pub enum Purpose {
 pub fn elf_environment(features: FeatureSet, purpose: Purpose) -> selkie_elf::Environment {
     let names = SYSCALLS.iter().filter(|syscall| syscall.is_registered(features, purpose));
     selkie_elf::Environment {
-        versions: versions(features, purpose),
+        versions: versions(features),
         syscalls: Arc::new(Syscalls::new(names.map(|syscall| syscall.name))),
         reject_broken_elfs: purpose == Purpose::Deployment,
         ..selkie_elf::Environment::default()
     }
 }
 
-/// The sBPF versions that a cluster with these features knows.
-fn versions(features: FeatureSet, purpose: Purpose) -> core::ops::RangeInclusive<Version> {
+/// The sBPF versions that a cluster with these features executes.
+fn versions(features: FeatureSet) -> core::ops::RangeInclusive<Version> {
     let has_v0 = !features.has(Feature::DisableSbpfV0) || features.has(Feature::ReenableSbpfV0);
-    let is_deployed_strictly =
-        purpose == Purpose::Deployment && features.has(Feature::DisableOldDeployments);
-    let oldest = if has_v0 && !is_deployed_strictly { Version::V0 } else { Version::V3 };
+    let oldest = if has_v0 { Version::V0 } else { Version::V3 };
     oldest..=Version::V3
 }
 

@@ -181,5 +181,5 @@ pub(crate) fn has_duplicate(keys: &[Pubkey]) -> bool {
     }
     let mut sorted: Vec<&Pubkey> = keys.iter().collect();
     sorted.sort_unstable();
-    sorted.array_windows().any(|[one, next]| one == next)
+    sorted.iter().zip(sorted.iter().skip(1)).any(|(one, next)| one == next)
 }

@@ -8,15 +8,16 @@ mod cpi;
 mod infos;
 mod statement;
 
-use std::fmt::Write;
+use std::{fmt::Write, sync::Arc};
 
 use selkie_isa::Version;
 
 use super::{
+    encode::Bytes,
     ids::*,
     message::{Instruction, Meta, r, rs, w, ws},
     scene::{Scene, own_address},
-    world::{SLOT, install, rent},
+    world::{SLOT, install, program_data_of, rent},
 };
 use crate::case::{Account, Key};
 
@@ -95,6 +96,9 @@ impl Programs {
             let age = if scene.odd(5) { scene.rng.below(2) as u64 } else { 100 };
             install(&mut scene.accounts, *id, loader, elf, SLOT - age, None);
             scene.prop("program", *id);
+            if scene.odd(12) {
+                damage(scene, id, loader);
+            }
         }
         Self { ids, bodies, metas }
     }
@@ -182,6 +186,37 @@ fn stage(scene: &mut Scene<'_>, ids: &[Key]) -> Vec<Meta> {
         }
     }
     metas
+}
+
+/// Leaves a program that cannot be run, or that looks so.
+fn damage(scene: &mut Scene<'_>, id: &Key, loader: Key) {
+    let kind = scene.rng.below(9);
+    let file = if loader == LOADER_V3 { program_data_of(id) } else { *id };
+    // The slot stays: agave looks for ever for what was deployed in a slot to come.
+    let (at, bit) = (12 + scene.rng.below(200), scene.rng.below(8));
+    let Some(mut account) = scene.accounts.get(&file).cloned() else { return };
+    let data = Arc::make_mut(&mut account.data);
+    match kind {
+        0 => {
+            scene.accounts.remove(&file);
+            return;
+        }
+        1 => account.owner = SYSTEM,
+        2 => account.owner = scene.rng.pick(&[LOADER_V1, LOADER_V2, LOADER_V3]),
+        3 => data.truncate(scene.rng.below(60)),
+        4 => account.executable ^= true,
+        5 if loader == LOADER_V3 => data[4..12].copy_from_slice(&SLOT.to_le_bytes()),
+        6 if loader != LOADER_V3 => {
+            account.owner = LOADER_V4;
+            let status = scene.rng.below(4) as u64;
+            let state = Bytes::new().u64(SLOT - 7).key(&[7; 32]).u64(status);
+            data.splice(..0, state.0);
+        }
+        6 => data.fill(0),
+        7 => data.extend_from_slice(&[0; 100]),
+        _ => data[at] ^= 1 << bit,
+    }
+    scene.put(file, account);
 }
 
 /// A program without surroundings, to be deployed: mostly a good one.

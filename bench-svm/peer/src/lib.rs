@@ -1,0 +1,138 @@
+//! LiteSVM, as those use it who test with it.
+
+use std::{
+    hint::black_box,
+    time::{Duration, Instant},
+    vec::IntoIter,
+};
+
+use litesvm::LiteSVM;
+use selkie_bench_seam::{Account, Calls, Failure, Key, Side, Start, World};
+use solana_address::Address;
+use solana_transaction::versioned::VersionedTransaction;
+
+/// What the measuring program asks for by name.
+#[unsafe(no_mangle)]
+pub fn selkie_bench_side() -> Box<dyn Side> {
+    Box::new(Peer)
+}
+
+struct Peer;
+
+impl Side for Peer {
+    fn open(&self, start: Start, verifies_signatures: bool) -> Result<Box<dyn World>, Failure> {
+        let svm = new(start).with_sigverify(verifies_signatures);
+        Ok(Box::new(Cluster { svm, waiting: Vec::new().into_iter() }))
+    }
+
+    fn time_open(&self, start: Start) -> Result<Duration, Failure> {
+        let begin = Instant::now();
+        let svm = black_box(new(start));
+        let time = begin.elapsed();
+        drop(svm);
+        Ok(time)
+    }
+}
+
+fn new(start: Start) -> LiteSVM {
+    match start {
+        Start::Usual | Start::Default => LiteSVM::new(),
+        // What `LiteSVM::new` does, but for the programs.
+        Start::Bare => LiteSVM::default()
+            .with_mainnet_features()
+            .with_builtins()
+            .with_lamports(1_000_000_000_000_000)
+            .with_sysvars()
+            .with_feature_accounts()
+            .with_sigverify(true)
+            .with_blockhash_check(true),
+    }
+}
+
+struct Cluster {
+    svm: LiteSVM,
+    waiting: IntoIter<VersionedTransaction>,
+}
+
+impl Cluster {
+    fn each(
+        &mut self,
+        count: usize,
+        call: impl Fn(&mut LiteSVM, VersionedTransaction) -> Result<u64, Failure>,
+    ) -> Result<Calls, Failure> {
+        if self.waiting.len() < count {
+            return Err("too few transactions wait".into());
+        }
+        let mut units = 0;
+        let begin = Instant::now();
+        for transaction in self.waiting.by_ref().take(count) {
+            units = call(&mut self.svm, transaction)?;
+        }
+        Ok(Calls { time: begin.elapsed(), units })
+    }
+}
+
+impl World for Cluster {
+    fn blockhash(&self) -> Key {
+        self.svm.latest_blockhash().to_bytes()
+    }
+
+    fn set_account(&mut self, key: Key, account: Account) -> Result<(), Failure> {
+        let Account { lamports, data, owner } = account;
+        let owner = Address::new_from_array(owner);
+        let account = solana_account::Account {
+            lamports,
+            data,
+            owner,
+            executable: false,
+            rent_epoch: u64::MAX,
+        };
+        let key = Address::new_from_array(key);
+        self.svm.set_account(key, account).map_err(|error| error.to_string())
+    }
+
+    fn account(&self, key: &Key) -> Option<(u64, Vec<u8>)> {
+        let account = self.svm.get_account(&Address::new_from_array(*key))?;
+        Some((account.lamports, account.data))
+    }
+
+    fn add_program(&mut self, id: Key, elf: &[u8], loader: Key) -> Result<Duration, Failure> {
+        let (id, loader) = (Address::new_from_array(id), Address::new_from_array(loader));
+        let begin = Instant::now();
+        let added = self.svm.add_program_with_loader(id, elf, loader);
+        let time = begin.elapsed();
+        added.map(|()| time).map_err(|error| error.to_string())
+    }
+
+    fn queue(&mut self, wire: &[Vec<u8>]) -> Result<(), Failure> {
+        let read = |wire: &Vec<u8>| wincode::deserialize::<VersionedTransaction>(wire);
+        let transactions: Result<Vec<_>, _> = wire.iter().map(read).collect();
+        self.waiting = transactions.map_err(|error| error.to_string())?.into_iter();
+        Ok(())
+    }
+
+    fn send(&mut self, count: usize) -> Result<Calls, Failure> {
+        self.each(count, |svm, transaction| {
+            let sent = svm.send_transaction(transaction);
+            Ok(sent.map_err(|failed| format!("{failed:?}"))?.compute_units_consumed)
+        })
+    }
+
+    fn simulate(&mut self, count: usize) -> Result<Calls, Failure> {
+        self.each(count, |svm, transaction| {
+            let simulated = svm.simulate_transaction(transaction);
+            Ok(simulated.map_err(|failed| format!("{failed:?}"))?.meta.compute_units_consumed)
+        })
+    }
+
+    fn send_and_restore(&mut self, count: usize) -> Result<Calls, Failure> {
+        self.each(count, |svm, transaction| {
+            // A clone is what it has for that.
+            let kept = svm.clone();
+            let sent = svm.send_transaction(transaction);
+            let units = sent.map_err(|failed| format!("{failed:?}"))?.compute_units_consumed;
+            *svm = kept;
+            Ok(units)
+        })
+    }
+}

@@ -1,0 +1,95 @@
+//! A block of transactions that have nothing to do with each other, on one thread and on two.
+
+use std::{collections::HashMap, hint::black_box, time::Instant};
+
+use foldhash::fast::FixedState;
+use selkie::{
+    AccountSharedData, Engine, Pubkey, Signer, Svm, address, keypair, programs,
+    runtime::{
+        AccountStore, Bank, ProcessOptions, Recent, process_batch, transaction::Transaction,
+    },
+    system, token,
+};
+use selkie_bench_seam::{Account, Failure};
+
+use crate::{
+    report::{Goal, Line},
+    scene::{held, signed, wallet},
+};
+
+/// The rows, and whether signatures are checked.
+pub(crate) const BATCHES: [(&str, bool); 2] =
+    [("block", false), ("block, signatures checked", true)];
+
+/// Half of them move lamports, half of them tokens.
+const TRANSACTIONS: u64 = 1_000;
+
+/// What a block is processed against.
+struct Accounts(HashMap<Pubkey, AccountSharedData, FixedState>);
+
+impl AccountStore for Accounts {
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        self.0.get(key).cloned()
+    }
+}
+
+/// What a transaction takes on one thread and on two.
+pub(crate) fn measure(
+    (name, verify_signatures): (&'static str, bool),
+    engine: Engine,
+    turns: u32,
+) -> Result<Line, Failure> {
+    let mut svm = Svm::new().with_usual_programs().map_err(|error| error.to_string())?;
+    let program = programs::TOKEN.id;
+    let mint = address("mint");
+    let mut put = |key: Pubkey, account: Account| {
+        let Account { lamports, data, owner } = account;
+        let owner = Pubkey::new_from_array(owner);
+        let account =
+            selkie::Account { lamports, data, owner, executable: false, rent_epoch: u64::MAX };
+        svm.set_account(key, account).map_err(|error| format!("{error:?}"))
+    };
+    put(mint, held(&programs::TOKEN, token::mint_data(&mint, 1 << 40, 6)))?;
+    let mut instructions = Vec::new();
+    for index in 0..TRANSACTIONS {
+        let payer = keypair(&format!("payer {index}"));
+        let [from, to] = ["from", "to"].map(|name| address(&format!("{name} {index}")));
+        put(payer.pubkey(), wallet())?;
+        if index % 2 == 0 {
+            put(to, wallet())?;
+            instructions.push((system::transfer(&payer.pubkey(), &to, 1), payer));
+            continue;
+        }
+        for (key, amount) in [(from, 1_000), (to, 0)] {
+            let data = token::account_data(&mint, &payer.pubkey(), amount);
+            put(key, held(&programs::TOKEN, data))?;
+        }
+        instructions.push((token::transfer(&program, &from, &to, &payer.pubkey(), 1), payer));
+    }
+    let blockhash = svm.latest_blockhash();
+    let block: Result<Vec<_>, _> = instructions
+        .iter()
+        .map(|(it, payer)| Transaction::new(signed(it, payer, blockhash), svm.features()))
+        .collect();
+    let block = block.map_err(|error| error.to_string())?;
+    let accounts = Accounts(svm.accounts().map(|(key, it)| (key, it.clone())).collect());
+    let recent = Recent::new([blockhash]);
+    let programs = svm.program_cache();
+    let bank =
+        Bank { accounts: &accounts, environment: svm.environment(), recent: &recent, programs };
+    let options = ProcessOptions { verify_signatures, engine };
+    let time = |threads: usize| {
+        let begin = Instant::now();
+        let results = black_box(process_batch(&block, &bank, &options, threads));
+        let time = begin.elapsed().as_secs_f64() * 1e6 / TRANSACTIONS as f64;
+        let succeeded =
+            |it: &Result<_, _>| matches!(it, Ok(selkie::runtime::Processed { result: Ok(()), .. }));
+        if results.iter().all(succeeded) { Ok(time) } else { Err("a transaction fails") }
+    };
+    let mut least = [f64::INFINITY; 2];
+    for _ in 0..turns.div_ceil(4).max(3) {
+        least = [least[0].min(time(1)?), least[1].min(time(2)?)];
+    }
+    let [one, two] = least;
+    Ok(Line { name, theirs: Some(one), ours: two, units: None, goals: &[Goal::Ratio(1.85)] })
+}

@@ -1,0 +1,105 @@
+//! Measures Selkie's transactions beside LiteSVM's, in one process, turn by turn.
+//!
+//! Each figure is the least of many short turns, so that other load on the machine does not count;
+//! turns alternate, so that a slow phase hits both. Both sides get the same instructions, accounts
+//! and programs, must succeed, and must agree on compute units and on what was written.
+
+mod batch;
+mod litesvm;
+mod ours;
+mod report;
+mod rows;
+mod scene;
+
+use std::{env, process::ExitCode};
+
+use selkie::Engine;
+use selkie_bench_seam::Failure;
+
+use crate::{
+    batch::BATCHES,
+    rows::{Bench, ROWS},
+};
+
+const USAGE: &str = "\
+usage: selkie-bench-svm [--turns N] [--engine auto|jit|interpreter] [--alone] [--list] [NAME…]
+
+Prints what a transaction takes with LiteSVM and with Selkie, in microseconds, and how many times
+faster Selkie is. One thread, machine code on both sides, signatures not checked where a row does
+not say so. NAME picks rows by part of their name; --list names them all. LiteSVM is built first,
+which takes minutes once; --alone goes without. --engine is Selkie's: `jit` unless something else
+is said, since LiteSVM compiles every program.
+";
+
+struct Options {
+    turns: u32,
+    engine: Engine,
+    alone: bool,
+    list: bool,
+    names: Vec<String>,
+}
+
+fn options() -> Option<Options> {
+    let mut options =
+        Options { turns: 200, engine: Engine::Jit, alone: false, list: false, names: Vec::new() };
+    let mut arguments = env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--turns" => options.turns = arguments.next()?.parse().ok().filter(|&it| it > 0)?,
+            "--engine" => {
+                let name = arguments.next()?;
+                let engines = [Engine::Auto, Engine::Jit, Engine::Interpreter];
+                options.engine = engines.into_iter().find(|it| it.to_string() == name)?;
+            }
+            "--alone" => options.alone = true,
+            "--list" => options.list = true,
+            name if !name.starts_with('-') => options.names.push(argument),
+            _ => return None,
+        }
+    }
+    Some(options)
+}
+
+impl Options {
+    fn picks(&self, name: &str) -> bool {
+        self.names.is_empty() || self.names.iter().any(|it| name.contains(&**it))
+    }
+}
+
+fn measure(options: &Options) -> Result<String, Failure> {
+    let engine = options.engine.resolve().map_err(|error| error.to_string())?;
+    let theirs = if options.alone { None } else { Some(litesvm::load()?) };
+    let bench = Bench { theirs, ours: Box::new(ours::Ours(engine)), turns: options.turns };
+    let rows = ROWS.iter().filter(|row| options.picks(row.name));
+    let lines = rows.map(|row| bench.measure(row)).collect::<Result<Vec<_>, _>>()?;
+    let blocks = BATCHES.into_iter().filter(|(name, _)| options.picks(name));
+    let blocks = blocks.map(|block| batch::measure(block, engine, options.turns));
+    let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
+    let tables = [
+        report::table(["litesvm", "selkie"], &lines),
+        report::table(["1 thread", "2 threads"], &blocks),
+    ];
+    Ok(tables.concat())
+}
+
+fn main() -> ExitCode {
+    let Some(options) = options() else {
+        eprint!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    if options.list {
+        let names = ROWS.iter().map(|row| row.name).chain(BATCHES.map(|(name, _)| name));
+        names.for_each(|name| println!("{name}"));
+        return ExitCode::SUCCESS;
+    }
+    match measure(&options) {
+        Ok(table) => {
+            print!("{table}");
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            eprintln!("error: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The accounts and transactions of a row, the same for both sides.
+
+use selkie::{
+    Hash, Instruction, Keypair, Message, Pubkey, Signer, VersionedMessage, VersionedTransaction,
+    address, ids, keypair,
+    programs::{self, Bundled},
+    system, token,
+};
+use selkie_bench_seam::{Account, Failure, Start, World};
+
+/// What a transaction does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Scene {
+    /// Calls a program that returns at once.
+    NoOp,
+    /// Moves lamports.
+    System,
+    /// Moves tokens of this program.
+    Token(&'static Bundled),
+    /// Makes an associated token account.
+    Associated,
+}
+
+/// The address of a program that returns at once.
+pub(crate) const NO_OP: Pubkey = Pubkey::new_from_array([7; 32]);
+
+/// Enough for all that is paid.
+const LAMPORTS: u64 = 1 << 60;
+const TOKENS: u64 = 1 << 40;
+
+/// The file of a program that returns at once.
+pub(crate) fn no_op() -> Vec<u8> {
+    let source = ".globl entrypoint\nentrypoint:\nmov64 r0, 0\nexit\n";
+    let output = selkie_asm::assemble(source, &selkie_asm::Options::default());
+    output.assembly.expect("it is right").to_elf()
+}
+
+/// The file of a well-known program.
+pub(crate) fn elf(program: &Bundled) -> Result<Vec<u8>, Failure> {
+    let file = program.find().map_err(|error| error.to_string())?;
+    std::fs::read(file).map_err(|error| error.to_string())
+}
+
+pub(crate) fn payer() -> Keypair {
+    keypair("payer")
+}
+
+/// An account of the system program with plenty.
+pub(crate) fn wallet() -> Account {
+    Account { lamports: LAMPORTS, data: Vec::new(), owner: ids::system_program::ID.to_bytes() }
+}
+
+/// An account of a token program, with what it takes to stay.
+pub(crate) fn held(program: &Bundled, data: Vec<u8>) -> Account {
+    Account { lamports: 10_000_000, data, owner: program.id.to_bytes() }
+}
+
+impl Scene {
+    /// What the world begins with.
+    pub(crate) const START: Start = Start::Usual;
+
+    fn token_program(self) -> Option<&'static Bundled> {
+        match self {
+            Self::NoOp | Self::System => None,
+            Self::Token(program) => Some(program),
+            Self::Associated => Some(&programs::TOKEN),
+        }
+    }
+
+    /// Puts there what the transactions need.
+    pub(crate) fn set_up(self, world: &mut dyn World) -> Result<(), Failure> {
+        let payer = payer().pubkey();
+        world.set_account(payer.to_bytes(), wallet())?;
+        world.set_account(address("bob").to_bytes(), wallet())?;
+        world.add_program(
+            NO_OP.to_bytes(),
+            &no_op(),
+            ids::bpf_loader_upgradeable::ID.to_bytes(),
+        )?;
+        let Some(program) = self.token_program() else { return Ok(()) };
+        // The same address may have another program.
+        if *program == programs::SPL_TOKEN {
+            let loader = program.loader.address().to_bytes();
+            world.add_program(program.id.to_bytes(), &elf(program)?, loader)?;
+        }
+        let mint = address("mint");
+        let accounts = [
+            ("mint", token::mint_data(&payer, TOKENS, 6)),
+            ("from", token::account_data(&mint, &payer, TOKENS)),
+            ("to", token::account_data(&mint, &payer, 0)),
+        ];
+        accounts.into_iter().try_for_each(|(name, data)| {
+            world.set_account(address(name).to_bytes(), held(program, data))
+        })
+    }
+
+    /// The instruction of one of many transactions, which no other one has.
+    fn instruction(self, index: u64) -> Instruction {
+        let payer = payer().pubkey();
+        match self {
+            Self::NoOp => Instruction {
+                program_id: NO_OP,
+                accounts: Vec::new(),
+                data: index.to_le_bytes().to_vec(),
+            },
+            Self::System => system::transfer(&payer, &address("bob"), 1 + index),
+            Self::Token(program) => {
+                token::transfer(&program.id, &address("from"), &address("to"), &payer, 1 + index)
+            }
+            Self::Associated => {
+                let owner = address(&index.to_string());
+                token::create_associated(&programs::TOKEN.id, &payer, &owner, &address("mint"))
+            }
+        }
+    }
+
+    /// Signed transactions, as they would come by wire.
+    pub(crate) fn transactions(self, blockhash: [u8; 32], count: usize) -> Vec<Vec<u8>> {
+        let (payer, blockhash) = (payer(), Hash::new_from_array(blockhash));
+        (0..count as u64).map(|it| wire(&self.instruction(it), &payer, blockhash)).collect()
+    }
+
+    /// The accounts that must be alike on both sides afterwards.
+    pub(crate) fn changed(self) -> Vec<Pubkey> {
+        let payer = payer().pubkey();
+        match self {
+            Self::NoOp => vec![payer],
+            Self::System => vec![payer, address("bob")],
+            Self::Token(_) => vec![payer, address("from"), address("to")],
+            Self::Associated => {
+                let associated = |owner: &str| {
+                    let (program, mint) = (&programs::TOKEN.id, &address("mint"));
+                    token::associated_address(program, &address(owner), mint)
+                };
+                vec![payer, associated("0"), associated("1")]
+            }
+        }
+    }
+}
+
+/// A transaction of one instruction, as it would come by wire.
+pub(crate) fn wire(instruction: &Instruction, payer: &Keypair, blockhash: Hash) -> Vec<u8> {
+    let signed = signed(instruction, payer, blockhash);
+    wincode::serialize(&signed).expect("a transaction can be written")
+}
+
+/// A transaction of one instruction.
+pub(crate) fn signed(
+    instruction: &Instruction,
+    payer: &Keypair,
+    blockhash: Hash,
+) -> VersionedTransaction {
+    let instructions = core::slice::from_ref(instruction);
+    let message = Message::new_with_blockhash(instructions, Some(&payer.pubkey()), &blockhash);
+    VersionedTransaction::try_new(VersionedMessage::Legacy(message), &[payer])
+        .expect("the payer is the only signer")
+}
