@@ -97,13 +97,6 @@ impl Case {
         self.accounts.iter().find(|(known, _)| known == key).map(|(_, account)| account.owner)
     }
 
-    /// Gives an account another owner.
-    pub(crate) fn set_owner(&mut self, key: &Pubkey, owner: Pubkey) {
-        if let Some((_, account)) = self.accounts.iter_mut().find(|(known, _)| known == key) {
-            account.owner = owner;
-        }
-    }
-
     /// Processes the instruction with each engine that was asked for.
     pub(crate) fn check(
         &self,

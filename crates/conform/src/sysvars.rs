@@ -36,6 +36,27 @@ fn defaults() -> Sysvars {
     sysvars
 }
 
+/// Sets what a bank writes by itself: the sysvar of recent blockhashes, newest first, and, where
+/// there are none, slot hashes of the first slot.
+pub(crate) fn set_recent_blockhashes(sysvars: &mut Sysvars, blockhashes: &[[u8; 32]], price: u64) {
+    const SLOT_HASHES: Pubkey =
+        Pubkey::from_str_const("SysvarS1otHashes111111111111111111111111111");
+    const ENTRIES_MAX: usize = 150;
+    let newest: Vec<_> = blockhashes.iter().rev().take(ENTRIES_MAX).collect();
+    let mut data = (newest.len().max(1) as u64).to_le_bytes().to_vec();
+    for hash in if newest.is_empty() { vec![&[0; 32]] } else { newest } {
+        data.extend(hash);
+        data.extend(price.to_le_bytes());
+    }
+    let set = sysvars.set(RECENT_BLOCKHASHES, &data);
+    debug_assert!(set.is_ok(), "the data are laid out as the sysvar is");
+    if sysvars.get(&SLOT_HASHES).is_none() {
+        let data = [&1_u64.to_le_bytes()[..], &[0; 40]].concat();
+        let set = sysvars.set(SLOT_HASHES, &data);
+        debug_assert!(set.is_ok(), "the data are laid out as the sysvar is");
+    }
+}
+
 /// Takes the last blockhash and its price from the sysvar of recent blockhashes, of whose entries
 /// agave's harness takes the last one; zeros if there are none.
 pub(crate) fn set_blockhash(environment: &mut Environment, accounts: &[(Pubkey, Account)]) {
