@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 
 use selkie_fixture::{Transaction as Given, TransactionEffects, TransactionFixture};
 use selkie_svm::{
-    AccountSharedData, Environment, InstructionError, Pubkey, Recent, Transaction, error,
+    AccountSharedData, Environment, InstructionError, Loader, Pubkey, Recent, Transaction, error,
     process::{Bank, ProcessOptions, Processed, process},
-    program_cache::ProgramCache,
+    program_cache::{ProgramCache, program_data_address},
     sysvars::Clock,
 };
+use solana_account::ReadableAccount;
 use solana_hash::Hash;
 use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
@@ -74,10 +75,10 @@ const LATER: &[Later] = &[
     later(
         "precompiles are verified when they are executed, not before anything else (SIMD-0159)",
         Some("9ypxGLzkMxi89eDerRKXWDXe44UY2z4hBig4mDhNq5Dp"),
-        |case, expected, _| {
+        |case, _, _| {
             let precompiles: Vec<_> =
                 case.environment.precompiles.iter().map(|(key, _)| *key).collect();
-            expected.is_refused && expected.instruction_error != 0 && case.uses(&precompiles)
+            case.uses(&precompiles)
         },
     ),
     later(
@@ -112,6 +113,22 @@ const LATER: &[Later] = &[
         Some("Gx4XFcrVMt4HUvPzTpTSVkdDVgcDSjKhDN1RqRS6KDuZ"),
         |case, _, _| case.uses(&[VOTE]),
     ),
+    later(
+        "the ZK ElGamal proof program was repaired",
+        Some("zkexuyPRdyTVbZqEAREueqL2xvvoBhRgth9xGSc1tMN"),
+        |case, _, _| case.uses(&[ZK_ELGAMAL]),
+    ),
+    later(
+        "a transaction has the address of its durable nonce itself (SIMD-0242)",
+        Some("7VVhpg5oAjAmnmz1zCcSHb2Z9ecZB2FQqpnEwReka9Zm"),
+        |_, _, differences| {
+            const BLOCKHASH_NOT_FOUND: &str = "8";
+            differences.iter().any(|it| it.field == "status" && it.got == BLOCKHASH_NOT_FOUND)
+        },
+    ),
+    later("the program data account of a program belongs to loader v3, too", None, |case, _, _| {
+        case.has_data_of_others()
+    }),
     later("nonce accounts keep the price that all signatures have", None, |_, _, differences| {
         // An account of a nonce has 80 bytes.
         differences
@@ -127,6 +144,7 @@ const MIGRATED: [Pubkey; 4] = [
     Pubkey::from_str_const("AddressLookupTab1e1111111111111111111111111"),
     Pubkey::from_str_const("ZkTokenProof1111111111111111111111111111111"),
 ];
+const ZK_ELGAMAL: Pubkey = Pubkey::from_str_const("ZkE1Gama1Proof11111111111111111111111111111");
 const VOTE: Pubkey = Pubkey::from_str_const("Vote111111111111111111111111111111111111111");
 
 impl Later {
@@ -170,6 +188,15 @@ impl<'f> Case<'f> {
             accounts.entry(key).or_insert_with(|| account.into());
         }
         Self { given, ids, accounts, environment }
+    }
+
+    /// Whether a program of loader v3 is there whose program data account somebody else owns.
+    fn has_data_of_others(&self) -> bool {
+        let loader = Loader::V3.address();
+        let programs = self.accounts.values().filter(|account| *account.owner() == loader);
+        let mut data = programs
+            .filter_map(|program| self.accounts.get(&program_data_address(program.data())?));
+        data.any(|account| *account.owner() != loader)
     }
 
     /// Whether an instruction is for one of these programs.
