@@ -137,7 +137,13 @@ const LATER: &[Later] = &[
         "nonce accounts keep the price that all signatures have",
         None,
         |case, _, differences| {
-            case.uses(&[SYSTEM]) && differences.iter().all(|it| it.field.starts_with("account "))
+            // To advance a nonce, and to make one.
+            const NONCES: [[u8; 4]; 2] = [[4, 0, 0, 0], [6, 0, 0, 0]];
+            let mut data = case.given.instructions.iter().map(|it| it.data.first_chunk::<4>());
+            let has_nonce = data.any(|tag| tag.is_some_and(|tag| NONCES.contains(tag)));
+            has_nonce
+                && case.uses(&[SYSTEM])
+                && differences.iter().all(|it| it.field.starts_with("account "))
         },
     ),
     later(
