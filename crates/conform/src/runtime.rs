@@ -10,6 +10,10 @@ use selkie_svm::{
 pub(crate) const NATIVE_LOADER: Pubkey =
     Pubkey::from_str_const("NativeLoader1111111111111111111111111111111");
 
+/// The owner of sysvars.
+pub(crate) const SYSVAR_OWNER: Pubkey =
+    Pubkey::from_str_const("Sysvar1111111111111111111111111111111111111");
+
 /// The environment with these features and sysvars.
 pub(crate) fn environment(features: FeatureSet, sysvars: Sysvars) -> Environment {
     Environment {
@@ -48,6 +52,12 @@ pub(crate) fn builtin_account() -> AccountSharedData {
     let account =
         Account { lamports: 1, owner: NATIVE_LOADER, executable: true, ..Account::default() };
     account.into()
+}
+
+/// The account of a sysvar.
+pub(crate) fn sysvar_account(data: &[u8]) -> AccountSharedData {
+    let (owner, data) = (SYSVAR_OWNER, data.to_vec());
+    Account { lamports: 1, data, owner, ..Account::default() }.into()
 }
 
 /// An account of a fixture, as the runtime has it. Rent epochs are all the same today.

@@ -22,7 +22,6 @@ use crate::{BadVector, Check, Context, Verdict, engine::Way, kinds::is, runtime,
 
 /// The features that vectors call by this name are the runtime's own of mainnet.
 const MAINNET: &str = "mainnet-2026-09-27";
-const SYSVAR_OWNER: Pubkey = Pubkey::from_str_const("Sysvar1111111111111111111111111111111111111");
 
 #[derive(Deserialize)]
 struct Vector {
@@ -156,7 +155,7 @@ impl<'v> Case<'v> {
                 Ok(account) => account,
                 Err(why) => return Ok(Err(why)),
             };
-            if state.o.0 == SYSVAR_OWNER {
+            if state.o.0 == runtime::SYSVAR_OWNER {
                 // Programs cannot ask for all that are sysvars, and only of those setting succeeds.
                 let _ = sysvars.set(state.k.0, &account.data);
             }
