@@ -160,13 +160,23 @@ pub(crate) struct Program {
 
 impl Program {
     pub(crate) fn new(case: &Case, elf: &[u8], jit: bool) -> Self {
-        let loaded = Loader::new(case).load(elf);
-        loaded.verify();
+        let mut program = Self::load(&Loader::new(case), elf);
         if jit {
-            loaded.compile();
+            program.compile();
         }
-        let mode = if jit { ExecutionMode::Jit } else { ExecutionMode::Interpreted };
-        Self { executable: loaded.0, mode }
+        program
+    }
+
+    /// Without machine code.
+    pub(crate) fn load(loader: &Loader, elf: &[u8]) -> Self {
+        let loaded = loader.load(elf);
+        loaded.verify();
+        Self { executable: loaded.0, mode: ExecutionMode::Interpreted }
+    }
+
+    pub(crate) fn compile(&mut self) {
+        self.executable.jit_compile().expect("measured programs compile");
+        self.mode = ExecutionMode::Jit;
     }
 
     pub(crate) fn version(&self) -> Version {

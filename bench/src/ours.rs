@@ -96,9 +96,11 @@ fn config(case: &Case) -> Config {
     }
 }
 
-/// Compiles.
-pub(crate) fn compile(case: &Case, program: &Verified) -> MachineCode {
+/// Compiles: the whole program, or bit by bit what is executed.
+pub(crate) fn compile(case: &Case, program: &Verified, whole: bool) -> MachineCode {
     let options = if case.hardened { JitOptions::default() } else { JitOptions::plain() };
+    let slots_at_once = if whole { usize::MAX } else { options.slots_at_once };
+    let options = JitOptions { slots_at_once, ..options };
     MachineCode::compile(program, &config(case), &options).expect("this host runs machine code")
 }
 
@@ -113,9 +115,22 @@ pub(crate) struct Program {
 
 impl Program {
     pub(crate) fn new(case: &Case, elf: &[u8], jit: bool) -> Self {
-        let program = prepare(Loader::new().load(elf));
-        let code = jit.then(|| compile(case, &program));
-        Self { program, code, config: config(case), touched: [0; 2] }
+        let mut program = Self::load(case, &Loader::new(), elf);
+        if jit {
+            program.compile(case);
+        }
+        program
+    }
+
+    /// Without machine code.
+    pub(crate) fn load(case: &Case, loader: &Loader, elf: &[u8]) -> Self {
+        let program = prepare(loader.load(elf));
+        Self { program, code: None, config: config(case), touched: [0; 2] }
+    }
+
+    /// Prepares machine code, which is made when it is called.
+    pub(crate) fn compile(&mut self, case: &Case) {
+        self.code = Some(compile(case, &self.program, false));
     }
 
     pub(crate) fn run(&mut self, memory: &mut Memory, budget: u64) -> Run {

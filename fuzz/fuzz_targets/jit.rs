@@ -17,7 +17,8 @@ fn options(seed: u64) -> JitOptions {
         noop_rate: [0, 1, 16, 256][(seed >> 1 & 3) as usize],
         pad_start: seed & 8 != 0,
         key_addresses: seed & 16 != 0,
-        threads: 1,
+        slots_at_once: [1, 8, 96, usize::MAX][(seed >> 5 & 3) as usize],
+        runs_until_joined: 0,
         spans: false,
         seed: Some(seed),
     }

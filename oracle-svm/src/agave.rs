@@ -88,7 +88,8 @@ impl Environment {
         changes.off.iter().for_each(|id| features.deactivate(&Pubkey::from(*id)));
         let mut reserved = ReservedAccountKeys::default();
         reserved.update_active_set(&features);
-        let budget = ComputeBudget::new_with_defaults(features.snapshot().raise_cpi_nesting_limit_to_8);
+        let budget =
+            ComputeBudget::new_with_defaults(features.snapshot().raise_cpi_nesting_limit_to_8);
         let programs = create_program_runtime_environment(
             &features.runtime_features(),
             &budget.to_budget(),
@@ -237,8 +238,7 @@ impl Session<'_> {
         bank: &Bank<'_>,
     ) -> Result<CheckedTransactionDetails, Dropped> {
         let features = &self.environment.features;
-        let lock_limit =
-            if features.snapshot().increase_tx_account_lock_limit { 128 } else { 64 };
+        let lock_limit = if features.snapshot().increase_tx_account_lock_limit { 128 } else { 64 };
         let keys = transaction.account_keys();
         if keys.len() > lock_limit {
             return Err((Stage::Locks, TransactionError::TooManyAccountLocks));
@@ -350,7 +350,8 @@ impl Session<'_> {
                 let mut observed = outcome(Stage::Executed, &details.status);
                 observed.logs = details.log_messages.clone().unwrap_or_default();
                 let inner = details.inner_instructions.iter().flatten();
-                observed.inner = inner.map(|list| list.iter().map(observed_inner).collect()).collect();
+                observed.inner =
+                    inner.map(|list| list.iter().map(observed_inner).collect()).collect();
                 let return_data = details.return_data.as_ref();
                 observed.return_data =
                     return_data.map(|it| (it.program_id.to_bytes(), it.data.clone()));

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`world`] | what every case begins with |
 //! | [`scene`] | who is there in one case |
-//! | [`system`], [`token`], [`tables`], [`loader`], [`precompile`] | instructions of programs |
+//! | [`system`], [`token`], [`tables`], [`loader`], [`precompile`], [`vote`] | their instructions |
 //! | [`program`] | programs in assembly that call others |
 //! | [`message`], [`encode`] | instructions to bytes |
 //! | [`mutate`] | what may go wrong on the way |
@@ -20,6 +20,7 @@ mod scene;
 mod system;
 mod tables;
 mod token;
+mod vote;
 pub(crate) mod world;
 
 use std::collections::BTreeSet;
@@ -31,6 +32,7 @@ use self::{
     program::Programs,
     scene::Scene,
     token::Tokens,
+    vote::Votes,
     world::{EPOCH, SLOT, VOTE_ACCOUNT, World},
 };
 use crate::{
@@ -49,10 +51,11 @@ pub(crate) enum Theme {
     Loader,
     Precompiles,
     Programs,
+    Vote,
     Mixed,
 }
 
-const THEMES: [(Theme, usize); 9] = [
+const THEMES: [(Theme, usize); 10] = [
     (Theme::System, 14),
     (Theme::Token, 10),
     (Theme::Token2022, 8),
@@ -61,6 +64,7 @@ const THEMES: [(Theme, usize); 9] = [
     (Theme::Loader, 12),
     (Theme::Precompiles, 4),
     (Theme::Programs, 34),
+    (Theme::Vote, 7),
     (Theme::Mixed, 7),
 ];
 
@@ -94,11 +98,9 @@ const INACTIVE: [&str; 13] = [
     "8aXvSuopd1PUj7UhehfXJRg6619RHp8ZvwTyyJHdUYsj",
 ];
 
-/// Those that a chain without them could have, as some test for it.
-const ACTIVE: [&str; 9] = [
+/// Those that agave still asks for.
+const ACTIVE: [&str; 7] = [
     "EDGMC5kxFxGk4ixsNkGt8bW7QL5hDMXnbwaZvYMwNfzF",
-    "64ixypL1HPu8WtJhNSMb9mSgfFaJvsANuRkTbHyuLfnx",
-    "6aHuNsUmwSzCEMjrBzBCYaxHAyAcQBjVES92JigHBDuC",
     "BY4JhHLahVzS9ynfDz4exzGPbVXhFmJvEyMWsXbDBqME",
     "LTDSzjZKFJMKHYpNycG1FrWwGGTaFFwqEFjB5GGLNVD",
     "5xXZc66h4UdB6Yq7FzdBxBiRAFMMScMLwHxk2QZDaNZL",
@@ -121,6 +123,7 @@ struct Props {
     token_2022: Option<Tokens>,
     deployments: Option<Deployments>,
     programs: Option<Programs>,
+    votes: Option<Votes>,
 }
 
 pub(crate) fn generate(world: &World, seed: u64, index: u64, choice: &Choice) -> Case {
@@ -134,7 +137,10 @@ pub(crate) fn generate(world: &World, seed: u64, index: u64, choice: &Choice) ->
     let mut transactions = Vec::new();
     let mut seen = BTreeSet::new();
     let mut nonce_is_new = true;
-    for _ in 0..1 + scene.rng.below(5) {
+    // To make programs takes longer than to run them.
+    let count =
+        if theme == Theme::Programs { 4 + scene.rng.below(8) } else { 1 + scene.rng.below(6) };
+    for _ in 0..count {
         let again = !transactions.is_empty() && scene.odd(4);
         if again {
             let last: &Vec<u8> = transactions.last().expect("it is not empty");
@@ -226,6 +232,10 @@ fn instructions(scene: &mut Scene<'_>, theme: Theme, props: &mut Props) -> Vec<I
             let programs = props.programs.get_or_insert_with(|| Programs::new(scene));
             vec![programs.instruction(scene)]
         }
+        Theme::Vote => {
+            let votes = props.votes.get_or_insert_with(|| Votes::new(scene));
+            vec![votes.instruction(scene)]
+        }
         Theme::Mixed => {
             if scene.rng.chance(25) {
                 return vec![token::memo(scene)];
@@ -253,12 +263,7 @@ fn other(scene: &mut Scene<'_>) -> Instruction {
     Instruction::new(program, metas, data)
 }
 
-fn draft(
-    scene: &mut Scene<'_>,
-    theme: Theme,
-    props: &mut Props,
-    nonce_is_new: &mut bool,
-) -> Draft {
+fn draft(scene: &mut Scene<'_>, theme: Theme, props: &mut Props, nonce_is_new: &mut bool) -> Draft {
     let mut draft = scene.draft();
     if scene.rng.chance(12) && (*nonce_is_new || scene.odd(30)) {
         *nonce_is_new = false;
@@ -295,8 +300,11 @@ fn format(scene: &mut Scene<'_>, draft: &Draft) -> Format {
     match scene.rng.below(10) {
         0 | 1 => {
             if scene.rng.chance(60) {
-                let mut keys: Vec<Key> =
-                    draft.instructions.iter().flat_map(|it| it.metas.iter().map(|it| it.key)).collect();
+                let mut keys: Vec<Key> = draft
+                    .instructions
+                    .iter()
+                    .flat_map(|it| it.metas.iter().map(|it| it.key))
+                    .collect();
                 keys.retain(|_| scene.rng.chance(80));
                 keys.truncate(200);
                 scene.add_table(keys);

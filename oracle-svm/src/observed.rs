@@ -7,7 +7,9 @@ use serde_json::Value;
 use crate::case::{Account, Accounts, Key};
 
 /// How far a transaction came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, serde::Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, serde::Serialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Stage {
     Sanitize,
@@ -143,6 +145,7 @@ fn brief(account: &Account) -> String {
     let Account { lamports, owner, executable, rent_epoch, data } = account;
     let head: String = data.iter().take(100).map(|byte| format!("{byte:02x}")).collect();
     let mark = if *executable { " executable" } else { "" };
-    let epoch = if *rent_epoch == u64::MAX { String::new() } else { format!(" epoch {rent_epoch}") };
+    let epoch =
+        if *rent_epoch == u64::MAX { String::new() } else { format!(" epoch {rent_epoch}") };
     format!("{lamports} of {}{mark}{epoch} {} bytes {head}", name(owner), data.len())
 }

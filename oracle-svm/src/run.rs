@@ -59,7 +59,10 @@ impl Tally {
         self.transactions += other.transactions;
         self.lines += other.lines;
         self.known += other.known;
-        other.kinds.into_iter().for_each(|(kind, count)| *self.kinds.entry(kind).or_default() += count);
+        other
+            .kinds
+            .into_iter()
+            .for_each(|(kind, count)| *self.kinds.entry(kind).or_default() += count);
         for (height, count) in other.heights {
             *self.heights.entry(height).or_default() += count;
         }
@@ -111,7 +114,8 @@ impl Tally {
         let themes: Vec<_> =
             themes.map(|(theme, [all, good])| format!("{theme}: {good} of {all}")).collect();
         writeln!(text, "  succeeded: {}", themes.join(", ")).expect("text");
-        let heights: Vec<_> = self.heights.iter().map(|(at, count)| format!("{at}: {count}")).collect();
+        let heights: Vec<_> =
+            self.heights.iter().map(|(at, count)| format!("{at}: {count}")).collect();
         writeln!(text, "  executed, by height of the stack: {}", heights.join(", ")).expect("text");
         text
     }
@@ -200,7 +204,8 @@ fn kind(text: &str) -> String {
         let told = told.split(" account").next().unwrap_or_default();
         told.chars().filter(|it| !it.is_ascii_digit()).collect::<String>()
     };
-    let mut lines: Vec<String> = text.lines().map(line).filter(|it| !it.trim().is_empty()).collect();
+    let mut lines: Vec<String> =
+        text.lines().map(line).filter(|it| !it.trim().is_empty()).collect();
     lines.dedup();
     lines.join(";")
 }
@@ -224,7 +229,8 @@ fn report(
     let expected = agave.run(&small);
     let observed = guarded(peer, &small);
     let (at, text) = difference(&expected, &observed).unwrap_or((0, "  no longer\n".to_owned()));
-    let mut report = format!("transaction {at} of {}: agave | peer\n{text}", small.transactions.len());
+    let mut report =
+        format!("transaction {at} of {}: agave | peer\n{text}", small.transactions.len());
     for line in &expected[at].logs {
         writeln!(report, "    {line}").expect("text");
     }

@@ -54,9 +54,10 @@ impl Peer for Selkie {
                 recent: &recent,
                 programs: &self.programs,
             };
-            let outcome = transaction
-                .map_err(|error| (Stage::Sanitize, error))
-                .and_then(|transaction| self.one(case, &transaction, &bank).map(|it| (transaction, it)));
+            let outcome =
+                transaction.map_err(|error| (Stage::Sanitize, error)).and_then(|transaction| {
+                    self.one(case, &transaction, &bank).map(|it| (transaction, it))
+                });
             match outcome {
                 Err((stage, error)) => observed.push(dropped(stage, &error)),
                 Ok((transaction, processed)) => {
@@ -132,7 +133,9 @@ fn features(changes: &Features) -> FeatureSet {
 
 fn stage_of(error: &TransactionError) -> Stage {
     match error {
-        TransactionError::TooManyAccountLocks | TransactionError::AccountLoadedTwice => Stage::Locks,
+        TransactionError::TooManyAccountLocks | TransactionError::AccountLoadedTwice => {
+            Stage::Locks
+        }
         TransactionError::DuplicateInstruction(_)
         | TransactionError::InstructionError(..)
         | TransactionError::InvalidLoadedAccountsDataSizeLimit => Stage::Budget,

@@ -56,14 +56,15 @@ impl Plan {
             noop_rate: if hardened { rng.pick(&[256, 256, 16, 3, 1]) } else { 0 },
             pad_start: hardened && rng.chance(90),
             key_addresses: if hardened { rng.chance(90) } else { rng.chance(10) },
-            threads: 1,
+            slots_at_once: rng.pick(&[1, 4, 16, 96, 96, usize::MAX]),
+            runs_until_joined: 0,
             spans: false,
             seed: Some(rng.word()),
         };
         Self {
             options,
             foreign: rng.chance(1),
-            warm: rng.chance(5),
+            warm: rng.chance(10),
             steps: if rng.chance(3) { rng.below(30) as u64 } else { 0 },
         }
     }

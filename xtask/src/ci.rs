@@ -55,24 +55,28 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
     step("lints", || {
         cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])
     })?;
-    step("lints beside anza's engine", || PEERS.iter().try_for_each(|peer| lint_peer(peer)))?;
+    step("lints beside peers", || PEERS.iter().try_for_each(lint_peer))?;
     step("documentation", || {
         let arguments = ["doc", "--workspace", "--no-deps", "--locked"];
         succeed(cargo_command().args(arguments).env("RUSTDOCFLAGS", "-D warnings"))
     })?;
     test(arguments)?;
     step("examples", examples)?;
-    step("comparison with anza's engine", oracle)
+    step("comparison with anza's engine", oracle)?;
+    step("comparison with agave's processor", oracle_svm)
 }
 
-/// The workspaces that build anza's engine too.
-const PEERS: &[&str] = &["oracle", "bench"];
+/// The workspaces that build peers too, with what cargo must be told: agave's crates declare a
+/// compiler that they do not need.
+const PEERS: &[(&str, &[&str])] =
+    &[("oracle", &[]), ("bench", &[]), ("oracle-svm", &["--ignore-rust-version"])];
 
-fn lint_peer(folder: &str) -> Result<()> {
-    let arguments = ["clippy", "--all-targets", "--locked", "--", "-D", "warnings"];
+fn lint_peer((folder, extra): &(&str, &[&str])) -> Result<()> {
     let folder = repository().join(folder);
     succeed(cargo_command().args(["fmt", "--check"]).current_dir(&folder))?;
-    succeed(cargo_command().args(arguments).current_dir(&folder))
+    let mut command = cargo_command();
+    command.args(["clippy", "--all-targets", "--locked"]).args(*extra);
+    succeed(command.args(["--", "-D", "warnings"]).current_dir(&folder))
 }
 
 /// Licences, sources and advisories of what is depended on.
@@ -119,6 +123,14 @@ fn oracle() -> Result<()> {
     let folder = repository().join("oracle");
     ensure!(folder.exists(), "{} is missing", folder.display());
     succeed(cargo_command().args(arguments).current_dir(folder))
+}
+
+/// Random transactions on agave's processor and here, for a while.
+fn oracle_svm() -> Result<()> {
+    let arguments = ["run", "--release", "--locked", "--ignore-rust-version", "--"];
+    let mut command = cargo_command();
+    command.args(arguments).args(["run", "--seconds", "45", "--threads", "2"]);
+    succeed(command.current_dir(repository().join("oracle-svm")))
 }
 
 /// Does something under a heading, and says how long it took.

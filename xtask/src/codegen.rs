@@ -12,7 +12,12 @@ use crate::{repository, say};
 /// A file, and what makes its text.
 type Made = (&'static str, fn() -> String);
 
-const FILES: &[Made] = &[("docs/isa.md", isa), ("docs/syscalls.md", selkie_svm::docs::syscalls)];
+const FILES: &[Made] = &[
+    ("docs/isa.md", isa),
+    ("docs/syscalls.md", selkie_svm::docs::syscalls),
+    ("docs/features.md", selkie_svm::docs::features),
+    ("docs/builtins.md", selkie_builtins::docs::builtins),
+];
 
 /// Runs the chore.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {

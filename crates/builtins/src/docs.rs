@@ -34,3 +34,12 @@ pub fn builtins() -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_file_is_what_the_table_says() {
+        let file = include_str!("../../../docs/builtins.md");
+        assert!(file == super::builtins(), "docs/builtins.md is not what the table says");
+    }
+}

@@ -70,8 +70,7 @@ pub fn judge_instr(line: &Value, context: &Context) -> Result<Verdict, BadVector
         Err(why) => return Ok(Verdict::Skipped(why)),
     };
     let ids = line.features(&given.features, context)?;
-    let verdict = instr::Case::new(&given, ids.features()).judge(&line.exp, context)?;
-    Ok(rules::explain(verdict, &ids, None))
+    instr::Case::new(&given, ids.features()).judge(&line.exp, context)
 }
 
 /// Calls the syscall.
@@ -91,5 +90,5 @@ pub fn judge_syscall(line: &Value, context: &Context) -> Result<Verdict, BadVect
     };
     let mut check = Check::default();
     syscall_case::Case::new(&given, syscall, ids.features())?.check(&mut check, &line.exp)?;
-    Ok(rules::explain(check.finish()?, &ids, Some(&given.name)))
+    Ok(rules::explain(check.finish()?, &ids, &given.name))
 }

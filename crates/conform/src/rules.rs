@@ -7,36 +7,24 @@ use selkie_svm::Pubkey;
 
 use crate::{Verdict, features::FeatureIds};
 
-/// A rule: the feature that brought it, what it says, and the syscalls that it is about, if it is
-/// about syscalls.
+/// A rule: the feature that brought it, what it says, and the syscall that it is about.
 struct Rule {
     feature: Pubkey,
     what: &'static str,
-    syscalls: Option<&'static [&'static str]>,
+    syscall: &'static str,
 }
 
-const fn rule(
-    feature: &str,
-    what: &'static str,
-    syscalls: Option<&'static [&'static str]>,
-) -> Rule {
-    Rule { feature: Pubkey::from_str_const(feature), what, syscalls }
-}
+const RULES: &[Rule] = &[Rule {
+    feature: Pubkey::from_str_const("poUdAqRXXsNmfqAZ6UqpjbeYgwBygbfQLEvWSqVhSnb"),
+    what: "Poseidon's inputs have 32 bytes each (SIMD-0359)",
+    syscall: "sol_poseidon",
+}];
 
-const RULES: &[Rule] = &[];
-
-/// A failure that rules explain is none: the vector is skipped for them.
-pub(crate) fn explain(verdict: Verdict, ids: &FeatureIds, syscall: Option<&str>) -> Verdict {
+/// A failure that a rule explains is none: the vector is skipped for it.
+pub(crate) fn explain(verdict: Verdict, ids: &FeatureIds, syscall: &str) -> Verdict {
     let Verdict::Failed(_) = verdict else { return verdict };
-    let concerns = |rule: &&Rule| {
-        let is_about = match (rule.syscalls, syscall) {
-            (Some(names), Some(syscall)) => names.contains(&syscall),
-            (Some(names), None) => names.is_empty(),
-            (None, _) => true,
-        };
-        is_about && !ids.has(&rule.feature)
-    };
-    match RULES.iter().find(concerns) {
+    let is_about = |rule: &&Rule| rule.syscall == syscall && !ids.has(&rule.feature);
+    match RULES.iter().find(is_about) {
         Some(rule) => {
             Verdict::Skipped(format!("its features are from before this rule: {}", rule.what))
         }

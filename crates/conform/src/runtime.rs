@@ -1,8 +1,54 @@
 //! The runtime as vectors find it: programs that are part of it, and programs in accounts.
 
-use selkie_svm::elf_environment;
 use selkie_builtins::{builtins, precompiles};
-use selkie_svm::{Account, Environment, FeatureSet, Loader, Program, Pubkey, Purpose, Sysvars};
+use selkie_svm::{
+    Account, AccountSharedData, Environment, FeatureSet, ProgramEntry, Pubkey, Sysvars,
+    account::AccountStore, program_cache::ProgramCache,
+};
+
+/// The owner of builtin programs.
+pub(crate) const NATIVE_LOADER: Pubkey =
+    Pubkey::from_str_const("NativeLoader1111111111111111111111111111111");
+
+/// The environment with these features and sysvars.
+pub(crate) fn environment(features: FeatureSet, sysvars: Sysvars) -> Environment {
+    Environment {
+        features,
+        sysvars,
+        builtins: builtins(features),
+        precompiles: precompiles(),
+        ..Environment::default()
+    }
+}
+
+/// Accounts as a harness has them, which is what they are, with lamports or without.
+struct Given<'a>(&'a [(Pubkey, Account)]);
+
+impl AccountStore for Given<'_> {
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        let found = self.0.iter().find(|(known, _)| known == key);
+        found.map(|(_, account)| account.clone().into())
+    }
+}
+
+/// Makes the programs of these accounts ready to be called.
+pub(crate) fn load_programs(environment: &mut Environment, accounts: &[(Pubkey, Account)]) {
+    let (slot, features) = (environment.slot(), environment.features);
+    let (cache, store) = (ProgramCache::new(), Given(accounts));
+    for (key, account) in accounts {
+        let entry = cache.get(key, &account.clone().into(), &store, slot, features);
+        if let Some(ProgramEntry::Loaded(program)) = entry {
+            environment.programs.insert(*key, program);
+        }
+    }
+}
+
+/// The account of a builtin program.
+pub(crate) fn builtin_account() -> AccountSharedData {
+    let account =
+        Account { lamports: 1, owner: NATIVE_LOADER, executable: true, ..Account::default() };
+    account.into()
+}
 
 /// An account of a fixture, as the runtime has it. Rent epochs are all the same today.
 pub(crate) fn account(given: &selkie_fixture::Account) -> (Pubkey, Account) {
@@ -14,38 +60,4 @@ pub(crate) fn account(given: &selkie_fixture::Account) -> (Pubkey, Account) {
         rent_epoch: u64::MAX,
     };
     (given.address, account)
-}
-
-/// The environment with these features and sysvars, in which the programs of these accounts can be
-/// called.
-pub(crate) fn environment(
-    features: FeatureSet,
-    sysvars: Sysvars,
-    accounts: &[(Pubkey, Account)],
-) -> Environment {
-    let mut environment = Environment {
-        features,
-        sysvars,
-        builtins: builtins(features),
-        precompiles: precompiles(),
-        ..Environment::default()
-    };
-    let against = elf_environment(features, Purpose::Execution);
-    for (key, account) in accounts {
-        let Some(loader) = Loader::of(&account.owner) else { continue };
-        let find = |key: &Pubkey| accounts.iter().find(|(known, _)| known == key);
-        let elf = match loader {
-            Loader::V1 | Loader::V2 => Some(&account.data[..]),
-            Loader::V3 => {
-                let address = account.data.get(4..36).and_then(|it| Pubkey::try_from(it).ok());
-                let data = address.and_then(|it| find(&it));
-                data.and_then(|(_, data)| data.data.get(45..))
-            }
-            Loader::V4 => None,
-        };
-        if let Some(program) = elf.and_then(|elf| Program::load(elf, loader, &against).ok()) {
-            environment.programs.insert(*key, program.for_features(features));
-        }
-    }
-    environment
 }

@@ -16,8 +16,9 @@ use selkie_svm::{
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
 use solana_hash::Hash;
+use solana_transaction::versioned::VersionedTransaction;
 
-use crate::{BadVector, Check, Context, Verdict, engine::Way, kinds::is, runtime};
+use crate::{BadVector, Check, Context, Verdict, engine::Way, kinds::is, runtime, vector::hex};
 
 /// The features that vectors call by this name are the runtime's own of mainnet.
 const MAINNET: &str = "mainnet-2026-09-27";
@@ -95,8 +96,8 @@ struct Returned {
     data: String,
 }
 
-/// An instruction that was called: the places of its program and its accounts, its data in base
-/// 64, and how deep it was nested.
+/// An instruction that was called: the places of its program and its accounts, its data in hex,
+/// and how deep it was nested.
 #[derive(PartialEq, Eq, Deserialize, Debug)]
 struct Inner {
     program_idx: u8,
@@ -161,7 +162,7 @@ impl<'v> Case<'v> {
             }
             accounts.insert(state.k.0, account.into());
         }
-        let mut environment = runtime::environment(features, sysvars, &[]);
+        let mut environment = runtime::environment(features, sysvars);
         let stake = |(key, stake): (&String, &u64)| {
             Pubkey::from_str(key).map(|key| (key, *stake)).map_err(|error| error.to_string())
         };
@@ -203,9 +204,12 @@ impl<'v> Case<'v> {
     fn process(&self, engine: Engine) -> Outcome {
         let dropped = |stage, error| Outcome::Dropped(stage, format!("{error:?}"));
         let features = self.environment.features;
-        let transaction = match Transaction::from_wire(&self.wire, features) {
-            Ok(transaction) => transaction,
-            Err(error) => return dropped("sanitize", error),
+        // The vectors' maker does not ask how long a transaction is on the wire.
+        let read = wincode::deserialize_exact::<VersionedTransaction>(&self.wire);
+        let transaction = match read.map(|read| Transaction::new(read, features)) {
+            Err(_) => return Outcome::Dropped("sanitize", "SanitizeFailure".to_owned()),
+            Ok(Ok(transaction)) => transaction,
+            Ok(Err(error)) => return dropped("sanitize", error),
         };
         if self.vector.sigverify
             && let Err(error) = verify_signatures(&transaction)
@@ -338,7 +342,7 @@ impl Inner {
         Self {
             program_idx: called.program_index,
             accounts: called.accounts.clone(),
-            data: BASE64_STANDARD.encode(&called.data),
+            data: hex(&called.data),
             stack_height: called.height,
         }
     }

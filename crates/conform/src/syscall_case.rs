@@ -66,9 +66,7 @@ impl Expected {
     pub(crate) fn is_stub(&self, units: u64) -> bool {
         self.err == 0 && self.r0 == Hex64(1) && self.cu_left == units
     }
-}
 
-impl Expected {
     /// What a fixture recorded.
     pub(crate) fn recorded(fixture: &SyscallFixture) -> Self {
         let effects = &fixture.output;
@@ -104,13 +102,12 @@ impl Case {
         syscall: &'static Syscall,
         features: FeatureSet,
     ) -> Result<Self, BadVector> {
-        let instr::Case { instruction, mut accounts, mut environment, units } =
-            instr::Case::new(&given.instruction, features);
-        let program_id = instruction.program_id;
-        let of_program = accounts.iter_mut().find(|(key, _)| *key == program_id);
-        let owner = of_program.map(|(_, account)| account.owner);
+        let case = instr::Case::new(&given.instruction, features);
+        let program_id = case.instruction.program_id;
         // What is no program at all enters as one of any loader does.
-        let loader = owner.and_then(|owner| Loader::of(&owner)).unwrap_or(Loader::V3);
+        let loader = case.owner(&program_id).and_then(|owner| Loader::of(&owner));
+        let loader = loader.unwrap_or(Loader::V3);
+        let instr::Case { instruction, accounts, mut environment, units, .. } = case;
         environment.programs.insert(program_id, program(loader, features)?);
         let return_data = given.return_data.clone();
         Ok(Self {

@@ -2,17 +2,21 @@
 //! where there are none.
 
 use selkie_svm::{
-    Pubkey, Sysvars,
+    Account, Environment, Pubkey, Sysvars,
     sysvars::{Clock, EpochSchedule, LastRestartSlot, Rent},
 };
+use solana_hash::Hash;
 
-/// The sysvars among these accounts, given as address, balance and data; defaults for others.
-pub(crate) fn sysvars<'a>(accounts: impl Iterator<Item = (&'a Pubkey, u64, &'a [u8])>) -> Sysvars {
+const RECENT_BLOCKHASHES: Pubkey =
+    Pubkey::from_str_const("SysvarRecentB1ockHashes11111111111111111111");
+
+/// The sysvars among these accounts; defaults for others.
+pub(crate) fn sysvars(accounts: &[(Pubkey, Account)]) -> Sysvars {
     let mut sysvars = defaults();
-    for (address, lamports, data) in accounts {
-        if lamports > 0 {
+    for (address, account) in accounts {
+        if account.lamports > 0 {
             // Most accounts are no sysvar, which is all that setting them can fail for.
-            let _ = sysvars.set(*address, data);
+            let _ = sysvars.set(*address, &account.data);
         }
     }
     sysvars
@@ -30,4 +34,42 @@ fn defaults() -> Sysvars {
         burn_percent: 50,
     });
     sysvars
+}
+
+/// Sets what a bank writes by itself: the sysvar of recent blockhashes, newest first, and, where
+/// there are none, slot hashes of the first slot.
+pub(crate) fn set_recent_blockhashes(sysvars: &mut Sysvars, blockhashes: &[[u8; 32]], price: u64) {
+    const SLOT_HASHES: Pubkey =
+        Pubkey::from_str_const("SysvarS1otHashes111111111111111111111111111");
+    const ENTRIES_MAX: usize = 150;
+    let newest: Vec<_> = blockhashes.iter().rev().take(ENTRIES_MAX).collect();
+    let mut data = (newest.len().max(1) as u64).to_le_bytes().to_vec();
+    for hash in if newest.is_empty() { vec![&[0; 32]] } else { newest } {
+        data.extend(hash);
+        data.extend(price.to_le_bytes());
+    }
+    let set = sysvars.set(RECENT_BLOCKHASHES, &data);
+    debug_assert!(set.is_ok(), "the data are laid out as the sysvar is");
+    if sysvars.get(&SLOT_HASHES).is_none() {
+        let data = [&1_u64.to_le_bytes()[..], &[0; 40]].concat();
+        let set = sysvars.set(SLOT_HASHES, &data);
+        debug_assert!(set.is_ok(), "the data are laid out as the sysvar is");
+    }
+}
+
+/// Takes the last blockhash and its price from the sysvar of recent blockhashes, of whose entries
+/// agave's harness takes the last one; zeros if there are none.
+pub(crate) fn set_blockhash(environment: &mut Environment, accounts: &[(Pubkey, Account)]) {
+    let account = accounts.iter().find(|(key, it)| *key == RECENT_BLOCKHASHES && it.lamports > 0);
+    let entry = account.and_then(|(_, account)| {
+        let (count, entries) = account.data.split_first_chunk()?;
+        let count = usize::try_from(u64::from_le_bytes(*count)).ok()?;
+        let (entries, _) = entries.as_chunks::<40>();
+        entries.get(..count)?.last()
+    });
+    if let Some((hash, price)) = entry.and_then(|entry| entry.split_first_chunk::<32>()) {
+        environment.blockhash = Hash::new_from_array(*hash);
+        let price = price.first_chunk().copied().map(u64::from_le_bytes);
+        environment.lamports_per_signature = price.unwrap_or_default();
+    }
 }

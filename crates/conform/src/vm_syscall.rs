@@ -110,7 +110,8 @@ impl Vector {
             // Most accounts are no sysvar, which is all that setting them can fail for.
             let _ = sysvars.set(*address, &account.data);
         }
-        let mut environment = runtime::environment(features, sysvars, &accounts);
+        let mut environment = runtime::environment(features, sysvars);
+        runtime::load_programs(&mut environment, &accounts);
         environment.programs.insert(PROGRAM, program(loader, features)?);
         let meta = |(Key(pubkey), is_signer, is_writable): &(Key, bool, bool)| AccountMeta {
             pubkey: *pubkey,

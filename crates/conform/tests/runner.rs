@@ -122,7 +122,7 @@ fn folders_are_searched_for_vector_files() {
     folder.file("b.jsonl", EXIT);
     folder.file("inner/a.jsonl", [EXIT, EXIT].join("\n"));
     folder.file("notes.txt", EXIT);
-    folder.file("fixture.fix", EXIT);
+    folder.file("fixture.fix", b"\x0a\x1d\x0a\x1bsol_compat_block_execute_v1");
     let report = run_one(&folder.0);
     assert_eq!(total(&report), (3, 0, 1));
     let names: Vec<_> = report.files.iter().map(|it| it.path.file_name().unwrap()).collect();

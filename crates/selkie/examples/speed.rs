@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     svm.add_bundled(&programs::TOKEN)?;
     svm.add_bundled(&programs::ASSOCIATED_TOKEN)?;
     let (id, mint) = (programs::TOKEN.id, address("mint"));
-    let mut put = |svm: &mut Svm, key: Pubkey, data: Vec<u8>| {
+    let put = |svm: &mut Svm, key: Pubkey, data: Vec<u8>| {
         let lamports = svm.minimum_balance_for_rent_exemption(data.len());
         svm.set_account(key, Account { lamports, data, owner: id, ..Account::default() })
     };

@@ -6,10 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use selkie_svm::{
-    LoadError, Loader, Program, ProgramEntry, Purpose, elf_environment,
-    program_cache::PROGRAM_DATA_HEADER_BYTES,
-};
+use selkie_svm::{LoadError, Loader, ProgramEntry, program_cache::PROGRAM_DATA_HEADER_BYTES};
 use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::bpf_loader_upgradeable;
@@ -182,8 +179,7 @@ impl Svm {
         // From here the first transaction has it.
         let entry = self.programs.get(&id, &account, &state.accounts, u64::MAX, features);
         if !matches!(entry, Some(ProgramEntry::Loaded(_))) {
-            let environment = elf_environment(features, Purpose::Execution);
-            Program::load(elf, loader, &environment).map_err(ProgramError::Load)?;
+            self.programs.try_load(elf, loader, features).map_err(ProgramError::Load)?;
         }
         self.journal.set_account(id, Some(account));
         Ok(())

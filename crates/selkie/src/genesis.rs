@@ -59,6 +59,23 @@ fn make(features: FeatureSet) -> State {
     state
 }
 
+/// A state without anything but what is part of the runtime.
+pub(crate) fn empty_state(features: FeatureSet) -> State {
+    let environment = Environment {
+        features,
+        builtins: builtins(features),
+        precompiles: precompiles(),
+        sysvars: Sysvars::empty(),
+        ..Environment::default()
+    };
+    State {
+        accounts: Accounts::default(),
+        recent: Recent::default(),
+        environment: Arc::new(environment),
+        history: History::new(CAPACITY_DEFAULT),
+    }
+}
+
 /// The first blockhash, with all that follows from it.
 fn register_first(state: &mut State) {
     let hash = Hash::new_from_array(Sha256::digest("selkie genesis").into());

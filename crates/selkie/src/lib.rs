@@ -18,16 +18,25 @@
 //! |---|---|
 //! | [`Svm`] | accounts, time and programs, and transactions that change them |
 //! | [`Receipt`], [`FailedTransaction`] | what became of a transaction, and why |
+//! | [`Check`] | what a test expects of a receipt |
+//! | [`fixture`] | transactions with all they need, to be replayed |
 //! | [`programs`] | well-known programs, and where their files are |
 //! | [`system`], [`token`] | instructions that tests begin with |
+//! | [`units`] | compute units of named cases, and whether they grew |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
+mod account_file;
+mod check;
 mod deploy;
+mod direct;
+pub mod fixture;
 mod genesis;
 mod history;
+mod instruction_fixture;
 mod journal;
+mod json;
 mod options;
 pub mod programs;
 mod receipt;
@@ -40,11 +49,15 @@ pub mod system;
 mod sysvars;
 mod time;
 pub mod token;
+pub mod units;
 
 pub use selkie_svm::{
-    self as runtime, BorrowedAccount, Builtin, Engine, Environment, Feature, FeatureSet, Fee,
-    Inspector, InstructionContext, InvokeContext, Loader, ReturnData, execute::InnerInstruction,
-    process::AccountChange, sysvars::SysvarError,
+    self as runtime, BorrowedAccount, Builtin, ComputeBudget, Engine, Environment, EpochStake,
+    Feature, FeatureSet, Fee, Inspector, InstructionContext, InvokeContext, Loader, ReturnData,
+    execute::InnerInstruction,
+    process::AccountChange,
+    syscalls::custom::{SyscallContext, SyscallFailure},
+    sysvars::SysvarError,
 };
 pub use solana_account::{Account, AccountSharedData, ReadableAccount, WritableAccount};
 pub use solana_clock::Clock;
@@ -65,6 +78,8 @@ pub use solana_transaction::{Transaction, versioned::VersionedTransaction};
 pub use solana_transaction_error::TransactionError;
 
 pub use crate::{
+    account_file::AccountFileError,
+    check::{AccountCheck, Check, CheckFailures},
     deploy::{ProgramError, ProgramFile, program_data_key},
     journal::{Snapshot, SnapshotError},
     receipt::{Culprit, FailedTransaction, Frame, Receipt, Stage},
@@ -73,3 +88,8 @@ pub use crate::{
     svm::{AirdropError, Filter, Svm},
     time::WarpError,
 };
+
+/// The guide's example runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/migration.md")]
+struct Migration;

@@ -3,7 +3,12 @@
 use std::sync::Arc;
 
 use selkie_builtins::builtins;
-use selkie_svm::{Builtin, Engine, Feature, FeatureSet, InstructionError, InvokeContext};
+use selkie_svm::{
+    Builtin, ComputeBudget, Engine, EpochStake, Feature, FeatureSet, InstructionError,
+    InvokeContext,
+    program_cache::ProgramCache,
+    syscalls::custom::{SyscallContext, SyscallFailure},
+};
 use solana_account::Account;
 use solana_pubkey::Pubkey;
 use solana_rent::Rent;
@@ -66,6 +71,28 @@ impl Svm {
     #[must_use]
     pub fn with_slot_milliseconds(mut self, milliseconds: u64) -> Self {
         self.slot_milliseconds = milliseconds;
+        self
+    }
+
+    /// The same where instructions outside of transactions get this budget.
+    #[must_use]
+    pub fn with_instruction_budget(mut self, budget: ComputeBudget) -> Self {
+        self.instruction_budget = budget;
+        self
+    }
+
+    /// The same whose logs are cut after so many bytes, or never; mainnet's 10,000 unless this
+    /// says otherwise.
+    #[must_use]
+    pub fn with_log_bytes_limit(mut self, limit: Option<usize>) -> Self {
+        self.journal.environment_mut().log_bytes_max = limit.unwrap_or(usize::MAX);
+        self
+    }
+
+    /// The same with these stakes, which programs can ask for.
+    #[must_use]
+    pub fn with_epoch_stake(mut self, stake: EpochStake) -> Self {
+        self.journal.environment_mut().epoch_stake = stake;
         self
     }
 
@@ -144,9 +171,37 @@ impl Svm {
         self.journal.set_account(id, Some(genesis::native_account(name)));
     }
 
+    /// The same where programs can call a syscall that no cluster has; or where one that all have
+    /// does something else. It has to charge for itself. Programs that use it are added by
+    /// [`Svm::add_program`]: no loader's instructions deploy them.
+    ///
+    /// ```
+    /// # use selkie::Svm;
+    /// let svm = Svm::new().with_syscall("answer", |context, [out, ..]| {
+    ///     context.consume(10)?;
+    ///     context.write(out, &42_u64.to_le_bytes())?;
+    ///     Ok(0)
+    /// });
+    /// ```
+    #[must_use]
+    pub fn with_syscall(
+        mut self,
+        name: &str,
+        handler: impl Fn(&mut SyscallContext<'_, '_, '_>, [u64; 5]) -> Result<u64, SyscallFailure>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        let mut syscalls = self.programs.syscalls().clone();
+        syscalls.insert(name, handler);
+        // Programs are bound to their syscalls when they are loaded.
+        self.programs = Arc::new(ProgramCache::with_syscalls(syscalls));
+        self
+    }
+
     /// The programs that were made ready to run, which clones share.
     #[must_use]
-    pub fn program_cache(&self) -> &Arc<selkie_svm::program_cache::ProgramCache> {
+    pub fn program_cache(&self) -> &Arc<ProgramCache> {
         &self.programs
     }
 }

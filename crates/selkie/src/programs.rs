@@ -135,10 +135,10 @@ impl Bundled {
     ///
     /// # Errors
     /// If it is nowhere.
-    pub fn find(&self) -> Result<PathBuf, NotFound> {
+    pub fn find(&self) -> Result<PathBuf, Box<NotFound>> {
         let searched = self.folders();
         let found = searched.iter().map(|folder| folder.join(self.file)).find(|it| it.is_file());
-        found.ok_or(NotFound { program: *self, searched })
+        found.ok_or_else(|| Box::new(NotFound { program: *self, searched }))
     }
 
     /// Where the file may be, in the order of search.
@@ -173,7 +173,7 @@ impl Svm {
     /// # Errors
     /// If its file is not on this machine; the error says what to do.
     pub fn add_bundled(&mut self, program: &Bundled) -> Result<(), ProgramError> {
-        let file = program.find().map_err(|error| ProgramError::NotFound(Box::new(error)))?;
+        let file = program.find().map_err(ProgramError::NotFound)?;
         self.add_program_with_loader(program.id, file, program.loader)
     }
 

@@ -8,11 +8,12 @@ use selkie_svm::{
     execute::InnerInstruction,
     process::{AccountChange, Processed},
 };
-use solana_account::{AccountSharedData, ReadableAccount};
+use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_hash::Hash;
 use solana_instruction_error::InstructionError;
 use solana_message::VersionedMessage;
 use solana_pubkey::Pubkey;
+use solana_rent::Rent;
 use solana_signature::Signature;
 use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
@@ -41,6 +42,8 @@ pub struct Receipt {
     pub transaction: VersionedTransaction,
     /// The slot it was processed in.
     pub slot: u64,
+    /// The rent of that slot.
+    pub rent: Rent,
     /// What it paid.
     pub fee: Fee,
     /// Compute units that it used.
@@ -99,6 +102,7 @@ impl Receipt {
     pub(crate) fn new(
         transaction: VersionedTransaction,
         slot: u64,
+        rent: Rent,
         outcome: Result<Processed, TransactionError>,
         culprit: Option<Culprit>,
     ) -> Self {
@@ -115,6 +119,7 @@ impl Receipt {
             stage,
             transaction,
             slot,
+            rent,
             fee: processed.fee,
             units: processed.units,
             units_max: processed.units_max,
@@ -163,6 +168,21 @@ impl Receipt {
     #[must_use]
     pub fn account(&self, key: &Pubkey) -> Option<&AccountChange> {
         self.accounts.iter().find(|change| change.key == *key)
+    }
+
+    /// The error of the instruction that failed, if one did.
+    #[must_use]
+    pub fn instruction_error(&self) -> Option<&InstructionError> {
+        match &self.result {
+            Err(TransactionError::InstructionError(_, error)) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// An account afterwards, if it is one of the transaction's and there.
+    #[must_use]
+    pub fn resulting_account(&self, key: &Pubkey) -> Option<Account> {
+        self.account(key)?.after().cloned().map(Account::from)
     }
 
     /// The balances before, in the order of the addresses.
@@ -268,10 +288,7 @@ impl FailedTransaction {
     /// The error of the instruction that failed, if one did.
     #[must_use]
     pub fn instruction_error(&self) -> Option<&InstructionError> {
-        match &self.error {
-            TransactionError::InstructionError(_, error) => Some(error),
-            _ => None,
-        }
+        self.receipt.instruction_error()
     }
 
     /// The number that a program failed with, if it had one of its own.

@@ -4,7 +4,7 @@ use core::fmt;
 use std::sync::Arc;
 
 use selkie_svm::{
-    Engine, Environment, Inspector,
+    ComputeBudget, Engine, Environment, Inspector,
     process::{Bank, ProcessOptions, Processed, process},
     program_cache::ProgramCache,
     recent::Recent,
@@ -17,7 +17,8 @@ use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
 use crate::{
-    genesis,
+    check::Check,
+    direct, genesis,
     journal::{Journal, Snapshot, SnapshotError},
     receipt::{FailedTransaction, Receipt, Witness},
     send::{IntoTransaction, Malformed},
@@ -55,6 +56,7 @@ pub struct Svm {
     pub(crate) verifies_signatures: bool,
     pub(crate) checks_blockhashes: bool,
     pub(crate) slot_milliseconds: u64,
+    pub(crate) instruction_budget: ComputeBudget,
 }
 
 impl Default for Svm {
@@ -99,6 +101,7 @@ impl Svm {
             verifies_signatures: true,
             checks_blockhashes: true,
             slot_milliseconds: SLOT_MILLISECONDS,
+            instruction_budget: direct::BUDGET,
         }
     }
 
@@ -150,6 +153,21 @@ impl Svm {
         finish(Arc::new(self.process(transaction, None).receipt))
     }
 
+    /// Sends a transaction, and insists on what is expected of it, be that success or failure.
+    ///
+    /// # Panics
+    /// If it does not hold.
+    #[track_caller]
+    pub fn send_and_assert(
+        &mut self,
+        transaction: impl IntoTransaction,
+        check: impl Into<Check>,
+    ) -> Arc<Receipt> {
+        let receipt = self.send(transaction).unwrap_or_else(|failed| failed.receipt);
+        receipt.assert(check);
+        receipt
+    }
+
     fn send_with(
         &mut self,
         transaction: impl IntoTransaction,
@@ -174,7 +192,7 @@ impl Svm {
         transaction: impl IntoTransaction,
         inspector: Option<&mut dyn Inspector>,
     ) -> Outcome {
-        let slot = self.slot();
+        let (slot, rent) = (self.slot(), self.rent());
         match transaction.into_transaction(self.environment().features) {
             Ok(transaction) => {
                 let mut witness = Witness::new(inspector);
@@ -182,7 +200,7 @@ impl Svm {
                 let known = (*transaction.blockhash(), *transaction.message_hash());
                 let hashes = outcome.is_ok().then_some(known);
                 let transaction = transaction.into_inner();
-                let receipt = Receipt::new(transaction, slot, outcome, witness.culprit);
+                let receipt = Receipt::new(transaction, slot, rent, outcome, witness.culprit);
                 Outcome { receipt, hashes }
             }
             Err(malformed) => Outcome { receipt: self.malformed(malformed), hashes: None },
@@ -192,7 +210,7 @@ impl Svm {
     fn malformed(&self, malformed: Malformed) -> Receipt {
         let signatures = malformed.signature.into_iter().collect();
         let transaction = VersionedTransaction { signatures, ..Default::default() };
-        Receipt::new(transaction, self.slot(), Err(malformed.error), None)
+        Receipt::new(transaction, self.slot(), self.rent(), Err(malformed.error), None)
     }
 
     /// What became of a transaction that could not be sent at all.

@@ -2,6 +2,8 @@
 //!
 //! Where they are not on the machine, tests say so; with `SELKIE_REQUIRE_FIXTURES` they fail.
 
+#![allow(clippy::print_stdout, reason = "what is skipped is said")]
+
 use selkie::{
     Account, AccountMeta, Instruction, InstructionError, Pubkey, Signer, Svm, TransactionError,
     address, keypair,

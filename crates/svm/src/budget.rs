@@ -180,7 +180,8 @@ fn is_builtin(id: &Pubkey, features: FeatureSet) -> bool {
         secp256k1_program::ID,
         ed25519_program::ID,
     ];
-    BUILTINS.contains(id) || *id == vote::ID && !features.has(Feature::BlsPubkeyManagement)
+    BUILTINS.contains(id)
+        || *id == vote::ID && !features.has(Feature::BlsPubkeyManagementInVoteAccount)
 }
 
 /// How many signatures are paid for: the transaction's, and as many as each precompile's first

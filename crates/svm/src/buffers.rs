@@ -6,6 +6,8 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::cell::RefCell;
 
+use selkie_vm::Frames;
+
 use crate::cost::INSTRUCTION_DEPTH_MAX_RAISED;
 
 thread_local! {
@@ -30,13 +32,14 @@ impl Touched {
     }
 }
 
-/// A stack and a heap, and room for an input.
+/// A stack and a heap, and room for an input and for call frames.
 #[derive(Default, Debug)]
 pub(crate) struct Buffers {
     pub(crate) stack: Vec<u8>,
     pub(crate) heap: Vec<u8>,
     /// Whatever the last run left in it.
     pub(crate) input: Vec<u8>,
+    pub(crate) frames: Frames,
 }
 
 /// Buffers of no certain size.

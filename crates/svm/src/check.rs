@@ -12,7 +12,7 @@ use solana_sdk_ids as ids;
 use solana_transaction_error::TransactionError;
 
 use crate::{
-    account::AccountStore,
+    account::{AccountStore, is_same},
     budget::{Requests, TransactionBudget},
     cost::{ACCOUNT_LOCKS_MAX, ACCOUNT_LOCKS_MAX_RAISED},
     environment::Environment,
@@ -100,7 +100,7 @@ fn writable(transaction: &Transaction, keys: &[Pubkey], writable_loaded: usize) 
     let signers = transaction.signers();
     let readonly_signers = usize::from(header.num_readonly_signed_accounts);
     let readonly_others = usize::from(header.num_readonly_unsigned_accounts);
-    let has_loader = keys.contains(&ids::bpf_loader_upgradeable::ID);
+    let has_loader = keys.iter().any(|key| is_same(key, &ids::bpf_loader_upgradeable::ID));
     let is_asked_for = |place: usize| {
         if place < signers {
             place < signers.saturating_sub(readonly_signers)
@@ -127,7 +127,7 @@ fn writable(transaction: &Transaction, keys: &[Pubkey], writable_loaded: usize) 
 pub fn is_reserved(key: &Pubkey) -> bool {
     // Most addresses have a first byte that no reserved one has.
     let first = key.as_ref().first().copied().unwrap_or_default();
-    RESERVED_FIRST_BYTES[usize::from(first)] && RESERVED.contains(key)
+    RESERVED_FIRST_BYTES[usize::from(first)] && RESERVED.iter().any(|it| is_same(it, key))
 }
 
 const RESERVED_FIRST_BYTES: [bool; 256] = {

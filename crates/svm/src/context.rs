@@ -14,9 +14,9 @@ use crate::{
     input::Layout,
     instruction::Options,
     logs::Logs,
-    programs::{Program, ProgramEntry, TransactionPrograms},
+    programs::{Bound, Program, ProgramEntry, TransactionPrograms},
     run::Run,
-    syscalls::Call,
+    syscalls::{Call, custom::SyscallContext},
     transaction_accounts::{BorrowedAccount, InstructionAccount, ReturnData, TransactionAccounts},
 };
 
@@ -121,7 +121,7 @@ impl<'e> InvokeContext<'e> {
             instructions_sysvar: accounts.find(&solana_sdk_ids::sysvar::instructions::ID),
             accounts,
             return_data: ReturnData::default(),
-            logs: Logs::default(),
+            logs: Logs::new(environment.log_bytes_max),
             meter: Meter::new(options.budget.units),
             heap_bytes: options.budget.heap_bytes,
             engine: options.engine,
@@ -321,7 +321,14 @@ impl Host for InvokeContext<'_> {
         let program = self.frame().program.as_ref();
         let syscall =
             program.and_then(|program| program.syscall(id)).ok_or(Trap::UnsupportedInstruction)?;
-        (syscall.run)(&mut Call::new(self, memory, meter), arguments)
+        match syscall {
+            Bound::Row(syscall) => (syscall.run)(&mut Call::new(self, memory, meter), arguments),
+            Bound::Custom(syscall) => {
+                let syscall = syscall.clone();
+                let mut context = SyscallContext::new(Call::new(self, memory, meter));
+                syscall.run(&mut context, arguments)
+            }
+        }
     }
 
     /// Lets an account grow as far as a store reaches beyond its data (SIMD-0460). Regions of

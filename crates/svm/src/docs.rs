@@ -2,7 +2,10 @@
 
 use core::fmt::Write;
 
-use crate::syscalls::{Gate, SYSCALLS, UNSUPPORTED};
+use crate::{
+    features::Feature,
+    syscalls::{Gate, SYSCALLS, UNSUPPORTED},
+};
 
 /// `docs/syscalls.md`.
 #[must_use]
@@ -40,6 +43,25 @@ pub fn syscalls() -> String {
     }
     for name in UNSUPPORTED {
         writeln!(text, "- `{name}`").expect("strings take all that is written");
+    }
+    text
+}
+
+/// `docs/features.md`.
+#[must_use]
+pub fn features() -> String {
+    let mut text = String::from(
+        "# Features\n\n\
+         Made from the rows of `crates/svm/src/features.rs`; do not edit.\n\n\
+         Only features that the runtime asks for have a row: what all clusters have had for long is \
+         simply so. Mainnet is that of October 2026.\n\n\
+         | feature | mainnet | what it does | account |\n|---|---|---|---|\n",
+    );
+    for feature in Feature::ALL {
+        let mainnet = if feature.on_mainnet() { "on" } else { "off" };
+        let (what, address) = (feature.what(), feature.address());
+        writeln!(text, "| `{feature:?}` | {mainnet} | {what} | `{address}` |")
+            .expect("strings take all that is written");
     }
     text
 }

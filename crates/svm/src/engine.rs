@@ -4,11 +4,12 @@
 //! A run that is observed is interpreted, since only the interpreter has something to show after
 //! each instruction.
 //!
-//! **The rule of [`Engine::Auto`].** Compiling costs time in proportion to the whole program,
-//! interpreting in proportion to what is executed. So a program starts on the interpreter, the
-//! units that it uses there are counted, and it is compiled before the first run that finds more
-//! of them than compiling costs: `UNITS_TO_COMPILE`, and `UNITS_TO_COMPILE_SLOT` for each slot.
-//! Then compiling has at most doubled what the program has cost so far. Besides, a budget that no
+//! **The rule of [`Engine::Auto`].** Compiling costs time in proportion to the code that is executed
+//! at all, interpreting in proportion to how often that is. So a program starts on the interpreter,
+//! the units that it uses there are counted, and it is compiled before the first run that finds more
+//! of them than compiling costs: `UNITS_TO_COMPILE`, and `UNITS_TO_COMPILE_SLOT` for each slot, of
+//! which few runs execute more than `SLOTS_COMPILED`. Then compiling has at most about doubled what
+//! the program has cost so far. Besides, a budget that no
 //! transaction can have says that a tool expects a long run, and the program is compiled at once.
 //!
 //! Machine code is made once and kept with its program. That it depends on nothing else is an
@@ -97,6 +98,9 @@ const UNITS_TO_COMPILE: u64 = 10_000;
 /// What each slot of a program adds to that: some 50 ns, where an instruction takes one.
 const UNITS_TO_COMPILE_SLOT: u64 = 50;
 
+/// As many as a transfer by a large program executes, with what is compiled along with them.
+const SLOTS_COMPILED: u64 = 4_000;
+
 /// A program's machine code, once it is worth it.
 #[derive(Default, Debug)]
 pub(crate) struct Compiled {
@@ -183,7 +187,8 @@ impl Compiled {
 
 fn units_to_compile(program: &Verified) -> u64 {
     let slots = program.executable().text().len() / selkie_isa::layout::SLOT_BYTES;
-    UNITS_TO_COMPILE_SLOT.saturating_mul(slots as u64).saturating_add(UNITS_TO_COMPILE)
+    let slots = SLOTS_COMPILED.min(slots as u64);
+    UNITS_TO_COMPILE_SLOT.saturating_mul(slots).saturating_add(UNITS_TO_COMPILE)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use solana_pubkey::Pubkey;
 
 use crate::{
     builtin::{Builtins, Precompiles},
-    cost::LAMPORTS_PER_SIGNATURE,
+    cost::{LAMPORTS_PER_SIGNATURE, LOG_BYTES_MAX},
     features::FeatureSet,
     programs::Programs,
     sysvars::{Rent, Sysvars},
@@ -33,6 +33,9 @@ pub struct Environment {
     pub lamports_per_signature: u64,
     /// The stakes of the epoch.
     pub epoch_stake: EpochStake,
+    /// Bytes of a transaction's log after which lines are dropped. The same everywhere, but tools
+    /// may want to see more.
+    pub log_bytes_max: usize,
 }
 
 impl Default for Environment {
@@ -47,6 +50,7 @@ impl Default for Environment {
             blockhash: Hash::default(),
             lamports_per_signature: LAMPORTS_PER_SIGNATURE,
             epoch_stake: EpochStake::default(),
+            log_bytes_max: LOG_BYTES_MAX,
         }
     }
 }

@@ -1,6 +1,12 @@
 //! The fourth phase, *execute*: the instructions, one after the other, and what must hold when
 //! they are done.
 
+use std::collections::BTreeSet;
+
+use solana_account::{AccountSharedData, ReadableAccount};
+use solana_instruction::{AccountMeta, Instruction};
+use solana_pubkey::Pubkey;
+use solana_sdk_ids::sysvar;
 use solana_transaction_error::TransactionError;
 
 use crate::{
@@ -9,8 +15,8 @@ use crate::{
     engine::Engine,
     environment::Environment,
     features::Feature,
-    instruction::Options,
-    load::Ready,
+    instruction::{Options, compile},
+    load::{Ready, show_instructions},
     rent::Before,
     transaction_accounts::{
         InstructionAccount, ReturnData, TransactionAccount, TransactionAccounts,
@@ -57,20 +63,12 @@ pub struct Executed {
 pub fn execute<'e>(
     checked: &'e Checked<'_>,
     ready: Ready,
+    found: &[Option<AccountSharedData>],
     environment: &'e Environment,
     engine: Engine,
     inspector: Option<&'e mut (dyn Inspector + 'e)>,
 ) -> Executed {
-    let rent = environment.rent();
-    let is_relaxed = environment.features.has(Feature::RelaxMinBalanceCheck);
-    let before: Vec<Option<Before>> = ready
-        .accounts
-        .iter()
-        .zip(&checked.writable)
-        .map(|((_, account), writable)| writable.then(|| Before::of(account, &rent, is_relaxed)))
-        .collect();
-    let accounts = TransactionAccounts::new(ready.accounts);
-    let lamports = accounts.lamports();
+    let accounts = TransactionAccounts::untouched(ready.accounts);
     let options = Options { budget: checked.budget.compute, engine };
     let mut context = InvokeContext::new(accounts, environment, &options);
     context.programs = ready.programs;
@@ -79,11 +77,48 @@ pub fn execute<'e>(
     let result = context.process_all();
     let result = result
         .map_err(|(index, error)| TransactionError::InstructionError(index, error))
-        .and_then(|()| check_rent(&before, &context.accounts, environment))
-        .and_then(|()| match context.accounts.lamports() == lamports {
-            true => Ok(()),
-            false => Err(TransactionError::UnbalancedTransaction),
-        });
+        .and_then(|()| check_balances(checked, found, &context.accounts, environment));
+    executed(context, result)
+}
+
+/// Executes instructions outside of any transaction, one after the other, on accounts that they
+/// share. Accounts that they name and that are not there are empty. Nobody asks what the
+/// accounts' balances must be, but that instructions make no lamports.
+pub fn execute_instructions<'e>(
+    instructions: &[Instruction],
+    ready: Ready,
+    environment: &'e Environment,
+    options: &Options,
+    inspector: Option<&'e mut (dyn Inspector + 'e)>,
+) -> Executed {
+    let mut accounts = ready.accounts;
+    let mut known: BTreeSet<Pubkey> = accounts.iter().map(|account| account.key).collect();
+    for key in instructions.iter().flat_map(|it| it.accounts.iter().map(|meta| meta.pubkey)) {
+        if known.insert(key) {
+            let account = (key == sysvar::instructions::ID)
+                .then(|| show_instructions(instructions.iter().map(shown)))
+                .flatten();
+            let account = account.unwrap_or_default();
+            accounts.push(TransactionAccount { key, account, is_touched: false });
+        }
+    }
+    let accounts = TransactionAccounts::untouched(accounts);
+    let own = instructions.iter().map(|it| compile(it, &accounts)).collect();
+    let mut context = InvokeContext::new(accounts, environment, options);
+    context.programs = ready.programs;
+    context.inspector = inspector;
+    context.set_top_level(own);
+    let result = context.process_all();
+    let result = result.map_err(|(index, error)| TransactionError::InstructionError(index, error));
+    executed(context, result)
+}
+
+fn shown(instruction: &Instruction) -> (Pubkey, Vec<AccountMeta>, &[u8]) {
+    (instruction.program_id, instruction.accounts.clone(), &instruction.data)
+}
+
+/// What a context holds when its instructions are done.
+fn executed(context: InvokeContext<'_>, result: Result<(), TransactionError>) -> Executed {
     let inner = inner(&context);
     let own = context.trace.iter().take(context.top_level_started);
     let instruction_units: Vec<u64> = own.map(|instruction| instruction.units).collect();
@@ -100,19 +135,30 @@ pub fn execute<'e>(
     }
 }
 
-fn check_rent(
-    before: &[Option<Before>],
+/// Whether every account that may be written to has enough, and the sum of all is what it was.
+fn check_balances(
+    checked: &Checked<'_>,
+    found: &[Option<AccountSharedData>],
     accounts: &TransactionAccounts,
     environment: &Environment,
 ) -> Result<(), TransactionError> {
     let rent = environment.rent();
     let is_relaxed = environment.features.has(Feature::RelaxMinBalanceCheck);
-    for (place, (before, after)) in before.iter().zip(accounts.iter()).enumerate() {
-        if let Some(before) = before {
+    let nothing = AccountSharedData::default();
+    let (mut sum_before, mut sum_after) = (0_u128, 0_u128);
+    for (place, (after, before)) in accounts.iter().zip(found).enumerate() {
+        let before = before.as_ref().unwrap_or(&nothing);
+        // The payer has paid before anything was executed.
+        let fee = if place == 0 { checked.budget.fee.total() } else { 0 };
+        let lamports = before.lamports().saturating_sub(fee);
+        if checked.writable.get(place) == Some(&true) {
+            let before = Before::of(before, lamports, &rent, is_relaxed);
             before.check(place, &after.key, &after.account, &rent, is_relaxed)?;
         }
+        sum_before = sum_before.saturating_add(lamports.into());
+        sum_after = sum_after.saturating_add(after.account.lamports().into());
     }
-    Ok(())
+    if sum_before == sum_after { Ok(()) } else { Err(TransactionError::UnbalancedTransaction) }
 }
 
 /// The transaction's own instructions.

@@ -60,16 +60,14 @@ macro_rules! for_each_feature {
                 "accounts below the minimum balance may stay so (SIMD-0392)";
             FeesOnlyLoadedSize = "LTDSzjZKFJMKHYpNycG1FrWwGGTaFFwqEFjB5GGLNVD", mainnet: true,
                 "what was loaded counts for transactions that pay fees only (SIMD-0186)";
+            DepleteMeterOnFailure = "B7H2caeia4ZFcpE3QcgMqbiWiBtWrdBRBSJ1DY6Ktxbq", mainnet: true,
+                "a program that the virtual machine stops has used all compute units (SIMD-0182)";
             InstructionDataPointer = "5xXZc66h4UdB6Yq7FzdBxBiRAFMMScMLwHxk2QZDaNZL", mainnet: true,
                 "programs start with a pointer to the instruction data in r2 (SIMD-0321)";
-            BlsPubkeyManagement = "AnAP9zPV4KL7czAPQbFhpDKV2tx7g4UGNbK9wvXwjaRo", mainnet: true,
-                "vote accounts have BLS keys, and voting is no longer a builtin's price (SIMD-0387)";
             DisableSbpfV0 = "TestFeature11111111111111111111111111111111", mainnet: false,
                 "programs of sBPF V0 are not executed (SIMD-0161)";
             ReenableSbpfV0 = "TestFeature21111111111111111111111111111111", mainnet: false,
                 "programs of sBPF V0 are executed again";
-            DisableOldDeployments = "B8JJXCy5amZyWG9r7EnUYLwzXSXTxG7GZ1qZ1qggo83g", mainnet: false,
-                "programs of sBPF V0 to V2 are not deployed (SIMD-0500)";
             IncreaseAccountLocks = "9LZdXeKGeBV6hRLdxS1rHbHoEUsKqesCC2ZAPTPKJAbK", mainnet: false,
                 "a transaction may have 128 accounts instead of 64";
             RaiseCpiNestingLimit = "6TkHkRmP7JZy1fdM6fg5uXn76wChQBWGokHBJzrLB3mj", mainnet: false,
@@ -95,7 +93,7 @@ macro_rules! for_each_feature {
             DelayCommissionUpdates = "76dHtohc2s5dR3ahJyBxs7eJJVipFkaPdih9CLgTTb4B", mainnet: true,
                 "commissions of vote accounts change an epoch later, at any time (SIMD-0249)";
             BlsPubkeyManagementInVoteAccount = "AnAP9zPV4KL7czAPQbFhpDKV2tx7g4UGNbK9wvXwjaRo", mainnet: true,
-                "vote accounts hold BLS keys (SIMD-0387)";
+                "vote accounts hold BLS keys, and voting no longer has a builtin program's budget (SIMD-0387)";
             CommissionRateInBasisPoints = "Eg7tXEwMZzS98xaZ1YHUbdRHsaYZiCsSaR6sKgxreoaj", mainnet: true,
                 "commissions of vote accounts in basis points (SIMD-0291)";
             CustomCommissionCollector = "3HcSrCTGXTUnrTueHi4DAwNuMxZSsm5xui2Ax3mgxHqf", mainnet: true,
@@ -230,9 +228,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_hold_addresses() {
+    fn rows_hold_an_address_each() {
         for feature in Feature::ALL {
-            assert!(feature.address() != Pubkey::default(), "{feature:?}");
+            assert_eq!(Feature::from_address(&feature.address()), Some(*feature));
         }
     }
 

@@ -572,7 +572,7 @@ mod tests {
             let mut bytes = Vec::new();
             let layout =
                 serialize(abi, &instruction(), &accounts(), features, &mut bytes).unwrap();
-            let can_change = |place: usize| changeable[place].then_some(place as u16);
+            let can_change = |place: usize| changeable[place].then(|| u16::try_from(place).unwrap());
             let mut found = Vec::new();
             regions(mode, &layout, &mut bytes, can_change, &mut found);
             let mut next = INPUT_START;

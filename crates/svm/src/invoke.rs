@@ -253,7 +253,15 @@ impl<'e> InvokeContext<'e> {
                 let builtin = self.environment.builtins.get(&program_id);
                 Some(builtin.ok_or(InstructionError::UnsupportedProgramId)?)
             }
-            Some(owner) if Loader::of(&owner).is_some() => None,
+            // No cluster runs programs of loader v4, though their accounts are loaded. A tool that
+            // was given one may.
+            Some(owner)
+                if Loader::of(&owner).is_some_and(|loader| {
+                    loader != Loader::V4 || self.environment.programs.get(&program_id).is_some()
+                }) =>
+            {
+                None
+            }
             _ => {
                 self.notes.push(format!("there is no program at {program_id}"));
                 return Err(InstructionError::UnsupportedProgramId);

@@ -63,7 +63,9 @@ pub mod sysvars;
 pub mod transaction;
 pub mod transaction_accounts;
 
+pub use solana_account::ReadableAccount;
 pub use solana_pubkey::Pubkey;
+pub use solana_sdk_ids::native_loader::ID as NATIVE_LOADER;
 
 pub use crate::{
     account::{Account, AccountSharedData, AccountStore, Loader},

@@ -5,12 +5,13 @@
 //! `solana-svm`).
 
 use solana_account::{Account, AccountSharedData, ReadableAccount, WritableAccount};
+use solana_instruction::AccountMeta;
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::{native_loader, system_program, sysvar};
 use solana_transaction_error::TransactionError;
 
 use crate::{
-    account::{AccountStore, Loader},
+    account::{AccountStore, Loader, is_same},
     check::{Checked, nonce_of},
     cost::{LOADED_ACCOUNT_BYTES, LOADED_TABLE_BYTES},
     environment::Environment,
@@ -18,9 +19,10 @@ use crate::{
     nonce::{NONCE_BYTES, Nonce, durable_nonce},
     program_cache::{ProgramCache, program_data_address},
     programs::TransactionPrograms,
-    rent::{Before, mark_exempt, set_rent_epoch},
+    rent::{Before, mark_exempt, minimum_balance, set_rent_epoch},
     sysvars::Rent,
     transaction::Transaction,
+    transaction_accounts::TransactionAccount,
 };
 
 /// A transaction that has paid its fee.
@@ -42,7 +44,7 @@ pub struct Loaded<'t> {
 #[derive(Default, Debug)]
 pub struct Ready {
     /// Its accounts, in the order of its addresses.
-    pub accounts: Vec<(Pubkey, AccountSharedData)>,
+    pub accounts: Vec<TransactionAccount>,
     /// The programs among them.
     pub programs: TransactionPrograms,
 }
@@ -131,11 +133,11 @@ fn charge(
     let min = match *payer.owner() == system_program::ID {
         true if payer.data().is_empty() => 0,
         true if payer.data().len() == NONCE_BYTES && Nonce::read(payer.data()).is_some() => {
-            rent.minimum_balance(NONCE_BYTES)
+            minimum_balance(rent, NONCE_BYTES)
         }
         _ => return Err(TransactionError::InvalidAccountForFee),
     };
-    let before = Before::of(&payer, rent, is_relaxed);
+    let before = Before::of(&payer, payer.lamports(), rent, is_relaxed);
     let left = payer.lamports().checked_sub(min).and_then(|left| left.checked_sub(fee));
     left.ok_or(TransactionError::InsufficientFundsForFee)?;
     payer.set_lamports(payer.lamports().saturating_sub(fee));
@@ -173,7 +175,7 @@ struct Loading<'a, 't, S> {
     /// Program data accounts that were counted besides the transaction's own.
     data_loaded: Vec<Pubkey>,
     found: Vec<Option<AccountSharedData>>,
-    loaded: Vec<(Pubkey, AccountSharedData)>,
+    loaded: Vec<TransactionAccount>,
 }
 
 impl<S: AccountStore> Loading<'_, '_, S> {
@@ -187,10 +189,10 @@ impl<S: AccountStore> Loading<'_, '_, S> {
         self.count(u64::from(tables.saturating_mul(LOADED_TABLE_BYTES)))?;
         self.take(payer_key, payer, true)?;
         for (place, key) in self.checked.keys.iter().enumerate().skip(1) {
-            if *key == sysvar::instructions::ID {
+            if is_same(key, &sysvar::instructions::ID) {
                 self.found.push(None);
                 let account = instructions_sysvar(self.checked)?;
-                self.loaded.push((*key, account));
+                self.loaded.push(TransactionAccount { key: *key, account, is_touched: false });
                 continue;
             }
             let found = self.accounts.account(key);
@@ -241,7 +243,7 @@ impl<S: AccountStore> Loading<'_, '_, S> {
             self.count(size(&data))?;
             self.data_loaded.push(address);
         }
-        self.loaded.push((key, account));
+        self.loaded.push(TransactionAccount { key, account, is_touched: false });
         Ok(())
     }
 
@@ -251,9 +253,9 @@ impl<S: AccountStore> Loading<'_, '_, S> {
             let place = usize::from(instruction.program_id_index);
             let exists = self.found.get(place).is_some_and(Option::is_some);
             let account = self.loaded.get(place).filter(|_| exists);
-            let (_, account) = account.ok_or(TransactionError::ProgramAccountNotFound)?;
-            let owner = account.owner();
-            if *owner != native_loader::ID && Loader::of(owner).is_none() {
+            let account = account.ok_or(TransactionError::ProgramAccountNotFound)?;
+            let owner = account.account.owner();
+            if !is_same(owner, &native_loader::ID) && Loader::of(owner).is_none() {
                 return Err(TransactionError::InvalidProgramForExecution);
             }
         }
@@ -267,14 +269,14 @@ fn size(account: &AccountSharedData) -> u64 {
 
 /// The programs among the accounts, whether or not they are called.
 fn load_programs(
-    loaded: &[(Pubkey, AccountSharedData)],
+    loaded: &[TransactionAccount],
     accounts: &impl AccountStore,
     environment: &Environment,
     cache: &ProgramCache,
 ) -> TransactionPrograms {
     let mut programs = TransactionPrograms::default();
     let slot = environment.slot();
-    for (key, account) in loaded {
+    for TransactionAccount { key, account, .. } in loaded {
         if Loader::of(account.owner()).is_some()
             && let Some(entry) = cache.get(key, account, accounts, slot, environment.features)
         {
@@ -284,36 +286,49 @@ fn load_programs(
     programs
 }
 
-/// The account that shows a transaction's instructions to its programs (SDK:
-/// `solana-instructions-sysvar`): how many, where each starts, each with its accounts, program and
-/// data, and at the end the place of the one that runs.
+/// The account that shows a transaction's instructions to its programs.
 fn instructions_sysvar(checked: &Checked<'_>) -> Result<AccountSharedData, TransactionError> {
     let transaction = checked.transaction;
-    let instructions = transaction.instructions();
-    let too_long = || TransactionError::MaxLoadedAccountsDataSizeExceeded;
-    let short = |len: usize| u16::try_from(len).map(u16::to_le_bytes).map_err(|_| too_long());
+    let account = |index: &u8| {
+        let index = usize::from(*index);
+        let key = checked.keys.get(index).copied().unwrap_or_default();
+        let is_writable = checked.writable.get(index) == Some(&true);
+        AccountMeta { pubkey: key, is_signer: index < transaction.signers(), is_writable }
+    };
+    let shown = transaction.instructions().iter().map(|instruction| {
+        let accounts = instruction.accounts.iter().map(account).collect();
+        (transaction.program(instruction), accounts, &*instruction.data)
+    });
+    show_instructions(shown).ok_or(TransactionError::MaxLoadedAccountsDataSizeExceeded)
+}
+
+/// The account that shows programs with their accounts and data (SDK: `solana-instructions-sysvar`):
+/// how many, where each starts, each with its accounts, program and data, and at the end the place
+/// of the one that runs. `None` if they are too long for it.
+pub(crate) fn show_instructions<'a>(
+    instructions: impl ExactSizeIterator<Item = (Pubkey, Vec<AccountMeta>, &'a [u8])>,
+) -> Option<AccountSharedData> {
+    let short = |len: usize| u16::try_from(len).ok().map(u16::to_le_bytes);
     let mut data = Vec::new();
     data.extend(short(instructions.len())?);
     let offsets = data.len();
     data.resize(offsets.saturating_add(instructions.len().saturating_mul(2)), 0);
-    for (place, instruction) in instructions.iter().enumerate() {
+    for (place, (program, accounts, instruction)) in instructions.enumerate() {
         let start = short(data.len())?;
         let offset = offsets.saturating_add(place.saturating_mul(2));
         if let Some(slot) = data.get_mut(offset..).and_then(|rest| rest.first_chunk_mut()) {
             *slot = start;
         }
-        data.extend(short(instruction.accounts.len())?);
-        for index in instruction.accounts.iter().map(|index| usize::from(*index)) {
-            let is_signer = index < transaction.signers();
-            let is_writable = checked.writable.get(index) == Some(&true);
-            data.push(u8::from(is_signer) | u8::from(is_writable) << 1);
-            data.extend_from_slice(checked.keys.get(index).map_or(&[0; 32][..], AsRef::as_ref));
+        data.extend(short(accounts.len())?);
+        for account in accounts {
+            data.push(u8::from(account.is_signer) | u8::from(account.is_writable) << 1);
+            data.extend_from_slice(account.pubkey.as_ref());
         }
-        data.extend_from_slice(transaction.program(instruction).as_ref());
-        data.extend(short(instruction.data.len())?);
-        data.extend_from_slice(&instruction.data);
+        data.extend_from_slice(program.as_ref());
+        data.extend(short(instruction.len())?);
+        data.extend_from_slice(instruction);
     }
     data.extend([0; 2]);
     let account = Account { data, owner: sysvar::ID, ..Account::default() };
-    Ok(account.into())
+    Some(account.into())
 }

@@ -58,19 +58,30 @@ impl Base58 {
 }
 
 /// Collects lines until they take too many bytes.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Logs {
     lines: Vec<String>,
     bytes: usize,
+    bytes_max: usize,
     truncated: bool,
 }
 
+impl Default for Logs {
+    fn default() -> Self {
+        Self::new(LOG_BYTES_MAX)
+    }
+}
+
 impl Logs {
+    pub(crate) fn new(bytes_max: usize) -> Self {
+        Self { lines: Vec::new(), bytes: 0, bytes_max, truncated: false }
+    }
+
     /// Adds a line if it fits. A short line may still fit after a long one was dropped.
     pub(crate) fn line(&mut self, line: impl Into<String>) {
         let line = line.into();
         let bytes = self.bytes.saturating_add(line.len());
-        if bytes < LOG_BYTES_MAX {
+        if bytes < self.bytes_max {
             self.bytes = bytes;
             self.lines.push(line);
         } else if !self.truncated {
@@ -83,7 +94,8 @@ impl Logs {
     fn about(&mut self, program: &Pubkey, rest: &[&str]) {
         let name = Base58::of(program);
         let len = rest.iter().map(|part| part.len()).sum::<usize>();
-        let mut line = String::with_capacity(len.saturating_add(PROGRAM.len() + BASE58_BYTES_MAX));
+        let len = len.saturating_add(PROGRAM.len()).saturating_add(BASE58_BYTES_MAX);
+        let mut line = String::with_capacity(len);
         line.push_str(PROGRAM);
         line.push_str(name.as_str());
         rest.iter().for_each(|part| line.push_str(part));

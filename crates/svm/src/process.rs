@@ -19,7 +19,7 @@ use crate::{
     engine::Engine,
     environment::Environment,
     execute::{InnerInstruction, execute},
-    load::load,
+    load::{Loaded, load},
     program_cache::ProgramCache,
     recent::Recent,
     settle::settle,
@@ -135,7 +135,8 @@ pub fn process<S: AccountStore>(
         Ok(ready) => {
             let ready = core::mem::take(ready);
             let inspector = inspector.map(|inspector| inspector as &mut dyn Inspector);
-            Ok(execute(&loaded.checked, ready, environment, options.engine, inspector))
+            let Loaded { checked, found, .. } = &loaded;
+            Ok(execute(checked, ready, found, environment, options.engine, inspector))
         }
         Err(error) => Err(error.clone()),
     };

@@ -5,18 +5,20 @@
 //! that are shared are compared by where they are, others by what they are.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{Arc, PoisonError, RwLock},
 };
 
 use foldhash::fast::FixedState;
+use selkie_elf::Syscalls;
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 
 use crate::{
     account::{AccountStore, Loader},
     features::FeatureSet,
-    programs::{Program, ProgramEntry, Purpose, elf_environment},
+    programs::{LoadError, Program, ProgramEntry, Purpose, elf_environment},
+    syscalls::custom::CustomSyscalls,
 };
 
 /// Bytes in front of the program in a program data account of loader v3.
@@ -32,14 +34,16 @@ pub struct ProgramCache {
     shards: [RwLock<HashMap<Pubkey, Cached, FixedState>>; SHARDS],
     /// What programs are loaded against, for the features that were seen last.
     environment: RwLock<Option<(FeatureSet, Arc<selkie_elf::Environment>)>>,
+    /// Syscalls that programs have besides those of clusters.
+    syscalls: CustomSyscalls,
 }
 
 #[derive(Clone, Debug)]
 struct Cached {
     features: FeatureSet,
     loader: Loader,
-    /// The data of the account that holds the file.
-    source: Arc<Vec<u8>>,
+    /// The account that holds the file, whose data are shared.
+    source: AccountSharedData,
     /// Nothing if the file was refused.
     program: Option<Arc<Program>>,
 }
@@ -57,6 +61,18 @@ impl ProgramCache {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Nothing is cached; what will be can call these, too.
+    #[must_use]
+    pub fn with_syscalls(syscalls: CustomSyscalls) -> Self {
+        Self { syscalls, ..Self::default() }
+    }
+
+    /// The syscalls that programs have besides those of clusters.
+    #[must_use]
+    pub fn syscalls(&self) -> &CustomSyscalls {
+        &self.syscalls
     }
 
     /// The program of an account that a loader owns; `None` if no program was ever deployed there,
@@ -106,20 +122,33 @@ impl ProgramCache {
         let cached = shard.get(id)?;
         let is_same = cached.features == features
             && cached.loader == source.loader
-            && (cached.source.as_ptr() == source.account.data().as_ptr()
-                || file(&cached.source, source) == file(source.account.data(), source));
+            && (cached.source.data().as_ptr() == source.account.data().as_ptr()
+                || file(cached.source.data(), source) == file(source.account.data(), source));
         is_same.then(|| cached.program.clone())
     }
 
-    fn load(&self, id: &Pubkey, source: &Source, features: FeatureSet) -> Option<Arc<Program>> {
+    /// A program as it would be cached; nothing is cached.
+    ///
+    /// # Errors
+    /// If the file is refused.
+    pub fn try_load(
+        &self,
+        elf: &[u8],
+        loader: Loader,
+        features: FeatureSet,
+    ) -> Result<Program, LoadError> {
         let environment = self.environment(features);
+        let program = Program::load_with(elf, loader, &environment, &self.syscalls)?;
+        Ok(program.for_features(features))
+    }
+
+    fn load(&self, id: &Pubkey, source: &Source, features: FeatureSet) -> Option<Arc<Program>> {
         let file = file(source.account.data(), source);
-        let program = Program::load(file, source.loader, &environment).ok();
-        let program = program.map(|program| Arc::new(program.for_features(features)));
+        let program = self.try_load(file, source.loader, features).ok().map(Arc::new);
         let cached = Cached {
             features,
             loader: source.loader,
-            source: source.account.data_clone(),
+            source: source.account.clone(),
             program: program.clone(),
         };
         self.shard(id).write().unwrap_or_else(PoisonError::into_inner).insert(*id, cached);
@@ -134,10 +163,21 @@ impl ProgramCache {
             return Arc::clone(environment);
         }
         drop(known);
-        let made = Arc::new(elf_environment(features, Purpose::Execution));
+        let made = Arc::new(self.make_environment(features));
         let mut known = self.environment.write().unwrap_or_else(PoisonError::into_inner);
         *known = Some((features, Arc::clone(&made)));
         made
+    }
+
+    fn make_environment(&self, features: FeatureSet) -> selkie_elf::Environment {
+        let environment = elf_environment(features, Purpose::Execution);
+        if self.syscalls.is_empty() {
+            return environment;
+        }
+        let known: BTreeSet<&str> =
+            environment.syscalls.names().chain(self.syscalls.names()).collect();
+        let syscalls = Arc::new(Syscalls::new(known));
+        selkie_elf::Environment { syscalls, ..environment }
     }
 }
 

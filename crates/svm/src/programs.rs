@@ -13,7 +13,10 @@ use crate::{
     buffers::Touched,
     engine::Compiled,
     features::{Feature, FeatureSet},
-    syscalls::{SYSCALLS, Syscall, UNSUPPORTED},
+    syscalls::{
+        SYSCALLS, Syscall, UNSUPPORTED,
+        custom::{CustomSyscall, CustomSyscalls},
+    },
 };
 
 /// What a program is loaded for.
@@ -31,19 +34,17 @@ pub enum Purpose {
 pub fn elf_environment(features: FeatureSet, purpose: Purpose) -> selkie_elf::Environment {
     let names = SYSCALLS.iter().filter(|syscall| syscall.is_registered(features, purpose));
     selkie_elf::Environment {
-        versions: versions(features, purpose),
+        versions: versions(features),
         syscalls: Arc::new(Syscalls::new(names.map(|syscall| syscall.name))),
         reject_broken_elfs: purpose == Purpose::Deployment,
         ..selkie_elf::Environment::default()
     }
 }
 
-/// The sBPF versions that a cluster with these features knows.
-fn versions(features: FeatureSet, purpose: Purpose) -> core::ops::RangeInclusive<Version> {
+/// The sBPF versions that a cluster with these features executes.
+fn versions(features: FeatureSet) -> core::ops::RangeInclusive<Version> {
     let has_v0 = !features.has(Feature::DisableSbpfV0) || features.has(Feature::ReenableSbpfV0);
-    let is_deployed_strictly =
-        purpose == Purpose::Deployment && features.has(Feature::DisableOldDeployments);
-    let oldest = if has_v0 && !is_deployed_strictly { Version::V0 } else { Version::V3 };
+    let oldest = if has_v0 { Version::V0 } else { Version::V3 };
     oldest..=Version::V3
 }
 
@@ -67,7 +68,16 @@ pub struct Program {
     pub(crate) heap_touched: Touched,
     loader: Loader,
     /// What the executable's syscalls are, by their number there.
-    syscalls: Vec<&'static Syscall>,
+    syscalls: Vec<Bound>,
+}
+
+/// A syscall of a program.
+#[derive(Clone, Debug)]
+pub(crate) enum Bound {
+    /// One of the table.
+    Row(&'static Syscall),
+    /// One that a tool has added.
+    Custom(CustomSyscall),
 }
 
 /// Why a file is no program.
@@ -111,8 +121,21 @@ impl Program {
         loader: Loader,
         environment: &selkie_elf::Environment,
     ) -> Result<Self, LoadError> {
+        Self::load_with(elf, loader, environment, &CustomSyscalls::default())
+    }
+
+    /// The same for an environment that has syscalls besides those of the table.
+    ///
+    /// # Errors
+    /// As [`Program::load`].
+    pub fn load_with(
+        elf: &[u8],
+        loader: Loader,
+        environment: &selkie_elf::Environment,
+        custom: &CustomSyscalls,
+    ) -> Result<Self, LoadError> {
         let executable = selkie_elf::load(elf, environment).map_err(LoadError::Elf)?;
-        Self::new(executable, loader)
+        Self::bind(executable, loader, custom)
     }
 
     /// Verifies a loaded program.
@@ -120,13 +143,22 @@ impl Program {
     /// # Errors
     /// If the verifier refuses it, or if it may call a syscall that the runtime has not.
     pub fn new(executable: Executable, loader: Loader) -> Result<Self, LoadError> {
+        Self::bind(executable, loader, &CustomSyscalls::default())
+    }
+
+    fn bind(
+        executable: Executable,
+        loader: Loader,
+        custom: &CustomSyscalls,
+    ) -> Result<Self, LoadError> {
+        let bind = |name: &str| {
+            let custom = custom.get(name).cloned().map(Bound::Custom);
+            custom.or_else(|| Syscall::find(name).map(Bound::Row))
+        };
         let syscalls = executable
             .syscalls()
             .names()
-            .map(|name| {
-                let found = Syscall::find(name);
-                found.ok_or_else(|| LoadError::UnknownSyscall(name.to_owned()))
-            })
+            .map(|name| bind(name).ok_or_else(|| LoadError::UnknownSyscall(name.to_owned())))
             .collect::<Result<_, _>>()?;
         let verified = Verified::new(executable).map_err(LoadError::Verify)?;
         Ok(Self {
@@ -173,8 +205,8 @@ impl Program {
         &self.compiled
     }
 
-    pub(crate) fn syscall(&self, id: SyscallId) -> Option<&'static Syscall> {
-        self.syscalls.get(usize::from(id.0)).copied()
+    pub(crate) fn syscall(&self, id: SyscallId) -> Option<&Bound> {
+        self.syscalls.get(usize::from(id.0))
     }
 }
 

@@ -26,7 +26,7 @@ impl Balance {
     fn of(lamports: u64, data_len: usize, rent: &Rent) -> Self {
         if lamports == 0 {
             Self::Nothing
-        } else if lamports >= rent.minimum_balance(data_len) {
+        } else if lamports >= minimum_balance(rent, data_len) {
             Self::Enough
         } else {
             Self::TooLittle(lamports, data_len)
@@ -55,8 +55,14 @@ pub(crate) struct Before {
 }
 
 impl Before {
-    pub(crate) fn of(account: &AccountSharedData, rent: &Rent, is_relaxed: bool) -> Self {
-        let (lamports, data_len) = (account.lamports(), account.data().len());
+    /// An account with this balance.
+    pub(crate) fn of(
+        account: &AccountSharedData,
+        lamports: u64,
+        rent: &Rent,
+        is_relaxed: bool,
+    ) -> Self {
+        let data_len = account.data().len();
         let balance = match Balance::of(lamports, data_len, rent) {
             Balance::TooLittle(..) if is_relaxed => Balance::Enough,
             balance => balance,
@@ -93,7 +99,7 @@ impl Before {
 /// Marks an account with enough lamports as one that never owes rent.
 pub(crate) fn mark_exempt(account: &mut AccountSharedData, rent: &Rent) {
     if account.rent_epoch() != EXEMPT_EPOCH
-        && rent.is_exempt(account.lamports(), account.data().len())
+        && account.lamports() >= minimum_balance(rent, account.data().len())
     {
         set_rent_epoch(account, EXEMPT_EPOCH);
     }
@@ -103,4 +109,10 @@ pub(crate) fn mark_exempt(account: &mut AccountSharedData, rent: &Rent) {
 pub(crate) fn set_rent_epoch(account: &mut AccountSharedData, epoch: u64) {
     use solana_account::WritableAccount;
     account.set_rent_epoch(epoch);
+}
+
+/// The least that an account of this length must hold; more than there is, where the rent is such
+/// that no sum is enough.
+pub(crate) fn minimum_balance(rent: &Rent, data_len: usize) -> u64 {
+    rent.try_minimum_balance(data_len).unwrap_or(u64::MAX)
 }

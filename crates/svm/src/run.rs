@@ -137,7 +137,8 @@ fn run_machine(
     })?;
     let units = context.meter.remaining();
     let verified = program.verified();
-    let mut machine = Machine::new(verified, &config, memory, units);
+    let frames = core::mem::take(&mut buffers.frames);
+    let mut machine = Machine::with_frames(verified, &config, memory, units, frames);
     if context.has(Feature::InstructionDataPointer) {
         machine.registers_mut()[2] = input::vaddr(instruction_data);
     }
@@ -159,16 +160,19 @@ fn run_machine(
     let (stack_touched, heap_touched) = (touched(STACK_START), touched(HEAP_START));
     program.stack_touched.see(stack_touched);
     program.heap_touched.see(heap_touched);
-    Ok(End {
+    let end = End {
         result: outcome.result,
         pc: machine.pc(),
         registers: *machine.registers(),
-        return_pcs: machine.return_pcs().collect(),
+        // Only tools ask where a program was.
+        return_pcs: if context.keeps_runs { machine.return_pcs().collect() } else { Vec::new() },
         units: outcome.consumed,
         engine,
         stack_touched,
         heap_touched,
-    })
+    };
+    buffers.frames = machine.into_frames();
+    Ok(end)
 }
 
 /// What the program is run with. If that cannot be had, it is no failure of the instruction: the
@@ -224,7 +228,7 @@ fn judge(
         Ok(r0) => return error::from_return_value(*r0).map_or(Ok(()), |error| Err(error.into())),
         Err(trap) => trap,
     };
-    if !matches!(trap, Trap::Syscall(_)) {
+    if !matches!(trap, Trap::Syscall(_)) && context.has(Feature::DepleteMeterOnFailure) {
         context.meter.set_remaining(0);
     }
     if mode.has_regions()

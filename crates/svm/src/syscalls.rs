@@ -8,6 +8,7 @@ mod big_mod_exp;
 mod bn254;
 mod cpi;
 mod curve;
+pub mod custom;
 pub(crate) mod guest;
 mod hash;
 mod log;

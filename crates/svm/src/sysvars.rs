@@ -193,7 +193,12 @@ impl Sysvars {
     pub fn slot_hashes(&self) -> impl Iterator<Item = u64> {
         let data = self.get(&ids::slot_hashes::ID).unwrap_or_default();
         let (entries, _) = data.get(8..).unwrap_or_default().as_chunks::<40>();
-        entries.iter().filter_map(|entry| Some(u64::from_le_bytes(*entry.first_chunk()?)))
+        let count =
+            self.numbers(&ids::slot_hashes::ID).map_or(0, |[count]| u64::from_le_bytes(count));
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        // The account has room for more than there are.
+        let slot = |entry: &[u8; 40]| Some(u64::from_le_bytes(*entry.first_chunk()?));
+        entries.iter().take(count).filter_map(slot)
     }
 
     /// Whether the sysvar of recent blockhashes is set and names any.

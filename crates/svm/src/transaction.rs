@@ -12,6 +12,7 @@ use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
 use crate::{
+    account::is_same,
     budget::is_heap,
     cost::{
         INSTRUCTION_ACCOUNTS_MAX, INSTRUCTION_TRACE_MAX, PACKET_BYTES_MAX, V1_ADDRESSES_MAX,
@@ -173,9 +174,12 @@ const SEARCHED_KEYS_MAX: usize = 24;
 pub(crate) fn has_duplicate(keys: &[Pubkey]) -> bool {
     if keys.len() <= SEARCHED_KEYS_MAX {
         let before = |place: usize| keys.get(..place).unwrap_or_default();
-        return keys.iter().enumerate().any(|(place, key)| before(place).contains(key));
+        return keys
+            .iter()
+            .enumerate()
+            .any(|(place, key)| before(place).iter().any(|other| is_same(other, key)));
     }
     let mut sorted: Vec<&Pubkey> = keys.iter().collect();
     sorted.sort_unstable();
-    sorted.array_windows().any(|[one, next]| one == next)
+    sorted.iter().zip(sorted.iter().skip(1)).any(|(one, next)| one == next)
 }

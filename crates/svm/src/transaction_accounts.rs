@@ -10,7 +10,10 @@ use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
 use solana_rent::Rent;
 
-use crate::cost::{ACCOUNT_BYTES_MAX, TRANSACTION_GROWTH_MAX};
+use crate::{
+    account::is_same,
+    cost::{ACCOUNT_BYTES_MAX, TRANSACTION_GROWTH_MAX},
+};
 
 /// What the last program that returned something returned.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -42,6 +45,12 @@ pub struct TransactionAccount {
     pub is_touched: bool,
 }
 
+impl From<(Pubkey, AccountSharedData)> for TransactionAccount {
+    fn from((key, account): (Pubkey, AccountSharedData)) -> Self {
+        Self { key, account, is_touched: false }
+    }
+}
+
 /// An account as an instruction names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InstructionAccount {
@@ -59,12 +68,11 @@ impl TransactionAccounts {
     /// Accounts as they are before the first instruction.
     #[must_use]
     pub fn new(accounts: impl IntoIterator<Item = (Pubkey, AccountSharedData)>) -> Self {
-        let account = |(key, account)| TransactionAccount { key, account, is_touched: false };
-        Self {
-            accounts: accounts.into_iter().map(account).collect(),
-            lamports_delta: 0,
-            resize_delta: 0,
-        }
+        Self::untouched(accounts.into_iter().map(TransactionAccount::from).collect())
+    }
+
+    pub(crate) fn untouched(accounts: Vec<TransactionAccount>) -> Self {
+        Self { accounts, lamports_delta: 0, resize_delta: 0 }
     }
 
     /// How many there are.
@@ -95,7 +103,7 @@ impl TransactionAccounts {
     /// The place of an account.
     #[must_use]
     pub fn find(&self, key: &Pubkey) -> Option<u16> {
-        let index = self.accounts.iter().position(|account| account.key == *key)?;
+        let index = self.accounts.iter().position(|account| is_same(&account.key, key))?;
         u16::try_from(index).ok()
     }
 
@@ -154,11 +162,6 @@ impl TransactionAccounts {
     #[must_use]
     pub fn resize_delta(&self) -> i64 {
         self.resize_delta
-    }
-
-    /// The sum of all balances.
-    pub(crate) fn lamports(&self) -> u128 {
-        self.accounts.iter().map(|it| u128::from(it.account.lamports())).sum()
     }
 
     pub(crate) fn into_accounts(self) -> Vec<TransactionAccount> {
@@ -228,7 +231,7 @@ impl BorrowedAccount<'_> {
     /// Whether it belongs to the program that borrows it.
     #[must_use]
     pub fn is_owned(&self) -> bool {
-        *self.owner() == self.program
+        is_same(self.owner(), &self.program)
     }
 
     fn touch(&mut self) -> &mut AccountSharedData {

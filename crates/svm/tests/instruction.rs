@@ -281,8 +281,8 @@ fn calls_of_what_is_not_there_are_explained() {
         assert_eq!(receipt.units, 200_000);
         receipt.notes.join("\n")
     };
-    let invoke = "sol_get_fees_sysvar";
-    assert_eq!(note(invoke), format!("syscall `{invoke}` is not supported yet by Selkie"));
+    let gated = note("sol_blake3");
+    assert!(gated.starts_with("syscall `sol_blake3` is not there: feature HTW2"), "{gated}");
     assert_eq!(note("sol_nonsense"), "");
 }
 

@@ -41,7 +41,7 @@ pub use crate::{
     host::{Host, NoHost, Observer},
     interp::{Outcome, observe, run},
     jit::{JitError, JitOptions, MachineCode},
-    machine::{Machine, Meter, MeterExceeded},
+    machine::{Frames, Machine, Meter, MeterExceeded},
     memory::{Access, MemoryMap, Region, Violation},
     program::{Program, Verified},
     trap::{SyscallError, Trap},

@@ -74,6 +74,10 @@ impl Frame {
     }
 }
 
+/// Room for a machine's call frames, to be used again by the next.
+#[derive(Default, Debug)]
+pub struct Frames(Vec<Frame>);
+
 /// The state of a running program.
 #[derive(Debug)]
 pub struct Machine<'a> {
@@ -99,6 +103,20 @@ impl<'a> Machine<'a> {
     /// stack frame, or with dynamic frames to the end of the stack.
     #[must_use]
     pub fn new(program: &Program, config: &Config, memory: MemoryMap<'a>, budget: u64) -> Self {
+        Self::with_frames(program, config, memory, budget, Frames::default())
+    }
+
+    /// As [`Machine::new`], with the frames of a machine that is no more: a frame is written when it
+    /// is pushed, so what is left in them does not matter.
+    #[must_use]
+    pub fn with_frames(
+        program: &Program,
+        config: &Config,
+        memory: MemoryMap<'a>,
+        budget: u64,
+        Frames(mut frames): Frames,
+    ) -> Self {
+        frames.resize(config.call_depth_max, Frame::default());
         let version = program.executable().version();
         let stack_bytes = config.stack_bytes() as u64;
         let mut registers = [0; 16];
@@ -108,7 +126,7 @@ impl<'a> Machine<'a> {
         Self {
             registers,
             pc: program.executable().entry_pc() as usize,
-            frames: vec![Frame::default(); config.call_depth_max],
+            frames,
             depth: 0,
             frame_step: frame_step(version, config),
             text_vaddr: program.executable().text_vaddr(),
@@ -116,6 +134,12 @@ impl<'a> Machine<'a> {
             memory,
             meter: Meter::new(budget),
         }
+    }
+
+    /// The room for frames, for another machine.
+    #[must_use]
+    pub fn into_frames(self) -> Frames {
+        Frames(self.frames)
     }
 
     /// r0 to r10.

@@ -1,6 +1,7 @@
-//! Programs so large that several threads compile them.
+//! Programs of many functions, which are compiled when they are called, by several threads.
 
 use core::fmt::Write as _;
+use std::thread;
 
 use selkie_asm::{Options, assemble};
 use selkie_elf::{Environment, load};
@@ -9,8 +10,7 @@ use selkie_vm::{
     Config, JitOptions, Machine, MachineCode, MemoryMap, NoHost, Program, Region, Verified, run,
 };
 
-/// Functions that call one another and long straight code, so that any slot may be where one
-/// thread's part ends.
+/// More functions than there are units, which call one another.
 fn program() -> Verified {
     let mut source = String::from(".globl entrypoint\nentrypoint:\nmov64 r6, 3\nround:\n");
     for number in 0..150 {
@@ -45,7 +45,7 @@ fn machine<'a>(
 }
 
 #[test]
-fn code_of_many_threads_does_what_that_of_one_does() {
+fn functions_are_compiled_when_they_are_called() {
     if !MachineCode::SUPPORTED {
         return;
     }
@@ -53,24 +53,35 @@ fn code_of_many_threads_does_what_that_of_one_does() {
     let config = Config::default();
     let mut results = Vec::new();
     for budget in [u64::MAX >> 1, 200_000, 54_321, 777] {
-        let mut stack = vec![0; config.stack_bytes()];
-        let mut other_stack = stack.clone();
+        let mut other_stack = vec![0; config.stack_bytes()];
         let mut interpreted = machine(&program, &config, &mut other_stack, budget);
         let expected = run(&program, &mut interpreted, &mut NoHost);
-        for threads in [1, 2, 3, 8] {
-            for plain in [false, true] {
-                let options = if plain { JitOptions::plain() } else { JitOptions::default() };
-                let options = JitOptions { threads, ..options };
-                let code = MachineCode::compile(&program, &config, &options).expect("it compiles");
-                let mut compiled = machine(&program, &config, &mut stack, budget);
-                assert!(code.fits(&compiled));
-                let outcome = code.run(&program, &mut compiled, &mut NoHost);
-                assert_eq!(format!("{outcome:?}"), format!("{expected:?}"), "{threads} threads");
-                assert_eq!(compiled.registers(), interpreted.registers());
-                assert_eq!(compiled.pc(), interpreted.pc());
+        let is_ok = expected.result.is_ok();
+        let expected = (format!("{expected:?}"), *interpreted.registers(), interpreted.pc());
+        for threads in [1, 2, 8] {
+            let plain = JitOptions { runs_until_joined: 1, ..JitOptions::plain() };
+            for options in [plain, JitOptions::default()] {
+                for slots_at_once in [1, 96, usize::MAX] {
+                    let options = JitOptions { slots_at_once, ..options.clone() };
+                    let code =
+                        MachineCode::compile(&program, &config, &options).expect("it compiles");
+                    let check = || {
+                        let mut stack = vec![0; config.stack_bytes()];
+                        let mut compiled = machine(&program, &config, &mut stack, budget);
+                        assert!(code.fits(&compiled));
+                        let outcome = code.run(&program, &mut compiled, &mut NoHost);
+                        let (registers, pc) = (*compiled.registers(), compiled.pc());
+                        assert_eq!((format!("{outcome:?}"), registers, pc), expected);
+                    };
+                    thread::scope(|scope| {
+                        for _ in 0..threads {
+                            scope.spawn(check);
+                        }
+                    });
+                }
             }
         }
-        results.push(expected.result.is_ok());
+        results.push(is_ok);
     }
     assert_eq!(results, [true, true, false, false]);
 }

@@ -78,9 +78,10 @@ impl Ready {
             if file.len() < BYTES_MIN || entry.deployment_slot >= case.slot {
                 continue;
             }
-            let known = self.0.iter().any(|it| {
-                it.id == id && it.environment == *environment && it.is_of(case)
-            });
+            let known = self
+                .0
+                .iter()
+                .any(|it| it.id == id && it.environment == *environment && it.is_of(case));
             if !known {
                 let (environment, account) = (environment.clone(), account.clone());
                 self.0.push(Program { id, account, file: Arc::clone(file), environment, entry });

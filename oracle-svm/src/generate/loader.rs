@@ -75,8 +75,7 @@ impl Deployments {
         match scene.rng.below(26) {
             0..3 => self.write_buffer(scene),
             3..6 => {
-                let offset =
-                    if scene.odd(30) { scene.rng.pick(&[5000, u32::MAX]) } else { 1 };
+                let offset = if scene.odd(30) { scene.rng.pick(&[5000, u32::MAX]) } else { 1 };
                 let bytes = scene.noise();
                 let data = Bytes::new().u32(1).u32(offset).string(&bytes);
                 one(vec![w(buffer), rs(authority)], data)
@@ -108,7 +107,7 @@ impl Deployments {
             19..22 => {
                 let odd = scene.rng.pick(&[10_239, 1, 0, 10_485_760]);
                 let more = if scene.odd(50) { odd } else { 10_240 + scene.rng.below(2) as u32 };
-                let metas = vec![w(data_key), w(program), r(SYSTEM), ws(scene.wallets[0])];
+                let metas = [w(data_key), w(program), r(SYSTEM), ws(scene.wallets[0])];
                 let metas = metas[..if scene.odd(25) { 2 } else { 4 }].to_vec();
                 one(metas, Bytes::new().u32(6).u32(more))
             }
@@ -144,8 +143,7 @@ impl Deployments {
 
     fn deploy(&mut self, scene: &mut Scene<'_>, buffer: Key, authority: Key) -> Vec<Instruction> {
         let (program, payer) = (scene.fresh(), scene.wallets[0]);
-        let data_key =
-            if scene.odd(8) { scene.fresh() } else { program_data_of(&program) };
+        let data_key = if scene.odd(8) { scene.fresh() } else { program_data_of(&program) };
         let elf = scene.accounts.get(&buffer).map_or(500, |it| it.data.len() - BUFFER_HEADER);
         let max = match scene.roll(40, 4, 100) {
             0 => elf - 1,

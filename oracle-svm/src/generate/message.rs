@@ -51,6 +51,9 @@ pub(crate) struct Config {
     pub(crate) heap: Option<u32>,
 }
 
+/// Finds the secret of an address, if it is known.
+pub(crate) type Secrets<'a> = dyn Fn(&Key) -> Option<SigningKey> + 'a;
+
 #[derive(Clone, Debug)]
 pub(crate) enum Format {
     Legacy,
@@ -139,8 +142,12 @@ impl Draft {
             signed_readonly.len() as u8,
             readonly.len() as u8,
         ];
-        let keys: Vec<Key> =
-            signed.into_iter().chain(signed_readonly).chain(group(false, true)).chain(readonly).collect();
+        let keys: Vec<Key> = signed
+            .into_iter()
+            .chain(signed_readonly)
+            .chain(group(false, true))
+            .chain(readonly)
+            .collect();
         // Behind the static keys come those of all tables, writable ones first.
         let tables = |writable: bool| {
             let entries = |lookup: &Lookup| {
@@ -152,8 +159,7 @@ impl Draft {
             };
             lookups.iter().flat_map(entries).collect::<Vec<_>>()
         };
-        let all: Vec<Key> =
-            keys.iter().copied().chain(tables(true)).chain(tables(false)).collect();
+        let all: Vec<Key> = keys.iter().copied().chain(tables(true)).chain(tables(false)).collect();
         let index = |key: &Key| all.iter().position(|it| it == key).unwrap_or(255).min(255) as u8;
         let compiled = |instruction: &Instruction| Compiled {
             program: index(&instruction.program),
@@ -177,7 +183,8 @@ impl Message {
         match &self.format {
             Format::Legacy => self.body(Bytes::new()).0,
             Format::V0(_) => {
-                let mut bytes = self.body(Bytes::new().u8(0x80)).bytes(&compact(self.lookups.len()));
+                let mut bytes =
+                    self.body(Bytes::new().u8(0x80)).bytes(&compact(self.lookups.len()));
                 for lookup in &self.lookups {
                     bytes = bytes.key(&lookup.table);
                     for indices in [&lookup.writable, &lookup.readonly] {
@@ -205,10 +212,13 @@ impl Message {
 
     fn v1(&self, config: &Config) -> Vec<u8> {
         let Config { priority_fee, compute_units, loaded_size, heap } = *config;
-        let mask = u32::from(priority_fee.is_some()) * 3
-            | u32::from(compute_units.is_some()) << 2
-            | u32::from(loaded_size.is_some()) << 3
-            | u32::from(heap.is_some()) << 4;
+        let masks = [
+            (priority_fee.is_some(), 0b11),
+            (compute_units.is_some(), 0b100),
+            (loaded_size.is_some(), 0b1000),
+            (heap.is_some(), 0b1_0000),
+        ];
+        let mask = masks.iter().filter(|it| it.0).map(|it| it.1).sum();
         let mut bytes = Bytes::new().u8(0x81).bytes(&self.header).u32(mask).key(&self.blockhash);
         bytes = bytes.u8(self.instructions.len() as u8).u8(self.keys.len() as u8);
         bytes = bytes.bytes(&self.keys.concat());
@@ -240,7 +250,7 @@ impl Message {
 
     /// Signed by those whose secrets are known; the other signatures are noise, as are all of them
     /// if they will not be looked at.
-    pub(crate) fn sign(&self, secrets: Option<&dyn Fn(&Key) -> Option<SigningKey>>, rng: &mut Rng) -> Vec<u8> {
+    pub(crate) fn sign(&self, secrets: Option<&Secrets<'_>>, rng: &mut Rng) -> Vec<u8> {
         let message = if secrets.is_some() { self.bytes() } else { Vec::new() };
         let signers = self.keys.iter().take(usize::from(self.header[0]));
         let signature = |key: &Key| match secrets.and_then(|find| find(key)) {
@@ -253,5 +263,67 @@ impl Message {
         };
         let signatures: Vec<[u8; 64]> = signers.map(signature).collect();
         self.with_signatures(&signatures)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use solana_message::VersionedMessage;
+    use solana_transaction::versioned::VersionedTransaction;
+
+    use super::*;
+
+    fn check(format: Format) -> VersionedTransaction {
+        let instructions = vec![
+            Instruction {
+                program: [9; 32],
+                metas: vec![ws([1; 32]), w([2; 32])],
+                data: vec![7; 200],
+            },
+            Instruction {
+                program: [8; 32],
+                metas: vec![r([3; 32]), rs([4; 32])],
+                data: Vec::new(),
+            },
+        ];
+        let draft = Draft { payer: [5; 32], instructions, blockhash: [6; 32], format };
+        let bytes = draft.message().sign(None, &mut Rng::new(1, 1));
+        let read: VersionedTransaction = wincode::deserialize_exact(&bytes).expect("it is whole");
+        read.sanitize().expect("it is well formed");
+        assert_eq!(read.signatures.len(), 3);
+        assert_eq!(read.message.instructions().len(), 2);
+        assert_eq!(read.message.instructions()[0].data, vec![7; 200]);
+        assert_eq!(read.message.recent_blockhash().to_bytes(), [6; 32]);
+        read
+    }
+
+    #[test]
+    fn agave_reads_legacy_transactions() {
+        let read = check(Format::Legacy);
+        assert_eq!(read.message.static_account_keys().len(), 7);
+    }
+
+    #[test]
+    fn agave_reads_transactions_with_tables() {
+        let table = ([0xaa; 32], vec![[0xbb; 32], [3; 32], [2; 32], [9; 32]]);
+        let VersionedMessage::V0(message) = check(Format::V0(vec![table])).message else {
+            panic!("the format was v0");
+        };
+        // Programs and signers stay.
+        assert_eq!(message.account_keys.len(), 5);
+        assert_eq!(message.address_table_lookups[0].writable_indexes, [2]);
+        assert_eq!(message.address_table_lookups[0].readonly_indexes, [1]);
+        assert_eq!(message.instructions[0].accounts[1], 5);
+    }
+
+    #[test]
+    fn agave_reads_transactions_of_version_1() {
+        let config = Config { priority_fee: Some(3), heap: Some(65_536), ..Config::default() };
+        let VersionedMessage::V1(message) = check(Format::V1(config)).message else {
+            panic!("the format was v1");
+        };
+        assert_eq!(message.config.priority_fee, Some(3));
+        assert_eq!(message.config.heap_size, Some(65_536));
+        assert_eq!(message.config.compute_unit_limit, None);
     }
 }

@@ -5,17 +5,19 @@
 //! those are in the input, which every program makes first.
 
 mod cpi;
+mod infos;
 mod statement;
 
-use std::fmt::Write;
+use std::{fmt::Write, sync::Arc};
 
 use selkie_isa::Version;
 
 use super::{
+    encode::Bytes,
     ids::*,
     message::{Instruction, Meta, r, rs, w, ws},
     scene::{Scene, own_address},
-    world::{SLOT, install, rent},
+    world::{SLOT, install, program_data_of, rent},
 };
 use crate::case::{Account, Key};
 
@@ -91,9 +93,12 @@ impl Programs {
             };
             let source = writer.program();
             let elf = assemble(&source, version);
-            let age = if scene.odd(10) { scene.rng.below(2) as u64 } else { 100 };
+            let age = if scene.odd(5) { scene.rng.below(2) as u64 } else { 100 };
             install(&mut scene.accounts, *id, loader, elf, SLOT - age, None);
             scene.prop("program", *id);
+            if scene.odd(12) {
+                damage(scene, id, loader);
+            }
         }
         Self { ids, bodies, metas }
     }
@@ -101,7 +106,7 @@ impl Programs {
     pub(crate) fn instruction(&self, scene: &mut Scene<'_>) -> Instruction {
         let mut metas = self.metas.clone();
         for meta in &mut metas {
-            if scene.odd(3) {
+            if scene.odd(1) {
                 meta.writable = !meta.writable;
             }
         }
@@ -136,7 +141,9 @@ fn stage(scene: &mut Scene<'_>, ids: &[Key]) -> Vec<Meta> {
             let key = scene.fresh();
             let len = scene.rng.pick(&[0, 1, 8, 40, 100, 165, 1000, 10_000]);
             let fill = scene.rng.below(256) as u8;
-            let mut lamports = rent(len) + scene.rng.pick(&[0, 0, 1, 1_000_000]);
+            let edge = scene.rng.pick(&[0, 0, 1, 1_000_000]);
+            let extra = if scene.odd(40) { edge } else { 1_000_000_000 };
+            let mut lamports = rent(len) + extra;
             if scene.odd(5) {
                 lamports -= 1;
             }
@@ -153,7 +160,13 @@ fn stage(scene: &mut Scene<'_>, ids: &[Key]) -> Vec<Meta> {
     if !scene.odd(20) {
         metas.push(r(MEMO_V4));
     }
-    let more = [r(TOKEN), r(LOADER_V3), if scene.odd(40) { w(scene.anybody()) } else { r(scene.anybody()) }, r(ED25519), w(INCINERATOR)];
+    let more = [
+        r(TOKEN),
+        r(LOADER_V3),
+        if scene.odd(40) { w(scene.anybody()) } else { r(scene.anybody()) },
+        r(ED25519),
+        w(INCINERATOR),
+    ];
     for meta in more {
         if scene.rng.chance(35) {
             metas.push(meta);
@@ -173,6 +186,37 @@ fn stage(scene: &mut Scene<'_>, ids: &[Key]) -> Vec<Meta> {
         }
     }
     metas
+}
+
+/// Leaves a program that cannot be run, or that looks so.
+fn damage(scene: &mut Scene<'_>, id: &Key, loader: Key) {
+    let kind = scene.rng.below(9);
+    let file = if loader == LOADER_V3 { program_data_of(id) } else { *id };
+    // The slot stays: agave looks for ever for what was deployed in a slot to come.
+    let (at, bit) = (12 + scene.rng.below(200), scene.rng.below(8));
+    let Some(mut account) = scene.accounts.get(&file).cloned() else { return };
+    let data = Arc::make_mut(&mut account.data);
+    match kind {
+        0 => {
+            scene.accounts.remove(&file);
+            return;
+        }
+        1 => account.owner = SYSTEM,
+        2 => account.owner = scene.rng.pick(&[LOADER_V1, LOADER_V2, LOADER_V3]),
+        3 => data.truncate(scene.rng.below(60)),
+        4 => account.executable ^= true,
+        5 if loader == LOADER_V3 => data[4..12].copy_from_slice(&SLOT.to_le_bytes()),
+        6 if loader != LOADER_V3 => {
+            account.owner = LOADER_V4;
+            let status = scene.rng.below(4) as u64;
+            let state = Bytes::new().u64(SLOT - 7).key(&[7; 32]).u64(status);
+            data.splice(..0, state.0);
+        }
+        6 => data.fill(0),
+        7 => data.extend_from_slice(&[0; 100]),
+        _ => data[at] ^= 1 << bit,
+    }
+    scene.put(file, account);
 }
 
 /// A program without surroundings, to be deployed: mostly a good one.
@@ -237,9 +281,12 @@ impl Writer<'_, '_> {
             self.set("r0", code);
             self.line("exit");
         }
+        self.info_functions();
         let text = std::mem::take(&mut self.text);
         let rodata = std::mem::take(&mut self.rodata);
-        format!(".syscall sol_no_such_syscall\n.globl entrypoint\nentrypoint:\n{text}\n.rodata\nnothing:\n    .quad 0\n{rodata}\n")
+        format!(
+            ".syscall sol_no_such_syscall\n.globl entrypoint\nentrypoint:\n{text}\n.rodata\nnothing:\n    .quad 0\n{rodata}\n"
+        )
     }
 
     fn line(&mut self, line: &str) {

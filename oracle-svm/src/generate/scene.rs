@@ -205,7 +205,11 @@ impl<'a> Scene<'a> {
     }
 
     pub(crate) fn draft(&mut self) -> Draft {
-        let payer = if self.odd(20) { self.wallet() } else { self.wallets[0] };
+        let payer = match self.roll(22, 12, 1000) {
+            0 => self.anybody(),
+            1..12 => self.wallet(),
+            _ => self.wallets[0],
+        };
         let blockhash = if self.odd(3) { self.noise() } else { self.blockhash() };
         Draft { payer, instructions: Vec::new(), blockhash, format: Format::Legacy }
     }

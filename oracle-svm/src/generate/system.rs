@@ -110,7 +110,8 @@ fn prefunded(scene: &mut Scene<'_>) -> Instruction {
     let (space, owner) = (scene.space(), owner(scene));
     let lamports = if scene.rng.chance(30) { 0 } else { funding(scene, space) };
     let data = Bytes::new().u32(13).u64(lamports).u64(space).key(&owner);
-    let metas = if lamports == 0 && scene.rng.chance(70) { vec![ws(key)] } else { vec![ws(key), ws(from)] };
+    let metas =
+        if lamports == 0 && scene.rng.chance(70) { vec![ws(key)] } else { vec![ws(key), ws(from)] };
     system(metas, data)
 }
 

@@ -56,7 +56,10 @@ impl Tokens {
         for signer in &tokens.signers {
             data = data.key(signer);
         }
-        scene.put(multisig, Account::new(rent(MULTISIG_BYTES), program, data.padded(MULTISIG_BYTES)));
+        scene.put(
+            multisig,
+            Account::new(rent(MULTISIG_BYTES), program, data.padded(MULTISIG_BYTES)),
+        );
         for _ in 0..2 {
             tokens.add_mint(scene);
         }
@@ -120,11 +123,7 @@ impl Tokens {
     /// Another account, of the same mint if there is one.
     fn sibling(&self, scene: &mut Scene<'_>, mint: &Key) -> Key {
         let same: Vec<_> = self.accounts.iter().filter(|it| it.1 == *mint).map(|it| it.0).collect();
-        if same.is_empty() || scene.odd(12) {
-            self.account(scene).0
-        } else {
-            scene.rng.pick(&same)
-        }
+        if same.is_empty() || scene.odd(12) { self.account(scene).0 } else { scene.rng.pick(&same) }
     }
 
     /// The accounts with which `owner` signs: itself, or a multisignature's signers.
@@ -186,7 +185,8 @@ impl Tokens {
                 return vec![self.plain(vec![r(mint)], data)];
             }
             22 => {
-                let text = scene.rng.pick(&["1.5", "0.0000001", "18446744073709551615", "", "1.2.3"]);
+                let text =
+                    scene.rng.pick(&["1.5", "0.0000001", "18446744073709551615", "", "1.2.3"]);
                 let data = Bytes::new().u8(24).bytes(text.as_bytes());
                 return vec![self.plain(vec![r(mint)], data)];
             }
@@ -206,8 +206,14 @@ impl Tokens {
                 // A batch of two transfers, which p-token has.
                 let one = Bytes::new().u8(3).u64(amount);
                 let data = Bytes::new().u8(255).u8(3).u8(9).bytes(&one.0).u8(3).u8(9).bytes(&one.0);
-                let metas =
-                    vec![w(account), w(other), rs(owner), w(other), w(account), rs(scene.wallets[0])];
+                let metas = vec![
+                    w(account),
+                    w(other),
+                    rs(owner),
+                    w(other),
+                    w(account),
+                    rs(scene.wallets[0]),
+                ];
                 return vec![self.plain(metas, data)];
             }
             _ => {
@@ -238,7 +244,8 @@ impl Tokens {
         amount: u64,
         decimals: u8,
     ) -> Instruction {
-        let authority = scene.accounts.get(&mint).and_then(|it| it.data.get(4..36)?.try_into().ok());
+        let authority =
+            scene.accounts.get(&mint).and_then(|it| it.data.get(4..36)?.try_into().ok());
         let authority = authority.unwrap_or(scene.wallets[0]);
         let mut metas = vec![w(mint), w(account)];
         metas.extend(self.signing(scene, authority));

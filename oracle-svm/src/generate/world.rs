@@ -147,7 +147,8 @@ fn sysvars(blockhashes: &[Key]) -> Accounts {
     }
     let clock = Bytes::new().u64(SLOT).u64(1_789_000_000).u64(EPOCH).u64(EPOCH + 1);
     let schedule = Bytes::new().u64(432_000).u64(432_000).u8(0).u64(0).u64(0);
-    let rewards = Bytes::new().u64(7).u64(3).key(&[0x5a; 32]).u64(1 << 40).u64(0).u64(1000).u64(900);
+    let rewards =
+        Bytes::new().u64(7).u64(3).key(&[0x5a; 32]).u64(1 << 40).u64(0).u64(1000).u64(900);
     let rows = [
         (CLOCK, clock.u64(1_789_040_000).0),
         (RENT, Bytes::new().u64(5080).u64(1.0_f64.to_bits()).u8(50).0),

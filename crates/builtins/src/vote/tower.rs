@@ -357,3 +357,56 @@ fn check_order(tower: &Tower) -> Result<(), VoteError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers that look random, from a linear congruential generator.
+    fn numbers(seed: u64) -> impl FnMut(u64) -> u64 {
+        let mut state = seed;
+        move |below| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        }
+    }
+
+    /// Who votes for one slot after the other, and who sends all of its votes with each new one,
+    /// get to the same state.
+    #[test]
+    fn votes_and_towers_agree() {
+        for seed in 0..50 {
+            let mut random = numbers(seed);
+            let (mut voter, mut sender) = (VoteState::default(), VoteState::default());
+            let (mut slot, mut hashes): (u64, Vec<SlotHash>) = (0, vec![]);
+            let mut rooted = 0;
+            for vote in 0..200 {
+                slot += 1 + if random(5) == 0 { random(30) } else { 0 };
+                let hash = [u8::try_from(slot % 251).unwrap(); 32];
+                hashes.insert(0, (slot, hash));
+                let now = Now { epoch: vote / 60, slot: slot + 1 + random(20) };
+                let timestamp = (random(3) == 0).then(|| i64::try_from(slot).unwrap());
+                let single = Vote { slots: vec![slot], hash, timestamp };
+                voter.vote(&single, &hashes, now).unwrap();
+
+                let lockouts = voter.votes.iter().map(|vote| vote.lockout).collect();
+                let tower = Tower { lockouts, root: voter.root, hash, timestamp };
+                sender.take_tower(tower, &hashes, now).unwrap();
+                assert_eq!(voter, sender, "seed {seed}, vote {vote}");
+                rooted = voter.root.unwrap_or(0);
+            }
+            assert!(rooted > 0 && !voter.epoch_credits.is_empty(), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn late_votes_earn_less() {
+        let credits = |latency| {
+            LandedVote { latency, lockout: Lockout { slot: 0, confirmations: 0 } }.credits()
+        };
+        let expected = [(0, 1), (1, 16), (2, 16), (3, 15), (17, 1), (18, 1), (255, 1)];
+        for (latency, earned) in expected {
+            assert_eq!(credits(latency), earned, "{latency}");
+        }
+    }
+}

@@ -14,9 +14,9 @@
 
 use core::{
     any::Any,
-    array,
     mem::{self, MaybeUninit},
     ptr,
+    sync::atomic::AtomicU64,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -30,7 +30,7 @@ use crate::{
     host::Host,
     interp,
     jit::{
-        MachineCode, Near, Windows,
+        MachineCode, Reach, Windows,
         site::{Check, Site, What},
         x64,
     },
@@ -62,7 +62,7 @@ pub(super) struct Context<'r, 'a, H> {
     pub(super) kept: [u64; 8],
     /// Regions of windows that have several, for the checks that share a number. Code for aligned
     /// memory has no use for them.
-    pub(super) near: MaybeUninit<[Near; NEAR_COUNT as usize]>,
+    pub(super) near: MaybeUninit<[Reach; NEAR_COUNT as usize]>,
     /// r0 to r9, and what is in the register for frames: see [`x64`].
     pub(super) registers: [u64; 11],
     /// The units that are left, while Rust runs: the machine's meter, or `unmetered`.
@@ -78,9 +78,14 @@ pub(super) struct Context<'r, 'a, H> {
     pub(super) blinding_key: u64,
     pub(super) text_vaddr: u64,
     pub(super) slots: u64,
-    pub(super) entries: *const u32,
-    pub(super) code: *const u8,
-    /// The slot of the exit that ended the program, or of a function that has no entry.
+    pub(super) entries: *const AtomicU64,
+    /// Addresses of routines, for code that is far from them.
+    pub(super) missing: u64,
+    pub(super) leave_routine: u64,
+    pub(super) syscall_routine: u64,
+    pub(super) more_stack_routine: u64,
+    /// The slot of the exit that ended the program, or of what is not compiled; the number of a
+    /// syscall.
     pub(super) pc: u64,
     /// The stack pointer on the way in.
     pub(super) entry_stack: u64,
@@ -89,7 +94,8 @@ pub(super) struct Context<'r, 'a, H> {
     /// What is at hand then.
     pub(super) pointer: u64,
     pub(super) leave: unsafe extern "sysv64" fn(*mut Context<'r, 'a, H>, usize, *const usize),
-    pub(super) syscall: unsafe extern "sysv64" fn(*mut Context<'r, 'a, H>, u32) -> u32,
+    pub(super) syscall:
+        unsafe extern "sysv64" fn(*mut Context<'r, 'a, H>, u64, u64, u64, u64, u64) -> Answer,
     run: Run<'r, 'a, H>,
 }
 
@@ -103,6 +109,8 @@ struct Run<'r, 'a, H> {
     changes: u64,
     /// The host's address of the stack.
     stack: u64,
+    /// The unit of the last site.
+    unit: usize,
     end: Option<End>,
 }
 
@@ -120,10 +128,11 @@ pub(super) fn run<H: Host>(
     host: &mut H,
 ) -> Option<Result<u64, Trap>> {
     let stack = stack_of(code, machine)?;
-    if code.fixed_frames {
+    if code.shape.fixed_frames {
         machine.memory.touch_stack(code.config.stack_frame_bytes);
     }
-    let entry = code.entries[machine.pc];
+    code.count_run(program);
+    let target = usize::try_from(code.entry_made(program, machine.pc)?).ok()?;
     let text_vaddr = machine.text_vaddr;
     let mut context = Context {
         windows: Windows::EMPTY,
@@ -135,11 +144,14 @@ pub(super) fn run<H: Host>(
         frame_limit: 0,
         stack_steps: 0,
         frame_key: 0,
-        blinding_key: code.blinding_key,
+        blinding_key: code.shape.blinding_key,
         text_vaddr,
         slots: program.cells.len() as u64,
         entries: code.entries.as_ptr(),
-        code: code.bytes().as_ptr(),
+        missing: code.routine(code.routines.missing),
+        leave_routine: code.routine(code.routines.leave),
+        syscall_routine: code.routine(code.routines.syscall),
+        more_stack_routine: code.routine(code.routines.more_stack),
         pc: 0,
         entry_stack: 0,
         resume: 0,
@@ -153,30 +165,32 @@ pub(super) fn run<H: Host>(
             machine,
             host,
             stack,
+            unit: 0,
             end: None,
         },
     };
-    context.run.machine.memory.fill_windows(&mut context.windows, code.gaps, code.pext);
+    context.run.machine.memory.fill_windows(&mut context.windows, code.shape.gaps, code.shape.pext);
     context.registers.copy_from_slice(&context.run.machine.registers[..11]);
-    context.meter =
-        if code.metered { context.run.machine.meter.place() } else { &raw mut context.unmetered };
-    if code.fixed_frames {
-        let scale = 1 + u64::from(code.gaps);
+    context.meter = if code.shape.metered {
+        context.run.machine.meter.place()
+    } else {
+        &raw mut context.unmetered
+    };
+    if code.shape.fixed_frames {
+        let scale = 1 + u64::from(code.shape.gaps);
         let frame = stack + code.config.stack_frame_bytes;
         let guest = context.registers[usize::from(FRAME_POINTER)];
         context.registers[usize::from(FRAME_POINTER)] = frame;
         context.frame_key = guest.wrapping_sub(frame.wrapping_mul(scale));
         context.set_stack_limits();
     }
-    if !code.aligned {
-        context.near.write([Near::EMPTY; NEAR_COUNT as usize]);
+    if !code.shape.aligned {
+        context.near.write([Reach::EMPTY; NEAR_COUNT as usize]);
     }
-    let base = context.code as usize;
-    let target = base + entry as usize;
     let context_register =
-        (&raw mut context as usize).wrapping_add_signed(x64::context_offset(code.context_key));
+        (&raw mut context as usize).wrapping_add_signed(x64::context_offset(code.shape.key));
     let stopped = {
-        let enter = base + code.routines.enter as usize;
+        let enter = code.base + code.routines.enter as usize;
         // SAFETY: the code's routine for entering has this signature, and the code was made for
         // this program and for a machine like this one, as `stack_of` compared.
         unsafe {
@@ -206,19 +220,17 @@ pub(super) fn fits(code: &MachineCode, machine: &Machine<'_>) -> bool {
 /// fits.
 fn stack_of(code: &MachineCode, machine: &Machine<'_>) -> Option<u64> {
     let config = &code.config;
-    // A slot that no block starts at can only be the entry if the machine was moved there.
-    let entry = code.entries.get(machine.pc);
     let fits = machine.depth == 0
-        && entry.is_some_and(|entry| *entry != code.routines.missing)
+        && machine.pc < code.entries.len()
         && machine.frames.len() == config.call_depth_max
         && config.call_depth_max <= DEPTH_MAX
         && config.stack_frame_bytes.is_power_of_two()
-        && machine.frame_step == code.frame_step
-        && machine.metered == code.metered;
+        && machine.frame_step == code.shape.frame_step
+        && machine.metered == code.shape.metered;
     if !fits {
         return None;
     }
-    if !code.fixed_frames {
+    if !code.shape.fixed_frames {
         return Some(0);
     }
     let first = STACK_START + config.stack_frame_bytes;
@@ -227,10 +239,23 @@ fn stack_of(code: &MachineCode, machine: &Machine<'_>) -> Option<u64> {
         .flatten()
 }
 
+/// As many zeros.
+pub(super) fn table(len: usize) -> Box<[AtomicU64]> {
+    // Zeroed memory is had without touching it.
+    let zeros = Box::into_raw(vec![0_u64; len].into_boxed_slice());
+    // SAFETY: these are as large and aligned as those on this processor, and any bits are one.
+    unsafe { Box::from_raw(zeros as *mut [AtomicU64]) }
+}
+
 impl MachineCode {
+    /// The address of a routine.
+    fn routine(&self, offset: u32) -> u64 {
+        (self.base + offset as usize) as u64
+    }
+
     /// The host's address of the stack, if it has the shape that the code was made for.
     fn stack_in(&self, memory: &MemoryMap<'_>) -> Option<u64> {
-        let gap = self.gaps.then_some(self.config.stack_frame_bytes);
+        let gap = self.shape.gaps.then_some(self.config.stack_frame_bytes);
         memory.stack_for_code(self.config.stack_bytes() as u64, gap)
     }
 }
@@ -248,16 +273,13 @@ unsafe extern "sysv64" fn leave<H: Host>(
     // SAFETY: `run` made the context, and machine code waits for this function.
     let context = unsafe { &mut *context };
     let went_on = catch_unwind(AssertUnwindSafe(|| {
-        let base = context.code as usize;
-        let site =
-            u32::try_from(address - base).ok().and_then(|at| context.run.code.sites.find(at));
-        let site = *site.expect("machine code calls from places that it knows");
+        let site = context.run.site(address);
         context.run.take_state(&context.registers);
-        let resume = go_on(context, &site, stack);
-        if let Some(offset) = resume {
+        let resume = go_on(context, &site, address as u64, stack);
+        if let Some(resume) = resume {
             context.windows_if_changed();
             context.give_state();
-            context.resume = (base + offset as usize) as u64;
+            context.resume = resume;
         } else {
             context.resume = 0;
         }
@@ -268,42 +290,56 @@ unsafe extern "sysv64" fn leave<H: Host>(
     }
 }
 
-unsafe extern "sysv64" fn syscall<H: Host>(context: *mut Context<'_, '_, H>, id: u32) -> u32 {
+/// What comes of a syscall, in two registers.
+#[repr(C)]
+pub(super) struct Answer {
+    /// For r0; what that was before if the syscall failed.
+    value: u64,
+    /// Whether to go on to `leave`.
+    stop: u64,
+}
+
+/// Arguments come and go in registers: what is written to memory has to be waited for.
+unsafe extern "sysv64" fn syscall<H: Host>(
+    context: *mut Context<'_, '_, H>,
+    r1: u64,
+    r2: u64,
+    r3: u64,
+    r4: u64,
+    r5: u64,
+) -> Answer {
     // SAFETY: as for `leave`.
     let context = unsafe { &mut *context };
-    let Context { registers, run, .. } = context;
-    // One by one: machine code has just stored them so, and a wide load of several would wait.
-    let arguments = array::from_fn(|index| {
-        // SAFETY: it is a reference.
-        unsafe { ptr::read_volatile(&raw const registers[index + 1]) }
-    });
+    let id = SyscallId(u16::try_from(context.pc).unwrap_or(u16::MAX));
+    let run = &mut context.run;
     let machine = &mut *run.machine;
-    let id = SyscallId(u16::try_from(id).unwrap_or(u16::MAX));
     let result = catch_unwind(AssertUnwindSafe(|| {
-        run.host.syscall(id, arguments, &mut machine.memory, &mut machine.meter)
+        run.host.syscall(id, [r1, r2, r3, r4, r5], &mut machine.memory, &mut machine.meter)
     }));
     match result {
         Ok(Ok(value)) => {
-            registers[0] = value;
-            u32::from(machine.memory.changes() != run.changes)
+            let run = &context.run;
+            Answer { value, stop: u64::from(run.machine.memory.changes() != run.changes) }
         }
-        Ok(Err(error)) => {
-            run.end = Some(End::Result(Err(Trap::Syscall(error))));
-            1
-        }
-        Err(payload) => {
-            run.end = Some(End::Panic(payload));
-            1
-        }
+        Ok(Err(error)) => failed(context, End::Result(Err(Trap::Syscall(error)))),
+        Err(payload) => failed(context, End::Panic(payload)),
     }
 }
 
-/// Where to go on, as an offset of the code; `None` to stop.
+#[cold]
+#[inline(never)]
+fn failed<H>(context: &mut Context<'_, '_, H>, end: End) -> Answer {
+    context.run.end = Some(end);
+    Answer { value: context.registers[0], stop: 1 }
+}
+
+/// Where to go on from a site with a return address; `None` to stop.
 fn go_on<H: Host>(
     context: &mut Context<'_, '_, H>,
     site: &Site,
+    address: u64,
     stack: *const usize,
-) -> Option<u32> {
+) -> Option<u64> {
     let Context { run, near: known, pointer, pc: missing, .. } = context;
     let pc = match site.what {
         What::Syscall => {
@@ -313,7 +349,7 @@ fn go_on<H: Host>(
                 return None;
             }
             if run.still_fits() {
-                return Some(site.at);
+                return Some(address);
             }
             run.machine.pc += 1;
             return run.finish(stack);
@@ -326,21 +362,27 @@ fn go_on<H: Host>(
             if let Some((found, region)) = found {
                 *pointer = found;
                 if let Some(region) = region
-                    && !run.code.aligned
+                    && !run.code.shape.aligned
                 {
                     // SAFETY: `run` has written it for such code.
                     let known = unsafe { known.assume_init_mut() };
-                    known[usize::from(near)] = region;
+                    known[usize::from(near)] = region.into();
                 }
-                return Some(site.at);
+                return Some(address);
             }
             site.pc as usize
         }
-        What::Missing => usize::try_from(*missing).expect("slots are counted by it"),
+        What::Missing => {
+            let pc = usize::try_from(*missing).expect("slots are counted by it");
+            if let Some(entry) = run.code.entry_made(run.program, pc) {
+                return Some(entry);
+            }
+            pc
+        }
         What::GiveUp | What::Call | What::Enter => site.pc as usize,
     };
     let meter = run.machine.meter.remaining().wrapping_add(site.refund.into());
-    if run.code.metered {
+    if run.code.shape.metered {
         run.machine.meter = Meter::new(meter);
     }
     run.machine.pc = pc;
@@ -352,10 +394,10 @@ impl<H: Host> Context<'_, '_, H> {
         if self.run.machine.memory.changes() != self.run.changes {
             self.record_stack();
             let Self { run, windows, near, .. } = self;
-            near.write([Near::EMPTY; NEAR_COUNT as usize]);
+            near.write([Reach::EMPTY; NEAR_COUNT as usize]);
             *windows = Windows::EMPTY;
-            run.machine.memory.fill_windows(windows, run.code.gaps, run.code.pext);
-            if run.code.fixed_frames {
+            run.machine.memory.fill_windows(windows, run.code.shape.gaps, run.code.shape.pext);
+            if run.code.shape.fixed_frames {
                 self.set_stack_limits();
             }
             self.run.changes = self.run.machine.memory.changes();
@@ -378,7 +420,7 @@ impl<H: Host> Context<'_, '_, H> {
 
     /// The memory map learns how far machine code has moved the limits.
     fn record_stack(&mut self) {
-        if self.run.code.fixed_frames {
+        if self.run.code.shape.fixed_frames {
             let frame_bytes = self.run.code.config.stack_frame_bytes;
             let touched = self.frame_limit - self.run.stack + frame_bytes - 1;
             self.run.machine.memory.touch_stack(touched);
@@ -388,16 +430,27 @@ impl<H: Host> Context<'_, '_, H> {
     /// What the interpreter may have changed. It leaves r10 alone where that is in no register.
     fn give_state(&mut self) {
         let machine = &self.run.machine;
-        let count = if self.run.code.fixed_frames { 10 } else { 11 };
+        let count = if self.run.code.shape.fixed_frames { 10 } else { 11 };
         self.registers[..count].copy_from_slice(&machine.registers[..count]);
     }
 }
 
 impl<H: Host> Run<'_, '_, H> {
+    /// What is at a return address.
+    fn site(&mut self, address: usize) -> Site {
+        let site = self.code.units.site(address, &mut self.unit);
+        site.expect("machine code calls from places that it knows")
+    }
+
     /// The machine gets what machine code had in registers.
     fn take_state(&mut self, registers: &[u64; 11]) {
-        self.machine.registers[..11].copy_from_slice(registers);
-        if self.code.fixed_frames {
+        for (to, from) in self.machine.registers.iter_mut().zip(registers) {
+            // One by one: machine code has just stored them so, and a wide load of several would
+            // wait.
+            // SAFETY: it is a reference.
+            *to = unsafe { ptr::read_volatile(from) };
+        }
+        if self.code.shape.fixed_frames {
             let frame_shift = self.code.config.stack_frame_bytes.trailing_zeros();
             let depth = (registers[10] - self.stack) >> frame_shift;
             self.machine.registers[10] = self.frame_pointer(depth - 1);
@@ -406,12 +459,12 @@ impl<H: Host> Run<'_, '_, H> {
 
     /// r10 at a depth of calls.
     fn frame_pointer(&self, depth: u64) -> u64 {
-        STACK_START + self.code.config.stack_frame_bytes + depth * self.code.frame_step
+        STACK_START + self.code.config.stack_frame_bytes + depth * self.code.shape.frame_step
     }
 
     /// The interpreter executes the rest of a block, and what else has no machine code. `refused`
     /// says that the first instruction was refused by the machine code itself.
-    fn interpret(&mut self, refused: bool, stack: *const usize, pointer: &mut u64) -> Option<u32> {
+    fn interpret(&mut self, refused: bool, stack: *const usize, pointer: &mut u64) -> Option<u64> {
         let frame_pointer = self.machine.registers[10];
         let mut refused = refused;
         loop {
@@ -420,14 +473,14 @@ impl<H: Host> Run<'_, '_, H> {
             match action {
                 Some(Action::CallLocal | Action::CallRegister) => {
                     let refused = refused && !self.has_more_stack();
-                    let Some(start) = self.call_at(pc).filter(|_| !refused) else {
+                    let Some(start) = self.code.units.call(pc).filter(|_| !refused) else {
                         return self.finish(stack);
                     };
-                    return if self.charge() { Some(start) } else { self.exceeded(stack) };
+                    return if self.charge() { Some(start as u64) } else { self.exceeded(stack) };
                 }
                 Some(Action::Row(Kind::Exit)) => {
                     *pointer = pc as u64;
-                    let ret = self.code.routines.ret;
+                    let ret = self.code.routine(self.code.routines.ret);
                     return if self.charge() { Some(ret) } else { self.exceeded(stack) };
                 }
                 _ => {}
@@ -436,25 +489,24 @@ impl<H: Host> Run<'_, '_, H> {
             if let Err(trap) = interp::step(self.program, self.machine, self.host, &mut ()) {
                 return self.stop(Err(trap), stack);
             }
-            let moved = self.code.fixed_frames && self.machine.registers[10] != frame_pointer;
+            let moved = self.code.shape.fixed_frames && self.machine.registers[10] != frame_pointer;
             if moved || !self.still_fits() {
                 return self.finish(stack);
             }
-            match self.code.entries.get(self.machine.pc) {
-                Some(&entry) if entry != self.code.routines.missing => return Some(entry),
-                _ => {}
+            if let Some(entry) = self.code.entry(self.machine.pc) {
+                return Some(entry);
             }
         }
     }
 
     /// Whether a call was refused only because the next frame was not touched before. Now it is.
     fn has_more_stack(&mut self) -> bool {
-        if !self.code.fixed_frames {
+        if !self.code.shape.fixed_frames {
             return false;
         }
         let frame_bytes = self.code.config.stack_frame_bytes;
         let used = self.machine.registers[10] - self.frame_pointer(0);
-        let depth = used / self.code.frame_step;
+        let depth = used / self.code.shape.frame_step;
         let before = self.machine.memory.changes();
         if depth + 1 < self.code.config.call_depth_max as u64 {
             self.machine.memory.touch_stack(frame_bytes * (depth + 2));
@@ -462,29 +514,22 @@ impl<H: Host> Run<'_, '_, H> {
         self.machine.memory.changes() != before
     }
 
-    /// Where the machine code of a call starts, behind its charge.
-    fn call_at(&self, pc: usize) -> Option<u32> {
-        let calls = &self.code.calls;
-        let index = calls.binary_search_by_key(&pc, |(pc, _)| *pc as usize).ok()?;
-        Some(calls[index].1)
-    }
-
     fn charge(&mut self) -> bool {
-        !self.code.metered || self.machine.meter.consume(1).is_ok()
+        !self.code.shape.metered || self.machine.meter.consume(1).is_ok()
     }
 
-    fn exceeded(&mut self, stack: *const usize) -> Option<u32> {
+    fn exceeded(&mut self, stack: *const usize) -> Option<u64> {
         self.stop(Err(Trap::ExceededMaxInstructions), stack)
     }
 
-    fn stop(&mut self, result: Result<u64, Trap>, stack: *const usize) -> Option<u32> {
+    fn stop(&mut self, result: Result<u64, Trap>, stack: *const usize) -> Option<u64> {
         self.take_frames(stack);
         self.end = Some(End::Result(result));
         None
     }
 
     /// The interpreter runs the program to its end.
-    fn finish(&mut self, stack: *const usize) -> Option<u32> {
+    fn finish(&mut self, stack: *const usize) -> Option<u64> {
         self.take_frames(stack);
         let result = interp::finish(self.program, self.machine, self.host);
         self.end = Some(End::Result(result));
@@ -493,7 +538,7 @@ impl<H: Host> Run<'_, '_, H> {
 
     /// Whether the stack is still where the code has it.
     fn still_fits(&self) -> bool {
-        if !self.code.fixed_frames || self.machine.memory.changes() == self.changes {
+        if !self.code.shape.fixed_frames || self.machine.memory.changes() == self.changes {
             return true;
         }
         self.code.stack_in(&self.machine.memory) == Some(self.stack)
@@ -502,7 +547,6 @@ impl<H: Host> Run<'_, '_, H> {
     /// The machine gets the calls that are on the host's stack, where `stack` points to the
     /// address that the routine `leave` will return to.
     fn take_frames(&mut self, stack: *const usize) {
-        let base = self.code.bytes().as_ptr() as usize;
         let mut saved: [u64; 5] = [0; 5];
         saved.copy_from_slice(&self.machine.registers[6..11]);
         let mut frames = Vec::new();
@@ -511,8 +555,7 @@ impl<H: Host> Run<'_, '_, H> {
             // SAFETY: the stack holds what machine code pushed: down to the return address into
             // the routine for entering, at which this ends.
             let address = unsafe { ptr::read(word) };
-            let site = u32::try_from(address - base).ok().and_then(|at| self.code.sites.find(at));
-            let site = site.expect("machine code calls from places that it knows");
+            let site = self.site(address);
             if site.what != What::Call {
                 break;
             }
@@ -527,7 +570,7 @@ impl<H: Host> Run<'_, '_, H> {
         }
         self.machine.depth = frames.len();
         for (depth, (return_pc, mut saved)) in frames.into_iter().rev().enumerate() {
-            if self.code.fixed_frames {
+            if self.code.shape.fixed_frames {
                 saved[4] = self.frame_pointer(depth as u64);
             }
             self.machine.frames[depth] = Frame::new(saved, return_pc.into());

@@ -9,7 +9,8 @@ use selkie_isa::{Alu, Cond, Endian, Kind, Op, Operand, Size, Width, for_each_op}
 use crate::{
     config::Config,
     jit::{
-        plan::{Access, Block, Group, Planner, Step, Survey},
+        plan::{Access, Block, Group, Planner, Step, class},
+        scope::{Effects, Scope},
         site::Check,
     },
     program::{ACTIONS, Action, Cell, Program, Register, code},
@@ -53,6 +54,8 @@ pub(super) enum Next {
 
 /// Writes a processor's code. Registers are r0 to r9, and r10 where the program moves it.
 pub(super) trait Target {
+    /// Whether the block of a slot was written.
+    fn is_written(&self, pc: usize) -> bool;
     /// A block starts: charges its instructions.
     fn block(&mut self, pc: u32, cost: u8);
     /// An instruction starts.
@@ -86,6 +89,11 @@ pub(super) trait Target {
     fn jump(&mut self, next: Next);
     /// Calls a function that overwrites some of r6 to r9 (lowest bit first).
     fn call(&mut self, slot: u32, overwritten: u8, exit: Exit);
+    /// Calls one whose instructions are written next instead. They cost `cost` units, and none of
+    /// them leaves machine code, changes r6 to r10 or sees r10.
+    fn call_inlined(&mut self, slot: u32, cost: u8, exit: Exit);
+    /// The function's instructions are written.
+    fn end_inlined(&mut self);
     fn call_register(&mut self, register: Register, exit: Exit);
     fn syscall(&mut self, id: u32, exit: Exit);
     fn exit(&mut self, pc: u32);
@@ -94,43 +102,65 @@ pub(super) trait Target {
     fn end_block(&mut self, open: bool);
 }
 
-/// Writes the code of the blocks that start in a range of slots.
+/// Writes the code of a unit.
 pub(super) fn lower<T: Target>(
     program: &Program,
     config: &Config,
-    survey: &Survey,
-    range: core::ops::Range<usize>,
+    scope: &Scope,
+    effects: &mut Effects,
     target: &mut T,
 ) {
     let mut planner = Planner::new(program, config);
     let fixed_frames = !program.executable().version().dynamic_frames();
     let slots = program.cells.len();
-    let mut lowering = Lowering { slots, fixed_frames, survey, target };
+    let mut lowering = Lowering { program, slots, fixed_frames, effects, target };
     let mut block = Block::new(program);
-    let mut next = survey.leaders.next(range.start).filter(|start| *start < range.end);
-    while let Some(start) = next {
-        planner.plan(start, &survey.leaders, &mut block);
-        lowering.block(start, &block);
-        // Another thread goes on at the first leader of its range.
-        let is_others =
-            block.end >= slots || block.end >= range.end && survey.leaders.contains(block.end);
-        next = if block.falls_through && !is_others {
-            Some(block.end)
-        } else {
-            survey.leaders.next(block.end).filter(|start| *start < range.end)
-        };
-        if block.falls_through && is_others && block.end < slots {
-            lowering.target.jump(Next::Block(slot(block.end)));
+    for start in &scope.starts {
+        let mut start = *start as usize;
+        while !lowering.target.is_written(start) {
+            planner.plan(start, &scope.leaders, &mut block);
+            lowering.block(start, &block);
+            start = block.end;
+            if !block.falls_through || start >= slots {
+                break;
+            }
+            if !scope.is_own(start) || lowering.target.is_written(start) {
+                lowering.target.jump(Next::Block(slot(start)));
+                break;
+            }
+            lowering.target.end_block(true);
         }
-        lowering.target.end_block(block.falls_through && !is_others);
+        lowering.target.end_block(false);
     }
+}
+
+/// The most instructions of a function that is written where it is called, without its exit.
+const LEAF_MAX: usize = 8;
+
+/// The instructions before a function's exit, if nothing out of the ordinary can happen in them, and
+/// what calls save stays as it is.
+fn leaf(program: &Program, slot: usize) -> Option<&[Cell]> {
+    let cells = program.cells.all().get(slot..)?;
+    let mut short = cells.iter().take(LEAF_MAX + 1);
+    let len = short.position(|cell| cell.action() == Action::Row(Kind::Exit))?;
+    let is_simple = |cell: &Cell| {
+        let kept = Register::R6 as usize;
+        let class = class(cell) & !(class::COPIES | class::ADDS | class::SUBTRACTS);
+        class == class::WRITES
+            && !matches!(cell.action(), Action::Row(Kind::Endian(_)))
+            && (cell.dst as usize) < kept
+            && cell.src != Register::R10
+            && (cell.src as usize) < 11
+    };
+    cells[..len].iter().all(is_simple).then_some(&cells[..len])
 }
 
 struct Lowering<'t, T> {
     slots: usize,
     /// Whether r10 moves by calls alone.
     fixed_frames: bool,
-    survey: &'t Survey,
+    program: &'t Program,
+    effects: &'t mut Effects,
     target: &'t mut T,
 }
 
@@ -259,7 +289,10 @@ impl<T: Target> Lowering<'_, T> {
         let Action::Row(kind) = action else {
             return match action {
                 Action::CallLocal if (cell.aux as usize) < self.slots => {
-                    let overwritten = self.survey.overwritten(cell.aux);
+                    if let Some(cells) = leaf(self.program, cell.aux as usize) {
+                        return self.inline(cells, cell.aux, exit);
+                    }
+                    let overwritten = self.effects.overwritten(self.program, cell.aux);
                     self.target.call(cell.aux, overwritten, exit);
                 }
                 Action::CallSyscall => self.target.syscall(cell.aux, exit),
@@ -332,6 +365,18 @@ impl<T: Target> Lowering<'_, T> {
                 self.target.give_up(exit);
             }
         }
+    }
+
+    #[inline(never)]
+    fn inline(&mut self, cells: &[Cell], slot: u32, exit: Exit) {
+        let cost = u8::try_from(cells.len() + 1).expect("such functions are short");
+        self.target.call_inlined(slot, cost, exit);
+        for cell in cells {
+            let step = Step { cell, pc: exit.pc, at: 0, group: 0, access: Access::No };
+            self.target.instruction(step.pc);
+            Rows::<T>::ROWS[usize::from(cell.code)](self, &[step], &[]);
+        }
+        self.target.end_inlined();
     }
 
     fn jump(&mut self, next: Next, exit: Exit) {

@@ -1,17 +1,20 @@
 //! The JIT: programs as machine code.
 //!
 //! ```text
-//! Program ── plan ──> blocks, groups ── lower ──> operations ── x64 ──> MachineCode
-//!                                                                        │ entry: in, out, back
-//!                                                          the interpreter, for all but the usual
+//! Program ── scope ──> a unit ── plan ──> blocks, groups ── lower ──> operations ── x64 ──> Unit
+//!              ╰──── where control comes for the first time <──── entry: in, out, back ─────╯
+//!                                                                   │
+//!                                                      the interpreter, for all but the usual
 //! ```
 //!
 //! | module | what it owns |
 //! |---|---|
+//! | `scope` | what is compiled at a time, and what functions overwrite |
 //! | `plan` | what is straight code, and which accesses are checked together |
 //! | `lower` | instructions as operations of whichever processor |
 //! | `x64` | operations as instructions of x86-64, and the routines that all code shares |
 //! | `site` | what is known about the places where machine code calls something |
+//! | `units` | what is compiled so far |
 //! | `entry` | the way in, the ways out to the interpreter and to syscalls |
 //! | `harden` | what is random about the code |
 //! | `buffer` | pages that are written or executed, never both |
@@ -27,15 +30,24 @@ mod entry;
 mod harden;
 mod lower;
 mod plan;
+mod scope;
 mod site;
+#[cfg(target_arch = "x86_64")]
+mod units;
 mod windows;
 #[cfg(target_arch = "x86_64")]
 mod x64;
 
-use core::{fmt, ops::Range};
-use std::{panic::resume_unwind, thread};
+use core::fmt;
+#[cfg(target_arch = "x86_64")]
+use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::io;
+#[cfg(target_arch = "x86_64")]
+use std::sync::{Mutex, PoisonError};
 
-pub(crate) use self::windows::{Near, Windows};
+#[cfg(target_arch = "x86_64")]
+use self::scope::Want;
+pub(crate) use self::windows::{Near, Reach, Windows};
 use crate::{
     config::Config,
     host::Host,
@@ -55,8 +67,11 @@ pub struct JitOptions {
     pub pad_start: bool,
     /// Address the engine's own data relative to a register that is off by a random key.
     pub key_addresses: bool,
-    /// Threads that compile large programs; 1 compiles on the caller's alone.
-    pub threads: usize,
+    /// About how many slots are compiled at a time, when they are executed for the first time;
+    /// `usize::MAX` compiles the whole program at once.
+    pub slots_at_once: usize,
+    /// Join what was compiled bit by bit after so many runs that had all they needed.
+    pub runs_until_joined: u32,
     /// Keep what [`MachineCode::spans`] tells.
     pub spans: bool,
     /// Seeds all that is random; `None` asks the operating system.
@@ -70,7 +85,8 @@ impl Default for JitOptions {
             noop_rate: 256,
             pad_start: true,
             key_addresses: true,
-            threads: 1,
+            slots_at_once: 192,
+            runs_until_joined: 16,
             spans: false,
             seed: None,
         }
@@ -112,27 +128,41 @@ impl fmt::Display for JitError {
 
 impl core::error::Error for JitError {}
 
-/// A program's machine code. It can be run by many threads at once.
+/// A program's machine code. It can be run by many threads at once; what they call for the first
+/// time is compiled meanwhile.
 #[derive(Debug)]
 pub struct MachineCode {
-    #[cfg(target_arch = "x86_64")]
-    memory: buffer::Executable,
-    #[cfg(target_arch = "x86_64")]
-    routines: x64::Routines,
     program_id: u64,
     config: Config,
-    sites: site::Sites,
-    calls: Vec<(u32, u32)>,
-    entries: Vec<u32>,
-    marks: Vec<(u32, u32, bool)>,
-    context_key: i32,
-    blinding_key: u64,
-    frame_step: u64,
-    fixed_frames: bool,
-    aligned: bool,
-    gaps: bool,
-    pext: bool,
-    metered: bool,
+    options: JitOptions,
+    #[cfg(target_arch = "x86_64")]
+    shape: x64::Shape,
+    #[cfg(target_arch = "x86_64")]
+    routines: x64::Routines,
+    /// The address of the first unit, which has the routines.
+    base: usize,
+    #[cfg(target_arch = "x86_64")]
+    units: units::Units,
+    /// By slot, the address of the code that starts there; of the routine `missing` if it is only
+    /// known that something calls it, and 0 if nothing is known.
+    #[cfg(target_arch = "x86_64")]
+    entries: Box<[AtomicU64]>,
+    #[cfg(target_arch = "x86_64")]
+    compiler: Mutex<Compiler>,
+    /// Runs until units are joined; negative if there is nothing to join.
+    runs_left: AtomicI64,
+}
+
+/// What compiling needs besides, one unit at a time.
+#[cfg(target_arch = "x86_64")]
+#[derive(Debug)]
+struct Compiler {
+    scope: scope::Scope,
+    effects: scope::Effects,
+    /// All 0 between units.
+    labels: Vec<u32>,
+    units: usize,
+    joins: u32,
 }
 
 /// A stretch of machine code, and what it was made for.
@@ -152,7 +182,8 @@ impl MachineCode {
     /// Whether this host has a back end.
     pub const SUPPORTED: bool = cfg!(target_arch = "x86_64");
 
-    /// Compiles a program for machines of a configuration.
+    /// Compiles a program for machines of a configuration: the function that it starts with, or all
+    /// of it if that is asked for. Other functions are compiled when they are called.
     ///
     /// # Errors
     /// If this host cannot run machine code.
@@ -168,34 +199,123 @@ impl MachineCode {
         }
         #[cfg(target_arch = "x86_64")]
         {
-            let survey = plan::Survey::new(program);
-            let keys = x64::Keys::new(options);
-            let write = |part: usize, range: Range<usize>| {
-                let slots = range.len();
-                let mut writer = x64::Writer::new(program, config, options, keys, part, slots);
-                lower::lower(program, config, &survey, range, &mut writer);
-                writer.flush_cold();
-                writer
+            let slots = program.cells.len();
+            if slots > SLOTS_MAX {
+                return Err(JitError::Memory(io::ErrorKind::FileTooLarge.into()));
+            }
+            let compiler = Compiler {
+                scope: scope::Scope::new(program),
+                effects: scope::Effects::new(program),
+                labels: vec![0; slots],
+                units: 0,
+                joins: 0,
             };
-            let mut parts = parts(program.cells.len(), options.threads).into_iter();
-            let first = parts.next().unwrap_or_default();
-            let mut writer = thread::scope(|scope| {
-                let parts: Vec<_> = (1..)
-                    .zip(parts)
-                    .map(|(part, range)| scope.spawn(move || write(part, range)))
-                    .collect();
-                let mut writer = write(0, first);
-                for part in parts {
-                    match part.join() {
-                        Ok(part) => writer.append(part),
-                        Err(panic) => resume_unwind(panic),
-                    }
-                }
-                writer
-            });
-            let memory = buffer::Executable::new(writer.finish()).map_err(JitError::Memory)?;
-            Ok(writer.into_code(memory, program, config))
+            let mut code = Self {
+                program_id: program.id,
+                config: config.clone(),
+                options: options.clone(),
+                shape: x64::Shape::new(program, config, options),
+                routines: x64::Routines::default(),
+                base: 0,
+                units: units::Units::new(),
+                entries: entry::table(slots),
+                compiler: Mutex::new(compiler),
+                runs_left: AtomicI64::new(-1),
+            };
+            let pc = program.executable().entry_pc() as usize;
+            let want = units::want(0, pc, options);
+            let mut compiler = code.compiler.lock().unwrap_or_else(PoisonError::into_inner);
+            let first = code.add_unit(&mut compiler, program, want)?;
+            drop(compiler);
+            (code.base, code.routines) = first;
+            Ok(code)
         }
+    }
+
+    /// The address of the code that starts at a slot, if there is any.
+    #[cfg(target_arch = "x86_64")]
+    fn entry(&self, pc: usize) -> Option<u64> {
+        let entry = self.entries.get(pc)?.load(Ordering::Acquire);
+        (entry != 0 && entry != self.missing()).then_some(entry)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn missing(&self) -> u64 {
+        (self.base + self.routines.missing as usize) as u64
+    }
+
+    /// The same; it is compiled now if it is not yet. Without memory for it, or with too many
+    /// units, there is none.
+    #[cfg(target_arch = "x86_64")]
+    fn entry_made(&self, program: &Program, pc: usize) -> Option<u64> {
+        self.entry(pc).or_else(|| self.compile_at(program, pc))
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[cold]
+    fn compile_at(&self, program: &Program, pc: usize) -> Option<u64> {
+        let mut compiler = self.compiler.lock().ok()?;
+        // Another thread may have been faster.
+        if self.entry(pc).is_none() && compiler.units < units::UNITS_MAX {
+            let want = units::want(compiler.units, pc, &self.options);
+            // What fails once is tried no more.
+            if self.add_unit(&mut compiler, program, want).is_err() {
+                compiler.units = units::UNITS_MAX;
+            }
+        }
+        self.entry(pc)
+    }
+
+    /// Counts runs; joins units when there were enough. The code of the units stays, as it may be
+    /// executed meanwhile, but is entered no more.
+    #[cfg(target_arch = "x86_64")]
+    fn count_run(&self, program: &Program) {
+        if self.runs_left.load(Ordering::Relaxed) < 0
+            || self.runs_left.fetch_sub(1, Ordering::Relaxed) != 0
+        {
+            return;
+        }
+        let Ok(mut compiler) = self.compiler.lock() else { return };
+        // The last one is for what is left of the program.
+        if compiler.units + 1 < units::UNITS_MAX {
+            compiler.joins += 1;
+            // If this fails, the units are as good as they were.
+            let _ = self.add_unit(&mut compiler, program, Want::Compiled);
+        }
+    }
+
+    /// Compiles a unit.
+    #[cfg(target_arch = "x86_64")]
+    fn add_unit(
+        &self,
+        compiler: &mut Compiler,
+        program: &Program,
+        want: Want,
+    ) -> Result<(usize, x64::Routines), JitError> {
+        let Compiler { scope, effects, labels, units, joins } = compiler;
+        scope.find(program, want);
+        let mut writer = x64::Writer::new(*units, scope, &self.shape, &self.options, labels);
+        lower::lower(program, &self.config, scope, effects, &mut writer);
+        let x64::Written { unit, routines, blocks, far } =
+            writer.finish().map_err(JitError::Memory)?;
+        let base = self.units.set(*units, unit);
+        let missing =
+            if *units == 0 { base as u64 + u64::from(routines.missing) } else { self.missing() };
+        // Every time it has to be worth more.
+        let runs = i64::from(self.options.runs_until_joined) << (*joins).min(24);
+        let is_bit = *units > 0 && matches!(want, Want::Slots(..));
+        self.runs_left.store(if is_bit { runs } else { -1 }, Ordering::Relaxed);
+        *units += 1;
+        // First of all, since the unit may be executed as soon as one of its blocks is known.
+        for slot in far {
+            let (first, later) = (Ordering::Release, Ordering::Relaxed);
+            let _ = self.entries[slot as usize].compare_exchange(0, missing, first, later);
+        }
+        for (slot, at) in blocks {
+            scope.set_compiled(slot);
+            self.entries[slot as usize].store(base as u64 + u64::from(at), Ordering::Release);
+        }
+        Ok((base, routines))
     }
 
     /// Runs a program from the machine's state to its end, exactly as [`run`] does.
@@ -234,21 +354,23 @@ impl MachineCode {
         }
     }
 
-    /// The code.
+    /// The code that [`MachineCode::compile`] made. What was called for the first time since is
+    /// elsewhere.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         #[cfg(target_arch = "x86_64")]
-        return self.memory.bytes();
+        return self.units.first().map_or(&[], |unit| unit.memory.bytes());
         #[cfg(not(target_arch = "x86_64"))]
         &[]
     }
 
-    /// Where the code of each instruction is, in the order of the code.
+    /// Where in that the code of each instruction is, in the order of the code.
     #[must_use]
     pub fn spans(&self) -> Vec<Span> {
         let len = self.bytes().len();
-        let ends = self.marks.iter().skip(1).map(|(start, ..)| *start as usize).chain([len]);
-        let spans = self.marks.iter().zip(ends).map(|(&(start, slot, cold), end)| Span {
+        let marks = self.units.first().map_or(&[][..], |unit| &unit.marks);
+        let ends = marks.iter().skip(1).map(|(start, ..)| *start as usize).chain([len]);
+        let spans = marks.iter().zip(ends).map(|(&(start, slot, cold), end)| Span {
             start: start as usize,
             end,
             slot: (slot != SHARED).then_some(slot as usize),
@@ -258,16 +380,9 @@ impl MachineCode {
     }
 }
 
-/// Slots that a thread writes at least.
+/// Displacements of 32 bits reach all entries.
 #[cfg(target_arch = "x86_64")]
-const PART_SLOTS_MIN: usize = 4096;
-
-/// What each of some threads writes of a program.
-#[cfg(target_arch = "x86_64")]
-fn parts(slots: usize, threads: usize) -> Vec<Range<usize>> {
-    let count = threads.min(slots / PART_SLOTS_MIN).max(1);
-    (0..count).map(|part| slots * part / count..slots * (part + 1) / count).collect()
-}
+const SLOTS_MAX: usize = 1 << 27;
 
 /// Stands for the slot of code that all instructions share.
 const SHARED: u32 = u32::MAX;

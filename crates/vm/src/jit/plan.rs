@@ -1,4 +1,4 @@
-//! What is settled about a program before any of its machine code is written.
+//! What is settled about straight code before it is written.
 //!
 //! A *block* is straight code with one way in: it starts at a leader, and ends before the next
 //! leader, with a jump, call or exit, or with a branch backwards. Branches forward may leave it on
@@ -10,77 +10,44 @@
 //! too: it is expected in the region of what is accessed before. With many small regions it may
 //! well not be, and a store may be behind the branch because its region cannot be written.
 
-use selkie_isa::{Alu, Kind, Operand, Width, layout::SLOT_BYTES};
+use selkie_isa::{Alu, Kind, Operand, Width};
 
 use crate::{
     config::Config,
+    jit::scope::Slots,
     program::{ACTIONS, Action, Cell, Program, Register},
 };
 
-/// A set of slots.
-#[derive(Debug)]
-pub(super) struct Slots(Vec<u64>);
-
-impl Slots {
-    fn new(len: usize) -> Self {
-        Self(vec![0; len / 64 + 1])
-    }
-
-    /// Numbers beyond the program are ignored.
-    #[inline(always)]
-    fn insert(&mut self, slot: usize) {
-        if let Some(word) = self.0.get_mut(slot / 64) {
-            *word |= 1 << (slot % 64);
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn contains(&self, slot: usize) -> bool {
-        self.0.get(slot / 64).is_some_and(|word| word >> (slot % 64) & 1 == 1)
-    }
-
-    /// The first one from `slot` on.
-    pub(super) fn next(&self, slot: usize) -> Option<usize> {
-        let mut index = slot / 64;
-        let mut word = self.0.get(index)? & u64::MAX << (slot % 64);
-        while word == 0 {
-            index += 1;
-            word = *self.0.get(index)?;
-        }
-        Some(index * 64 + word.trailing_zeros() as usize)
-    }
-}
-
-/// What the planner tells instructions apart by.
-mod class {
+/// What instructions are told apart by before they are compiled.
+pub(super) mod class {
     /// The destination register gets another value.
-    pub(super) const WRITES: u16 = 1 << 0;
+    pub(in crate::jit) const WRITES: u16 = 1 << 0;
     /// It gets one that is known: a copy of the source register.
-    pub(super) const COPIES: u16 = 1 << 1;
+    pub(in crate::jit) const COPIES: u16 = 1 << 1;
     /// It gets one that is known: with the immediate added.
-    pub(super) const ADDS: u16 = 1 << 2;
+    pub(in crate::jit) const ADDS: u16 = 1 << 2;
     /// The same with the immediate subtracted.
-    pub(super) const SUBTRACTS: u16 = 1 << 3;
+    pub(in crate::jit) const SUBTRACTS: u16 = 1 << 3;
     /// The pointer at hand is lost.
-    pub(super) const DIVIDES: u16 = 1 << 4;
-    pub(super) const LOADS: u16 = 1 << 5;
-    pub(super) const STORES: u16 = 1 << 6;
+    pub(in crate::jit) const DIVIDES: u16 = 1 << 4;
+    pub(in crate::jit) const LOADS: u16 = 1 << 5;
+    pub(in crate::jit) const STORES: u16 = 1 << 6;
     /// Of an access: two bits with the logarithm of its size.
-    pub(super) const SIZE_SHIFT: u32 = 7;
-    pub(super) const BRANCHES: u16 = 1 << 9;
-    pub(super) const JUMPS: u16 = 1 << 10;
+    pub(in crate::jit) const SIZE_SHIFT: u32 = 7;
+    pub(in crate::jit) const BRANCHES: u16 = 1 << 9;
+    pub(in crate::jit) const JUMPS: u16 = 1 << 10;
     /// Calls a function whose slot is known.
-    pub(super) const CALLS: u16 = 1 << 11;
+    pub(in crate::jit) const CALLS: u16 = 1 << 11;
     /// Calls anything else.
-    pub(super) const CALLS_OUT: u16 = 1 << 12;
+    pub(in crate::jit) const CALLS_OUT: u16 = 1 << 12;
     /// Control does not go on behind it, and nowhere else that is known.
-    pub(super) const ENDS: u16 = 1 << 13;
-    pub(super) const WIDE: u16 = 1 << 14;
+    pub(in crate::jit) const ENDS: u16 = 1 << 13;
+    pub(in crate::jit) const WIDE: u16 = 1 << 14;
     /// The cell stands for another one.
-    pub(super) const CUT: u16 = 1 << 15;
+    pub(in crate::jit) const CUT: u16 = 1 << 15;
 
-    pub(super) const LEADS: u16 = BRANCHES | JUMPS | CALLS | CALLS_OUT;
-    pub(super) const ENDS_BLOCK: u16 = JUMPS | CALLS | CALLS_OUT | ENDS;
+    pub(in crate::jit) const LEADS: u16 = BRANCHES | JUMPS | CALLS | CALLS_OUT;
+    pub(in crate::jit) const ENDS_BLOCK: u16 = JUMPS | CALLS | CALLS_OUT | ENDS;
 }
 
 /// The classes, by the codes of [`ACTIONS`].
@@ -124,13 +91,13 @@ const fn class_of(action: Action) -> u16 {
 }
 
 #[inline(always)]
-fn class(cell: &Cell) -> u16 {
+pub(super) fn class(cell: &Cell) -> u16 {
     CLASSES[usize::from(cell.code)]
 }
 
 /// A cell and its class; where a run was cut, those of the cell that belongs there.
 #[inline(always)]
-fn classify<'p>(program: &'p Program, cell: &'p Cell) -> (&'p Cell, u16) {
+pub(super) fn classify<'p>(program: &'p Program, cell: &'p Cell) -> (&'p Cell, u16) {
     match class(cell) {
         class::CUT => {
             let cell = &program.cut[cell.aux as usize];
@@ -138,130 +105,6 @@ fn classify<'p>(program: &'p Program, cell: &'p Cell) -> (&'p Cell, u16) {
         }
         class => (cell, class),
     }
-}
-
-/// What is known of a whole program.
-#[derive(Debug)]
-pub(super) struct Survey {
-    /// The slots that control may come to other than from the slot before: what jumps, calls and
-    /// returns lead to. Where a register may lead is guessed, from constants that are addresses of
-    /// code; the interpreter takes over where the guess was wrong.
-    pub(super) leaders: Slots,
-    /// Slots of functions in ascending order, and which of r6 to r9 their code writes (lowest bit
-    /// first).
-    functions: Vec<(u32, u8)>,
-}
-
-impl Survey {
-    pub(super) fn new(program: &Program) -> Self {
-        let slots = program.cells.len();
-        let text = Text::new(program);
-        let mut leaders = Slots::new(slots);
-        let mut starts = Slots::new(slots);
-        leaders.insert(program.executable().entry_pc() as usize);
-        for (pc, cell) in program.cells.all().iter().enumerate() {
-            let (cell, class) = classify(program, cell);
-            if class & (class::LEADS | class::WIDE) == 0 {
-                continue;
-            }
-            if class & class::WIDE != 0 {
-                if let Some(slot) = text.slot(cell.imm) {
-                    leaders.insert(slot);
-                }
-                continue;
-            }
-            let target = cell.aux as usize;
-            if class & (class::BRANCHES | class::JUMPS | class::CALLS) != 0 {
-                leaders.insert(target);
-            }
-            if class & class::CALLS != 0 {
-                starts.insert(target);
-            }
-            let goes_on = class::CALLS | class::CALLS_OUT;
-            if class & goes_on != 0 || class & class::BRANCHES != 0 && target <= pc {
-                leaders.insert(pc + 1);
-            }
-        }
-        text.pointers(program, &mut leaders);
-        let mut functions = Vec::new();
-        let mut next = starts.next(0).filter(|start| *start < slots);
-        while let Some(start) = next {
-            next = starts.next(start + 1).filter(|start| *start < slots);
-            let slot = u32::try_from(start).expect("cells hold slots in 32 bits");
-            functions.push((slot, written(program, start..next.unwrap_or(slots))));
-        }
-        Self { leaders, functions }
-    }
-
-    /// Which of r6 to r9 may have changed when a function returns, if its call saves none. What it
-    /// calls saves them in turn.
-    pub(super) fn overwritten(&self, slot: u32) -> u8 {
-        match self.functions.binary_search_by_key(&slot, |(slot, _)| *slot) {
-            Ok(index) => self.functions[index].1,
-            Err(_) => 0b1111,
-        }
-    }
-}
-
-/// Where the code is in the guest's memory.
-struct Text {
-    vaddr: u64,
-    bytes: u64,
-}
-
-impl Text {
-    fn new(program: &Program) -> Self {
-        let bytes = (program.cells.len() * SLOT_BYTES) as u64;
-        Self { vaddr: program.executable().text_vaddr(), bytes }
-    }
-
-    /// The slot at an address.
-    #[inline(always)]
-    #[allow(clippy::cast_possible_truncation, reason = "less than the length of the text")]
-    fn slot(&self, vaddr: u64) -> Option<usize> {
-        let offset = vaddr.wrapping_sub(self.vaddr);
-        (offset < self.bytes && offset.is_multiple_of(SLOT_BYTES as u64))
-            .then_some(offset as usize / SLOT_BYTES)
-    }
-
-    /// Inserts the slots that addresses in read-only data point to.
-    fn pointers(&self, program: &Program, leaders: &mut Slots) {
-        let data = program.executable().read_only();
-        let bytes: &[u8] = &data.bytes;
-        // Where the code itself is part of it.
-        let start = usize::try_from(self.vaddr.wrapping_sub(data.vaddr)).unwrap_or(usize::MAX);
-        let start = start.min(bytes.len());
-        let end = start.saturating_add(program.cells.len() * SLOT_BYTES).min(bytes.len());
-        for bytes in [&bytes[..start], &bytes[end..]] {
-            for word in bytes.chunks_exact(8) {
-                let word = u64::from_le_bytes(word.try_into().expect("chunks of eight bytes"));
-                if let Some(slot) = self.slot(word) {
-                    leaders.insert(slot);
-                }
-            }
-        }
-    }
-}
-
-/// Which of r6 to r9 the code between a function's slot and the next function's writes; all of
-/// them if control may leave it other than by an exit.
-fn written(program: &Program, range: core::ops::Range<usize>) -> u8 {
-    let mut written: u32 = 0;
-    let mut last = 0;
-    for cell in &program.cells.all()[range.clone()] {
-        let (cell, class) = classify(program, cell);
-        written |= u32::from(class & class::WRITES) << (cell.dst as u8);
-        if class & (class::BRANCHES | class::JUMPS) != 0 && !range.contains(&(cell.aux as usize)) {
-            return 0b1111;
-        }
-        // The second half of an `lddw` is not what comes last.
-        last = if last & class::WIDE != 0 { class::WRITES } else { class };
-    }
-    if last & (class::ENDS | class::JUMPS) == 0 {
-        return 0b1111;
-    }
-    let [written, _, _, _] = (written >> 6 & 0b1111).to_le_bytes();
-    written
 }
 
 /// How a load or store gets at its memory.

@@ -91,11 +91,6 @@ impl Sites {
         self.all.push(Site { at, ..site });
     }
 
-    /// Adds the sites of code that was appended.
-    pub(super) fn append(&mut self, other: &Self, base: u32) {
-        self.all.extend(other.all.iter().map(|site| Site { at: site.at + base, ..*site }));
-    }
-
     /// Makes sites be found, once all are there.
     pub(super) fn index(&mut self) {
         for (number, site) in (0..).zip(&self.all) {

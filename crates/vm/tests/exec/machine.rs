@@ -84,7 +84,12 @@ impl Compiled {
         if MachineCode::SUPPORTED {
             let hardened =
                 JitOptions { seed: Some(0x5e1c_1e5e_ed01_2345), ..JitOptions::default() };
-            for (name, options) in [("hardened", hardened), ("plain", JitOptions::plain())] {
+            let plain = JitOptions::plain;
+            let whole = JitOptions { slots_at_once: usize::MAX, ..plain() };
+            let cut = JitOptions { slots_at_once: 1, runs_until_joined: 0, ..plain() };
+            for (name, options) in
+                [("hardened", hardened), ("plain", plain()), ("whole", whole), ("cut", cut)]
+            {
                 let code = MachineCode::compile(&program, &case.setup.config, &options);
                 codes.push((name, code.map_err(|error| error.to_string())?));
             }
@@ -112,7 +117,7 @@ pub(crate) fn run_all_ways(compiled: &Compiled, case: &Case, budget: u64) -> Res
             code.run(program, machine, &mut { host })
         };
         same(&format!("{name} code"), &run_with(program, case, budget, engine)?)?;
-        // Nothing of the first run may be left in the code.
+        // Nothing of the first run may be left in the code, nor may joining its units change it.
         same(&format!("{name} code, run again,"), &run_with(program, case, budget, engine)?)?;
     }
     Ok(Run { steps: count.steps, ..exact })

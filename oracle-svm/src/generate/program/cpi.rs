@@ -1,7 +1,8 @@
 //! Invocations in both forms, as the toolkits build them, and as nobody would.
 
 use super::{
-    DATA, DATA_AT, DATA_LEN, EXECUTABLE, KEY, LAMPORTS, OWNER, SIGNER, TABLE, WRITABLE, Writer,
+    DATA, DATA_AT, DATA_LEN, KEY, LAMPORTS, OWNER, TABLE, Writer,
+    infos::{Form, INFOS},
 };
 use crate::{
     case::Key,
@@ -15,18 +16,14 @@ use crate::{
 };
 
 /// Where an invocation is built, and parts of it.
-const AREA: u64 = TABLE + 0x1400;
+pub(super) const AREA: u64 = TABLE + 0x1400;
 const SEEDS: u64 = 0x60;
 const METAS: u64 = 0x300;
 const CONTENT: u64 = 0xb00;
-const INFOS: u64 = 0x1400;
-const CELLS: u64 = 0x2400;
-/// Bytes that a `Rc<RefCell<..>>` of lamports and one of data take.
-const CELL_BYTES: u64 = 72;
 
 /// One thing that is not as it should be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Flaw {
+pub(super) enum Flaw {
     None,
     /// A field of the account info `usize` is off.
     Info(usize, u64),
@@ -75,7 +72,7 @@ impl Writer<'_, '_> {
                 // Programs call themselves and later ones: no way leads back.
                 let own = self.ids.iter().position(|it| *it == self.id).unwrap_or(0);
                 let own = if self.scene.odd(30) { 0 } else { own };
-                let program = self.scene.rng.pick(&self.ids[own..].to_vec());
+                let program = self.scene.rng.pick(&self.ids[own..]);
                 let body = self.scene.rng.below(self.bodies) as u8;
                 let noise = self.scene.noise();
                 let len = self.scene.rng.below(20);
@@ -125,7 +122,8 @@ impl Writer<'_, '_> {
                 (Instruction::new(LOADER_V3, metas, Bytes::new().u32(tag)), false)
             }
             21 => {
-                let program = self.scene.rng.pick(&[ED25519, NATIVE_LOADER, LOADER_V2, COMPUTE_BUDGET]);
+                let program =
+                    self.scene.rng.pick(&[ED25519, NATIVE_LOADER, LOADER_V2, COMPUTE_BUDGET]);
                 (Instruction::new(program, Vec::new(), Bytes::new().u8(0)), false)
             }
             _ => {
@@ -198,7 +196,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    fn store(&mut self, at: u64, value: u64) {
+    pub(super) fn store(&mut self, at: u64, value: u64) {
         self.set("r2", value);
         self.line(&format!("stxdw [r8+{at}], r2"));
     }
@@ -264,29 +262,19 @@ impl Writer<'_, '_> {
         signers
     }
 
-    /// Which infos are passed, in which order.
-    fn order(&mut self, flaw: Flaw) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.metas.len()).collect();
-        match flaw {
-            Flaw::NoInfo(index) => order.retain(|it| *it != index),
-            Flaw::InfosTwice => order.extend(0..self.metas.len()),
-            Flaw::NoInfos => order.clear(),
-            _ if self.scene.rng.chance(30) => order.reverse(),
-            _ => {}
-        }
-        order
-    }
-
-    /// Calls with what was built; `counts` are those of infos and signers.
-    fn call(&mut self, name: &str, flaw: Flaw, infos: u64, signers: u64) {
-        let infos = if let Flaw::InfoCount(count) = flaw { count } else { infos };
+    /// Calls with what was built: so many infos, or as many as there are accounts.
+    fn call(&mut self, name: &str, flaw: Flaw, infos: Option<u64>, signers: u64) {
+        let infos = if let Flaw::InfoCount(count) = flaw { Some(count) } else { infos };
         self.set("r1", AREA + u64::from(flaw == Flaw::Shifted));
         self.set("r2", AREA + INFOS);
         if flaw == Flaw::InfosInInput {
             let index = self.owned();
             self.field("r2", index, DATA);
         }
-        self.set("r3", infos);
+        match infos {
+            Some(count) => self.set("r3", count),
+            None => self.line("ldxdw r3, [r9+0]"),
+        }
         if signers == 0 && self.scene.rng.chance(50) {
             self.line("mov64 r4, 0");
         } else {
@@ -327,11 +315,14 @@ impl Writer<'_, '_> {
     }
 
     fn build_c(&mut self, instruction: &Instruction, flaw: Flaw) {
-        let metas = if let Flaw::MetaCount(count) = flaw { count } else { instruction.metas.len() as u64 };
+        let metas =
+            if let Flaw::MetaCount(count) = flaw { count } else { instruction.metas.len() as u64 };
         let len = if let Flaw::DataLen(len) = flaw { len } else { instruction.data.len() as u64 };
         self.address_of(&instruction.program, 0x28);
         self.line("stxdw [r8+0], r2");
-        for (value, at) in [AREA + METAS, metas, AREA + CONTENT, len].into_iter().zip([8, 16, 24, 32]) {
+        for (value, at) in
+            [AREA + METAS, metas, AREA + CONTENT, len].into_iter().zip([8, 16, 24, 32])
+        {
             self.store(at, value);
         }
         self.content(&instruction.data);
@@ -345,35 +336,14 @@ impl Writer<'_, '_> {
         if flaw == Flaw::Flag(0) {
             self.store_byte(METAS + 8, 2);
         }
-        let order = self.order(flaw);
-        for (index, at) in order.iter().zip((INFOS..).step_by(56)) {
-            let rows = [(0, KEY), (8, LAMPORTS), (24, DATA), (32, OWNER)];
-            for (offset, field) in rows {
-                self.field("r2", *index, field);
-                self.line(&format!("stxdw [r8+{}], r2", at + offset));
-            }
-            self.field("r2", *index, DATA_LEN);
-            self.line("ldxdw r3, [r2+0]");
-            self.line(&format!("stxdw [r8+{}], r3", at + 16));
-            self.store(at + 40, u64::MAX);
-            for (offset, field) in [(48, SIGNER), (49, WRITABLE), (50, EXECUTABLE)] {
-                self.field("r2", *index, field);
-                self.line("ldxb r3, [r2+0]");
-                self.line(&format!("stxb [r8+{}], r3", at + offset));
-            }
-            if let Flaw::Info(of, kind) = flaw
-                && of == *index
-            {
-                let slot = at + [0, 8, 24, 32, 16, 16, 48, 49, 50, 40][kind as usize];
-                self.spoil(slot, kind);
-            }
-        }
+        let infos = self.infos(Form::C, flaw);
         let signers = self.signer_count(instruction, flaw);
-        self.call("sol_invoke_signed_c", flaw, order.len() as u64, signers);
+        self.call("sol_invoke_signed_c", flaw, infos, signers);
     }
 
     fn build_rust(&mut self, instruction: &Instruction, flaw: Flaw) {
-        let metas = if let Flaw::MetaCount(count) = flaw { count } else { instruction.metas.len() as u64 };
+        let metas =
+            if let Flaw::MetaCount(count) = flaw { count } else { instruction.metas.len() as u64 };
         let len = if let Flaw::DataLen(len) = flaw { len } else { instruction.data.len() as u64 };
         let values = [AREA + METAS, metas, metas, AREA + CONTENT, len, len];
         for (value, at) in values.into_iter().zip((0..).step_by(8)) {
@@ -389,41 +359,13 @@ impl Writer<'_, '_> {
         if let Flaw::Flag(which @ (0 | 1)) = flaw {
             self.store_byte(METAS + 32 + which as u64, 2);
         }
-        let order = self.order(flaw);
-        for (position, index) in order.iter().enumerate() {
-            let at = INFOS + 48 * position as u64;
-            let cell = CELLS + CELL_BYTES * position as u64;
-            for (offset, field) in [(0, KEY), (24, OWNER)] {
-                self.field("r2", *index, field);
-                self.line(&format!("stxdw [r8+{}], r2", at + offset));
-            }
-            self.store(at + 8, AREA + cell);
-            self.store(at + 16, AREA + cell + 32);
-            self.field("r2", *index, LAMPORTS);
-            self.line(&format!("stxdw [r8+{}], r2", cell + 24));
-            self.field("r2", *index, DATA);
-            self.line(&format!("stxdw [r8+{}], r2", cell + 56));
-            self.line("ldxdw r3, [r2-8]");
-            self.line(&format!("stxdw [r8+{}], r3", cell + 64));
-            self.store(at + 32, u64::MAX);
-            for (offset, field) in [(40, SIGNER), (41, WRITABLE), (42, EXECUTABLE)] {
-                self.field("r2", *index, field);
-                self.line("ldxb r3, [r2+0]");
-                self.line(&format!("stxb [r8+{}], r3", at + offset));
-            }
-            if let Flaw::Info(of, kind) = flaw
-                && of == *index
-            {
-                let slots = [at, cell + 24, cell + 56, at + 24, cell + 64, at + 8, at + 40, at + 41, at + 42, at + 16];
-                self.spoil(slots[kind as usize], kind);
-            }
-        }
+        let infos = self.infos(Form::Rust, flaw);
         let signers = self.signer_count(instruction, flaw);
-        self.call("sol_invoke_signed_rust", flaw, order.len() as u64, signers);
+        self.call("sol_invoke_signed_rust", flaw, infos, signers);
     }
 
     /// Writes something else into a field of an account info.
-    fn spoil(&mut self, at: u64, kind: u64) {
+    pub(super) fn spoil(&mut self, at: u64, kind: u64) {
         match kind {
             6..9 => {
                 let value = self.scene.rng.pick(&[0, 1, 2, 255]);

@@ -166,7 +166,8 @@ impl Writer<'_, '_> {
             _ => {
                 let label = self.label();
                 let len = self.scene.rng.below(90);
-                self.rodata.push_str(&format!("{label}:\n    .ascii \"{}\"\n", "y".repeat(len + 1)));
+                self.rodata
+                    .push_str(&format!("{label}:\n    .ascii \"{}\"\n", "y".repeat(len + 1)));
                 self.constant("r1", &label);
                 self.set("r2", len as u64);
                 self.line("call sol_log_");
@@ -178,11 +179,8 @@ impl Writer<'_, '_> {
     fn slices(&mut self) -> u64 {
         let count = self.scene.rng.below(5) as u64;
         for index in 0..count {
-            let len = if self.scene.odd(10) {
-                self.size()
-            } else {
-                self.scene.rng.below(33) as u64
-            };
+            let len =
+                if self.scene.odd(10) { self.size() } else { self.scene.rng.below(33) as u64 };
             self.place("r2", len);
             self.set("r3", len);
             self.set("r1", SCRATCH + 0x600 + 16 * index);
@@ -285,7 +283,8 @@ impl Writer<'_, '_> {
     fn memory(&mut self) {
         let len = self.size();
         self.place("r1", len);
-        let name = self.scene.rng.pick(&["sol_memcpy_", "sol_memmove_", "sol_memset_", "sol_memcmp_"]);
+        let name =
+            self.scene.rng.pick(&["sol_memcpy_", "sol_memmove_", "sol_memset_", "sol_memcmp_"]);
         if name == "sol_memset_" {
             let value = self.scene.rng.below(300) as u64;
             self.set("r2", value);
@@ -326,7 +325,12 @@ impl Writer<'_, '_> {
         } else {
             // The address of a sysvar may be among the accounts.
             let index = (0..self.metas.len())
-                .find(|it| self.scene.accounts.get(&self.metas[*it].key).is_some_and(|it| it.owner == super::SYSVAR))
+                .find(|it| {
+                    self.scene
+                        .accounts
+                        .get(&self.metas[*it].key)
+                        .is_some_and(|it| it.owner == super::SYSVAR)
+                })
                 .unwrap_or(0);
             self.field("r1", index, KEY);
             self.place("r2", 40);

@@ -26,7 +26,7 @@ pub(super) fn compile(ui: &mut Ui, program: &Program, hardening: SwitchArg) -> R
         SwitchArg::On => JitOptions::default(),
         SwitchArg::Off => JitOptions::plain(),
     };
-    let options = JitOptions { seed: Some(0), spans: true, ..options };
+    let options = JitOptions { seed: Some(0), slots_at_once: usize::MAX, spans: true, ..options };
     let compiled = if MachineCode::SUPPORTED {
         let program = selkie_vm::Program::new(program.executable().clone());
         MachineCode::compile(&program, &Config::default(), &options)

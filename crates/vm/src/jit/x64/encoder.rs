@@ -152,18 +152,6 @@ impl Encoder {
         self.at as u32
     }
 
-    /// Adds code that was written elsewhere; tells where it starts.
-    pub(crate) fn append(&mut self, code: &[u8]) -> u32 {
-        let base = self.here();
-        let end = self.at + code.len();
-        if end + RESERVE_BYTES > self.code.len() {
-            self.code.resize(end + RESERVE_BYTES, 0);
-        }
-        self.code[self.at..end].copy_from_slice(code);
-        self.at = end;
-        base
-    }
-
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.code[..self.at]
     }
@@ -493,6 +481,11 @@ impl Encoder {
     #[inline(always)]
     pub(crate) fn call_mem(&mut self, target: Mem) {
         self.with_mem(Bits::B32, 0, 0xff, 2, target, false);
+    }
+
+    #[inline(always)]
+    pub(crate) fn jump_mem(&mut self, target: Mem) {
+        self.with_mem(Bits::B32, 0, 0xff, 4, target, false);
     }
 
     #[inline(always)]

@@ -18,18 +18,21 @@ mod target;
 mod tests;
 
 use core::mem::offset_of;
+use std::io;
 
 use self::encoder::{Arith, Bits, Encoder, Flag, Mem, Patch, Reg};
 use crate::{
     config::Config,
     host::NoHost,
     jit::{
-        JitOptions, MachineCode, Near, SHARED,
+        JitOptions, Reach, SHARED,
         buffer::Executable,
         entry::{Context, NEAR_COUNT},
         harden::Chaos,
         lower::{Exit, Next, Place, Value},
+        scope::Scope,
         site::{Check, Site, Sites, What},
+        units::Unit,
     },
     machine::frame_step,
     program::{Program, Register},
@@ -65,17 +68,42 @@ pub(super) fn context_offset(key: i32) -> isize {
     (CONTEXT_BIAS - key) as isize
 }
 
-/// What is random and the same for all parts of a program's code.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Keys {
-    address: i32,
-    blinding: u64,
+/// What is the same for all units of a program.
+#[derive(Clone, Debug)]
+pub(super) struct Shape {
+    pub(super) metered: bool,
+    pub(super) gaps: bool,
+    pub(super) pext: bool,
+    bmi2: bool,
+    /// Whether every window has one region at most.
+    pub(super) aligned: bool,
+    pub(super) fixed_frames: bool,
+    frame_bytes: i32,
+    pub(super) frame_step: u64,
+    call_depth_max: usize,
+    /// Added to displacements from the context.
+    pub(super) key: i32,
+    pub(super) blinding_key: u64,
 }
 
-impl Keys {
-    pub(super) fn new(options: &JitOptions) -> Self {
+impl Shape {
+    pub(super) fn new(program: &Program, config: &Config, options: &JitOptions) -> Self {
+        let version = program.executable().version();
+        let (bmi2, pext) = features();
         let mut chaos = Chaos::new(options, usize::MAX);
-        Self { address: chaos.address_key(), blinding: chaos.number() }
+        Self {
+            metered: config.metered,
+            gaps: version.stack_frame_gaps() && config.stack_frame_gaps,
+            pext,
+            bmi2,
+            aligned: config.aligned_memory || version.aligned_memory(),
+            fixed_frames: !version.dynamic_frames(),
+            frame_bytes: i32::try_from(config.stack_frame_bytes).unwrap_or(i32::MAX),
+            frame_step: frame_step(version, config),
+            call_depth_max: config.call_depth_max,
+            key: chaos.address_key(),
+            blinding_key: chaos.number(),
+        }
     }
 }
 
@@ -87,6 +115,8 @@ struct Cold {
     kind: ColdKind,
     /// Where to come back to.
     back: u32,
+    /// The function that is called.
+    slot: u32,
     site: Site,
 }
 
@@ -101,14 +131,19 @@ enum ColdKind {
     Check,
     /// A call asks for more stack.
     Call,
+    /// A call of a register leads to where nothing is compiled.
+    Missing,
+    /// A function that is written where it is called is called all the same.
+    Inlined,
 }
 
-/// Offsets of the routines that all code shares.
+/// Offsets of the routines that all code shares. Each unit has those that its own code calls; in
+/// units other than the first they lead on to those of the first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Routines {
     pub(super) enter: u32,
     pub(super) leave: u32,
-    pub(super) stopped: u32,
+    stopped: u32,
     /// Lets the stack be used further than before.
     pub(super) more_stack: u32,
     pub(super) syscall: u32,
@@ -117,37 +152,44 @@ pub(super) struct Routines {
     pub(super) ret: u32,
 }
 
-/// A stretch of code in the making.
+/// A unit's code in the making.
 #[derive(Debug)]
 pub(super) struct Writer<'o> {
     code: Encoder,
     chaos: Chaos<'o>,
-    pub(super) routines: Routines,
-    pub(super) sites: Sites,
+    scope: &'o Scope,
+    shape: &'o Shape,
+    routines: Routines,
+    sites: Sites,
     /// Slots and offsets of calls.
-    pub(super) calls: Vec<(u32, u32)>,
-    /// Offset of every block; where none starts, of the routine for that.
-    pub(super) entries: Vec<u32>,
+    calls: Vec<(u32, u32)>,
+    /// By slot, where the unit's block starts that starts there; 0 where none does.
+    labels: &'o mut [u32],
+    /// The slots of all blocks.
+    blocks: Vec<u32>,
+    /// Slots that other units have, or will have.
+    far: Vec<u32>,
     /// Jumps and calls of blocks that were not written yet.
     fixups: Vec<(Patch, u32)>,
     cold: Vec<Cold>,
     /// Where the code of each instruction starts, if that is asked for: offset, slot, cold.
-    pub(super) marks: Option<Vec<(u32, u32, bool)>>,
+    marks: Option<Vec<(u32, u32, bool)>>,
     /// The register whose value the flags tell, in 64 bits, and where the code was then.
     flags: (Reg, u32),
-    metered: bool,
-    gaps: bool,
-    pext: bool,
-    bmi2: bool,
-    /// Whether every window has one region at most.
-    aligned: bool,
     near: u8,
-    fixed_frames: bool,
-    frame_bytes: i32,
-    call_depth_max: usize,
-    /// Added to displacements from the context.
-    key: i32,
-    pub(super) blinding_key: u64,
+    /// The jump out of an inlined function's way, the function, and its call.
+    inlined: Option<(Patch, u32, Exit)>,
+}
+
+/// A unit that is complete.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) unit: Unit,
+    pub(super) routines: Routines,
+    /// Slots and offsets of its blocks.
+    pub(super) blocks: Vec<(u32, u32)>,
+    /// Slots that it goes to in other units.
+    pub(super) far: Vec<u32>,
 }
 
 /// Whether the processor has BMI2, and a `pext` that is not microcode.
@@ -167,108 +209,94 @@ fn amd_before_zen3() -> bool {
 }
 
 impl<'o> Writer<'o> {
-    /// A writer for one of several parts of a program's code, of about as many slots.
+    /// A writer for the unit of a number. All labels are 0.
     pub(super) fn new(
-        program: &Program,
-        config: &Config,
+        unit: usize,
+        scope: &'o Scope,
+        shape: &'o Shape,
         options: &'o JitOptions,
-        keys: Keys,
-        part: usize,
-        slots: usize,
+        labels: &'o mut [u32],
     ) -> Self {
-        let chaos = Chaos::new(options, part);
-        let version = program.executable().version();
-        let (bmi2, pext) = features();
+        let slots = scope.slots;
         let mut writer = Self {
-            code: Encoder::new(slots * 20 + 8192),
-            chaos,
+            code: Encoder::new(slots * 20 + 2048),
+            chaos: Chaos::new(options, unit),
+            scope,
+            shape,
             routines: Routines::default(),
             sites: Sites::with_capacity(slots / 2),
             calls: Vec::with_capacity(slots / 16),
-            entries: Vec::new(),
+            labels,
+            blocks: Vec::with_capacity(slots / 4),
+            far: Vec::new(),
             fixups: Vec::with_capacity(slots / 4),
             cold: Vec::with_capacity(64),
             marks: options.spans.then(Vec::new),
             flags: (SCRATCH, 0),
-            metered: config.metered,
-            gaps: version.stack_frame_gaps() && config.stack_frame_gaps,
-            pext,
-            bmi2,
-            aligned: config.aligned_memory || version.aligned_memory(),
             near: 0,
-            fixed_frames: !version.dynamic_frames(),
-            frame_bytes: i32::try_from(config.stack_frame_bytes).unwrap_or(i32::MAX),
-            call_depth_max: config.call_depth_max,
-            key: keys.address,
-            blinding_key: keys.blinding,
+            inlined: None,
         };
         writer.mark(SHARED, false);
         for _ in 0..writer.chaos.padding() {
             writer.code.reserve();
             writer.code.nop();
         }
-        writer.routines();
-        writer.entries = vec![writer.routines.missing; program.cells.len()];
+        if unit == 0 {
+            writer.routines();
+        } else {
+            writer.ways_to_routines();
+        }
         writer
     }
 
-    /// Adds the code of another part.
-    pub(super) fn append(&mut self, part: Self) {
-        let base = self.code.append(part.code.bytes());
-        self.sites.append(&part.sites, base);
-        self.calls.extend(part.calls.iter().map(|(pc, at)| (*pc, at + base)));
-        for (entry, &of_part) in self.entries.iter_mut().zip(&part.entries) {
-            if of_part != part.routines.missing {
-                *entry = of_part + base;
+    /// The unit, in memory where it can be executed.
+    ///
+    /// # Errors
+    /// If the operating system gives no such memory.
+    pub(super) fn finish(mut self) -> io::Result<Written> {
+        self.flush_cold();
+        let fixups = core::mem::take(&mut self.fixups);
+        for (patch, slot) in fixups {
+            if self.labels[slot as usize] == 0 {
+                self.far_block(slot);
             }
+            self.code.patch(patch, self.labels[slot as usize]);
         }
-        self.fixups.extend(part.fixups.iter().map(|(Patch(at), slot)| (Patch(at + base), *slot)));
-        if let (Some(marks), Some(more)) = (&mut self.marks, part.marks) {
-            marks.extend(more.iter().map(|(at, slot, cold)| (at + base, *slot, *cold)));
+        for slot in &self.far {
+            self.labels[*slot as usize] = 0;
         }
-    }
-
-    /// The code, complete.
-    pub(super) fn finish(&mut self) -> &[u8] {
-        for (patch, slot) in core::mem::take(&mut self.fixups) {
-            if self.entries[slot as usize] == self.routines.missing {
-                // The second half of an `lddw`: no block starts there.
-                self.code.reserve();
-                self.mark(slot, false);
-                self.entries[slot as usize] = self.code.here();
-                self.leave(Site::new(slot, 0, What::GiveUp));
-            }
-            self.code.patch(patch, self.entries[slot as usize]);
+        let blocks = self.blocks.iter().map(|slot| (*slot, self.labels[*slot as usize])).collect();
+        for slot in &self.blocks {
+            self.labels[*slot as usize] = 0;
         }
         self.sites.index();
-        self.code.bytes()
-    }
-
-    /// The code, in memory where it can be executed.
-    pub(super) fn into_code(
-        self,
-        memory: Executable,
-        program: &Program,
-        config: &Config,
-    ) -> MachineCode {
-        MachineCode {
-            memory,
-            routines: self.routines,
-            program_id: program.id,
-            config: config.clone(),
+        // Blocks are written in order but where one starts within another's `lddw`.
+        self.calls.sort_unstable();
+        let unit = Unit {
+            memory: Executable::new(self.code.bytes())?,
             sites: self.sites,
             calls: self.calls,
-            entries: self.entries,
             marks: self.marks.unwrap_or_default(),
-            context_key: self.key,
-            blinding_key: self.blinding_key,
-            frame_step: frame_step(program.executable().version(), config),
-            fixed_frames: self.fixed_frames,
-            aligned: self.aligned,
-            gaps: self.gaps,
-            pext: self.pext,
-            metered: self.metered,
-        }
+        };
+        Ok(Written { unit, routines: self.routines, blocks, far: self.far })
+    }
+
+    /// Goes on at a block that another unit has, or will have.
+    fn far_block(&mut self, slot: u32) {
+        self.code.reserve();
+        self.mark(slot, true);
+        self.labels[slot as usize] = self.code.here();
+        let entry = self.entry(slot);
+        self.code.jump_mem(entry);
+    }
+
+    /// Where the address of a slot's code is. Should that be the routine `missing`, it gets the
+    /// slot.
+    fn entry(&mut self, slot: u32) -> Mem {
+        self.far.push(slot);
+        self.code.mov_imm(POINTER, slot.into());
+        self.code.load(3, SCRATCH, self.context(offset_of!(Context<'_, '_, NoHost>, entries)));
+        Mem::at(SCRATCH, 8 * slot.cast_signed())
     }
 
     /// A field of the context.
@@ -286,7 +314,7 @@ impl<'o> Writer<'o> {
     #[inline(always)]
     #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "it is small")]
     fn disp(&self, field: usize) -> i32 {
-        (field as i32 - CONTEXT_BIAS).wrapping_add(self.key)
+        (field as i32 - CONTEXT_BIAS).wrapping_add(self.shape.key)
     }
 
     #[inline(always)]
@@ -306,7 +334,7 @@ impl<'o> Writer<'o> {
     #[inline(never)]
     fn guest_frame(&mut self, dst: Reg, addend: i32) {
         self.code.load(3, dst, self.context(offset_of!(Context<'_, '_, NoHost>, frame_key)));
-        self.code.lea(dst, Mem::indexed(dst, FRAME, u8::from(self.gaps), addend));
+        self.code.lea(dst, Mem::indexed(dst, FRAME, u8::from(self.shape.gaps), addend));
     }
 
     /// Puts a number of the program's into a register.
@@ -330,7 +358,7 @@ impl<'o> Writer<'o> {
             self.code.mov_imm(dst, i64::from(a).cast_unsigned());
             self.code.lea(dst, Mem::at(dst, b));
         } else {
-            self.code.mov_imm(dst, number.wrapping_sub(self.blinding_key));
+            self.code.mov_imm(dst, number.wrapping_sub(self.shape.blinding_key));
             let key = self.context(offset_of!(Context<'_, '_, NoHost>, blinding_key));
             self.code.arith_mem(Bits::B64, Arith::Add, dst, key);
         }
@@ -402,7 +430,7 @@ impl<'o> Writer<'o> {
     #[inline(always)]
     fn cold_jump(&mut self, jump: Patch, exit: Exit, kind: ColdKind, back: u32) {
         let site = Site::new(exit.pc, exit.refund, What::GiveUp);
-        self.cold.push(Cold { jumps: [jump, Patch(0)], count: 1, kind, back, site });
+        self.cold.push(Cold { jumps: [jump, Patch(0)], count: 1, kind, back, slot: 0, site });
     }
 
     fn leave(&mut self, site: Site) {
@@ -421,28 +449,31 @@ impl<'o> Writer<'o> {
     fn try_near(&mut self, check: Check, back: u32) -> [Patch; 2] {
         let Check { base, store, span, disp, near, .. } = check;
         let entry =
-            offset_of!(Context<'_, '_, NoHost>, near) + size_of::<Near>() * usize::from(near);
+            offset_of!(Context<'_, '_, NoHost>, near) + size_of::<Reach>() * usize::from(near);
+        let last = i32::from(span) - 1;
         self.address(SCRATCH, base, disp);
-        if self.gaps {
-            self.code.lea(POINTER, Mem::at(SCRATCH, i32::from(span) - 1));
+        if self.shape.gaps {
+            self.code.lea(POINTER, Mem::at(SCRATCH, last));
         }
-        let start = self.context(entry + offset_of!(Near, start));
-        self.code.arith_mem(Bits::B64, Arith::Cmp, SCRATCH, start);
+        let start = self.context(entry + offset_of!(Reach, start));
+        self.code.arith_mem(Bits::B64, Arith::Sub, SCRATCH, start);
+        // What is before the region is far behind it now, or becomes small by overflow.
+        self.code.arith_imm(Bits::B64, Arith::Add, SCRATCH, last);
         let below = self.code.jump_if(Flag::Below);
-        let ends = offset_of!(Near, ends) + if store { 8 } else { 0 };
-        let end = self.context(entry + ends);
-        self.code.arith_mem(Bits::B64, Arith::Cmp, POINTER, end);
+        let lens = offset_of!(Reach, lens) + if store { 8 } else { 0 };
+        let len = self.context(entry + lens);
+        self.code.arith_mem(Bits::B64, Arith::Cmp, SCRATCH, len);
         let above = self.code.jump_if(Flag::AboveOrEqual);
-        let base = self.context(entry + offset_of!(Near, base));
+        let base = self.context(entry + offset_of!(Reach, base));
         self.code.arith_mem(Bits::B64, Arith::Add, POINTER, base);
         self.code.jump_to(back);
         [below, above]
     }
 
     /// Writes what is out of the way so far.
-    pub(super) fn flush_cold(&mut self) {
+    fn flush_cold(&mut self) {
         let mut all = core::mem::take(&mut self.cold);
-        for Cold { jumps, count, kind, back, site } in &all {
+        for Cold { jumps, count, kind, back, slot, site } in &all {
             self.code.reserve();
             self.mark(site.pc, true);
             let here = self.code.here();
@@ -457,7 +488,7 @@ impl<'o> Writer<'o> {
                     self.lead(jump, site.pc);
                 }
                 ColdKind::Check => {
-                    if !self.aligned {
+                    if !self.shape.aligned {
                         let far = self.try_near(site.check, *back);
                         let here = self.code.here();
                         for jump in far {
@@ -465,6 +496,16 @@ impl<'o> Writer<'o> {
                         }
                     }
                     self.leave(*site);
+                    self.code.jump_to(*back);
+                }
+                ColdKind::Missing => {
+                    let missing = self.context(offset_of!(Context<'_, '_, NoHost>, missing));
+                    self.code.load(3, SCRATCH, missing);
+                    self.code.jump_to(*back);
+                }
+                ColdKind::Inlined => {
+                    self.code.arith_imm(Bits::B64, Arith::Add, METER, site.refund.into());
+                    self.call_slot(*slot, 0, Exit { pc: site.pc, refund: 0 });
                     self.code.jump_to(*back);
                 }
                 ColdKind::Call => {
@@ -481,11 +522,11 @@ impl<'o> Writer<'o> {
     /// Lets a jump or call lead to a block.
     #[inline(always)]
     fn lead(&mut self, patch: Patch, slot: u32) {
-        let entry = self.entries[slot as usize];
-        if entry == self.routines.missing {
+        let label = self.labels[slot as usize];
+        if label == 0 {
             self.fixups.push((patch, slot));
         } else {
-            self.code.patch(patch, entry);
+            self.code.patch(patch, label);
         }
     }
 
@@ -499,7 +540,7 @@ impl<'o> Writer<'o> {
     /// `dst = address of the base + disp`, the guest's.
     #[inline(always)]
     fn address(&mut self, dst: Reg, base: Register, disp: i32) {
-        if self.fixed_frames && base == Register::R10 {
+        if self.shape.fixed_frames && base == Register::R10 {
             self.guest_frame(dst, disp);
             return;
         }
@@ -516,27 +557,41 @@ impl<'o> Writer<'o> {
         let jump = self.code.jump_if(flag);
         match next {
             Next::Exit(exit) => self.cold_give_up(jump, exit),
-            Next::Block(slot) if refund == 0 || !self.metered => self.lead(jump, slot),
+            Next::Block(slot) if refund == 0 || !self.shape.metered => self.lead(jump, slot),
             Next::Block(pc) => self.cold_jump(jump, Exit { pc, refund }, ColdKind::Refund, 0),
         }
     }
 
+    /// Calls a function that overwrites some of r6 to r9, in this unit or another.
+    fn call_slot(&mut self, slot: u32, overwritten: u8, exit: Exit) {
+        if self.scope.is_own(slot as usize) {
+            return self.call_around(exit, overwritten, |it| {
+                let call = it.code.call();
+                it.lead(call, slot);
+            });
+        }
+        self.call_around(exit, overwritten, |it| {
+            let entry = it.entry(slot);
+            it.code.call_mem(entry);
+        });
+    }
+
     /// Calls what was pushed for, with frames around it.
     fn call_around(&mut self, exit: Exit, saved: u8, call: impl FnOnce(&mut Self)) {
-        let saved = if self.fixed_frames { saved } else { 0b1_1111 };
+        let saved = if self.shape.fixed_frames { saved } else { 0b1_1111 };
         for number in 0..5 {
             if saved >> number & 1 == 1 {
                 self.code.push(REGISTERS[6 + number]);
             }
         }
-        if self.fixed_frames {
-            self.code.arith_imm(Bits::B64, Arith::Add, FRAME, self.frame_bytes);
+        if self.shape.fixed_frames {
+            self.code.arith_imm(Bits::B64, Arith::Add, FRAME, self.shape.frame_bytes);
         }
         call(self);
         let site = Site { saved, ..Site::new(exit.pc, 0, What::Call) };
         self.sites.push(self.code.here(), site);
-        if self.fixed_frames {
-            self.code.arith_imm(Bits::B64, Arith::Sub, FRAME, self.frame_bytes);
+        if self.shape.fixed_frames {
+            self.code.arith_imm(Bits::B64, Arith::Sub, FRAME, self.shape.frame_bytes);
         }
         for number in (0..5).rev() {
             if saved >> number & 1 == 1 {
@@ -549,8 +604,11 @@ impl<'o> Writer<'o> {
     fn check_depth(&mut self, exit: Exit) {
         let start = self.code.here();
         let limit = self.context(offset_of!(Context<'_, '_, NoHost>, frame_limit));
-        let (register, flag) =
-            if self.fixed_frames { (FRAME, Flag::AboveOrEqual) } else { (Reg::Rsp, Flag::Below) };
+        let (register, flag) = if self.shape.fixed_frames {
+            (FRAME, Flag::AboveOrEqual)
+        } else {
+            (Reg::Rsp, Flag::Below)
+        };
         self.code.arith_mem(Bits::B64, Arith::Cmp, register, limit);
         let jump = self.code.jump_if(flag);
         self.cold_jump(jump, exit, ColdKind::Call, start);

@@ -31,6 +31,18 @@ impl Writer<'_> {
         self.more_stack_routine();
     }
 
+    /// What the code of a unit other than the first calls instead of the routines: they find the
+    /// same on the stack.
+    pub(super) fn ways_to_routines(&mut self) {
+        self.code.reserve();
+        self.routines.leave = self.code.here();
+        self.code.jump_mem(self.context(offset_of!(Context<'_, '_, NoHost>, leave_routine)));
+        self.routines.syscall = self.code.here();
+        self.code.jump_mem(self.context(offset_of!(Context<'_, '_, NoHost>, syscall_routine)));
+        self.routines.more_stack = self.code.here();
+        self.code.jump_mem(self.context(offset_of!(Context<'_, '_, NoHost>, more_stack_routine)));
+    }
+
     fn guest_register(&self, number: usize) -> Mem {
         self.context(offset_of!(Context<'_, '_, NoHost>, registers) + 8 * number)
     }
@@ -64,21 +76,15 @@ impl Writer<'_> {
     }
 
     /// Calls a function of the context with the context and what else is in the registers of
-    /// arguments. The stack is aligned for it, and is as it was afterwards.
+    /// arguments but `rax`. The stack is aligned for it, and is as it was afterwards.
     fn call_rust(&mut self, function: usize) {
-        self.code.lea(Reg::Rdi, Mem::at(CONTEXT, (-CONTEXT_BIAS).wrapping_add(self.key)));
-        // Two ways instead of one that saves the stack pointer in memory, which would take long.
-        self.code.test_imm(Bits::B32, Reg::Rsp, 8);
-        let is_odd = self.code.jump_if(Flag::NotEqual);
-        self.code.call_mem(self.context(function));
-        let done = self.code.jump();
-        let here = self.code.here();
-        self.code.patch(is_odd, here);
+        self.code.lea(Reg::Rdi, Mem::at(CONTEXT, (-CONTEXT_BIAS).wrapping_add(self.shape.key)));
+        self.code.mov(Bits::B64, Reg::Rax, Reg::Rsp);
+        self.code.arith_imm(Bits::B64, Arith::And, Reg::Rsp, -16);
+        self.code.push(Reg::Rax);
         self.code.push(Reg::Rax);
         self.code.call_mem(self.context(function));
-        self.code.lea(Reg::Rsp, Mem::at(Reg::Rsp, 8));
-        let here = self.code.here();
-        self.code.patch(done, here);
+        self.code.load(3, Reg::Rsp, Mem::at(Reg::Rsp, 0));
     }
 
     /// `extern "sysv64" fn(context register, address) -> whether it was stopped`.
@@ -94,8 +100,8 @@ impl Writer<'_> {
             self.context(offset_of!(Context<'_, '_, NoHost>, entry_stack)),
             Reg::Rsp,
         );
-        if !self.fixed_frames {
-            let calls = i32::try_from(self.call_depth_max).unwrap_or(0) - 2;
+        if !self.shape.fixed_frames {
+            let calls = i32::try_from(self.shape.call_depth_max).unwrap_or(0) - 2;
             self.code.lea(SCRATCH, Mem::at(Reg::Rsp, -8 - 48 * calls));
             self.code.store(
                 3,
@@ -150,18 +156,25 @@ impl Writer<'_> {
         self.routines.syscall = self.code.here();
         self.save(0..6);
         self.save_meter();
-        self.code.mov(Bits::B32, Reg::Rsi, Reg::Rax);
+        self.code.store(3, self.context(offset_of!(Context<'_, '_, NoHost>, pc)), Reg::Rax);
+        // r1 to r5, in an order that overwrites none; the context is put before them.
+        let arguments = [Reg::Rsi, Reg::Rdx, Reg::Rcx, Reg::R8, Reg::R9];
+        for number in [3, 2, 1, 4, 5] {
+            self.code.mov(Bits::B64, arguments[number - 1], REGISTERS[number]);
+        }
         self.call_rust(offset_of!(Context<'_, '_, NoHost>, syscall));
-        self.restore(0..6);
+        self.code.mov(Bits::B64, REGISTERS[0], Reg::Rax);
+        self.code.test(Bits::B64, Reg::Rdx, Reg::Rdx);
+        // Leaves the flags alone.
+        self.restore(1..6);
         self.restore_meter();
-        self.code.test(Bits::B32, Reg::Rax, Reg::Rax);
         // What `leave` finds on the stack is the site of the syscall.
         let leave = self.code.jump_if(Flag::NotEqual);
         self.code.patch(leave, self.routines.leave);
         self.code.ret();
     }
 
-    /// Called like a function of the program, with its slot in `rax`, where it has no entry.
+    /// Called or jumped to with a slot in `rax`, instead of its code, where that is not compiled.
     fn missing_routine(&mut self) {
         self.routines.missing = self.code.here();
         self.code.store(3, self.context(offset_of!(Context<'_, '_, NoHost>, pc)), Reg::Rax);
@@ -173,7 +186,7 @@ impl Writer<'_> {
     /// further. Without a step left it is a place to leave from.
     fn more_stack_routine(&mut self) {
         self.routines.more_stack = self.code.here();
-        if self.fixed_frames {
+        if self.shape.fixed_frames {
             let steps = self.context(offset_of!(Context<'_, '_, NoHost>, stack_steps));
             self.code.load(3, SCRATCH, steps);
             self.code.arith_imm(Bits::B64, Arith::Sub, SCRATCH, 1);
@@ -185,7 +198,8 @@ impl Writer<'_> {
             for field in [offset_of!(Context<'_, '_, NoHost>, frame_limit), stores] {
                 let place = self.context(field);
                 self.code.load(3, SCRATCH, place);
-                self.code.lea(SCRATCH, Mem::at(SCRATCH, STACK_STEP_FRAMES * self.frame_bytes));
+                self.code
+                    .lea(SCRATCH, Mem::at(SCRATCH, STACK_STEP_FRAMES * self.shape.frame_bytes));
                 self.code.store(3, place, SCRATCH);
             }
             self.code.ret();

@@ -39,13 +39,19 @@ fn flag(cond: Cond) -> Flag {
 
 impl Target for Writer<'_> {
     #[inline(always)]
+    fn is_written(&self, pc: usize) -> bool {
+        self.labels[pc] != 0
+    }
+
+    #[inline(always)]
     fn block(&mut self, pc: u32, cost: u8) {
         self.code.reserve();
         self.mark(pc, false);
-        self.entries[pc as usize] = self.code.here();
+        self.labels[pc as usize] = self.code.here();
+        self.blocks.push(pc);
         // Control may come from elsewhere.
         self.flags = (SCRATCH, 0);
-        if self.metered {
+        if self.shape.metered {
             self.code.arith_imm(Bits::B64, Arith::Sub, METER, cost.into());
             let jump = self.code.jump_if(Flag::Below);
             self.cold_give_up(jump, Exit { pc, refund: cost });
@@ -244,17 +250,17 @@ impl Target for Writer<'_> {
         let bases = offset_of!(Context<'_, '_, NoHost>, windows.bases);
         let mut jumps = [Patch(0); 2];
         let mut count = 0;
-        if self.gaps && stride > 0 {
+        if self.shape.gaps && stride > 0 {
             self.address(POINTER, base, disp + i32::from(stride));
         }
         self.address(SCRATCH, base, disp);
-        if self.gaps && stride > 0 {
+        if self.shape.gaps && stride > 0 {
             // If either the first or the last access starts in a gap, so do all bits together.
             self.code.arith(Bits::B64, Arith::Or, POINTER, SCRATCH);
         }
         self.code.shift_imm(Bits::B64, Shift::Shr, SCRATCH, WINDOW_SHIFT);
         self.code.arith_imm(Bits::B32, Arith::And, SCRATCH, WINDOWS_MASK);
-        if self.gaps {
+        if self.shape.gaps {
             let gap = self.window(bases + 8);
             if stride == 0 {
                 self.address(POINTER, base, disp);
@@ -265,7 +271,7 @@ impl Target for Writer<'_> {
             if stride > 0 {
                 self.address(POINTER, base, disp);
             }
-            if self.pext {
+            if self.shape.pext {
                 self.code.pext(
                     POINTER,
                     POINTER,
@@ -290,7 +296,7 @@ impl Target for Writer<'_> {
         }
         let mut site = Site::new(exit.pc, exit.refund, What::Check);
         site.check = Check { near: self.next_near(), ..check };
-        self.cold.push(Cold { jumps, count, kind: ColdKind::Check, back, site });
+        self.cold.push(Cold { jumps, count, kind: ColdKind::Check, back, slot: 0, site });
     }
 
     #[inline(always)]
@@ -384,10 +390,27 @@ impl Target for Writer<'_> {
     fn call(&mut self, slot: u32, overwritten: u8, exit: Exit) {
         self.calls.push((exit.pc, self.code.here()));
         self.check_depth(exit);
-        self.call_around(exit, overwritten, |it| {
-            let call = it.code.call();
-            it.lead(call, slot);
-        });
+        self.call_slot(slot, overwritten, exit);
+    }
+
+    fn call_inlined(&mut self, slot: u32, cost: u8, exit: Exit) {
+        self.calls.push((exit.pc, self.code.here()));
+        self.check_depth(exit);
+        if self.shape.metered {
+            self.code.arith_imm(Bits::B64, Arith::Sub, METER, cost.into());
+            let jump = self.code.jump_if(Flag::Below);
+            self.inlined = Some((jump, slot, Exit { pc: exit.pc, refund: cost }));
+        }
+    }
+
+    fn end_inlined(&mut self) {
+        if let Some((jump, slot, exit)) = self.inlined.take() {
+            let back = self.code.here();
+            self.cold_jump(jump, exit, ColdKind::Inlined, back);
+            if let Some(cold) = self.cold.last_mut() {
+                cold.slot = slot;
+            }
+        }
     }
 
     fn call_register(&mut self, register: Register, exit: Exit) {
@@ -402,9 +425,11 @@ impl Target for Writer<'_> {
         let jump = self.code.jump_if(Flag::AboveOrEqual);
         self.cold_give_up(jump, exit);
         self.code.load(3, SCRATCH, self.context(offset_of!(Context<'_, '_, NoHost>, entries)));
-        self.code.load(2, SCRATCH, Mem::indexed(SCRATCH, POINTER, 2, 0));
-        let code = self.context(offset_of!(Context<'_, '_, NoHost>, code));
-        self.code.arith_mem(Bits::B64, Arith::Add, SCRATCH, code);
+        self.code.load(3, SCRATCH, Mem::indexed(SCRATCH, POINTER, 3, 0));
+        self.code.test(Bits::B64, SCRATCH, SCRATCH);
+        let jump = self.code.jump_if(Flag::Equal);
+        let back = self.code.here();
+        self.cold_jump(jump, exit, ColdKind::Missing, back);
         self.call_around(exit, 0b1111, |it| it.code.call_reg(SCRATCH));
     }
 
@@ -450,7 +475,7 @@ impl Writer<'_> {
             return;
         }
         let src = self.register(value);
-        if self.bmi2 {
+        if self.shape.bmi2 {
             self.code.shift_by(bits, op, dst, dst, src);
             return;
         }

@@ -163,6 +163,7 @@ fn registers() {
 fn memory() {
     for (mem, place) in places() {
         check(&format!("call {place}"), |code| code.call_mem(mem));
+        check(&format!("jmp {place}"), |code| code.jump_mem(mem));
         for a in REGS {
             let (a64, a32) = (name(a, 64), name(a, 32));
             check(&format!("lea {a64}, {place}"), |code| code.lea(a, mem));

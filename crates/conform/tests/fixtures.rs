@@ -1,0 +1,203 @@
+//! Fixtures by themselves, in archives, and named by lines, and above all that what they expect
+//! counts.
+
+use std::{fs, path::Path, sync::Arc};
+
+use prost::Message;
+use selkie_conform::{BadVector, Context, KINDS, Options, Verdict, fixture, run, vector::hex};
+use selkie_fixture::{Account, AccountUse, Effects, Instruction, InstructionFixture, firedancer};
+use selkie_svm::Pubkey;
+use serde_json::{Value, json};
+
+const SYSTEM: Pubkey = Pubkey::new_from_array([0; 32]);
+const NATIVE_LOADER: Pubkey = Pubkey::from_str_const("NativeLoader1111111111111111111111111111111");
+const UNITS: u64 = 1000;
+
+fn account(byte: u8, lamports: u64) -> Account {
+    Account { address: Pubkey::new_from_array([byte; 32]), lamports, ..Account::default() }
+}
+
+fn program() -> Account {
+    let data = b"system_program".to_vec();
+    let owner = NATIVE_LOADER;
+    Account { address: SYSTEM, lamports: 1, data, owner, executable: true, ..Account::default() }
+}
+
+/// What the system program makes of an order to transfer.
+fn transfer(lamports: u64) -> Vec<u8> {
+    [&2_u32.to_le_bytes()[..], &lamports.to_le_bytes()].concat()
+}
+
+/// Accounts 1 and 2 have ten lamports each, and three of them move.
+fn instruction() -> InstructionFixture {
+    let accounts = |from, to| vec![account(1, from), account(2, to), program()];
+    let uses = [(0, true), (1, false)].map(|(account, is_signer)| AccountUse {
+        account,
+        is_signer,
+        is_writable: true,
+    });
+    let input = Instruction {
+        program_id: SYSTEM,
+        accounts: accounts(10, 10),
+        uses: uses.to_vec(),
+        data: transfer(3),
+        units: UNITS,
+        features: vec![],
+    };
+    let effects =
+        Effects { accounts: accounts(7, 13), units_left: Some(UNITS - 150), ..Effects::default() };
+    InstructionFixture { input, output: effects }
+}
+
+fn judge(bytes: &[u8]) -> Result<Verdict, BadVector> {
+    fixture::judge(bytes, &Context::new("vectors.jsonl".as_ref(), Arc::default()).unwrap())
+}
+
+fn fails(verdict: Result<Verdict, BadVector>) -> bool {
+    matches!(verdict, Ok(Verdict::Failed(_)))
+}
+
+#[test]
+fn every_effect_of_an_instruction_counts() {
+    assert_eq!(judge(&instruction().to_firedancer()), Ok(Verdict::Passed));
+    let wrong: [fn(&mut Effects); 5] = [
+        |effects| effects.result = 26,
+        |effects| effects.custom = 1,
+        |effects| effects.units_left = Some(UNITS),
+        |effects| effects.accounts[1].lamports = 10,
+        |effects| effects.return_data = vec![0],
+    ];
+    for change in wrong {
+        let mut fixture = instruction();
+        change(&mut fixture.output);
+        assert!(fails(judge(&fixture.to_firedancer())), "{fixture:?}");
+    }
+}
+
+#[test]
+fn a_failed_instruction_leaves_no_accounts_to_compare() {
+    let mut fixture = instruction();
+    fixture.input.data = transfer(11);
+    fixture.output.result = 26;
+    fixture.output.custom = 1;
+    fixture.output.accounts[0].lamports = 1;
+    assert_eq!(judge(&fixture.to_firedancer()), Ok(Verdict::Passed));
+}
+
+#[test]
+fn programs_whose_file_is_not_known_are_skipped() {
+    let mollusk = instruction().to_mollusk(selkie_fixture::mollusk::SysvarContext::default());
+    let reason = format!("the file of program {SYSTEM} is not known");
+    assert_eq!(judge(&mollusk), Ok(Verdict::Skipped(reason)));
+    assert!(judge(b"\xff").is_err());
+}
+
+/// The same transfer as a transaction, of which one account pays.
+fn transaction(status: u32) -> firedancer::TxnFixture {
+    let account = |byte, lamports| firedancer::AcctState::from(account(byte, lamports));
+    let instruction = firedancer::CompiledInstruction {
+        program_id_index: 2,
+        accounts: vec![0, 1],
+        data: transfer(3),
+    };
+    let message = firedancer::TransactionMessage {
+        is_legacy: true,
+        header: Some(firedancer::MessageHeader {
+            num_required_signatures: 1,
+            num_readonly_unsigned_accounts: 1,
+            ..Default::default()
+        }),
+        account_keys: [1, 2, 0].map(|byte| vec![byte; 32]).to_vec(),
+        instructions: vec![instruction],
+        account_shared_data: vec![account(1, 2_000_005_003), account(2, 1_000_000_000)],
+        ..Default::default()
+    };
+    let transaction =
+        firedancer::SanitizedTransaction { message: Some(message), ..Default::default() };
+    let state = firedancer::ResultingState {
+        acct_states: vec![account(1, 2_000_000_000), account(2, 1_000_000_003)],
+        ..Default::default()
+    };
+    firedancer::TxnFixture {
+        metadata: Some(firedancer::Metadata {
+            fn_entrypoint: "sol_compat_txn_execute_v1".to_owned(),
+        }),
+        input: Some(firedancer::TxnContext { tx: Some(transaction), ..Default::default() }),
+        output: Some(firedancer::TxnResult {
+            executed: true,
+            is_ok: status == 0,
+            status,
+            executed_units: 150,
+            fee_details: Some(firedancer::FeeDetails {
+                transaction_fee: 5000,
+                prioritization_fee: 0,
+            }),
+            resulting_state: Some(state),
+            ..Default::default()
+        }),
+    }
+}
+
+#[test]
+fn every_effect_of_a_transaction_counts() {
+    assert_eq!(judge(&transaction(0).encode_to_vec()), Ok(Verdict::Passed));
+    assert!(fails(judge(&transaction(5).encode_to_vec())));
+    let mut wrong = transaction(0);
+    let state = wrong.output.as_mut().unwrap().resulting_state.as_mut().unwrap();
+    state.acct_states[1].lamports -= 1;
+    assert!(fails(judge(&wrong.encode_to_vec())));
+}
+
+#[test]
+fn rules_that_came_later_are_a_reason_to_skip() {
+    let mut fixture = transaction(0);
+    let message = fixture.input.as_mut().unwrap().tx.as_mut().unwrap().message.as_mut().unwrap();
+    let config = Pubkey::from_str_const("Config1111111111111111111111111111111111111");
+    message.account_keys[2] = config.to_bytes().to_vec();
+    let Ok(Verdict::Skipped(why)) = judge(&fixture.encode_to_vec()) else { panic!("must skip") };
+    assert!(why.starts_with("recorded before this rule: config, stake"), "{why}");
+}
+
+/// A line that says what holds today of the fixture in the archive.
+fn line(lamports: u64) -> Value {
+    let state =
+        |byte: u8, lamports: u64| json!([hex(&[byte; 32]), lamports, hex(&[0; 32]), false, 0, "0"]);
+    json!({
+        "fixture": "instr/fixtures/a.fix", "features": "mainnet",
+        "exp": {
+            "result": 0, "custom": 0, "cu_left": UNITS - 150, "ret": "",
+            "accounts": [state(1, lamports), state(2, 13)],
+        },
+    })
+}
+
+#[test]
+fn lines_go_before_what_fixtures_recorded() {
+    let folder = std::env::temp_dir().join(format!("selkie-named-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    // What the fixture recorded is wrong today; only the second one is not named.
+    let mut wrong = instruction();
+    wrong.output.result = 1;
+    let mut archive = tar::Builder::new(fs::File::create(folder.join("old-instr.tar")).unwrap());
+    for (name, fixture) in [("a", &wrong), ("b", &instruction())] {
+        let bytes = fixture.to_firedancer();
+        let mut header = tar::Header::new_ustar();
+        header.set_size(bytes.len() as u64);
+        let path = format!("instr/fixtures/{name}.fix");
+        archive.append_data(&mut header, path, bytes.as_slice()).unwrap();
+    }
+    archive.into_inner().unwrap();
+    fs::write(folder.join("fd_instr.jsonl"), line(7).to_string()).unwrap();
+    let report = run(std::slice::from_ref(&folder), &Options::default(), &|_| ());
+    let judged = |line: &Value| {
+        let context = Context::new(&folder.join("lines.jsonl"), Arc::default()).unwrap();
+        let kind = KINDS.iter().find(|kind| (kind.matches)(line)).unwrap();
+        (kind.name, (kind.judge)(line, &context))
+    };
+    let (right, wrong) = (judged(&line(7)), judged(&line(8)));
+    fs::remove_dir_all(Path::new(&folder)).unwrap();
+    let total = report.total();
+    assert_eq!((total.passed, total.failed, total.skipped), (2, 0, 0));
+    assert_eq!(right, ("fd_instr", Ok(Verdict::Passed)));
+    assert!(fails(wrong.1));
+}

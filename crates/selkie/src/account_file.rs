@@ -1,0 +1,99 @@
+//! Accounts in files, as `solana account --output json` writes them.
+
+use core::fmt;
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+use solana_pubkey::Pubkey;
+
+use crate::{json, svm::Svm};
+
+/// An account that cannot be read or written.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AccountFileError {
+    /// The file cannot be read or written.
+    File(PathBuf, io::Error),
+    /// It is no account.
+    Format(String),
+    /// There is no account at the address.
+    NoAccount(Pubkey),
+}
+
+impl fmt::Display for AccountFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path, error) => write!(f, "cannot use {}: {error}", path.display()),
+            Self::Format(why) => write!(f, "no account as JSON: {why}"),
+            Self::NoAccount(key) => write!(f, "there is no account at {key}"),
+        }
+    }
+}
+
+impl core::error::Error for AccountFileError {}
+
+impl Svm {
+    /// Puts the account there that a file of `solana account --output json` describes; gives its
+    /// address.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or describes no account.
+    pub fn load_account_file(
+        &mut self,
+        path: impl AsRef<Path>,
+    ) -> Result<Pubkey, AccountFileError> {
+        let path = path.as_ref();
+        let text = fs::read_to_string(path)
+            .map_err(|error| AccountFileError::File(path.to_owned(), error))?;
+        self.load_account_json(&text)
+    }
+
+    /// Puts the account there that such JSON describes; gives its address.
+    ///
+    /// ```
+    /// # use selkie::{address, Svm};
+    /// let mut svm = Svm::new();
+    /// svm.airdrop(&address("alice"), 5)?;
+    /// let text = svm.account_json(&address("alice"))?;
+    /// let mut other = Svm::new();
+    /// assert_eq!(other.load_account_json(&text)?, address("alice"));
+    /// assert_eq!(other.account(&address("alice")), svm.account(&address("alice")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If it describes no account.
+    pub fn load_account_json(&mut self, text: &str) -> Result<Pubkey, AccountFileError> {
+        let format = AccountFileError::Format;
+        let value: Value = serde_json::from_str(text).map_err(|error| format(error.to_string()))?;
+        let (key, account) = json::read_account_file(&value).map_err(format)?;
+        let key = key.ok_or_else(|| format("`pubkey` is missing".to_owned()))?;
+        self.set_account(key, account).map_err(|error| format(error.to_string()))?;
+        Ok(key)
+    }
+
+    /// The JSON of an account.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn account_json(&self, key: &Pubkey) -> Result<String, AccountFileError> {
+        let account = self.shared_account(key).ok_or(AccountFileError::NoAccount(*key))?;
+        Ok(format!("{:#}\n", json::account_file(key, &account)))
+    }
+
+    /// Writes the JSON of an account to a file.
+    ///
+    /// # Errors
+    /// If there is no account, or if the file cannot be written.
+    pub fn save_account_file(
+        &self,
+        key: &Pubkey,
+        path: impl AsRef<Path>,
+    ) -> Result<(), AccountFileError> {
+        let (path, text) = (path.as_ref(), self.account_json(key)?);
+        fs::write(path, text).map_err(|error| AccountFileError::File(path.to_owned(), error))
+    }
+}

@@ -1,0 +1,367 @@
+//! What a test expects of a receipt.
+
+use core::fmt;
+
+use solana_account::{AccountSharedData, ReadableAccount};
+use solana_instruction_error::InstructionError;
+use solana_pubkey::Pubkey;
+use solana_transaction_error::TransactionError;
+
+use crate::receipt::Receipt;
+
+/// What is expected of a receipt, of a transaction or of instructions.
+///
+/// ```no_run
+/// # use selkie::{address, Check, InstructionError};
+/// # let (k, receipt): (selkie::Pubkey, selkie::Receipt) = unimplemented!();
+/// receipt.assert(
+///     Check::success().compute_units(76).account(&k).lamports(5).data_slice(0, &[1, 2]),
+/// );
+/// receipt.assert(Check::err(InstructionError::Custom(1)));
+/// ```
+#[derive(Clone, Default, Debug)]
+#[must_use = "a check does nothing until a receipt is asked"]
+pub struct Check(Vec<Expectation>);
+
+/// What is expected of one account. It is a [`Check`] that goes on.
+#[derive(Clone, Debug)]
+#[must_use = "a check does nothing until a receipt is asked"]
+pub struct AccountCheck {
+    check: Check,
+    key: Pubkey,
+}
+
+#[derive(Clone, Debug)]
+enum Expectation {
+    Result(Result<(), Error>),
+    Units(u64),
+    UnitsMax(u64),
+    Returned(Vec<u8>),
+    LogContains(String),
+    Calls(Vec<(usize, Pubkey)>),
+    AllRentExempt,
+    Account(Pubkey, AccountExpectation),
+}
+
+#[derive(Clone, Debug)]
+enum Error {
+    Instruction(InstructionError),
+    Transaction(TransactionError),
+}
+
+#[derive(Clone, Debug)]
+enum AccountExpectation {
+    Lamports(u64),
+    Data(Vec<u8>),
+    DataSlice(usize, Vec<u8>),
+    Space(usize),
+    Owner(Pubkey),
+    Executable(bool),
+    Closed,
+    RentExempt,
+    Unchanged,
+}
+
+impl Check {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// It succeeded.
+    pub fn success() -> Self {
+        Self::new().with(Expectation::Result(Ok(())))
+    }
+
+    /// An instruction failed so, whichever.
+    pub fn err(error: InstructionError) -> Self {
+        Self::new().with(Expectation::Result(Err(Error::Instruction(error))))
+    }
+
+    /// A program failed with a number of its own.
+    pub fn custom(number: u32) -> Self {
+        Self::err(InstructionError::Custom(number))
+    }
+
+    /// The transaction failed or was dropped so.
+    pub fn transaction_err(error: TransactionError) -> Self {
+        Self::new().with(Expectation::Result(Err(Error::Transaction(error))))
+    }
+
+    fn with(mut self, expectation: Expectation) -> Self {
+        self.0.push(expectation);
+        self
+    }
+
+    /// It used just so many compute units.
+    pub fn compute_units(self, units: u64) -> Self {
+        self.with(Expectation::Units(units))
+    }
+
+    /// It used no more compute units.
+    pub fn compute_units_at_most(self, units: u64) -> Self {
+        self.with(Expectation::UnitsMax(units))
+    }
+
+    /// A program returned these bytes last; none if there are none.
+    pub fn return_data(self, data: &[u8]) -> Self {
+        self.with(Expectation::Returned(data.to_vec()))
+    }
+
+    /// A line of the log has this in it.
+    pub fn log_contains(self, text: &str) -> Self {
+        self.with(Expectation::LogContains(text.to_owned()))
+    }
+
+    /// Instructions called these programs, in this order, each so deep: 2 for those that the
+    /// outermost called.
+    pub fn inner_instructions(self, calls: &[(usize, Pubkey)]) -> Self {
+        self.with(Expectation::Calls(calls.to_vec()))
+    }
+
+    /// Every account that was changed has what it must have for its size, or is closed.
+    pub fn all_rent_exempt(self) -> Self {
+        self.with(Expectation::AllRentExempt)
+    }
+
+    /// An account, afterwards: what is said of it follows.
+    pub fn account(self, key: &Pubkey) -> AccountCheck {
+        AccountCheck { check: self, key: *key }
+    }
+}
+
+impl AccountCheck {
+    fn with(mut self, expectation: AccountExpectation) -> Self {
+        self.check.0.push(Expectation::Account(self.key, expectation));
+        self
+    }
+
+    /// It has so many lamports.
+    pub fn lamports(self, lamports: u64) -> Self {
+        self.with(AccountExpectation::Lamports(lamports))
+    }
+
+    /// Its data are these.
+    pub fn data(self, data: &[u8]) -> Self {
+        self.with(AccountExpectation::Data(data.to_vec()))
+    }
+
+    /// Its data have these bytes at an offset.
+    pub fn data_slice(self, offset: usize, data: &[u8]) -> Self {
+        self.with(AccountExpectation::DataSlice(offset, data.to_vec()))
+    }
+
+    /// It has so many bytes of data.
+    pub fn space(self, space: usize) -> Self {
+        self.with(AccountExpectation::Space(space))
+    }
+
+    /// It belongs to this program.
+    pub fn owner(self, owner: &Pubkey) -> Self {
+        self.with(AccountExpectation::Owner(*owner))
+    }
+
+    /// It is a program, or is none.
+    pub fn executable(self, executable: bool) -> Self {
+        self.with(AccountExpectation::Executable(executable))
+    }
+
+    /// It is not there any more.
+    pub fn closed(self) -> Self {
+        self.with(AccountExpectation::Closed)
+    }
+
+    /// It has what it must have for its size.
+    pub fn rent_exempt(self) -> Self {
+        self.with(AccountExpectation::RentExempt)
+    }
+
+    /// It is as it was.
+    pub fn unchanged(self) -> Self {
+        self.with(AccountExpectation::Unchanged)
+    }
+
+    /// Another account.
+    pub fn account(self, key: &Pubkey) -> Self {
+        self.check.account(key)
+    }
+}
+
+impl From<AccountCheck> for Check {
+    fn from(check: AccountCheck) -> Self {
+        check.check
+    }
+}
+
+/// What a receipt does not hold, with the receipt.
+#[derive(Clone, PartialEq, Eq)]
+pub struct CheckFailures {
+    /// A sentence for each.
+    pub failures: Vec<String>,
+    receipt: String,
+}
+
+impl fmt::Display for CheckFailures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of what was expected does not hold", self.failures.len())?;
+        self.failures.iter().try_for_each(|failure| write!(f, "\n  {failure}"))?;
+        write!(f, "\n{}", self.receipt)
+    }
+}
+
+/// As for people, since this is what tests show when they unwrap.
+impl fmt::Debug for CheckFailures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl core::error::Error for CheckFailures {}
+
+impl Receipt {
+    /// Whether the receipt holds what is expected: all that it does not.
+    ///
+    /// # Errors
+    /// If it does not hold everything.
+    pub fn check(&self, check: impl Into<Check>) -> Result<(), CheckFailures> {
+        let check = check.into();
+        let failures: Vec<String> = check.0.iter().filter_map(|it| it.failure(self)).collect();
+        if failures.is_empty() {
+            return Ok(());
+        }
+        Err(CheckFailures { failures, receipt: self.to_string() })
+    }
+
+    /// As [`Receipt::check`], for tests.
+    ///
+    /// # Panics
+    /// If it does not hold everything.
+    #[track_caller]
+    pub fn assert(&self, check: impl Into<Check>) -> &Self {
+        if let Err(failures) = self.check(check) {
+            panic!("{failures}");
+        }
+        self
+    }
+}
+
+/// A sentence if two values differ.
+fn differ<T: PartialEq>(
+    what: &str,
+    expected: &T,
+    found: &T,
+    show: impl Fn(&T) -> String,
+) -> Option<String> {
+    (expected != found)
+        .then(|| format!("{what}: expected {}, found {}", show(expected), show(found)))
+}
+
+impl Expectation {
+    fn failure(&self, receipt: &Receipt) -> Option<String> {
+        match self {
+            Self::Result(expected) => result(expected, &receipt.result),
+            Self::Units(units) => {
+                differ("compute units", units, &receipt.units, ToString::to_string)
+            }
+            Self::UnitsMax(max) => {
+                let units = receipt.units;
+                (units > *max).then(|| format!("compute units: at most {max}, found {units}"))
+            }
+            Self::Returned(data) => {
+                differ("return data", data, &receipt.returned().to_vec(), |it| format!("{it:?}"))
+            }
+            Self::LogContains(text) => {
+                let found = receipt.logs.iter().any(|line| line.contains(text));
+                (!found).then(|| format!("log: no line has `{text}`"))
+            }
+            Self::Calls(calls) => {
+                let frames = receipt.frames();
+                let called = frames.iter().filter(|frame| frame.depth > 1);
+                let found: Vec<_> = called.map(|it| (it.depth, it.program_id)).collect();
+                differ("inner instructions", calls, &found, |it| format!("{it:?}"))
+            }
+            Self::AllRentExempt => {
+                let owes = |account: &AccountSharedData| !is_exempt(receipt, account);
+                let poor: Vec<String> = receipt
+                    .changes()
+                    .filter(|change| change.after().is_some_and(owes))
+                    .map(|change| change.key.to_string())
+                    .collect();
+                (!poor.is_empty()).then(|| format!("not rent exempt: {}", poor.join(", ")))
+            }
+            Self::Account(key, expected) => {
+                let Some(change) = receipt.account(key) else {
+                    return Some(format!("account {key}: it is none of the receipt's"));
+                };
+                if matches!(expected, AccountExpectation::Unchanged) {
+                    let is_same = change.before.as_ref() == change.after();
+                    return (!is_same).then(|| format!("account {key}: it changed"));
+                }
+                let failure = expected.failure(receipt, change.after())?;
+                Some(format!("account {key}: {failure}"))
+            }
+        }
+    }
+}
+
+fn result(expected: &Result<(), Error>, found: &Result<(), TransactionError>) -> Option<String> {
+    let holds = match (expected, found) {
+        (Ok(()), Ok(())) => true,
+        (Err(Error::Transaction(expected)), Err(found)) => expected == found,
+        (Err(Error::Instruction(expected)), Err(TransactionError::InstructionError(_, found))) => {
+            expected == found
+        }
+        _ => false,
+    };
+    let expected = match expected {
+        Ok(()) => "success".to_owned(),
+        Err(Error::Instruction(error)) => format!("{error:?}"),
+        Err(Error::Transaction(error)) => format!("{error:?}"),
+    };
+    let found = || match found {
+        Ok(()) => "success".to_owned(),
+        Err(error) => format!("{error:?}"),
+    };
+    (!holds).then(|| format!("result: expected {expected}, found {}", found()))
+}
+
+impl AccountExpectation {
+    fn failure(&self, receipt: &Receipt, account: Option<&AccountSharedData>) -> Option<String> {
+        if matches!(self, Self::Closed) {
+            return account.map(|it| format!("expected none, found {} lamports", it.lamports()));
+        }
+        let none = AccountSharedData::default();
+        let account = account.unwrap_or(&none);
+        let (data, len) = (account.data(), account.data().len());
+        match self {
+            Self::Lamports(lamports) => {
+                differ("lamports", lamports, &account.lamports(), ToString::to_string)
+            }
+            Self::Data(expected) => {
+                differ("data", expected, &data.to_vec(), |it| format!("{it:?}"))
+            }
+            Self::DataSlice(offset, expected) => {
+                let end = offset.saturating_add(expected.len());
+                let what = format!("data {offset}..{end}");
+                match data.get(*offset..end) {
+                    Some(found) => differ(&what, expected, &found.to_vec(), |it| format!("{it:?}")),
+                    None => Some(format!("{what}: there are only {len} bytes")),
+                }
+            }
+            Self::Space(space) => differ("space", space, &len, ToString::to_string),
+            Self::Owner(owner) => differ("owner", owner, account.owner(), ToString::to_string),
+            Self::Executable(executable) => {
+                differ("executable", executable, &account.executable(), ToString::to_string)
+            }
+            Self::RentExempt => {
+                let (has, needs) = (account.lamports(), receipt.rent.minimum_balance(len));
+                (has < needs).then(|| format!("rent: needs {needs} lamports, has {has}"))
+            }
+            Self::Closed | Self::Unchanged => None,
+        }
+    }
+}
+
+fn is_exempt(receipt: &Receipt, account: &AccountSharedData) -> bool {
+    receipt.rent.is_exempt(account.lamports(), account.data().len())
+}

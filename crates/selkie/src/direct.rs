@@ -1,0 +1,260 @@
+//! Instructions outside of any transaction: no signatures, fees or blockhashes, on the same state
+//! as transactions.
+
+use std::collections::BTreeMap;
+
+use selkie_svm::{
+    AccountStore, ComputeBudget, Fee, Inspector, Loader, Options, ProgramEntry,
+    cost::TRANSACTION_UNITS_MAX,
+    execute::{Executed, execute_instructions},
+    load::Ready,
+    process::{AccountChange, Processed},
+    programs::TransactionPrograms,
+    transaction_accounts::TransactionAccount,
+};
+use solana_account::{Account, AccountSharedData, ReadableAccount};
+use solana_instruction::Instruction;
+use solana_message::{
+    Message, MessageHeader, VersionedMessage, compiled_instruction::CompiledInstruction,
+};
+use solana_pubkey::Pubkey;
+use solana_sdk_ids::sysvar;
+use solana_transaction::versioned::VersionedTransaction;
+
+use crate::{
+    receipt::{Receipt, Witness},
+    store::Accounts,
+    svm::Svm,
+};
+
+/// Accounts that were given, in front of those that are there.
+struct Overlay<'a> {
+    given: BTreeMap<Pubkey, AccountSharedData>,
+    base: &'a Accounts,
+}
+
+impl AccountStore for Overlay<'_> {
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        self.given.get(key).or_else(|| self.base.get(key)).cloned()
+    }
+}
+
+impl Svm {
+    /// Runs one instruction on accounts that are given, and on those of the state where none are.
+    /// The state stays as it is; [`Svm::commit`] writes down what came out.
+    ///
+    /// The receipt is that of a transaction which pays nothing; the instruction gets the compute
+    /// units that a transaction can have at most.
+    ///
+    /// ```
+    /// use selkie::{address, system, Account, Check, Svm};
+    ///
+    /// let (alice, bob) = (address("alice"), address("bob"));
+    /// let svm = Svm::new();
+    /// let rich = Account { lamports: 10, ..Account::default() };
+    /// let receipt =
+    ///     svm.process_instruction(&system::transfer(&alice, &bob, 4), &[(alice, rich)]);
+    /// receipt.assert(Check::success().compute_units(150).account(&bob).lamports(4));
+    /// ```
+    #[must_use]
+    pub fn process_instruction(
+        &self,
+        instruction: &Instruction,
+        accounts: &[(Pubkey, Account)],
+    ) -> Receipt {
+        self.process_instructions(core::slice::from_ref(instruction), accounts)
+    }
+
+    /// The same with several instructions that share all that a transaction's instructions share:
+    /// compute units, log, the instructions sysvar. If one fails, nothing is changed.
+    #[must_use]
+    pub fn process_instructions(
+        &self,
+        instructions: &[Instruction],
+        accounts: &[(Pubkey, Account)],
+    ) -> Receipt {
+        let given = accounts.iter().map(|(key, account)| (*key, account.clone().into()));
+        self.process_directly(instructions, given.collect(), None)
+    }
+
+    /// The same, shown to somebody instruction by instruction.
+    #[must_use]
+    pub fn process_instructions_inspected(
+        &self,
+        instructions: &[Instruction],
+        accounts: &[(Pubkey, Account)],
+        inspector: &mut dyn Inspector,
+    ) -> Receipt {
+        let given = accounts.iter().map(|(key, account)| (*key, account.clone().into()));
+        self.process_directly(instructions, given.collect(), Some(inspector))
+    }
+
+    /// Runs instructions one after the other, each as if it was alone and on what those before
+    /// left, until one fails: a receipt for each that was started.
+    #[must_use]
+    pub fn process_instruction_chain(
+        &self,
+        instructions: &[Instruction],
+        accounts: &[(Pubkey, Account)],
+    ) -> Vec<Receipt> {
+        let given = accounts.iter().map(|(key, account)| (*key, account.clone().into()));
+        let mut given: BTreeMap<Pubkey, AccountSharedData> = given.collect();
+        let mut receipts = Vec::with_capacity(instructions.len());
+        for instruction in instructions {
+            let one = core::slice::from_ref(instruction);
+            let receipt = self.process_directly(one, given.clone(), None);
+            let is_ok = receipt.is_ok();
+            for change in &receipt.accounts {
+                given.extend(change.write.clone().map(|account| (change.key, account)));
+            }
+            receipts.push(receipt);
+            if !is_ok {
+                break;
+            }
+        }
+        receipts
+    }
+
+    /// Writes down what came out of instructions.
+    pub fn commit(&mut self, receipt: &Receipt) {
+        for change in &receipt.accounts {
+            if let Some(account) = &change.write {
+                self.journal.set_account(change.key, Some(account.clone()));
+            }
+        }
+    }
+
+    fn process_directly(
+        &self,
+        instructions: &[Instruction],
+        given: BTreeMap<Pubkey, AccountSharedData>,
+        inspector: Option<&mut dyn Inspector>,
+    ) -> Receipt {
+        let overlay = Overlay { given, base: &self.journal.state().accounts };
+        let (message, keys) = compile(instructions, &overlay.given);
+        let named = keys.iter().filter(|key| **key != sysvar::instructions::ID);
+        let accounts: Vec<(Pubkey, AccountSharedData)> =
+            named.map(|key| (*key, overlay.account(key).unwrap_or_default())).collect();
+        let found: BTreeMap<Pubkey, AccountSharedData> =
+            keys.iter().filter_map(|key| Some((*key, overlay.account(key)?))).collect();
+        let programs = self.find_programs(&accounts, &overlay);
+        let options = Options { budget: self.instruction_budget, engine: self.engine };
+        let mut witness = Witness::new(inspector);
+        let executed = execute_instructions(
+            instructions,
+            Ready {
+                accounts: accounts.into_iter().map(TransactionAccount::from).collect(),
+                programs,
+            },
+            self.environment(),
+            &options,
+            Some(&mut witness),
+        );
+        let processed = processed(instructions, executed, found, options.budget);
+        let culprit = witness.culprit;
+        let message = VersionedMessage::Legacy(message);
+        let transaction = VersionedTransaction { signatures: Vec::new(), message };
+        Receipt::new(transaction, self.slot(), self.rent(), Ok(processed), culprit)
+    }
+
+    /// The programs among accounts. One that was given without its file is that of the state.
+    fn find_programs(
+        &self,
+        accounts: &[(Pubkey, AccountSharedData)],
+        overlay: &Overlay<'_>,
+    ) -> TransactionPrograms {
+        let mut programs = TransactionPrograms::default();
+        let (slot, features) = (self.slot(), self.features());
+        for (key, account) in accounts.iter().filter(|(_, it)| Loader::of(it.owner()).is_some()) {
+            let given = self.programs.get(key, account, overlay, slot, features);
+            let entry = match given {
+                Some(ProgramEntry::Loaded(_)) => given,
+                _ => overlay
+                    .base
+                    .get(key)
+                    .and_then(|it| self.programs.get(key, it, overlay.base, slot, features))
+                    .or(given),
+            };
+            if let Some(entry) = entry {
+                programs.insert(*key, entry);
+            }
+        }
+        programs
+    }
+}
+
+/// What came of instructions, in the shape of a transaction that pays nothing.
+fn processed(
+    instructions: &[Instruction],
+    executed: Executed,
+    mut found: BTreeMap<Pubkey, AccountSharedData>,
+    budget: ComputeBudget,
+) -> Processed {
+    let is_writable = |key: &Pubkey| {
+        let mut metas = instructions.iter().flat_map(|instruction| &instruction.accounts);
+        metas.any(|meta| meta.pubkey == *key && meta.is_writable)
+    };
+    let is_ok = executed.result.is_ok();
+    let accounts = executed.accounts.into_iter().map(|after| AccountChange {
+        before: found.remove(&after.key),
+        is_writable: is_writable(&after.key),
+        key: after.key,
+        write: (is_ok && after.is_touched).then_some(after.account),
+    });
+    Processed {
+        result: executed.result,
+        is_executed: true,
+        fee: Fee::default(),
+        units: executed.units,
+        units_max: budget.units,
+        instruction_units: executed.instruction_units,
+        loaded_bytes: 0,
+        logs: executed.logs,
+        inner: executed.inner,
+        return_data: executed.return_data,
+        accounts: accounts.collect(),
+        notes: executed.notes,
+    }
+}
+
+/// The instructions as a message nobody signed, and its addresses: those that were given, those
+/// that are named, programs.
+fn compile(
+    instructions: &[Instruction],
+    given: &BTreeMap<Pubkey, AccountSharedData>,
+) -> (Message, Vec<Pubkey>) {
+    let mut keys: Vec<Pubkey> = Vec::new();
+    let mut places: BTreeMap<Pubkey, usize> = BTreeMap::new();
+    let named = instructions.iter().flat_map(|it| it.accounts.iter().map(|meta| meta.pubkey));
+    let programs = instructions.iter().map(|it| it.program_id);
+    // What the runtime adds comes last there, too.
+    let is_added = |key: &Pubkey| *key == sysvar::instructions::ID && !given.contains_key(key);
+    let (added, others): (Vec<_>, Vec<_>) =
+        given.keys().copied().chain(named).chain(programs).partition(is_added);
+    for key in others.into_iter().chain(added) {
+        places.entry(key).or_insert_with(|| {
+            keys.push(key);
+            keys.len().saturating_sub(1)
+        });
+    }
+    // A message can count no further; what more accounts are called then is wrong.
+    let byte = |key: &Pubkey| {
+        places.get(key).and_then(|place| u8::try_from(*place).ok()).unwrap_or(u8::MAX)
+    };
+    let compiled = instructions.iter().map(|instruction| CompiledInstruction {
+        program_id_index: byte(&instruction.program_id),
+        accounts: instruction.accounts.iter().map(|meta| byte(&meta.pubkey)).collect(),
+        data: instruction.data.clone(),
+    });
+    let message = Message {
+        header: MessageHeader::default(),
+        account_keys: keys.clone(),
+        instructions: compiled.collect(),
+        ..Message::default()
+    };
+    (message, keys)
+}
+
+/// What instructions outside of transactions may use unless another budget is asked for.
+pub(crate) const BUDGET: ComputeBudget =
+    ComputeBudget { units: TRANSACTION_UNITS_MAX, heap_bytes: 32 * 1024 };

@@ -1,0 +1,361 @@
+//! Transactions with all that they need and what became of them, to be replayed anywhere.
+//!
+//! A fixture is a line of JSON, in the form of the vectors of kind `svm` that `selkie conform`
+//! judges: what a test or a fuzzer finds here becomes a vector there.
+//!
+//! ```
+//! use selkie::{fixture::Fixture, keypair, system, Signer, Svm};
+//!
+//! let alice = keypair("alice");
+//! let mut svm = Svm::new();
+//! svm.airdrop(&alice.pubkey(), 1_000_000_000)?;
+//! let transfer = system::transfer(&alice.pubkey(), &alice.pubkey(), 7);
+//! let transaction = svm.sign(&[transfer], &[&alice])?;
+//!
+//! let fixture = Fixture::record(&svm, "mine/transfer", &transaction);
+//! let line = fixture.to_string();
+//! let receipt = Fixture::parse(&line)?.replay()?;
+//! assert_eq!(receipt.units, 150);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use core::fmt;
+use std::{collections::BTreeSet, sync::Arc};
+
+use selkie_svm::{
+    EpochStake, Feature, FeatureSet, Recent, program_cache::program_data_address,
+    transaction::Transaction as Sanitized,
+};
+use serde_json::{Value, json};
+use solana_account::{AccountSharedData, ReadableAccount};
+use solana_pubkey::Pubkey;
+use solana_sdk_ids::sysvar;
+use solana_transaction::versioned::VersionedTransaction;
+use solana_transaction_error::TransactionError;
+
+pub use crate::instruction_fixture::InstructionFixture;
+use crate::{
+    genesis,
+    json::{base64, case_account, read_case_account, to_base64},
+    receipt::{Receipt, Stage},
+    svm::Svm,
+};
+
+/// What features on and off are counted from.
+const MAINNET: &str = "mainnet-2026-09-27";
+
+/// A transaction with the state before it and what became of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fixture(Value);
+
+/// A fixture that cannot be used, or that comes out otherwise.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum FixtureError {
+    /// It is no fixture.
+    Format(String),
+    /// It came out otherwise: a sentence for each difference.
+    Differs(Vec<String>),
+}
+
+impl fmt::Display for FixtureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Format(why) => write!(f, "no fixture: {why}"),
+            Self::Differs(all) => {
+                f.write_str("the fixture came out otherwise")?;
+                all.iter().try_for_each(|one| write!(f, "\n  {one}"))
+            }
+        }
+    }
+}
+
+impl core::error::Error for FixtureError {}
+
+/// One line of JSON.
+impl fmt::Display for Fixture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Fixture {
+    /// What a transaction needs of the state, and what would become of it.
+    #[must_use]
+    pub fn record(svm: &Svm, id: &str, transaction: &VersionedTransaction) -> Self {
+        let receipt = svm.simulate(transaction).unwrap_or_else(|failed| failed.receipt);
+        let environment = svm.environment();
+        let accounts: Vec<Value> = needed(svm, &receipt)
+            .iter()
+            .filter_map(|key| Some(case_account(key, &svm.shared_account(key)?)))
+            .collect();
+        let queue = svm.journal.state().recent.blockhashes().map(ToString::to_string);
+        let stakes = environment.epoch_stake.vote_accounts.iter();
+        let stakes = stakes.map(|(key, stake)| (key.to_string(), json!(stake)));
+        Self(json!({
+            "id": id,
+            "slot": svm.slot(),
+            "epoch": svm.epoch(),
+            "features": features_to_json(svm.features()),
+            "sigverify": svm.verifies_signatures,
+            "lamports_per_signature": environment.lamports_per_signature,
+            "blockhash_queue": queue.collect::<Vec<_>>(),
+            "already_processed": false,
+            "epoch_total_stake": environment.epoch_stake.total,
+            "vote_stakes": Value::Object(stakes.collect()),
+            "accounts": accounts,
+            "tx": to_base64(&wincode::serialize(transaction).unwrap_or_default()),
+            "expect": expectation(&receipt),
+        }))
+    }
+
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// If it is no JSON. What else it is not, [`Fixture::replay`] finds.
+    pub fn parse(line: &str) -> Result<Self, FixtureError> {
+        let value = serde_json::from_str(line);
+        value.map(Self).map_err(|error| FixtureError::Format(error.to_string()))
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        self.0.get("id").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Replays the transaction on the state before it, and compares all that became of it.
+    ///
+    /// # Errors
+    /// If it is no fixture, or comes out otherwise.
+    pub fn replay(&self) -> Result<Arc<Receipt>, FixtureError> {
+        self.replay_with(&|_| None)
+    }
+
+    /// The same, where `blob` knows the data that the fixture names and does not have.
+    ///
+    /// # Errors
+    /// As [`Fixture::replay`].
+    pub fn replay_with(
+        &self,
+        blob: &dyn Fn(&str) -> Option<Vec<u8>>,
+    ) -> Result<Arc<Receipt>, FixtureError> {
+        let (mut svm, wire) = self.svm(blob).map_err(FixtureError::Format)?;
+        // How long it may be by wire is not part of what is replayed.
+        let sent = match wincode::deserialize_exact::<VersionedTransaction>(&wire) {
+            Ok(transaction) => svm.send(transaction),
+            Err(_) => svm.send(&wire),
+        };
+        let receipt = sent.unwrap_or_else(|failed| failed.receipt);
+        let expected = self.0.get("expect").unwrap_or(&Value::Null);
+        let differences = self.differences(expected, &receipt, blob);
+        if differences.is_empty() { Ok(receipt) } else { Err(FixtureError::Differs(differences)) }
+    }
+
+    /// The state before the transaction, and the transaction.
+    fn svm(&self, blob: &dyn Fn(&str) -> Option<Vec<u8>>) -> Result<(Svm, Vec<u8>), String> {
+        let field = |name: &str| self.0.get(name).ok_or_else(|| format!("`{name}` is missing"));
+        let list =
+            |name: &str| field(name)?.as_array().ok_or_else(|| format!("`{name}` is no list"));
+        let wire = base64(field("tx")?.as_str().ok_or("`tx` is no text")?)?;
+        let mut svm = Svm::new();
+        *svm.journal.state_mut() = genesis::empty_state(features_from_json(field("features")?)?);
+        for account in list("accounts")? {
+            let (key, account) = read_case_account(account, blob)?;
+            let environment = svm.journal.environment_mut();
+            if *account.owner() == sysvar::ID {
+                // What is no sysvar that the runtime asks for is an account like others.
+                let _ = environment.sysvars.set(key, account.data());
+            }
+            svm.journal.set_account(key, Some(account));
+        }
+        let hashes = list("blockhash_queue")?.iter();
+        let hashes = hashes.map(|it| it.as_str().and_then(|text| text.parse().ok()));
+        let hashes: Option<Vec<_>> = hashes.collect();
+        let recent = Recent::new(hashes.ok_or("`blockhash_queue` has what is no hash")?);
+        let environment = svm.journal.environment_mut();
+        environment.blockhash = recent.blockhash().copied().unwrap_or_default();
+        let price = field("lamports_per_signature")?.as_u64();
+        environment.lamports_per_signature =
+            price.ok_or("`lamports_per_signature` is no number")?;
+        environment.epoch_stake = self.epoch_stake();
+        *svm.journal.recent_mut() = recent;
+        if self.0.get("already_processed") == Some(&Value::Bool(true)) {
+            let transaction = Sanitized::from_wire(&wire, svm.features()).ok();
+            if let Some(it) = transaction {
+                svm.journal.add_processed(*it.blockhash(), *it.message_hash());
+            }
+        }
+        svm.verifies_signatures = self.0.get("sigverify") != Some(&Value::Bool(false));
+        Ok((svm, wire))
+    }
+
+    fn epoch_stake(&self) -> EpochStake {
+        let stakes = self.0.get("vote_stakes").and_then(Value::as_object).into_iter().flatten();
+        let stakes = stakes.filter_map(|(key, stake)| Some((key.parse().ok()?, stake.as_u64()?)));
+        let total = self.0.get("epoch_total_stake").and_then(Value::as_u64);
+        EpochStake { total: total.unwrap_or(0), vote_accounts: stakes.collect() }
+    }
+
+    fn differences(
+        &self,
+        expected: &Value,
+        receipt: &Receipt,
+        blob: &dyn Fn(&str) -> Option<Vec<u8>>,
+    ) -> Vec<String> {
+        let found = expectation(receipt);
+        let mut differences = Vec::new();
+        let is_dropped = receipt.stage == Stage::Dropped;
+        for field in FIELDS.iter().take(if is_dropped { 1 } else { FIELDS.len() }) {
+            let (expected, found) = (&expected[*field], &found[*field]);
+            if expected != found {
+                differences.push(format!("{field}: expected {expected}, found {found}"));
+            }
+        }
+        let posts = expected["post"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let mut expected_keys = BTreeSet::new();
+        for post in posts {
+            match read_case_account(post, blob) {
+                Ok((key, account)) => {
+                    expected_keys.insert(key);
+                    let after = receipt.account(&key).and_then(|change| change.after());
+                    if !is_same(&account, after) {
+                        differences
+                            .push(format!("account {key}: expected {account:?}, found {after:?}"));
+                    }
+                }
+                Err(why) => differences.push(format!("`post`: {why}")),
+            }
+        }
+        let others = receipt.changes().filter(|change| !expected_keys.contains(&change.key));
+        differences.extend(others.map(|change| format!("account {}: it changed", change.key)));
+        differences
+    }
+}
+
+/// What is compared, besides accounts. Of transactions that are dropped only the first.
+const FIELDS: &[&str] =
+    &["result_str", "fee", "cu", "loaded_accounts_data_size", "return_data", "logs", "inner"];
+
+fn is_same(expected: &AccountSharedData, found: Option<&AccountSharedData>) -> bool {
+    match found {
+        Some(found) => expected == found,
+        None => expected.lamports() == 0,
+    }
+}
+
+/// The accounts that a transaction needs: its own, tables, files of programs, sysvars.
+fn needed(svm: &Svm, receipt: &Receipt) -> BTreeSet<Pubkey> {
+    let message = receipt.message();
+    let mut keys: BTreeSet<Pubkey> = message.static_account_keys().iter().copied().collect();
+    keys.extend(receipt.accounts.iter().map(|change| change.key));
+    let tables = message.address_table_lookups().into_iter().flatten();
+    keys.extend(tables.map(|lookup| lookup.account_key));
+    let files = keys.iter().filter_map(|key| {
+        let account = svm.shared_account(key)?;
+        program_data_address(account.data())
+    });
+    keys.extend(files.collect::<Vec<_>>());
+    keys.extend(svm.environment().sysvars.iter().map(|(id, _)| *id));
+    keys
+}
+
+/// What became of a transaction.
+fn expectation(receipt: &Receipt) -> Value {
+    let result_str = match &receipt.result {
+        Ok(()) => "Ok".to_owned(),
+        Err(error) => format!("{error:?}"),
+    };
+    let result = match &receipt.result {
+        Ok(()) => json!("Ok"),
+        Err(error) => json!({ "Err": error }),
+    };
+    let inner = receipt.inner.iter().map(|called| {
+        let called = called.iter().map(|it| {
+            json!({
+                "program_idx": it.program_index,
+                "accounts": it.accounts,
+                "data": hex(&it.data),
+                "stack_height": it.height,
+            })
+        });
+        Value::Array(called.collect())
+    });
+    let post = receipt.changes().map(|change| {
+        let none = AccountSharedData::default();
+        case_account(&change.key, change.after().unwrap_or(&none))
+    });
+    json!({
+        "stage": stage(receipt),
+        "result": result,
+        "result_str": result_str,
+        "fee": receipt.fee.total(),
+        "cu": receipt.units,
+        "loaded_accounts_data_size": receipt.loaded_bytes,
+        "return_data": receipt.return_data.as_ref().map(|it| json!({
+            "program": it.program_id.to_string(),
+            "data": to_base64(&it.data),
+        })),
+        "logs": receipt.logs,
+        "inner": inner.collect::<Vec<_>>(),
+        "post": post.collect::<Vec<_>>(),
+    })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What vectors call how far a transaction came: the phase that dropped it, in their words.
+fn stage(receipt: &Receipt) -> &'static str {
+    use TransactionError as Error;
+    match (receipt.stage, &receipt.result) {
+        (Stage::Executed, _) => "executed",
+        (Stage::FeesOnly, _) => "fees_only",
+        (Stage::Dropped, Ok(())) => "svm_rejected",
+        (Stage::Dropped, Err(error)) => match error {
+            Error::SanitizeFailure
+            | Error::UnsupportedVersion
+            | Error::AddressLookupTableNotFound
+            | Error::InvalidAddressLookupTableOwner
+            | Error::InvalidAddressLookupTableData
+            | Error::InvalidAddressLookupTableIndex => "sanitize",
+            Error::SignatureFailure => "sigverify",
+            Error::AccountLoadedTwice | Error::TooManyAccountLocks => "locks",
+            Error::DuplicateInstruction(_)
+            | Error::InstructionError(..)
+            | Error::InvalidLoadedAccountsDataSizeLimit => "budget",
+            Error::BlockhashNotFound => "age",
+            Error::AlreadyProcessed => "status_cache",
+            _ => "svm_rejected",
+        },
+    }
+}
+
+fn features_to_json(features: FeatureSet) -> Value {
+    let mainnet = FeatureSet::mainnet();
+    let ids = |has: FeatureSet, has_not: FeatureSet| -> Vec<String> {
+        let ids = has.iter().filter(|feature| !has_not.has(*feature));
+        ids.map(|feature| feature.address().to_string()).collect()
+    };
+    let (on, off) = (ids(features, mainnet), ids(mainnet, features));
+    if on.is_empty() && off.is_empty() {
+        return json!(MAINNET);
+    }
+    json!({ "base": MAINNET, "on": on, "off": off })
+}
+
+fn features_from_json(value: &Value) -> Result<FeatureSet, String> {
+    let base = value.as_str().or_else(|| value.get("base")?.as_str());
+    if base != Some(MAINNET) {
+        return Err(format!("`features` counts from {base:?}, not from {MAINNET}"));
+    }
+    let list = |name: &str| -> Vec<Feature> {
+        let ids = value.get(name).and_then(Value::as_array).into_iter().flatten();
+        let ids = ids.filter_map(|id| id.as_str()?.parse().ok());
+        // What the runtime does not ask for has no row.
+        ids.filter_map(|id: Pubkey| Feature::from_address(&id)).collect()
+    };
+    let features = list("on").into_iter().fold(FeatureSet::mainnet(), FeatureSet::with);
+    Ok(list("off").into_iter().fold(features, FeatureSet::without))
+}

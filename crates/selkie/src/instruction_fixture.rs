@@ -1,0 +1,198 @@
+//! Single instructions in files that other clients read: Firedancer's `.fix`.
+
+use core::fmt::Write;
+
+use selkie_fixture::{
+    Account as State, AccountUse, Effects, Fixture as File, Instruction as Given,
+};
+use selkie_svm::{
+    ComputeBudget, Feature, FeatureSet, InstructionError, cost::HEAP_BYTES_MIN, error::discriminant,
+};
+use solana_account::{Account, AccountSharedData, ReadableAccount};
+use solana_instruction::{AccountMeta, Instruction};
+use solana_pubkey::Pubkey;
+use solana_sdk_ids::sysvar;
+
+use crate::{fixture::FixtureError, genesis, receipt::Receipt, svm::Svm};
+
+/// An instruction with the accounts, sysvars and features that it needs, and what came of it.
+///
+/// ```
+/// use selkie::{address, fixture::InstructionFixture, system, Account, Svm};
+///
+/// let svm = Svm::new();
+/// let rich = (address("alice"), Account { lamports: 10, ..Account::default() });
+/// let transfer = system::transfer(&address("alice"), &address("bob"), 4);
+/// let file: Vec<u8> = InstructionFixture::record(&svm, &transfer, &[rich]).to_bytes();
+/// let receipt = InstructionFixture::parse(&file)?.replay()?;
+/// assert_eq!(receipt.units, 150);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct InstructionFixture(selkie_fixture::InstructionFixture);
+
+impl InstructionFixture {
+    /// What an instruction needs of the state, and what comes of it.
+    #[must_use]
+    pub fn record(svm: &Svm, instruction: &Instruction, accounts: &[(Pubkey, Account)]) -> Self {
+        let receipt = svm.process_instruction(instruction, accounts);
+        let mut states: Vec<State> = Vec::new();
+        for change in &receipt.accounts {
+            let found = change.before.clone().unwrap_or_default();
+            states.push(state(change.key, &found));
+        }
+        let surroundings = svm.environment().sysvars.iter().map(|(id, _)| *id);
+        let files = states
+            .iter()
+            .filter_map(|it| selkie_svm::program_cache::program_data_address(&it.data));
+        let others: Vec<Pubkey> = surroundings.chain(files).collect();
+        for key in others {
+            if let Some(account) = svm.shared_account(&key)
+                && !states.iter().any(|state| state.address == key)
+            {
+                states.push(state(key, &account));
+            }
+        }
+        let uses = instruction.accounts.iter().filter_map(|meta| {
+            let account = states.iter().position(|state| state.address == meta.pubkey)?;
+            let AccountMeta { is_signer, is_writable, .. } = *meta;
+            Some(AccountUse { account, is_signer, is_writable })
+        });
+        let input = Given {
+            program_id: instruction.program_id,
+            uses: uses.collect(),
+            accounts: states,
+            data: instruction.data.clone(),
+            units: receipt.units_max,
+            features: svm.features().iter().map(number).collect(),
+        };
+        Self(selkie_fixture::InstructionFixture { input, output: effects(&receipt) })
+    }
+
+    /// Reads a file: Firedancer's.
+    ///
+    /// # Errors
+    /// If it is none, or of another kind.
+    pub fn parse(file: &[u8]) -> Result<Self, FixtureError> {
+        match File::read(file) {
+            Ok(File::Instruction(fixture)) => Ok(Self(fixture)),
+            Ok(_) => Err(FixtureError::Format("it is not of one instruction".to_owned())),
+            Err(error) => Err(FixtureError::Format(error.to_string())),
+        }
+    }
+
+    /// The file, as Firedancer writes it.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.0.to_firedancer()
+    }
+
+    /// Processes the instruction again, and compares what comes of it.
+    ///
+    /// # Errors
+    /// If it comes out otherwise.
+    pub fn replay(&self) -> Result<Receipt, FixtureError> {
+        let Given { program_id, accounts, uses, data, units, features } = &self.0.input;
+        let budget = ComputeBudget { units: *units, heap_bytes: HEAP_BYTES_MIN };
+        let mut svm = Svm::new().with_instruction_budget(budget);
+        let is_on = |feature: &Feature| features.contains(&number(*feature));
+        let features: FeatureSet = Feature::ALL.iter().copied().filter(is_on).collect();
+        *svm.journal.state_mut() = genesis::empty_state(features);
+        let mut given = Vec::with_capacity(accounts.len());
+        for State { address, lamports, data, owner, executable, rent_epoch } in accounts {
+            if *owner == sysvar::ID {
+                // What is no sysvar that the runtime asks for is an account like others.
+                let _ = svm.journal.environment_mut().sysvars.set(*address, data);
+            }
+            let account = Account {
+                lamports: *lamports,
+                data: data.clone(),
+                owner: *owner,
+                executable: *executable,
+                rent_epoch: *rent_epoch,
+            };
+            given.push((*address, account));
+        }
+        let metas = uses.iter().filter_map(|it| {
+            let pubkey = accounts.get(it.account)?.address;
+            Some(AccountMeta { pubkey, is_signer: it.is_signer, is_writable: it.is_writable })
+        });
+        let instruction =
+            Instruction { program_id: *program_id, accounts: metas.collect(), data: data.clone() };
+        let receipt = svm.process_instruction(&instruction, &given);
+        let differences = differences(&self.0.output, &receipt);
+        if differences.is_empty() { Ok(receipt) } else { Err(FixtureError::Differs(differences)) }
+    }
+}
+
+/// The number that files know a feature by.
+fn number(feature: Feature) -> u64 {
+    let address = feature.address();
+    address.as_ref().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+fn state(address: Pubkey, account: &AccountSharedData) -> State {
+    State {
+        address,
+        lamports: account.lamports(),
+        data: account.data().to_vec(),
+        owner: *account.owner(),
+        executable: account.executable(),
+        rent_epoch: account.rent_epoch(),
+    }
+}
+
+fn effects(receipt: &Receipt) -> Effects {
+    let error = receipt.instruction_error();
+    let changed = receipt.accounts.iter().filter_map(|it| Some((it.key, it.write.as_ref()?)));
+    Effects {
+        result: error.map_or(0, |error| discriminant(error).saturating_add(1)),
+        custom: match error {
+            Some(InstructionError::Custom(number)) => *number,
+            _ => 0,
+        },
+        accounts: changed.map(|(key, account)| state(key, account)).collect(),
+        units_used: None,
+        units_left: Some(receipt.units_max.saturating_sub(receipt.units)),
+        return_data: receipt.returned().to_vec(),
+    }
+}
+
+fn differences(expected: &Effects, receipt: &Receipt) -> Vec<String> {
+    let found = effects(receipt);
+    let mut differences = Vec::new();
+    let mut compare = |what: &str, expected: String, found: String| {
+        if expected != found {
+            differences.push(format!("{what}: expected {expected}, found {found}"));
+        }
+    };
+    let result = |it: &Effects| format!("{} ({})", it.result, it.custom);
+    compare("result", result(expected), result(&found));
+    if let Some(units) = expected.units_left {
+        let found = found.units_left.unwrap_or(0);
+        compare("compute units left", units.to_string(), found.to_string());
+    }
+    // What a failed instruction did to accounts nobody sees.
+    if expected.result == 0 {
+        let data = |it: &Effects| hex(&it.return_data);
+        compare("return data", data(expected), data(&found));
+        for state in &expected.accounts {
+            let after = receipt.account(&state.address);
+            let after = after.and_then(|it| it.write.as_ref().or(it.before.as_ref())).cloned();
+            let after = self::state(state.address, &after.unwrap_or_default());
+            let show = |it: &State| {
+                let State { lamports, owner, executable, data, .. } = it;
+                format!("{lamports} {owner} {executable} {}", hex(data))
+            };
+            compare(&format!("account {}", state.address), show(state), show(&after));
+        }
+    }
+    differences
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

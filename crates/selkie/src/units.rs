@@ -1,0 +1,269 @@
+//! Compute units of named cases: a report to read, and a test that fails when they grow.
+//!
+//! ```
+//! use selkie::{address, system, units::UnitsReport, Account, Svm};
+//!
+//! let svm = Svm::new();
+//! let rich = (address("alice"), Account { lamports: 10, ..Account::default() });
+//! let transfer = system::transfer(&address("alice"), &address("bob"), 4);
+//!
+//! let mut report = UnitsReport::new();
+//! report.add("transfer", &svm.process_instruction(&transfer, &[rich]));
+//! assert!(report.to_string().contains("| transfer | 150 |"));
+//!
+//! let saved = UnitsReport::parse("| case | units |\n|---|--:|\n| transfer | 140 |\n")?;
+//! assert!(report.against(&saved).contains("| transfer | 150 | +10 (+7.1 %) |"));
+//! assert_eq!(report.regressions(&saved, 5.0).len(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! In a test, `report.check_file("units.md", 0.0)` writes the file when it is not there, and
+//! afterwards fails if a case uses more than the file says. `SELKIE_UPDATE_UNITS=1` writes it anew.
+
+use core::fmt::{self, Write};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use crate::receipt::Receipt;
+
+/// What cases used.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct UnitsReport(Vec<Case>);
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Case {
+    name: String,
+    /// Compute units, or why there are none.
+    units: Result<u64, String>,
+}
+
+/// A case that uses more than it did, or does not succeed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Regression {
+    /// The case.
+    pub name: String,
+    /// What it used.
+    pub before: Option<u64>,
+    /// What it uses, or why it failed.
+    pub now: Result<u64, String>,
+}
+
+impl fmt::Display for Regression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.now, self.before) {
+            (Err(why), _) => write!(f, "{}: {why}", self.name),
+            (Ok(now), Some(before)) => {
+                write!(f, "{}: {now} compute units, {}", self.name, delta(before, *now))
+            }
+            (Ok(now), None) => write!(f, "{}: {now} compute units", self.name),
+        }
+    }
+}
+
+/// Compute units that are not what was saved, or could not be compared.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum UnitsError {
+    /// The file cannot be read or written.
+    File(PathBuf, io::Error),
+    /// A line of the saved report is no row, counted from 1.
+    Format(usize),
+    /// Some cases use more, or do not succeed.
+    Regressions(Vec<Regression>),
+}
+
+impl fmt::Display for UnitsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path, error) => write!(f, "cannot use {}: {error}", path.display()),
+            Self::Format(line) => write!(f, "line {line} is no row of a report"),
+            Self::Regressions(all) => {
+                f.write_str("compute units grew")?;
+                all.iter().try_for_each(|one| write!(f, "\n  {one}"))?;
+                f.write_str("\nhelp: SELKIE_UPDATE_UNITS=1 saves what there is now")
+            }
+        }
+    }
+}
+
+impl core::error::Error for UnitsError {}
+
+impl UnitsReport {
+    /// No case.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a case: what a transaction or an instruction used.
+    pub fn add(&mut self, name: &str, receipt: &Receipt) -> &mut Self {
+        let units = receipt.result.clone().map_err(|error| error.to_string());
+        let name = name.replace(['|', '\n'], "/");
+        self.0.push(Case { name, units: units.map(|()| receipt.units) });
+        self
+    }
+
+    /// Reads a report, as it shows itself or with deltas.
+    ///
+    /// # Errors
+    /// If a line of a table is no row.
+    pub fn parse(text: &str) -> Result<Self, UnitsError> {
+        let lines = (1_usize..).zip(text.lines()).filter(|(_, line)| line.starts_with('|'));
+        // The heading, and what is under it.
+        let rows = lines.skip(2).map(|(number, line)| {
+            let mut cells = line.trim_matches('|').split('|').map(str::trim);
+            let name = cells.next().filter(|name| !name.is_empty());
+            let (name, cell) = name.zip(cells.next()).ok_or(UnitsError::Format(number))?;
+            let units = cell.replace(',', "").parse().map_err(|_| cell.to_owned());
+            Ok(Case { name: name.to_owned(), units })
+        });
+        rows.collect::<Result<_, _>>().map(Self)
+    }
+
+    fn units(&self, name: &str) -> Option<u64> {
+        self.0.iter().find(|case| case.name == name)?.units.as_ref().ok().copied()
+    }
+
+    /// The report as Markdown, beside a saved one.
+    #[must_use]
+    pub fn against(&self, saved: &Self) -> String {
+        let mut text = "| case | units | change |\n|---|--:|--:|\n".to_owned();
+        for Case { name, units } in &self.0 {
+            let _ = match units {
+                Ok(units) => {
+                    let before = saved.units(name);
+                    let change = before.map_or("new".to_owned(), |before| delta(before, *units));
+                    writeln!(text, "| {name} | {units} | {change} |")
+                }
+                Err(why) => writeln!(text, "| {name} | failed | {why} |"),
+            };
+        }
+        let is_gone = |case: &&Case| !self.0.iter().any(|it| it.name == case.name);
+        for case in saved.0.iter().filter(is_gone) {
+            let _ = writeln!(text, "| {} | | gone |", case.name);
+        }
+        text
+    }
+
+    /// The cases that use more than a saved report says, by more than so many percent, and those
+    /// that do not succeed.
+    #[must_use]
+    pub fn regressions(&self, saved: &Self, percent: f64) -> Vec<Regression> {
+        let cases = self.0.iter().filter_map(|Case { name, units }| {
+            let before = saved.units(name);
+            let is_worse = match (units, before) {
+                (Ok(now), Some(before)) => now > &before && growth(before, *now) > percent,
+                (Ok(_), None) => false,
+                (Err(_), _) => true,
+            };
+            is_worse.then(|| Regression { name: name.clone(), before, now: units.clone() })
+        });
+        cases.collect()
+    }
+
+    /// Compares with the report in a file; writes it where there is none, or if
+    /// `SELKIE_UPDATE_UNITS` is set.
+    ///
+    /// # Errors
+    /// If cases use more than the file says, by more than so many percent; or if there is something
+    /// wrong with the file.
+    pub fn check_file(&self, path: impl AsRef<Path>, percent: f64) -> Result<(), UnitsError> {
+        let path = path.as_ref();
+        let failed = |error| UnitsError::File(path.to_owned(), error);
+        let is_asked_for = std::env::var_os("SELKIE_UPDATE_UNITS").is_some();
+        let saved = match fs::read_to_string(path) {
+            Ok(text) if !is_asked_for => Self::parse(&text)?,
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {
+                fs::write(path, self.to_string()).map_err(failed)?;
+                Self::default()
+            }
+        };
+        let regressions = self.regressions(&saved, percent);
+        if regressions.is_empty() { Ok(()) } else { Err(UnitsError::Regressions(regressions)) }
+    }
+}
+
+/// The report as Markdown.
+impl fmt::Display for UnitsReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("| case | units |\n|---|--:|\n")?;
+        self.0.iter().try_for_each(|Case { name, units }| match units {
+            Ok(units) => writeln!(f, "| {name} | {units} |"),
+            Err(_) => writeln!(f, "| {name} | failed |"),
+        })
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a tenth of a percent is precise enough")]
+fn growth(before: u64, now: u64) -> f64 {
+    (now as f64 - before as f64) / (before as f64) * 100.0
+}
+
+fn delta(before: u64, now: u64) -> String {
+    let change = i128::from(now).saturating_sub(i128::from(before));
+    if change == 0 || before == 0 {
+        return format!("{change:+}");
+    }
+    format!("{change:+} ({:+.1} %)", growth(before, now))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(cases: &[(&str, Result<u64, &str>)]) -> UnitsReport {
+        let case = |(name, units): &(&str, Result<u64, &str>)| Case {
+            name: (*name).to_owned(),
+            units: units.map_err(str::to_owned),
+        };
+        UnitsReport(cases.iter().map(case).collect())
+    }
+
+    #[test]
+    fn reports_are_read_as_they_are_shown() {
+        let report = report(&[("a", Ok(1)), ("b c", Ok(2_000_000)), ("d", Err("failed"))]);
+        assert_eq!(UnitsReport::parse(&report.to_string()).unwrap(), report);
+        assert!(matches!(UnitsReport::parse("|a|\n|-|\n|b|"), Err(UnitsError::Format(3))));
+    }
+
+    #[test]
+    fn growth_is_told() {
+        let saved =
+            report(&[("less", Ok(10)), ("same", Ok(10)), ("more", Ok(1000)), ("gone", Ok(1))]);
+        let now = report(&[
+            ("less", Ok(9)),
+            ("same", Ok(10)),
+            ("more", Ok(1010)),
+            ("new", Ok(5)),
+            ("bad", Err("it failed")),
+        ]);
+        let expected = "| case | units | change |\n|---|--:|--:|\n| less | 9 | -1 (-10.0 %) |\n\
+                        | same | 10 | +0 |\n| more | 1010 | +10 (+1.0 %) |\n| new | 5 | new |\n\
+                        | bad | failed | it failed |\n| gone | | gone |\n";
+        assert_eq!(now.against(&saved), expected);
+        let names = |percent| -> Vec<String> {
+            now.regressions(&saved, percent).into_iter().map(|it| it.name).collect()
+        };
+        assert_eq!(
+            (names(0.5), names(1.0)),
+            (vec!["more".to_owned(), "bad".to_owned()], vec!["bad".to_owned()])
+        );
+        assert_eq!(
+            now.regressions(&saved, 0.0)[0].to_string(),
+            "more: 1010 compute units, +10 (+1.0 %)"
+        );
+    }
+
+    #[test]
+    fn files_are_written_once() {
+        let path = std::env::temp_dir().join(format!("selkie-units-{}.md", std::process::id()));
+        report(&[("a", Ok(10))]).check_file(&path, 0.0).unwrap();
+        report(&[("a", Ok(9))]).check_file(&path, 0.0).unwrap();
+        let error = report(&[("a", Ok(11))]).check_file(&path, 0.0).unwrap_err();
+        fs::remove_file(&path).unwrap();
+        assert!(error.to_string().contains("a: 11 compute units, +1 (+10.0 %)"), "{error}");
+    }
+}

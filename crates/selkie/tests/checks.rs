@@ -1,0 +1,169 @@
+//! Single instructions, and what is expected of them.
+
+use selkie::{
+    Account, AccountMeta, Check, Instruction, InstructionError, Pubkey, Svm, TransactionError,
+    address, programs, system, token,
+};
+
+fn lamports(lamports: u64) -> Account {
+    Account { lamports, ..Account::default() }
+}
+
+#[test]
+fn instructions_take_what_is_given_and_what_is_there() {
+    let (alice, bob) = (address("alice"), address("bob"));
+    let mut svm = Svm::new();
+    svm.airdrop(&bob, 100).unwrap();
+    let transfer = system::transfer(&alice, &bob, 4);
+    let receipt = svm.process_instruction(&transfer, &[(alice, lamports(10))]);
+    receipt.assert(Check::success().account(&alice).lamports(6).account(&bob).lamports(104));
+    assert_eq!((svm.balance(&alice), svm.balance(&bob)), (0, 100));
+    svm.commit(&receipt);
+    assert_eq!((svm.balance(&alice), svm.balance(&bob)), (6, 104));
+    svm.process_instruction(&transfer, &[]).assert(Check::success().account(&alice).lamports(2));
+    let failed = svm.process_instruction(&system::transfer(&alice, &bob, 7), &[]);
+    failed.assert(Check::custom(1).account(&alice).unchanged());
+    failed.assert(Check::transaction_err(TransactionError::InstructionError(
+        0,
+        InstructionError::Custom(1),
+    )));
+}
+
+#[test]
+fn all_that_does_not_hold_is_told() {
+    let (alice, bob) = (address("alice"), address("bob"));
+    let svm = Svm::new();
+    let receipt =
+        svm.process_instruction(&system::transfer(&alice, &bob, 4), &[(alice, lamports(4))]);
+    let check = Check::err(InstructionError::InvalidArgument)
+        .compute_units(1)
+        .compute_units_at_most(100)
+        .return_data(&[1])
+        .log_contains("greetings")
+        .inner_instructions(&[(2, bob)])
+        .account(&alice)
+        .closed()
+        .account(&bob)
+        .lamports(5)
+        .data(&[1])
+        .data_slice(0, &[1])
+        .space(1)
+        .owner(&alice)
+        .executable(true)
+        .closed()
+        .rent_exempt()
+        .unchanged()
+        .account(&address("stranger"))
+        .lamports(0);
+    let failures = receipt.check(check).unwrap_err().failures;
+    let expected = [
+        "result: expected InvalidArgument, found success",
+        "compute units: expected 1, found 150",
+        "compute units: at most 100, found 150",
+        "return data: expected [1], found []",
+        "log: no line has `greetings`",
+        &format!("inner instructions: expected [(2, {bob})], found []"),
+        &format!("account {bob}: lamports: expected 5, found 4"),
+        &format!("account {bob}: data: expected [1], found []"),
+        &format!("account {bob}: data 0..1: there are only 0 bytes"),
+        &format!("account {bob}: space: expected 1, found 0"),
+        &format!("account {bob}: owner: expected {alice}, found {}", system::ID),
+        &format!("account {bob}: executable: expected true, found false"),
+        &format!("account {bob}: expected none, found 4 lamports"),
+        &format!("account {bob}: rent: needs 650240 lamports, has 4"),
+        &format!("account {bob}: it changed"),
+        &format!("account {}: it is none of the receipt's", address("stranger")),
+    ];
+    assert_eq!(failures, expected);
+}
+
+#[test]
+#[should_panic(expected = "compute units: expected 1, found 150")]
+fn assertions_panic() {
+    let alice = address("alice");
+    let receipt = Svm::new().process_instruction(&system::transfer(&alice, &alice, 0), &[]);
+    receipt.assert(Check::success().compute_units(1));
+}
+
+#[test]
+fn chains_go_on_from_what_was_left() {
+    let [alice, bob, carol] = ["alice", "bob", "carol"].map(address);
+    let svm = Svm::new();
+    let instructions = [
+        system::transfer(&alice, &bob, 4),
+        system::transfer(&bob, &carol, 3),
+        system::transfer(&bob, &carol, 3),
+        system::transfer(&carol, &bob, 3),
+    ];
+    let given = [(alice, lamports(10))];
+    let receipts = svm.process_instruction_chain(&instructions, &given);
+    assert_eq!(receipts.len(), 3);
+    receipts[1].assert(Check::success().account(&carol).lamports(3).account(&bob).lamports(1));
+    receipts[2].assert(Check::custom(1));
+    // All or nothing, if they are one.
+    let receipt = svm.process_instructions(&instructions, &given);
+    receipt.assert(Check::custom(1).account(&alice).unchanged());
+    assert_eq!(receipt.frames().len(), 3);
+    assert_eq!(receipt.culprit.as_ref().map(|culprit| culprit.instruction), Some(2));
+}
+
+#[test]
+fn programs_are_those_of_the_state() {
+    let mut svm = Svm::new();
+    if svm.add_bundled(&programs::TOKEN).is_err() {
+        return;
+    }
+    svm.add_bundled(&programs::ASSOCIATED_TOKEN).unwrap();
+    let [payer, mint] = ["payer", "mint"].map(address);
+    let id = programs::TOKEN.id;
+    let data = token::mint_data(&payer, 0, 6);
+    let rent = svm.minimum_balance_for_rent_exemption(data.len());
+    let given = [
+        (payer, lamports(1_000_000_000)),
+        (mint, Account { lamports: rent, data, owner: id, ..Account::default() }),
+    ];
+    let create = token::create_associated(&id, &payer, &payer, &mint);
+    let account = token::associated_address(&id, &payer, &mint);
+    let receipt = svm.process_instruction(&create, &given);
+    receipt.assert(
+        Check::success()
+            .all_rent_exempt()
+            .inner_instructions(&[(2, id), (2, system::ID), (2, id), (2, id)])
+            .account(&account)
+            .owner(&id)
+            .space(token::ACCOUNT_BYTES)
+            .data_slice(32, payer.as_ref())
+            .rent_exempt(),
+    );
+    // A program whose account was given without its file is still the one of the state.
+    let stub = Account {
+        lamports: 1,
+        owner: selkie::ids::bpf_loader_upgradeable::ID,
+        executable: true,
+        ..Account::default()
+    };
+    let given = [given[0].clone(), given[1].clone(), (id, stub)];
+    svm.process_instruction(&create, &given).assert(Check::success());
+}
+
+#[test]
+fn more_accounts_than_a_message_can_name() {
+    let program = address("program");
+    let mut svm = Svm::new();
+    svm.add_builtin(program, "counter", |context| {
+        context.consume(1)?;
+        let accounts = context.instruction().accounts.len();
+        context.set_return_data(accounts.to_le_bytes().to_vec());
+        Ok(())
+    });
+    let accounts: Vec<AccountMeta> = (0..300_u16)
+        .map(|n| {
+            let mut key = [0; 32];
+            key[..2].copy_from_slice(&n.to_le_bytes());
+            AccountMeta::new_readonly(Pubkey::new_from_array(key), false)
+        })
+        .collect();
+    let instruction = Instruction { program_id: program, accounts, data: vec![] };
+    let receipt = svm.process_instruction(&instruction, &[]);
+    receipt.assert(Check::success().return_data(&300_usize.to_le_bytes()));
+}

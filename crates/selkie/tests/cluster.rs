@@ -1,0 +1,230 @@
+//! What a cluster does besides executing: fees, tables, features, deployments, failures that pay.
+
+use selkie::{
+    Account, AccountMeta, AddressLookupTableAccount, Check, Engine, Feature, FeatureSet,
+    Instruction, Loader, Signer, Stage, Svm, TransactionError, VersionedMessage,
+    VersionedTransaction, address, ids, keypair, system, v0,
+};
+
+const SOL: u64 = 1_000_000_000;
+
+fn funded() -> Svm {
+    let mut svm = Svm::new();
+    svm.airdrop(&keypair("payer").pubkey(), 10 * SOL).unwrap();
+    svm
+}
+
+fn budget(kind: u8, value: u64, bytes: usize) -> Instruction {
+    let data = [&[kind][..], &value.to_le_bytes()[..bytes]].concat();
+    Instruction { program_id: ids::compute_budget::ID, accounts: vec![], data }
+}
+
+#[test]
+fn signatures_and_priority_are_paid_for() {
+    let (payer, other) = (keypair("payer"), keypair("other"));
+    let mut svm = funded().with_lamports_per_signature(7000);
+    svm.airdrop(&other.pubkey(), SOL).unwrap();
+    let instructions = [
+        budget(2, 1000, 4),
+        budget(3, 2_000_001, 8),
+        system::transfer(&other.pubkey(), &address("bob"), SOL),
+    ];
+    let receipt = svm.send_instructions(&instructions, &[&payer, &other]).unwrap();
+    assert_eq!((receipt.fee.signatures, receipt.fee.priority), (14_000, 2001));
+    assert_eq!(svm.balance(&payer.pubkey()), 10 * SOL - 16_001);
+    assert_eq!((receipt.units, receipt.units_max), (450, 1000));
+}
+
+#[test]
+fn what_cannot_be_loaded_pays() {
+    let payer = keypair("payer");
+    let mut svm = funded();
+    svm.airdrop(&address("no program"), SOL).unwrap();
+    let instruction =
+        Instruction { program_id: address("no program"), accounts: vec![], data: vec![] };
+    let failed = svm.send_instructions(&[instruction], &[&payer]).unwrap_err();
+    assert_eq!(failed.error, TransactionError::InvalidProgramForExecution);
+    assert_eq!(failed.receipt.stage, Stage::FeesOnly);
+    assert_eq!(svm.balance(&payer.pubkey()), 10 * SOL - 5000);
+    assert!(failed.to_string().contains("was not executed, but paid"), "{failed}");
+    assert!(svm.transaction(&failed.receipt.signature()).is_some());
+    let poor = keypair("poor");
+    let transfer = system::transfer(&poor.pubkey(), &address("bob"), 1);
+    let failed = svm.send_instructions(&[transfer], &[&poor]).unwrap_err();
+    assert_eq!(
+        (failed.error, failed.receipt.stage),
+        (TransactionError::AccountNotFound, Stage::Dropped)
+    );
+}
+
+#[test]
+fn lookup_tables_give_addresses() {
+    let payer = keypair("payer");
+    let mut svm = funded();
+    let addresses = vec![address("bob"), address("carol")];
+    let mut data = vec![1, 0, 0, 0];
+    data.extend(u64::MAX.to_le_bytes());
+    data.resize(56, 0);
+    data.extend(addresses.iter().flat_map(|key| key.to_bytes()));
+    let lamports = svm.minimum_balance_for_rent_exemption(data.len());
+    let owner = ids::address_lookup_table::ID;
+    svm.set_account(address("table"), Account { lamports, data, owner, ..Account::default() })
+        .unwrap();
+    let table = AddressLookupTableAccount { key: address("table"), addresses };
+    let transfers = ["bob", "carol"].map(|to| system::transfer(&payer.pubkey(), &address(to), SOL));
+    let blockhash = svm.latest_blockhash();
+    let message =
+        v0::Message::try_compile(&payer.pubkey(), &transfers, &[table], blockhash).unwrap();
+    assert_eq!(message.address_table_lookups.len(), 1);
+    let transaction =
+        VersionedTransaction::try_new(VersionedMessage::V0(message), &[&payer]).unwrap();
+    let receipt = svm
+        .send_and_assert(&transaction, Check::success().account(&address("carol")).lamports(SOL));
+    assert_eq!(receipt.frames()[1].accounts[1], address("carol"));
+    // What was not there yet is not found.
+    svm.set_account(address("table"), Account::default()).unwrap();
+    svm.advance_blockhash();
+    let again = svm.simulate(&transaction).unwrap_err();
+    assert_eq!(again.error, TransactionError::AddressLookupTableNotFound);
+}
+
+#[test]
+fn features_are_switched_on_in_between() {
+    let features = FeatureSet::mainnet().without(Feature::TransactionV1);
+    let mut svm = Svm::new().with_features(features);
+    assert!(!svm.features().has(Feature::TransactionV1));
+    let snapshot = svm.snapshot();
+    svm.activate_feature(Feature::TransactionV1);
+    assert!(svm.features().has(Feature::TransactionV1));
+    let account = svm.account(&Feature::TransactionV1.address()).unwrap();
+    assert_eq!((account.owner, account.data), (ids::feature::ID, vec![1, 1, 0, 0, 0, 0, 0, 0, 0]));
+    svm.restore(&snapshot).unwrap();
+    assert!(!svm.features().has(Feature::TransactionV1));
+    assert!(svm.account(&Feature::TransactionV1.address()).is_none());
+}
+
+#[test]
+fn programs_of_the_host_survive_features() {
+    let mut svm = funded();
+    svm.add_builtin(address("mine"), "mine", |context| context.consume(1));
+    svm.activate_feature(Feature::Blake3);
+    svm.deactivate_feature(Feature::TransactionV1);
+    let instruction = Instruction { program_id: address("mine"), accounts: vec![], data: vec![] };
+    svm.process_instruction(&instruction, &[]).assert(Check::success().compute_units(1));
+}
+
+/// The smallest program: it returns 0. There is one in the repository of every loader's kind.
+fn noop() -> Option<Vec<u8>> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/elfs/2dab999bce6c.so");
+    let found = std::fs::read(folder).ok();
+    let required = std::env::var_os("SELKIE_REQUIRE_FIXTURES").is_some();
+    assert!(found.is_some() || !required, "run `cargo xtask fixtures` first");
+    found
+}
+
+#[test]
+fn every_loader_and_engine_runs_programs() {
+    let Some(elf) = noop() else { return };
+    for loader in [Loader::V1, Loader::V2, Loader::V3] {
+        for engine in [Engine::Auto, Engine::Interpreter] {
+            let mut svm = funded().with_engine(engine);
+            svm.add_program_with_loader(address("noop"), &elf, loader).unwrap();
+            let instruction = Instruction {
+                program_id: address("noop"),
+                accounts: vec![AccountMeta::new_readonly(address("bob"), false)],
+                data: vec![],
+            };
+            let receipt = svm.send_instructions(&[instruction], &[&keypair("payer")]);
+            assert!(receipt.unwrap().units > 0, "{loader:?}");
+        }
+    }
+}
+
+#[test]
+fn programs_are_closed_by_their_authority() {
+    let Some(elf) = noop() else { return };
+    let (payer, id) = (keypair("payer"), address("noop"));
+    let mut svm = funded();
+    svm.add_upgradeable_program(id, &elf, &payer.pubkey()).unwrap();
+    let call = Instruction { program_id: id, accounts: vec![], data: vec![] };
+    svm.send_instructions(std::slice::from_ref(&call), &[&payer]).unwrap();
+    let data = selkie::program_data_key(&id);
+    let close = Instruction {
+        program_id: ids::bpf_loader_upgradeable::ID,
+        accounts: vec![
+            AccountMeta::new(data, false),
+            AccountMeta::new(payer.pubkey(), false),
+            AccountMeta::new_readonly(payer.pubkey(), true),
+            AccountMeta::new(id, false),
+        ],
+        data: 5_u32.to_le_bytes().to_vec(),
+    };
+    let before = svm.snapshot();
+    svm.send_instructions(&[close], &[&payer]).unwrap();
+    assert!(svm.account(&data).is_none_or(|account| account.data.len() < elf.len()));
+    assert!(!svm.has_program(&id));
+    assert!(svm.send_instructions(std::slice::from_ref(&call), &[&payer]).is_err());
+    svm.restore(&before).unwrap();
+    svm.send_instructions(&[call], &[&payer]).unwrap();
+}
+
+#[test]
+fn accounts_of_a_program_are_found() {
+    let mut svm = Svm::new();
+    let owner = address("owner");
+    for n in 0..10_u8 {
+        let data = vec![n; 1 + usize::from(n % 2)];
+        let account = Account { lamports: 1, data, owner, ..Account::default() };
+        svm.set_account(address(&n.to_string()), account).unwrap();
+    }
+    assert_eq!(svm.program_accounts(&owner, &[]).len(), 10);
+    let found = svm.program_accounts(&owner, &[selkie::Filter::DataSize(2)]);
+    assert_eq!(found.len(), 5);
+    assert!(found.is_sorted_by_key(|(key, _)| *key));
+    let filters = [selkie::Filter::Memcmp(1, &[7]), selkie::Filter::DataSize(2)];
+    assert_eq!(svm.program_accounts(&owner, &filters)[0].0, address("7"));
+}
+
+#[test]
+fn history_is_bounded() {
+    let payer = keypair("payer");
+    let mut svm = funded().with_history(2);
+    let receipts: Vec<_> = (1..4)
+        .map(|n| {
+            let transfer = system::transfer(&payer.pubkey(), &address("bob"), n * SOL);
+            svm.send_instructions(&[transfer], &[&payer]).unwrap()
+        })
+        .collect();
+    assert!(svm.transaction(&receipts[0].signature()).is_none());
+    assert!(svm.transaction(&receipts[2].signature()).is_some());
+    assert_eq!(svm.transactions().count(), 2);
+    let mut svm = svm.with_history(0);
+    svm.send_instructions(&[system::transfer(&payer.pubkey(), &address("bob"), 1)], &[&payer])
+        .unwrap();
+    assert_eq!(svm.transactions().count(), 0);
+}
+
+#[test]
+fn logs_are_cut_where_mainnet_cuts_them() {
+    let call = Instruction { program_id: address("chatty"), accounts: vec![], data: vec![] };
+    let lines = |svm: Svm| {
+        let mut svm = svm;
+        svm.add_builtin(address("chatty"), "chatty", |context| {
+            (0..100).for_each(|_| context.log("x".repeat(1000)));
+            context.consume(1)
+        });
+        svm.process_instruction(&call, &[]).logs.len()
+    };
+    assert!(lines(Svm::new()) < 15);
+    assert_eq!(lines(Svm::new().with_log_bytes_limit(None)), 102);
+}
+
+#[test]
+fn clusters_go_to_other_threads() {
+    let svm = funded();
+    let balance = std::thread::scope(|scope| {
+        scope.spawn(|| svm.balance(&keypair("payer").pubkey())).join().unwrap()
+    });
+    let moved = std::thread::spawn(move || svm.balance(&keypair("payer").pubkey()));
+    assert_eq!((balance, moved.join().unwrap()), (10 * SOL, 10 * SOL));
+}

@@ -1,0 +1,157 @@
+//! Accounts and transactions in files, and back.
+
+use selkie::{
+    Account, Signer, Svm, TransactionError, address,
+    fixture::{Fixture, FixtureError, InstructionFixture},
+    keypair, programs, system, token,
+};
+
+#[test]
+fn accounts_go_to_files_and_back() {
+    let folder = std::env::temp_dir().join(format!("selkie-accounts-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("account.json");
+    let account = Account {
+        lamports: 7,
+        data: (0..=255).collect(),
+        owner: address("owner"),
+        executable: true,
+        rent_epoch: u64::MAX,
+    };
+    let mut svm = Svm::new();
+    svm.set_account(address("alice"), account.clone()).unwrap();
+    svm.save_account_file(&address("alice"), &path).unwrap();
+    let mut other = Svm::new();
+    assert_eq!(other.load_account_file(&path).unwrap(), address("alice"));
+    assert_eq!(other.account(&address("alice")), Some(account));
+    std::fs::remove_dir_all(&folder).unwrap();
+    let error = other.load_account_file(&path).unwrap_err().to_string();
+    assert!(error.starts_with("cannot use "), "{error}");
+}
+
+#[test]
+fn account_files_of_others_are_read() {
+    let mut svm = Svm::new();
+    // As the command line of Solana prints it, and rounded as some tools do.
+    let text = r#"{"pubkey": "SysvarC1ock11111111111111111111111111111112",
+        "account": {"lamports": 5, "data": ["AQI=", "base64"], "space": 2,
+        "owner": "11111111111111111111111111111111", "executable": false,
+        "rentEpoch": 1.8446744073709552e19}}"#;
+    let key = svm.load_account_json(text).unwrap();
+    let account = svm.account(&key).unwrap();
+    assert_eq!((account.data, account.rent_epoch), (vec![1, 2], u64::MAX));
+    for (from, to, why) in [
+        ("base64", "base58", "encoding Some(\"base58\")"),
+        ("\"pubkey\"", "\"key\"", "`pubkey` is missing"),
+        ("\"lamports\": 5", "\"lamports\": -5", "`lamports` is no number"),
+        ("AQI=", "A", "bad base64"),
+        ("{", "", "trailing characters"),
+    ] {
+        let error = svm.load_account_json(&text.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn transactions_are_recorded_and_replayed() {
+    let payer = keypair("payer");
+    let mut svm = Svm::new();
+    svm.airdrop(&payer.pubkey(), 1_000_000_000).unwrap();
+    let mut transactions = vec![
+        svm.sign(&[system::transfer(&payer.pubkey(), &address("bob"), 1_000_000)], &[&payer]),
+        svm.sign(&[system::transfer(&payer.pubkey(), &address("bob"), 1 << 60)], &[&payer]),
+    ];
+    if svm.add_bundled(&programs::TOKEN).is_ok() {
+        svm.add_bundled(&programs::ASSOCIATED_TOKEN).unwrap();
+        let id = programs::TOKEN.id;
+        let data = token::mint_data(&payer.pubkey(), 0, 6);
+        let lamports = svm.minimum_balance_for_rent_exemption(data.len());
+        let mint = Account { lamports, data, owner: id, ..Account::default() };
+        svm.set_account(address("mint"), mint).unwrap();
+        let create =
+            token::create_associated(&id, &payer.pubkey(), &payer.pubkey(), &address("mint"));
+        transactions.push(svm.sign(&[create], &[&payer]));
+    }
+    for transaction in transactions {
+        let transaction = transaction.unwrap();
+        let line = Fixture::record(&svm, "test/recorded", &transaction).to_string();
+        let replayed = Fixture::parse(&line).unwrap().replay().unwrap();
+        let sent = svm.simulate(&transaction).unwrap_or_else(|failed| failed.receipt);
+        assert_eq!((&replayed.logs, &replayed.result), (&sent.logs, &sent.result));
+    }
+}
+
+#[test]
+fn what_comes_out_otherwise_is_told() {
+    let payer = keypair("payer");
+    let mut svm = Svm::new();
+    svm.airdrop(&payer.pubkey(), 1_000_000_000).unwrap();
+    let transfer = system::transfer(&payer.pubkey(), &address("bob"), 1_000_000);
+    let transaction = svm.sign(&[transfer], &[&payer]).unwrap();
+    let line = Fixture::record(&svm, "test/changed", &transaction).to_string();
+    let replay = |from: &str, to: &str| {
+        assert!(line.contains(from), "{line}");
+        Fixture::parse(&line.replace(from, to)).unwrap().replay()
+    };
+    for (from, to) in [
+        ("\"cu\":150", "\"cu\":151"),
+        ("\"result_str\":\"Ok\"", "\"result_str\":\"AccountInUse\""),
+        ("\"l\":1000000,", "\"l\":1000001,"),
+        ("success\"", "failure\""),
+    ] {
+        let differs = matches!(replay(from, to), Err(FixtureError::Differs(all)) if all.len() == 1);
+        assert!(differs, "{from}");
+    }
+    assert!(matches!(replay("\"tx\"", "\"xt\""), Err(FixtureError::Format(_))));
+    let dropped = replay("\"already_processed\":false", "\"already_processed\":true").unwrap_err();
+    let text = format!("found \"{:?}\"", TransactionError::AlreadyProcessed);
+    assert!(dropped.to_string().contains(&text), "{dropped}");
+}
+
+/// Vectors that came from mainnet's own engine.
+#[test]
+fn vectors_are_fixtures() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/vectors/svm.jsonl");
+    let text = std::fs::read_to_string(file).unwrap();
+    let fixtures = text.lines().map(|line| Fixture::parse(line).unwrap());
+    let whole = fixtures.filter(|fixture| !fixture.to_string().contains("\"blob:"));
+    let mut count = 0;
+    for fixture in whole {
+        count += 1;
+        if let Err(error) = fixture.replay() {
+            panic!("{}: {error}", fixture.id());
+        }
+    }
+    assert!(count > 5, "{count}");
+}
+
+#[test]
+fn instructions_are_recorded_for_other_clients() {
+    let [owner, mint, from, to] = ["owner", "mint", "from", "to"].map(address);
+    let mut svm = Svm::new();
+    let rich = Account { lamports: 10_000_000_000, ..Account::default() };
+    let mut cases = vec![
+        (system::transfer(&from, &to, 4), vec![(from, rich.clone())]),
+        (system::transfer(&from, &to, 1 << 60), vec![(from, rich.clone())]),
+    ];
+    if svm.add_bundled(&programs::TOKEN).is_ok() {
+        svm.add_bundled(&programs::ASSOCIATED_TOKEN).unwrap();
+        let id = programs::TOKEN.id;
+        let of = |data| Account { lamports: 10_000_000, data, owner: id, ..Account::default() };
+        let account = |amount| of(token::account_data(&mint, &owner, amount));
+        let accounts = vec![(from, account(9)), (to, account(0))];
+        cases.push((token::transfer(&id, &from, &to, &owner, 3), accounts.clone()));
+        cases.push((token::transfer(&id, &from, &to, &owner, 10), accounts));
+        let mint_account = of(token::mint_data(&owner, 0, 6));
+        let create = token::create_associated(&id, &owner, &owner, &mint);
+        cases.push((create, vec![(owner, rich), (mint, mint_account)]));
+    }
+    for (instruction, accounts) in cases {
+        let file = InstructionFixture::record(&svm, &instruction, &accounts).to_bytes();
+        let fixture = InstructionFixture::parse(&file).unwrap();
+        let replayed = fixture.replay().unwrap();
+        let processed = svm.process_instruction(&instruction, &accounts);
+        assert_eq!((&replayed.result, &replayed.logs), (&processed.result, &processed.logs));
+    }
+    assert!(matches!(InstructionFixture::parse(b"?"), Err(FixtureError::Format(_))));
+}

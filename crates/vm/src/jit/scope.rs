@@ -1,0 +1,331 @@
+//! What is compiled at a time: the code that control comes to from one slot on.
+//!
+//! A *unit* has what is most likely to be executed from a slot on: straight code to its end, what
+//! that calls, and then what its branches lead to, until there is enough. What else control comes to is compiled then. Code that an earlier
+//! unit has is not written again where a block of it starts. Once no more comes, all of it is
+//! compiled as one unit, whose jumps and calls lead straight to where they go.
+
+use selkie_isa::layout::SLOT_BYTES;
+
+use crate::{
+    jit::plan::{class, classify},
+    program::Program,
+};
+
+/// A set of slots.
+#[derive(Debug)]
+pub(super) struct Slots(Vec<u64>);
+
+impl Slots {
+    fn new(len: usize) -> Self {
+        Self(vec![0; len / 64 + 1])
+    }
+
+    /// Tells whether it is new. Numbers beyond the program are ignored.
+    #[inline(always)]
+    fn insert(&mut self, slot: usize) -> bool {
+        let Some(word) = self.0.get_mut(slot / 64) else { return false };
+        let before = *word;
+        *word |= 1 << (slot % 64);
+        *word != before
+    }
+
+    #[inline(always)]
+    pub(super) fn contains(&self, slot: usize) -> bool {
+        self.0.get(slot / 64).is_some_and(|word| word >> (slot % 64) & 1 == 1)
+    }
+
+    fn remove(&mut self, slot: usize) {
+        if let Some(word) = self.0.get_mut(slot / 64) {
+            *word &= !(1 << (slot % 64));
+        }
+    }
+}
+
+/// What a unit is to have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Want {
+    /// About so many slots, those first that are most likely to be executed from a slot on.
+    Slots(usize, usize),
+    /// All that may be executed. Where a register may lead is guessed from constants that are
+    /// addresses of code.
+    Everything,
+    /// What is compiled already, as one.
+    Compiled,
+}
+
+/// What belongs to a unit.
+#[derive(Debug)]
+pub(super) struct Scope {
+    /// Slots of the program.
+    len: usize,
+    /// Where blocks start or would start, those of other units included.
+    pub(super) leaders: Slots,
+    /// Where the unit's own blocks start, in ascending order.
+    pub(super) starts: Vec<u32>,
+    /// How many slots the unit has.
+    pub(super) slots: usize,
+    /// The slots of the unit.
+    seen: Slots,
+    /// Stretches of them.
+    walks: Vec<(usize, usize)>,
+    /// Leaders that are not the unit's.
+    others: Vec<u32>,
+    callees: Vec<u32>,
+    /// Where blocks of other units start, which are not to be written again.
+    compiled: Slots,
+    /// All of these that there are.
+    blocks: Vec<u32>,
+    want: Want,
+}
+
+impl Scope {
+    pub(super) fn new(program: &Program) -> Self {
+        let len = program.cells.len();
+        Self {
+            len,
+            leaders: Slots::new(len),
+            starts: Vec::new(),
+            slots: 0,
+            seen: Slots::new(len),
+            walks: Vec::new(),
+            others: Vec::new(),
+            callees: Vec::new(),
+            compiled: Slots::new(len),
+            blocks: Vec::new(),
+            want: Want::Everything,
+        }
+    }
+
+    /// Whether a slot's code belongs to the unit.
+    #[inline(always)]
+    pub(super) fn is_own(&self, slot: usize) -> bool {
+        self.seen.contains(slot)
+    }
+
+    /// Remembers a block for the units to come.
+    pub(super) fn set_compiled(&mut self, slot: u32) {
+        if self.compiled.insert(slot as usize) {
+            self.blocks.push(slot);
+        }
+    }
+
+    /// Finds what belongs to a unit.
+    pub(super) fn find(&mut self, program: &Program, want: Want) {
+        self.clear();
+        self.want = want;
+        let text = Text::new(program);
+        let mut wanted = usize::MAX;
+        match want {
+            Want::Slots(root, slots) => {
+                wanted = slots;
+                let _ = self.lead(root);
+            }
+            Want::Everything => {
+                let _ = self.lead(program.executable().entry_pc() as usize);
+                text.pointers(program, &mut self.callees);
+            }
+            Want::Compiled => {
+                let blocks = core::mem::take(&mut self.blocks);
+                for slot in &blocks {
+                    let _ = self.lead(*slot as usize);
+                }
+                self.blocks = blocks;
+            }
+        }
+        let (mut walked, mut called) = (0, 0);
+        while self.slots < wanted {
+            if let Some(&callee) = self.callees.get(called) {
+                called += 1;
+                if self.lead(callee as usize) {
+                    self.walk(program, &text, callee as usize, wanted);
+                }
+            } else if let Some(&start) = self.starts.get(walked) {
+                walked += 1;
+                self.walk(program, &text, start as usize, wanted);
+            } else {
+                break;
+            }
+        }
+        // Those that nobody has come to.
+        let Self { starts, others, seen, .. } = self;
+        starts.retain(|start| {
+            let is_own = seen.contains(*start as usize);
+            if !is_own {
+                others.push(*start);
+            }
+            is_own
+        });
+        self.starts.sort_unstable();
+    }
+
+    fn clear(&mut self) {
+        for slot in self.starts.drain(..).chain(self.others.drain(..)) {
+            self.leaders.remove(slot as usize);
+        }
+        for (start, end) in self.walks.drain(..) {
+            self.seen.0[start / 64..=end / 64].fill(0);
+        }
+        self.callees.clear();
+        self.slots = 0;
+    }
+
+    /// A block starts at a slot. Tells whether that is new, and may belong to the unit.
+    #[inline(always)]
+    fn lead(&mut self, slot: usize) -> bool {
+        if slot >= self.len || !self.leaders.insert(slot) {
+            return false;
+        }
+        // To one that has all that is compiled, nothing else does.
+        let is_own = self.compiled.contains(slot) == (self.want == Want::Compiled);
+        let list = if is_own { &mut self.starts } else { &mut self.others };
+        list.push(number(slot));
+        is_own
+    }
+
+    /// Follows straight code to its end, or until there are enough slots.
+    fn walk(&mut self, program: &Program, text: &Text, start: usize, wanted: usize) {
+        let cells = program.cells.all();
+        let mut pc = start;
+        while let Some(cell) = cells.get(pc) {
+            if pc != start && (self.compiled.contains(pc) || self.slots >= wanted) {
+                self.lead(pc);
+                break;
+            }
+            if !self.seen.insert(pc) {
+                break;
+            }
+            self.slots += 1;
+            let (cell, class) = classify(program, cell);
+            let at = pc;
+            pc += 1;
+            if class & (class::LEADS | class::WIDE | class::ENDS) == 0 {
+                continue;
+            }
+            let target = cell.aux as usize;
+            if class & class::WIDE != 0 {
+                pc += 1;
+                if self.want == Want::Everything {
+                    self.callees.extend(text.slot(cell.imm).map(number));
+                }
+            } else if class & class::BRANCHES != 0 {
+                self.lead(target);
+                if target <= at {
+                    self.lead(pc);
+                }
+            } else if class & class::JUMPS != 0 {
+                self.lead(target);
+                break;
+            } else if class & class::ENDS != 0 {
+                break;
+            } else {
+                self.lead(pc);
+                if class & class::CALLS != 0 && self.want != Want::Compiled {
+                    self.callees.push(cell.aux);
+                }
+            }
+        }
+        self.walks.push((start, pc.min(self.len)));
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "cells hold slots in 32 bits")]
+fn number(slot: usize) -> u32 {
+    slot as u32
+}
+
+/// Where the code is in the guest's memory.
+struct Text {
+    vaddr: u64,
+    bytes: u64,
+}
+
+impl Text {
+    fn new(program: &Program) -> Self {
+        let bytes = (program.cells.len() * SLOT_BYTES) as u64;
+        Self { vaddr: program.executable().text_vaddr(), bytes }
+    }
+
+    /// The slot at an address.
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation, reason = "less than the length of the text")]
+    fn slot(&self, vaddr: u64) -> Option<usize> {
+        let offset = vaddr.wrapping_sub(self.vaddr);
+        (offset < self.bytes && offset.is_multiple_of(SLOT_BYTES as u64))
+            .then_some(offset as usize / SLOT_BYTES)
+    }
+
+    /// Adds the slots that addresses in read-only data point to.
+    fn pointers(&self, program: &Program, slots: &mut Vec<u32>) {
+        let data = program.executable().read_only();
+        let bytes: &[u8] = &data.bytes;
+        // Where the code itself is part of it.
+        let start = usize::try_from(self.vaddr.wrapping_sub(data.vaddr)).unwrap_or(usize::MAX);
+        let start = start.min(bytes.len());
+        let end = start.saturating_add(program.cells.len() * SLOT_BYTES).min(bytes.len());
+        for bytes in [&bytes[..start], &bytes[end..]] {
+            let words = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
+            slots.extend(words.filter_map(|word| self.slot(word)).map(number));
+        }
+    }
+}
+
+/// What calls of functions change, found out once for each.
+#[derive(Debug)]
+pub(super) struct Effects {
+    /// By slot: 0 where nothing is known yet.
+    known: Vec<u8>,
+}
+
+/// Stands beside the registers of what is known.
+const KNOWN: u8 = 1 << 7;
+/// All of r6 to r9.
+const ALL: u8 = 0b1111;
+/// How far a function is followed.
+const FUNCTION_SLOTS_MAX: usize = 1024;
+
+impl Effects {
+    pub(super) fn new(program: &Program) -> Self {
+        Self { known: vec![0; program.cells.len()] }
+    }
+
+    /// Which of r6 to r9 (lowest bit first) may have changed when a function returns, if its call
+    /// saves none. What it calls saves them in turn.
+    pub(super) fn overwritten(&mut self, program: &Program, slot: u32) -> u8 {
+        let Some(known) = self.known.get_mut(slot as usize) else { return ALL };
+        if *known == 0 {
+            *known = KNOWN | written(program, slot as usize);
+        }
+        *known & ALL
+    }
+}
+
+/// Which of r6 to r9 the code of a function writes; all of them if control may leave it other than
+/// by an exit. The function is what lies between its start and the first end behind all that its
+/// jumps lead to.
+fn written(program: &Program, start: usize) -> u8 {
+    let mut written: u32 = 0;
+    let mut reach = start;
+    let mut is_tail = false;
+    for (pc, cell) in program.cells.all().iter().enumerate().skip(start).take(FUNCTION_SLOTS_MAX) {
+        let (cell, class) = classify(program, cell);
+        written |= u32::from(class & class::WRITES) << (cell.dst as u8);
+        if class & (class::BRANCHES | class::JUMPS) != 0 {
+            let target = cell.aux as usize;
+            if target < start {
+                return ALL;
+            }
+            reach = reach.max(target);
+        }
+        let [registers, _, _, _] = (written >> 6).to_le_bytes();
+        if registers & ALL == ALL {
+            return ALL;
+        }
+        // The second half of an `lddw` is not what comes last.
+        if class & (class::ENDS | class::JUMPS) != 0 && !is_tail && pc >= reach {
+            return registers & ALL;
+        }
+        is_tail = !is_tail && class & class::WIDE != 0;
+    }
+    ALL
+}

@@ -1,0 +1,93 @@
+//! The units of a program that are compiled, and where their code is.
+//!
+//! Units are added and never change, so that they are found without a lock, while others are made.
+
+use std::sync::OnceLock;
+
+use crate::jit::{
+    JitOptions,
+    buffer::Executable,
+    scope::Want,
+    site::{Site, Sites},
+};
+
+/// The most units of a program. Each has pages of its own.
+pub(super) const UNITS_MAX: usize = 256;
+/// Units of about the same size. Those that follow have twice as many slots, so that no program
+/// can make its compilation take much longer than that of all of it at once.
+const UNITS_ALIKE: usize = 48;
+
+/// What a unit is to have that starts with a slot.
+pub(super) fn want(unit: usize, slot: usize, options: &JitOptions) -> Want {
+    if options.slots_at_once == usize::MAX || unit + 1 >= UNITS_MAX {
+        return Want::Everything;
+    }
+    Want::Slots(slot, options.slots_at_once.max(1).saturating_mul(1 << (unit / UNITS_ALIKE)))
+}
+
+/// Code that was compiled together.
+#[derive(Debug)]
+pub(super) struct Unit {
+    pub(super) memory: Executable,
+    pub(super) sites: Sites,
+    /// Slots and offsets of calls, by slot.
+    pub(super) calls: Vec<(u32, u32)>,
+    /// Where the code of each instruction starts, if that was asked for: offset, slot, cold.
+    pub(super) marks: Vec<(u32, u32, bool)>,
+}
+
+impl Unit {
+    /// The address of the first byte.
+    pub(super) fn base(&self) -> usize {
+        self.memory.bytes().as_ptr() as usize
+    }
+
+    fn site(&self, address: usize) -> Option<Site> {
+        let at = u32::try_from(address.checked_sub(self.base())?).ok()?;
+        self.sites.find(at).copied()
+    }
+}
+
+/// A program's units.
+#[derive(Debug)]
+pub(super) struct Units(Box<[OnceLock<Unit>]>);
+
+impl Units {
+    pub(super) fn new() -> Self {
+        Self((0..UNITS_MAX).map(|_| OnceLock::new()).collect())
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Unit> {
+        self.0.iter().map_while(OnceLock::get)
+    }
+
+    pub(super) fn first(&self) -> Option<&Unit> {
+        self.0[0].get()
+    }
+
+    /// Adds the unit of a number; tells where its code is.
+    pub(super) fn set(&self, number: usize, unit: Unit) -> usize {
+        self.0[number].get_or_init(|| unit).base()
+    }
+
+    /// What is at a return address, which is in the unit of `guess` as likely as not.
+    pub(super) fn site(&self, address: usize, guess: &mut usize) -> Option<Site> {
+        let guessed = self.0.get(*guess).and_then(OnceLock::get);
+        if let Some(site) = guessed.and_then(|unit| unit.site(address)) {
+            return Some(site);
+        }
+        let mut units = self.iter().enumerate();
+        let (number, site) =
+            units.find_map(|(number, unit)| Some((number, unit.site(address)?)))?;
+        *guess = number;
+        Some(site)
+    }
+
+    /// Where the machine code of a call starts, behind its charge.
+    pub(super) fn call(&self, pc: usize) -> Option<usize> {
+        self.iter().find_map(|unit| {
+            let index = unit.calls.binary_search_by_key(&pc, |(pc, _)| *pc as usize).ok()?;
+            Some(unit.base() + unit.calls[index].1 as usize)
+        })
+    }
+}

@@ -1,0 +1,47 @@
+//! What the targets of the runtime share: a cluster with builtin programs, and features by number.
+
+use selkie_builtins::{builtins, precompiles};
+use selkie_svm::{Account, Environment, Feature, FeatureSet, Loader, Pubkey};
+
+/// An address that is easy to hit.
+pub(crate) const fn key(byte: u8) -> Pubkey {
+    Pubkey::new_from_array([byte; 32])
+}
+
+/// Mainnet's features, with those switched that change how memory looks.
+pub(crate) fn features(number: u8) -> FeatureSet {
+    const SWITCHED: [Feature; 5] = [
+        Feature::VirtualAddressSpaceAdjustments,
+        Feature::AccountDataDirectMapping,
+        Feature::DirectAccountPointers,
+        Feature::SyscallParameterAddressRestrictions,
+        Feature::RaiseCpiNestingLimit,
+    ];
+    let mut features = FeatureSet::mainnet();
+    for (bit, feature) in SWITCHED.into_iter().enumerate() {
+        let is_on = number >> bit & 1 == 1;
+        features = if is_on { features.with(feature) } else { features.without(feature) };
+    }
+    features
+}
+
+pub(crate) fn environment(features: FeatureSet) -> Environment {
+    Environment {
+        features,
+        builtins: builtins(features),
+        precompiles: precompiles(),
+        ..Environment::default()
+    }
+}
+
+/// Loader v1 or v3: the two layouts of an input.
+#[allow(dead_code, reason = "transactions bring their own")]
+pub(crate) fn loader(is_old: bool) -> Loader {
+    if is_old { Loader::V1 } else { Loader::V3 }
+}
+
+/// An account of `owner` with so many bytes.
+pub(crate) fn account(owner: Pubkey, bytes: u8) -> Account {
+    let data = (0..bytes).collect();
+    Account { lamports: 1 << 40, data, owner, ..Account::default() }
+}

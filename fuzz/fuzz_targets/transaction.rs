@@ -1,0 +1,62 @@
+//! Any bytes as a transaction: read, checked, loaded, executed, settled; twice, with one result.
+
+#![no_main]
+
+mod runtime;
+
+use std::collections::BTreeMap;
+
+use libfuzzer_sys::fuzz_target;
+use selkie_svm::{
+    AccountSharedData, Bank, Engine, ProcessOptions, ProgramCache, Pubkey, Recent, Transaction,
+    process,
+};
+
+use crate::runtime::{account, environment, features, key};
+
+const OPTIONS: ProcessOptions =
+    ProcessOptions { verify_signatures: false, engine: Engine::Interpreter };
+
+fuzz_target!(|input: (u8, &[u8])| {
+    let (number, wire) = input;
+    let features = features(number);
+    let Ok(transaction) = Transaction::from_wire(wire, features) else { return };
+    let environment = environment(features);
+    let mut accounts: BTreeMap<Pubkey, AccountSharedData> = BTreeMap::new();
+    // Whoever pays has something to pay with, and every second account is there.
+    for (place, address) in transaction.static_keys().iter().enumerate() {
+        if place == 0 || address.as_ref()[31] & 1 == 0 {
+            accounts.insert(*address, account(key(0), 0).into());
+        }
+    }
+    let native = account(selkie_svm::Loader::V3.address(), 0);
+    for (address, _) in environment.builtins.iter() {
+        let mut native = native.clone();
+        native.owner = selkie_svm::NATIVE_LOADER;
+        accounts.insert(*address, native.into());
+    }
+    let recent = Recent::new([*transaction.blockhash()]);
+    let run = || {
+        let programs = ProgramCache::new();
+        let bank = Bank {
+            accounts: &accounts,
+            environment: &environment,
+            recent: &recent,
+            programs: &programs,
+        };
+        process(&transaction, &bank, &OPTIONS, None)
+    };
+    let processed = run();
+    assert_eq!(processed, run());
+    // Lamports are neither made nor lost, but for the fee.
+    if let Ok(processed) = processed {
+        use selkie_svm::ReadableAccount;
+        let sum = |of: fn(&selkie_svm::AccountChange) -> Option<&AccountSharedData>| -> u128 {
+            let lamports = processed.accounts.iter().filter_map(of).map(|it| it.lamports());
+            lamports.map(u128::from).sum()
+        };
+        let before = sum(|change| change.before.as_ref());
+        let after = sum(|change| change.after());
+        assert_eq!(before, after + u128::from(processed.fee.total()));
+    }
+});
