@@ -17,7 +17,7 @@ use selkie::Engine;
 use selkie_bench_seam::Failure;
 
 use crate::{
-    batch::BATCHES,
+    batch::BLOCKS,
     rows::{Bench, ROWS},
 };
 
@@ -72,7 +72,7 @@ fn measure(options: &Options) -> Result<String, Failure> {
     let bench = Bench { theirs, ours: Box::new(ours::Ours(engine)), turns: options.turns };
     let rows = ROWS.iter().filter(|row| options.picks(row.name));
     let lines = rows.map(|row| bench.measure(row)).collect::<Result<Vec<_>, _>>()?;
-    let blocks = BATCHES.into_iter().filter(|(name, _)| options.picks(name));
+    let blocks = BLOCKS.iter().filter(|block| options.picks(block.name));
     let blocks = blocks.map(|block| batch::measure(block, engine, options.turns));
     let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
     let tables = [
@@ -88,7 +88,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     if options.list {
-        let names = ROWS.iter().map(|row| row.name).chain(BATCHES.map(|(name, _)| name));
+        let names = ROWS.iter().map(|row| row.name).chain(BLOCKS.iter().map(|block| block.name));
         names.for_each(|name| println!("{name}"));
         return ExitCode::SUCCESS;
     }
