@@ -17,12 +17,24 @@ use crate::{
     scene::{held, signed, wallet},
 };
 
-/// The rows, and whether signatures are checked.
-pub(crate) const BATCHES: [(&str, bool); 2] =
-    [("block", false), ("block, signatures checked", true)];
+/// A block: half of its transactions move lamports, half of them tokens.
+pub(crate) struct Block {
+    pub(crate) name: &'static str,
+    transactions: u64,
+    verify_signatures: bool,
+}
 
-/// Half of them move lamports, half of them tokens.
-const TRANSACTIONS: u64 = 1_000;
+const fn block(name: &'static str, transactions: u64, verify_signatures: bool) -> Block {
+    Block { name, transactions, verify_signatures }
+}
+
+/// What is measured: as many as in a busy block, and so few that they fit between disturbances.
+pub(crate) const BLOCKS: [Block; 4] = [
+    block("block of 2000", 2000, false),
+    block("block of 200", 200, false),
+    block("block of 2000, signatures checked", 2000, true),
+    block("block of 200, signatures checked", 200, true),
+];
 
 /// What a block is processed against.
 struct Accounts(HashMap<Pubkey, AccountSharedData, FixedState>);
@@ -35,7 +47,7 @@ impl AccountStore for Accounts {
 
 /// What a transaction takes on one thread and on two.
 pub(crate) fn measure(
-    (name, verify_signatures): (&'static str, bool),
+    &Block { name, transactions, verify_signatures }: &Block,
     engine: Engine,
     turns: u32,
 ) -> Result<Line, Failure> {
@@ -51,7 +63,7 @@ pub(crate) fn measure(
     };
     put(mint, held(&programs::TOKEN, token::mint_data(&mint, 1 << 40, 6)))?;
     let mut instructions = Vec::new();
-    for index in 0..TRANSACTIONS {
+    for index in 0..transactions {
         let payer = keypair(&format!("payer {index}"));
         let [from, to] = ["from", "to"].map(|name| address(&format!("{name} {index}")));
         put(payer.pubkey(), wallet())?;
@@ -81,13 +93,13 @@ pub(crate) fn measure(
     let time = |threads: usize| {
         let begin = Instant::now();
         let results = black_box(process_batch(&block, &bank, &options, threads));
-        let time = begin.elapsed().as_secs_f64() * 1e6 / TRANSACTIONS as f64;
+        let time = begin.elapsed().as_secs_f64() * 1e6 / transactions as f64;
         let succeeded =
             |it: &Result<_, _>| matches!(it, Ok(selkie::runtime::Processed { result: Ok(()), .. }));
         if results.iter().all(succeeded) { Ok(time) } else { Err("a transaction fails") }
     };
     let mut least = [f64::INFINITY; 2];
-    for _ in 0..turns.div_ceil(4).max(3) {
+    for _ in 0..u64::from(turns).div_ceil(transactions / 200).max(3) {
         least = [least[0].min(time(1)?), least[1].min(time(2)?)];
     }
     let [one, two] = least;

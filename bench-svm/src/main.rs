@@ -17,7 +17,7 @@ use selkie::Engine;
 use selkie_bench_seam::Failure;
 
 use crate::{
-    batch::BATCHES,
+    batch::BLOCKS,
     rows::{Bench, ROWS},
 };
 
@@ -26,8 +26,8 @@ usage: selkie-bench-svm [--turns N] [--engine auto|jit|interpreter] [--alone] [-
 
 Prints what a transaction takes with LiteSVM and with Selkie, in microseconds, and how many times
 faster Selkie is. One thread, machine code on both sides, signatures not checked where a row does
-not say so. NAME picks rows by part of their name; --list names them all. LiteSVM is built first,
-which takes minutes once; --alone goes without. --engine is Selkie's: `jit` unless something else
+not say so. NAME picks a row, or several by part of their names; --list names them all. LiteSVM is
+built first, which takes minutes once; --alone goes without. --engine is Selkie's: `jit` unless something else
 is said, since LiteSVM compiles every program.
 ";
 
@@ -62,8 +62,15 @@ fn options() -> Option<Options> {
 
 impl Options {
     fn picks(&self, name: &str) -> bool {
-        self.names.is_empty() || self.names.iter().any(|it| name.contains(&**it))
+        let is_whole = |it: &String| names().any(|name| name == it);
+        let picks = |it: &String| if is_whole(it) { name == it } else { name.contains(&**it) };
+        self.names.is_empty() || self.names.iter().any(picks)
     }
+}
+
+/// The names of all rows.
+fn names() -> impl Iterator<Item = &'static str> {
+    ROWS.iter().map(|row| row.name).chain(BLOCKS.iter().map(|block| block.name))
 }
 
 fn measure(options: &Options) -> Result<String, Failure> {
@@ -72,7 +79,7 @@ fn measure(options: &Options) -> Result<String, Failure> {
     let bench = Bench { theirs, ours: Box::new(ours::Ours(engine)), turns: options.turns };
     let rows = ROWS.iter().filter(|row| options.picks(row.name));
     let lines = rows.map(|row| bench.measure(row)).collect::<Result<Vec<_>, _>>()?;
-    let blocks = BATCHES.into_iter().filter(|(name, _)| options.picks(name));
+    let blocks = BLOCKS.iter().filter(|block| options.picks(block.name));
     let blocks = blocks.map(|block| batch::measure(block, engine, options.turns));
     let blocks = blocks.collect::<Result<Vec<_>, _>>()?;
     let tables = [
@@ -88,8 +95,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     if options.list {
-        let names = ROWS.iter().map(|row| row.name).chain(BATCHES.map(|(name, _)| name));
-        names.for_each(|name| println!("{name}"));
+        names().for_each(|name| println!("{name}"));
         return ExitCode::SUCCESS;
     }
     match measure(&options) {

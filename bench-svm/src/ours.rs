@@ -6,7 +6,7 @@ use std::{
     vec::IntoIter,
 };
 
-use selkie::{Engine, Loader, Pubkey, Svm, VersionedTransaction};
+use selkie::{Engine, Loader, Pubkey, Rent, Svm, VersionedTransaction};
 use selkie_bench_seam::{Account, Calls, Failure, Key, Side, Start, World};
 
 /// Selkie with this engine.
@@ -14,7 +14,11 @@ pub(crate) struct Ours(pub(crate) Engine);
 
 impl Side for Ours {
     fn open(&self, start: Start, verifies_signatures: bool) -> Result<Box<dyn World>, Failure> {
-        let svm = new(start)?.with_engine(self.0).with_signature_checks(verifies_signatures);
+        // LiteSVM has the rent that mainnet had before, and accounts must come out alike.
+        let svm = new(start)?
+            .with_rent(&Rent::default())
+            .with_engine(self.0)
+            .with_signature_checks(verifies_signatures);
         Ok(Box::new(Cluster { svm, waiting: Vec::new().into_iter() }))
     }
 
