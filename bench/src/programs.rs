@@ -3,10 +3,7 @@
 use core::fmt;
 use std::{fs, io, path::Path};
 
-use selkie_svm::{
-    Abi, Account, Pubkey,
-    input::{InputAccount, serialize},
-};
+use selkie_svm::{Abi, Account, AccountMeta, Environment, Instruction, Pubkey, instruction_input};
 
 /// A program's file.
 pub(crate) struct ProgramFile {
@@ -79,25 +76,16 @@ impl ProgramFile {
         let destination = account(token_account(&owner, 0), program_id);
         let authority = account(Vec::new(), Pubkey::default());
         let keys = [1, 2].map(|byte| Pubkey::new_from_array([byte; 32]));
-        let token = |key, account| InputAccount::Account {
-            key,
-            account,
-            is_signer: false,
-            is_writable: true,
-        };
-        let accounts = [
-            token(&keys[0], &source),
-            token(&keys[1], &destination),
-            InputAccount::Account {
-                key: &owner,
-                account: &authority,
-                is_signer: true,
-                is_writable: false,
-            },
-        ];
+        let meta = |pubkey, is_signer, is_writable| AccountMeta { pubkey, is_signer, is_writable };
+        let metas =
+            vec![meta(keys[0], false, true), meta(keys[1], false, true), meta(owner, true, false)];
+        let accounts = [(keys[0], source), (keys[1], destination), (owner, authority)];
         let mut data = vec![3];
         data.extend(42_u64.to_le_bytes());
-        serialize(Abi::Aligned, &accounts, &data, &program_id).expect("three accounts").bytes
+        let instruction = Instruction { program_id, accounts: metas, data };
+        let environment = Environment::default();
+        let input = instruction_input(&instruction, &accounts, &environment, Abi::Aligned);
+        input.expect("three accounts").bytes
     }
 }
 
