@@ -88,7 +88,7 @@ struct Batch<'b, S> {
 
 impl<S: AccountStore + Sync> Batch<'_, S> {
     fn work(&self) -> Vec<(usize, Result<Processed, TransactionError>)> {
-        let mut done = Vec::new();
+        let mut done = Vec::with_capacity(self.transactions.len());
         // Should a transaction make this thread panic, nobody must wait for it for ever.
         let abandon = Abandon { states: &self.states };
         loop {
@@ -213,15 +213,19 @@ struct Users {
 
 impl Plan {
     fn new<S: AccountStore>(transactions: &[Transaction], bank: &Bank<'_, S>) -> Self {
+        // Most transactions write to a few accounts that no other one touches.
+        let room = transactions.len().saturating_mul(4);
         let mut plan = Self {
             needs: Vec::with_capacity(transactions.len()),
-            places: HashMap::default(),
-            written: Vec::new(),
+            places: HashMap::with_capacity_and_hasher(room, FixedState::default()),
+            written: Vec::with_capacity(room),
             others: RwLock::default(),
             has_barriers: false,
         };
-        let mut users: HashMap<Pubkey, Users, FixedState> = HashMap::default();
-        let mut seen: HashMap<(Hash, Hash), usize, FixedState> = HashMap::default();
+        let mut users: HashMap<Pubkey, Users, FixedState> =
+            HashMap::with_capacity_and_hasher(room, FixedState::default());
+        let mut seen: HashMap<Hash, usize, FixedState> =
+            HashMap::with_capacity_and_hasher(transactions.len(), FixedState::default());
         let mut barrier = None;
         for (index, transaction) in transactions.iter().enumerate() {
             let mut needs = Needs { barrier, ..Needs::default() };
@@ -244,8 +248,8 @@ impl Plan {
             needs.before.retain(|before| *before != index);
             needs.before.sort_unstable();
             needs.before.dedup();
-            let id = (*transaction.blockhash(), *transaction.message_hash());
-            needs.same = seen.insert(id, index);
+            // The message has the blockhash in it.
+            needs.same = seen.insert(*transaction.message_hash(), index);
             if needs.is_barrier {
                 barrier = Some(index);
                 plan.has_barriers = true;

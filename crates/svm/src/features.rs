@@ -5,7 +5,9 @@
 
 use core::str::FromStr;
 
+use solana_account::ReadableAccount;
 use solana_pubkey::Pubkey;
+use solana_sdk_ids::feature;
 
 macro_rules! for_each_feature {
     ($mac:ident) => {
@@ -181,6 +183,36 @@ impl FeatureSet {
         addresses.into_iter().filter_map(Feature::from_address).collect()
     }
 
+    /// The features that the feature accounts of a cluster say are switched on: those that have the
+    /// slot of their activation. Accounts of other owners are left out.
+    #[must_use]
+    pub fn from_accounts<'a, A: ReadableAccount + 'a>(
+        accounts: impl IntoIterator<Item = (&'a Pubkey, &'a A)>,
+    ) -> Self {
+        let is_active =
+            |account: &A| *account.owner() == feature::ID && account.data().first() == Some(&1);
+        let active = accounts.into_iter().filter(|(_, account)| is_active(account));
+        Self::from_addresses(active.map(|(address, _)| address))
+    }
+
+    /// The features whose addresses a text lists, one in a line; what is behind a `#` is a remark,
+    /// and what has no row here is left out.
+    ///
+    /// # Errors
+    /// The number of the first line that is no address, from 1.
+    pub fn from_list(text: &str) -> Result<Self, usize> {
+        let mut features = Self::none();
+        for (number, line) in (1_usize..).zip(text.lines()) {
+            let address = line.split('#').next().unwrap_or_default().trim();
+            if address.is_empty() {
+                continue;
+            }
+            let address = Pubkey::from_str(address).map_err(|_| number)?;
+            features = Feature::from_address(&address).map_or(features, |it| features.with(it));
+        }
+        Ok(features)
+    }
+
     /// Whether a feature is switched on.
     #[must_use]
     pub const fn has(self, feature: Feature) -> bool {
@@ -232,6 +264,22 @@ mod tests {
         for feature in Feature::ALL {
             assert_eq!(Feature::from_address(&feature.address()), Some(*feature));
         }
+    }
+
+    #[test]
+    fn features_come_from_lists_and_accounts() {
+        let (on, off) = (Feature::Blake3, Feature::Sha512);
+        let text = format!("# two lines\n{}\n{} # unknown\n", on.address(), feature::ID);
+        assert_eq!(FeatureSet::from_list(&text), Ok(FeatureSet::none().with(on)));
+        assert_eq!(FeatureSet::from_list("\nno address"), Err(2));
+        let account = |data: &[u8]| solana_account::Account {
+            data: data.to_vec(),
+            owner: feature::ID,
+            ..Default::default()
+        };
+        let (active, pending) = (account(&[1, 7, 0, 0, 0, 0, 0, 0, 0]), account(&[0; 9]));
+        let accounts = [(&on.address(), &active), (&off.address(), &pending)];
+        assert_eq!(FeatureSet::from_accounts(accounts), FeatureSet::none().with(on));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Program derived addresses: addresses off the curve, for which nobody has a key.
 
+use std::cell::RefCell;
+
 use curve25519_dalek::edwards::CompressedEdwardsY;
 use selkie_vm::SyscallError as Error;
 use sha2::{Digest, Sha256};
@@ -30,8 +32,39 @@ pub(crate) fn create_program_address(
         hasher.update(seed);
     }
     let address: [u8; 32] = hasher.chain_update(program).chain_update(MARKER).finalize().into();
-    let is_on_curve = CompressedEdwardsY(address).decompress().is_some();
-    if is_on_curve { Err(PubkeyError::InvalidSeeds) } else { Ok(Pubkey::new_from_array(address)) }
+    if is_on_curve(&address) {
+        Err(PubkeyError::InvalidSeeds)
+    } else {
+        Ok(Pubkey::new_from_array(address))
+    }
+}
+
+/// How many addresses each thread remembers the answer for.
+const REMEMBERED: usize = 256;
+
+/// Whether somebody may have a key for an address. To find out takes a square root; and a program
+/// that finds an address derives it again to sign for it, in the same transaction and in the next.
+fn is_on_curve(address: &[u8; 32]) -> bool {
+    thread_local! {
+        static KNOWN: RefCell<Vec<([u8; 32], bool)>> = const { RefCell::new(Vec::new()) };
+    }
+    let place = usize::from(address[0]) % REMEMBERED;
+    let known = KNOWN.with_borrow(|known| {
+        known.get(place).filter(|(known, _)| known == address).map(|(_, answer)| *answer)
+    });
+    known.unwrap_or_else(|| {
+        let answer = CompressedEdwardsY(*address).decompress().is_some();
+        KNOWN.with_borrow_mut(|known| {
+            if known.is_empty() {
+                // Places that were not used yet hold an address with its answer, too.
+                known.resize(REMEMBERED, (*address, answer));
+            }
+            if let Some(place) = known.get_mut(place) {
+                *place = (*address, answer);
+            }
+        });
+        answer
+    })
 }
 
 fn with_bump(seeds: &[&[u8]], bump: u8, program: &Pubkey) -> Result<Pubkey, PubkeyError> {
