@@ -6,18 +6,16 @@ mod runtime;
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use selkie_elf::{Executable, Functions};
 use selkie_isa::{
     Version,
     layout::{HEAP_START, INPUT_START, STACK_START},
 };
 use selkie_svm::{
-    AccountMeta, Builtin, ComputeBudget, Instruction, InstructionError, Invocation, Program,
-    Syscall,
+    AccountMeta, Builtin, ComputeBudget, Instruction, InstructionError, Invocation, Syscall,
 };
-use selkie_vm::{Config, MemoryMap, Region};
+use selkie_vm::{MemoryMap, Region};
 
-use crate::runtime::{account, environment, features, key, loader};
+use crate::runtime::{account, config, environment, features, key, stand_in};
 
 #[derive(Arbitrary, Debug)]
 struct Input<'a> {
@@ -62,17 +60,8 @@ fn heap(given: &[u8], layout: &selkie_svm::Layout) -> Vec<u8> {
 fuzz_target!(|input: Input<'_>| {
     let features = features(input.features);
     let (program, callee) = (key(9), key(7));
-    let executable = Executable::from_text(
-        Version::V0,
-        [0x95, 0, 0, 0, 0, 0, 0, 0],
-        0,
-        Functions::default(),
-        Default::default(),
-    );
-    let executable = executable.expect("an exit is a program");
-    let made = Program::new(executable, loader(input.is_old)).expect("an exit is a program");
     let mut environment = environment(features);
-    environment.programs.insert(program, made.for_features(features));
+    environment.programs.insert(program, stand_in(features, input.is_old));
     let (lamports, len) = (input.lamports, usize::from(input.len));
     environment.builtins.insert(
         callee,
@@ -114,12 +103,7 @@ fuzz_target!(|input: Input<'_>| {
     let mut heap = heap(input.heap, &invocation.input().layout);
     let mut stack = vec![0; 4096];
     let mut bytes = invocation.input().bytes.clone();
-    let has_regions = features.has(selkie_svm::Feature::VirtualAddressSpaceAdjustments);
-    let config = Config {
-        aligned_memory: !has_regions,
-        stack_frame_gaps: !has_regions,
-        ..Config::default()
-    };
+    let config = config(features);
     let mut regions =
         vec![Region::writable(STACK_START, &mut stack), Region::writable(HEAP_START, &mut heap)];
     regions.extend(invocation.input_regions(&mut bytes));

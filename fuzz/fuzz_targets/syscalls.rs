@@ -6,17 +6,14 @@ mod runtime;
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use selkie_elf::{Executable, Functions};
 use selkie_isa::{
     Version,
     layout::{BYTECODE_START, HEAP_START, STACK_START},
 };
-use selkie_svm::{
-    AccountMeta, ComputeBudget, Instruction, Invocation, Program, syscalls::SYSCALLS,
-};
-use selkie_vm::{Config, MemoryMap, Region};
+use selkie_svm::{AccountMeta, ComputeBudget, Instruction, Invocation, syscalls::SYSCALLS};
+use selkie_vm::{MemoryMap, Region};
 
-use crate::runtime::{account, environment, features, key, loader};
+use crate::runtime::{account, config, environment, features, key, stand_in};
 
 #[derive(Arbitrary, Debug)]
 struct Input<'a> {
@@ -54,17 +51,8 @@ impl Argument {
 fuzz_target!(|input: Input<'_>| {
     let features = features(input.features);
     let program = key(9);
-    let executable = Executable::from_text(
-        Version::V0,
-        [0x95, 0, 0, 0, 0, 0, 0, 0],
-        0,
-        Functions::default(),
-        Default::default(),
-    );
-    let executable = executable.expect("an exit is a program");
-    let made = Program::new(executable, loader(input.is_old)).expect("an exit is a program");
     let mut environment = environment(features);
-    environment.programs.insert(program, made.for_features(features));
+    environment.programs.insert(program, stand_in(features, input.is_old));
     let accounts = [(key(1), account(program, 40)), (key(2), account(key(8), 3))];
     let meta = |byte, is_writable| AccountMeta { pubkey: key(byte), is_signer: false, is_writable };
     let accounts_named = vec![meta(1, true), meta(2, true), meta(1, true)];
@@ -81,12 +69,7 @@ fuzz_target!(|input: Input<'_>| {
     heap.resize(32 * 1024, 0);
     let mut stack = vec![0; 4096];
     let mut bytes = invocation.input().bytes.clone();
-    let has_regions = features.has(selkie_svm::Feature::VirtualAddressSpaceAdjustments);
-    let config = Config {
-        aligned_memory: !has_regions,
-        stack_frame_gaps: !has_regions,
-        ..Config::default()
-    };
+    let config = config(features);
     let mut regions = vec![
         Region::readonly(BYTECODE_START, input.rodata),
         Region::writable(STACK_START, &mut stack),

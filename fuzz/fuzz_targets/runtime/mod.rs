@@ -1,7 +1,12 @@
 //! What the targets of the runtime share: a cluster with builtin programs, and features by number.
 
+#![allow(dead_code, reason = "no target needs all of it")]
+
 use selkie_builtins::{builtins, precompiles};
-use selkie_svm::{Account, Environment, Feature, FeatureSet, Loader, Pubkey};
+use selkie_elf::{Executable, Functions};
+use selkie_isa::Version;
+use selkie_svm::{Account, Environment, Feature, FeatureSet, Loader, Program, Pubkey};
+use selkie_vm::Config;
 
 /// An address that is easy to hit.
 pub(crate) const fn key(byte: u8) -> Pubkey {
@@ -35,7 +40,6 @@ pub(crate) fn environment(features: FeatureSet) -> Environment {
 }
 
 /// Loader v1 or v3: the two layouts of an input.
-#[allow(dead_code, reason = "transactions bring their own")]
 pub(crate) fn loader(is_old: bool) -> Loader {
     if is_old { Loader::V1 } else { Loader::V3 }
 }
@@ -44,4 +48,19 @@ pub(crate) fn loader(is_old: bool) -> Loader {
 pub(crate) fn account(owner: Pubkey, bytes: u8) -> Account {
     let data = (0..bytes).collect();
     Account { lamports: 1 << 40, data, owner, ..Account::default() }
+}
+
+/// The program that a fuzzer stands in for, so that what it is does not matter.
+pub(crate) fn stand_in(features: FeatureSet, is_old: bool) -> Program {
+    let exit = [0x95, 0, 0, 0, 0, 0, 0, 0];
+    let functions = Functions::default();
+    let executable = Executable::from_text(Version::V0, exit, 0, functions, Default::default());
+    let program = Program::new(executable.expect("an exit is a program"), loader(is_old));
+    program.expect("an exit is a program").for_features(features)
+}
+
+/// What machines are made of with these features.
+pub(crate) fn config(features: FeatureSet) -> Config {
+    let has_regions = features.has(Feature::VirtualAddressSpaceAdjustments);
+    Config { aligned_memory: !has_regions, stack_frame_gaps: !has_regions, ..Config::default() }
 }
