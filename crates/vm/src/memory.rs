@@ -48,7 +48,7 @@ impl fmt::Display for Access {
 /// A span of guest addresses backed by host memory.
 ///
 /// The host buffer may be longer than what the guest sees of it ([`Region::reserve`]): a
-/// [`Host`](crate::Host) may then let the region grow when the guest first stores beyond its end.
+/// [`Host`] may then let the region grow when the guest first stores beyond its end.
 pub struct Region<'a> {
     vaddr: u64,
     host: *mut u8,
@@ -156,7 +156,7 @@ impl<'a> Region<'a> {
         self
     }
 
-    /// Attaches a number for the [`Host`](crate::Host) to know the region by.
+    /// Attaches a number for the [`Host`] to know the region by.
     #[must_use]
     pub fn with_payload(mut self, payload: u16) -> Self {
         self.payload = Some(payload);
@@ -357,7 +357,7 @@ impl fmt::Debug for MemoryMap<'_> {
     }
 }
 
-/// An access that the map refused, as a [`Host`](crate::Host) gets to see it.
+/// An access that the map refused, as a [`Host`] gets to see it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Violation {
     /// What was tried.
