@@ -11,13 +11,18 @@ use crate::receipt::Receipt;
 
 /// What is expected of a receipt, of a transaction or of instructions.
 ///
-/// ```no_run
-/// # use selkie::{address, Check, InstructionError};
-/// # let (k, receipt): (selkie::Pubkey, selkie::Receipt) = unimplemented!();
-/// receipt.assert(
-///     Check::success().compute_units(76).account(&k).lamports(5).data_slice(0, &[1, 2]),
-/// );
-/// receipt.assert(Check::err(InstructionError::Custom(1)));
+/// ```
+/// use selkie::{address, system, Check, InstructionError, Svm};
+///
+/// let (alice, bob) = (address("alice"), address("bob"));
+/// let mut svm = Svm::new();
+/// svm.airdrop(&alice, 1_000_000_000)?;
+///
+/// let paid = svm.process_instruction(&system::transfer(&alice, &bob, 5), &[]);
+/// paid.assert(Check::success().compute_units(150).account(&bob).lamports(5).space(0));
+/// let refused = svm.process_instruction(&system::transfer(&bob, &alice, 6), &[]);
+/// refused.assert(Check::err(InstructionError::Custom(1)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Default, Debug)]
 #[must_use = "a check does nothing until a receipt is asked"]
