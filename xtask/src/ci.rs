@@ -94,13 +94,15 @@ fn examples() -> Result<()> {
     let folder = repository().join("examples");
     let mut sources = files(&folder, "s")?;
     sources.extend(files(&folder.join("counter"), "s")?);
+    sources.extend(files(&folder.join("pay"), "s")?);
     for source in sources {
         let source = source.to_str().context("names are text")?;
         selkie(&["build", source, "--out-dir", "target/examples"])?;
         selkie(&["check", source])?;
     }
     selkie(&["run", "examples/hello.s"])?;
-    selkie(&["run", "examples/counter/counter.s", "--input", "examples/counter/input.json"])
+    selkie(&["run", "examples/counter/counter.s", "--input", "examples/counter/input.json"])?;
+    selkie(&["run", "examples/pay/pay.s", "--input", "examples/pay/input.json"])
 }
 
 fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {

@@ -10,6 +10,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie_inspect::{Graph, Labels, SourceMap, Style};
+use selkie_builtins::{builtins, precompiles};
 use selkie_svm::{
     Account, ComputeBudget, Environment, FeatureSet, LoadError, Loader, Options, Program, Pubkey,
     Purpose, Receipt, elf_environment, process_instruction,
@@ -37,7 +38,13 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
         Ok(program) => Arc::new(program),
         Err(error) => return refuse(ui, args, &file, &error),
     };
-    let mut environment = Environment::default();
+    let features = FeatureSet::mainnet();
+    let mut environment = Environment {
+        features,
+        builtins: builtins(features),
+        precompiles: precompiles(),
+        ..Environment::default()
+    };
     environment.programs.insert(scenario.instruction.program_id, Arc::clone(&program));
     let options = Options {
         budget: ComputeBudget { units: args.limit, heap_bytes: args.heap },

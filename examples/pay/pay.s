@@ -1,0 +1,85 @@
+; Pays: calls the system program to move lamports from one account to another.
+;
+;     selkie run examples/pay/pay.s --input examples/pay/input.json
+;
+; Accounts: who pays (signer, writable), who is paid (writable), the system program; none has data.
+; Instruction data: 8 bytes, how many lamports.
+;
+; A call is described in memory, as the C SDK lays it out: the instruction (SolInstruction) with its
+; accounts (SolAccountMeta) and data, and what the caller knows of those accounts (SolAccountInfo).
+
+.equ TRANSFER, 2
+
+; r1 points to the serialized input. This directive defines the offsets of its fields, ACCT0_KEY and
+; so on, for three accounts without data.
+.accounts 3, 0, 0, 0
+
+; Places in the stack frame, which r10 points to the end of.
+.equ METAS, -32                 ; two SolAccountMeta of 16 bytes: key, is_writable, is_signer
+.equ INSTRUCTION, -72           ; program, accounts, how many, data, how long
+.equ DATA, -88                  ; which instruction of the system program, and its amount
+.equ INFOS, -200                ; two SolAccountInfo of 56 bytes
+.equ INFO0, INFOS
+.equ INFO1, INFOS + 56
+
+.globl entrypoint
+entrypoint:
+    stw [r10 + DATA], TRANSFER
+    ldxdw r2, [r1 + INSTRUCTION_DATA]
+    stxdw [r10 + DATA + 4], r2
+
+    ; The instruction's accounts: the payer signs, both are written to.
+    mov64 r2, r1
+    add64 r2, ACCT0_KEY
+    stxdw [r10 + METAS], r2
+    sth [r10 + METAS + 8], 0x0101
+    stxdw [r10 + INFO0], r2
+    mov64 r2, r1
+    add64 r2, ACCT1_KEY
+    stxdw [r10 + METAS + 16], r2
+    sth [r10 + METAS + 24], 0x0001
+    stxdw [r10 + INFO1], r2
+
+    mov64 r2, r1
+    add64 r2, ACCT2_KEY
+    stxdw [r10 + INSTRUCTION], r2
+    mov64 r2, r10
+    add64 r2, METAS
+    stxdw [r10 + INSTRUCTION + 8], r2
+    stdw [r10 + INSTRUCTION + 16], 2
+    mov64 r2, r10
+    add64 r2, DATA
+    stxdw [r10 + INSTRUCTION + 24], r2
+    stdw [r10 + INSTRUCTION + 32], 12
+
+    ; What we know of the accounts: where their lamports, data and owners are.
+    mov64 r2, r1
+    add64 r2, ACCT0_LAMPORTS
+    stxdw [r10 + INFO0 + 8], r2
+    stdw [r10 + INFO0 + 16], 0
+    mov64 r2, r1
+    add64 r2, ACCT0_DATA
+    stxdw [r10 + INFO0 + 24], r2
+    mov64 r2, r1
+    add64 r2, ACCT0_OWNER
+    stxdw [r10 + INFO0 + 32], r2
+    mov64 r2, r1
+    add64 r2, ACCT1_LAMPORTS
+    stxdw [r10 + INFO1 + 8], r2
+    stdw [r10 + INFO1 + 16], 0
+    mov64 r2, r1
+    add64 r2, ACCT1_DATA
+    stxdw [r10 + INFO1 + 24], r2
+    mov64 r2, r1
+    add64 r2, ACCT1_OWNER
+    stxdw [r10 + INFO1 + 32], r2
+
+    mov64 r1, r10
+    add64 r1, INSTRUCTION
+    mov64 r2, r10
+    add64 r2, INFOS
+    mov64 r3, 2
+    mov64 r4, 0
+    mov64 r5, 0
+    call sol_invoke_signed_c
+    exit
