@@ -9,8 +9,8 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use selkie_inspect::{Graph, Labels, SourceMap, Style};
 use selkie_builtins::{builtins, precompiles};
+use selkie_inspect::{Graph, Labels, SourceMap, Style};
 use selkie_svm::{
     Account, ComputeBudget, Environment, FeatureSet, LoadError, Loader, Options, Program, Pubkey,
     Purpose, Receipt, elf_environment, process_instruction,
