@@ -5,7 +5,7 @@ use selkie_svm::{Loader, Pubkey, Syscall};
 
 use crate::{
     BadVector, Check, Context, Verdict, elf_loader, features::FeatureIds, instr, mollusk, rules,
-    runtime, syscall_case, txn,
+    syscall_case, txn,
 };
 
 /// Runs a fixture and compares what came out with what it recorded.
@@ -58,7 +58,7 @@ fn judge_prototype(
         replace(&mut account.address);
         replace(&mut account.owner);
         if account.address == loader {
-            account.owner = runtime::NATIVE_LOADER;
+            account.owner = selkie_svm::NATIVE_LOADER;
         }
     }
     let ids: FeatureIds = input.features.iter().copied().collect();

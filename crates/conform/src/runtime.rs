@@ -2,13 +2,9 @@
 
 use selkie_builtins::{builtins, precompiles};
 use selkie_svm::{
-    Account, AccountSharedData, Environment, FeatureSet, ProgramEntry, Pubkey, Sysvars,
-    account::AccountStore, program_cache::ProgramCache,
+    Account, AccountSharedData, Environment, FeatureSet, NATIVE_LOADER, ProgramEntry, Pubkey,
+    Sysvars, account::AccountStore, program_cache::ProgramCache,
 };
-
-/// The owner of builtin programs.
-pub(crate) const NATIVE_LOADER: Pubkey =
-    Pubkey::from_str_const("NativeLoader1111111111111111111111111111111");
 
 /// The owner of sysvars.
 pub(crate) const SYSVAR_OWNER: Pubkey =

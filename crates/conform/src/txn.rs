@@ -159,7 +159,7 @@ const LATER: &[Later] = &[
     later(
         "the native loader is no program",
         Some("EQUMpNFr7Nacb1sva56xn1aLfBxppEoSBH8RRVdkcD1x"),
-        |case, _, _| case.uses(&[runtime::NATIVE_LOADER]),
+        |case, _, _| case.uses(&[selkie_svm::NATIVE_LOADER]),
     ),
     later(
         "rent is not collected",

@@ -70,7 +70,8 @@ impl Nonce {
     }
 }
 
-/// The durable nonce that a blockhash gives.
+/// The durable nonce that a blockhash gives. It is no blockhash itself, so that none can be taken for
+/// the other.
 #[must_use]
 pub fn durable_nonce(blockhash: &Hash) -> Hash {
     let hasher = Sha256::new().chain_update(b"DURABLE_NONCE").chain_update(blockhash.as_ref());

@@ -1,7 +1,8 @@
 //! Nonce accounts: blockhashes that stay valid until they are used.
 
-use selkie_svm::{BorrowedAccount, InstructionError, InvokeContext, Pubkey, sysvars::Rent};
-use sha2::{Digest, Sha256};
+use selkie_svm::{
+    BorrowedAccount, InstructionError, InvokeContext, Pubkey, nonce::durable_nonce, sysvars::Rent,
+};
 use solana_sdk_ids::system_program;
 
 use super::SystemError;
@@ -66,13 +67,8 @@ impl Nonce {
     }
 }
 
-/// Durable nonces are no blockhashes, so that none can be taken for the other.
-fn durable_nonce(blockhash: &[u8; 32]) -> [u8; 32] {
-    Sha256::new().chain_update(b"DURABLE_NONCE").chain_update(blockhash).finalize().into()
-}
-
 fn next(context: &InvokeContext<'_>) -> [u8; 32] {
-    durable_nonce(context.environment().blockhash.as_bytes())
+    durable_nonce(&context.environment().blockhash).to_bytes()
 }
 
 /// Reads account 0, if it can be written to.
@@ -216,6 +212,6 @@ pub(super) fn upgrade(context: &mut InvokeContext<'_>) -> Result<(), Instruction
     let Nonce { is_legacy: true, state: Some(state) } = Nonce::of(&account)? else {
         return Err(InstructionError::InvalidArgument);
     };
-    let durable_nonce = durable_nonce(&state.durable_nonce);
+    let durable_nonce = durable_nonce(&state.durable_nonce.into()).to_bytes();
     write(context, Nonce::current(Some(Initialized { durable_nonce, ..state })))
 }
