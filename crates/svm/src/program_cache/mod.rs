@@ -4,6 +4,8 @@
 //! needs no care when a program is deployed, when accounts are set by hand, or across forks. Data
 //! that are shared are compared by where they are, others by what they are.
 
+mod fork_graph;
+
 use std::{
     collections::{BTreeSet, HashMap},
     sync::{Arc, PoisonError, RwLock},
@@ -20,6 +22,8 @@ use crate::{
     programs::{LoadError, Program, ProgramEntry, Purpose, elf_environment},
     syscalls::custom::CustomSyscalls,
 };
+
+pub use self::fork_graph::{BlockRelation, ForkGraph, OneFork};
 
 /// Bytes in front of the program in a program data account of loader v3.
 pub const PROGRAM_DATA_HEADER_BYTES: usize = 45;
