@@ -46,6 +46,7 @@ mod receipt;
 mod report;
 mod send;
 mod sign;
+mod state_file;
 mod store;
 mod svm;
 pub mod system;
@@ -89,6 +90,7 @@ pub use crate::{
     receipt::{Culprit, FailedTransaction, Frame, Receipt, Stage},
     send::{IntoTransaction, Malformed},
     sign::{address, keypair},
+    state_file::StateFileError,
     svm::{AirdropError, Filter, Svm},
     time::WarpError,
 };
