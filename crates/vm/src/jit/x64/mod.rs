@@ -18,7 +18,7 @@ mod target;
 mod tests;
 
 use core::mem::offset_of;
-use std::io;
+use std::{io, sync::OnceLock};
 
 use self::encoder::{Arith, Bits, Encoder, Flag, Mem, Patch, Reg};
 use crate::{
@@ -207,8 +207,12 @@ pub(super) struct Written {
 
 /// Whether the processor has BMI2, and a `pext` that is not microcode.
 pub(super) fn features() -> (bool, bool) {
-    let bmi2 = std::arch::is_x86_feature_detected!("bmi2");
-    (bmi2, bmi2 && !amd_before_zen3())
+    // Virtual machines take their time to answer the processor's question.
+    static FEATURES: OnceLock<(bool, bool)> = OnceLock::new();
+    *FEATURES.get_or_init(|| {
+        let bmi2 = std::arch::is_x86_feature_detected!("bmi2");
+        (bmi2, bmi2 && !amd_before_zen3())
+    })
 }
 
 /// AMD's processors before family 19h have `pext` in microcode.
