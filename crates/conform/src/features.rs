@@ -8,8 +8,11 @@ use serde::Deserialize;
 use crate::{BadVector, vector::number};
 
 /// What no engine asked for any more when it made vectors: it was on whatever they say.
-const SETTLED: [Feature; 2] =
-    [Feature::DisableDeprecatedLoader, Feature::DisableBpfLoaderInstructions];
+const SETTLED: [Feature; 3] = [
+    Feature::DisableDeprecatedLoader,
+    Feature::DisableBpfLoaderInstructions,
+    Feature::DisableDeployOfAllocFree,
+];
 
 /// Features, each by its id: the first eight bytes of its address, little endian.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

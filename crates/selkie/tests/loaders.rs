@@ -108,6 +108,12 @@ fn tag(number: u32) -> [u8; 4] {
     number.to_le_bytes()
 }
 
+/// Names loader v3 besides: without it, a program that a transaction calls cannot be written to.
+fn with_loader_v3(mut instruction: Instruction) -> Instruction {
+    instruction.accounts.push(AccountMeta::new_readonly(Loader::V3.address(), false));
+    instruction
+}
+
 /// Instructions that write a file piece by piece, as all loaders have them.
 fn writes<'a>(
     loader: Loader,
@@ -128,7 +134,10 @@ fn writes<'a>(
 fn before(loader: Loader) -> FeatureSet {
     let mainnet = FeatureSet::mainnet();
     match loader {
-        Loader::V1 => mainnet.without(Feature::DisableDeprecatedLoader),
+        // Its programs had a syscall of their own for the heap.
+        Loader::V1 => mainnet
+            .without(Feature::DisableDeprecatedLoader)
+            .without(Feature::DisableDeployOfAllocFree),
         _ => mainnet.without(Feature::DisableBpfLoaderInstructions),
     }
 }
@@ -182,7 +191,7 @@ fn a_program_of_an_old_loader_cannot_be_called_where_it_is_finalized() {
     for (loader, name) in [(Loader::V1, MEMO_V1), (Loader::V2, "0c92063c6838")] {
         let Some(elf) = file(name) else { return };
         let mut life = written(loader, before(loader), &elf, elf.len());
-        let finalize = instruction(loader, own(&life), &[&tag(1)]);
+        let finalize = with_loader_v3(instruction(loader, own(&life), &[&tag(1)]));
         let call = Instruction { program_id: life.id(), accounts: vec![], data: vec![] };
         let program = life.program.insecure_clone();
         let sent = life.send_all(&[finalize, call], &[&program]);
@@ -214,6 +223,15 @@ fn old_loaders_refuse_bad_programs() {
         let line = "key[0] did not sign the transaction";
         check(life.send(finalize), &E::MissingRequiredSignature, line);
     }
+}
+
+#[test]
+fn programs_that_allocate_by_syscall_are_not_deployed_any_more() {
+    let Some(elf) = file(MEMO_V1) else { return };
+    let features = FeatureSet::mainnet().without(Feature::DisableDeprecatedLoader);
+    let mut life = written(Loader::V1, features, &elf, elf.len());
+    let line = "Unresolved symbol (sol_alloc_free_) at instruction #759 (ELF file offset 0x17b8)";
+    check(finalize(&mut life, Loader::V1), &E::InvalidAccountData, line);
 }
 
 #[test]
@@ -380,7 +398,6 @@ fn a_program_of_loader_v3_cannot_be_called_where_it_is_deployed_or_closed() {
         AccountMeta::new(life.id(), false),
     ];
     let close = instruction(Loader::V3, accounts, &[&tag(5)]);
-    // Without the loader among the accounts, what is called cannot be written to; it is.
     let sent = life.send_all(&[call.clone(), close.clone(), call.clone()], &[]);
     check(sent, &E::UnsupportedProgramId, "Program is not deployed");
     life.send_all(&[call, close], &[]).unwrap();
@@ -497,15 +514,19 @@ impl Life {
     /// A program with a file, not deployed yet.
     fn new_v4(file: &[u8]) -> Self {
         let mut life = Self::new(FeatureSet::mainnet().with(Feature::LoaderV4));
-        let lamports = life.svm.minimum_balance_for_rent_exemption(48 + file.len());
-        let (from, to) = (life.payer.pubkey(), life.id());
+        life.make_v4(file);
+        life
+    }
+
+    fn make_v4(&mut self, file: &[u8]) {
+        let lamports = self.svm.minimum_balance_for_rent_exemption(48 + file.len());
+        let (from, to) = (self.payer.pubkey(), self.id());
         let owner = Loader::V4.address();
         let create = system::create_account(&from, &to, lamports, 0, &owner);
-        let program = life.program.insecure_clone();
-        life.send_all(&[create], &[&program]).unwrap();
-        life.set_length(file.len()).unwrap();
-        life.write_v4(file);
-        life
+        let program = self.program.insecure_clone();
+        self.send_all(&[create], &[&program]).unwrap();
+        self.set_length(file.len()).unwrap();
+        self.write_v4(file);
     }
 }
 
@@ -519,6 +540,7 @@ fn a_program_of_loader_v4_lives() {
     life.send_v4(DEPLOY, &[]).unwrap();
     check(life.send_v4(DEPLOY, &[]), &E::InvalidArgument, COOLDOWN);
     check(life.send_v4(RETRACT, &[]), &E::InvalidArgument, COOLDOWN);
+    life.call_fails("Program is not deployed");
     life.svm.warp_by_slots(1);
     assert!(!life.is_memo());
     let line = "Destination program is not retracted";
@@ -546,6 +568,11 @@ fn a_program_of_loader_v4_lives() {
     life.send_v4(RETRACT, &[]).unwrap();
     life.set_length(0).unwrap();
     assert!(life.svm.account(&life.id()).is_none());
+    life.make_v4(&noop);
+    life.send_v4(DEPLOY, &[]).unwrap();
+    life.call_fails("Program is not deployed");
+    life.svm.warp_by_slots(1);
+    assert!(!life.is_memo());
 }
 
 #[test]
@@ -554,17 +581,11 @@ fn a_program_of_loader_v4_cannot_be_called_where_it_is_deployed_or_retracted() {
     let mut life = Life::new_v4(&noop);
     let call = Instruction { program_id: life.id(), accounts: vec![], data: vec![] };
     let (deploy, retract) = (life.v4(DEPLOY, &[], &[]), life.v4(RETRACT, &[], &[]));
-    // What is called can be written to only where loader v3 is named.
-    let loader = AccountMeta::new_readonly(Loader::V3.address(), false);
-    let with_loader = |mut instruction: Instruction| {
-        instruction.accounts.push(loader.clone());
-        instruction
-    };
-    let sent = life.send_all(&[with_loader(deploy.clone()), call.clone()], &[]);
+    let sent = life.send_all(&[with_loader_v3(deploy.clone()), call.clone()], &[]);
     check(sent, &E::UnsupportedProgramId, "Program is not deployed");
     life.send(deploy).unwrap();
     life.svm.warp_by_slots(1);
-    let sent = life.send_all(&[call.clone(), with_loader(retract), call], &[]);
+    let sent = life.send_all(&[call.clone(), with_loader_v3(retract), call], &[]);
     check(sent, &E::UnsupportedProgramId, "Program is not deployed");
     life.call().unwrap();
 }

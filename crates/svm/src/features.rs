@@ -86,6 +86,8 @@ macro_rules! for_each_feature {
                 "loader v1 takes no instructions of its own any more";
             DisableBpfLoaderInstructions = "7WeS1vfPRgeeoXArLh7879YcB9mgE9ktjPDtajXeWfXn", mainnet: true,
                 "loader v2 takes no instructions of its own any more";
+            DisableDeployOfAllocFree = "79HWsX9rpnnJBPcdNURVqygpMAfxdrAirzAGAVmf92im", mainnet: true,
+                "programs that call sol_alloc_free_ are not deployed any more";
             LoaderV4 = "2aQJYqER2aKyb3cZw22v4SL2xMX7vwXBRWfvS4pTrtED", mainnet: false,
                 "loader v4 (SIMD-0167), which was given up before mainnet had it";
             CreateAccountAllowPrefund = "6sPDzwyARRExKH52LECxcGoqziH8G7SZofwuxi8Ja331", mainnet: true,

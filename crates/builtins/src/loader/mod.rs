@@ -13,7 +13,7 @@ mod close;
 mod deploy;
 mod extend;
 mod old;
-mod state;
+pub(crate) mod state;
 mod upgrade;
 mod v4;
 mod verify;

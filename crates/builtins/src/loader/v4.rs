@@ -212,7 +212,7 @@ fn retract(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     }
     State { status: RETRACTED, ..state }.store(context)?;
     let program_id = context.key(PROGRAM)?;
-    context.set_program(program_id, ProgramEntry::NotDeployed);
+    context.set_program(program_id, ProgramEntry::Closed);
     Ok(())
 }
 

@@ -48,6 +48,10 @@ pub(super) fn deploy(
 ) -> Result<(), InstructionError> {
     let features = context.environment().features;
     let mut environment = elf_environment(features, Purpose::Deployment);
+    if !features.has(Feature::DisableDeployOfAllocFree) {
+        // Nothing else keeps what runs from being deployed.
+        environment.syscalls = elf_environment(features, Purpose::Execution).syscalls;
+    }
     if !file.is_known && features.has(Feature::DisableSbpfV0V1V2Deployment) {
         let newest = *environment.versions.end();
         environment.versions = newest..=newest;
@@ -61,7 +65,7 @@ pub(super) fn deploy(
         };
         return refuse(context, why, InstructionError::InvalidAccountData);
     }
-    context.set_program(program, ProgramEntry::NotDeployed);
+    context.set_program(program, ProgramEntry::DelayVisibility);
     Ok(())
 }
 
