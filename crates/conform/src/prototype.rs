@@ -39,8 +39,8 @@ const PROTOTYPES: &[Prototype] = &[
         feature: None,
         numbers: &[],
         differences: &[Difference {
-            what: "a prototype of loader v3 recorded it, which was never used",
-            concerns: |_, _| true,
+            what: "recorded by a prototype of loader v3, which derived addresses from its own",
+            concerns: |_, number| number == V3_DEPLOY,
         }],
     },
     // It was made after the loader of agave 2.1. That of 2.3 copies as well, under number 1.
@@ -53,20 +53,22 @@ const PROTOTYPES: &[Prototype] = &[
             Difference {
                 what: "recorded when loader v4 asked a new program to sign, which it does no more",
                 concerns: |it, number| {
-                    number == TRUNCATE && it.uses.first().is_some_and(|program| !program.is_signer)
+                    number == V4_TRUNCATE
+                        && it.uses.first().is_some_and(|program| !program.is_signer)
                 },
             },
             Difference {
                 what: "recorded when loader v4 deployed from another account, which Copy does now",
-                concerns: |it, number| number == DEPLOY && it.uses.len() > 2,
+                concerns: |it, number| number == V4_DEPLOY && it.uses.len() > 2,
             },
         ],
     },
 ];
 
-/// The numbers of the prototype of loader v4.
-const TRUNCATE: u8 = 1;
-const DEPLOY: u8 = 2;
+/// Numbers of the prototypes.
+const V3_DEPLOY: u8 = 2;
+const V4_TRUNCATE: u8 = 1;
+const V4_DEPLOY: u8 = 2;
 
 impl Prototype {
     /// The prototype at an address.

@@ -46,7 +46,7 @@ type Sent = Result<Arc<Receipt>, Box<FailedTransaction>>;
 
 impl Life {
     fn new(features: FeatureSet) -> Self {
-        let mut svm = Svm::new().with_features(features);
+        let mut svm = Svm::new().with_features(features).with_signature_checks(false);
         let payer = keypair("payer");
         svm.airdrop(&payer.pubkey(), 1_000_000_000_000).unwrap();
         svm.warp_by_slots(10);
