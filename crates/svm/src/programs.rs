@@ -25,8 +25,11 @@ pub enum Purpose {
     /// To be run: what was deployed long ago keeps running, and traps when it reaches a call of
     /// something that is no more.
     Execution,
-    /// To be deployed: files with loose ends are refused.
+    /// To be deployed: files with loose ends are refused, and versions that are on their way out.
     Deployment,
+    /// To be deployed again from where it is, as when room is made for it: its version may be one
+    /// that is on its way out.
+    Redeployment,
 }
 
 /// What a cluster with these features loads programs against.
@@ -34,18 +37,20 @@ pub enum Purpose {
 pub fn elf_environment(features: FeatureSet, purpose: Purpose) -> selkie_elf::Environment {
     let names = SYSCALLS.iter().filter(|syscall| syscall.is_registered(features, purpose));
     selkie_elf::Environment {
-        versions: versions(features),
+        versions: versions(features, purpose),
         syscalls: Arc::new(Syscalls::new(names.map(|syscall| syscall.name))),
-        reject_broken_elfs: purpose == Purpose::Deployment,
+        reject_broken_elfs: purpose != Purpose::Execution,
         ..selkie_elf::Environment::default()
     }
 }
 
-/// The sBPF versions that a cluster with these features executes.
-fn versions(features: FeatureSet) -> core::ops::RangeInclusive<Version> {
+/// The sBPF versions that a cluster with these features executes, or lets be deployed (SIMD-0500).
+fn versions(features: FeatureSet, purpose: Purpose) -> core::ops::RangeInclusive<Version> {
+    const NEWEST: Version = Version::V3;
     let has_v0 = !features.has(Feature::DisableSbpfV0) || features.has(Feature::ReenableSbpfV0);
-    let oldest = if has_v0 { Version::V0 } else { Version::V3 };
-    oldest..=Version::V3
+    let is_new = purpose == Purpose::Deployment;
+    let takes_old = !is_new || !features.has(Feature::DisableSbpfV0V1V2Deployment);
+    if has_v0 && takes_old { Version::V0..=NEWEST } else { NEWEST..=NEWEST }
 }
 
 /// As [`elf_environment`], with those syscalls of mainnet besides that this runtime has not: to

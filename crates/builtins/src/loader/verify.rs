@@ -17,25 +17,35 @@ pub(super) struct File {
     place: usize,
     header: usize,
     loader: Loader,
-    /// Whether it was deployed before: then it may be older than new files may be.
-    is_known: bool,
+    /// Whether it is new, or was deployed before.
+    purpose: Purpose,
 }
 
 impl File {
     /// The file of the buffer at a place.
     pub(super) fn of_buffer(place: usize) -> Self {
-        Self { place, header: BUFFER_HEADER_BYTES, loader: Loader::V3, is_known: false }
+        Self {
+            place,
+            header: BUFFER_HEADER_BYTES,
+            loader: Loader::V3,
+            purpose: Purpose::Deployment,
+        }
     }
 
     /// The file of the program data at a place.
     pub(super) fn of_program_data(place: usize) -> Self {
-        Self { place, header: PROGRAM_DATA_HEADER_BYTES, loader: Loader::V3, is_known: true }
+        Self {
+            place,
+            header: PROGRAM_DATA_HEADER_BYTES,
+            loader: Loader::V3,
+            purpose: Purpose::Redeployment,
+        }
     }
 
     /// The file of the account at a place, behind a header, for a loader that keeps a program in
     /// one account.
     pub(super) fn of_program(place: usize, header: usize, loader: Loader) -> Self {
-        Self { place, header, loader, is_known: false }
+        Self { place, header, loader, purpose: Purpose::Deployment }
     }
 }
 
@@ -47,15 +57,7 @@ pub(super) fn deploy(
     file: File,
 ) -> Result<(), InstructionError> {
     let features = context.environment().features;
-    let mut environment = elf_environment(features, Purpose::Deployment);
-    if !features.has(Feature::DisableDeployOfAllocFree) {
-        // Nothing else keeps what runs from being deployed.
-        environment.syscalls = elf_environment(features, Purpose::Execution).syscalls;
-    }
-    if !file.is_known && features.has(Feature::DisableSbpfV0V1V2Deployment) {
-        let newest = *environment.versions.end();
-        environment.versions = newest..=newest;
-    }
+    let environment = elf_environment(features, file.purpose);
     let account = context.borrow(file.place)?;
     let elf = account.data().get(file.header..).ok_or(InstructionError::AccountDataTooSmall)?;
     if let Err(error) = Program::load(elf, file.loader, &environment) {
