@@ -16,7 +16,6 @@ use std::{
 
 use foldhash::fast::FixedState;
 use solana_account::{AccountSharedData, ReadableAccount};
-use solana_hash::Hash;
 use solana_message::VersionedMessage;
 use solana_pubkey::Pubkey;
 use solana_transaction_error::TransactionError;
@@ -25,6 +24,7 @@ use crate::{
     account::{AccountStore, Loader},
     check::check,
     lookup,
+    message_id::MessageId,
     process::{Bank, ProcessOptions, Processed, process},
     program_cache::program_data_address,
     transaction::Transaction,
@@ -224,7 +224,7 @@ impl Plan {
         };
         let mut users: HashMap<Pubkey, Users, FixedState> =
             HashMap::with_capacity_and_hasher(room, FixedState::default());
-        let mut seen: HashMap<Hash, usize, FixedState> =
+        let mut seen: HashMap<MessageId, usize, FixedState> =
             HashMap::with_capacity_and_hasher(transactions.len(), FixedState::default());
         let mut barrier = None;
         for (index, transaction) in transactions.iter().enumerate() {
@@ -249,7 +249,7 @@ impl Plan {
             needs.before.sort_unstable();
             needs.before.dedup();
             // The message has the blockhash in it.
-            needs.same = seen.insert(*transaction.message_hash(), index);
+            needs.same = seen.insert(transaction.message_id(), index);
             if needs.is_barrier {
                 barrier = Some(index);
                 plan.has_barriers = true;

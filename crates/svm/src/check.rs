@@ -58,7 +58,7 @@ pub fn check<'t>(
     let price = environment.lamports_per_signature;
     let budget = TransactionBudget::of(transaction, &requests, features, price)?;
     let nonce = check_age(transaction, &keys, &writable, accounts, environment, recent)?;
-    if recent.has_processed(transaction.blockhash(), transaction.message_hash()) {
+    if recent.has_processed(transaction.blockhash(), transaction.message_id()) {
         return Err(TransactionError::AlreadyProcessed);
     }
     Ok(Checked { transaction, keys, writable, tables, budget, nonce })

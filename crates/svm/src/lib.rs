@@ -7,8 +7,8 @@
 //!                                   └─────────> Call: InvokeContext, guest memory, meter
 //! ```
 //!
-//! The crate does no input or output, reads no clock, no environment and no random number: the
-//! same input gives the same bytes.
+//! The crate does no input or output, reads no clock and no environment, and no random number but
+//! the key of a hash that no result depends on: the same input gives the same bytes.
 //!
 //! | module | what it owns |
 //! |---|---|
@@ -50,6 +50,7 @@ mod invoke;
 pub mod load;
 mod logs;
 mod lookup;
+mod message_id;
 pub mod nonce;
 pub mod process;
 pub mod program_cache;
@@ -83,6 +84,7 @@ pub use crate::{
         AccountMeta, Instruction, Options, Receipt, instruction_input, process_instruction,
     },
     invocation::Invocation,
+    message_id::MessageId,
     process::{AccountChange, Bank, ProcessOptions, Processed, process},
     program_cache::ProgramCache,
     programs::{
