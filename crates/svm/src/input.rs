@@ -98,7 +98,16 @@ pub struct Layout {
 impl Default for Layout {
     /// That of no accounts and no data.
     fn default() -> Self {
-        Self::new(Abi::Aligned, [], 0, false)
+        const EMPTY: Layout = Layout {
+            abi: Abi::Aligned,
+            records: Vec::new(),
+            instruction_data_len: 8,
+            instruction_data: 16,
+            program_id: 16,
+            pointers: None,
+            len: 48,
+        };
+        EMPTY
     }
 }
 
@@ -509,7 +518,8 @@ mod tests {
                 account(1, 1, false),
                 account(0, 0, true),
                 account(2, 3, true),
-            ],
+            ]
+            .into(),
             data: vec![5; 3].into(),
             height: 1,
             caller: None,

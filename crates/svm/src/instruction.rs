@@ -133,7 +133,7 @@ pub(crate) fn enter<'e>(
     let accounts = TransactionAccounts::new(shared);
     let instruction = compile(instruction, &accounts);
     let mut context = InvokeContext::new(accounts, environment, options);
-    context.set_top_level(vec![instruction]);
+    context.add_top_level([instruction]);
     context
 }
 

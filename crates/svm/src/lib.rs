@@ -63,6 +63,7 @@ pub mod syscalls;
 pub mod sysvars;
 pub mod transaction;
 pub mod transaction_accounts;
+mod workspace;
 
 pub use solana_account::ReadableAccount;
 pub use solana_pubkey::Pubkey;

@@ -64,6 +64,15 @@ impl Digest {
         self.0.iter_mut().for_each(|half| half.write_u64(number));
     }
 
+    /// An address or a hash: by numbers, which takes a third of the time.
+    fn word(&mut self, word: &[u8; 32]) {
+        let (halves, _) = word.as_chunks::<16>();
+        for part in halves {
+            let part = u128::from_le_bytes(*part);
+            self.0.iter_mut().for_each(|half| half.write_u128(part));
+        }
+    }
+
     fn message(&mut self, message: &VersionedMessage) {
         // All fields are named, so that none is forgotten.
         match message {
@@ -75,7 +84,7 @@ impl Digest {
                     instructions,
                 } = message;
                 self.start(0, header, account_keys);
-                self.bytes(recent_blockhash.as_ref());
+                self.word(recent_blockhash.as_bytes());
                 self.instructions(instructions);
             }
             VersionedMessage::V0(message) => {
@@ -87,7 +96,7 @@ impl Digest {
                     address_table_lookups,
                 } = message;
                 self.start(1, header, account_keys);
-                self.bytes(recent_blockhash.as_ref());
+                self.word(recent_blockhash.as_bytes());
                 self.instructions(instructions);
                 self.number(address_table_lookups.len() as u64);
                 for lookup in address_table_lookups {
@@ -96,7 +105,7 @@ impl Digest {
                         writable_indexes,
                         readonly_indexes,
                     } = lookup;
-                    self.bytes(account_key.as_ref());
+                    self.word(account_key.as_array());
                     self.lengths(0, writable_indexes.len(), readonly_indexes.len());
                     self.bytes(writable_indexes);
                     self.bytes(readonly_indexes);
@@ -119,7 +128,7 @@ impl Digest {
                     self.number(value.is_some().into());
                     self.number(value.unwrap_or_default());
                 }
-                self.bytes(lifetime_specifier.as_ref());
+                self.word(lifetime_specifier.as_bytes());
                 self.instructions(instructions);
             }
         }
@@ -138,7 +147,7 @@ impl Digest {
             num_readonly_unsigned_accounts,
         ];
         self.lengths(u32::from_le_bytes(bytes), keys.len(), 0);
-        keys.iter().for_each(|key| self.bytes(key.as_ref()));
+        keys.iter().for_each(|key| self.word(key.as_array()));
     }
 
     fn instructions(&mut self, instructions: &[CompiledInstruction]) {

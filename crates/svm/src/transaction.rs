@@ -123,8 +123,12 @@ impl Transaction {
     /// The address of an instruction's program, which the message has itself.
     #[must_use]
     pub fn program(&self, instruction: &CompiledInstruction) -> Pubkey {
-        let key = self.static_keys().get(usize::from(instruction.program_id_index));
-        key.copied().unwrap_or_default()
+        *self.program_key(instruction)
+    }
+
+    pub(crate) fn program_key(&self, instruction: &CompiledInstruction) -> &Pubkey {
+        const NONE: &Pubkey = &Pubkey::new_from_array([0; 32]);
+        self.static_keys().get(usize::from(instruction.program_id_index)).unwrap_or(NONE)
     }
 
     /// The place of the nonce account, if the first instruction advances one that the message has
