@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use selkie_elf::{ElfError, Executable, Syscalls};
 use selkie_isa::Version;
-use selkie_vm::{SyscallId, Verified, VerifyError};
+use selkie_vm::{MachineCode, SyscallId, Verified, VerifyError};
 use solana_pubkey::Pubkey;
 
 use crate::{
@@ -138,6 +138,22 @@ impl Program {
         Self::bind(executable, loader, custom)
     }
 
+    /// A program that is ready already, as [`ProgramStore`](crate::program_cache::ProgramStore) and
+    /// [`Program::frozen`] have it.
+    pub(crate) fn ready(
+        verified: Verified,
+        loader: Loader,
+        custom: &CustomSyscalls,
+    ) -> Result<Self, LoadError> {
+        let syscalls = bind_syscalls(verified.executable(), custom)?;
+        Ok(Self::bound(verified, loader, syscalls))
+    }
+
+    /// The program as bytes, to be had again from its file without loading and verifying.
+    pub(crate) fn frozen(&self, elf: &[u8]) -> Vec<u8> {
+        self.verified.freeze(elf)
+    }
+
     /// Verifies a loaded program.
     ///
     /// # Errors
@@ -151,32 +167,35 @@ impl Program {
         loader: Loader,
         custom: &CustomSyscalls,
     ) -> Result<Self, LoadError> {
-        let bind = |name: &str| {
-            let custom = custom.get(name).cloned().map(Bound::Custom);
-            custom.or_else(|| Syscall::find(name).map(Bound::Row))
-        };
-        let syscalls = executable
-            .syscalls()
-            .names()
-            .map(|name| bind(name).ok_or_else(|| LoadError::UnknownSyscall(name.to_owned())))
-            .collect::<Result<_, _>>()?;
+        let syscalls = bind_syscalls(&executable, custom)?;
         let verified = Verified::new(executable).map_err(LoadError::Verify)?;
-        Ok(Self {
+        Ok(Self::bound(verified, loader, syscalls))
+    }
+
+    fn bound(verified: Verified, loader: Loader, syscalls: Vec<Bound>) -> Self {
+        Self {
             verified,
             compiled: Compiled::default(),
             stack_touched: Touched::default(),
             heap_touched: Touched::default(),
             loader,
             syscalls,
-        })
+        }
     }
 
     /// The same program, for a cluster with these features: whether accounts have regions of
     /// memory of their own (SIMD-0460) decides how it is compiled.
     #[must_use]
     pub fn for_features(self, features: FeatureSet) -> Self {
-        let has_account_regions = features.has(Feature::VirtualAddressSpaceAdjustments);
+        self.with_account_regions(features.has(Feature::VirtualAddressSpaceAdjustments))
+    }
+
+    pub(crate) fn with_account_regions(self, has_account_regions: bool) -> Self {
         Self { compiled: Compiled::new(has_account_regions), ..self }
+    }
+
+    pub(crate) fn with_machine_code(self, code: MachineCode) -> Self {
+        Self { compiled: self.compiled.with(code), ..self }
     }
 
     pub(crate) fn has_account_regions(&self) -> bool {
@@ -201,6 +220,18 @@ impl Program {
         self.loader
     }
 
+    /// How many slots its text has.
+    #[must_use]
+    pub fn slots(&self) -> u64 {
+        (self.executable().text().len() / selkie_isa::layout::SLOT_BYTES) as u64
+    }
+
+    /// Bytes of memory that it takes, its machine code included.
+    #[must_use]
+    pub fn loaded_bytes(&self) -> usize {
+        self.verified.memory_bytes().saturating_add(self.compiled.code_bytes())
+    }
+
     pub(crate) fn compiled(&self) -> &Compiled {
         &self.compiled
     }
@@ -208,6 +239,19 @@ impl Program {
     pub(crate) fn syscall(&self, id: SyscallId) -> Option<&Bound> {
         self.syscalls.get(usize::from(id.0))
     }
+}
+
+/// What the syscalls of an executable are.
+fn bind_syscalls(
+    executable: &Executable,
+    custom: &CustomSyscalls,
+) -> Result<Vec<Bound>, LoadError> {
+    let bind = |name: &str| {
+        let custom = custom.get(name).cloned().map(Bound::Custom);
+        custom.or_else(|| Syscall::find(name).map(Bound::Row))
+    };
+    let names = executable.syscalls().names();
+    names.map(|name| bind(name).ok_or_else(|| LoadError::UnknownSyscall(name.to_owned()))).collect()
 }
 
 /// The programs that instructions can reach.
@@ -232,9 +276,12 @@ impl Programs {
 pub enum ProgramEntry {
     /// It can be run.
     Loaded(Arc<Program>),
-    /// It cannot be run: its file was refused, it was closed, or it was deployed in this very slot
-    /// and becomes visible in the next one.
-    NotDeployed,
+    /// Its file was refused.
+    FailedVerification,
+    /// The transaction has closed it.
+    Closed,
+    /// It was deployed in this very slot, and can be called from the next one on.
+    DelayVisibility,
 }
 
 /// The programs that a transaction names, and what it has done to them.
