@@ -7,7 +7,6 @@
 //! the others are at work already.
 
 use std::{
-    collections::HashMap,
     sync::{
         Mutex, OnceLock, PoisonError, RwLock,
         atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
@@ -15,7 +14,6 @@ use std::{
     thread,
 };
 
-use foldhash::fast::FixedState;
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 use solana_transaction_error::TransactionError;
@@ -23,6 +21,7 @@ use solana_transaction_error::TransactionError;
 use crate::{
     account::AccountStore,
     check::{check, is_reserved},
+    key_map::KeyMap,
     process::{Bank, ProcessOptions, Processed, process},
     transaction::Transaction,
 };
@@ -82,7 +81,7 @@ struct Batch<'b, S> {
     /// Whether a thread has panicked, so that nobody must wait for what will not come.
     is_abandoned: AtomicBool,
     /// What was written to accounts that only turned out to be touched: those of barriers.
-    others: RwLock<HashMap<Pubkey, AccountSharedData, FixedState>>,
+    others: RwLock<KeyMap<AccountSharedData>>,
 }
 
 /// A transaction's part.

@@ -47,6 +47,7 @@ pub mod input;
 pub mod instruction;
 mod invocation;
 mod invoke;
+mod key_map;
 pub mod load;
 mod logs;
 mod lookup;
@@ -85,6 +86,7 @@ pub use crate::{
         AccountMeta, Instruction, Options, Receipt, instruction_input, process_instruction,
     },
     invocation::Invocation,
+    key_map::{KeyHasher, KeyMap, KeyState},
     message_id::MessageId,
     process::{AccountChange, Bank, ProcessOptions, Processed, process},
     program_cache::ProgramCache,

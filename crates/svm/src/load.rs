@@ -75,7 +75,7 @@ pub fn load<'t>(
     let nonce = advance_nonce(&checked, accounts, environment)?;
     let payer_key = checked.keys.first().copied().unwrap_or_default();
     let found_payer = accounts.account(&payer_key).ok_or(TransactionError::AccountNotFound)?;
-    let payer = charge(&checked, found_payer.clone(), environment, &rent)?;
+    let payer = charge(&checked, &found_payer, environment, &rent)?;
     let rollback = rollback(payer_key, &payer, found_payer.rent_epoch(), nonce);
     let mut loading = Loading {
         checked: &checked,
@@ -137,10 +137,11 @@ fn has_signed_first(transaction: &Transaction, key: &Pubkey) -> bool {
 /// Takes the fee from the payer's account.
 fn charge(
     checked: &Checked<'_>,
-    mut payer: AccountSharedData,
+    found: &AccountSharedData,
     environment: &Environment,
     rent: &Rent,
 ) -> Result<AccountSharedData, TransactionError> {
+    let mut payer = found.clone();
     mark_exempt(&mut payer, rent);
     let is_relaxed = environment.features.has(Feature::RelaxMinBalanceCheck);
     let fee = checked.budget.fee.total();
@@ -151,7 +152,7 @@ fn charge(
         }
         _ => return Err(TransactionError::InvalidAccountForFee),
     };
-    let before = Before::of(&payer, payer.lamports(), rent, is_relaxed);
+    let before = Before::of(found, payer.lamports(), rent, is_relaxed);
     let left = payer.lamports().checked_sub(min).and_then(|left| left.checked_sub(fee));
     left.ok_or(TransactionError::InsufficientFundsForFee)?;
     payer.set_lamports(payer.lamports().saturating_sub(fee));

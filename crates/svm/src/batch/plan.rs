@@ -14,6 +14,7 @@ use solana_pubkey::Pubkey;
 use crate::{
     account::{AccountStore, Loader, is_same},
     check::is_reserved,
+    key_map::{KeyMap, KeyState},
     lookup,
     message_id::MessageId,
     process::Bank,
@@ -88,7 +89,7 @@ impl Program {
 
 /// Plans transactions one after the other.
 pub(super) struct Planner {
-    users: HashMap<Pubkey, Users, FixedState>,
+    users: KeyMap<Users>,
     seen: HashMap<MessageId, usize, FixedState>,
     barrier: Option<usize>,
     next: usize,
@@ -111,7 +112,7 @@ impl Planner {
         // Most transactions write to a few accounts that no other one touches.
         let room = transactions.saturating_mul(4);
         Self {
-            users: HashMap::with_capacity_and_hasher(room, FixedState::default()),
+            users: KeyMap::with_capacity_and_hasher(room, KeyState::default()),
             seen: HashMap::with_capacity_and_hasher(transactions, FixedState::default()),
             barrier: None,
             next: 0,
