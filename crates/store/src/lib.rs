@@ -18,7 +18,9 @@
 mod seal;
 
 use std::{
-    fs, io,
+    cell::RefCell,
+    fs,
+    io::{self, Read as _},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
@@ -38,6 +40,9 @@ const SUFFIX: &str = "program";
 const KEY_FILE: &str = "key";
 /// How files end that are being written.
 const UNFINISHED: &str = ".unfinished";
+
+/// How much memory a thread keeps to read files into.
+const CONTENTS_KEPT: usize = 8 << 20;
 
 /// Programs in a folder.
 #[derive(Debug)]
