@@ -1,0 +1,208 @@
+//! Accounts as every fork has them.
+//!
+//! An address has a short list: what each bank that wrote there left behind, newest last. A bank
+//! sees the newest of its ancestors, so making a bank copies nothing and dropping one takes away
+//! what it wrote. Rooting leaves one version of what was written on the way: whatever is not
+//! changed between two roots has one version, and costs nothing.
+//!
+//! An account without lamports is none, but hides those of ancestors until it is rooted.
+
+use std::{
+    collections::HashMap,
+    sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
+
+use foldhash::fast::FixedState;
+use selkie_svm::{AccountSharedData, AccountStore, Pubkey, ReadableAccount};
+
+use crate::ancestors::{Ancestors, BankId};
+
+/// Threads that touch different addresses seldom meet.
+const SHARDS: usize = 64;
+
+/// The accounts of all banks.
+#[derive(Debug)]
+pub(crate) struct Accounts {
+    shards: Box<[RwLock<Shard>]>,
+}
+
+type Shard = HashMap<Pubkey, Versions, FixedState>;
+
+/// What a bank left at an address.
+#[derive(Debug)]
+struct Version {
+    bank: BankId,
+    account: AccountSharedData,
+}
+
+/// What is at an address, by the banks that wrote it. Most addresses have one version, for which
+/// nothing is allocated.
+#[derive(Debug)]
+struct Versions {
+    newest: Version,
+    /// Oldest first.
+    older: Vec<Version>,
+}
+
+impl Versions {
+    fn visible(&self, ancestors: &Ancestors) -> Option<&AccountSharedData> {
+        if ancestors.contains(self.newest.bank) {
+            return Some(&self.newest.account);
+        }
+        let end = self.older.partition_point(|version| version.bank <= ancestors.own());
+        let older = self.older.get(..end).unwrap_or_default();
+        let version = older.iter().rev().find(|version| ancestors.contains(version.bank))?;
+        Some(&version.account)
+    }
+
+    fn put(&mut self, version: Version) {
+        use core::cmp::Ordering;
+        match version.bank.cmp(&self.newest.bank) {
+            Ordering::Equal => self.newest = version,
+            Ordering::Greater => {
+                let before = core::mem::replace(&mut self.newest, version);
+                self.older.push(before);
+            }
+            Ordering::Less => {
+                match self.older.binary_search_by_key(&version.bank, |older| older.bank) {
+                    Ok(place) => self.older[place] = version,
+                    Err(place) => self.older.insert(place, version),
+                }
+            }
+        }
+    }
+
+    /// Takes a bank's version away; gives whether nothing is left.
+    fn remove(&mut self, bank: BankId) -> bool {
+        if self.newest.bank != bank {
+            self.older.retain(|version| version.bank != bank);
+            return false;
+        }
+        match self.older.pop() {
+            Some(before) => {
+                self.newest = before;
+                false
+            }
+            None => true,
+        }
+    }
+
+    /// Leaves one version of those up to the root, or none if it is no account; gives whether
+    /// nothing is left. Those of dead forks are gone before.
+    fn squash(&mut self, root: BankId) -> bool {
+        let is_rooted = |version: &Version| version.bank <= root;
+        if is_rooted(&self.newest) {
+            self.older = Vec::new();
+            return self.newest.account.lamports() == 0;
+        }
+        let rooted = self.older.partition_point(is_rooted);
+        let last = rooted.checked_sub(1).and_then(|last| self.older.get(last));
+        let is_nothing = last.is_some_and(|last| last.account.lamports() == 0);
+        let gone = if is_nothing { rooted } else { rooted.saturating_sub(1) };
+        self.older.drain(..gone);
+        if self.older.is_empty() {
+            self.older = Vec::new();
+        }
+        false
+    }
+
+    fn count(&self) -> usize {
+        self.older.len().saturating_add(1)
+    }
+}
+
+impl Default for Accounts {
+    fn default() -> Self {
+        Self { shards: (0..SHARDS).map(|_| RwLock::default()).collect() }
+    }
+}
+
+impl Accounts {
+    /// What a bank sees at an address, be it without lamports.
+    pub(crate) fn get(&self, key: &Pubkey, ancestors: &Ancestors) -> Option<AccountSharedData> {
+        let shard = read(self.shard(key));
+        shard.get(key)?.visible(ancestors).cloned()
+    }
+
+    /// What a bank leaves at an address.
+    pub(crate) fn put(&self, key: Pubkey, bank: BankId, account: AccountSharedData) {
+        use std::collections::hash_map::Entry;
+        let version = Version { bank, account };
+        match write(self.shard(&key)).entry(key) {
+            Entry::Occupied(mut versions) => versions.get_mut().put(version),
+            Entry::Vacant(place) => {
+                place.insert(Versions { newest: version, older: Vec::new() });
+            }
+        }
+    }
+
+    /// Takes away what a bank left at an address.
+    pub(crate) fn remove(&self, key: &Pubkey, bank: BankId) {
+        self.change(key, |versions| versions.remove(bank));
+    }
+
+    /// Leaves one version of what the root and its ancestors wrote to an address.
+    pub(crate) fn squash(&self, key: &Pubkey, root: BankId) {
+        self.change(key, |versions| versions.squash(root));
+    }
+
+    fn change(&self, key: &Pubkey, change: impl FnOnce(&mut Versions) -> bool) {
+        let mut shard = write(self.shard(key));
+        if shard.get_mut(key).is_some_and(change) {
+            shard.remove(key);
+        }
+    }
+
+    /// Every account that a bank sees, by address.
+    pub(crate) fn all(&self, ancestors: &Ancestors) -> Vec<(Pubkey, AccountSharedData)> {
+        let mut all = Vec::new();
+        for shard in &self.shards {
+            let shard = read(shard);
+            let visible = shard.iter().filter_map(|(key, versions)| {
+                let account = versions.visible(ancestors)?;
+                (account.lamports() > 0).then(|| (*key, account.clone()))
+            });
+            all.extend(visible);
+        }
+        all.sort_unstable_by_key(|(key, _)| *key);
+        all
+    }
+
+    /// How many versions there are, of all addresses.
+    pub(crate) fn versions(&self) -> usize {
+        let of_shard = |shard: &Shard| shard.values().map(Versions::count).sum::<usize>();
+        self.shards.iter().map(|shard| of_shard(&read(shard))).sum()
+    }
+
+    fn shard(&self, key: &Pubkey) -> &RwLock<Shard> {
+        // Well-known addresses differ in some bytes only; all must count.
+        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let (words, _) = key.as_array().as_chunks::<8>();
+        let mixed = words.iter().fold(0, |mixed: u64, word| {
+            (mixed.rotate_left(17) ^ u64::from_le_bytes(*word)).wrapping_mul(ODD)
+        });
+        let place = usize::try_from(mixed >> 32).unwrap_or_default() % SHARDS;
+        &self.shards[place]
+    }
+}
+
+fn read(shard: &RwLock<Shard>) -> RwLockReadGuard<'_, Shard> {
+    shard.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write(shard: &RwLock<Shard>) -> RwLockWriteGuard<'_, Shard> {
+    shard.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The accounts as one bank sees them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View<'a> {
+    pub(crate) accounts: &'a Accounts,
+    pub(crate) ancestors: &'a Ancestors,
+}
+
+impl AccountStore for View<'_> {
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        self.accounts.get(key, self.ancestors).filter(|account| account.lamports() > 0)
+    }
+}
