@@ -6,12 +6,13 @@
 //! charged at once when it is entered, and the rest of it be refunded where it is left early.
 
 use core::{
+    hash::BuildHasher,
     ops::Deref,
     sync::atomic::{AtomicU64, Ordering},
 };
 
 use selkie_elf::Executable;
-use selkie_isa::{Kind, Op, Version, for_each_op};
+use selkie_isa::{Kind, Op, Version, for_each_op, layout::SLOT_BYTES};
 
 use crate::{
     cells::Cells,
@@ -176,6 +177,15 @@ impl Program {
         &self.executable
     }
 
+    /// Bytes of memory that the program takes, its file's parts included.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let cells = self.executable.text().len() / SLOT_BYTES + self.cut.len();
+        self.executable.text().len()
+            + self.executable.read_only().bytes.len()
+            + cells * size_of::<Cell>()
+    }
+
     /// The cell at a slot, with cuts looked through.
     #[inline(always)]
     pub(crate) fn cell(&self, pc: usize) -> Option<&Cell> {
@@ -199,6 +209,42 @@ impl Verified {
     pub fn new(executable: Executable) -> Result<Self, VerifyError> {
         verify(&executable)?;
         Ok(Self(Program::new(executable)))
+    }
+
+    /// What the verifier said, to be held up when the same program is loaded again.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        Verdict::of(&self.0.executable)
+    }
+
+    /// Decodes a program that the verifier has let pass before. Any other one is verified.
+    ///
+    /// # Errors
+    /// As [`Verified::new`].
+    pub fn again(executable: Executable, verdict: Verdict) -> Result<Self, VerifyError> {
+        if Verdict::of(&executable) == verdict {
+            return Ok(Self(Program::new(executable)));
+        }
+        Self::new(executable)
+    }
+}
+
+/// That a program has passed the verifier.
+///
+/// It names the program by a hash that is quick and not hard to forge: who holds it has to know
+/// that the program's file is the same, and the environment that it is loaded against.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Verdict {
+    version: Version,
+    text_bytes: usize,
+    text_hash: u64,
+}
+
+impl Verdict {
+    fn of(executable: &Executable) -> Self {
+        let text = executable.text();
+        let text_hash = foldhash::quality::FixedState::default().hash_one(text);
+        Self { version: executable.version(), text_bytes: text.len(), text_hash }
     }
 }
 
