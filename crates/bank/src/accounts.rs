@@ -55,6 +55,13 @@ impl Versions {
         Some(&version.account)
     }
 
+    /// What is visible but for the bank's own version.
+    fn before(&self, ancestors: &Ancestors) -> Option<&AccountSharedData> {
+        let is_before = |it: &&Version| it.bank != ancestors.own() && ancestors.contains(it.bank);
+        let newest_first = core::iter::once(&self.newest).chain(self.older.iter().rev());
+        newest_first.into_iter().find(is_before).map(|version| &version.account)
+    }
+
     fn put(&mut self, version: Version) {
         use core::cmp::Ordering;
         match version.bank.cmp(&self.newest.bank) {
@@ -122,6 +129,12 @@ impl Accounts {
     pub(crate) fn get(&self, key: &Pubkey, ancestors: &Ancestors) -> Option<AccountSharedData> {
         let shard = read(self.shard(key));
         shard.get(key)?.visible(ancestors).cloned()
+    }
+
+    /// What a bank's parent sees at an address, be it without lamports.
+    pub(crate) fn before(&self, key: &Pubkey, ancestors: &Ancestors) -> Option<AccountSharedData> {
+        let shard = read(self.shard(key));
+        shard.get(key)?.before(ancestors).cloned()
     }
 
     /// What a bank leaves at an address.

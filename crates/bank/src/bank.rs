@@ -14,7 +14,7 @@ use std::{
 
 use foldhash::fast::FixedState;
 use selkie_svm::{
-    AccountSharedData, AccountStore, Builtins, Environment, Fee, FeatureSet, ProcessOptions,
+    AccountSharedData, AccountStore, Builtins, Environment, FeatureSet, Fee, ProcessOptions,
     Processed, ProgramCache, Pubkey, Recent, Transaction,
     batch::process_batch,
     process::{self, process},
@@ -468,7 +468,7 @@ impl Bank {
         Life::ALL.into_iter().find(|known| *known as u8 == life).unwrap_or(Life::Dead)
     }
 
-    /// What follows in the bank's life. Whoever says so holds `working`.
+    /// What follows in the bank's life, said by whoever holds `working`.
     pub(crate) fn set_life(&self, _working: &mut Working, life: Life) {
         self.life.store(life as u8, Ordering::Release);
     }
@@ -485,10 +485,14 @@ impl Bank {
         self.ledger.statuses.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The bank dies: what it has written goes away.
-    pub(crate) fn kill(&self) {
+    /// What follows in the bank's life, once nobody is at work on it.
+    pub(crate) fn enter(&self, life: Life) {
+        self.set_life(&mut self.write(), life);
+    }
+
+    /// Drops what the bank has written. It is dead, and so is all that descends from it.
+    pub(crate) fn drop_state(&self) {
         let mut working = self.write();
-        self.set_life(&mut working, Life::Dead);
         let Working { changed, processed, .. } = core::mem::take(&mut *working);
         let mut statuses = self.ledger.statuses.write().unwrap_or_else(PoisonError::into_inner);
         statuses.remove(&processed, self.id());
@@ -496,19 +500,16 @@ impl Bank {
         changed.iter().for_each(|key| self.ledger.accounts.remove(key, self.id()));
     }
 
-    /// The bank is rooted: there are no other versions beside what it has written, which are the
-    /// root's from here on.
-    pub(crate) fn root(&self, root: &Self) {
+    /// Makes what the bank has written the root's. It is the root, or before it, and no version of
+    /// a dead bank is left.
+    pub(crate) fn squash(&self, root: BankId) {
         let mut working = self.write();
-        if self.id() != root.id() {
-            self.set_life(&mut working, Life::Rooted);
-        }
         let changed = core::mem::take(&mut working.changed);
         let processed = core::mem::take(&mut working.processed);
         let mut statuses = self.ledger.statuses.write().unwrap_or_else(PoisonError::into_inner);
         statuses.root(&processed);
         drop(statuses);
-        changed.iter().for_each(|key| self.ledger.accounts.squash(key, root.id()));
+        changed.iter().for_each(|key| self.ledger.accounts.squash(key, root));
     }
 }
 

@@ -165,7 +165,11 @@ fn data_of(id: Pubkey, set: impl FnOnce(&mut Sysvars)) -> Vec<u8> {
 /// The account of a sysvar with these data: it keeps its lamports, and has at least what its length
 /// asks for.
 #[must_use]
-pub fn account(before: Option<&AccountSharedData>, data: Vec<u8>, rent: &Rent) -> AccountSharedData {
+pub fn account(
+    before: Option<&AccountSharedData>,
+    data: Vec<u8>,
+    rent: &Rent,
+) -> AccountSharedData {
     let minimum = rent.try_minimum_balance(data.len()).unwrap_or(u64::MAX);
     let lamports = before.map_or(1, ReadableAccount::lamports).max(minimum);
     let rent_epoch = before.map_or(0, ReadableAccount::rent_epoch);
