@@ -219,3 +219,188 @@ impl AccountStore for View<'_> {
         self.accounts.get(key, self.ancestors).filter(|account| account.lamports() > 0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use selkie_svm::Account;
+
+    use super::*;
+
+    fn key(number: u64) -> Pubkey {
+        let mut bytes = [7; 32];
+        bytes[..8].copy_from_slice(&number.to_le_bytes());
+        Pubkey::new_from_array(bytes)
+    }
+
+    fn account(lamports: u64) -> AccountSharedData {
+        Account { lamports, ..Account::default() }.into()
+    }
+
+    /// A sequence of numbers that look random and are always the same.
+    struct Numbers(u64);
+
+    impl Numbers {
+        fn below(&mut self, end: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            usize::try_from(self.0 >> 33).unwrap() % end
+        }
+    }
+
+    /// A bank as the model has it: all of its accounts, and what was written by itself.
+    #[derive(Clone)]
+    struct Model {
+        ancestors: Ancestors,
+        parent: BankId,
+        all: BTreeMap<Pubkey, u64>,
+        written: BTreeMap<Pubkey, u64>,
+    }
+
+    /// The index, and what it ought to be.
+    struct Both {
+        accounts: Accounts,
+        alive: BTreeMap<BankId, Model>,
+        root: BankId,
+        made: u64,
+    }
+
+    impl Both {
+        fn pick(&self, numbers: &mut Numbers) -> BankId {
+            *self.alive.keys().nth(numbers.below(self.alive.len())).unwrap()
+        }
+
+        fn make(&mut self, parent: BankId) {
+            self.made += 1;
+            let (id, of_parent) = (BankId(self.made), &self.alive[&parent]);
+            let model = Model {
+                ancestors: of_parent.ancestors.child(id, self.root),
+                parent,
+                all: of_parent.all.clone(),
+                written: BTreeMap::new(),
+            };
+            self.alive.insert(id, model);
+        }
+
+        fn write(&mut self, bank: BankId, key: Pubkey, lamports: u64) {
+            self.accounts.put(key, bank, account(lamports));
+            let model = self.alive.get_mut(&bank).unwrap();
+            model.written.insert(key, lamports);
+            if lamports > 0 {
+                model.all.insert(key, lamports)
+            } else {
+                model.all.remove(&key)
+            };
+        }
+
+        /// Whether a bank has children, whose view must not change any more.
+        fn is_open(&self, bank: BankId) -> bool {
+            bank != self.root && self.alive.values().all(|model| model.parent != bank)
+        }
+
+        fn bury(&mut self, is_dead: impl Fn(&Model) -> bool) {
+            let gone: Vec<BankId> =
+                self.alive.iter().filter(|(_, model)| is_dead(model)).map(|(id, _)| *id).collect();
+            for id in gone {
+                let model = self.alive.remove(&id).unwrap();
+                model.written.keys().for_each(|key| self.accounts.remove(key, id));
+            }
+        }
+
+        fn set_root(&mut self, root: BankId) {
+            let of_root = self.alive[&root].ancestors.clone();
+            self.bury(|model| {
+                !model.ancestors.contains(root) && !of_root.contains(model.ancestors.own())
+            });
+            let chain: Vec<BankId> =
+                self.alive.keys().copied().filter(|id| of_root.contains(*id)).collect();
+            for id in chain {
+                let model = self.alive.get_mut(&id).unwrap();
+                let written = core::mem::take(&mut model.written);
+                written.keys().for_each(|key| self.accounts.squash(key, root));
+                if id != root {
+                    self.alive.remove(&id);
+                }
+            }
+            self.root = root;
+        }
+
+        fn check_all(&self) {
+            for model in self.alive.values() {
+                let all = self.accounts.all(&model.ancestors);
+                let all = all.iter().map(|(key, account)| (*key, account.lamports()));
+                assert!(all.eq(model.all.iter().map(|(key, lamports)| (*key, *lamports))));
+            }
+        }
+
+        /// The root has a version of each of its accounts; every other bank has one of each
+        /// address that it wrote to.
+        fn check_versions(&self) {
+            let written: usize = self.alive.values().map(|model| model.written.len()).sum();
+            let rooted = self.alive[&self.root].all.len();
+            assert_eq!(self.accounts.versions(), rooted + written);
+        }
+    }
+
+    #[test]
+    fn the_index_is_what_a_copy_for_each_bank_would_be() {
+        const OPERATIONS: usize = 200_000;
+        const KEYS: usize = 60;
+        let mut numbers = Numbers(1);
+        let root = BankId(1);
+        let model = Model {
+            ancestors: Ancestors::root(root),
+            parent: BankId(0),
+            all: BTreeMap::new(),
+            written: BTreeMap::new(),
+        };
+        let mut both = Both {
+            accounts: Accounts::default(),
+            alive: BTreeMap::from([(root, model)]),
+            root,
+            made: 1,
+        };
+        let mut deepest = 0;
+        for operation in 0..OPERATIONS {
+            let bank = both.pick(&mut numbers);
+            let key = key(numbers.below(KEYS) as u64);
+            match numbers.below(100) {
+                0..=4 if both.alive.len() < 80 => {
+                    // Chains rather than bushes.
+                    let newest = *both.alive.keys().last().unwrap();
+                    both.make(if numbers.below(3) == 0 { bank } else { newest });
+                    deepest = deepest.max(both.alive.len());
+                }
+                5..=39 => {
+                    let lamports = numbers.below(4) as u64 * (operation as u64 + 1);
+                    if both.is_open(bank) {
+                        both.write(bank, key, lamports);
+                    }
+                }
+                40 if bank != both.root && numbers.below(3) == 0 => {
+                    both.bury(|model| model.ancestors.contains(bank));
+                }
+                41 if numbers.below(8) == 0 => both.set_root(bank),
+                42 if numbers.below(20) == 0 => both.check_all(),
+                43 if numbers.below(5) == 0 => both.check_versions(),
+                _ => {
+                    let model = &both.alive[&bank];
+                    let found = both.accounts.get(&key, &model.ancestors);
+                    let found = found.map(|account| account.lamports()).filter(|it| *it > 0);
+                    assert_eq!(found, model.all.get(&key).copied(), "operation {operation}");
+                    if model.written.contains_key(&key) && both.alive.contains_key(&model.parent) {
+                        let before = both.accounts.before(&key, &model.ancestors);
+                        let before = before.map(|it| it.lamports()).filter(|it| *it > 0);
+                        assert_eq!(before, both.alive[&model.parent].all.get(&key).copied());
+                    }
+                }
+            }
+        }
+        assert!(deepest > 40 && both.made > 1000, "{deepest} {}", both.made);
+        both.set_root(*both.alive.keys().last().unwrap());
+        let root = both.root;
+        both.bury(|model| model.ancestors.own() != root);
+        both.check_all();
+        both.check_versions();
+    }
+}
