@@ -187,6 +187,11 @@ pub(crate) fn put_program(state: &mut State, place: &Place, slot: u64, file: &[u
 pub(crate) fn deploy(bank: &Bank, place: &Place, file: &[u8]) -> Instruction {
     bank.set_account(place.buffer, buffer(file)).unwrap();
     bank.set_account(place.id, owned(vec![0; 36])).unwrap();
+    deploy_instruction(place, file.len())
+}
+
+/// The same where somebody else has put them there.
+pub(crate) fn deploy_instruction(place: &Place, len: usize) -> Instruction {
     let accounts = vec![
         AccountMeta::new(PAYER, true),
         AccountMeta::new(place.data, false),
@@ -197,13 +202,18 @@ pub(crate) fn deploy(bank: &Bank, place: &Place, file: &[u8]) -> Instruction {
         AccountMeta::new_readonly(system_program::ID, false),
         AccountMeta::new_readonly(PAYER, true),
     ];
-    let data = [&2_u32.to_le_bytes()[..], &(file.len() as u64).to_le_bytes()].concat();
+    let data = [&2_u32.to_le_bytes()[..], &(len as u64).to_le_bytes()].concat();
     Instruction { program_id: loader::ID, accounts, data }
 }
 
 /// What upgrades a program; the buffer is put there by hand.
 pub(crate) fn upgrade(bank: &Bank, place: &Place, file: &[u8]) -> Instruction {
     bank.set_account(place.buffer, buffer(file)).unwrap();
+    upgrade_instruction(place)
+}
+
+/// The same where somebody else has put it there.
+pub(crate) fn upgrade_instruction(place: &Place) -> Instruction {
     let accounts = vec![
         AccountMeta::new(place.data, false),
         AccountMeta::new(place.id, false),
