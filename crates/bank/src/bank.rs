@@ -7,34 +7,27 @@
 use std::{
     collections::HashSet,
     sync::{
-        Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-        atomic::{AtomicU8, Ordering},
+        Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic::AtomicU8,
     },
 };
 
 use foldhash::fast::FixedState;
 use selkie_svm::{
-    AccountSharedData, AccountStore, Builtins, Environment, FeatureSet, Fee, ProcessOptions,
-    Processed, ProgramCache, Pubkey, Recent, Transaction,
-    batch::process_batch,
-    process::{self, process},
-    sysvars::Clock,
+    AccountSharedData, AccountStore, Builtins, Environment, FeatureSet, Fee, ProgramCache, Pubkey,
+    Recent, Transaction, sysvars::Clock,
 };
 use solana_hash::Hash;
-use solana_transaction_error::TransactionError;
 
 use crate::{
     accounts::{Accounts, View},
     ancestors::{Ancestors, BankId},
     error::BankError,
     lattice::LatticeHash,
+    life::Life,
     state::State,
     statuses::{Key, Statuses, key},
     time,
 };
-
-/// What became of a transaction: it was processed, which it has paid for; or it was dropped.
-pub type Outcome = Result<Processed, TransactionError>;
 
 /// How a cluster differs from mainnet in what its state does not say.
 #[derive(Clone, Debug)]
@@ -48,7 +41,7 @@ pub struct Options {
     /// Bytes of a transaction's log after which lines are dropped.
     pub log_bytes_max: usize,
     /// How many threads hash the accounts of a bank that is frozen. The hash does not depend on it.
-    pub threads: usize,
+    pub hashing_threads: usize,
 }
 
 impl Default for Options {
@@ -58,7 +51,7 @@ impl Default for Options {
             hard_forks: Vec::new(),
             builtins: Builtins::default(),
             log_bytes_max: selkie_svm::cost::LOG_BYTES_MAX,
-            threads: 1,
+            hashing_threads: 1,
         }
     }
 }
@@ -85,7 +78,7 @@ pub struct Bank {
     pub(crate) collector: Option<Pubkey>,
     pub(crate) parent_lattice: LatticeHash,
     /// A [`Life`], written by whoever holds `working`.
-    life: AtomicU8,
+    pub(crate) life: AtomicU8,
     pub(crate) working: RwLock<Working>,
     pub(crate) frozen: OnceLock<Frozen>,
 }
@@ -109,24 +102,6 @@ pub(crate) struct Frozen {
     pub(crate) hash: Hash,
     pub(crate) blockhash: Hash,
     pub(crate) lattice: LatticeHash,
-}
-
-/// Where a bank is in its life.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub(crate) enum Life {
-    /// It changes.
-    Open,
-    /// It does not change any more.
-    Frozen,
-    /// The root came after it: what it has written is the root's.
-    Rooted,
-    /// It is on a fork that nobody goes on with.
-    Dead,
-}
-
-impl Life {
-    const ALL: [Self; 4] = [Self::Open, Self::Frozen, Self::Rooted, Self::Dead];
 }
 
 /// What a bank is made of besides what it finds in the ledger.
@@ -297,8 +272,8 @@ impl Bank {
         Ok(accounts)
     }
 
-    /// Puts an account at an address as if it had always been there; one without lamports is
-    /// deleted. Sysvars that are set this way are seen by programs in the banks after.
+    /// Puts an account at an address by hand; one without lamports is deleted. Sysvars that are set
+    /// this way are seen by programs in the banks after.
     ///
     /// # Errors
     /// If the bank is not open.
@@ -310,66 +285,6 @@ impl Bank {
         let mut working = self.open()?;
         self.put(&mut working, key, account.into());
         Ok(())
-    }
-
-    /// Processes a transaction, and keeps what it leaves behind.
-    ///
-    /// # Errors
-    /// If the bank is not open.
-    pub fn process(
-        &self,
-        transaction: &Transaction,
-        options: &ProcessOptions,
-    ) -> Result<Outcome, BankError> {
-        let mut working = self.open()?;
-        self.recall(&mut working.recent, core::slice::from_ref(transaction));
-        let view = self.view();
-        let outcome = process(transaction, &self.runtime(&view, &working.recent), options, None);
-        self.commit(&mut working, core::iter::once((transaction, &outcome)));
-        Ok(outcome)
-    }
-
-    /// Processes transactions on some threads, and keeps what they leave behind. What becomes of
-    /// them is what would become of them one after the other.
-    ///
-    /// # Errors
-    /// If the bank is not open.
-    pub fn process_batch(
-        &self,
-        transactions: &[Transaction],
-        options: &ProcessOptions,
-        threads: usize,
-    ) -> Result<Vec<Outcome>, BankError> {
-        let mut working = self.open()?;
-        self.recall(&mut working.recent, transactions);
-        let view = self.view();
-        let runtime = self.runtime(&view, &working.recent);
-        let outcomes = process_batch(transactions, &runtime, options, threads);
-        self.commit(&mut working, transactions.iter().zip(&outcomes));
-        Ok(outcomes)
-    }
-
-    /// Processes a transaction, and forgets what it would leave behind. The bank may be frozen.
-    ///
-    /// # Errors
-    /// If the bank has no state of its own any more.
-    pub fn simulate(
-        &self,
-        transaction: &Transaction,
-        options: &ProcessOptions,
-    ) -> Result<Outcome, BankError> {
-        let working = self.read();
-        let view = self.view();
-        let simulate = |recent| process(transaction, &self.runtime(&view, recent), options, None);
-        let outcome = if self.has_processed(transaction) {
-            let mut recent = Recent::new(working.recent.blockhashes().copied());
-            self.recall(&mut recent, core::slice::from_ref(transaction));
-            simulate(&recent)
-        } else {
-            simulate(&working.recent)
-        };
-        self.check_has_state()?;
-        Ok(outcome)
     }
 
     /// What is needed to go on from here elsewhere.
@@ -403,47 +318,6 @@ impl Bank {
         self.ancestors.own()
     }
 
-    fn runtime<'a>(
-        &'a self,
-        accounts: &'a View<'a>,
-        recent: &'a Recent,
-    ) -> process::Bank<'a, View<'a>> {
-        let programs = &self.ledger.programs;
-        process::Bank { accounts, environment: &self.environment, recent, programs }
-    }
-
-    /// Notes which of these were processed by ancestors, or by the bank itself: the runtime says so
-    /// when all that is checked before is right.
-    fn recall(&self, recent: &mut Recent, transactions: &[Transaction]) {
-        let statuses = self.statuses();
-        for known in transactions.iter().map(key) {
-            if statuses.contains(&known, &self.ancestors) {
-                recent.add_processed(known.0, known.1);
-            }
-        }
-    }
-
-    fn commit<'a>(
-        &self,
-        working: &mut Working,
-        outcomes: impl Iterator<Item = (&'a Transaction, &'a Outcome)>,
-    ) {
-        let mut statuses = self.ledger.statuses.write().unwrap_or_else(PoisonError::into_inner);
-        for (transaction, outcome) in outcomes {
-            let Ok(processed) = outcome else { continue };
-            for (key, account) in processed.writes() {
-                self.put(working, *key, account.clone());
-            }
-            statuses.insert(key(transaction), self.id());
-            working.processed.push(key(transaction));
-            let signatures = transaction.signatures().len() as u64;
-            working.signatures = working.signatures.saturating_add(signatures);
-            let (fees, fee) = (&mut working.fees, processed.fee);
-            fees.signatures = fees.signatures.saturating_add(fee.signatures);
-            fees.priority = fees.priority.saturating_add(fee.priority);
-        }
-    }
-
     pub(crate) fn put(&self, working: &mut Working, key: Pubkey, account: AccountSharedData) {
         working.changed.insert(key);
         self.ledger.accounts.put(key, self.id(), account);
@@ -457,59 +331,8 @@ impl Bank {
         self.working.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn open(&self) -> Result<RwLockWriteGuard<'_, Working>, BankError> {
-        let working = self.write();
-        self.check_has_state()?;
-        if self.life() == Life::Open { Ok(working) } else { Err(BankError::Frozen(self.slot)) }
-    }
-
-    pub(crate) fn life(&self) -> Life {
-        let life = self.life.load(Ordering::Acquire);
-        Life::ALL.into_iter().find(|known| *known as u8 == life).unwrap_or(Life::Dead)
-    }
-
-    /// What follows in the bank's life, said by whoever holds `working`.
-    pub(crate) fn set_life(&self, _working: &mut Working, life: Life) {
-        self.life.store(life as u8, Ordering::Release);
-    }
-
-    pub(crate) fn check_has_state(&self) -> Result<(), BankError> {
-        match self.life() {
-            Life::Open | Life::Frozen => Ok(()),
-            Life::Rooted => Err(BankError::Rooted(self.slot)),
-            Life::Dead => Err(BankError::Dead(self.slot)),
-        }
-    }
-
-    fn statuses(&self) -> RwLockReadGuard<'_, Statuses> {
+    pub(crate) fn statuses(&self) -> RwLockReadGuard<'_, Statuses> {
         self.ledger.statuses.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What follows in the bank's life, once nobody is at work on it.
-    pub(crate) fn enter(&self, life: Life) {
-        self.set_life(&mut self.write(), life);
-    }
-
-    /// Drops what the bank has written. It is dead, and so is all that descends from it.
-    pub(crate) fn drop_state(&self) {
-        let mut working = self.write();
-        let Working { changed, processed, .. } = core::mem::take(&mut *working);
-        let mut statuses = self.ledger.statuses.write().unwrap_or_else(PoisonError::into_inner);
-        statuses.remove(&processed, self.id());
-        drop(statuses);
-        changed.iter().for_each(|key| self.ledger.accounts.remove(key, self.id()));
-    }
-
-    /// Makes what the bank has written the root's. It is the root, or before it, and no version of
-    /// a dead bank is left.
-    pub(crate) fn squash(&self, root: BankId) {
-        let mut working = self.write();
-        let changed = core::mem::take(&mut working.changed);
-        let processed = core::mem::take(&mut working.processed);
-        let mut statuses = self.ledger.statuses.write().unwrap_or_else(PoisonError::into_inner);
-        statuses.root(&processed);
-        drop(statuses);
-        changed.iter().for_each(|key| self.ledger.accounts.squash(key, root));
     }
 }
 

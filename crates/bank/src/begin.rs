@@ -14,11 +14,12 @@ use solana_sdk_ids::sysvar;
 use crate::{
     accounts::View,
     ancestors::{Ancestors, BankId},
-    bank::{Bank, Frozen, Ledger, Life, Parts, Working},
+    bank::{Bank, Frozen, Ledger, Parts, Working},
     epoch::all_builtins,
     error::BankError,
     freeze::{bank_hash, lattice_of},
     lattice::LatticeHash,
+    life::Life,
     state::State,
     sysvars, time,
 };
@@ -56,7 +57,7 @@ impl Bank {
         let blockhash = recent.blockhash().copied().unwrap_or_default();
         let mut accounts = state.accounts;
         accounts.retain(|(_, account)| account.lamports() > 0);
-        let lattice = lattice_of(&accounts, ledger.options.threads);
+        let lattice = lattice_of(&accounts, ledger.options.hashing_threads);
         accounts.into_iter().for_each(|(key, account)| ledger.accounts.put(key, id, account));
         let mut statuses = ledger.statuses.write().expect("nobody else has the ledger yet");
         state.processed.iter().for_each(|key| statuses.insert(*key, id));

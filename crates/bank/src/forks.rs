@@ -13,8 +13,9 @@ use selkie_svm::{
 use crate::{
     accounts::Accounts,
     ancestors::BankId,
-    bank::{Bank, Ledger, Life, Options},
+    bank::{Bank, Ledger, Options},
     error::BankError,
+    life::Life,
     state::State,
     statuses::Statuses,
     tree::Tree,

@@ -12,9 +12,10 @@ use solana_hash::Hash;
 use solana_sdk_ids::{incinerator, system_program, sysvar};
 
 use crate::{
-    bank::{Bank, Frozen, Life, Working},
+    bank::{Bank, Frozen, Working},
     error::BankError,
     lattice::LatticeHash,
+    life::Life,
     sysvars, time,
 };
 
@@ -119,7 +120,7 @@ impl Bank {
     fn lattice_after(&self, working: &Working) -> LatticeHash {
         let (accounts, ancestors) = (&self.ledger.accounts, &self.ancestors);
         let changed: Vec<Pubkey> = working.changed.iter().copied().collect();
-        let difference = in_parallel(&changed, self.ledger.options.threads, |keys| {
+        let difference = in_parallel(&changed, self.ledger.options.hashing_threads, |keys| {
             let mut difference = LatticeHash::default();
             for key in keys {
                 let (before, after) =

@@ -23,7 +23,9 @@
 //! | module | what it owns |
 //! |---|---|
 //! | `forks` | the banks of all forks, and the root |
-//! | `bank` | one bank: processing and committing |
+//! | `bank` | one bank, and what it tells |
+//! | `process` | transactions in a bank |
+//! | `life` | open, frozen, rooted or dead |
 //! | `begin` | how a bank begins: sysvars of its slot |
 //! | `epoch` | what happens at the first slot of an epoch |
 //! | `freeze` | how a bank ends: blockhash, fees, hash |
@@ -48,6 +50,8 @@ mod error;
 mod forks;
 mod freeze;
 mod lattice;
+mod life;
+mod process;
 mod state;
 mod statuses;
 pub mod sysvars;
@@ -55,9 +59,10 @@ pub mod time;
 mod tree;
 
 pub use crate::{
-    bank::{Bank, Options, Outcome},
+    bank::{Bank, Options},
     error::BankError,
     forks::Forks,
     lattice::LatticeHash,
+    process::Outcome,
     state::{State, builtin_name, native_account},
 };

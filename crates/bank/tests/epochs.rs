@@ -136,3 +136,27 @@ fn restarts_are_seen_and_change_the_hash() {
     assert_eq!((last(&banks[0]), last(&banks[1])), (vec![3], vec![0]));
     assert_ne!(banks[0].freeze(), banks[1].freeze());
 }
+
+#[test]
+fn programs_are_prepared_for_the_next_epoch() {
+    let places = [1, 2, 3, 4, 5, 6].map(place);
+    let mut state = genesis();
+    for (place, number) in places.iter().zip(1..) {
+        put_program(&mut state, place, 0, &program_with_blake3(number));
+    }
+    state.set_account(Feature::Blake3.address(), pending());
+    let forks = forks(state);
+    let bank = forks.new_bank(0, 1).unwrap();
+    for place in &places {
+        assert_eq!(result_of_call(&bank, place.id, 0), no_syscall());
+    }
+    let misses = || forks.programs().statistics().misses;
+    assert_eq!(misses(), 6);
+    let last = until(&forks, &bank, SLOTS_PER_EPOCH - 1);
+    let prepared = misses();
+    let first = next(&forks, &last);
+    for (place, number) in places.iter().zip(1..) {
+        assert_eq!(result_of_call(&first, place.id, 0), version(number));
+    }
+    assert_eq!(misses(), prepared, "nobody has to wait for programs");
+}

@@ -127,7 +127,7 @@ fn a_transaction_is_processed_once_on_each_fork() {
 fn the_hash_does_not_depend_on_threads_or_the_order_of_the_independent() {
     let histories = [(1, 1, false), (2, 4, false), (1, 2, true), (4, 1, true)];
     let hashes = histories.map(|(threads, hashers, is_reversed)| {
-        let options = selkie_bank::Options { threads: hashers, ..Default::default() };
+        let options = selkie_bank::Options { hashing_threads: hashers, ..Default::default() };
         let forks = selkie_bank::Forks::new(genesis(), Arc::default(), options);
         let mut bank = forks.new_bank(0, 1).unwrap();
         let mut hashes = Vec::new();

@@ -456,21 +456,14 @@ impl Model<'_> {
     fn call(&self, known: &Known, program: usize, numbers: &mut Numbers) -> Step {
         let salt = numbers.next();
         let instruction = call(self.places[program].id, salt);
-        let is_frozen = known.contents.read().unwrap().is_frozen;
-        let (expected, outcome) = if is_frozen {
-            let contents = known.contents.read().unwrap();
-            let sent = known.transaction(numbers.below(20), &[instruction]);
-            let outcome = known.ask(known.bank.simulate(&sent, &self.options))?;
-            (contents.programs[program].result(known.bank.slot(), contents.features), outcome)
+        let contents = known.contents.read().unwrap();
+        let sent = known.transaction(numbers.below(20), &[instruction]);
+        let outcome = known.ask(if contents.is_frozen {
+            known.bank.simulate(&sent, &self.options)
         } else {
-            let contents = known.contents.write().unwrap();
-            if contents.is_frozen {
-                return Ok(());
-            }
-            let sent = known.transaction(numbers.below(20), &[instruction]);
-            let outcome = known.ask(known.bank.process(&sent, &self.options))?;
-            (contents.programs[program].result(known.bank.slot(), contents.features), outcome)
-        };
+            known.bank.process(&sent, &self.options)
+        })?;
+        let expected = contents.programs[program].result(known.bank.slot(), contents.features);
         self.check(&expected, outcome, known);
         Ok(())
     }
