@@ -107,4 +107,21 @@ mod tests {
         sum.remove(&keys[1], &many);
         assert_eq!(sum, LatticeHash::default());
     }
+
+    /// Made with agave's own crate, 4.3.0.
+    #[test]
+    fn the_checksum_is_agaves() {
+        let keys = [1, 2].map(|byte| Pubkey::new_from_array([byte; 32]));
+        let executable = Account {
+            lamports: 2_000_000_000,
+            data: b"data".to_vec(),
+            owner: Pubkey::new_from_array([9; 32]),
+            executable: true,
+            rent_epoch: 5,
+        };
+        let sum = LatticeHash::of([(&keys[0], &account(1)), (&keys[1], &executable.into())]);
+        let bytes = sum.checksum().to_bytes();
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, "9da39abf37ee6e64a6334980618f8f447becc00ebec69a91c66cff52f67d5de0");
+    }
 }

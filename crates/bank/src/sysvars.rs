@@ -224,4 +224,26 @@ mod tests {
         let data = slot_history(&data, SLOTS_REMEMBERED * 2 + 1 + 100);
         assert_eq!(data[9..131_081].iter().map(|byte| byte.count_ones()).sum::<u32>(), 1);
     }
+
+    /// Made with the SDK's own crate, 3.2.0.
+    #[test]
+    fn the_history_of_slots_is_the_sdks() {
+        use sha2::{Digest, Sha256};
+        let histories: [(&[u64], &str); 2] = [
+            (
+                &[1, 2, 5, 70, 1_048_580, 1_048_600],
+                "6990251ea5b08b5f9444914724d75053a02ad5f88ce4727e4bd793795d78c036",
+            ),
+            (
+                &[3, 9_000_000, 9_000_001],
+                "0c2d84513f5780325033bf4bcaae8abe26c9bdc654639f400f612d3e61495775",
+            ),
+        ];
+        for (slots, expected) in histories {
+            let data = slots.iter().fold(vec![], |data, slot| slot_history(&data, *slot));
+            let bytes: [u8; 32] = Sha256::digest(&data).into();
+            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(hex, expected);
+        }
+    }
 }
