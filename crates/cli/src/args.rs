@@ -1,5 +1,7 @@
 //! The command line: what can be said, and the help that teaches it.
 
+pub(crate) mod program;
+
 use std::{ops::Range, path::PathBuf};
 
 use clap::{
@@ -46,6 +48,8 @@ pub(crate) enum Command {
     Disasm(DisasmArgs),
     Cfg(CfgArgs),
     Input(InputArgs),
+    Program(program::ProgramArgs),
+    Deploy(program::DeployArgs),
     Conform(ConformArgs),
     Completions(CompletionsArgs),
 }

@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use selkie_svm::{LoadError, Loader, ProgramEntry, program_cache::PROGRAM_DATA_HEADER_BYTES};
+use selkie_svm::{
+    LoadError, Loader, ProgramEntry,
+    program_cache::{EntryKind, PROGRAM_DATA_HEADER_BYTES},
+};
 use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::bpf_loader_upgradeable;
@@ -201,6 +204,17 @@ impl Svm {
         let (slot, features) = (self.slot(), self.features());
         let entry = self.programs.get(id, account, &state.accounts, slot, features);
         matches!(entry, Some(ProgramEntry::Loaded(_)))
+    }
+}
+
+impl Svm {
+    /// What the program at an address is to whoever calls it now; `None` if there is no account.
+    #[must_use]
+    pub fn program_kind(&self, id: &Pubkey) -> Option<EntryKind> {
+        let state = self.journal.state();
+        let account = state.accounts.get(id)?;
+        let (slot, features) = (self.slot(), self.features());
+        Some(self.programs.kind(id, account, &state.accounts, slot, features))
     }
 }
 

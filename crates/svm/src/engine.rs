@@ -128,6 +128,16 @@ impl Compiled {
         Self { has_account_regions, ..Self::default() }
     }
 
+    /// The same with machine code that is there already.
+    pub(crate) fn with(self, code: MachineCode) -> Self {
+        Self { code: OnceLock::from(Ok(code)), ..self }
+    }
+
+    /// The machine code, if there is any yet.
+    pub(crate) fn code(&self) -> Option<&MachineCode> {
+        self.code.get()?.as_ref().ok()
+    }
+
     /// What a run with a budget of `units` is done with.
     ///
     /// # Errors
@@ -179,7 +189,7 @@ impl Compiled {
 
     /// Bytes of machine code that there are.
     pub(crate) fn code_bytes(&self) -> usize {
-        self.code.get().and_then(|code| code.as_ref().ok()).map_or(0, |code| code.bytes().len())
+        self.code().map_or(0, |code| code.bytes().len())
     }
 
     /// Counts what a run on the interpreter used.

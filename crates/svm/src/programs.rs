@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use selkie_elf::{ElfError, Executable, Syscalls};
 use selkie_isa::Version;
-use selkie_vm::{SyscallId, Verdict, Verified, VerifyError};
+use selkie_vm::{MachineCode, SyscallId, Verified, VerifyError};
 use solana_pubkey::Pubkey;
 
 use crate::{
@@ -135,23 +135,23 @@ impl Program {
         custom: &CustomSyscalls,
     ) -> Result<Self, LoadError> {
         let executable = selkie_elf::load(elf, environment).map_err(LoadError::Elf)?;
-        Self::bind(executable, loader, custom, Verified::new)
+        Self::bind(executable, loader, custom)
     }
 
-    /// The same for a file that the verifier has let pass before, for the same environment. It is
-    /// not verified again.
-    ///
-    /// # Errors
-    /// As [`Program::load`], if it was another file after all.
-    pub(crate) fn load_again(
-        elf: &[u8],
+    /// A program that is ready already, as [`ProgramStore`](crate::program_cache::ProgramStore) and
+    /// [`Program::frozen`] have it.
+    pub(crate) fn ready(
+        verified: Verified,
         loader: Loader,
-        environment: &selkie_elf::Environment,
         custom: &CustomSyscalls,
-        verdict: Verdict,
     ) -> Result<Self, LoadError> {
-        let executable = selkie_elf::load(elf, environment).map_err(LoadError::Elf)?;
-        Self::bind(executable, loader, custom, |executable| Verified::again(executable, verdict))
+        let syscalls = bind_syscalls(verified.executable(), custom)?;
+        Ok(Self::bound(verified, loader, syscalls))
+    }
+
+    /// The program as bytes, to be had again from its file without loading and verifying.
+    pub(crate) fn frozen(&self, elf: &[u8]) -> Vec<u8> {
+        self.verified.freeze(elf)
     }
 
     /// Verifies a loaded program.
@@ -159,33 +159,28 @@ impl Program {
     /// # Errors
     /// If the verifier refuses it, or if it may call a syscall that the runtime has not.
     pub fn new(executable: Executable, loader: Loader) -> Result<Self, LoadError> {
-        Self::bind(executable, loader, &CustomSyscalls::default(), Verified::new)
+        Self::bind(executable, loader, &CustomSyscalls::default())
     }
 
     fn bind(
         executable: Executable,
         loader: Loader,
         custom: &CustomSyscalls,
-        verify: impl FnOnce(Executable) -> Result<Verified, VerifyError>,
     ) -> Result<Self, LoadError> {
-        let bind = |name: &str| {
-            let custom = custom.get(name).cloned().map(Bound::Custom);
-            custom.or_else(|| Syscall::find(name).map(Bound::Row))
-        };
-        let syscalls = executable
-            .syscalls()
-            .names()
-            .map(|name| bind(name).ok_or_else(|| LoadError::UnknownSyscall(name.to_owned())))
-            .collect::<Result<_, _>>()?;
-        let verified = verify(executable).map_err(LoadError::Verify)?;
-        Ok(Self {
+        let syscalls = bind_syscalls(&executable, custom)?;
+        let verified = Verified::new(executable).map_err(LoadError::Verify)?;
+        Ok(Self::bound(verified, loader, syscalls))
+    }
+
+    fn bound(verified: Verified, loader: Loader, syscalls: Vec<Bound>) -> Self {
+        Self {
             verified,
             compiled: Compiled::default(),
             stack_touched: Touched::default(),
             heap_touched: Touched::default(),
             loader,
             syscalls,
-        })
+        }
     }
 
     /// The same program, for a cluster with these features: whether accounts have regions of
@@ -197,6 +192,10 @@ impl Program {
 
     pub(crate) fn with_account_regions(self, has_account_regions: bool) -> Self {
         Self { compiled: Compiled::new(has_account_regions), ..self }
+    }
+
+    pub(crate) fn with_machine_code(self, code: MachineCode) -> Self {
+        Self { compiled: self.compiled.with(code), ..self }
     }
 
     pub(crate) fn has_account_regions(&self) -> bool {
@@ -240,6 +239,19 @@ impl Program {
     pub(crate) fn syscall(&self, id: SyscallId) -> Option<&Bound> {
         self.syscalls.get(usize::from(id.0))
     }
+}
+
+/// What the syscalls of an executable are.
+fn bind_syscalls(
+    executable: &Executable,
+    custom: &CustomSyscalls,
+) -> Result<Vec<Bound>, LoadError> {
+    let bind = |name: &str| {
+        let custom = custom.get(name).cloned().map(Bound::Custom);
+        custom.or_else(|| Syscall::find(name).map(Bound::Row))
+    };
+    let names = executable.syscalls().names();
+    names.map(|name| bind(name).ok_or_else(|| LoadError::UnknownSyscall(name.to_owned()))).collect()
 }
 
 /// The programs that instructions can reach.

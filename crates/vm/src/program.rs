@@ -6,10 +6,10 @@
 //! charged at once when it is entered, and the rest of it be refunded where it is left early.
 
 use core::{
-    hash::BuildHasher,
     ops::Deref,
     sync::atomic::{AtomicU64, Ordering},
 };
+use std::sync::OnceLock;
 
 use selkie_elf::Executable;
 use selkie_isa::{Kind, Op, Version, for_each_op, layout::SLOT_BYTES};
@@ -148,13 +148,32 @@ impl Cell {
     }
 }
 
+/// A program's cells.
+#[derive(Debug)]
+pub(crate) struct Decoded {
+    pub(crate) cells: Cells,
+    /// The cells that stand where runs were cut.
+    pub(crate) cut: Vec<Cell>,
+}
+
+impl Decoded {
+    /// The cell at a slot, with cuts looked through.
+    #[inline(always)]
+    pub(crate) fn cell(&self, pc: usize) -> Option<&Cell> {
+        let cell = self.cells.get(pc)?;
+        match cell.action() {
+            Action::Cut => Some(&self.cut[cell.aux as usize]),
+            _ => Some(cell),
+        }
+    }
+}
+
 /// A program, decoded.
 #[derive(Debug)]
 pub struct Program {
     executable: Executable,
-    pub(crate) cells: Cells,
-    /// The cells that stand where runs were cut.
-    pub(crate) cut: Vec<Cell>,
+    /// Programs that were thawed are decoded when somebody asks: machine code does not.
+    decoded: OnceLock<Decoded>,
     /// Tells it from every other program of this process.
     pub(crate) id: u64,
 }
@@ -166,9 +185,15 @@ impl Program {
     /// it is reached.
     #[must_use]
     pub fn new(executable: Executable) -> Self {
-        let (cells, cut) = decode(&executable);
+        let program = Self::later(executable);
+        program.decoded();
+        program
+    }
+
+    /// As [`Program::new`]; it is decoded when that is asked for.
+    pub(crate) fn later(executable: Executable) -> Self {
         let id = PROGRAM_COUNT.fetch_add(1, Ordering::Relaxed);
-        Self { executable, cells, cut, id }
+        Self { executable, decoded: OnceLock::new(), id }
     }
 
     /// The program as it was loaded.
@@ -180,20 +205,20 @@ impl Program {
     /// Bytes of memory that the program takes, its file's parts included.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        let cells = self.executable.text().len() / SLOT_BYTES + self.cut.len();
+        let cells = self.decoded.get().map_or(0, |it| self.slots() + it.cut.len());
         self.executable.text().len()
             + self.executable.read_only().bytes.len()
             + cells * size_of::<Cell>()
     }
 
-    /// The cell at a slot, with cuts looked through.
-    #[inline(always)]
-    pub(crate) fn cell(&self, pc: usize) -> Option<&Cell> {
-        let cell = self.cells.get(pc)?;
-        match cell.action() {
-            Action::Cut => Some(&self.cut[cell.aux as usize]),
-            _ => Some(cell),
-        }
+    /// Slots of the text.
+    pub(crate) fn slots(&self) -> usize {
+        self.executable.text().len() / SLOT_BYTES
+    }
+
+    #[inline]
+    pub(crate) fn decoded(&self) -> &Decoded {
+        self.decoded.get_or_init(|| decode(&self.executable))
     }
 }
 
@@ -211,40 +236,9 @@ impl Verified {
         Ok(Self(Program::new(executable)))
     }
 
-    /// What the verifier said, to be held up when the same program is loaded again.
-    #[must_use]
-    pub fn verdict(&self) -> Verdict {
-        Verdict::of(&self.0.executable)
-    }
-
-    /// Decodes a program that the verifier has let pass before. Any other one is verified.
-    ///
-    /// # Errors
-    /// As [`Verified::new`].
-    pub fn again(executable: Executable, verdict: Verdict) -> Result<Self, VerifyError> {
-        if Verdict::of(&executable) == verdict {
-            return Ok(Self(Program::new(executable)));
-        }
-        Self::new(executable)
-    }
-}
-
-/// That a program has passed the verifier.
-///
-/// It names the program by a hash that is quick and not hard to forge: who holds it has to know
-/// that the program's file is the same, and the environment that it is loaded against.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Verdict {
-    version: Version,
-    text_bytes: usize,
-    text_hash: u64,
-}
-
-impl Verdict {
-    fn of(executable: &Executable) -> Self {
-        let text = executable.text();
-        let text_hash = foldhash::quality::FixedState::default().hash_one(text);
-        Self { version: executable.version(), text_bytes: text.len(), text_hash }
+    /// A program that passed the verifier before it was frozen.
+    pub(crate) fn trusted(program: Program) -> Self {
+        Self(program)
     }
 }
 

@@ -6,7 +6,6 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use selkie_vm::Verdict;
 use solana_pubkey::Pubkey;
 
 use super::{source::Source, target::Target};
@@ -95,8 +94,8 @@ impl Usage {
 #[derive(Debug)]
 pub(super) struct Body {
     pub(super) target: Arc<Target>,
-    /// What the verifier said of the file before, if it was loaded before.
-    pub(super) verdict: Option<Verdict>,
+    /// How it differs from its file, if it was loaded before.
+    pub(super) frozen: Option<Vec<u8>>,
     /// Empty until it is first asked for; `None` if the file was refused. Whoever comes while one
     /// loads it waits for that one.
     pub(super) program: OnceLock<Option<Arc<Program>>>,
@@ -114,15 +113,15 @@ pub(super) struct Version {
 
 impl Body {
     pub(super) fn new(target: Arc<Target>) -> Self {
-        Self { target, verdict: None, program: OnceLock::new(), usage: Arc::default() }
+        Self { target, frozen: None, program: OnceLock::new(), usage: Arc::default() }
     }
 
     /// The same program, dropped.
-    pub(super) fn unloaded(&self) -> Self {
+    pub(super) fn unloaded(&self, file: &[u8]) -> Self {
         let program = self.program.get().and_then(Option::as_ref);
         Self {
             target: Arc::clone(&self.target),
-            verdict: program.map(|program| program.verified().verdict()),
+            frozen: program.map(|program| program.frozen(file)),
             program: OnceLock::new(),
             usage: Arc::clone(&self.usage),
         }
