@@ -7,10 +7,13 @@ use std::sync::Arc;
 use common::*;
 use selkie_bank::BankError;
 use selkie_svm::{
-    Pubkey, ReadableAccount,
+    Account, Pubkey, ReadableAccount,
+    nonce::{Nonce, durable_nonce},
     program_cache::{BlockRelation, ForkGraph},
 };
-use solana_sdk_ids::incinerator;
+use solana_hash::Hash;
+use solana_instruction::{AccountMeta, Instruction};
+use solana_sdk_ids::{incinerator, system_program, sysvar};
 use solana_transaction_error::TransactionError;
 
 const LEFT: u64 = 10;
@@ -312,4 +315,46 @@ fn forks_tell_the_program_cache_how_slots_descend() {
     forks.set_root(5).unwrap();
     assert_eq!(forks.relationship(2, 5), BlockRelation::Ancestor);
     assert_eq!(forks.relationship(3, 5), BlockRelation::Unrelated);
+}
+
+#[test]
+fn a_durable_nonce_is_used_once_on_each_fork_however_late() {
+    let (nonce_key, old) = (key(60), Hash::new_from_array([8; 32]));
+    let nonce = Nonce {
+        is_current: true,
+        authority: PAYER,
+        durable_nonce: durable_nonce(&old),
+        lamports_per_signature: 5000,
+    };
+    let mut state = genesis();
+    state.set_account(nonce_key, Account { data: nonce.write().to_vec(), ..lamports(SOL) });
+    let forks = forks(state);
+    let advance = Instruction {
+        program_id: system_program::ID,
+        accounts: vec![
+            AccountMeta::new(nonce_key, false),
+            AccountMeta::new_readonly(sysvar::recent_blockhashes::ID, false),
+            AccountMeta::new_readonly(PAYER, true),
+        ],
+        data: 4_u32.to_le_bytes().to_vec(),
+    };
+    let instructions = [advance, transfer(PAYER, key(1), SOL)];
+    let once = transaction_by(PAYER, nonce.durable_nonce, &instructions);
+    let mut bank = forks.new_bank(0, 1).unwrap();
+    for _ in 0..200 {
+        bank = next(&forks, &bank);
+    }
+    bank.freeze().unwrap();
+    let parent = bank.slot();
+    for fork in 1..=2 {
+        let bank = forks.new_bank(parent, parent + fork * 10).unwrap();
+        let processed = bank.process(&once, &OPTIONS).unwrap().unwrap();
+        assert_eq!(processed.result, Ok(()));
+        let child = next(&forks, &bank);
+        let again = child.process(&once, &OPTIONS).unwrap();
+        assert_eq!(again, Err(TransactionError::BlockhashNotFound));
+        let stored = child.get_account(&nonce_key).unwrap().unwrap();
+        let expected = durable_nonce(&forks.bank(parent).unwrap().latest_blockhash());
+        assert_eq!(Nonce::read(stored.data()).unwrap().durable_nonce, expected);
+    }
 }
