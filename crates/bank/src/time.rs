@@ -2,9 +2,8 @@
 //!
 //! Nothing here asks the time or for chance.
 
+use selkie_svm::sysvars::{Clock, EpochSchedule};
 use sha2::{Digest, Sha256};
-use solana_clock::Clock;
-use solana_epoch_schedule::EpochSchedule;
 use solana_hash::Hash;
 
 /// How long a slot takes on mainnet (SIMD-0525), in milliseconds.

@@ -2,7 +2,10 @@
 
 mod common;
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
 
 use common::*;
 use selkie_bank::BankError;
@@ -357,4 +360,60 @@ fn a_durable_nonce_is_used_once_on_each_fork_however_late() {
         let expected = durable_nonce(&forks.bank(parent).unwrap().latest_blockhash());
         assert_eq!(Nonce::read(stored.data()).unwrap().durable_nonce, expected);
     }
+}
+
+#[test]
+fn reads_are_right_while_roots_move() {
+    const SLOTS: u64 = 600;
+    let mut state = genesis();
+    (1..=3).for_each(|byte| state.set_account(key(byte), lamports(SOL)));
+    let forks = forks(state);
+    let is_done = AtomicBool::new(false);
+    let reads = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for reader in 0..2 {
+            let (forks, is_done, reads) = (&forks, &is_done, &reads);
+            scope.spawn(move || {
+                let mut place = reader;
+                while !is_done.load(Ordering::Relaxed) {
+                    let slots = forks.slots();
+                    place += 7;
+                    let Ok(bank) = forks.bank(slots[place % slots.len()]) else { continue };
+                    if bank.slot() == 0 || !bank.is_frozen() {
+                        continue;
+                    }
+                    // Each bank writes its slot to one account, and deletes another one in turn.
+                    match (bank.get_account(&key(1)), bank.get_account(&key(2))) {
+                        (Ok(first), Ok(second)) => {
+                            assert_eq!(first.unwrap().lamports(), bank.slot() + SOL);
+                            assert_eq!(second.is_some(), bank.slot().is_multiple_of(2));
+                            reads.fetch_add(1, Ordering::Relaxed);
+                        }
+                        (Err(error), _) | (_, Err(error)) => {
+                            assert!(matches!(error, BankError::Dead(_) | BankError::Rooted(_)));
+                        }
+                    }
+                }
+            });
+        }
+        let write = |bank: &selkie_bank::Bank| {
+            bank.set_account(key(1), lamports(bank.slot() + SOL)).unwrap();
+            let second = if bank.slot().is_multiple_of(2) { SOL } else { 0 };
+            bank.set_account(key(2), lamports(second)).unwrap();
+            bank.freeze().unwrap();
+        };
+        let mut parent = 0;
+        for slot in (1..=SLOTS).step_by(2) {
+            for slot in [slot, slot + 1] {
+                write(&forks.new_bank(parent, slot).unwrap());
+            }
+            // Now the one, now the other goes on.
+            parent = if slot % 3 == 0 { slot } else { slot + 1 };
+            if slot % 5 == 0 {
+                forks.set_root(parent).unwrap();
+            }
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
+    assert!(reads.into_inner() > SLOTS);
 }
