@@ -148,7 +148,7 @@ impl Beginning<'_> {
     /// All that happens before the first transaction (agave: `prepare_for_block_execution`).
     fn prepare(&mut self, parent: &Frozen) {
         let clock = self.parent.clock();
-        let schedule = self.parent.environment.sysvars.epoch_schedule().unwrap_or_default();
+        let schedule = time::schedule(&self.parent.environment.sysvars);
         let epoch_before = schedule.get_epoch(self.parent.slot);
         if epoch_before < schedule.get_epoch(self.slot) {
             self.begin_epoch(epoch_before);

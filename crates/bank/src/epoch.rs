@@ -17,6 +17,7 @@ use crate::{
     begin::Beginning,
     state::{builtin_name, native_account, programs_of_features},
     sysvars::{self, EpochStakes},
+    time,
 };
 
 /// Programs are prepared for the next epoch's features in the last slots of an epoch: so many, or
@@ -88,7 +89,7 @@ impl Bank {
     /// prepared for them. `None` before the last slots of an epoch.
     #[must_use]
     pub fn upcoming_features(&self) -> Option<FeatureSet> {
-        let schedule = self.environment.sysvars.epoch_schedule()?;
+        let schedule = time::schedule(&self.environment.sysvars);
         let (epoch, index) = schedule.get_epoch_and_slot_index(self.slot);
         let slots = schedule.get_slots_in_epoch(epoch);
         let phase = PREPARATION_SLOTS.min(slots / 2);

@@ -102,7 +102,7 @@ impl Bank {
             return None;
         }
         let rent = self.environment.rent();
-        let minimum = rent.try_minimum_balance(account.data().len()).unwrap_or(u64::MAX);
+        let minimum = sysvars::minimum_balance(&rent, account.data().len());
         let is_enough = account.lamports() >= minimum
             || features.has(Feature::RelaxMinBalanceCheck) && before > 0;
         // What is paid to the incinerator is never too little: it is burned at once.

@@ -2,7 +2,7 @@
 //!
 //! Nothing here asks the time or for chance.
 
-use selkie_svm::sysvars::{Clock, EpochSchedule};
+use selkie_svm::sysvars::{Clock, EpochSchedule, Sysvars};
 use sha2::{Digest, Sha256};
 use solana_hash::Hash;
 
@@ -17,6 +17,12 @@ pub const TIMESTAMP: i64 = 1_767_225_600;
 pub fn next_blockhash(before: &Hash, slot: u64) -> Hash {
     let hasher = Sha256::new().chain_update(before.as_ref()).chain_update(slot.to_le_bytes());
     Hash::new_from_array(hasher.finalize().into())
+}
+
+/// The epochs, as the sysvar has them. One that says nothing that can be is as if it were not there.
+pub(crate) fn schedule(sysvars: &Sysvars) -> EpochSchedule {
+    let schedule = sysvars.epoch_schedule().filter(|it| it.slots_per_epoch > 0);
+    schedule.unwrap_or_default()
 }
 
 /// The clock in a slot, from that in a slot before. Clusters take the time from what validators

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use selkie_bank::{Bank, Options};
-use selkie_svm::{Feature, FeatureSet, Pubkey, ReadableAccount};
+use selkie_svm::{Account, Feature, FeatureSet, Pubkey, ReadableAccount};
 use solana_sdk_ids::{sysvar, zk_elgamal_proof_program};
 
 fn data(bank: &Bank, id: &Pubkey) -> Vec<u8> {
@@ -159,4 +159,24 @@ fn programs_are_prepared_for_the_next_epoch() {
         assert_eq!(result_of_call(&first, place.id, 0), version(number));
     }
     assert_eq!(misses(), prepared, "nobody has to wait for programs");
+}
+
+#[test]
+fn slots_may_be_as_far_apart_as_numbers_go() {
+    let mut state = genesis();
+    let forks = forks(state.clone());
+    let last = forks.new_bank(0, u64::MAX).unwrap();
+    assert_eq!(last.epoch(), u64::MAX / SLOTS_PER_EPOCH);
+    last.freeze().unwrap();
+    forks.set_root(u64::MAX).unwrap();
+    assert!(forks.new_bank(u64::MAX, u64::MAX).is_err());
+    // Nor need sysvars say what can be.
+    for id in [sysvar::epoch_schedule::ID, sysvar::rent::ID, sysvar::slot_hashes::ID] {
+        for data in [vec![0; 33], vec![255; 40], vec![]] {
+            let odd = Account { data, owner: sysvar::ID, ..lamports(SOL) };
+            state.set_account(id, odd);
+            let forks = common::forks(state.clone());
+            next(&forks, &forks.new_bank(0, 100).unwrap()).freeze().unwrap();
+        }
+    }
 }
