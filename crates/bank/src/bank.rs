@@ -77,6 +77,7 @@ pub struct Bank {
     pub(crate) environment: Environment,
     pub(crate) collector: Option<Pubkey>,
     pub(crate) parent_lattice: LatticeHash,
+    pub(crate) parent_history: LatticeHash,
     /// A [`Life`], written by whoever holds `working`.
     pub(crate) life: AtomicU8,
     pub(crate) working: RwLock<Working>,
@@ -102,6 +103,8 @@ pub(crate) struct Frozen {
     pub(crate) hash: Hash,
     pub(crate) blockhash: Hash,
     pub(crate) lattice: LatticeHash,
+    /// The part of it that is the history of slots: it is long, and changes in every bank.
+    pub(crate) history: LatticeHash,
 }
 
 /// What a bank is made of besides what it finds in the ledger.
@@ -114,6 +117,7 @@ pub(crate) struct Parts {
     pub(crate) environment: Environment,
     pub(crate) collector: Option<Pubkey>,
     pub(crate) parent_lattice: LatticeHash,
+    pub(crate) parent_history: LatticeHash,
     pub(crate) working: Working,
 }
 
@@ -129,6 +133,7 @@ impl Bank {
             environment: parts.environment,
             collector: parts.collector,
             parent_lattice: parts.parent_lattice,
+            parent_history: parts.parent_history,
             life: AtomicU8::new(Life::Open as u8),
             working: RwLock::new(parts.working),
             frozen: OnceLock::new(),

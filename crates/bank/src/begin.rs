@@ -85,10 +85,12 @@ impl Bank {
             environment,
             collector: None,
             parent_lattice: LatticeHash::default(),
+            parent_history: LatticeHash::default(),
             working: Working { recent, ..Working::default() },
         };
         let bank = Self::new(ledger, parts);
-        let frozen = Frozen { hash, blockhash, lattice };
+        let history = bank.history();
+        let frozen = Frozen { hash, blockhash, lattice, history };
         bank.frozen.set(frozen).expect("nobody else has the bank yet");
         bank.set_life(&mut bank.write(), Life::Frozen);
         bank
@@ -138,6 +140,7 @@ impl Bank {
             environment,
             collector,
             parent_lattice: frozen.lattice.clone(),
+            parent_history: frozen.history.clone(),
             working: beginning.working,
         };
         Ok(Self::new(Arc::clone(&self.ledger), parts))

@@ -52,13 +52,14 @@ impl Bank {
         let history = sysvars::slot_history(before, self.slot);
         self.set_sysvar(&mut working, sysvar::slot_history::ID, history);
         self.run_incinerator(&mut working);
-        let lattice = self.lattice_after(&working);
+        let history = self.history();
+        let lattice = self.lattice_after(&working, &history);
         let forks = &self.ledger.options.hard_forks;
         let after = self.parent.unwrap_or(0);
         let is_here = |fork: &&u64| after < **fork && **fork <= self.slot;
         let forks = forks.iter().filter(is_here).count() as u64;
         let hash = bank_hash(&self.parent_hash, working.signatures, &blockhash, &lattice, forks);
-        let frozen = Frozen { hash, blockhash, lattice };
+        let frozen = Frozen { hash, blockhash, lattice, history };
         self.frozen.set(frozen).expect("whoever freezes the bank holds `working`");
         self.set_life(&mut working, Life::Frozen);
         Ok(hash)
@@ -117,9 +118,14 @@ impl Bank {
     }
 
     /// The hash of all accounts: the parent's, without what changed as it was, and with it as it is.
-    fn lattice_after(&self, working: &Working) -> LatticeHash {
+    fn lattice_after(&self, working: &Working, history: &LatticeHash) -> LatticeHash {
         let (accounts, ancestors) = (&self.ledger.accounts, &self.ancestors);
-        let changed: Vec<Pubkey> = working.changed.iter().copied().collect();
+        let changed: Vec<Pubkey> = working
+            .changed
+            .iter()
+            .copied()
+            .filter(|key| *key != sysvar::slot_history::ID)
+            .collect();
         let difference = in_parallel(&changed, self.ledger.options.hashing_threads, |keys| {
             let mut difference = LatticeHash::default();
             for key in keys {
@@ -134,7 +140,16 @@ impl Bank {
         });
         let mut lattice = self.parent_lattice.clone();
         lattice.merge(&difference);
+        lattice.separate(&self.parent_history);
+        lattice.merge(history);
         lattice
+    }
+
+    /// The hash of the history of slots alone.
+    pub(crate) fn history(&self) -> LatticeHash {
+        let key = sysvar::slot_history::ID;
+        let account = self.view().account(&key);
+        LatticeHash::of(account.iter().map(|account| (&key, account)))
     }
 }
 

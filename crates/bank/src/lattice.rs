@@ -50,6 +50,13 @@ impl LatticeHash {
         }
     }
 
+    /// Takes out what is in another one.
+    pub fn separate(&mut self, other: &Self) {
+        for (own, number) in self.0.iter_mut().zip(other.0.iter()) {
+            *own = own.wrapping_sub(*number);
+        }
+    }
+
     /// The bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
