@@ -13,7 +13,7 @@ use crate::{
     accounts::View,
     bank::{Bank, Working},
     error::BankError,
-    statuses::key,
+    statuses::{Key, key},
 };
 
 /// What became of a transaction: it was processed, which it has paid for; or it was dropped.
@@ -29,12 +29,11 @@ impl Bank {
         transaction: &Transaction,
         options: &ProcessOptions,
     ) -> Result<Outcome, BankError> {
-        let mut working = self.open()?;
-        self.recall(&mut working.recent, core::slice::from_ref(transaction));
-        let view = self.view();
-        let outcome = process(transaction, &self.runtime(&view, &working.recent), options, None);
-        self.commit(&mut working, core::iter::once((transaction, &outcome)));
-        Ok(outcome)
+        let run = |runtime: &process::Bank<'_, View<'_>>| {
+            vec![process(transaction, runtime, options, None)]
+        };
+        let outcomes = self.process_all(core::slice::from_ref(transaction), run)?;
+        Ok(outcomes.into_iter().next().expect("one was processed"))
     }
 
     /// Processes transactions on some threads, and keeps what they leave behind. What becomes of
@@ -48,12 +47,26 @@ impl Bank {
         options: &ProcessOptions,
         threads: usize,
     ) -> Result<Vec<Outcome>, BankError> {
+        let run = |runtime: &process::Bank<'_, View<'_>>| {
+            process_batch(transactions, runtime, options, threads)
+        };
+        self.process_all(transactions, run)
+    }
+
+    fn process_all(
+        &self,
+        transactions: &[Transaction],
+        run: impl FnOnce(&process::Bank<'_, View<'_>>) -> Vec<Outcome>,
+    ) -> Result<Vec<Outcome>, BankError> {
+        // This takes a while for many, and needs nothing of the bank.
+        let known: Vec<Key> = transactions.iter().map(key).collect();
         let mut working = self.open()?;
-        self.recall(&mut working.recent, transactions);
+        self.recall(&mut working.recent, transactions, &known);
         let view = self.view();
-        let runtime = self.runtime(&view, &working.recent);
-        let outcomes = process_batch(transactions, &runtime, options, threads);
-        self.commit(&mut working, transactions.iter().zip(&outcomes));
+        let outcomes = run(&self.runtime(&view, &working.recent));
+        self.commit(&mut working, &known, &outcomes);
+        let signatures = signatures(transactions, &outcomes);
+        working.signatures = working.signatures.saturating_add(signatures);
         Ok(outcomes)
     }
 
@@ -71,7 +84,8 @@ impl Bank {
         let simulate = |recent| process(transaction, &self.runtime(&view, recent), options, None);
         let outcome = if self.has_processed(transaction) {
             let mut recent = Recent::new(working.recent.blockhashes().copied());
-            self.recall(&mut recent, core::slice::from_ref(transaction));
+            let known = [key(transaction)];
+            self.recall(&mut recent, core::slice::from_ref(transaction), &known);
             simulate(&recent)
         } else {
             simulate(&working.recent)
@@ -91,33 +105,33 @@ impl Bank {
 
     /// Notes which of these were processed by ancestors, or by the bank itself: the runtime says so
     /// when all that is checked before is right.
-    fn recall(&self, recent: &mut Recent, transactions: &[Transaction]) {
+    fn recall(&self, recent: &mut Recent, transactions: &[Transaction], known: &[Key]) {
         let statuses = self.statuses();
-        for known in transactions.iter().map(key) {
-            if statuses.contains(&known, &self.ancestors) {
-                recent.add_processed(known.0, known.1);
+        for (transaction, known) in transactions.iter().zip(known) {
+            if statuses.contains(known, &self.ancestors) {
+                recent.add_processed(*transaction.blockhash(), transaction.message_id());
             }
         }
     }
 
-    fn commit<'a>(
-        &self,
-        working: &mut Working,
-        outcomes: impl Iterator<Item = (&'a Transaction, &'a Outcome)>,
-    ) {
+    fn commit(&self, working: &mut Working, known: &[Key], outcomes: &[Outcome]) {
         let mut statuses = self.ledger.statuses.write().unwrap_or_else(PoisonError::into_inner);
-        for (transaction, outcome) in outcomes {
+        for (known, outcome) in known.iter().zip(outcomes) {
             let Ok(processed) = outcome else { continue };
             for (key, account) in processed.writes() {
                 self.put(working, *key, account.clone());
             }
-            statuses.insert(key(transaction), self.id());
-            working.processed.push(key(transaction));
-            let signatures = transaction.signatures().len() as u64;
-            working.signatures = working.signatures.saturating_add(signatures);
+            statuses.insert(*known, self.id());
+            working.processed.push(*known);
             let (fees, fee) = (&mut working.fees, processed.fee);
             fees.signatures = fees.signatures.saturating_add(fee.signatures);
             fees.priority = fees.priority.saturating_add(fee.priority);
         }
     }
+}
+
+/// How many signatures the transactions have that were processed.
+fn signatures(transactions: &[Transaction], outcomes: &[Outcome]) -> u64 {
+    let processed = transactions.iter().zip(outcomes).filter(|(_, outcome)| outcome.is_ok());
+    processed.map(|(transaction, _)| transaction.signatures().len() as u64).sum()
 }

@@ -17,9 +17,9 @@ const ROOTS_KEPT: u64 = 300;
 /// How a transaction is known: its blockhash, and its message's hash.
 pub(crate) type Key = (Hash, Hash);
 
-/// What a transaction is known by.
+/// What a transaction is known by, here and elsewhere: the hash is computed each time.
 pub(crate) fn key(transaction: &Transaction) -> Key {
-    (*transaction.blockhash(), *transaction.message_hash())
+    (*transaction.blockhash(), transaction.message_hash())
 }
 
 /// Which transactions were processed by which banks.
