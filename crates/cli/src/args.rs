@@ -1,5 +1,6 @@
 //! The command line: what can be said, and the help that teaches it.
 
+pub(crate) mod cache;
 pub(crate) mod program;
 
 use std::{ops::Range, path::PathBuf};
@@ -50,6 +51,7 @@ pub(crate) enum Command {
     Input(InputArgs),
     Program(program::ProgramArgs),
     Deploy(program::DeployArgs),
+    Cache(cache::CacheArgs),
     Conform(ConformArgs),
     Completions(CompletionsArgs),
 }

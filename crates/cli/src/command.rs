@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub(crate) mod build;
+pub(crate) mod cache;
 pub(crate) mod cfg;
 pub(crate) mod check;
 pub(crate) mod completions;

@@ -34,6 +34,7 @@ fn main() -> ExitCode {
         Command::Input(args) => command::input::run(&mut ui, &args),
         Command::Program(args) => command::program::run(&mut ui, &args),
         Command::Deploy(args) => command::program::deploy(&mut ui, &args),
+        Command::Cache(args) => command::cache::run(&mut ui, &args),
         Command::Conform(args) => command::conform::run(&mut ui, &args),
         Command::Completions(args) => command::completions::run(&mut ui, &args),
     };

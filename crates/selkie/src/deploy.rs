@@ -4,10 +4,11 @@ use core::fmt;
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use selkie_svm::{
-    LoadError, Loader, ProgramEntry,
+    LoadError, Loader, Program, ProgramEntry,
     program_cache::{EntryKind, PROGRAM_DATA_HEADER_BYTES},
 };
 use solana_account::{Account, AccountSharedData, ReadableAccount};
@@ -197,13 +198,23 @@ impl Svm {
     #[must_use]
     pub fn has_program(&self, id: &Pubkey) -> bool {
         let state = self.journal.state();
-        let Some(account) = state.accounts.get(id) else { return false };
-        if *account.owner() == solana_sdk_ids::native_loader::ID {
-            return state.environment.builtins.get(id).is_some();
-        }
+        let is_builtin = state.accounts.get(id).is_some_and(|account| {
+            *account.owner() == solana_sdk_ids::native_loader::ID
+                && state.environment.builtins.get(id).is_some()
+        });
+        is_builtin || self.program(id).is_some()
+    }
+
+    /// The program at an address, ready to run, if it can be called now.
+    #[must_use]
+    pub fn program(&self, id: &Pubkey) -> Option<Arc<Program>> {
+        let state = self.journal.state();
+        let account = state.accounts.get(id)?;
         let (slot, features) = (self.slot(), self.features());
-        let entry = self.programs.get(id, account, &state.accounts, slot, features);
-        matches!(entry, Some(ProgramEntry::Loaded(_)))
+        match self.programs.get(id, account, &state.accounts, slot, features)? {
+            ProgramEntry::Loaded(program) => Some(program),
+            _ => None,
+        }
     }
 }
 

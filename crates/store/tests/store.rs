@@ -120,7 +120,7 @@ fn what_was_not_written_here_is_not_run() {
         broken
     });
     let cut = [0, 1, 32, 40, sound.len() - 1].map(|len| sound[..len].to_vec());
-    let longer = [sound.clone(), vec![0]].concat();
+    let longer = [&sound[..], &[0]].concat();
     for bytes in broken.into_iter().chain(cut).chain([longer]) {
         fs::write(&path, bytes).unwrap();
         let mut process = Process::start(&folder, &["one"]);

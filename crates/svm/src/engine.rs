@@ -187,6 +187,15 @@ impl Compiled {
         self.code.get_or_init(compile).as_ref()
     }
 
+    /// Compiles all that is not compiled yet.
+    ///
+    /// # Errors
+    /// If this host cannot run machine code.
+    pub(crate) fn complete(&self, program: &Verified) -> Result<(), EngineError> {
+        let code = self.compile(program).map_err(EngineError::new)?;
+        code.complete(program).map_err(|why| EngineError::new(&why))
+    }
+
     /// Bytes of machine code that there are.
     pub(crate) fn code_bytes(&self) -> usize {
         self.code().map_or(0, |code| code.bytes().len())

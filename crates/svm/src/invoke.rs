@@ -253,11 +253,13 @@ impl<'e> InvokeContext<'e> {
                 let builtin = self.environment.builtins.get(&program_id);
                 Some(builtin.ok_or(InstructionError::UnsupportedProgramId)?)
             }
-            // No cluster runs programs of loader v4, though their accounts are loaded. A tool that
-            // was given one may.
+            // Without loader v4 nothing runs its programs, though their accounts are loaded. A tool
+            // that was given one may.
             Some(owner)
                 if Loader::of(&owner).is_some_and(|loader| {
-                    loader != Loader::V4 || self.environment.programs.get(&program_id).is_some()
+                    loader != Loader::V4
+                        || self.has(Feature::LoaderV4)
+                        || self.environment.programs.get(&program_id).is_some()
                 }) =>
             {
                 None

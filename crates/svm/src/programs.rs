@@ -11,7 +11,7 @@ use solana_pubkey::Pubkey;
 use crate::{
     account::Loader,
     buffers::Touched,
-    engine::Compiled,
+    engine::{Compiled, EngineError},
     features::{Feature, FeatureSet},
     syscalls::{
         SYSCALLS, Syscall, UNSUPPORTED,
@@ -25,8 +25,11 @@ pub enum Purpose {
     /// To be run: what was deployed long ago keeps running, and traps when it reaches a call of
     /// something that is no more.
     Execution,
-    /// To be deployed: files with loose ends are refused.
+    /// To be deployed: files with loose ends are refused, and versions that are on their way out.
     Deployment,
+    /// To be deployed again from where it is, as when room is made for it: its version may be one
+    /// that is on its way out.
+    Redeployment,
 }
 
 /// What a cluster with these features loads programs against.
@@ -34,18 +37,20 @@ pub enum Purpose {
 pub fn elf_environment(features: FeatureSet, purpose: Purpose) -> selkie_elf::Environment {
     let names = SYSCALLS.iter().filter(|syscall| syscall.is_registered(features, purpose));
     selkie_elf::Environment {
-        versions: versions(features),
+        versions: versions(features, purpose),
         syscalls: Arc::new(Syscalls::new(names.map(|syscall| syscall.name))),
-        reject_broken_elfs: purpose == Purpose::Deployment,
+        reject_broken_elfs: purpose != Purpose::Execution,
         ..selkie_elf::Environment::default()
     }
 }
 
-/// The sBPF versions that a cluster with these features executes.
-fn versions(features: FeatureSet) -> core::ops::RangeInclusive<Version> {
+/// The sBPF versions that a cluster with these features executes, or lets be deployed (SIMD-0500).
+fn versions(features: FeatureSet, purpose: Purpose) -> core::ops::RangeInclusive<Version> {
+    const NEWEST: Version = Version::V3;
     let has_v0 = !features.has(Feature::DisableSbpfV0) || features.has(Feature::ReenableSbpfV0);
-    let oldest = if has_v0 { Version::V0 } else { Version::V3 };
-    oldest..=Version::V3
+    let is_new = purpose == Purpose::Deployment;
+    let takes_old = !is_new || !features.has(Feature::DisableSbpfV0V1V2Deployment);
+    if has_v0 && takes_old { Version::V0..=NEWEST } else { NEWEST..=NEWEST }
 }
 
 /// As [`elf_environment`], with those syscalls of mainnet besides that this runtime has not: to
@@ -68,8 +73,11 @@ pub struct Program {
     pub(crate) heap_touched: Touched,
     loader: Loader,
     /// What the executable's syscalls are, by their number there.
-    syscalls: Vec<Bound>,
+    syscalls: Bindings,
 }
+
+/// What syscalls are, by their number. Programs that were loaded against the same share them.
+pub(crate) type Bindings = Arc<[Bound]>;
 
 /// A syscall of a program.
 #[derive(Clone, Debug)]
@@ -140,13 +148,27 @@ impl Program {
 
     /// A program that is ready already, as [`ProgramStore`](crate::program_cache::ProgramStore) and
     /// [`Program::frozen`] have it.
-    pub(crate) fn ready(
-        verified: Verified,
+    pub(crate) fn ready(verified: Verified, loader: Loader, syscalls: Bindings) -> Self {
+        Self {
+            verified,
+            compiled: Compiled::default(),
+            stack_touched: Touched::default(),
+            heap_touched: Touched::default(),
+            loader,
+            syscalls,
+        }
+    }
+
+    /// Loads and verifies a program, whose environment's syscalls these are.
+    pub(crate) fn load_bound(
+        elf: &[u8],
         loader: Loader,
-        custom: &CustomSyscalls,
+        environment: &selkie_elf::Environment,
+        syscalls: Bindings,
     ) -> Result<Self, LoadError> {
-        let syscalls = bind_syscalls(verified.executable(), custom)?;
-        Ok(Self::bound(verified, loader, syscalls))
+        let executable = selkie_elf::load(elf, environment).map_err(LoadError::Elf)?;
+        let verified = Verified::new(executable).map_err(LoadError::Verify)?;
+        Ok(Self::ready(verified, loader, syscalls))
     }
 
     /// The program as bytes, to be had again from its file without loading and verifying.
@@ -167,20 +189,9 @@ impl Program {
         loader: Loader,
         custom: &CustomSyscalls,
     ) -> Result<Self, LoadError> {
-        let syscalls = bind_syscalls(&executable, custom)?;
+        let syscalls = bind_syscalls(executable.syscalls(), custom)?;
         let verified = Verified::new(executable).map_err(LoadError::Verify)?;
-        Ok(Self::bound(verified, loader, syscalls))
-    }
-
-    fn bound(verified: Verified, loader: Loader, syscalls: Vec<Bound>) -> Self {
-        Self {
-            verified,
-            compiled: Compiled::default(),
-            stack_touched: Touched::default(),
-            heap_touched: Touched::default(),
-            loader,
-            syscalls,
-        }
+        Ok(Self::ready(verified, loader, syscalls))
     }
 
     /// The same program, for a cluster with these features: whether accounts have regions of
@@ -220,6 +231,15 @@ impl Program {
         self.loader
     }
 
+    /// Compiles the whole program now, as validators do when they load it. Otherwise it is compiled
+    /// bit by bit, once that is worth it.
+    ///
+    /// # Errors
+    /// If this host cannot run machine code.
+    pub fn compile(&self) -> Result<(), EngineError> {
+        self.compiled.complete(&self.verified)
+    }
+
     /// How many slots its text has.
     #[must_use]
     pub fn slots(&self) -> u64 {
@@ -241,17 +261,17 @@ impl Program {
     }
 }
 
-/// What the syscalls of an executable are.
-fn bind_syscalls(
-    executable: &Executable,
+/// What syscalls are, by their names.
+pub(crate) fn bind_syscalls(
+    syscalls: &Syscalls,
     custom: &CustomSyscalls,
-) -> Result<Vec<Bound>, LoadError> {
+) -> Result<Bindings, LoadError> {
     let bind = |name: &str| {
         let custom = custom.get(name).cloned().map(Bound::Custom);
-        custom.or_else(|| Syscall::find(name).map(Bound::Row))
+        let bound = custom.or_else(|| Syscall::find(name).map(Bound::Row));
+        bound.ok_or_else(|| LoadError::UnknownSyscall(name.to_owned()))
     };
-    let names = executable.syscalls().names();
-    names.map(|name| bind(name).ok_or_else(|| LoadError::UnknownSyscall(name.to_owned()))).collect()
+    syscalls.names().map(bind).collect()
 }
 
 /// The programs that instructions can reach.

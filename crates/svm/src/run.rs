@@ -13,7 +13,7 @@ use crate::{
     engine::{Engine, Plan, config},
     error,
     features::Feature,
-    input::{self, AccountLayout, DataMode, Input, RefusedChange},
+    input::{self, AccountLayout, DataMode, Input, RefusedChange, explain::abi_mismatch},
     programs::Program,
     syscalls::explain_unknown,
 };
@@ -75,6 +75,10 @@ pub(crate) fn run_program(
     log_end(context, end.units, units_before);
     let result =
         judge(context, &program, mode, &end).and_then(|()| copy_out(context, mode, &buffers.input));
+    if let Err(trap) = &end.result {
+        let mismatch = abi_mismatch(trap, &buffers.input, abi, program.executable());
+        context.notes.extend(mismatch.map(|it| it.to_string()));
+    }
     if context.keeps_runs {
         let input = Input {
             bytes: buffers.input.clone(),

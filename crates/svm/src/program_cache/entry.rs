@@ -66,7 +66,7 @@ pub struct CachedProgram {
     pub loaded_bytes: usize,
 }
 
-/// How often a program was looked up. It outlives the program's eviction.
+/// How often a program was looked up. That outlives the program's eviction.
 #[derive(Default, Debug)]
 pub(super) struct Usage {
     pub(super) uses: AtomicU64,
@@ -80,6 +80,11 @@ impl Usage {
         if self.last_access.load(Ordering::Relaxed) < slot {
             self.last_access.fetch_max(slot, Ordering::Relaxed);
         }
+    }
+
+    fn copy(&self) -> Self {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed).into();
+        Self { uses: of(&self.uses), last_access: of(&self.last_access) }
     }
 
     /// How much the program is worth keeping: uses and what it costs to load it again count by
@@ -99,7 +104,7 @@ pub(super) struct Body {
     /// Empty until it is first asked for; `None` if the file was refused. Whoever comes while one
     /// loads it waits for that one.
     pub(super) program: OnceLock<Option<Arc<Program>>>,
-    pub(super) usage: Arc<Usage>,
+    pub(super) usage: Usage,
 }
 
 /// A file that a program was made of, or will be.
@@ -113,7 +118,7 @@ pub(super) struct Version {
 
 impl Body {
     pub(super) fn new(target: Arc<Target>) -> Self {
-        Self { target, frozen: None, program: OnceLock::new(), usage: Arc::default() }
+        Self { target, frozen: None, program: OnceLock::new(), usage: Usage::default() }
     }
 
     /// The same program, dropped.
@@ -123,7 +128,7 @@ impl Body {
             target: Arc::clone(&self.target),
             frozen: program.map(|program| program.frozen(file)),
             program: OnceLock::new(),
-            usage: Arc::clone(&self.usage),
+            usage: self.usage.copy(),
         }
     }
 

@@ -253,7 +253,7 @@ impl ProgramCache {
         loader: Loader,
         features: FeatureSet,
     ) -> Result<Program, LoadError> {
-        self.load_file(elf, loader, &self.targets.of(features))
+        load_file(elf, loader, &self.targets.of(features))
     }
 
     /// How many programs are known, loaded or not.
@@ -375,9 +375,9 @@ impl ProgramCache {
             is_first = true;
             let (file, loader) = (source.file(), source.loader);
             let known = body.frozen.as_deref();
-            let ready = known.and_then(|frozen| self.thaw(frozen, file, loader, &body.target));
+            let ready = known.and_then(|frozen| thaw(frozen, file, loader, &body.target));
             let ready = ready.or_else(|| self.restore(file, loader, &body.target));
-            let loaded = ready.or_else(|| self.load_file(file, loader, &body.target).ok());
+            let loaded = ready.or_else(|| load_file(file, loader, &body.target).ok());
             loaded.map(Arc::new)
         });
         let program = program.clone();
@@ -450,24 +450,19 @@ impl ProgramCache {
         }
         self.residents.remove(gone);
     }
+}
 
-    fn load_file(
-        &self,
-        file: &[u8],
-        loader: Loader,
-        target: &Target,
-    ) -> Result<Program, LoadError> {
-        let syscalls = &self.targets.syscalls;
-        let program = Program::load_with(file, loader, &target.environment, syscalls)?;
-        Ok(program.with_account_regions(target.has_account_regions))
-    }
+fn load_file(file: &[u8], loader: Loader, target: &Target) -> Result<Program, LoadError> {
+    let bindings = Arc::clone(&target.bindings);
+    let program = Program::load_bound(file, loader, &target.environment, bindings)?;
+    Ok(program.with_account_regions(target.has_account_regions))
+}
 
-    /// A program that was loaded before.
-    fn thaw(&self, frozen: &[u8], file: &[u8], loader: Loader, target: &Target) -> Option<Program> {
-        let verified = Verified::thaw(frozen, file, &target.environment.syscalls).ok()?;
-        let program = Program::ready(verified, loader, &self.targets.syscalls).ok()?;
-        Some(program.with_account_regions(target.has_account_regions))
-    }
+/// A program that was loaded before.
+fn thaw(frozen: &[u8], file: &[u8], loader: Loader, target: &Target) -> Option<Program> {
+    let verified = Verified::thaw(frozen, file, &target.environment.syscalls).ok()?;
+    let program = Program::ready(verified, loader, Arc::clone(&target.bindings));
+    Some(program.with_account_regions(target.has_account_regions))
 }
 
 fn is_of(version: &Version, source: &Source) -> bool {

@@ -78,7 +78,7 @@ impl ProgramCache {
     pub(super) fn restore(&self, file: &[u8], loader: Loader, target: &Target) -> Option<Program> {
         let store = self.store.as_ref()?;
         let Stored { program, code } = target.with_wanted(file, |wanted| store.read(wanted))?;
-        let program = Program::ready(program, loader, &self.targets.syscalls).ok()?;
+        let program = Program::ready(program, loader, Arc::clone(&target.bindings));
         let program = program.with_account_regions(target.has_account_regions);
         count(&self.counters.restored);
         Some(match code {
