@@ -177,6 +177,11 @@ impl Compiled {
         self.code.get_or_init(compile).as_ref()
     }
 
+    /// Bytes of machine code that there are.
+    pub(crate) fn code_bytes(&self) -> usize {
+        self.code.get().and_then(|code| code.as_ref().ok()).map_or(0, |code| code.bytes().len())
+    }
+
     /// Counts what a run on the interpreter used.
     pub(crate) fn count(&self, units: u64) {
         // A syscall can take a budget of any size at once. The bound keeps the sum from wrapping.

@@ -314,7 +314,7 @@ impl<'e> InvokeContext<'e> {
         };
         match found {
             Some(ProgramEntry::Loaded(program)) => run_program(self, program, observer),
-            Some(ProgramEntry::NotDeployed) => {
+            Some(_) => {
                 self.logs.line("Program is not deployed");
                 Err(InstructionError::UnsupportedProgramId.into())
             }

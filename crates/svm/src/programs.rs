@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use selkie_elf::{ElfError, Executable, Syscalls};
 use selkie_isa::Version;
-use selkie_vm::{SyscallId, Verified, VerifyError};
+use selkie_vm::{SyscallId, Verdict, Verified, VerifyError};
 use solana_pubkey::Pubkey;
 
 use crate::{
@@ -135,7 +135,23 @@ impl Program {
         custom: &CustomSyscalls,
     ) -> Result<Self, LoadError> {
         let executable = selkie_elf::load(elf, environment).map_err(LoadError::Elf)?;
-        Self::bind(executable, loader, custom)
+        Self::bind(executable, loader, custom, Verified::new)
+    }
+
+    /// The same for a file that the verifier has let pass before, for the same environment. It is
+    /// not verified again.
+    ///
+    /// # Errors
+    /// As [`Program::load`], if it was another file after all.
+    pub(crate) fn load_again(
+        elf: &[u8],
+        loader: Loader,
+        environment: &selkie_elf::Environment,
+        custom: &CustomSyscalls,
+        verdict: Verdict,
+    ) -> Result<Self, LoadError> {
+        let executable = selkie_elf::load(elf, environment).map_err(LoadError::Elf)?;
+        Self::bind(executable, loader, custom, |executable| Verified::again(executable, verdict))
     }
 
     /// Verifies a loaded program.
@@ -143,13 +159,14 @@ impl Program {
     /// # Errors
     /// If the verifier refuses it, or if it may call a syscall that the runtime has not.
     pub fn new(executable: Executable, loader: Loader) -> Result<Self, LoadError> {
-        Self::bind(executable, loader, &CustomSyscalls::default())
+        Self::bind(executable, loader, &CustomSyscalls::default(), Verified::new)
     }
 
     fn bind(
         executable: Executable,
         loader: Loader,
         custom: &CustomSyscalls,
+        verify: impl FnOnce(Executable) -> Result<Verified, VerifyError>,
     ) -> Result<Self, LoadError> {
         let bind = |name: &str| {
             let custom = custom.get(name).cloned().map(Bound::Custom);
@@ -160,7 +177,7 @@ impl Program {
             .names()
             .map(|name| bind(name).ok_or_else(|| LoadError::UnknownSyscall(name.to_owned())))
             .collect::<Result<_, _>>()?;
-        let verified = Verified::new(executable).map_err(LoadError::Verify)?;
+        let verified = verify(executable).map_err(LoadError::Verify)?;
         Ok(Self {
             verified,
             compiled: Compiled::default(),
@@ -175,7 +192,10 @@ impl Program {
     /// memory of their own (SIMD-0460) decides how it is compiled.
     #[must_use]
     pub fn for_features(self, features: FeatureSet) -> Self {
-        let has_account_regions = features.has(Feature::VirtualAddressSpaceAdjustments);
+        self.with_account_regions(features.has(Feature::VirtualAddressSpaceAdjustments))
+    }
+
+    pub(crate) fn with_account_regions(self, has_account_regions: bool) -> Self {
         Self { compiled: Compiled::new(has_account_regions), ..self }
     }
 
@@ -199,6 +219,18 @@ impl Program {
     #[must_use]
     pub fn loader(&self) -> Loader {
         self.loader
+    }
+
+    /// How many slots its text has.
+    #[must_use]
+    pub fn slots(&self) -> u64 {
+        (self.executable().text().len() / selkie_isa::layout::SLOT_BYTES) as u64
+    }
+
+    /// Bytes of memory that it takes, its machine code included.
+    #[must_use]
+    pub fn loaded_bytes(&self) -> usize {
+        self.verified.memory_bytes().saturating_add(self.compiled.code_bytes())
     }
 
     pub(crate) fn compiled(&self) -> &Compiled {
@@ -232,9 +264,12 @@ impl Programs {
 pub enum ProgramEntry {
     /// It can be run.
     Loaded(Arc<Program>),
-    /// It cannot be run: its file was refused, it was closed, or it was deployed in this very slot
-    /// and becomes visible in the next one.
-    NotDeployed,
+    /// Its file was refused.
+    FailedVerification,
+    /// The transaction has closed it.
+    Closed,
+    /// It was deployed in this very slot, and can be called from the next one on.
+    DelayVisibility,
 }
 
 /// The programs that a transaction names, and what it has done to them.

@@ -46,7 +46,7 @@ pub use crate::{
     jit::{JitError, JitOptions, MachineCode},
     machine::{Frames, Machine, Meter, MeterExceeded},
     memory::{Access, MemoryMap, Region, Violation},
-    program::{Program, Verified},
+    program::{Program, Verdict, Verified},
     trap::{SyscallError, Trap},
     verify::{VerifyError, verify, verify_calls},
 };

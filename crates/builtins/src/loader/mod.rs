@@ -6,7 +6,7 @@
 mod close;
 mod deploy;
 mod extend;
-mod state;
+pub(crate) mod state;
 mod upgrade;
 mod verify;
 

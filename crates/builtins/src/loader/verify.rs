@@ -47,7 +47,7 @@ pub(super) fn deploy(
         };
         return refuse(context, why, InstructionError::InvalidAccountData);
     }
-    context.set_program(program, ProgramEntry::NotDeployed);
+    context.set_program(program, ProgramEntry::DelayVisibility);
     Ok(())
 }
 
