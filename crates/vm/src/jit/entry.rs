@@ -65,9 +65,8 @@ pub(super) struct Context<'r, 'a, H> {
     pub(super) near: MaybeUninit<[Reach; NEAR_COUNT as usize]>,
     /// r0 to r9, and what is in the register for frames: see [`x64`].
     pub(super) registers: [u64; 11],
-    /// The units that are left, while Rust runs: the machine's meter, or `unmetered`.
-    pub(super) meter: *mut u64,
-    unmetered: u64,
+    /// The units that are left, while Rust runs.
+    pub(super) meter: Meter,
     /// What the register for frames may not reach at a call; with dynamic frames, what the stack
     /// pointer may not go below.
     pub(super) frame_limit: u64,
@@ -84,6 +83,7 @@ pub(super) struct Context<'r, 'a, H> {
     pub(super) leave_routine: u64,
     pub(super) syscall_routine: u64,
     pub(super) more_stack_routine: u64,
+    pub(super) memory_routines: [u64; 4],
     /// The slot of the exit that ended the program, or of what is not compiled; the number of a
     /// syscall.
     pub(super) pc: u64,
@@ -139,8 +139,7 @@ pub(super) fn run<H: Host>(
         kept: [0; 8],
         near: MaybeUninit::uninit(),
         registers: [0; 11],
-        meter: core::ptr::null_mut(),
-        unmetered: u64::MAX >> 1,
+        meter: machine.meter,
         frame_limit: 0,
         stack_steps: 0,
         frame_key: 0,
@@ -152,6 +151,7 @@ pub(super) fn run<H: Host>(
         leave_routine: code.routine(code.routines.leave),
         syscall_routine: code.routine(code.routines.syscall),
         more_stack_routine: code.routine(code.routines.more_stack),
+        memory_routines: code.routines.memory.map(|offset| code.routine(offset)),
         pc: 0,
         entry_stack: 0,
         resume: 0,
@@ -171,11 +171,6 @@ pub(super) fn run<H: Host>(
     };
     context.run.machine.memory.fill_windows(&mut context.windows, code.shape.gaps, code.shape.pext);
     context.registers.copy_from_slice(&context.run.machine.registers[..11]);
-    context.meter = if code.shape.metered {
-        context.run.machine.meter.place()
-    } else {
-        &raw mut context.unmetered
-    };
     if code.shape.fixed_frames {
         let scale = 1 + u64::from(code.shape.gaps);
         let frame = stack + code.config.stack_frame_bytes;
@@ -199,6 +194,7 @@ pub(super) fn run<H: Host>(
         }
     };
     context.record_stack();
+    context.run.machine.meter = context.meter;
     if stopped == 0 {
         context.run.take_state(&context.registers);
         let machine = &mut *context.run.machine;
@@ -275,6 +271,7 @@ unsafe extern "sysv64" fn leave<H: Host>(
     let went_on = catch_unwind(AssertUnwindSafe(|| {
         let site = context.run.site(address);
         context.run.take_state(&context.registers);
+        context.run.machine.meter = context.meter;
         let resume = go_on(context, &site, address as u64, stack);
         if let Some(resume) = resume {
             context.windows_if_changed();
@@ -284,6 +281,7 @@ unsafe extern "sysv64" fn leave<H: Host>(
             context.resume = 0;
         }
     }));
+    context.meter = context.run.machine.meter;
     if let Err(payload) = went_on {
         context.run.end = Some(End::Panic(payload));
         context.resume = 0;
@@ -313,8 +311,9 @@ unsafe extern "sysv64" fn syscall<H: Host>(
     let id = SyscallId(u16::try_from(context.pc).unwrap_or(u16::MAX));
     let run = &mut context.run;
     let machine = &mut *run.machine;
+    let (memory, meter) = (&mut machine.memory, &mut context.meter);
     let result = catch_unwind(AssertUnwindSafe(|| {
-        run.host.syscall(id, [r1, r2, r3, r4, r5], &mut machine.memory, &mut machine.meter)
+        run.host.syscall(id, [r1, r2, r3, r4, r5], memory, meter)
     }));
     match result {
         Ok(Ok(value)) => {

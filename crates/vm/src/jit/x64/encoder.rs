@@ -312,6 +312,16 @@ impl Encoder {
         self.with_mem(Bits::B32, 0, 0x8d, dst as u8, mem, false);
     }
 
+    /// Loads 16 bytes into xmm0, which is scratch everywhere.
+    pub(crate) fn load_xmm(&mut self, mem: Mem) {
+        self.with_mem(Bits::B32, 0, 0x100f, 0, mem, false);
+    }
+
+    /// Stores xmm0.
+    pub(crate) fn store_xmm(&mut self, mem: Mem) {
+        self.with_mem(Bits::B32, 0, 0x110f, 0, mem, false);
+    }
+
     /// Loads 1, 2, 4 or 8 bytes, zero-extended; `size` is the logarithm.
     #[inline(always)]
     pub(crate) fn load(&mut self, size: u8, dst: Reg, mem: Mem) {

@@ -435,7 +435,8 @@ impl Target for Writer<'_> {
 
     fn syscall(&mut self, id: u32, exit: Exit) {
         self.code.mov_imm(Reg::Rax, id.into());
-        self.code.call_to(self.routines.syscall);
+        let routine = self.memory_routine(id).unwrap_or(self.routines.syscall);
+        self.code.call_to(routine);
         let site = Site::new(exit.pc, 0, What::Syscall);
         self.sites.push(self.code.here(), site);
     }

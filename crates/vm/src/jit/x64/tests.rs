@@ -163,6 +163,8 @@ fn registers() {
 fn memory() {
     for (mem, place) in places() {
         check(&format!("call {place}"), |code| code.call_mem(mem));
+        check(&format!("movups xmm0, {place}"), |code| code.load_xmm(mem));
+        check(&format!("movups {place}, xmm0"), |code| code.store_xmm(mem));
         check(&format!("jmp {place}"), |code| code.jump_mem(mem));
         for a in REGS {
             let (a64, a32) = (name(a, 64), name(a, 32));
