@@ -59,7 +59,7 @@ pub(super) const NEAR_COUNT: u8 = 16;
 pub(super) struct Context<'r, 'a, H> {
     pub(super) windows: Windows,
     /// Pointers that checks gave, for later accesses of the block.
-    pub(super) kept: [u64; 8],
+    pub(super) kept: MaybeUninit<[u64; 8]>,
     /// Regions of windows that have several, for the checks that share a number. Code for aligned
     /// memory has no use for them.
     pub(super) near: MaybeUninit<[Reach; NEAR_COUNT as usize]>,
@@ -109,6 +109,8 @@ struct Run<'r, 'a, H> {
     changes: u64,
     /// The host's address of the stack.
     stack: u64,
+    /// The limit that the memory map knows of.
+    frame_limit: u64,
     /// The unit of the last site.
     unit: usize,
     end: Option<End>,
@@ -128,15 +130,16 @@ pub(super) fn run<H: Host>(
     host: &mut H,
 ) -> Option<Result<u64, Trap>> {
     let stack = stack_of(code, machine)?;
-    if code.shape.fixed_frames {
-        machine.memory.touch_stack(code.config.stack_frame_bytes);
-    }
+    let touched = match code.shape.fixed_frames {
+        true => machine.memory.touch_stack(code.config.stack_frame_bytes),
+        false => 0,
+    };
     code.count_run(program);
     let target = usize::try_from(code.entry_made(program, machine.pc)?).ok()?;
     let text_vaddr = machine.text_vaddr;
     let mut context = Context {
         windows: Windows::EMPTY,
-        kept: [0; 8],
+        kept: MaybeUninit::uninit(),
         near: MaybeUninit::uninit(),
         registers: [0; 11],
         meter: machine.meter,
@@ -145,7 +148,7 @@ pub(super) fn run<H: Host>(
         frame_key: 0,
         blinding_key: code.shape.blinding_key,
         text_vaddr,
-        slots: program.slots() as u64,
+        slots: code.entries.len() as u64,
         entries: code.entries.as_ptr(),
         missing: code.routine(code.routines.missing),
         leave_routine: code.routine(code.routines.leave),
@@ -165,6 +168,7 @@ pub(super) fn run<H: Host>(
             machine,
             host,
             stack,
+            frame_limit: 0,
             unit: 0,
             end: None,
         },
@@ -177,7 +181,7 @@ pub(super) fn run<H: Host>(
         let guest = context.registers[usize::from(FRAME_POINTER)];
         context.registers[usize::from(FRAME_POINTER)] = frame;
         context.frame_key = guest.wrapping_sub(frame.wrapping_mul(scale));
-        context.set_stack_limits();
+        context.set_stack_limits(touched);
     }
     if !code.shape.aligned {
         context.near.write([Reach::EMPTY; NEAR_COUNT as usize]);
@@ -308,7 +312,9 @@ unsafe extern "sysv64" fn syscall<H: Host>(
 ) -> Answer {
     // SAFETY: as for `leave`.
     let context = unsafe { &mut *context };
-    let id = SyscallId(u16::try_from(context.pc).unwrap_or(u16::MAX));
+    // It is no larger: it was one when the program was decoded.
+    #[allow(clippy::cast_possible_truncation, reason = "as said")]
+    let id = SyscallId(context.pc as u16);
     let run = &mut context.run;
     let machine = &mut *run.machine;
     let (memory, meter) = (&mut machine.memory, &mut context.meter);
@@ -397,21 +403,22 @@ impl<H: Host> Context<'_, '_, H> {
             *windows = Windows::EMPTY;
             run.machine.memory.fill_windows(windows, run.code.shape.gaps, run.code.shape.pext);
             if run.code.shape.fixed_frames {
-                self.set_stack_limits();
+                let touched = self.run.machine.memory.touch_stack(0);
+                self.set_stack_limits(touched);
             }
             self.run.changes = self.run.machine.memory.changes();
         }
     }
 
     /// Sets how far the stack may be used: as far as it is touched, and step by step to its end.
-    fn set_stack_limits(&mut self) {
+    fn set_stack_limits(&mut self, touched: u64) {
         let config = &self.run.code.config;
         let frame_bytes = config.stack_frame_bytes;
         let all = frame_bytes * config.call_depth_max as u64;
-        let touched = self.run.machine.memory.touch_stack(0);
         // A call is fine if the frame behind the current one ends within.
         let used = all.min((touched + 1).saturating_sub(frame_bytes));
         self.frame_limit = self.run.stack + used;
+        self.run.frame_limit = self.frame_limit;
         // Frames are powers of two, and so are steps.
         let step = frame_bytes * u64::from(STACK_STEP_FRAMES.cast_unsigned());
         self.stack_steps = all.saturating_sub(touched) >> step.trailing_zeros();
@@ -419,10 +426,11 @@ impl<H: Host> Context<'_, '_, H> {
 
     /// The memory map learns how far machine code has moved the limits.
     fn record_stack(&mut self) {
-        if self.run.code.shape.fixed_frames {
+        if self.run.code.shape.fixed_frames && self.frame_limit != self.run.frame_limit {
             let frame_bytes = self.run.code.config.stack_frame_bytes;
             let touched = self.frame_limit - self.run.stack + frame_bytes - 1;
             self.run.machine.memory.touch_stack(touched);
+            self.run.frame_limit = self.frame_limit;
         }
     }
 
