@@ -23,7 +23,7 @@
 //! | [`PROGRAMS`] | one row for each program |
 //! | `system` | the system program, with nonce accounts |
 //! | [`loader_v3`] | accounts of loader v3 |
-//! | `loader` | the loaders' own instructions; loader v3 |
+//! | `loader` | the loaders' own instructions, of v1 to v4 |
 //! | `vote` | the vote program |
 //! | `zk` | the ZK ElGamal proof program |
 //! | [`docs`] | documentation that is made from the table |

@@ -1,10 +1,12 @@
 //! One file for each command.
 
 pub(crate) mod build;
+pub(crate) mod cache;
 pub(crate) mod cfg;
 pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod conform;
 pub(crate) mod disasm;
 pub(crate) mod input;
+pub(crate) mod program;
 pub(crate) mod run;

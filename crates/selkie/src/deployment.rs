@@ -92,6 +92,13 @@ pub enum DeployError {
     Program(ProgramError),
     /// It is not there. Nothing was sent.
     NoProgram(Pubkey),
+    /// Somebody else may change it, or nobody. Nothing was sent.
+    NotAuthority {
+        /// The program.
+        program: Pubkey,
+        /// Who may change it.
+        authority: Option<Pubkey>,
+    },
     /// It does not fit. Nothing was sent.
     TooLong {
         /// Bytes of the file.
@@ -117,6 +124,12 @@ impl fmt::Display for DeployError {
         match self {
             Self::Program(error) => error.fmt(f),
             Self::NoProgram(id) => write!(f, "there is no program of loader v3 at {id}"),
+            Self::NotAuthority { program, authority: Some(authority) } => {
+                write!(f, "only {authority} may change {program}")
+            }
+            Self::NotAuthority { program, authority: None } => {
+                write!(f, "nobody may change {program}: it has no authority any more")
+            }
             Self::TooLong { file_bytes, file_bytes_max } => write!(
                 f,
                 "the file has {file_bytes} bytes and the program has room for {file_bytes_max}: \
@@ -337,7 +350,10 @@ impl Svm {
         waits: bool,
     ) -> Result<Deployment, DeployError> {
         let elf = self.read_deployable(file)?;
-        let room = self.room(program)?;
+        let (room, current) = self.program_data(program)?;
+        if current != Some(authority.pubkey()) {
+            return Err(DeployError::NotAuthority { program: *program, authority: current });
+        }
         let grows = self.features().has(selkie_svm::Feature::LoaderV3SetProgramDataToElfLength);
         if elf.len() > room && !grows {
             return Err(DeployError::TooLong { file_bytes: elf.len(), file_bytes_max: room });
@@ -405,15 +421,18 @@ impl Svm {
         Ok(elf)
     }
 
-    /// How many bytes a program's file may have.
-    fn room(&self, program: &Pubkey) -> Result<usize, DeployError> {
+    /// How many bytes a program's file may have, and who may change it.
+    fn program_data(&self, program: &Pubkey) -> Result<(usize, Option<Pubkey>), DeployError> {
         let is_there = self.shared_account(program).is_some_and(|account| {
             let state = State::of_data(account.data());
             *account.owner() == loader::ID && matches!(state, Some(State::Program { .. }))
         });
         let data = self.shared_account(&program_data_key(program)).filter(|_| is_there);
         let data = data.ok_or(DeployError::NoProgram(*program))?;
-        Ok(data.data().len().saturating_sub(PROGRAM_DATA_HEADER_BYTES))
+        let Some(State::ProgramData { authority, .. }) = State::of_data(data.data()) else {
+            return Err(DeployError::NoProgram(*program));
+        };
+        Ok((data.data().len().saturating_sub(PROGRAM_DATA_HEADER_BYTES), authority))
     }
 
     /// Whether somebody can pay so much, and the fees of what it takes to write so many bytes.

@@ -131,10 +131,11 @@ fn only_the_authority_may_upgrade() {
     let mut it = Cluster::with("one");
     let thief = keypair("thief");
     it.svm.airdrop(&thief.pubkey(), 10 * SOL).unwrap();
-    let Err(DeployError::Failed(failure)) = it.svm.upgrade(&it.id(), saying("bad"), &thief) else {
-        panic!("a thief has upgraded the program");
-    };
-    assert_eq!(failure.error, failed(InstructionError::IncorrectAuthority));
+    let refused = it.svm.upgrade(&it.id(), saying("bad"), &thief).unwrap_err();
+    let owner = it.authority.pubkey();
+    assert_eq!(refused.to_string(), format!("only {owner} may change {}", it.id()));
+    let theft = it.svm.set_program_authority(&it.id(), &thief, Some(&thief.pubkey()));
+    assert_eq!(theft.unwrap_err().error, failed(InstructionError::IncorrectAuthority));
     assert_eq!(it.said().unwrap(), "Program log: one");
 
     let new = keypair("new authority");
@@ -145,10 +146,10 @@ fn only_the_authority_may_upgrade() {
     assert_eq!(it.said().unwrap(), "Program log: new");
 
     it.svm.set_program_authority(&it.id(), &new, None).unwrap();
-    let Err(DeployError::Failed(failure)) = it.svm.upgrade(&it.id(), saying("bad"), &new) else {
-        panic!("a program that nobody can change was changed");
-    };
-    assert_eq!(failure.error, failed(InstructionError::Immutable));
+    let refused = it.svm.upgrade(&it.id(), saying("bad"), &new).unwrap_err();
+    assert!(matches!(refused, DeployError::NotAuthority { authority: None, .. }), "{refused}");
+    let late = it.svm.set_program_authority(&it.id(), &new, Some(&new.pubkey()));
+    assert_eq!(late.unwrap_err().error, failed(InstructionError::Immutable));
 }
 
 #[test]

@@ -5,13 +5,13 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use selkie_elf::{ElfError, Executable, Syscalls};
 use selkie_isa::Version;
-use selkie_vm::{SyscallId, Verdict, Verified, VerifyError};
+use selkie_vm::{MachineCode, SyscallId, Verified, VerifyError};
 use solana_pubkey::Pubkey;
 
 use crate::{
     account::Loader,
     buffers::Touched,
-    engine::Compiled,
+    engine::{Compiled, EngineError},
     features::{Feature, FeatureSet},
     syscalls::{
         SYSCALLS, Syscall, UNSUPPORTED,
@@ -25,8 +25,11 @@ pub enum Purpose {
     /// To be run: what was deployed long ago keeps running, and traps when it reaches a call of
     /// something that is no more.
     Execution,
-    /// To be deployed: files with loose ends are refused.
+    /// To be deployed: files with loose ends are refused, and versions that are on their way out.
     Deployment,
+    /// To be deployed again from where it is, as when room is made for it: its version may be one
+    /// that is on its way out.
+    Redeployment,
 }
 
 /// What a cluster with these features loads programs against.
@@ -34,18 +37,20 @@ pub enum Purpose {
 pub fn elf_environment(features: FeatureSet, purpose: Purpose) -> selkie_elf::Environment {
     let names = SYSCALLS.iter().filter(|syscall| syscall.is_registered(features, purpose));
     selkie_elf::Environment {
-        versions: versions(features),
+        versions: versions(features, purpose),
         syscalls: Arc::new(Syscalls::new(names.map(|syscall| syscall.name))),
-        reject_broken_elfs: purpose == Purpose::Deployment,
+        reject_broken_elfs: purpose != Purpose::Execution,
         ..selkie_elf::Environment::default()
     }
 }
 
-/// The sBPF versions that a cluster with these features executes.
-fn versions(features: FeatureSet) -> core::ops::RangeInclusive<Version> {
+/// The sBPF versions that a cluster with these features executes, or lets be deployed (SIMD-0500).
+fn versions(features: FeatureSet, purpose: Purpose) -> core::ops::RangeInclusive<Version> {
+    const NEWEST: Version = Version::V3;
     let has_v0 = !features.has(Feature::DisableSbpfV0) || features.has(Feature::ReenableSbpfV0);
-    let oldest = if has_v0 { Version::V0 } else { Version::V3 };
-    oldest..=Version::V3
+    let is_new = purpose == Purpose::Deployment;
+    let takes_old = !is_new || !features.has(Feature::DisableSbpfV0V1V2Deployment);
+    if has_v0 && takes_old { Version::V0..=NEWEST } else { NEWEST..=NEWEST }
 }
 
 /// As [`elf_environment`], with those syscalls of mainnet besides that this runtime has not: to
@@ -68,8 +73,11 @@ pub struct Program {
     pub(crate) heap_touched: Touched,
     loader: Loader,
     /// What the executable's syscalls are, by their number there.
-    syscalls: Vec<Bound>,
+    syscalls: Bindings,
 }
+
+/// What syscalls are, by their number. Programs that were loaded against the same share them.
+pub(crate) type Bindings = Arc<[Bound]>;
 
 /// A syscall of a program.
 #[derive(Clone, Debug)]
@@ -135,23 +143,37 @@ impl Program {
         custom: &CustomSyscalls,
     ) -> Result<Self, LoadError> {
         let executable = selkie_elf::load(elf, environment).map_err(LoadError::Elf)?;
-        Self::bind(executable, loader, custom, Verified::new)
+        Self::bind(executable, loader, custom)
     }
 
-    /// The same for a file that the verifier has let pass before, for the same environment. It is
-    /// not verified again.
-    ///
-    /// # Errors
-    /// As [`Program::load`], if it was another file after all.
-    pub(crate) fn load_again(
+    /// A program that is ready already, as [`ProgramStore`](crate::program_cache::ProgramStore) and
+    /// [`Program::frozen`] have it.
+    pub(crate) fn ready(verified: Verified, loader: Loader, syscalls: Bindings) -> Self {
+        Self {
+            verified,
+            compiled: Compiled::default(),
+            stack_touched: Touched::default(),
+            heap_touched: Touched::default(),
+            loader,
+            syscalls,
+        }
+    }
+
+    /// Loads and verifies a program, whose environment's syscalls these are.
+    pub(crate) fn load_bound(
         elf: &[u8],
         loader: Loader,
         environment: &selkie_elf::Environment,
-        custom: &CustomSyscalls,
-        verdict: Verdict,
+        syscalls: Bindings,
     ) -> Result<Self, LoadError> {
         let executable = selkie_elf::load(elf, environment).map_err(LoadError::Elf)?;
-        Self::bind(executable, loader, custom, |executable| Verified::again(executable, verdict))
+        let verified = Verified::new(executable).map_err(LoadError::Verify)?;
+        Ok(Self::ready(verified, loader, syscalls))
+    }
+
+    /// The program as bytes, to be had again from its file without loading and verifying.
+    pub(crate) fn frozen(&self, elf: &[u8]) -> Vec<u8> {
+        self.verified.freeze(elf)
     }
 
     /// Verifies a loaded program.
@@ -159,33 +181,17 @@ impl Program {
     /// # Errors
     /// If the verifier refuses it, or if it may call a syscall that the runtime has not.
     pub fn new(executable: Executable, loader: Loader) -> Result<Self, LoadError> {
-        Self::bind(executable, loader, &CustomSyscalls::default(), Verified::new)
+        Self::bind(executable, loader, &CustomSyscalls::default())
     }
 
     fn bind(
         executable: Executable,
         loader: Loader,
         custom: &CustomSyscalls,
-        verify: impl FnOnce(Executable) -> Result<Verified, VerifyError>,
     ) -> Result<Self, LoadError> {
-        let bind = |name: &str| {
-            let custom = custom.get(name).cloned().map(Bound::Custom);
-            custom.or_else(|| Syscall::find(name).map(Bound::Row))
-        };
-        let syscalls = executable
-            .syscalls()
-            .names()
-            .map(|name| bind(name).ok_or_else(|| LoadError::UnknownSyscall(name.to_owned())))
-            .collect::<Result<_, _>>()?;
-        let verified = verify(executable).map_err(LoadError::Verify)?;
-        Ok(Self {
-            verified,
-            compiled: Compiled::default(),
-            stack_touched: Touched::default(),
-            heap_touched: Touched::default(),
-            loader,
-            syscalls,
-        })
+        let syscalls = bind_syscalls(executable.syscalls(), custom)?;
+        let verified = Verified::new(executable).map_err(LoadError::Verify)?;
+        Ok(Self::ready(verified, loader, syscalls))
     }
 
     /// The same program, for a cluster with these features: whether accounts have regions of
@@ -197,6 +203,10 @@ impl Program {
 
     pub(crate) fn with_account_regions(self, has_account_regions: bool) -> Self {
         Self { compiled: Compiled::new(has_account_regions), ..self }
+    }
+
+    pub(crate) fn with_machine_code(self, code: MachineCode) -> Self {
+        Self { compiled: self.compiled.with(code), ..self }
     }
 
     pub(crate) fn has_account_regions(&self) -> bool {
@@ -221,6 +231,15 @@ impl Program {
         self.loader
     }
 
+    /// Compiles the whole program now, as validators do when they load it. Otherwise it is compiled
+    /// bit by bit, once that is worth it.
+    ///
+    /// # Errors
+    /// If this host cannot run machine code.
+    pub fn compile(&self) -> Result<(), EngineError> {
+        self.compiled.complete(&self.verified)
+    }
+
     /// How many slots its text has.
     #[must_use]
     pub fn slots(&self) -> u64 {
@@ -240,6 +259,19 @@ impl Program {
     pub(crate) fn syscall(&self, id: SyscallId) -> Option<&Bound> {
         self.syscalls.get(usize::from(id.0))
     }
+}
+
+/// What syscalls are, by their names.
+pub(crate) fn bind_syscalls(
+    syscalls: &Syscalls,
+    custom: &CustomSyscalls,
+) -> Result<Bindings, LoadError> {
+    let bind = |name: &str| {
+        let custom = custom.get(name).cloned().map(Bound::Custom);
+        let bound = custom.or_else(|| Syscall::find(name).map(Bound::Row));
+        bound.ok_or_else(|| LoadError::UnknownSyscall(name.to_owned()))
+    };
+    syscalls.names().map(bind).collect()
 }
 
 /// The programs that instructions can reach.

@@ -46,7 +46,7 @@ pub use crate::{
     jit::{JitError, JitOptions, MachineCode, MemoryCalls},
     machine::{Frames, Machine, Meter, MeterExceeded},
     memory::{Access, MemoryMap, Region, Violation},
-    program::{Program, Verdict, Verified},
+    program::{Program, Verified},
     trap::{SyscallError, Trap},
     verify::{VerifyError, verify, verify_calls},
 };

@@ -6,7 +6,6 @@
 //! charged at once when it is entered, and the rest of it be refunded where it is left early.
 
 use core::{
-    hash::BuildHasher,
     ops::Deref,
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -203,6 +202,15 @@ impl Program {
         &self.executable
     }
 
+    /// Bytes of memory that the program takes, its file's parts included.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let cells = self.decoded.get().map_or(0, |it| self.slots() + it.cut.len());
+        self.executable.text().len()
+            + self.executable.read_only().bytes.len()
+            + cells * size_of::<Cell>()
+    }
+
     /// Slots of the text.
     pub(crate) fn slots(&self) -> usize {
         self.executable.text().len() / SLOT_BYTES
@@ -211,16 +219,6 @@ impl Program {
     #[inline]
     pub(crate) fn decoded(&self) -> &Decoded {
         self.decoded.get_or_init(|| decode(&self.executable))
-    }
-
-    /// Bytes of memory that the program takes, its file's parts and its cells included, decoded or
-    /// not yet.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
-        let cut = self.decoded.get().map_or(0, |decoded| decoded.cut.len());
-        self.executable.text().len()
-            + self.executable.read_only().bytes.len()
-            + (self.slots() + cut) * size_of::<Cell>()
     }
 }
 
@@ -241,42 +239,6 @@ impl Verified {
     /// A program that passed the verifier before it was frozen.
     pub(crate) fn trusted(program: Program) -> Self {
         Self(program)
-    }
-
-    /// What the verifier said, to be held up when the same program is loaded again.
-    #[must_use]
-    pub fn verdict(&self) -> Verdict {
-        Verdict::of(&self.0.executable)
-    }
-
-    /// Decodes a program that the verifier has let pass before. Any other one is verified.
-    ///
-    /// # Errors
-    /// As [`Verified::new`].
-    pub fn again(executable: Executable, verdict: Verdict) -> Result<Self, VerifyError> {
-        if Verdict::of(&executable) == verdict {
-            return Ok(Self(Program::new(executable)));
-        }
-        Self::new(executable)
-    }
-}
-
-/// That a program has passed the verifier.
-///
-/// It names the program by a hash that is quick and not hard to forge: who holds it has to know
-/// that the program's file is the same, and the environment that it is loaded against.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Verdict {
-    version: Version,
-    text_bytes: usize,
-    text_hash: u64,
-}
-
-impl Verdict {
-    fn of(executable: &Executable) -> Self {
-        let text = executable.text();
-        let text_hash = foldhash::quality::FixedState::default().hash_one(text);
-        Self { version: executable.version(), text_bytes: text.len(), text_hash }
     }
 }
 

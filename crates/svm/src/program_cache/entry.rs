@@ -6,7 +6,6 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use selkie_vm::Verdict;
 use solana_pubkey::Pubkey;
 
 use super::{source::Source, target::Target};
@@ -67,7 +66,7 @@ pub struct CachedProgram {
     pub loaded_bytes: usize,
 }
 
-/// How often a program was looked up. It outlives the program's eviction.
+/// How often a program was looked up. That outlives the program's eviction.
 #[derive(Default, Debug)]
 pub(super) struct Usage {
     pub(super) uses: AtomicU64,
@@ -83,6 +82,11 @@ impl Usage {
         }
     }
 
+    fn copy(&self) -> Self {
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed).into();
+        Self { uses: of(&self.uses), last_access: of(&self.last_access) }
+    }
+
     /// How much the program is worth keeping: uses and what it costs to load it again count by
     /// their logarithm, against the slots that it was not asked for.
     pub(super) fn score(&self, slots: u64) -> u64 {
@@ -95,12 +99,12 @@ impl Usage {
 #[derive(Debug)]
 pub(super) struct Body {
     pub(super) target: Arc<Target>,
-    /// What the verifier said of the file before, if it was loaded before.
-    pub(super) verdict: Option<Verdict>,
+    /// How it differs from its file, if it was loaded before.
+    pub(super) frozen: Option<Vec<u8>>,
     /// Empty until it is first asked for; `None` if the file was refused. Whoever comes while one
     /// loads it waits for that one.
     pub(super) program: OnceLock<Option<Arc<Program>>>,
-    pub(super) usage: Arc<Usage>,
+    pub(super) usage: Usage,
 }
 
 /// A file that a program was made of, or will be.
@@ -114,17 +118,17 @@ pub(super) struct Version {
 
 impl Body {
     pub(super) fn new(target: Arc<Target>) -> Self {
-        Self { target, verdict: None, program: OnceLock::new(), usage: Arc::default() }
+        Self { target, frozen: None, program: OnceLock::new(), usage: Usage::default() }
     }
 
     /// The same program, dropped.
-    pub(super) fn unloaded(&self) -> Self {
+    pub(super) fn unloaded(&self, file: &[u8]) -> Self {
         let program = self.program.get().and_then(Option::as_ref);
         Self {
             target: Arc::clone(&self.target),
-            verdict: program.map(|program| program.verified().verdict()),
+            frozen: program.map(|program| program.frozen(file)),
             program: OnceLock::new(),
-            usage: Arc::clone(&self.usage),
+            usage: self.usage.copy(),
         }
     }
 

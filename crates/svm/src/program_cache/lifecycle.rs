@@ -76,6 +76,18 @@ impl ProgramCache {
         left
     }
 
+    /// Versions that are loaded.
+    pub(super) fn loaded_versions(&self) -> Vec<Version> {
+        let mut loaded = Vec::new();
+        for shard in self.each_shard() {
+            #[allow(clippy::iter_over_hash_type, reason = "nobody can tell the order")]
+            for versions in shard.values() {
+                loaded.extend(versions.iter().filter(|it| it.body.is_loaded()).cloned());
+            }
+        }
+        loaded
+    }
+
     /// Programs that are loaded, and not for a target.
     fn unprepared(&self, target: usize) -> Vec<(Pubkey, Version)> {
         let mut wanted = Vec::new();

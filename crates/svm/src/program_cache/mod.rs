@@ -26,6 +26,7 @@
 //! | [`entry`] | versions, and what they are to whoever looks |
 //! | [`residents`] | which programs are loaded, and which one has to go |
 //! | [`lifecycle`] | new roots and new epochs |
+//! | [`store`] | the second level, which outlives the process |
 //! | [`fork_graph`] | how slots descend from each other |
 
 mod entry;
@@ -33,6 +34,7 @@ mod fork_graph;
 mod lifecycle;
 mod residents;
 mod source;
+mod store;
 mod target;
 
 use std::{
@@ -44,7 +46,7 @@ use std::{
 };
 
 use foldhash::fast::FixedState;
-use selkie_vm::Verdict;
+use selkie_vm::Verified;
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::native_loader;
@@ -62,6 +64,7 @@ pub use self::{
         LOADER_V4_HEADER_BYTES, PROGRAM_DATA_HEADER_BYTES, VISIBILITY_DELAY, program_data_address,
         program_data_slot,
     },
+    store::{ProgramStore, Stored, Wanted},
 };
 use crate::{
     account::{AccountStore, Loader},
@@ -101,6 +104,8 @@ pub struct CacheStatistics {
     pub waits: u64,
     /// Of the misses, those whose program had been loaded before and was dropped to make room.
     pub reloads: u64,
+    /// Of the misses, those whose program an earlier process had made ready.
+    pub restored: u64,
     /// Of the misses, those whose file was refused.
     pub refused: u64,
     /// Programs that were dropped to make room.
@@ -116,6 +121,7 @@ struct Counters {
     misses: AtomicU64,
     waits: AtomicU64,
     reloads: AtomicU64,
+    restored: AtomicU64,
     refused: AtomicU64,
     evictions: AtomicU64,
     pruned: AtomicU64,
@@ -135,6 +141,8 @@ pub struct ProgramCache {
     /// Everything up to here is on every fork.
     root: AtomicU64,
     residents: Residents,
+    /// What outlives the process.
+    store: Option<Arc<dyn ProgramStore>>,
     counters: Counters,
 }
 
@@ -161,6 +169,7 @@ impl ProgramCache {
             forks: OnceLock::new(),
             root: AtomicU64::new(0),
             residents: Residents::default(),
+            store: None,
             counters: Counters::default(),
         }
     }
@@ -244,7 +253,7 @@ impl ProgramCache {
         loader: Loader,
         features: FeatureSet,
     ) -> Result<Program, LoadError> {
-        self.prepare_program(elf, loader, &self.targets.of(features), None)
+        load_file(elf, loader, &self.targets.of(features))
     }
 
     /// How many programs are known, loaded or not.
@@ -276,15 +285,22 @@ impl ProgramCache {
     /// What the cache has done so far.
     #[must_use]
     pub fn statistics(&self) -> CacheStatistics {
-        let Counters { misses, waits, reloads, refused, evictions, pruned, forgotten_uses } =
-            &self.counters;
-        let [misses, waits, reloads, refused, evictions, pruned, forgotten] =
-            [misses, waits, reloads, refused, evictions, pruned, forgotten_uses]
-                .map(|counter| counter.load(Ordering::Relaxed));
+        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let counters = &self.counters;
+        let (misses, waits) = (of(&counters.misses), of(&counters.waits));
         let uses: u64 = self.programs().iter().map(|program| program.uses).sum();
-        let hits = uses.saturating_add(forgotten).saturating_sub(misses).saturating_sub(waits);
-        let loaded = self.residents.len();
-        CacheStatistics { hits, misses, waits, reloads, refused, evictions, pruned, loaded }
+        let uses = uses.saturating_add(of(&counters.forgotten_uses));
+        CacheStatistics {
+            hits: uses.saturating_sub(misses).saturating_sub(waits),
+            misses,
+            waits,
+            reloads: of(&counters.reloads),
+            restored: of(&counters.restored),
+            refused: of(&counters.refused),
+            evictions: of(&counters.evictions),
+            pruned: of(&counters.pruned),
+            loaded: self.residents.len(),
+        }
     }
 
     fn shard(&self, id: &Pubkey) -> &RwLock<Shard> {
@@ -357,14 +373,17 @@ impl ProgramCache {
         let is_empty = body.program.get().is_none();
         let program = body.program.get_or_init(|| {
             is_first = true;
-            let file = source.file();
-            let loaded = self.prepare_program(file, source.loader, &body.target, body.verdict);
-            loaded.ok().map(Arc::new)
+            let (file, loader) = (source.file(), source.loader);
+            let known = body.frozen.as_deref();
+            let ready = known.and_then(|frozen| thaw(frozen, file, loader, &body.target));
+            let ready = ready.or_else(|| self.restore(file, loader, &body.target));
+            let loaded = ready.or_else(|| load_file(file, loader, &body.target).ok());
+            loaded.map(Arc::new)
         });
         let program = program.clone();
         if is_first {
             count(&self.counters.misses);
-            if body.verdict.is_some() {
+            if body.frozen.is_some() {
                 count(&self.counters.reloads);
             }
             match &program {
@@ -431,21 +450,19 @@ impl ProgramCache {
         }
         self.residents.remove(gone);
     }
+}
 
-    fn prepare_program(
-        &self,
-        file: &[u8],
-        loader: Loader,
-        target: &Target,
-        verdict: Option<Verdict>,
-    ) -> Result<Program, LoadError> {
-        let (environment, syscalls) = (&target.environment, &self.targets.syscalls);
-        let program = match verdict {
-            Some(verdict) => Program::load_again(file, loader, environment, syscalls, verdict)?,
-            None => Program::load_with(file, loader, environment, syscalls)?,
-        };
-        Ok(program.with_account_regions(target.has_account_regions))
-    }
+fn load_file(file: &[u8], loader: Loader, target: &Target) -> Result<Program, LoadError> {
+    let bindings = Arc::clone(&target.bindings);
+    let program = Program::load_bound(file, loader, &target.environment, bindings)?;
+    Ok(program.with_account_regions(target.has_account_regions))
+}
+
+/// A program that was loaded before.
+fn thaw(frozen: &[u8], file: &[u8], loader: Loader, target: &Target) -> Option<Program> {
+    let verified = Verified::thaw(frozen, file, &target.environment.syscalls).ok()?;
+    let program = Program::ready(verified, loader, Arc::clone(&target.bindings));
+    Some(program.with_account_regions(target.has_account_regions))
 }
 
 fn is_of(version: &Version, source: &Source) -> bool {

@@ -95,10 +95,17 @@ impl ProgramCache {
     }
 
     fn unload(&self, gone: &Resident) {
+        let is_it = |version: &&Version| Arc::ptr_eq(&version.body, &gone.body);
+        let shard = self.read(&gone.id);
+        let found = shard.get(&gone.id).into_iter().flatten().find(is_it).cloned();
+        drop(shard);
+        // Meanwhile others look programs up.
+        let Some(found) = found else { return };
+        let unloaded = Arc::new(found.body.unloaded(found.source.file()));
         let mut shard = self.write(&gone.id);
         let mut versions = shard.get_mut(&gone.id).into_iter().flatten();
         if let Some(version) = versions.find(|it| Arc::ptr_eq(&it.body, &gone.body)) {
-            version.body = Arc::new(version.body.unloaded());
+            version.body = unloaded;
             count(&self.counters.evictions);
         }
     }

@@ -12,7 +12,7 @@ use selkie_elf::Syscalls;
 
 use crate::{
     features::{Feature, FeatureSet},
-    programs::{Purpose, elf_environment},
+    programs::{Bindings, Purpose, bind_syscalls, elf_environment},
     syscalls::custom::CustomSyscalls,
 };
 
@@ -25,6 +25,8 @@ pub(super) struct Target {
     /// Later targets have higher numbers.
     pub(super) number: usize,
     pub(super) environment: selkie_elf::Environment,
+    /// What its syscalls are.
+    pub(super) bindings: Bindings,
     /// Whether accounts have regions of memory of their own (SIMD-0460), which decides how
     /// programs are compiled.
     pub(super) has_account_regions: bool,
@@ -74,9 +76,12 @@ impl Targets {
         if let Some(found) = find(&known) {
             return found;
         }
+        let environment = self.environment(features);
         let new = Target {
             number: known.targets.len(),
-            environment: self.environment(features),
+            bindings: bind_syscalls(&environment.syscalls, &self.syscalls)
+                .expect("every name is that of a row, or of a syscall that was added"),
+            environment,
             has_account_regions: features.has(Feature::VirtualAddressSpaceAdjustments),
         };
         let like = known.targets.iter().find(|target| target.is_like(&new)).cloned();
