@@ -523,10 +523,28 @@ impl Encoder {
         self.code[at as usize..][..4].copy_from_slice(&distance.to_le_bytes());
     }
 
-    #[inline(always)]
+    /// To where the code is known to be.
     pub(crate) fn jump_to(&mut self, target: u32) {
+        if let Some(distance) = self.short(target) {
+            return self.put(0xeb | distance << 8, 2);
+        }
         let patch = self.jump();
         self.patch(patch, target);
+    }
+
+    /// To where the code is known to be.
+    pub(crate) fn jump_if_to(&mut self, flag: Flag, target: u32) {
+        if let Some(distance) = self.short(target) {
+            return self.put(0x70 | flag as u64 | distance << 8, 2);
+        }
+        let patch = self.jump_if(flag);
+        self.patch(patch, target);
+    }
+
+    /// From behind an instruction of two bytes, if it fits into one.
+    fn short(&self, target: u32) -> Option<u64> {
+        let distance = target.wrapping_sub(self.here() + 2).cast_signed();
+        i8::try_from(distance).ok().map(|distance| distance.cast_unsigned().into())
     }
 
     #[inline(always)]

@@ -237,8 +237,7 @@ impl Writer<'_> {
             let top = self.code.here();
             work(self, *size, -bytes);
             self.code.arith_imm(Bits::B64, Arith::Add, SCRATCH, bytes);
-            let again = self.code.jump_if(Flag::LessOrEqual);
-            self.code.patch(again, top);
+            self.code.jump_if_to(Flag::LessOrEqual, top);
             self.here(short);
             self.code.arith_imm(Bits::B64, Arith::Sub, SCRATCH, bytes);
         }
@@ -246,8 +245,7 @@ impl Writer<'_> {
         let top = self.code.here();
         work(self, 0, 0);
         self.code.arith_imm(Bits::B64, Arith::Add, SCRATCH, 1);
-        let again = self.code.jump_if(Flag::NotEqual);
-        self.code.patch(again, top);
+        self.code.jump_if_to(Flag::NotEqual, top);
         self.here(done);
     }
 
@@ -263,8 +261,7 @@ impl Writer<'_> {
         self.code.arith_mem(Bits::B64, Arith::Cmp, DATA, Mem::indexed(RIGHT, SCRATCH, 0, -8));
         let differ = self.code.jump_if(Flag::NotEqual);
         self.code.arith_imm(Bits::B64, Arith::Add, SCRATCH, 8);
-        let again = self.code.jump_if(Flag::LessOrEqual);
-        self.code.patch(again, top);
+        self.code.jump_if_to(Flag::LessOrEqual, top);
         self.here(short);
         self.here(differ);
         self.code.arith(Bits::B32, Arith::Xor, DATA, DATA);
@@ -277,8 +274,7 @@ impl Writer<'_> {
         self.code.arith(Bits::B32, Arith::Sub, DATA, R3);
         let found = self.code.jump_if(Flag::NotEqual);
         self.code.arith_imm(Bits::B64, Arith::Add, SCRATCH, 1);
-        let again = self.code.jump_if(Flag::NotEqual);
-        self.code.patch(again, top);
+        self.code.jump_if_to(Flag::NotEqual, top);
         self.here(equal);
         self.here(found);
         self.code.load(3, SCRATCH, Mem::at(Reg::Rsp, 0));

@@ -508,8 +508,7 @@ impl<'o> Writer<'o> {
                 ColdKind::GiveUp => self.leave(*site),
                 ColdKind::Refund => {
                     self.code.arith_imm(Bits::B64, Arith::Add, METER, site.refund.into());
-                    let jump = self.code.jump();
-                    self.lead(jump, site.pc);
+                    self.jump_to_block(site.pc);
                 }
                 ColdKind::Check => {
                     if !self.shape.aligned {
@@ -554,6 +553,15 @@ impl<'o> Writer<'o> {
         }
     }
 
+    fn jump_to_block(&mut self, slot: u32) {
+        let label = self.labels[slot as usize];
+        if label != 0 {
+            return self.code.jump_to(label);
+        }
+        let jump = self.code.jump();
+        self.lead(jump, slot);
+    }
+
     fn memory(&self, place: Place) -> Mem {
         match place {
             Place::Frame(disp) => Mem::at(FRAME, disp),
@@ -578,10 +586,19 @@ impl<'o> Writer<'o> {
 
     #[inline(never)]
     fn branch_to(&mut self, flag: Flag, next: Next, refund: u8) {
+        if let Next::Block(slot) = next
+            && (refund == 0 || !self.shape.metered)
+        {
+            let label = self.labels[slot as usize];
+            if label != 0 {
+                return self.code.jump_if_to(flag, label);
+            }
+            let jump = self.code.jump_if(flag);
+            return self.lead(jump, slot);
+        }
         let jump = self.code.jump_if(flag);
         match next {
             Next::Exit(exit) => self.cold_give_up(jump, exit),
-            Next::Block(slot) if refund == 0 || !self.shape.metered => self.lead(jump, slot),
             Next::Block(pc) => self.cold_jump(jump, Exit { pc, refund }, ColdKind::Refund, 0),
         }
     }

@@ -379,10 +379,7 @@ impl Target for Writer<'_> {
 
     fn jump(&mut self, next: Next) {
         match next {
-            Next::Block(slot) => {
-                let jump = self.code.jump();
-                self.lead(jump, slot);
-            }
+            Next::Block(slot) => self.jump_to_block(slot),
             Next::Exit(exit) => self.give_up(exit),
         }
     }
