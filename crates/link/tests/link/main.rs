@@ -1,0 +1,11 @@
+//! Objects and archives, linked, loaded as a deployment would, verified and run.
+
+mod machine;
+mod torture;
+
+use std::path::PathBuf;
+
+/// `testdata/link`.
+fn testdata() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/link"))
+}
