@@ -48,8 +48,7 @@ int main(void) {
 #else
 void sol_set_return_data(const u8 *bytes, u64 length);
 u64 entrypoint(const u8 *input) {
-    struct checks checks;
-    checks.count = 0;
+    static struct checks checks;
     run(&checks);
     sol_set_return_data((const u8 *)checks.sums, checks.count * 8);
     return 0;

@@ -7,4 +7,5 @@ pub(crate) mod completions;
 pub(crate) mod conform;
 pub(crate) mod disasm;
 pub(crate) mod input;
+pub(crate) mod link;
 pub(crate) mod run;
