@@ -1,6 +1,9 @@
 //! Objects and archives, linked, loaded as a deployment would, verified and run.
 
 mod machine;
+mod object;
+mod random;
+mod refused;
 mod torture;
 
 use std::path::PathBuf;
