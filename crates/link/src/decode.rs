@@ -113,7 +113,8 @@ impl Decoder {
             match u32::try_from(*target).ok().and_then(|it| item_of.get(&it)) {
                 Some(&index) => *target = index,
                 None => {
-                    let message = "a jump out of the function".to_owned();
+                    let message =
+                        "a jump to where no instruction of the function starts".to_owned();
                     errors.push(self.error(program, item.slot, message));
                     item.link = Link::Jump(0);
                 }
@@ -193,7 +194,9 @@ impl Decoder {
             return Err(LinkError::new(message).help("only clang's and rustc's objects are known"));
         }
         let symbol = program.objects[self.object].symbols[relocation.symbol];
-        if symbol.is_section && let crate::object::Home::Section(section) = symbol.home {
+        if symbol.is_section
+            && let crate::object::Home::Section(section) = symbol.home
+        {
             let offset = symbol.value.cast_signed() + distance;
             let place = program.place(self.object, section, offset);
             let place = place.filter(|it| is_code(program, *it));
@@ -268,7 +271,9 @@ pub(crate) fn address(
     addend: i64,
 ) -> Result<Target, LinkError> {
     let symbol = program.objects[object].symbols[number];
-    if symbol.is_section && let crate::object::Home::Section(section) = symbol.home {
+    if symbol.is_section
+        && let crate::object::Home::Section(section) = symbol.home
+    {
         let offset = symbol.value.cast_signed().wrapping_add(addend);
         if let Some(place) = program.place(object, section, offset) {
             return Ok(Target::Place(place));
@@ -302,9 +307,10 @@ fn is_call(what: &What) -> bool {
 }
 
 fn unknown_number(key: u32) -> LinkError {
-    LinkError::new(format!("a call of number {key:#x}, which is no syscall's"))
-        .help("helpers of the Linux kernel are not there; syscalls are called by name, or by the \
-               hash of it")
+    LinkError::new(format!("a call of number {key:#x}, which is no syscall's")).help(
+        "helpers of the Linux kernel are not there; syscalls are called by name, or by the \
+               hash of it",
+    )
 }
 
 /// Stands where an instruction could not be read, until all errors are found.
@@ -314,7 +320,9 @@ fn nothing() -> What {
 
 fn unknown(raw: Slot) -> String {
     let Slot { code, dst, src, off, imm } = raw;
-    format!("unknown instruction: opcode {code:#04x}, r{dst}, r{src}, offset {off}, immediate {imm}")
+    format!(
+        "unknown instruction: opcode {code:#04x}, r{dst}, r{src}, offset {off}, immediate {imm}"
+    )
 }
 
 /// An instruction that is neither a call nor a 64-bit constant, and how far it jumps.
@@ -328,8 +336,12 @@ fn instruction(raw: Slot) -> Result<(What, Option<i64>), LinkError> {
             let insn = Insn { imm: 0, ..row(Op::Ja) };
             return Ok((What::Row(insn), Some(i64::from(imm))));
         }
-        0x0d => return refused("a jump by table: compile with -fno-jump-tables; of rustc, say \
-                                -Cjump-tables=no"),
+        0x0d => {
+            return refused(
+                "a jump by table: compile with -fno-jump-tables; of rustc, say \
+                                -Cjump-tables=no",
+            );
+        }
         0xe5 => return refused("`may_goto` is for the Linux kernel"),
         0x81 | 0x89 | 0x91 if imm == 0 => {
             let size = match code {
@@ -367,7 +379,7 @@ fn instruction(raw: Slot) -> Result<(What, Option<i64>), LinkError> {
 
 /// An instruction whose opcode sBPF has too. Some offsets that should be zero change its meaning.
 fn row_item(insn: Insn) -> Result<What, LinkError> {
-    use selkie_isa::Operand::{Imm, Reg};
+    use selkie_isa::Operand::Reg;
     let Insn { op, dst, src, off, imm } = insn;
     let strange = || {
         let raw = Slot { code: op.code(), dst, src, off, imm: i32::try_from(imm).unwrap_or(0) };
@@ -405,10 +417,7 @@ fn row_item(insn: Insn) -> Result<What, LinkError> {
         Kind::Branch(_, _, operand) if unused(operand == Reg) => Ok(What::Row(insn)),
         Kind::Jump if dst == 0 && src == 0 && imm == 0 => Ok(What::Row(insn)),
         Kind::Exit if dst == 0 && src == 0 && off == 0 && imm == 0 => Ok(What::Row(insn)),
-        _ => {
-            let _ = Imm;
-            Err(strange())
-        }
+        _ => Err(strange()),
     }
 }
 

@@ -137,9 +137,9 @@ fn defined_names(bytes: &[u8]) -> Vec<&str> {
         let header = elf::FileHeader64::<LE>::parse(bytes)?;
         let sections = header.sections(LE, bytes)?;
         let symbols = sections.symbols(LE, bytes, elf::SHT_SYMTAB)?;
-        let defined = symbols.iter().filter(|it| {
-            it.st_bind() != elf::STB_LOCAL && it.st_shndx(LE) != elf::SHN_UNDEF
-        });
+        let defined = symbols
+            .iter()
+            .filter(|it| it.st_bind() != elf::STB_LOCAL && it.st_shndx(LE) != elf::SHN_UNDEF);
         let names = defined.map(|it| symbols.symbol_name(LE, it));
         Ok(names.filter_map(|it| core::str::from_utf8(it.ok()?).ok()).collect())
     };

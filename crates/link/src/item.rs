@@ -117,13 +117,21 @@ impl What {
     pub(crate) fn defines(&self) -> Registers {
         match *self {
             Self::Row(insn) => match insn.op.kind() {
-                Kind::Alu(..) | Kind::Neg(_) | Kind::Endian(_) | Kind::Load(_)
+                Kind::Alu(..)
+                | Kind::Neg(_)
+                | Kind::Endian(_)
+                | Kind::Load(_)
                 | Kind::LoadImm64 => Registers::of(&[insn.dst]),
                 Kind::CallHash | Kind::CallStatic | Kind::CallReg(_) => Registers::CLOBBERED,
-                Kind::StoreImm(_) | Kind::StoreReg(_) | Kind::Jump | Kind::Branch(..)
-                | Kind::Exit | Kind::Tail => Registers::default(),
+                Kind::StoreImm(_)
+                | Kind::StoreReg(_)
+                | Kind::Jump
+                | Kind::Branch(..)
+                | Kind::Exit
+                | Kind::Tail => Registers::default(),
             },
-            Self::SignedDivision { dst, .. } | Self::SignExtend { dst, .. }
+            Self::SignedDivision { dst, .. }
+            | Self::SignExtend { dst, .. }
             | Self::LoadSigned { dst, .. } => Registers::of(&[dst]),
             Self::Atomic { action, src, .. } => match action {
                 Action::Combine { fetch: false, .. } => Registers::default(),

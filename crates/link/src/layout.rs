@@ -1,7 +1,9 @@
 //! Where everything goes, and what the references to it become.
 //!
-//! Functions come in the order of the input, the entry first. Read-only data follows; what the
-//! program writes lies in the first bytes of the heap, which every invocation gets as zeros.
+//! Functions come in the order of the input, so that those of one section stay together and in
+//! order: debug information has pairs of addresses that hold for all in between. Read-only data
+//! follows; what the program writes lies in the first bytes of the heap, which every invocation
+//! gets as zeros.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +42,6 @@ pub(crate) struct Placed {
 /// Where everything is.
 pub(crate) struct Layout {
     pub(crate) version: Version,
-    pub(crate) entry: AtomId,
     pub(crate) functions: BTreeMap<AtomId, Placed>,
     /// Addresses of data.
     pub(crate) data: BTreeMap<AtomId, u64>,
@@ -56,14 +57,13 @@ impl Layout {
     pub(crate) fn new(
         program: &Program<'_>,
         live: &Live,
-        mut legal: BTreeMap<AtomId, Legal>,
-        (version, entry): (Version, AtomId),
+        legal: BTreeMap<AtomId, Legal>,
+        version: Version,
         errors: &mut Errors,
     ) -> Self {
-        let first = legal.remove(&entry).map(|it| (entry, it));
         let mut functions = BTreeMap::new();
         let mut slots: u32 = 0;
-        for (atom, legal) in first.into_iter().chain(legal) {
+        for (atom, legal) in legal {
             let placed = Placed::new(slots, legal);
             slots = slots.saturating_add(placed.slots);
             functions.insert(atom, placed);
@@ -71,7 +71,6 @@ impl Layout {
         let addresses = addresses(version, slots as usize * SLOT_BYTES, TEXT_OFFSET_MIN);
         let mut layout = Self {
             version,
-            entry,
             functions,
             data: BTreeMap::new(),
             addresses,
@@ -103,7 +102,8 @@ impl Layout {
                     "writable variables take {} bytes, the heap has {HEAP_BYTES_DEFAULT}",
                     heap - HEAP_START
                 );
-                let error = LinkError::new(message).symbol(program.variable(Place { atom, offset: 0 }));
+                let error =
+                    LinkError::new(message).symbol(program.variable(Place { atom, offset: 0 }));
                 let help = "use the stack, or an account";
                 errors.push(program.blame(atom, error).help(help));
                 heap = HEAP_START;
@@ -175,9 +175,10 @@ impl Placed {
         self.map.get(index).map(|it| self.start + it.1)
     }
 
-    /// Whether legalising moved any of its instructions.
-    pub(crate) fn is_moved(&self) -> bool {
-        self.map.iter().any(|(compiled, now)| compiled != now)
+    /// The slot of the instruction that holds slot `slot` of the function as it was compiled.
+    pub(crate) fn slot_around(&self, slot: u32) -> u32 {
+        let index = self.map.partition_point(|it| it.0 <= slot).saturating_sub(1);
+        self.start + self.map.get(index).map_or(0, |it| it.1)
     }
 }
 
@@ -228,8 +229,10 @@ impl Emitter<'_> {
                     let target = starts.get(target).copied().unwrap_or(0);
                     let distance = i64::from(target) - i64::from(slot) - 1;
                     i16::try_from(distance).map(|off| insn.off = off).map_err(|_| {
-                        LinkError::new(format!("a jump over {distance} instructions, of at most 32767"))
-                            .help("split the function, or forbid inlining into it")
+                        LinkError::new(format!(
+                            "a jump over {distance} instructions, of at most 32767"
+                        ))
+                        .help("split the function, or forbid inlining into it")
                     })
                 }
                 Link::Syscall(name) => {
@@ -315,4 +318,3 @@ pub(crate) fn rodata(
     }
     rodata
 }
-

@@ -31,6 +31,7 @@
 //! | [`error`] | why there is no program |
 
 #![forbid(unsafe_code)]
+#![allow(clippy::result_large_err, reason = "errors end the linking: what they weigh is no cost")]
 
 mod debug;
 mod decode;

@@ -41,7 +41,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options) -> Result<Linked, Vec<LinkE
     check_statics(&mut program, &live, options, &mut errors);
     let legal = legalise_all(&program, &live, options, &mut errors);
     errors.check()?;
-    let layout = Layout::new(&program, &live, legal, (options.version, entry), &mut errors);
+    let layout = Layout::new(&program, &live, legal, options.version, &mut errors);
     let (text, syscalls) = layout::text(&program, &layout, &mut errors);
     let rodata = layout::rodata(&program, &live, &layout, &mut errors);
     errors.check()?;
@@ -96,12 +96,7 @@ fn legalise_all(
 }
 
 /// Variables that the program may write begin as zeros, or not at all.
-fn check_statics(
-    program: &mut Program<'_>,
-    live: &Live,
-    options: &Options,
-    errors: &mut Errors,
-) {
+fn check_statics(program: &mut Program<'_>, live: &Live, options: &Options, errors: &mut Errors) {
     for (&atom, pointers) in &live.data {
         let kind = program.atoms[atom.0].kind;
         if kind == SectionKind::ReadOnly {
@@ -129,10 +124,15 @@ fn check_statics(
             None => continue,
         };
         let name = program.variable(Place { atom, offset: offset.cast_signed() });
-        let mut message = format!("the writable variable `{}` {message}", selkie_inspect::demangle(name));
-        if let Some((user, _)) = live.users.get(&atom) {
+        let mut message =
+            format!("the writable variable `{}` {message}", selkie_inspect::demangle(name));
+        if let Some(&(user, place)) = live.users.get(&atom) {
             let user = selkie_inspect::demangle(program.atoms[user.0].name);
-            message += &format!("; `{user}` uses it");
+            // Without -fdata-sections the variables of a file live and die together.
+            message += &match program.variable(place) {
+                used if used == name => format!("; `{user}` uses it"),
+                used => format!("; `{user}` uses `{used}` of the same section"),
+            };
         }
         errors.push(program.blame(atom, LinkError::new(message).help(help)));
     }
@@ -171,7 +171,8 @@ fn symbols<'a>(program: &Program<'a>, live: &Live, layout: &Layout) -> Vec<write
     for (&atom, placed) in &layout.functions {
         let start = u64::from(placed.start) * SLOT_BYTES as u64;
         let size = u64::from(placed.slots) * SLOT_BYTES as u64;
-        let Body::Part { object, section, start: from, end: to } = program.atoms[atom.0].body else {
+        let Body::Part { object, section, start: from, end: to } = program.atoms[atom.0].body
+        else {
             let name = program.atoms[atom.0].name;
             let kind = SymbolKind::Function;
             symbols.push(write::Symbol { name, kind, offset: start, size, global: false });

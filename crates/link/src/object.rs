@@ -4,8 +4,7 @@
 //! nobody behind this module checks again.
 
 use object::{
-    LittleEndian,
-    elf,
+    LittleEndian, elf,
     read::elf::{FileHeader as _, Rel as _, SectionHeader as _, Sym as _},
 };
 
@@ -144,7 +143,7 @@ impl<'a> Object<'a> {
             if kind != SectionKind::Ignored && (!align.is_power_of_two() || align > 4096) {
                 return Err(LinkError::new(format!("an alignment of {align}")).section(name));
             }
-            if section.sh_flags(LE).0 & u64::from(elf::SHF_COMPRESSED.0) != 0 {
+            if section.sh_flags(LE).0 & elf::SHF_COMPRESSED.0 != 0 {
                 let help = "compile with -gz=none";
                 return Err(LinkError::new("compressed").section(name).help(help));
             }
@@ -230,7 +229,9 @@ impl<'a> Object<'a> {
     ) -> Result<(), LinkError> {
         let symbols = self.symbols.len();
         let Some(section) = self.sections.get_mut(target) else {
-            return Err(LinkError::new(format!("relocations for section {target}, of which there is none")));
+            return Err(LinkError::new(format!(
+                "relocations for section {target}, of which there is none"
+            )));
         };
         if section.kind == SectionKind::Ignored {
             return Ok(());
@@ -256,15 +257,6 @@ impl<'a> Object<'a> {
             return Err(LinkError::new(message).section(section.name).offset(pair[0].offset));
         }
         Ok(())
-    }
-
-    /// What errors call a symbol: its name, or that of the section it stands for.
-    pub(crate) fn symbol_name(&self, index: usize) -> &'a str {
-        let symbol = &self.symbols[index];
-        match symbol.home {
-            Home::Section(section) if symbol.name.is_empty() => self.sections[section].name,
-            _ => symbol.name,
-        }
     }
 }
 
@@ -312,19 +304,19 @@ fn section_kind(name: &str, section: &elf::SectionHeader64<LittleEndian>) -> Sec
             _ => SectionKind::Ignored,
         };
     }
-    if name.starts_with(".debug_") && !has(elf::SHF_ALLOC.0.into()) {
+    if name.starts_with(".debug_") && !has(elf::SHF_ALLOC.0) {
         return SectionKind::Debug;
     }
-    if !has(elf::SHF_ALLOC.0.into()) || starts(".eh_frame") || starts(".note") {
+    if !has(elf::SHF_ALLOC.0) || starts(".eh_frame") || starts(".note") {
         return SectionKind::Ignored;
     }
     if starts(".ctors") || starts(".dtors") || starts(".init_array") || starts(".fini_array") {
         return SectionKind::Constructors;
     }
-    if has(elf::SHF_TLS.0.into()) {
+    if has(elf::SHF_TLS.0) {
         return SectionKind::ThreadLocal;
     }
-    match (kind, has(elf::SHF_EXECINSTR.0.into()), has(elf::SHF_WRITE.0.into())) {
+    match (kind, has(elf::SHF_EXECINSTR.0), has(elf::SHF_WRITE.0)) {
         (elf::SHT_NOBITS, _, _) => SectionKind::Zeroed,
         (_, true, _) => SectionKind::Code,
         (_, false, true) if !starts(".data.rel.ro") => SectionKind::Writable,

@@ -183,6 +183,12 @@ impl<'a> Program<'a> {
         Some(Place { atom, offset: offset - start(&atom).cast_signed() })
     }
 
+    /// The atoms of a section, ascending.
+    pub(crate) fn parts(&self, object: usize, section: usize) -> &[AtomId] {
+        let parts = self.parts.get(object).and_then(|it| it.get(section));
+        parts.map_or(&[], Vec::as_slice)
+    }
+
     /// What symbol `number` of an object stands for.
     pub(crate) fn resolve(&mut self, object: usize, number: usize) -> Result<Target, LinkError> {
         let symbol = self.objects[object].symbols[number];
@@ -198,7 +204,9 @@ impl<'a> Program<'a> {
             Home::Absolute => Ok(Target::Number(symbol.value)),
             Home::Common => match self.commons.get(symbol.name) {
                 Some(&atom) => Ok(Target::Place(Place { atom, offset: 0 })),
-                None => Err(LinkError::new(format!("the common symbol `{}` is local", symbol.name))),
+                None => {
+                    Err(LinkError::new(format!("the common symbol `{}` is local", symbol.name)))
+                }
             },
             Home::Section(section) => {
                 let place = self.place(object, section, symbol.value.cast_signed());
@@ -318,7 +326,9 @@ impl<'a> Program<'a> {
         let symbols = self.objects[object].symbols.iter();
         let here = symbols.filter(|it| it.home == Home::Section(section) && !it.name.is_empty());
         let holds = |it: &&Symbol<'_>| it.value <= at && at - it.value < it.size.max(1);
-        here.filter(holds).min_by_key(|it| it.binding == Binding::Local).map_or(atom.name, |it| it.name)
+        here.filter(holds)
+            .min_by_key(|it| it.binding == Binding::Local)
+            .map_or(atom.name, |it| it.name)
     }
 }
 

@@ -26,14 +26,20 @@ const ROUTINES: &[Support] = &[
     Support::Trap,
 ];
 
+/// There for programs that were deployed long ago; new ones are refused.
+const RETIRED: &str = "sol_alloc_free_";
+
 /// The syscall of that name, from the assembler's list.
 pub(crate) fn syscall(name: &str) -> Option<&'static str> {
+    if name == RETIRED {
+        return None;
+    }
     NAMES.binary_search(&name).ok().and_then(|index| NAMES.get(index).copied())
 }
 
 /// Every name that the linker gives a meaning.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    NAMES.iter().copied().chain(ROUTINES.iter().map(|it| it.name()))
+    NAMES.iter().copied().filter(|it| *it != RETIRED).chain(ROUTINES.iter().map(|it| it.name()))
 }
 
 /// Whether the linker gives the name a meaning, so that no archive need be searched.
@@ -44,8 +50,17 @@ pub(crate) fn provides(name: &str) -> bool {
 /// What to do about an undefined name that is like no other.
 pub(crate) fn advice(name: &str) -> &'static str {
     const ARITHMETIC: &[&str] = &[
-        "__multi3", "__udivti3", "__umodti3", "__divti3", "__modti3", "__ashlti3", "__lshrti3",
-        "__ashrti3", "__udivmodti4", "__muloti4", "__mulodi4",
+        "__multi3",
+        "__udivti3",
+        "__umodti3",
+        "__divti3",
+        "__modti3",
+        "__ashlti3",
+        "__lshrti3",
+        "__ashrti3",
+        "__udivmodti4",
+        "__muloti4",
+        "__mulodi4",
     ];
     let is_float = name.starts_with("__") && (name.ends_with("df3") || name.ends_with("sf3"));
     if ARITHMETIC.contains(&name) || is_float {
@@ -55,6 +70,10 @@ pub(crate) fn advice(name: &str) -> &'static str {
     match name {
         "malloc" | "calloc" | "realloc" | "free" => {
             "there is no allocator: define one over the heap, which starts at 0x300000000"
+        }
+        RETIRED => {
+            "programs with this syscall cannot be deployed any more: hand out memory of the heap, \
+             which starts at 0x300000000"
         }
         "printf" | "puts" | "putchar" => "programs log with `sol_log_`",
         _ => "link the object or archive that defines it, or correct its declaration",
@@ -97,12 +116,9 @@ impl Support {
         let exit = insn(Op::Exit, 0, 0, 0, 0);
         let code = match self {
             // The syscalls return 0, the functions their first argument. Calls keep r6.
-            Self::Memcpy | Self::Memmove | Self::Memset => vec![
-                insn(Op::Mov64Reg, 6, 1, 0, 0),
-                call,
-                insn(Op::Mov64Reg, 0, 6, 0, 0),
-                exit,
-            ],
+            Self::Memcpy | Self::Memmove | Self::Memset => {
+                vec![insn(Op::Mov64Reg, 6, 1, 0, 0), call, insn(Op::Mov64Reg, 0, 6, 0, 0), exit]
+            }
             // The result comes in memory, as an `int`.
             Self::Memcmp | Self::Bcmp => vec![
                 insn(Op::Mov64Reg, 4, FRAME_POINTER, 0, 0),

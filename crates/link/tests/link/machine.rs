@@ -55,7 +55,8 @@ fn run_with(elf: &[u8], data: &[u8], features: FeatureSet, engine: Engine) -> Ru
     let against = elf_environment(FeatureSet::all(), Purpose::Deployment);
     let executable = selkie_elf::load(elf, &against).expect("loaded before");
     let program = Program::new(executable, Loader::V3).expect("verified before");
-    let mut environment = Environment { features, log_bytes_max: 1 << 20, ..Environment::default() };
+    let mut environment =
+        Environment { features, log_bytes_max: 1 << 20, ..Environment::default() };
     environment.programs.insert(id, program);
     let instruction = Instruction { program_id: id, accounts: vec![], data: data.to_vec() };
     let budget = ComputeBudget { units: 100_000_000, ..ComputeBudget::default() };

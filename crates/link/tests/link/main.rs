@@ -1,7 +1,9 @@
 //! Objects and archives, linked, loaded as a deployment would, verified and run.
 
+mod committed;
 mod machine;
 mod object;
+mod parts;
 mod random;
 mod refused;
 mod torture;

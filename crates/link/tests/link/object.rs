@@ -149,9 +149,7 @@ impl Object {
 }
 
 /// An instruction of eBPF.
-pub(crate) fn word(code: u8, dst: u8, src: u8, off: i16, imm: i32) -> [u8; 8] {
-    let mut bytes = [code, src << 4 | dst, 0, 0, 0, 0, 0, 0];
-    bytes[2..4].copy_from_slice(&off.to_le_bytes());
-    bytes[4..].copy_from_slice(&imm.to_le_bytes());
-    bytes
+pub(crate) const fn word(code: u8, dst: u8, src: u8, off: i16, imm: i32) -> [u8; 8] {
+    let (off, imm) = (off.to_le_bytes(), imm.to_le_bytes());
+    [code, src << 4 | dst, off[0], off[1], imm[0], imm[1], imm[2], imm[3]]
 }

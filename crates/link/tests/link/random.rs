@@ -104,9 +104,16 @@ fn step(random: &mut Random, left: u64) -> Step {
         12 => match random.below(3) {
             0 => {
                 let code = random.of(&[0x81_u8, 0x89, 0x91, 0x61, 0x69, 0x71, 0x79]);
-                Step { code, src: 10, off: cell + i16::try_from(random.below(5)).unwrap() - 4, ..plain }
+                Step {
+                    code,
+                    src: 10,
+                    off: cell + i16::try_from(random.below(5)).unwrap() - 4,
+                    ..plain
+                }
             }
-            1 => Step { code: random.of(&[0x63_u8, 0x6b, 0x73, 0x7b]), dst: 10, off: cell, ..plain },
+            1 => {
+                Step { code: random.of(&[0x63_u8, 0x6b, 0x73, 0x7b]), dst: 10, off: cell, ..plain }
+            }
             _ => {
                 let code = random.of(&[0x62_u8, 0x6a, 0x72, 0x7a]);
                 Step { dst: 10, off: cell, ..with_imm(code, random.imm()) }
@@ -117,7 +124,8 @@ fn step(random: &mut Random, left: u64) -> Step {
             Step { code: random.of(&[0xc3_u8, 0xdb]), dst: 10, off: cell, imm, ..plain }
         }
         _ => {
-            let op = random.of(&[0x10_u8, 0x20, 0x30, 0x40, 0x50, 0x60, 0x70, 0xa0, 0xb0, 0xc0, 0xd0]);
+            let op =
+                random.of(&[0x10_u8, 0x20, 0x30, 0x40, 0x50, 0x60, 0x70, 0xa0, 0xb0, 0xc0, 0xd0]);
             let class = random.of(&[5_u8, 6, 6]);
             let off = i16::try_from(random.below(left.min(6))).unwrap();
             match random.below(2) {

@@ -140,8 +140,7 @@ fn parse(text: &str) -> (Vec<(String, Vec<u8>)>, Options) {
 /// What the linker says of a case.
 fn verdict(text: &str) -> String {
     let (files, options) = parse(text);
-    let inputs: Vec<Input<'_>> =
-        files.iter().map(|(name, bytes)| Input { name, bytes }).collect();
+    let inputs: Vec<Input<'_>> = files.iter().map(|(name, bytes)| Input { name, bytes }).collect();
     let mut said = String::new();
     match link(&inputs, &options) {
         Ok(linked) => writeln!(said, "linked: {} slots", linked.slots()).unwrap(),

@@ -13,12 +13,16 @@ use crate::{
 };
 
 /// The programs, with the oldest processor that each can be compiled for.
-const PROGRAMS: &[(&str, u32)] =
-    &[("integers", 1), ("signed", 4), ("atomics", 3), ("program", 1)];
+const PROGRAMS: &[(&str, u32)] = &[("integers", 1), ("signed", 4), ("atomics", 3), ("program", 1)];
 
 /// Compilers, with the first and last processor that they know.
-const COMPILERS: &[(&str, u32, u32)] =
-    &[("clang-14", 1, 3), ("clang-16", 1, 3), ("clang-19", 1, 4), ("clang-22", 1, 4), ("clang", 1, 3)];
+const COMPILERS: &[(&str, u32, u32)] = &[
+    ("clang-14", 1, 3),
+    ("clang-16", 1, 3),
+    ("clang-19", 1, 4),
+    ("clang-22", 1, 4),
+    ("clang", 1, 3),
+];
 
 fn scratch(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("torture");
@@ -33,7 +37,8 @@ fn is_there(compiler: &str) -> bool {
 /// What the program computes on the host.
 fn expected(name: &str) -> Option<Vec<u8>> {
     let compiler = ["gcc", "cc"].into_iter().find(|it| is_there(it))?;
-    let (source, program) = (testdata().join(format!("{name}.c")), scratch(&format!("{name}.host")));
+    let (source, program) =
+        (testdata().join(format!("{name}.c")), scratch(&format!("{name}.host")));
     let made = Command::new(compiler)
         .args(["-O1", "-fwrapv", "-w", "-DHOST", "-o"])
         .args([&program, &source])

@@ -1,0 +1,29 @@
+#!/bin/sh
+# Makes the objects of this folder again. They are here so that tests need no compiler: one of each
+# processor, from compilers of several ages. `zig` is `python -m ziglang` of the package ziglang.
+set -e
+cd "$(dirname "$0")/.."
+common="-O2 -ffreestanding -fwrapv -w"
+make() {
+    compiler=$1 program=$2 cpu=$3
+    shift 3
+    "$compiler" -target bpf -mcpu="$cpu" $common "$@" -c "$program.c" -o "objects/$program.$cpu.$compiler.o"
+}
+stack="-mllvm -bpf-stack-size=4096"
+make clang-14 program v1
+make clang-19 program v2 $stack
+make clang-22 program v3 $stack
+make clang-22 program v4 $stack -ffunction-sections -fdata-sections
+make clang-19 signed v4 $stack
+make clang-14 atomics v3
+make clang-22 atomics v4 $stack
+make clang-19 lines v1 $stack -g
+make clang-22 lines v4 $stack -g
+make clang-22 lines v3 $stack -g -gdwarf-4 -ffunction-sections
+python3 -m ziglang cc -target bpfel-freestanding -mcpu=v2 $common $stack -c program.c \
+    -o objects/program.v2.zig.o
+for program in program signed atomics; do
+    gcc -O1 -fwrapv -w -DHOST "$program.c" -o /tmp/host.$$
+    /tmp/host.$$ > "objects/$program.expected"
+done
+rm -f /tmp/host.$$
