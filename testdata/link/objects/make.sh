@@ -22,6 +22,11 @@ make clang-22 lines v4 $stack -g
 make clang-22 lines v3 $stack -g -gdwarf-4 -ffunction-sections
 python3 -m ziglang cc -target bpfel-freestanding -mcpu=v2 $common $stack -c program.c \
     -o objects/program.v2.zig.o
+# The examples, as their sources say.
+for program in hello counter; do
+    clang-22 -target bpf -mcpu=v2 -O2 -ffreestanding -I ../../include \
+        -c "../../examples/c/$program.c" -o "objects/$program.o"
+done
 for program in program signed atomics; do
     gcc -O1 -fwrapv -w -DHOST "$program.c" -o /tmp/host.$$
     /tmp/host.$$ > "objects/$program.expected"

@@ -63,7 +63,6 @@ fn compile(compiler: &str, cpu: u32, level: &str, name: &str) -> Option<Vec<u8>>
     }
     let made = command.output().expect("it said its version");
     if !made.status.success() {
-        eprintln!("{compiler} v{cpu} {level} {name}: {}", String::from_utf8_lossy(&made.stderr));
         return None;
     }
     fs::read(object).ok()
