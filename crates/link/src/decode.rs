@@ -53,9 +53,9 @@ impl Decoder {
         let range = as_usize(self.start)..as_usize(self.end);
         let data = section.data;
         let text = data.get(range).unwrap_or_default();
-        let here = |it: &Relocation| (self.start..self.end).contains(&it.offset);
-        let relocations: Vec<Relocation> =
-            section.relocations.iter().copied().filter(here).collect();
+        let all = &section.relocations;
+        let from = |offset: u64| all.partition_point(|it| it.offset < offset);
+        let relocations: Vec<Relocation> = all[from(self.start)..from(self.end)].to_vec();
         if text.is_empty() || !text.len().is_multiple_of(8) {
             let message = format!("{} bytes are no instructions", text.len());
             errors.push(self.error(program, 0, message));

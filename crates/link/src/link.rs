@@ -11,7 +11,7 @@ use crate::{
     input,
     layout::{self, Layout},
     legal::{Legal, legalise},
-    object::{Home, SectionKind},
+    object::{Binding, Home, SectionKind},
     program::{AtomId, Body, HEAP_START as HEAP_START_NAME, Place, Program},
     report::{Datum, Function, Linked},
     support,
@@ -46,7 +46,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options) -> Result<Linked, Vec<LinkE
     let rodata = layout::rodata(&program, &live, &layout, &mut errors);
     errors.check()?;
 
-    let symbols = symbols(&program, &live, &layout);
+    let symbols = symbols(&program, &layout);
     let strip = options.strip && !exceeds(&layout);
     let debug = if strip { Vec::new() } else { debug::sections(&program, &layout) };
     let whole = Image {
@@ -166,62 +166,64 @@ fn check_stack(program: &Program<'_>, layout: &Layout, elf: &[u8], errors: &mut 
 }
 
 /// Names for tools: of functions, and of data.
-fn symbols<'a>(program: &Program<'a>, live: &Live, layout: &Layout) -> Vec<write::Symbol<'a>> {
+fn symbols<'a>(program: &Program<'a>, layout: &Layout) -> Vec<write::Symbol<'a>> {
     let mut symbols = Vec::new();
-    for (&atom, placed) in &layout.functions {
-        let start = u64::from(placed.start) * SLOT_BYTES as u64;
-        let size = u64::from(placed.slots) * SLOT_BYTES as u64;
-        let Body::Part { object, section, start: from, end: to } = program.atoms[atom.0].body
-        else {
-            let name = program.atoms[atom.0].name;
-            let kind = SymbolKind::Function;
-            symbols.push(write::Symbol { name, kind, offset: start, size, global: false });
-            continue;
-        };
-        for symbol in &program.objects[object].symbols {
-            let is_here = symbol.home == Home::Section(section)
-                && (from..to).contains(&symbol.value)
-                && !symbol.name.is_empty();
-            if !is_here || !(symbol.is_function || symbol.value == from) || symbol.is_section {
-                continue;
+    for (index, object) in program.objects.iter().enumerate() {
+        for symbol in object.symbols.iter().filter(|it| !it.name.is_empty() && !it.is_section) {
+            let Home::Section(section) = symbol.home else { continue };
+            if let Some(place) = program.place(index, section, symbol.value.cast_signed()) {
+                let (kind, offset, size) = match program.atoms[place.atom.0].kind {
+                    SectionKind::Code if !symbol.is_function && place.offset != 0 => continue,
+                    SectionKind::Code => {
+                        let Some(slot) = layout.slot(place) else { continue };
+                        let end = place.offset.wrapping_add_unsigned(symbol.size);
+                        let end = layout.slot(Place { offset: end, ..place }).unwrap_or(slot);
+                        let bytes = |slots: u32| u64::from(slots) * SLOT_BYTES as u64;
+                        (SymbolKind::Function, bytes(slot), bytes(end.saturating_sub(slot)))
+                    }
+                    kind => {
+                        let Some(&address) = layout.data.get(&place.atom) else { continue };
+                        let address = address.wrapping_add_signed(place.offset);
+                        let (kind, offset) = datum(layout, kind, address);
+                        (kind, offset, symbol.size)
+                    }
+                };
+                let global = symbol.binding != Binding::Local;
+                symbols.push(write::Symbol { name: symbol.name, kind, offset, size, global });
             }
-            let place = |at: u64| Place { atom, offset: (at - from).cast_signed() };
-            let Some(slot) = layout.slot(place(symbol.value)) else { continue };
-            let end = layout.slot(place(symbol.value + symbol.size)).unwrap_or(slot);
-            symbols.push(write::Symbol {
-                name: symbol.name,
-                kind: SymbolKind::Function,
-                offset: u64::from(slot) * SLOT_BYTES as u64,
-                size: u64::from(end - slot) * SLOT_BYTES as u64,
-                global: symbol.binding != crate::object::Binding::Local,
-            });
         }
     }
-    for &atom in live.data.keys() {
-        let address = layout.data[&atom];
-        let writable = program.atoms[atom.0].kind != SectionKind::ReadOnly;
-        let kind = if writable { SymbolKind::Absolute } else { SymbolKind::Object };
-        let base = if writable { address } else { address - layout.addresses.rodata };
-        let Body::Part { object, section, .. } = program.atoms[atom.0].body else {
-            let name = program.atoms[atom.0].name;
-            let size = layout::size(program, atom);
-            symbols.push(write::Symbol { name, kind, offset: base, size, global: true });
-            continue;
-        };
-        for symbol in &program.objects[object].symbols {
-            let is_named = !symbol.name.is_empty() && !symbol.is_section;
-            if symbol.home == Home::Section(section) && is_named {
-                symbols.push(write::Symbol {
-                    name: symbol.name,
-                    kind,
-                    offset: base + symbol.value,
-                    size: symbol.size,
-                    global: symbol.binding != crate::object::Binding::Local,
-                });
+    for (index, atom) in program.atoms.iter().enumerate() {
+        let name = atom.name;
+        match atom.body {
+            Body::Part { .. } => {}
+            Body::Common { size, .. } => {
+                if let Some(&address) = layout.data.get(&AtomId(index)) {
+                    let (kind, offset) = datum(layout, atom.kind, address);
+                    symbols.push(write::Symbol { name, kind, offset, size, global: true });
+                }
+            }
+            Body::Support(_) => {
+                if let Some(placed) = layout.functions.get(&AtomId(index)) {
+                    let [offset, size] =
+                        [placed.start, placed.slots].map(|it| u64::from(it) * SLOT_BYTES as u64);
+                    let kind = SymbolKind::Function;
+                    symbols.push(write::Symbol { name, kind, offset, size, global: false });
+                }
             }
         }
     }
     symbols
+}
+
+/// How the file names data at an address.
+fn datum(layout: &Layout, kind: SectionKind, address: u64) -> (SymbolKind, u64) {
+    match kind {
+        SectionKind::ReadOnly => {
+            (SymbolKind::Object, address.saturating_sub(layout.addresses.rodata))
+        }
+        _ => (SymbolKind::Absolute, address),
+    }
 }
 
 fn report(program: &Program<'_>, live: &Live, layout: &Layout, elf: Vec<u8>) -> Linked {

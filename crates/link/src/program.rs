@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::{
     LinkError,
     error::Errors,
-    object::{Binding, Home, Object, SectionKind, Symbol},
+    object::{Binding, Home, Object, Section, SectionKind, Symbol},
     support::{self, Support},
 };
 
@@ -81,8 +81,10 @@ impl<'a> Program<'a> {
             supports: BTreeMap::new(),
         };
         for (index, object) in objects.iter().enumerate() {
-            let sections = 0..object.sections.len();
-            let parts = sections.map(|section| program.split(index, object, section)).collect();
+            let functions = functions_by_section(object);
+            let sections = functions.into_iter().enumerate();
+            let split = |(section, functions)| program.split(index, object, section, functions);
+            let parts = sections.map(split).collect();
             program.parts.push(parts);
             if let Some(it) = object.sections.iter().find(|it| is_constructor(it)) {
                 let message = "functions that should run before or after the program: nobody \
@@ -153,10 +155,16 @@ impl<'a> Program<'a> {
     }
 
     /// Makes the atoms of a section.
-    fn split(&mut self, index: usize, object: &Object<'a>, number: usize) -> Vec<AtomId> {
+    fn split(
+        &mut self,
+        index: usize,
+        object: &Object<'a>,
+        number: usize,
+        functions: Vec<&Symbol<'a>>,
+    ) -> Vec<AtomId> {
         let section = &object.sections[number];
         let cuts = match section.kind {
-            SectionKind::Code => cuts(object, number),
+            SectionKind::Code => cuts(section, functions),
             SectionKind::ReadOnly | SectionKind::Writable | SectionKind::Zeroed => {
                 vec![(0, section.size, section.name)]
             }
@@ -181,12 +189,6 @@ impl<'a> Program<'a> {
         let index = parts.partition_point(|id| start(id).cast_signed() <= offset).max(1) - 1;
         let &atom = parts.get(index)?;
         Some(Place { atom, offset: offset - start(&atom).cast_signed() })
-    }
-
-    /// The atoms of a section, ascending.
-    pub(crate) fn parts(&self, object: usize, section: usize) -> &[AtomId] {
-        let parts = self.parts.get(object).and_then(|it| it.get(section));
-        parts.map_or(&[], Vec::as_slice)
     }
 
     /// What symbol `number` of an object stands for.
@@ -332,16 +334,24 @@ impl<'a> Program<'a> {
     }
 }
 
-fn is_constructor(section: &crate::object::Section<'_>) -> bool {
+fn is_constructor(section: &Section<'_>) -> bool {
     section.kind == SectionKind::Constructors && section.size > 0
+}
+
+/// The functions that an object defines, by section.
+fn functions_by_section<'o, 'a>(object: &'o Object<'a>) -> Vec<Vec<&'o Symbol<'a>>> {
+    let mut functions = vec![Vec::new(); object.sections.len()];
+    for symbol in object.symbols.iter().filter(|it| it.is_function) {
+        if let Home::Section(section) = symbol.home {
+            functions[section].push(symbol);
+        }
+    }
+    functions
 }
 
 /// Where a section of code falls into functions: start, end and name of each. If functions do not
 /// cover it end to end, or if control could fall from one into the next, it stays in one piece.
-fn cuts<'a>(object: &Object<'a>, number: usize) -> Vec<(u64, u64, &'a str)> {
-    let section = &object.sections[number];
-    let here = |it: &&Symbol<'_>| it.home == Home::Section(number) && it.is_function;
-    let mut functions: Vec<_> = object.symbols.iter().filter(here).collect();
+fn cuts<'a>(section: &Section<'a>, mut functions: Vec<&Symbol<'a>>) -> Vec<(u64, u64, &'a str)> {
     // Of several names for one function the global one counts, and of these the first.
     functions.sort_by_key(|it| (it.value, it.size, it.binding == Binding::Local));
     functions.dedup_by_key(|it| (it.value, it.size));

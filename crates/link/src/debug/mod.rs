@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use selkie_isa::layout::{BYTECODE_START, SLOT_BYTES, STACK_START};
 
 use crate::{
-    layout::Layout,
+    layout::{Layout, Placed},
     object::{Home, Object, R_BPF_64_ABS32, R_BPF_64_NODYLD32, Relocation, Section, SectionKind},
     program::{AtomId, Body, Place, Program, Target},
 };
@@ -41,6 +41,9 @@ pub(super) struct Moves<'m, 'a> {
     program: &'m Program<'a>,
     layout: &'m Layout,
     object: usize,
+    /// By section: the functions that are in the program, ascending by where they were compiled
+    /// to.
+    live: BTreeMap<usize, Vec<(u64, u64, &'m Placed)>>,
 }
 
 /// A debug section with its distances corrected, and where its parts are now.
@@ -85,27 +88,16 @@ impl Moves<'_, '_> {
     }
 
     fn find(&self, section: usize, offset: u64) -> Option<u64> {
-        let parts = self.program.parts(self.object, section);
-        let range = |atom: AtomId| match self.program.atoms[atom.0].body {
-            Body::Part { start, end, .. } => (start, end),
-            _ => (0, 0),
-        };
+        let live = self.live.get(&section)?;
         let text = self.in_file(self.layout.addresses.text);
         let address = |slot: u32| text + u64::from(slot) * SLOT_BYTES as u64;
-        let mut end = None;
-        for &atom in parts {
-            let Some(placed) = self.layout.functions.get(&atom) else { continue };
-            let (from, to) = range(atom);
-            if offset < from {
-                return Some(address(placed.start));
-            }
-            if offset < to {
-                let slot = u32::try_from((offset - from) / SLOT_BYTES as u64).ok()?;
-                return Some(address(placed.slot_around(slot)));
-            }
-            end = Some(address(placed.start + placed.slots));
-        }
-        end
+        let next = live.partition_point(|it| it.1 <= offset);
+        let Some(&(from, _, placed)) = live.get(next) else {
+            let (.., last) = live.last()?;
+            return Some(address(last.start + last.slots));
+        };
+        let slot = offset.checked_sub(from).map_or(Some(0), |it| u32::try_from(it / 8).ok())?;
+        Some(address(if slot == 0 { placed.start } else { placed.slot_around(slot) }))
     }
 }
 
@@ -134,7 +126,16 @@ pub(crate) fn sections<'a>(program: &Program<'a>, layout: &Layout) -> Vec<(&'a s
     used.dedup();
     let mut joined: BTreeMap<&'a str, Vec<u8>> = BTreeMap::new();
     for object in used {
-        let moves = Moves { program, layout, object };
+        let mut live: BTreeMap<usize, Vec<_>> = BTreeMap::new();
+        for (atom, placed) in &layout.functions {
+            match program.atoms[atom.0].body {
+                Body::Part { object: of, section, start, end } if of == object => {
+                    live.entry(section).or_default().push((start, end, placed));
+                }
+                _ => {}
+            }
+        }
+        let moves = Moves { program, layout, object, live };
         join(&moves, &mut joined);
     }
     joined.into_iter().collect()
