@@ -32,3 +32,15 @@ for program in program signed atomics; do
     /tmp/host.$$ > "objects/$program.expected"
 done
 rm -f /tmp/host.$$
+
+# Rust needs a `core` for the target first, made of the sources that fit the compiler (Debian: rustc-web
+# and rust-web-src), with any crate of the name compiler_builtins beside it:
+#
+#     export RUSTC_BOOTSTRAP=1
+#     rustc --crate-name core --edition 2024 library/core/src/lib.rs --crate-type rlib \
+#         --target bpfel-unknown-none -Copt-level=3 -Cpanic=abort -Zforce-unstable-if-unmarked
+#     rustc --edition 2024 rust.rs --crate-type staticlib --target bpfel-unknown-none -Copt-level=2 \
+#         -Cpanic=abort -Clto=fat -Ctarget-cpu=v3 -L . -o librust.a
+#     ar x librust.a
+#     clang-22 -target bpf -mcpu=v3 -O2 -mllvm -bpf-stack-size=4096 -x ir -c rust.*.o \
+#         -o objects/rust.v3.rustc-1.96.o

@@ -39,7 +39,7 @@ pub(crate) fn legalise(items: &[Item], version: Version) -> Result<Legal, (u32, 
     let arguments = arguments(items)?;
     // Rounded up, so that what is put below is aligned. A frame that is too large is refused, but
     // later, together with all others.
-    let depth = frame.bytes.min(2 * STACK_FRAME_BYTES).next_multiple_of(8);
+    let depth = frame.bytes_max.min(2 * STACK_FRAME_BYTES).next_multiple_of(8);
     let mut expander = expand::Expander::new(items, version, depth);
     if arguments.takes && !version.static_calls() {
         expander.keep_arguments();
@@ -48,7 +48,7 @@ pub(crate) fn legalise(items: &[Item], version: Version) -> Result<Legal, (u32, 
         expander.item(index, item, arguments.passed > 0).map_err(|why| (item.slot, why))?;
     }
     let (code, used) = expander.finish();
-    let below = if used > 0 { frame.bytes.next_multiple_of(8) + used } else { frame.bytes };
+    let below = if used > 0 { frame.bytes_max.next_multiple_of(8) + used } else { frame.bytes };
     Ok(Legal { code, stack: below + arguments.passed, deepest: frame.deepest })
 }
 

@@ -113,3 +113,19 @@ fn the_examples_run() {
         assert!(run.logs.iter().any(|it| it == "Program log: Hello, Solana!"));
     }
 }
+
+/// The numbers are what the same source logs on the host.
+#[test]
+fn rust_runs() {
+    let objects = objects("rust");
+    let [(name, object)] = &objects[..] else { panic!("one object") };
+    for version in VERSIONS {
+        let linked = linked(&[(name, object)], version);
+        let names: Vec<&str> = linked.functions.iter().map(|it| it.name.as_str()).collect();
+        assert!(names.contains(&"<rust::Rectangle as rust::Shape>::area"), "{names:?}");
+        let run = run(&linked.elf, &[]);
+        assert_eq!(run.result, Ok(()));
+        let log = "Program log: 0xb9, 0x30ffffff6d, 0xd0000007, 0x13a, 0x2c";
+        assert!(run.logs.iter().any(|it| it == log), "{:?}", run.logs);
+    }
+}
