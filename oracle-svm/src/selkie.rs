@@ -46,7 +46,7 @@ impl Peer for Selkie {
         for (index, bytes) in case.transactions.iter().enumerate() {
             let transaction = read(bytes, &environment);
             if let (Ok(transaction), true) = (&transaction, index == 0 && case.already_processed) {
-                recent.add_processed(*transaction.blockhash(), *transaction.message_hash());
+                recent.add_processed(*transaction.blockhash(), transaction.message_id());
             }
             let bank = Bank {
                 accounts: &store,
@@ -61,7 +61,7 @@ impl Peer for Selkie {
             match outcome {
                 Err((stage, error)) => observed.push(dropped(stage, &error)),
                 Ok((transaction, processed)) => {
-                    recent.add_processed(*transaction.blockhash(), *transaction.message_hash());
+                    recent.add_processed(*transaction.blockhash(), transaction.message_id());
                     observed.push(seen(&processed));
                     for (key, account) in processed.writes() {
                         if account.lamports() == 0 {

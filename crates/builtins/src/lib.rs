@@ -22,7 +22,8 @@
 //! |---|---|
 //! | [`PROGRAMS`] | one row for each program |
 //! | `system` | the system program, with nonce accounts |
-//! | `loader` | the loaders' own instructions; loader v3 |
+//! | [`loader_v3`] | accounts of loader v3 |
+//! | `loader` | the loaders' own instructions, of v1 to v4 |
 //! | `vote` | the vote program |
 //! | `zk` | the ZK ElGamal proof program |
 //! | [`docs`] | documentation that is made from the table |
@@ -38,5 +39,12 @@ mod table;
 mod vote;
 mod wire;
 mod zk;
+
+/// Accounts of loader v3, and their sizes.
+pub mod loader_v3 {
+    pub use crate::loader::state::{
+        BUFFER_HEADER_BYTES, PROGRAM_BYTES, PROGRAM_DATA_HEADER_BYTES, State,
+    };
+}
 
 pub use crate::table::{Kind, PROGRAMS, Process, Row, builtins, precompiles};

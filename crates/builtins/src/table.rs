@@ -7,8 +7,8 @@ use selkie_svm::{
 };
 use solana_sdk_ids::{
     address_lookup_table, bpf_loader, bpf_loader_deprecated, bpf_loader_upgradeable,
-    compute_budget, config, ed25519_program, feature, secp256k1_program, secp256r1_program, stake,
-    system_program, vote as vote_program, zk_elgamal_proof_program,
+    compute_budget, config, ed25519_program, feature, loader_v4, secp256k1_program,
+    secp256r1_program, stake, system_program, vote as vote_program, zk_elgamal_proof_program,
 };
 
 use crate::{loader, system, vote, zk};
@@ -82,13 +82,13 @@ pub const PROGRAMS: &[Row] = &[
         bpf_loader_deprecated::ID,
         "loader v1",
         builtin(loader::V1_UNITS, loader::process_v1),
-        "owns old programs; refuses instructions of its own",
+        "owns old programs; deploys none any more",
     ),
     row(
         bpf_loader::ID,
         "loader v2",
         builtin(loader::V2_UNITS, loader::process_v2),
-        "owns programs that nobody can change; refuses instructions of its own",
+        "owns programs that nobody can change; deploys none any more",
     ),
     row(
         bpf_loader_upgradeable::ID,
@@ -96,6 +96,13 @@ pub const PROGRAMS: &[Row] = &[
         builtin(loader::V3_UNITS, loader::process_v3),
         "deploys, upgrades, extends and closes programs",
     ),
+    row(
+        loader_v4::ID,
+        "loader v4",
+        builtin(loader::V4_UNITS, loader::process_v4),
+        "deploys programs that are one account, takes them down and up again (SIMD-0167)",
+    )
+    .with(Feature::LoaderV4),
     row(
         vote_program::ID,
         "vote program",

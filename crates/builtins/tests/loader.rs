@@ -83,7 +83,12 @@ fn old_loaders_refuse_everything() {
 fn instructions_are_decoded_after_they_are_charged() {
     let unknown = instruction(8, &[]);
     assert_eq!(unknown.run().units, 2370);
-    unknown.fail(E::InvalidInstructionData, "");
+    // Migrate and ExtendProgramChecked are gone, whatever is switched on.
+    for gone in [8, 9] {
+        let all =
+            instruction(gone, &[&[0; 4]]).but(|it| it.environment.features = FeatureSet::all());
+        all.fail(E::InvalidInstructionData, "");
+    }
     instruction(1, &[&[0; 4], &u64::MAX.to_le_bytes()]).fail(E::InvalidInstructionData, "");
     instruction(0, &[]).fail(E::MissingAccount, "");
 }

@@ -1,5 +1,8 @@
 //! The command line: what can be said, and the help that teaches it.
 
+pub(crate) mod cache;
+pub(crate) mod program;
+
 use std::{ops::Range, path::PathBuf};
 
 use clap::{
@@ -47,6 +50,9 @@ pub(crate) enum Command {
     Disasm(DisasmArgs),
     Cfg(CfgArgs),
     Input(InputArgs),
+    Program(program::ProgramArgs),
+    Deploy(program::DeployArgs),
+    Cache(cache::CacheArgs),
     Conform(ConformArgs),
     Completions(CompletionsArgs),
 }

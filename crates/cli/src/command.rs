@@ -1,6 +1,7 @@
 //! One file for each command.
 
 pub(crate) mod build;
+pub(crate) mod cache;
 pub(crate) mod cfg;
 pub(crate) mod check;
 pub(crate) mod completions;
@@ -8,4 +9,5 @@ pub(crate) mod conform;
 pub(crate) mod disasm;
 pub(crate) mod input;
 pub(crate) mod link;
+pub(crate) mod program;
 pub(crate) mod run;

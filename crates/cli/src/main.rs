@@ -4,8 +4,10 @@
 //! [`command`] calls a library and shows what it said.
 
 mod args;
+mod cluster;
 mod command;
 mod data;
+mod keys;
 mod program;
 mod render;
 mod scenario;
@@ -40,6 +42,9 @@ fn main() -> ExitCode {
         Command::Cfg(args) => command::cfg::run(&mut ui, &args),
         Command::Run(args) => command::run::run(&mut ui, &args),
         Command::Input(args) => command::input::run(&mut ui, &args),
+        Command::Program(args) => command::program::run(&mut ui, &args),
+        Command::Deploy(args) => command::program::deploy(&mut ui, &args),
+        Command::Cache(args) => command::cache::run(&mut ui, &args),
         Command::Conform(args) => command::conform::run(&mut ui, &args),
         Command::Completions(args) => command::completions::run(&mut ui, &args),
     };

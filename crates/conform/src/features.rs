@@ -7,6 +7,13 @@ use serde::Deserialize;
 
 use crate::{BadVector, vector::number};
 
+/// What no engine asked for any more when it made vectors: it was on whatever they say.
+const SETTLED: [Feature; 3] = [
+    Feature::DisableDeprecatedLoader,
+    Feature::DisableBpfLoaderInstructions,
+    Feature::DisableDeployOfAllocFree,
+];
+
 /// Features, each by its id: the first eight bytes of its address, little endian.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FeatureIds(BTreeSet<u64>);
@@ -18,11 +25,12 @@ impl FeatureIds {
         id(address).is_some_and(|id| self.0.contains(&id))
     }
 
-    /// Those of them that the runtime asks for.
+    /// Those of them that the runtime asks for, and [`SETTLED`].
     #[must_use]
     pub fn features(&self) -> FeatureSet {
         let all = Feature::ALL.iter().copied();
-        all.filter(|feature| self.has(&feature.address())).collect()
+        let on = |feature: &Feature| SETTLED.contains(feature) || self.has(&feature.address());
+        all.filter(on).collect()
     }
 }
 
@@ -62,7 +70,7 @@ mod tests {
     #[test]
     fn ids_are_the_first_bytes_of_addresses() {
         let profiles = parse_profiles(include_str!("../data/profiles.json")).unwrap();
-        assert_eq!(profiles["none"].features(), FeatureSet::none());
+        assert_eq!(profiles["none"].features(), FeatureSet::from_iter(SETTLED));
         assert!(profiles["mainnet"].features().has(Feature::GetSysvar));
         assert!(!profiles["mainnet"].features().has(Feature::Blake3));
         assert!(profiles["all"].features().has(Feature::Blake3));

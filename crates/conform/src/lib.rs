@@ -16,6 +16,7 @@
 //! | [`config`] | the engine configuration that suite vectors carry |
 //! | `unpack` | Zstandard files |
 //! | [`fixture`] | fixtures that are run by themselves |
+//! | `prototype` | fixtures of loaders that were written as programs |
 //! | `content`, `archive` | what files hold: vectors a line, fixtures, archives of them |
 //! | [`vector`] | hex, hashes and numbers as vectors write them |
 //! | [`elf_loader`], [`elf_load`] | ELF files and what loading them gives |
@@ -46,6 +47,7 @@ pub mod memmap;
 mod message;
 mod mollusk;
 pub mod named;
+mod prototype;
 mod rules;
 pub mod runner;
 mod runtime;

@@ -217,7 +217,7 @@ impl<'v> Case<'v> {
         }
         let mut recent = self.recent.clone();
         if self.vector.already_processed {
-            recent.add_processed(*transaction.blockhash(), *transaction.message_hash());
+            recent.add_processed(*transaction.blockhash(), transaction.message_id());
         }
         if let Err(error) = check(&transaction, &self.accounts, &self.environment, &recent) {
             let text = format!("{error:?}");

@@ -201,3 +201,45 @@ fn lines_go_before_what_fixtures_recorded() {
     assert_eq!(right, ("fd_instr", Ok(Verdict::Passed)));
     assert!(fails(wrong.1));
 }
+
+/// A prototype of loader v4 wrote into a program in slot 7, by its number.
+fn prototype_of_v4(number: u8) -> InstructionFixture {
+    const PROTOTYPE: Pubkey = Pubkey::from_str_const("CoreBPFLoaderV41111111111111111111111111111");
+    let program = |file: &[u8]| {
+        let data = [&[0; 8][..], &[2; 32], &[0; 8], file].concat();
+        Account { data, owner: PROTOTYPE, ..account(1, 10) }
+    };
+    let loader = Account { address: PROTOTYPE, ..account(0, 1) };
+    let uses = [(0, false), (1, true)].map(|(account, is_signer)| AccountUse {
+        account,
+        is_signer,
+        is_writable: account == 0,
+    });
+    let input = Instruction {
+        program_id: PROTOTYPE,
+        accounts: vec![program(b"..."), account(2, 1), loader],
+        uses: uses.to_vec(),
+        data: [&[number, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0][..], b"ab"].concat(),
+        units: 10_000,
+        features: vec![],
+    };
+    // A program uses other numbers of compute units than the loader.
+    let accounts = vec![program(b".ab")];
+    let output = Effects { accounts, units_left: Some(1), ..Effects::default() };
+    InstructionFixture { input, output }
+}
+
+#[test]
+fn prototypes_are_judged_as_their_loaders() {
+    assert_eq!(judge(&prototype_of_v4(0).to_firedancer()), Ok(Verdict::Passed));
+    let mut wrong = prototype_of_v4(0);
+    wrong.output.accounts[0].data.pop();
+    assert!(fails(judge(&wrong.to_firedancer())));
+    // Truncating asked a new program to sign once: that alone is excused.
+    let mut unsigned = prototype_of_v4(1);
+    unsigned.input.accounts[0].data.clear();
+    unsigned.output = Effects { result: 8, units_left: Some(1), ..Effects::default() };
+    assert!(matches!(judge(&unsigned.to_firedancer()), Ok(Verdict::Skipped(_))));
+    unsigned.input.uses[0].is_signer = true;
+    assert!(fails(judge(&unsigned.to_firedancer())));
+}

@@ -35,6 +35,30 @@ pub struct ReadOnly {
     pub bytes: SharedBytes,
 }
 
+/// All that an [`Executable`] consists of: for who keeps one elsewhere and makes it again later.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "each is what the method of the same name says")]
+pub struct Parts {
+    pub version: Version,
+    pub text: SharedBytes,
+    pub text_vaddr: u64,
+    pub text_offset: u64,
+    pub entry_pc: u32,
+    pub read_only: ReadOnly,
+    pub functions: Functions,
+    pub syscalls: Arc<Syscalls>,
+}
+
+impl From<Parts> for Executable {
+    /// Takes the parts as they are. They are meant to come from an executable that was loaded: no
+    /// rule of any loader is checked again, and the parts of another one make another program.
+    fn from(parts: Parts) -> Self {
+        let Parts { version, text, text_vaddr, text_offset, .. } = parts;
+        let Parts { entry_pc, read_only, functions, syscalls, .. } = parts;
+        Self { version, text, text_vaddr, text_offset, entry_pc, read_only, functions, syscalls }
+    }
+}
+
 impl Executable {
     /// A program made of raw instructions, which are their own read-only data.
     ///
@@ -139,6 +163,13 @@ pub struct SharedBytes {
 }
 
 impl SharedBytes {
+    /// The bytes of a buffer at `range`, if it has them.
+    #[must_use]
+    pub fn of(buffer: &Arc<[u8]>, range: Range<usize>) -> Option<Self> {
+        buffer.get(range.clone())?;
+        Some(Self { buffer: Arc::clone(buffer), range })
+    }
+
     /// The bytes at `range`, if it lies inside a `buffer` whose first byte is at `base`.
     pub(crate) fn part(buffer: &Arc<[u8]>, base: u64, range: &Range<u64>) -> Option<Self> {
         let index = |at: u64| usize::try_from(at.checked_sub(base)?).ok();

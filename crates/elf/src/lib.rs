@@ -35,7 +35,7 @@ use selkie_isa::Version;
 pub use crate::{
     environment::{Environment, SyscallId, Syscalls},
     error::ElfError,
-    executable::{Executable, ReadOnly, SharedBytes},
+    executable::{Executable, Parts, ReadOnly, SharedBytes},
     functions::{Function, Functions},
     sections::{Section, Sections, Symbol},
 };

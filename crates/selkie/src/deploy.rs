@@ -4,9 +4,13 @@ use core::fmt;
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use selkie_svm::{LoadError, Loader, ProgramEntry, program_cache::PROGRAM_DATA_HEADER_BYTES};
+use selkie_svm::{
+    LoadError, Loader, Program, ProgramEntry,
+    program_cache::{EntryKind, PROGRAM_DATA_HEADER_BYTES},
+};
 use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::bpf_loader_upgradeable;
@@ -194,13 +198,34 @@ impl Svm {
     #[must_use]
     pub fn has_program(&self, id: &Pubkey) -> bool {
         let state = self.journal.state();
-        let Some(account) = state.accounts.get(id) else { return false };
-        if *account.owner() == solana_sdk_ids::native_loader::ID {
-            return state.environment.builtins.get(id).is_some();
-        }
+        let is_builtin = state.accounts.get(id).is_some_and(|account| {
+            *account.owner() == solana_sdk_ids::native_loader::ID
+                && state.environment.builtins.get(id).is_some()
+        });
+        is_builtin || self.program(id).is_some()
+    }
+
+    /// The program at an address, ready to run, if it can be called now.
+    #[must_use]
+    pub fn program(&self, id: &Pubkey) -> Option<Arc<Program>> {
+        let state = self.journal.state();
+        let account = state.accounts.get(id)?;
         let (slot, features) = (self.slot(), self.features());
-        let entry = self.programs.get(id, account, &state.accounts, slot, features);
-        matches!(entry, Some(ProgramEntry::Loaded(_)))
+        match self.programs.get(id, account, &state.accounts, slot, features)? {
+            ProgramEntry::Loaded(program) => Some(program),
+            _ => None,
+        }
+    }
+}
+
+impl Svm {
+    /// What the program at an address is to whoever calls it now; `None` if there is no account.
+    #[must_use]
+    pub fn program_kind(&self, id: &Pubkey) -> Option<EntryKind> {
+        let state = self.journal.state();
+        let account = state.accounts.get(id)?;
+        let (slot, features) = (self.slot(), self.features());
+        Some(self.programs.kind(id, account, &state.accounts, slot, features))
     }
 }
 

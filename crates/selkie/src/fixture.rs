@@ -183,7 +183,7 @@ impl Fixture {
         if self.0.get("already_processed") == Some(&Value::Bool(true)) {
             let transaction = Sanitized::from_wire(&wire, svm.features()).ok();
             if let Some(it) = transaction {
-                svm.journal.add_processed(*it.blockhash(), *it.message_hash());
+                svm.journal.add_processed(*it.blockhash(), it.message_id());
             }
         }
         svm.verifies_signatures = self.0.get("sigverify") != Some(&Value::Bool(false));

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Weak};
 
-use selkie_svm::{Environment, Recent};
+use selkie_svm::{Environment, MessageId, Recent};
 use solana_account::AccountSharedData;
 use solana_hash::Hash;
 use solana_pubkey::Pubkey;
@@ -31,7 +31,7 @@ enum Undo {
     Account(Pubkey, Option<AccountSharedData>),
     Environment(Arc<Environment>),
     Recent(Box<Recent>),
-    Processed { blockhash: Hash, message_hash: Hash },
+    Processed { blockhash: Hash, message: MessageId },
     Sent { evicted: Option<Entry> },
 }
 
@@ -125,9 +125,9 @@ impl Journal {
         &mut self.state.recent
     }
 
-    pub(crate) fn add_processed(&mut self, blockhash: Hash, message_hash: Hash) {
-        self.note(|_| Undo::Processed { blockhash, message_hash });
-        self.state.recent.add_processed(blockhash, message_hash);
+    pub(crate) fn add_processed(&mut self, blockhash: Hash, message: MessageId) {
+        self.note(|_| Undo::Processed { blockhash, message });
+        self.state.recent.add_processed(blockhash, message);
     }
 
     pub(crate) fn add_sent(&mut self, entry: Entry) {
@@ -176,8 +176,8 @@ impl State {
             }
             Undo::Environment(before) => self.environment = before,
             Undo::Recent(before) => self.recent = *before,
-            Undo::Processed { blockhash, message_hash } => {
-                self.recent.remove_processed(&blockhash, &message_hash);
+            Undo::Processed { blockhash, message } => {
+                self.recent.remove_processed(&blockhash, message);
             }
             Undo::Sent { evicted } => self.history.undo_push(evicted),
         }

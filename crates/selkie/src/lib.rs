@@ -21,7 +21,8 @@
 //! | [`Check`] | what a test expects of a receipt |
 //! | [`fixture`] | transactions with all they need, to be replayed |
 //! | [`programs`] | well-known programs, and where their files are |
-//! | [`system`], [`token`] | instructions that tests begin with |
+//! | [`Deployment`] | a program deployed or upgraded by transactions, and what it cost |
+//! | [`system`], [`token`], [`loader`] | instructions that tests begin with |
 //! | [`units`] | compute units of named cases, and whether they grew |
 
 #![forbid(unsafe_code)]
@@ -30,6 +31,7 @@
 mod account_file;
 mod check;
 mod deploy;
+mod deployment;
 mod direct;
 pub mod fixture;
 mod genesis;
@@ -37,12 +39,14 @@ mod history;
 mod instruction_fixture;
 mod journal;
 mod json;
+pub mod loader;
 mod options;
 pub mod programs;
 mod receipt;
 mod report;
 mod send;
 mod sign;
+mod state_file;
 mod store;
 mod svm;
 pub mod system;
@@ -81,10 +85,12 @@ pub use crate::{
     account_file::AccountFileError,
     check::{AccountCheck, Check, CheckFailures},
     deploy::{ProgramError, ProgramFile, program_data_key},
+    deployment::{DeployError, DeployOptions, Deployment},
     journal::{Snapshot, SnapshotError},
     receipt::{Culprit, FailedTransaction, Frame, Receipt, Stage},
     send::{IntoTransaction, Malformed},
     sign::{address, keypair},
+    state_file::StateFileError,
     svm::{AirdropError, Filter, Svm},
     time::WarpError,
 };

@@ -199,6 +199,14 @@ impl Svm {
         self
     }
 
+    /// The same with another cache of programs: one that holds more or less, that others share, or
+    /// that outlives the process (`selkie-store`).
+    #[must_use]
+    pub fn with_program_cache(mut self, programs: impl Into<Arc<ProgramCache>>) -> Self {
+        self.programs = programs.into();
+        self
+    }
+
     /// The programs that were made ready to run, which clones share.
     #[must_use]
     pub fn program_cache(&self) -> &Arc<ProgramCache> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use selkie_svm::{
     Fee, Inspector, InvokeContext, ReturnData,
-    execute::InnerInstruction,
+    execute::{Inner, OwnUnits},
     process::{AccountChange, Processed},
 };
 use solana_account::{Account, AccountSharedData, ReadableAccount};
@@ -51,13 +51,13 @@ pub struct Receipt {
     /// Compute units that it might have used.
     pub units_max: u64,
     /// Compute units of each of its own instructions that was started.
-    pub instruction_units: Vec<u64>,
+    pub instruction_units: OwnUnits,
     /// What its accounts count for together, in bytes.
     pub loaded_bytes: u32,
     /// The log.
     pub logs: Vec<String>,
     /// What its instructions called, for each of its own.
-    pub inner: Vec<Vec<InnerInstruction>>,
+    pub inner: Inner,
     /// What was returned last.
     pub return_data: Option<ReturnData>,
     /// Its accounts, in the order of its addresses, before and after.
@@ -253,10 +253,10 @@ fn dropped(why: TransactionError) -> Processed {
         fee: Fee::default(),
         units: 0,
         units_max: 0,
-        instruction_units: Vec::new(),
+        instruction_units: OwnUnits::new(),
         loaded_bytes: 0,
         logs: Vec::new(),
-        inner: Vec::new(),
+        inner: Inner::new(),
         return_data: None,
         accounts: Vec::new(),
         notes: Vec::new(),

@@ -60,7 +60,7 @@ impl Svm {
     ) -> Result<Arc<Receipt>, FailedTransaction> {
         let mut transaction = self.sanitized(instructions, signers)?;
         let recent = &self.journal.state().recent;
-        if recent.has_processed(transaction.blockhash(), transaction.message_hash()) {
+        if recent.has_processed(transaction.blockhash(), transaction.message_id()) {
             self.advance_blockhash();
             transaction = self.sanitized(instructions, signers)?;
         }

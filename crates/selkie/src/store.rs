@@ -1,15 +1,12 @@
 //! Where accounts are.
 
-use std::collections::HashMap;
-
-use foldhash::fast::FixedState;
-use selkie_svm::AccountStore;
+use selkie_svm::{AccountStore, KeyMap};
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 
 /// Accounts by address. One without lamports is none.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Accounts(HashMap<Pubkey, AccountSharedData, FixedState>);
+pub(crate) struct Accounts(KeyMap<AccountSharedData>);
 
 impl Accounts {
     /// The account at an address.

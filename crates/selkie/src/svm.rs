@@ -4,7 +4,7 @@ use core::fmt;
 use std::sync::Arc;
 
 use selkie_svm::{
-    ComputeBudget, Engine, Environment, Inspector,
+    ComputeBudget, Engine, Environment, Inspector, MessageId,
     process::{Bank, ProcessOptions, Processed, process},
     program_cache::ProgramCache,
     recent::Recent,
@@ -87,7 +87,7 @@ impl core::error::Error for AirdropError {}
 struct Outcome {
     receipt: Receipt,
     /// What it is known by, if it came far enough to be known.
-    hashes: Option<(solana_hash::Hash, solana_hash::Hash)>,
+    known_by: Option<(solana_hash::Hash, MessageId)>,
 }
 
 impl Svm {
@@ -173,15 +173,15 @@ impl Svm {
         transaction: impl IntoTransaction,
         inspector: Option<&mut dyn Inspector>,
     ) -> Result<Arc<Receipt>, FailedTransaction> {
-        let Outcome { receipt, hashes } = self.process(transaction, inspector);
+        let Outcome { receipt, known_by } = self.process(transaction, inspector);
         let receipt = Arc::new(receipt);
-        if let Some((blockhash, message_hash)) = hashes {
+        if let Some((blockhash, message)) = known_by {
             for change in &receipt.accounts {
                 if let Some(account) = &change.write {
                     self.journal.set_account(change.key, Some(account.clone()));
                 }
             }
-            self.journal.add_processed(blockhash, message_hash);
+            self.journal.add_processed(blockhash, message);
             self.journal.add_sent(Arc::clone(&receipt));
         }
         finish(receipt)
@@ -197,13 +197,13 @@ impl Svm {
             Ok(transaction) => {
                 let mut witness = Witness::new(inspector);
                 let outcome = self.process_sanitized(&transaction, &mut witness);
-                let known = (*transaction.blockhash(), *transaction.message_hash());
-                let hashes = outcome.is_ok().then_some(known);
+                let known_by = (*transaction.blockhash(), transaction.message_id());
+                let known_by = outcome.is_ok().then_some(known_by);
                 let transaction = transaction.into_inner();
                 let receipt = Receipt::new(transaction, slot, rent, outcome, witness.culprit);
-                Outcome { receipt, hashes }
+                Outcome { receipt, known_by }
             }
-            Err(malformed) => Outcome { receipt: self.malformed(malformed), hashes: None },
+            Err(malformed) => Outcome { receipt: self.malformed(malformed), known_by: None },
         }
     }
 

@@ -3,32 +3,34 @@
 //! Transactions that write to what another one touches wait for it, in the order that they were
 //! given; all others run at the same time. Threads take the next transaction in turn, so whatever
 //! one waits for was taken before it: there is no queue, no lock that all meet at, and nothing to
-//! get stuck on.
+//! get stuck on. What waits for what depends on those before alone; so one thread plans ahead while
+//! the others are at work already.
 
 use std::{
-    collections::HashMap,
     sync::{
-        PoisonError, RwLock,
-        atomic::{AtomicU8, AtomicUsize, Ordering},
+        Mutex, OnceLock, PoisonError, RwLock,
+        atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
     },
     thread,
 };
 
-use foldhash::fast::FixedState;
 use solana_account::{AccountSharedData, ReadableAccount};
-use solana_hash::Hash;
-use solana_message::VersionedMessage;
 use solana_pubkey::Pubkey;
 use solana_transaction_error::TransactionError;
 
 use crate::{
-    account::{AccountStore, Loader},
-    check::check,
-    lookup,
+    account::AccountStore,
+    check::{check, is_reserved},
+    key_map::KeyMap,
     process::{Bank, ProcessOptions, Processed, process},
-    program_cache::program_data_address,
     transaction::Transaction,
 };
+
+use self::plan::{Place, Planned, Planner};
+
+mod plan;
+
+type Outcome = Result<Processed, TransactionError>;
 
 /// Processes transactions on `threads` threads. The results are those of processing them one after
 /// the other, each on what those before have left, whatever the number of threads. Nothing is
@@ -39,36 +41,29 @@ pub fn process_batch<S: AccountStore + Sync>(
     options: &ProcessOptions,
     threads: usize,
 ) -> Vec<Result<Processed, TransactionError>> {
-    let plan = Plan::new(transactions, bank);
     let batch = Batch {
         transactions,
         bank,
         options,
-        states: transactions.iter().map(|_| AtomicU8::new(WAITING)).collect(),
+        entries: transactions.iter().map(|_| Entry::default()).collect(),
         next: AtomicUsize::new(0),
-        plan,
+        is_abandoned: AtomicBool::new(false),
+        others: RwLock::default(),
     };
     let threads = threads.clamp(1, transactions.len().max(1));
-    let mut results: Vec<Option<Result<Processed, TransactionError>>> = Vec::new();
-    results.resize_with(transactions.len(), || None);
-    let mut keep = |done: Vec<(usize, Result<Processed, TransactionError>)>| {
-        for (index, result) in done {
-            if let Some(place) = results.get_mut(index) {
-                *place = Some(result);
-            }
-        }
-    };
     thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(|| batch.work())).collect();
-        keep(batch.work());
+        batch.plan();
+        batch.work();
         for other in others {
-            match other.join() {
-                Ok(done) => keep(done),
-                Err(panic) => std::panic::resume_unwind(panic),
+            if let Err(panic) = other.join() {
+                std::panic::resume_unwind(panic);
             }
         }
     });
-    results.into_iter().map(|result| result.expect("every transaction was taken once")).collect()
+    let taken =
+        |entry: Entry| entry.outcome.into_inner().expect("every transaction was taken once");
+    batch.entries.into_iter().map(taken).collect()
 }
 
 const WAITING: u8 = 0;
@@ -81,58 +76,77 @@ struct Batch<'b, S> {
     transactions: &'b [Transaction],
     bank: &'b Bank<'b, S>,
     options: &'b ProcessOptions,
-    plan: Plan,
-    states: Vec<AtomicU8>,
+    entries: Vec<Entry>,
     next: AtomicUsize,
+    /// Whether a thread has panicked, so that nobody must wait for what will not come.
+    is_abandoned: AtomicBool,
+    /// What was written to accounts that only turned out to be touched: those of barriers.
+    others: RwLock<KeyMap<AccountSharedData>>,
+}
+
+/// A transaction's part.
+#[derive(Default)]
+struct Entry {
+    /// What it waits for, once that is known.
+    plan: OnceLock<Planned>,
+    state: AtomicU8,
+    outcome: OnceLock<Outcome>,
 }
 
 impl<S: AccountStore + Sync> Batch<'_, S> {
-    fn work(&self) -> Vec<(usize, Result<Processed, TransactionError>)> {
-        let mut done = Vec::with_capacity(self.transactions.len());
-        // Should a transaction make this thread panic, nobody must wait for it for ever.
-        let abandon = Abandon { states: &self.states };
+    /// Plans all transactions, in order.
+    fn plan(&self) {
+        let abandon = Abandon(&self.is_abandoned);
+        let mut planner = Planner::new(self.transactions.len());
+        for (transaction, entry) in self.transactions.iter().zip(&self.entries) {
+            let is_first = entry.plan.set(planner.plan(transaction, self.bank)).is_ok();
+            debug_assert!(is_first, "one thread plans");
+        }
+        core::mem::forget(abandon);
+    }
+
+    fn work(&self) {
+        let abandon = Abandon(&self.is_abandoned);
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
-            let (Some(transaction), Some(needs)) =
-                (self.transactions.get(index), self.plan.needs.get(index))
+            let (Some(transaction), Some(entry)) =
+                (self.transactions.get(index), self.entries.get(index))
             else {
                 break;
             };
-            needs.all(index).for_each(|before| self.wait(before));
-            let result = self.run(transaction, needs.same);
-            let state = if result.is_ok() { PROCESSED } else { DROPPED };
-            if let Some(own) = self.states.get(index) {
-                own.store(state, Ordering::Release);
+            self.wait(|| entry.plan.get().is_some());
+            let Some(planned) = entry.plan.get() else { break };
+            for before in planned.waits_for(index).filter_map(|before| self.entries.get(before)) {
+                self.wait(|| before.state.load(Ordering::Acquire) != WAITING);
             }
-            done.push((index, result));
+            let outcome = self.run(transaction, index, planned);
+            let state = if outcome.is_ok() { PROCESSED } else { DROPPED };
+            let is_first = entry.outcome.set(outcome).is_ok();
+            debug_assert!(is_first, "a transaction is taken by one thread");
+            entry.state.store(state, Ordering::Release);
         }
         core::mem::forget(abandon);
-        done
     }
 
-    fn wait(&self, before: usize) {
-        let Some(state) = self.states.get(before) else { return };
+    /// Waits until something is done, or will not be.
+    fn wait(&self, is_done: impl Fn() -> bool) {
         let mut spins = 0_u32;
-        while state.load(Ordering::Acquire) == WAITING {
+        while !is_done() && !self.is_abandoned.load(Ordering::Relaxed) {
             spins = spins.saturating_add(1);
             if spins < 100 { core::hint::spin_loop() } else { thread::yield_now() }
         }
     }
 
-    fn run(
-        &self,
-        transaction: &Transaction,
-        same: Option<usize>,
-    ) -> Result<Processed, TransactionError> {
-        let accounts = Overlay { base: self.bank.accounts, plan: &self.plan };
+    fn run(&self, transaction: &Transaction, index: usize, planned: &Planned) -> Outcome {
+        let accounts = Overlay { batch: self, index, planned };
         let bank = Bank {
             accounts: &accounts,
             environment: self.bank.environment,
             recent: self.bank.recent,
             programs: self.bank.programs,
         };
-        let is_processed = |it: &AtomicU8| it.load(Ordering::Acquire) == PROCESSED;
-        if same.and_then(|same| self.states.get(same)).is_some_and(is_processed) {
+        let same = planned.same.and_then(|same| self.entries.get(same));
+        if same.is_some_and(|same| same.state.load(Ordering::Acquire) == PROCESSED) {
             if self.options.verify_signatures {
                 crate::check::verify_signatures(transaction)?;
             }
@@ -140,203 +154,72 @@ impl<S: AccountStore + Sync> Batch<'_, S> {
             return Err(TransactionError::AlreadyProcessed);
         }
         let processed = process(transaction, &bank, self.options, None)?;
-        processed.writes().for_each(|(key, account)| self.plan.write(key, account));
+        processed.writes().for_each(|(key, account)| accounts.write(key, account));
         Ok(processed)
+    }
+
+    /// What was written to a place; nothing if nobody has yet.
+    fn written(&self, place: Place) -> Option<&Mutex<Option<AccountSharedData>>> {
+        let entry = self.entries.get(place.transaction as usize)?;
+        entry.plan.get()?.written.get(place.slot as usize)
     }
 }
 
 /// Lets everybody go on who waits, when it is dropped.
-struct Abandon<'b> {
-    states: &'b [AtomicU8],
-}
+struct Abandon<'b>(&'b AtomicBool);
 
 impl Drop for Abandon<'_> {
     fn drop(&mut self) {
-        self.states.iter().for_each(|state| {
-            let _ = state.compare_exchange(WAITING, DROPPED, Ordering::Release, Ordering::Relaxed);
-        });
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// Accounts as those before have left them.
+/// Accounts as those before a transaction have left them.
 struct Overlay<'b, S> {
-    base: &'b S,
-    plan: &'b Plan,
+    batch: &'b Batch<'b, S>,
+    index: usize,
+    planned: &'b Planned,
 }
 
-impl<S: AccountStore> AccountStore for Overlay<'_, S> {
-    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
-        match self.plan.read(key) {
-            Some(account) => (account.lamports() > 0).then_some(account),
-            None => self.base.account(key),
+impl<S: AccountStore + Sync> Overlay<'_, S> {
+    /// Where an account is that this transaction or one before can write to.
+    fn place(&self, key: &Pubkey) -> Option<Place> {
+        if let Some(place) = self.planned.place(key) {
+            return place;
         }
-    }
-}
-
-/// Who waits for whom, and where accounts are that are written to.
-struct Plan {
-    needs: Vec<Needs>,
-    /// A place for each account that some transaction can write to.
-    places: HashMap<Pubkey, usize, FixedState>,
-    written: Vec<RwLock<Option<AccountSharedData>>>,
-    /// What was written to accounts that only turned out to be touched: those of barriers.
-    others: RwLock<HashMap<Pubkey, AccountSharedData, FixedState>>,
-    has_barriers: bool,
-}
-
-/// What a transaction waits for.
-#[derive(Default)]
-struct Needs {
-    /// Transactions before that touch the same accounts.
-    before: Vec<usize>,
-    /// Whether it waits for all before: what it touches depends on what they do.
-    is_barrier: bool,
-    /// The last transaction that all others wait for.
-    barrier: Option<usize>,
-    /// The transaction before that is the same.
-    same: Option<usize>,
-}
-
-impl Needs {
-    fn all(&self, index: usize) -> impl Iterator<Item = usize> {
-        let barrier = if self.is_barrier { 0..index } else { 0..0 };
-        barrier.chain(self.barrier).chain(self.before.iter().copied())
-    }
-}
-
-/// The last that wrote to an account, and those that have read it since.
-#[derive(Default)]
-struct Users {
-    writer: Option<usize>,
-    readers: Vec<usize>,
-}
-
-impl Plan {
-    fn new<S: AccountStore>(transactions: &[Transaction], bank: &Bank<'_, S>) -> Self {
-        // Most transactions write to a few accounts that no other one touches.
-        let room = transactions.len().saturating_mul(4);
-        let mut plan = Self {
-            needs: Vec::with_capacity(transactions.len()),
-            places: HashMap::with_capacity_and_hasher(room, FixedState::default()),
-            written: Vec::with_capacity(room),
-            others: RwLock::default(),
-            has_barriers: false,
-        };
-        let mut users: HashMap<Pubkey, Users, FixedState> =
-            HashMap::with_capacity_and_hasher(room, FixedState::default());
-        let mut seen: HashMap<Hash, usize, FixedState> =
-            HashMap::with_capacity_and_hasher(transactions.len(), FixedState::default());
-        let mut barrier = None;
-        for (index, transaction) in transactions.iter().enumerate() {
-            let mut needs = Needs { barrier, ..Needs::default() };
-            let touched = touched(transaction, bank);
-            let is_written =
-                |key: &Pubkey| users.get(key).is_some_and(|users| users.writer.is_some());
-            needs.is_barrier = touched.looked_at.iter().any(is_written);
-            for (key, is_writable) in touched.keys {
-                let users = users.entry(key).or_default();
-                needs.before.extend(users.writer);
-                if is_writable {
-                    needs.before.append(&mut users.readers);
-                    users.writer = Some(index);
-                    plan.add_place(key);
-                } else {
-                    users.readers.push(index);
-                }
-            }
-            // An account may be there twice, for more than one reason.
-            needs.before.retain(|before| *before != index);
-            needs.before.sort_unstable();
-            needs.before.dedup();
-            // The message has the blockhash in it.
-            needs.same = seen.insert(*transaction.message_hash(), index);
-            if needs.is_barrier {
-                barrier = Some(index);
-                plan.has_barriers = true;
-            }
-            plan.needs.push(needs);
+        if is_reserved(key) {
+            return None;
         }
-        plan
-    }
-
-    fn add_place(&mut self, key: Pubkey) {
-        let next = self.written.len();
-        if *self.places.entry(key).or_insert(next) == next {
-            self.written.push(RwLock::new(None));
-        }
+        // It turned out to be touched: what it depends on was written by one before.
+        let before = self.batch.entries.get(..self.index)?;
+        before.iter().rev().find_map(|entry| entry.plan.get()?.place(key)).flatten()
     }
 
     fn read(&self, key: &Pubkey) -> Option<AccountSharedData> {
-        if let Some(place) = self.places.get(key) {
-            let slot = self.written.get(*place)?;
-            return slot.read().unwrap_or_else(PoisonError::into_inner).clone();
-        }
-        let others = || self.others.read().unwrap_or_else(PoisonError::into_inner);
-        self.has_barriers.then(|| others().get(key).cloned()).flatten()
+        let slot = self.place(key).and_then(|place| self.batch.written(place));
+        let written =
+            slot.and_then(|slot| slot.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        // What barriers wrote to, but is planned later, is not in its place yet.
+        let others = || self.batch.others.read().unwrap_or_else(PoisonError::into_inner);
+        let has_barriers = self.planned.barrier.is_some();
+        written.or_else(|| has_barriers.then(|| others().get(key).cloned()).flatten())
     }
 
     fn write(&self, key: &Pubkey, account: &AccountSharedData) {
-        let slot = self.places.get(key).and_then(|place| self.written.get(*place));
-        if let Some(slot) = slot {
-            *slot.write().unwrap_or_else(PoisonError::into_inner) = Some(account.clone());
+        if let Some(slot) = self.place(key).and_then(|place| self.batch.written(place)) {
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(account.clone());
         } else {
-            let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);
+            let mut others = self.batch.others.write().unwrap_or_else(PoisonError::into_inner);
             others.insert(*key, account.clone());
         }
     }
 }
 
-/// What a transaction touches, as things stand before the batch.
-struct Touched {
-    /// Accounts, and whether it can write to them.
-    keys: Vec<(Pubkey, bool)>,
-    /// Accounts that tell which others it touches.
-    looked_at: Vec<Pubkey>,
-}
-
-fn touched<S: AccountStore>(transaction: &Transaction, bank: &Bank<'_, S>) -> Touched {
-    let header = transaction.message().header();
-    let own = transaction.static_keys();
-    let signers = transaction.signers();
-    let writable_signers = signers.saturating_sub(usize::from(header.num_readonly_signed_accounts));
-    let writable_others =
-        own.len().saturating_sub(usize::from(header.num_readonly_unsigned_accounts));
-    let mut keys: Vec<(Pubkey, bool)> = own
-        .iter()
-        .enumerate()
-        .map(|(place, key)| {
-            let writable =
-                if place < signers { place < writable_signers } else { place < writable_others };
-            (*key, writable && !crate::check::is_reserved(key))
-        })
-        .collect();
-    let mut looked_at = Vec::new();
-    if let VersionedMessage::V0(message) = transaction.message() {
-        for lookup in &message.address_table_lookups {
-            keys.push((lookup.account_key, false));
-            looked_at.push(lookup.account_key);
-        }
-        // What cannot be resolved is dropped, and touches nothing else.
-        let lookups = &message.address_table_lookups;
-        if let Ok((writable, readonly)) = lookup::resolve(lookups, bank.accounts, bank.environment)
-        {
-            keys.extend(writable.into_iter().map(|key| (key, true)));
-            keys.extend(readonly.into_iter().map(|key| (key, false)));
+impl<S: AccountStore + Sync> AccountStore for Overlay<'_, S> {
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        match self.read(key) {
+            Some(account) => (account.lamports() > 0).then_some(account),
+            None => self.batch.bank.accounts.account(key),
         }
     }
-    // Programs of loader v3 have their code in another account.
-    for place in 0..keys.len() {
-        let Some((key, _)) = keys.get(place).copied() else { break };
-        if crate::check::is_reserved(&key) {
-            continue;
-        }
-        let Some(account) = bank.accounts.account(&key) else { continue };
-        if Loader::of(account.owner()) == Some(Loader::V3) {
-            looked_at.push(key);
-            if let Some(address) = program_data_address(account.data()) {
-                keys.push((address, false));
-            }
-        }
-    }
-    Touched { keys, looked_at }
 }

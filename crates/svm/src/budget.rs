@@ -13,6 +13,7 @@ use solana_sdk_ids::{
 use solana_transaction_error::TransactionError;
 
 use crate::{
+    account::is_same,
     cost::{
         BUILTIN_UNITS_DEFAULT, ComputeBudget, HEAP_BYTES_MAX, HEAP_BYTES_MIN, HEAP_BYTES_STEP,
         INSTRUCTION_UNITS_DEFAULT, LOADED_BYTES_MAX, TRANSACTION_UNITS_MAX,
@@ -120,7 +121,7 @@ impl Requests {
             return Ok(requests);
         }
         for (index, instruction) in (0_u8..).zip(transaction.instructions()) {
-            if transaction.program(instruction) == compute_budget::ID {
+            if is_same(transaction.program_key(instruction), &compute_budget::ID) {
                 requests.take(index, &instruction.data)?;
             }
         }
@@ -162,7 +163,7 @@ fn default_units(transaction: &Transaction, features: FeatureSet) -> u64 {
     let instructions = transaction.instructions().iter();
     instructions
         .map(|instruction| {
-            let is_builtin = is_builtin(&transaction.program(instruction), features);
+            let is_builtin = is_builtin(transaction.program_key(instruction), features);
             if is_builtin { BUILTIN_UNITS_DEFAULT } else { INSTRUCTION_UNITS_DEFAULT }
         })
         .sum()
@@ -180,8 +181,8 @@ fn is_builtin(id: &Pubkey, features: FeatureSet) -> bool {
         secp256k1_program::ID,
         ed25519_program::ID,
     ];
-    BUILTINS.contains(id)
-        || *id == vote::ID && !features.has(Feature::BlsPubkeyManagementInVoteAccount)
+    BUILTINS.iter().any(|builtin| is_same(builtin, id))
+        || is_same(id, &vote::ID) && !features.has(Feature::BlsPubkeyManagementInVoteAccount)
 }
 
 /// How many signatures are paid for: the transaction's, and as many as each precompile's first
@@ -190,7 +191,8 @@ fn signatures(transaction: &Transaction) -> u64 {
     const PRECOMPILES: [Pubkey; 3] =
         [ed25519_program::ID, secp256k1_program::ID, secp256r1_program::ID];
     let verified = transaction.instructions().iter().map(|instruction| {
-        let is_precompile = PRECOMPILES.contains(&transaction.program(instruction));
+        let program = transaction.program_key(instruction);
+        let is_precompile = PRECOMPILES.iter().any(|it| is_same(it, program));
         let count = instruction.data.first().filter(|_| is_precompile);
         count.copied().map_or(0, u64::from)
     });

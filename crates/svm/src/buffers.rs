@@ -8,7 +8,7 @@ use std::cell::RefCell;
 
 use selkie_vm::Frames;
 
-use crate::cost::INSTRUCTION_DEPTH_MAX_RAISED;
+use crate::{cost::INSTRUCTION_DEPTH_MAX_RAISED, input::Record};
 
 thread_local! {
     /// Clean buffers.
@@ -40,6 +40,8 @@ pub(crate) struct Buffers {
     /// Whatever the last run left in it.
     pub(crate) input: Vec<u8>,
     pub(crate) frames: Frames,
+    /// Room for the input's layout.
+    pub(crate) records: Vec<Record>,
 }
 
 /// Buffers of no certain size.

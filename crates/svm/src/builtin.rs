@@ -3,12 +3,13 @@
 //! Which there are, and what they do, others decide: here is how they are called.
 
 use core::fmt;
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
 
 use crate::{
+    account::is_same,
     context::InvokeContext,
     features::{Feature, FeatureSet},
 };
@@ -46,9 +47,41 @@ impl fmt::Debug for Builtin {
     }
 }
 
+/// What is at a few addresses, in their order. Every instruction looks into it, so comparing with
+/// all must be quick, as it is with first bytes.
+#[derive(Clone, Debug)]
+struct Table<T>(Vec<(Pubkey, T)>);
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> Table<T> {
+    fn get(&self, id: &Pubkey) -> Option<&T> {
+        self.0.iter().find(|(known, _)| is_same(known, id)).map(|(_, found)| found)
+    }
+
+    fn insert(&mut self, id: Pubkey, value: T) {
+        match self.0.binary_search_by_key(&id, |(known, _)| *known) {
+            Ok(place) => self.0[place].1 = value,
+            Err(place) => self.0.insert(place, (id, value)),
+        }
+    }
+
+    fn remove(&mut self, id: &Pubkey) {
+        self.0.retain(|(known, _)| known != id);
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&Pubkey, &T)> {
+        self.0.iter().map(|(id, value)| (id, value))
+    }
+}
+
 /// The builtin programs, by address.
 #[derive(Clone, Default, Debug)]
-pub struct Builtins(Arc<BTreeMap<Pubkey, Builtin>>);
+pub struct Builtins(Arc<Table<Builtin>>);
 
 impl Builtins {
     /// Puts a program at an address, in place of what was there.
@@ -90,7 +123,7 @@ pub struct Precompile {
 
 /// The precompiles, by address.
 #[derive(Clone, Default, Debug)]
-pub struct Precompiles(Arc<BTreeMap<Pubkey, Precompile>>);
+pub struct Precompiles(Arc<Table<Precompile>>);
 
 impl Precompiles {
     /// Puts a precompile at an address, in place of what was there.

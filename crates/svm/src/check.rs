@@ -31,13 +31,33 @@ pub struct Checked<'t> {
     /// All of its addresses: its own, then those that tables give.
     pub keys: Cow<'t, [Pubkey]>,
     /// Which of them may be written to.
-    pub writable: Vec<bool>,
+    pub writable: Places,
     /// How many tables it uses.
     pub tables: usize,
     /// What it may use.
     pub budget: TransactionBudget,
     /// The place of its durable nonce's account, if it lives by one.
     pub nonce: Option<usize>,
+}
+
+/// Some of a transaction's addresses, by their places.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Places(u128);
+
+const _: () = assert!(ACCOUNT_LOCKS_MAX_RAISED <= 128, "every place has a bit");
+
+impl Places {
+    /// Whether a place is among them.
+    #[must_use]
+    pub fn has(self, place: usize) -> bool {
+        place < 128 && self.0 >> place & 1 == 1
+    }
+
+    fn add(&mut self, place: usize) {
+        if place < 128 {
+            self.0 |= 1 << place;
+        }
+    }
 }
 
 /// Checks a transaction. Signatures are verified before, by [`verify_signatures`].
@@ -57,8 +77,8 @@ pub fn check<'t>(
     let features = environment.features;
     let price = environment.lamports_per_signature;
     let budget = TransactionBudget::of(transaction, &requests, features, price)?;
-    let nonce = check_age(transaction, &keys, &writable, accounts, environment, recent)?;
-    if recent.has_processed(transaction.blockhash(), transaction.message_hash()) {
+    let nonce = check_age(transaction, &keys, writable, accounts, environment, recent)?;
+    if recent.has_processed(transaction.blockhash(), transaction.message_id()) {
         return Err(TransactionError::AlreadyProcessed);
     }
     Ok(Checked { transaction, keys, writable, tables, budget, nonce })
@@ -94,7 +114,7 @@ fn check_locks(keys: &[Pubkey], environment: &Environment) -> Result<(), Transac
 
 /// Which addresses may be written to: as the message says, but for those that the protocol keeps,
 /// and programs that are called, unless the loader that may change them is there.
-fn writable(transaction: &Transaction, keys: &[Pubkey], writable_loaded: usize) -> Vec<bool> {
+fn writable(transaction: &Transaction, keys: &[Pubkey], writable_loaded: usize) -> Places {
     let header = transaction.message().header();
     let own = transaction.static_keys().len();
     let signers = transaction.signers();
@@ -110,16 +130,18 @@ fn writable(transaction: &Transaction, keys: &[Pubkey], writable_loaded: usize) 
             place < own.saturating_add(writable_loaded)
         }
     };
-    let is_program = |place: usize| {
-        let mut programs = transaction.instructions().iter().map(|it| it.program_id_index);
-        programs.any(|index| usize::from(index) == place)
-    };
-    keys.iter()
-        .enumerate()
-        .map(|(place, key)| {
-            is_asked_for(place) && !is_reserved(key) && (has_loader || !is_program(place))
-        })
-        .collect()
+    let mut programs = Places::default();
+    if !has_loader {
+        let called = transaction.instructions().iter().map(|it| it.program_id_index);
+        called.for_each(|index| programs.add(index.into()));
+    }
+    let mut writable = Places::default();
+    for (place, key) in keys.iter().enumerate() {
+        if is_asked_for(place) && !programs.has(place) && !is_reserved(key) {
+            writable.add(place);
+        }
+    }
+    writable
 }
 
 /// Whether an address is the protocol's own: nothing can be written there.
@@ -179,7 +201,7 @@ const RESERVED: [Pubkey; 31] = [
 fn check_age(
     transaction: &Transaction,
     keys: &[Pubkey],
-    writable: &[bool],
+    writable: Places,
     accounts: &impl AccountStore,
     environment: &Environment,
     recent: &Recent,
@@ -192,7 +214,7 @@ fn check_age(
             return None;
         }
         let index = usize::from(transaction.nonce_index()?);
-        let account = accounts.account(keys.get(index).filter(|_| writable[index])?)?;
+        let account = accounts.account(keys.get(index).filter(|_| writable.has(index))?)?;
         nonce_of(&account, transaction)?;
         Some(index)
     };

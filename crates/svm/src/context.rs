@@ -17,7 +17,10 @@ use crate::{
     programs::{Bound, Program, ProgramEntry, TransactionPrograms},
     run::Run,
     syscalls::{Call, custom::SyscallContext},
-    transaction_accounts::{BorrowedAccount, InstructionAccount, ReturnData, TransactionAccounts},
+    transaction_accounts::{
+        BorrowedAccount, InstructionAccount, InstructionAccounts, ReturnData, TransactionAccounts,
+    },
+    workspace,
 };
 
 /// An instruction that is, was or will be processed.
@@ -28,7 +31,7 @@ pub struct InstructionContext<'e> {
     /// The place of the program's account in the transaction, if it is among its accounts.
     pub program_index: Option<u16>,
     /// The accounts, in the order that the program sees.
-    pub accounts: Vec<InstructionAccount>,
+    pub accounts: InstructionAccounts,
     /// The data.
     pub data: Cow<'e, [u8]>,
     /// 1 for the instructions of the transaction itself.
@@ -116,6 +119,7 @@ impl<'e> InvokeContext<'e> {
         environment: &'e Environment,
         options: &Options,
     ) -> Self {
+        let (trace, stack) = workspace::trace();
         Self {
             environment,
             instructions_sysvar: accounts.find(&solana_sdk_ids::sysvar::instructions::ID),
@@ -126,10 +130,10 @@ impl<'e> InvokeContext<'e> {
             heap_bytes: options.budget.heap_bytes,
             engine: options.engine,
             engine_error: None,
-            trace: Vec::new(),
+            trace,
             top_level: 0,
             top_level_started: 0,
-            stack: Vec::new(),
+            stack,
             programs: TransactionPrograms::default(),
             inspector: None,
             keeps_runs: false,
@@ -139,9 +143,12 @@ impl<'e> InvokeContext<'e> {
     }
 
     /// Puts the transaction's own instructions in the trace.
-    pub(crate) fn set_top_level(&mut self, instructions: Vec<InstructionContext<'e>>) {
-        self.top_level = instructions.len();
-        self.trace = instructions;
+    pub(crate) fn add_top_level(
+        &mut self,
+        instructions: impl IntoIterator<Item = InstructionContext<'e>>,
+    ) {
+        self.trace.extend(instructions);
+        self.top_level = self.trace.len();
     }
 
     /// What a cluster gives to every instruction.

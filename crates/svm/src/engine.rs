@@ -128,6 +128,16 @@ impl Compiled {
         Self { has_account_regions, ..Self::default() }
     }
 
+    /// The same with machine code that is there already.
+    pub(crate) fn with(self, code: MachineCode) -> Self {
+        Self { code: OnceLock::from(Ok(code)), ..self }
+    }
+
+    /// The machine code, if there is any yet.
+    pub(crate) fn code(&self) -> Option<&MachineCode> {
+        self.code.get()?.as_ref().ok()
+    }
+
     /// What a run with a budget of `units` is done with.
     ///
     /// # Errors
@@ -175,6 +185,20 @@ impl Compiled {
             }
         };
         self.code.get_or_init(compile).as_ref()
+    }
+
+    /// Compiles all that is not compiled yet.
+    ///
+    /// # Errors
+    /// If this host cannot run machine code.
+    pub(crate) fn complete(&self, program: &Verified) -> Result<(), EngineError> {
+        let code = self.compile(program).map_err(EngineError::new)?;
+        code.complete(program).map_err(|why| EngineError::new(&why))
+    }
+
+    /// Bytes of machine code that there are.
+    pub(crate) fn code_bytes(&self) -> usize {
+        self.code().map_or(0, |code| code.bytes().len())
     }
 
     /// Counts what a run on the interpreter used.

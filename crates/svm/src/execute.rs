@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use smallvec::SmallVec;
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_instruction::{AccountMeta, Instruction};
 use solana_pubkey::Pubkey;
@@ -17,10 +18,13 @@ use crate::{
     features::Feature,
     instruction::{Options, compile},
     load::{Ready, show_instructions},
+    process::AccountChange,
     rent::Before,
     transaction_accounts::{
-        InstructionAccount, ReturnData, TransactionAccount, TransactionAccounts,
+        InstructionAccount, InstructionAccounts, ReturnData, TransactionAccount,
+        TransactionAccounts,
     },
+    workspace,
 };
 
 /// An instruction that another one called, for those who want to know.
@@ -38,6 +42,12 @@ pub struct InnerInstruction {
     pub units: u64,
 }
 
+/// Compute units of each of a transaction's own instructions.
+pub type OwnUnits = SmallVec<[u64; 4]>;
+
+/// What each of a transaction's own instructions called.
+pub type Inner = SmallVec<[Vec<InnerInstruction>; 2]>;
+
 /// What execution came to.
 #[derive(Debug)]
 pub struct Executed {
@@ -48,11 +58,11 @@ pub struct Executed {
     /// Compute units that were used.
     pub units: u64,
     /// Compute units of each of the transaction's own instructions that was started.
-    pub instruction_units: Vec<u64>,
+    pub instruction_units: OwnUnits,
     /// The log.
     pub logs: Vec<String>,
     /// What the transaction's own instructions called, for each of them.
-    pub inner: Vec<Vec<InnerInstruction>>,
+    pub inner: Inner,
     /// What was returned last.
     pub return_data: Option<ReturnData>,
     /// Sentences for people who wonder why.
@@ -63,7 +73,7 @@ pub struct Executed {
 pub fn execute<'e>(
     checked: &'e Checked<'_>,
     ready: Ready,
-    found: &[Option<AccountSharedData>],
+    found: &[AccountChange],
     environment: &'e Environment,
     engine: Engine,
     inspector: Option<&'e mut (dyn Inspector + 'e)>,
@@ -73,7 +83,7 @@ pub fn execute<'e>(
     let mut context = InvokeContext::new(accounts, environment, &options);
     context.programs = ready.programs;
     context.inspector = inspector;
-    context.set_top_level(own_instructions(checked));
+    add_own_instructions(&mut context, checked);
     let result = context.process_all();
     let result = result
         .map_err(|(index, error)| TransactionError::InstructionError(index, error))
@@ -103,11 +113,11 @@ pub fn execute_instructions<'e>(
         }
     }
     let accounts = TransactionAccounts::untouched(accounts);
-    let own = instructions.iter().map(|it| compile(it, &accounts)).collect();
+    let own: Vec<_> = instructions.iter().map(|it| compile(it, &accounts)).collect();
     let mut context = InvokeContext::new(accounts, environment, options);
     context.programs = ready.programs;
     context.inspector = inspector;
-    context.set_top_level(own);
+    context.add_top_level(own);
     let result = context.process_all();
     let result = result.map_err(|(index, error)| TransactionError::InstructionError(index, error));
     executed(context, result)
@@ -121,7 +131,8 @@ fn shown(instruction: &Instruction) -> (Pubkey, Vec<AccountMeta>, &[u8]) {
 fn executed(context: InvokeContext<'_>, result: Result<(), TransactionError>) -> Executed {
     let inner = inner(&context);
     let own = context.trace.iter().take(context.top_level_started);
-    let instruction_units: Vec<u64> = own.map(|instruction| instruction.units).collect();
+    let instruction_units: OwnUnits = own.map(|instruction| instruction.units).collect();
+    workspace::keep_trace(context.trace, context.stack);
     let return_data = context.return_data;
     Executed {
         result,
@@ -138,7 +149,7 @@ fn executed(context: InvokeContext<'_>, result: Result<(), TransactionError>) ->
 /// Whether every account that may be written to has enough, and the sum of all is what it was.
 fn check_balances(
     checked: &Checked<'_>,
-    found: &[Option<AccountSharedData>],
+    found: &[AccountChange],
     accounts: &TransactionAccounts,
     environment: &Environment,
 ) -> Result<(), TransactionError> {
@@ -147,11 +158,11 @@ fn check_balances(
     let nothing = AccountSharedData::default();
     let (mut sum_before, mut sum_after) = (0_u128, 0_u128);
     for (place, (after, before)) in accounts.iter().zip(found).enumerate() {
-        let before = before.as_ref().unwrap_or(&nothing);
+        let before = before.before.as_ref().unwrap_or(&nothing);
         // The payer has paid before anything was executed.
         let fee = if place == 0 { checked.budget.fee.total() } else { 0 };
         let lamports = before.lamports().saturating_sub(fee);
-        if checked.writable.get(place) == Some(&true) {
+        if checked.writable.has(place) {
             let before = Before::of(before, lamports, &rent, is_relaxed);
             before.check(place, &after.key, &after.account, &rent, is_relaxed)?;
         }
@@ -162,17 +173,17 @@ fn check_balances(
 }
 
 /// The transaction's own instructions.
-fn own_instructions<'e>(checked: &'e Checked<'_>) -> Vec<InstructionContext<'e>> {
+fn add_own_instructions<'e>(context: &mut InvokeContext<'e>, checked: &'e Checked<'_>) {
     let transaction = checked.transaction;
     let own = transaction.instructions().iter();
-    own.map(|instruction| {
-        let mut accounts: Vec<InstructionAccount> = Vec::with_capacity(instruction.accounts.len());
+    context.add_top_level(own.map(|instruction| {
+        let mut accounts = InstructionAccounts::with_capacity(instruction.accounts.len());
         for (place, index) in (0_u16..).zip(&instruction.accounts) {
             let index = u16::from(*index);
             let first = accounts.iter().find(|account| account.index == index);
             let first = first.map_or(place, |account| account.first);
             let is_signer = usize::from(index) < transaction.signers();
-            let is_writable = checked.writable.get(usize::from(index)) == Some(&true);
+            let is_writable = checked.writable.has(usize::from(index));
             accounts.push(InstructionAccount { index, first, is_signer, is_writable });
         }
         InstructionContext {
@@ -184,14 +195,14 @@ fn own_instructions<'e>(checked: &'e Checked<'_>) -> Vec<InstructionContext<'e>>
             caller: None,
             units: 0,
         }
-    })
-    .collect()
+    }));
 }
 
 /// What each of the transaction's own instructions called, directly or not.
-fn inner(context: &InvokeContext<'_>) -> Vec<Vec<InnerInstruction>> {
+fn inner(context: &InvokeContext<'_>) -> Inner {
     let own = context.top_level;
-    let mut inner = vec![Vec::new(); own];
+    let mut inner = Inner::new();
+    inner.resize_with(own, Vec::new);
     // For each call, which of the transaction's own instructions it belongs to.
     let mut roots: Vec<usize> = Vec::new();
     for called in context.trace.iter().skip(own) {

@@ -82,6 +82,14 @@ macro_rules! for_each_feature {
                 "an upgrade makes the program's account as long as the file (SIMD-0433)";
             DisableSbpfV0V1V2Deployment = "B8JJXCy5amZyWG9r7EnUYLwzXSXTxG7GZ1qZ1qggo83g", mainnet: false,
                 "programs older than V3 are not deployed any more (SIMD-0500)";
+            DisableDeprecatedLoader = "GTUMCZ8LTNxVfxdrw7ZsDFTxXb7TutYkzJnFwinpE6dg", mainnet: true,
+                "loader v1 takes no instructions of its own any more";
+            DisableBpfLoaderInstructions = "7WeS1vfPRgeeoXArLh7879YcB9mgE9ktjPDtajXeWfXn", mainnet: true,
+                "loader v2 takes no instructions of its own any more";
+            DisableDeployOfAllocFree = "79HWsX9rpnnJBPcdNURVqygpMAfxdrAirzAGAVmf92im", mainnet: true,
+                "programs that call sol_alloc_free_ are not deployed any more";
+            LoaderV4 = "2aQJYqER2aKyb3cZw22v4SL2xMX7vwXBRWfvS4pTrtED", mainnet: false,
+                "loader v4 (SIMD-0167), which was given up before mainnet had it";
             CreateAccountAllowPrefund = "6sPDzwyARRExKH52LECxcGoqziH8G7SZofwuxi8Ja331", mainnet: true,
                 "the system program's CreateAccountAllowPrefund (SIMD-0312)";
             Secp256r1Precompile = "srremy31J5Y25FrAApwVb9kZcfXbusYMMsvTK9aWv5q", mainnet: true,

@@ -98,7 +98,16 @@ pub struct Layout {
 impl Default for Layout {
     /// That of no accounts and no data.
     fn default() -> Self {
-        Self::new(Abi::Aligned, [], 0, false)
+        const EMPTY: Layout = Layout {
+            abi: Abi::Aligned,
+            records: Vec::new(),
+            instruction_data_len: 8,
+            instruction_data: 16,
+            program_id: 16,
+            pointers: None,
+            len: 48,
+        };
+        EMPTY
     }
 }
 
@@ -195,10 +204,12 @@ impl Layout {
         slots: impl IntoIterator<Item = Slot>,
         data_len: usize,
         has_pointers: bool,
+        mut records: Vec<Record>,
     ) -> Self {
         let mut end = 8;
         let slots = slots.into_iter();
-        let mut records = Vec::with_capacity(slots.size_hint().0);
+        records.clear();
+        records.reserve(slots.size_hint().0);
         for slot in slots {
             let record = match (slot, abi) {
                 (Slot::Data(bytes), Abi::Aligned) => {
@@ -283,7 +294,8 @@ pub struct RefusedChange {
     pub error: InstructionError,
 }
 
-/// Writes an instruction's input behind nothing: `buffer` is cleared first.
+/// Writes an instruction's input behind nothing: `buffer` is cleared first. `records` are room for
+/// those of the layout.
 ///
 /// # Errors
 /// [`InstructionError::MaxAccountsExceeded`] for more than 255 accounts.
@@ -293,6 +305,7 @@ pub(crate) fn serialize(
     accounts: &TransactionAccounts,
     features: FeatureSet,
     buffer: &mut Vec<u8>,
+    records: Vec<Record>,
 ) -> Result<Layout, InstructionError> {
     check_count(instruction.accounts.len())?;
     let slots = (0_u16..).zip(&instruction.accounts).map(|(place, meta)| {
@@ -303,7 +316,7 @@ pub(crate) fn serialize(
         Slot::Data(account.map_or(0, |it| it.account.data().len()))
     });
     let has_pointers = features.has(Feature::DirectAccountPointers);
-    let layout = Layout::new(abi, slots, instruction.data.len(), has_pointers);
+    let layout = Layout::new(abi, slots, instruction.data.len(), has_pointers, records);
     buffer.clear();
     buffer.reserve(layout.len);
     buffer.extend((instruction.accounts.len() as u64).to_le_bytes());
@@ -509,7 +522,8 @@ mod tests {
                 account(1, 1, false),
                 account(0, 0, true),
                 account(2, 3, true),
-            ],
+            ]
+            .into(),
             data: vec![5; 3].into(),
             height: 1,
             caller: None,
@@ -540,7 +554,7 @@ mod tests {
             let (mut after, before) = (accounts(), accounts());
             let mut bytes = Vec::new();
             let features = FeatureSet::mainnet();
-            let layout = serialize(abi, &instruction(), &after, features, &mut bytes).unwrap();
+            let layout = serialize(abi, &instruction(), &after, features, &mut bytes, Vec::new()).unwrap();
             let places = places(&layout);
             for (place, offset, byte) in stores {
                 bytes[place.get(&places) + offset] = byte;
@@ -571,7 +585,7 @@ mod tests {
             let features = FeatureSet::mainnet();
             let mut bytes = Vec::new();
             let layout =
-                serialize(abi, &instruction(), &accounts(), features, &mut bytes).unwrap();
+                serialize(abi, &instruction(), &accounts(), features, &mut bytes, Vec::new()).unwrap();
             let can_change = |place: usize| changeable[place].then(|| u16::try_from(place).unwrap());
             let mut found = Vec::new();
             regions(mode, &layout, &mut bytes, can_change, &mut found);

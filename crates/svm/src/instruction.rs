@@ -133,7 +133,7 @@ pub(crate) fn enter<'e>(
     let accounts = TransactionAccounts::new(shared);
     let instruction = compile(instruction, &accounts);
     let mut context = InvokeContext::new(accounts, environment, options);
-    context.set_top_level(vec![instruction]);
+    context.add_top_level([instruction]);
     context
 }
 
@@ -152,7 +152,14 @@ pub fn instruction_input(
     let accounts = TransactionAccounts::new(shared);
     let instruction = compile(instruction, &accounts);
     let mut bytes = Vec::new();
-    let layout = input::serialize(abi, &instruction, &accounts, environment.features, &mut bytes)?;
+    let layout = input::serialize(
+        abi,
+        &instruction,
+        &accounts,
+        environment.features,
+        &mut bytes,
+        Vec::new(),
+    )?;
     Ok(Input { bytes, layout })
 }
 

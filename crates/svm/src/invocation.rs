@@ -80,6 +80,7 @@ impl<'e> Invocation<'e> {
             &context.accounts,
             environment.features,
             &mut bytes,
+            Vec::new(),
         )?;
         context.frame_mut().layout = layout.clone();
         Ok(Self { context, input: Input { bytes, layout } })

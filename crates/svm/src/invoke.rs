@@ -21,7 +21,7 @@ use crate::{
     programs::ProgramEntry,
     run::{Failure, run_program},
     syscalls::pda::create_program_address,
-    transaction_accounts::{InstructionAccount, ReturnData},
+    transaction_accounts::{InstructionAccount, InstructionAccounts, ReturnData},
 };
 
 impl<'e> InvokeContext<'e> {
@@ -107,7 +107,7 @@ impl<'e> InvokeContext<'e> {
         instruction: &Instruction,
         signers: &[Pubkey],
     ) -> Result<InstructionContext<'e>, InstructionError> {
-        let mut accounts: Vec<InstructionAccount> = Vec::with_capacity(instruction.accounts.len());
+        let mut accounts = InstructionAccounts::with_capacity(instruction.accounts.len());
         for (place, meta) in (0_u16..).zip(&instruction.accounts) {
             let Some(index) = self.accounts.find(&meta.pubkey) else {
                 self.logs
@@ -253,11 +253,13 @@ impl<'e> InvokeContext<'e> {
                 let builtin = self.environment.builtins.get(&program_id);
                 Some(builtin.ok_or(InstructionError::UnsupportedProgramId)?)
             }
-            // No cluster runs programs of loader v4, though their accounts are loaded. A tool that
-            // was given one may.
+            // Without loader v4 nothing runs its programs, though their accounts are loaded. A tool
+            // that was given one may.
             Some(owner)
                 if Loader::of(&owner).is_some_and(|loader| {
-                    loader != Loader::V4 || self.environment.programs.get(&program_id).is_some()
+                    loader != Loader::V4
+                        || self.has(Feature::LoaderV4)
+                        || self.environment.programs.get(&program_id).is_some()
                 }) =>
             {
                 None
@@ -314,7 +316,7 @@ impl<'e> InvokeContext<'e> {
         };
         match found {
             Some(ProgramEntry::Loaded(program)) => run_program(self, program, observer),
-            Some(ProgramEntry::NotDeployed) => {
+            Some(_) => {
                 self.logs.line("Program is not deployed");
                 Err(InstructionError::UnsupportedProgramId.into())
             }
@@ -370,7 +372,7 @@ mod tests {
         InstructionContext {
             program_id: key(program),
             program_index: None,
-            accounts: vec![],
+            accounts: InstructionAccounts::new(),
             data: vec![].into(),
             height: 1,
             caller: None,
@@ -381,7 +383,7 @@ mod tests {
     fn context<'e>(environment: &'e Environment, first: u8) -> InvokeContext<'e> {
         let accounts = TransactionAccounts::new([]);
         let mut context = InvokeContext::new(accounts, environment, &Options::default());
-        context.set_top_level(vec![instruction(first)]);
+        context.add_top_level([instruction(first)]);
         context
     }
 
@@ -433,7 +435,7 @@ mod tests {
         let account = AccountSharedData::from(Account { owner: program, ..Account::default() });
         let accounts = TransactionAccounts::new([(program, account)]);
         let mut context = InvokeContext::new(accounts, &environment, &Options::default());
-        context.set_top_level(vec![instruction(1)]);
+        context.add_top_level([instruction(1)]);
         context.push(None).unwrap();
         let account =
             InstructionAccount { index: 0, first: 0, is_signer: false, is_writable: true };

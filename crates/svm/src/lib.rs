@@ -7,8 +7,8 @@
 //!                                   └─────────> Call: InvokeContext, guest memory, meter
 //! ```
 //!
-//! The crate does no input or output, reads no clock, no environment and no random number: the
-//! same input gives the same bytes.
+//! The crate does no input or output, reads no clock and no environment, and no random number but
+//! the key of a hash that no result depends on: the same input gives the same bytes.
 //!
 //! | module | what it owns |
 //! |---|---|
@@ -47,9 +47,11 @@ pub mod input;
 pub mod instruction;
 mod invocation;
 mod invoke;
+mod key_map;
 pub mod load;
 mod logs;
 mod lookup;
+mod message_id;
 pub mod nonce;
 pub mod process;
 pub mod program_cache;
@@ -62,6 +64,7 @@ pub mod syscalls;
 pub mod sysvars;
 pub mod transaction;
 pub mod transaction_accounts;
+mod workspace;
 
 pub use solana_account::ReadableAccount;
 pub use solana_pubkey::Pubkey;
@@ -83,6 +86,8 @@ pub use crate::{
         AccountMeta, Instruction, Options, Receipt, instruction_input, process_instruction,
     },
     invocation::Invocation,
+    key_map::{KeyHasher, KeyMap, KeyState},
+    message_id::MessageId,
     process::{AccountChange, Bank, ProcessOptions, Processed, process},
     program_cache::ProgramCache,
     programs::{

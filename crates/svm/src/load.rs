@@ -17,12 +17,14 @@ use crate::{
     environment::Environment,
     features::Feature,
     nonce::{NONCE_BYTES, Nonce, durable_nonce},
+    process::AccountChange,
     program_cache::{ProgramCache, program_data_address},
     programs::TransactionPrograms,
     rent::{Before, mark_exempt, minimum_balance, set_rent_epoch},
     sysvars::Rent,
     transaction::Transaction,
     transaction_accounts::TransactionAccount,
+    workspace,
 };
 
 /// A transaction that has paid its fee.
@@ -30,14 +32,24 @@ use crate::{
 pub struct Loaded<'t> {
     /// The transaction.
     pub checked: Checked<'t>,
-    /// What remains if it fails: the payer without the fee, and the nonce advanced.
-    pub rollback: Vec<(Pubkey, AccountSharedData)>,
-    /// Its accounts as they were found, and as they are when it starts.
-    pub found: Vec<Option<AccountSharedData>>,
+    /// What remains if it fails.
+    pub rollback: Rollback,
+    /// Its accounts as they were found; nothing is written yet. Those that loading did not get to
+    /// are not there.
+    pub changes: Vec<AccountChange>,
     /// What its accounts count for together.
     pub loaded_bytes: u32,
     /// Its accounts and programs, or why it only pays.
     pub state: Result<Ready, TransactionError>,
+}
+
+/// What remains of a transaction that fails.
+#[derive(Debug)]
+pub struct Rollback {
+    /// The payer without the fee.
+    pub payer: AccountSharedData,
+    /// The nonce, advanced, if it is not the payer.
+    pub nonce: Option<(Pubkey, AccountSharedData)>,
 }
 
 /// What a transaction is executed with.
@@ -63,7 +75,7 @@ pub fn load<'t>(
     let nonce = advance_nonce(&checked, accounts, environment)?;
     let payer_key = checked.keys.first().copied().unwrap_or_default();
     let found_payer = accounts.account(&payer_key).ok_or(TransactionError::AccountNotFound)?;
-    let payer = charge(&checked, found_payer.clone(), environment, &rent)?;
+    let payer = charge(&checked, &found_payer, environment, &rent)?;
     let rollback = rollback(payer_key, &payer, found_payer.rent_epoch(), nonce);
     let mut loading = Loading {
         checked: &checked,
@@ -71,22 +83,24 @@ pub fn load<'t>(
         bytes: 0,
         bytes_max: checked.budget.loaded_bytes_max,
         data_loaded: Vec::new(),
-        found: Vec::with_capacity(checked.keys.len()),
-        loaded: Vec::with_capacity(checked.keys.len()),
+        changes: Vec::with_capacity(checked.keys.len()),
+        loaded: workspace::accounts(),
     };
-    loading.found.push(Some(found_payer));
+    loading.loaded.reserve(checked.keys.len());
+    loading.find(0, payer_key, Some(found_payer));
     let result = loading.load_all(payer_key, payer, &rent);
-    let Loading { bytes, bytes_max, found, loaded, .. } = loading;
+    let Loading { bytes, bytes_max, changes, loaded, .. } = loading;
     let mut loaded_bytes = bytes.min(bytes_max);
     if result.is_err() && !environment.features.has(Feature::FeesOnlyLoadedSize) {
-        let bytes: usize = rollback.iter().map(|(_, account)| account.data().len()).sum();
+        let nonce = rollback.nonce.as_ref().map_or(0, |(_, nonce)| nonce.data().len());
+        let bytes = rollback.payer.data().len().saturating_add(nonce);
         loaded_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
     }
     let state = result.map(|()| Ready {
         programs: load_programs(&loaded, accounts, environment, cache),
         accounts: loaded,
     });
-    Ok(Loaded { checked, rollback, found, loaded_bytes, state })
+    Ok(Loaded { checked, rollback, changes, loaded_bytes, state })
 }
 
 /// The nonce's account with the next nonce in it.
@@ -123,10 +137,11 @@ fn has_signed_first(transaction: &Transaction, key: &Pubkey) -> bool {
 /// Takes the fee from the payer's account.
 fn charge(
     checked: &Checked<'_>,
-    mut payer: AccountSharedData,
+    found: &AccountSharedData,
     environment: &Environment,
     rent: &Rent,
 ) -> Result<AccountSharedData, TransactionError> {
+    let mut payer = found.clone();
     mark_exempt(&mut payer, rent);
     let is_relaxed = environment.features.has(Feature::RelaxMinBalanceCheck);
     let fee = checked.budget.fee.total();
@@ -137,7 +152,7 @@ fn charge(
         }
         _ => return Err(TransactionError::InvalidAccountForFee),
     };
-    let before = Before::of(&payer, payer.lamports(), rent, is_relaxed);
+    let before = Before::of(found, payer.lamports(), rent, is_relaxed);
     let left = payer.lamports().checked_sub(min).and_then(|left| left.checked_sub(fee));
     left.ok_or(TransactionError::InsufficientFundsForFee)?;
     payer.set_lamports(payer.lamports().saturating_sub(fee));
@@ -151,17 +166,17 @@ fn rollback(
     payer: &AccountSharedData,
     rent_epoch: u64,
     nonce: Option<(Pubkey, AccountSharedData)>,
-) -> Vec<(Pubkey, AccountSharedData)> {
+) -> Rollback {
     let mut payer = payer.clone();
     match nonce {
         Some((key, nonce)) if key == payer_key => {
             payer.set_data_from_slice(nonce.data());
-            vec![(payer_key, payer)]
+            Rollback { payer, nonce: None }
         }
-        Some(nonce) => vec![(payer_key, payer), nonce],
+        Some(nonce) => Rollback { payer, nonce: Some(nonce) },
         None => {
             set_rent_epoch(&mut payer, rent_epoch);
-            vec![(payer_key, payer)]
+            Rollback { payer, nonce: None }
         }
     }
 }
@@ -174,11 +189,17 @@ struct Loading<'a, 't, S> {
     bytes_max: u32,
     /// Program data accounts that were counted besides the transaction's own.
     data_loaded: Vec<Pubkey>,
-    found: Vec<Option<AccountSharedData>>,
+    changes: Vec<AccountChange>,
     loaded: Vec<TransactionAccount>,
 }
 
 impl<S: AccountStore> Loading<'_, '_, S> {
+    /// Notes what was found at an address.
+    fn find(&mut self, place: usize, key: Pubkey, before: Option<AccountSharedData>) {
+        let is_writable = self.checked.writable.has(place);
+        self.changes.push(AccountChange { key, before, write: None, is_writable });
+    }
+
     fn load_all(
         &mut self,
         payer_key: Pubkey,
@@ -190,16 +211,16 @@ impl<S: AccountStore> Loading<'_, '_, S> {
         self.take(payer_key, payer, true)?;
         for (place, key) in self.checked.keys.iter().enumerate().skip(1) {
             if is_same(key, &sysvar::instructions::ID) {
-                self.found.push(None);
+                self.find(place, *key, None);
                 let account = instructions_sysvar(self.checked)?;
                 self.loaded.push(TransactionAccount { key: *key, account, is_touched: false });
                 continue;
             }
             let found = self.accounts.account(key);
-            self.found.push(found.clone());
+            self.find(place, *key, found.clone());
             match found {
                 Some(mut account) => {
-                    if self.checked.writable.get(place) == Some(&true) {
+                    if self.checked.writable.has(place) {
                         mark_exempt(&mut account, rent);
                     }
                     self.take(*key, account, true)?;
@@ -251,7 +272,7 @@ impl<S: AccountStore> Loading<'_, '_, S> {
     fn check_programs(&self) -> Result<(), TransactionError> {
         for instruction in self.checked.transaction.instructions() {
             let place = usize::from(instruction.program_id_index);
-            let exists = self.found.get(place).is_some_and(Option::is_some);
+            let exists = self.changes.get(place).is_some_and(|it| it.before.is_some());
             let account = self.loaded.get(place).filter(|_| exists);
             let account = account.ok_or(TransactionError::ProgramAccountNotFound)?;
             let owner = account.account.owner();
@@ -292,7 +313,7 @@ fn instructions_sysvar(checked: &Checked<'_>) -> Result<AccountSharedData, Trans
     let account = |index: &u8| {
         let index = usize::from(*index);
         let key = checked.keys.get(index).copied().unwrap_or_default();
-        let is_writable = checked.writable.get(index) == Some(&true);
+        let is_writable = checked.writable.has(index);
         AccountMeta { pubkey: key, is_signer: index < transaction.signers(), is_writable }
     };
     let shown = transaction.instructions().iter().map(|instruction| {

@@ -3,58 +3,52 @@
 //! Lines are part of the interface: explorers, wallets and client libraries parse them. Their
 //! texts, and which of them are dropped when there are too many, are agave's (`stable_log.rs`).
 
-use core::{cell::Cell, fmt};
+use core::{cell::RefCell, fmt};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use solana_pubkey::Pubkey;
 
-use crate::cost::LOG_BYTES_MAX;
+use crate::{account::is_same, cost::LOG_BYTES_MAX};
 
 const PROGRAM: &str = "Program ";
-/// The longest text of an address.
-const BASE58_BYTES_MAX: usize = 44;
 /// How many addresses each thread remembers the text of.
 const REMEMBERED: usize = 64;
 
-/// An address as people write it.
-#[derive(Clone, Copy)]
-struct Base58 {
-    key: Pubkey,
-    text: [u8; BASE58_BYTES_MAX],
-    len: u8,
+/// How a line about a program begins: `Program `, and its address as people write it.
+struct Start {
+    program: Pubkey,
+    text: String,
 }
 
-impl Base58 {
-    /// To write an address takes longer than many a program runs, and the same programs are called
-    /// over and over; so the last texts are kept.
-    fn of(key: &Pubkey) -> Self {
+impl Start {
+    /// Starts `line`. To write an address takes longer than many a program runs, and the same
+    /// programs are called over and over; so the last texts are kept.
+    fn write(program: &Pubkey, line: &mut String) {
         thread_local! {
-            static KNOWN: Cell<[Option<Base58>; REMEMBERED]> = const { Cell::new([None; REMEMBERED]) };
+            static KNOWN: RefCell<[Option<Start>; REMEMBERED]> =
+                const { RefCell::new([const { None }; REMEMBERED]) };
         }
-        let bytes = key.as_ref();
-        let place = bytes.first().zip(bytes.last()).map_or(0, |(first, last)| first ^ last);
-        KNOWN.with(|known| {
-            let known = known.as_array_of_cells();
-            let place = &known[usize::from(place) % REMEMBERED];
-            if let Some(text) = place.get().filter(|known| known.key == *key) {
-                return text;
+        let bytes = program.as_array();
+        let place = usize::from(bytes[0] ^ bytes[31]) % REMEMBERED;
+        KNOWN.with_borrow_mut(|known| {
+            let known = &mut known[place];
+            if known.as_ref().is_none_or(|known| !is_same(&known.program, program)) {
+                let text = format!("{PROGRAM}{program}");
+                *known = Some(Start { program: *program, text });
             }
-            let made = Self::make(key);
-            place.set(Some(made));
-            made
-        })
+            line.push_str(known.as_ref().map_or("", |known| &known.text));
+        });
     }
+}
 
-    fn make(key: &Pubkey) -> Self {
-        let mut text = [0; BASE58_BYTES_MAX];
-        let written = key.to_string();
-        text[..written.len()].copy_from_slice(written.as_bytes());
-        Self { key: *key, text, len: u8::try_from(written.len()).unwrap_or_default() }
-    }
+/// Room for a line about a program: the longest address has 44 letters, and this much may follow.
+const LINE_BYTES: usize = PROGRAM.len() + 44 + 52;
 
-    fn as_str(&self) -> &str {
-        core::str::from_utf8(&self.text[..usize::from(self.len)]).unwrap_or_default()
+fn push_number(line: &mut String, number: u64) {
+    if number >= 10 {
+        push_number(line, number / 10);
     }
+    line.push(char::from(b'0' | u8::try_from(number % 10).unwrap_or_default()));
 }
 
 /// Collects lines until they take too many bytes.
@@ -91,19 +85,19 @@ impl Logs {
     }
 
     /// A line about a program. Most lines are of this kind, so they are put together by hand.
-    fn about(&mut self, program: &Pubkey, rest: &[&str]) {
-        let name = Base58::of(program);
-        let len = rest.iter().map(|part| part.len()).sum::<usize>();
-        let len = len.saturating_add(PROGRAM.len()).saturating_add(BASE58_BYTES_MAX);
-        let mut line = String::with_capacity(len);
-        line.push_str(PROGRAM);
-        line.push_str(name.as_str());
-        rest.iter().for_each(|part| line.push_str(part));
+    fn about(&mut self, program: &Pubkey, rest: impl FnOnce(&mut String)) {
+        let mut line = String::with_capacity(LINE_BYTES);
+        Start::write(program, &mut line);
+        rest(&mut line);
         self.line(line);
     }
 
     pub(crate) fn invoke(&mut self, program: &Pubkey, depth: usize) {
-        self.about(program, &[" invoke [", &depth.to_string(), "]"]);
+        self.about(program, |line| {
+            line.push_str(" invoke [");
+            push_number(line, depth as u64);
+            line.push(']');
+        });
     }
 
     pub(crate) fn message(&mut self, message: impl fmt::Display) {
@@ -120,16 +114,24 @@ impl Logs {
     }
 
     pub(crate) fn consumed(&mut self, program: &Pubkey, units: u64, of: u64) {
-        let (units, of) = (units.to_string(), of.to_string());
-        self.about(program, &[" consumed ", &units, " of ", &of, " compute units"]);
+        self.about(program, |line| {
+            line.push_str(" consumed ");
+            push_number(line, units);
+            line.push_str(" of ");
+            push_number(line, of);
+            line.push_str(" compute units");
+        });
     }
 
     pub(crate) fn success(&mut self, program: &Pubkey) {
-        self.about(program, &[" success"]);
+        self.about(program, |line| line.push_str(" success"));
     }
 
     pub(crate) fn failed(&mut self, program: &Pubkey, why: &str) {
-        self.about(program, &[" failed: ", why]);
+        self.about(program, |line| {
+            line.push_str(" failed: ");
+            line.push_str(why);
+        });
     }
 
     pub(crate) fn lines(&self) -> &[String] {
@@ -154,6 +156,25 @@ mod tests {
         logs.line("d");
         let lines = logs.into_lines();
         assert_eq!(lines[1..], ["Log truncated".to_owned(), "c".repeat(9)]);
+    }
+
+    #[test]
+    fn programs_have_their_names() {
+        let programs = [[0; 32], [1; 32], [0xff; 32]].map(Pubkey::new_from_array);
+        for program in programs.iter().chain(&programs) {
+            let mut logs = Logs::default();
+            logs.invoke(program, 10);
+            logs.consumed(program, 0, u64::MAX);
+            logs.success(program);
+            logs.failed(program, "why");
+            let texts = [
+                " invoke [10]",
+                " consumed 0 of 18446744073709551615 compute units",
+                " success",
+                " failed: why",
+            ];
+            assert_eq!(logs.into_lines(), texts.map(|text| format!("Program {program}{text}")));
+        }
     }
 
     #[test]

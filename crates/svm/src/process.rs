@@ -18,7 +18,7 @@ use crate::{
     context::Inspector,
     engine::Engine,
     environment::Environment,
-    execute::{InnerInstruction, execute},
+    execute::{Inner, OwnUnits, execute},
     load::{Loaded, load},
     program_cache::ProgramCache,
     recent::Recent,
@@ -93,13 +93,13 @@ pub struct Processed {
     /// Compute units that it might have used.
     pub units_max: u64,
     /// Compute units of each of its own instructions that was started.
-    pub instruction_units: Vec<u64>,
+    pub instruction_units: OwnUnits,
     /// What its accounts count for together (SIMD-0186).
     pub loaded_bytes: u32,
     /// The log.
     pub logs: Vec<String>,
     /// What its instructions called, for each of its own.
-    pub inner: Vec<Vec<InnerInstruction>>,
+    pub inner: Inner,
     /// What was returned last.
     pub return_data: Option<ReturnData>,
     /// Its accounts.
@@ -135,8 +135,8 @@ pub fn process<S: AccountStore>(
         Ok(ready) => {
             let ready = core::mem::take(ready);
             let inspector = inspector.map(|inspector| inspector as &mut dyn Inspector);
-            let Loaded { checked, found, .. } = &loaded;
-            Ok(execute(checked, ready, found, environment, options.engine, inspector))
+            let Loaded { checked, changes, .. } = &loaded;
+            Ok(execute(checked, ready, changes, environment, options.engine, inspector))
         }
         Err(error) => Err(error.clone()),
     };

@@ -5,13 +5,13 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use selkie_elf::{ElfError, Executable, Syscalls};
 use selkie_isa::Version;
-use selkie_vm::{SyscallId, Verified, VerifyError};
+use selkie_vm::{MachineCode, SyscallId, Verified, VerifyError};
 use solana_pubkey::Pubkey;
 
 use crate::{
     account::Loader,
     buffers::Touched,
-    engine::Compiled,
+    engine::{Compiled, EngineError},
     features::{Feature, FeatureSet},
     syscalls::{
         SYSCALLS, Syscall, UNSUPPORTED,
@@ -25,8 +25,11 @@ pub enum Purpose {
     /// To be run: what was deployed long ago keeps running, and traps when it reaches a call of
     /// something that is no more.
     Execution,
-    /// To be deployed: files with loose ends are refused.
+    /// To be deployed: files with loose ends are refused, and versions that are on their way out.
     Deployment,
+    /// To be deployed again from where it is, as when room is made for it: its version may be one
+    /// that is on its way out.
+    Redeployment,
 }
 
 /// What a cluster with these features loads programs against.
@@ -34,18 +37,20 @@ pub enum Purpose {
 pub fn elf_environment(features: FeatureSet, purpose: Purpose) -> selkie_elf::Environment {
     let names = SYSCALLS.iter().filter(|syscall| syscall.is_registered(features, purpose));
     selkie_elf::Environment {
-        versions: versions(features),
+        versions: versions(features, purpose),
         syscalls: Arc::new(Syscalls::new(names.map(|syscall| syscall.name))),
-        reject_broken_elfs: purpose == Purpose::Deployment,
+        reject_broken_elfs: purpose != Purpose::Execution,
         ..selkie_elf::Environment::default()
     }
 }
 
-/// The sBPF versions that a cluster with these features executes.
-fn versions(features: FeatureSet) -> core::ops::RangeInclusive<Version> {
+/// The sBPF versions that a cluster with these features executes, or lets be deployed (SIMD-0500).
+fn versions(features: FeatureSet, purpose: Purpose) -> core::ops::RangeInclusive<Version> {
+    const NEWEST: Version = Version::V3;
     let has_v0 = !features.has(Feature::DisableSbpfV0) || features.has(Feature::ReenableSbpfV0);
-    let oldest = if has_v0 { Version::V0 } else { Version::V3 };
-    oldest..=Version::V3
+    let is_new = purpose == Purpose::Deployment;
+    let takes_old = !is_new || !features.has(Feature::DisableSbpfV0V1V2Deployment);
+    if has_v0 && takes_old { Version::V0..=NEWEST } else { NEWEST..=NEWEST }
 }
 
 /// As [`elf_environment`], with those syscalls of mainnet besides that this runtime has not: to
@@ -68,8 +73,11 @@ pub struct Program {
     pub(crate) heap_touched: Touched,
     loader: Loader,
     /// What the executable's syscalls are, by their number there.
-    syscalls: Vec<Bound>,
+    syscalls: Bindings,
 }
+
+/// What syscalls are, by their number. Programs that were loaded against the same share them.
+pub(crate) type Bindings = Arc<[Bound]>;
 
 /// A syscall of a program.
 #[derive(Clone, Debug)]
@@ -138,6 +146,36 @@ impl Program {
         Self::bind(executable, loader, custom)
     }
 
+    /// A program that is ready already, as [`ProgramStore`](crate::program_cache::ProgramStore) and
+    /// [`Program::frozen`] have it.
+    pub(crate) fn ready(verified: Verified, loader: Loader, syscalls: Bindings) -> Self {
+        Self {
+            verified,
+            compiled: Compiled::default(),
+            stack_touched: Touched::default(),
+            heap_touched: Touched::default(),
+            loader,
+            syscalls,
+        }
+    }
+
+    /// Loads and verifies a program, whose environment's syscalls these are.
+    pub(crate) fn load_bound(
+        elf: &[u8],
+        loader: Loader,
+        environment: &selkie_elf::Environment,
+        syscalls: Bindings,
+    ) -> Result<Self, LoadError> {
+        let executable = selkie_elf::load(elf, environment).map_err(LoadError::Elf)?;
+        let verified = Verified::new(executable).map_err(LoadError::Verify)?;
+        Ok(Self::ready(verified, loader, syscalls))
+    }
+
+    /// The program as bytes, to be had again from its file without loading and verifying.
+    pub(crate) fn frozen(&self, elf: &[u8]) -> Vec<u8> {
+        self.verified.freeze(elf)
+    }
+
     /// Verifies a loaded program.
     ///
     /// # Errors
@@ -151,32 +189,24 @@ impl Program {
         loader: Loader,
         custom: &CustomSyscalls,
     ) -> Result<Self, LoadError> {
-        let bind = |name: &str| {
-            let custom = custom.get(name).cloned().map(Bound::Custom);
-            custom.or_else(|| Syscall::find(name).map(Bound::Row))
-        };
-        let syscalls = executable
-            .syscalls()
-            .names()
-            .map(|name| bind(name).ok_or_else(|| LoadError::UnknownSyscall(name.to_owned())))
-            .collect::<Result<_, _>>()?;
+        let syscalls = bind_syscalls(executable.syscalls(), custom)?;
         let verified = Verified::new(executable).map_err(LoadError::Verify)?;
-        Ok(Self {
-            verified,
-            compiled: Compiled::default(),
-            stack_touched: Touched::default(),
-            heap_touched: Touched::default(),
-            loader,
-            syscalls,
-        })
+        Ok(Self::ready(verified, loader, syscalls))
     }
 
     /// The same program, for a cluster with these features: whether accounts have regions of
     /// memory of their own (SIMD-0460) decides how it is compiled.
     #[must_use]
     pub fn for_features(self, features: FeatureSet) -> Self {
-        let has_account_regions = features.has(Feature::VirtualAddressSpaceAdjustments);
+        self.with_account_regions(features.has(Feature::VirtualAddressSpaceAdjustments))
+    }
+
+    pub(crate) fn with_account_regions(self, has_account_regions: bool) -> Self {
         Self { compiled: Compiled::new(has_account_regions), ..self }
+    }
+
+    pub(crate) fn with_machine_code(self, code: MachineCode) -> Self {
+        Self { compiled: self.compiled.with(code), ..self }
     }
 
     pub(crate) fn has_account_regions(&self) -> bool {
@@ -201,6 +231,27 @@ impl Program {
         self.loader
     }
 
+    /// Compiles the whole program now, as validators do when they load it. Otherwise it is compiled
+    /// bit by bit, once that is worth it.
+    ///
+    /// # Errors
+    /// If this host cannot run machine code.
+    pub fn compile(&self) -> Result<(), EngineError> {
+        self.compiled.complete(&self.verified)
+    }
+
+    /// How many slots its text has.
+    #[must_use]
+    pub fn slots(&self) -> u64 {
+        (self.executable().text().len() / selkie_isa::layout::SLOT_BYTES) as u64
+    }
+
+    /// Bytes of memory that it takes, its machine code included.
+    #[must_use]
+    pub fn loaded_bytes(&self) -> usize {
+        self.verified.memory_bytes().saturating_add(self.compiled.code_bytes())
+    }
+
     pub(crate) fn compiled(&self) -> &Compiled {
         &self.compiled
     }
@@ -208,6 +259,19 @@ impl Program {
     pub(crate) fn syscall(&self, id: SyscallId) -> Option<&Bound> {
         self.syscalls.get(usize::from(id.0))
     }
+}
+
+/// What syscalls are, by their names.
+pub(crate) fn bind_syscalls(
+    syscalls: &Syscalls,
+    custom: &CustomSyscalls,
+) -> Result<Bindings, LoadError> {
+    let bind = |name: &str| {
+        let custom = custom.get(name).cloned().map(Bound::Custom);
+        let bound = custom.or_else(|| Syscall::find(name).map(Bound::Row));
+        bound.ok_or_else(|| LoadError::UnknownSyscall(name.to_owned()))
+    };
+    syscalls.names().map(bind).collect()
 }
 
 /// The programs that instructions can reach.
@@ -232,9 +296,12 @@ impl Programs {
 pub enum ProgramEntry {
     /// It can be run.
     Loaded(Arc<Program>),
-    /// It cannot be run: its file was refused, it was closed, or it was deployed in this very slot
-    /// and becomes visible in the next one.
-    NotDeployed,
+    /// Its file was refused.
+    FailedVerification,
+    /// The transaction has closed it.
+    Closed,
+    /// It was deployed in this very slot, and can be called from the next one on.
+    DelayVisibility,
 }
 
 /// The programs that a transaction names, and what it has done to them.

@@ -1,12 +1,12 @@
 //! What happened of late: the blockhashes that transactions may refer to, and the transactions
 //! that were processed with them.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 
 use foldhash::fast::FixedState;
 use solana_hash::Hash;
 
-use crate::cost::BLOCKHASHES_VALID;
+use crate::{cost::BLOCKHASHES_VALID, message_id::MessageId};
 
 /// How many slots a transaction that lives by a durable nonce is remembered for.
 const NONCE_SLOTS: usize = 300;
@@ -14,15 +14,29 @@ const NONCE_SLOTS: usize = 300;
 /// Recent blockhashes, and what was processed with them.
 ///
 /// Processed transactions are known by the blockhash that they have, or the durable nonce in its
-/// place, and their message's hash (agave: `status_cache.rs`).
+/// place, and their message (agave: `status_cache.rs`).
 #[derive(Clone, Default, Debug)]
 pub struct Recent {
     /// Oldest first; the last one is the current one.
-    blockhashes: VecDeque<Hash>,
-    processed: HashMap<Hash, HashSet<Hash, FixedState>, FixedState>,
-    /// Nonces that something was processed with, with how many blockhashes there had been.
-    nonces: VecDeque<(usize, Hash)>,
+    blockhashes: VecDeque<Known>,
+    /// Nonces that something was processed with, oldest first.
+    nonces: VecDeque<Known>,
     registered: usize,
+}
+
+/// A blockhash or a nonce.
+#[derive(Clone, Debug)]
+struct Known {
+    hash: Hash,
+    /// How many blockhashes there had been when it became known.
+    since: usize,
+    processed: HashSet<MessageId, FixedState>,
+}
+
+impl Known {
+    fn new(hash: Hash, since: usize) -> Self {
+        Self { hash, since, processed: HashSet::default() }
+    }
 }
 
 impl Recent {
@@ -37,19 +51,17 @@ impl Recent {
     /// Adds a blockhash, which is the current one from here on. The oldest may fall out, and with
     /// it what was processed with it.
     pub fn register(&mut self, blockhash: Hash) {
-        self.blockhashes.push_back(blockhash);
         self.registered = self.registered.saturating_add(1);
+        self.blockhashes.push_back(Known::new(blockhash, self.registered));
         while self.blockhashes.len() > BLOCKHASHES_VALID {
-            if let Some(oldest) = self.blockhashes.pop_front() {
-                self.processed.remove(&oldest);
-            }
+            self.blockhashes.pop_front();
         }
-        while let Some((since, nonce)) = self.nonces.front().copied()
-            && self.registered.saturating_sub(since) > NONCE_SLOTS
-        {
-            self.nonces.pop_front();
-            self.processed.remove(&nonce);
-        }
+        let registered = self.registered;
+        while self
+            .nonces
+            .pop_front_if(|nonce| registered.saturating_sub(nonce.since) > NONCE_SLOTS)
+            .is_some()
+        {}
     }
 
     /// Drops every blockhash; what was processed is forgotten with them.
@@ -61,39 +73,50 @@ impl Recent {
     /// The current blockhash.
     #[must_use]
     pub fn blockhash(&self) -> Option<&Hash> {
-        self.blockhashes.back()
+        self.blockhashes.back().map(|known| &known.hash)
     }
 
     /// The blockhashes, oldest first.
     pub fn blockhashes(&self) -> impl DoubleEndedIterator<Item = &Hash> {
-        self.blockhashes.iter()
+        self.blockhashes.iter().map(|known| &known.hash)
     }
 
     /// Whether a transaction may still refer to a blockhash.
     #[must_use]
     pub fn is_recent(&self, blockhash: &Hash) -> bool {
         // Most refer to one of the last.
-        self.blockhashes.iter().rev().any(|known| known == blockhash)
+        self.blockhashes().rev().any(|known| known == blockhash)
     }
 
     /// Whether a message was processed.
     #[must_use]
-    pub fn has_processed(&self, blockhash: &Hash, message_hash: &Hash) -> bool {
-        self.processed.get(blockhash).is_some_and(|hashes| hashes.contains(message_hash))
+    pub fn has_processed(&self, blockhash: &Hash, message: MessageId) -> bool {
+        let mut newest_first = self.blockhashes.iter().rev().chain(self.nonces.iter().rev());
+        let known = newest_first.find(|known| known.hash == *blockhash);
+        known.is_some_and(|known| known.processed.contains(&message))
     }
 
     /// Remembers that a message was processed.
-    pub fn add_processed(&mut self, blockhash: Hash, message_hash: Hash) {
-        if !self.processed.contains_key(&blockhash) && !self.is_recent(&blockhash) {
-            self.nonces.push_back((self.registered, blockhash));
+    pub fn add_processed(&mut self, blockhash: Hash, message: MessageId) {
+        if let Some(known) = self.find_mut(&blockhash) {
+            known.processed.insert(message);
+            return;
         }
-        self.processed.entry(blockhash).or_default().insert(message_hash);
+        let mut nonce = Known::new(blockhash, self.registered);
+        nonce.processed.insert(message);
+        self.nonces.push_back(nonce);
     }
 
     /// Forgets that a message was processed.
-    pub fn remove_processed(&mut self, blockhash: &Hash, message_hash: &Hash) {
-        if let Some(hashes) = self.processed.get_mut(blockhash) {
-            hashes.remove(message_hash);
+    pub fn remove_processed(&mut self, blockhash: &Hash, message: MessageId) {
+        if let Some(known) = self.find_mut(blockhash) {
+            known.processed.remove(&message);
         }
+    }
+
+    fn find_mut(&mut self, hash: &Hash) -> Option<&mut Known> {
+        let mut newest_first =
+            self.blockhashes.iter_mut().rev().chain(self.nonces.iter_mut().rev());
+        newest_first.find(|known| known.hash == *hash)
     }
 }

@@ -10,6 +10,8 @@ use solana_rent::Rent;
 use solana_sdk_ids::incinerator;
 use solana_transaction_error::TransactionError;
 
+use crate::account::is_same;
+
 /// What never owes rent has for the epoch in which it owes the next.
 pub(crate) const EXEMPT_EPOCH: u64 = u64::MAX;
 
@@ -47,17 +49,17 @@ impl Balance {
 
 /// An account that may be written to, as it was before.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Before {
+pub(crate) struct Before<'a> {
     balance: Balance,
     lamports: u64,
     data_len: usize,
-    owner: Pubkey,
+    owner: &'a Pubkey,
 }
 
-impl Before {
+impl<'a> Before<'a> {
     /// An account with this balance.
     pub(crate) fn of(
-        account: &AccountSharedData,
+        account: &'a AccountSharedData,
         lamports: u64,
         rent: &Rent,
         is_relaxed: bool,
@@ -67,7 +69,7 @@ impl Before {
             Balance::TooLittle(..) if is_relaxed => Balance::Enough,
             balance => balance,
         };
-        Self { balance, lamports, data_len, owner: *account.owner() }
+        Self { balance, lamports, data_len, owner: account.owner() }
     }
 
     /// Whether the account may have become this.
@@ -85,10 +87,10 @@ impl Before {
         let (lamports, data_len) = (after.lamports(), after.data().len());
         let is_same = self.data_len >= data_len
             && self.balance == Balance::Enough
-            && self.owner == *after.owner();
+            && is_same(self.owner, after.owner());
         let keeps = is_relaxed && is_same && lamports > 0 && lamports >= self.lamports;
         let balance = if keeps { Balance::Enough } else { Balance::of(lamports, data_len, rent) };
-        if *key == incinerator::ID || balance.may_follow(self.balance) {
+        if balance.may_follow(self.balance) || *key == incinerator::ID {
             return Ok(());
         }
         let account_index = u8::try_from(place).unwrap_or(u8::MAX);

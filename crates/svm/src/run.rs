@@ -13,7 +13,7 @@ use crate::{
     engine::{Engine, Plan, config},
     error,
     features::Feature,
-    input::{self, AccountLayout, DataMode, Input, RefusedChange},
+    input::{self, AccountLayout, DataMode, Input, RefusedChange, explain::abi_mismatch},
     programs::Program,
     syscalls::explain_unknown,
 };
@@ -61,8 +61,8 @@ pub(crate) fn run_program(
     let mut buffers = buffers::take();
     let instruction = context.instruction();
     let abi = program.loader().abi();
-    let bytes = &mut buffers.input;
-    let layout = input::serialize(abi, instruction, &context.accounts, features, bytes)?;
+    let (bytes, records) = (&mut buffers.input, core::mem::take(&mut buffers.records));
+    let layout = input::serialize(abi, instruction, &context.accounts, features, bytes, records)?;
     context.frame_mut().layout = layout;
     context.frame_mut().program = Some(Arc::clone(&program));
     let units_before = context.meter.remaining();
@@ -75,6 +75,10 @@ pub(crate) fn run_program(
     log_end(context, end.units, units_before);
     let result =
         judge(context, &program, mode, &end).and_then(|()| copy_out(context, mode, &buffers.input));
+    if let Err(trap) = &end.result {
+        let mismatch = abi_mismatch(trap, &buffers.input, abi, program.executable());
+        context.notes.extend(mismatch.map(|it| it.to_string()));
+    }
     if context.keeps_runs {
         let input = Input {
             bytes: buffers.input.clone(),
@@ -83,6 +87,7 @@ pub(crate) fn run_program(
         let End { result, pc, registers, return_pcs, units, engine, .. } = end;
         context.last_run = Some(Run { result, pc, registers, return_pcs, units, engine, input });
     }
+    buffers.records = core::mem::take(&mut context.frame_mut().layout.records);
     buffers.put_back(end.stack_touched, end.heap_touched);
     result
 }

@@ -4,9 +4,10 @@ use solana_account::ReadableAccount;
 use solana_transaction_error::TransactionError;
 
 use crate::{
-    execute::Executed,
+    execute::{Executed, Inner, OwnUnits},
     load::Loaded,
     process::{AccountChange, Processed},
+    workspace,
 };
 
 /// Decides what a transaction leaves behind: if it succeeded, all that it wrote to; if it failed,
@@ -15,25 +16,19 @@ pub(crate) fn settle(
     loaded: Loaded<'_>,
     executed: Result<Executed, TransactionError>,
 ) -> Processed {
-    let Loaded { checked, rollback, found, loaded_bytes, .. } = loaded;
+    let Loaded { checked, rollback, mut changes, loaded_bytes, .. } = loaded;
     let fee = checked.budget.fee;
-    let mut changes: Vec<AccountChange> = checked
-        .keys
-        .iter()
-        .zip(&checked.writable)
-        // Those that loading did not get to are not known.
-        .zip(found.into_iter().chain(core::iter::repeat(None)))
-        .map(|((key, is_writable), before)| AccountChange {
-            key: *key,
-            before,
-            write: None,
-            is_writable: *is_writable,
-        })
-        .collect();
+    // Those that loading did not get to are not known.
+    for (place, key) in checked.keys.iter().enumerate().skip(changes.len()) {
+        let is_writable = checked.writable.has(place);
+        changes.push(AccountChange { key: *key, before: None, write: None, is_writable });
+    }
     let is_executed = executed.is_ok();
-    let executed = executed.unwrap_or_else(Executed::fees_only);
+    let mut executed = executed.unwrap_or_else(Executed::fees_only);
     if executed.result.is_ok() {
-        for (place, (change, after)) in changes.iter_mut().zip(executed.accounts).enumerate() {
+        for (place, (change, after)) in
+            changes.iter_mut().zip(executed.accounts.drain(..)).enumerate()
+        {
             // What was never there and still is not need not be deleted.
             let is_nothing = change.before.is_none() && after.account.lamports() == 0;
             if change.is_writable && (after.is_touched || place == 0) && !is_nothing {
@@ -41,12 +36,16 @@ pub(crate) fn settle(
             }
         }
     } else {
-        for (key, account) in rollback {
-            if let Some(change) = changes.iter_mut().find(|change| change.key == key) {
-                change.write = Some(account);
-            }
+        if let Some(change) = changes.first_mut() {
+            change.write = Some(rollback.payer);
+        }
+        if let Some((key, account)) = rollback.nonce
+            && let Some(change) = changes.iter_mut().find(|change| change.key == key)
+        {
+            change.write = Some(account);
         }
     }
+    workspace::keep_accounts(executed.accounts);
     Processed {
         result: executed.result,
         is_executed,
@@ -70,9 +69,9 @@ impl Executed {
             result: Err(why),
             accounts: Vec::new(),
             units: 0,
-            instruction_units: Vec::new(),
+            instruction_units: OwnUnits::new(),
             logs: Vec::new(),
-            inner: Vec::new(),
+            inner: Inner::new(),
             return_data: None,
             notes: Vec::new(),
         }

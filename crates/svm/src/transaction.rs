@@ -3,6 +3,8 @@
 //! Everything here can be told from the transaction itself, without any account (agave:
 //! `solana-transaction`, `sanitized.rs`; SIMD-0160, SIMD-0385, SIMD-0406).
 
+use std::sync::OnceLock;
+
 use solana_hash::Hash;
 use solana_message::{VersionedMessage, compiled_instruction::CompiledInstruction};
 use solana_pubkey::Pubkey;
@@ -19,6 +21,7 @@ use crate::{
         V1_BYTES_MAX, V1_SIGNATURES_MAX,
     },
     features::{Feature, FeatureSet},
+    message_id::MessageId,
 };
 
 /// The first byte of transactions of version 1.
@@ -28,9 +31,9 @@ const V1_PREFIX: u8 = 0x81;
 #[derive(Clone, Debug)]
 pub struct Transaction {
     inner: VersionedTransaction,
-    message_hash: Hash,
-    /// The message as it was signed.
-    message_bytes: Vec<u8>,
+    message_id: MessageId,
+    /// The message as it was signed, once somebody has asked for it.
+    message_bytes: OnceLock<Vec<u8>>,
 }
 
 impl Transaction {
@@ -59,9 +62,8 @@ impl Transaction {
         features: FeatureSet,
     ) -> Result<Self, TransactionError> {
         check(&transaction, features)?;
-        let message_bytes = transaction.message.serialize();
-        let message_hash = VersionedMessage::hash_raw_message(&message_bytes);
-        Ok(Self { inner: transaction, message_hash, message_bytes })
+        let message_id = MessageId::of(&transaction.message);
+        Ok(Self { inner: transaction, message_id, message_bytes: OnceLock::new() })
     }
 
     /// The signatures, the fee payer's first.
@@ -79,13 +81,19 @@ impl Transaction {
     /// The message as it is signed.
     #[must_use]
     pub fn message_bytes(&self) -> &[u8] {
-        &self.message_bytes
+        self.message_bytes.get_or_init(|| self.inner.message.serialize())
     }
 
-    /// What the message is known by: its BLAKE3 hash.
+    /// What clusters know the message by: its BLAKE3 hash, which is computed each time.
     #[must_use]
-    pub fn message_hash(&self) -> &Hash {
-        &self.message_hash
+    pub fn message_hash(&self) -> Hash {
+        VersionedMessage::hash_raw_message(self.message_bytes())
+    }
+
+    /// What tells the message from others in this process.
+    #[must_use]
+    pub fn message_id(&self) -> MessageId {
+        self.message_id
     }
 
     /// The blockhash, or durable nonce, that limits the transaction's life.
@@ -115,8 +123,12 @@ impl Transaction {
     /// The address of an instruction's program, which the message has itself.
     #[must_use]
     pub fn program(&self, instruction: &CompiledInstruction) -> Pubkey {
-        let key = self.static_keys().get(usize::from(instruction.program_id_index));
-        key.copied().unwrap_or_default()
+        *self.program_key(instruction)
+    }
+
+    pub(crate) fn program_key(&self, instruction: &CompiledInstruction) -> &Pubkey {
+        const NONE: &Pubkey = &Pubkey::new_from_array([0; 32]);
+        self.static_keys().get(usize::from(instruction.program_id_index)).unwrap_or(NONE)
     }
 
     /// The place of the nonce account, if the first instruction advances one that the message has

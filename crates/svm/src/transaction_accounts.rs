@@ -5,6 +5,7 @@
 //! door. Which rule is asked first decides the error that the world sees (agave:
 //! `solana-transaction-context`, `instruction_accounts.rs`).
 
+use smallvec::SmallVec;
 use solana_account::{AccountSharedData, ReadableAccount, WritableAccount};
 use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
@@ -63,6 +64,9 @@ pub struct InstructionAccount {
     /// Whether this instruction may change it.
     pub is_writable: bool,
 }
+
+/// The accounts of an instruction, in the order that the program sees. Most have a few.
+pub type InstructionAccounts = SmallVec<[InstructionAccount; 8]>;
 
 impl TransactionAccounts {
     /// Accounts as they are before the first instruction.

@@ -112,7 +112,7 @@ fn one_by_one(transactions: &[Transaction], mut store: Store) -> (Vec<Outcome>, 
         let outcome = process(transaction, &bank, &OPTIONS, None);
         commit(&mut store, &outcome);
         if outcome.is_ok() {
-            recent.add_processed(*transaction.blockhash(), *transaction.message_hash());
+            recent.add_processed(*transaction.blockhash(), transaction.message_id());
         }
         outcomes.push(outcome);
     }

@@ -8,7 +8,7 @@ use selkie_isa::{Field, Kind, Op, Operand, Slot, Version, layout::SLOT_BYTES};
 use crate::{
     cells::Cells,
     interp::handlers,
-    program::{Cell, Register, code},
+    program::{Cell, Decoded, Register, code},
 };
 
 /// The longest run; longer ones are cut.
@@ -102,7 +102,7 @@ static TEMPLATES: [[Template; 256]; Version::ALL.len()] = {
 };
 
 /// The cells of a program, and those that stand where its runs were cut.
-pub(crate) fn decode(executable: &Executable) -> (Cells, Vec<Cell>) {
+pub(crate) fn decode(executable: &Executable) -> Decoded {
     let version = executable.version();
     let text = executable.text();
     let templates = &TEMPLATES[version as usize];
@@ -160,7 +160,7 @@ pub(crate) fn decode(executable: &Executable) -> (Cells, Vec<Cell>) {
     {
         *cells.slot(slots.len() - 1) = Cell::new(code::UNSUPPORTED, version);
     }
-    (cells, cut)
+    Decoded { cells, cut }
 }
 
 /// The slot behind `pc`, from which jumps count. A target before the first slot comes out as a

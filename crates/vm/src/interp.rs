@@ -21,7 +21,7 @@ use crate::{
     host::{Host, Observer},
     machine::Machine,
     memory::Access,
-    program::{ACTIONS, Action, Cell, Program, Register, code},
+    program::{ACTIONS, Action, Cell, Decoded, Program, Register, code},
     trap::Trap,
 };
 
@@ -55,19 +55,19 @@ pub struct Outcome {
 /// ```
 pub fn run(program: &Program, machine: &mut Machine<'_>, host: &mut dyn Host) -> Outcome {
     let budget = machine.meter.remaining();
-    let result = finish(program, machine, host);
+    let result = finish(program.decoded(), machine, host);
     Outcome { result, consumed: consumed(machine, budget) }
 }
 
 /// Runs a program from wherever it is to its end.
 pub(crate) fn finish(
-    program: &Program,
+    program: &Decoded,
     machine: &mut Machine<'_>,
     host: &mut dyn Host,
 ) -> Result<u64, Trap> {
     loop {
         sprint(program, machine);
-        if let Some(r0) = step(program, machine, host, &mut ())? {
+        if let Some(r0) = step_decoded(program, machine, host, &mut ())? {
             return Ok(r0);
         }
     }
@@ -103,6 +103,16 @@ pub(crate) fn consumed(machine: &Machine<'_>, budget: u64) -> u64 {
 /// [`Trap::ExceededMaxInstructions`] the one that was not executed.
 pub fn step<O: Observer + ?Sized>(
     program: &Program,
+    machine: &mut Machine<'_>,
+    host: &mut dyn Host,
+    observer: &mut O,
+) -> Result<Option<u64>, Trap> {
+    step_decoded(program.decoded(), machine, host, observer)
+}
+
+#[inline(always)]
+fn step_decoded<O: Observer + ?Sized>(
+    program: &Decoded,
     machine: &mut Machine<'_>,
     host: &mut dyn Host,
     observer: &mut O,
@@ -373,7 +383,7 @@ fn cut<const N: usize>(bytes: [u8; 8]) -> [u8; N] {
 const SPRINT_UNITS: u64 = if cfg!(debug_assertions) { 64 } else { 2048 };
 
 /// Runs ahead until an instruction needs [`step`], or until a run might exceed the budget.
-fn sprint(program: &Program, machine: &mut Machine<'_>) {
+fn sprint(program: &Decoded, machine: &mut Machine<'_>) {
     let remaining = if machine.metered { machine.meter.remaining() } else { u64::MAX };
     let units = remaining.min(SPRINT_UNITS);
     let left = enter(machine, program, machine.pc, units);
@@ -384,11 +394,11 @@ fn sprint(program: &Program, machine: &mut Machine<'_>) {
 
 /// Executes the instruction at the cursor and those behind it, within a run that is charged
 /// already. Gives the units that are left.
-pub(crate) type Handler = for<'p> fn(&mut Machine<'_>, &'p Program, Cursor<'p>, u64) -> u64;
+pub(crate) type Handler = for<'p> fn(&mut Machine<'_>, &'p Decoded, Cursor<'p>, u64) -> u64;
 
 /// Charges the run that starts at `pc`, and executes it.
 #[inline(always)]
-fn enter(machine: &mut Machine<'_>, program: &Program, pc: usize, units: u64) -> u64 {
+fn enter(machine: &mut Machine<'_>, program: &Decoded, pc: usize, units: u64) -> u64 {
     if let Some(cursor) = program.cells.cursor(pc)
         && let Some(units) = units.checked_sub(u64::from(cursor.cell().run))
     {
@@ -398,7 +408,7 @@ fn enter(machine: &mut Machine<'_>, program: &Program, pc: usize, units: u64) ->
 }
 
 #[inline(always)]
-fn go<'p>(machine: &mut Machine<'_>, program: &'p Program, cursor: Cursor<'p>, units: u64) -> u64 {
+fn go<'p>(machine: &mut Machine<'_>, program: &'p Decoded, cursor: Cursor<'p>, units: u64) -> u64 {
     (cursor.cell().handler)(machine, program, cursor, units)
 }
 
@@ -413,7 +423,7 @@ fn stop(machine: &mut Machine<'_>, pc: usize, units: u64) -> u64 {
 #[inline(always)]
 fn stop_before(
     machine: &mut Machine<'_>,
-    program: &Program,
+    program: &Decoded,
     cursor: Cursor<'_>,
     units: u64,
 ) -> u64 {
@@ -423,7 +433,7 @@ fn stop_before(
 #[allow(unsafe_code, reason = "the handler of the end does not move on")]
 fn handle<const CODE: usize, const GAPS: bool>(
     machine: &mut Machine<'_>,
-    program: &Program,
+    program: &Decoded,
     cursor: Cursor<'_>,
     units: u64,
 ) -> u64 {
@@ -458,7 +468,7 @@ const fn accesses_memory(action: Action) -> bool {
 #[inline(never)]
 fn handle_far<const CODE: usize>(
     machine: &mut Machine<'_>,
-    program: &Program,
+    program: &Decoded,
     cursor: Cursor<'_>,
     units: u64,
 ) -> u64 {

@@ -11,6 +11,7 @@
 //! |---|---|
 //! | [`mod@verify`] | what a program must keep to |
 //! | [`program`] | the decoded form that engines run |
+//! | [`frozen`] | programs as bytes that can be kept |
 //! | [`memory`] | every guest access is checked here |
 //! | [`machine`] | registers, call frames, meter |
 //! | [`interp`] | the interpreter: the reference for every other engine |
@@ -26,6 +27,7 @@
 mod cells;
 pub mod config;
 mod decode;
+pub mod frozen;
 pub mod host;
 pub mod interp;
 pub mod jit;
@@ -38,6 +40,7 @@ pub mod verify;
 
 pub use crate::{
     config::Config,
+    frozen::ThawError,
     host::{Host, NoHost, Observer},
     interp::{Outcome, observe, run},
     jit::{JitError, JitOptions, MachineCode},

@@ -9,9 +9,10 @@ use core::{
     ops::Deref,
     sync::atomic::{AtomicU64, Ordering},
 };
+use std::sync::OnceLock;
 
 use selkie_elf::Executable;
-use selkie_isa::{Kind, Op, Version, for_each_op};
+use selkie_isa::{Kind, Op, Version, for_each_op, layout::SLOT_BYTES};
 
 use crate::{
     cells::Cells,
@@ -147,13 +148,32 @@ impl Cell {
     }
 }
 
+/// A program's cells.
+#[derive(Debug)]
+pub(crate) struct Decoded {
+    pub(crate) cells: Cells,
+    /// The cells that stand where runs were cut.
+    pub(crate) cut: Vec<Cell>,
+}
+
+impl Decoded {
+    /// The cell at a slot, with cuts looked through.
+    #[inline(always)]
+    pub(crate) fn cell(&self, pc: usize) -> Option<&Cell> {
+        let cell = self.cells.get(pc)?;
+        match cell.action() {
+            Action::Cut => Some(&self.cut[cell.aux as usize]),
+            _ => Some(cell),
+        }
+    }
+}
+
 /// A program, decoded.
 #[derive(Debug)]
 pub struct Program {
     executable: Executable,
-    pub(crate) cells: Cells,
-    /// The cells that stand where runs were cut.
-    pub(crate) cut: Vec<Cell>,
+    /// Programs that were thawed are decoded when somebody asks: machine code does not.
+    decoded: OnceLock<Decoded>,
     /// Tells it from every other program of this process.
     pub(crate) id: u64,
 }
@@ -165,9 +185,15 @@ impl Program {
     /// it is reached.
     #[must_use]
     pub fn new(executable: Executable) -> Self {
-        let (cells, cut) = decode(&executable);
+        let program = Self::later(executable);
+        program.decoded();
+        program
+    }
+
+    /// As [`Program::new`]; it is decoded when that is asked for.
+    pub(crate) fn later(executable: Executable) -> Self {
         let id = PROGRAM_COUNT.fetch_add(1, Ordering::Relaxed);
-        Self { executable, cells, cut, id }
+        Self { executable, decoded: OnceLock::new(), id }
     }
 
     /// The program as it was loaded.
@@ -176,14 +202,23 @@ impl Program {
         &self.executable
     }
 
-    /// The cell at a slot, with cuts looked through.
-    #[inline(always)]
-    pub(crate) fn cell(&self, pc: usize) -> Option<&Cell> {
-        let cell = self.cells.get(pc)?;
-        match cell.action() {
-            Action::Cut => Some(&self.cut[cell.aux as usize]),
-            _ => Some(cell),
-        }
+    /// Bytes of memory that the program takes, its file's parts included.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        let cells = self.decoded.get().map_or(0, |it| self.slots() + it.cut.len());
+        self.executable.text().len()
+            + self.executable.read_only().bytes.len()
+            + cells * size_of::<Cell>()
+    }
+
+    /// Slots of the text.
+    pub(crate) fn slots(&self) -> usize {
+        self.executable.text().len() / SLOT_BYTES
+    }
+
+    #[inline]
+    pub(crate) fn decoded(&self) -> &Decoded {
+        self.decoded.get_or_init(|| decode(&self.executable))
     }
 }
 
@@ -199,6 +234,11 @@ impl Verified {
     pub fn new(executable: Executable) -> Result<Self, VerifyError> {
         verify(&executable)?;
         Ok(Self(Program::new(executable)))
+    }
+
+    /// A program that passed the verifier before it was frozen.
+    pub(crate) fn trusted(program: Program) -> Self {
+        Self(program)
     }
 }
 

@@ -77,7 +77,7 @@ fn close_program(
         return refuse(context, why, InstructionError::InvalidArgument);
     }
     close_with_authority(context, authority)?;
-    context.set_program(program_id, ProgramEntry::NotDeployed);
+    context.set_program(program_id, ProgramEntry::Closed);
     Ok(program_id)
 }
 

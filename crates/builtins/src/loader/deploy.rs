@@ -77,7 +77,7 @@ pub(super) fn deploy(
     let create = create_account(context, lamports, len as u64, &loader)?;
     context.native_invoke(&create, &[&[program_id.as_ref(), &[bump]]])?;
 
-    verify::deploy(context, program_id, File::Buffer(BUFFER))?;
+    verify::deploy(context, program_id, File::of_buffer(BUFFER))?;
     let state = State::ProgramData { slot: clock.slot, authority };
     store(&mut context.borrow(PROGRAM_DATA)?, &state.write())?;
     check_distinct(context, PROGRAM_DATA, BUFFER)?;

@@ -55,7 +55,7 @@ pub(super) fn extend(
         context.native_invoke(&transfer, &[])?;
     }
     context.borrow(PROGRAM_DATA)?.set_data_len(len)?;
-    verify::deploy(context, program_id, File::ProgramData(PROGRAM_DATA))?;
+    verify::deploy(context, program_id, File::of_program_data(PROGRAM_DATA))?;
     let state = State::ProgramData { slot: slot_now, authority };
     store(&mut context.borrow(PROGRAM_DATA)?, &state.write())?;
     context.log(format!("Extended ProgramData account by {additional_bytes} bytes"));

@@ -1,39 +1,37 @@
 //! The loaders' own instructions: how programs get onto the chain.
 //!
-//! Programs of loaders v1 and v2 keep running, but nothing else of these loaders is left. Running
-//! programs, whatever their loader, is the runtime's business and not done here.
+//! Running programs, whatever their loader, is the runtime's business and not done here.
+//!
+//! | module | what it owns |
+//! |---|---|
+//! | `old` | loaders v1 and v2: written and finalized, and both long since switched off |
+//! | this one, `state`, `deploy`, `upgrade`, `extend`, `close` | loader v3 |
+//! | `v4` | loader v4, which mainnet never had |
+//! | `verify` | what all ask of a file |
 
 mod close;
 mod deploy;
 mod extend;
-mod state;
+mod old;
+pub(crate) mod state;
 mod upgrade;
+mod v4;
 mod verify;
 
 use selkie_svm::{Feature, InstructionError, InvokeContext, Pubkey};
 
 use self::state::{BUFFER_HEADER_BYTES, LoaderInstruction, State};
+pub(crate) use self::{
+    old::{V1_UNITS, V2_UNITS, process_v1, process_v2},
+    v4::{V4_UNITS, process_v4},
+};
 use crate::{
     checks::{is_signer, refuse},
     wire::store,
 };
 
-/// Compute units of any instruction of loader v1.
-pub(crate) const V1_UNITS: u64 = 1140;
-/// Compute units of any instruction of loader v2.
-pub(crate) const V2_UNITS: u64 = 570;
 /// Compute units of any instruction of loader v3.
 pub(crate) const V3_UNITS: u64 = 2370;
-
-pub(crate) fn process_v1(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
-    let why = "Deprecated loader is no longer supported";
-    refuse(context, why, InstructionError::UnsupportedProgramId)
-}
-
-pub(crate) fn process_v2(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
-    let why = "BPF loader management instructions are no longer supported";
-    refuse(context, why, InstructionError::UnsupportedProgramId)
-}
 
 pub(crate) fn process_v3(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     let data = context.instruction().data.clone();
@@ -75,14 +73,23 @@ fn write(
     };
     check_authority(context, &Names::BUFFER, authority, 1)?;
     let start = BUFFER_HEADER_BYTES.saturating_add(usize::try_from(offset).unwrap_or(usize::MAX));
+    write_at(context, start, bytes)
+}
+
+/// Writes to the data of the first account.
+fn write_at(
+    context: &mut InvokeContext<'_>,
+    start: usize,
+    bytes: &[u8],
+) -> Result<(), InstructionError> {
     let end = start.saturating_add(bytes.len());
-    let mut buffer = context.borrow(0)?;
-    let len = buffer.data_mut()?.len();
+    let mut account = context.borrow(0)?;
+    let len = account.data_mut()?.len();
     if len < end {
         let why = format!("Write overflow: {len} < {end}");
         return refuse(context, why, InstructionError::AccountDataTooSmall);
     }
-    let place = buffer.data_mut()?.get_mut(start..end);
+    let place = account.data_mut()?.get_mut(start..end);
     place.ok_or(InstructionError::AccountDataTooSmall)?.copy_from_slice(bytes);
     Ok(())
 }

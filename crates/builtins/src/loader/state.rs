@@ -37,29 +37,34 @@ impl<'a> LoaderInstruction<'a> {
 }
 
 /// Where a program's file begins in a buffer.
-pub(super) const BUFFER_HEADER_BYTES: usize = 37;
+pub const BUFFER_HEADER_BYTES: usize = 37;
 /// The size of a program account.
-pub(super) const PROGRAM_BYTES: usize = 36;
+pub const PROGRAM_BYTES: usize = 36;
 /// Where a program's file begins in the account of its data, whether there is an authority or not.
-pub(super) const PROGRAM_DATA_HEADER_BYTES: usize = 45;
+pub const PROGRAM_DATA_HEADER_BYTES: usize = 45;
 /// What is left of an account that was closed.
 pub(super) const UNINITIALIZED_BYTES: usize = 4;
 
 /// What an account of loader v3 is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum State {
+pub enum State {
+    /// Nothing yet, or no more.
     Uninitialized,
     /// A file in the making.
     Buffer {
+        /// Who may write to it; nobody if there is none.
         authority: Option<Pubkey>,
     },
     /// What instructions name; its file is in another account.
     Program {
+        /// That account's address.
         program_data: Pubkey,
     },
-    /// A program's file, and the slot that it was deployed in.
+    /// A program's file.
     ProgramData {
+        /// The slot that it was deployed in.
         slot: u64,
+        /// Who may upgrade or close it; nobody if there is none.
         authority: Option<Pubkey>,
     },
 }
@@ -75,6 +80,12 @@ impl State {
 
     pub(super) fn of(account: &BorrowedAccount<'_>) -> Result<Self, InstructionError> {
         Self::read(account.data()).map_err(|_| InstructionError::InvalidAccountData)
+    }
+
+    /// What the data of an account of loader v3 say; `None` if they say nothing.
+    #[must_use]
+    pub fn of_data(data: &[u8]) -> Option<Self> {
+        Self::read(data).ok()
     }
 
     fn read(data: &[u8]) -> Result<Self, Malformed> {

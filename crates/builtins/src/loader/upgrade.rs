@@ -48,7 +48,7 @@ pub(super) fn upgrade(context: &mut InvokeContext<'_>) -> Result<(), Instruction
     }
     check_authority(context, &Names::PROGRAM, authority, AUTHORITY)?;
 
-    verify::deploy(context, program_id, File::Buffer(BUFFER))?;
+    verify::deploy(context, program_id, File::of_buffer(BUFFER))?;
     let mut program_data = context.borrow(PROGRAM_DATA)?;
     if program_data.data().len() != len {
         program_data.set_data_len(len)?;

@@ -11,13 +11,42 @@ use crate::checks::refuse;
 /// The versions of programs that can be deployed for good (SIMD-0500).
 const VERSION_MIN_FINAL: u32 = 3;
 
-/// Which account holds a file.
+/// Which account holds a file, and from which byte on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum File {
-    /// The buffer at a place: what it holds is new.
-    Buffer(usize),
-    /// A program's data at a place, which were deployed before.
-    ProgramData(usize),
+pub(super) struct File {
+    place: usize,
+    header: usize,
+    loader: Loader,
+    /// Whether it is new, or was deployed before.
+    purpose: Purpose,
+}
+
+impl File {
+    /// The file of the buffer at a place.
+    pub(super) fn of_buffer(place: usize) -> Self {
+        Self {
+            place,
+            header: BUFFER_HEADER_BYTES,
+            loader: Loader::V3,
+            purpose: Purpose::Deployment,
+        }
+    }
+
+    /// The file of the program data at a place.
+    pub(super) fn of_program_data(place: usize) -> Self {
+        Self {
+            place,
+            header: PROGRAM_DATA_HEADER_BYTES,
+            loader: Loader::V3,
+            purpose: Purpose::Redeployment,
+        }
+    }
+
+    /// The file of the account at a place, behind a header, for a loader that keeps a program in
+    /// one account.
+    pub(super) fn of_program(place: usize, header: usize, loader: Loader) -> Self {
+        Self { place, header, loader, purpose: Purpose::Deployment }
+    }
 }
 
 /// Checks a file by the rules for new programs. From here on the program exists, but nobody can
@@ -28,26 +57,17 @@ pub(super) fn deploy(
     file: File,
 ) -> Result<(), InstructionError> {
     let features = context.environment().features;
-    let mut environment = elf_environment(features, Purpose::Deployment);
-    let (place, header) = match file {
-        File::Buffer(place) => (place, BUFFER_HEADER_BYTES),
-        File::ProgramData(place) => (place, PROGRAM_DATA_HEADER_BYTES),
-    };
-    let is_new = matches!(file, File::Buffer(_));
-    if is_new && features.has(Feature::DisableSbpfV0V1V2Deployment) {
-        let newest = *environment.versions.end();
-        environment.versions = newest..=newest;
-    }
-    let account = context.borrow(place)?;
-    let elf = account.data().get(header..).ok_or(InstructionError::AccountDataTooSmall)?;
-    if let Err(error) = Program::load(elf, Loader::V3, &environment) {
+    let environment = elf_environment(features, file.purpose);
+    let account = context.borrow(file.place)?;
+    let elf = account.data().get(file.header..).ok_or(InstructionError::AccountDataTooSmall)?;
+    if let Err(error) = Program::load(elf, file.loader, &environment) {
         let why = match error {
             LoadError::Verify(error) => format!("Verifier error: {error}"),
             error => error.to_string(),
         };
         return refuse(context, why, InstructionError::InvalidAccountData);
     }
-    context.set_program(program, ProgramEntry::NotDeployed);
+    context.set_program(program, ProgramEntry::DelayVisibility);
     Ok(())
 }
 

@@ -41,7 +41,9 @@ fn check(elf: &[u8], purpose: Purpose) -> Result<Executable, Refusal> {
         Purpose::Execution => verify(&executable),
         // The validator lets unknown calls trap when they are reached; whoever deploys wants to
         // know before.
-        Purpose::Deployment => verify(&executable).and_then(|()| verify_calls(&executable)),
+        Purpose::Deployment | Purpose::Redeployment => {
+            verify(&executable).and_then(|()| verify_calls(&executable))
+        }
     };
     match verdict {
         Ok(()) => Ok(executable),

@@ -16,7 +16,6 @@ pub(crate) struct Run {
     pub(crate) result: Result<(), String>,
     pub(crate) data: Vec<u8>,
     pub(crate) logs: Vec<String>,
-    pub(crate) units: u64,
 }
 
 /// Links objects that must link.
@@ -60,6 +59,5 @@ fn run_with(elf: &[u8], data: &[u8], features: FeatureSet, engine: Engine) -> Ru
         result: receipt.result.map_err(|error| format!("{error:?}; {:?}", receipt.logs)),
         data: receipt.return_data.map(|it| it.data).unwrap_or_default(),
         logs: receipt.logs,
-        units: receipt.units,
     }
 }

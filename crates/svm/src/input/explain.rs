@@ -3,11 +3,14 @@
 //! The buffer may come from anywhere: a dump, another engine, an attacker. Whatever it holds, the
 //! fields up to the first that makes no sense are told, and then why it makes none.
 
+mod abi;
+
 use core::fmt;
 
 use selkie_isa::layout::INPUT_START;
 use solana_pubkey::Pubkey;
 
+pub use self::abi::{AbiMismatch, abi_mismatch, built_for};
 use super::{ALIGNMENT, Abi, NOT_DUPLICATE, RENT_EPOCH};
 use crate::cost::ACCOUNT_GROWTH_MAX;
 

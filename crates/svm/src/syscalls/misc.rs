@@ -148,7 +148,7 @@ mod tests {
         InstructionContext {
             program_id: key(program),
             program_index: None,
-            accounts: vec![account; usize::from(program)],
+            accounts: vec![account; usize::from(program)].into(),
             data: vec![program; 3].into(),
             height,
             caller,

@@ -232,7 +232,9 @@ impl Syscall {
             Gate::Always => true,
             Gate::Feature(feature) => features.has(feature),
             Gate::Without(feature) => !features.has(feature),
-            Gate::ExecutionOnly => purpose == Purpose::Execution,
+            Gate::ExecutionOnly => {
+                purpose == Purpose::Execution || !features.has(Feature::DisableDeployOfAllocFree)
+            }
         }
     }
 }
@@ -294,6 +296,7 @@ mod tests {
         assert!(is_registered("sol_blake3", FeatureSet::all(), Purpose::Execution));
         assert!(is_registered("sol_alloc_free_", mainnet, Purpose::Execution));
         assert!(!is_registered("sol_alloc_free_", mainnet, Purpose::Deployment));
+        assert!(is_registered("sol_alloc_free_", FeatureSet::none(), Purpose::Deployment));
     }
 
     #[test]

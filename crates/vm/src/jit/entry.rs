@@ -146,7 +146,7 @@ pub(super) fn run<H: Host>(
         frame_key: 0,
         blinding_key: code.shape.blinding_key,
         text_vaddr,
-        slots: program.cells.len() as u64,
+        slots: program.slots() as u64,
         entries: code.entries.as_ptr(),
         missing: code.routine(code.routines.missing),
         leave_routine: code.routine(code.routines.leave),
@@ -469,7 +469,7 @@ impl<H: Host> Run<'_, '_, H> {
         let mut refused = refused;
         loop {
             let pc = self.machine.pc;
-            let action = self.program.cell(pc).map(crate::program::Cell::action);
+            let action = self.program.decoded().cell(pc).map(crate::program::Cell::action);
             match action {
                 Some(Action::CallLocal | Action::CallRegister) => {
                     let refused = refused && !self.has_more_stack();
@@ -531,7 +531,7 @@ impl<H: Host> Run<'_, '_, H> {
     /// The interpreter runs the program to its end.
     fn finish(&mut self, stack: *const usize) -> Option<u64> {
         self.take_frames(stack);
-        let result = interp::finish(self.program, self.machine, self.host);
+        let result = interp::finish(self.program.decoded(), self.machine, self.host);
         self.end = Some(End::Result(result));
         None
     }

@@ -112,7 +112,7 @@ pub(super) fn lower<T: Target>(
 ) {
     let mut planner = Planner::new(program, config);
     let fixed_frames = !program.executable().version().dynamic_frames();
-    let slots = program.cells.len();
+    let slots = program.slots();
     let mut lowering = Lowering { program, slots, fixed_frames, effects, target };
     let mut block = Block::new(program);
     for start in &scope.starts {
@@ -140,7 +140,7 @@ const LEAF_MAX: usize = 8;
 /// The instructions before a function's exit, if nothing out of the ordinary can happen in them, and
 /// what calls save stays as it is.
 fn leaf(program: &Program, slot: usize) -> Option<&[Cell]> {
-    let cells = program.cells.all().get(slot..)?;
+    let cells = program.decoded().cells.all().get(slot..)?;
     let mut short = cells.iter().take(LEAF_MAX + 1);
     let len = short.position(|cell| cell.action() == Action::Row(Kind::Exit))?;
     let is_simple = |cell: &Cell| {

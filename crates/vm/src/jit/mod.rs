@@ -16,6 +16,7 @@
 //! | `site` | what is known about the places where machine code calls something |
 //! | `units` | what is compiled so far |
 //! | `entry` | the way in, the ways out to the interpreter and to syscalls |
+//! | `frozen` | code as bytes that can be kept |
 //! | `harden` | what is random about the code |
 //! | `buffer` | pages that are written or executed, never both |
 //!
@@ -27,6 +28,8 @@
 mod buffer;
 #[cfg(target_arch = "x86_64")]
 mod entry;
+#[cfg(target_arch = "x86_64")]
+mod frozen;
 mod harden;
 mod lower;
 mod plan;
@@ -163,6 +166,22 @@ struct Compiler {
     labels: Vec<u32>,
     units: usize,
     joins: u32,
+    /// Whether all that may be executed was compiled.
+    complete: bool,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Compiler {
+    fn new(program: &Program) -> Self {
+        Self {
+            scope: scope::Scope::new(program),
+            effects: scope::Effects::new(program),
+            labels: vec![0; program.slots()],
+            units: 0,
+            joins: 0,
+            complete: false,
+        }
+    }
 }
 
 /// A stretch of machine code, and what it was made for.
@@ -199,17 +218,10 @@ impl MachineCode {
         }
         #[cfg(target_arch = "x86_64")]
         {
-            let slots = program.cells.len();
+            let slots = program.slots();
             if slots > SLOTS_MAX {
                 return Err(JitError::Memory(io::ErrorKind::FileTooLarge.into()));
             }
-            let compiler = Compiler {
-                scope: scope::Scope::new(program),
-                effects: scope::Effects::new(program),
-                labels: vec![0; slots],
-                units: 0,
-                joins: 0,
-            };
             let mut code = Self {
                 program_id: program.id,
                 config: config.clone(),
@@ -219,7 +231,7 @@ impl MachineCode {
                 base: 0,
                 units: units::Units::new(),
                 entries: entry::table(slots),
-                compiler: Mutex::new(compiler),
+                compiler: Mutex::new(Compiler::new(program)),
                 runs_left: AtomicI64::new(-1),
             };
             let pc = program.executable().entry_pc() as usize;
@@ -266,6 +278,34 @@ impl MachineCode {
         self.entry(pc)
     }
 
+    /// Compiles what is not compiled yet, as far as it can be told what may be executed, and
+    /// makes one unit of all: for who wants to [`freeze`](MachineCode::freeze) it, so that
+    /// nothing is left to be compiled later. The rest is compiled when it is called, as ever.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    ///
+    /// # Panics
+    /// If the code was compiled from another program.
+    pub fn complete(&self, program: &Program) -> Result<(), JitError> {
+        assert_eq!(program.id, self.program_id, "machine code is completed by its own program");
+        #[cfg(target_arch = "x86_64")]
+        {
+            let mut compiler = self.compiler.lock().unwrap_or_else(PoisonError::into_inner);
+            if compiler.complete {
+                return Ok(());
+            }
+            for want in [Want::Everything, Want::Compiled] {
+                // A thread that runs the program must find its unit for what is left.
+                if compiler.units + 1 >= units::UNITS_MAX {
+                    return Err(JitError::Memory(io::ErrorKind::OutOfMemory.into()));
+                }
+                self.add_unit(&mut compiler, program, want)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Counts runs; joins units when there were enough. The code of the units stays, as it may be
     /// executed meanwhile, but is entered no more.
     #[cfg(target_arch = "x86_64")]
@@ -292,7 +332,7 @@ impl MachineCode {
         program: &Program,
         want: Want,
     ) -> Result<(usize, x64::Routines), JitError> {
-        let Compiler { scope, effects, labels, units, joins } = compiler;
+        let Compiler { scope, effects, labels, units, joins, complete } = compiler;
         scope.find(program, want);
         let mut writer = x64::Writer::new(*units, scope, &self.shape, &self.options, labels);
         lower::lower(program, &self.config, scope, effects, &mut writer);
@@ -306,6 +346,7 @@ impl MachineCode {
         let is_bit = *units > 0 && matches!(want, Want::Slots(..));
         self.runs_left.store(if is_bit { runs } else { -1 }, Ordering::Relaxed);
         *units += 1;
+        *complete |= want == Want::Everything;
         // First of all, since the unit may be executed as soon as one of its blocks is known.
         for slot in far {
             let (first, later) = (Ordering::Release, Ordering::Relaxed);
@@ -378,6 +419,38 @@ impl MachineCode {
         });
         spans.filter(|span| span.start < span.end).collect()
     }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[allow(unsafe_code, missing_docs, reason = "as with a back end, where it is said what they do")]
+impl MachineCode {
+    #[must_use]
+    pub fn freeze(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// # Safety
+    /// There is nothing to keep to.
+    pub unsafe fn thaw(
+        _: &[u8],
+        _: &Program,
+        _: &Config,
+        _: &JitOptions,
+    ) -> Result<Self, crate::ThawError> {
+        Err(crate::ThawError::Jit(JitError::NoBackEnd))
+    }
+}
+
+/// Names what machine code depends on of the processor.
+pub(crate) fn processor() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    return match x64::features() {
+        (false, _) => "x86-64",
+        (true, false) => "x86-64+bmi2",
+        (true, true) => "x86-64+bmi2+pext",
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    "none"
 }
 
 /// Displacements of 32 bits reach all entries.

@@ -15,7 +15,7 @@ use selkie_isa::{Alu, Kind, Operand, Width};
 use crate::{
     config::Config,
     jit::scope::Slots,
-    program::{ACTIONS, Action, Cell, Program, Register},
+    program::{ACTIONS, Action, Cell, Decoded, Program, Register},
 };
 
 /// What instructions are told apart by before they are compiled.
@@ -97,7 +97,7 @@ pub(super) fn class(cell: &Cell) -> u16 {
 
 /// A cell and its class; where a run was cut, those of the cell that belongs there.
 #[inline(always)]
-pub(super) fn classify<'p>(program: &'p Program, cell: &'p Cell) -> (&'p Cell, u16) {
+pub(super) fn classify<'p>(program: &'p Decoded, cell: &'p Cell) -> (&'p Cell, u16) {
     match class(cell) {
         class::CUT => {
             let cell = &program.cut[cell.aux as usize];
@@ -207,7 +207,7 @@ pub(super) struct Block<'p> {
 
 impl<'p> Block<'p> {
     pub(super) fn new(program: &'p Program) -> Self {
-        let cell = program.cells.end();
+        let cell = program.decoded().cells.end();
         let none = Step { cell, pc: 0, at: 0, group: 0, access: Access::No };
         Self {
             steps: vec![none; STEPS_MAX],
@@ -239,7 +239,7 @@ const FRAME: u32 = 0;
 /// Finds a program's blocks.
 #[derive(Debug)]
 pub(super) struct Planner<'p> {
-    program: &'p Program,
+    program: &'p Decoded,
     /// Bytes of a frame, where r10 moves by calls alone; 0 elsewhere.
     frame_bytes: i32,
     /// Whether checks cover accesses behind a branch.
@@ -262,7 +262,7 @@ impl<'p> Planner<'p> {
         let fixed = !version.dynamic_frames();
         let bytes = i32::try_from(config.stack_frame_bytes).ok();
         Self {
-            program,
+            program: program.decoded(),
             frame_bytes: bytes.filter(|_| fixed).unwrap_or(0),
             speculates: config.aligned_memory || version.aligned_memory(),
             span_max: bytes.unwrap_or(SPAN_MAX).min(SPAN_MAX),

@@ -9,7 +9,7 @@ use selkie_isa::layout::SLOT_BYTES;
 
 use crate::{
     jit::plan::{class, classify},
-    program::Program,
+    program::{Decoded, Program},
 };
 
 /// A set of slots.
@@ -81,7 +81,7 @@ pub(super) struct Scope {
 
 impl Scope {
     pub(super) fn new(program: &Program) -> Self {
-        let len = program.cells.len();
+        let len = program.slots();
         Self {
             len,
             leaders: Slots::new(len),
@@ -115,6 +115,7 @@ impl Scope {
         self.clear();
         self.want = want;
         let text = Text::new(program);
+        let decoded = program.decoded();
         let mut wanted = usize::MAX;
         match want {
             Want::Slots(root, slots) => {
@@ -138,11 +139,11 @@ impl Scope {
             if let Some(&callee) = self.callees.get(called) {
                 called += 1;
                 if self.lead(callee as usize) {
-                    self.walk(program, &text, callee as usize, wanted);
+                    self.walk(decoded, &text, callee as usize, wanted);
                 }
             } else if let Some(&start) = self.starts.get(walked) {
                 walked += 1;
-                self.walk(program, &text, start as usize, wanted);
+                self.walk(decoded, &text, start as usize, wanted);
             } else {
                 break;
             }
@@ -184,7 +185,7 @@ impl Scope {
     }
 
     /// Follows straight code to its end, or until there are enough slots.
-    fn walk(&mut self, program: &Program, text: &Text, start: usize, wanted: usize) {
+    fn walk(&mut self, program: &Decoded, text: &Text, start: usize, wanted: usize) {
         let cells = program.cells.all();
         let mut pc = start;
         while let Some(cell) = cells.get(pc) {
@@ -242,7 +243,7 @@ struct Text {
 
 impl Text {
     fn new(program: &Program) -> Self {
-        let bytes = (program.cells.len() * SLOT_BYTES) as u64;
+        let bytes = (program.slots() * SLOT_BYTES) as u64;
         Self { vaddr: program.executable().text_vaddr(), bytes }
     }
 
@@ -262,7 +263,7 @@ impl Text {
         // Where the code itself is part of it.
         let start = usize::try_from(self.vaddr.wrapping_sub(data.vaddr)).unwrap_or(usize::MAX);
         let start = start.min(bytes.len());
-        let end = start.saturating_add(program.cells.len() * SLOT_BYTES).min(bytes.len());
+        let end = start.saturating_add(program.slots() * SLOT_BYTES).min(bytes.len());
         for bytes in [&bytes[..start], &bytes[end..]] {
             let words = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
             slots.extend(words.filter_map(|word| self.slot(word)).map(number));
@@ -286,7 +287,7 @@ const FUNCTION_SLOTS_MAX: usize = 1024;
 
 impl Effects {
     pub(super) fn new(program: &Program) -> Self {
-        Self { known: vec![0; program.cells.len()] }
+        Self { known: vec![0; program.slots()] }
     }
 
     /// Which of r6 to r9 (lowest bit first) may have changed when a function returns, if its call
@@ -294,7 +295,7 @@ impl Effects {
     pub(super) fn overwritten(&mut self, program: &Program, slot: u32) -> u8 {
         let Some(known) = self.known.get_mut(slot as usize) else { return ALL };
         if *known == 0 {
-            *known = KNOWN | written(program, slot as usize);
+            *known = KNOWN | written(program.decoded(), slot as usize);
         }
         *known & ALL
     }
@@ -303,7 +304,7 @@ impl Effects {
 /// Which of r6 to r9 the code of a function writes; all of them if control may leave it other than
 /// by an exit. The function is what lies between its start and the first end behind all that its
 /// jumps lead to.
-fn written(program: &Program, start: usize) -> u8 {
+fn written(program: &Decoded, start: usize) -> u8 {
     let mut written: u32 = 0;
     let mut reach = start;
     let mut is_tail = false;

@@ -31,7 +31,7 @@ pub(super) struct Unit {
     pub(super) memory: Executable,
     pub(super) sites: Sites,
     /// Slots and offsets of calls, by slot.
-    pub(super) calls: Vec<(u32, u32)>,
+    pub(super) calls: Vec<[u32; 2]>,
     /// Where the code of each instruction starts, if that was asked for: offset, slot, cold.
     pub(super) marks: Vec<(u32, u32, bool)>,
 }
@@ -44,7 +44,7 @@ impl Unit {
 
     fn site(&self, address: usize) -> Option<Site> {
         let at = u32::try_from(address.checked_sub(self.base())?).ok()?;
-        self.sites.find(at).copied()
+        self.sites.find(at)
     }
 }
 
@@ -57,7 +57,7 @@ impl Units {
         Self((0..UNITS_MAX).map(|_| OnceLock::new()).collect())
     }
 
-    fn iter(&self) -> impl Iterator<Item = &Unit> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Unit> {
         self.0.iter().map_while(OnceLock::get)
     }
 
@@ -86,8 +86,8 @@ impl Units {
     /// Where the machine code of a call starts, behind its charge.
     pub(super) fn call(&self, pc: usize) -> Option<usize> {
         self.iter().find_map(|unit| {
-            let index = unit.calls.binary_search_by_key(&pc, |(pc, _)| *pc as usize).ok()?;
-            Some(unit.base() + unit.calls[index].1 as usize)
+            let index = unit.calls.binary_search_by_key(&pc, |[pc, _]| *pc as usize).ok()?;
+            Some(unit.base() + unit.calls[index][1] as usize)
         })
     }
 }

@@ -76,11 +76,19 @@ impl Run {
 pub(crate) struct Compiled {
     program: Program,
     codes: Vec<(&'static str, MachineCode)>,
+    /// The program as it was thawed, and its machine code.
+    thawed: Program,
+    thawed_codes: Vec<(&'static str, MachineCode)>,
 }
 
 impl Compiled {
-    pub(crate) fn new(program: Program, case: &Case) -> Result<Self, String> {
-        let mut codes = Vec::new();
+    pub(crate) fn new(program: Program, elf: &[u8], case: &Case) -> Result<Self, String> {
+        let thawed = Program::thaw(&program.freeze(elf), elf, &syscalls());
+        let thawed = thawed.map_err(|error| error.to_string())?;
+        if thawed.executable() != program.executable() {
+            return Err("the thawed program is another one".into());
+        }
+        let (mut codes, mut thawed_codes) = (Vec::new(), Vec::new());
         if MachineCode::SUPPORTED {
             let hardened =
                 JitOptions { seed: Some(0x5e1c_1e5e_ed01_2345), ..JitOptions::default() };
@@ -90,17 +98,41 @@ impl Compiled {
             for (name, options) in
                 [("hardened", hardened), ("plain", plain()), ("whole", whole), ("cut", cut)]
             {
-                let code = MachineCode::compile(&program, &case.setup.config, &options);
-                codes.push((name, code.map_err(|error| error.to_string())?));
+                let config = &case.setup.config;
+                let code = MachineCode::compile(&program, config, &options);
+                let code = code.map_err(|error| error.to_string())?;
+                thawed_codes.push((name, thaw_code(&code, &thawed, case, &options)?));
+                codes.push((name, code));
+                if name == "cut" {
+                    // What was compiled bit by bit, and then as a whole.
+                    let code = MachineCode::compile(&program, config, &options);
+                    let code = code.map_err(|error| error.to_string())?;
+                    code.complete(&program).map_err(|error| error.to_string())?;
+                    thawed_codes.push(("completed", thaw_code(&code, &thawed, case, &options)?));
+                    codes.push(("completed", code));
+                }
             }
         }
-        Ok(Self { program, codes })
+        Ok(Self { program, codes, thawed, thawed_codes })
     }
+}
+
+/// Machine code, kept and had again for the thawed program.
+#[allow(unsafe_code, reason = "machine code has to be trusted")]
+fn thaw_code(
+    code: &MachineCode,
+    thawed: &Program,
+    case: &Case,
+    options: &JitOptions,
+) -> Result<MachineCode, String> {
+    // SAFETY: the bytes are fresh, and the program was thawed from those of the code's own.
+    let again = unsafe { MachineCode::thaw(&code.freeze(), thawed, &case.setup.config, options) };
+    again.map_err(|error| error.to_string())
 }
 
 /// Runs a program by `run`, by `observe` and as machine code.
 pub(crate) fn run_all_ways(compiled: &Compiled, case: &Case, budget: u64) -> Result<Run, String> {
-    let Compiled { program, codes } = compiled;
+    let Compiled { program, codes, thawed, thawed_codes } = compiled;
     let mut count = Count::default();
     let exact = run_with(program, case, budget, |program, machine, host| {
         observe(program, machine, host, &mut count)
@@ -112,7 +144,9 @@ pub(crate) fn run_all_ways(compiled: &Compiled, case: &Case, budget: u64) -> Res
         Err(format!("budget {budget}: {way} and observe differ:\n    {other:x?}\n    {exact:x?}"))
     };
     same("run", &run_with(program, case, budget, run)?)?;
-    for (name, code) in codes {
+    let codes = codes.iter().map(|(name, code)| (program, name, code));
+    let thawed_codes = thawed_codes.iter().map(|(name, code)| (thawed, name, code));
+    for (program, name, code) in codes.chain(thawed_codes) {
         let engine = |program: &Program, machine: &mut Machine<'_>, host: &mut dyn Host| {
             code.run(program, machine, &mut { host })
         };
@@ -120,6 +154,7 @@ pub(crate) fn run_all_ways(compiled: &Compiled, case: &Case, budget: u64) -> Res
         // Nothing of the first run may be left in the code, nor may joining its units change it.
         same(&format!("{name} code, run again,"), &run_with(program, case, budget, engine)?)?;
     }
+    same("run, thawed,", &run_with(thawed, case, budget, run)?)?;
     Ok(Run { steps: count.steps, ..exact })
 }
 

@@ -76,7 +76,7 @@ fn check(path: &Path) -> Result<(), String> {
 
 /// The case's expectations as they ought to be.
 fn case_lines(source: &str, case: &Case, version: Version) -> Result<Vec<Expectation>, String> {
-    let executable = load(source, version)?;
+    let (elf, executable) = load(source, version)?;
     let verdict = verify(&executable);
     let expects_refusal = case.expectations.iter().any(|it| it.key == "verify");
     if let Err(error) = &verdict
@@ -86,7 +86,7 @@ fn case_lines(source: &str, case: &Case, version: Version) -> Result<Vec<Expecta
         return Err(format!("the verifier refuses the program: {error}"));
     }
     let run = if verdict.is_ok() || case.setup.unverified {
-        let program = Compiled::new(Program::new(executable), case)?;
+        let program = Compiled::new(Program::new(executable), &elf, case)?;
         let run = run_all_ways(&program, case, case.setup.budget)?;
         for budget in (0..run.consumed).rev().take(SMALLER_BUDGETS) {
             run_all_ways(&program, case, budget)?;
@@ -133,9 +133,11 @@ fn actual(expected: &Expectation, run: &Run) -> Result<Expectation, String> {
     Ok(Expectation::new(&expected.key, &value))
 }
 
-fn load(source: &str, version: Version) -> Result<Executable, String> {
+fn load(source: &str, version: Version) -> Result<(Vec<u8>, Executable), String> {
     let output = assemble(source, &Options { version, ..Options::default() });
     let assembly = output.assembly.as_ref().ok_or_else(|| output.render(false))?;
     let environment = Environment { syscalls: machine::syscalls(), ..Environment::default() };
-    selkie_elf::load(&assembly.to_elf(), &environment).map_err(|error| error.to_string())
+    let elf = assembly.to_elf();
+    let executable = selkie_elf::load(&elf, &environment).map_err(|error| error.to_string())?;
+    Ok((elf, executable))
 }

@@ -18,7 +18,7 @@ mod target;
 mod tests;
 
 use core::mem::offset_of;
-use std::io;
+use std::{io, sync::OnceLock};
 
 use self::encoder::{Arith, Bits, Encoder, Flag, Mem, Patch, Reg};
 use crate::{
@@ -74,7 +74,7 @@ pub(super) struct Shape {
     pub(super) metered: bool,
     pub(super) gaps: bool,
     pub(super) pext: bool,
-    bmi2: bool,
+    pub(super) bmi2: bool,
     /// Whether every window has one region at most.
     pub(super) aligned: bool,
     pub(super) fixed_frames: bool,
@@ -152,6 +152,19 @@ pub(super) struct Routines {
     pub(super) ret: u32,
 }
 
+impl Routines {
+    /// As words, to be kept.
+    pub(super) fn words(self) -> [u32; 7] {
+        let Self { enter, leave, stopped, more_stack, syscall, missing, ret } = self;
+        [enter, leave, stopped, more_stack, syscall, missing, ret]
+    }
+
+    pub(super) fn of_words(words: [u32; 7]) -> Self {
+        let [enter, leave, stopped, more_stack, syscall, missing, ret] = words;
+        Self { enter, leave, stopped, more_stack, syscall, missing, ret }
+    }
+}
+
 /// A unit's code in the making.
 #[derive(Debug)]
 pub(super) struct Writer<'o> {
@@ -162,7 +175,7 @@ pub(super) struct Writer<'o> {
     routines: Routines,
     sites: Sites,
     /// Slots and offsets of calls.
-    calls: Vec<(u32, u32)>,
+    calls: Vec<[u32; 2]>,
     /// By slot, where the unit's block starts that starts there; 0 where none does.
     labels: &'o mut [u32],
     /// The slots of all blocks.
@@ -193,9 +206,13 @@ pub(super) struct Written {
 }
 
 /// Whether the processor has BMI2, and a `pext` that is not microcode.
-fn features() -> (bool, bool) {
-    let bmi2 = std::arch::is_x86_feature_detected!("bmi2");
-    (bmi2, bmi2 && !amd_before_zen3())
+pub(super) fn features() -> (bool, bool) {
+    // Virtual machines take their time to answer the processor's question.
+    static FEATURES: OnceLock<(bool, bool)> = OnceLock::new();
+    *FEATURES.get_or_init(|| {
+        let bmi2 = std::arch::is_x86_feature_detected!("bmi2");
+        (bmi2, bmi2 && !amd_before_zen3())
+    })
 }
 
 /// AMD's processors before family 19h have `pext` in microcode.

@@ -388,13 +388,13 @@ impl Target for Writer<'_> {
     }
 
     fn call(&mut self, slot: u32, overwritten: u8, exit: Exit) {
-        self.calls.push((exit.pc, self.code.here()));
+        self.calls.push([exit.pc, self.code.here()]);
         self.check_depth(exit);
         self.call_slot(slot, overwritten, exit);
     }
 
     fn call_inlined(&mut self, slot: u32, cost: u8, exit: Exit) {
-        self.calls.push((exit.pc, self.code.here()));
+        self.calls.push([exit.pc, self.code.here()]);
         self.check_depth(exit);
         if self.shape.metered {
             self.code.arith_imm(Bits::B64, Arith::Sub, METER, cost.into());
@@ -414,7 +414,7 @@ impl Target for Writer<'_> {
     }
 
     fn call_register(&mut self, register: Register, exit: Exit) {
-        self.calls.push((exit.pc, self.code.here()));
+        self.calls.push([exit.pc, self.code.here()]);
         self.check_depth(exit);
         self.code.mov(Bits::B64, POINTER, REGISTERS[register as usize]);
         let text_vaddr = self.context(offset_of!(Context<'_, '_, NoHost>, text_vaddr));

@@ -1,0 +1,101 @@
+//! Loaders v1 and v2: a program is one account, written piece by piece, and final once it is one.
+//!
+//! Mainnet has switched both off, each by a feature of its own; what they have deployed keeps
+//! running. The account itself signs, so nobody can write to it who did not make it.
+
+use selkie_svm::{Feature, InstructionError, InvokeContext, Loader};
+
+use super::{
+    verify::{self, File},
+    write_at,
+};
+use crate::{
+    checks::{is_signer, refuse, rent},
+    wire::{Malformed, Reader},
+};
+
+/// Compute units of any instruction of loader v1.
+pub(crate) const V1_UNITS: u64 = 1140;
+/// Compute units of any instruction of loader v2.
+pub(crate) const V2_UNITS: u64 = 570;
+
+const PROGRAM: usize = 0;
+
+/// What both can be asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum LoaderInstruction<'a> {
+    Write { offset: u32, bytes: &'a [u8] },
+    Finalize,
+}
+
+impl<'a> LoaderInstruction<'a> {
+    fn read(data: &'a [u8]) -> Result<Self, Malformed> {
+        let mut it = Reader::instruction(data);
+        Ok(match it.u32()? {
+            0 => Self::Write { offset: it.u32()?, bytes: it.counted()? },
+            1 => Self::Finalize,
+            _ => return Err(Malformed),
+        })
+    }
+}
+
+pub(crate) fn process_v1(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    if context.has(Feature::DisableDeprecatedLoader) {
+        let why = "Deprecated loader is no longer supported";
+        return refuse(context, why, InstructionError::UnsupportedProgramId);
+    }
+    process(context, Loader::V1)
+}
+
+pub(crate) fn process_v2(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    if context.has(Feature::DisableBpfLoaderInstructions) {
+        let why = "BPF loader management instructions are no longer supported";
+        return refuse(context, why, InstructionError::UnsupportedProgramId);
+    }
+    process(context, Loader::V2)
+}
+
+fn process(context: &mut InvokeContext<'_>, loader: Loader) -> Result<(), InstructionError> {
+    if !context.borrow(PROGRAM)?.is_owned() {
+        let why = "Executable account not owned by the BPF loader";
+        return refuse(context, why, InstructionError::IncorrectProgramId);
+    }
+    let data = context.instruction().data.clone();
+    let instruction = LoaderInstruction::read(&data);
+    match instruction.map_err(|_| InstructionError::InvalidInstructionData)? {
+        LoaderInstruction::Write { offset, bytes } => {
+            check_signed(context, "Program account did not sign")?;
+            check_not_final(context)?;
+            write_at(context, usize::try_from(offset).unwrap_or(usize::MAX), bytes)
+        }
+        LoaderInstruction::Finalize => {
+            check_signed(context, "key[0] did not sign the transaction")?;
+            finalize(context, loader)
+        }
+    }
+}
+
+fn finalize(context: &mut InvokeContext<'_>, loader: Loader) -> Result<(), InstructionError> {
+    let program_id = context.key(PROGRAM)?;
+    verify::deploy(context, program_id, File::of_program(PROGRAM, 0, loader))?;
+    let rent = rent(context)?;
+    context.borrow(PROGRAM)?.set_executable(&rent, true)?;
+    context.log(format!("Finalized account {program_id:?}"));
+    Ok(())
+}
+
+fn check_signed(context: &mut InvokeContext<'_>, why: &str) -> Result<(), InstructionError> {
+    if is_signer(context, PROGRAM)? {
+        return Ok(());
+    }
+    refuse(context, why, InstructionError::MissingRequiredSignature)
+}
+
+/// The mark that makes an account a program protected its data while these loaders were in use: the
+/// runtime saw to it, which asks nobody for the mark today (SIMD-0162).
+fn check_not_final(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    if context.borrow(PROGRAM)?.is_executable() {
+        return Err(InstructionError::ExecutableDataModified);
+    }
+    Ok(())
+}

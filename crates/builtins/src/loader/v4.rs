@@ -1,0 +1,336 @@
+//! Loader v4 (SIMD-0167): a program is one account that its authority takes down, changes and puts
+//! up again, until it is final.
+//!
+//! It was part of agave from 2.1 on, changed until 2.3, and was given up before 4.0: this is how it
+//! was last. Checks come in agave's order (`loader_v4/src/lib.rs`).
+
+use core::cmp::Ordering;
+
+use selkie_svm::{InstructionError, InvokeContext, Loader, ProgramEntry, Pubkey};
+
+use super::{
+    state::PROGRAM_DATA_HEADER_BYTES,
+    verify::{self, File},
+};
+use crate::{
+    checks::{check_distinct, clock, is_signer, minimum_balance, refuse, rent},
+    wire::{Malformed, Reader, store},
+};
+
+/// Compute units of any instruction of loader v4.
+pub(crate) const V4_UNITS: u64 = 2000;
+
+/// Where a program's file begins.
+const HEADER_BYTES: usize = 48;
+/// How many slots a program stays as it is, once it was deployed.
+const COOLDOWN_SLOTS: u64 = 1;
+
+const PROGRAM: usize = 0;
+const AUTHORITY: usize = 1;
+/// The account that an instruction needs besides: what is copied from, who is paid, who is next.
+const OTHER: usize = 2;
+
+/// What loader v4 can be asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum LoaderInstruction<'a> {
+    Write { offset: u32, bytes: &'a [u8] },
+    Copy { to: u32, from: u32, len: u32 },
+    SetProgramLength { len: u32 },
+    Deploy,
+    Retract,
+    TransferAuthority,
+    Finalize,
+}
+
+impl<'a> LoaderInstruction<'a> {
+    fn read(data: &'a [u8]) -> Result<Self, Malformed> {
+        let mut it = Reader::instruction(data);
+        Ok(match it.u32()? {
+            0 => Self::Write { offset: it.u32()?, bytes: it.counted()? },
+            1 => Self::Copy { to: it.u32()?, from: it.u32()?, len: it.u32()? },
+            2 => Self::SetProgramLength { len: it.u32()? },
+            3 => Self::Deploy,
+            4 => Self::Retract,
+            5 => Self::TransferAuthority,
+            6 => Self::Finalize,
+            _ => return Err(Malformed),
+        })
+    }
+}
+
+/// How a program is, as its account says. Other numbers are none of these.
+const RETRACTED: u64 = 0;
+const DEPLOYED: u64 = 1;
+const FINALIZED: u64 = 2;
+
+/// What a program's account begins with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct State {
+    /// The slot that it was deployed in last; 0 if it never was.
+    slot: u64,
+    /// Who may change it, or, once that is nobody, where its next version is.
+    authority: Pubkey,
+    status: u64,
+}
+
+impl State {
+    fn read(data: &[u8]) -> Result<Self, InstructionError> {
+        let mut it = Reader::new(data);
+        let mut read = || Ok(Self { slot: it.u64()?, authority: it.pubkey()?, status: it.u64()? });
+        read().map_err(|Malformed| InstructionError::AccountDataTooSmall)
+    }
+
+    fn store(self, context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+        let mut bytes = Vec::with_capacity(HEADER_BYTES);
+        bytes.extend(self.slot.to_le_bytes());
+        bytes.extend(self.authority.to_bytes());
+        bytes.extend(self.status.to_le_bytes());
+        store(&mut context.borrow(PROGRAM)?, &bytes)
+    }
+}
+
+pub(crate) fn process_v4(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    let data = context.instruction().data.clone();
+    let instruction = LoaderInstruction::read(&data);
+    match instruction.map_err(|_| InstructionError::InvalidInstructionData)? {
+        LoaderInstruction::Write { offset, bytes } => write(context, offset, bytes),
+        LoaderInstruction::Copy { to, from, len } => copy(context, to, from, len),
+        LoaderInstruction::SetProgramLength { len } => set_program_length(context, len),
+        LoaderInstruction::Deploy => deploy(context),
+        LoaderInstruction::Retract => retract(context),
+        LoaderInstruction::TransferAuthority => transfer_authority(context),
+        LoaderInstruction::Finalize => finalize(context),
+    }
+}
+
+fn write(
+    context: &mut InvokeContext<'_>,
+    offset: u32,
+    bytes: &[u8],
+) -> Result<(), InstructionError> {
+    check_retracted(context)?;
+    write_at(context, offset, bytes)
+}
+
+/// Copies from a program of whichever loader, or from anything that looks like one.
+fn copy(
+    context: &mut InvokeContext<'_>,
+    to: u32,
+    from: u32,
+    len: u32,
+) -> Result<(), InstructionError> {
+    check_both(context)?;
+    check_distinct(context, PROGRAM, OTHER)?;
+    check_retracted(context)?;
+    let source = context.borrow(OTHER)?;
+    let header = match Loader::of(source.owner()) {
+        Some(Loader::V1 | Loader::V2) => 0,
+        Some(Loader::V3) => PROGRAM_DATA_HEADER_BYTES,
+        Some(Loader::V4) => HEADER_BYTES,
+        None => {
+            let why = "Source is not a program";
+            return refuse(context, why, InstructionError::InvalidArgument);
+        }
+    };
+    let start = header.saturating_add(bytes_of(from));
+    let Some(bytes) = source.data().get(start..start.saturating_add(bytes_of(len))) else {
+        return refuse(context, "Read out of bounds", InstructionError::AccountDataTooSmall);
+    };
+    let bytes = bytes.to_vec();
+    write_at(context, to, &bytes)
+}
+
+/// Makes a program of an account, makes it longer or shorter, or closes it. Lamports that it does
+/// not need any more go to the account that is named for them, if one is.
+fn set_program_length(context: &mut InvokeContext<'_>, len: u32) -> Result<(), InstructionError> {
+    check_both(context)?;
+    let is_new = context.borrow(PROGRAM)?.data().len() < HEADER_BYTES;
+    if is_new {
+        check_owned(context)?;
+        check_writable_and_signed(context)?;
+    } else {
+        check_retracted(context)?;
+    }
+    let new_len = if len == 0 { 0 } else { HEADER_BYTES.saturating_add(bytes_of(len)) };
+    let required = if len == 0 { 0 } else { minimum_balance(&rent(context)?, new_len).max(1) };
+    let lamports = context.borrow(PROGRAM)?.lamports();
+    match lamports.cmp(&required) {
+        Ordering::Less => {
+            let why = format!("Insufficient lamports, {required} are required");
+            return refuse(context, why, InstructionError::InsufficientFunds);
+        }
+        // The program itself is nobody to pay to.
+        Ordering::Greater if check_distinct(context, PROGRAM, OTHER).is_ok() => {
+            if !context.instruction_account(OTHER)?.is_writable {
+                let why = "Recipient is not writeable";
+                return refuse(context, why, InstructionError::InvalidArgument);
+            }
+            let surplus = lamports.saturating_sub(required);
+            context.borrow(PROGRAM)?.sub_lamports(surplus)?;
+            context.borrow(OTHER)?.add_lamports(surplus)?;
+        }
+        Ordering::Greater if len == 0 => {
+            let why = "Closing a program requires a recipient account";
+            return refuse(context, why, InstructionError::InvalidArgument);
+        }
+        Ordering::Greater | Ordering::Equal => {}
+    }
+    context.borrow(PROGRAM)?.set_data_len(new_len)?;
+    if is_new && len != 0 {
+        let rent = rent(context)?;
+        context.borrow(PROGRAM)?.set_executable(&rent, true)?;
+        let authority = context.key(AUTHORITY)?;
+        State { slot: 0, authority, status: RETRACTED }.store(context)?;
+    }
+    Ok(())
+}
+
+fn deploy(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    let state = check_program(context)?;
+    let slot = clock(context)?.slot;
+    // What was never deployed has nothing to cool down from.
+    if state.slot != 0 {
+        check_cooldown(context, state, slot)?;
+    }
+    if state.status != RETRACTED {
+        let why = "Destination program is not retracted";
+        return refuse(context, why, InstructionError::InvalidArgument);
+    }
+    let program_id = context.key(PROGRAM)?;
+    let file = File::of_program(PROGRAM, HEADER_BYTES, Loader::V4);
+    verify::deploy(context, program_id, file)?;
+    State { slot, status: DEPLOYED, ..state }.store(context)
+}
+
+fn retract(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    let state = check_program(context)?;
+    let slot = clock(context)?.slot;
+    check_cooldown(context, state, slot)?;
+    if state.status != DEPLOYED {
+        let why = "Program is not deployed";
+        return refuse(context, why, InstructionError::InvalidArgument);
+    }
+    State { status: RETRACTED, ..state }.store(context)?;
+    let program_id = context.key(PROGRAM)?;
+    context.set_program(program_id, ProgramEntry::Closed);
+    Ok(())
+}
+
+fn transfer_authority(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    check_both(context)?;
+    let authority = context.key(OTHER)?;
+    let state = check_program(context)?;
+    if !is_signer(context, OTHER)? {
+        let why = "New authority did not sign";
+        return refuse(context, why, InstructionError::MissingRequiredSignature);
+    }
+    if state.authority == authority {
+        return refuse(context, "No change", InstructionError::InvalidArgument);
+    }
+    State { authority, ..state }.store(context)
+}
+
+/// Nobody can change the program from here on. It tells where its next version is, which may be
+/// itself.
+fn finalize(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    let state = check_program(context)?;
+    if state.status != DEPLOYED {
+        let why = "Program must be deployed to be finalized";
+        return refuse(context, why, InstructionError::InvalidArgument);
+    }
+    let next = context.borrow(OTHER)?;
+    if !next.is_owned() {
+        let why = "Next version is not owned by loader";
+        return refuse(context, why, InstructionError::InvalidAccountOwner);
+    }
+    let state_of_next = State::read(next.data())?;
+    if state_of_next.authority != state.authority {
+        let why = "Next version has a different authority";
+        return refuse(context, why, InstructionError::IncorrectAuthority);
+    }
+    if state_of_next.status == FINALIZED {
+        return refuse(context, "Next version is finalized", InstructionError::Immutable);
+    }
+    let next = context.key(OTHER)?;
+    State { authority: next, status: FINALIZED, ..state }.store(context)
+}
+
+/// Whether there are a program and an authority. Who is there comes before who may.
+fn check_both(context: &InvokeContext<'_>) -> Result<(), InstructionError> {
+    context.instruction_account(PROGRAM)?;
+    context.instruction_account(AUTHORITY)?;
+    Ok(())
+}
+
+/// The state of a program that its authority may change.
+fn check_program(context: &mut InvokeContext<'_>) -> Result<State, InstructionError> {
+    check_both(context)?;
+    check_owned(context)?;
+    let state = State::read(context.borrow(PROGRAM)?.data())?;
+    check_writable_and_signed(context)?;
+    if state.authority != context.key(AUTHORITY)? {
+        let why = "Incorrect authority provided";
+        return refuse(context, why, InstructionError::IncorrectAuthority);
+    }
+    if state.status == FINALIZED {
+        return refuse(context, "Program is finalized", InstructionError::Immutable);
+    }
+    Ok(state)
+}
+
+fn check_owned(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    if context.borrow(PROGRAM)?.is_owned() {
+        return Ok(());
+    }
+    refuse(context, "Program not owned by loader", InstructionError::InvalidAccountOwner)
+}
+
+fn check_writable_and_signed(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    if !context.borrow(PROGRAM)?.is_writable() {
+        return refuse(context, "Program is not writeable", InstructionError::InvalidArgument);
+    }
+    if !is_signer(context, AUTHORITY)? {
+        let why = "Authority did not sign";
+        return refuse(context, why, InstructionError::MissingRequiredSignature);
+    }
+    Ok(())
+}
+
+/// Only what nobody can call may be changed.
+fn check_retracted(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    if check_program(context)?.status == RETRACTED {
+        return Ok(());
+    }
+    refuse(context, "Program is not retracted", InstructionError::InvalidArgument)
+}
+
+fn check_cooldown(
+    context: &mut InvokeContext<'_>,
+    state: State,
+    slot: u64,
+) -> Result<(), InstructionError> {
+    if state.slot.saturating_add(COOLDOWN_SLOTS) <= slot {
+        return Ok(());
+    }
+    let why = "Program was deployed recently, cooldown still in effect";
+    refuse(context, why, InstructionError::InvalidArgument)
+}
+
+fn write_at(
+    context: &mut InvokeContext<'_>,
+    offset: u32,
+    bytes: &[u8],
+) -> Result<(), InstructionError> {
+    let start = HEADER_BYTES.saturating_add(bytes_of(offset));
+    let mut program = context.borrow(PROGRAM)?;
+    let place = program.data_mut()?.get_mut(start..start.saturating_add(bytes.len()));
+    let Some(place) = place else {
+        return refuse(context, "Write out of bounds", InstructionError::AccountDataTooSmall);
+    };
+    place.copy_from_slice(bytes);
+    Ok(())
+}
+
+fn bytes_of(count: u32) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,223 @@
+//! A cluster in a file, to go on with it another day.
+//!
+//! ```text
+//! "selkie state 1\n"
+//! a line of JSON: slot, features, blockhash, prices, how many accounts
+//! for each account, by address: address, owner, lamports, rent epoch, executable, length, data
+//! SHA-256 of all that
+//! ```
+//!
+//! Numbers are little-endian. Pieces of the runtime are not in the file, but named by it: builtin
+//! programs follow from the features.
+
+use core::fmt;
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use selkie_svm::{Feature, FeatureSet, sysvars::SysvarError};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use solana_account::{Account, AccountSharedData, ReadableAccount};
+use solana_hash::Hash;
+use solana_pubkey::Pubkey;
+use solana_sdk_ids::sysvar;
+
+use crate::{genesis, svm::Svm};
+
+const MAGIC: &[u8] = b"selkie state 1\n";
+const HASH_BYTES: usize = 32;
+
+/// A state that cannot be read or written.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StateFileError {
+    /// The file cannot be read or written.
+    File(PathBuf, io::Error),
+    /// It is no state of a cluster.
+    Format(String),
+}
+
+impl fmt::Display for StateFileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path, error) => write!(f, "cannot use {}: {error}", path.display()),
+            Self::Format(why) => write!(f, "not the state of a cluster: {why}"),
+        }
+    }
+}
+
+impl core::error::Error for StateFileError {}
+
+fn format_error(why: impl Into<String>) -> StateFileError {
+    StateFileError::Format(why.into())
+}
+
+impl Svm {
+    /// Writes the state to a file: accounts, time, features. What is there is replaced at once or
+    /// not at all. Left out is what a restart forgets: transactions that were sent, and all
+    /// blockhashes but the last. So are programs of the host ([`Svm::add_builtin`]).
+    ///
+    /// ```no_run
+    /// # use selkie::Svm;
+    /// let svm = Svm::new();
+    /// svm.save("cluster.selkie")?;
+    /// let again = Svm::load("cluster.selkie")?;
+    /// assert_eq!(again.slot(), svm.slot() + 1);
+    /// # Ok::<(), selkie::StateFileError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), StateFileError> {
+        let path = path.as_ref();
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{}", std::process::id()));
+        let beside = PathBuf::from(name);
+        let written = fs::write(&beside, self.to_bytes()).and_then(|()| fs::rename(&beside, path));
+        written.map_err(|error| StateFileError::File(path.to_owned(), error))
+    }
+
+    /// Goes on from a file that [`Svm::save`] has written, in the slot after, with a new
+    /// blockhash: what was signed for an older one cannot be sent again.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or if it has been damaged.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, StateFileError> {
+        let path = path.as_ref();
+        let bytes = fs::read(path).map_err(|error| StateFileError::File(path.to_owned(), error))?;
+        Self::from_bytes(&bytes)
+    }
+
+    /// The bytes of such a file.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let features = self.features();
+        let ids: Vec<_> = features.iter().map(|feature| feature.address().to_string()).collect();
+        let header = json!({
+            "slot": self.slot(),
+            "features": ids,
+            "blockhash": self.latest_blockhash().to_string(),
+            "lamportsPerSignature": self.environment().lamports_per_signature,
+            "slotMilliseconds": self.slot_milliseconds,
+            "accounts": self.accounts_len(),
+        });
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(format!("{header}\n").as_bytes());
+        for (key, account) in self.accounts() {
+            write_account(&mut bytes, &key, account);
+        }
+        let hash: [u8; HASH_BYTES] = Sha256::digest(&bytes).into();
+        bytes.extend(hash);
+        bytes
+    }
+
+    /// Goes on from such bytes.
+    ///
+    /// # Errors
+    /// If they are not what [`Svm::to_bytes`] gave.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateFileError> {
+        let rest = bytes.strip_prefix(MAGIC);
+        let rest = rest.ok_or_else(|| format_error("it does not begin like one"))?;
+        let body = bytes.len().checked_sub(HASH_BYTES).and_then(|at| bytes.split_at_checked(at));
+        let is_whole = body.is_some_and(|(body, hash)| *Sha256::digest(body) == *hash);
+        let rest = rest.len().checked_sub(HASH_BYTES).and_then(|len| rest.get(..len));
+        let rest = rest.filter(|_| is_whole);
+        let rest = rest.ok_or_else(|| format_error("it is cut off, or has been changed"))?;
+        let line = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+        let (header, accounts) = rest.split_at(line);
+        let header: Value =
+            serde_json::from_slice(header).map_err(|error| format_error(error.to_string()))?;
+        let accounts = accounts.get(1..).unwrap_or_default();
+        let header = Header::read(&header).ok_or_else(|| format_error("its header is not one"))?;
+        header.restore(accounts)
+    }
+}
+
+fn write_account(bytes: &mut Vec<u8>, key: &Pubkey, account: &AccountSharedData) {
+    bytes.extend(key.as_ref());
+    bytes.extend(account.owner().as_ref());
+    bytes.extend(account.lamports().to_le_bytes());
+    bytes.extend(account.rent_epoch().to_le_bytes());
+    bytes.push(account.executable().into());
+    bytes.extend((account.data().len() as u64).to_le_bytes());
+    bytes.extend(account.data());
+}
+
+/// Takes an account from the front.
+fn read_account(bytes: &mut &[u8]) -> Option<(Pubkey, Account)> {
+    fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
+        let (first, rest) = bytes.split_first_chunk()?;
+        *bytes = rest;
+        Some(*first)
+    }
+    let [key, owner] = [take(bytes)?, take(bytes)?].map(Pubkey::new_from_array);
+    let [lamports, rent_epoch] = [take(bytes)?, take(bytes)?].map(u64::from_le_bytes);
+    let executable = take::<1>(bytes)? == [1];
+    let len = usize::try_from(u64::from_le_bytes(take(bytes)?)).ok()?;
+    let (data, rest) = bytes.split_at_checked(len)?;
+    *bytes = rest;
+    let data = data.to_vec();
+    Some((key, Account { lamports, data, owner, executable, rent_epoch }))
+}
+
+struct Header {
+    slot: u64,
+    features: FeatureSet,
+    blockhash: Hash,
+    lamports_per_signature: u64,
+    slot_milliseconds: u64,
+    accounts: u64,
+}
+
+impl Header {
+    fn read(value: &Value) -> Option<Self> {
+        let number = |name: &str| value.get(name)?.as_u64();
+        let mut features = FeatureSet::none();
+        for id in value.get("features")?.as_array()? {
+            // A feature that was everywhere once may have no row any more.
+            let feature = Feature::from_address(&id.as_str()?.parse().ok()?);
+            features = feature.map_or(features, |feature| features.with(feature));
+        }
+        Some(Self {
+            slot: number("slot")?,
+            features,
+            blockhash: value.get("blockhash")?.as_str()?.parse().ok()?,
+            lamports_per_signature: number("lamportsPerSignature")?,
+            slot_milliseconds: number("slotMilliseconds")?,
+            accounts: number("accounts")?,
+        })
+    }
+
+    fn restore(&self, mut bytes: &[u8]) -> Result<Svm, StateFileError> {
+        let mut svm = Svm::new();
+        *svm.journal.state_mut() = genesis::empty_state(self.features);
+        svm.slot_milliseconds = self.slot_milliseconds;
+        for _ in 0..self.accounts {
+            let (key, account) = read_account(&mut bytes)
+                .ok_or_else(|| format_error("its accounts are not what it says they are"))?;
+            if account.owner == sysvar::ID {
+                match svm.set_sysvar(key, &account.data) {
+                    // Some are for people only.
+                    Ok(()) | Err(SysvarError::UnknownAddress(_)) => {}
+                    Err(error) => return Err(format_error(error.to_string())),
+                }
+            }
+            svm.journal.set_account(key, Some(account.into()));
+        }
+        if !bytes.is_empty() {
+            return Err(format_error("there is something behind its accounts"));
+        }
+        if svm.slot() != self.slot {
+            return Err(format_error("its clock is not that of its slot"));
+        }
+        let environment = svm.journal.environment_mut();
+        environment.blockhash = self.blockhash;
+        environment.lamports_per_signature = self.lamports_per_signature;
+        svm.journal.recent_mut().register(self.blockhash);
+        svm.warp_by_slots(1);
+        svm.expire_blockhash();
+        Ok(svm)
+    }
+}

@@ -1,0 +1,236 @@
+//! Programs deployed, upgraded, extended, handed over and closed by transactions.
+
+use selkie::{
+    DeployError, DeployOptions, FailedTransaction, Instruction, InstructionError, Keypair,
+    ProgramError, Pubkey, ReadableAccount, Signer, Svm, TransactionError, keypair, loader::State,
+    program_data_key, programs,
+};
+
+const SOL: u64 = 1_000_000_000;
+
+/// A program that says a word.
+fn saying(word: &str) -> Vec<u8> {
+    let source = format!(
+        ".rodata\nword: .ascii \"{word}\"\n.text\n.globl entrypoint\nentrypoint:\n\
+         lddw r1, word\nmov64 r2, {}\ncall sol_log_\nmov64 r0, 0\nexit\n",
+        word.len()
+    );
+    let output = selkie_asm::assemble(&source, &selkie_asm::Options::default());
+    output.assembly.unwrap().to_elf()
+}
+
+struct Cluster {
+    svm: Svm,
+    program: Keypair,
+    authority: Keypair,
+}
+
+impl Cluster {
+    fn new() -> Self {
+        let (program, authority) = (keypair("program"), keypair("authority"));
+        let mut svm = Svm::new();
+        svm.airdrop(&authority.pubkey(), 100 * SOL).unwrap();
+        Self { svm, program, authority }
+    }
+
+    fn with(word: &str) -> Self {
+        let mut cluster = Self::new();
+        let options = DeployOptions { file_bytes_max: Some(4000), ..DeployOptions::default() };
+        let Self { svm, program, authority } = &mut cluster;
+        svm.deploy_with(program, saying(word), authority, authority, &options).unwrap();
+        cluster
+    }
+
+    fn id(&self) -> Pubkey {
+        self.program.pubkey()
+    }
+
+    fn said(&mut self) -> Result<String, FailedTransaction> {
+        let call = Instruction { program_id: self.id(), accounts: vec![], data: vec![] };
+        let receipt = self.svm.send_instructions(&[call], &[&self.authority])?;
+        Ok(receipt.logs[1].clone())
+    }
+
+    fn state(&self, key: &Pubkey) -> Option<State> {
+        State::of_data(self.svm.shared_account(key)?.data())
+    }
+}
+
+fn failed(error: InstructionError) -> TransactionError {
+    TransactionError::InstructionError(0, error)
+}
+
+#[test]
+fn a_program_is_deployed_and_upgraded() {
+    let mut it = Cluster::new();
+    let slot = it.svm.slot();
+    let before = it.svm.balance(&it.authority.pubkey());
+    let deployment = it.svm.deploy(&it.program, saying("one"), &it.authority).unwrap();
+    assert_eq!((deployment.slot, it.svm.slot()), (slot, slot + 1));
+    assert_eq!(deployment.authority, Some(it.authority.pubkey()));
+    let writes = deployment.file_bytes.div_ceil(1012);
+    assert_eq!(deployment.transactions.len(), writes + 2, "create, write, deploy");
+    assert_eq!(deployment.fees, (writes as u64 + 4) * 5000, "two sign the first and the last");
+    assert_eq!(deployment.cost, deployment.rent + deployment.fees);
+    assert_eq!(it.svm.balance(&it.authority.pubkey()), before - deployment.cost);
+    assert_eq!(it.said().unwrap(), "Program log: one");
+
+    let room = deployment.file_bytes_max;
+    let deployment = it.svm.upgrade(&it.id(), saying("two"), &it.authority).unwrap();
+    assert_eq!((deployment.file_bytes_max, deployment.cost), (room, deployment.fees));
+    assert_eq!(it.said().unwrap(), "Program log: two");
+}
+
+#[test]
+fn a_program_cannot_be_called_in_the_slot_of_its_deployment() {
+    let mut it = Cluster::new();
+    let options = DeployOptions { waits: false, ..DeployOptions::default() };
+    let Cluster { svm, program, authority } = &mut it;
+    svm.deploy_with(program, saying("one"), authority, authority, &options).unwrap();
+    let early = it.said().unwrap_err();
+    assert_eq!(early.error, failed(InstructionError::UnsupportedProgramId));
+    assert!(early.receipt.logs.contains(&"Program is not deployed".to_owned()));
+    it.svm.warp_by_slots(1);
+    assert_eq!(it.said().unwrap(), "Program log: one");
+
+    // Nor can it be changed twice in a slot.
+    let (id, authority) = (it.id(), keypair("authority"));
+    it.svm.upgrade_with(&id, saying("two"), &authority, &authority, false).unwrap();
+    let again = it.svm.upgrade_with(&id, saying("six"), &authority, &authority, false);
+    let Err(DeployError::Failed(again)) = again else { panic!("{again:?}") };
+    assert_eq!(again.error, failed(InstructionError::InvalidArgument));
+    assert!(again.to_string().contains("Program was deployed in this block already"), "{again}");
+    it.svm.warp_by_slots(1);
+    assert_eq!(it.said().unwrap(), "Program log: two");
+}
+
+#[test]
+fn what_no_cluster_would_take_is_not_sent() {
+    let mut it = Cluster::new();
+    let before = it.svm.balance(&it.authority.pubkey());
+    let mut broken = saying("one");
+    let text = broken.windows(8).position(|it| it == [0x95, 0, 0, 0, 0, 0, 0, 0]).unwrap();
+    broken[text] = 0xff;
+    let refused = it.svm.deploy(&it.program, &broken, &it.authority);
+    assert!(matches!(refused, Err(DeployError::Program(ProgramError::Load(_)))), "{refused:?}");
+    let refused = it.svm.deploy(&it.program, b"not a file", &it.authority).unwrap_err();
+    assert!(refused.to_string().starts_with("the file is no program: "), "{refused}");
+    let poor = keypair("poor");
+    let refused = it.svm.deploy(&it.program, saying("one"), &poor).unwrap_err();
+    assert!(matches!(refused, DeployError::TooExpensive { balance: 0, .. }), "{refused}");
+    let options = DeployOptions { file_bytes_max: Some(10), ..DeployOptions::default() };
+    let Cluster { svm, program, authority } = &mut it;
+    let refused = svm.deploy_with(program, saying("one"), authority, authority, &options);
+    assert!(matches!(refused, Err(DeployError::TooLong { .. })));
+    assert_eq!(it.svm.balance(&it.authority.pubkey()), before);
+    assert_eq!(it.svm.transactions().count(), 0);
+}
+
+#[test]
+fn only_the_authority_may_upgrade() {
+    let mut it = Cluster::with("one");
+    let thief = keypair("thief");
+    it.svm.airdrop(&thief.pubkey(), 10 * SOL).unwrap();
+    let refused = it.svm.upgrade(&it.id(), saying("bad"), &thief).unwrap_err();
+    let owner = it.authority.pubkey();
+    assert_eq!(refused.to_string(), format!("only {owner} may change {}", it.id()));
+    let theft = it.svm.set_program_authority(&it.id(), &thief, Some(&thief.pubkey()));
+    assert_eq!(theft.unwrap_err().error, failed(InstructionError::IncorrectAuthority));
+    assert_eq!(it.said().unwrap(), "Program log: one");
+
+    let new = keypair("new authority");
+    it.svm.airdrop(&new.pubkey(), 10 * SOL).unwrap();
+    it.svm.set_program_authority(&it.id(), &it.authority, Some(&new.pubkey())).unwrap();
+    assert!(it.svm.upgrade(&it.id(), saying("bad"), &it.authority).is_err());
+    it.svm.upgrade(&it.id(), saying("new"), &new).unwrap();
+    assert_eq!(it.said().unwrap(), "Program log: new");
+
+    it.svm.set_program_authority(&it.id(), &new, None).unwrap();
+    let refused = it.svm.upgrade(&it.id(), saying("bad"), &new).unwrap_err();
+    assert!(matches!(refused, DeployError::NotAuthority { authority: None, .. }), "{refused}");
+    let late = it.svm.set_program_authority(&it.id(), &new, Some(&new.pubkey()));
+    assert_eq!(late.unwrap_err().error, failed(InstructionError::Immutable));
+}
+
+#[test]
+fn what_is_final_stays() {
+    let mut it = Cluster::new();
+    let options = DeployOptions { is_final: true, ..DeployOptions::default() };
+    let Cluster { svm, program, authority } = &mut it;
+    let deployed = svm.deploy_with(program, saying("one"), authority, authority, &options);
+    assert_eq!(deployed.unwrap().authority, None);
+    let data = program_data_key(&it.id());
+    assert!(matches!(it.state(&data), Some(State::ProgramData { authority: None, .. })));
+    assert!(it.svm.upgrade(&it.id(), saying("two"), &it.authority).is_err());
+    assert_eq!(it.said().unwrap(), "Program log: one");
+}
+
+#[test]
+fn a_program_is_extended_for_a_longer_file() {
+    let mut it = Cluster::new();
+    it.svm.deploy(&it.program, saying("one"), &it.authority).unwrap();
+    let long = saying(&"long ".repeat(500));
+    let refused = it.svm.upgrade(&it.id(), &long, &it.authority).unwrap_err();
+    let DeployError::TooLong { file_bytes, file_bytes_max } = refused else {
+        panic!("{refused}");
+    };
+    let more = file_bytes - file_bytes_max;
+    assert!(refused.to_string().ends_with(&format!("extend the program by {more} bytes first")));
+    it.svm.extend_program(&it.id(), 10_240, &it.authority).unwrap();
+    assert_eq!(it.said().unwrap(), "Program log: one", "what is there still runs");
+    let deployment = it.svm.upgrade(&it.id(), &long, &it.authority).unwrap();
+    assert_eq!(deployment.file_bytes_max, file_bytes_max + 10_240);
+    assert!(deployment.transactions.len() > 4);
+    assert!(it.said().unwrap().starts_with("Program log: long long"));
+}
+
+#[test]
+fn a_closed_program_is_gone_for_good() {
+    let mut it = Cluster::with("one");
+    let (data, heir) = (program_data_key(&it.id()), keypair("heir").pubkey());
+    let rent = it.svm.balance(&data);
+    it.svm.close_program(&it.id(), &it.authority, &heir).unwrap();
+    assert_eq!(it.svm.balance(&heir), rent);
+    let call = it.said().unwrap_err();
+    assert_eq!(call.error, failed(InstructionError::UnsupportedProgramId));
+    assert!(call.receipt.logs.contains(&"Program is not cached".to_owned()), "{call}");
+    let upgrade = it.svm.upgrade(&it.id(), saying("two"), &it.authority).unwrap_err();
+    assert!(matches!(upgrade, DeployError::NoProgram(_)), "{upgrade}");
+    it.svm.warp_by_slots(1);
+    let Err(DeployError::Failed(failure)) =
+        it.svm.deploy(&it.program, saying("two"), &it.authority)
+    else {
+        panic!("an address was used twice");
+    };
+    assert!(matches!(failure.error, TransactionError::InstructionError(0, _)), "{failure}");
+    // Elsewhere it can be deployed anew, though the buffer of the failure is still there.
+    let other = keypair("other program");
+    it.svm.deploy(&other, saying("two"), &it.authority).unwrap();
+    assert!(it.svm.has_program(&other.pubkey()));
+}
+
+#[test]
+fn going_back_undoes_an_upgrade() {
+    let mut it = Cluster::with("one");
+    let start = it.svm.snapshot();
+    it.svm.upgrade(&it.id(), saying("two"), &it.authority).unwrap();
+    assert_eq!(it.said().unwrap(), "Program log: two");
+    it.svm.restore(&start).unwrap();
+    assert_eq!(it.said().unwrap(), "Program log: one");
+}
+
+#[test]
+fn real_programs_are_deployed() {
+    for bundled in [&programs::TOKEN, &programs::MEMO] {
+        let Ok(path) = bundled.find() else { continue };
+        let elf = std::fs::read(path).unwrap();
+        let mut it = Cluster::new();
+        let deployment = it.svm.deploy(&it.program, &elf, &it.authority).unwrap();
+        assert!(it.svm.has_program(&it.id()), "{}", bundled.name);
+        assert_eq!(deployment.transactions.len(), elf.len().div_ceil(1012) + 2);
+        let shown = deployment.to_string();
+        assert!(shown.contains(&format!("size          {} bytes", elf.len())), "{shown}");
+        let data = it.svm.shared_account(&deployment.program_data).unwrap();
+        assert_eq!(data.data()[45..], elf);
+    }
+}

@@ -1,0 +1,224 @@
+//! Programs that one process makes ready and another one runs.
+
+use std::{fs, path::PathBuf, sync::Arc};
+
+use selkie::{Engine, Feature, Instruction, Keypair, Signer, Svm, address, keypair};
+use selkie_store::{DiskStore, StoreStatistics};
+use selkie_svm::{ProgramCache, program_cache::CacheStatistics};
+
+/// A program that counts down and says a word.
+fn program(word: &str) -> Vec<u8> {
+    let source = format!(
+        ".rodata\nword: .ascii \"{word}\"\n.text\n.globl entrypoint\nentrypoint:\n\
+         mov64 r6, 5000\nagain:\nsub64 r6, 1\njne r6, 0, again\n\
+         lddw r1, word\nmov64 r2, {}\ncall sol_log_\nmov64 r0, 0\nexit\n",
+        word.len()
+    );
+    let output = selkie_asm::assemble(&source, &selkie_asm::Options::default());
+    output.assembly.unwrap().to_elf()
+}
+
+/// A folder that is gone at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("selkie-store-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        Self(path)
+    }
+
+    fn programs(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().path());
+        let mut programs: Vec<_> =
+            entries.filter(|path| path.extension().is_some_and(|it| it == "program")).collect();
+        programs.sort();
+        programs
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A process, as it were: its own cache, and a store in a folder.
+struct Process {
+    svm: Svm,
+    store: Arc<DiskStore>,
+    payer: Keypair,
+}
+
+impl Process {
+    fn start(folder: &Folder, words: &[&str]) -> Self {
+        let store = Arc::new(DiskStore::open(&folder.0).unwrap());
+        let cache = ProgramCache::new().with_store(store.clone());
+        let mut svm = Svm::new().with_program_cache(cache).with_engine(Engine::Jit);
+        let payer = keypair("payer");
+        svm.airdrop(&payer.pubkey(), 1_000_000_000).unwrap();
+        for word in words {
+            svm.add_program(address(word), program(word)).unwrap();
+        }
+        Self { svm, store, payer }
+    }
+
+    fn say(&mut self, word: &str) {
+        let call = Instruction { program_id: address(word), accounts: vec![], data: vec![] };
+        let receipt = self.svm.send_instructions(&[call], &[&self.payer]).unwrap();
+        assert_eq!(receipt.logs[1], format!("Program log: {word}"));
+        assert_eq!(receipt.units, 10_106);
+    }
+
+    fn persist(&self) -> usize {
+        self.svm.program_cache().persist()
+    }
+
+    fn cache(&self) -> CacheStatistics {
+        self.svm.program_cache().statistics()
+    }
+
+    fn disk(&self) -> StoreStatistics {
+        self.store.statistics()
+    }
+}
+
+#[test]
+fn a_restart_finds_programs_ready() {
+    let folder = Folder::new("restart");
+    let mut cold = Process::start(&folder, &["one", "two"]);
+    cold.say("one");
+    cold.say("two");
+    assert_eq!(cold.persist(), 2);
+    assert_eq!((cold.cache().restored, cold.disk().missing), (0, 2));
+
+    let mut warm = Process::start(&folder, &["one", "two", "new"]);
+    warm.say("one");
+    warm.say("two");
+    warm.say("new");
+    assert_eq!((warm.cache().restored, warm.disk().found, warm.disk().missing), (2, 2, 1));
+    let files = warm.store.files().unwrap();
+    assert_eq!(files.iter().map(|file| file.is_sound).collect::<Vec<_>>(), [true, true]);
+    let code = warm.svm.program_cache().programs();
+    assert!(code.iter().all(|program| program.loaded_bytes > 0));
+    assert_eq!(warm.store.clear().unwrap(), 2);
+    assert_eq!(warm.store.files().unwrap(), []);
+}
+
+#[test]
+fn what_was_not_written_here_is_not_run() {
+    let folder = Folder::new("tampering");
+    let mut first = Process::start(&folder, &["one"]);
+    first.say("one");
+    first.persist();
+    let path = folder.programs().remove(0);
+    let sound = fs::read(&path).unwrap();
+    let places = [0, 31, 32, 39, 40, 100, sound.len() / 2, sound.len() - 1];
+    let broken = places.map(|place| {
+        let mut broken = sound.clone();
+        broken[place] ^= 1;
+        broken
+    });
+    let cut = [0, 1, 32, 40, sound.len() - 1].map(|len| sound[..len].to_vec());
+    let longer = [&sound[..], &[0]].concat();
+    for bytes in broken.into_iter().chain(cut).chain([longer]) {
+        fs::write(&path, bytes).unwrap();
+        let mut process = Process::start(&folder, &["one"]);
+        process.say("one");
+        assert_eq!((process.disk().refused, process.cache().restored), (1, 0));
+        assert!(process.store.files().unwrap().iter().all(|file| !file.is_sound));
+    }
+    // Writing again mends it.
+    let mut process = Process::start(&folder, &["one"]);
+    process.say("one");
+    process.persist();
+    let mut process = Process::start(&folder, &["one"]);
+    process.say("one");
+    assert_eq!(process.cache().restored, 1);
+}
+
+#[test]
+fn programs_do_not_change_places() {
+    let folder = Folder::new("places");
+    let mut first = Process::start(&folder, &["one", "two"]);
+    first.say("one");
+    first.say("two");
+    first.persist();
+    let [one, two] = folder.programs().try_into().unwrap();
+    let contents = [fs::read(&one).unwrap(), fs::read(&two).unwrap()];
+    fs::write(&one, &contents[1]).unwrap();
+    fs::write(&two, &contents[0]).unwrap();
+    let mut process = Process::start(&folder, &["one", "two"]);
+    process.say("one");
+    process.say("two");
+    assert_eq!(process.disk().refused, 2);
+}
+
+#[test]
+fn who_has_not_the_key_cannot_add_anything() {
+    let (folder, other) = (Folder::new("ours"), Folder::new("theirs"));
+    for folder in [&folder, &other] {
+        let mut process = Process::start(folder, &["one"]);
+        process.say("one");
+        process.persist();
+    }
+    let (ours, theirs) = (folder.programs().remove(0), other.programs().remove(0));
+    assert_ne!(ours.file_name(), theirs.file_name(), "even names depend on the key");
+    fs::copy(&theirs, &ours).unwrap();
+    let mut process = Process::start(&folder, &["one"]);
+    process.say("one");
+    assert_eq!((process.disk().refused, process.cache().restored), (1, 0));
+}
+
+#[test]
+fn other_environments_are_other_programs() {
+    let folder = Folder::new("environments");
+    let mut process = Process::start(&folder, &["one"]);
+    process.say("one");
+    process.persist();
+    let mut process = Process::start(&folder, &["one"]);
+    process.svm.activate_feature(Feature::VirtualAddressSpaceAdjustments);
+    let restored = process.cache().restored;
+    process.say("one");
+    assert_eq!(process.cache().restored, restored, "accounts have regions of their own there");
+    process.persist();
+    assert_eq!(folder.programs().len(), 2);
+    let mut process = Process::start(&folder, &[]);
+    process.svm.activate_feature(Feature::VirtualAddressSpaceAdjustments);
+    process.svm.add_program(address("one"), program("one")).unwrap();
+    process.say("one");
+    assert_eq!(process.cache().restored, 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn nobody_else_can_read_the_key() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::new("key");
+    let mut process = Process::start(&folder, &["one"]);
+    process.say("one");
+    process.persist();
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&folder.0), 0o700);
+    assert_eq!(mode(&folder.0.join("key")), 0o600);
+    assert_eq!(mode(&folder.programs()[0]), 0o600);
+}
+
+#[test]
+fn processes_share_a_folder() {
+    let folder = Folder::new("shared");
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let mut process = Process::start(&folder, &["one", "two", "three"]);
+                for word in ["one", "two", "three"] {
+                    process.say(word);
+                    process.persist();
+                }
+            });
+        }
+    });
+    let store = DiskStore::open(&folder.0).unwrap();
+    let files = store.files().unwrap();
+    assert_eq!((files.len(), files.iter().filter(|file| file.is_sound).count()), (3, 3));
+}

@@ -1,0 +1,118 @@
+//! Which programs are loaded, and which one has to go.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use solana_pubkey::Pubkey;
+
+use super::{
+    ProgramCache, count,
+    entry::{Body, Version},
+};
+
+/// Of how many the one that is worth least has to go. To compare all would find a slightly better
+/// one, and cost more the more there are.
+const CANDIDATES: usize = 16;
+
+/// The programs that are loaded.
+#[derive(Default, Debug)]
+pub(super) struct Residents(Mutex<List>);
+
+#[derive(Default, Debug)]
+struct List {
+    residents: Vec<Resident>,
+    /// Where the next candidates are.
+    hand: usize,
+}
+
+#[derive(Debug)]
+struct Resident {
+    id: Pubkey,
+    body: Arc<Body>,
+    /// What it costs to load it.
+    slots: u64,
+}
+
+impl Residents {
+    fn list(&self) -> MutexGuard<'_, List> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.list().residents.len()
+    }
+
+    pub(super) fn remove(&self, gone: &[Version]) {
+        if gone.is_empty() {
+            return;
+        }
+        let is_gone = |it: &Resident| gone.iter().any(|gone| Arc::ptr_eq(&gone.body, &it.body));
+        self.list().residents.retain(|resident| !is_gone(resident));
+    }
+
+    /// Takes one in, and gives those that have to go.
+    fn add(&self, new: Resident, entries_max: usize) -> Vec<Resident> {
+        let mut list = self.list();
+        let mut gone = Vec::new();
+        // Room is made first, so that the new one is no candidate.
+        while list.residents.len() >= entries_max.max(1) {
+            gone.extend(list.take_least());
+        }
+        list.residents.push(new);
+        gone
+    }
+}
+
+impl List {
+    fn take_least(&mut self) -> Option<Resident> {
+        let len = self.residents.len();
+        let candidates = (0..CANDIDATES.min(len)).map(|step| {
+            let place = self.hand.wrapping_add(step).checked_rem(len);
+            place.unwrap_or_default()
+        });
+        let score = |place: &usize| {
+            self.residents.get(*place).map_or(0, |it| it.body.usage.score(it.slots))
+        };
+        let least = candidates.min_by_key(score)?;
+        self.hand = self.hand.wrapping_add(CANDIDATES).checked_rem(len).unwrap_or_default();
+        Some(self.residents.swap_remove(least))
+    }
+}
+
+impl ProgramCache {
+    /// Notes that a program is loaded; another one may have to go.
+    pub(super) fn settle_in(&self, id: &Pubkey, body: &Arc<Body>, slots: u64) {
+        let new = Resident { id: *id, body: Arc::clone(body), slots };
+        for gone in self.residents.add(new, self.options.entries_max) {
+            self.unload(&gone);
+        }
+        // It may have been replaced while it was loaded, and nobody would find it any more.
+        let shard = self.read(id);
+        let mut versions = shard.get(id).into_iter().flatten();
+        if !versions.any(|version| Arc::ptr_eq(&version.body, body)) {
+            drop(shard);
+            self.residents.remove_body(body);
+        }
+    }
+
+    fn unload(&self, gone: &Resident) {
+        let is_it = |version: &&Version| Arc::ptr_eq(&version.body, &gone.body);
+        let shard = self.read(&gone.id);
+        let found = shard.get(&gone.id).into_iter().flatten().find(is_it).cloned();
+        drop(shard);
+        // Meanwhile others look programs up.
+        let Some(found) = found else { return };
+        let unloaded = Arc::new(found.body.unloaded(found.source.file()));
+        let mut shard = self.write(&gone.id);
+        let mut versions = shard.get_mut(&gone.id).into_iter().flatten();
+        if let Some(version) = versions.find(|it| Arc::ptr_eq(&it.body, &gone.body)) {
+            version.body = unloaded;
+            count(&self.counters.evictions);
+        }
+    }
+}
+
+impl Residents {
+    fn remove_body(&self, body: &Arc<Body>) {
+        self.list().residents.retain(|resident| !Arc::ptr_eq(&resident.body, body));
+    }
+}

@@ -1,0 +1,106 @@
+//! Where a program's file is among the accounts, and since when.
+
+use solana_account::{AccountSharedData, ReadableAccount};
+use solana_pubkey::Pubkey;
+
+use crate::account::{AccountStore, Loader};
+
+/// Bytes in front of the program in a program data account of loader v3.
+pub const PROGRAM_DATA_HEADER_BYTES: usize = 45;
+/// Bytes in front of the program in a program account of loader v4.
+pub const LOADER_V4_HEADER_BYTES: usize = 48;
+
+/// How many slots pass until what was deployed can be called (agave:
+/// `DELAY_VISIBILITY_SLOT_OFFSET`).
+pub const VISIBILITY_DELAY: u64 = 1;
+
+/// Where a program's file is.
+#[derive(Clone, Debug)]
+pub(super) struct Source {
+    pub(super) loader: Loader,
+    /// The account that holds the file, whose data are shared.
+    pub(super) account: AccountSharedData,
+    /// The slot that the program was deployed in; 0 where accounts do not tell.
+    pub(super) deployed: u64,
+}
+
+impl Source {
+    /// The file of the program at an account that a loader owns; `None` if none was ever deployed
+    /// there, or if it was closed.
+    pub(super) fn find(account: &AccountSharedData, accounts: &impl AccountStore) -> Option<Self> {
+        let loader = Loader::of(account.owner())?;
+        let data = account.data();
+        match loader {
+            Loader::V1 | Loader::V2 => {
+                let account = account.clone();
+                (!data.is_empty()).then_some(Self { loader, account, deployed: 0 })
+            }
+            Loader::V3 => {
+                let account = accounts.account(&program_data_address(data)?)?;
+                let deployed = program_data_slot(&account)?;
+                Some(Self { loader, account, deployed })
+            }
+            Loader::V4 => {
+                const RETRACTED: u64 = 0;
+                let number = |at: usize| Some(u64::from_le_bytes(*data.get(at..)?.first_chunk()?));
+                let (deployed, status) = (number(0)?, number(40)?);
+                let account = account.clone();
+                (status != RETRACTED).then_some(Self { loader, account, deployed })
+            }
+        }
+    }
+
+    /// The file.
+    pub(super) fn file(&self) -> &[u8] {
+        file(&self.account, self.loader)
+    }
+
+    /// Whether an account holds the same file. Data that are shared are compared by where they
+    /// are, others by what they are.
+    pub(super) fn is_same_file(&self, other: &AccountSharedData) -> bool {
+        self.is_shared_with(other) || self.file() == file(other, self.loader)
+    }
+
+    pub(super) fn is_shared_with(&self, other: &AccountSharedData) -> bool {
+        core::ptr::eq(self.account.data(), other.data())
+    }
+
+    /// Whether the program cannot be called yet.
+    pub(super) fn is_delayed(&self, slot: u64) -> bool {
+        // Accounts of the old loaders do not say when.
+        let says_when = matches!(self.loader, Loader::V3 | Loader::V4);
+        says_when && self.deployed.saturating_add(VISIBILITY_DELAY) > slot
+    }
+}
+
+/// The file in the account of a program, or in that of its data.
+pub(super) fn file(account: &AccountSharedData, loader: Loader) -> &[u8] {
+    let header = match loader {
+        Loader::V1 | Loader::V2 => 0,
+        Loader::V3 => PROGRAM_DATA_HEADER_BYTES,
+        Loader::V4 => LOADER_V4_HEADER_BYTES,
+    };
+    account.data().get(header..).unwrap_or_default()
+}
+
+/// The address of the program data account that a program account of loader v3 points to.
+#[must_use]
+pub fn program_data_address(program: &[u8]) -> Option<Pubkey> {
+    const PROGRAM: u32 = 2;
+    let tag = u32::from_le_bytes(*program.first_chunk()?);
+    let address = program.get(4..)?.first_chunk::<32>()?;
+    (tag == PROGRAM).then(|| Pubkey::new_from_array(*address))
+}
+
+/// The slot that a program data account of loader v3 says it was deployed in.
+#[must_use]
+pub fn program_data_slot(account: &AccountSharedData) -> Option<u64> {
+    const PROGRAM_DATA: u32 = 3;
+    let data = account.data();
+    let tag = u32::from_le_bytes(*data.first_chunk()?);
+    let slot = u64::from_le_bytes(*data.get(4..)?.first_chunk()?);
+    let authority = *data.get(12)?;
+    let is_whole = authority == 0 || authority == 1 && data.len() >= PROGRAM_DATA_HEADER_BYTES;
+    let is_loaders = Loader::of(account.owner()) == Some(Loader::V3);
+    (tag == PROGRAM_DATA && is_whole && is_loaders).then_some(slot)
+}

@@ -1,0 +1,322 @@
+//! Programs as bytes, to be had again many times faster than by loading and verifying them.
+//!
+//! ```text
+//! Program     ── freeze ──> bytes ── thaw, with the ELF file at hand ──> Program, Verified
+//! MachineCode ── freeze ──> bytes ── thaw, with the program at hand  ──> MachineCode
+//! ```
+//!
+//! Who keeps the bytes keeps them safe, too. What is thawed has to be what was frozen:
+//! - by the same [`BUILD`], on the same [`processor`];
+//! - from the same file, loaded against the same environment;
+//! - unchanged: nothing of what loader and verifier have found is found again.
+//!
+//! All of that belongs into the key under which bytes are kept, and into a keyed hash over them
+//! that is checked before they are thawed. Bytes that were changed all the same never make a thawed
+//! program panic or touch what it must not: they make it another program, like one that was never
+//! verified, which traps where it comes to what the verifier would have refused. Machine code that
+//! was changed can do whatever it likes; so that [`MachineCode::thaw`](crate::MachineCode::thaw)
+//! is unsafe.
+//!
+//! A frozen program says where it differs from the file: what was relocated, what is zeroed. It is
+//! decoded when the interpreter or the compiler asks for it, which machine code that has everything
+//! does not.
+
+use core::fmt;
+use std::sync::Arc;
+
+use selkie_elf::{Executable, Function, Functions, Parts, ReadOnly, SharedBytes, Syscalls};
+use selkie_isa::Version;
+
+use crate::{
+    jit::JitError,
+    program::{Program, Verified},
+};
+
+/// Names the build: its version, and a hash of the sources that it was made of.
+pub const BUILD: &str =
+    concat!(env!("CARGO_PKG_VERSION"), "-", env!("SELKIE_VM_SOURCES"), "-", "frozen1");
+
+/// Names what machine code depends on of this host's processor.
+#[must_use]
+pub fn processor() -> &'static str {
+    crate::jit::processor()
+}
+
+/// Why bytes were not thawed.
+#[derive(Debug)]
+pub enum ThawError {
+    /// They are no frozen program, or no frozen machine code.
+    Malformed,
+    /// They are machine code for another program, configuration, kind of hardening or processor.
+    Other,
+    /// This host cannot run machine code.
+    Jit(JitError),
+}
+
+impl fmt::Display for ThawError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed => f.write_str("malformed frozen bytes"),
+            Self::Other => f.write_str("frozen machine code is for something else"),
+            Self::Jit(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for ThawError {}
+
+const MAGIC: u64 = u64::from_le_bytes(*b"selkie-p");
+/// Stands for an offset where there is none.
+const NONE: u64 = u64::MAX;
+
+impl Program {
+    /// The program as bytes. `elf` is the file that it was loaded from, which thawing will need
+    /// again; any other will do too, if it is the same then, but the bytes are more.
+    #[must_use]
+    pub fn freeze(&self, elf: &[u8]) -> Vec<u8> {
+        let executable = self.executable();
+        let (text, read_only) = (executable.text(), executable.read_only());
+        let mut out = Vec::new();
+        put_u64(&mut out, MAGIC);
+        put_u32(&mut out, executable.version() as u32);
+        put_u32(&mut out, executable.entry_pc());
+        put_u64(&mut out, executable.text_vaddr());
+        put_u64(&mut out, executable.text_offset());
+        put_u64(&mut out, read_only.vaddr);
+        // Where the instructions are in the read-only data, if they are part of it; as far apart in
+        // memory as in the file if they are not.
+        let distance = (text.as_ptr() as usize).wrapping_sub(read_only.bytes.as_ptr() as usize);
+        let within = read_only.bytes.get(distance..).and_then(|bytes| bytes.get(..text.len()));
+        let text_at = executable.text_offset();
+        put_image(&mut out, &read_only.bytes, elf, text_at.wrapping_sub(distance as u64));
+        if within == Some(text) {
+            put_u64(&mut out, distance as u64);
+            put_u64(&mut out, text.len() as u64);
+        } else {
+            put_u64(&mut out, NONE);
+            put_image(&mut out, text, elf, text_at);
+        }
+        put_functions(&mut out, executable.functions());
+        out
+    }
+
+    /// The program that was frozen, with the file that it was frozen with. `syscalls` are those
+    /// that it was loaded against.
+    ///
+    /// # Errors
+    /// If the bytes are no frozen program.
+    pub fn thaw(frozen: &[u8], elf: &[u8], syscalls: &Arc<Syscalls>) -> Result<Self, ThawError> {
+        let executable = executable(frozen, elf, syscalls).ok_or(ThawError::Malformed)?;
+        Ok(Self::later(executable))
+    }
+}
+
+impl Verified {
+    /// As [`Program::thaw`], of a program that was verified before it was frozen. Nothing says so
+    /// but the caller's word.
+    ///
+    /// # Errors
+    /// If the bytes are no frozen program.
+    pub fn thaw(frozen: &[u8], elf: &[u8], syscalls: &Arc<Syscalls>) -> Result<Self, ThawError> {
+        Program::thaw(frozen, elf, syscalls).map(Self::trusted)
+    }
+}
+
+fn executable(frozen: &[u8], elf: &[u8], syscalls: &Arc<Syscalls>) -> Option<Executable> {
+    let mut input = Reader(frozen);
+    if input.u64()? != MAGIC {
+        return None;
+    }
+    let version = *Version::ALL.get(input.u32()? as usize)?;
+    let entry_pc = input.u32()?;
+    let (text_vaddr, text_offset) = (input.u64()?, input.u64()?);
+    let vaddr = input.u64()?;
+    let image = input.image(elf)?;
+    let text = match input.u64()? {
+        NONE => input.image(elf)?.into(),
+        at => {
+            let at = usize::try_from(at).ok()?;
+            SharedBytes::of(&image, at..at.checked_add(input.len()?)?)?
+        }
+    };
+    let read_only = ReadOnly { vaddr, bytes: image.into() };
+    let functions = input.functions()?;
+    let syscalls = Arc::clone(syscalls);
+    let parts =
+        Parts { version, text, text_vaddr, text_offset, entry_pc, read_only, functions, syscalls };
+    input.is_empty().then(|| parts.into())
+}
+
+/// What is written of a part of the image.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Piece {
+    /// It is as in the file.
+    File,
+    Zeroes,
+    Bytes,
+}
+
+/// So many bytes are settled at a time.
+const PIECE_BYTES: usize = 64;
+
+/// Writes bytes of which most are in the file as well, `offset` bytes behind its start: those that
+/// are zero, those that are not there, and single words that differ. Without a file that has as
+/// many bytes there, all of them.
+fn put_image(out: &mut Vec<u8>, bytes: &[u8], elf: &[u8], offset: u64) {
+    let file = usize::try_from(offset).ok().and_then(|at| elf.get(at..)?.get(..bytes.len()));
+    let Some(file) = file.filter(|_| u32::try_from(bytes.len()).is_ok()) else {
+        put_u64(out, NONE);
+        return put_bytes(out, bytes);
+    };
+    let mut pieces: Vec<(Piece, [u32; 2])> = Vec::new();
+    let mut words: Vec<[u32; 2]> = Vec::new();
+    let mut at = 0;
+    for (bytes, file) in bytes.chunks(PIECE_BYTES).zip(file.chunks(PIECE_BYTES)) {
+        let (values, rest) = bytes.as_chunks();
+        let (file_values, file_rest) = file.as_chunks();
+        let differ = values.iter().zip(file_values).filter(|(a, b)| a != b).count();
+        let piece = if rest == file_rest && differ <= values.len() / 4 {
+            Piece::File
+        } else if bytes.iter().all(|byte| *byte == 0) {
+            Piece::Zeroes
+        } else {
+            Piece::Bytes
+        };
+        if piece == Piece::File {
+            let pairs = (at / 4..).zip(values).zip(file_values);
+            let differing = pairs.filter(|((_, value), file)| value != file);
+            words.extend(differing.map(|((word, value), _)| [word, u32::from_le_bytes(*value)]));
+        }
+        let len = u32::try_from(bytes.len()).unwrap_or(0);
+        match pieces.last_mut() {
+            Some((last, [_, last_len])) if *last == piece => *last_len += len,
+            _ => pieces.push((piece, [at, len])),
+        }
+        at += len;
+    }
+    put_u64(out, offset);
+    put_u64(out, bytes.len() as u64);
+    for kind in [Piece::Zeroes, Piece::Bytes] {
+        let pieces: Vec<_> =
+            pieces.iter().filter(|(piece, _)| *piece == kind).map(|(_, place)| *place).collect();
+        put_words(out, &pieces);
+        for [at, len] in pieces.into_iter().filter(|_| kind == Piece::Bytes) {
+            out.extend(&bytes[at as usize..][..len as usize]);
+        }
+    }
+    put_words(out, &words);
+}
+
+fn put_functions(out: &mut Vec<u8>, functions: &Functions) {
+    let words: Vec<_> = functions.iter().map(|(key, function)| [key, function.pc]).collect();
+    put_words(out, &words);
+    let named = functions.iter().any(|(_, function)| !function.name.is_empty());
+    put_u32(out, named.into());
+    for (_, function) in functions.iter().filter(|_| named) {
+        put_bytes(out, function.name.as_bytes());
+    }
+}
+
+pub(crate) fn put_u32(out: &mut Vec<u8>, number: u32) {
+    out.extend(number.to_le_bytes());
+}
+
+pub(crate) fn put_u64(out: &mut Vec<u8>, number: u64) {
+    out.extend(number.to_le_bytes());
+}
+
+/// Bytes, and before them how many.
+pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_u64(out, bytes.len() as u64);
+    out.extend(bytes);
+}
+
+/// Records of words, and before them how many.
+pub(crate) fn put_words<const N: usize>(out: &mut Vec<u8>, records: &[[u32; N]]) {
+    put_u64(out, records.len() as u64);
+    out.reserve(size_of_val(records));
+    for word in records.iter().flatten() {
+        out.extend_from_slice(&word.to_le_bytes());
+    }
+}
+
+/// What is left to be read. Nothing that is not there is read, and no more memory taken than there
+/// are bytes for.
+pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Reader<'a> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (first, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    pub(crate) fn u32(&mut self) -> Option<u32> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub(crate) fn u64(&mut self) -> Option<u64> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    fn len(&mut self) -> Option<usize> {
+        usize::try_from(self.u64()?).ok()
+    }
+
+    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
+        let len = self.len()?;
+        self.take(len)
+    }
+
+    pub(crate) fn words<const N: usize>(&mut self) -> Option<Vec<[u32; N]>> {
+        let len = self.len()?.checked_mul(N * size_of::<u32>())?;
+        let words = self.take(len)?.as_chunks().0;
+        Some(words.as_chunks().0.iter().map(|record| record.map(u32::from_le_bytes)).collect())
+    }
+
+    fn image(&mut self, elf: &[u8]) -> Option<Arc<[u8]>> {
+        let offset = match self.u64()? {
+            NONE => return self.bytes().map(Arc::from),
+            offset => usize::try_from(offset).ok()?,
+        };
+        let file = elf.get(offset..)?.get(..self.len()?)?;
+        let mut image: Arc<[u8]> = Arc::from(file);
+        let bytes = Arc::get_mut(&mut image)?;
+        for [at, len] in self.words()? {
+            bytes.get_mut(at as usize..)?.get_mut(..len as usize)?.fill(0);
+        }
+        for [at, len] in self.words()? {
+            let place = bytes.get_mut(at as usize..)?.get_mut(..len as usize)?;
+            place.copy_from_slice(self.take(len as usize)?);
+        }
+        let words = bytes.as_chunks_mut().0;
+        for [word, value] in self.words()? {
+            *words.get_mut(word as usize)? = value.to_le_bytes();
+        }
+        Some(image)
+    }
+
+    fn functions(&mut self) -> Option<Functions> {
+        let words = self.words()?;
+        let named = self.u32()? != 0;
+        let mut functions = Vec::with_capacity(words.len());
+        for [key, pc] in words {
+            let mut name = String::new();
+            if named {
+                core::str::from_utf8(self.bytes()?).ok()?.clone_into(&mut name);
+            }
+            functions.push((key, Function { name, pc }));
+        }
+        Functions::new(functions).ok()
+    }
+}

@@ -1,0 +1,197 @@
+//! Machine code as bytes.
+//!
+//! The code of a unit does not depend on where it lies: it reaches the routines, the entries and
+//! everything else outside of itself through the context. What is random about it (the key that
+//! the context's register is off by, that of blinded constants) is kept beside it. What is not
+//! kept: units that were joined and are entered no more, and where the code of each instruction
+//! is, which is for listings.
+
+#![allow(unsafe_code, reason = "what is thawed will be executed")]
+
+use core::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::{
+    config::Config,
+    frozen::{Reader, ThawError, put_bytes, put_u32, put_u64, put_words},
+    jit::{
+        Compiler, JitError, JitOptions, MachineCode, SLOTS_MAX,
+        buffer::Executable,
+        entry,
+        site::Sites,
+        units::{UNITS_MAX, Unit, Units},
+        x64::{Routines, Shape},
+    },
+    program::Program,
+};
+
+const MAGIC: u64 = u64::from_le_bytes(*b"selkie-c");
+
+/// All that code was made for, besides the program: what has to be the same when it is thawed.
+fn purpose(slots: usize, config: &Config, options: &JitOptions, shape: &Shape) -> [u64; 4] {
+    let Config { stack_frame_gaps, aligned_memory, metered, .. } = *config;
+    let JitOptions { blind_constants, pad_start, key_addresses, noop_rate, .. } = *options;
+    let bits = [
+        stack_frame_gaps,
+        aligned_memory,
+        metered,
+        blind_constants,
+        pad_start,
+        key_addresses,
+        shape.bmi2,
+        shape.pext,
+    ];
+    let bits = bits.into_iter().fold(0, |bits, bit| bits << 1 | u64::from(bit));
+    let depth = config.call_depth_max as u64;
+    [slots as u64, depth, config.stack_frame_bytes, u64::from(noop_rate) << 8 | bits]
+}
+
+impl MachineCode {
+    /// The code as bytes: what is compiled so far. See [`frozen`](crate::frozen).
+    #[must_use]
+    pub fn freeze(&self) -> Vec<u8> {
+        // No unit is added meanwhile.
+        let compiler = self.compiler.lock().unwrap_or_else(PoisonError::into_inner);
+        let units: Vec<&Unit> = self.units.iter().collect();
+        let mut bases: Vec<(u64, usize)> =
+            units.iter().enumerate().map(|(number, unit)| (unit.base() as u64, number)).collect();
+        bases.sort_unstable();
+        let mut blocks = vec![Vec::new(); units.len()];
+        let mut missing = Vec::new();
+        for (slot, entry) in (0_u32..).zip(&self.entries) {
+            let entry = entry.load(Ordering::Acquire);
+            if entry == self.missing() {
+                missing.push([slot]);
+            } else if entry != 0
+                && let Some(found) =
+                    bases.partition_point(|(base, _)| *base <= entry).checked_sub(1)
+            {
+                let (base, number) = bases[found];
+                let at = u32::try_from(entry - base).expect("units are short");
+                blocks[number].push([slot, at]);
+            }
+        }
+        let mut out = Vec::new();
+        put_u64(&mut out, MAGIC);
+        for number in purpose(self.entries.len(), &self.config, &self.options, &self.shape) {
+            put_u64(&mut out, number);
+        }
+        put_u32(&mut out, self.shape.key.cast_unsigned());
+        put_u64(&mut out, self.shape.blinding_key);
+        put_words(&mut out, &[self.routines.words()]);
+        put_u32(&mut out, compiler.joins);
+        put_u32(&mut out, u32::from(compiler.complete));
+        put_u32(&mut out, u32::from(self.runs_left.load(Ordering::Relaxed) >= 0));
+        put_words(&mut out, &missing);
+        // The first one has the routines.
+        let is_kept = |number: &usize| *number == 0 || !blocks[*number].is_empty();
+        for number in (0..units.len()).filter(is_kept) {
+            let unit = units[number];
+            put_words(&mut out, &blocks[number]);
+            put_words(&mut out, unit.sites.packed());
+            put_words(&mut out, &unit.calls);
+            put_bytes(&mut out, unit.memory.bytes());
+        }
+        out
+    }
+
+    /// The code that was frozen, for the program that was frozen with it.
+    ///
+    /// # Errors
+    /// If the bytes are no frozen machine code, or were made for something else than what is asked
+    /// for now; [`ThawError::Jit`] if this host cannot run machine code.
+    ///
+    /// # Safety
+    /// The code will be executed as it is. `frozen` must be what [`MachineCode::freeze`] gave,
+    /// unchanged, in a process of the same [`BUILD`](crate::frozen::BUILD) on the same
+    /// [`processor`](crate::frozen::processor), of code compiled from this very program: one that
+    /// was loaded from the same file against the same environment. That lengths and numbers are
+    /// looked at meets accidents only: have a keyed hash vouch for the bytes.
+    pub unsafe fn thaw(
+        frozen: &[u8],
+        program: &Program,
+        config: &Config,
+        options: &JitOptions,
+    ) -> Result<Self, ThawError> {
+        let mut input = Reader(frozen);
+        let malformed = || ThawError::Malformed;
+        if input.u64().ok_or_else(malformed)? != MAGIC {
+            return Err(ThawError::Malformed);
+        }
+        let slots = program.slots();
+        let mut shape = Shape::new(program, config, options);
+        for number in purpose(slots, config, options, &shape) {
+            if input.u64().ok_or_else(malformed)? != number || slots > SLOTS_MAX {
+                return Err(ThawError::Other);
+            }
+        }
+        shape.key = input.u32().ok_or_else(malformed)?.cast_signed();
+        shape.blinding_key = input.u64().ok_or_else(malformed)?;
+        let mut code = Self {
+            program_id: program.id,
+            config: config.clone(),
+            options: options.clone(),
+            shape,
+            routines: Routines::default(),
+            base: 0,
+            units: Units::new(),
+            entries: entry::table(slots),
+            compiler: Mutex::new(Compiler::new(program)),
+            runs_left: AtomicI64::new(-1),
+        };
+        code.fill(input)?;
+        Ok(code)
+    }
+
+    /// Makes the units.
+    fn fill(&mut self, mut input: Reader<'_>) -> Result<(), ThawError> {
+        let malformed = || ThawError::Malformed;
+        let compiler = self.compiler.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let [routines] = *input.words().ok_or_else(malformed)? else {
+            return Err(ThawError::Malformed);
+        };
+        self.routines = Routines::of_words(routines);
+        compiler.joins = input.u32().ok_or_else(malformed)?;
+        compiler.complete = input.u32().ok_or_else(malformed)? != 0;
+        if input.u32().ok_or_else(malformed)? != 0 {
+            let runs = i64::from(self.options.runs_until_joined) << compiler.joins.min(24);
+            self.runs_left = AtomicI64::new(runs);
+        }
+        let missing: Vec<[u32; 1]> = input.words().ok_or_else(malformed)?;
+        while !input.is_empty() && compiler.units < UNITS_MAX {
+            let blocks: Vec<[u32; 2]> = input.words().ok_or_else(malformed)?;
+            let sites = input.words().ok_or_else(malformed)?;
+            let calls = input.words().ok_or_else(malformed)?;
+            let bytes = input.bytes().ok_or_else(malformed)?;
+            let unit = Unit {
+                sites: Sites::of_packed(sites, bytes.len()).ok_or_else(malformed)?,
+                calls,
+                marks: Vec::new(),
+                memory: Executable::new(bytes)
+                    .map_err(|error| ThawError::Jit(JitError::Memory(error)))?,
+            };
+            let base = self.units.set(compiler.units, unit) as u64;
+            for [slot, at] in blocks {
+                let entry = self.entries.get_mut(slot as usize).ok_or_else(malformed)?;
+                if at as usize >= bytes.len() {
+                    return Err(ThawError::Malformed);
+                }
+                *entry.get_mut() = base + u64::from(at);
+                compiler.scope.set_compiled(slot);
+            }
+            compiler.units += 1;
+        }
+        let first = self.units.first().ok_or_else(malformed)?;
+        let code_bytes = first.memory.bytes().len();
+        if !input.is_empty() || routines.iter().any(|at| *at as usize >= code_bytes) {
+            return Err(ThawError::Malformed);
+        }
+        self.base = first.base();
+        let missing_at = self.missing();
+        for [slot] in missing {
+            let entry = self.entries.get_mut(slot as usize).ok_or_else(malformed)?;
+            *entry.get_mut() = missing_at;
+        }
+        Ok(())
+    }
+}
