@@ -3,7 +3,8 @@
 # processor, from compilers of several ages. `zig` is `python -m ziglang` of the package ziglang.
 set -e
 cd "$(dirname "$0")/.."
-common="-O2 -ffreestanding -fwrapv -w"
+# Without the name of the folder that they were made in.
+common="-O2 -ffreestanding -fwrapv -w -fdebug-compilation-dir=."
 make() {
     compiler=$1 program=$2 cpu=$3
     shift 3
@@ -28,10 +29,11 @@ for program in hello counter; do
         -c "../../examples/c/$program.c" -o "objects/$program.o"
 done
 for program in program signed atomics; do
-    gcc -O1 -fwrapv -w -DHOST "$program.c" -o /tmp/host.$$
-    /tmp/host.$$ > "objects/$program.expected"
+    host=$(mktemp)
+    gcc -O1 -fwrapv -w -DHOST "$program.c" -o "$host"
+    "$host" > "objects/$program.expected"
+    rm -f "$host"
 done
-rm -f /tmp/host.$$
 
 # Rust needs a `core` for the target first, made of the sources that fit the compiler (Debian: rustc-web
 # and rust-web-src), with any crate of the name compiler_builtins beside it:

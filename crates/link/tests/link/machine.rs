@@ -32,7 +32,7 @@ pub(crate) fn linked(objects: &[(&str, &[u8])], version: Version) -> Linked {
 /// Loads a program as a deployment would, verifies it, and runs it on both engines, with frames
 /// apart and without gaps.
 pub(crate) fn run(elf: &[u8], data: &[u8]) -> Run {
-    let environment = elf_environment(FeatureSet::all(), Purpose::Deployment);
+    let environment = elf_environment(FeatureSet::mainnet(), Purpose::Deployment);
     let executable = selkie_elf::load(elf, &environment).expect("a deployment accepts the file");
     verify(&executable).expect("the verifier accepts the program");
     verify_calls(&executable).expect("every call goes somewhere");
@@ -44,7 +44,7 @@ pub(crate) fn run(elf: &[u8], data: &[u8]) -> Run {
 
 fn run_with(elf: &[u8], data: &[u8], features: FeatureSet, engine: Engine) -> Run {
     let id = Pubkey::new_from_array([7; 32]);
-    let against = elf_environment(FeatureSet::all(), Purpose::Deployment);
+    let against = elf_environment(FeatureSet::mainnet(), Purpose::Deployment);
     let executable = selkie_elf::load(elf, &against).expect("loaded before");
     let program = Program::new(executable, Loader::V3).expect("verified before");
     let mut environment =
