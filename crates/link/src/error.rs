@@ -19,6 +19,8 @@ pub struct LinkError {
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
+    /// Whether one such message for each object says it all.
+    once: bool,
 }
 
 impl LinkError {
@@ -31,6 +33,7 @@ impl LinkError {
             source: None,
             message: message.into(),
             help: None,
+            once: false,
         }
     }
 
@@ -56,6 +59,11 @@ impl LinkError {
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
+        self
+    }
+
+    pub(crate) fn once(mut self) -> Self {
+        self.once = true;
         self
     }
 
@@ -96,7 +104,9 @@ const ERRORS_MAX: usize = 200;
 
 impl Errors {
     pub(crate) fn push(&mut self, error: LinkError) {
-        if self.0.len() < ERRORS_MAX {
+        let same = |it: &LinkError| it.message == error.message && it.object == error.object;
+        let is_known = error.once && self.0.iter().any(same);
+        if self.0.len() < ERRORS_MAX && !is_known {
             self.0.push(error);
         }
     }

@@ -165,9 +165,13 @@ fn check_stack(program: &Program<'_>, layout: &Layout, elf: &[u8], errors: &mut 
     }
 }
 
+/// More than the names of any program have.
+const NAME_BYTES_MAX: usize = 64 << 20;
+
 /// Names for tools: of functions, and of data.
 fn symbols<'a>(program: &Program<'a>, layout: &Layout) -> Vec<write::Symbol<'a>> {
     let mut symbols = Vec::new();
+    let mut name_bytes = 0;
     for (index, object) in program.objects.iter().enumerate() {
         for symbol in object.symbols.iter().filter(|it| !it.name.is_empty() && !it.is_section) {
             let Home::Section(section) = symbol.home else { continue };
@@ -189,6 +193,11 @@ fn symbols<'a>(program: &Program<'a>, layout: &Layout) -> Vec<write::Symbol<'a>>
                     }
                 };
                 let global = symbol.binding != Binding::Local;
+                // Many symbols can share a long name in an object, but not in the program.
+                name_bytes += symbol.name.len();
+                if name_bytes > NAME_BYTES_MAX {
+                    continue;
+                }
                 symbols.push(write::Symbol { name: symbol.name, kind, offset, size, global });
             }
         }

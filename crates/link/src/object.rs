@@ -131,6 +131,12 @@ impl<'a> Object<'a> {
     fn read_sections(&mut self, header: &'a Header, bytes: &'a [u8]) -> Result<(), LinkError> {
         let broken = |it: object::read::Error| LinkError::new(format!("broken ELF file: {it}"));
         let table = header.sections(LE, bytes).map_err(broken)?;
+        // Sections that share their bytes could make far more of a file than it holds.
+        let held = table.iter().filter(|it| it.sh_type(LE) != elf::SHT_NOBITS);
+        let held = held.fold(0_u64, |sum, it| sum.saturating_add(it.sh_size(LE)));
+        if held > bytes.len() as u64 {
+            return Err(LinkError::new("broken ELF file: sections overlap"));
+        }
         for section in table.iter() {
             let name = table.section_name(LE, section).map_err(broken)?;
             let name = text(name)?;

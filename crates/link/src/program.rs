@@ -68,7 +68,12 @@ pub(crate) struct Program<'a> {
     globals: HashMap<&'a str, (usize, usize)>,
     commons: BTreeMap<&'a str, AtomId>,
     supports: BTreeMap<Support, AtomId>,
+    /// Names that were looked for in vain, with what to do about it.
+    missing: BTreeMap<&'a str, String>,
 }
+
+/// For more names than this nobody wants to hear what might have been meant.
+const SUGGESTIONS_MAX: usize = 20;
 
 impl<'a> Program<'a> {
     pub(crate) fn new(objects: Vec<Object<'a>>, errors: &mut Errors) -> Self {
@@ -79,6 +84,7 @@ impl<'a> Program<'a> {
             globals: HashMap::new(),
             commons: BTreeMap::new(),
             supports: BTreeMap::new(),
+            missing: BTreeMap::new(),
         };
         for (index, object) in objects.iter().enumerate() {
             let functions = functions_by_section(object);
@@ -256,16 +262,20 @@ impl<'a> Program<'a> {
         })
     }
 
-    fn undefined(&self, object: usize, name: &str) -> LinkError {
-        let message = format!("`{}` is not defined anywhere", selkie_inspect::demangle(name));
-        let error = LinkError::new(message).object(&self.objects[object].name);
-        let mut names: Vec<&str> = self.globals.keys().copied().collect();
-        names.sort_unstable();
-        let known = names.into_iter().chain(support::names().map(|it| -> &str { it }));
-        match selkie_asm::suggest::nearest(name, known) {
-            Some(meant) => error.help(format!("did you mean `{meant}`?")),
-            None => error.help(support::advice(name)),
+    fn undefined(&mut self, object: usize, name: &'a str) -> LinkError {
+        if !self.missing.contains_key(name) && self.missing.len() < SUGGESTIONS_MAX {
+            let mut names: Vec<&str> = self.globals.keys().copied().collect();
+            names.sort_unstable();
+            let known = names.into_iter().chain(support::names().map(|it| -> &str { it }));
+            let help = match selkie_asm::suggest::nearest(name, known) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => support::advice(name).to_owned(),
+            };
+            self.missing.insert(name, help);
         }
+        let help = self.missing.get(name).map_or_else(|| support::advice(name), String::as_str);
+        let message = format!("`{}` is not defined anywhere", selkie_inspect::demangle(name));
+        LinkError::new(message).object(&self.objects[object].name).help(help).once()
     }
 
     /// The place that the program starts at, and the names that were meant if there is none.

@@ -72,8 +72,8 @@ fn pointers(program: &mut Program<'_>, atom: AtomId, errors: &mut Errors) -> Vec
             continue;
         }
         let offset = relocation.offset;
-        let name = program.variable(Place { atom, offset: offset.cast_signed() });
         let fail = |program: &Program<'_>, error: LinkError| {
+            let name = program.variable(Place { atom, offset: offset.cast_signed() });
             program.blame(atom, error.offset(offset).symbol(name))
         };
         if !matches!(relocation.kind, R_BPF_64_ABS64 | R_BPF_64_64) {

@@ -1,5 +1,7 @@
 //! Sizes of functions and ranges of addresses: numbers that are corrected where they stand.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use gimli::{
     AttributeValue, DebugAbbrev, DebugInfo, EndianSlice, LittleEndian, UnitHeader, constants as dw,
 };
@@ -28,12 +30,19 @@ struct Patcher<'a> {
     object: &'a Object<'a>,
     moves: &'a Moves<'a, 'a>,
     addresses: Option<&'a Section<'a>>,
+    abbrev_bytes: usize,
     info: (usize, &'a Section<'a>),
     patches: Vec<Patch>,
     units: Vec<Unit>,
     /// Where lists of ranges begin, with the unit they belong to: until DWARF 4.
     ranges: Vec<(u64, usize)>,
+    /// Bytes of abbreviations that may still be read: each unit names a place to read them from,
+    /// and could name the same long table as all others.
+    budget: usize,
 }
+
+/// More than any object has on purpose.
+const ABBREVIATION_BYTES_MAX: usize = 1 << 30;
 
 /// What is to be corrected in an object's debug information, as far as it can be read.
 pub(super) fn patches<'a>(object: &'a Object<'a>, moves: &'a Moves<'a, 'a>) -> Vec<Patch> {
@@ -43,7 +52,18 @@ pub(super) fn patches<'a>(object: &'a Object<'a>, moves: &'a Moves<'a, 'a>) -> V
     };
     let addresses = find(".debug_addr").map(|it| it.1);
     let (patches, units, ranges) = (Vec::new(), Vec::new(), Vec::new());
-    let mut patcher = Patcher { object, moves, addresses, info, patches, units, ranges };
+    let budget = ABBREVIATION_BYTES_MAX;
+    let mut patcher = Patcher {
+        object,
+        moves,
+        addresses,
+        abbrev_bytes: abbrev.data.len(),
+        info,
+        patches,
+        units,
+        ranges,
+        budget,
+    };
     // What was read until then is right, whatever comes behind.
     let _ = patcher.info(&DebugAbbrev::new(abbrev.data, LittleEndian));
     if let Some((index, section)) = find(".debug_rnglists") {
@@ -52,8 +72,9 @@ pub(super) fn patches<'a>(object: &'a Object<'a>, moves: &'a Moves<'a, 'a>) -> V
     if let Some((index, section)) = find(".debug_ranges") {
         patcher.ranges.sort_unstable();
         patcher.ranges.dedup();
-        for (start, unit) in core::mem::take(&mut patcher.ranges) {
-            let _ = patcher.ranges(index, section, (start, unit));
+        let mut seen = BTreeSet::new();
+        for list in core::mem::take(&mut patcher.ranges) {
+            let _ = patcher.ranges(index, section, list, &mut seen);
         }
     }
     patcher.patches
@@ -74,6 +95,8 @@ impl<'a> Patcher<'a> {
         header: &UnitHeader<Slice<'a>>,
         abbrev: &DebugAbbrev<Slice<'a>>,
     ) -> gimli::Result<()> {
+        let length = self.abbrev_bytes.saturating_sub(header.debug_abbrev_offset().0);
+        self.budget = self.budget.checked_sub(length).ok_or(gimli::Error::OffsetOutOfBounds(0))?;
         let abbreviations = header.abbreviations(abbrev)?;
         let start = header.debug_info_offset().map_or(0, |it| it.0) as u64;
         let mut unit = Unit::default();
@@ -135,6 +158,8 @@ impl<'a> Patcher<'a> {
 
     /// The range lists of DWARF 5, one table for each unit that has any.
     fn range_lists(&mut self, index: usize, section: &Section<'_>) -> Option<()> {
+        let bases = self.units.iter().filter_map(|it| Some((it.ranges_base?, *it)));
+        let units: BTreeMap<u64, Unit> = bases.collect();
         let mut start = 0;
         while start < section.data.len() {
             let mut reader = Reader::new(section.data, start);
@@ -143,7 +168,7 @@ impl<'a> Patcher<'a> {
             let _version_address_and_segment_size = reader.take(4)?;
             let count = reader.u32()? as usize;
             let base = reader.at() as u64;
-            let unit = *self.units.iter().find(|it| it.ranges_base == Some(base))?;
+            let unit = *units.get(&base)?;
             reader.take(count.checked_mul(4)?)?;
             while reader.at() < end {
                 self.range_list((index, section), &mut reader, &unit)?;
@@ -207,11 +232,15 @@ impl<'a> Patcher<'a> {
         index: usize,
         section: &Section<'_>,
         (start, unit): (u64, usize),
+        seen: &mut BTreeSet<u64>,
     ) -> Option<()> {
         let mut base = self.units.get(unit)?.low;
         let mut reader = Reader::new(section.data, usize::try_from(start).ok()?);
         loop {
             let at = reader.at() as u64;
+            if !seen.insert(at) {
+                return None;
+            }
             let (first, last) = (reader.u64()?, reader.u64()?);
             let place = |at, addend| {
                 relocation_at(section, at).map(|it| code_place(self.object, it, addend))

@@ -146,16 +146,19 @@ fn join<'a>(moves: &Moves<'_, 'a>, joined: &mut BTreeMap<&'a str, Vec<u8>>) {
     let object = &moves.program.objects[moves.object];
     let is_debug = |it: &Section<'_>| it.kind == SectionKind::Debug && !DROPPED.contains(&it.name);
     let mut rewritten: BTreeMap<usize, (u64, Rewritten)> = BTreeMap::new();
-    let patches = info::patches(object, moves);
+    let mut patches: BTreeMap<usize, Vec<info::Patch>> = BTreeMap::new();
+    for patch in info::patches(object, moves) {
+        patches.entry(patch.0).or_default().push(patch);
+    }
     for (index, section) in object.sections.iter().enumerate().filter(|it| is_debug(it.1)) {
         let line = (section.name == ".debug_line").then(|| line::rewrite(object, section, moves));
         let mut it = line
             .flatten()
             .unwrap_or_else(|| Rewritten { bytes: section.data.to_vec(), parts: None });
-        for (_, offset, bytes) in patches.iter().filter(|it| it.0 == index) {
-            let at = usize::try_from(*offset).unwrap_or(usize::MAX);
+        for (_, offset, bytes) in patches.remove(&index).into_iter().flatten() {
+            let at = usize::try_from(offset).unwrap_or(usize::MAX);
             if let Some(place) = it.bytes.get_mut(at..at.saturating_add(bytes.len())) {
-                place.copy_from_slice(bytes);
+                place.copy_from_slice(&bytes);
             }
         }
         let base = joined.get(section.name).map_or(0, Vec::len) as u64;

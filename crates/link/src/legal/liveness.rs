@@ -27,27 +27,42 @@ impl Counts {
 
 /// For each item what counts after it.
 ///
-/// Sets only grow while this is repeated, so it ends: each of the 32 bits of an item changes once.
+/// What counts before an item only grows, by one of 32 bits at least, and only then those in front
+/// of it are looked at again: so this ends soon, whatever jumps where.
 pub(super) fn liveness(items: &[Item]) -> Vec<Counts> {
-    let mut before = vec![Counts::default(); items.len() + 1];
-    let mut after = vec![Counts::default(); items.len()];
-    loop {
-        let mut changed = false;
-        for (index, item) in items.iter().enumerate().rev() {
-            let mut counts = Counts::default();
-            if item.what.falls_through() {
-                counts = before[index + 1];
-            }
-            if let Link::Jump(target) = item.link {
-                counts = counts.with(before[target]);
-            }
-            after[index] = counts;
-            let counts = counts.before(item);
-            changed |= counts != before[index];
-            before[index] = counts;
-        }
-        if !changed {
-            return after;
+    let mut jumps_to: Vec<Vec<usize>> = vec![Vec::new(); items.len()];
+    for (index, item) in items.iter().enumerate() {
+        if let Link::Jump(target) = item.link {
+            jumps_to[target].push(index);
         }
     }
+    let mut before = vec![Counts::default(); items.len() + 1];
+    let mut after = vec![Counts::default(); items.len()];
+    // The last comes first, since most of what counts comes from behind.
+    let mut pending: Vec<usize> = (0..items.len()).collect();
+    let mut is_pending = vec![true; items.len()];
+    while let Some(index) = pending.pop() {
+        is_pending[index] = false;
+        let item = &items[index];
+        let mut counts = Counts::default();
+        if item.what.falls_through() {
+            counts = before[index + 1];
+        }
+        if let Link::Jump(target) = item.link {
+            counts = counts.with(before[target]);
+        }
+        after[index] = counts;
+        let counts = counts.before(item);
+        if counts == before[index] {
+            continue;
+        }
+        before[index] = counts;
+        let in_front = index.checked_sub(1).filter(|&it| items[it].what.falls_through());
+        for other in in_front.into_iter().chain(jumps_to[index].iter().copied()) {
+            if !core::mem::replace(&mut is_pending[other], true) {
+                pending.push(other);
+            }
+        }
+    }
+    after
 }
