@@ -30,10 +30,12 @@ impl Counts {
 /// What counts before an item only grows, by one of 32 bits at least, and only then those in front
 /// of it are looked at again: so this ends soon, whatever jumps where.
 pub(super) fn liveness(items: &[Item]) -> Vec<Counts> {
-    let mut jumps_to: Vec<Vec<usize>> = vec![Vec::new(); items.len()];
+    // For each item a jump to it, and for each jump another one to the same item.
+    let mut jump_to: Vec<Option<usize>> = vec![None; items.len()];
+    let mut other: Vec<Option<usize>> = vec![None; items.len()];
     for (index, item) in items.iter().enumerate() {
         if let Link::Jump(target) = item.link {
-            jumps_to[target].push(index);
+            other[index] = jump_to[target].replace(index);
         }
     }
     let mut before = vec![Counts::default(); items.len() + 1];
@@ -58,9 +60,10 @@ pub(super) fn liveness(items: &[Item]) -> Vec<Counts> {
         }
         before[index] = counts;
         let in_front = index.checked_sub(1).filter(|&it| items[it].what.falls_through());
-        for other in in_front.into_iter().chain(jumps_to[index].iter().copied()) {
-            if !core::mem::replace(&mut is_pending[other], true) {
-                pending.push(other);
+        let jumps = core::iter::successors(jump_to[index], |&jump| other[jump]);
+        for it in in_front.into_iter().chain(jumps) {
+            if !core::mem::replace(&mut is_pending[it], true) {
+                pending.push(it);
             }
         }
     }
