@@ -181,6 +181,10 @@ impl Decoder {
                     let name = name.ok_or_else(|| unknown_number(key))?;
                     Ok((what, Link::Syscall(name)))
                 }
+                1 if raw.imm == -1 => {
+                    let message = "a call that no relocation gives a target";
+                    Err(LinkError::new(message).help("the object was stripped, or is broken"))
+                }
                 1 => {
                     let offset = self.start.cast_signed() + i64::from(slot) * 8 + distance;
                     let place = self.function(program, offset)?;

@@ -269,17 +269,19 @@ impl Emitter<'_> {
         target: Target,
         insn: &mut selkie_isa::Insn,
     ) -> Result<(), LinkError> {
-        let nowhere = || LinkError::new("a reference into the middle of an instruction");
+        let nowhere = || LinkError::new("a reference to where no instruction starts");
         if matches!(insn.op.kind(), Kind::LoadImm64) {
             insn.imm = self.layout.address(target).ok_or_else(nowhere)?.cast_signed();
             return Ok(());
         }
         let Target::Place(place) = target else { return Err(nowhere()) };
-        let callee = self.layout.slot(place).ok_or_else(nowhere)?;
+        let end = self.layout.functions.get(&place.atom).map_or(0, |it| it.start + it.slots);
+        let callee = self.layout.slot(place).filter(|&it| it < end).ok_or_else(nowhere)?;
         insn.src = 1;
         insn.imm = i64::from(callee) - i64::from(pc) - 1;
-        if insn.imm == -1 && !self.layout.version.static_calls() {
-            // The loader until V2 takes -1 for a call that it has to resolve itself.
+        if insn.imm == -1 {
+            // The loader until V2 takes -1 for a call that it has to resolve itself, and who
+            // verifies a deployment from V3 on takes it for one that was forgotten.
             let message = "an instruction that calls itself, and so would never end";
             return Err(LinkError::new(message));
         }
@@ -310,7 +312,7 @@ pub(crate) fn rodata(
             match layout.address(pointer.target) {
                 Some(address) => bytes[at..at + 8].copy_from_slice(&address.to_le_bytes()),
                 None => {
-                    let error = LinkError::new("a pointer into the middle of an instruction");
+                    let error = LinkError::new("a pointer to where no instruction starts");
                     errors.push(program.blame(atom, error).offset(pointer.offset));
                 }
             }

@@ -1,5 +1,6 @@
 //! Objects and archives, linked, loaded as a deployment would, verified and run.
 
+mod broken;
 mod committed;
 mod machine;
 mod object;
