@@ -41,7 +41,8 @@ done
 #     export RUSTC_BOOTSTRAP=1
 #     rustc --crate-name core --edition 2024 library/core/src/lib.rs --crate-type rlib \
 #         --target bpfel-unknown-none -Copt-level=3 -Cpanic=abort -Zforce-unstable-if-unmarked
-#     rustc --edition 2024 rust.rs --crate-type staticlib --target bpfel-unknown-none -Copt-level=2 \
+#     rustc --crate-name rust --edition 2024 rust.rs.txt --crate-type staticlib \
+#         --target bpfel-unknown-none -Copt-level=2 \
 #         -Cpanic=abort -Clto=fat -Ctarget-cpu=v3 -L . -o librust.a
 #     ar x librust.a
 #     clang-22 -target bpf -mcpu=v3 -O2 -mllvm -bpf-stack-size=4096 -x ir -c rust.*.o \

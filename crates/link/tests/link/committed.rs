@@ -114,7 +114,7 @@ fn the_examples_run() {
     }
 }
 
-/// The numbers are what the same source logs on the host.
+/// The numbers are what the same source, `rust.rs.txt`, logs on the host.
 #[test]
 fn rust_runs() {
     let objects = objects("rust");
