@@ -21,6 +21,7 @@ make clang-22 atomics v4 $stack
 make clang-19 lines v1 $stack -g
 make clang-22 lines v4 $stack -g
 make clang-22 lines v3 $stack -g -gdwarf-4 -ffunction-sections
+make clang-19 deep v2 -mllvm -bpf-stack-size=65536 -g
 python3 -m ziglang cc -target bpfel-freestanding -mcpu=v2 $common $stack -c program.c \
     -o objects/program.v2.zig.o
 # The examples, as their sources say.

@@ -4,6 +4,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use selkie_inspect::SourceMap;
 use selkie_isa::insn::instructions;
+use selkie_link::{Input, Options, link};
 
 use crate::{
     machine::{VERSIONS, linked, run},
@@ -127,5 +128,22 @@ fn rust_runs() {
         assert_eq!(run.result, Ok(()));
         let log = "Program log: 0xb9, 0x30ffffff6d, 0xd0000007, 0x13a, 0x2c";
         assert!(run.logs.iter().any(|it| it == log), "{:?}", run.logs);
+    }
+}
+
+/// The line is that of the access, and what nobody reaches is not judged.
+#[test]
+fn large_frames_are_told_with_their_line() {
+    let bytes = fs::read(testdata().join("objects/deep.v2.clang-19.o")).expect("it is there");
+    for version in VERSIONS {
+        let options = Options { version, strip: true, ..Options::default() };
+        let errors = link(&[Input { name: "deep.o", bytes: &bytes }], &options).unwrap_err();
+        let [error] = &errors[..] else { panic!("{errors:?}") };
+        let expected = "Stack offset of -30728 exceeded max offset of -4096 by 26632 bytes, \
+                        please minimize large stack variables";
+        assert_eq!(error.message, expected);
+        assert_eq!(error.symbol.as_deref(), Some("deep"));
+        let source = error.source.as_deref().unwrap_or_default();
+        assert!(source.contains("deep.c:13"), "{source}");
     }
 }
