@@ -17,7 +17,10 @@ use foldhash::fast::FixedState;
 use selkie::{
     Account, AccountSharedData, FeatureSet, Loader, Pubkey, ReadableAccount as _, program_data_key,
     programs,
-    runtime::{AccountStore, ProgramCache, ProgramEntry, program_cache::CacheOptions},
+    runtime::{
+        AccountStore, ProgramCache, ProgramEntry,
+        program_cache::{CacheOptions, program_data_address},
+    },
 };
 use selkie_store::DiskStore;
 

@@ -4,13 +4,13 @@
 
 use std::sync::{Arc, OnceLock};
 
+use selkie_bank::{builtin_name, native_account, time::TIMESTAMP};
 use selkie_builtins::{builtins, precompiles};
 use selkie_svm::{Environment, FeatureSet, Recent, Sysvars};
 use sha2::{Digest, Sha256};
 use solana_account::{Account, AccountSharedData};
 use solana_clock::Clock;
 use solana_hash::Hash;
-use solana_pubkey::Pubkey;
 use solana_sdk_ids as ids;
 
 use crate::{
@@ -18,9 +18,6 @@ use crate::{
     journal::State,
     store::Accounts,
 };
-
-/// The time at the first slot: the first second of 2026.
-pub(crate) const TIMESTAMP: i64 = 1_767_225_600;
 
 /// The first slot. Its parent is slot 0, so that what was deployed there can be called.
 pub(crate) const SLOT: u64 = 1;
@@ -106,18 +103,6 @@ fn sysvars() -> Sysvars {
     sysvars
 }
 
-/// The account of a builtin program, which has its name for data.
-pub(crate) fn native_account(name: &str) -> AccountSharedData {
-    let account = Account {
-        lamports: 1,
-        data: name.as_bytes().to_vec(),
-        owner: ids::native_loader::ID,
-        executable: true,
-        rent_epoch: 0,
-    };
-    account.into()
-}
-
 /// The account of a sysvar.
 pub(crate) fn sysvar_account(data: &[u8], environment: &Environment) -> AccountSharedData {
     let lamports = environment.rent().minimum_balance(data.len()).max(1);
@@ -125,21 +110,4 @@ pub(crate) fn sysvar_account(data: &[u8], environment: &Environment) -> AccountS
     let account =
         Account { lamports, data: data.to_vec(), owner, executable: false, rent_epoch: u64::MAX };
     account.into()
-}
-
-/// What mainnet calls the builtin programs.
-#[allow(deprecated, reason = "what is deprecated is still there")]
-pub(crate) fn builtin_name(id: &Pubkey) -> &'static str {
-    const NAMES: [(Pubkey, &str); 9] = [
-        (ids::system_program::ID, "solana_system_program"),
-        (ids::vote::ID, "solana_vote_program"),
-        (ids::bpf_loader_deprecated::ID, "solana_bpf_loader_program"),
-        (ids::bpf_loader::ID, "solana_bpf_loader_program"),
-        (ids::bpf_loader_upgradeable::ID, "solana_bpf_loader_upgradeable_program"),
-        (ids::loader_v4::ID, "solana_loader_v4"),
-        (ids::compute_budget::ID, "compute_budget_program"),
-        (ids::zk_elgamal_proof_program::ID, "zk_elgamal_proof_program"),
-        (ids::zk_token_proof_program::ID, "zk_token_proof_program"),
-    ];
-    NAMES.iter().find(|(known, _)| known == id).map_or("", |(_, name)| name)
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use selkie_bank::{builtin_name, native_account};
 use selkie_builtins::builtins;
 use selkie_svm::{
     Builtin, ComputeBudget, Engine, EpochStake, Feature, FeatureSet, InstructionError,
@@ -14,7 +15,7 @@ use solana_pubkey::Pubkey;
 use solana_rent::Rent;
 use solana_sdk_ids::feature;
 
-use crate::{genesis, history::History, svm::Svm};
+use crate::{history::History, svm::Svm};
 
 impl Svm {
     /// The same with these features instead of mainnet's, as if they always had been.
@@ -136,7 +137,7 @@ impl Svm {
             self.journal.set_account(*id, None);
         }
         for (id, _) in new.iter().filter(|(id, _)| old.get(id).is_none()) {
-            let account = genesis::native_account(genesis::builtin_name(id));
+            let account = native_account(builtin_name(id));
             self.journal.set_account(*id, Some(account));
         }
     }
@@ -168,7 +169,7 @@ impl Svm {
         process: impl Fn(&mut InvokeContext<'_>) -> Result<(), InstructionError> + Send + Sync + 'static,
     ) {
         self.journal.environment_mut().builtins.insert(id, Builtin::new(name, process));
-        self.journal.set_account(id, Some(genesis::native_account(name)));
+        self.journal.set_account(id, Some(native_account(name)));
     }
 
     /// The same where programs can call a syscall that no cluster has; or where one that all have

@@ -3,6 +3,7 @@
 use core::fmt;
 use std::sync::Arc;
 
+use selkie_bank::time::SLOT_MILLISECONDS;
 use selkie_svm::{
     ComputeBudget, Engine, Environment, Inspector, MessageId,
     process::{Bank, ProcessOptions, Processed, process},
@@ -22,7 +23,6 @@ use crate::{
     journal::{Journal, Snapshot, SnapshotError},
     receipt::{FailedTransaction, Receipt, Witness},
     send::{IntoTransaction, Malformed},
-    time::SLOT_MILLISECONDS,
 };
 
 /// A Solana cluster of one process: accounts, programs and time, and transactions that change

@@ -5,6 +5,10 @@
 
 use core::fmt;
 
+use selkie_bank::{
+    sysvars::{recent_blockhashes, slot_hashes},
+    time::{clock_after, next_blockhash},
+};
 use selkie_svm::Recent;
 use sha2::{Digest, Sha256};
 use solana_clock::Clock;
@@ -13,15 +17,10 @@ use solana_sdk_ids::sysvar;
 
 use crate::svm::Svm;
 
-/// How many blockhashes the sysvar of recent blockhashes has.
-const BLOCKHASHES_LISTED: usize = 150;
 /// How many blockhashes transactions may refer to.
 const BLOCKHASHES_VALID: u64 = 151;
 /// How many slots the sysvar of slot hashes has.
-const SLOTS_LISTED: usize = 512;
-
-/// How long a slot takes on mainnet (SIMD-0525), in milliseconds.
-pub(crate) const SLOT_MILLISECONDS: u64 = 200;
+const SLOTS_LISTED: u64 = 512;
 
 /// Time does not run backwards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,45 +41,23 @@ impl fmt::Display for WarpError {
 
 impl core::error::Error for WarpError {}
 
-/// The blockhash that follows another one.
-fn next_blockhash(last: &Hash, slot: u64) -> Hash {
-    let hasher = Sha256::new().chain_update(last.as_ref()).chain_update(slot.to_le_bytes());
-    Hash::new_from_array(hasher.finalize().into())
-}
-
 /// The hash of a slot, which is that of its bank and not its blockhash.
-fn slot_hash(slot: u64) -> [u8; 32] {
-    Sha256::new().chain_update("selkie slot").chain_update(slot.to_le_bytes()).finalize().into()
+fn slot_hash(slot: u64) -> Hash {
+    let hasher = Sha256::new().chain_update("selkie slot").chain_update(slot.to_le_bytes());
+    Hash::new_from_array(hasher.finalize().into())
 }
 
 /// The data of the sysvar of slot hashes in a slot, from those in a slot before: as if none between
 /// them had been skipped.
 pub(crate) fn slot_hash_list(before: &[u8], from: u64, slot: u64) -> Vec<u8> {
-    const ENTRY_BYTES: usize = 40;
-    let mut data = vec![0; 8];
-    for slot in (from.max(slot.saturating_sub(SLOTS_LISTED as u64))..slot).rev() {
-        data.extend(slot.to_le_bytes());
-        data.extend(slot_hash(slot));
-    }
-    data.extend(before.get(8..).unwrap_or_default());
-    let (entries, _) = data.get(8..).unwrap_or_default().as_chunks::<ENTRY_BYTES>();
-    let count = entries.len().min(SLOTS_LISTED);
-    data.truncate(count.saturating_mul(ENTRY_BYTES).saturating_add(8));
-    if let Some(place) = data.first_chunk_mut() {
-        *place = (count as u64).to_le_bytes();
-    }
-    data
+    let first = from.max(slot.saturating_sub(SLOTS_LISTED));
+    let passed = (first..slot).map(|slot| (slot, slot_hash(slot)));
+    passed.fold(before.to_vec(), |list, (slot, hash)| slot_hashes(&list, slot, &hash))
 }
 
 /// The data of the sysvar of recent blockhashes.
 pub(crate) fn blockhash_list(recent: &Recent, lamports_per_signature: u64) -> Vec<u8> {
-    let count = recent.blockhashes().count().min(BLOCKHASHES_LISTED);
-    let mut data = (count as u64).to_le_bytes().to_vec();
-    for blockhash in recent.blockhashes().rev().take(count) {
-        data.extend(blockhash.as_ref());
-        data.extend(lamports_per_signature.to_le_bytes());
-    }
-    data
+    recent_blockhashes(recent.blockhashes().rev(), lamports_per_signature)
 }
 
 impl Svm {
@@ -162,7 +139,7 @@ impl Svm {
         self.blockhashes_changed();
         let before = self.sysvar(&sysvar::slot_hashes::ID).unwrap_or_default();
         self.put_sysvar(sysvar::slot_hashes::ID, &slot_hash_list(before, now, slot));
-        let clock = self.clock_at(slot, passed);
+        let clock = self.clock_at(slot);
         self.set_clock(&clock);
         Ok(())
     }
@@ -184,34 +161,8 @@ impl Svm {
         self.warp_to_slot(slot)
     }
 
-    fn clock_at(&self, slot: u64, passed: u64) -> Clock {
-        let before = self.clock();
+    fn clock_at(&self, slot: u64) -> Clock {
         let schedule = self.environment().sysvars.epoch_schedule().unwrap_or_default();
-        let epoch = schedule.get_epoch(slot);
-        let seconds = |slots: u64| {
-            let milliseconds = u128::from(slots).saturating_mul(self.slot_milliseconds.into());
-            i64::try_from(milliseconds / 1000).unwrap_or(i64::MAX)
-        };
-        // Rounded from the start of the epoch on, so that many small steps are one big one.
-        let since_start = |slot: u64, epoch: u64| {
-            seconds(slot.saturating_sub(schedule.get_first_slot_in_epoch(epoch)))
-        };
-        let unix_timestamp = before.unix_timestamp.saturating_add(if epoch == before.epoch {
-            since_start(slot, epoch).saturating_sub(since_start(before.slot, epoch))
-        } else {
-            seconds(passed)
-        });
-        let epoch_start_timestamp = if epoch == before.epoch {
-            before.epoch_start_timestamp
-        } else {
-            unix_timestamp.saturating_sub(since_start(slot, epoch))
-        };
-        Clock {
-            slot,
-            epoch_start_timestamp,
-            epoch,
-            leader_schedule_epoch: schedule.get_leader_schedule_epoch(slot),
-            unix_timestamp,
-        }
+        clock_after(&self.clock(), slot, &schedule, self.slot_milliseconds)
     }
 }

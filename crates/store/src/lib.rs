@@ -18,7 +18,9 @@
 mod seal;
 
 use std::{
-    fs, io,
+    cell::RefCell,
+    fs,
+    io::{self, Read as _},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
@@ -38,6 +40,9 @@ const SUFFIX: &str = "program";
 const KEY_FILE: &str = "key";
 /// How files end that are being written.
 const UNFINISHED: &str = ".unfinished";
+
+/// How much memory a thread keeps to read files into.
+const CONTENTS_KEPT: usize = 8 << 20;
 
 /// Programs in a folder.
 #[derive(Debug)]
@@ -206,20 +211,32 @@ impl DiskStore {
     }
 
     fn find(&self, wanted: &Wanted<'_>) -> Option<Stored> {
-        let name = self.name(wanted);
-        let contents = fs::read(self.folder.join(&name)).ok()?;
-        let stored = self.unseal(&name, &contents).and_then(|(program, code)| {
-            let program = Verified::thaw(program, wanted.elf, &wanted.environment.syscalls).ok()?;
-            let code = match code {
-                Some(code) => Some(thaw_code(code, &program, wanted)?),
-                None => None,
-            };
-            Some(Stored { program, code })
-        });
-        if stored.is_none() {
-            self.counters.refused.fetch_add(1, Ordering::Relaxed);
+        thread_local! {
+            /// Fresh memory for each file would cost more than reading it.
+            static CONTENTS: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
         }
-        stored
+        let name = self.name(wanted);
+        CONTENTS.with_borrow_mut(|contents| {
+            contents.clear();
+            contents.shrink_to(CONTENTS_KEPT);
+            let mut file = fs::File::open(self.folder.join(&name)).ok()?;
+            file.read_to_end(contents).ok()?;
+            let stored = self.thaw(&name, contents, wanted);
+            if stored.is_none() {
+                self.counters.refused.fetch_add(1, Ordering::Relaxed);
+            }
+            stored
+        })
+    }
+
+    fn thaw(&self, name: &str, contents: &[u8], wanted: &Wanted<'_>) -> Option<Stored> {
+        let (program, code) = self.unseal(name, contents)?;
+        let program = Verified::thaw(program, wanted.elf, &wanted.environment.syscalls).ok()?;
+        let code = match code {
+            Some(code) => Some(thaw_code(code, &program, wanted)?),
+            None => None,
+        };
+        Some(Stored { program, code })
     }
 
     fn try_write(&self, name: &str, sealed: &[u8]) -> io::Result<()> {

@@ -1,0 +1,209 @@
+//! How a bank begins: from its parent, or from a state that was written down.
+
+use std::sync::Arc;
+
+use selkie_builtins::precompiles;
+use selkie_svm::{
+    AccountSharedData, AccountStore, Builtins, Environment, FeatureSet, Pubkey, ReadableAccount,
+    Recent,
+    sysvars::{Rent, Sysvars},
+};
+use solana_hash::Hash;
+use solana_sdk_ids::sysvar;
+
+use crate::{
+    accounts::View,
+    ancestors::{Ancestors, BankId},
+    bank::{Bank, Frozen, Ledger, Parts, Working},
+    epoch::all_builtins,
+    error::BankError,
+    freeze::{bank_hash, lattice_of},
+    lattice::LatticeHash,
+    life::Life,
+    state::State,
+    sysvars, time,
+};
+
+/// The sysvars that programs can ask for.
+const SYSVARS: [Pubkey; 8] = [
+    sysvar::clock::ID,
+    sysvar::epoch_schedule::ID,
+    sysvar::epoch_rewards::ID,
+    sysvar::rent::ID,
+    sysvar::slot_hashes::ID,
+    sysvar::stake_history::ID,
+    sysvar::last_restart_slot::ID,
+    sysvar::recent_blockhashes::ID,
+];
+
+/// A bank of which not everything is there yet.
+pub(crate) struct Beginning<'p> {
+    pub(crate) parent: &'p Bank,
+    pub(crate) slot: u64,
+    pub(crate) block_height: u64,
+    pub(crate) features: FeatureSet,
+    pub(crate) builtins: Builtins,
+    pub(crate) rent: Rent,
+    ancestors: Ancestors,
+    working: Working,
+}
+
+impl Bank {
+    /// The bank that a state describes, which is the root.
+    pub(crate) fn import(ledger: Arc<Ledger>, id: BankId, state: State) -> Self {
+        let sysvars = state.sysvars();
+        let State { slot, block_height, features, blockhashes, epoch_stake, .. } = state;
+        let recent = Recent::new(blockhashes);
+        let blockhash = recent.blockhash().copied().unwrap_or_default();
+        let mut accounts = state.accounts;
+        accounts.retain(|(_, account)| account.lamports() > 0);
+        let lattice = lattice_of(&accounts, ledger.options.hashing_threads);
+        accounts.into_iter().for_each(|(key, account)| ledger.accounts.put(key, id, account));
+        let mut statuses = ledger.statuses.write().expect("nobody else has the ledger yet");
+        state.processed.iter().for_each(|key| statuses.insert(*key, id));
+        statuses.root(&state.processed);
+        drop(statuses);
+        let hash =
+            state.hash.unwrap_or_else(|| bank_hash(&Hash::default(), 0, &blockhash, &lattice, 0));
+        let environment = Environment {
+            features,
+            sysvars,
+            builtins: all_builtins(features, &ledger.options.builtins),
+            precompiles: precompiles(),
+            blockhash,
+            lamports_per_signature: state.lamports_per_signature,
+            epoch_stake,
+            log_bytes_max: ledger.options.log_bytes_max,
+            ..Environment::default()
+        };
+        let parts = Parts {
+            ancestors: Ancestors::root(id),
+            slot,
+            parent: None,
+            parent_hash: Hash::default(),
+            block_height,
+            environment,
+            collector: None,
+            parent_lattice: LatticeHash::default(),
+            parent_history: LatticeHash::default(),
+            working: Working { recent, ..Working::default() },
+        };
+        let bank = Self::new(ledger, parts);
+        let history = bank.history();
+        let frozen = Frozen { hash, blockhash, lattice, history };
+        bank.frozen.set(frozen).expect("nobody else has the bank yet");
+        bank.set_life(&mut bank.write(), Life::Frozen);
+        bank
+    }
+
+    /// A bank after this one, which is frozen.
+    pub(crate) fn child(
+        &self,
+        id: BankId,
+        root: BankId,
+        slot: u64,
+        collector: Option<Pubkey>,
+    ) -> Result<Self, BankError> {
+        let frozen = self.frozen.get().ok_or(BankError::NotFrozen(self.slot))?;
+        let environment = &self.environment;
+        let mut beginning = Beginning {
+            parent: self,
+            slot,
+            block_height: self.block_height.saturating_add(1),
+            features: environment.features,
+            builtins: environment.builtins.clone(),
+            rent: environment.rent(),
+            ancestors: self.ancestors.child(id, root),
+            working: Working {
+                recent: Recent::new(self.read().recent.blockhashes().copied()),
+                ..Working::default()
+            },
+        };
+        beginning.prepare(frozen);
+        let environment = Environment {
+            features: beginning.features,
+            sysvars: beginning.sysvars(),
+            programs: environment.programs.clone(),
+            builtins: beginning.builtins,
+            precompiles: environment.precompiles.clone(),
+            blockhash: frozen.blockhash,
+            lamports_per_signature: environment.lamports_per_signature,
+            epoch_stake: environment.epoch_stake.clone(),
+            log_bytes_max: environment.log_bytes_max,
+        };
+        let parts = Parts {
+            ancestors: beginning.ancestors,
+            slot,
+            parent: Some(self.slot),
+            parent_hash: frozen.hash,
+            block_height: beginning.block_height,
+            environment,
+            collector,
+            parent_lattice: frozen.lattice.clone(),
+            parent_history: frozen.history.clone(),
+            working: beginning.working,
+        };
+        Ok(Self::new(Arc::clone(&self.ledger), parts))
+    }
+}
+
+impl Beginning<'_> {
+    /// All that happens before the first transaction (agave: `prepare_for_block_execution`).
+    fn prepare(&mut self, parent: &Frozen) {
+        let clock = self.parent.clock();
+        let schedule = time::schedule(&self.parent.environment.sysvars);
+        let epoch_before = schedule.get_epoch(self.parent.slot);
+        if epoch_before < schedule.get_epoch(self.slot) {
+            self.begin_epoch(epoch_before);
+        }
+        self.end_rewards();
+        let before = self.data(&sysvar::slot_hashes::ID);
+        let slot_hashes = sysvars::slot_hashes(&before, self.parent.slot, &parent.hash);
+        self.set_sysvar(sysvar::slot_hashes::ID, slot_hashes);
+        let slot_milliseconds = self.parent.ledger.options.slot_milliseconds;
+        let clock = time::clock_after(&clock, self.slot, &schedule, slot_milliseconds);
+        self.set_sysvar(sysvar::clock::ID, sysvars::clock(&clock));
+        self.note_restart();
+    }
+
+    fn note_restart(&mut self) {
+        let forks = &self.parent.ledger.options.hard_forks;
+        let last = forks.iter().rev().find(|fork| **fork <= self.slot).copied().unwrap_or(0);
+        let data = sysvars::last_restart_slot(last);
+        if self.data(&sysvar::last_restart_slot::ID) != data {
+            self.set_sysvar(sysvar::last_restart_slot::ID, data);
+        }
+    }
+
+    pub(crate) fn view(&self) -> View<'_> {
+        View { accounts: &self.parent.ledger.accounts, ancestors: &self.ancestors }
+    }
+
+    /// The data of an account, or none.
+    pub(crate) fn data(&self, key: &Pubkey) -> Vec<u8> {
+        self.view().account(key).map(|account| account.data().to_vec()).unwrap_or_default()
+    }
+
+    pub(crate) fn put(&mut self, key: Pubkey, account: AccountSharedData) {
+        self.working.changed.insert(key);
+        self.parent.ledger.accounts.put(key, self.ancestors.own(), account);
+    }
+
+    pub(crate) fn set_sysvar(&mut self, id: Pubkey, data: Vec<u8>) {
+        let before = self.view().account(&id);
+        let account = sysvars::account(before.as_ref(), data, &self.rent);
+        self.put(id, account);
+    }
+
+    /// The sysvars, as their accounts have them.
+    fn sysvars(&self) -> Sysvars {
+        let mut sysvars = Sysvars::empty();
+        for id in SYSVARS {
+            if let Some(account) = self.view().account(&id) {
+                // Bytes that are no sysvar are as if it were not there.
+                let _ = sysvars.set(id, account.data());
+            }
+        }
+        sysvars
+    }
+}

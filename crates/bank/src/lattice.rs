@@ -1,0 +1,134 @@
+//! One hash of all accounts that follows what changes: an account's hash is 1024 numbers, and that
+//! of all of them is the sum of theirs, so an account is taken out and put in by itself (SIMD-0215).
+
+use selkie_svm::{AccountSharedData, Pubkey, ReadableAccount};
+use solana_hash::Hash;
+
+/// How many numbers a hash has.
+const NUMBERS: usize = 1024;
+const BYTES: usize = NUMBERS * 2;
+
+/// The sum of the hashes of accounts.
+#[derive(Clone, PartialEq, Eq)]
+pub struct LatticeHash(Box<[u16; NUMBERS]>);
+
+impl Default for LatticeHash {
+    /// That of no account.
+    fn default() -> Self {
+        Self(Box::new([0; NUMBERS]))
+    }
+}
+
+impl core::fmt::Debug for LatticeHash {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "LatticeHash({})", self.checksum())
+    }
+}
+
+impl LatticeHash {
+    /// That of these accounts; those without lamports are none.
+    pub fn of<'a>(accounts: impl IntoIterator<Item = (&'a Pubkey, &'a AccountSharedData)>) -> Self {
+        let mut sum = Self::default();
+        accounts.into_iter().for_each(|(key, account)| sum.add(key, account));
+        sum
+    }
+
+    /// Puts an account in.
+    pub fn add(&mut self, key: &Pubkey, account: &AccountSharedData) {
+        self.mix(key, account, u16::wrapping_add);
+    }
+
+    /// Takes an account out.
+    pub fn remove(&mut self, key: &Pubkey, account: &AccountSharedData) {
+        self.mix(key, account, u16::wrapping_sub);
+    }
+
+    /// Puts in what is in another one.
+    pub fn merge(&mut self, other: &Self) {
+        for (own, number) in self.0.iter_mut().zip(other.0.iter()) {
+            *own = own.wrapping_add(*number);
+        }
+    }
+
+    /// Takes out what is in another one.
+    pub fn separate(&mut self, other: &Self) {
+        for (own, number) in self.0.iter_mut().zip(other.0.iter()) {
+            *own = own.wrapping_sub(*number);
+        }
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.0.iter().flat_map(|number| number.to_le_bytes()).collect()
+    }
+
+    /// A short form, to compare.
+    #[must_use]
+    pub fn checksum(&self) -> Hash {
+        Hash::new_from_array(*blake3::hash(&self.to_bytes()).as_bytes())
+    }
+
+    fn mix(&mut self, key: &Pubkey, account: &AccountSharedData, with: fn(u16, u16) -> u16) {
+        if account.lamports() == 0 {
+            return;
+        }
+        let mut bytes = [0; BYTES];
+        hasher(key, account).finalize_xof().fill(&mut bytes);
+        let (numbers, _) = bytes.as_chunks::<2>();
+        for (own, number) in self.0.iter_mut().zip(numbers) {
+            *own = with(*own, u16::from_le_bytes(*number));
+        }
+    }
+}
+
+fn hasher(key: &Pubkey, account: &AccountSharedData) -> blake3::Hasher {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&account.lamports().to_le_bytes());
+    hasher.update(account.data());
+    hasher.update(&[u8::from(account.executable())]);
+    hasher.update(account.owner().as_ref());
+    hasher.update(key.as_ref());
+    hasher
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use selkie_svm::Account;
+
+    fn account(lamports: u64) -> AccountSharedData {
+        Account { lamports, data: vec![7; 300], ..Account::default() }.into()
+    }
+
+    #[test]
+    fn what_is_put_in_and_taken_out_leaves_nothing() {
+        let keys = [1, 2].map(|byte| Pubkey::new_from_array([byte; 32]));
+        let (few, many) = (account(1), account(2));
+        let mut sum = LatticeHash::of([(&keys[0], &few), (&keys[1], &many)]);
+        assert_eq!(sum, LatticeHash::of([(&keys[1], &many), (&keys[0], &few)]));
+        assert_ne!(sum, LatticeHash::of([(&keys[0], &many), (&keys[1], &few)]));
+        sum.add(&keys[0], &account(0));
+        sum.remove(&keys[0], &few);
+        assert_eq!(sum, LatticeHash::of([(&keys[1], &many)]));
+        sum.remove(&keys[1], &many);
+        assert_eq!(sum, LatticeHash::default());
+    }
+
+    /// Made with agave's own crate, 4.3.0.
+    #[test]
+    fn the_checksum_is_agaves() {
+        let keys = [1, 2].map(|byte| Pubkey::new_from_array([byte; 32]));
+        let executable = Account {
+            lamports: 2_000_000_000,
+            data: b"data".to_vec(),
+            owner: Pubkey::new_from_array([9; 32]),
+            executable: true,
+            rent_epoch: 5,
+        };
+        let sum = LatticeHash::of([(&keys[0], &account(1)), (&keys[1], &executable.into())]);
+        let bytes = sum.checksum().to_bytes();
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, "9da39abf37ee6e64a6334980618f8f447becc00ebec69a91c66cff52f67d5de0");
+    }
+}

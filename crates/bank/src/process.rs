@@ -1,0 +1,137 @@
+//! Transactions in a bank: processed and committed, or only tried.
+
+use std::sync::PoisonError;
+
+use selkie_svm::{
+    ProcessOptions, Processed, Recent, Transaction,
+    batch::process_batch,
+    process::{self, process},
+};
+use solana_transaction_error::TransactionError;
+
+use crate::{
+    accounts::View,
+    bank::{Bank, Working},
+    error::BankError,
+    statuses::{Key, key},
+};
+
+/// What became of a transaction: it was processed, which it has paid for; or it was dropped.
+pub type Outcome = Result<Processed, TransactionError>;
+
+impl Bank {
+    /// Processes a transaction, and keeps what it leaves behind.
+    ///
+    /// # Errors
+    /// If the bank is not open.
+    pub fn process(
+        &self,
+        transaction: &Transaction,
+        options: &ProcessOptions,
+    ) -> Result<Outcome, BankError> {
+        let run = |runtime: &process::Bank<'_, View<'_>>| {
+            vec![process(transaction, runtime, options, None)]
+        };
+        let outcomes = self.process_all(core::slice::from_ref(transaction), run)?;
+        Ok(outcomes.into_iter().next().expect("one was processed"))
+    }
+
+    /// Processes transactions on some threads, and keeps what they leave behind. What becomes of
+    /// them is what would become of them one after the other.
+    ///
+    /// # Errors
+    /// If the bank is not open.
+    pub fn process_batch(
+        &self,
+        transactions: &[Transaction],
+        options: &ProcessOptions,
+        threads: usize,
+    ) -> Result<Vec<Outcome>, BankError> {
+        let run = |runtime: &process::Bank<'_, View<'_>>| {
+            process_batch(transactions, runtime, options, threads)
+        };
+        self.process_all(transactions, run)
+    }
+
+    fn process_all(
+        &self,
+        transactions: &[Transaction],
+        run: impl FnOnce(&process::Bank<'_, View<'_>>) -> Vec<Outcome>,
+    ) -> Result<Vec<Outcome>, BankError> {
+        // This takes a while for many, and needs nothing of the bank.
+        let known: Vec<Key> = transactions.iter().map(key).collect();
+        let mut working = self.open()?;
+        self.recall(&mut working.recent, transactions, &known);
+        let view = self.view();
+        let outcomes = run(&self.runtime(&view, &working.recent));
+        self.commit(&mut working, &known, &outcomes);
+        let signatures = signatures(transactions, &outcomes);
+        working.signatures = working.signatures.saturating_add(signatures);
+        Ok(outcomes)
+    }
+
+    /// Processes a transaction, and forgets what it would leave behind. The bank may be frozen.
+    ///
+    /// # Errors
+    /// If the bank has no state of its own any more.
+    pub fn simulate(
+        &self,
+        transaction: &Transaction,
+        options: &ProcessOptions,
+    ) -> Result<Outcome, BankError> {
+        let working = self.read();
+        let view = self.view();
+        let simulate = |recent| process(transaction, &self.runtime(&view, recent), options, None);
+        let outcome = if self.has_processed(transaction) {
+            let mut recent = Recent::new(working.recent.blockhashes().copied());
+            let known = [key(transaction)];
+            self.recall(&mut recent, core::slice::from_ref(transaction), &known);
+            simulate(&recent)
+        } else {
+            simulate(&working.recent)
+        };
+        self.check_has_state()?;
+        Ok(outcome)
+    }
+
+    fn runtime<'a>(
+        &'a self,
+        accounts: &'a View<'a>,
+        recent: &'a Recent,
+    ) -> process::Bank<'a, View<'a>> {
+        let programs = &self.ledger.programs;
+        process::Bank { accounts, environment: &self.environment, recent, programs }
+    }
+
+    /// Notes which of these were processed by ancestors, or by the bank itself: the runtime says so
+    /// when all that is checked before is right.
+    fn recall(&self, recent: &mut Recent, transactions: &[Transaction], known: &[Key]) {
+        let statuses = self.statuses();
+        for (transaction, known) in transactions.iter().zip(known) {
+            if statuses.contains(known, &self.ancestors) {
+                recent.add_processed(*transaction.blockhash(), transaction.message_id());
+            }
+        }
+    }
+
+    fn commit(&self, working: &mut Working, known: &[Key], outcomes: &[Outcome]) {
+        let mut statuses = self.ledger.statuses.write().unwrap_or_else(PoisonError::into_inner);
+        for (known, outcome) in known.iter().zip(outcomes) {
+            let Ok(processed) = outcome else { continue };
+            for (key, account) in processed.writes() {
+                self.put(working, *key, account.clone());
+            }
+            statuses.insert(*known, self.id());
+            working.processed.push(*known);
+            let (fees, fee) = (&mut working.fees, processed.fee);
+            fees.signatures = fees.signatures.saturating_add(fee.signatures);
+            fees.priority = fees.priority.saturating_add(fee.priority);
+        }
+    }
+}
+
+/// How many signatures the transactions have that were processed.
+fn signatures(transactions: &[Transaction], outcomes: &[Outcome]) -> u64 {
+    let processed = transactions.iter().zip(outcomes).filter(|(_, outcome)| outcome.is_ok());
+    processed.map(|(transaction, _)| transaction.signatures().len() as u64).sum()
+}

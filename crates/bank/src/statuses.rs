@@ -1,0 +1,181 @@
+//! Which transactions were processed, and on which forks.
+//!
+//! A transaction is known by its blockhash, or the durable nonce in its place, and its message's
+//! hash (agave: `status_cache.rs`).
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use foldhash::fast::FixedState;
+use selkie_svm::Transaction;
+use solana_hash::Hash;
+
+use crate::ancestors::{Ancestors, BankId};
+
+/// After so many roots what was processed is forgotten: blockhashes are long gone then.
+const ROOTS_KEPT: u64 = 300;
+
+/// How a transaction is known: its blockhash, and its message's hash.
+pub(crate) type Key = (Hash, Hash);
+
+/// What a transaction is known by, here and elsewhere: the hash is computed each time.
+pub(crate) fn key(transaction: &Transaction) -> Key {
+    (*transaction.blockhash(), transaction.message_hash())
+}
+
+/// Which transactions were processed by which banks.
+#[derive(Default, Debug)]
+pub(crate) struct Statuses {
+    by_blockhash: HashMap<Hash, OfBlockhash, FixedState>,
+    /// How many banks were rooted.
+    roots: u64,
+    /// Blockhashes that rooted banks have used, with the number of the root; oldest first.
+    rooted: VecDeque<(u64, Hash)>,
+}
+
+#[derive(Default, Debug)]
+struct OfBlockhash {
+    messages: HashMap<Hash, Banks, FixedState>,
+    /// The last root that used it.
+    rooted: u64,
+}
+
+/// The banks that have processed a transaction: hardly ever more than one.
+#[derive(Debug)]
+struct Banks {
+    first: BankId,
+    others: Vec<BankId>,
+}
+
+impl Statuses {
+    /// Whether a transaction was processed by an ancestor, or by the bank itself.
+    pub(crate) fn contains(&self, (blockhash, message): &Key, ancestors: &Ancestors) -> bool {
+        let of_blockhash = self.by_blockhash.get(blockhash);
+        let banks = of_blockhash.and_then(|it| it.messages.get(message));
+        banks.is_some_and(|banks| {
+            ancestors.contains(banks.first)
+                || banks.others.iter().any(|other| ancestors.contains(*other))
+        })
+    }
+
+    /// Remembers that a bank has processed a transaction.
+    pub(crate) fn insert(&mut self, (blockhash, message): Key, bank: BankId) {
+        let messages = &mut self.by_blockhash.entry(blockhash).or_default().messages;
+        messages
+            .entry(message)
+            .and_modify(|banks| banks.others.push(bank))
+            .or_insert_with(|| Banks { first: bank, others: Vec::new() });
+    }
+
+    /// Forgets what a bank has processed.
+    pub(crate) fn remove(&mut self, keys: &[Key], bank: BankId) {
+        for (blockhash, message) in keys {
+            let Some(of_blockhash) = self.by_blockhash.get_mut(blockhash) else { continue };
+            let messages = &mut of_blockhash.messages;
+            if messages.get_mut(message).is_some_and(|banks| banks.remove(bank)) {
+                messages.remove(message);
+            }
+            if messages.is_empty() && of_blockhash.rooted == 0 {
+                self.by_blockhash.remove(blockhash);
+            }
+        }
+    }
+
+    /// A bank that has processed these was rooted.
+    pub(crate) fn root(&mut self, keys: &[Key]) {
+        self.roots = self.roots.saturating_add(1);
+        for (blockhash, _) in keys {
+            if let Some(of_blockhash) = self.by_blockhash.get_mut(blockhash)
+                && of_blockhash.rooted < self.roots
+            {
+                of_blockhash.rooted = self.roots;
+                self.rooted.push_back((self.roots, *blockhash));
+            }
+        }
+        while let Some((root, blockhash)) = self.rooted.front().copied()
+            && self.roots.saturating_sub(root) > ROOTS_KEPT
+        {
+            self.rooted.pop_front();
+            if self.by_blockhash.get(&blockhash).is_some_and(|it| it.rooted == root) {
+                self.by_blockhash.remove(&blockhash);
+            }
+        }
+    }
+
+    /// All that a bank and its ancestors have processed, in order.
+    pub(crate) fn all(&self, ancestors: &Ancestors) -> Vec<Key> {
+        let known: HashSet<Key, FixedState> = self
+            .by_blockhash
+            .iter()
+            .flat_map(|(blockhash, it)| it.messages.keys().map(|message| (*blockhash, *message)))
+            .filter(|key| self.contains(key, ancestors))
+            .collect();
+        let mut all: Vec<Key> = known.into_iter().collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// How many transactions are remembered.
+    pub(crate) fn len(&self) -> usize {
+        self.by_blockhash.values().map(|it| it.messages.len()).sum()
+    }
+}
+
+impl Banks {
+    /// Takes a bank away; gives whether none is left.
+    fn remove(&mut self, bank: BankId) -> bool {
+        if self.first != bank {
+            self.others.retain(|other| *other != bank);
+            return false;
+        }
+        match self.others.pop() {
+            Some(other) => {
+                self.first = other;
+                false
+            }
+            None => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hash(byte: u8) -> Hash {
+        Hash::new_from_array([byte; 32])
+    }
+
+    #[test]
+    fn what_is_processed_stays_on_its_fork() {
+        let ids = [1, 2, 3].map(BankId);
+        let root = Ancestors::root(ids[0]);
+        let (left, right) = (root.child(ids[1], ids[0]), root.child(ids[2], ids[0]));
+        let mut statuses = Statuses::default();
+        let known = (hash(1), hash(2));
+        statuses.insert(known, ids[1]);
+        assert!(statuses.contains(&known, &left) && !statuses.contains(&known, &right));
+        statuses.insert(known, ids[2]);
+        assert!(statuses.contains(&known, &right));
+        statuses.remove(&[known], ids[1]);
+        assert!(!statuses.contains(&known, &left) && statuses.contains(&known, &right));
+        statuses.remove(&[known], ids[2]);
+        assert!(statuses.by_blockhash.is_empty());
+    }
+
+    #[test]
+    fn what_was_rooted_is_forgotten_in_the_end() {
+        let mut statuses = Statuses::default();
+        for round in 0..10_u8 {
+            let key = (hash(round), hash(0));
+            statuses.insert(key, BankId(round.into()));
+            statuses.root(&[key, key]);
+        }
+        assert_eq!(statuses.len(), 10);
+        (0..ROOTS_KEPT - 9).for_each(|_| statuses.root(&[]));
+        assert_eq!(statuses.len(), 10);
+        statuses.root(&[]);
+        assert_eq!(statuses.len(), 9);
+        (0..9).for_each(|_| statuses.root(&[]));
+        assert!(statuses.by_blockhash.is_empty() && statuses.rooted.is_empty());
+    }
+}

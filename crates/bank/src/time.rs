@@ -1,0 +1,83 @@
+//! What follows from the number of a slot: the clock, and blockhashes.
+//!
+//! Nothing here asks the time or for chance.
+
+use selkie_svm::sysvars::{Clock, EpochSchedule, Sysvars};
+use sha2::{Digest, Sha256};
+use solana_hash::Hash;
+
+/// How long a slot takes on mainnet (SIMD-0525), in milliseconds.
+pub const SLOT_MILLISECONDS: u64 = 200;
+
+/// The time at the first slot of a new cluster: the first second of 2026.
+pub const TIMESTAMP: i64 = 1_767_225_600;
+
+/// The blockhash of a slot, if nobody gives one: it follows from a hash before it, and the slot.
+#[must_use]
+pub fn next_blockhash(before: &Hash, slot: u64) -> Hash {
+    let hasher = Sha256::new().chain_update(before.as_ref()).chain_update(slot.to_le_bytes());
+    Hash::new_from_array(hasher.finalize().into())
+}
+
+/// The epochs, as the sysvar has them. One that says nothing that can be is as if it were not there.
+pub(crate) fn schedule(sysvars: &Sysvars) -> EpochSchedule {
+    let schedule = sysvars.epoch_schedule().filter(|it| it.slots_per_epoch > 0);
+    schedule.unwrap_or_default()
+}
+
+/// The clock in a slot, from that in a slot before. Clusters take the time from what validators
+/// say in their votes; here slots take as long as they should.
+#[must_use]
+pub fn clock_after(
+    before: &Clock,
+    slot: u64,
+    schedule: &EpochSchedule,
+    slot_milliseconds: u64,
+) -> Clock {
+    let seconds = |slots: u64| {
+        let milliseconds = u128::from(slots).saturating_mul(slot_milliseconds.into());
+        i64::try_from(milliseconds / 1000).unwrap_or(i64::MAX)
+    };
+    // Rounded from the start of the epoch on, so that many small steps are one big one.
+    let since_start = |slot: u64, epoch: u64| {
+        seconds(slot.saturating_sub(schedule.get_first_slot_in_epoch(epoch)))
+    };
+    let epoch = schedule.get_epoch(slot);
+    let is_same_epoch = epoch == before.epoch;
+    let passed = if is_same_epoch {
+        since_start(slot, epoch).saturating_sub(since_start(before.slot, epoch))
+    } else {
+        seconds(slot.saturating_sub(before.slot))
+    };
+    let unix_timestamp = before.unix_timestamp.saturating_add(passed);
+    let epoch_start_timestamp = if is_same_epoch {
+        before.epoch_start_timestamp
+    } else {
+        unix_timestamp.saturating_sub(since_start(slot, epoch))
+    };
+    Clock {
+        slot,
+        epoch_start_timestamp,
+        epoch,
+        leader_schedule_epoch: schedule.get_leader_schedule_epoch(slot),
+        unix_timestamp,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_steps_are_one_big_one() {
+        let schedule = EpochSchedule::custom(64, 64, false);
+        let first = Clock { unix_timestamp: TIMESTAMP, ..Clock::default() };
+        let step = |before: &Clock, slot| clock_after(before, slot, &schedule, 350);
+        let steps = (1..=63).fold(first.clone(), |clock, slot| step(&clock, slot));
+        assert_eq!(steps, step(&first, 63));
+        let next = step(&steps, 64);
+        assert_eq!((next.epoch, next.unix_timestamp), (1, TIMESTAMP + 22));
+        assert_eq!(next.epoch_start_timestamp, next.unix_timestamp);
+        assert_eq!(next.leader_schedule_epoch, 2);
+    }
+}
