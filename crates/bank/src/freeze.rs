@@ -5,6 +5,7 @@ use std::{sync::PoisonError, thread};
 
 use selkie_svm::{
     AccountSharedData, AccountStore, Feature, Pubkey, ReadableAccount, check::is_reserved,
+    sysvars::minimum_balance,
 };
 use sha2::{Digest, Sha256};
 use solana_account::WritableAccount;
@@ -103,7 +104,7 @@ impl Bank {
             return None;
         }
         let rent = self.environment.rent();
-        let minimum = sysvars::minimum_balance(&rent, account.data().len());
+        let minimum = minimum_balance(&rent, account.data().len());
         let is_enough = account.lamports() >= minimum
             || features.has(Feature::RelaxMinBalanceCheck) && before > 0;
         // What is paid to the incinerator is never too little: it is burned at once.

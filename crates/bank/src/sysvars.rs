@@ -3,7 +3,9 @@
 //! Each function takes the data of before and gives those of after, as long as the account is on
 //! mainnet: lists are followed by zeros up to what they may grow to (SDK: `solana-sysvar`).
 
-use selkie_svm::sysvars::{Clock, EpochRewards, EpochSchedule, LastRestartSlot, Rent, Sysvars};
+use selkie_svm::sysvars::{
+    Clock, EpochRewards, EpochSchedule, LastRestartSlot, Rent, Sysvars, minimum_balance,
+};
 use selkie_svm::{Account, AccountSharedData, Pubkey, ReadableAccount};
 use solana_hash::Hash;
 use solana_sdk_ids::sysvar as ids;
@@ -174,17 +176,6 @@ pub fn account(
     let lamports = before.map_or(1, ReadableAccount::lamports).max(minimum);
     let rent_epoch = before.map_or(0, ReadableAccount::rent_epoch);
     Account { lamports, data, owner: ids::ID, executable: false, rent_epoch }.into()
-}
-
-/// The least that an account of this length must hold; more than there is, where the rent is such
-/// that no sum is enough.
-pub(crate) fn minimum_balance(rent: &Rent, data_len: usize) -> u64 {
-    const ACCOUNT_BYTES: u64 = 128;
-    let bytes = ACCOUNT_BYTES.saturating_add(data_len as u64);
-    // The SDK multiplies without a look.
-    let is_possible = bytes.checked_mul(rent.lamports_per_byte).is_some();
-    let minimum = is_possible.then(|| rent.try_minimum_balance(data_len)).flatten();
-    minimum.unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What builtin programs ask of an instruction before they do something.
 
+pub(crate) use selkie_svm::sysvars::minimum_balance;
 use selkie_svm::{InstructionError, InvokeContext, Pubkey, sysvars};
 use solana_sdk_ids::sysvar;
 
@@ -73,9 +74,4 @@ pub(crate) fn rent(context: &InvokeContext<'_>) -> Result<sysvars::Rent, Instruc
 
 pub(crate) fn clock(context: &InvokeContext<'_>) -> Result<sysvars::Clock, InstructionError> {
     context.environment().sysvars.clock().ok_or(InstructionError::UnsupportedSysvar)
-}
-
-/// What an account of so many bytes must hold. Where that has no meaning, nothing is enough.
-pub(crate) fn minimum_balance(rent: &sysvars::Rent, len: usize) -> u64 {
-    rent.try_minimum_balance(len).unwrap_or(u64::MAX)
 }

@@ -1,6 +1,7 @@
 //! What a test expects of a receipt.
 
 use core::fmt;
+use selkie_svm::sysvars::minimum_balance;
 
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_instruction_error::InstructionError;
@@ -359,7 +360,7 @@ impl AccountExpectation {
                 differ("executable", executable, &account.executable(), ToString::to_string)
             }
             Self::RentExempt => {
-                let (has, needs) = (account.lamports(), receipt.rent.minimum_balance(len));
+                let (has, needs) = (account.lamports(), minimum_balance(&receipt.rent, len));
                 (has < needs).then(|| format!("rent: needs {needs} lamports, has {has}"))
             }
             Self::Closed | Self::Unchanged => None,

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use selkie_bank::{builtin_name, native_account, time::TIMESTAMP};
 use selkie_builtins::{builtins, precompiles};
-use selkie_svm::{Environment, FeatureSet, Recent, Sysvars};
+use selkie_svm::{Environment, FeatureSet, Recent, Sysvars, sysvars::minimum_balance};
 use sha2::{Digest, Sha256};
 use solana_account::{Account, AccountSharedData};
 use solana_clock::Clock;
@@ -105,7 +105,7 @@ fn sysvars() -> Sysvars {
 
 /// The account of a sysvar.
 pub(crate) fn sysvar_account(data: &[u8], environment: &Environment) -> AccountSharedData {
-    let lamports = environment.rent().minimum_balance(data.len()).max(1);
+    let lamports = minimum_balance(&environment.rent(), data.len()).max(1);
     let owner = ids::sysvar::ID;
     let account =
         Account { lamports, data: data.to_vec(), owner, executable: false, rent_epoch: u64::MAX };

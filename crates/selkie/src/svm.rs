@@ -9,6 +9,7 @@ use selkie_svm::{
     process::{Bank, ProcessOptions, Processed, process},
     program_cache::ProgramCache,
     recent::Recent,
+    sysvars::minimum_balance,
     transaction::Transaction as Sanitized,
 };
 use solana_account::{Account, AccountSharedData, ReadableAccount, WritableAccount};
@@ -323,7 +324,7 @@ impl Svm {
     /// The lamports that an account with so many bytes of data must have.
     #[must_use]
     pub fn minimum_balance_for_rent_exemption(&self, data_len: usize) -> u64 {
-        self.rent().minimum_balance(data_len).max(1)
+        minimum_balance(&self.rent(), data_len).max(1)
     }
 
     /// What became of a transaction that was sent: one of the last, and one that paid.

@@ -4,6 +4,7 @@ use selkie::{
     Account, Feature, FeatureSet, Pubkey, ReadableAccount, Signer, StateFileError, Svm,
     TransactionError, keypair, system,
 };
+use sha2::{Digest, Sha256};
 
 const SOL: u64 = 1_000_000_000;
 
@@ -72,4 +73,38 @@ fn damage_is_found() {
     changed[700] ^= 1;
     assert_eq!(refused(&changed), "it is cut off, or has been changed");
     assert!(Svm::from_bytes(&bytes).is_ok());
+}
+
+#[test]
+fn whatever_a_sealed_file_says_nobody_panics() {
+    let mut svm = Svm::new();
+    svm.airdrop(&keypair("alice").pubkey(), 10 * SOL).unwrap();
+    let bytes = svm.to_bytes();
+    let body = &bytes[..bytes.len() - 32];
+    let mut state = 1_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state >> 1).unwrap()
+    };
+    let mut accepted = 0;
+    for _ in 0..80 {
+        let mut changed = body.to_vec();
+        for _ in 0..=next() % 3 {
+            let place = 15 + next() % (changed.len() - 15);
+            // A number at its limits does more than a random one.
+            let byte = [0, 1, 0x7f, 0x80, 0xff, b'9', next().to_le_bytes()[0]][next() % 7];
+            changed[place..].iter_mut().take([1, 1, 8][next() % 3]).for_each(|it| *it = byte);
+        }
+        changed.extend(Sha256::digest(&changed));
+        if let Ok(mut svm) = Svm::from_bytes(&changed) {
+            accepted += 1;
+            svm.warp_by_slots(1);
+            let transfer =
+                system::transfer(&keypair("alice").pubkey(), &keypair("bob").pubkey(), 1);
+            let _ = svm.send_instructions(&[transfer], &[&keypair("alice")]);
+        }
+    }
+    assert!(accepted > 10, "most changes are to data: {accepted}");
 }

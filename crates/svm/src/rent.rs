@@ -10,7 +10,7 @@ use solana_rent::Rent;
 use solana_sdk_ids::incinerator;
 use solana_transaction_error::TransactionError;
 
-use crate::account::is_same;
+use crate::{account::is_same, sysvars::minimum_balance};
 
 /// What never owes rent has for the epoch in which it owes the next.
 pub(crate) const EXEMPT_EPOCH: u64 = u64::MAX;
@@ -111,10 +111,4 @@ pub(crate) fn mark_exempt(account: &mut AccountSharedData, rent: &Rent) {
 pub(crate) fn set_rent_epoch(account: &mut AccountSharedData, epoch: u64) {
     use solana_account::WritableAccount;
     account.set_rent_epoch(epoch);
-}
-
-/// The least that an account of this length must hold; more than there is, where the rent is such
-/// that no sum is enough.
-pub(crate) fn minimum_balance(rent: &Rent, data_len: usize) -> u64 {
-    rent.try_minimum_balance(data_len).unwrap_or(u64::MAX)
 }

@@ -16,6 +16,17 @@ use solana_sdk_ids::sysvar as ids;
 /// The lamports that an account's byte must hold on mainnet since September 2026 (SIMD-0437).
 pub const MAINNET_LAMPORTS_PER_BYTE: u64 = 5080;
 
+/// The least that an account of this length must hold; more than there is, where the rent is such
+/// that no sum is enough.
+#[must_use]
+pub fn minimum_balance(rent: &Rent, data_len: usize) -> u64 {
+    const ACCOUNT_BYTES: u64 = 128;
+    let bytes = ACCOUNT_BYTES.saturating_add(data_len as u64);
+    // The SDK multiplies without a look.
+    let is_possible = bytes.checked_mul(rent.lamports_per_byte).is_some();
+    is_possible.then(|| rent.try_minimum_balance(data_len)).flatten().unwrap_or(u64::MAX)
+}
+
 /// The sysvars that programs can ask for, and that of recent blockhashes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sysvars {

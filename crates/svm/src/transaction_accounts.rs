@@ -14,6 +14,7 @@ use solana_rent::Rent;
 use crate::{
     account::is_same,
     cost::{ACCOUNT_BYTES_MAX, TRANSACTION_GROWTH_MAX},
+    sysvars::minimum_balance,
 };
 
 /// What the last program that returned something returned.
@@ -394,8 +395,7 @@ impl BorrowedAccount<'_> {
         rent: &Rent,
         executable: bool,
     ) -> Result<(), InstructionError> {
-        let required = rent.try_minimum_balance(self.data().len());
-        if required.is_none_or(|required| self.lamports() < required) {
+        if self.lamports() < minimum_balance(rent, self.data().len()) {
             return Err(InstructionError::ExecutableAccountNotRentExempt);
         }
         if !self.is_owned() || !self.rights.is_writable {
