@@ -26,7 +26,7 @@ impl FeatureIds {
         id(address).is_some_and(|id| self.0.contains(&id))
     }
 
-    /// Those of them that the runtime asks for, and [`SETTLED`].
+    /// Those of them that the runtime asks for, and those that no vector turns off.
     #[must_use]
     pub fn features(&self) -> FeatureSet {
         let all = Feature::ALL.iter().copied();

@@ -21,13 +21,13 @@
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | [`source`] | where a program's file is, and since when |
-//! | [`target`] | what programs are loaded against |
-//! | [`entry`] | versions, and what they are to whoever looks |
-//! | [`residents`] | which programs are loaded, and which one has to go |
-//! | [`lifecycle`] | new roots and new epochs |
-//! | [`store`] | the second level, which outlives the process |
-//! | [`fork_graph`] | how slots descend from each other |
+//! | `source` | where a program's file is, and since when |
+//! | `target` | what programs are loaded against |
+//! | `entry` | versions, and what they are to whoever looks |
+//! | `residents` | which programs are loaded, and which one has to go |
+//! | `lifecycle` | new roots and new epochs |
+//! | `store` | the second level, which outlives the process |
+//! | `fork_graph` | how slots descend from each other |
 
 mod entry;
 mod fork_graph;
