@@ -103,7 +103,7 @@ fn label(
     let tag = match symbol.kind {
         SymbolKind::Function => DW_TAG_subprogram,
         SymbolKind::Label => DW_TAG_label,
-        SymbolKind::Object => return,
+        SymbolKind::Object | SymbolKind::Absolute => return,
     };
     let root = dwarf.unit.root();
     let id = dwarf.unit.add(root, tag);

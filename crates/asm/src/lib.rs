@@ -48,7 +48,7 @@ mod read;
 mod render;
 mod session;
 pub mod source;
-mod suggest;
+pub mod suggest;
 mod symbols;
 pub mod syscalls;
 

@@ -1,10 +1,8 @@
 //! The name that was meant.
 
 /// The candidate nearest to `name`, if one is near enough to be what was meant.
-pub(crate) fn nearest<'a>(
-    name: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = match name.len() {
         0..=2 => 1,
         3..=7 => 2,

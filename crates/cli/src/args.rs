@@ -44,6 +44,7 @@ pub(crate) struct Cli {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     Build(BuildArgs),
+    Link(crate::command::link::LinkArgs),
     Run(RunArgs),
     Check(CheckArgs),
     Disasm(DisasmArgs),
@@ -422,7 +423,7 @@ impl From<AbiArg> for selkie_svm::Abi {
     }
 }
 
-fn parse_version(text: &str) -> Result<Version, String> {
+pub(crate) fn parse_version(text: &str) -> Result<Version, String> {
     text.parse().map_err(|error: selkie_isa::op::UnknownVersion| error.to_string())
 }
 

@@ -8,5 +8,6 @@ pub(crate) mod completions;
 pub(crate) mod conform;
 pub(crate) mod disasm;
 pub(crate) mod input;
+pub(crate) mod link;
 pub(crate) mod program;
 pub(crate) mod run;

@@ -13,7 +13,7 @@ mod render;
 mod scenario;
 mod ui;
 
-use std::process::ExitCode;
+use std::{ffi::OsString, path::Path, process::ExitCode};
 
 use clap::Parser as _;
 
@@ -22,11 +22,21 @@ use crate::{
     ui::{Status, Ui},
 };
 
+/// What was said. Compilers start a linker by a name alone: `selkie-link` is `selkie link`.
+fn arguments() -> impl Iterator<Item = OsString> {
+    let mut arguments = std::env::args_os();
+    let name = arguments.next();
+    let stem = name.as_ref().and_then(|it| Path::new(it).file_stem());
+    let command = (stem == Some("selkie-link".as_ref())).then(|| "link".into());
+    name.into_iter().chain(command).chain(arguments)
+}
+
 fn main() -> ExitCode {
-    let Cli { json, color, command } = Cli::parse();
+    let Cli { json, color, command } = Cli::parse_from(arguments());
     let mut ui = Ui::new(json, color);
     let outcome = match command {
         Command::Build(args) => command::build::run(&mut ui, &args),
+        Command::Link(args) => command::link::run(&mut ui, &args),
         Command::Check(args) => command::check::run(&mut ui, &args),
         Command::Disasm(args) => command::disasm::run(&mut ui, &args),
         Command::Cfg(args) => command::cfg::run(&mut ui, &args),

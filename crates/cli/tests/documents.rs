@@ -51,6 +51,7 @@ fn check(path: &Path) -> Result<(), String> {
     let name = path.file_stem().expect("documents have names").to_str().expect("of text");
     let folder = folder(&format!("documents-{name}"));
     copy(&repository().join("examples"), &folder.join("examples"));
+    copy(&repository().join("testdata/link/objects"), &folder.join("objects"));
     fs::create_dir(folder.join("target")).expect("the folder is new");
 
     let document = fs::read_to_string(path).expect("the document is text");

@@ -8,10 +8,11 @@ use serde::Deserialize;
 use crate::{BadVector, vector::number};
 
 /// What no engine asked for any more when it made vectors: it was on whatever they say.
-const SETTLED: [Feature; 3] = [
+const SETTLED: [Feature; 4] = [
     Feature::DisableDeprecatedLoader,
     Feature::DisableBpfLoaderInstructions,
     Feature::DisableDeployOfAllocFree,
+    Feature::IgnoreExecutableFlag,
 ];
 
 /// Features, each by its id: the first eight bytes of its address, little endian.

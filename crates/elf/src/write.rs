@@ -45,6 +45,8 @@ pub enum SymbolKind {
     Label,
     /// Read-only data.
     Object,
+    /// An address that belongs to no section.
+    Absolute,
 }
 
 /// A name for tools.
@@ -54,7 +56,7 @@ pub struct Symbol<'a> {
     pub name: &'a str,
     /// What it stands for.
     pub kind: SymbolKind,
-    /// Offset from the start of the instructions, or of the data of an object.
+    /// Offset from the start of the instructions, or of the data of an object; or an address.
     pub offset: u64,
     /// Bytes, or 0.
     pub size: u64,
@@ -110,6 +112,9 @@ const SHT_STRTAB: u32 = 3;
 const SHT_DYNAMIC: u32 = 6;
 const SHT_REL: u32 = 9;
 const SHT_DYNSYM: u32 = 11;
+
+/// In place of a section: the symbol's value is final.
+const SHN_ABS: u32 = 0xfff1;
 
 const SHF_WRITE: u64 = 1;
 const SHF_ALLOC: u64 = 2;
@@ -385,12 +390,14 @@ impl File {
                 SymbolKind::Function => (2, text),
                 SymbolKind::Label => (0, text),
                 SymbolKind::Object => (1, rodata.unwrap_or_default()),
+                SymbolKind::Absolute => (1, SHN_ABS),
             };
+            let base = self.sections.get(section as usize).map_or(0, |it| it.addr);
             table.put32(strings.add(symbol.name));
             table.push(u8::from(symbol.global) << 4 | kind);
             table.push(0);
             table.put16(u16::try_from(section).unwrap_or_default());
-            table.put64(self.sections[section as usize].addr + symbol.offset);
+            table.put64(base + symbol.offset);
             table.put64(symbol.size);
         }
         (table, strings, index(1 + locals.len()))

@@ -22,7 +22,7 @@ fn a_cluster_goes_on_from_its_file() {
     let mut before = cluster();
     let alice = keypair("alice");
     let to_bob = system::transfer(&alice.pubkey(), &keypair("bob").pubkey(), SOL);
-    let signed = before.sign(&[to_bob.clone()], &[&alice]).unwrap();
+    let signed = before.sign(std::slice::from_ref(&to_bob), &[&alice]).unwrap();
     before.send(&signed).unwrap();
 
     let file = std::env::temp_dir().join(format!("selkie-state-{}", std::process::id()));

@@ -88,6 +88,8 @@ macro_rules! for_each_feature {
                 "loader v2 takes no instructions of its own any more";
             DisableDeployOfAllocFree = "79HWsX9rpnnJBPcdNURVqygpMAfxdrAirzAGAVmf92im", mainnet: true,
                 "programs that call sol_alloc_free_ are not deployed any more";
+            IgnoreExecutableFlag = "FXs1zh47QbNnhXcnB6YiAQoJ4sGB91tKF3UFHLcKT7PM", mainnet: true,
+                "whether a program's account is marked as executable makes no difference (SIMD-0162)";
             LoaderV4 = "2aQJYqER2aKyb3cZw22v4SL2xMX7vwXBRWfvS4pTrtED", mainnet: false,
                 "loader v4 (SIMD-0167), which was given up before mainnet had it";
             CreateAccountAllowPrefund = "6sPDzwyARRExKH52LECxcGoqziH8G7SZofwuxi8Ja331", mainnet: true,

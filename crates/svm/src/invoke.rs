@@ -151,6 +151,13 @@ impl<'e> InvokeContext<'e> {
             self.logs.line(format!("Unknown program {}", instruction.program_id));
             return Err(InstructionError::MissingAccount);
         }
+        if !self.has(Feature::IgnoreExecutableFlag)
+            && let Some(index) = program_index
+            && !self.accounts.get(usize::from(index))?.account.executable()
+        {
+            self.logs.line(format!("Account {} is not executable", instruction.program_id));
+            return Err(InstructionError::AccountNotExecutable);
+        }
         Ok(InstructionContext {
             program_id: instruction.program_id,
             program_index,

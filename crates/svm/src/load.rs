@@ -15,7 +15,7 @@ use crate::{
     check::{Checked, nonce_of},
     cost::{LOADED_ACCOUNT_BYTES, LOADED_TABLE_BYTES},
     environment::Environment,
-    features::Feature,
+    features::{Feature, FeatureSet},
     nonce::{NONCE_BYTES, Nonce, durable_nonce},
     process::AccountChange,
     program_cache::{ProgramCache, program_data_address},
@@ -88,7 +88,7 @@ pub fn load<'t>(
     };
     loading.loaded.reserve(checked.keys.len());
     loading.find(0, payer_key, Some(found_payer));
-    let result = loading.load_all(payer_key, payer, &rent);
+    let result = loading.load_all(payer_key, payer, &rent, environment.features);
     let Loading { bytes, bytes_max, changes, loaded, .. } = loading;
     let mut loaded_bytes = bytes.min(bytes_max);
     if result.is_err() && !environment.features.has(Feature::FeesOnlyLoadedSize) {
@@ -205,6 +205,7 @@ impl<S: AccountStore> Loading<'_, '_, S> {
         payer_key: Pubkey,
         payer: AccountSharedData,
         rent: &Rent,
+        features: FeatureSet,
     ) -> Result<(), TransactionError> {
         let tables = u32::try_from(self.checked.tables).unwrap_or(u32::MAX);
         self.count(u64::from(tables.saturating_mul(LOADED_TABLE_BYTES)))?;
@@ -231,7 +232,7 @@ impl<S: AccountStore> Loading<'_, '_, S> {
                 }
             }
         }
-        self.check_programs()
+        self.check_programs(features)
     }
 
     fn count(&mut self, bytes: u64) -> Result<(), TransactionError> {
@@ -269,7 +270,7 @@ impl<S: AccountStore> Loading<'_, '_, S> {
     }
 
     /// Every instruction's program must exist, and be something that can be run.
-    fn check_programs(&self) -> Result<(), TransactionError> {
+    fn check_programs(&self, features: FeatureSet) -> Result<(), TransactionError> {
         for instruction in self.checked.transaction.instructions() {
             let place = usize::from(instruction.program_id_index);
             let exists = self.changes.get(place).is_some_and(|it| it.before.is_some());
@@ -277,6 +278,10 @@ impl<S: AccountStore> Loading<'_, '_, S> {
             let account = account.ok_or(TransactionError::ProgramAccountNotFound)?;
             let owner = account.account.owner();
             if !is_same(owner, &native_loader::ID) && Loader::of(owner).is_none() {
+                return Err(TransactionError::InvalidProgramForExecution);
+            }
+            // Once it was this flag that told programs from files that are being written.
+            if !account.account.executable() && !features.has(Feature::IgnoreExecutableFlag) {
                 return Err(TransactionError::InvalidProgramForExecution);
             }
         }

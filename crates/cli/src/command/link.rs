@@ -1,0 +1,221 @@
+//! `selkie link`.
+
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, anyhow};
+use clap::{Args, ValueHint};
+use selkie_isa::Version;
+use selkie_link::{Input, LinkError, Linked, Options, Statics, link};
+use serde_json::{Value, json};
+
+use crate::{
+    program::read,
+    render::count,
+    ui::{Advise as _, BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
+};
+
+/// Link eBPF objects and archives of clang, zig or rustc into a loadable program
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  clang -target bpf -mcpu=v2 -O2 -g -c counter.c -o counter.o
+  selkie link counter.o -o counter.so             for sBPF v3
+  selkie link counter.o -o counter.so --arch v0 --strip
+  selkie link *.o libhelpers.a -o program.so --map program.map
+
+For rustc: as \"linker\" with \"linker-flavor\": \"bpf\" in a target's JSON, under the name
+`selkie-link`, or with \"pre-link-args\": {\"bpf\": [\"link\"]}. What rustc says to a linker for BPF is
+understood.")]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub(crate) struct LinkArgs {
+    /// Objects and archives; of archives, the members that something needs
+    #[arg(required = true, value_name = "OBJECT", value_hint = ValueHint::FilePath)]
+    objects: Vec<PathBuf>,
+
+    /// Where to write the program
+    #[arg(short, long, value_name = "FILE", default_value = "program.so")]
+    #[arg(value_hint = ValueHint::FilePath)]
+    output: PathBuf,
+
+    /// The sBPF version to link for: v0 or v3
+    #[arg(short, long, value_name = "VERSION", default_value = "v3")]
+    #[arg(value_parser = crate::args::parse_version, visible_alias = "sbpf-version")]
+    arch: Version,
+
+    /// The function that the program starts at
+    #[arg(short, long, value_name = "NAME", default_value = selkie_isa::symbol::ENTRYPOINT)]
+    entry: String,
+
+    /// Leave out symbols, debug information and everything else that only tools read
+    #[arg(long)]
+    strip: bool,
+
+    /// Write what is where, and where it came from
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    map: Option<PathBuf>,
+
+    /// Print every function, with its size and the stack it uses
+    #[arg(long)]
+    functions: bool,
+
+    /// Refuse variables that the program may write, instead of placing them in the heap
+    #[arg(long)]
+    no_statics: bool,
+
+    /// Look for libraries and objects in this folder too
+    #[arg(short = 'L', value_name = "DIR", value_hint = ValueHint::DirPath)]
+    folders: Vec<PathBuf>,
+
+    /// Link libNAME.a or libNAME.rlib of those folders
+    #[arg(short = 'l', value_name = "NAME")]
+    libraries: Vec<String>,
+
+    // What rustc says to linkers for BPF. The program's entry is all that it exports; how to
+    // compile was decided before.
+    #[arg(long, hide = true, value_name = "FILE")]
+    export_symbols: Option<PathBuf>,
+    #[arg(long, hide = true)]
+    cpu: Option<String>,
+    #[arg(long, hide = true, allow_hyphen_values = true)]
+    cpu_features: Option<String>,
+    #[arg(short = 'O', hide = true)]
+    optimize: Option<String>,
+    #[arg(long, hide = true)]
+    debug: bool,
+}
+
+pub(crate) fn run(ui: &mut Ui, args: &LinkArgs) -> Result<Status> {
+    let mut paths = args.objects.iter().map(|it| find(it, args)).collect::<Vec<_>>();
+    for library in &args.libraries {
+        paths.push(find_library(library, args)?);
+    }
+    let files = paths.iter().map(|path| read(path)).collect::<Result<Vec<_>>>()?;
+    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    let inputs: Vec<Input<'_>> =
+        names.iter().zip(&files).map(|(name, bytes)| Input { name, bytes }).collect();
+    let options = Options {
+        version: args.arch,
+        entry: args.entry.clone(),
+        strip: args.strip,
+        statics: if args.no_statics { Statics::Refuse } else { Statics::Heap },
+    };
+    match link(&inputs, &options) {
+        Ok(linked) => accept(ui, args, &linked),
+        Err(errors) => refuse(ui, &errors),
+    }
+}
+
+/// A file, in the folders of `-L` if it is not where it is said to be.
+fn find(path: &Path, args: &LinkArgs) -> PathBuf {
+    let folders = args.folders.iter().filter(|_| !path.exists());
+    let found = folders.map(|folder| folder.join(path)).find(|it| it.exists());
+    found.unwrap_or_else(|| path.to_owned())
+}
+
+fn find_library(name: &str, args: &LinkArgs) -> Result<PathBuf> {
+    let names = [format!("lib{name}.a"), format!("lib{name}.rlib")];
+    let candidates = args.folders.iter().flat_map(|folder| names.iter().map(|it| folder.join(it)));
+    candidates
+        .into_iter()
+        .find(|it| it.exists())
+        .ok_or_else(|| anyhow!("there is no library `{name}`"))
+        .advise(format!("-L names the folder of {} or {}", names[0], names[1]))
+}
+
+fn accept(ui: &mut Ui, args: &LinkArgs, linked: &Linked) -> Result<Status> {
+    write(&args.output, &linked.elf)?;
+    let debug = args.output.with_extension("so.debug");
+    if let Some(bytes) = &linked.debug_elf {
+        write(&debug, bytes)?;
+    }
+    if let Some(map) = &args.map {
+        write(map, linked.map().as_bytes())?;
+    }
+    if ui.json {
+        ui.object(&report(args, linked))?;
+        return Ok(Status::Success);
+    }
+    writeln!(
+        ui.out,
+        "{GOOD}linked{GOOD:#} {STRONG}{}{STRONG:#}  {DIM}{}, {}, {} slots, {} bytes of data, {} \
+         bytes{DIM:#}",
+        args.output.display(),
+        linked.version,
+        count(linked.functions.len(), "function"),
+        linked.slots(),
+        linked.rodata_bytes,
+        linked.elf.len(),
+    )?;
+    if linked.heap_bytes > 0 {
+        let bytes = linked.heap_bytes;
+        writeln!(ui.out, "   {DIM}statics take the heap's first {bytes} bytes{DIM:#}")?;
+    }
+    if linked.debug_elf.is_some() {
+        writeln!(ui.out, "   {DIM}debug information: {}{DIM:#}", debug.display())?;
+    }
+    if args.functions {
+        writeln!(ui.out, "{DIM}  slots  stack  function{DIM:#}")?;
+        for it in &linked.functions {
+            writeln!(ui.out, "{:>7}  {:>5}  {}", it.slots, it.stack, it.name)?;
+        }
+    }
+    Ok(Status::Success)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn report(args: &LinkArgs, linked: &Linked) -> Value {
+    let functions = linked.functions.iter().map(|it| {
+        json!({
+            "name": it.name, "object": it.object, "pc": it.pc, "address": it.addr,
+            "slots": it.slots, "slots_added": it.slots_added, "stack": it.stack,
+        })
+    });
+    let data = linked.data.iter().map(|it| {
+        json!({
+            "name": it.name, "object": it.object, "address": it.addr, "bytes": it.size,
+            "writable": it.is_writable,
+        })
+    });
+    json!({
+        "success": true,
+        "program": args.output.display().to_string(),
+        "version": linked.version.to_string(),
+        "bytes": linked.elf.len(),
+        "slots": linked.slots(),
+        "read_only_bytes": linked.rodata_bytes,
+        "heap_bytes": linked.heap_bytes,
+        "functions": functions.collect::<Vec<_>>(),
+        "data": data.collect::<Vec<_>>(),
+    })
+}
+
+fn refuse(ui: &mut Ui, errors: &[LinkError]) -> Result<Status> {
+    if ui.json {
+        let errors = errors.iter().map(|it| {
+            json!({
+                "message": it.message, "object": it.object, "section": it.section,
+                "symbol": it.symbol, "offset": it.offset, "source": it.source, "help": it.help,
+            })
+        });
+        ui.object(&json!({ "success": false, "errors": errors.collect::<Vec<_>>() }))?;
+        return Ok(Status::Failure);
+    }
+    for it in errors {
+        ui.aside(&format!("{BAD}error{BAD:#}{STRONG}: {}{STRONG:#}\n", it.message))?;
+        if let Some(place) = it.place() {
+            ui.aside(&format!(" --> {place}\n"))?;
+        }
+        if let Some(help) = &it.help {
+            ui.aside(&format!("{NOTE}help{NOTE:#}: {help}\n"))?;
+        }
+    }
+    ui.aside(&format!("{}, no program\n", count(errors.len(), "error")))?;
+    Ok(Status::Failure)
+}

@@ -1,0 +1,147 @@
+//! What is linked: objects as they are given, and members of archives when something they define
+//! is needed.
+
+use std::collections::{BTreeSet, HashMap};
+
+use object::read::archive::ArchiveFile;
+
+use crate::{
+    LinkError,
+    error::Errors,
+    object::{Binding, Home, Object, is_bitcode},
+};
+
+/// A file to link.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// What messages call it.
+    pub name: &'a str,
+    /// Its bytes: an object, or an archive of objects.
+    pub bytes: &'a [u8],
+}
+
+/// A member of an archive that nobody needed so far.
+struct Member<'a> {
+    name: String,
+    bytes: &'a [u8],
+}
+
+/// The members of all archives, by what they define.
+#[derive(Default)]
+struct Archives<'a> {
+    members: Vec<Member<'a>>,
+    /// The first member that defines a name.
+    by_symbol: HashMap<&'a str, usize>,
+}
+
+/// Reads objects, and from archives what they need, and what that needs. `is_provided` says which
+/// names the linker itself defines, so that no archive is asked for them.
+pub(crate) fn read<'a>(
+    inputs: &[Input<'a>],
+    entry: &'a str,
+    is_provided: impl Fn(&str) -> bool,
+    errors: &mut Errors,
+) -> Vec<Object<'a>> {
+    let mut objects = Vec::new();
+    let mut archives = Archives::default();
+    for input in inputs {
+        match is_archive(input.bytes) {
+            true => archives.add(input, errors),
+            false => match Object::read(input.name, input.bytes) {
+                Ok(object) => objects.push(object),
+                Err(error) => errors.push(error),
+            },
+        }
+    }
+    let mut defined = BTreeSet::new();
+    let mut wanted = vec![entry];
+    objects.iter().for_each(|object| note(object, &mut defined, &mut wanted));
+    let mut pulled = BTreeSet::new();
+    while let Some(name) = wanted.pop() {
+        if defined.contains(name) || is_provided(name) {
+            continue;
+        }
+        let Some(&index) = archives.by_symbol.get(name) else { continue };
+        if !pulled.insert(index) {
+            continue;
+        }
+        let member = &archives.members[index];
+        match Object::read(&member.name, member.bytes) {
+            Ok(object) => {
+                note(&object, &mut defined, &mut wanted);
+                objects.push(object);
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    objects
+}
+
+/// Notes what an object defines, and what it wants of others.
+fn note<'a>(object: &Object<'a>, defined: &mut BTreeSet<&'a str>, wanted: &mut Vec<&'a str>) {
+    for symbol in object.symbols.iter().filter(|it| it.binding != Binding::Local) {
+        match (symbol.home, symbol.binding) {
+            // A weak reference is content without a definition.
+            (Home::Undefined, Binding::Weak) => {}
+            (Home::Undefined, _) => wanted.push(symbol.name),
+            _ => _ = defined.insert(symbol.name),
+        }
+    }
+}
+
+fn is_archive(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"!<arch>\n") || bytes.starts_with(b"!<thin>\n")
+}
+
+impl<'a> Archives<'a> {
+    fn add(&mut self, input: &Input<'a>, errors: &mut Errors) {
+        if let Err(error) = self.read(input) {
+            errors.push(error.object(input.name));
+        }
+    }
+
+    fn read(&mut self, input: &Input<'a>) -> Result<(), LinkError> {
+        let broken = |it: object::read::Error| LinkError::new(format!("broken archive: {it}"));
+        let archive = ArchiveFile::parse(input.bytes).map_err(broken)?;
+        if archive.is_thin() {
+            let help = "make it without `T`, so that it holds its members";
+            return Err(LinkError::new("a thin archive, which holds no objects").help(help));
+        }
+        for member in archive.members() {
+            let member = member.map_err(broken)?;
+            let bytes = member.data(input.bytes).map_err(broken)?;
+            // An rlib has its crate's metadata beside its objects.
+            if !bytes.starts_with(b"\x7fELF") && !is_bitcode(bytes) {
+                continue;
+            }
+            let name = format!("{}({})", input.name, String::from_utf8_lossy(member.name()));
+            let index = self.members.len();
+            for symbol in defined_names(bytes) {
+                self.by_symbol.entry(symbol).or_insert(index);
+            }
+            self.members.push(Member { name, bytes });
+        }
+        Ok(())
+    }
+}
+
+/// The names that an object defines for others. An index, if the archive has one, need not be
+/// right; and metadata of Rust's rlibs is ELF too, but defines nothing. What is wrong with a file
+/// is said when it is needed.
+fn defined_names(bytes: &[u8]) -> Vec<&str> {
+    use object::{
+        LittleEndian as LE, elf,
+        read::elf::{FileHeader as _, Sym as _},
+    };
+    let read = || -> object::read::Result<Vec<&str>> {
+        let header = elf::FileHeader64::<LE>::parse(bytes)?;
+        let sections = header.sections(LE, bytes)?;
+        let symbols = sections.symbols(LE, bytes, elf::SHT_SYMTAB)?;
+        let defined = symbols
+            .iter()
+            .filter(|it| it.st_bind() != elf::STB_LOCAL && it.st_shndx(LE) != elf::SHN_UNDEF);
+        let names = defined.map(|it| symbols.symbol_name(LE, it));
+        Ok(names.filter_map(|it| core::str::from_utf8(it.ok()?).ok()).collect())
+    };
+    read().unwrap_or_default()
+}

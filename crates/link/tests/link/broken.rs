@@ -1,0 +1,39 @@
+//! Objects with a wrong byte, or cut off: they are refused, or make a program that loads. Nothing
+//! in between, and no panic.
+
+use std::fs;
+
+use selkie_link::{Input, Options, link};
+use selkie_svm::{FeatureSet, Purpose, elf_environment};
+use selkie_vm::{verify, verify_calls};
+
+use crate::{machine::VERSIONS, testdata};
+
+fn check(bytes: &[u8], what: &str) {
+    for version in VERSIONS {
+        let options = Options { version, ..Options::default() };
+        let Ok(linked) = link(&[Input { name: "a.o", bytes }], &options) else { continue };
+        let environment = elf_environment(FeatureSet::mainnet(), Purpose::Deployment);
+        let syscalls = selkie_elf::Syscalls::new(selkie_asm::syscalls::NAMES.iter().copied());
+        let environment = selkie_elf::Environment { syscalls: syscalls.into(), ..environment };
+        let executable = selkie_elf::load(&linked.elf, &environment);
+        let executable = executable.unwrap_or_else(|error| panic!("{what}: {error}"));
+        verify(&executable).unwrap_or_else(|error| panic!("{what}: {error}"));
+        verify_calls(&executable).unwrap_or_else(|error| panic!("{what}: {error}"));
+    }
+}
+
+#[test]
+fn objects_with_a_wrong_byte_or_cut_off() {
+    for name in ["hello.o", "signed.v4.clang-19.o", "lines.v4.clang-22.o", "rust.v3.rustc-1.96.o"] {
+        let object = fs::read(testdata().join("objects").join(name)).expect("it is there");
+        for at in (0..object.len()).step_by(object.len() / 120) {
+            for value in [0, 0xff, object[at] ^ 1, object[at] ^ 0x80] {
+                let mut wrong = object.clone();
+                wrong[at] = value;
+                check(&wrong, &format!("{name}: {value:#04x} at {at:#x}"));
+            }
+            check(&object[..at], &format!("{name} of {at:#x} bytes"));
+        }
+    }
+}

@@ -1,0 +1,302 @@
+/* Solana programs in C: the input that a program is given, syscalls, calls of other programs.
+ *
+ *     clang -target bpf -mcpu=v2 -O2 -ffreestanding -I include -c hello.c -o hello.o
+ *     selkie link hello.o -o hello.so
+ *
+ * A program starts at `uint64_t entrypoint(const uint8_t *input)` and returns 0, or an error: one
+ * of those below, or a number of its own less than 2^32. There is no C library. Variables that the
+ * program may write must begin as zero; the linker places them in the heap.
+ *
+ * This file depends on nothing but the compiler, as C11 or C++.
+ */
+#ifndef SELKIE_H
+#define SELKIE_H
+
+#ifdef __cplusplus
+extern "C" {
+#else
+#define bool _Bool
+#define true 1
+#define false 0
+#endif
+
+typedef __INT8_TYPE__ int8_t;
+typedef __INT16_TYPE__ int16_t;
+typedef __INT32_TYPE__ int32_t;
+typedef __INT64_TYPE__ int64_t;
+typedef __UINT8_TYPE__ uint8_t;
+typedef __UINT16_TYPE__ uint16_t;
+typedef __UINT32_TYPE__ uint32_t;
+typedef __UINT64_TYPE__ uint64_t;
+typedef __SIZE_TYPE__ size_t;
+
+#ifndef NULL
+#define NULL 0
+#endif
+
+/* ---- Errors ------------------------------------------------------------------------------- */
+
+/* The errors that all programs share, as `entrypoint` returns them. */
+#define SOL_ERROR(number) ((uint64_t)(number) << 32)
+
+#define SOL_SUCCESS ((uint64_t)0)
+#define SOL_CUSTOM_ZERO SOL_ERROR(1)
+#define SOL_INVALID_ARGUMENT SOL_ERROR(2)
+#define SOL_INVALID_INSTRUCTION_DATA SOL_ERROR(3)
+#define SOL_INVALID_ACCOUNT_DATA SOL_ERROR(4)
+#define SOL_ACCOUNT_DATA_TOO_SMALL SOL_ERROR(5)
+#define SOL_INSUFFICIENT_FUNDS SOL_ERROR(6)
+#define SOL_INCORRECT_PROGRAM_ID SOL_ERROR(7)
+#define SOL_MISSING_REQUIRED_SIGNATURE SOL_ERROR(8)
+#define SOL_ACCOUNT_ALREADY_INITIALIZED SOL_ERROR(9)
+#define SOL_UNINITIALIZED_ACCOUNT SOL_ERROR(10)
+#define SOL_NOT_ENOUGH_ACCOUNT_KEYS SOL_ERROR(11)
+#define SOL_ACCOUNT_BORROW_FAILED SOL_ERROR(12)
+#define SOL_MAX_SEED_LENGTH_EXCEEDED SOL_ERROR(13)
+#define SOL_INVALID_SEEDS SOL_ERROR(14)
+#define SOL_BORSH_IO_ERROR SOL_ERROR(15)
+#define SOL_ACCOUNT_NOT_RENT_EXEMPT SOL_ERROR(16)
+#define SOL_UNSUPPORTED_SYSVAR SOL_ERROR(17)
+#define SOL_ILLEGAL_OWNER SOL_ERROR(18)
+#define SOL_MAX_ACCOUNTS_DATA_ALLOCATIONS_EXCEEDED SOL_ERROR(19)
+#define SOL_INVALID_REALLOC SOL_ERROR(20)
+#define SOL_MAX_INSTRUCTION_TRACE_LENGTH_EXCEEDED SOL_ERROR(21)
+#define SOL_BUILTIN_PROGRAMS_MUST_CONSUME_COMPUTE_UNITS SOL_ERROR(22)
+#define SOL_INVALID_ACCOUNT_OWNER SOL_ERROR(23)
+#define SOL_ARITHMETIC_OVERFLOW SOL_ERROR(24)
+#define SOL_IMMUTABLE SOL_ERROR(25)
+#define SOL_INCORRECT_AUTHORITY SOL_ERROR(26)
+
+/* ---- Memory ------------------------------------------------------------------------------- */
+
+/* The linker provides these four, by syscalls. */
+void *memcpy(void *to, const void *from, size_t count);
+void *memmove(void *to, const void *from, size_t count);
+void *memset(void *to, int byte, size_t count);
+int memcmp(const void *a, const void *b, size_t count);
+
+#define SOL_HEAP ((uint64_t)0x300000000)
+#define SOL_HEAP_BYTES ((uint64_t)32 * 1024)
+
+/* The first byte of the heap that no variable takes. The linker knows it. */
+extern uint8_t __heap_start[];
+
+/* Memory that is never given back; NULL if there is none left. It is handed out from the top of
+ * the heap down, and the heap's first eight bytes keep how far. */
+static inline void *sol_alloc(uint64_t bytes) {
+    uint64_t *position = (uint64_t *)SOL_HEAP;
+    uint64_t top = *position ? *position : SOL_HEAP + SOL_HEAP_BYTES;
+    uint64_t bottom = (uint64_t)__heap_start;
+    if (bytes > top - bottom) return NULL;
+    top = (top - bytes) & ~(uint64_t)7;
+    if (top < bottom) return NULL;
+    *position = top;
+    return (void *)top;
+}
+
+/* ---- Addresses and slices ------------------------------------------------------------------ */
+
+typedef struct {
+    uint8_t bytes[32];
+} sol_pubkey;
+
+static inline bool sol_pubkey_equal(const sol_pubkey *a, const sol_pubkey *b) {
+    const uint64_t *x = (const uint64_t *)(const void *)a, *y = (const uint64_t *)(const void *)b;
+    return x[0] == y[0] && x[1] == y[1] && x[2] == y[2] && x[3] == y[3];
+}
+
+/* Bytes somewhere: what hashes, seeds and logged data are given as. */
+typedef struct {
+    const void *data;
+    uint64_t length;
+} sol_slice;
+
+/* Several seeds: what one address is derived from. */
+typedef struct {
+    const sol_slice *seeds;
+    uint64_t count;
+} sol_seeds;
+
+/* ---- The input ----------------------------------------------------------------------------- */
+
+/* An account, as programs are given it and as calls of other programs take it. What is behind the
+ * pointers is the account itself: what is written there stays, if the program may write it. */
+typedef struct {
+    sol_pubkey *key;
+    uint64_t *lamports;
+    uint64_t data_length;
+    uint8_t *data;
+    sol_pubkey *owner;
+    uint64_t rent_epoch;
+    bool is_signer;
+    bool is_writable;
+    bool is_executable;
+} sol_account;
+
+/* The input, taken apart. The caller says where the accounts go, and how many there is room for. */
+typedef struct {
+    sol_account *accounts;
+    /* At first the room, then how many accounts there are. */
+    uint64_t account_count;
+    const uint8_t *data;
+    uint64_t data_length;
+    const sol_pubkey *program_id;
+} sol_input;
+
+#define SOL_ACCOUNT_GROWTH_MAX 10240
+
+/* Takes the input apart. `false` if there are more accounts than there is room for. */
+static inline bool sol_read_input(const uint8_t *input, sol_input *out) {
+    uint64_t room = out->account_count, count = *(const uint64_t *)input;
+    uint8_t *at = (uint8_t *)input + 8;
+    if (count > room) return false;
+    for (uint64_t i = 0; i < count; i++) {
+        sol_account *account = &out->accounts[i];
+        uint8_t first = at[0];
+        if (first != 0xff) {
+            /* An account that was named before: its number stands for it. */
+            if (first >= i) return false;
+            *account = out->accounts[first];
+            at += 8;
+            continue;
+        }
+        account->is_signer = at[1] != 0;
+        account->is_writable = at[2] != 0;
+        account->is_executable = at[3] != 0;
+        account->key = (sol_pubkey *)(at + 8);
+        account->owner = (sol_pubkey *)(at + 40);
+        account->lamports = (uint64_t *)(at + 72);
+        account->data_length = *(uint64_t *)(at + 80);
+        account->data = at + 88;
+        at += 88 + account->data_length + SOL_ACCOUNT_GROWTH_MAX;
+        at = (uint8_t *)(((uint64_t)at + 7) & ~(uint64_t)7);
+        account->rent_epoch = *(uint64_t *)at;
+        at += 8;
+    }
+    out->account_count = count;
+    out->data_length = *(uint64_t *)at;
+    out->data = at + 8;
+    out->program_id = (const sol_pubkey *)(at + 8 + out->data_length);
+    return true;
+}
+
+/* Gives an account's data another length: at most `SOL_ACCOUNT_GROWTH_MAX` more than it had. New
+ * bytes are zero, unless the data were longer before. */
+static inline void sol_set_data_length(sol_account *account, uint64_t length) {
+    *(uint64_t *)(account->data - 8) = length;
+    account->data_length = length;
+}
+
+/* ---- Syscalls ------------------------------------------------------------------------------ */
+
+/* Their numbers are results where it is said so, and else 0. */
+
+void abort(void) __attribute__((noreturn));
+void sol_panic_(const char *file, uint64_t length, uint64_t line, uint64_t column)
+    __attribute__((noreturn));
+
+void sol_log_(const char *text, uint64_t length);
+void sol_log_64_(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e);
+void sol_log_pubkey(const sol_pubkey *key);
+void sol_log_compute_units_(void);
+void sol_log_data(const sol_slice *slices, uint64_t count);
+
+/* Logs a text between quotes. */
+#define sol_log(text) sol_log_(text, sizeof(text) - 1)
+/* Ends the program if something does not hold that must. */
+#define sol_assert(condition) \
+    ((condition) ? (void)0 : sol_panic_(__FILE__, sizeof(__FILE__) - 1, __LINE__, 0))
+
+uint64_t sol_memcpy_(void *to, const void *from, uint64_t count);
+uint64_t sol_memmove_(void *to, const void *from, uint64_t count);
+uint64_t sol_memset_(void *to, uint8_t byte, uint64_t count);
+uint64_t sol_memcmp_(const void *a, const void *b, uint64_t count, int32_t *result);
+
+uint64_t sol_sha256(const sol_slice *slices, uint64_t count, uint8_t hash[32]);
+uint64_t sol_keccak256(const sol_slice *slices, uint64_t count, uint8_t hash[32]);
+uint64_t sol_blake3(const sol_slice *slices, uint64_t count, uint8_t hash[32]);
+uint64_t sol_sha512(const sol_slice *slices, uint64_t count, uint8_t hash[64]);
+uint64_t sol_poseidon(uint64_t parameters, uint64_t endianness, const sol_slice *slices,
+                      uint64_t count, uint8_t hash[32]);
+uint64_t sol_secp256k1_recover(const uint8_t hash[32], uint64_t recovery_id,
+                               const uint8_t signature[64], uint8_t key[64]);
+uint64_t sol_curve_validate_point(uint64_t curve, const void *point, void *unused);
+uint64_t sol_curve_group_op(uint64_t curve, uint64_t operation, const void *left,
+                            const void *right, void *out);
+uint64_t sol_curve_multiscalar_mul(uint64_t curve, const void *scalars, const void *points,
+                                   uint64_t count, void *out);
+uint64_t sol_curve_decompress(uint64_t curve, const void *point, void *out);
+uint64_t sol_curve_pairing_map(uint64_t curve, uint64_t count, const void *g1, const void *g2,
+                               void *out);
+uint64_t sol_alt_bn128_group_op(uint64_t operation, const void *input, uint64_t length, void *out);
+uint64_t sol_alt_bn128_compression(uint64_t operation, const void *input, uint64_t length,
+                                   void *out);
+uint64_t sol_big_mod_exp(const void *parameters, void *out);
+
+/* Addresses that no key signs for. 0, or 1 if the seeds give none. */
+uint64_t sol_create_program_address(const sol_slice *seeds, uint64_t count,
+                                    const sol_pubkey *program, sol_pubkey *address);
+uint64_t sol_try_find_program_address(const sol_slice *seeds, uint64_t count,
+                                      const sol_pubkey *program, sol_pubkey *address,
+                                      uint8_t *bump);
+
+uint64_t sol_get_clock_sysvar(void *out);
+uint64_t sol_get_epoch_schedule_sysvar(void *out);
+uint64_t sol_get_rent_sysvar(void *out);
+uint64_t sol_get_epoch_rewards_sysvar(void *out);
+uint64_t sol_get_last_restart_slot(void *out);
+uint64_t sol_get_sysvar(const sol_pubkey *id, void *out, uint64_t offset, uint64_t length);
+uint64_t sol_get_epoch_stake(const sol_pubkey *vote_account);
+
+void sol_set_return_data(const void *data, uint64_t length);
+/* How many bytes there are; at most `length` of them are written. */
+uint64_t sol_get_return_data(void *data, uint64_t length, sol_pubkey *program);
+uint64_t sol_get_stack_height(void);
+uint64_t sol_remaining_compute_units(void);
+
+/* ---- Calls of other programs --------------------------------------------------------------- */
+
+typedef struct {
+    const sol_pubkey *key;
+    bool is_writable;
+    bool is_signer;
+} sol_account_meta;
+
+/* An instruction that was processed before, by how many it is back: 1 if there is one. Unless
+ * `lengths` are its bytes of data and its count of accounts, they become that, and nothing else is
+ * written. An account takes 34 bytes: key, then whether it signed and whether it could be written. */
+uint64_t sol_get_processed_sibling_instruction(uint64_t index, uint64_t lengths[2],
+                                               sol_pubkey *program, void *data, void *accounts);
+
+typedef struct {
+    const sol_pubkey *program_id;
+    const sol_account_meta *accounts;
+    uint64_t account_count;
+    const uint8_t *data;
+    uint64_t data_length;
+} sol_instruction;
+
+/* 0: a call that fails ends the program. */
+uint64_t sol_invoke_signed_c(const sol_instruction *instruction, const sol_account *accounts,
+                             uint64_t account_count, const sol_seeds *signers,
+                             uint64_t signer_count);
+
+static inline uint64_t sol_invoke(const sol_instruction *instruction, const sol_account *accounts,
+                                  uint64_t account_count) {
+    return sol_invoke_signed_c(instruction, accounts, account_count, NULL, 0);
+}
+
+/* The runtime reads these structures by offset. */
+#ifdef __cplusplus
+#define SOL_STATIC_ASSERT static_assert
+#else
+#define SOL_STATIC_ASSERT _Static_assert
+#endif
+SOL_STATIC_ASSERT(sizeof(sol_account) == 56, "as the runtime reads it");
+SOL_STATIC_ASSERT(sizeof(sol_account_meta) == 16, "as the runtime reads it");
+SOL_STATIC_ASSERT(sizeof(sol_instruction) == 40, "as the runtime reads it");
+
+#ifdef __cplusplus
+}
+#endif
+#endif
