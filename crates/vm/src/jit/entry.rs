@@ -373,7 +373,7 @@ fn go_on<H: Host>(
                     let known = unsafe { known.assume_init_mut() };
                     known[usize::from(near)] = region.into();
                 }
-                return Some(address);
+                return Some(address - u64::from(site.back));
             }
             site.pc as usize
         }

@@ -18,6 +18,8 @@ pub(super) struct Site {
     pub(super) saved: u8,
     /// Of checks.
     pub(super) check: Check,
+    /// Of checks, how far before the return address the code goes on once there is a pointer.
+    pub(super) back: u32,
 }
 
 /// Why it calls.
@@ -83,19 +85,19 @@ impl Check {
 
 impl Site {
     pub(super) fn new(pc: u32, refund: u8, what: What) -> Self {
-        Self { pc, refund, what, saved: 0, check: Check::NONE }
+        Self { pc, refund, what, saved: 0, check: Check::NONE, back: 0 }
     }
 
     fn pack(self, at: u32) -> Packed {
-        let Self { pc, refund, what, saved, check } = self;
+        let Self { pc, refund, what, saved, check, back } = self;
         let Check { disp, span, stride, base, store, near } = check;
         let bits = what as u8 | (base as u8) << 3 | u8::from(store) << 7;
         let [span, stride] = [span, stride].map(u32::from);
         let last = u32::from_le_bytes([refund, saved, near, bits]);
-        [at, pc, disp.cast_unsigned(), span | stride << 16, last]
+        [at, pc, disp.cast_unsigned(), span | stride << 16, last, back]
     }
 
-    fn unpack([_, pc, disp, spans, last]: Packed) -> Self {
+    fn unpack([_, pc, disp, spans, last, back]: Packed) -> Self {
         let [refund, saved, near, bits] = last.to_le_bytes();
         let [a, b, c, d] = spans.to_le_bytes();
         let check = Check {
@@ -106,13 +108,13 @@ impl Site {
             store: bits >> 7 == 1,
             near,
         };
-        Self { pc, refund, what: What::ALL[usize::from(bits & 7)], saved, check }
+        Self { pc, refund, what: What::ALL[usize::from(bits & 7)], saved, check, back }
     }
 }
 
 /// A site as it is kept, for programs have many: the offset of the instruction behind the call
 /// first.
-pub(super) type Packed = [u32; 5];
+pub(super) type Packed = [u32; 6];
 
 /// All sites, by return address.
 #[derive(Debug, Default)]
@@ -194,6 +196,7 @@ mod tests {
                     store: number % 3 == 0,
                     near,
                 },
+                back: number << 8,
             };
             sites.push(number * 100, site);
             all.push((number * 100, site));

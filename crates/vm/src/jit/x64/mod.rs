@@ -518,8 +518,9 @@ impl<'o> Writer<'o> {
                             self.code.patch(jump, here);
                         }
                     }
-                    self.leave(*site);
-                    self.code.jump_to(*back);
+                    self.code.call_to(self.routines.leave);
+                    let here = self.code.here();
+                    self.sites.push(here, Site { back: here - back, ..*site });
                 }
                 ColdKind::Missing => {
                     let missing = self.context(offset_of!(Context<'_, '_, NoHost>, missing));
