@@ -95,7 +95,7 @@ const SCATTERED_SETUP: &str = "
 ";
 
 /// Every kernel, in the order of the table.
-pub(crate) const KERNELS: [Kernel; 20] = [
+pub(crate) const KERNELS: [Kernel; 24] = [
     looped(
         "alu_dep",
         15_000,
@@ -330,6 +330,30 @@ pub(crate) const KERNELS: [Kernel; 20] = [
         ",
     ),
     looped("syscall", 40_000, "", "add64 r1, 1\ncall sol_get_stack_height"),
+    looped(
+        "memcpy32",
+        20_000,
+        "lddw r6, 0x300000100\nmov64 r7, r6\nadd64 r7, 256",
+        "mov64 r1, r6\nmov64 r2, r7\nmov64 r3, 32\ncall sol_memcpy_",
+    ),
+    looped(
+        "memcpy_stack",
+        20_000,
+        "lddw r6, 0x300000100",
+        "mov64 r1, r10\nadd64 r1, -200\nmov64 r2, r6\nmov64 r3, 165\ncall sol_memcpy_",
+    ),
+    looped(
+        "memset64",
+        20_000,
+        "lddw r6, 0x300000100",
+        "mov64 r1, r6\nmov64 r2, 7\nmov64 r3, 64\ncall sol_memset_",
+    ),
+    looped(
+        "memcmp32",
+        20_000,
+        "lddw r6, 0x300000100\nmov64 r7, r6\nadd64 r7, 256",
+        "mov64 r1, r6\nmov64 r2, r7\nmov64 r3, 32\nmov64 r4, r10\nadd64 r4, -8\ncall sol_memcmp_",
+    ),
     looped(
         "branchy_rand",
         15_000,

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Instant};
 use selkie_elf::{Environment, Executable, SyscallId, Syscalls, load};
 use selkie_isa::layout::{HEAP_START, INPUT_START, STACK_START};
 use selkie_vm::{
-    Config, Host, JitOptions, Machine, MachineCode, MemoryMap, Meter, Outcome, Region,
+    Config, Host, JitOptions, Machine, MachineCode, MemoryCalls, MemoryMap, Meter, Outcome, Region,
     SyscallError, Trap, Verified, run, verify,
 };
 
@@ -100,7 +100,16 @@ fn config(case: &Case) -> Config {
 pub(crate) fn compile(case: &Case, program: &Verified, whole: bool) -> MachineCode {
     let options = if case.hardened { JitOptions::default() } else { JitOptions::plain() };
     let slots_at_once = if whole { usize::MAX } else { options.slots_at_once };
-    let options = JitOptions { slots_at_once, ..options };
+    let id = |number: u16| Some(SyscallId(syscalls::COPY + number));
+    let memory_calls = MemoryCalls {
+        copy: id(0),
+        r#move: id(1),
+        set: id(2),
+        compare: id(3),
+        units: 10,
+        bytes_max: 2749,
+    };
+    let options = JitOptions { slots_at_once, memory_calls, ..options };
     MachineCode::compile(program, &config(case), &options).expect("this host runs machine code")
 }
 

@@ -13,6 +13,9 @@ pub(crate) trait Guest {
 /// that a loop of it measures the way in and out alone.
 pub(crate) const NO_OP: usize = 0;
 
+/// The number of the first of the four that copy, move, fill and compare.
+pub(crate) const COPY: u16 = 3;
+
 /// The syscalls, in the order of their numbers.
 pub(crate) const NAMES: [&str; 12] = [
     "sol_get_stack_height",

@@ -6,7 +6,7 @@
 mod program;
 
 use libfuzzer_sys::fuzz_target;
-use selkie_vm::{JitOptions, MachineCode, run};
+use selkie_vm::{JitOptions, MachineCode, MemoryCalls, run};
 
 use crate::program::Input;
 
@@ -21,6 +21,7 @@ fn options(seed: u64) -> JitOptions {
         runs_until_joined: 0,
         spans: false,
         seed: Some(seed),
+        memory_calls: MemoryCalls::default(),
     }
 }
 

@@ -8,8 +8,9 @@ use std::{
 
 use selkie_elf::{Executable, Functions, SyscallId, Syscalls};
 use selkie_vm::{
-    Access, Config, Host, JitOptions, Machine, MachineCode, MemoryMap, Meter, Observer, Outcome,
-    Program, Region, SyscallError, Trap, Violation, interp::step, observe, run, verify,
+    Access, Config, Host, JitOptions, Machine, MachineCode, MemoryCalls, MemoryMap, Meter,
+    Observer, Outcome, Program, Region, SyscallError, Trap, Violation, interp::step, observe, run,
+    verify,
 };
 
 use crate::{
@@ -60,6 +61,7 @@ impl Plan {
             runs_until_joined: 0,
             spans: false,
             seed: Some(rng.word()),
+            memory_calls: MemoryCalls::default(),
         };
         Self {
             options,

@@ -64,9 +64,9 @@ impl Life {
     }
 
     fn send_all(&mut self, instructions: &[Instruction], signers: &[&Keypair]) -> Sent {
-        let payer: &dyn Signer = &self.payer;
-        let others = signers.iter().map(|it| -> &dyn Signer { *it });
-        let signers: Vec<_> = core::iter::once(payer).chain(others).collect();
+        let mut all: Vec<&dyn Signer> = vec![&self.payer];
+        signers.iter().for_each(|signer| all.push(*signer));
+        let signers = all;
         self.svm.send_instructions(instructions, &signers).map_err(Box::new)
     }
 

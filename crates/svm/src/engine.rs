@@ -22,9 +22,12 @@ use core::{
 };
 use std::sync::OnceLock;
 
-use selkie_vm::{Config, JitError, JitOptions, MachineCode, Verified};
+use selkie_vm::{Config, JitError, JitOptions, MachineCode, MemoryCalls, SyscallId, Verified};
 
-use crate::cost::TRANSACTION_UNITS_MAX;
+use crate::{
+    cost::{BYTES_PER_UNIT, MEM_OP_BASE, TRANSACTION_UNITS_MAX},
+    programs::Bound,
+};
 
 /// What runs programs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
@@ -92,6 +95,28 @@ pub(crate) fn config(has_account_regions: bool) -> Config {
     }
 }
 
+/// How programs are compiled: syscalls on memory need no host.
+pub(crate) fn options(memory_calls: MemoryCalls) -> JitOptions {
+    JitOptions { memory_calls, ..JitOptions::default() }
+}
+
+/// Which of a program's syscalls are those on memory, if they are the table's.
+pub(crate) fn memory_calls(syscalls: &[Bound]) -> MemoryCalls {
+    let find = |name: &str| {
+        let is_it = |bound: &Bound| matches!(bound, Bound::Row(row) if row.name == name);
+        u16::try_from(syscalls.iter().position(is_it)?).ok().map(SyscallId)
+    };
+    MemoryCalls {
+        copy: find("sol_memcpy_"),
+        r#move: find("sol_memmove_"),
+        set: find("sol_memset_"),
+        compare: find("sol_memcmp_"),
+        units: u8::try_from(MEM_OP_BASE).expect("it is small"),
+        // As long as they cost no more than the least (`cost::mem_op`).
+        bytes_max: u16::try_from((MEM_OP_BASE + 1) * BYTES_PER_UNIT - 1).expect("it is small"),
+    }
+}
+
 /// What compiling the shortest program costs, in instructions interpreted: memory is mapped.
 const UNITS_TO_COMPILE: u64 = 10_000;
 
@@ -106,6 +131,8 @@ const SLOTS_COMPILED: u64 = 4_000;
 pub(crate) struct Compiled {
     /// What machines it is compiled for.
     pub(crate) has_account_regions: bool,
+    /// What machine code does without the host.
+    pub(crate) memory_calls: MemoryCalls,
     code: OnceLock<Result<MachineCode, JitError>>,
     /// Units that the program used on the interpreter.
     units_interpreted: AtomicU64,
@@ -124,8 +151,8 @@ pub(crate) enum Plan<'p> {
 
 impl Compiled {
     /// Nothing yet, for machines where accounts have regions of their own, or have not.
-    pub(crate) fn new(has_account_regions: bool) -> Self {
-        Self { has_account_regions, ..Self::default() }
+    pub(crate) fn new(has_account_regions: bool, memory_calls: MemoryCalls) -> Self {
+        Self { has_account_regions, memory_calls, ..Self::default() }
     }
 
     /// The same with machine code that is there already.
@@ -179,7 +206,7 @@ impl Compiled {
         let compile = || {
             if MachineCode::SUPPORTED {
                 let config = config(self.has_account_regions);
-                MachineCode::compile(program, &config, &JitOptions::default())
+                MachineCode::compile(program, &config, &options(self.memory_calls))
             } else {
                 Err(JitError::NoBackEnd)
             }

@@ -11,7 +11,7 @@ use solana_pubkey::Pubkey;
 use crate::{
     account::Loader,
     buffers::Touched,
-    engine::{Compiled, EngineError},
+    engine::{Compiled, EngineError, memory_calls},
     features::{Feature, FeatureSet},
     syscalls::{
         SYSCALLS, Syscall, UNSUPPORTED,
@@ -151,7 +151,7 @@ impl Program {
     pub(crate) fn ready(verified: Verified, loader: Loader, syscalls: Bindings) -> Self {
         Self {
             verified,
-            compiled: Compiled::default(),
+            compiled: Compiled::new(false, memory_calls(&syscalls)),
             stack_touched: Touched::default(),
             heap_touched: Touched::default(),
             loader,
@@ -202,7 +202,7 @@ impl Program {
     }
 
     pub(crate) fn with_account_regions(self, has_account_regions: bool) -> Self {
-        Self { compiled: Compiled::new(has_account_regions), ..self }
+        Self { compiled: Compiled::new(has_account_regions, self.compiled.memory_calls), ..self }
     }
 
     pub(crate) fn with_machine_code(self, code: MachineCode) -> Self {

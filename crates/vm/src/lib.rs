@@ -43,7 +43,7 @@ pub use crate::{
     frozen::ThawError,
     host::{Host, NoHost, Observer},
     interp::{Outcome, observe, run},
-    jit::{JitError, JitOptions, MachineCode},
+    jit::{JitError, JitOptions, MachineCode, MemoryCalls},
     machine::{Frames, Machine, Meter, MeterExceeded},
     memory::{Access, MemoryMap, Region, Violation},
     program::{Program, Verified},

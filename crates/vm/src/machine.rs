@@ -9,6 +9,7 @@ use crate::{config::Config, memory::MemoryMap, program::Program};
 
 /// The compute units that are left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
 pub struct Meter {
     remaining: u64,
 }
@@ -38,11 +39,6 @@ impl Meter {
         let enough = self.remaining >= units;
         self.remaining = self.remaining.saturating_sub(units);
         if enough { Ok(()) } else { Err(MeterExceeded) }
-    }
-
-    /// Where machine code keeps it during calls of Rust.
-    pub(crate) fn place(&mut self) -> *mut u64 {
-        &raw mut self.remaining
     }
 
     /// Sets what is left: for hosts that nest programs.

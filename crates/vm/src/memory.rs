@@ -691,8 +691,8 @@ impl<'a> MemoryMap<'a> {
             let touched = start + region.touched().min(REGION_SIZE);
             let stores = if known && region.writable { touched } else { 0 };
             windows.limits[window] = [limit, stores];
-            windows.bases[window] = [(region.host as u64).wrapping_sub(start), gap_bits];
-            windows.masks[window][0] = mask;
+            windows.bases[window].write([(region.host as u64).wrapping_sub(start), gap_bits]);
+            windows.masks[window].write([mask, 0]);
         }
     }
 

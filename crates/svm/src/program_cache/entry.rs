@@ -6,6 +6,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
+use smallvec::SmallVec;
 use solana_pubkey::Pubkey;
 
 use super::{source::Source, target::Target};
@@ -112,9 +113,12 @@ pub(super) struct Body {
 pub(super) struct Version {
     /// Features that stand for the target, compared first.
     pub(super) features: FeatureSet,
-    pub(super) source: Source,
+    pub(super) source: Source<'static>,
     pub(super) body: Arc<Body>,
 }
+
+/// The versions of a program. Nearly all have one, which is then found at once.
+pub(super) type Versions = SmallVec<[Version; 1]>;
 
 impl Body {
     pub(super) fn new(target: Arc<Target>) -> Self {

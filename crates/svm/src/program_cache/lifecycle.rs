@@ -6,7 +6,7 @@ use solana_pubkey::Pubkey;
 
 use super::{
     BlockRelation, ProgramCache,
-    entry::{Body, Version},
+    entry::{Body, Version, Versions},
 };
 use crate::features::FeatureSet;
 
@@ -31,12 +31,7 @@ impl ProgramCache {
         }
     }
 
-    fn prune_versions(
-        &self,
-        versions: &mut Vec<Version>,
-        root: u64,
-        target: usize,
-    ) -> Vec<Version> {
+    fn prune_versions(&self, versions: &mut Versions, root: u64, target: usize) -> Versions {
         use BlockRelation::{Ancestor, Equal, Unknown};
         // A slot before the root that nobody knows any more was rooted once.
         let is_rooted = |slot: u64| {
@@ -51,7 +46,7 @@ impl ProgramCache {
             version.body.target.number >= target
                 && (Some(deployed) == newest_rooted || is_ahead(deployed))
         };
-        let (kept, gone) = versions.drain(..).partition(is_needed);
+        let (kept, gone): (Versions, Versions) = versions.drain(..).partition(is_needed);
         *versions = kept;
         gone
     }

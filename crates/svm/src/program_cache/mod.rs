@@ -38,21 +38,20 @@ mod store;
 mod target;
 
 use std::{
-    collections::{HashMap, hash_map::Entry},
+    collections::hash_map::Entry,
     sync::{
         Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak,
         atomic::{AtomicU64, Ordering},
     },
 };
 
-use foldhash::fast::FixedState;
 use selkie_vm::Verified;
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::native_loader;
 
 use self::{
-    entry::{Body, Version},
+    entry::{Body, Version, Versions},
     residents::Residents,
     source::Source,
     target::{Target, Targets},
@@ -69,6 +68,7 @@ pub use self::{
 use crate::{
     account::{AccountStore, Loader},
     features::FeatureSet,
+    key_map::KeyMap,
     programs::{LoadError, Program, ProgramEntry},
     syscalls::custom::CustomSyscalls,
 };
@@ -129,7 +129,7 @@ struct Counters {
     forgotten_uses: AtomicU64,
 }
 
-type Shard = HashMap<Pubkey, Vec<Version>, FixedState>;
+type Shard = KeyMap<Versions>;
 
 /// Programs that were made ready to run, by address.
 #[derive(Debug)]
@@ -210,7 +210,7 @@ impl ProgramCache {
         }
         let program = match self.find(id, &source, slot, features) {
             Some(program) => program,
-            None => self.load(id, source, slot, features),
+            None => self.load(id, source.into_owned(), slot, features),
         };
         Some(program.map_or(ProgramEntry::FailedVerification, ProgramEntry::Loaded))
     }
@@ -338,7 +338,7 @@ impl ProgramCache {
     fn find(
         &self,
         id: &Pubkey,
-        source: &Source,
+        source: &Source<'_>,
         slot: u64,
         features: FeatureSet,
     ) -> Option<Option<Arc<Program>>> {
@@ -363,7 +363,7 @@ impl ProgramCache {
     fn load(
         &self,
         id: &Pubkey,
-        source: Source,
+        source: Source<'static>,
         slot: u64,
         features: FeatureSet,
     ) -> Option<Arc<Program>> {
@@ -397,7 +397,7 @@ impl ProgramCache {
     }
 
     /// The body of the version of a file, which is new if there was none.
-    fn enter(&self, id: &Pubkey, source: Source, features: FeatureSet) -> Arc<Body> {
+    fn enter(&self, id: &Pubkey, source: Source<'static>, features: FeatureSet) -> Arc<Body> {
         let target = self.targets.of(features);
         let mut shard = self.write(id);
         let full = self.tracked_max();
@@ -406,7 +406,7 @@ impl ProgramCache {
         }
         let versions = match shard.entry(*id) {
             Entry::Occupied(versions) => versions.into_mut(),
-            Entry::Vacant(place) => place.insert(Vec::new()),
+            Entry::Vacant(place) => place.insert(Versions::new()),
         };
         let is_right = |version: &&mut Version| {
             Arc::ptr_eq(&version.body.target, &target) && is_of(version, &source)
@@ -420,7 +420,8 @@ impl ProgramCache {
         let body = Arc::new(Body::new(target));
         let new = Version { features, source, body: Arc::clone(&body) };
         // One deployment has one file; if it has another one, somebody has set the account.
-        let (gone, kept) = versions.drain(..).partition(|version| version.is_in_place_of(&new));
+        let (gone, kept): (Versions, Versions) =
+            versions.drain(..).partition(|version| version.is_in_place_of(&new));
         *versions = kept;
         versions.push(new);
         drop(shard);
@@ -465,7 +466,7 @@ fn thaw(frozen: &[u8], file: &[u8], loader: Loader, target: &Target) -> Option<P
     Some(program.with_account_regions(target.has_account_regions))
 }
 
-fn is_of(version: &Version, source: &Source) -> bool {
+fn is_of(version: &Version, source: &Source<'_>) -> bool {
     version.source.deployed == source.deployed
         && version.source.loader == source.loader
         && version.source.is_same_file(&source.account)

@@ -1,5 +1,7 @@
 //! Where a program's file is among the accounts, and since when.
 
+use std::borrow::Cow;
+
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 
@@ -16,38 +18,47 @@ pub const VISIBILITY_DELAY: u64 = 1;
 
 /// Where a program's file is.
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct Source<'a> {
     pub(super) loader: Loader,
     /// The account that holds the file, whose data are shared.
-    pub(super) account: AccountSharedData,
+    pub(super) account: Cow<'a, AccountSharedData>,
     /// The slot that the program was deployed in; 0 where accounts do not tell.
     pub(super) deployed: u64,
 }
 
-impl Source {
+impl<'a> Source<'a> {
     /// The file of the program at an account that a loader owns; `None` if none was ever deployed
     /// there, or if it was closed.
-    pub(super) fn find(account: &AccountSharedData, accounts: &impl AccountStore) -> Option<Self> {
+    pub(super) fn find(
+        account: &'a AccountSharedData,
+        accounts: &impl AccountStore,
+    ) -> Option<Self> {
         let loader = Loader::of(account.owner())?;
         let data = account.data();
         match loader {
             Loader::V1 | Loader::V2 => {
-                let account = account.clone();
+                let account = Cow::Borrowed(account);
                 (!data.is_empty()).then_some(Self { loader, account, deployed: 0 })
             }
             Loader::V3 => {
                 let account = accounts.account(&program_data_address(data)?)?;
                 let deployed = program_data_slot(&account)?;
-                Some(Self { loader, account, deployed })
+                Some(Self { loader, account: Cow::Owned(account), deployed })
             }
             Loader::V4 => {
                 const RETRACTED: u64 = 0;
                 let number = |at: usize| Some(u64::from_le_bytes(*data.get(at..)?.first_chunk()?));
                 let (deployed, status) = (number(0)?, number(40)?);
-                let account = account.clone();
+                let account = Cow::Borrowed(account);
                 (status != RETRACTED).then_some(Self { loader, account, deployed })
             }
         }
+    }
+
+    /// The same, to be kept.
+    pub(super) fn into_owned(self) -> Source<'static> {
+        let Self { loader, account, deployed } = self;
+        Source { loader, account: Cow::Owned(account.into_owned()), deployed }
     }
 
     /// The file.

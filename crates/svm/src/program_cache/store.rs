@@ -9,7 +9,11 @@ use std::sync::Arc;
 use selkie_vm::{Config, JitOptions, MachineCode, Verified};
 
 use super::{ProgramCache, count, target::Target};
-use crate::{account::Loader, engine::config, programs::Program};
+use crate::{
+    account::Loader,
+    engine::{config, memory_calls, options},
+    programs::Program,
+};
 
 /// What a program in a store is known by: everything that decides how it is made ready.
 #[derive(Debug)]
@@ -48,7 +52,7 @@ impl Target {
             elf,
             environment: &self.environment,
             config: &config(self.has_account_regions),
-            options: &JitOptions::default(),
+            options: &options(memory_calls(&self.bindings)),
         })
     }
 }

@@ -59,15 +59,14 @@ pub(super) const NEAR_COUNT: u8 = 16;
 pub(super) struct Context<'r, 'a, H> {
     pub(super) windows: Windows,
     /// Pointers that checks gave, for later accesses of the block.
-    pub(super) kept: [u64; 8],
+    pub(super) kept: MaybeUninit<[u64; 8]>,
     /// Regions of windows that have several, for the checks that share a number. Code for aligned
     /// memory has no use for them.
     pub(super) near: MaybeUninit<[Reach; NEAR_COUNT as usize]>,
     /// r0 to r9, and what is in the register for frames: see [`x64`].
     pub(super) registers: [u64; 11],
-    /// The units that are left, while Rust runs: the machine's meter, or `unmetered`.
-    pub(super) meter: *mut u64,
-    unmetered: u64,
+    /// The units that are left, while Rust runs.
+    pub(super) meter: Meter,
     /// What the register for frames may not reach at a call; with dynamic frames, what the stack
     /// pointer may not go below.
     pub(super) frame_limit: u64,
@@ -84,6 +83,7 @@ pub(super) struct Context<'r, 'a, H> {
     pub(super) leave_routine: u64,
     pub(super) syscall_routine: u64,
     pub(super) more_stack_routine: u64,
+    pub(super) memory_routines: [u64; 4],
     /// The slot of the exit that ended the program, or of what is not compiled; the number of a
     /// syscall.
     pub(super) pc: u64,
@@ -109,6 +109,8 @@ struct Run<'r, 'a, H> {
     changes: u64,
     /// The host's address of the stack.
     stack: u64,
+    /// The limit that the memory map knows of.
+    frame_limit: u64,
     /// The unit of the last site.
     unit: usize,
     end: Option<End>,
@@ -128,30 +130,31 @@ pub(super) fn run<H: Host>(
     host: &mut H,
 ) -> Option<Result<u64, Trap>> {
     let stack = stack_of(code, machine)?;
-    if code.shape.fixed_frames {
-        machine.memory.touch_stack(code.config.stack_frame_bytes);
-    }
+    let touched = match code.shape.fixed_frames {
+        true => machine.memory.touch_stack(code.config.stack_frame_bytes),
+        false => 0,
+    };
     code.count_run(program);
     let target = usize::try_from(code.entry_made(program, machine.pc)?).ok()?;
     let text_vaddr = machine.text_vaddr;
     let mut context = Context {
         windows: Windows::EMPTY,
-        kept: [0; 8],
+        kept: MaybeUninit::uninit(),
         near: MaybeUninit::uninit(),
         registers: [0; 11],
-        meter: core::ptr::null_mut(),
-        unmetered: u64::MAX >> 1,
+        meter: machine.meter,
         frame_limit: 0,
         stack_steps: 0,
         frame_key: 0,
         blinding_key: code.shape.blinding_key,
         text_vaddr,
-        slots: program.slots() as u64,
+        slots: code.entries.len() as u64,
         entries: code.entries.as_ptr(),
         missing: code.routine(code.routines.missing),
         leave_routine: code.routine(code.routines.leave),
         syscall_routine: code.routine(code.routines.syscall),
         more_stack_routine: code.routine(code.routines.more_stack),
+        memory_routines: code.routines.memory.map(|offset| code.routine(offset)),
         pc: 0,
         entry_stack: 0,
         resume: 0,
@@ -165,24 +168,20 @@ pub(super) fn run<H: Host>(
             machine,
             host,
             stack,
+            frame_limit: 0,
             unit: 0,
             end: None,
         },
     };
     context.run.machine.memory.fill_windows(&mut context.windows, code.shape.gaps, code.shape.pext);
     context.registers.copy_from_slice(&context.run.machine.registers[..11]);
-    context.meter = if code.shape.metered {
-        context.run.machine.meter.place()
-    } else {
-        &raw mut context.unmetered
-    };
     if code.shape.fixed_frames {
         let scale = 1 + u64::from(code.shape.gaps);
         let frame = stack + code.config.stack_frame_bytes;
         let guest = context.registers[usize::from(FRAME_POINTER)];
         context.registers[usize::from(FRAME_POINTER)] = frame;
         context.frame_key = guest.wrapping_sub(frame.wrapping_mul(scale));
-        context.set_stack_limits();
+        context.set_stack_limits(touched);
     }
     if !code.shape.aligned {
         context.near.write([Reach::EMPTY; NEAR_COUNT as usize]);
@@ -199,6 +198,7 @@ pub(super) fn run<H: Host>(
         }
     };
     context.record_stack();
+    context.run.machine.meter = context.meter;
     if stopped == 0 {
         context.run.take_state(&context.registers);
         let machine = &mut *context.run.machine;
@@ -275,6 +275,7 @@ unsafe extern "sysv64" fn leave<H: Host>(
     let went_on = catch_unwind(AssertUnwindSafe(|| {
         let site = context.run.site(address);
         context.run.take_state(&context.registers);
+        context.run.machine.meter = context.meter;
         let resume = go_on(context, &site, address as u64, stack);
         if let Some(resume) = resume {
             context.windows_if_changed();
@@ -284,6 +285,7 @@ unsafe extern "sysv64" fn leave<H: Host>(
             context.resume = 0;
         }
     }));
+    context.meter = context.run.machine.meter;
     if let Err(payload) = went_on {
         context.run.end = Some(End::Panic(payload));
         context.resume = 0;
@@ -310,11 +312,14 @@ unsafe extern "sysv64" fn syscall<H: Host>(
 ) -> Answer {
     // SAFETY: as for `leave`.
     let context = unsafe { &mut *context };
-    let id = SyscallId(u16::try_from(context.pc).unwrap_or(u16::MAX));
+    // It is no larger: it was one when the program was decoded.
+    #[allow(clippy::cast_possible_truncation, reason = "as said")]
+    let id = SyscallId(context.pc as u16);
     let run = &mut context.run;
     let machine = &mut *run.machine;
+    let (memory, meter) = (&mut machine.memory, &mut context.meter);
     let result = catch_unwind(AssertUnwindSafe(|| {
-        run.host.syscall(id, [r1, r2, r3, r4, r5], &mut machine.memory, &mut machine.meter)
+        run.host.syscall(id, [r1, r2, r3, r4, r5], memory, meter)
     }));
     match result {
         Ok(Ok(value)) => {
@@ -398,21 +403,22 @@ impl<H: Host> Context<'_, '_, H> {
             *windows = Windows::EMPTY;
             run.machine.memory.fill_windows(windows, run.code.shape.gaps, run.code.shape.pext);
             if run.code.shape.fixed_frames {
-                self.set_stack_limits();
+                let touched = self.run.machine.memory.touch_stack(0);
+                self.set_stack_limits(touched);
             }
             self.run.changes = self.run.machine.memory.changes();
         }
     }
 
     /// Sets how far the stack may be used: as far as it is touched, and step by step to its end.
-    fn set_stack_limits(&mut self) {
+    fn set_stack_limits(&mut self, touched: u64) {
         let config = &self.run.code.config;
         let frame_bytes = config.stack_frame_bytes;
         let all = frame_bytes * config.call_depth_max as u64;
-        let touched = self.run.machine.memory.touch_stack(0);
         // A call is fine if the frame behind the current one ends within.
         let used = all.min((touched + 1).saturating_sub(frame_bytes));
         self.frame_limit = self.run.stack + used;
+        self.run.frame_limit = self.frame_limit;
         // Frames are powers of two, and so are steps.
         let step = frame_bytes * u64::from(STACK_STEP_FRAMES.cast_unsigned());
         self.stack_steps = all.saturating_sub(touched) >> step.trailing_zeros();
@@ -420,10 +426,11 @@ impl<H: Host> Context<'_, '_, H> {
 
     /// The memory map learns how far machine code has moved the limits.
     fn record_stack(&mut self) {
-        if self.run.code.shape.fixed_frames {
+        if self.run.code.shape.fixed_frames && self.frame_limit != self.run.frame_limit {
             let frame_bytes = self.run.code.config.stack_frame_bytes;
             let touched = self.frame_limit - self.run.stack + frame_bytes - 1;
             self.run.machine.memory.touch_stack(touched);
+            self.run.frame_limit = self.frame_limit;
         }
     }
 

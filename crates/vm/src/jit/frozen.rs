@@ -28,7 +28,7 @@ use crate::{
 const MAGIC: u64 = u64::from_le_bytes(*b"selkie-c");
 
 /// All that code was made for, besides the program: what has to be the same when it is thawed.
-fn purpose(slots: usize, config: &Config, options: &JitOptions, shape: &Shape) -> [u64; 4] {
+fn purpose(slots: usize, config: &Config, options: &JitOptions, shape: &Shape) -> [u64; 7] {
     let Config { stack_frame_gaps, aligned_memory, metered, .. } = *config;
     let JitOptions { blind_constants, pad_start, key_addresses, noop_rate, .. } = *options;
     let bits = [
@@ -43,7 +43,17 @@ fn purpose(slots: usize, config: &Config, options: &JitOptions, shape: &Shape) -
     ];
     let bits = bits.into_iter().fold(0, |bits, bit| bits << 1 | u64::from(bit));
     let depth = config.call_depth_max as u64;
-    [slots as u64, depth, config.stack_frame_bytes, u64::from(noop_rate) << 8 | bits]
+    let calls = options.memory_calls;
+    let [a, b, c, d] = calls.ids().map(|id| id.map_or(u64::from(u32::MAX), |id| id.0.into()));
+    [
+        slots as u64,
+        depth,
+        config.stack_frame_bytes,
+        u64::from(noop_rate) << 8 | bits,
+        a << 32 | b,
+        c << 32 | d,
+        u64::from(calls.units) << 16 | u64::from(calls.bytes_max),
+    ]
 }
 
 impl MachineCode {

@@ -51,6 +51,8 @@ use std::sync::{Mutex, PoisonError};
 #[cfg(target_arch = "x86_64")]
 use self::scope::Want;
 pub(crate) use self::windows::{Near, Reach, Windows};
+use selkie_elf::SyscallId;
+
 use crate::{
     config::Config,
     host::Host,
@@ -79,6 +81,38 @@ pub struct JitOptions {
     pub spans: bool,
     /// Seeds all that is random; `None` asks the operating system.
     pub seed: Option<u64>,
+    /// Syscalls that machine code does without the host.
+    pub memory_calls: MemoryCalls,
+}
+
+/// Syscalls that do to the guest's memory what C's functions of these names do, and nothing else:
+/// machine code may do them without the host.
+///
+/// It takes `units` from the meter, and r0 becomes 0. Where anything is out of the ordinary (too
+/// few units, other lengths than 1 to `bytes_max`, memory that is not there or was not written to
+/// before, an overlap that matters) nothing has happened, and [`Host::syscall`] is called as ever.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct MemoryCalls {
+    /// Copies r3 bytes from r2 to r1. If they overlap, the host decides.
+    pub copy: Option<SyscallId>,
+    /// Copies r3 bytes from r2 to r1.
+    pub r#move: Option<SyscallId>,
+    /// Fills r3 bytes at r1 with the lowest eight bits of r2.
+    pub set: Option<SyscallId>,
+    /// Compares r3 bytes at r1 and at r2, and writes the difference of the first two that differ,
+    /// or 0, to the four bytes at r4. If r4 is no multiple of 4, the host decides.
+    pub compare: Option<SyscallId>,
+    /// What each costs if it is not longer than `bytes_max`.
+    pub units: u8,
+    /// The most bytes for this price.
+    pub bytes_max: u16,
+}
+
+impl MemoryCalls {
+    /// Their numbers, always in this order.
+    fn ids(&self) -> [Option<SyscallId>; 4] {
+        [self.copy, self.r#move, self.set, self.compare]
+    }
 }
 
 impl Default for JitOptions {
@@ -92,6 +126,7 @@ impl Default for JitOptions {
             runs_until_joined: 16,
             spans: false,
             seed: None,
+            memory_calls: MemoryCalls::default(),
         }
     }
 }

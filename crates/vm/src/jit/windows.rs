@@ -1,5 +1,7 @@
 //! What machine code knows of memory.
 
+use core::mem::MaybeUninit;
+
 /// What machine code knows of memory, by window. Addresses are *dense*: with the bit of the gap
 /// taken out, in windows that have gaps.
 #[derive(Clone, Copy, Debug)]
@@ -8,14 +10,18 @@ pub(crate) struct Windows {
     /// One past the last byte that may be loaded, that may be stored; 0 for none.
     pub(crate) limits: [[u64; 2]; 8],
     /// From a dense address to the host's; the bits of an address that say that it is in a gap.
-    pub(crate) bases: [[u64; 2]; 8],
+    /// Where the limits are 0, whatever stands here leads to the same: no access is known to be fine.
+    pub(crate) bases: [MaybeUninit<[u64; 2]>; 8],
     /// The bits of an address that make up the dense one.
-    pub(crate) masks: [[u64; 2]; 8],
+    pub(crate) masks: [MaybeUninit<[u64; 2]>; 8],
 }
 
 impl Windows {
-    pub(crate) const EMPTY: Self =
-        Self { limits: [[0; 2]; 8], bases: [[0; 2]; 8], masks: [[u64::MAX; 2]; 8] };
+    pub(crate) const EMPTY: Self = Self {
+        limits: [[0; 2]; 8],
+        bases: [MaybeUninit::uninit(); 8],
+        masks: [MaybeUninit::uninit(); 8],
+    };
 }
 
 /// One region, of those that share a window.

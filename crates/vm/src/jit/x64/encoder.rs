@@ -312,6 +312,16 @@ impl Encoder {
         self.with_mem(Bits::B32, 0, 0x8d, dst as u8, mem, false);
     }
 
+    /// Loads 16 bytes into xmm0, which is scratch everywhere.
+    pub(crate) fn load_xmm(&mut self, mem: Mem) {
+        self.with_mem(Bits::B32, 0, 0x100f, 0, mem, false);
+    }
+
+    /// Stores xmm0.
+    pub(crate) fn store_xmm(&mut self, mem: Mem) {
+        self.with_mem(Bits::B32, 0, 0x110f, 0, mem, false);
+    }
+
     /// Loads 1, 2, 4 or 8 bytes, zero-extended; `size` is the logarithm.
     #[inline(always)]
     pub(crate) fn load(&mut self, size: u8, dst: Reg, mem: Mem) {
@@ -513,10 +523,28 @@ impl Encoder {
         self.code[at as usize..][..4].copy_from_slice(&distance.to_le_bytes());
     }
 
-    #[inline(always)]
+    /// To where the code is known to be.
     pub(crate) fn jump_to(&mut self, target: u32) {
+        if let Some(distance) = self.short(target) {
+            return self.put(0xeb | distance << 8, 2);
+        }
         let patch = self.jump();
         self.patch(patch, target);
+    }
+
+    /// To where the code is known to be.
+    pub(crate) fn jump_if_to(&mut self, flag: Flag, target: u32) {
+        if let Some(distance) = self.short(target) {
+            return self.put(0x70 | flag as u64 | distance << 8, 2);
+        }
+        let patch = self.jump_if(flag);
+        self.patch(patch, target);
+    }
+
+    /// From behind an instruction of two bytes, if it fits into one.
+    fn short(&self, target: u32) -> Option<u64> {
+        let distance = target.wrapping_sub(self.here() + 2).cast_signed();
+        i8::try_from(distance).ok().map(|distance| distance.cast_unsigned().into())
     }
 
     #[inline(always)]

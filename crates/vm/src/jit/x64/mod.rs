@@ -12,6 +12,7 @@
 //! | rsp | the host's stack: return addresses and what calls save |
 
 mod encoder;
+mod memory_calls;
 mod routines;
 mod target;
 #[cfg(test)]
@@ -25,7 +26,7 @@ use crate::{
     config::Config,
     host::NoHost,
     jit::{
-        JitOptions, Reach, SHARED,
+        JitOptions, MemoryCalls, Reach, SHARED,
         buffer::Executable,
         entry::{Context, NEAR_COUNT},
         harden::Chaos,
@@ -84,6 +85,7 @@ pub(super) struct Shape {
     /// Added to displacements from the context.
     pub(super) key: i32,
     pub(super) blinding_key: u64,
+    memory_calls: MemoryCalls,
 }
 
 impl Shape {
@@ -103,6 +105,7 @@ impl Shape {
             call_depth_max: config.call_depth_max,
             key: chaos.address_key(),
             blinding_key: chaos.number(),
+            memory_calls: options.memory_calls,
         }
     }
 }
@@ -150,18 +153,22 @@ pub(super) struct Routines {
     pub(super) missing: u32,
     /// A bare return.
     pub(super) ret: u32,
+    /// Of [`MemoryCalls`]; 0 where there is no such call.
+    pub(super) memory: [u32; 4],
 }
 
 impl Routines {
     /// As words, to be kept.
-    pub(super) fn words(self) -> [u32; 7] {
-        let Self { enter, leave, stopped, more_stack, syscall, missing, ret } = self;
-        [enter, leave, stopped, more_stack, syscall, missing, ret]
+    pub(super) fn words(self) -> [u32; 11] {
+        let Self { enter, leave, stopped, more_stack, syscall, missing, ret, memory } = self;
+        let [a, b, c, d] = memory;
+        [enter, leave, stopped, more_stack, syscall, missing, ret, a, b, c, d]
     }
 
-    pub(super) fn of_words(words: [u32; 7]) -> Self {
-        let [enter, leave, stopped, more_stack, syscall, missing, ret] = words;
-        Self { enter, leave, stopped, more_stack, syscall, missing, ret }
+    pub(super) fn of_words(words: [u32; 11]) -> Self {
+        let [enter, leave, stopped, more_stack, syscall, missing, ret, a, b, c, d] = words;
+        let memory = [a, b, c, d];
+        Self { enter, leave, stopped, more_stack, syscall, missing, ret, memory }
     }
 }
 
@@ -501,8 +508,7 @@ impl<'o> Writer<'o> {
                 ColdKind::GiveUp => self.leave(*site),
                 ColdKind::Refund => {
                     self.code.arith_imm(Bits::B64, Arith::Add, METER, site.refund.into());
-                    let jump = self.code.jump();
-                    self.lead(jump, site.pc);
+                    self.jump_to_block(site.pc);
                 }
                 ColdKind::Check => {
                     if !self.shape.aligned {
@@ -547,6 +553,15 @@ impl<'o> Writer<'o> {
         }
     }
 
+    fn jump_to_block(&mut self, slot: u32) {
+        let label = self.labels[slot as usize];
+        if label != 0 {
+            return self.code.jump_to(label);
+        }
+        let jump = self.code.jump();
+        self.lead(jump, slot);
+    }
+
     fn memory(&self, place: Place) -> Mem {
         match place {
             Place::Frame(disp) => Mem::at(FRAME, disp),
@@ -571,10 +586,19 @@ impl<'o> Writer<'o> {
 
     #[inline(never)]
     fn branch_to(&mut self, flag: Flag, next: Next, refund: u8) {
+        if let Next::Block(slot) = next
+            && (refund == 0 || !self.shape.metered)
+        {
+            let label = self.labels[slot as usize];
+            if label != 0 {
+                return self.code.jump_if_to(flag, label);
+            }
+            let jump = self.code.jump_if(flag);
+            return self.lead(jump, slot);
+        }
         let jump = self.code.jump_if(flag);
         match next {
             Next::Exit(exit) => self.cold_give_up(jump, exit),
-            Next::Block(slot) if refund == 0 || !self.shape.metered => self.lead(jump, slot),
             Next::Block(pc) => self.cold_jump(jump, Exit { pc, refund }, ColdKind::Refund, 0),
         }
     }

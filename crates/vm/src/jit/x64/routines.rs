@@ -29,6 +29,7 @@ impl Writer<'_> {
         self.missing_routine();
         self.code.reserve();
         self.more_stack_routine();
+        self.memory_routines();
     }
 
     /// What the code of a unit other than the first calls instead of the routines: they find the
@@ -41,6 +42,7 @@ impl Writer<'_> {
         self.code.jump_mem(self.context(offset_of!(Context<'_, '_, NoHost>, syscall_routine)));
         self.routines.more_stack = self.code.here();
         self.code.jump_mem(self.context(offset_of!(Context<'_, '_, NoHost>, more_stack_routine)));
+        self.ways_to_memory_routines();
     }
 
     fn guest_register(&self, number: usize) -> Mem {
@@ -59,20 +61,12 @@ impl Writer<'_> {
         }
     }
 
-    /// The meter's own place, which Rust reads.
-    fn meter(&mut self) -> Mem {
-        self.code.load(3, SCRATCH, self.context(offset_of!(Context<'_, '_, NoHost>, meter)));
-        Mem::at(SCRATCH, 0)
-    }
-
     fn save_meter(&mut self) {
-        let meter = self.meter();
-        self.code.store(3, meter, METER);
+        self.code.store(3, self.context(offset_of!(Context<'_, '_, NoHost>, meter)), METER);
     }
 
     fn restore_meter(&mut self) {
-        let meter = self.meter();
-        self.code.load(3, METER, meter);
+        self.code.load(3, METER, self.context(offset_of!(Context<'_, '_, NoHost>, meter)));
     }
 
     /// Calls a function of the context with the context and what else is in the registers of

@@ -379,10 +379,7 @@ impl Target for Writer<'_> {
 
     fn jump(&mut self, next: Next) {
         match next {
-            Next::Block(slot) => {
-                let jump = self.code.jump();
-                self.lead(jump, slot);
-            }
+            Next::Block(slot) => self.jump_to_block(slot),
             Next::Exit(exit) => self.give_up(exit),
         }
     }
@@ -435,7 +432,8 @@ impl Target for Writer<'_> {
 
     fn syscall(&mut self, id: u32, exit: Exit) {
         self.code.mov_imm(Reg::Rax, id.into());
-        self.code.call_to(self.routines.syscall);
+        let routine = self.memory_routine(id).unwrap_or(self.routines.syscall);
+        self.code.call_to(routine);
         let site = Site::new(exit.pc, 0, What::Syscall);
         self.sites.push(self.code.here(), site);
     }

@@ -163,6 +163,8 @@ fn registers() {
 fn memory() {
     for (mem, place) in places() {
         check(&format!("call {place}"), |code| code.call_mem(mem));
+        check(&format!("movups xmm0, {place}"), |code| code.load_xmm(mem));
+        check(&format!("movups {place}, xmm0"), |code| code.store_xmm(mem));
         check(&format!("jmp {place}"), |code| code.jump_mem(mem));
         for a in REGS {
             let (a64, a32) = (name(a, 64), name(a, 32));
@@ -210,8 +212,13 @@ fn flow() {
             let jump = code.jump_if(flag);
             code.patch(jump, 0x40);
         });
+        check(&format!("{text} 0x40"), |code| code.jump_if_to(flag, 0x40));
+        check(&format!("{text} 0x140"), |code| code.jump_if_to(flag, 0x140));
     }
     check("jmp 0x40", |code| code.jump_to(0x40));
+    check("jmp 0x81", |code| code.jump_to(0x81));
+    check("jmp 0x82", |code| code.jump_to(0x82));
+    check("jmp 0x4000", |code| code.jump_to(0x4000));
     check("call 0x40", |code| code.call_to(0x40));
     check("ret", Encoder::ret);
     check("nop", Encoder::nop);

@@ -1,0 +1,283 @@
+//! Syscalls on memory as routines, for the usual case: whatever is out of the ordinary goes on at
+//! the routine for all syscalls, with nothing changed.
+//!
+//! They look addresses up as checks do: in the region at the start of each window.
+
+use core::mem::offset_of;
+
+use selkie_elf::SyscallId;
+
+use super::{
+    METER, REGISTERS, SCRATCH, Writer,
+    encoder::{Arith, Bits, Flag, Mem, Patch, Reg, Shift, Unary},
+};
+use crate::{
+    host::NoHost,
+    jit::entry::{Context, WINDOW_SHIFT, WINDOWS_MASK},
+};
+
+const R0: Reg = REGISTERS[0];
+const R1: Reg = REGISTERS[1];
+const R2: Reg = REGISTERS[2];
+const R3: Reg = REGISTERS[3];
+const R4: Reg = REGISTERS[4];
+const R5: Reg = REGISTERS[5];
+
+/// What is at work besides the scratch register: a number on its way, and two host addresses. The
+/// last two are r0 and r5 elsewhere.
+const DATA: Reg = Reg::Rax;
+const LEFT: Reg = R0;
+const RIGHT: Reg = R5;
+
+/// In the order of [`MemoryCalls::ids`](crate::MemoryCalls).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Copy,
+    Move,
+    Set,
+    Compare,
+}
+
+const ALL: [What; 4] = [What::Copy, What::Move, What::Set, What::Compare];
+
+/// How long an access is.
+#[derive(Clone, Copy)]
+enum Len {
+    /// As r3 says.
+    R3,
+    /// The four bytes of an `i32`.
+    I32,
+}
+
+impl Writer<'_> {
+    /// The routine for a syscall, if it is one of these.
+    pub(super) fn memory_routine(&self, id: u32) -> Option<u32> {
+        let ids = self.shape.memory_calls.ids();
+        let is_it = |known: &Option<SyscallId>| known.is_some_and(|known| u32::from(known.0) == id);
+        let index = ids.iter().position(is_it).filter(|_| self.has_memory_routines())?;
+        Some(self.routines.memory[index])
+    }
+
+    /// Without a meter, there is nothing that could be charged.
+    fn has_memory_routines(&self) -> bool {
+        self.shape.metered && self.shape.memory_calls.bytes_max > 0
+    }
+
+    pub(super) fn memory_routines(&mut self) {
+        let ids = self.shape.memory_calls.ids();
+        for (index, what) in ALL.into_iter().enumerate() {
+            if ids[index].is_some() && self.has_memory_routines() {
+                self.code.reserve();
+                self.routines.memory[index] = self.code.here();
+                self.write_memory_routine(what);
+            }
+        }
+    }
+
+    pub(super) fn ways_to_memory_routines(&mut self) {
+        let ids = self.shape.memory_calls.ids();
+        for (index, _) in ids.iter().enumerate().filter(|(_, id)| id.is_some()) {
+            self.code.reserve();
+            self.routines.memory[index] = self.code.here();
+            let field = offset_of!(Context<'_, '_, NoHost>, memory_routines) + 8 * index;
+            self.code.jump_mem(self.context(field));
+        }
+    }
+
+    /// Called as the routine for all syscalls is.
+    fn write_memory_routine(&mut self, what: What) {
+        let saved: &[Reg] = match what {
+            // The second time it is room for an address.
+            What::Compare => &[DATA, LEFT, RIGHT, R3, DATA],
+            _ => &[DATA, LEFT, RIGHT],
+        };
+        for register in saved {
+            self.code.push(*register);
+        }
+        let bytes_max = self.shape.memory_calls.bytes_max;
+        let units = self.shape.memory_calls.units;
+        let mut slow = Vec::new();
+        self.code.lea(SCRATCH, Mem::at(R3, -1));
+        self.code.arith_imm(Bits::B64, Arith::Cmp, SCRATCH, bytes_max.into());
+        slow.push(self.code.jump_if(Flag::AboveOrEqual));
+        match what {
+            What::Copy | What::Move => {
+                if what == What::Copy {
+                    self.code.mov(Bits::B64, DATA, R1);
+                    self.code.arith(Bits::B64, Arith::Sub, DATA, R2);
+                    let ahead = self.code.jump_if(Flag::AboveOrEqual);
+                    self.code.unary(Bits::B64, Unary::Neg, DATA);
+                    self.here(ahead);
+                    self.code.arith(Bits::B64, Arith::Cmp, DATA, R3);
+                    slow.push(self.code.jump_if(Flag::Below));
+                }
+                self.place(LEFT, R1, Len::R3, true, &mut slow);
+                self.place(RIGHT, R2, Len::R3, false, &mut slow);
+                // What is copied from front to back must not be overwritten ahead. It is not the same
+                // with the guest's addresses, which have gaps where the host's have none.
+                self.code.mov(Bits::B64, DATA, LEFT);
+                self.code.arith(Bits::B64, Arith::Sub, DATA, RIGHT);
+                self.code.arith(Bits::B64, Arith::Cmp, DATA, R3);
+                slow.push(self.code.jump_if(Flag::Below));
+            }
+            What::Set => self.place(LEFT, R1, Len::R3, true, &mut slow),
+            What::Compare => {
+                self.code.test_imm(Bits::B32, R4, 3);
+                slow.push(self.code.jump_if(Flag::NotEqual));
+                self.place(LEFT, R4, Len::I32, true, &mut slow);
+                self.code.store(3, Mem::at(Reg::Rsp, 0), LEFT);
+                self.place(LEFT, R1, Len::R3, false, &mut slow);
+                self.place(RIGHT, R2, Len::R3, false, &mut slow);
+            }
+        }
+        self.code.reserve();
+        self.code.arith_imm(Bits::B64, Arith::Sub, METER, units.into());
+        let too_few = self.code.jump_if(Flag::Below);
+        self.code.lea(LEFT, Mem::indexed(LEFT, R3, 0, 0));
+        match what {
+            What::Copy | What::Move => {
+                self.code.lea(RIGHT, Mem::indexed(RIGHT, R3, 0, 0));
+                self.longest_first(true, |it, size, disp| {
+                    let (to, from) =
+                        [LEFT, RIGHT].map(|end| Mem::indexed(end, SCRATCH, 0, disp)).into();
+                    if size == 4 {
+                        it.code.load_xmm(from);
+                        it.code.store_xmm(to);
+                    } else {
+                        it.code.load(size, DATA, from);
+                        it.code.store(size, to, DATA);
+                    }
+                });
+            }
+            What::Set => {
+                self.code.mov(Bits::B32, DATA, R2);
+                self.code.arith_imm(Bits::B32, Arith::And, DATA, 0xff);
+                self.code.mov_imm(RIGHT, 0x0101_0101_0101_0101);
+                self.code.imul(Bits::B64, DATA, RIGHT);
+                self.longest_first(false, |it, size, disp| {
+                    it.code.store(size, Mem::indexed(LEFT, SCRATCH, 0, disp), DATA);
+                });
+            }
+            What::Compare => {
+                self.code.lea(RIGHT, Mem::indexed(RIGHT, R3, 0, 0));
+                self.difference();
+            }
+        }
+        self.code.reserve();
+        let taken_back = |it: &mut Self| {
+            let rest = if what == What::Compare {
+                it.code.lea(Reg::Rsp, Mem::at(Reg::Rsp, 8));
+                &saved[..4]
+            } else {
+                saved
+            };
+            for register in rest.iter().rev() {
+                it.code.pop(*register);
+            }
+        };
+        taken_back(self);
+        self.code.arith(Bits::B32, Arith::Xor, R0, R0);
+        self.code.ret();
+        self.here(too_few);
+        self.code.arith_imm(Bits::B64, Arith::Add, METER, units.into());
+        for jump in slow {
+            self.here(jump);
+        }
+        taken_back(self);
+        self.code.jump_to(self.routines.syscall);
+    }
+
+    fn here(&mut self, jump: Patch) {
+        let here = self.code.here();
+        self.code.patch(jump, here);
+    }
+
+    /// `dst = host address of the guest's`, if all of the access lies in the region that is known of
+    /// its window.
+    fn place(&mut self, dst: Reg, guest: Reg, len: Len, store: bool, slow: &mut Vec<Patch>) {
+        self.code.reserve();
+        let limits =
+            offset_of!(Context<'_, '_, NoHost>, windows.limits) + if store { 8 } else { 0 };
+        let bases = offset_of!(Context<'_, '_, NoHost>, windows.bases);
+        let masks = offset_of!(Context<'_, '_, NoHost>, windows.masks);
+        self.code.mov(Bits::B64, SCRATCH, guest);
+        self.code.shift_imm(Bits::B64, Shift::Shr, SCRATCH, WINDOW_SHIFT);
+        self.code.arith_imm(Bits::B32, Arith::And, SCRATCH, WINDOWS_MASK);
+        if self.shape.gaps {
+            self.code.test_mem(guest, self.window(bases + 8));
+            slow.push(self.code.jump_if(Flag::NotEqual));
+        }
+        if self.shape.gaps && self.shape.pext {
+            self.code.pext(dst, guest, self.window(masks));
+        } else {
+            self.code.mov(Bits::B64, dst, guest);
+        }
+        let last = match len {
+            Len::R3 => Mem::indexed(dst, R3, 0, -1),
+            Len::I32 => Mem::at(dst, 3),
+        };
+        self.code.lea(DATA, last);
+        self.code.arith_mem(Bits::B64, Arith::Cmp, DATA, self.window(limits));
+        slow.push(self.code.jump_if(Flag::AboveOrEqual));
+        self.code.arith_mem(Bits::B64, Arith::Add, dst, self.window(bases));
+    }
+
+    /// Works on r3 bytes from front to back: sixteen at a time as long as there are as many, if that
+    /// is asked for, then eight, then one. What is worked on lies before the ends of the two spans:
+    /// so far as the scratch register and a displacement say. The work is told the logarithm of how
+    /// many bytes it is.
+    fn longest_first(&mut self, by_sixteen: bool, work: impl Fn(&mut Self, u8, i32)) {
+        self.code.reserve();
+        self.code.mov(Bits::B64, SCRATCH, R3);
+        self.code.unary(Bits::B64, Unary::Neg, SCRATCH);
+        for size in if by_sixteen { [4, 3].iter() } else { [3].iter() } {
+            let bytes = 1 << size;
+            self.code.arith_imm(Bits::B64, Arith::Add, SCRATCH, bytes);
+            let short = self.code.jump_if(Flag::Greater);
+            let top = self.code.here();
+            work(self, *size, -bytes);
+            self.code.arith_imm(Bits::B64, Arith::Add, SCRATCH, bytes);
+            self.code.jump_if_to(Flag::LessOrEqual, top);
+            self.here(short);
+            self.code.arith_imm(Bits::B64, Arith::Sub, SCRATCH, bytes);
+        }
+        let done = self.code.jump_if(Flag::Equal);
+        let top = self.code.here();
+        work(self, 0, 0);
+        self.code.arith_imm(Bits::B64, Arith::Add, SCRATCH, 1);
+        self.code.jump_if_to(Flag::NotEqual, top);
+        self.here(done);
+    }
+
+    /// Writes the difference of the first bytes that differ to where the stack says. r3 is lost.
+    fn difference(&mut self) {
+        self.code.reserve();
+        self.code.mov(Bits::B64, SCRATCH, R3);
+        self.code.unary(Bits::B64, Unary::Neg, SCRATCH);
+        self.code.arith_imm(Bits::B64, Arith::Add, SCRATCH, 8);
+        let short = self.code.jump_if(Flag::Greater);
+        let top = self.code.here();
+        self.code.load(3, DATA, Mem::indexed(LEFT, SCRATCH, 0, -8));
+        self.code.arith_mem(Bits::B64, Arith::Cmp, DATA, Mem::indexed(RIGHT, SCRATCH, 0, -8));
+        let differ = self.code.jump_if(Flag::NotEqual);
+        self.code.arith_imm(Bits::B64, Arith::Add, SCRATCH, 8);
+        self.code.jump_if_to(Flag::LessOrEqual, top);
+        self.here(short);
+        self.here(differ);
+        self.code.arith(Bits::B32, Arith::Xor, DATA, DATA);
+        self.code.arith_imm(Bits::B64, Arith::Sub, SCRATCH, 8);
+        let equal = self.code.jump_if(Flag::Equal);
+        self.code.reserve();
+        let top = self.code.here();
+        self.code.load(0, DATA, Mem::indexed(LEFT, SCRATCH, 0, 0));
+        self.code.load(0, R3, Mem::indexed(RIGHT, SCRATCH, 0, 0));
+        self.code.arith(Bits::B32, Arith::Sub, DATA, R3);
+        let found = self.code.jump_if(Flag::NotEqual);
+        self.code.arith_imm(Bits::B64, Arith::Add, SCRATCH, 1);
+        self.code.jump_if_to(Flag::NotEqual, top);
+        self.here(equal);
+        self.here(found);
+        self.code.load(3, SCRATCH, Mem::at(Reg::Rsp, 0));
+        self.code.store(2, Mem::at(SCRATCH, 0), DATA);
+    }
+}
