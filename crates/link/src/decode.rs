@@ -453,6 +453,12 @@ fn atomic(raw: Slot) -> Result<What, LinkError> {
         0x110 => return Ok(What::Row(insn(store(size)))),
         _ => return Err(LinkError::new(unknown(raw))),
     };
+    if matches!(action, Action::Exchange | Action::Combine { fetch: true, .. }) {
+        // What was there before goes to `src`.
+        if src > 9 {
+            return Err(LinkError::new(format!("an atomic instruction that writes to r{src}")));
+        }
+    }
     Ok(What::Atomic { action, size, dst, src, off })
 }
 

@@ -18,8 +18,9 @@ use crate::{
     trace::{Live, trace},
 };
 
-/// The longest name of a section that the loader until V2 puts up with (anza sbpf: `elf_parser`).
-const LOADER_NAME_BYTES_MAX: usize = 16;
+/// The longest name of a section that the loader until V2 puts up with: 16 bytes with the NUL
+/// behind it (anza sbpf: `elf_parser`).
+const LOADER_NAME_BYTES_MAX: usize = 15;
 
 /// Links objects and archives to a program.
 ///

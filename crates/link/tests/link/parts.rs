@@ -284,3 +284,17 @@ fn the_map_says_what_is_where() {
                     0x000100000000         16     16  entrypoint  [a.o]\n";
     assert_eq!(map, expected);
 }
+
+/// Found by fuzzing: a name of 16 bytes is too long for the loader until V2.
+#[test]
+fn debug_sections_with_long_names_do_not_keep_a_program_from_loading() {
+    for (name, is_apart) in [(".debug_16_bytes_", true), (".debug_15_bytes", false)] {
+        let mut object = Object::function([word(0xb7, 0, 0, 0, 0), EXIT].concat());
+        let data = vec![1, 2, 3];
+        let section = Section { name: name.into(), kind: 1, align: 1, data, ..Section::default() };
+        object.sections.push(section);
+        let linked = linked(&[("a.o", &object.write())], Version::V0);
+        assert_eq!(linked.debug_elf.is_some(), is_apart, "{name}");
+        assert_eq!(run(&linked.elf, &[]).result, Ok(()), "{name}");
+    }
+}
