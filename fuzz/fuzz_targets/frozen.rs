@@ -43,7 +43,7 @@ fuzz_target!(|changed: Changed<'_>| {
     let interpreted = input.execute(&thawed, run);
     let code = MachineCode::compile(&thawed, &input.config(), &JitOptions::plain());
     let code = code.expect("this host runs machine code");
-    let compiled = input
-        .execute(&thawed, |program, machine, host| code.run(program, machine, &mut { host }));
+    let compiled =
+        input.execute(&thawed, |program, machine, host| code.run(program, machine, &mut { host }));
     assert_eq!(compiled, interpreted);
 });
