@@ -26,8 +26,6 @@ pub enum BankError {
         /// The parent's.
         parent: u64,
     },
-    /// A root must be on the fork of the root before.
-    NotOnRootsFork(u64),
     /// A root cannot die.
     IsRoot(u64),
 }
@@ -50,9 +48,6 @@ impl fmt::Display for BankError {
             Self::SlotTaken(slot) => write!(f, "there is a bank at slot {slot} already"),
             Self::NotAfterParent { slot, parent } => {
                 write!(f, "slot {slot} does not come after its parent's, {parent}")
-            }
-            Self::NotOnRootsFork(slot) => {
-                write!(f, "the bank of slot {slot} does not descend from the root")
             }
             Self::IsRoot(slot) => write!(f, "the bank of slot {slot} is the root"),
         }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Setup, key};
+use common::{Setup, elf, key};
 use selkie_svm::{
     Account, AccountMeta, Feature, FeatureSet, InstructionError as E, Pubkey, find_program_address,
     sysvars::Clock,
@@ -14,13 +14,6 @@ use solana_sdk_ids::{
 const AUTHORITY: u8 = 5;
 const PROGRAM: u8 = 2;
 const SLOT: u64 = 100;
-
-/// A program that returns 0.
-fn elf() -> Vec<u8> {
-    let source = ".globl entrypoint\nentrypoint:\n  mov64 r0, 0\n  exit\n";
-    let assembly = selkie_asm::assemble(source, &selkie_asm::Options::default()).assembly;
-    assembly.unwrap().to_elf()
-}
 
 fn instruction(tag: u32, fields: &[&[u8]]) -> Setup {
     let mut setup =

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Setup, environment, key};
+use common::{Setup, elf, environment, key};
 use selkie_svm::{Account, AccountMeta, Feature, FeatureSet, InstructionError as E, Pubkey};
 use solana_sdk_ids::{bpf_loader, bpf_loader_deprecated};
 
@@ -11,13 +11,6 @@ const LOADERS: [(Pubkey, u64, Feature); 2] = [
     (bpf_loader_deprecated::ID, 1140, Feature::DisableDeprecatedLoader),
     (bpf_loader::ID, 570, Feature::DisableBpfLoaderInstructions),
 ];
-
-/// A program that returns 0.
-fn elf() -> Vec<u8> {
-    let source = ".globl entrypoint\nentrypoint:\n  mov64 r0, 0\n  exit\n";
-    let assembly = selkie_asm::assemble(source, &selkie_asm::Options::default()).assembly;
-    assembly.unwrap().to_elf()
-}
 
 /// An instruction of a loader that is not switched off, with an account of its own that signs.
 fn instruction(loader: Pubkey, off: Feature, fields: &[&[u8]], file: &[u8]) -> Setup {

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Setup, environment, key};
+use common::{Setup, elf, environment, key};
 use selkie_svm::{
     Account, AccountMeta, Feature, FeatureSet, InstructionError as E, sysvars::Clock,
 };
@@ -15,13 +15,6 @@ const SLOT: u64 = 100;
 const RETRACTED: u64 = 0;
 const DEPLOYED: u64 = 1;
 const FINALIZED: u64 = 2;
-
-/// A program that returns 0.
-fn elf() -> Vec<u8> {
-    let source = ".globl entrypoint\nentrypoint:\n  mov64 r0, 0\n  exit\n";
-    let assembly = selkie_asm::assemble(source, &selkie_asm::Options::default()).assembly;
-    assembly.unwrap().to_elf()
-}
 
 fn instruction(tag: u32, fields: &[&[u8]]) -> Setup {
     let mut setup =

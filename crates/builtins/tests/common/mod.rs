@@ -12,6 +12,13 @@ pub(crate) const fn key(byte: u8) -> Pubkey {
     Pubkey::new_from_array([byte; 32])
 }
 
+/// A program that returns 0.
+pub(crate) fn elf() -> Vec<u8> {
+    let source = ".globl entrypoint\nentrypoint:\n  mov64 r0, 0\n  exit\n";
+    let assembly = selkie_asm::assemble(source, &selkie_asm::Options::default()).assembly;
+    assembly.unwrap().to_elf()
+}
+
 pub(crate) fn environment(features: FeatureSet) -> Environment {
     Environment {
         features,
