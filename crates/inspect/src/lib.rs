@@ -11,11 +11,13 @@
 //! | [`cfg`](mod@cfg) | basic blocks, edges, dominators, functions; Graphviz |
 //! | [`symbols`] | the functions of a symbol table; demangling |
 //! | [`source`] | from an instruction to its line of source |
+//! | [`frame`] | the frame pointer, followed through instructions |
 //! | [`stack`] | how much stack each function uses |
 
 #![forbid(unsafe_code)]
 
 pub mod cfg;
+pub mod frame;
 mod image;
 pub mod listing;
 mod names;

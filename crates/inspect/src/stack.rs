@@ -8,13 +8,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use selkie_isa::{
-    Alu, Insn, Kind, Operand, Width,
+    Insn,
     layout::{FRAME_POINTER, REGISTER_COUNT, STACK_FRAME_BYTES},
 };
 
 use crate::{
     Style,
     cfg::{Block, Graph},
+    frame::{Effect, Value},
     program::Program,
     symbols::demangle,
 };
@@ -94,35 +95,6 @@ pub fn stack_use(program: &Program) -> Vec<StackUse> {
     functions.collect()
 }
 
-/// What a register is known to hold.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-enum Value {
-    #[default]
-    Unknown,
-    Number(i64),
-    /// The frame pointer as it was at the function's start, and so many bytes.
-    Frame(i64),
-}
-
-impl Value {
-    fn add(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Number(a), Self::Number(b)) => Self::Number(a.wrapping_add(b)),
-            (Self::Frame(a), Self::Number(b)) | (Self::Number(a), Self::Frame(b)) => {
-                Self::Frame(a.wrapping_add(b))
-            }
-            _ => Self::Unknown,
-        }
-    }
-
-    fn negate(self) -> Self {
-        match self {
-            Self::Number(number) => Self::Number(number.wrapping_neg()),
-            _ => Self::Unknown,
-        }
-    }
-}
-
 /// The registers of a function, and how deep it went so far.
 #[derive(Default)]
 struct Frame {
@@ -154,36 +126,17 @@ impl Frame {
 
     fn step(&mut self, pc: u32, insn: Option<&Insn>) {
         let Some(insn) = insn else { return };
-        let Insn { dst, src, imm, .. } = *insn;
-        let off = Value::Number(insn.off.into());
-        let result = match insn.op.kind() {
-            Kind::Load(_) => {
-                self.touch(pc, self.get(src).add(off));
+        let result = match Effect::of(insn, |register| self.get(register)) {
+            Effect::None => return,
+            Effect::Call => return self.registers[..6].fill(Value::Unknown),
+            Effect::Store(address) => return self.touch(pc, address),
+            Effect::Load(address) => {
+                self.touch(pc, address);
                 Value::Unknown
             }
-            Kind::StoreImm(_) | Kind::StoreReg(_) => {
-                return self.touch(pc, self.get(dst).add(off));
-            }
-            Kind::Alu(alu, Width::W64, operand) => {
-                let right = match operand {
-                    Operand::Imm => Value::Number(imm),
-                    Operand::Uimm => Value::Unknown,
-                    Operand::Reg => self.get(src),
-                };
-                match alu {
-                    Alu::Mov => right,
-                    Alu::Add => self.get(dst).add(right),
-                    Alu::Sub => self.get(dst).add(right.negate()),
-                    _ => Value::Unknown,
-                }
-            }
-            Kind::LoadImm64 => Value::Number(imm),
-            Kind::CallHash | Kind::CallStatic | Kind::CallReg(_) => {
-                return self.registers[..6].fill(Value::Unknown);
-            }
-            Kind::Jump | Kind::Branch(..) | Kind::Exit | Kind::Tail => return,
-            Kind::Alu(..) | Kind::Neg(_) | Kind::Endian(_) => Value::Unknown,
+            Effect::Set(value) => value,
         };
+        let dst = insn.dst;
         self.touch(pc, result);
         if dst == FRAME_POINTER
             && let Value::Frame(offset) = result

@@ -5,8 +5,9 @@
 //! first forgets everything where control comes together, the second takes the deepest that any
 //! way there could have left. What a function computes at run time is not seen.
 
+use selkie_inspect::frame::{Effect, Value};
 use selkie_isa::{
-    Alu, Insn, Kind, Operand, Width,
+    Insn,
     layout::{FRAME_POINTER, REGISTER_COUNT},
 };
 
@@ -23,42 +24,13 @@ pub(crate) struct Frame {
     pub(crate) deepest: Option<u32>,
 }
 
-/// What a register is known to hold.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-enum Value {
-    #[default]
-    Unknown,
-    Number(i64),
-    /// The frame pointer and so many bytes.
-    Frame(i64),
-}
-
-impl Value {
-    fn add(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Number(a), Self::Number(b)) => Self::Number(a.wrapping_add(b)),
-            (Self::Frame(a), Self::Number(b)) | (Self::Number(a), Self::Frame(b)) => {
-                Self::Frame(a.wrapping_add(b))
-            }
-            _ => Self::Unknown,
-        }
-    }
-
-    /// What is deeper, of what two ways have left.
-    fn deeper(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Frame(a), Self::Frame(b)) => Self::Frame(a.min(b)),
-            (Self::Frame(a), _) | (_, Self::Frame(a)) => Self::Frame(a),
-            (a, b) if a == b => a,
-            _ => Self::Unknown,
-        }
-    }
-
-    fn negate(self) -> Self {
-        match self {
-            Self::Number(number) => Self::Number(number.wrapping_neg()),
-            _ => Self::Unknown,
-        }
+/// What is deeper, of what two ways have left.
+fn deeper(one: Value, other: Value) -> Value {
+    match (one, other) {
+        (Value::Frame(a), Value::Frame(b)) => Value::Frame(a.min(b)),
+        (Value::Frame(a), _) | (_, Value::Frame(a)) => Value::Frame(a),
+        (a, b) if a == b => a,
+        _ => Value::Unknown,
     }
 }
 
@@ -98,7 +70,7 @@ fn follow(
         match left.as_deref().and_then(|left| left[index]) {
             Some(other) if falls_through => {
                 let now = tracker.registers;
-                tracker.registers = core::array::from_fn(|it| now[it].deeper(other[it]));
+                tracker.registers = core::array::from_fn(|it| deeper(now[it], other[it]));
             }
             Some(other) => tracker.registers = other,
             None if is_target[index] && left.is_none() => tracker.registers = unknown,
@@ -112,7 +84,7 @@ fn follow(
         {
             let now = tracker.registers;
             let others = left[target].unwrap_or(now);
-            left[target] = Some(core::array::from_fn(|it| now[it].deeper(others[it])));
+            left[target] = Some(core::array::from_fn(|it| deeper(now[it], others[it])));
         }
     }
     tracker.frame
@@ -141,7 +113,7 @@ impl Tracker {
 
     fn step(&mut self, item: &Item) {
         let slot = item.slot;
-        let at = |this: &Self, base, off: i16| this.get(base).add(Value::Number(off.into()));
+        let at = |this: &Self, base, off: i16| this.get(base).plus(Value::Number(off.into()));
         match item.what {
             What::Row(insn) => self.row(slot, &insn),
             What::SignedDivision { dst, .. } | What::SignExtend { dst, .. } => {
@@ -160,38 +132,18 @@ impl Tracker {
     }
 
     fn row(&mut self, slot: u32, insn: &Insn) {
-        let Insn { dst, src, imm, .. } = *insn;
-        let off = Value::Number(insn.off.into());
-        let result = match insn.op.kind() {
-            Kind::Load(_) => {
-                self.touch(slot, self.get(src).add(off));
+        let result = match Effect::of(insn, |register| self.get(register)) {
+            Effect::None => return,
+            Effect::Call => return self.registers[..6].fill(Value::Unknown),
+            Effect::Store(address) => return self.touch(slot, address),
+            Effect::Load(address) => {
+                self.touch(slot, address);
                 Value::Unknown
             }
-            Kind::StoreImm(_) | Kind::StoreReg(_) => {
-                return self.touch(slot, self.get(dst).add(off));
-            }
-            Kind::Alu(alu, Width::W64, operand) => {
-                let right = match operand {
-                    Operand::Imm => Value::Number(imm),
-                    Operand::Uimm => Value::Unknown,
-                    Operand::Reg => self.get(src),
-                };
-                match alu {
-                    Alu::Mov => right,
-                    Alu::Add => self.get(dst).add(right),
-                    Alu::Sub => self.get(dst).add(right.negate()),
-                    _ => Value::Unknown,
-                }
-            }
-            Kind::LoadImm64 => Value::Number(imm),
-            Kind::CallHash | Kind::CallStatic | Kind::CallReg(_) => {
-                return self.registers[..6].fill(Value::Unknown);
-            }
-            Kind::Jump | Kind::Branch(..) | Kind::Exit | Kind::Tail => return,
-            Kind::Alu(..) | Kind::Neg(_) | Kind::Endian(_) => Value::Unknown,
+            Effect::Set(value) => value,
         };
         self.touch(slot, result);
-        self.set(dst, result);
+        self.set(insn.dst, result);
     }
 }
 
