@@ -43,7 +43,7 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    Build(BuildArgs),
+    Build(crate::command::build::BuildArgs),
     Link(crate::command::link::LinkArgs),
     Run(RunArgs),
     Check(CheckArgs),
@@ -55,39 +55,6 @@ pub(crate) enum Command {
     Cache(cache::CacheArgs),
     Conform(ConformArgs),
     Completions(CompletionsArgs),
-}
-
-/// Assemble `.s` files into loadable programs
-#[derive(Args, Debug)]
-#[command(after_help = "\
-Examples:
-  selkie build hello.s                 write hello.so beside the source
-  selkie build hello.s -o out.so -g    with line tables for debuggers and traces
-  selkie build src/*.s --out-dir target/deploy --strip")]
-pub(crate) struct BuildArgs {
-    /// The sources
-    #[arg(required = true, value_name = "SOURCE", value_hint = ValueHint::FilePath)]
-    pub(crate) sources: Vec<PathBuf>,
-
-    /// Where to write the program (one source only) [default: beside the source, as .so]
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    #[arg(conflicts_with = "out_dir")]
-    pub(crate) output: Option<PathBuf>,
-
-    /// Where to write the programs
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) out_dir: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub(crate) assembler: AssemblerArgs,
-
-    /// Emit DWARF line tables
-    #[arg(short = 'g', long)]
-    pub(crate) debug: bool,
-
-    /// Leave out symbols and everything else that only tools read
-    #[arg(long)]
-    pub(crate) strip: bool,
 }
 
 /// How to assemble a source.

@@ -7,6 +7,7 @@ mod args;
 mod cluster;
 mod command;
 mod data;
+mod folders;
 mod keys;
 mod program;
 mod render;
@@ -31,7 +32,23 @@ fn arguments() -> impl Iterator<Item = OsString> {
     name.into_iter().chain(command).chain(arguments)
 }
 
+/// What rustc started as its linker, for `selkie build`.
+fn collect() -> Option<ExitCode> {
+    let is_asked = std::env::args_os().any(|it| it == selkie_build::collect::ARGUMENT);
+    is_asked.then_some(())?;
+    Some(match selkie_build::collect::run(std::env::args_os().skip(1)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            Ui::new(false, clap::ColorChoice::Never).error(&error.into());
+            ExitCode::FAILURE
+        }
+    })
+}
+
 fn main() -> ExitCode {
+    if let Some(code) = collect() {
+        return code;
+    }
     let Cli { json, color, command } = Cli::parse_from(arguments());
     let mut ui = Ui::new(json, color);
     let outcome = match command {

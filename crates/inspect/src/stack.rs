@@ -27,6 +27,8 @@ pub struct StackUse {
     pub pc: u32,
     /// The function's demangled name.
     pub function: String,
+    /// Its instructions, in slots.
+    pub slots: u32,
     /// The bytes below the frame pointer, down to the lowest that is used.
     pub bytes: u64,
     /// The instruction that reaches down to there.
@@ -49,8 +51,8 @@ impl StackUse {
     /// ```
     /// use selkie_inspect::StackUse;
     /// let mut it = StackUse {
-    ///     pc: 0, function: "big".into(), bytes: 30728, deepest_pc: None, limit: Some(4096),
-    ///     is_live: true,
+    ///     pc: 0, function: "big".into(), slots: 9, bytes: 30728, deepest_pc: None,
+    ///     limit: Some(4096), is_live: true,
     /// };
     /// let text = "Stack offset of -30728 exceeded max offset of -4096 by 26632 bytes, \
     ///             please minimize large stack variables";
@@ -85,6 +87,7 @@ pub fn stack_use(program: &Program) -> Vec<StackUse> {
         }
         StackUse {
             pc: range.start,
+            slots: range.end - range.start,
             function: graph.functions.get(&range.start).map(|it| demangle(it)).unwrap_or_default(),
             bytes: frame.deepest.unsigned_abs(),
             deepest_pc: frame.deepest_pc,

@@ -1,81 +1,113 @@
 //! `selkie build`.
 
-use std::{
-    fs,
-    io::Write as _,
-    path::{Path, PathBuf},
-};
+mod project;
+mod report;
+mod source;
 
-use anyhow::{Context as _, Result, bail};
-use serde_json::{Value, json};
+use std::path::PathBuf;
+
+use anyhow::{Result, anyhow};
+use clap::{Args, ValueHint};
+use serde_json::json;
 
 use crate::{
-    args::BuildArgs,
-    program::{assemble, findings, is_source, show_findings},
-    render::count,
-    ui::{Advise as _, DIM, GOOD, STRONG, Status, Ui},
+    args::AssemblerArgs,
+    ui::{Advise as _, Status, Ui},
 };
 
+/// Build programs from assembly, C or Rust
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  selkie build                         the project of this folder, to target/deploy/NAME.so
+  selkie build programs/counter        the project of another one
+  selkie build --arch v0               for sBPF v0
+  selkie build --toolchain clang-19    with this compiler instead of the best that is found
+  selkie build -- --features devnet    with arguments for cargo
+  selkie build hello.s                 one source: hello.so beside it
+  selkie build hello.c -o out.so
+
+A project is a Cargo package with a library, or a folder with src/*.s or src/*.c. C takes clang 16 or
+newer, or zig; Rust takes a toolchain with LLVM 23 and the standard library's source. What is missing
+is named, with the line that installs it.
+
+Beside target/deploy/NAME.so there are NAME.so.debug, with names and lines for tools, and the key of
+the program's address. Nothing is compiled again if nothing changed.")]
+#[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub(crate) struct BuildArgs {
+    /// Folders of projects, or sources: .s, .c [default: the current folder]
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    paths: Vec<PathBuf>,
+
+    /// Where to write the program (one only)
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(conflicts_with = "out_dir")]
+    output: Option<PathBuf>,
+
+    /// Where to write the programs [default: target/deploy; of a source, beside it]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    out_dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    assembler: AssemblerArgs,
+
+    /// Write names and lines into the program itself
+    #[arg(short = 'g', long)]
+    debug: bool,
+
+    /// Leave out symbols and everything else that only tools read; projects do without -g
+    #[arg(long, conflicts_with = "debug")]
+    strip: bool,
+
+    /// The compiler: clang-19, zig, nightly-2026-08-21, a path
+    #[arg(short, long, value_name = "NAME")]
+    toolchain: Option<String>,
+
+    /// Of a workspace, build this package only
+    #[arg(short, long, value_name = "NAME")]
+    package: Option<String>,
+
+    /// Refuse variables that the program may write, instead of placing them in the heap
+    #[arg(long)]
+    no_statics: bool,
+
+    /// List every function, not only the largest
+    #[arg(long)]
+    functions: bool,
+
+    /// Build even if nothing changed
+    #[arg(short, long)]
+    force: bool,
+
+    /// Show the commands that are run
+    #[arg(short, long)]
+    verbose: bool,
+
+    /// What to say to cargo, for projects in Rust
+    #[arg(last = true, value_name = "CARGO ARGUMENTS")]
+    cargo: Vec<String>,
+}
+
 pub(crate) fn run(ui: &mut Ui, args: &BuildArgs) -> Result<Status> {
-    if args.output.is_some() && args.sources.len() > 1 {
-        return Err(anyhow::anyhow!("--output names one file, but there are several sources"))
+    if args.output.is_some() && args.paths.len() > 1 {
+        return Err(anyhow!("--output names one file, but there are several sources"))
             .advise("use --out-dir");
     }
+    let here = [PathBuf::from(".")];
+    let paths = if args.paths.is_empty() { here.as_slice() } else { &args.paths };
     let mut built = Vec::new();
-    for source in &args.sources {
-        built.push(build(ui, source, args)?);
+    for path in paths {
+        if path.is_dir() {
+            built.extend(project::build_folder(ui, path, args)?);
+        } else if path.extension().is_some_and(|it| it == "c") {
+            built.push(project::build_source(ui, path, args)?);
+        } else {
+            built.push(source::build(ui, path, args)?);
+        }
     }
     let success = built.iter().all(|it| it["program"].is_string());
     if ui.json {
         ui.object(&json!({ "success": success, "programs": built }))?;
     }
     Ok(Status::of(success))
-}
-
-fn build(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Value> {
-    if !is_source(source) {
-        return Err(anyhow::anyhow!("{} is no assembler source", source.display()))
-            .advise("sources end in .s");
-    }
-    let output = assemble(source, &args.assembler, args.debug, args.strip)?;
-    let assembly = if ui.json { output.assembly.as_ref() } else { show_findings(ui, &output)? };
-    let mut report = json!({
-        "source": source.display().to_string(),
-        "diagnostics": findings(&output),
-        "program": Value::Null,
-    });
-    let Some(assembly) = assembly else { return Ok(report) };
-    let path = output_path(source, args)?;
-    let elf = assembly.to_elf();
-    fs::write(&path, &elf).with_context(|| format!("cannot write {}", path.display()))?;
-    let instructions = selkie_isa::insn::instructions(assembly.version, &assembly.text).count();
-    report["program"] = json!(path.display().to_string());
-    report["version"] = json!(assembly.version.to_string());
-    report["bytes"] = json!(elf.len());
-    report["instructions"] = json!(instructions);
-    if !ui.json {
-        writeln!(
-            ui.out,
-            "{GOOD}built{GOOD:#} {STRONG}{}{STRONG:#}  {DIM}{}, {}, {} \
-             bytes{DIM:#}",
-            path.display(),
-            assembly.version,
-            count(instructions, "instruction"),
-            elf.len(),
-        )?;
-    }
-    Ok(report)
-}
-
-fn output_path(source: &Path, args: &BuildArgs) -> Result<PathBuf> {
-    if let Some(path) = &args.output {
-        return Ok(path.clone());
-    }
-    let beside = source.with_extension("so");
-    let Some(folder) = &args.out_dir else { return Ok(beside) };
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    match beside.file_name() {
-        Some(name) => Ok(folder.join(name)),
-        None => bail!("{} has no file name", source.display()),
-    }
 }

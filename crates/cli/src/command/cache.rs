@@ -1,8 +1,8 @@
 //! `selkie cache`.
 
-use std::{env, io::Write as _, path::PathBuf, sync::Arc, time::Instant};
+use std::{io::Write as _, sync::Arc, time::Instant};
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result};
 use selkie::{
     Pubkey,
     runtime::{
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use crate::{
     args::cache::{CacheArgs, CacheCommand, WarmArgs},
     cluster::Cluster,
+    folders::caches,
     render::count,
     ui::{Advise as _, BAD, DIM, GOOD, Status, Ui},
 };
@@ -23,7 +24,7 @@ use crate::{
 pub(crate) fn run(ui: &mut Ui, args: &CacheArgs) -> Result<Status> {
     let folder = match &args.cache {
         Some(folder) => folder.clone(),
-        None => usual_folder()?,
+        None => caches().advise("--cache names a folder")?.join("ready"),
     };
     let store = DiskStore::open(&folder)
         .with_context(|| format!("cannot use the folder {}", folder.display()))
@@ -33,13 +34,6 @@ pub(crate) fn run(ui: &mut Ui, args: &CacheArgs) -> Result<Status> {
         Some(CacheCommand::Warm(args)) => warm(ui, store, args),
         Some(CacheCommand::Clear) => clear(ui, &store),
     }
-}
-
-fn usual_folder() -> Result<PathBuf> {
-    let caches = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let caches = caches.or_else(|| Some(env::home_dir()?.join(".cache")));
-    let caches = caches.ok_or_else(|| anyhow!("there is no home folder to keep a cache in"));
-    Ok(caches.advise("--cache names a folder")?.join("selkie/ready"))
 }
 
 fn show(ui: &mut Ui, store: &DiskStore) -> Result<Status> {

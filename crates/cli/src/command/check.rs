@@ -1,6 +1,6 @@
 //! `selkie check`.
 
-use std::{collections::BTreeSet, io::Write as _};
+use std::{collections::BTreeSet, io::Write as _, path::Path};
 
 use anyhow::Result;
 use selkie_elf::{ElfError, Executable};
@@ -17,9 +17,19 @@ use crate::{
 };
 
 /// Why a program is refused.
-enum Refusal {
+pub(crate) enum Refusal {
     Load(ElfError),
     Verify(Box<Executable>, VerifyError),
+}
+
+impl Refusal {
+    /// The error, in the engine's words.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Load(error) => error.to_string(),
+            Self::Verify(_, error) => error.to_string(),
+        }
+    }
 }
 
 pub(crate) fn run(ui: &mut Ui, args: &CheckArgs) -> Result<Status> {
@@ -30,11 +40,12 @@ pub(crate) fn run(ui: &mut Ui, args: &CheckArgs) -> Result<Status> {
     let map = file.source_map();
     match check(&file.elf, purpose) {
         Ok(executable) => accept(ui, args, &file, executable, purpose),
-        Err(refusal) => refuse(ui, args, &file.elf, &map, &refusal),
+        Err(refusal) => refuse(ui, &args.program, &file.elf, &map, &refusal),
     }
 }
 
-fn check(elf: &[u8], purpose: Purpose) -> Result<Executable, Refusal> {
+/// Loads and verifies a program, as mainnet would.
+pub(crate) fn check(elf: &[u8], purpose: Purpose) -> Result<Executable, Refusal> {
     let environment = mainnet_environment(purpose);
     let executable = selkie_elf::load(elf, &environment).map_err(Refusal::Load)?;
     let verdict = match purpose {
@@ -112,17 +123,19 @@ fn accept(
     Ok(Status::Success)
 }
 
-fn refuse(
+/// Says why a program is refused.
+pub(crate) fn refuse(
     ui: &mut Ui,
-    args: &CheckArgs,
+    program: &Path,
     elf: &[u8],
     map: &SourceMap,
     refusal: &Refusal,
 ) -> Result<Status> {
-    let (stage, message, pc) = match refusal {
-        Refusal::Load(error) => ("load", error.to_string(), elf_pc(error)),
-        Refusal::Verify(_, error) => ("verify", error.to_string(), error.pc()),
+    let (stage, pc) = match refusal {
+        Refusal::Load(error) => ("load", elf_pc(error)),
+        Refusal::Verify(_, error) => ("verify", error.pc()),
     };
+    let message = refusal.text();
     let is_elf = elf.starts_with(b"\x7fELF");
     let help = if is_elf {
         help_for(refusal)
@@ -140,7 +153,7 @@ fn refuse(
         }))?;
         return Ok(Status::Failure);
     }
-    let name = args.program.display();
+    let name = program.display();
     let who = if stage == "load" { "loader" } else { "verifier" };
     writeln!(
         ui.out,

@@ -198,15 +198,26 @@ fn report(args: &LinkArgs, linked: &Linked) -> Value {
 
 fn refuse(ui: &mut Ui, errors: &[LinkError]) -> Result<Status> {
     if ui.json {
-        let errors = errors.iter().map(|it| {
-            json!({
-                "message": it.message, "object": it.object, "section": it.section,
-                "symbol": it.symbol, "offset": it.offset, "source": it.source, "help": it.help,
-            })
-        });
-        ui.object(&json!({ "success": false, "errors": errors.collect::<Vec<_>>() }))?;
-        return Ok(Status::Failure);
+        ui.object(&json!({ "success": false, "errors": findings(errors) }))?;
+    } else {
+        show_errors(ui, errors)?;
     }
+    Ok(Status::Failure)
+}
+
+/// Why there is no program, as data.
+pub(crate) fn findings(errors: &[LinkError]) -> Vec<Value> {
+    let finding = |it: &LinkError| {
+        json!({
+            "message": it.message, "object": it.object, "section": it.section,
+            "symbol": it.symbol, "offset": it.offset, "source": it.source, "help": it.help,
+        })
+    };
+    errors.iter().map(finding).collect()
+}
+
+/// Shows why there is no program.
+pub(crate) fn show_errors(ui: &mut Ui, errors: &[LinkError]) -> Result<()> {
     for it in errors {
         ui.aside(&format!("{BAD}error{BAD:#}{STRONG}: {}{STRONG:#}\n", it.message))?;
         if let Some(place) = it.place() {
@@ -216,6 +227,5 @@ fn refuse(ui: &mut Ui, errors: &[LinkError]) -> Result<Status> {
             ui.aside(&format!("{NOTE}help{NOTE:#}: {help}\n"))?;
         }
     }
-    ui.aside(&format!("{}, no program\n", count(errors.len(), "error")))?;
-    Ok(Status::Failure)
+    Ok(ui.aside(&format!("{}, no program\n", count(errors.len(), "error")))?)
 }

@@ -1,0 +1,89 @@
+//! What rustc gave to its linker, kept for ours.
+//!
+//! rustc starts a linker when it has compiled everything, and deletes its objects afterwards. What
+//! it starts here copies them, and leaves a list in place of the program; linking comes when cargo
+//! is done. So cargo knows when to compile again, errors of the linker reach people without what
+//! rustc puts around them, and a program is linked anew without compiling it.
+
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+/// The argument by which a program knows that rustc started it for this.
+pub const ARGUMENT: &str = "--collect-for-selkie";
+
+/// What was given to the linker.
+#[derive(Serialize, Deserialize, Debug)]
+pub(crate) struct Collected {
+    pub(crate) objects: Vec<PathBuf>,
+}
+
+impl Collected {
+    pub(crate) fn read(path: &Path) -> io::Result<Self> {
+        Ok(serde_json::from_slice(&fs::read(path)?)?)
+    }
+}
+
+/// Does what rustc starts a linker for, with the arguments that it gives.
+///
+/// # Errors
+///
+/// Files that cannot be read or written, and arguments that name no output.
+pub fn run(arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
+    let (output, objects) = files(arguments);
+    let output = output.ok_or_else(|| io::Error::other("the linker was given no -o"))?;
+    let mut folder = output.clone().into_os_string();
+    folder.push(".objects");
+    let folder = PathBuf::from(folder);
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    let mut kept = Vec::new();
+    for (index, object) in objects.into_iter().enumerate() {
+        if object.extension().is_some_and(|it| it == "rlib") {
+            kept.push(object);
+            continue;
+        }
+        let name = object.file_name().map(|it| it.to_string_lossy().into_owned());
+        let copy = folder.join(format!("{index}-{}", name.unwrap_or_default()));
+        fs::copy(&object, &copy)?;
+        kept.push(copy);
+    }
+    fs::write(&output, serde_json::to_vec(&Collected { objects: kept })?)
+}
+
+/// The output and the inputs, of what rustc says to linkers for BPF.
+fn files(mut arguments: impl Iterator<Item = OsString>) -> (Option<PathBuf>, Vec<PathBuf>) {
+    let mut output = None;
+    let mut objects = Vec::new();
+    while let Some(argument) = arguments.next() {
+        match argument.to_str() {
+            Some("-o") => output = arguments.next().map(PathBuf::from),
+            Some("--export-symbols" | "--cpu" | "--cpu-features" | "-L" | "-l") => {
+                arguments.next();
+            }
+            Some(other) if other.starts_with('-') => {}
+            _ => objects.push(PathBuf::from(argument)),
+        }
+    }
+    (output, objects)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_rustc_says_to_linkers_is_understood() {
+        let said = "--export-symbols /t/symbols --collect-for-selkie /t/symbols.o a.o libcore.rlib -L /t --cpu v2 \
+                    --cpu-features +x -o out.so -O3 --debug";
+        let (output, objects) = files(said.split_whitespace().map(OsString::from));
+        assert_eq!(output, Some("out.so".into()));
+        assert_eq!(objects, ["/t/symbols.o", "a.o", "libcore.rlib"].map(PathBuf::from));
+    }
+}

@@ -1,0 +1,165 @@
+//! The standard library's source, with Solana as one of its systems.
+//!
+//! The library asks in a few places which system it is on, and has no answer for Solana. A folder
+//! of links to the source stands in for it, in which those few files are others: each edit replaces
+//! a piece of text that must be there. Where one is not, the source is newer or older than what is
+//! known here, and that is said.
+
+use std::{
+    fs,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    io,
+    path::{Path, PathBuf},
+};
+
+use crate::Failure;
+
+/// What becomes of a file: every occurrence of a text is replaced.
+struct Edit {
+    path: &'static str,
+    from: &'static str,
+    to: &'static str,
+}
+
+const EDITS: &[Edit] = &[
+    // Sorting takes 4 KiB of stack, which is a whole frame.
+    Edit {
+        path: "core/src/slice/sort/stable/mod.rs",
+        from: "AlignedStorage::<T, 4096>",
+        to: "AlignedStorage::<T, 2048>",
+    },
+    Edit {
+        path: "std/build.rs",
+        from: "|| target_os == \"zkvm\"",
+        to: "|| target_os == \"zkvm\" || target_os == \"solana\"",
+    },
+    Edit {
+        path: "std/src/sys/alloc/mod.rs",
+        from: "    target_arch = \"wasm64\",\n",
+        to: "    target_arch = \"wasm64\",\n    target_arch = \"bpf\",\n",
+    },
+    Edit {
+        path: "std/src/sys/alloc/mod.rs",
+        from: "    target_os = \"zkvm\" => {\n",
+        to: "    target_os = \"solana\" => {\n        mod solana;\n        use solana as imp;\n    }\n    \
+             target_os = \"zkvm\" => {\n",
+    },
+    Edit {
+        path: "std/src/sys/io/error/mod.rs",
+        from: "any(target_os = \"vexos\", ",
+        to: "any(target_os = \"solana\", target_os = \"vexos\", ",
+    },
+    Edit {
+        path: "std/src/sys/random/mod.rs",
+        from: "target_os = \"vexos\",",
+        to: "target_os = \"vexos\", target_os = \"solana\",",
+    },
+    Edit {
+        path: "std/src/sys/thread_local/mod.rs",
+        from: "target_os = \"vexos\",",
+        to: "target_os = \"vexos\", target_os = \"solana\",",
+    },
+    Edit {
+        path: "std/src/panicking.rs",
+        from: "    let loc = info.location().unwrap(); // The current implementation always returns Some\n",
+        to: "    #[cfg(target_os = \"solana\")]\n    report_panic(info);\n    \
+             let loc = info.location().unwrap(); // The current implementation always returns Some\n",
+    },
+    Edit {
+        path: "std/src/panicking.rs",
+        from: "/// Entry point of panics from the core crate (`panic_impl` lang item).\n",
+        to: concat!(
+            include_str!("overlay/panic.rs.txt"),
+            "\n/// Entry point of panics from the core crate (`panic_impl` lang item).\n"
+        ),
+    },
+];
+
+/// Files that are not in the source.
+const ADDED: &[(&str, &str)] =
+    &[("std/src/sys/alloc/solana.rs", include_str!("overlay/alloc.rs.txt"))];
+
+/// Makes the folder if it is not there, and names it: its name tells the source and the edits, so
+/// that cargo, which takes the library's source for unchanging, compiles it anew after a change.
+///
+/// # Errors
+///
+/// A source that is not what the edits know, and folders that cannot be written.
+pub(crate) fn make(library: &Path, toolchain: &str, cache: &Path) -> Result<PathBuf, Failure> {
+    let mut hasher = DefaultHasher::new();
+    (library, toolchain).hash(&mut hasher);
+    EDITS.iter().for_each(|it| (it.path, it.from, it.to).hash(&mut hasher));
+    ADDED.hash(&mut hasher);
+    let folder = cache.join("rust-src").join(format!("{:016x}", hasher.finish()));
+    let made = folder.join("library");
+    if made.is_dir() {
+        return Ok(made);
+    }
+    // Whoever makes the same at the same time makes it elsewhere; the first to be done is taken.
+    let draft = folder.with_extension(std::process::id().to_string());
+    let result = mirror(library, &draft.join("library"), Path::new(""), toolchain);
+    result.inspect_err(|_| drop(fs::remove_dir_all(&draft)))?;
+    if fs::rename(&draft, &folder).is_err() {
+        let _ = fs::remove_dir_all(&draft);
+    }
+    match made.is_dir() {
+        true => Ok(made),
+        false => Err(Failure::file(&made, &io::ErrorKind::NotFound.into())),
+    }
+}
+
+/// Mirrors a folder: what is edited in it as a copy, what is not as a link.
+fn mirror(from: &Path, to: &Path, within: &Path, toolchain: &str) -> Result<(), Failure> {
+    let failed = |error| Failure::file(to, &error);
+    fs::create_dir_all(to).map_err(failed)?;
+    for entry in fs::read_dir(from).map_err(|error| Failure::file(from, &error))? {
+        let name = entry.map_err(|error| Failure::file(from, &error))?.file_name();
+        let (from, to, within) = (from.join(&name), to.join(&name), within.join(&name));
+        let concerned = |path: &str| Path::new(path).starts_with(&within);
+        let edited = EDITS.iter().any(|it| concerned(it.path));
+        if from.is_dir() && (edited || ADDED.iter().any(|(path, _)| concerned(path))) {
+            mirror(&from, &to, &within, toolchain)?;
+        } else if edited {
+            let text = fs::read_to_string(&from).map_err(|error| Failure::file(&from, &error))?;
+            fs::write(&to, edit(&within, text, toolchain)?).map_err(failed)?;
+        } else {
+            link(&from, &to).map_err(failed)?;
+        }
+    }
+    let added = ADDED.iter().map(|&(path, text)| (Path::new(path), text));
+    for (path, text) in added.filter(|(path, _)| path.parent() == Some(within)) {
+        fs::write(to.join(path.file_name().unwrap_or_default()), text).map_err(failed)?;
+    }
+    Ok(())
+}
+
+fn edit(path: &Path, mut text: String, toolchain: &str) -> Result<String, Failure> {
+    for it in EDITS.iter().filter(|it| Path::new(it.path) == path) {
+        if !text.contains(it.from) {
+            return Err(Failure::setup(
+                format!("{toolchain} has a standard library that is not known: {}", it.path),
+                format!("this one is: {}", crate::rust::INSTALL),
+            ));
+        }
+        text = text.replace(it.from, it.to);
+    }
+    Ok(text)
+}
+
+#[cfg(unix)]
+fn link(from: &Path, to: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(from, to)
+}
+
+#[cfg(not(unix))]
+fn link(from: &Path, to: &Path) -> io::Result<()> {
+    if !from.is_dir() {
+        return fs::copy(from, to).map(drop);
+    }
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let name = entry?.file_name();
+        link(&from.join(&name), &to.join(&name))?;
+    }
+    Ok(())
+}

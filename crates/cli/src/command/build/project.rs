@@ -1,0 +1,277 @@
+//! Projects: folders that a program is built from, and single sources in C.
+
+use std::{
+    env, fs,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use anyhow::{Context as _, Result};
+use selkie::Signer as _;
+use selkie_build::{
+    Built, Compiled, Failure, Options, Project, Watch, c, project::Language, rust, stamp::Stamp,
+};
+use selkie_inspect::SourceMap;
+use selkie_link::Statics;
+use selkie_svm::Purpose;
+use serde_json::{Value, json};
+
+use super::{BuildArgs, report, source::output_path};
+use crate::{
+    command::{check, link},
+    folders, keys,
+    program::{assemble, findings, read, show_findings},
+    ui::{Advise as _, DIM, Ui},
+};
+
+/// Builds the project of a folder, or every program of a workspace.
+pub(super) fn build_folder(ui: &mut Ui, folder: &Path, args: &BuildArgs) -> Result<Vec<Value>> {
+    let projects = settle(Project::find(folder, args.package.as_deref()))?;
+    projects.iter().map(|project| Job::new(project, args, None)?.build(ui)).collect()
+}
+
+/// Builds one source in C, to a program beside it.
+pub(super) fn build_source(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Value> {
+    read(source)?;
+    let output = output_path(source, args)?;
+    Job::new(&Project::of_c(source), args, Some(output))?.build(ui)
+}
+
+/// What cannot be tried, as an error with what to do about it.
+fn settle<T>(result: Result<T, Failure>) -> Result<T> {
+    match result {
+        Err(Failure::Setup { message, help }) => Err(anyhow::anyhow!(message)).advise(help),
+        other => Ok(other?),
+    }
+}
+
+struct Job<'a> {
+    project: &'a Project,
+    args: &'a BuildArgs,
+    options: Options,
+    /// Where the program goes, if that was said.
+    output: Option<PathBuf>,
+    /// Everything but files that asks for another build if it changes.
+    how: String,
+    stamp: PathBuf,
+}
+
+/// A program with names and lines, and the one that is deployed.
+struct Forms {
+    program: Vec<u8>,
+    debug: Vec<u8>,
+}
+
+/// What came of compiling and linking, or why nothing did, shown already.
+type Outcome = Result<Made, Value>;
+
+struct Made {
+    forms: Forms,
+    toolchain: String,
+    /// The files that it was made of.
+    sources: Vec<PathBuf>,
+    /// The folder that programs are put into a folder of.
+    target: PathBuf,
+}
+
+impl<'a> Job<'a> {
+    fn new(project: &'a Project, args: &'a BuildArgs, output: Option<PathBuf>) -> Result<Self> {
+        let cache = folders::caches().advise("XDG_CACHE_HOME names a folder")?.join("build");
+        let linker = env::current_exe().context("this program cannot be found")?;
+        let options = Options {
+            version: args.assembler.arch,
+            toolchain: args.toolchain.clone(),
+            linker,
+            includes: args.assembler.include.clone(),
+            defines: args.assembler.defines.clone(),
+            cargo: args.cargo.clone(),
+            statics: if args.no_statics { Statics::Refuse } else { Statics::Heap },
+            cache,
+        };
+        // Another Selkie may link otherwise.
+        let own = fs::metadata(&options.linker).and_then(|it| it.modified()).ok();
+        let output = output.or_else(|| args.output.clone());
+        let place = (&output, &args.out_dir, env::var_os("CARGO_TARGET_DIR"));
+        let how = format!("{options:?} {place:?} {own:?} {} {}", args.debug, args.strip);
+        let mut hasher = DefaultHasher::new();
+        (&project.root, &project.name, &output, args.assembler.arch.to_string()).hash(&mut hasher);
+        let name = format!("{}-{:016x}.json", project.name, hasher.finish());
+        let stamp = options.cache.join("stamps").join(name);
+        Ok(Self { project, args, options, output, how, stamp })
+    }
+
+    fn build(&self, ui: &mut Ui) -> Result<Value> {
+        if !self.args.force
+            && !self.is_assembly()
+            && let Some(stamp) = Stamp::fresh(&self.stamp, &self.how)
+            && let [program, debug, ..] = stamp.outputs.as_slice()
+        {
+            let forms = Forms { program: read(program)?, debug: read(debug)? };
+            return self.report(ui, &stamp, &forms, true);
+        }
+        let begun = SystemTime::now();
+        let compiled = match &self.project.language {
+            Language::Assembly(source) => self.assemble(ui, source),
+            _ => self.compile(ui),
+        };
+        let Made { forms, toolchain, sources, target } = match compiled? {
+            Ok(made) => made,
+            Err(refused) => return Ok(refused),
+        };
+        if let Err(refusal) = check::check(&forms.program, Purpose::Deployment) {
+            if !ui.json {
+                let map = SourceMap::load(forms.debug.clone());
+                check::refuse(ui, self.project.name.as_ref(), &forms.program, &map, &refusal)?;
+            }
+            return Ok(self.refused("verify", json!(refusal.text())));
+        }
+        let outputs = self.write(ui, &forms, &target)?;
+        let stamp = Stamp::now(self.how.clone(), toolchain, &sources, outputs, begun);
+        if !self.is_assembly() {
+            let failed = || format!("cannot write {}", self.stamp.display());
+            stamp.write(&self.stamp).with_context(failed)?;
+        }
+        self.report(ui, &stamp, &forms, false)
+    }
+
+    /// Assembling takes no longer than finding out whether it must be done.
+    fn is_assembly(&self) -> bool {
+        matches!(self.project.language, Language::Assembly(_))
+    }
+
+    fn refused(&self, stage: &str, errors: Value) -> Value {
+        json!({
+            "project": self.project.name, "program": Value::Null, "stage": stage, "errors": errors,
+        })
+    }
+
+    /// Compiles and links. What is refused has been shown.
+    fn compile(&self, ui: &mut Ui) -> Result<Outcome> {
+        let mut watch = Shown { ui, verbose: self.args.verbose };
+        let compiled = match &self.project.language {
+            Language::Rust(_) => rust::compile(self.project, &self.options, &mut watch),
+            _ => {
+                let target = match self.output {
+                    Some(_) => self.options.cache.join("objects"),
+                    None => self.project.root.join("target"),
+                };
+                c::compile(self.project, &target, &self.options, &mut watch)
+            }
+        };
+        let linked = compiled.and_then(|compiled| {
+            let built = selkie_build::link(&compiled, &self.options)?;
+            Ok((compiled, built))
+        });
+        match linked {
+            Ok((compiled, built)) => {
+                let forms = self.forms(built);
+                let Compiled { toolchain, sources, target, .. } = compiled;
+                Ok(Ok(Made { forms, toolchain, sources, target }))
+            }
+            Err(Failure::Link(errors)) => {
+                if !ui.json {
+                    link::show_errors(ui, &errors)?;
+                }
+                Ok(Err(self.refused("link", json!(link::findings(&errors)))))
+            }
+            Err(Failure::Compiler(command)) => {
+                Ok(Err(self.refused("compile", json!([{ "command": command }]))))
+            }
+            Err(setup) => settle(Err(setup)),
+        }
+    }
+
+    fn forms(&self, built: Built) -> Forms {
+        let Built { whole, stripped } = built;
+        let program = if self.args.debug { whole.elf.clone() } else { stripped.elf };
+        Forms { program, debug: whole.debug_elf.unwrap_or(whole.elf) }
+    }
+
+    fn assemble(&self, ui: &mut Ui, source: &Path) -> Result<Outcome> {
+        let output = assemble(source, &self.args.assembler, true, false)?;
+        let assembly = if ui.json { output.assembly.as_ref() } else { show_findings(ui, &output)? };
+        let Some(assembly) = assembly else {
+            return Ok(Err(self.refused("assemble", json!(findings(&output)))));
+        };
+        let debug = assembly.to_elf();
+        let program = match self.args.debug {
+            true => debug.clone(),
+            false => {
+                let output = assemble(source, &self.args.assembler, false, true)?;
+                output.assembly.context("the source changed while it was read")?.to_elf()
+            }
+        };
+        let target = self.project.root.join("target");
+        let toolchain = "selkie's assembler".to_owned();
+        Ok(Ok(Made { forms: Forms { program, debug }, toolchain, sources: vec![], target }))
+    }
+
+    /// Writes the program where clients expect it, and makes the key of its address.
+    fn write(&self, ui: &mut Ui, forms: &Forms, target: &Path) -> Result<Vec<PathBuf>> {
+        let program = match (&self.output, &self.args.out_dir) {
+            (Some(path), _) => path.clone(),
+            (None, Some(folder)) => folder.join(format!("{}.so", self.file_name())),
+            (None, None) => target.join("deploy").join(format!("{}.so", self.file_name())),
+        };
+        let debug = program.with_extension("so.debug");
+        for (path, bytes) in [(&program, &forms.program), (&debug, &forms.debug)] {
+            path.parent().map_or(Ok(()), fs::create_dir_all)?;
+            fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        if self.output.is_some() {
+            return Ok(vec![program, debug]);
+        }
+        let key = program.with_file_name(format!("{}-keypair.json", self.file_name()));
+        keys::read_or_create(ui, &key)?;
+        Ok(vec![program, debug, key])
+    }
+
+    /// What the program's file is called: as a crate is, in Rust.
+    fn file_name(&self) -> String {
+        match self.project.language {
+            Language::Rust(_) => self.project.name.replace('-', "_"),
+            _ => self.project.name.clone(),
+        }
+    }
+
+    fn report(&self, ui: &mut Ui, stamp: &Stamp, forms: &Forms, is_fresh: bool) -> Result<Value> {
+        let key = stamp.outputs.get(2).map(|path| keys::read(path)).transpose()?;
+        let report = report::Report {
+            project: &self.project.name,
+            program: &stamp.outputs[0],
+            toolchain: &stamp.toolchain,
+            address: key.map(|it| it.pubkey()),
+            elf: &forms.program,
+            debug: &forms.debug,
+            is_fresh,
+        };
+        if !ui.json {
+            report.show(ui, self.args.functions)?;
+        }
+        report.to_json()
+    }
+}
+
+/// What goes on, shown.
+struct Shown<'a> {
+    ui: &'a mut Ui,
+    verbose: bool,
+}
+
+// Nothing is lost if any of this cannot be written.
+impl Watch for Shown<'_> {
+    fn chose(&mut self, toolchain: &str) {
+        let _ = self.ui.aside(&format!("{DIM}with {toolchain}{DIM:#}\n"));
+    }
+
+    fn runs(&mut self, command: &str) {
+        if self.verbose {
+            let _ = self.ui.aside(&format!("{DIM}$ {command}{DIM:#}\n"));
+        }
+    }
+
+    fn said(&mut self, text: &str) {
+        let _ = self.ui.aside(text);
+    }
+}

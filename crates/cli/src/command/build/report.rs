@@ -1,0 +1,85 @@
+//! What was built: size, address, functions.
+
+use std::{io::Write as _, path::Path};
+
+use anyhow::Result;
+use selkie::Pubkey;
+use selkie_inspect::{Program, StackUse, stack_use};
+use selkie_svm::{Purpose, mainnet_environment};
+use serde_json::{Value, json};
+
+use crate::{
+    render::count,
+    ui::{DIM, GOOD, STRONG, Ui},
+};
+
+/// How many functions are shown unless all are asked for.
+const LARGEST: usize = 5;
+
+pub(super) struct Report<'a> {
+    pub(super) project: &'a str,
+    pub(super) program: &'a Path,
+    pub(super) toolchain: &'a str,
+    pub(super) address: Option<Pubkey>,
+    /// What is deployed.
+    pub(super) elf: &'a [u8],
+    /// The same with names.
+    pub(super) debug: &'a [u8],
+    pub(super) is_fresh: bool,
+}
+
+impl Report<'_> {
+    /// The program with names, and its functions, the largest first.
+    fn functions(&self) -> Result<(Program, Vec<StackUse>)> {
+        let program = Program::open(self.debug, &mainnet_environment(Purpose::Deployment))?;
+        let mut functions = stack_use(&program);
+        functions.sort_by_key(|it| std::cmp::Reverse(it.slots));
+        Ok((program, functions))
+    }
+
+    pub(super) fn show(&self, ui: &mut Ui, all: bool) -> Result<()> {
+        let (program, functions) = self.functions()?;
+        let slots: u32 = functions.iter().map(|it| it.slots).sum();
+        let done = if self.is_fresh { "fresh" } else { "built" };
+        writeln!(
+            ui.out,
+            "{GOOD}{done}{GOOD:#} {STRONG}{}{STRONG:#}  {DIM}{}, {}, {slots} slots, {} \
+             bytes{DIM:#}",
+            self.program.display(),
+            program.version(),
+            count(functions.len(), "function"),
+            self.elf.len(),
+        )?;
+        if let Some(address) = self.address {
+            writeln!(ui.out, "   {DIM}address {address}{DIM:#}")?;
+        }
+        if self.is_fresh && !all {
+            return Ok(());
+        }
+        let shown = if all { functions.len() } else { LARGEST };
+        writeln!(ui.out, "{DIM}  slots  stack  function{DIM:#}")?;
+        for it in functions.iter().take(shown) {
+            writeln!(ui.out, "{:>7}  {:>5}  {}", it.slots, it.bytes, it.function)?;
+        }
+        if functions.len() > shown {
+            let rest = functions.len() - shown;
+            writeln!(ui.out, "                {DIM}{rest} more: --functions{DIM:#}")?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn to_json(&self) -> Result<Value> {
+        let (program, functions) = self.functions()?;
+        let function = |it: &StackUse| json!({ "name": it.function, "pc": it.pc, "slots": it.slots, "stack": it.bytes });
+        Ok(json!({
+            "project": self.project,
+            "program": self.program.display().to_string(),
+            "toolchain": self.toolchain,
+            "fresh": self.is_fresh,
+            "version": program.version().to_string(),
+            "bytes": self.elf.len(),
+            "address": self.address.map(|it| it.to_string()),
+            "functions": functions.iter().map(function).collect::<Vec<_>>(),
+        }))
+    }
+}

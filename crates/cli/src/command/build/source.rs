@@ -1,0 +1,66 @@
+//! One source in assembly.
+
+use std::{
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Value, json};
+
+use super::BuildArgs;
+use crate::{
+    program::{assemble, findings, is_source, show_findings},
+    render::count,
+    ui::{Advise as _, DIM, GOOD, STRONG, Ui},
+};
+
+pub(super) fn build(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Value> {
+    if !is_source(source) {
+        return Err(anyhow::anyhow!("{} is neither a folder nor a source", source.display()))
+            .advise("sources end in .s or .c; a project in Rust is built by its folder");
+    }
+    let output = assemble(source, &args.assembler, args.debug, args.strip)?;
+    let assembly = if ui.json { output.assembly.as_ref() } else { show_findings(ui, &output)? };
+    let mut report = json!({
+        "source": source.display().to_string(),
+        "diagnostics": findings(&output),
+        "program": Value::Null,
+    });
+    let Some(assembly) = assembly else { return Ok(report) };
+    let path = output_path(source, args)?;
+    let elf = assembly.to_elf();
+    fs::write(&path, &elf).with_context(|| format!("cannot write {}", path.display()))?;
+    let instructions = selkie_isa::insn::instructions(assembly.version, &assembly.text).count();
+    report["program"] = json!(path.display().to_string());
+    report["version"] = json!(assembly.version.to_string());
+    report["bytes"] = json!(elf.len());
+    report["instructions"] = json!(instructions);
+    if !ui.json {
+        writeln!(
+            ui.out,
+            "{GOOD}built{GOOD:#} {STRONG}{}{STRONG:#}  {DIM}{}, {}, {} \
+             bytes{DIM:#}",
+            path.display(),
+            assembly.version,
+            count(instructions, "instruction"),
+            elf.len(),
+        )?;
+    }
+    Ok(report)
+}
+
+/// Where the program of one source goes: beside it, unless something else was said.
+pub(super) fn output_path(source: &Path, args: &BuildArgs) -> Result<PathBuf> {
+    if let Some(path) = &args.output {
+        return Ok(path.clone());
+    }
+    let beside = source.with_extension("so");
+    let Some(folder) = &args.out_dir else { return Ok(beside) };
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    match beside.file_name() {
+        Some(name) => Ok(folder.join(name)),
+        None => bail!("{} has no file name", source.display()),
+    }
+}
