@@ -12,7 +12,6 @@ use std::{
     process::{Command, Stdio},
 };
 
-use selkie_isa::Version;
 use serde_json::Value;
 
 use crate::{
@@ -192,7 +191,7 @@ struct Job<'a> {
     target: PathBuf,
     /// The name of the library.
     library: String,
-    /// Whether the whole workspace lets the defaults for programs apply.
+    /// Settings that the workspace's profile leaves to us.
     profile: Vec<(&'static str, &'static str)>,
     specification: PathBuf,
     options: &'a Options,
@@ -277,8 +276,7 @@ impl<'a> Job<'a> {
         })?;
         let target = PathBuf::from(metadata["target_directory"].as_str().unwrap_or("target"));
         let root = PathBuf::from(metadata["workspace_root"].as_str().unwrap_or("."));
-        let specification =
-            target.join("selkie").join(target::name(options.version)).with_extension("json");
+        let specification = target.join("selkie").join(target::NAME).with_extension("json");
         crate::write_if_changed(&specification, target::specification().as_bytes())
             .map_err(|error| Failure::file(&specification, &error))?;
         Ok(Self {
@@ -301,7 +299,6 @@ impl<'a> Job<'a> {
     }
 
     fn command(&self, std: bool, source: &Path) -> Command {
-        let version = self.options.version;
         let crates = if std { "std,panic_abort" } else { "core,alloc" };
         let mut command = cargo(self.toolchain);
         command.args(["rustc", "--lib", "--crate-type", "cdylib", "--release"]);
@@ -316,7 +313,7 @@ impl<'a> Job<'a> {
         // Flags for programs of this machine would not fit.
         command.env("RUSTFLAGS", "-Cpasses=lower-atomic");
         command.env_remove("CARGO_ENCODED_RUSTFLAGS").env_remove("CARGO_BUILD_TARGET");
-        command.env(linker_variable(version), &self.options.linker);
+        command.env(target::LINKER_VARIABLE, &self.options.linker);
         for (name, value) in &self.profile {
             command.env(name, value);
         }
@@ -356,7 +353,7 @@ impl<'a> Job<'a> {
 
     /// Where what was collected for the linker is.
     fn output(&self) -> PathBuf {
-        let folder = self.target.join(target::name(self.options.version)).join("release");
+        let folder = self.target.join(target::NAME).join("release");
         folder.join(format!("lib{}.so", self.library))
     }
 
@@ -390,12 +387,6 @@ fn cargo(toolchain: &Toolchain) -> Command {
     command
 }
 
-/// The variable by which cargo is told the linker of a target.
-fn linker_variable(version: Version) -> String {
-    let name = target::name(version).to_uppercase().replace(['-', '.'], "_");
-    format!("CARGO_TARGET_{name}_LINKER")
-}
-
 /// Whether a message of rustc says that there is no `std`.
 fn is_about_std(message: &Value) -> bool {
     let text = message["message"].as_str().unwrap_or_default();
@@ -421,11 +412,6 @@ fn missing_in_profile(manifest: &Path) -> Vec<(&'static str, &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cargo_is_told_the_linker_by_the_target_s_name() {
-        assert_eq!(linker_variable(Version::V3), "CARGO_TARGET_SBPFV3_SELKIE_SOLANA_LINKER");
-    }
 
     #[test]
     fn only_a_missing_std_asks_for_another_try() {

@@ -1,6 +1,5 @@
 //! The target that rustc compiles for, and what it says to its linker.
 
-use selkie_isa::Version;
 use serde_json::json;
 
 use crate::collect;
@@ -11,10 +10,12 @@ use crate::collect;
 const LLVM_ARGUMENTS: &[&str] =
     &["-bpf-stack-size=1048576", "-bpf-allows-libcalls", "-disable-gotox"];
 
-/// The name of the target: of its file, and of cargo's folder for it.
-pub(crate) fn name(version: Version) -> String {
-    format!("sbpf{version}-selkie-solana")
-}
+/// The name of the target: of its file, and of cargo's folder for it. It is one for every version
+/// of sBPF: in that linking differs, and nothing before.
+pub(crate) const NAME: &str = "sbpf-selkie-solana";
+
+/// The variable by which cargo is told the linker of the target.
+pub(crate) const LINKER_VARIABLE: &str = "CARGO_TARGET_SBPF_SELKIE_SOLANA_LINKER";
 
 /// The target as rustc reads it.
 ///
@@ -47,4 +48,15 @@ pub(crate) fn specification() -> String {
         "pre-link-args": { "bpf": [collect::ARGUMENT] },
     });
     format!("{target:#}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_is_named_as_cargo_derives_it() {
+        let name = NAME.to_uppercase().replace('-', "_");
+        assert_eq!(LINKER_VARIABLE, format!("CARGO_TARGET_{name}_LINKER"));
+    }
 }

@@ -18,6 +18,8 @@ use crate::{
 pub(crate) struct ProgramFile {
     /// The bytes of the ELF file.
     pub(crate) elf: Vec<u8>,
+    /// The same program with names and lines, from the `.so.debug` beside it.
+    debug: Option<Vec<u8>>,
 }
 
 /// Something that stops before there is a program: shown already.
@@ -34,17 +36,32 @@ impl ProgramFile {
         if is_source(path) {
             let assembled = assemble(path, assembler, true, false)?;
             return Ok(match show_findings(ui, &assembled)? {
-                Some(assembly) => Ok(Self { elf: assembly.to_elf() }),
+                Some(assembly) => Ok(Self { elf: assembly.to_elf(), debug: None }),
                 None => Err(Refused),
             });
         }
-        Ok(Ok(Self { elf: read(path)? }))
+        let elf = read(path)?;
+        let debug = debug_file(path, &elf);
+        Ok(Ok(Self { elf, debug }))
+    }
+
+    /// The program with as many names and lines as there are.
+    pub(crate) fn whole(&self) -> &[u8] {
+        self.debug.as_deref().unwrap_or(&self.elf)
     }
 
     /// Names and source lines.
     pub(crate) fn source_map(&self) -> SourceMap {
-        SourceMap::load(self.elf.clone())
+        SourceMap::load(self.whole())
     }
+}
+
+/// What lies beside a program with names and lines, if its code is the program's.
+fn debug_file(path: &Path, elf: &[u8]) -> Option<Vec<u8>> {
+    let beside = path.with_extension("so.debug");
+    let debug = beside.is_file().then(|| read(&beside).ok()).flatten()?;
+    let [program, named] = [elf, &debug].map(|it| open_to_inspect(it, None).ok());
+    (program?.executable().text() == named?.executable().text()).then_some(debug)
 }
 
 /// Whether a file is assembler source, by its name.

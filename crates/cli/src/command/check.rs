@@ -73,7 +73,7 @@ fn accept(
     let version = executable.version();
     let (text, read_only) = (executable.text().len(), executable.read_only().bytes.len());
     let instructions = selkie_isa::insn::instructions(version, executable.text()).count();
-    let program = selkie_inspect::Program::open(&file.elf, &environment)?;
+    let program = selkie_inspect::Program::open(file.whole(), &environment)?;
     let listing = selkie_inspect::Listing::new(&program);
     let syscalls: BTreeSet<&str> = listing
         .lines

@@ -20,7 +20,7 @@ pub(crate) fn run(ui: &mut Ui, args: &DisasmArgs) -> Result<Status> {
     let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
         return Ok(Status::Failure);
     };
-    let program = open_to_inspect(&file.elf, args.raw.then_some(args.assembler.arch))?;
+    let program = open_to_inspect(file.whole(), args.raw.then_some(args.assembler.arch))?;
     if let Some(refusal) = program.refusal() {
         ui.warning(&format!("the loader refuses this file: {refusal}"))?;
     }

@@ -1,6 +1,6 @@
 //! What was built: size, address, functions.
 
-use std::{io::Write as _, path::Path};
+use std::{env, io::Write as _, path::Path};
 
 use anyhow::Result;
 use selkie::Pubkey;
@@ -37,6 +37,12 @@ impl Report<'_> {
         Ok((program, functions))
     }
 
+    /// The program's path as it would be typed here.
+    fn path(&self) -> &Path {
+        let here = env::current_dir().ok();
+        here.and_then(|here| self.program.strip_prefix(here).ok()).unwrap_or(self.program)
+    }
+
     pub(super) fn show(&self, ui: &mut Ui, all: bool) -> Result<()> {
         let (program, functions) = self.functions()?;
         let slots: u32 = functions.iter().map(|it| it.slots).sum();
@@ -45,7 +51,7 @@ impl Report<'_> {
             ui.out,
             "{GOOD}{done}{GOOD:#} {STRONG}{}{STRONG:#}  {DIM}{}, {}, {slots} slots, {} \
              bytes{DIM:#}",
-            self.program.display(),
+            self.path().display(),
             program.version(),
             count(functions.len(), "function"),
             self.elf.len(),
@@ -73,7 +79,7 @@ impl Report<'_> {
         let function = |it: &StackUse| json!({ "name": it.function, "pc": it.pc, "slots": it.slots, "stack": it.bytes });
         Ok(json!({
             "project": self.project,
-            "program": self.program.display().to_string(),
+            "program": self.path().display().to_string(),
             "toolchain": self.toolchain,
             "fresh": self.is_fresh,
             "version": program.version().to_string(),
