@@ -1,7 +1,6 @@
 /* A counter: adds the amount in the instruction data to the number in an account.
  *
- *     clang -target bpf -mcpu=v2 -O2 -ffreestanding -I include -c examples/c/counter.c -o counter.o
- *     selkie link counter.o -o counter.so
+ *     selkie build examples/c/counter.c -o counter.so
  *     selkie run counter.so --input examples/counter/input.json
  *
  * Accounts: one, owned by this program, writable, with 8 bytes of data: the count.

@@ -1,7 +1,6 @@
 /* Logs a line.
  *
- *     clang -target bpf -mcpu=v2 -O2 -ffreestanding -I include -c examples/c/hello.c -o hello.o
- *     selkie link hello.o -o hello.so
+ *     selkie build examples/c/hello.c -o hello.so
  *     selkie run hello.so
  */
 #include "selkie.h"

@@ -4,11 +4,14 @@
 //! addresses made of it by additions. What a function computes at run time is not seen. Only code
 //! that can run counts as live: what the entry calls, directly or not, and what has its address
 //! taken.
+//!
+//! Arguments beyond the fifth travel at the bottom of the caller's frame, the sixth lowest. Only
+//! stored there, and only loaded from there by who is called, they count for neither.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use selkie_isa::{
-    Insn,
+    Insn, Version,
     layout::{FRAME_POINTER, REGISTER_COUNT, STACK_FRAME_BYTES},
 };
 
@@ -85,12 +88,13 @@ pub fn stack_use(program: &Program) -> Vec<StackUse> {
                 frame.step(it.pc, it.insn.as_ref());
             }
         }
+        let deepest = frame.deepest(program.version());
         StackUse {
             pc: range.start,
             slots: range.end - range.start,
             function: graph.functions.get(&range.start).map(|it| demangle(it)).unwrap_or_default(),
-            bytes: frame.deepest.unsigned_abs(),
-            deepest_pc: frame.deepest_pc,
+            bytes: deepest.map_or(0, |(offset, _)| offset.unsigned_abs()),
+            deepest_pc: deepest.map(|(_, pc)| pc),
             limit: (!dynamic).then_some(STACK_FRAME_BYTES),
             is_live: live.contains(&range.start),
         }
@@ -98,17 +102,61 @@ pub fn stack_use(program: &Program) -> Vec<StackUse> {
     functions.collect()
 }
 
-/// The registers of a function, and how deep it went so far.
+/// How a place of the stack is used, and by which instruction first.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    pc: u32,
+    is_stored: bool,
+    is_loaded: bool,
+    /// Its address was computed: whatever may be done with it.
+    is_pointed_to: bool,
+}
+
+/// The registers of a function, and what it used of the stack so far.
 #[derive(Default)]
 struct Frame {
     registers: [Value; REGISTER_COUNT],
     /// How far the function itself moved the frame pointer.
     moved: i64,
-    deepest: i64,
-    deepest_pc: Option<u32>,
+    /// By offset from the frame pointer, below it.
+    used: BTreeMap<i64, Use>,
 }
 
+/// Bytes of an argument on the stack.
+const ARGUMENT_BYTES: i64 = 8;
+
+/// No function has more arguments on the stack than this.
+const ARGUMENTS_MAX: i64 = 64;
+
 impl Frame {
+    /// The lowest place that the function uses for itself, and the instruction that does.
+    fn deepest(&self, version: Version) -> Option<(i64, u32)> {
+        let own = |(&offset, it): (&i64, &Use)| (offset, it.pc);
+        if version.dynamic_frames() {
+            return self.used.iter().next().map(own);
+        }
+        let frame = STACK_FRAME_BYTES.cast_signed();
+        // Where there are gaps, a frame is followed by as much again.
+        let step = if version.stack_frame_gaps() { 2 * frame } else { frame };
+        let arguments = |bottom: i64| bottom..bottom + ARGUMENTS_MAX * ARGUMENT_BYTES;
+        let is_given = |offset: &i64, it: &Use| {
+            arguments(-step - frame).contains(offset) && !it.is_stored && !it.is_pointed_to
+        };
+        let passed = self.passed(-frame);
+        let is_passed = |offset: &i64| (-frame..passed).contains(offset);
+        let mut used = self.used.iter().filter(|(at, it)| !is_given(at, it) && !is_passed(at));
+        used.next().map(own)
+    }
+
+    /// The end of what is stored in one row from the bottom of the frame, and not read again.
+    fn passed(&self, bottom: i64) -> i64 {
+        let mut end = bottom;
+        while self.used.get(&end).is_some_and(|it| !it.is_loaded && !it.is_pointed_to) {
+            end += ARGUMENT_BYTES;
+        }
+        end
+    }
+
     fn forget(&mut self) {
         self.registers = Default::default();
         self.registers[usize::from(FRAME_POINTER)] = Value::Frame(self.moved);
@@ -118,12 +166,11 @@ impl Frame {
         self.registers.get(usize::from(register)).copied().unwrap_or_default()
     }
 
-    fn touch(&mut self, pc: u32, value: Value) {
-        if let Value::Frame(offset) = value
-            && offset < self.deepest
-        {
-            self.deepest = offset;
-            self.deepest_pc = Some(pc);
+    /// Notes the use of a place, if it is one of the stack.
+    fn touch(&mut self, pc: u32, value: Value, note: impl Fn(&mut Use)) {
+        if let Value::Frame(offset @ ..0) = value {
+            let unused = Use { pc, is_stored: false, is_loaded: false, is_pointed_to: false };
+            note(self.used.entry(offset).or_insert(unused));
         }
     }
 
@@ -132,15 +179,15 @@ impl Frame {
         let result = match Effect::of(insn, |register| self.get(register)) {
             Effect::None => return,
             Effect::Call => return self.registers[..6].fill(Value::Unknown),
-            Effect::Store(address) => return self.touch(pc, address),
+            Effect::Store(address) => return self.touch(pc, address, |it| it.is_stored = true),
             Effect::Load(address) => {
-                self.touch(pc, address);
+                self.touch(pc, address, |it| it.is_loaded = true);
                 Value::Unknown
             }
             Effect::Set(value) => value,
         };
+        self.touch(pc, result, |it| it.is_pointed_to = true);
         let dst = insn.dst;
-        self.touch(pc, result);
         if dst == FRAME_POINTER
             && let Value::Frame(offset) = result
         {

@@ -43,6 +43,20 @@ fn what_a_call_may_change_is_forgotten() {
 }
 
 #[test]
+fn arguments_on_the_stack_are_not_the_function_s_own() {
+    let store = |offset| word(0x7b, 0x1a, offset, 0);
+    let load = |offset| word(0x79, 0xa1, offset, 0);
+    for (version, given) in [(Version::V0, -12288), (Version::V3, -8192)] {
+        let passed = [store(-4096), store(-4088)];
+        assert_eq!(bytes_of(version, &passed), 0, "a sixth and a seventh argument are passed on");
+        assert_eq!(bytes_of(version, &[passed.as_slice(), &[store(-40)]].concat()), 40);
+        assert_eq!(bytes_of(version, &[load(given), load(given + 8), store(-16)]), 16);
+        assert_eq!(bytes_of(version, &[load(given), store(given)]), u64::from(given.unsigned_abs()));
+        assert_eq!(bytes_of(version, &[store(-4096), load(-4096)]), 4096, "its own array");
+    }
+}
+
+#[test]
 fn functions_with_frames_of_their_own_have_no_limit() {
     let words = [word(0x07, 10, 0, -8192), word(0x7b, 0x1a, 8, 0), EXIT];
     let uses = stack_use(&program(Version::V1, &words, &[(0, "entrypoint")]));
