@@ -173,7 +173,9 @@ pub fn compile(
         }
         let bytes = fs::read(&object).map_err(|error| Failure::file(&object, &error))?;
         let dependencies = fs::read_to_string(object.with_extension("d")).unwrap_or_default();
-        compiled.sources.extend(dependencies_of(&dependencies));
+        // Our own header may just have been written, and is what it is.
+        let dependencies = dependencies_of(&dependencies).into_iter();
+        compiled.sources.extend(dependencies.filter(|path| !path.starts_with(&include)));
         // Another source may come into its folder; into the project's own, programs come too.
         let folder = source.parent().filter(|folder| **folder != *project.root);
         compiled.sources.extend(folder.map(Path::to_owned));

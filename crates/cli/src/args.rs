@@ -43,6 +43,7 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
+    New(crate::command::new::NewArgs),
     Build(crate::command::build::BuildArgs),
     Link(crate::command::link::LinkArgs),
     Run(RunArgs),

@@ -9,5 +9,6 @@ pub(crate) mod conform;
 pub(crate) mod disasm;
 pub(crate) mod input;
 pub(crate) mod link;
+pub(crate) mod new;
 pub(crate) mod program;
 pub(crate) mod run;

@@ -52,6 +52,7 @@ fn main() -> ExitCode {
     let Cli { json, color, command } = Cli::parse_from(arguments());
     let mut ui = Ui::new(json, color);
     let outcome = match command {
+        Command::New(args) => command::new::run(&mut ui, &args),
         Command::Build(args) => command::build::run(&mut ui, &args),
         Command::Link(args) => command::link::run(&mut ui, &args),
         Command::Check(args) => command::check::run(&mut ui, &args),

@@ -16,7 +16,7 @@ use std::{
     path::Path,
 };
 
-use common::{folder, repository, selkie, selkie_into};
+use common::{copy, folder, repository, selkie, selkie_into};
 
 #[test]
 fn documents_say_what_happens() {
@@ -68,19 +68,6 @@ fn check(path: &Path) -> Result<(), String> {
         path.display(),
         difference(&document, &found)
     ))
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("the folder is writable");
-    for entry in fs::read_dir(from).expect("the folder is there") {
-        let from = entry.expect("the folder is readable").path();
-        let to = to.join(from.file_name().expect("entries have names"));
-        if from.is_dir() {
-            copy(&from, &to);
-        } else {
-            fs::copy(from, to).expect("files can be copied");
-        }
-    }
 }
 
 /// The document with what happens in place of what it says.

@@ -51,7 +51,10 @@ fn arguments_on_the_stack_are_not_the_function_s_own() {
         assert_eq!(bytes_of(version, &passed), 0, "a sixth and a seventh argument are passed on");
         assert_eq!(bytes_of(version, &[passed.as_slice(), &[store(-40)]].concat()), 40);
         assert_eq!(bytes_of(version, &[load(given), load(given + 8), store(-16)]), 16);
-        assert_eq!(bytes_of(version, &[load(given), store(given)]), u64::from(given.unsigned_abs()));
+        assert_eq!(
+            bytes_of(version, &[load(given), store(given)]),
+            u64::from(given.unsigned_abs())
+        );
         assert_eq!(bytes_of(version, &[store(-4096), load(-4096)]), 4096, "its own array");
     }
 }

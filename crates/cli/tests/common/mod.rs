@@ -46,7 +46,18 @@ impl Output {
 
 /// Runs `selkie` in a folder.
 pub(crate) fn selkie(folder: &Path, arguments: &[&str]) -> Output {
-    let output = command(folder, arguments).output().expect("the command is built");
+    selkie_with(folder, arguments, &[])
+}
+
+/// Runs `selkie` in a folder, with variables that name paths.
+pub(crate) fn selkie_with(
+    folder: &Path,
+    arguments: &[&str],
+    variables: &[(&str, &Path)],
+) -> Output {
+    let mut command = command(folder, arguments);
+    command.envs(variables.iter().copied());
+    let output = command.output().expect("the command is built");
     let text = |bytes| String::from_utf8(bytes).expect("output is text");
     Output { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
@@ -73,4 +84,19 @@ pub(crate) fn fixture(base: &str) -> String {
     let path = repository().join("testdata/elfs").join(base).with_extension("so");
     assert!(path.exists(), "{} is missing: run `cargo xtask fixtures`", path.display());
     path.to_str().expect("the path is text").to_owned()
+}
+
+/// Copies a folder with all that is in it, but for what was built there.
+pub(crate) fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("the folder is writable");
+    for entry in fs::read_dir(from).expect("the folder is there") {
+        let from = entry.expect("the folder is readable").path();
+        let name = from.file_name().expect("entries have names");
+        let to = to.join(name);
+        match from.is_dir() {
+            true if name == "target" => {}
+            true => copy(&from, &to),
+            false => drop(fs::copy(from, to).expect("the file is readable")),
+        }
+    }
 }

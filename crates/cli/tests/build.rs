@@ -1,0 +1,251 @@
+//! `selkie build` and `selkie new`, with the compilers that are here.
+//!
+//! Without `SELKIE_REQUIRE_TOOLCHAINS` a compiler that is missing leaves its tests out, and says so.
+
+mod common;
+
+use std::{env, fs, path::Path};
+
+use common::{Output, copy, folder, repository, selkie_with};
+
+/// A folder with the examples, and a cache of its own.
+struct Place {
+    folder: std::path::PathBuf,
+}
+
+impl Place {
+    fn new(name: &str) -> Self {
+        let folder = folder(name);
+        copy(&repository().join("examples"), &folder.join("examples"));
+        Self { folder }
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.run_in(".", arguments)
+    }
+
+    fn run_in(&self, folder: &str, arguments: &[&str]) -> Output {
+        let cache = self.folder.join("cache");
+        // Of what is compiled, the library is the same for all.
+        let target = self.folder.join("cargo");
+        let variables = [("XDG_CACHE_HOME", cache.as_path()), ("CARGO_TARGET_DIR", &target)];
+        selkie_with(&self.folder.join(folder), arguments, &variables)
+    }
+
+    /// Builds; `None` if there is no compiler, and none is required.
+    fn build(&self, folder: &str, arguments: &[&str]) -> Option<serde_json::Value> {
+        let arguments = [&["--json", "build"], arguments].concat();
+        let output = self.run_in(folder, &arguments);
+        if output.code == Some(2) && env::var_os("SELKIE_REQUIRE_TOOLCHAINS").is_none() {
+            let mut skipped = std::io::stderr();
+            let _ = std::io::Write::write_all(
+                &mut skipped,
+                format!("skipped, since there is no compiler: {arguments:?}\n{}", output.stdout)
+                    .as_bytes(),
+            );
+            return None;
+        }
+        assert_eq!(output.code, Some(0), "{arguments:?}\n{}", output.text());
+        Some(output.json()["programs"][0].clone())
+    }
+
+    /// Runs a program on both engines, which have to agree, and gives what both say.
+    fn both(&self, program: &str, arguments: &[&str]) -> Output {
+        let run = |engine| {
+            let arguments = [&["run", program, "--engine", engine], arguments].concat();
+            self.run(&arguments)
+        };
+        let interpreted = run("interpreter");
+        if cfg!(target_arch = "x86_64") {
+            assert_eq!(interpreted.text(), run("jit").text(), "{program} on the JIT");
+        }
+        interpreted
+    }
+
+    /// What a counter does, whatever it is written in.
+    fn counts(&self, program: &str) {
+        let counted = self.both(program, &["--input", "examples/counter/input.json"]);
+        assert_eq!(counted.code, Some(0), "{}", counted.text());
+        assert!(counted.stdout.contains("u64 41 → 42"), "{}", counted.stdout);
+        let input = fs::read_to_string(self.folder.join("examples/counter/input.json"))
+            .expect("the example is there");
+        let refusals = [
+            ("\"is_writable\": true", "\"is_writable\": false"),
+            ("[1, 0, 0, 0, 0, 0, 0, 0]", "[1, 0]"),
+            ("[41, 0, 0, 0, 0, 0, 0, 0]", "[255, 255, 255, 255, 255, 255, 255, 255]"),
+        ];
+        for (good, bad) in refusals {
+            assert!(input.contains(good), "the example has no {good}");
+            fs::write(self.folder.join("bad.json"), input.replace(good, bad))
+                .expect("the folder is writable");
+            let refused = self.both(program, &["--input", "bad.json"]);
+            assert_eq!(refused.code, Some(1), "{bad}: {}", refused.text());
+        }
+    }
+}
+
+const VERSIONS: [&str; 2] = ["v0", "v3"];
+
+#[test]
+fn c_with_every_clang_that_is_here() {
+    let place = Place::new("build-c");
+    let clangs = ["clang-16", "clang-19", "clang-22"].into_iter().filter(|name| is_here(name));
+    let mut toolchains: Vec<Option<&str>> = clangs.map(Some).collect();
+    toolchains.push(None);
+    for toolchain in toolchains {
+        for version in VERSIONS {
+            let chosen = toolchain.map(|it| vec!["--toolchain", it]).unwrap_or_default();
+            let arguments = |source, program| {
+                [&[source, "-o", program, "--arch", version], chosen.as_slice()].concat()
+            };
+            let counter = arguments("examples/c/counter.c", "counter.so");
+            let Some(built) = place.build(".", &counter) else { return };
+            assert_eq!(built["version"], version);
+            place.counts("counter.so");
+            place.build(".", &arguments("examples/c/hello.c", "hello.so"));
+            let hello = place.both("hello.so", &[]);
+            assert!(hello.stdout.contains("Program log: Hello, Solana!"), "{}", hello.text());
+        }
+    }
+}
+
+#[test]
+fn rust_with_and_without_its_standard_library() {
+    let place = Place::new("build-rust");
+    let source = repository().join("examples/rust/hello/src/lib.rs");
+    let source = fs::read_to_string(source).expect("the example is there");
+    let panics = source.lines().zip(1..).find(|(line, _)| line.contains("nine is not welcome"));
+    let (_, line) = panics.expect("the example panics");
+    for version in VERSIONS {
+        let arguments = ["--arch", version];
+        let Some(counter) = place.build("examples/rust/counter", &arguments) else { return };
+        assert_eq!(counter["version"], version);
+        let [counter, heap, hello] = ["counter", "heap", "hello"].map(|name| {
+            let built = place.build(&format!("examples/rust/{name}"), &arguments);
+            built.expect("what compiled one compiles others")["program"]
+                .as_str()
+                .expect("it was built")
+                .to_owned()
+        });
+        place.counts(&counter);
+
+        let heap = place.both(&heap, &["--data", "u8:1,u8:5,u8:1,u64:99"]);
+        let expected = [
+            "0: 7, 1: 2, 5: 1, 99: 1",
+            "106 = 15 * 7 + 1",
+            "200316692327625993750703369911490326638 = 28616670332517999107243338558784332376 * 7 + 6",
+            "0xfffffffffffffe79",
+        ];
+        for line in expected {
+            assert!(heap.stdout.contains(line), "no `{line}` in\n{}", heap.stdout);
+        }
+
+        let said = place.both(&hello, &["--input", "examples/counter/input.json"]);
+        let expected = [
+            "I am eypgJo3QAz7yopmCotKQmcgQy8CBoo3dk4M4ed7MHb6, with 1 accounts",
+            "7V1FVd1s3TQfzPVQMtDDoVoMDaR5Lwc4sL3Y9Rza5Jhq has 1000000 lamports",
+            "sorted [0, 0, 0, 0, 0, 0, 0, 1], product 2",
+            "a third of the largest, below zero: 0",
+        ];
+        for line in expected {
+            assert!(said.stdout.contains(line), "no `{line}` in\n{}", said.stdout);
+        }
+        let panicked = place.both(&hello, &["--data", "u8:9"]);
+        assert_eq!(panicked.code, Some(1));
+        assert!(panicked.stdout.contains("nine is not welcome"), "{}", panicked.stdout);
+        // The source's line is known though the program has been stripped.
+        assert!(panicked.text().contains(&format!("src/lib.rs:{line}:5")), "{}", panicked.text());
+    }
+}
+
+#[test]
+fn what_did_not_change_is_not_built_again() {
+    let place = Place::new("build-fresh");
+    let made = place.run(&["new", "fresh", "--c"]);
+    assert_eq!(made.code, Some(0), "{}", made.text());
+    let Some(first) = place.build("fresh", &[]) else { return };
+    assert_eq!(first["fresh"], false);
+    // The stamp tells times apart by what the file system tells.
+    let again = place.build("fresh", &[]).expect("it was built before");
+    assert_eq!((&again["fresh"], &again["address"]), (&true.into(), &first["address"]));
+    let other = place.build("fresh", &["--arch", "v0"]).expect("it was built before");
+    assert_eq!(other["fresh"], false, "another version is another program");
+    let forced = place.build("fresh", &["--force"]).expect("it was built before");
+    assert_eq!(forced["fresh"], false);
+    let source = place.folder.join("fresh/src/fresh.c");
+    let text = fs::read_to_string(&source).expect("it was made");
+    fs::write(&source, text.replace("+= amount", "+= 2 * amount")).expect("it is writable");
+    let changed = place.build("fresh", &[]).expect("it was built before");
+    assert_eq!(changed["fresh"], false);
+    let run = place.run(&["run", "fresh/target/deploy/fresh.so", "--input", "fresh/input.json"]);
+    assert!(run.stdout.contains("u64 41 → 43"), "{}", run.text());
+}
+
+#[test]
+fn a_new_project_in_assembly_builds_and_runs() {
+    let place = Place::new("build-new");
+    let made = place.run(&["new", "my-counter"]);
+    assert_eq!(made.code, Some(0), "{}", made.text());
+    let built = place.build("my-counter", &[]).expect("the assembler is always here");
+    assert_eq!(built["project"], "my-counter");
+    place.counts("my-counter/target/deploy/my-counter.so");
+    assert!(place.folder.join("my-counter/target/deploy/my-counter-keypair.json").is_file());
+
+    assert_eq!(place.run(&["new", "my-counter"]).code, Some(2), "it is there already");
+    assert_eq!(place.run(&["new", "9lives"]).code, Some(2), "no crate has such a name");
+    let manifest = place.folder.join("my-counter/Cargo.toml");
+    assert!(fs::read_to_string(manifest).expect("it was made").contains("crates/selkie"));
+}
+
+#[test]
+fn what_cannot_be_built_is_said_with_what_to_do() {
+    let place = Place::new("build-bad");
+    let write = |path: &str, text: &str| {
+        let path = place.folder.join(path);
+        fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).expect("it is writable");
+        fs::write(path, text).expect("it is writable");
+    };
+    write("empty/notes.txt", "");
+    write("two/src/a.s", "exit\n");
+    write("two/src/b.s", "exit\n");
+    write("broken/Cargo.toml", "[package\n");
+    write("workspace/Cargo.toml", "[workspace]\nmembers = []\nresolver = \"3\"\n");
+    let expected = [
+        ("empty", "there is nothing to build", "selkie new"),
+        ("two", "there are several sources", "src/two.s"),
+        ("broken", "broken/Cargo.toml", "cargo"),
+        ("workspace", "no package", "cdylib"),
+        ("missing", "neither a folder nor a source", ".s or .c"),
+    ];
+    for (path, message, help) in expected {
+        let refused = place.run(&["build", path]);
+        assert_eq!(refused.code, Some(2), "{path}: {}", refused.text());
+        assert!(refused.stderr.contains(message), "{path}: {}", refused.stderr);
+        assert!(refused.stderr.contains(help), "{path}: {}", refused.stderr);
+    }
+    write("bad.c", "int entrypoint(void) { return missing; }\n");
+    write(
+        "deep.c",
+        "#include <selkie.h>\nextern void use(void *);\nuint64_t entrypoint(const uint8_t *in) {\n  volatile char big[9000];\n  big[in[0]] = 1;\n  return big[in[1]];\n}\n",
+    );
+    let unknown = place.run(&["build", "deep.c", "--toolchain", "no-such-clang"]);
+    assert_eq!(unknown.code, Some(2), "{}", unknown.text());
+    let rust = place.run(&["build", "examples/rust/counter", "--toolchain", "no-such-rust"]);
+    assert_eq!(rust.code, Some(2), "{}", rust.text());
+    assert!(rust.stderr.contains("rustup toolchain install"), "{}", rust.stderr);
+    if place.build(".", &["examples/c/hello.c", "-o", "hello.so"]).is_none() {
+        return;
+    }
+    let bad = place.run(&["build", "bad.c"]);
+    assert_eq!(bad.code, Some(1), "{}", bad.text());
+    assert!(bad.stderr.contains("missing"), "{}", bad.stderr);
+    let deep = place.run(&["build", "deep.c"]);
+    assert_eq!(deep.code, Some(1), "{}", deep.text());
+    assert!(deep.stderr.contains("exceeded max offset of -4096"), "{}", deep.stderr);
+    assert!(deep.stderr.contains("deep.c:"), "{}", deep.stderr);
+}
+
+fn is_here(name: &str) -> bool {
+    let folders = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&folders).any(|folder| folder.join(name).is_file())
+}
