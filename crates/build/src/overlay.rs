@@ -21,6 +21,9 @@ struct Edit {
     to: &'static str,
 }
 
+const VEXOS: &str = "target_os = \"vexos\",";
+const VEXOS_AND_SOLANA: &str = "target_os = \"vexos\", target_os = \"solana\",";
+
 const EDITS: &[Edit] = &[
     // Sorting takes 4 KiB of stack, which is a whole frame.
     Edit {
@@ -44,21 +47,10 @@ const EDITS: &[Edit] = &[
         to: "    target_os = \"solana\" => {\n        mod solana;\n        use solana as imp;\n    }\n    \
              target_os = \"zkvm\" => {\n",
     },
-    Edit {
-        path: "std/src/sys/io/error/mod.rs",
-        from: "any(target_os = \"vexos\", ",
-        to: "any(target_os = \"solana\", target_os = \"vexos\", ",
-    },
-    Edit {
-        path: "std/src/sys/random/mod.rs",
-        from: "target_os = \"vexos\",",
-        to: "target_os = \"vexos\", target_os = \"solana\",",
-    },
-    Edit {
-        path: "std/src/sys/thread_local/mod.rs",
-        from: "target_os = \"vexos\",",
-        to: "target_os = \"vexos\", target_os = \"solana\",",
-    },
+    // What is missing here is missing there too.
+    Edit { path: "std/src/sys/io/error/mod.rs", from: VEXOS, to: VEXOS_AND_SOLANA },
+    Edit { path: "std/src/sys/random/mod.rs", from: VEXOS, to: VEXOS_AND_SOLANA },
+    Edit { path: "std/src/sys/thread_local/mod.rs", from: VEXOS, to: VEXOS_AND_SOLANA },
     Edit {
         path: "std/src/panicking.rs",
         from: "    let loc = info.location().unwrap(); // The current implementation always returns Some\n",
