@@ -20,11 +20,10 @@ use crate::{
 };
 
 /// The toolchain that programs are tested with.
-pub const TESTED: &str = "nightly-2026-08-21";
+pub const TESTED: &str = "1.99.0";
 
 /// What installs it.
-pub const INSTALL: &str =
-    "rustup toolchain install nightly-2026-08-21 --profile minimal --component rust-src";
+pub const INSTALL: &str = "rustup toolchain install 1.99.0 --profile minimal --component rust-src";
 
 /// The oldest LLVM that returns large values and calls helpers as Rust needs it for BPF.
 const LLVM_MIN: u32 = 23;

@@ -29,12 +29,18 @@ pub(crate) fn decode(program: &mut Program<'_>, atom: AtomId, errors: &mut Error
 }
 
 fn written(support: Support) -> Vec<Item> {
-    let (code, name) = support.code();
     let call = Insn { op: Op::CallStatic, dst: 0, src: 0, off: 0, imm: 0 };
-    let items = code.into_iter().zip(0..).map(|(insn, slot)| Item {
-        slot,
-        what: What::Row(insn.unwrap_or(call)),
-        link: if insn.is_none() { Link::Syscall(name) } else { Link::None },
+    let items = support.code().into_iter().zip(0..).map(|(insn, slot)| {
+        let (what, link) = match insn {
+            Ok(insn) if matches!(insn.op.kind(), Kind::Jump | Kind::Branch(..)) => {
+                let target = i64::from(slot) + 1 + i64::from(insn.off);
+                let target = usize::try_from(target).expect("the routine jumps within itself");
+                (insn, Link::Jump(target))
+            }
+            Ok(insn) => (insn, Link::None),
+            Err(syscall) => (call, Link::Syscall(syscall)),
+        };
+        Item { slot, what: What::Row(what), link }
     });
     items.collect()
 }

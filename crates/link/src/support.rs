@@ -1,7 +1,11 @@
-//! The routines that compilers take for granted, written in terms of syscalls.
+//! The routines that compilers take for granted: those about memory in terms of syscalls, those of
+//! 128 bits in assembly.
+//!
+//! Archives have them too, but as their compiler passes numbers of 128 bits, which LLVM's calls need
+//! not agree with: rustc 1.99 returns them in memory.
 
-use selkie_asm::syscalls::NAMES;
-use selkie_isa::{Insn, Op, layout::FRAME_POINTER};
+use selkie_asm::{Assembly, syscalls::NAMES};
+use selkie_isa::{Insn, Op, Version, insn::instructions, layout::FRAME_POINTER};
 
 /// A routine that the linker writes where nobody else does.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -13,8 +17,20 @@ pub(crate) enum Support {
     Bcmp,
     /// What a place that cannot be reached does all the same.
     Trap,
+    /// A number of 128 bits by another.
+    Wide(Wide),
     /// A syscall as a function, for those who take its address.
     Syscall(&'static str),
+}
+
+/// What is done with two numbers of 128 bits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Wide {
+    Product,
+    Quotient,
+    Remainder,
+    SignedQuotient,
+    SignedRemainder,
 }
 
 const ROUTINES: &[Support] = &[
@@ -24,6 +40,11 @@ const ROUTINES: &[Support] = &[
     Support::Memcmp,
     Support::Bcmp,
     Support::Trap,
+    Support::Wide(Wide::Product),
+    Support::Wide(Wide::Quotient),
+    Support::Wide(Wide::Remainder),
+    Support::Wide(Wide::SignedQuotient),
+    Support::Wide(Wide::SignedRemainder),
 ];
 
 /// There for programs that were deployed long ago; new ones are refused.
@@ -49,19 +70,8 @@ pub(crate) fn provides(name: &str) -> bool {
 
 /// What to do about an undefined name that is like no other.
 pub(crate) fn advice(name: &str) -> &'static str {
-    const ARITHMETIC: &[&str] = &[
-        "__multi3",
-        "__udivti3",
-        "__umodti3",
-        "__divti3",
-        "__modti3",
-        "__ashlti3",
-        "__lshrti3",
-        "__ashrti3",
-        "__udivmodti4",
-        "__muloti4",
-        "__mulodi4",
-    ];
+    const ARITHMETIC: &[&str] =
+        &["__ashlti3", "__lshrti3", "__ashrti3", "__udivmodti4", "__muloti4", "__mulodi4"];
     let is_float = name.starts_with("__") && (name.ends_with("df3") || name.ends_with("sf3"));
     if ARITHMETIC.contains(&name) || is_float {
         return "it is one of the compiler's own routines: link the archive that has them, \
@@ -93,44 +103,76 @@ impl Support {
             Self::Memcmp => "memcmp",
             Self::Bcmp => "bcmp",
             Self::Trap => "__bpf_trap",
+            Self::Wide(Wide::Product) => "__multi3",
+            Self::Wide(Wide::Quotient) => "__udivti3",
+            Self::Wide(Wide::Remainder) => "__umodti3",
+            Self::Wide(Wide::SignedQuotient) => "__divti3",
+            Self::Wide(Wide::SignedRemainder) => "__modti3",
             Self::Syscall(name) => name,
         }
     }
 
     /// The syscall that does the work.
-    fn syscall(self) -> &'static str {
+    fn syscall(self) -> Option<&'static str> {
         match self {
             // Compilers copy objects onto themselves, which `sol_memcpy_` takes for overlapping.
-            Self::Memcpy | Self::Memmove => "sol_memmove_",
-            Self::Memset => "sol_memset_",
-            Self::Memcmp | Self::Bcmp => "sol_memcmp_",
-            Self::Trap => "abort",
-            Self::Syscall(name) => name,
+            Self::Memcpy | Self::Memmove => Some("sol_memmove_"),
+            Self::Memset => Some("sol_memset_"),
+            Self::Memcmp | Self::Bcmp => Some("sol_memcmp_"),
+            Self::Trap => Some("abort"),
+            Self::Syscall(name) => Some(name),
+            Self::Wide(_) => None,
         }
     }
 
-    /// The routine: instructions, and where among them the syscall is called.
-    pub(crate) fn code(self) -> (Vec<Option<Insn>>, &'static str) {
-        let insn = |op, dst, src, off, imm| Some(Insn { op, dst, src, off, imm });
-        let call = None;
+    /// The routine: instructions, and where among them which syscall is called.
+    pub(crate) fn code(self) -> Vec<Result<Insn, &'static str>> {
+        let insn = |op, dst, src, off, imm| Ok(Insn { op, dst, src, off, imm });
+        let call = self.syscall().map(Err);
         let exit = insn(Op::Exit, 0, 0, 0, 0);
-        let code = match self {
+        let (before, after) = match self {
             // The syscalls return 0, the functions their first argument. Calls keep r6.
             Self::Memcpy | Self::Memmove | Self::Memset => {
-                vec![insn(Op::Mov64Reg, 6, 1, 0, 0), call, insn(Op::Mov64Reg, 0, 6, 0, 0), exit]
+                (vec![insn(Op::Mov64Reg, 6, 1, 0, 0)], vec![insn(Op::Mov64Reg, 0, 6, 0, 0), exit])
             }
             // The result comes in memory, as an `int`.
-            Self::Memcmp | Self::Bcmp => vec![
-                insn(Op::Mov64Reg, 4, FRAME_POINTER, 0, 0),
-                insn(Op::Add64Imm, 4, 0, 0, -8),
-                call,
-                insn(Op::Ldxw, 0, FRAME_POINTER, -8, 0),
-                insn(Op::Lsh64Imm, 0, 0, 0, 32),
-                insn(Op::Arsh64Imm, 0, 0, 0, 32),
-                exit,
-            ],
-            Self::Trap | Self::Syscall(_) => vec![call, exit],
+            Self::Memcmp | Self::Bcmp => (
+                vec![insn(Op::Mov64Reg, 4, FRAME_POINTER, 0, 0), insn(Op::Add64Imm, 4, 0, 0, -8)],
+                vec![
+                    insn(Op::Ldxw, 0, FRAME_POINTER, -8, 0),
+                    insn(Op::Lsh64Imm, 0, 0, 0, 32),
+                    insn(Op::Arsh64Imm, 0, 0, 0, 32),
+                    exit,
+                ],
+            ),
+            Self::Trap | Self::Syscall(_) => (vec![], vec![exit]),
+            Self::Wide(wide) => (wide.code(), vec![]),
         };
-        (code, self.syscall())
+        before.into_iter().chain(call).chain(after).collect()
+    }
+}
+
+impl Wide {
+    fn code(self) -> Vec<Result<Insn, &'static str>> {
+        const MULTIPLY: &str = include_str!("support/multiply.s");
+        const DIVIDE: &str = include_str!("support/divide.s");
+        let defined: &[&str] = match self {
+            Self::Product => &["PRODUCT"],
+            Self::Quotient => &[],
+            Self::Remainder => &["REMAINDER"],
+            Self::SignedQuotient => &["SIGNED"],
+            Self::SignedRemainder => &["SIGNED", "REMAINDER"],
+        };
+        let rest = if self == Self::Product { "" } else { DIVIDE };
+        let options = selkie_asm::Options {
+            version: Version::V3,
+            defines: defined.iter().map(|&name| (name.to_owned(), 1)).collect(),
+            ..selkie_asm::Options::default()
+        };
+        let output = selkie_asm::assemble(&format!("{MULTIPLY}{rest}"), &options);
+        let Assembly { text, .. } = output.assembly.expect("the linker's own source is sound");
+        instructions(Version::V3, &text)
+            .map(|(_, insn)| Ok(insn.expect("it was just assembled")))
+            .collect()
     }
 }

@@ -59,7 +59,7 @@ pub(crate) struct BuildArgs {
     #[arg(long, conflicts_with = "debug")]
     strip: bool,
 
-    /// The compiler: clang-19, zig, nightly-2026-08-21, a path
+    /// The compiler: clang-19, zig, 1.99.0, nightly, a path
     #[arg(short, long, value_name = "NAME")]
     toolchain: Option<String>,
 

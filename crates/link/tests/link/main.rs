@@ -15,3 +15,4 @@ use std::path::PathBuf;
 fn testdata() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/link"))
 }
+mod wide;

@@ -11,12 +11,21 @@ use crate::{
 const EXIT: [u8; 8] = word(0x95, 0, 0, 0, 0);
 
 /// A call that a relocation completes.
-const CALL: [u8; 8] = word(0x85, 0, 1, 0, -1);
+pub(crate) const CALL: [u8; 8] = word(0x85, 0, 1, 0, -1);
 
 /// Adds a section of code with one global function.
 fn function(object: &mut Object, name: &str, words: &[[u8; 8]], relocations: &[(u64, u32, &str)]) {
+    function_of(object, name, words.concat(), relocations);
+}
+
+/// The same, of bytes.
+pub(crate) fn function_of(
+    object: &mut Object,
+    name: &str,
+    data: Vec<u8>,
+    relocations: &[(u64, u32, &str)],
+) {
     let section = format!(".text.{name}");
-    let data = words.concat();
     symbol(object, name, &section, data.len() as u64, 0x12);
     let relocations = relocations.iter().map(|&(at, kind, name)| (at, kind, name.to_owned()));
     object.sections.push(Section {
@@ -35,7 +44,7 @@ fn symbol(object: &mut Object, name: &str, home: &str, size: u64, info: u8) {
     object.symbols.push(Symbol { name, home, value: 0, size, info });
 }
 
-fn undefined(object: &mut Object, name: &str) {
+pub(crate) fn undefined(object: &mut Object, name: &str) {
     symbol(object, name, "undefined", 0, 0x10);
 }
 

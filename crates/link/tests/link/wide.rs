@@ -1,0 +1,134 @@
+//! Arithmetic of 128 bits, as the linker's own routines do it.
+
+use selkie_isa::Version;
+
+use crate::{
+    machine::{VERSIONS, linked, run},
+    object::Object,
+    parts::{CALL, function_of, undefined},
+};
+
+/// Applies a routine to each pair of numbers in the instruction data, and returns the results.
+///
+/// The first of the heap's bytes are where results go. Numbers stand for calls: that of the routine,
+/// and that of the syscall.
+const EACH: &str = "
+    mov64 r6, r1
+    add64 r6, 16        ; behind the counts of accounts and of bytes
+    ldxdw r7, [r1 + 8]
+    add64 r7, r6
+    lddw r8, 0x300000000
+next:
+    jge r6, r7, done
+    ldxdw r1, [r6 + 0]
+    ldxdw r2, [r6 + 8]
+    ldxdw r3, [r6 + 16]
+    ldxdw r4, [r6 + 24]
+    mov64 r0, 0x7ca11
+    stxdw [r8 + 0], r0
+    stxdw [r8 + 8], r2
+    add64 r6, 32
+    add64 r8, 16
+    ja next
+done:
+    lddw r1, 0x300000000
+    mov64 r2, r8
+    sub64 r2, r1
+    mov64 r0, 0x7ca12
+    mov64 r0, 0
+    exit
+";
+
+const RESULTS_MAX: usize = 1024 / 16;
+
+type Pair = (u128, u128);
+
+/// What a program makes of pairs by calling the routine.
+fn results(name: &str, version: Version, pairs: &[Pair]) -> Vec<u128> {
+    let output = selkie_asm::assemble(EACH, &selkie_asm::Options::default());
+    let mut text = output.assembly.expect("the source has no errors").text;
+    let calls = [(0x7ca11_i32, name), (0x7ca12, "sol_set_return_data")];
+    let relocations = calls.map(|(marker, name)| {
+        let is_marked = |slot: &[u8]| slot[4..] == marker.to_le_bytes();
+        let at = text.chunks(8).position(is_marked).expect("the call is marked") * 8;
+        text[at..at + 8].copy_from_slice(&CALL);
+        (at as u64, 10, name)
+    });
+    let mut object = Object::default();
+    function_of(&mut object, "entrypoint", text, &relocations);
+    calls.iter().for_each(|(_, name)| undefined(&mut object, name));
+    let program = linked(&[("each.o", &object.write())], version);
+    let mut results = Vec::new();
+    for pairs in pairs.chunks(RESULTS_MAX) {
+        let bytes = |&(a, b): &Pair| [a.to_le_bytes(), b.to_le_bytes()].concat();
+        let data: Vec<u8> = pairs.iter().flat_map(bytes).collect();
+        let run = run(&program.elf, &data);
+        run.result.expect("the program ends");
+        let numbers = run.data.chunks(16).map(|it| it.try_into().expect("of 16 bytes"));
+        results.extend(numbers.map(u128::from_le_bytes));
+    }
+    results
+}
+
+/// Numbers at every edge, and others of every length.
+fn pairs() -> Vec<Pair> {
+    let edges: Vec<u128> = [0, 31, 32, 33, 63, 64, 65, 95, 96, 127]
+        .into_iter()
+        .flat_map(|bit| [(1_u128 << bit) - 1, 1 << bit, (1 << bit) + 1])
+        .chain([u128::MAX, u128::MAX - 1, 1 << 127, 10, 1_000_000_007, 10_u128.pow(18)])
+        .collect();
+    let mut pairs: Vec<Pair> =
+        edges.iter().flat_map(|&a| edges.iter().map(move |&b| (a, b))).collect();
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut word = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let mut number = || {
+        let (low, high, length) = (u128::from(word()), u128::from(word()), word() % 128);
+        let number = (low | high << 64) >> length;
+        // Long runs of ones and zeros are where guesses of digits are wrong.
+        if word() % 4 == 0 { number | u128::MAX >> (word() % 128) << (word() % 64) } else { number }
+    };
+    pairs.extend((0..10_000).map(|_| (number(), number())));
+    pairs
+}
+
+#[track_caller]
+fn check(name: &str, is_defined: fn(&Pair) -> bool, expected: fn(u128, u128) -> u128) {
+    let pairs: Vec<Pair> = pairs().into_iter().filter(is_defined).collect();
+    for version in VERSIONS {
+        let results = results(name, version, &pairs);
+        assert_eq!(results.len(), pairs.len());
+        for (&(a, b), result) in pairs.iter().zip(results) {
+            assert_eq!(result, expected(a, b), "{name}({a:#x}, {b:#x}) on {version}");
+        }
+    }
+}
+
+#[test]
+fn products() {
+    check("__multi3", |_| true, u128::wrapping_mul);
+}
+
+#[test]
+fn quotients_and_remainders() {
+    check("__udivti3", |it| it.1 != 0, |a, b| a / b);
+    check("__umodti3", |it| it.1 != 0, |a, b| a % b);
+}
+
+#[test]
+fn signed_quotients_and_remainders() {
+    check(
+        "__divti3",
+        |it| it.1 != 0,
+        |a, b| a.cast_signed().wrapping_div(b.cast_signed()).cast_unsigned(),
+    );
+    check(
+        "__modti3",
+        |it| it.1 != 0,
+        |a, b| a.cast_signed().wrapping_rem(b.cast_signed()).cast_unsigned(),
+    );
+}
