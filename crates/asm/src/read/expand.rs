@@ -72,7 +72,7 @@ impl Reader<'_, '_> {
     pub(super) fn pop_frame(&mut self) -> bool {
         while self.conditions.len() > self.outer_conditions() {
             let open = self.conditions.pop().expect("one more is open than outside");
-            self.fail(open.span, "this condition has no `.endif`");
+            self.unreadable(open.span, "this condition has no `.endif`");
         }
         if let FrameKind::Loop { start, left } = self.kind
             && left > 0
@@ -204,7 +204,9 @@ impl Reader<'_, '_> {
                 Tok::Eof => {
                     let name = close[0];
                     self.token = token;
-                    return Err(self.fail(opener, format!("the `{name}` for this is missing")));
+                    return Err(
+                        self.unreadable(opener, format!("the `{name}` for this is missing"))
+                    );
                 }
                 Tok::Ident => {
                     let word = self.text_of(token);
