@@ -45,6 +45,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Build(BuildArgs),
     Link(crate::command::link::LinkArgs),
+    Fmt(crate::command::fmt::FmtArgs),
+    Lsp(crate::command::lsp::LspArgs),
     Run(RunArgs),
     Check(CheckArgs),
     Disasm(DisasmArgs),
