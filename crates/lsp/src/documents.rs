@@ -102,6 +102,15 @@ pub(crate) struct Document {
     pub(crate) source: Rc<Source>,
     pub(crate) version: i32,
     analysis: OnceCell<Rc<Analysis>>,
+    /// The last analysis that gave a program: while somebody types, the text is mostly wrong.
+    last_program: Option<Rc<Analysis>>,
+}
+
+impl Document {
+    fn forget(&mut self) {
+        let program = self.analysis.take().filter(|it| it.assembly.is_some());
+        self.last_program = program.or(self.last_program.take());
+    }
 }
 
 /// All that are open, by their names.
@@ -142,7 +151,12 @@ impl Documents {
 
     pub(crate) fn open(&mut self, uri: Uri, version: i32, text: &str, encoding: Encoding) {
         let source = Rc::new(Source::new(uri.clone(), text, encoding));
-        self.open.insert(uri, Document { source, version, analysis: OnceCell::new() });
+        let last_program = self.open.remove(&uri).and_then(|mut it| {
+            it.forget();
+            it.last_program
+        });
+        let document = Document { source, version, analysis: OnceCell::new(), last_program };
+        self.open.insert(uri, document);
     }
 
     pub(crate) fn close(&mut self, uri: &Uri) {
@@ -175,12 +189,12 @@ impl Documents {
 
     pub(crate) fn forget_analysis(&mut self, uri: &Uri) {
         if let Some(document) = self.open.get_mut(uri) {
-            document.analysis.take();
+            document.forget();
         }
     }
 
     pub(crate) fn forget_analyses(&mut self) {
-        self.open.values_mut().for_each(|it| drop(it.analysis.take()));
+        self.open.values_mut().for_each(Document::forget);
     }
 
     /// What the assembler says of a document.
@@ -193,6 +207,15 @@ impl Documents {
             Rc::new(Analysis::new(&document.source, settings, files, &uri_of))
         });
         Rc::clone(analysis)
+    }
+
+    /// What the assembler says of a document, or of the text before it that was a program.
+    pub(crate) fn program(&self, document: &Document, settings: &Settings) -> Rc<Analysis> {
+        let analysis = self.analysis(document, settings);
+        match (&analysis.assembly, &document.last_program) {
+            (None, Some(last)) => Rc::clone(last),
+            _ => analysis,
+        }
     }
 
     fn by_path(&self, path: &Path) -> Option<&Document> {

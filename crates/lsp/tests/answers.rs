@@ -254,7 +254,7 @@ helper:
     });
     let mut client = Client::open(text);
     let params = json!({ "textDocument": { "uri": URI }, "range": range });
-    let hints = client.ask("textDocument/inlayHint", params);
+    let hints = client.ask("textDocument/inlayHint", params.clone());
     let hints: Vec<(u64, &str)> = hints
         .as_array()
         .unwrap()
@@ -263,8 +263,18 @@ helper:
         .collect();
     assert_eq!(
         hints,
-        [(1, "6… CU to exit"), (3, "+100 CU"), (4, "5… CU to exit"), (7, "3… CU to exit"),]
+        [(1, "6… CU to exit"), (3, "+100 CU"), (4, "5… CU to exit"), (7, "3… CU to exit")]
     );
+    // What is half typed takes no hint away.
+    client.say(
+        "textDocument/didChange",
+        json!({
+            "textDocument": { "uri": URI, "version": 2 },
+            "contentChanges": [{ "text": text.replace("call helper", "call hel") }],
+        }),
+    );
+    let hints = client.ask("textDocument/inlayHint", params);
+    assert_eq!(hints.as_array().unwrap().len(), 4);
 }
 
 #[test]
