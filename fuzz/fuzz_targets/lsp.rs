@@ -19,8 +19,18 @@ struct Change<'a> {
 }
 
 const QUESTIONS: &[&str] = &[
-    "hover", "completion", "definition", "references", "documentHighlight", "documentSymbol",
-    "foldingRange", "semanticTokens/full", "prepareRename", "rename", "inlayHint", "codeAction",
+    "hover",
+    "completion",
+    "definition",
+    "references",
+    "documentHighlight",
+    "documentSymbol",
+    "foldingRange",
+    "semanticTokens/full",
+    "prepareRename",
+    "rename",
+    "inlayHint",
+    "codeAction",
     "formatting",
 ];
 
@@ -52,19 +62,26 @@ fuzz_target!(|input: (&str, bool, Vec<Change<'_>>)| {
     let position = |(line, character): (u8, u8)| json!({ "line": line, "character": character });
     for (number, change) in (1_i32..).zip(changes) {
         let range = json!({ "start": position(change.start), "end": position(change.end) });
-        say("textDocument/didChange", json!({
-            "textDocument": { "uri": uri, "version": number },
-            "contentChanges": [{ "range": range, "text": change.text }],
-        }));
+        say(
+            "textDocument/didChange",
+            json!({
+                "textDocument": { "uri": uri, "version": number },
+                "contentChanges": [{ "range": range, "text": change.text }],
+            }),
+        );
         let question = QUESTIONS[usize::from(change.question) % QUESTIONS.len()];
-        ask(number, &format!("textDocument/{question}"), json!({
-            "textDocument": { "uri": uri },
-            "position": position(change.place),
-            "range": { "start": position((0, 0)), "end": position(change.place) },
-            "context": { "includeDeclaration": true, "diagnostics": [] },
-            "options": { "tabSize": 4, "insertSpaces": true },
-            "newName": "renamed",
-        }));
+        ask(
+            number,
+            &format!("textDocument/{question}"),
+            json!({
+                "textDocument": { "uri": uri },
+                "position": position(change.place),
+                "range": { "start": position((0, 0)), "end": position(change.place) },
+                "context": { "includeDeclaration": true, "diagnostics": [] },
+                "options": { "tabSize": 4, "insertSpaces": true },
+                "newName": "renamed",
+            }),
+        );
     }
     ask(-1, "shutdown", Value::Null);
     say("exit", Value::Null);
