@@ -175,7 +175,7 @@ fn respaced(source: &str, seeds: &[u8]) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
     fn the_form_depends_on_no_white_space(
