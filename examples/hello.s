@@ -10,7 +10,7 @@ entrypoint:
     mov64 r0, 0             ; r0 is the result: 0 is success, anything else an error
     exit
 
-.rodata                     ; what the program can read but not write
+.rodata                          ; what the program can read but not write
 greeting:
     .ascii "Hello from sBPF!"
-.equ GREETING_LEN, . - greeting ; `.` is this place, so this is the length of the text
+.equ GREETING_LEN, . - greeting  ; `.` is this place, so this is the length of the text

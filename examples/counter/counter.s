@@ -44,11 +44,11 @@ entrypoint:
     ldxdw r2, [r1 + INSTRUCTION_DATA_LEN]
     jne r2, AMOUNT_LEN, wrong_instruction_length
 
-    ldxdw r2, [r1 + ACCT0_DATA]         ; the count
-    ldxdw r3, [r1 + INSTRUCTION_DATA]   ; the amount
+    ldxdw r2, [r1 + ACCT0_DATA]        ; the count
+    ldxdw r3, [r1 + INSTRUCTION_DATA]  ; the amount
     add64 r3, r2
-    jlt r3, r2, overflow                ; a sum that is less than a summand has wrapped around
-    stxdw [r1 + ACCT0_DATA], r3         ; the runtime takes the account's data back from here
+    jlt r3, r2, overflow               ; a sum that is less than a summand has wrapped around
+    stxdw [r1 + ACCT0_DATA], r3        ; the runtime takes the account's data back from here
 
     mov64 r0, 0
     exit

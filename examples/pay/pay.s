@@ -15,10 +15,10 @@
 .accounts 3, 0, 0, 0
 
 ; Places in the stack frame, which r10 points to the end of.
-.equ METAS, -32                 ; two SolAccountMeta of 16 bytes: key, is_writable, is_signer
-.equ INSTRUCTION, -72           ; program, accounts, how many, data, how long
-.equ DATA, -88                  ; which instruction of the system program, and its amount
-.equ INFOS, -200                ; two SolAccountInfo of 56 bytes
+.equ METAS, -32        ; two SolAccountMeta of 16 bytes: key, is_writable, is_signer
+.equ INSTRUCTION, -72  ; program, accounts, how many, data, how long
+.equ DATA, -88         ; which instruction of the system program, and its amount
+.equ INFOS, -200       ; two SolAccountInfo of 56 bytes
 .equ INFO0, INFOS
 .equ INFO1, INFOS + 56
 

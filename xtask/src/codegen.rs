@@ -17,6 +17,7 @@ const FILES: &[Made] = &[
     ("docs/syscalls.md", selkie_svm::docs::syscalls),
     ("docs/features.md", selkie_svm::docs::features),
     ("docs/builtins.md", selkie_builtins::docs::builtins),
+    ("editors/sbpf.tmLanguage.json", selkie_lsp::grammar::textmate),
 ];
 
 /// Runs the chore.

@@ -20,6 +20,15 @@ pub struct Label {
     pub text: String,
 }
 
+/// A change to the text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fix {
+    /// What is replaced.
+    pub span: Span,
+    /// What stands there instead.
+    pub text: String,
+}
+
 /// One finding: where, what, why, and what to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
@@ -37,6 +46,10 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// What to do.
     pub help: Vec<String>,
+    /// The change that is probably what to do.
+    pub fix: Option<Fix>,
+    /// Whether the text cannot be read, whatever the rest of the program and its version are.
+    pub syntax: bool,
 }
 
 impl Diagnostic {
@@ -49,11 +62,18 @@ impl Diagnostic {
             labels: Vec::new(),
             notes: Vec::new(),
             help: Vec::new(),
+            fix: None,
+            syntax: false,
         }
     }
 
     pub(crate) fn warning(span: Span, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(span, message) }
+    }
+
+    /// An error of the text itself.
+    pub(crate) fn syntax(span: Span, message: impl Into<String>) -> Self {
+        Self { syntax: true, ..Self::error(span, message) }
     }
 
     pub(crate) fn label(mut self, text: impl Into<String>) -> Self {
@@ -76,12 +96,13 @@ impl Diagnostic {
         self
     }
 
-    /// Adds `did you mean …?` if there is a near name.
-    pub(crate) fn did_you_mean(self, near: Option<impl AsRef<str>>) -> Self {
-        match near {
-            Some(near) => self.help(format!("did you mean `{}`?", near.as_ref())),
-            None => self,
-        }
+    /// Adds `did you mean …?` if there is a near name for what the finding points at.
+    pub(crate) fn did_you_mean(mut self, near: Option<impl AsRef<str>>) -> Self {
+        let Some(near) = near else { return self };
+        let text = near.as_ref().to_owned();
+        let help = format!("did you mean `{text}`?");
+        self.fix = Some(Fix { span: self.span, text });
+        self.help(help)
     }
 }
 

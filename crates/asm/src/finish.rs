@@ -87,7 +87,7 @@ fn entry(session: &mut Session<'_>, text_bytes: u32, start: Span) -> Option<u32>
     report_undefined_globals(session);
     let entrypoint = session.names.intern(ENTRYPOINT);
     if let Def::Label(Some((section, offset))) = session.symbols.get(entrypoint).def {
-        return label_pc(session, entrypoint, section, offset);
+        return label_pc(session, entrypoint, (section, offset), text_bytes);
     }
     let mut globals: Vec<(Name, u32)> = Vec::new();
     for &name in &session.globals {
@@ -98,7 +98,7 @@ fn entry(session: &mut Session<'_>, text_bytes: u32, start: Span) -> Option<u32>
         }
     }
     match globals[..] {
-        [(name, offset)] => label_pc(session, name, SectionId::TEXT, offset),
+        [(name, offset)] => label_pc(session, name, (SectionId::TEXT, offset), text_bytes),
         [] if session.diagnostics.error_count() > 0 => None,
         [] => {
             let found = Diagnostic::warning(start, "the program has no label `entrypoint`")
@@ -121,15 +121,24 @@ fn entry(session: &mut Session<'_>, text_bytes: u32, start: Span) -> Option<u32>
     }
 }
 
-fn label_pc(session: &mut Session<'_>, name: Name, section: SectionId, offset: u32) -> Option<u32> {
-    if section == SectionId::TEXT && (offset as usize).is_multiple_of(SLOT_BYTES) {
+fn label_pc(
+    session: &mut Session<'_>,
+    name: Name,
+    (section, offset): (SectionId, u32),
+    text_bytes: u32,
+) -> Option<u32> {
+    let is_text = section == SectionId::TEXT;
+    if is_text && offset < text_bytes && (offset as usize).is_multiple_of(SLOT_BYTES) {
         session.symbols.entry(name).function = true;
         return Some(offset / 8);
     }
     let message = format!("the entry `{}` is not an instruction", session.names.text(name));
-    let found = Diagnostic::error(session.symbols.get(name).span, message)
-        .help("put `.text` before the label");
-    session.diagnostics.push(found);
+    let found = Diagnostic::error(session.symbols.get(name).span, message);
+    session.diagnostics.push(if is_text {
+        found.help("put the label before the instruction that the program starts with")
+    } else {
+        found.help("put `.text` before the label")
+    });
     None
 }
 

@@ -30,16 +30,21 @@
 //! | `finish` | the entry, symbols, and checks of the whole program |
 //! | `dwarf` | debug information |
 //! | [`diagnostic`], `render` | findings, and their text for people |
+//! | [`directives`] | the directives, one row each |
+//! | [`syntax`] | a source as lines of tokens, for formatters and editors |
+//! | `format` | the formatter |
 //! | [`syscalls`] | the names that calls may mean |
 
 #![forbid(unsafe_code)]
 
 mod ast;
 pub mod diagnostic;
+pub mod directives;
 mod dwarf;
 mod emit;
 mod eval;
 mod finish;
+mod format;
 mod layout;
 mod lex;
 mod mnemonic;
@@ -50,6 +55,7 @@ mod session;
 pub mod source;
 pub mod suggest;
 mod symbols;
+pub mod syntax;
 pub mod syscalls;
 
 use std::{path::PathBuf, sync::Arc};
@@ -58,7 +64,8 @@ use selkie_elf::write;
 use selkie_isa::Version;
 
 pub use crate::{
-    diagnostic::{Diagnostic, Label, Severity},
+    diagnostic::{Diagnostic, Fix, Label, Severity},
+    format::format,
     source::{DiskFiles, Files, Location, NoFiles, Sources, Span},
 };
 
@@ -229,9 +236,47 @@ impl Assembly {
 /// Assembles a source. The program is there if no finding is an error.
 #[must_use]
 pub fn assemble(source: &str, options: &Options) -> Output {
+    run(source, options, |_| ()).0
+}
+
+/// What a name stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Meaning {
+    /// A number.
+    Number(i128),
+    /// A place, in bytes from the start of the instructions.
+    Text(i128),
+    /// A place, in bytes from the start of the read-only data.
+    Rodata(i128),
+}
+
+/// A name that is defined in a source, as far as the assembler got.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Definition {
+    /// The name.
+    pub name: String,
+    /// Where it is defined; `None` if it is predefined.
+    pub span: Option<Span>,
+    /// What it stands for.
+    pub meaning: Meaning,
+}
+
+/// Assembles a source, and tells what its names stand for, for editors. A name that `.set` defines
+/// several times is there as often.
+#[must_use]
+pub fn analyze(source: &str, options: &Options) -> (Output, Vec<Definition>) {
+    run(source, options, |session| session.definitions())
+}
+
+fn run<T>(
+    source: &str,
+    options: &Options,
+    look: impl FnOnce(&session::Session<'_>) -> T,
+) -> (Output, T) {
     let mut session = session::Session::new(options);
     let mut ast = read::read(&mut session, &options.name, source);
     let assembly = finish::finish(&mut session, &mut ast);
+    let seen = look(&session);
     let session::Session { sources, diagnostics, .. } = session;
-    Output { assembly, diagnostics: diagnostics.into_sorted(), sources }
+    (Output { assembly, diagnostics: diagnostics.into_sorted(), sources }, seen)
 }

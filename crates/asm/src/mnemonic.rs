@@ -57,6 +57,11 @@ pub(crate) fn find(text: &str) -> Option<&'static Mnemonic> {
     TABLE.get(text)
 }
 
+/// Every spelling of a mnemonic.
+pub(crate) fn words() -> impl Iterator<Item = &'static str> {
+    TABLE.keys().map(AsRef::as_ref)
+}
+
 /// The mnemonic of `version` that `text` was probably meant to be.
 pub(crate) fn nearest(text: &str, version: Version) -> Option<String> {
     let all: Vec<_> = syntax::mnemonics(version).collect();
@@ -78,6 +83,10 @@ pub(crate) enum OperandKind {
 }
 
 impl Mnemonic {
+    pub(crate) fn ops(&self) -> &[Op] {
+        &self.ops
+    }
+
     /// Whether operands that look like `operands` suit `shape`.
     fn suits(shape: Shape, operands: &[Operand]) -> bool {
         use OperandKind::{Expr, Mem, Reg};
@@ -200,7 +209,7 @@ fn wrong_operands(mnemonic: &Mnemonic, written: Written<'_>) -> Diagnostic {
             forms.push(form);
         }
     }
-    Diagnostic::error(written.span, format!("wrong operands for `{name}`"))
+    Diagnostic::syntax(written.span, format!("wrong operands for `{name}`"))
         .help(format!("it is written {}", forms.join(" or ")))
 }
 

@@ -2,9 +2,10 @@
 //! expressions, the findings.
 
 use crate::{
-    Options,
-    ast::{ExprId, Exprs},
+    Definition, Meaning, Options,
+    ast::{ExprId, Exprs, SectionId},
     diagnostic::{Diagnostic, Diagnostics},
+    eval::Value,
     names::{Name, Names},
     source::{Sources, Span},
     suggest,
@@ -71,6 +72,27 @@ impl<'o> Session<'o> {
             (matches!(symbol.def, Def::Label(_)) || symbol.external) && self.is_spelt(*name)
         });
         self.near(text, defined.map(|(_, text)| text).chain(syscalls::NAMES.iter().copied()))
+    }
+
+    /// The names that stand for something, in the order in which they were first seen.
+    pub(crate) fn definitions(&self) -> Vec<Definition> {
+        let place = |section, number| match section {
+            SectionId::TEXT => Meaning::Text(number),
+            _ => Meaning::Rodata(number),
+        };
+        let definition = |(name, text): (Name, &str)| {
+            let symbol = self.symbols.get(name);
+            let meaning = match symbol.def {
+                Def::Value(number) => Meaning::Number(number),
+                Def::Label(Some((section, offset))) => place(section, offset.into()),
+                Def::Address(Value { base: Some(section), number }) => place(section, number),
+                Def::Address(Value { base: None, number }) => Meaning::Number(number),
+                Def::None | Def::Label(None) | Def::Expr(_) => return None,
+            };
+            let span = (symbol.span != Span::default()).then_some(symbol.span);
+            self.is_spelt(name).then(|| Definition { name: text.to_owned(), span, meaning })
+        };
+        self.names.all().filter_map(definition).collect()
     }
 
     fn near<'a>(&self, text: &str, all: impl Iterator<Item = &'a str>) -> Option<String> {

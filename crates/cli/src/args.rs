@@ -46,6 +46,8 @@ pub(crate) enum Command {
     New(crate::command::new::NewArgs),
     Build(crate::command::build::BuildArgs),
     Link(crate::command::link::LinkArgs),
+    Fmt(crate::command::fmt::FmtArgs),
+    Lsp(crate::command::lsp::LspArgs),
     Run(RunArgs),
     Check(CheckArgs),
     Disasm(DisasmArgs),

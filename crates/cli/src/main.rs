@@ -55,6 +55,8 @@ fn main() -> ExitCode {
         Command::New(args) => command::new::run(&mut ui, &args),
         Command::Build(args) => command::build::run(&mut ui, &args),
         Command::Link(args) => command::link::run(&mut ui, &args),
+        Command::Fmt(args) => command::fmt::run(&mut ui, &args),
+        Command::Lsp(args) => command::lsp::run(&args),
         Command::Check(args) => command::check::run(&mut ui, &args),
         Command::Disasm(args) => command::disasm::run(&mut ui, &args),
         Command::Cfg(args) => command::cfg::run(&mut ui, &args),

@@ -267,9 +267,11 @@ impl<'a> Program<'a> {
             let mut names: Vec<&str> = self.globals.keys().copied().collect();
             names.sort_unstable();
             let known = names.into_iter().chain(support::names().map(|it| -> &str { it }));
-            let help = match selkie_asm::suggest::nearest(name, known) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => support::advice(name).to_owned(),
+            let meant = selkie_asm::suggest::nearest(name, known);
+            let help = match (support::advice_of_builtin(name), meant) {
+                (Some(advice), _) => advice.to_owned(),
+                (None, Some(meant)) => format!("did you mean `{meant}`?"),
+                (None, None) => support::advice(name).to_owned(),
             };
             self.missing.insert(name, help);
         }

@@ -68,15 +68,19 @@ pub(crate) fn provides(name: &str) -> bool {
     syscall(name).is_some() || Support::by_name(name).is_some()
 }
 
-/// What to do about an undefined name that is like no other.
-pub(crate) fn advice(name: &str) -> &'static str {
+/// What to do about an undefined name that compilers call of their own accord.
+pub(crate) fn advice_of_builtin(name: &str) -> Option<&'static str> {
     const ARITHMETIC: &[&str] =
         &["__ashlti3", "__lshrti3", "__ashrti3", "__udivmodti4", "__muloti4", "__mulodi4"];
     let is_float = name.starts_with("__") && (name.ends_with("df3") || name.ends_with("sf3"));
-    if ARITHMETIC.contains(&name) || is_float {
-        return "it is one of the compiler's own routines: link the archive that has them, \
-                libcompiler_builtins of Rust or compiler-rt of LLVM";
-    }
+    (ARITHMETIC.contains(&name) || is_float).then_some(
+        "it is one of the compiler's own routines: link the archive that has them, \
+         libcompiler_builtins of Rust or compiler-rt of LLVM",
+    )
+}
+
+/// What to do about an undefined name that is like no other.
+pub(crate) fn advice(name: &str) -> &'static str {
     match name {
         "malloc" | "calloc" | "realloc" | "free" => {
             "there is no allocator: define one over the heap, which starts at 0x300000000"

@@ -118,7 +118,7 @@ impl Reader<'_, '_> {
                 condition.has_else = true;
                 Ok(())
             }
-            _ => Err(self.fail(span, "a second `.else` for the same condition")),
+            _ => Err(self.unreadable(span, "a second `.else` for the same condition")),
         }
     }
 
@@ -126,7 +126,7 @@ impl Reader<'_, '_> {
     pub(super) fn condition_ends(&mut self, word: &str, first: Token) -> Read {
         let outer = self.outer_conditions();
         if self.conditions.len() <= outer {
-            return Err(self.fail(self.span_of(first), format!("`{word}` without an `.if`")));
+            return Err(self.unreadable(self.span_of(first), format!("`{word}` without an `.if`")));
         }
         if word == ".endif" {
             self.conditions.pop();

@@ -4,104 +4,12 @@ use super::{Failed, Read, Reader};
 use crate::{
     ast::{SectionKind, StmtKind},
     diagnostic::Diagnostic,
+    directives::{self, Directive},
     layout::IMAGE_BYTES_MAX,
     lex::{Tok, Token},
     source::{Span, position},
     suggest,
 };
-
-/// What is known, for `did you mean …?`. Aliases that nobody means are left out.
-const NAMES: &[&str] = &[
-    ".accounts",
-    ".align",
-    ".ascii",
-    ".asciz",
-    ".balign",
-    ".byte",
-    ".data",
-    ".else",
-    ".elseif",
-    ".endif",
-    ".endm",
-    ".endr",
-    ".ends",
-    ".equ",
-    ".equiv",
-    ".err",
-    ".error",
-    ".exitm",
-    ".extern",
-    ".field",
-    ".file",
-    ".fill",
-    ".global",
-    ".globl",
-    ".half",
-    ".ident",
-    ".if",
-    ".ifdef",
-    ".ifndef",
-    ".incbin",
-    ".include",
-    ".int",
-    ".irp",
-    ".irpc",
-    ".loc",
-    ".local",
-    ".long",
-    ".macro",
-    ".p2align",
-    ".popsection",
-    ".previous",
-    ".pubkey",
-    ".purgem",
-    ".pushsection",
-    ".quad",
-    ".rept",
-    ".rodata",
-    ".section",
-    ".set",
-    ".short",
-    ".size",
-    ".skip",
-    ".sleb128",
-    ".space",
-    ".string",
-    ".struct",
-    ".syscall",
-    ".text",
-    ".text_offset",
-    ".type",
-    ".uleb128",
-    ".warning",
-    ".weak",
-    ".word",
-    ".zero",
-];
-
-/// What compilers say to linkers and debuggers, and nobody else.
-fn is_ignored(word: &str) -> bool {
-    word.starts_with(".cfi_")
-        || matches!(
-            word,
-            ".file"
-                | ".loc"
-                | ".ident"
-                | ".addrsig"
-                | ".addrsig_sym"
-                | ".size"
-                | ".local"
-                | ".weak"
-                | ".hidden"
-                | ".protected"
-                | ".internal"
-                | ".end"
-                | ".bundle_align_mode"
-                | ".lcomm_align"
-                | ".version"
-                | ".symver"
-        )
-}
 
 impl Reader<'_, '_> {
     /// A line that starts with `.word`.
@@ -109,7 +17,15 @@ impl Reader<'_, '_> {
         if let Some(result) = self.control(word, first) {
             return result;
         }
-        if dropped || is_ignored(word) {
+        if dropped {
+            self.skip_line();
+            return Ok(());
+        }
+        // What has no row does not exist, so that no directive is unknown to editors.
+        let Some(found) = Directive::find(word) else {
+            return Err(self.unknown_directive(word, first));
+        };
+        if found.is_ignored() {
             self.skip_line();
             return Ok(());
         }
@@ -169,7 +85,7 @@ impl Reader<'_, '_> {
             ".include" => self.include(first),
             ".macro" => self.define_macro(first),
             ".endm" | ".endmacro" | ".endr" => {
-                Err(self.fail(self.span_of(first), format!("`{word}` without its beginning")))
+                Err(self.unreadable(self.span_of(first), format!("`{word}` without its beginning")))
             }
             ".exitm" => self.exit_macro(first),
             ".purgem" => self.purge_macro(),
@@ -188,7 +104,7 @@ impl Reader<'_, '_> {
 
     fn unknown_directive(&mut self, word: &str, first: Token) -> Failed {
         let near = if self.session.suggests() {
-            suggest::nearest(word, NAMES.iter().copied())
+            suggest::nearest(word, directives::names())
         } else {
             None
         };
@@ -375,7 +291,7 @@ impl Reader<'_, '_> {
     }
 
     fn string_as_byte(&mut self) -> Failed {
-        let found = Diagnostic::error(self.span(), "`.byte` takes numbers, not strings")
+        let found = Diagnostic::syntax(self.span(), "`.byte` takes numbers, not strings")
             .help("use `.ascii`, or `.asciz` for a zero at the end");
         self.report(found)
     }

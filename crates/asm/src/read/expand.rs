@@ -17,6 +17,9 @@ const DEPTH_MAX: usize = 64;
 const EXPANDED_LINES_MAX: usize = 500_000;
 /// Text that macros and loops may make of a source.
 pub(super) const EXPANDED_BYTES_MAX: usize = 16 << 20;
+/// What a round of a loop counts at least: going round takes its time, and an empty body would
+/// otherwise go round far more often than one that has a line.
+const ROUND_BYTES_MIN: usize = EXPANDED_BYTES_MAX / EXPANDED_LINES_MAX;
 
 /// A text that waits for another to end.
 #[derive(Debug)]
@@ -72,7 +75,7 @@ impl Reader<'_, '_> {
     pub(super) fn pop_frame(&mut self) -> bool {
         while self.conditions.len() > self.outer_conditions() {
             let open = self.conditions.pop().expect("one more is open than outside");
-            self.fail(open.span, "this condition has no `.endif`");
+            self.unreadable(open.span, "this condition has no `.endif`");
         }
         if let FrameKind::Loop { start, left } = self.kind
             && left > 0
@@ -82,8 +85,7 @@ impl Reader<'_, '_> {
             self.lexer.at = start;
             self.bump();
             // A loop that makes too much has stopped the reader by this.
-            // An empty body counts, too: going round takes its time.
-            return self.expanded_bytes_check(length.max(1), self.span()).is_ok();
+            return self.expanded_bytes_check(length.max(ROUND_BYTES_MIN), self.span()).is_ok();
         }
         let Some(frame) = self.frames.pop() else { return false };
         (self.lexer, self.token, self.kind) = (frame.lexer, frame.token, frame.kind);
@@ -204,7 +206,9 @@ impl Reader<'_, '_> {
                 Tok::Eof => {
                     let name = close[0];
                     self.token = token;
-                    return Err(self.fail(opener, format!("the `{name}` for this is missing")));
+                    return Err(
+                        self.unreadable(opener, format!("the `{name}` for this is missing"))
+                    );
                 }
                 Tok::Ident => {
                     let word = self.text_of(token);

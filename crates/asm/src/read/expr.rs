@@ -65,7 +65,7 @@ impl Reader<'_, '_> {
                 *budget = left;
                 Ok(())
             }
-            None => Err(self.fail(self.span(), "this expression has too many operators")),
+            None => Err(self.unreadable(self.span(), "this expression has too many operators")),
         }
     }
 
@@ -125,7 +125,9 @@ impl Reader<'_, '_> {
                 self.expect(Tok::ParenR, "`)`")?;
                 return Ok(inner);
             }
-            Tok::IntTooLarge => return Err(self.fail(span, "the number does not fit 64 bits")),
+            Tok::IntTooLarge => {
+                return Err(self.unreadable(span, "the number does not fit 64 bits"));
+            }
             Tok::IntBad => return Err(self.bad_number(span)),
             _ => return Err(self.expected("a number, a name or `(`")),
         };
@@ -135,7 +137,7 @@ impl Reader<'_, '_> {
 
     fn bad_number(&mut self, span: Span) -> Failed {
         let message = format!("{} is no number", self.found());
-        let found = Diagnostic::error(span, message)
+        let found = Diagnostic::syntax(span, message)
             .help("numbers are written 10, 0xff, 0o17, 0b101 or 'A', with `_` between digits");
         self.report(found)
     }
@@ -157,7 +159,7 @@ impl Reader<'_, '_> {
         let (token, span) = (self.token, self.span());
         if self.is_register(token) {
             let message = format!("expected a number or a name, found register {}", self.found());
-            return Err(self.fail(span, message));
+            return Err(self.unreadable(span, message));
         }
         let name = if self.is_word(HERE) {
             self.here(span)

@@ -109,7 +109,7 @@ impl Reader<'_, '_> {
     /// `.struct NAME` or `.struct NAME, base`
     pub(super) fn begin_struct(&mut self, first: Token) -> Read {
         if let Some(open) = &self.structure {
-            let found = Diagnostic::error(self.span_of(first), "`.struct` inside a `.struct`")
+            let found = Diagnostic::syntax(self.span_of(first), "`.struct` inside a `.struct`")
                 .secondary(open.span, "this one has no `.ends` yet");
             return Err(self.report(found));
         }
@@ -135,7 +135,7 @@ impl Reader<'_, '_> {
             return Err(self.fail(self.span_from(first), "the alignment must be 1, 2, 4, 8 or 16"));
         }
         let Some(open) = &mut self.structure else {
-            return Err(self.fail(self.span_of(first), "`.field` outside a `.struct`"));
+            return Err(self.unreadable(self.span_of(first), "`.field` outside a `.struct`"));
         };
         let into = open.offset - open.base;
         let offset = open.base + into + (align - into.rem_euclid(align)) % align;
@@ -148,7 +148,7 @@ impl Reader<'_, '_> {
     /// `.ends`: defines `NAME.SIZE`.
     pub(super) fn end_struct(&mut self, first: Token) -> Read {
         let Some(open) = self.structure.take() else {
-            return Err(self.fail(self.span_of(first), "`.ends` without a `.struct`"));
+            return Err(self.unreadable(self.span_of(first), "`.ends` without a `.struct`"));
         };
         self.define_number(&format!("{}.SIZE", open.name), open.span, open.offset - open.base);
         Ok(())
@@ -157,7 +157,7 @@ impl Reader<'_, '_> {
     /// Reports what is still open at the end of the source.
     pub(super) fn finish_generated(&mut self) {
         if let Some(open) = self.structure.take() {
-            self.fail(open.span, "this `.struct` has no `.ends`");
+            self.unreadable(open.span, "this `.struct` has no `.ends`");
         }
     }
 }

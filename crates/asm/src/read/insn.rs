@@ -10,13 +10,13 @@ use crate::{
 
 /// A register: its number, and whether it was written as its lower half, `w1`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Register {
-    pub(super) number: u8,
-    pub(super) half: bool,
+pub(crate) struct Register {
+    pub(crate) number: u8,
+    pub(crate) half: bool,
 }
 
 /// What looks like a register: `r`, `R`, `w` or `W` and one or two digits; or `fp`.
-pub(super) fn register(word: &str) -> Option<Register> {
+pub(crate) fn register(word: &str) -> Option<Register> {
     let (letter, digits) = word.as_bytes().split_first()?;
     let digit = |byte: &u8| byte.is_ascii_digit().then(|| byte - b'0');
     let number = match (letter, digits) {
@@ -41,7 +41,8 @@ impl Reader<'_, '_> {
         let Some(found) = register(self.text_of(self.token)) else { return Ok(None) };
         if found.number > 10 {
             let message = format!("unknown register {}", self.found());
-            let found = Diagnostic::error(self.span(), message).help("the registers are r0 to r10");
+            let found =
+                Diagnostic::syntax(self.span(), message).help("the registers are r0 to r10");
             return Err(self.report(found));
         }
         self.bump();
@@ -128,7 +129,7 @@ impl Reader<'_, '_> {
         }
         loop {
             if count == operands.len() {
-                return Err(self.fail(self.span(), "more than three operands"));
+                return Err(self.unreadable(self.span(), "more than three operands"));
             }
             operands[count] = self.operand()?;
             count += 1;
@@ -138,7 +139,7 @@ impl Reader<'_, '_> {
         }
         if !self.at_end() {
             let message = format!("expected `,` or the end of the line, found {}", self.found());
-            return Err(self.fail(self.span(), message));
+            return Err(self.unreadable(self.span(), message));
         }
         Ok((operands, count))
     }
@@ -169,7 +170,7 @@ impl Reader<'_, '_> {
         self.bump();
         let Some(base) = self.register()? else {
             let message = format!("expected a register, found {}", self.found());
-            let found = Diagnostic::error(self.span(), message)
+            let found = Diagnostic::syntax(self.span(), message)
                 .help("an address is written `[r1 + offset]`, the register first");
             return Err(self.report(found));
         };

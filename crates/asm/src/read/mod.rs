@@ -36,6 +36,8 @@ use crate::{
     source::Span,
     symbols::Def,
 };
+pub(crate) use insn::register;
+
 use condition::Condition;
 use expand::{Frame, FrameKind};
 use macros::Macro;
@@ -229,9 +231,14 @@ impl<'s, 'o> Reader<'s, 'o> {
         self.report(Diagnostic::error(span, message))
     }
 
+    /// Reports an error of the text itself, which no other line and no version can make right.
+    fn unreadable(&mut self, span: Span, message: impl Into<String>) -> Failed {
+        self.report(Diagnostic::syntax(span, message))
+    }
+
     fn expected(&mut self, what: &str) -> Failed {
         let message = format!("expected {what}, found {}", self.found());
-        self.fail(self.span(), message)
+        self.unreadable(self.span(), message)
     }
 
     fn expect(&mut self, kind: Tok, what: &str) -> Read {
@@ -304,7 +311,7 @@ impl<'s, 'o> Reader<'s, 'o> {
             Tok::Int(number) => self.numeric_label(span, number)?,
             _ if self.is_register(first) => {
                 let message = format!("`{}` is a register, not a label", self.text_of(first));
-                return Err(self.fail(span, message));
+                return Err(self.unreadable(span, message));
             }
             _ => self.name_of(first)?,
         };
@@ -433,7 +440,7 @@ impl<'s, 'o> Reader<'s, 'o> {
             Ok(text) if !text.is_empty() && !text.contains(NUMERIC) => {
                 Ok(self.session.names.intern(&text))
             }
-            _ => Err(self.fail(self.span_of(token), "this is no name")),
+            _ => Err(self.unreadable(self.span_of(token), "this is no name")),
         }
     }
 
@@ -459,7 +466,7 @@ impl<'s, 'o> Reader<'s, 'o> {
                 let start = token.end - 1 - rest.len() - 1;
                 let length = rest.chars().next().map_or(0, char::len_utf8);
                 let span = self.lexer.span(start, start + 1 + length);
-                let found = Diagnostic::error(span, "unknown escape in a string")
+                let found = Diagnostic::syntax(span, "unknown escape in a string")
                     .help(r#"known are \n \t \r \b \f \v \a \e \\ \" \' \xHH and octal \NNN"#);
                 return Err(self.report(found));
             };

@@ -104,8 +104,8 @@ impl Reader<'_, '_> {
     fn assign(&mut self, dst: Register, first: Token) -> Read {
         if dst.number > 10 {
             let message = format!("unknown register `{}`", self.text_of(first));
-            let found =
-                Diagnostic::error(self.span_of(first), message).help("the registers are r0 to r10");
+            let found = Diagnostic::syntax(self.span_of(first), message)
+                .help("the registers are r0 to r10");
             return Err(self.report(found));
         }
         let target = operand(OperandKind::Reg(dst.number), self.span_of(first));
@@ -167,7 +167,7 @@ impl Reader<'_, '_> {
         if dst.half == src.half {
             return Ok(());
         }
-        let found = Diagnostic::error(self.span_of(at), "`r` and `w` registers are mixed")
+        let found = Diagnostic::syntax(self.span_of(at), "`r` and `w` registers are mixed")
             .help("`w1` is the lower half of `r1`; write both as `r`, or both as `w`");
         Err(self.report(found))
     }
@@ -266,7 +266,7 @@ impl Reader<'_, '_> {
             } else {
                 let message =
                     format!("expected `u8`, `u16`, `u32` or `u64`, found {}", self.found());
-                Diagnostic::error(self.span(), message)
+                Diagnostic::syntax(self.span(), message)
             };
             return Err(self.report(found));
         };

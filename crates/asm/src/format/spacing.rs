@@ -1,0 +1,169 @@
+//! What stands between the tokens of a statement.
+
+use super::{Statement, is_same, token_text, trim};
+use crate::{
+    directives::Form,
+    lex::{Tok, Token},
+    read::register,
+    syntax::{File, Line},
+};
+
+/// Appends a token, behind a comment if one stands in front of it.
+pub(super) fn push(out: &mut String, comment: &str, spaced: bool, text: &str) {
+    let space = |out: &mut String, wanted: bool| {
+        if wanted && !out.is_empty() {
+            out.push(' ');
+        }
+    };
+    if !comment.is_empty() {
+        space(out, true);
+        out.push_str(comment);
+    }
+    space(out, spaced || !comment.is_empty());
+    out.push_str(text);
+}
+
+/// Appends the statement of a line, which begins behind `start`.
+pub(super) fn statement(out: &mut String, file: &File, line: &Line, start: usize) {
+    let (text, tokens) = (&*file.text, file.statement_tokens(line));
+    let [first, .., last] = tokens else {
+        tokens
+            .iter()
+            .for_each(|it| push(out, trim(&text[start..it.start]), false, token_text(text, it)));
+        return;
+    };
+    let mut code = String::new();
+    if keeps_text(file, line) {
+        words(&mut code, file, line);
+    } else {
+        expressions(&mut code, text, line.statement, tokens);
+    }
+    let original = &text[first.start..last.end];
+    let code = if is_same(&code, text, tokens) { &code } else { original };
+    push(out, trim(&text[start..first.start]), false, code);
+}
+
+/// Whether white space within operands may mean something: they are text then, or become
+/// something else when a macro is called.
+fn keeps_text(file: &File, line: &Line) -> bool {
+    let is_text = match line.statement {
+        Statement::Call => true,
+        Statement::Directive(it) => matches!(it.form, Form::Text | Form::Ignored),
+        _ => false,
+    };
+    let is_odd = |it: &Token| {
+        matches!(it.kind, Tok::Other | Tok::At | Tok::IntBad | Tok::CharBad | Tok::StrOpen)
+    };
+    is_text || file.statement_tokens(line).iter().any(is_odd)
+}
+
+/// The first word, and operands as they are: only the space around commas outside brackets is
+/// settled, as the reader of macros' arguments takes them apart.
+fn words(out: &mut String, file: &File, line: &Line) {
+    let (text, operands) = (&*file.text, file.operand_tokens(line));
+    let mut end = match file.word_tokens(line) {
+        [first, .., last] => {
+            out.push_str(&text[first.start..last.end]);
+            last.end
+        }
+        [word] => {
+            out.push_str(token_text(text, word));
+            word.end
+        }
+        [] => operands.first().map_or(0, |it| it.start),
+    };
+    let mut depth = 0_usize;
+    let mut fresh = true;
+    // The name of a macro ends with its first blank.
+    let names_macro = matches!(line.statement, Statement::Directive(it) if it.names[0] == ".macro");
+    for (at, token) in operands.iter().enumerate() {
+        let between = &text[end..token.start];
+        match token.kind {
+            Tok::Comma if depth == 0 => {
+                push(out, trim(between), false, ",");
+                fresh = true;
+                end = token.end;
+                continue;
+            }
+            Tok::ParenL | Tok::BracketL => depth += 1,
+            Tok::ParenR | Tok::BracketR => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if fresh || (names_macro && at == 1 && !between.is_empty()) {
+            push(out, trim(between), true, token_text(text, token));
+        } else {
+            out.push_str(between);
+            out.push_str(token_text(text, token));
+        }
+        fresh = false;
+        end = token.end;
+    }
+}
+
+/// What a token is to its neighbours.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// The first word, or one like it: `goto`.
+    Keyword,
+    Operand,
+    /// `-` of `-1`: nothing stands behind it.
+    Prefix,
+    Operator,
+    Comma,
+    Open,
+    Close,
+}
+
+fn expressions(out: &mut String, text: &str, statement: Statement, tokens: &[Token]) {
+    let is_code = matches!(statement, Statement::Instruction | Statement::Pseudo);
+    let is_pseudo = matches!(statement, Statement::Pseudo);
+    let mut before: Option<(Role, &Token)> = None;
+    for (at, token) in tokens.iter().enumerate() {
+        let mut written = token_text(text, token).to_owned();
+        let is_register = token.kind == Tok::Ident && register(&written).is_some();
+        let behind_operand =
+            before.is_some_and(|(role, _)| matches!(role, Role::Operand | Role::Close));
+        let role = match token.kind {
+            Tok::Comma | Tok::Colon => Role::Comma,
+            Tok::ParenL | Tok::BracketL => Role::Open,
+            Tok::ParenR | Tok::BracketR => Role::Close,
+            Tok::Ident if at == 0 && !is_register && !matches!(statement, Statement::Constant) => {
+                Role::Keyword
+            }
+            Tok::Ident if is_pseudo && matches!(written.as_str(), "goto" | "if") => Role::Keyword,
+            // `s>`, `s>>=`: a sign in front of the operator.
+            Tok::Ident if is_pseudo && written == "s" && behind_register(text, before) => {
+                Role::Prefix
+            }
+            Tok::Ident
+            | Tok::Int(_)
+            | Tok::IntTooLarge
+            | Tok::NumericRef { .. }
+            | Tok::Str
+            | Tok::Char(_) => Role::Operand,
+            Tok::Plus | Tok::Minus | Tok::Tilde | Tok::Bang | Tok::Star if !behind_operand => {
+                Role::Prefix
+            }
+            _ => Role::Operator,
+        };
+        if is_code && is_register {
+            written.make_ascii_lowercase();
+        }
+        let comment = before.map_or("", |(_, it)| trim(&text[it.end..token.start]));
+        push(out, comment, before.is_some_and(|(it, _)| is_spaced(it, role)), &written);
+        before = Some((role, token));
+    }
+}
+
+fn behind_register(text: &str, before: Option<(Role, &Token)>) -> bool {
+    before.is_some_and(|(_, it)| it.kind == Tok::Ident && register(token_text(text, it)).is_some())
+}
+
+fn is_spaced(before: Role, role: Role) -> bool {
+    match (before, role) {
+        (_, Role::Comma | Role::Close) | (Role::Open | Role::Prefix, _) => false,
+        // `*(u64 *)(r1 + 8)`
+        (Role::Close, Role::Open) => false,
+        _ => true,
+    }
+}

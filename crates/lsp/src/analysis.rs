@@ -1,0 +1,182 @@
+//! What the assembler says of a source, in an editor's terms.
+
+use core::{cell::OnceCell, ops::Range};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+use lsp_types::{
+    CodeAction, CodeActionKind, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity,
+    Location, TextEdit, Uri, WorkspaceEdit,
+};
+use selkie_asm::{Assembly, Definition, Files, Options, Severity, Sources, Span};
+
+use crate::{Settings, cost::Costs, documents::Source, text::Lines};
+
+/// A finding, and the change that it proposes.
+#[derive(Clone, Debug)]
+pub(crate) struct Finding {
+    pub(crate) uri: Uri,
+    pub(crate) diagnostic: Diagnostic,
+    fix: Option<TextEdit>,
+}
+
+impl Finding {
+    /// The change as a quick fix.
+    pub(crate) fn action(&self) -> Option<CodeAction> {
+        let edit = self.fix.clone()?;
+        let title = format!("Change to `{}`", edit.new_text);
+        let changes = std::collections::HashMap::from([(self.uri.clone(), vec![edit])]);
+        Some(CodeAction {
+            title,
+            kind: Some(CodeActionKind::QUICKFIX),
+            diagnostics: Some(vec![self.diagnostic.clone()]),
+            edit: Some(WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() }),
+            is_preferred: Some(true),
+            ..CodeAction::default()
+        })
+    }
+}
+
+/// What came of assembling a source.
+#[derive(Debug)]
+pub(crate) struct Analysis {
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) assembly: Option<Assembly>,
+    /// What names stand for, with the file and the bytes where each is defined.
+    pub(crate) definitions: BTreeMap<String, Vec<(Definition, Option<Place>)>>,
+    costs: OnceCell<Option<Costs>>,
+}
+
+/// A stretch of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) file: String,
+    pub(crate) range: Range<usize>,
+}
+
+impl Analysis {
+    pub(crate) fn new(
+        source: &Source,
+        settings: &Settings,
+        files: Arc<dyn Files + Send + Sync>,
+        uri_of: &dyn Fn(&Path) -> Option<Uri>,
+    ) -> Self {
+        let options = Options {
+            version: settings.version,
+            name: source.path.to_string_lossy().into_owned(),
+            defines: settings.defines.clone(),
+            include_paths: settings.include_paths.clone(),
+            files,
+            // Labels are in the program then, whatever they are called.
+            debug_info: true,
+            ..Options::default()
+        };
+        let (output, definitions) = selkie_asm::analyze(source.text(), &options);
+        let sources = &output.sources;
+        // In a part of a program, only what cannot be read is wrong for sure.
+        let counts = |it: &&selkie_asm::Diagnostic| {
+            is_program(&source.path) || (it.syntax && sources.expansions(it.span).is_empty())
+        };
+        let mut places = Places { sources, source, uri_of, files: BTreeMap::new() };
+        let counted = output.diagnostics.iter().filter(counts);
+        let findings = counted.filter_map(|it| places.finding(it)).collect();
+        let mut by_name: BTreeMap<String, Vec<(Definition, Option<Place>)>> = BTreeMap::new();
+        for definition in definitions {
+            let place = definition.span.map(|span| places.written(span));
+            let place = place.map(|span| {
+                let file = output.sources.file(span).0.to_owned();
+                Place { file, range: output.sources.range(span) }
+            });
+            by_name.entry(definition.name.clone()).or_default().push((definition, place));
+        }
+        let assembly = output.assembly;
+        Self { findings, assembly, definitions: by_name, costs: OnceCell::new() }
+    }
+
+    /// What the program costs, if there is one.
+    pub(crate) fn costs(&self) -> Option<&Costs> {
+        self.costs.get_or_init(|| self.assembly.as_ref().map(Costs::new)).as_ref()
+    }
+}
+
+/// Whether a file is a program by itself, by its name; others are there to be included.
+pub(crate) fn is_program(path: &Path) -> bool {
+    let extension = path.extension().and_then(|it| it.to_str());
+    extension.is_none_or(|it| ["s", "S", "asm"].contains(&it))
+}
+
+struct Places<'a> {
+    sources: &'a Sources,
+    source: &'a Source,
+    uri_of: &'a dyn Fn(&Path) -> Option<Uri>,
+    files: BTreeMap<String, (Uri, Lines)>,
+}
+
+impl Places<'_> {
+    /// The stretch that somebody wrote: that of the call, for what a macro made.
+    fn written(&self, span: Span) -> Span {
+        self.sources.expansions(span).last().copied().unwrap_or(span)
+    }
+
+    fn location(&mut self, span: Span) -> Option<Location> {
+        let span = self.written(span);
+        let (name, text) = self.sources.file(span);
+        let range = self.sources.range(span);
+        if Path::new(name) == self.source.path {
+            return Some(self.source.location(range));
+        }
+        if !self.files.contains_key(name) {
+            let uri = (self.uri_of)(Path::new(name))?;
+            let lines = Lines::new(text, self.source.lines.encoding());
+            self.files.insert(name.to_owned(), (uri, lines));
+        }
+        let (uri, lines) = &self.files[name];
+        Some(Location { uri: uri.clone(), range: lines.range(text, range) })
+    }
+
+    fn finding(&mut self, found: &selkie_asm::Diagnostic) -> Option<Finding> {
+        let Location { uri, range } = self.location(found.span)?;
+        let mut message = found.message.clone();
+        if !found.label.is_empty() {
+            message.push_str(&format!(": {}", found.label));
+        }
+        found.notes.iter().for_each(|note| message.push_str(&format!("\nnote: {note}")));
+        found.help.iter().for_each(|help| message.push_str(&format!("\nhelp: {help}")));
+        let related = found.labels.iter().filter_map(|label| {
+            let (location, message) = (self.location(label.span)?, label.text.clone());
+            Some(DiagnosticRelatedInformation { location, message })
+        });
+        let related: Vec<_> = related.collect();
+        let severity = match found.severity {
+            Severity::Error => DiagnosticSeverity::ERROR,
+            Severity::Warning => DiagnosticSeverity::WARNING,
+        };
+        // What a macro made is not there to be changed.
+        let fix = found.fix.as_ref().filter(|fix| self.sources.expansions(fix.span).is_empty());
+        let fix = fix.and_then(|fix| {
+            let Location { uri: home, range } = self.location(fix.span)?;
+            (home == uri).then(|| TextEdit { range, new_text: fix.text.clone() })
+        });
+        let diagnostic = Diagnostic {
+            range,
+            severity: Some(severity),
+            source: Some("selkie".to_owned()),
+            message,
+            related_information: (!related.is_empty()).then_some(related),
+            ..Diagnostic::default()
+        };
+        Some(Finding { uri, diagnostic, fix })
+    }
+}
+
+impl Analysis {
+    /// The slot of a label of the instructions.
+    pub(crate) fn label_pc(&self, name: &str) -> Option<usize> {
+        let (found, _) = self.definitions.get(name)?.first()?;
+        match found.meaning {
+            selkie_asm::Meaning::Text(offset) if offset % 8 == 0 => {
+                usize::try_from(offset / 8).ok()
+            }
+            _ => None,
+        }
+    }
+}

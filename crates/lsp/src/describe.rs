@@ -1,0 +1,124 @@
+//! What hovers and completions say, in Markdown: all of it from the tables.
+
+use selkie_asm::directives::Directive;
+use selkie_isa::{Kind, Op, Shape, Version, op::Versions, syntax::meaning};
+use selkie_svm::{
+    features::Feature,
+    syscalls::{Gate, Syscall},
+};
+
+use crate::cost;
+
+/// The name that highlights code in the editor.
+pub(crate) const LANGUAGE: &str = "sbpf";
+
+pub(crate) fn code(text: &str) -> String {
+    format!("```{LANGUAGE}\n{text}\n```\n")
+}
+
+/// `V0 V1 V3 V4`, or `all versions`.
+fn versions(versions: Versions) -> String {
+    if versions == Versions::ALL {
+        return "all versions".to_owned();
+    }
+    let names: Vec<String> = versions.iter().map(|it| format!("{it:?}")).collect();
+    names.join(" ")
+}
+
+/// How an instruction is written.
+pub(crate) fn form(mnemonic: &str, op: Op) -> String {
+    match op.kind().shape() {
+        Shape::None => mnemonic.to_owned(),
+        shape => format!("{mnemonic} {shape}"),
+    }
+}
+
+/// What the rows of a mnemonic do. Rows that differ in their opcode alone are one entry.
+pub(crate) fn mnemonic(word: &str, ops: &[Op], version: Version) -> String {
+    let mut text = String::new();
+    let is_there = |op: &&Op| op.versions().contains(version);
+    let shown: Vec<Op> = match ops.iter().filter(is_there).count() {
+        0 => ops.to_vec(),
+        _ => ops.iter().filter(is_there).copied().collect(),
+    };
+    for op in shown {
+        let slots = if op.kind() == Kind::LoadImm64 { ", two slots" } else { "" };
+        text.push_str(&code(&form(word, op)));
+        text.push_str(&format!(
+            "`{}`\n\nopcode `0x{:02x}`{slots}, {}, 1 CU\n\n",
+            meaning(op),
+            op.code(),
+            versions(op.versions())
+        ));
+    }
+    if !ops.iter().any(|it| it.versions().contains(version)) {
+        text.push_str(&format!("sBPF {version} does not have it.\n"));
+    }
+    text
+}
+
+/// `sol_log_(addr, len)`
+pub(crate) fn signature(syscall: &Syscall) -> String {
+    format!("{}({})", syscall.name, syscall.arguments.join(", "))
+}
+
+/// What a syscall does and costs.
+pub(crate) fn syscall(syscall: &Syscall) -> String {
+    let arguments: Vec<String> = (1..)
+        .zip(syscall.arguments)
+        .map(|(register, name): (u8, _)| format!("r{register} = `{name}`"))
+        .collect();
+    let arguments = match &arguments[..] {
+        [] => String::new(),
+        _ => format!("{}\n\n", arguments.join(", ")),
+    };
+    format!(
+        "{}{}\n\n{arguments}Price: {} CU, on top of the 1 CU of the call\n\nThere: {}\n",
+        code(&signature(syscall)),
+        syscall.what,
+        syscall.price,
+        gate(syscall.gate)
+    )
+}
+
+fn gate(gate: Gate) -> String {
+    let state = |feature: Feature| if feature.on_mainnet() { "on" } else { "off" };
+    match gate {
+        Gate::Always => "always".to_owned(),
+        Gate::ExecutionOnly => "for programs deployed long ago".to_owned(),
+        Gate::Without(feature) => {
+            format!("without feature `{}` (mainnet: {})", feature.address(), state(feature))
+        }
+        Gate::Feature(feature) => {
+            format!("with feature `{}` (mainnet: {})", feature.address(), state(feature))
+        }
+    }
+}
+
+/// `+100 CU`, `+≥ 100 CU`: what a syscall adds to its call.
+pub(crate) fn price(syscall: &Syscall) -> String {
+    match cost::price(syscall) {
+        (units, true) => format!("+{units} CU"),
+        (0, false) => format!("+{} CU", syscall.price),
+        (units, false) => format!("+{units}… CU"),
+    }
+}
+
+/// How a directive is written, and what it does.
+pub(crate) fn directive(directive: &Directive) -> String {
+    let names = directive.names.iter().map(|name| format!("{name} {}", directive.operands));
+    let forms: Vec<String> = names.map(|it| it.trim_end().to_owned()).collect();
+    format!("{}{}\n", code(&forms.join("\n")), directive.what)
+}
+
+/// What a register is for.
+pub(crate) fn register(number: u8) -> &'static str {
+    match number {
+        0 => "the result of a function, a syscall, the program",
+        1 => "the first argument; at the start, the address of the serialized input",
+        2..=5 => "an argument; a call does not keep it",
+        6..=9 => "kept by calls",
+        10 => "the frame pointer: the end of the function's stack frame; read-only",
+        _ => "no register: there are r0 to r10",
+    }
+}

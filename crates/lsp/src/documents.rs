@@ -1,0 +1,341 @@
+//! Sources that editors have open, and those that they include.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    rc::Rc,
+    sync::Arc,
+};
+
+use core::{cell::OnceCell, ops::Range};
+
+use lsp_types::{Location, Position, TextDocumentContentChangeEvent, Uri};
+use selkie_asm::{
+    Files,
+    syntax::{File, Line, Token},
+};
+
+use crate::{
+    Settings,
+    analysis::Analysis,
+    index::{Index, Key, Occurrence},
+    text::{Encoding, Lines},
+    uri,
+};
+
+/// Files that are included, directly or not, beyond which editors look at no more.
+const INCLUDES_MAX: usize = 64;
+/// Included files that are larger are not looked at.
+const INCLUDED_BYTES_MAX: u64 = 16 << 20;
+
+/// A text, taken apart.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) uri: Uri,
+    pub(crate) path: PathBuf,
+    pub(crate) file: File,
+    pub(crate) lines: Lines,
+    pub(crate) index: Index,
+}
+
+impl Source {
+    pub(crate) fn new(uri: Uri, text: &str, encoding: Encoding) -> Self {
+        let file = File::read(text);
+        let (lines, index) = (Lines::new(text, encoding), Index::new(&file));
+        Self { path: uri::path(&uri), uri, file, lines, index }
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        self.file.text()
+    }
+
+    pub(crate) fn offset(&self, position: Position) -> usize {
+        self.lines.offset(self.text(), position)
+    }
+
+    pub(crate) fn range(&self, range: Range<usize>) -> lsp_types::Range {
+        self.lines.range(self.text(), range)
+    }
+
+    pub(crate) fn location(&self, range: Range<usize>) -> Location {
+        Location { uri: self.uri.clone(), range: self.range(range) }
+    }
+
+    /// The line that holds a byte.
+    pub(crate) fn line_at(&self, offset: usize) -> &Line {
+        &self.file.lines()[self.file.line_at(offset)]
+    }
+
+    /// The token at a byte, or right in front of it, and the line that it is on.
+    pub(crate) fn token_at(&self, offset: usize) -> Option<(&Line, Token)> {
+        let line = self.line_at(offset);
+        let tokens =
+            self.file.labels(line).chain(self.file.word(line)).chain(self.file.operands(line));
+        let near = tokens.filter(|it| it.range.start <= offset && offset <= it.range.end);
+        Some((line, near.last()?))
+    }
+
+    /// The comment right above a line, without what marks it as one.
+    pub(crate) fn comment_above(&self, line: usize) -> String {
+        let comment = |line: &Line| {
+            let text = self.text()[line.range.clone()].trim();
+            let marks = [";", "#", "//"];
+            let rest = marks.iter().find_map(|mark| text.strip_prefix(mark))?;
+            Some(rest.trim_start_matches([';', '#', '/']).trim_end())
+        };
+        let above = self.file.lines()[..line].iter().rev();
+        // A directive about the name, as `.globl`, may stand between.
+        let is_directive = |it: &&Line| {
+            self.text()[it.range.clone()].trim_start().starts_with(".globl")
+                || self.text()[it.range.clone()].trim_start().starts_with(".type")
+        };
+        let mut lines: Vec<&str> = above.skip_while(is_directive).map_while(comment).collect();
+        lines.reverse();
+        lines.iter().map(|it| it.strip_prefix(' ').unwrap_or(it)).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A source that an editor has open.
+#[derive(Debug)]
+pub(crate) struct Document {
+    pub(crate) source: Rc<Source>,
+    pub(crate) version: i32,
+    analysis: OnceCell<Rc<Analysis>>,
+    /// The last analysis that gave a program: while somebody types, the text is mostly wrong.
+    last_program: Option<Rc<Analysis>>,
+}
+
+impl Document {
+    fn forget(&mut self) {
+        let program = self.analysis.take().filter(|it| it.assembly.is_some());
+        self.last_program = program.or(self.last_program.take());
+    }
+}
+
+/// All that are open, by their names.
+#[derive(Debug, Default)]
+pub(crate) struct Documents {
+    open: BTreeMap<Uri, Document>,
+}
+
+/// What the assembler includes, as it is in the editor, or else on the disk.
+struct Overlay(BTreeMap<PathBuf, Arc<str>>);
+
+impl Files for Overlay {
+    fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+        match self.0.get(path) {
+            Some(text) => Ok(text.as_bytes().to_vec()),
+            None => read_file(path),
+        }
+    }
+}
+
+/// The bytes of a file. Reading what is no file could wait for ever.
+fn read_file(path: &Path) -> Result<Vec<u8>, String> {
+    let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
+    if !metadata.is_file() || metadata.len() > INCLUDED_BYTES_MAX {
+        return Err(format!("it is no file of at most {} MiB", INCLUDED_BYTES_MAX >> 20));
+    }
+    fs::read(path).map_err(|error| error.to_string())
+}
+
+impl Documents {
+    pub(crate) fn get(&self, uri: &Uri) -> Option<&Document> {
+        self.open.get(uri)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Document> {
+        self.open.values()
+    }
+
+    pub(crate) fn open(&mut self, uri: Uri, version: i32, text: &str, encoding: Encoding) {
+        let source = Rc::new(Source::new(uri.clone(), text, encoding));
+        let last_program = self.open.remove(&uri).and_then(|mut it| {
+            it.forget();
+            it.last_program
+        });
+        let document = Document { source, version, analysis: OnceCell::new(), last_program };
+        self.open.insert(uri, document);
+    }
+
+    pub(crate) fn close(&mut self, uri: &Uri) {
+        self.open.remove(uri);
+    }
+
+    /// Applies changes, each to the text that the ones before it left.
+    pub(crate) fn change(
+        &mut self,
+        uri: &Uri,
+        version: i32,
+        changes: Vec<TextDocumentContentChangeEvent>,
+        encoding: Encoding,
+    ) {
+        let Some(document) = self.open.get(uri) else { return };
+        let mut text = document.source.text().to_owned();
+        for change in changes {
+            match change.range {
+                Some(range) => {
+                    let lines = Lines::new(&text, encoding);
+                    let start = lines.offset(&text, range.start);
+                    let end = lines.offset(&text, range.end).max(start);
+                    text.replace_range(start..end, &change.text);
+                }
+                None => text = change.text,
+            }
+        }
+        self.open(uri.clone(), version, &text, encoding);
+    }
+
+    pub(crate) fn forget_analysis(&mut self, uri: &Uri) {
+        if let Some(document) = self.open.get_mut(uri) {
+            document.forget();
+        }
+    }
+
+    pub(crate) fn forget_analyses(&mut self) {
+        self.open.values_mut().for_each(Document::forget);
+    }
+
+    /// What the assembler says of a document.
+    pub(crate) fn analysis(&self, document: &Document, settings: &Settings) -> Rc<Analysis> {
+        let analysis = document.analysis.get_or_init(|| {
+            let texts = self.open.values().filter(|it| it.source.uri != document.source.uri);
+            let texts = texts.map(|it| (it.source.path.clone(), it.source.text().into()));
+            let files = Arc::new(Overlay(texts.collect()));
+            let uri_of = |path: &Path| self.uri_of(path);
+            Rc::new(Analysis::new(&document.source, settings, files, &uri_of))
+        });
+        Rc::clone(analysis)
+    }
+
+    /// What the assembler says of a document, or of the text before it that was a program.
+    pub(crate) fn program(&self, document: &Document, settings: &Settings) -> Rc<Analysis> {
+        let analysis = self.analysis(document, settings);
+        match (&analysis.assembly, &document.last_program) {
+            (None, Some(last)) => Rc::clone(last),
+            _ => analysis,
+        }
+    }
+
+    fn by_path(&self, path: &Path) -> Option<&Document> {
+        self.open.values().find(|it| it.source.path == path)
+    }
+
+    /// The name of a file: the one that the editor knows it by, if it is open.
+    pub(crate) fn uri_of(&self, path: &Path) -> Option<Uri> {
+        let open = self.by_path(path).map(|it| it.source.uri.clone());
+        open.or_else(|| uri::from_path(path))
+    }
+
+    /// The source at a path, as it is in the editor or else on the disk.
+    fn load(&self, path: &Path, encoding: Encoding) -> Option<Rc<Source>> {
+        if let Some(open) = self.by_path(path) {
+            return Some(Rc::clone(&open.source));
+        }
+        let text = String::from_utf8(read_file(path).ok()?).ok()?;
+        Some(Rc::new(Source::new(uri::from_path(path)?, &text, encoding)))
+    }
+
+    /// Where a file that a source includes is.
+    pub(crate) fn included(
+        &self,
+        name: &str,
+        from: &Source,
+        settings: &Settings,
+    ) -> Option<PathBuf> {
+        let beside = from.path.parent().unwrap_or(Path::new("")).join(name);
+        let others = settings.include_paths.iter().map(|folder| folder.join(name));
+        core::iter::once(beside)
+            .chain(others)
+            .find(|path| self.by_path(path).is_some() || path.is_file())
+    }
+
+    /// A source with all that it includes.
+    fn with_includes(
+        &self,
+        source: &Rc<Source>,
+        settings: &Settings,
+        encoding: Encoding,
+    ) -> Vec<Rc<Source>> {
+        let mut found = vec![Rc::clone(source)];
+        let mut next = 0;
+        while let Some(source) = found.get(next).cloned() {
+            next += 1;
+            for (name, _) in &source.index.includes {
+                let Some(path) = self.included(name, &source, settings) else { continue };
+                let is_new = found.iter().all(|it| it.path != path);
+                if is_new
+                    && found.len() < INCLUDES_MAX
+                    && let Some(source) = self.load(&path, encoding)
+                {
+                    found.push(source);
+                }
+            }
+        }
+        found
+    }
+
+    /// The open documents that include `source`, directly or not.
+    pub(crate) fn includers(
+        &self,
+        source: &Source,
+        settings: &Settings,
+        encoding: Encoding,
+    ) -> Vec<&Document> {
+        let others = self.open.values().filter(|it| it.source.uri != source.uri);
+        others
+            .filter(|it| !it.source.index.includes.is_empty())
+            .filter(|it| {
+                let all = self.with_includes(&it.source, settings, encoding);
+                all.iter().any(|it| it.uri == source.uri)
+            })
+            .collect()
+    }
+
+    /// The sources that share names with `source`, itself first: what it includes, and what those
+    /// include that include it.
+    pub(crate) fn unit(
+        &self,
+        source: &Rc<Source>,
+        settings: &Settings,
+        encoding: Encoding,
+    ) -> Vec<Rc<Source>> {
+        let mut unit = self.with_includes(source, settings, encoding);
+        for includer in self.includers(source, settings, encoding) {
+            for source in self.with_includes(&includer.source, settings, encoding) {
+                if unit.iter().all(|it| it.uri != source.uri) {
+                    unit.push(source);
+                }
+            }
+        }
+        unit
+    }
+}
+
+/// Every place in `unit` where `key` is named; `home` is the source that it was found in.
+pub(crate) fn occurrences<'a>(
+    unit: &'a [Rc<Source>],
+    home: &'a Source,
+    key: &'a Key,
+) -> impl Iterator<Item = (&'a Source, &'a Occurrence)> {
+    let sources = unit.iter().filter(move |it| key.is_shared() || it.uri == home.uri);
+    sources.flat_map(move |source| {
+        let found = source.index.occurrences.iter().filter(move |it| it.key == *key);
+        found.map(move |it| (&**source, it))
+    })
+}
+
+/// The names that are defined in `unit`, each once.
+pub(crate) fn defined(unit: &[Rc<Source>]) -> BTreeMap<&Key, (&Source, &Occurrence)> {
+    let mut found = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for source in unit {
+        for it in source.index.definitions().filter(|it| it.key.is_shared()) {
+            if seen.insert(&it.key) {
+                found.insert(&it.key, (&**source, it));
+            }
+        }
+    }
+    found
+}

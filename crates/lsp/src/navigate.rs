@@ -1,0 +1,187 @@
+//! Definitions, references, and new names.
+
+use std::{collections::HashMap, rc::Rc};
+
+use lsp_types::{
+    DocumentHighlight, DocumentHighlightKind, Location, PrepareRenameResponse, TextEdit, Uri,
+    WorkspaceEdit,
+};
+use selkie_asm::syntax::{Statement, is_plain_name, register_number};
+use selkie_svm::syscalls::Syscall;
+
+use crate::{
+    analysis::Analysis,
+    documents::{Source, occurrences},
+    index::{Key, Occurrence, Role},
+};
+
+/// Where the name at a byte is defined.
+pub(crate) fn definition(
+    unit: &[Rc<Source>],
+    source: &Source,
+    analysis: &Analysis,
+    offset: usize,
+) -> Vec<Location> {
+    let Some(found) = source.index.at(offset) else { return Vec::new() };
+    let defined = occurrences(unit, source, &found.key).filter(|(_, it)| it.defines());
+    let defined: Vec<Location> =
+        defined.map(|(home, it)| home.location(it.range.clone())).collect();
+    if !defined.is_empty() {
+        return defined;
+    }
+    // What a directive such as `.accounts` defines is at the directive.
+    let Key::Symbol(name) = &found.key else { return Vec::new() };
+    let known = analysis.definitions.get(name).into_iter().flatten();
+    let places = known.filter_map(|(_, place)| {
+        let place = place.as_ref()?;
+        let home = unit.iter().find(|it| it.path.to_string_lossy() == place.file)?;
+        Some(home.location(place.range.clone()))
+    });
+    places.collect()
+}
+
+/// The beginning of the file that an `.include` at a byte names.
+pub(crate) fn included(
+    source: &Source,
+    offset: usize,
+    find: impl Fn(&str) -> Option<Uri>,
+) -> Option<Location> {
+    let mut includes = source.index.includes.iter();
+    let (name, _) = includes.find(|(_, it)| it.start <= offset && offset <= it.end)?;
+    Some(Location { uri: find(name)?, range: lsp_types::Range::default() })
+}
+
+/// Where the name at a byte is used, and defined if that is asked for.
+pub(crate) fn references(
+    unit: &[Rc<Source>],
+    source: &Source,
+    offset: usize,
+    with_definition: bool,
+) -> Vec<Location> {
+    let Some(found) = source.index.at(offset) else { return Vec::new() };
+    occurrences(unit, source, &found.key)
+        .filter(|(_, it)| with_definition || !it.defines())
+        .map(|(home, it)| home.location(it.range.clone()))
+        .collect()
+}
+
+/// The places of the name at a byte, in its own file.
+pub(crate) fn highlights(source: &Source, offset: usize) -> Vec<DocumentHighlight> {
+    let Some(found) = source.index.at(offset) else { return Vec::new() };
+    let same = source.index.occurrences.iter().filter(|it| it.key == found.key);
+    same.map(|it| DocumentHighlight {
+        range: source.range(it.range.clone()),
+        kind: Some(match it.role {
+            Role::Reference => DocumentHighlightKind::READ,
+            _ => DocumentHighlightKind::WRITE,
+        }),
+    })
+    .collect()
+}
+
+/// A name that can be changed: all of its places.
+struct Renamed<'a> {
+    found: &'a Occurrence,
+    places: Vec<(&'a Source, &'a Occurrence)>,
+    role: Role,
+}
+
+/// The name at a byte, or why it cannot be changed.
+fn renamed<'a>(
+    unit: &'a [Rc<Source>],
+    source: &'a Source,
+    offset: usize,
+) -> Result<Renamed<'a>, String> {
+    let Some(found) = source.index.at(offset) else { return Err(no_name(source, offset)) };
+    let places: Vec<_> = occurrences(unit, source, &found.key).collect();
+    let name = match &found.key {
+        Key::Symbol(name) | Key::Macro(name) | Key::Parameter { name, .. } => name.clone(),
+        Key::Local(_) => return Err("a local label is a number, and has no name".to_owned()),
+    };
+    let Some((_, definition)) = places.iter().find(|(_, it)| it.defines()) else {
+        return Err(match Syscall::find(&name) {
+            Some(_) => format!("`{name}` is a syscall: the runtime names it"),
+            None => format!("`{name}` is not defined in this source or what it includes"),
+        });
+    };
+    match definition.role {
+        Role::Structure => Err("the name of a structure is part of those of its fields".to_owned()),
+        Role::Parameter => {
+            Err("names that macros put together are not known; change it by hand".to_owned())
+        }
+        role => Ok(Renamed { found, places, role }),
+    }
+}
+
+/// Why what is at a byte has no name that could be changed.
+fn no_name(source: &Source, offset: usize) -> String {
+    let Some((line, token)) = source.token_at(offset) else {
+        return "there is no name here".to_owned();
+    };
+    let text = source.file.slice(&token);
+    let is_first = source.file.word(line).is_some_and(|it| it.range == token.range);
+    match line.statement {
+        _ if register_number(text).is_some() => format!("`{text}` is a register"),
+        Statement::Instruction if is_first => format!("`{text}` is an instruction"),
+        Statement::Directive(_) if is_first => format!("`{text}` is a directive"),
+        _ => "there is no name here".to_owned(),
+    }
+}
+
+/// The part of a name that is changed: of `NAME.field`, the field.
+fn changed(source: &Source, it: &Occurrence, role: Role) -> core::ops::Range<usize> {
+    let text = &source.text()[it.range.clone()];
+    match text.rfind('.').filter(|_| role == Role::Field) {
+        Some(dot) => it.range.start + dot + 1..it.range.end,
+        None => it.range.clone(),
+    }
+}
+
+/// What would be changed, or why nothing can be.
+pub(crate) fn prepare_rename(
+    unit: &[Rc<Source>],
+    source: &Source,
+    offset: usize,
+) -> Result<PrepareRenameResponse, String> {
+    let renamed = renamed(unit, source, offset)?;
+    let range = changed(source, renamed.found, renamed.role);
+    let text = source.text()[range.clone()].trim_matches('"').to_owned();
+    Ok(PrepareRenameResponse::RangeWithPlaceholder {
+        range: source.range(range),
+        placeholder: text,
+    })
+}
+
+/// The changes that give the name at a byte a new spelling, or why it cannot have it.
+pub(crate) fn rename(
+    unit: &[Rc<Source>],
+    source: &Source,
+    offset: usize,
+    name: &str,
+) -> Result<WorkspaceEdit, String> {
+    let renamed = renamed(unit, source, offset)?;
+    if !is_plain_name(name) {
+        return Err(format!(
+            "`{name}` is no name: names are of letters, digits, `_`, `.` and `$`, and no registers"
+        ));
+    }
+    let key = match (&renamed.found.key, renamed.role) {
+        (Key::Symbol(old), Role::Field) => {
+            let outer = old.rsplit_once('.').map_or("", |(outer, _)| outer);
+            Key::Symbol(format!("{outer}.{name}"))
+        }
+        (Key::Macro(_), _) => Key::Macro(name.to_owned()),
+        _ => Key::Symbol(name.to_owned()),
+    };
+    let is_taken = occurrences(unit, source, &key).any(|(_, it)| it.defines());
+    if is_taken && key != renamed.found.key {
+        return Err(format!("`{name}` is defined already"));
+    }
+    let mut changes: HashMap<_, Vec<TextEdit>> = HashMap::new();
+    for (home, it) in &renamed.places {
+        let range = home.range(changed(home, it, renamed.role));
+        let edit = TextEdit { range, new_text: name.to_owned() };
+        changes.entry(home.uri.clone()).or_default().push(edit);
+    }
+    Ok(WorkspaceEdit { changes: Some(changes), ..WorkspaceEdit::default() })
+}

@@ -1,0 +1,221 @@
+//! The shape of a source: its symbols, what can be folded, what each word is.
+
+use lsp_types::{
+    DocumentSymbol, FoldingRange, FoldingRangeKind, SemanticToken, SemanticTokenType, SymbolKind,
+};
+use selkie_asm::syntax::{Class, Line, Statement, Token, register_number};
+use selkie_isa::symbol::ENTRYPOINT;
+
+use crate::{
+    documents::Source,
+    index::{Key, Occurrence, Role},
+};
+
+/// What a source defines, in order. A label goes up to the next one.
+pub(crate) fn symbols(source: &Source) -> Vec<DocumentSymbol> {
+    let wanted = |it: &&Occurrence| !matches!(it.role, Role::Parameter | Role::Reference);
+    let found: Vec<&Occurrence> =
+        source.index.definitions().filter(wanted).filter(|it| it.key.is_shared()).collect();
+    let mut symbols: Vec<DocumentSymbol> = Vec::new();
+    for (at, it) in found.iter().enumerate() {
+        let line = &source.file.lines()[it.line];
+        let next = found[at + 1..].iter().find(|it| it.role == Role::Label);
+        let end = match it.role {
+            Role::Label => next.map_or(source.text().len(), |next| {
+                source.file.lines()[next.line].range.start.saturating_sub(1)
+            }),
+            _ => line.range.end,
+        };
+        let symbol = symbol(source, it, line.range.start..end.max(it.range.end));
+        // Fields belong to the structure above.
+        let outer = symbols.last_mut().filter(|it| it.kind == SymbolKind::STRUCT);
+        match outer {
+            Some(outer) if it.role == Role::Field => {
+                outer.range.end = symbol.range.end;
+                outer.children.get_or_insert_default().push(symbol);
+            }
+            _ => symbols.push(symbol),
+        }
+    }
+    symbols
+}
+
+fn symbol(source: &Source, it: &Occurrence, range: core::ops::Range<usize>) -> DocumentSymbol {
+    let text = source.text()[it.range.clone()].trim_matches('"').to_owned();
+    let kind = match it.role {
+        Role::Label if text == ENTRYPOINT || source.index.functions.contains(&text) => {
+            SymbolKind::FUNCTION
+        }
+        Role::Label => SymbolKind::KEY,
+        Role::Macro => SymbolKind::METHOD,
+        Role::Field => SymbolKind::FIELD,
+        Role::Structure => SymbolKind::STRUCT,
+        _ => SymbolKind::CONSTANT,
+    };
+    #[allow(deprecated, reason = "the field must be given")]
+    DocumentSymbol {
+        name: text,
+        detail: None,
+        kind,
+        tags: None,
+        deprecated: None,
+        range: source.range(range),
+        selection_range: source.range(it.range.clone()),
+        children: None,
+    }
+}
+
+/// Macros, loops, conditions and structures; code below labels; comments of several lines.
+pub(crate) fn folds(source: &Source) -> Vec<FoldingRange> {
+    let mut folds = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    let mut label: Option<usize> = None;
+    let mut last_code = 0;
+    let mut comment: Option<usize> = None;
+    let lines = source.file.lines();
+    for (number, line) in lines.iter().enumerate() {
+        let is_comment = is_comment(source, line);
+        match (is_comment, comment) {
+            (true, None) => comment = Some(number),
+            (false, Some(start)) => {
+                push(&mut folds, start, number - 1, Some(FoldingRangeKind::Comment));
+                comment = None;
+            }
+            _ => {}
+        }
+        if source.file.labels(line).len() > 0 {
+            if let Some(start) = label.replace(number) {
+                push(&mut folds, start, last_code, None);
+            }
+            last_code = number;
+        }
+        if !matches!(line.statement, Statement::None) {
+            last_code = number;
+        }
+        let Statement::Directive(directive) = line.statement else { continue };
+        match directive.names[0] {
+            ".macro" | ".rept" | ".irp" | ".irpc" | ".struct" => open.push(number),
+            name if name.starts_with(".if") => open.push(number),
+            ".else" | ".elseif" => {
+                if let Some(start) = open.pop() {
+                    push(&mut folds, start, number.saturating_sub(1), None);
+                }
+                open.push(number);
+            }
+            ".endm" | ".endr" | ".ends" | ".endif" => {
+                if let Some(start) = open.pop() {
+                    push(&mut folds, start, number, None);
+                }
+            }
+            _ => {}
+        }
+    }
+    if let Some(start) = label {
+        push(&mut folds, start, last_code, None);
+    }
+    if let Some(start) = comment {
+        push(&mut folds, start, lines.len() - 1, Some(FoldingRangeKind::Comment));
+    }
+    folds
+}
+
+fn is_comment(source: &Source, line: &Line) -> bool {
+    let is_bare = source.file.labels(line).len() == 0 && matches!(line.statement, Statement::None);
+    is_bare && !source.text()[line.range.clone()].trim().is_empty()
+}
+
+fn push(folds: &mut Vec<FoldingRange>, start: usize, end: usize, kind: Option<FoldingRangeKind>) {
+    let narrow = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
+    if end > start {
+        folds.push(FoldingRange {
+            start_line: narrow(start),
+            end_line: narrow(end),
+            kind,
+            ..FoldingRange::default()
+        });
+    }
+}
+
+/// The kinds of words, in the order of their numbers.
+pub(crate) const TOKEN_TYPES: [SemanticTokenType; 7] = [
+    SemanticTokenType::KEYWORD,
+    SemanticTokenType::MACRO,
+    SemanticTokenType::VARIABLE,
+    SemanticTokenType::FUNCTION,
+    SemanticTokenType::ENUM_MEMBER,
+    SemanticTokenType::PARAMETER,
+    SemanticTokenType::PROPERTY,
+];
+
+/// What each word is, as far as its look does not tell.
+pub(crate) fn tokens(source: &Source) -> Vec<SemanticToken> {
+    let mut out: Vec<SemanticToken> = Vec::new();
+    let mut before = lsp_types::Position::default();
+    let roles: std::collections::BTreeMap<&Key, Role> =
+        source.index.definitions().map(|it| (&it.key, it.role)).collect();
+    for line in source.file.lines() {
+        let word = source.file.word(line);
+        let all = source.file.labels(line).chain(word.clone()).chain(source.file.operands(line));
+        for token in all {
+            let kind = kind(source, line, word.as_ref(), &token, &roles);
+            let Some(kind) = kind.and_then(|it| TOKEN_TYPES.iter().position(|known| *known == it))
+            else {
+                continue;
+            };
+            let range = source.range(token.range.clone());
+            let delta_line = range.start.line - before.line;
+            let column = if delta_line == 0 { before.character } else { 0 };
+            out.push(SemanticToken {
+                delta_line,
+                delta_start: range.start.character - column,
+                length: range.end.character.saturating_sub(range.start.character),
+                token_type: u32::try_from(kind).unwrap_or_default(),
+                token_modifiers_bitset: 0,
+            });
+            before = range.start;
+        }
+    }
+    out
+}
+
+fn kind(
+    source: &Source,
+    line: &Line,
+    word: Option<&Token>,
+    token: &Token,
+    roles: &std::collections::BTreeMap<&Key, Role>,
+) -> Option<SemanticTokenType> {
+    let text = source.file.slice(token);
+    if token.class != Class::Word {
+        return None;
+    }
+    if register_number(text).is_some() {
+        return Some(SemanticTokenType::VARIABLE);
+    }
+    let found = source.index.at(token.range.start).filter(|it| it.range.start == token.range.start);
+    if let Some(found) = found {
+        let role = roles.get(&found.key).copied().unwrap_or(found.role);
+        return Some(match role {
+            Role::Label => SemanticTokenType::FUNCTION,
+            Role::Macro => SemanticTokenType::MACRO,
+            Role::Parameter => SemanticTokenType::PARAMETER,
+            Role::Field => SemanticTokenType::PROPERTY,
+            Role::Constant | Role::Structure => SemanticTokenType::ENUM_MEMBER,
+            Role::Reference => match found.key {
+                Key::Macro(_) => return None,
+                _ if selkie_svm::syscalls::Syscall::find(text).is_some() => {
+                    SemanticTokenType::FUNCTION
+                }
+                _ => SemanticTokenType::ENUM_MEMBER,
+            },
+        });
+    }
+    let is_first = word.is_some_and(|it| it.range == token.range);
+    match line.statement {
+        Statement::Instruction | Statement::Directive(_) if is_first => {
+            Some(SemanticTokenType::KEYWORD)
+        }
+        Statement::Pseudo => Some(SemanticTokenType::KEYWORD),
+        _ => None,
+    }
+}

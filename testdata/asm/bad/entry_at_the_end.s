@@ -1,0 +1,4 @@
+; The program would start behind its last instruction.
+start:
+    exit
+entrypoint:
