@@ -11,13 +11,18 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{codegen, fixtures, repository, say, tidy};
+use crate::{codegen, fixtures, repository, say, tidy, toolchains};
 
 /// Vectors that many projects share lie beside the repository, if they are there.
 const SHARED_VECTORS: &str = "../shared/vectors";
 
 /// Runs every test: those of cargo, and conformance vectors.
 pub(crate) fn test(arguments: &[String]) -> Result<()> {
+    test_with(arguments, false)
+}
+
+/// The same; `with_compilers` fails where tests lack one, which is left out otherwise.
+fn test_with(arguments: &[String], with_compilers: bool) -> Result<()> {
     let vectors = match arguments {
         [] => repository().join(SHARED_VECTORS),
         [folder] => PathBuf::from(folder),
@@ -26,7 +31,12 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
     step("programs that tests need", || fixtures::run(&[]))?;
     step("tests", || {
         let arguments = ["test", "--workspace", "--locked", "--no-fail-fast"];
-        succeed(cargo_command().args(arguments).env("SELKIE_REQUIRE_FIXTURES", "1"))
+        let mut command = cargo_command();
+        command.args(arguments).env("SELKIE_REQUIRE_FIXTURES", "1");
+        if with_compilers {
+            command.env("SELKIE_REQUIRE_TOOLCHAINS", "1");
+        }
+        succeed(&mut command)
     })?;
     step("conformance vectors", || conform(&vectors))
 }
@@ -60,7 +70,12 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
         let arguments = ["doc", "--workspace", "--no-deps", "--locked"];
         succeed(cargo_command().args(arguments).env("RUSTDOCFLAGS", "-D warnings"))
     })?;
-    test(arguments)?;
+    let mut with_compilers = false;
+    step("compilers for C and Rust", || {
+        with_compilers = toolchains::install();
+        Ok(())
+    })?;
+    test_with(arguments, with_compilers)?;
     step("examples", examples)?;
     step("comparison with anza's engine", oracle)?;
     step("comparison with agave's processor", oracle_svm)

@@ -7,6 +7,7 @@ mod codegen;
 mod fixtures;
 mod fuzz;
 mod tidy;
+mod toolchains;
 
 use std::{path::Path, process::ExitCode};
 
@@ -24,6 +25,11 @@ const CHORES: &[Chore] = &[
         "fixtures",
         "[SOURCES]   fetch the programs that tests and vectors need into testdata/elfs",
         fixtures::run,
+    ),
+    (
+        "toolchains",
+        "          install the compilers that tests build programs with",
+        toolchains::run,
     ),
     ("fuzz", "[SECONDS]       run every fuzz target, which needs cargo-fuzz", fuzz::run),
 ];

@@ -31,6 +31,7 @@ const UNSAFE_FILES: &[&str] = &[
     "crates/vm/tests/frozen.rs",
     "bench-svm/src/litesvm.rs",
     "bench/src/anchor.rs",
+    "examples/rust/heap/src/lib.rs",
     "oracle/src/anchor.rs",
 ];
 
