@@ -16,7 +16,7 @@ use core::{fmt, marker::PhantomData, ptr};
 
 use selkie_isa::{
     Version,
-    layout::{REGION_SIZE, STACK_START},
+    layout::{HEAP_START, REGION_SIZE, STACK_START},
 };
 
 use crate::{
@@ -327,7 +327,7 @@ impl Window {
 }
 
 /// What is touched is counted in steps of this.
-const TOUCHED_STEP_BYTES: u64 = 8192;
+const TOUCHED_STEP_BYTES: u64 = 4096;
 
 /// Windows that have an entry in [`MemoryMap::windows`]: those of rodata to input.
 const WINDOW_COUNT: usize = 8;
@@ -511,11 +511,13 @@ impl<'a> MemoryMap<'a> {
     #[cold]
     fn touch(&mut self, index: usize, vaddr: u64, len: u64) {
         let region = &mut self.regions[index];
-        // Stacks grow upwards from where they start; heaps are often used from both ends.
-        region.touched = if region.vaddr == STACK_START {
-            len.max(region.touched * 2).next_multiple_of(TOUCHED_STEP_BYTES)
-        } else {
-            region.len
+        region.touched = match region.vaddr {
+            // They are often used from both ends.
+            HEAP_START => region.len,
+            // Stacks grow upwards from where they start. Of an input, programs change what they
+            // were told to: it is not likely that more comes behind.
+            STACK_START => len.max(region.touched * 2).next_multiple_of(TOUCHED_STEP_BYTES),
+            _ => len.max(region.touched / 8 * 9).next_multiple_of(TOUCHED_STEP_BYTES / 4),
         };
         self.changes += 1;
         self.windows[usize_of(vaddr / REGION_SIZE) % WINDOW_COUNT] = Window::NONE;
