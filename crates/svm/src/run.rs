@@ -121,7 +121,8 @@ fn run_machine(
     let stack =
         Region::writable(STACK_START, &mut buffers.stack).tracked(program.stack_touched.get());
     let has_gaps = executable.version().stack_frame_gaps() && config.stack_frame_gaps;
-    let mut regions = Vec::with_capacity(4);
+    // With room for one that the map may put before them.
+    let mut regions = Vec::with_capacity(5);
     regions.push(Region::readonly(executable.read_only().vaddr, &executable.read_only().bytes));
     regions.push(if has_gaps { stack.gapped(config.stack_frame_bytes) } else { stack });
     regions

@@ -785,22 +785,19 @@ impl<'a> MemoryMap<'a> {
 }
 
 /// Fills the windows without a region with empty ones, so that a window's number is an index.
-fn one_per_window(regions: Vec<Region<'_>>) -> Result<Vec<Region<'_>>, Trap> {
-    let mut filled: Vec<Region<'_>> = Vec::with_capacity(regions.len() + 2);
-    for region in regions {
+fn one_per_window(mut regions: Vec<Region<'_>>) -> Result<Vec<Region<'_>>, Trap> {
+    let mut next = 0;
+    while let Some(region) = regions.get(next) {
         let window = usize_of(region.vaddr / REGION_SIZE);
-        if window >= WINDOWS_MAX {
+        if window >= WINDOWS_MAX || window < next {
             return Err(Trap::InvalidMemoryRegion(window));
         }
-        while filled.len() < window {
-            filled.push(Region::readonly(filled.len() as u64 * REGION_SIZE, &[]));
+        for empty in next..window {
+            regions.insert(empty, Region::readonly(empty as u64 * REGION_SIZE, &[]));
         }
-        if filled.len() > window {
-            return Err(Trap::InvalidMemoryRegion(window));
-        }
-        filled.push(region);
+        next = window + 1;
     }
-    Ok(filled)
+    Ok(regions)
 }
 
 /// Aligned maps are tables indexed by window. Far more windows than any program has.
