@@ -2,6 +2,8 @@
 //!
 //! Points that cannot be unpacked and scalars that are not reduced give nothing.
 
+mod on_curve;
+
 use core::ops::{Add, Sub};
 
 use curve25519_dalek::{
@@ -25,7 +27,7 @@ pub type Packed = [u8; 32];
 #[must_use]
 pub fn is_valid(group: Group, point: &Packed) -> bool {
     match group {
-        Group::Edwards => EdwardsPoint::unpack(point).is_some(),
+        Group::Edwards => on_curve::is_on_curve(point),
         Group::Ristretto => RistrettoPoint::unpack(point).is_some(),
     }
 }
@@ -110,4 +112,58 @@ fn sum<P: Point + VartimeMultiscalarMul<Point = P>>(
 
 fn unpack_scalar(packed: &Packed) -> Option<Scalar> {
     Scalar::from_canonical_bytes(*packed).into_option()
+}
+
+#[cfg(test)]
+mod tests {
+    use sha2::{Digest, Sha512};
+
+    use super::*;
+
+    fn check(point: &Packed) {
+        let is_valid = is_valid(Group::Edwards, point);
+        assert_eq!(is_valid, EdwardsPoint::unpack(point).is_some(), "{point:02x?}");
+    }
+
+    /// A number, with either sign of x.
+    fn check_signs(mut y: Packed) {
+        y[31] &= 0x7f;
+        check(&y);
+        y[31] |= 0x80;
+        check(&y);
+    }
+
+    #[test]
+    fn points_are_those_that_can_be_unpacked() {
+        let mut seed = [0; 64];
+        for _ in 0..10_000 {
+            seed = Sha512::digest(seed).into();
+            let (halves, _) = seed.as_chunks::<32>();
+            halves.iter().for_each(check);
+        }
+    }
+
+    #[test]
+    fn numbers_at_the_edges_are_told_like_others() {
+        for small in 0..=300_u16 {
+            let [low, high] = small.to_le_bytes();
+            let mut y = [0; 32];
+            (y[0], y[1]) = (low, high);
+            check_signs(y);
+            // From 2^255 - 1 downwards, past 2^255 - 19.
+            check_signs(y.map(|byte| !byte));
+        }
+    }
+
+    #[test]
+    fn numbers_of_few_bits_are_told_like_others() {
+        for one in 0..255 {
+            for other in 0..one {
+                let mut y = [0; 32];
+                y[one / 8] |= 1 << (one % 8);
+                y[other / 8] |= 1 << (other % 8);
+                check_signs(y);
+            }
+        }
+    }
 }

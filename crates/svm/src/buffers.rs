@@ -8,7 +8,10 @@ use std::cell::RefCell;
 
 use selkie_vm::Frames;
 
-use crate::{cost::INSTRUCTION_DEPTH_MAX_RAISED, input::Record};
+use crate::{
+    cost::INSTRUCTION_DEPTH_MAX_RAISED,
+    input::{InputBytes, Record},
+};
 
 thread_local! {
     /// Clean buffers.
@@ -37,8 +40,8 @@ impl Touched {
 pub(crate) struct Buffers {
     pub(crate) stack: Vec<u8>,
     pub(crate) heap: Vec<u8>,
-    /// Whatever the last run left in it.
-    pub(crate) input: Vec<u8>,
+    /// The input, or whatever the last run left in its place.
+    pub(crate) input: InputBytes,
     pub(crate) frames: Frames,
     /// Room for the input's layout.
     pub(crate) records: Vec<Record>,
@@ -64,7 +67,7 @@ impl Buffers {
             clean(&mut self.stack, stack_touched);
             clean(&mut self.heap, heap_touched);
             if self.input.capacity() > INPUT_BYTES_KEPT {
-                self.input = Vec::new();
+                self.input = InputBytes::default();
             }
             CLEAN.with_borrow_mut(|clean| clean.push(self));
         }

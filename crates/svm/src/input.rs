@@ -4,6 +4,7 @@
 //! buffer ask it. Programs index into the buffer by fixed offsets, so each byte of it is part of
 //! the protocol (agave: `serialization.rs`).
 
+mod bytes;
 pub mod explain;
 
 use selkie_isa::layout::INPUT_START;
@@ -12,6 +13,7 @@ use solana_account::ReadableAccount;
 use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
 
+pub(crate) use self::bytes::InputBytes;
 use crate::{
     context::InstructionContext,
     cost::{ACCOUNT_BYTES_MAX, ACCOUNT_GROWTH_MAX, INSTRUCTION_ACCOUNTS_MAX},
@@ -278,6 +280,23 @@ pub struct Input {
     pub layout: Layout,
 }
 
+impl Input {
+    /// An instruction's input.
+    ///
+    /// # Errors
+    /// As [`serialize`].
+    pub(crate) fn of(
+        abi: Abi,
+        instruction: &InstructionContext<'_>,
+        accounts: &TransactionAccounts,
+        features: FeatureSet,
+    ) -> Result<Self, InstructionError> {
+        let mut bytes = InputBytes::default();
+        let layout = serialize(abi, instruction, accounts, features, &mut bytes, Vec::new())?;
+        Ok(Self { bytes: bytes.get().to_vec(), layout })
+    }
+}
+
 fn check_count(accounts: usize) -> Result<(), InstructionError> {
     if accounts > INSTRUCTION_ACCOUNTS_MAX {
         return Err(InstructionError::MaxAccountsExceeded);
@@ -294,8 +313,7 @@ pub struct RefusedChange {
     pub error: InstructionError,
 }
 
-/// Writes an instruction's input behind nothing: `buffer` is cleared first. `records` are room for
-/// those of the layout.
+/// Writes an instruction's input. `records` are room for those of the layout.
 ///
 /// # Errors
 /// [`InstructionError::MaxAccountsExceeded`] for more than 255 accounts.
@@ -304,7 +322,7 @@ pub(crate) fn serialize(
     instruction: &InstructionContext<'_>,
     accounts: &TransactionAccounts,
     features: FeatureSet,
-    buffer: &mut Vec<u8>,
+    buffer: &mut InputBytes,
     records: Vec<Record>,
 ) -> Result<Layout, InstructionError> {
     check_count(instruction.accounts.len())?;
@@ -317,15 +335,15 @@ pub(crate) fn serialize(
     });
     let has_pointers = features.has(Feature::DirectAccountPointers);
     let layout = Layout::new(abi, slots, instruction.data.len(), has_pointers, records);
-    buffer.clear();
-    buffer.reserve(layout.len);
-    buffer.extend((instruction.accounts.len() as u64).to_le_bytes());
+    buffer.begin(layout.len);
+    buffer.write(&(instruction.accounts.len() as u64).to_le_bytes());
     for (record, meta) in layout.records.iter().zip(&instruction.accounts) {
         match record {
             Record::Duplicate { of, .. } => {
-                buffer.push(u8::try_from(*of).unwrap_or(NOT_DUPLICATE));
-                if abi == Abi::Aligned {
-                    buffer.extend([0; 7]);
+                let of = u8::try_from(*of).unwrap_or(NOT_DUPLICATE);
+                match abi {
+                    Abi::Aligned => buffer.write(&u64::from(of).to_le_bytes()),
+                    Abi::Unaligned => buffer.write(&[of]),
                 }
             }
             Record::Account(at) => {
@@ -335,22 +353,22 @@ pub(crate) fn serialize(
             }
         }
     }
-    buffer.extend((instruction.data.len() as u64).to_le_bytes());
-    buffer.extend_from_slice(&instruction.data);
-    buffer.extend_from_slice(instruction.program_id.as_ref());
+    buffer.write(&(instruction.data.len() as u64).to_le_bytes());
+    buffer.write(&instruction.data);
+    buffer.write(instruction.program_id.as_ref());
     if let Some(pointers) = layout.pointers {
-        buffer.resize(pointers, 0);
+        buffer.zero_to(pointers);
         for place in 0..layout.records.len() {
             let record = layout.account(place).map_or(0, |account| vaddr(account.record));
-            buffer.extend(record.to_le_bytes());
+            buffer.write(&record.to_le_bytes());
         }
     }
-    debug_assert_eq!(buffer.len(), layout.len);
+    buffer.finish();
     Ok(layout)
 }
 
 fn write_account(
-    buffer: &mut Vec<u8>,
+    buffer: &mut InputBytes,
     abi: Abi,
     at: &AccountLayout,
     flags: [u8; 3],
@@ -359,25 +377,25 @@ fn write_account(
 ) {
     let (data, executable) = (account.data(), u8::from(account.executable()));
     let numbers = [account.lamports().to_le_bytes(), (data.len() as u64).to_le_bytes()];
-    buffer.extend(flags);
+    buffer.write(&flags);
     match abi {
         Abi::Aligned => {
-            buffer.extend([executable, 0, 0, 0, 0]);
-            buffer.extend_from_slice(key.as_ref());
-            buffer.extend_from_slice(account.owner().as_ref());
-            buffer.extend(numbers.as_flattened());
-            buffer.extend_from_slice(data);
-            buffer.resize(at.rent_epoch, 0);
+            buffer.write(&[executable, 0, 0, 0, 0]);
+            buffer.write(key.as_ref());
+            buffer.write(account.owner().as_ref());
+            buffer.write(numbers.as_flattened());
+            buffer.write(data);
+            buffer.zero_to(at.rent_epoch);
         }
         Abi::Unaligned => {
-            buffer.extend_from_slice(key.as_ref());
-            buffer.extend(numbers.as_flattened());
-            buffer.extend_from_slice(data);
-            buffer.extend_from_slice(account.owner().as_ref());
-            buffer.push(executable);
+            buffer.write(key.as_ref());
+            buffer.write(numbers.as_flattened());
+            buffer.write(data);
+            buffer.write(account.owner().as_ref());
+            buffer.write(&[executable]);
         }
     }
-    buffer.extend(RENT_EPOCH.to_le_bytes());
+    buffer.write(&RENT_EPOCH.to_le_bytes());
 }
 
 /// The regions of an input: one, or one for each account's data and each span between them. Which
@@ -552,14 +570,15 @@ mod tests {
         ) {
             let abi = if aligned { Abi::Aligned } else { Abi::Unaligned };
             let (mut after, before) = (accounts(), accounts());
-            let mut bytes = Vec::new();
+            let mut bytes = InputBytes::default();
             let features = FeatureSet::mainnet();
             let layout = serialize(abi, &instruction(), &after, features, &mut bytes, Vec::new()).unwrap();
+            let bytes = bytes.get_mut();
             let places = places(&layout);
             for (place, offset, byte) in stores {
                 bytes[place.get(&places) + offset] = byte;
             }
-            let result = deserialize(mode, &layout, &bytes, &instruction(), &mut after);
+            let result = deserialize(mode, &layout, bytes, &instruction(), &mut after);
             prop_assert_eq!(after.get(1), before.get(1));
             let (theirs, theirs_before) = (&after.get(2).unwrap().account, &before.get(2).unwrap().account);
             prop_assert!(theirs.lamports() >= theirs_before.lamports());
@@ -569,7 +588,7 @@ mod tests {
             );
             if result.is_ok() && aligned {
                 let at = layout.account(0).unwrap();
-                let lamports = read_u64(&bytes, at.lamports).unwrap();
+                let lamports = read_u64(bytes, at.lamports).unwrap();
                 prop_assert_eq!(after.get(0).unwrap().account.lamports(), lamports);
             }
         }
@@ -583,12 +602,12 @@ mod tests {
             let abi = if aligned { Abi::Aligned } else { Abi::Unaligned };
             let mode = if has_regions { DataMode::Regions } else { DataMode::Copied };
             let features = FeatureSet::mainnet();
-            let mut bytes = Vec::new();
+            let mut bytes = InputBytes::default();
             let layout =
                 serialize(abi, &instruction(), &accounts(), features, &mut bytes, Vec::new()).unwrap();
             let can_change = |place: usize| changeable[place].then(|| u16::try_from(place).unwrap());
             let mut found = Vec::new();
-            regions(mode, &layout, &mut bytes, can_change, &mut found);
+            regions(mode, &layout, bytes.get_mut(), can_change, &mut found);
             let mut next = INPUT_START;
             for region in &mut found {
                 prop_assert_eq!(region.vaddr(), next);

@@ -14,7 +14,7 @@ use crate::{
     cost::ComputeBudget,
     engine::{Engine, EngineError},
     environment::Environment,
-    input::{self, Abi, Input},
+    input::{Abi, Input},
     run::Run,
     transaction_accounts::{
         InstructionAccount, ReturnData, TransactionAccount, TransactionAccounts,
@@ -151,16 +151,7 @@ pub fn instruction_input(
     let shared = accounts.into_iter().map(|(key, account)| (key, account.into()));
     let accounts = TransactionAccounts::new(shared);
     let instruction = compile(instruction, &accounts);
-    let mut bytes = Vec::new();
-    let layout = input::serialize(
-        abi,
-        &instruction,
-        &accounts,
-        environment.features,
-        &mut bytes,
-        Vec::new(),
-    )?;
-    Ok(Input { bytes, layout })
+    Input::of(abi, &instruction, &accounts, environment.features)
 }
 
 /// The accounts that were given, each once, and those that the instruction names besides.

@@ -73,17 +73,11 @@ impl<'e> Invocation<'e> {
         let program = environment.programs.get(&instruction.program_id);
         let program = program.ok_or(InstructionError::UnsupportedProgramId)?;
         context.frame_mut().program = Some(Arc::clone(program));
-        let mut bytes = Vec::new();
-        let layout = input::serialize(
-            program.loader().abi(),
-            context.instruction(),
-            &context.accounts,
-            environment.features,
-            &mut bytes,
-            Vec::new(),
-        )?;
-        context.frame_mut().layout = layout.clone();
-        Ok(Self { context, input: Input { bytes, layout } })
+        let abi = program.loader().abi();
+        let features = environment.features;
+        let input = Input::of(abi, context.instruction(), &context.accounts, features)?;
+        context.frame_mut().layout = input.layout.clone();
+        Ok(Self { context, input })
     }
 
     /// The input that the program gets.

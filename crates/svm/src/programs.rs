@@ -71,6 +71,7 @@ pub struct Program {
     /// What runs of the program are likely to write to.
     pub(crate) stack_touched: Touched,
     pub(crate) heap_touched: Touched,
+    pub(crate) input_touched: Touched,
     loader: Loader,
     /// What the executable's syscalls are, by their number there.
     syscalls: Bindings,
@@ -154,6 +155,7 @@ impl Program {
             compiled: Compiled::new(false, memory_calls(&syscalls)),
             stack_touched: Touched::default(),
             heap_touched: Touched::default(),
+            input_touched: Touched::default(),
             loader,
             syscalls,
         }

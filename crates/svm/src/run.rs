@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use selkie_isa::layout::{HEAP_START, STACK_START};
+use selkie_isa::layout::{HEAP_START, INPUT_START, STACK_START};
 use selkie_vm::{Access, Machine, MemoryMap, Observer, Region, Trap};
 use solana_instruction_error::InstructionError;
 
@@ -73,15 +73,15 @@ pub(crate) fn run_program(
     }
     let end = run_machine(context, &program, mode, &mut buffers, observer)?;
     log_end(context, end.units, units_before);
-    let result =
-        judge(context, &program, mode, &end).and_then(|()| copy_out(context, mode, &buffers.input));
+    let result = judge(context, &program, mode, &end)
+        .and_then(|()| copy_out(context, mode, buffers.input.get()));
     if let Err(trap) = &end.result {
-        let mismatch = abi_mismatch(trap, &buffers.input, abi, program.executable());
+        let mismatch = abi_mismatch(trap, buffers.input.get(), abi, program.executable());
         context.notes.extend(mismatch.map(|it| it.to_string()));
     }
     if context.keeps_runs {
         let input = Input {
-            bytes: buffers.input.clone(),
+            bytes: buffers.input.get().to_vec(),
             layout: core::mem::take(&mut context.frame_mut().layout),
         };
         let End { result, pc, registers, return_pcs, units, engine, .. } = end;
@@ -121,7 +121,8 @@ fn run_machine(
     let stack =
         Region::writable(STACK_START, &mut buffers.stack).tracked(program.stack_touched.get());
     let has_gaps = executable.version().stack_frame_gaps() && config.stack_frame_gaps;
-    let mut regions = Vec::with_capacity(4);
+    // With room for one that the map may put before them.
+    let mut regions = Vec::with_capacity(5);
     regions.push(Region::readonly(executable.read_only().vaddr, &executable.read_only().bytes));
     regions.push(if has_gaps { stack.gapped(config.stack_frame_bytes) } else { stack });
     regions
@@ -134,7 +135,13 @@ fn run_machine(
         let borrowed = accounts.borrow(account, &instruction.program_id).ok()?;
         borrowed.can_change_data().is_ok().then_some(account.index)
     };
-    input::regions(mode, &frame.layout, &mut buffers.input, can_change, &mut regions);
+    input::regions(mode, &frame.layout, buffers.input.get_mut(), can_change, &mut regions);
+    // Where accounts have regions of their own, calls between programs write to them unrecorded.
+    if !mode.has_regions()
+        && let Some(input) = regions.pop()
+    {
+        regions.push(input.tracked(program.input_touched.get()));
+    }
     let instruction_data = frame.layout.instruction_data;
     let memory = MemoryMap::new(regions, &config, executable.version()).map_err(|trap| {
         context.logs.line(format!("Failed to create SBF VM: {trap}"));
@@ -163,8 +170,12 @@ fn run_machine(
         region.map_or(0, Region::touched)
     };
     let (stack_touched, heap_touched) = (touched(STACK_START), touched(HEAP_START));
+    let input_touched = if mode.has_regions() { u64::MAX } else { touched(INPUT_START) };
     program.stack_touched.see(stack_touched);
     program.heap_touched.see(heap_touched);
+    if !mode.has_regions() {
+        program.input_touched.see(input_touched);
+    }
     let end = End {
         result: outcome.result,
         pc: machine.pc(),
@@ -177,6 +188,7 @@ fn run_machine(
         heap_touched,
     };
     buffers.frames = machine.into_frames();
+    buffers.input.touch(usize::try_from(input_touched).unwrap_or(usize::MAX));
     Ok(end)
 }
 

@@ -2,10 +2,11 @@
 
 mod common;
 
-use common::key;
+use common::{INPUT, PROGRAM, Setup, exit, key, poke, word};
 use proptest::prelude::*;
 use selkie_svm::{
-    Abi, Account, AccountMeta, Environment, Input, Instruction, InstructionError, Pubkey,
+    Abi, Account, AccountMeta, Engine, Environment, Input, Instruction, InstructionError, Options,
+    Pubkey,
     input::explain::{ExplainError, Explanation, Value, explain},
     instruction_input,
 };
@@ -289,5 +290,38 @@ proptest! {
         prop_assert!(is_gapless(&explained, input.bytes.len()));
         let program = explained.fields.last().unwrap();
         prop_assert_eq!((program.offset, program.value), (input.layout.program_id, Value::Pubkey(key(7))));
+    }
+}
+
+#[test]
+fn nothing_is_left_of_what_ran_before() {
+    let setup = |data: &[usize], engine| {
+        let keys = (1..).map(key);
+        let accounts: Vec<_> =
+            keys.zip(data).map(|(it, len)| (it, account(&bytes(3, *len)))).collect();
+        let metas = accounts.iter().map(|(key, _)| AccountMeta::new(*key, false)).collect();
+        let options = Options { engine, ..Options::default() };
+        Setup { metas, accounts, options, ..Setup::default() }
+    };
+    let layouts: [&[usize]; 5] = [&[165, 165, 0], &[0], &[165, 165, 0], &[3000, 9], &[165, 165, 0]];
+    for engine in [Engine::Interpreter, Engine::Jit] {
+        for at in [0, 8, 100, 300, 4000, 10_000, 10_700, 20_000, 21_100, 31_000] {
+            for data in layouts {
+                // Past the end of a short input, this fails, which is all the same here.
+                setup(data, engine).run(&[poke(INPUT + at, u64::MAX), exit()]);
+            }
+            for data in layouts {
+                let setup = setup(data, engine);
+                let run = setup.run(&[word(0xb7, 0, 0, 0, 0), exit()]).run.unwrap();
+                let instruction = Instruction {
+                    program_id: PROGRAM,
+                    accounts: setup.metas.clone(),
+                    data: Vec::new(),
+                };
+                let (accounts, environment) = (&setup.accounts, &setup.environment);
+                let input = instruction_input(&instruction, accounts, environment, Abi::Aligned);
+                assert!(run.input.bytes == input.unwrap().bytes, "{engine:?} {at} {data:?}");
+            }
+        }
     }
 }

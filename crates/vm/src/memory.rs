@@ -16,7 +16,7 @@ use core::{fmt, marker::PhantomData, ptr};
 
 use selkie_isa::{
     Version,
-    layout::{REGION_SIZE, STACK_START},
+    layout::{HEAP_START, REGION_SIZE, STACK_START},
 };
 
 use crate::{
@@ -327,7 +327,7 @@ impl Window {
 }
 
 /// What is touched is counted in steps of this.
-const TOUCHED_STEP_BYTES: u64 = 8192;
+const TOUCHED_STEP_BYTES: u64 = 4096;
 
 /// Windows that have an entry in [`MemoryMap::windows`]: those of rodata to input.
 const WINDOW_COUNT: usize = 8;
@@ -511,11 +511,13 @@ impl<'a> MemoryMap<'a> {
     #[cold]
     fn touch(&mut self, index: usize, vaddr: u64, len: u64) {
         let region = &mut self.regions[index];
-        // Stacks grow upwards from where they start; heaps are often used from both ends.
-        region.touched = if region.vaddr == STACK_START {
-            len.max(region.touched * 2).next_multiple_of(TOUCHED_STEP_BYTES)
-        } else {
-            region.len
+        region.touched = match region.vaddr {
+            // They are often used from both ends.
+            HEAP_START => region.len,
+            // Stacks grow upwards from where they start. Of an input, programs change what they
+            // were told to: it is not likely that more comes behind.
+            STACK_START => len.max(region.touched * 2).next_multiple_of(TOUCHED_STEP_BYTES),
+            _ => len.max(region.touched / 8 * 9).next_multiple_of(TOUCHED_STEP_BYTES / 4),
         };
         self.changes += 1;
         self.windows[usize_of(vaddr / REGION_SIZE) % WINDOW_COUNT] = Window::NONE;
@@ -783,22 +785,19 @@ impl<'a> MemoryMap<'a> {
 }
 
 /// Fills the windows without a region with empty ones, so that a window's number is an index.
-fn one_per_window(regions: Vec<Region<'_>>) -> Result<Vec<Region<'_>>, Trap> {
-    let mut filled: Vec<Region<'_>> = Vec::with_capacity(regions.len() + 2);
-    for region in regions {
+fn one_per_window(mut regions: Vec<Region<'_>>) -> Result<Vec<Region<'_>>, Trap> {
+    let mut next = 0;
+    while let Some(region) = regions.get(next) {
         let window = usize_of(region.vaddr / REGION_SIZE);
-        if window >= WINDOWS_MAX {
+        if window >= WINDOWS_MAX || window < next {
             return Err(Trap::InvalidMemoryRegion(window));
         }
-        while filled.len() < window {
-            filled.push(Region::readonly(filled.len() as u64 * REGION_SIZE, &[]));
+        for empty in next..window {
+            regions.insert(empty, Region::readonly(empty as u64 * REGION_SIZE, &[]));
         }
-        if filled.len() > window {
-            return Err(Trap::InvalidMemoryRegion(window));
-        }
-        filled.push(region);
+        next = window + 1;
     }
-    Ok(filled)
+    Ok(regions)
 }
 
 /// Aligned maps are tables indexed by window. Far more windows than any program has.

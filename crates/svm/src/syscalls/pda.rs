@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use curve25519_dalek::edwards::CompressedEdwardsY;
+use selkie_crypto::curve25519::{self, Group};
 use selkie_vm::SyscallError as Error;
 use sha2::{Digest, Sha256};
 use solana_pubkey::{MAX_SEED_LEN, MAX_SEEDS, Pubkey, PubkeyError};
@@ -42,8 +42,8 @@ pub(crate) fn create_program_address(
 /// How many addresses each thread remembers the answer for.
 const REMEMBERED: usize = 256;
 
-/// Whether somebody may have a key for an address. To find out takes a square root; and a program
-/// that finds an address derives it again to sign for it, in the same transaction and in the next.
+/// Whether somebody may have a key for an address. To find out takes a while; and a program that
+/// finds an address derives it again to sign for it, in the same transaction and in the next.
 fn is_on_curve(address: &[u8; 32]) -> bool {
     thread_local! {
         static KNOWN: RefCell<Vec<([u8; 32], bool)>> = const { RefCell::new(Vec::new()) };
@@ -53,7 +53,7 @@ fn is_on_curve(address: &[u8; 32]) -> bool {
         known.get(place).filter(|(known, _)| known == address).map(|(_, answer)| *answer)
     });
     known.unwrap_or_else(|| {
-        let answer = CompressedEdwardsY(*address).decompress().is_some();
+        let answer = curve25519::is_valid(Group::Edwards, address);
         KNOWN.with_borrow_mut(|known| {
             if known.is_empty() {
                 // Places that were not used yet hold an address with its answer, too.

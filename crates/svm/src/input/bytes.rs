@@ -1,0 +1,140 @@
+//! The buffer that inputs are written to, one after the other.
+//!
+//! Most of an input is the room that accounts have to grow: zeros, which most programs never write
+//! to. So the buffer knows what of it is zero still, and does not zero that again.
+//!
+//! Invariant: what [`InputBytes::zeros`] says is zero. Whoever lets a program write to the bytes
+//! says afterwards how far it may have done so.
+
+use core::ops::Range;
+
+/// Bytes of an input, and what is left of those before.
+#[derive(Default, Debug)]
+pub(crate) struct InputBytes {
+    /// At least as many as there are in the input.
+    bytes: Vec<u8>,
+    /// Bytes of the input.
+    len: usize,
+    /// Spans of zeros, in order.
+    zeros: Vec<Range<usize>>,
+    /// Those of the input before, while one is written, and how many of them lie behind.
+    before: (Vec<Range<usize>>, usize),
+    /// Bytes that are written.
+    end: usize,
+}
+
+impl InputBytes {
+    /// Begins an input of so many bytes, all of which are to be written or zeroed then.
+    pub(crate) fn begin(&mut self, len: usize) {
+        if self.bytes.len() < len {
+            self.bytes = vec![0; len];
+            self.zeros.clear();
+            self.zeros.push(0..len);
+        }
+        (self.len, self.end) = (len, 0);
+        self.before = (core::mem::replace(&mut self.zeros, core::mem::take(&mut self.before.0)), 0);
+        self.zeros.clear();
+    }
+
+    /// Writes what comes next.
+    pub(crate) fn write(&mut self, bytes: &[u8]) {
+        let end = self.end.saturating_add(bytes.len());
+        let place = self.bytes.get_mut(self.end..end);
+        place.expect("the input is as long as its layout says").copy_from_slice(bytes);
+        self.end = end;
+    }
+
+    /// Zeroes what comes next, up to `end`.
+    pub(crate) fn zero_to(&mut self, end: usize) {
+        let span = self.end..end;
+        let (before, behind) = &mut self.before;
+        let mut start = span.start;
+        while let Some(known) = before.get(*behind)
+            && known.start < end
+        {
+            zero(&mut self.bytes, start..known.start);
+            start = start.max(known.end.min(end));
+            if known.end > end {
+                break;
+            }
+            *behind = behind.saturating_add(1);
+        }
+        zero(&mut self.bytes, start..end);
+        self.zeros.push(span);
+        self.end = end;
+    }
+
+    /// Ends the input: what lies behind is as it was.
+    pub(crate) fn finish(&mut self) {
+        debug_assert_eq!(self.end, self.len, "the input is as long as its layout says");
+        let (before, behind) = &self.before;
+        let left = before.get(*behind..).unwrap_or_default().iter();
+        let left = left.map(|span| span.start.max(self.len)..span.end);
+        self.zeros.extend(left.filter(|span| span.start < span.end));
+    }
+
+    /// Says that a program may have written to the first bytes, as many as told, and to no others.
+    pub(crate) fn touch(&mut self, touched: usize) {
+        self.zeros.retain_mut(|span| {
+            span.start = span.start.max(touched);
+            span.start < span.end
+        });
+    }
+
+    /// How many bytes there is room for.
+    pub(crate) fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// The input.
+    pub(crate) fn get(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+
+    /// The input, for a program to write to.
+    pub(crate) fn get_mut(&mut self) -> &mut [u8] {
+        self.bytes.get_mut(..self.len).unwrap_or_default()
+    }
+}
+
+/// Zeroes a span, which may be none.
+fn zero(bytes: &mut [u8], span: Range<usize>) {
+    if let Some(span) = bytes.get_mut(span) {
+        span.fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_not_written_is_zero(
+            inputs in prop::collection::vec(
+                (prop::collection::vec((0_usize..40, 0_usize..40), 1..5), 0_usize..200),
+                1..6,
+            ),
+        ) {
+            let mut bytes = InputBytes::default();
+            for (parts, touched) in inputs {
+                let len = parts.iter().map(|(written, zeros)| written + zeros).sum();
+                bytes.begin(len);
+                let mut expected = Vec::new();
+                for (written, zeros) in parts {
+                    bytes.write(&vec![7; written]);
+                    expected.resize(expected.len() + written, 7);
+                    expected.resize(expected.len() + zeros, 0);
+                    bytes.zero_to(expected.len());
+                }
+                bytes.finish();
+                prop_assert_eq!(bytes.get(), &*expected);
+                let touched = touched.min(len);
+                bytes.get_mut()[..touched].fill(9);
+                bytes.touch(touched);
+            }
+        }
+    }
+}
