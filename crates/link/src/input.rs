@@ -69,7 +69,7 @@ pub(crate) fn read<'a>(
         match Object::read(&member.name, member.bytes) {
             Ok(object) => {
                 note(&object, &mut defined, &mut wanted);
-                objects.push(object);
+                objects.push(Object { is_member: true, ..object });
             }
             Err(error) => errors.push(error),
         }

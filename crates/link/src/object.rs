@@ -84,6 +84,8 @@ pub(crate) struct Symbol<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Object<'a> {
     pub(crate) name: String,
+    /// Whether it came from an archive.
+    pub(crate) is_member: bool,
     /// By the file's section number.
     pub(crate) sections: Vec<Section<'a>>,
     /// By the file's symbol number.
@@ -123,7 +125,8 @@ impl<'a> Object<'a> {
             let help = "link the objects that it was made of";
             return Err(error("linked already: not a relocatable object".into()).help(help));
         }
-        let mut object = Self { name: name.to_owned(), sections: vec![], symbols: vec![] };
+        let mut object =
+            Self { name: name.to_owned(), is_member: false, sections: vec![], symbols: vec![] };
         object.read_sections(header, bytes).map_err(|it| it.object(name))?;
         Ok(object)
     }

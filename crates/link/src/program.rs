@@ -118,6 +118,11 @@ impl<'a> Program<'a> {
         symbol: &Symbol<'a>,
         errors: &mut Errors,
     ) {
+        // No archive is searched for what the linker provides, nor asked where it was pulled for
+        // something else.
+        if objects[id.0].is_member && support::provides(symbol.name) {
+            return;
+        }
         let rank = |it: &Symbol<'_>| match (it.home, it.binding) {
             (Home::Common, _) => 1,
             (_, Binding::Weak) => 0,
@@ -200,6 +205,13 @@ impl<'a> Program<'a> {
     /// What symbol `number` of an object stands for.
     pub(crate) fn resolve(&mut self, object: usize, number: usize) -> Result<Target, LinkError> {
         let symbol = self.objects[object].symbols[number];
+        if symbol.binding != Binding::Local && support::is_refused(symbol.name) {
+            let message = "a number of 128 bits becomes a floating-point one, or the other way";
+            return Err(LinkError::new(format!("{message}: `{}`", symbol.name))
+                .object(&self.objects[object].name)
+                .help("convert by way of 64 bits")
+                .once());
+        }
         let (object, symbol) = match symbol.binding {
             Binding::Local => (object, symbol),
             _ => match self.globals.get(symbol.name) {

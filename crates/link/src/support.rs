@@ -27,6 +27,7 @@ pub(crate) enum Support {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Wide {
     Product,
+    CheckedProduct,
     Quotient,
     Remainder,
     SignedQuotient,
@@ -41,6 +42,7 @@ const ROUTINES: &[Support] = &[
     Support::Bcmp,
     Support::Trap,
     Support::Wide(Wide::Product),
+    Support::Wide(Wide::CheckedProduct),
     Support::Wide(Wide::Quotient),
     Support::Wide(Wide::Remainder),
     Support::Wide(Wide::SignedQuotient),
@@ -66,6 +68,15 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 /// Whether the linker gives the name a meaning, so that no archive need be searched.
 pub(crate) fn provides(name: &str) -> bool {
     syscall(name).is_some() || Support::by_name(name).is_some()
+}
+
+/// Whether it turns numbers of 128 bits into floating-point ones or back. Compilers do not agree on
+/// how such numbers are passed, and nobody has needed these.
+pub(crate) fn is_refused(name: &str) -> bool {
+    let rest = name.strip_prefix("__fix").or_else(|| name.strip_prefix("__float"));
+    rest.is_some_and(|it| {
+        ["dfti", "sfti", "unsdfti", "unssfti", "tidf", "tisf", "untidf", "untisf"].contains(&it)
+    })
 }
 
 /// What to do about an undefined name that compilers call of their own accord.
@@ -108,6 +119,7 @@ impl Support {
             Self::Bcmp => "bcmp",
             Self::Trap => "__bpf_trap",
             Self::Wide(Wide::Product) => "__multi3",
+            Self::Wide(Wide::CheckedProduct) => "__muloti4",
             Self::Wide(Wide::Quotient) => "__udivti3",
             Self::Wide(Wide::Remainder) => "__umodti3",
             Self::Wide(Wide::SignedQuotient) => "__divti3",
@@ -159,15 +171,16 @@ impl Support {
 impl Wide {
     fn code(self) -> Vec<Result<Insn, &'static str>> {
         const MULTIPLY: &str = include_str!("support/multiply.s");
+        const CHECKED: &str = include_str!("support/checked.s");
         const DIVIDE: &str = include_str!("support/divide.s");
-        let defined: &[&str] = match self {
-            Self::Product => &["PRODUCT"],
-            Self::Quotient => &[],
-            Self::Remainder => &["REMAINDER"],
-            Self::SignedQuotient => &["SIGNED"],
-            Self::SignedRemainder => &["SIGNED", "REMAINDER"],
+        let (rest, defined): (_, &[&str]) = match self {
+            Self::Product => ("", &["PRODUCT"]),
+            Self::CheckedProduct => (CHECKED, &[]),
+            Self::Quotient => (DIVIDE, &[]),
+            Self::Remainder => (DIVIDE, &["REMAINDER"]),
+            Self::SignedQuotient => (DIVIDE, &["SIGNED"]),
+            Self::SignedRemainder => (DIVIDE, &["SIGNED", "REMAINDER"]),
         };
-        let rest = if self == Self::Product { "" } else { DIVIDE };
         let options = selkie_asm::Options {
             version: Version::V3,
             defines: defined.iter().map(|&name| (name.to_owned(), 1)).collect(),

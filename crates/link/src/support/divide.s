@@ -78,14 +78,6 @@
     rsh64 r1, r9
 .endm
 
-.macro negate low, high
-    neg64 \low
-    xor64 \high, -1
-    jne \low, 0, 5f
-    add64 \high, 1
-5:
-.endm
-
 .ifdef SIGNED
     .ifdef REMAINDER
     mov64 r5, r2

@@ -31,6 +31,14 @@
     add64 r2, r4
 .endm
 
+.macro negate low, high
+    neg64 \low
+    xor64 \high, -1
+    jne \low, 0, 5f
+    add64 \high, 1
+5:
+.endm
+
 .ifdef PRODUCT
     mul64 r2, r3
     mul64 r4, r1

@@ -24,7 +24,15 @@ next:
     ldxdw r2, [r6 + 8]
     ldxdw r3, [r6 + 16]
     ldxdw r4, [r6 + 24]
+    mov64 r5, r10
+    add64 r5, -8
+    stdw [r10 - 8], -1  ; of which an `int` is written, if the routine is one that checks
     mov64 r0, 0x7ca11
+    ldxw r1, [r10 - 8]
+    jne r1, 1, fits
+    mov64 r0, 0         ; what does not fit is 0 here
+    mov64 r2, 0
+fits:
     stxdw [r8 + 0], r0
     stxdw [r8 + 8], r2
     add64 r6, 32
@@ -111,6 +119,11 @@ fn check(name: &str, is_defined: fn(&Pair) -> bool, expected: fn(u128, u128) -> 
 #[test]
 fn products() {
     check("__multi3", |_| true, u128::wrapping_mul);
+    check(
+        "__muloti4",
+        |_| true,
+        |a, b| a.cast_signed().checked_mul(b.cast_signed()).map_or(0, i128::cast_unsigned),
+    );
 }
 
 #[test]
