@@ -47,7 +47,7 @@ use solana_transaction_error::TransactionError;
 
 use self::{
     bank::{Bank, observed_inner},
-    programs::{Graph, Ready},
+    programs::{Graph, Ready, enter_interpreted},
 };
 use crate::{
     case::{Accounts, Case, Features},
@@ -56,6 +56,8 @@ use crate::{
 
 /// Where the mainnet list of the vectors is.
 pub(crate) const MAINNET: &str = include_str!("../data/features-mainnet.tsv");
+
+pub(crate) use self::programs::Runs;
 
 type Transaction = RuntimeTransaction<SanitizedTransaction>;
 type Processor = TransactionBatchProcessor<Graph>;
@@ -66,6 +68,9 @@ pub(crate) struct Agave {
     environments: HashMap<Features, Arc<Environment>>,
     ready: Ready,
     keeps_nothing: bool,
+    interprets: bool,
+    /// How often programs were run in the last case, if nothing is kept.
+    pub(crate) runs: Runs,
 }
 
 /// What follows from the features.
@@ -111,6 +116,11 @@ impl Agave {
         Self { keeps_nothing: true, ..Self::default() }
     }
 
+    /// One that compiles no program of the upgradeable loader.
+    pub(crate) fn interpreter() -> Self {
+        Self { interprets: true, ..Self::forgetful() }
+    }
+
     /// Runs the transactions of `case` one after the other.
     pub(crate) fn run(&mut self, case: &Case) -> Vec<Observed> {
         self.run_with_states(case, |_| {})
@@ -131,6 +141,9 @@ impl Agave {
         let graph = Arc::new(RwLock::new(Graph));
         let processor = processor(case, &environment, &graph, &bank);
         self.ready.enter(case, &environment.programs, &processor);
+        if self.interprets {
+            enter_interpreted(case, &environment.programs, &processor);
+        }
         let mut session = Session { case, environment: &environment, processor: &processor };
         let mut observed = Vec::new();
         for (index, bytes) in case.transactions.iter().enumerate() {
@@ -140,7 +153,9 @@ impl Agave {
             }
             observed.push(session.transaction(bytes, &mut bank));
         }
-        if !self.keeps_nothing {
+        if self.keeps_nothing {
+            self.runs = Runs::of(&processor);
+        } else {
             self.ready.leave(case, &environment.programs, &processor);
         }
         observed

@@ -11,7 +11,7 @@
 
 pub(crate) mod encode;
 pub(crate) mod ids;
-mod loader;
+pub(crate) mod loader;
 pub(crate) mod message;
 mod mutate;
 mod precompile;

@@ -8,6 +8,7 @@
 //! | [`agave`], [`selkie`] | the two sides |
 //! | [`observed`] | what a side shows, and how two of them differ |
 //! | [`run`] | runs, counts, reports |
+//! | [`programs`] | programs from files, called in many ways |
 //! | [`shrink`] | makes a differing case smaller |
 //! | [`vector`] | cases as conformance vectors |
 
@@ -15,6 +16,7 @@ mod agave;
 mod case;
 mod generate;
 mod observed;
+mod programs;
 mod rng;
 mod run;
 mod selkie;
@@ -46,11 +48,14 @@ usage: oracle-svm run [--count N | --seconds T] [--seed S] [--only INDEX] [--thr
        oracle-svm vectors FILE… [--blobs DIR]… [--engine …] [--elfs DIR]
        oracle-svm repeat [as run]
        oracle-svm show --only INDEX [as run]
+       oracle-svm programs FILE…
 
 run      random cases on both sides
 vectors  conformance vectors of the kind `svm`, uncompressed, on both sides
 repeat   random cases on agave's side twice, the second time without what it keeps from case to case
 show     what agave makes of one random case
+programs each file as a program that is deployed, and called with many kinds of accounts and data,
+         on the interpreters and the compilers of both sides; at least one call must succeed
 
 Programs of mainnet are read from the folder that `cargo xtask fixtures` fills. Exits with 1 if the
 sides differ. Of each kind of difference one is printed, with a case made small as a conformance
@@ -141,8 +146,10 @@ fn options() -> Option<Options> {
     if options.seconds.is_some() {
         options.count = u64::MAX;
     }
-    let known = ["run", "vectors", "repeat", "show"].contains(&options.command.as_str());
-    (known && options.files.is_empty() != (options.command == "vectors")).then_some(options)
+    let command = options.command.as_str();
+    let takes_files = ["vectors", "programs"].contains(&command);
+    let known = takes_files || ["run", "repeat", "show"].contains(&command);
+    (known && options.files.is_empty() != takes_files).then_some(options)
 }
 
 fn run_random(options: &Options) -> io::Result<bool> {
@@ -233,6 +240,7 @@ fn main() -> ExitCode {
     let done = match options.command.as_str() {
         "vectors" => run_vectors(&options),
         "show" => show(&options),
+        "programs" => programs::run(&options.files),
         _ => run_random(&options),
     };
     match done {

@@ -167,7 +167,7 @@ pub(crate) fn run(
 }
 
 /// What `peer` shows, or that it panicked.
-fn guarded(peer: &mut dyn Peer, case: &Case) -> Result<Vec<Observed>, String> {
+pub(crate) fn guarded(peer: &mut dyn Peer, case: &Case) -> Result<Vec<Observed>, String> {
     catch_unwind(AssertUnwindSafe(|| peer.run(case))).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
@@ -176,7 +176,7 @@ fn guarded(peer: &mut dyn Peer, case: &Case) -> Result<Vec<Observed>, String> {
 }
 
 /// The first transaction that differs, and how.
-fn difference(
+pub(crate) fn difference(
     expected: &[Observed],
     observed: &Result<Vec<Observed>, String>,
 ) -> Option<(usize, String)> {

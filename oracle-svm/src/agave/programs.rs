@@ -1,19 +1,23 @@
-//! Compiled programs that go from one case to the next, since compiling is most of the time.
+//! What the processor gets to run: programs that were compiled before, or that are interpreted.
 //!
-//! Only what cannot be told from a program compiled anew is kept: the case must hold the very
+//! Compiled programs go from one case to the next, since compiling is most of the time. Only what cannot be told from a program compiled anew is kept: the case must hold the very
 //! memory that the program was compiled from.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use solana_program_runtime::{
     loaded_programs::{BlockRelation, ForkGraph, ProgramRuntimeEnvironment},
-    program_cache_entry::ProgramCacheEntry,
+    program_cache_entry::{ProgramCacheEntry, ProgramCacheEntryOwner, ProgramCacheEntryType},
+    solana_sbpf::{elf::Executable, verifier::RequisiteVerifier},
 };
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::bpf_loader_upgradeable;
 
 use super::Processor;
-use crate::case::{Account, Case, Key};
+use crate::{
+    case::{Account, Case, Key},
+    generate::loader::DATA_HEADER,
+};
 
 /// A chain without forks.
 pub(super) struct Graph;
@@ -96,6 +100,57 @@ impl Program {
             && case.accounts.get(&self.id).is_some_and(|it| it.owner == self.account.owner)
             && file(case, &self.id).is_some_and(|it| Arc::ptr_eq(it, &self.file))
             && self.entry.deployment_slot < case.slot
+    }
+}
+
+/// Gives `processor` the programs of the upgradeable loader without machine code: it has no choice
+/// then but to interpret them. What cannot be loaded is left to it.
+pub(super) fn enter_interpreted(
+    case: &Case,
+    environment: &ProgramRuntimeEnvironment,
+    processor: &Processor,
+) {
+    let loader = bpf_loader_upgradeable::ID.to_bytes();
+    let mut cache = processor.global_program_cache.write().expect("nobody panicked with it");
+    for (id, _) in case.accounts.iter().filter(|it| it.1.executable && it.1.owner == loader) {
+        let entry = file(case, id).and_then(|file| interpreted(file, environment));
+        if let Some(entry) = entry {
+            cache.assign_program(environment, Pubkey::from(*id), 0, Arc::new(entry));
+        }
+    }
+}
+
+/// The program in program data.
+fn interpreted(data: &[u8], environment: &ProgramRuntimeEnvironment) -> Option<ProgramCacheEntry> {
+    let slot = data.get(4..12)?.try_into().ok()?;
+    let elf = data.get(DATA_HEADER..)?;
+    let executable = Executable::load(elf, Arc::clone(environment)).ok()?;
+    executable.verify::<RequisiteVerifier>().ok()?;
+    Some(ProgramCacheEntry {
+        program: ProgramCacheEntryType::Loaded(executable),
+        account_owner: ProgramCacheEntryOwner::LoaderV3,
+        deployment_slot: u64::from_le_bytes(slot),
+        ..ProgramCacheEntry::default()
+    })
+}
+
+/// How often programs were run.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Runs {
+    pub(crate) compiled: u64,
+    pub(crate) interpreted: u64,
+}
+
+impl Runs {
+    /// What `processor` counted of all programs that it has.
+    pub(super) fn of(processor: &Processor) -> Self {
+        let cache = processor.global_program_cache.read().expect("nobody panicked with it");
+        let mut runs = Self::default();
+        for (_, _, entry) in cache.get_flattened_entries() {
+            runs.compiled += entry.stats.jit_invocations.load(Ordering::Relaxed);
+            runs.interpreted += entry.stats.interpreted_invocations.load(Ordering::Relaxed);
+        }
+        runs
     }
 }
 

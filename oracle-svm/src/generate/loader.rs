@@ -21,7 +21,8 @@ pub(crate) struct Deployments {
 }
 
 const BUFFER_HEADER: usize = 37;
-const DATA_HEADER: usize = 45;
+/// In front of the file in program data.
+pub(crate) const DATA_HEADER: usize = 45;
 
 impl Deployments {
     pub(crate) fn new(scene: &mut Scene<'_>) -> Self {

@@ -57,6 +57,20 @@ pub(crate) struct World {
 impl World {
     /// Reads the programs from where `cargo xtask fixtures` puts them.
     pub(crate) fn new(elfs: &Path) -> io::Result<Self> {
+        let mut world = Self::bare();
+        for (file, id, loader) in PROGRAMS {
+            let elf = fs::read(elfs.join(format!("{file}.so")))?;
+            if id == [0; 32] {
+                world.spl_token = program_of(loader, elf);
+            } else {
+                install(&mut world.accounts, id, loader, elf, SLOT - 1000, Some([7; 32]));
+            }
+        }
+        Ok(world)
+    }
+
+    /// One without the programs of mainnet.
+    pub(crate) fn bare() -> Self {
         let blockhashes: Vec<Key> = (0..BLOCKHASHES).map(|it| [0x10 + it; 32]).collect();
         let mut accounts = sysvars(&blockhashes);
         for (id, name) in BUILTINS {
@@ -65,19 +79,10 @@ impl World {
         for id in [ED25519, SECP256K1, SECP256R1] {
             accounts.insert(id, native(""));
         }
-        let mut spl_token = Account::default();
-        for (file, id, loader) in PROGRAMS {
-            let elf = fs::read(elfs.join(format!("{file}.so")))?;
-            if id == [0; 32] {
-                spl_token = program_of(loader, elf);
-            } else {
-                install(&mut accounts, id, loader, elf, SLOT - 1000, Some([7; 32]));
-            }
-        }
         let secrets: Vec<_> = (1..=ACTORS).map(|it| SigningKey::from_bytes(&[it; 32])).collect();
         let actors = secrets.iter().map(|it| it.verifying_key().to_bytes()).collect::<Vec<_>>();
         let secrets = actors.iter().copied().zip(secrets).collect();
-        Ok(Self { accounts, spl_token, blockhashes, actors, secrets })
+        Self { accounts, spl_token: Account::default(), blockhashes, actors, secrets }
     }
 
     pub(crate) fn secret(&self, actor: &Key) -> Option<SigningKey> {
