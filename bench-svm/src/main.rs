@@ -7,6 +7,7 @@
 mod batch;
 mod litesvm;
 mod ours;
+mod programs;
 mod report;
 mod rows;
 mod scene;
@@ -23,12 +24,16 @@ use crate::{
 
 const USAGE: &str = "\
 usage: selkie-bench-svm [--turns N] [--engine auto|jit|interpreter] [--alone] [--list] [NAME…]
+       selkie-bench-svm --programs [--engine …] FILE…
 
 Prints what a transaction takes with LiteSVM and with Selkie, in microseconds, and how many times
 faster Selkie is. One thread, machine code on both sides, signatures not checked where a row does
 not say so. NAME picks a row, or several by part of their names; --list names them all. LiteSVM is
-built first, which takes minutes once; --alone goes without. --engine is Selkie's: `jit` unless something else
-is said, since LiteSVM compiles every program.
+built first, which takes minutes once; --alone goes without. --engine is Selkie's: `jit` unless
+something else is said, since LiteSVM compiles every program.
+
+--programs measures nothing: it calls the program in each file in a few ways on both sides, prints
+what becomes of the first call, and exits with 1 if anything differs.
 ";
 
 struct Options {
@@ -36,12 +41,20 @@ struct Options {
     engine: Engine,
     alone: bool,
     list: bool,
+    /// Whether names are those of files with programs.
+    programs: bool,
     names: Vec<String>,
 }
 
 fn options() -> Option<Options> {
-    let mut options =
-        Options { turns: 200, engine: Engine::Jit, alone: false, list: false, names: Vec::new() };
+    let mut options = Options {
+        turns: 200,
+        engine: Engine::Jit,
+        alone: false,
+        list: false,
+        programs: false,
+        names: Vec::new(),
+    };
     let mut arguments = env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -53,11 +66,12 @@ fn options() -> Option<Options> {
             }
             "--alone" => options.alone = true,
             "--list" => options.list = true,
+            "--programs" => options.programs = true,
             name if !name.starts_with('-') => options.names.push(argument),
             _ => return None,
         }
     }
-    Some(options)
+    (!options.programs || !options.names.is_empty()).then_some(options)
 }
 
 impl Options {
@@ -89,6 +103,11 @@ fn measure(options: &Options) -> Result<String, Failure> {
     Ok(tables.concat())
 }
 
+fn compare(options: &Options) -> Result<String, Failure> {
+    let engine = options.engine.resolve().map_err(|error| error.to_string())?;
+    programs::compare(&*litesvm::load()?, &ours::Ours(engine), &options.names)
+}
+
 fn main() -> ExitCode {
     let Some(options) = options() else {
         eprint!("{USAGE}");
@@ -98,9 +117,9 @@ fn main() -> ExitCode {
         names().for_each(|name| println!("{name}"));
         return ExitCode::SUCCESS;
     }
-    match measure(&options) {
-        Ok(table) => {
-            print!("{table}");
+    match if options.programs { compare(&options) } else { measure(&options) } {
+        Ok(text) => {
+            print!("{text}");
             ExitCode::SUCCESS
         }
         Err(why) => {

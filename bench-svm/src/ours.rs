@@ -7,7 +7,7 @@ use std::{
 };
 
 use selkie::{Engine, Loader, Pubkey, Rent, Svm, VersionedTransaction};
-use selkie_bench_seam::{Account, Calls, Failure, Key, Side, Start, World};
+use selkie_bench_seam::{Account, Calls, Failure, Key, Outcome, Side, Start, World};
 
 /// Selkie with this engine.
 pub(crate) struct Ours(pub(crate) Engine);
@@ -94,6 +94,19 @@ impl World for Cluster {
         let transactions: Result<Vec<_>, _> = wire.iter().map(read).collect();
         self.waiting = transactions.map_err(|error| error.to_string())?.into_iter();
         Ok(())
+    }
+
+    fn send_next(&mut self) -> Result<Outcome, Failure> {
+        let transaction = self.waiting.next().ok_or("no transaction waits")?;
+        let sent = self.svm.send(transaction);
+        let receipt = sent.unwrap_or_else(|failed| failed.receipt);
+        Ok(Outcome {
+            result: format!("{:?}", receipt.result),
+            fee: receipt.fee.total(),
+            units: receipt.units,
+            logs: receipt.logs.clone(),
+            returned: receipt.returned().to_vec(),
+        })
     }
 
     // The next three are not inlined, so that profilers can be told their names.

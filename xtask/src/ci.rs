@@ -78,7 +78,14 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
     test_with(arguments, with_compilers)?;
     step("examples", examples)?;
     step("comparison with anza's engine", oracle)?;
-    step("comparison with agave's processor", oracle_svm)
+    step("comparison with agave's processor", oracle_svm)?;
+    step("linked programs on agave's processor", || match with_compilers {
+        true => linked(),
+        false => {
+            say("skipped, for want of compilers");
+            Ok(())
+        }
+    })
 }
 
 /// The workspaces that build peers too, with what cargo must be told: agave's crates declare a
@@ -148,6 +155,35 @@ fn oracle_svm() -> Result<()> {
     let mut command = cargo_command();
     command.args(arguments).args(["run", "--seconds", "45", "--threads", "2"]);
     succeed(command.current_dir(repository().join("oracle-svm")))
+}
+
+/// What is linked of the examples: sources, and folders of projects.
+const LINKED: &[&str] =
+    &["counter/counter.s", "c/counter.c", "c/hello.c", "rust/counter", "rust/heap", "rust/hello"];
+
+/// Programs in every language, as our linker makes them, on agave's interpreter and JIT and on ours.
+fn linked() -> Result<()> {
+    let folder = repository().join("target/linked");
+    fs::create_dir_all(&folder)?;
+    cargo(&["build", "--quiet", "--locked"])?;
+    let selkie = env::current_exe()?.with_file_name(format!("selkie{}", env::consts::EXE_SUFFIX));
+    let mut programs = Vec::new();
+    for version in ["v0", "v3"] {
+        for source in LINKED {
+            let name = source.replace(['/', '.'], "-");
+            let program = folder.join(format!("{name}.{version}.so"));
+            let mut command = Command::new(&selkie);
+            command.args(["build", "--arch", version, "--output"]).arg(&program).arg(source);
+            // What is compiled of Rust's library is the same for all.
+            command.current_dir(repository().join("examples"));
+            succeed(command.env("CARGO_TARGET_DIR", folder.join("cargo")))?;
+            programs.push(program);
+        }
+    }
+    let arguments = ["run", "--release", "--locked", "--ignore-rust-version", "--", "programs"];
+    let mut command = cargo_command();
+    command.args(arguments).args(programs).current_dir(repository().join("oracle-svm"));
+    succeed(&mut command)
 }
 
 /// Does something under a heading, and says how long it took.

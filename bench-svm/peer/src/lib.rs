@@ -7,7 +7,7 @@ use std::{
 };
 
 use litesvm::LiteSVM;
-use selkie_bench_seam::{Account, Calls, Failure, Key, Side, Start, World};
+use selkie_bench_seam::{Account, Calls, Failure, Key, Outcome, Side, Start, World};
 use solana_address::Address;
 use solana_transaction::versioned::VersionedTransaction;
 
@@ -115,6 +115,21 @@ impl World for Cluster {
         self.each(count, |svm, transaction| {
             let sent = svm.send_transaction(transaction);
             Ok(sent.map_err(|failed| format!("{failed:?}"))?.compute_units_consumed)
+        })
+    }
+
+    fn send_next(&mut self) -> Result<Outcome, Failure> {
+        let transaction = self.waiting.next().ok_or("no transaction waits")?;
+        let (result, meta) = match self.svm.send_transaction(transaction) {
+            Ok(meta) => (Ok(()), meta),
+            Err(failed) => (Err(failed.err), failed.meta),
+        };
+        Ok(Outcome {
+            result: format!("{result:?}"),
+            fee: meta.fee,
+            units: meta.compute_units_consumed,
+            logs: meta.logs,
+            returned: meta.return_data.data,
         })
     }
 

@@ -47,6 +47,21 @@ pub struct Calls {
     pub units: u64,
 }
 
+/// What became of one transaction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// `Ok(())`, or the error as Rust's `Debug` writes it.
+    pub result: String,
+    /// What it paid, in lamports.
+    pub fee: u64,
+    /// Compute units that it used.
+    pub units: u64,
+    /// Its log.
+    pub logs: Vec<String>,
+    /// What a program returned last.
+    pub returned: Vec<u8>,
+}
+
 /// One of those that are compared.
 pub trait Side {
     /// A new world.
@@ -93,6 +108,12 @@ pub trait World {
     /// # Errors
     /// If one does not succeed, or if there are too few.
     fn send(&mut self, count: usize) -> Result<Calls, Failure>;
+
+    /// Sends the next of those that wait, and tells what became of it, be that success or failure.
+    ///
+    /// # Errors
+    /// If none waits.
+    fn send_next(&mut self) -> Result<Outcome, Failure>;
 
     /// Simulates so many of those that wait.
     ///

@@ -153,8 +153,29 @@ fn rust_with_and_without_its_standard_library() {
         let panicked = place.both(&hello, &["--data", "u8:9"]);
         assert_eq!(panicked.code, Some(1));
         assert!(panicked.stdout.contains("nine is not welcome"), "{}", panicked.stdout);
+        numbers(&place, version);
         // The source's line is known though the program has been stripped.
         assert!(panicked.text().contains(&format!("src/lib.rs:{line}:5")), "{}", panicked.text());
+    }
+}
+
+/// What the same source says where processors have such numbers.
+const NUMBERS: [&str; 5] = [
+    "float 7.575520833333334 0 7575520833",
+    "signed -3000000096000001020000003600 None -2999991096026712939861",
+    "rest -184017 -22888184326171882781983",
+    "checked Some(2029141848108050676) None",
+    "counts [(5, 1), (3, 2)]",
+];
+
+/// Floating point, 128 bits, hashing.
+fn numbers(place: &Place, version: &str) {
+    copy(&repository().join("testdata/build"), &place.folder);
+    let built = place.build("numbers", &["--arch", version]).expect("others were built");
+    let program = built["program"].as_str().expect("it was built");
+    let said = place.both(program, &["--data", "u8:3,u8:5,u8:3"]);
+    for line in NUMBERS {
+        assert!(said.stdout.contains(line), "no `{line}` in\n{}", said.stdout);
     }
 }
 
