@@ -489,12 +489,12 @@ pub(crate) fn store(size: Size) -> Op {
 /// The register that LLVM passes arguments by that do not fit into r1 to r5.
 pub(crate) const ARGUMENT_POINTER: u8 = 11;
 
-/// r0 to r9 for everything, r10 for reading; r11 as the base of a load or store alone.
+/// r0 to r9 for everything, r10 for reading, but for the left side of a comparison, which the
+/// verifier takes for a register that is written; r11 as the base of a load or store alone.
 fn check_registers(insn: &Insn) -> Result<(), LinkError> {
     let (dst_max, src_max) = match insn.op.kind() {
         Kind::Load(_) => (9, ARGUMENT_POINTER),
         Kind::StoreReg(_) | Kind::StoreImm(_) => (ARGUMENT_POINTER, 10),
-        Kind::Branch(..) => (10, 10),
         _ => (9, 10),
     };
     if insn.dst <= dst_max && insn.src <= src_max {
