@@ -153,6 +153,7 @@ pub fn compile(
     let folder = target.join("selkie").join(&project.name);
     fs::create_dir_all(&folder).map_err(|error| Failure::file(&folder, &error))?;
     let mut compiled = Compiled {
+        name: project.name.clone(),
         objects: Vec::new(),
         sources: vec![project.root.join("Cargo.toml")],
         toolchain: compiler.name(),

@@ -68,6 +68,8 @@ pub trait Watch {
 /// What compilers made of a project, before it is linked.
 #[derive(Debug)]
 pub struct Compiled {
+    /// What the program's file is called, without `.so`: as its library, in Rust.
+    pub name: String,
     /// Objects and archives: names for people, and bytes.
     pub objects: Vec<(String, Vec<u8>)>,
     /// The files that this was made of.

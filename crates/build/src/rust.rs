@@ -234,6 +234,7 @@ pub fn compile(
     });
     let objects = objects.collect::<Result<_, Failure>>()?;
     Ok(Compiled {
+        name: job.library.clone(),
         objects,
         sources: job.sources(&output),
         toolchain: toolchain.title(),

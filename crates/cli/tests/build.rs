@@ -173,6 +173,7 @@ fn numbers(place: &Place, version: &str) {
     copy(&repository().join("testdata/build"), &place.folder);
     let built = place.build("numbers", &["--arch", version]).expect("others were built");
     let program = built["program"].as_str().expect("it was built");
+    assert!(program.ends_with("deploy/soft_numbers.so"), "{program}");
     let said = place.both(program, &["--data", "u8:3,u8:5,u8:3"]);
     for line in NUMBERS {
         assert!(said.stdout.contains(line), "no `{line}` in\n{}", said.stdout);

@@ -7,7 +7,7 @@
     stxdw [r10 - 32], r3
     stxdw [r10 - 40], r4
     mov64 r9, r2
-    xor64 r9, r4        ; the sign of the product
+    xor64 r9, r4  ; the sign of the product
     jsge r2, 0, 1f
     negate r1, r2
 1:
@@ -18,7 +18,7 @@
     jeq r2, 0, narrow
     jne r4, 0, over
     mov64 r7, r1
-    mov64 r1, r2        ; the upper half, times the lower of the other
+    mov64 r1, r2  ; the upper half, times the lower of the other
     mov64 r8, r3
     ja cross
 narrow:
@@ -55,10 +55,5 @@ whole:
     ldxdw r2, [r10 - 24]
     ldxdw r3, [r10 - 32]
     ldxdw r4, [r10 - 40]
-    mul64 r2, r3
-    mul64 r4, r1
-    add64 r2, r4
-    mov64 r9, r2
-    multiply
-    add64 r2, r9
+    product
     exit

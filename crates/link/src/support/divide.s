@@ -5,16 +5,16 @@
 ; Knuth's algorithm D with digits of 32 bits. Where the divisor has more than 64 bits, its upper 64
 ; give a quotient that is too large by one at most.
 
-.macro normalize number, count      ; shifts the highest bit to the top; takes r5
+.macro normalize number, count  ; shifts the highest bit to the top; takes r5
     mov64 \count, 0
-    .irp bits, 32, 16, 8, 4, 2, 1
+.irp bits, 32, 16, 8, 4, 2, 1
     mov64 r5, \number
     rsh64 r5, 64 - \bits
     jne r5, 0, 1f
     lsh64 \number, \bits
     add64 \count, \bits
 1:
-    .endr
+.endr
 .endm
 
 ; One digit: r0 = r2 / r3, of which r4 and r5 are the halves and r6 is the next digit below r2;
@@ -35,7 +35,7 @@
     or64 r7, r6
     jle r1, r7, 3f
 2:
-    add64 r0, -1    ; the guess was too large
+    add64 r0, -1  ; the guess was too large
     add64 r8, r4
     mov64 r1, r8
     rsh64 r1, 32
@@ -48,7 +48,7 @@
     sub64 r2, r1
 .endm
 
-.macro divide       ; r0 = r2 and r1 / r3, r1 = what is left; r2 is less than r3; takes all others
+.macro divide  ; r0 = r2 and r1 / r3, r1 = what is left; r2 is less than r3; takes all others
     normalize r3, r9
     jeq r9, 0, 4f
     mov64 r4, 64
@@ -79,12 +79,12 @@
 .endm
 
 .ifdef SIGNED
-    .ifdef REMAINDER
+.ifdef REMAINDER
     mov64 r5, r2
-    .else
+.else
     mov64 r5, r2
     xor64 r5, r4
-    .endif
+.endif
     stxdw [r10 - 64], r5
     jsge r2, 0, 6f
     negate r1, r2
@@ -101,25 +101,25 @@
     mod64 r2, r3
 reduced:
     jne r2, 0, long
-    ; What is left fits a register.
-    .ifdef REMAINDER
+; What is left fits a register.
+.ifdef REMAINDER
     mov64 r0, r1
     mod64 r0, r3
-    .else
+.else
     mov64 r2, r0
     mov64 r0, r1
     div64 r0, r3
-    .endif
+.endif
     ja done
 long:
     stxdw [r10 - 24], r0
     divide
-    .ifdef REMAINDER
+.ifdef REMAINDER
     mov64 r0, r1
     mov64 r2, 0
-    .else
+.else
     ldxdw r2, [r10 - 24]
-    .endif
+.endif
     ja done
 
 wide:
@@ -174,26 +174,26 @@ no_borrow:
     jlt r6, r3, right
 too_small:
     add64 r0, 1
-    .ifdef REMAINDER
+.ifdef REMAINDER
     sub64 r7, r4
     jge r6, r3, lent
     add64 r7, -1
 lent:
     sub64 r6, r3
-    .endif
+.endif
 right:
-    .ifdef REMAINDER
+.ifdef REMAINDER
     mov64 r0, r6
     mov64 r2, r7
-    .else
+.else
     mov64 r2, 0
-    .endif
+.endif
 
 done:
-    .ifdef SIGNED
+.ifdef SIGNED
     ldxdw r5, [r10 - 64]
     jsge r5, 0, 8f
     negate r0, r2
 8:
-    .endif
+.endif
     exit

@@ -3,7 +3,7 @@
 ; A number is in two registers, its low half first: r1 and r2 times r3 and r4 give r0 and r2, as
 ; LLVM expects it of `__multi3`. Calls keep r6 to r9 of whoever calls.
 
-.macro multiply     ; r0 and r2 = r1 * r3; takes r4 and r5
+.macro multiply   ; r0 and r2 = r1 * r3; takes r4 and r5
     mov64 r0, r1
     mul64 r0, r3
     mov64 r4, r1
@@ -15,12 +15,12 @@
     lsh64 r3, 32
     rsh64 r3, 32
     mov64 r2, r4
-    mul64 r2, r5    ; the product of the upper quarters
+    mul64 r2, r5  ; the product of the upper quarters
     mul64 r4, r3
     mul64 r5, r1
     mul64 r1, r3
     rsh64 r1, 32
-    add64 r4, r1    ; no sum of these overflows
+    add64 r4, r1  ; no sum of these overflows
     mov64 r1, r4
     rsh64 r1, 32
     add64 r2, r1
@@ -39,12 +39,16 @@
 5:
 .endm
 
-.ifdef PRODUCT
+.macro product  ; r0 and r2 = r1 and r2 times r3 and r4, cut; takes r5 and r9
     mul64 r2, r3
     mul64 r4, r1
     add64 r2, r4
     mov64 r9, r2
     multiply
     add64 r2, r9
+.endm
+
+.ifdef PRODUCT
+    product
     exit
 .endif

@@ -67,6 +67,8 @@ struct Forms {
 type Outcome = Result<Made, Value>;
 
 struct Made {
+    /// What the program's file is called.
+    name: String,
     forms: Forms,
     toolchain: String,
     /// The files that it was made of.
@@ -115,7 +117,7 @@ impl<'a> Job<'a> {
             Language::Assembly(source) => self.assemble(ui, source),
             _ => self.compile(ui),
         };
-        let Made { forms, toolchain, sources, target } = match compiled? {
+        let Made { name, forms, toolchain, sources, target } = match compiled? {
             Ok(made) => made,
             Err(refused) => return Ok(refused),
         };
@@ -126,7 +128,7 @@ impl<'a> Job<'a> {
             }
             return Ok(self.refused("verify", json!(refusal.text())));
         }
-        let outputs = self.write(ui, &forms, &target)?;
+        let outputs = self.write(ui, &forms, &target.join("deploy"), &name)?;
         let stamp = Stamp::now(self.how.clone(), toolchain, &sources, outputs, begun);
         if !self.is_assembly() {
             let failed = || format!("cannot write {}", self.stamp.display());
@@ -166,8 +168,8 @@ impl<'a> Job<'a> {
         match linked {
             Ok((compiled, built)) => {
                 let forms = self.forms(built);
-                let Compiled { toolchain, sources, target, .. } = compiled;
-                Ok(Ok(Made { forms, toolchain, sources, target }))
+                let Compiled { name, toolchain, sources, target, .. } = compiled;
+                Ok(Ok(Made { name, forms, toolchain, sources, target }))
             }
             Err(Failure::Link(errors)) => {
                 if !ui.json {
@@ -204,16 +206,15 @@ impl<'a> Job<'a> {
         };
         let target = self.project.root.join("target");
         let toolchain = "selkie's assembler".to_owned();
-        Ok(Ok(Made { forms: Forms { program, debug }, toolchain, sources: vec![], target }))
+        let (name, forms) = (self.project.name.clone(), Forms { program, debug });
+        Ok(Ok(Made { name, forms, toolchain, sources: vec![], target }))
     }
 
-    /// Writes the program where clients expect it, and makes the key of its address.
-    fn write(&self, ui: &mut Ui, forms: &Forms, target: &Path) -> Result<Vec<PathBuf>> {
-        let program = match (&self.output, &self.args.out_dir) {
-            (Some(path), _) => path.clone(),
-            (None, Some(folder)) => folder.join(format!("{}.so", self.file_name())),
-            (None, None) => target.join("deploy").join(format!("{}.so", self.file_name())),
-        };
+    /// Writes the program where it was asked for, or into the folder where clients expect it, with
+    /// the key of its address.
+    fn write(&self, ui: &mut Ui, forms: &Forms, deploy: &Path, name: &str) -> Result<Vec<PathBuf>> {
+        let folder = self.args.out_dir.as_deref().unwrap_or(deploy);
+        let program = self.output.clone().unwrap_or_else(|| folder.join(format!("{name}.so")));
         let debug = program.with_extension("so.debug");
         for (path, bytes) in [(&program, &forms.program), (&debug, &forms.debug)] {
             path.parent().map_or(Ok(()), fs::create_dir_all)?;
@@ -222,17 +223,9 @@ impl<'a> Job<'a> {
         if self.output.is_some() {
             return Ok(vec![program, debug]);
         }
-        let key = program.with_file_name(format!("{}-keypair.json", self.file_name()));
+        let key = program.with_file_name(format!("{name}-keypair.json"));
         keys::read_or_create(ui, &key)?;
         Ok(vec![program, debug, key])
-    }
-
-    /// What the program's file is called: as a crate is, in Rust.
-    fn file_name(&self) -> String {
-        match self.project.language {
-            Language::Rust(_) => self.project.name.replace('-', "_"),
-            _ => self.project.name.clone(),
-        }
     }
 
     fn report(&self, ui: &mut Ui, stamp: &Stamp, forms: &Forms, is_fresh: bool) -> Result<Value> {
