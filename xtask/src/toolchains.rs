@@ -1,13 +1,10 @@
 //! `cargo xtask toolchains`: the compilers that programs in C and Rust are built with, installed
 //! where they are missing.
 
-use std::{
-    env,
-    process::{Command, Stdio},
-};
+use std::process::{Command, Stdio};
 
 use anyhow::Result;
-use selkie_build::rust;
+use selkie_build::{in_path, rust};
 
 use crate::say;
 
@@ -23,7 +20,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 
 /// Installs what is missing, and tells whether all is there.
 pub(crate) fn install() -> bool {
-    let clang = has(CLANG) || {
+    let clang = in_path(CLANG).is_some() || {
         let updated = succeeds(Command::new("apt-get").args(["update", "-qq"]));
         let arguments = ["install", "-y", "-qq", "--no-install-recommends", CLANG];
         updated && succeeds(Command::new("apt-get").args(arguments))
@@ -36,11 +33,6 @@ pub(crate) fn install() -> bool {
         }
     }
     clang && rust
-}
-
-fn has(name: &str) -> bool {
-    let folders = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&folders).any(|folder| folder.join(name).is_file())
 }
 
 /// Whether a command is there and succeeds; what it prints is shown.

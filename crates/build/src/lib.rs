@@ -138,7 +138,8 @@ fn write_if_changed(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Where a program of this name is, of those that the user can start.
-fn in_path(name: &str) -> Option<PathBuf> {
+#[must_use]
+pub fn in_path(name: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
 }

@@ -60,10 +60,6 @@ impl Toolchain {
         self.llvm >= LLVM_MIN && self.library().join("std/Cargo.toml").is_file()
     }
 
-    fn is_tested(&self) -> bool {
-        self.name.strip_prefix(TESTED).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-    }
-
     fn title(&self) -> String {
         format!("{} (rustc {}, LLVM {})", self.name, self.release, self.llvm)
     }
@@ -71,12 +67,15 @@ impl Toolchain {
     /// The one that is named, the one that programs are tested with, or the newest that will do.
     fn find(named: Option<&str>) -> Result<Self, Failure> {
         let roots = installed();
-        if let Some(name) = named {
-            let is_named = |root: &&PathBuf| {
-                let base = root.file_name().map(|it| it.to_string_lossy().into_owned());
-                base.is_some_and(|it| it == name || it.starts_with(&format!("{name}-")))
+        let called = |name: &str| {
+            let is_called = |root: &&PathBuf| {
+                let base = root.file_name().map(|it| it.to_string_lossy()).unwrap_or_default();
+                base.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
             };
-            let root = roots.iter().find(is_named).cloned().unwrap_or_else(|| name.into());
+            roots.iter().find(is_called).cloned()
+        };
+        if let Some(name) = named {
+            let root = called(name).unwrap_or_else(|| name.into());
             let toolchain = Self::open(root).ok_or_else(|| {
                 Failure::setup(format!("there is no Rust toolchain `{name}`"), install(&roots))
             })?;
@@ -85,11 +84,7 @@ impl Toolchain {
                 false => Err(toolchain.lacking()),
             };
         }
-        let tested = roots.iter().filter_map(|root| {
-            let name = root.file_name()?.to_str()?;
-            name.starts_with(TESTED).then(|| Self::open(root.clone()))?
-        });
-        if let Some(tested) = tested.into_iter().find(|it| it.is_usable() && it.is_tested()) {
+        if let Some(tested) = called(TESTED).and_then(Self::open).filter(Self::is_usable) {
             return Ok(tested);
         }
         let all: Vec<Self> = roots.iter().cloned().filter_map(Self::open).collect();

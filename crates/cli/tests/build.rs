@@ -6,6 +6,8 @@ mod common;
 
 use std::{env, fs, path::Path};
 
+use selkie_build::in_path;
+
 use common::{Output, copy, folder, repository, selkie_with};
 
 /// A folder with the examples, and a cache of its own.
@@ -89,7 +91,8 @@ const VERSIONS: [&str; 2] = ["v0", "v3"];
 #[test]
 fn c_with_every_clang_that_is_here() {
     let place = Place::new("build-c");
-    let clangs = ["clang-16", "clang-19", "clang-22"].into_iter().filter(|name| is_here(name));
+    let clangs =
+        ["clang-16", "clang-19", "clang-22"].into_iter().filter(|name| in_path(name).is_some());
     let mut toolchains: Vec<Option<&str>> = clangs.map(Some).collect();
     toolchains.push(None);
     for toolchain in toolchains {
@@ -265,9 +268,4 @@ fn what_cannot_be_built_is_said_with_what_to_do() {
     assert_eq!(deep.code, Some(1), "{}", deep.text());
     assert!(deep.stderr.contains("exceeded max offset of -4096"), "{}", deep.stderr);
     assert!(deep.stderr.contains("deep.c:"), "{}", deep.stderr);
-}
-
-fn is_here(name: &str) -> bool {
-    let folders = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&folders).any(|folder| folder.join(name).is_file())
 }
