@@ -91,14 +91,14 @@ fn look_up(loader: Loader, size: usize, asked: usize) -> f64 {
     };
     let whole = least(&|| {
         for id in &asked {
-            let account = &accounts.0[*id];
-            black_box(cache.get(id, account, &accounts, SLOT, features));
+            let account = accounts.account(id).unwrap();
+            black_box(cache.get(id, &account, &accounts, SLOT, features));
         }
     });
-    // What finding the accounts takes is not the cache's.
+    // What having the accounts takes, as a transaction has them, is not the cache's.
     let accounts_alone = least(&|| {
         for id in &asked {
-            let account = black_box(&accounts.0[*id]);
+            let account = black_box(accounts.account(id).unwrap());
             if loader == Loader::V3 {
                 let address = program_data_address(account.data());
                 black_box(accounts.account(&address.unwrap()));

@@ -13,6 +13,7 @@ use crate::{
     buffers::Touched,
     engine::{Compiled, EngineError, memory_calls},
     features::{Feature, FeatureSet},
+    program_cache::Usage,
     syscalls::{
         SYSCALLS, Syscall, UNSUPPORTED,
         custom::{CustomSyscall, CustomSyscalls},
@@ -72,6 +73,8 @@ pub struct Program {
     pub(crate) stack_touched: Touched,
     pub(crate) heap_touched: Touched,
     pub(crate) input_touched: Touched,
+    /// How often it was looked up.
+    pub(crate) usage: Usage,
     loader: Loader,
     /// What the executable's syscalls are, by their number there.
     syscalls: Bindings,
@@ -156,6 +159,7 @@ impl Program {
             stack_touched: Touched::default(),
             heap_touched: Touched::default(),
             input_touched: Touched::default(),
+            usage: Usage::default(),
             loader,
             syscalls,
         }

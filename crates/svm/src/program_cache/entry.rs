@@ -67,11 +67,11 @@ pub struct CachedProgram {
     pub loaded_bytes: usize,
 }
 
-/// How often a program was looked up. That outlives the program's eviction.
+/// How often a program was looked up.
 #[derive(Default, Debug)]
-pub(super) struct Usage {
-    pub(super) uses: AtomicU64,
-    pub(super) last_access: AtomicU64,
+pub(crate) struct Usage {
+    uses: AtomicU64,
+    last_access: AtomicU64,
 }
 
 impl Usage {
@@ -83,16 +83,28 @@ impl Usage {
         }
     }
 
-    fn copy(&self) -> Self {
-        let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed).into();
-        Self { uses: of(&self.uses), last_access: of(&self.last_access) }
+    pub(super) fn uses(&self) -> u64 {
+        self.uses.load(Ordering::Relaxed)
+    }
+
+    /// The slot of the last look-up.
+    pub(super) fn last_access(&self) -> u64 {
+        self.last_access.load(Ordering::Relaxed)
+    }
+
+    /// Both together.
+    fn with(&self, other: &Self) -> Self {
+        Self {
+            uses: self.uses().saturating_add(other.uses()).into(),
+            last_access: self.last_access().max(other.last_access()).into(),
+        }
     }
 
     /// How much the program is worth keeping: uses and what it costs to load it again count by
     /// their logarithm, against the slots that it was not asked for.
     pub(super) fn score(&self, slots: u64) -> u64 {
-        let uses = self.uses.load(Ordering::Relaxed).saturating_mul(slots).max(1);
-        self.last_access.load(Ordering::Relaxed).saturating_add(uses.ilog2().into())
+        let uses = self.uses().saturating_mul(slots).max(1);
+        self.last_access().saturating_add(uses.ilog2().into())
     }
 }
 
@@ -105,7 +117,9 @@ pub(super) struct Body {
     /// Empty until it is first asked for; `None` if the file was refused. Whoever comes while one
     /// loads it waits for that one.
     pub(super) program: OnceLock<Option<Arc<Program>>>,
-    pub(super) usage: Usage,
+    /// Look-ups that did not find it loaded, and those from before it was dropped. A program that
+    /// is loaded counts by itself: whoever looks it up touches it in any case.
+    pub(super) others: Usage,
 }
 
 /// A file that a program was made of, or will be.
@@ -115,6 +129,8 @@ pub(super) struct Version {
     pub(super) features: FeatureSet,
     pub(super) source: Source<'static>,
     pub(super) body: Arc<Body>,
+    /// The body's, once it is loaded: close at hand.
+    pub(super) program: Option<Arc<Program>>,
 }
 
 /// The versions of a program. Nearly all have one, which is then found at once.
@@ -122,7 +138,15 @@ pub(super) type Versions = SmallVec<[Version; 1]>;
 
 impl Body {
     pub(super) fn new(target: Arc<Target>) -> Self {
-        Self { target, frozen: None, program: OnceLock::new(), usage: Usage::default() }
+        Self { target, frozen: None, program: OnceLock::new(), others: Usage::default() }
+    }
+
+    /// All look-ups.
+    pub(super) fn usage(&self) -> Usage {
+        match self.program.get() {
+            Some(Some(program)) => self.others.with(&program.usage),
+            Some(None) | None => self.others.with(&Usage::default()),
+        }
     }
 
     /// The same program, dropped.
@@ -132,7 +156,7 @@ impl Body {
             target: Arc::clone(&self.target),
             frozen: program.map(|program| program.frozen(file)),
             program: OnceLock::new(),
-            usage: self.usage.copy(),
+            others: self.usage(),
         }
     }
 
@@ -142,6 +166,10 @@ impl Body {
 }
 
 impl Version {
+    pub(super) fn new(features: FeatureSet, source: Source<'static>, body: Arc<Body>) -> Self {
+        Self { features, source, body, program: None }
+    }
+
     /// Whether this is of the same deployment, as far as accounts tell, and the same target.
     pub(super) fn is_in_place_of(&self, other: &Self) -> bool {
         self.source.loader == other.source.loader
@@ -152,6 +180,7 @@ impl Version {
     pub(super) fn describe(&self, id: Pubkey) -> CachedProgram {
         let Source { loader, deployed, .. } = self.source;
         let program = self.body.program.get();
+        let usage = self.body.usage();
         CachedProgram {
             id,
             kind: match program {
@@ -165,8 +194,8 @@ impl Version {
                 Loader::V1 | Loader::V2 => deployed,
                 Loader::V3 | Loader::V4 => deployed.saturating_add(super::VISIBILITY_DELAY),
             },
-            uses: self.body.usage.uses.load(Ordering::Relaxed),
-            last_access: self.body.usage.last_access.load(Ordering::Relaxed),
+            uses: usage.uses(),
+            last_access: usage.last_access(),
             file_bytes: self.source.file().len(),
             loaded_bytes: program.into_iter().flatten().map(|it| it.loaded_bytes()).sum(),
         }

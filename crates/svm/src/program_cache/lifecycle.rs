@@ -60,12 +60,9 @@ impl ProgramCache {
         let target = self.targets.of(features);
         let mut wanted = self.unprepared(target.number);
         let left = wanted.len().saturating_sub(at_most);
-        wanted.sort_by_key(|(id, version)| {
-            let uses = version.body.usage.uses.load(Ordering::Relaxed);
-            (core::cmp::Reverse(uses), *id)
-        });
+        wanted.sort_by_key(|(id, version)| (core::cmp::Reverse(version.body.usage().uses()), *id));
         for (id, version) in wanted.into_iter().take(at_most) {
-            let slot = version.body.usage.last_access.load(Ordering::Relaxed);
+            let slot = version.body.usage().last_access();
             self.load(&id, version.source, slot, features);
         }
         left

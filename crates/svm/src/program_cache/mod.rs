@@ -50,10 +50,11 @@ use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::native_loader;
 
+pub(crate) use self::entry::Usage;
 use self::{
     entry::{Body, Version, Versions},
     residents::Residents,
-    source::Source,
+    source::{Holder, Source},
     target::{Target, Targets},
 };
 pub use self::{
@@ -204,14 +205,15 @@ impl ProgramCache {
         slot: u64,
         features: FeatureSet,
     ) -> Option<ProgramEntry> {
-        let source = Source::find(account, accounts)?;
+        let holder = Holder::find(account, accounts)?;
+        if let Some(found) = self.find(id, &holder, slot, features) {
+            return Some(found);
+        }
+        let source = holder.read()?;
         if source.is_delayed(slot) {
             return Some(ProgramEntry::DelayVisibility);
         }
-        let program = match self.find(id, &source, slot, features) {
-            Some(program) => program,
-            None => self.load(id, source.into_owned(), slot, features),
-        };
+        let program = self.load(id, source.into_owned(), slot, features);
         Some(program.map_or(ProgramEntry::FailedVerification, ProgramEntry::Loaded))
     }
 
@@ -334,28 +336,36 @@ impl ProgramCache {
             || matches!(self.relation(deployed, slot), Ancestor | Equal | Unknown)
     }
 
-    /// The way of nearly all look-ups: the program is loaded, and nothing has moved.
+    /// The way of nearly all look-ups: the program is loaded, and nothing has moved. It touches as
+    /// little memory as may be, for with many programs all of it is far away: the version's place
+    /// in its shard, and the program.
     fn find(
         &self,
         id: &Pubkey,
-        source: &Source<'_>,
+        holder: &Holder<'_>,
         slot: u64,
         features: FeatureSet,
-    ) -> Option<Option<Arc<Program>>> {
+    ) -> Option<ProgramEntry> {
         let shard = self.read(id);
         let mut versions = shard.get(id)?.iter();
-        let version = versions.find(|version| {
-            version.features == features
-                && version.source.deployed == source.deployed
-                && version.source.loader == source.loader
-                && version.source.is_shared_with(&source.account)
-        })?;
-        let program = version.body.program.get()?;
-        if !self.is_on_fork(source.deployed, slot) {
+        let version = versions
+            .find(|version| version.features == features && version.source.is_of(holder))?;
+        if version.source.is_delayed(slot) {
+            return Some(ProgramEntry::DelayVisibility);
+        }
+        if !self.is_on_fork(version.source.deployed, slot) {
             return None;
         }
-        version.body.usage.note(slot);
-        Some(program.clone())
+        let loaded = match &version.program {
+            Some(program) => Some(program),
+            None => version.body.program.get()?.as_ref(),
+        };
+        let Some(program) = loaded else {
+            version.body.others.note(slot);
+            return Some(ProgramEntry::FailedVerification);
+        };
+        program.usage.note(slot);
+        Some(ProgramEntry::Loaded(Arc::clone(program)))
     }
 
     /// Everything else: the version is looked for with more care, made if there is none, and
@@ -368,7 +378,7 @@ impl ProgramCache {
         features: FeatureSet,
     ) -> Option<Arc<Program>> {
         let body = self.enter(id, source.clone(), features);
-        body.usage.note(slot);
+        body.others.note(slot);
         let mut is_first = false;
         let is_empty = body.program.get().is_none();
         let program = body.program.get_or_init(|| {
@@ -418,7 +428,7 @@ impl ProgramCache {
             return Arc::clone(&version.body);
         }
         let body = Arc::new(Body::new(target));
-        let new = Version { features, source, body: Arc::clone(&body) };
+        let new = Version::new(features, source, Arc::clone(&body));
         // One deployment has one file; if it has another one, somebody has set the account.
         let (gone, kept): (Versions, Versions) =
             versions.drain(..).partition(|version| version.is_in_place_of(&new));
@@ -446,7 +456,7 @@ impl ProgramCache {
     /// Notes that versions are gone from their shard.
     fn forget(&self, gone: &[Version]) {
         for version in gone {
-            let uses = version.body.usage.uses.load(Ordering::Relaxed);
+            let uses = version.body.usage().uses();
             self.counters.forgotten_uses.fetch_add(uses, Ordering::Relaxed);
         }
         self.residents.remove(gone);

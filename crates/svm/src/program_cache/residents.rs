@@ -70,7 +70,7 @@ impl List {
             place.unwrap_or_default()
         });
         let score = |place: &usize| {
-            self.residents.get(*place).map_or(0, |it| it.body.usage.score(it.slots))
+            self.residents.get(*place).map_or(0, |it| it.body.usage().score(it.slots))
         };
         let least = candidates.min_by_key(score)?;
         self.hand = self.hand.wrapping_add(CANDIDATES).checked_rem(len).unwrap_or_default();
@@ -85,10 +85,12 @@ impl ProgramCache {
         for gone in self.residents.add(new, self.options.entries_max) {
             self.unload(&gone);
         }
-        // It may have been replaced while it was loaded, and nobody would find it any more.
-        let shard = self.read(id);
-        let mut versions = shard.get(id).into_iter().flatten();
-        if !versions.any(|version| Arc::ptr_eq(&version.body, body)) {
+        let mut shard = self.write(id);
+        let mut versions = shard.get_mut(id).into_iter().flatten();
+        if let Some(version) = versions.find(|version| Arc::ptr_eq(&version.body, body)) {
+            version.program = body.program.get().cloned().flatten();
+        } else {
+            // It was replaced while it was loaded, and nobody would find it any more.
             drop(shard);
             self.residents.remove_body(body);
         }
@@ -105,7 +107,7 @@ impl ProgramCache {
         let mut shard = self.write(&gone.id);
         let mut versions = shard.get_mut(&gone.id).into_iter().flatten();
         if let Some(version) = versions.find(|it| Arc::ptr_eq(&it.body, &gone.body)) {
-            version.body = unloaded;
+            (version.body, version.program) = (unloaded, None);
             count(&self.counters.evictions);
         }
     }

@@ -26,6 +26,45 @@ pub(super) struct Source<'a> {
     pub(super) deployed: u64,
 }
 
+/// The account that holds a program's file, if one was ever deployed there.
+pub(super) struct Holder<'a> {
+    pub(super) loader: Loader,
+    pub(super) account: Cow<'a, AccountSharedData>,
+}
+
+impl<'a> Holder<'a> {
+    /// The one of a program at an account; `None` if no loader owns it, or if it points nowhere.
+    pub(super) fn find(
+        account: &'a AccountSharedData,
+        accounts: &impl AccountStore,
+    ) -> Option<Self> {
+        let loader = Loader::of(account.owner())?;
+        let account = match loader {
+            Loader::V1 | Loader::V2 | Loader::V4 => Cow::Borrowed(account),
+            Loader::V3 => Cow::Owned(accounts.account(&program_data_address(account.data())?)?),
+        };
+        Some(Self { loader, account })
+    }
+
+    /// Looks at what the account says; `None` if no program was ever deployed there, or if it was
+    /// closed.
+    pub(super) fn read(self) -> Option<Source<'a>> {
+        let Self { loader, account } = self;
+        let data = account.data();
+        let deployed = match loader {
+            Loader::V1 | Loader::V2 => (!data.is_empty()).then_some(0)?,
+            Loader::V3 => program_data_slot(&account)?,
+            Loader::V4 => {
+                const RETRACTED: u64 = 0;
+                let number = |at: usize| Some(u64::from_le_bytes(*data.get(at..)?.first_chunk()?));
+                let (deployed, status) = (number(0)?, number(40)?);
+                (status != RETRACTED).then_some(deployed)?
+            }
+        };
+        Some(Source { loader, account, deployed })
+    }
+}
+
 impl<'a> Source<'a> {
     /// The file of the program at an account that a loader owns; `None` if none was ever deployed
     /// there, or if it was closed.
@@ -33,26 +72,15 @@ impl<'a> Source<'a> {
         account: &'a AccountSharedData,
         accounts: &impl AccountStore,
     ) -> Option<Self> {
-        let loader = Loader::of(account.owner())?;
-        let data = account.data();
-        match loader {
-            Loader::V1 | Loader::V2 => {
-                let account = Cow::Borrowed(account);
-                (!data.is_empty()).then_some(Self { loader, account, deployed: 0 })
-            }
-            Loader::V3 => {
-                let account = accounts.account(&program_data_address(data)?)?;
-                let deployed = program_data_slot(&account)?;
-                Some(Self { loader, account: Cow::Owned(account), deployed })
-            }
-            Loader::V4 => {
-                const RETRACTED: u64 = 0;
-                let number = |at: usize| Some(u64::from_le_bytes(*data.get(at..)?.first_chunk()?));
-                let (deployed, status) = (number(0)?, number(40)?);
-                let account = Cow::Borrowed(account);
-                (status != RETRACTED).then_some(Self { loader, account, deployed })
-            }
-        }
+        Holder::find(account, accounts)?.read()
+    }
+
+    /// Whether this is what [`Holder::read`] would find: the data are in the same place, and belong
+    /// to the same loader. They are not looked at.
+    pub(super) fn is_of(&self, holder: &Holder<'_>) -> bool {
+        self.loader == holder.loader
+            && self.is_shared_with(&holder.account)
+            && self.account.owner() == holder.account.owner()
     }
 
     /// The same, to be kept.
