@@ -6,7 +6,10 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::cell::RefCell;
 
-use selkie_vm::Frames;
+use selkie_vm::{
+    Frames,
+    marks::{PAGE_BYTES, is_marked, mark, marks_len, touched_spans},
+};
 
 use crate::{
     cost::INSTRUCTION_DEPTH_MAX_RAISED,
@@ -35,11 +38,49 @@ impl Touched {
     }
 }
 
+/// How much of its heap the last run of a program wrote to: bytes from the start, and bytes from the
+/// end. Allocators have their number at the start, and what they give from the end on.
+#[derive(Default, Debug)]
+pub(crate) struct HeapTouched {
+    pub(crate) start: Touched,
+    end: Touched,
+}
+
+impl HeapTouched {
+    /// Marks the end of a heap.
+    pub(crate) fn mark_end(&self, marks: &mut [u8], heap_bytes: usize) {
+        let bytes = usize::try_from(self.end.get()).unwrap_or(usize::MAX);
+        mark(marks, heap_bytes.saturating_sub(bytes)..heap_bytes);
+    }
+
+    pub(crate) fn see(&self, touched: u64, marks: &[u8], heap_bytes: usize) {
+        if !is_marked(marks) {
+            self.start.see(touched);
+            return self.end.see(0);
+        }
+        let touched = usize::try_from(touched).unwrap_or(usize::MAX);
+        let (mut start, mut end) = (0, 0);
+        for span in touched_spans(touched, marks, heap_bytes) {
+            if span.start > start {
+                // The first page is there because the one behind it is marked.
+                end = heap_bytes.saturating_sub(span.start.saturating_add(PAGE_BYTES));
+                break;
+            }
+            start = span.end;
+        }
+        self.start.see(start as u64);
+        self.end.see(end as u64);
+    }
+}
+
 /// A stack and a heap, and room for an input and for call frames.
 #[derive(Default, Debug)]
 pub(crate) struct Buffers {
     pub(crate) stack: Vec<u8>,
     pub(crate) heap: Vec<u8>,
+    /// The heap's marks, and those of the input: none while no program runs.
+    pub(crate) heap_marks: Vec<u8>,
+    pub(crate) input_marks: Vec<u8>,
     /// The input, or whatever the last run left in its place.
     pub(crate) input: InputBytes,
     pub(crate) frames: Frames,
@@ -57,15 +98,33 @@ impl Buffers {
     pub(crate) fn fit(&mut self, stack_bytes: usize, heap_bytes: usize) {
         fit(&mut self.stack, stack_bytes);
         fit(&mut self.heap, heap_bytes);
+        fit(&mut self.heap_marks, marks_len(heap_bytes));
+        fit(&mut self.input_marks, marks_len(self.input.get().len()));
+    }
+
+    /// Takes note of what a program may have written to of its input: as many bytes as told, and
+    /// what is marked.
+    pub(crate) fn touch_input(&mut self, touched: u64) {
+        self.input.touch(usize::try_from(touched).unwrap_or(usize::MAX), &self.input_marks);
+        if is_marked(&self.input_marks) {
+            self.input_marks.fill(0);
+        }
     }
 
     /// Gives the buffers back, to be used again. All but the first bytes of stack and heap, as
-    /// many as told, must be clean still.
+    /// many as told, and what is marked of the heap, must be clean still.
     pub(crate) fn put_back(mut self, stack_touched: u64, heap_touched: u64) {
         let is_kept = CLEAN.with_borrow(|clean| clean.len() < INSTRUCTION_DEPTH_MAX_RAISED);
         if is_kept {
             clean(&mut self.stack, stack_touched);
             clean(&mut self.heap, heap_touched);
+            if is_marked(&self.heap_marks) {
+                for span in touched_spans(0, &self.heap_marks, self.heap.len()) {
+                    self.heap[span].fill(0);
+                }
+                self.heap_marks.fill(0);
+            }
+            debug_assert!(self.heap.iter().all(|byte| *byte == 0), "what is not touched is zero");
             if self.input.capacity() > INPUT_BYTES_KEPT {
                 self.input = InputBytes::default();
             }

@@ -10,7 +10,7 @@ use solana_pubkey::Pubkey;
 
 use crate::{
     account::Loader,
-    buffers::Touched,
+    buffers::{HeapTouched, Touched},
     engine::{Compiled, EngineError, memory_calls},
     features::{Feature, FeatureSet},
     program_cache::Usage,
@@ -71,7 +71,7 @@ pub struct Program {
     compiled: Compiled,
     /// What runs of the program are likely to write to.
     pub(crate) stack_touched: Touched,
-    pub(crate) heap_touched: Touched,
+    pub(crate) heap_touched: HeapTouched,
     pub(crate) input_touched: Touched,
     /// How often it was looked up.
     pub(crate) usage: Usage,
@@ -157,7 +157,7 @@ impl Program {
             verified,
             compiled: Compiled::new(false, memory_calls(&syscalls)),
             stack_touched: Touched::default(),
-            heap_touched: Touched::default(),
+            heap_touched: HeapTouched::default(),
             input_touched: Touched::default(),
             usage: Usage::default(),
             loader,

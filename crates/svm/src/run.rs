@@ -125,8 +125,16 @@ fn run_machine(
     let mut regions = Vec::with_capacity(5);
     regions.push(Region::readonly(executable.read_only().vaddr, &executable.read_only().bytes));
     regions.push(if has_gaps { stack.gapped(config.stack_frame_bytes) } else { stack });
-    regions
-        .push(Region::writable(HEAP_START, &mut buffers.heap).tracked(program.heap_touched.get()));
+    let heap =
+        Region::writable(HEAP_START, &mut buffers.heap).tracked(program.heap_touched.start.get());
+    // Machine code alone gains by marks.
+    let marks = matches!(plan, Plan::Run(_));
+    regions.push(if marks {
+        program.heap_touched.mark_end(&mut buffers.heap_marks, heap_bytes);
+        heap.marked(&mut buffers.heap_marks)
+    } else {
+        heap
+    });
     let frame = context.stack.last().expect("an instruction is being processed");
     let instruction = context.trace.get(frame.instruction).expect("frames point into the trace");
     let accounts = &mut context.accounts;
@@ -135,12 +143,22 @@ fn run_machine(
         let borrowed = accounts.borrow(account, &instruction.program_id).ok()?;
         borrowed.can_change_data().is_ok().then_some(account.index)
     };
+    let mut input_expected = program.input_touched.get();
+    let mut marks_input = marks && !mode.has_regions();
+    if marks_input {
+        input_expected = input_expected.max(buffers.input.first_zero() as u64);
+        marks_input = input_expected < buffers.input.get().len() as u64;
+    }
+    if marks_input {
+        buffers.input.mark_written(&mut buffers.input_marks);
+    }
     input::regions(mode, &frame.layout, buffers.input.get_mut(), can_change, &mut regions);
     // Where accounts have regions of their own, calls between programs write to them unrecorded.
     if !mode.has_regions()
         && let Some(input) = regions.pop()
     {
-        regions.push(input.tracked(program.input_touched.get()));
+        let input = input.tracked(input_expected);
+        regions.push(if marks_input { input.marked(&mut buffers.input_marks) } else { input });
     }
     let instruction_data = frame.layout.instruction_data;
     let memory = MemoryMap::new(regions, &config, executable.version()).map_err(|trap| {
@@ -172,8 +190,7 @@ fn run_machine(
     let (stack_touched, heap_touched) = (touched(STACK_START), touched(HEAP_START));
     let input_touched = if mode.has_regions() { u64::MAX } else { touched(INPUT_START) };
     program.stack_touched.see(stack_touched);
-    program.heap_touched.see(heap_touched);
-    if !mode.has_regions() {
+    if !mode.has_regions() && input_touched > input_expected {
         program.input_touched.see(input_touched);
     }
     let end = End {
@@ -188,7 +205,10 @@ fn run_machine(
         heap_touched,
     };
     buffers.frames = machine.into_frames();
-    buffers.input.touch(usize::try_from(input_touched).unwrap_or(usize::MAX));
+    if engine == Engine::Jit {
+        program.heap_touched.see(end.heap_touched, &buffers.heap_marks, heap_bytes);
+    }
+    buffers.touch_input(input_touched);
     Ok(end)
 }
 

@@ -13,6 +13,7 @@
 //! | [`program`] | the decoded form that engines run |
 //! | [`frozen`] | programs as bytes that can be kept |
 //! | [`memory`] | every guest access is checked here |
+//! | [`marks`] | which pages may have been written to |
 //! | [`machine`] | registers, call frames, meter |
 //! | [`interp`] | the interpreter: the reference for every other engine |
 //! | [`jit`] | machine code that does the same, faster |
@@ -32,6 +33,7 @@ pub mod host;
 pub mod interp;
 pub mod jit;
 pub mod machine;
+pub mod marks;
 pub mod memory;
 pub mod program;
 mod region_index;

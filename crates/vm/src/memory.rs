@@ -23,6 +23,7 @@ use crate::{
     config::Config,
     host::Host,
     jit::{Near, Windows},
+    marks,
     region_index::RegionIndex,
     trap::Trap,
 };
@@ -57,6 +58,9 @@ pub struct Region<'a> {
     /// Bytes from the start that may have been written to. Stores beyond take the long way, which
     /// raises it.
     touched: u64,
+    /// Records stores beyond by pages: as many bytes as [`marks::marks_len`] says; null if there are
+    /// none.
+    marks: *mut u8,
     writable: bool,
     buffer_writable: bool,
     /// log2 of the frame size, if frames alternate with unmapped gaps of the same size.
@@ -89,6 +93,7 @@ impl<'a> Region<'a> {
             len,
             capacity: len,
             touched: u64::MAX,
+            marks: ptr::null_mut(),
             writable: false,
             buffer_writable: false,
             gap_shift: None,
@@ -135,8 +140,36 @@ impl<'a> Region<'a> {
         self
     }
 
-    /// Bytes from the start of the buffer that may have been written to; all others were not. As
-    /// much as there is, unless the region is [`Region::tracked`].
+    /// Keeps a record by pages of what machine code and syscalls write to beyond that: see
+    /// [`marks`](crate::marks). A page that is marked at the start may be written to at once.
+    ///
+    /// # Panics
+    /// If there are fewer marks than the buffer has pages.
+    #[must_use]
+    pub fn marked(mut self, marks: &'a mut [u8]) -> Self {
+        assert!(marks.len() >= marks::marks_len(usize_of(self.capacity)), "each page has a mark");
+        self.marks = marks.as_mut_ptr();
+        self
+    }
+
+    /// Marks the pages of a span; whether there was room for such a record.
+    fn mark(&mut self, span: core::ops::Range<u64>, left: &mut u32) -> bool {
+        if self.marks.is_null() {
+            return false;
+        }
+        let len = marks::marks_len(usize_of(self.capacity));
+        // SAFETY: `marked` borrowed as many mutably for `'a`, and of a region's copies one is used
+        // at a time.
+        let marks = unsafe { core::slice::from_raw_parts_mut(self.marks, len) };
+        if !marks::mark(marks, usize_of(span.start)..usize_of(span.end)) {
+            return true;
+        }
+        *left = left.saturating_sub(1);
+        *left > 0
+    }
+
+    /// Bytes from the start of the buffer that may have been written to; of the others those that
+    /// are [`Region::marked`]. As much as there is, unless the region is [`Region::tracked`].
     #[must_use]
     pub fn touched(&self) -> u64 {
         self.touched.min(self.len)
@@ -227,6 +260,7 @@ impl<'a> Region<'a> {
 
     /// Backs the region by another buffer.
     pub fn replace(&mut self, bytes: &'a mut [u8]) {
+        self.marks = ptr::null_mut();
         self.capacity = bytes.len() as u64;
         self.len = self.capacity;
         self.host = bytes.as_mut_ptr();
@@ -329,6 +363,9 @@ impl Window {
 /// What is touched is counted in steps of this.
 const TOUCHED_STEP_BYTES: u64 = 4096;
 
+/// How often pages are marked in a run, until it is better to record no more.
+const MARKINGS_MAX: u32 = 64;
+
 /// Windows that have an entry in [`MemoryMap::windows`]: those of rodata to input.
 const WINDOW_COUNT: usize = 8;
 
@@ -349,6 +386,9 @@ pub struct MemoryMap<'a> {
     call_depth_max: u64,
     /// How often a region was changed.
     changes: u64,
+    /// How many times pages may yet be marked; 0 as long as machine code, which alone gains by it,
+    /// is not at work.
+    markings_left: u32,
 }
 
 impl fmt::Debug for MemoryMap<'_> {
@@ -402,6 +442,7 @@ impl<'a> MemoryMap<'a> {
             stack_slot_bytes: fixed_frames.then_some(config.stack_frame_bytes),
             call_depth_max: config.call_depth_max as u64,
             changes: 0,
+            markings_left: 0,
         };
         if !aligned {
             let vaddrs: Vec<u64> = map.regions.iter().map(|region| region.vaddr).collect();
@@ -503,7 +544,34 @@ impl<'a> MemoryMap<'a> {
         let region = &self.regions[index];
         let end = (host as u64).wrapping_sub(region.host as u64) + len;
         if end > region.touched {
+            self.note(index, vaddr, end - len..end);
+        }
+    }
+
+    /// Notes a store beyond what is touched.
+    #[cold]
+    fn note(&mut self, index: usize, vaddr: u64, span: core::ops::Range<u64>) {
+        let end = span.end;
+        if self.markings_left == 0 || !self.regions[index].mark(span, &mut self.markings_left) {
             self.touch(index, vaddr, end);
+        }
+    }
+
+    /// Machine code begins: from here on pages are marked.
+    pub(crate) fn begin_marks(&mut self) {
+        self.markings_left = MARKINGS_MAX;
+    }
+
+    /// Marks no more pages: what has marks counts as touched as a whole.
+    pub(crate) fn end_marks(&mut self) {
+        if core::mem::take(&mut self.markings_left) == 0 {
+            return;
+        }
+        for index in 0..self.regions.len() {
+            let Region { vaddr, len, marks, .. } = self.regions[index];
+            if !marks.is_null() {
+                self.touch(index, vaddr, len);
+            }
         }
     }
 
@@ -693,6 +761,10 @@ impl<'a> MemoryMap<'a> {
             let touched = start + region.touched().min(REGION_SIZE);
             let stores = if known && region.writable { touched } else { 0 };
             windows.limits[window] = [limit, stores];
+            if known && region.writable && self.markings_left > 0 && !region.marks.is_null() {
+                windows.spans[window] = [start, region.len];
+                windows.marks[window].write([region.marks as u64, 0]);
+            }
             windows.bases[window].write([(region.host as u64).wrapping_sub(start), gap_bits]);
             windows.masks[window].write([mask, 0]);
         }

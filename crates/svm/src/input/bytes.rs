@@ -4,9 +4,11 @@
 //! to. So the buffer knows what of it is zero still, and does not zero that again.
 //!
 //! Invariant: what [`InputBytes::zeros`] says is zero. Whoever lets a program write to the bytes
-//! says afterwards how far it may have done so.
+//! says afterwards where it may have done so.
 
 use core::ops::Range;
+
+use selkie_vm::marks::{is_marked, mark, touched_spans};
 
 /// Bytes of an input, and what is left of those before.
 #[derive(Default, Debug)]
@@ -73,12 +75,56 @@ impl InputBytes {
         self.zeros.extend(left.filter(|span| span.start < span.end));
     }
 
-    /// Says that a program may have written to the first bytes, as many as told, and to no others.
-    pub(crate) fn touch(&mut self, touched: usize) {
-        self.zeros.retain_mut(|span| {
-            span.start = span.start.max(touched);
-            span.start < span.end
-        });
+    /// How many bytes of the input come before the first span of zeros.
+    pub(crate) fn first_zero(&self) -> usize {
+        self.zeros.first().map_or(self.len, |span| span.start.min(self.len))
+    }
+
+    /// Marks all of the input but spans of zeros: it is written anew for the next input in any
+    /// case.
+    pub(crate) fn mark_written(&self, marks: &mut [u8]) {
+        let mut end = 0;
+        for span in &self.zeros {
+            mark(marks, end..span.start.min(self.len));
+            end = span.end;
+        }
+        mark(marks, end..self.len.max(end));
+    }
+
+    /// Says that a program may have written to the first bytes, as many as told, and to others as
+    /// far as they are marked.
+    pub(crate) fn touch(&mut self, touched: usize, marks: &[u8]) {
+        if !is_marked(marks) {
+            self.zeros.retain_mut(|span| {
+                span.start = span.start.max(touched);
+                span.start < span.end
+            });
+            return;
+        }
+        let before = core::mem::replace(&mut self.zeros, core::mem::take(&mut self.before.0));
+        self.zeros.clear();
+        let mut touched = touched_spans(touched, marks, self.len).peekable();
+        for mut span in before.iter().cloned() {
+            while touched.next_if(|gone| gone.end <= span.start).is_some() {}
+            while let Some(gone) = touched.peek().filter(|gone| gone.start < span.end) {
+                if span.start < gone.start {
+                    self.zeros.push(span.start..gone.start);
+                }
+                span.start = gone.end.min(span.end);
+                if gone.end > span.end {
+                    break;
+                }
+                touched.next();
+            }
+            if span.start < span.end {
+                self.zeros.push(span);
+            }
+        }
+        self.before.0 = before;
+        debug_assert!(
+            self.zeros.iter().all(|span| self.bytes[span.clone()].iter().all(|byte| *byte == 0)),
+            "what is not touched is zero"
+        );
     }
 
     /// How many bytes there is room for.
@@ -107,6 +153,7 @@ fn zero(bytes: &mut [u8], span: Range<usize>) {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use selkie_vm::marks::marks_len;
 
     use super::*;
 
@@ -114,12 +161,16 @@ mod tests {
         #[test]
         fn what_is_not_written_is_zero(
             inputs in prop::collection::vec(
-                (prop::collection::vec((0_usize..40, 0_usize..40), 1..5), 0_usize..200),
+                (
+                    prop::collection::vec((0_usize..1400, 0_usize..1400), 1..5),
+                    0_usize..3000,
+                    prop::collection::vec((0_usize..6000, 1_usize..100), 0..4),
+                ),
                 1..6,
             ),
         ) {
             let mut bytes = InputBytes::default();
-            for (parts, touched) in inputs {
+            for (parts, touched, stores) in inputs {
                 let len = parts.iter().map(|(written, zeros)| written + zeros).sum();
                 bytes.begin(len);
                 let mut expected = Vec::new();
@@ -133,7 +184,13 @@ mod tests {
                 prop_assert_eq!(bytes.get(), &*expected);
                 let touched = touched.min(len);
                 bytes.get_mut()[..touched].fill(9);
-                bytes.touch(touched);
+                let mut marks = vec![0; marks_len(len)];
+                for (start, count) in stores {
+                    let span = start.min(len)..(start + count).min(len);
+                    bytes.get_mut()[span.clone()].fill(9);
+                    mark(&mut marks, span);
+                }
+                bytes.touch(touched, &marks);
             }
         }
     }

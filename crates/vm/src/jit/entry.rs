@@ -83,6 +83,9 @@ pub(super) struct Context<'r, 'a, H> {
     pub(super) leave_routine: u64,
     pub(super) syscall_routine: u64,
     pub(super) more_stack_routine: u64,
+    pub(super) marked_store_routine: u64,
+    /// How many times that may yet be called.
+    pub(super) marked_stores_left: u64,
     pub(super) memory_routines: [u64; 4],
     /// The slot of the exit that ended the program, or of what is not compiled; the number of a
     /// syscall.
@@ -137,6 +140,7 @@ pub(super) fn run<H: Host>(
     code.count_run(program);
     let target = usize::try_from(code.entry_made(program, machine.pc)?).ok()?;
     let text_vaddr = machine.text_vaddr;
+    machine.memory.begin_marks();
     let mut context = Context {
         windows: Windows::EMPTY,
         kept: MaybeUninit::uninit(),
@@ -154,6 +158,8 @@ pub(super) fn run<H: Host>(
         leave_routine: code.routine(code.routines.leave),
         syscall_routine: code.routine(code.routines.syscall),
         more_stack_routine: code.routine(code.routines.more_stack),
+        marked_store_routine: code.routine(code.routines.marked_store),
+        marked_stores_left: MARKED_STORES_MAX,
         memory_routines: code.routines.memory.map(|offset| code.routine(offset)),
         pc: 0,
         entry_stack: 0,
@@ -260,6 +266,10 @@ impl MachineCode {
     }
 }
 
+/// A store to a marked page takes a few nanoseconds more than one within the limit. A program that
+/// makes so many of them is better off without marks.
+const MARKED_STORES_MAX: u64 = 1024;
+
 /// Calls nest on the host's stack: 48 bytes each.
 const DEPTH_MAX: usize = 4096;
 
@@ -345,7 +355,7 @@ fn go_on<H: Host>(
     address: u64,
     stack: *const usize,
 ) -> Option<u64> {
-    let Context { run, near: known, pointer, pc: missing, .. } = context;
+    let Context { run, near: known, pointer, pc: missing, marked_stores_left, .. } = context;
     let pc = match site.what {
         What::Syscall => {
             run.machine.pc = site.pc as usize;
@@ -362,6 +372,9 @@ fn go_on<H: Host>(
         What::Check => {
             let Check { base, store, span, stride, disp, near } = site.check;
             let access = if store { Access::Store } else { Access::Load };
+            if *marked_stores_left == 0 {
+                run.machine.memory.end_marks();
+            }
             let vaddr = run.machine.registers[base as usize].wrapping_add_signed(disp.into());
             let found = run.machine.memory.span_for_code(access, vaddr, span.into(), stride.into());
             if let Some((found, region)) = found {
@@ -538,6 +551,7 @@ impl<H: Host> Run<'_, '_, H> {
     /// The interpreter runs the program to its end.
     fn finish(&mut self, stack: *const usize) -> Option<u64> {
         self.take_frames(stack);
+        self.machine.memory.end_marks();
         let result = interp::finish(self.program.decoded(), self.machine, self.host);
         self.end = Some(End::Result(result));
         None

@@ -14,6 +14,11 @@ pub(crate) struct Windows {
     pub(crate) bases: [MaybeUninit<[u64; 2]>; 8],
     /// The bits of an address that make up the dense one.
     pub(crate) masks: [MaybeUninit<[u64; 2]>; 8],
+    /// Where pages are marked that may be stored to beyond the limit: the first address, and how
+    /// many bytes there are; 0 for none.
+    pub(crate) spans: [[u64; 2]; 8],
+    /// The host's address of the marks.
+    pub(crate) marks: [MaybeUninit<[u64; 2]>; 8],
 }
 
 impl Windows {
@@ -21,6 +26,8 @@ impl Windows {
         limits: [[0; 2]; 8],
         bases: [MaybeUninit::uninit(); 8],
         masks: [MaybeUninit::uninit(); 8],
+        spans: [[0; 2]; 8],
+        marks: [MaybeUninit::uninit(); 8],
     };
 }
 

@@ -14,6 +14,7 @@ use super::{
 use crate::{
     host::NoHost,
     jit::entry::{Context, WINDOW_SHIFT, WINDOWS_MASK},
+    marks::PAGE_SHIFT,
 };
 
 const R0: Reg = REGISTERS[0];
@@ -218,7 +219,18 @@ impl Writer<'_> {
         };
         self.code.lea(DATA, last);
         self.code.arith_mem(Bits::B64, Arith::Cmp, DATA, self.window(limits));
-        slow.push(self.code.jump_if(Flag::AboveOrEqual));
+        if store {
+            let within = self.code.jump_if(Flag::Below);
+            if let Len::R3 = len {
+                self.code.arith_imm(Bits::B64, Arith::Cmp, R3, 1 << PAGE_SHIFT);
+                slow.push(self.code.jump_if(Flag::Above));
+            }
+            self.code.reserve();
+            slow.extend(self.look_at_mark(DATA));
+            self.here(within);
+        } else {
+            slow.push(self.code.jump_if(Flag::AboveOrEqual));
+        }
         self.code.arith_mem(Bits::B64, Arith::Add, dst, self.window(bases));
     }
 

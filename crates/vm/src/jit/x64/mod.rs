@@ -36,6 +36,7 @@ use crate::{
         units::Unit,
     },
     machine::frame_step,
+    marks::PAGE_SHIFT,
     program::{Program, Register},
 };
 
@@ -149,6 +150,8 @@ pub(super) struct Routines {
     stopped: u32,
     /// Lets the stack be used further than before.
     pub(super) more_stack: u32,
+    /// Finds the pointer of a store to a page that is marked.
+    pub(super) marked_store: u32,
     pub(super) syscall: u32,
     pub(super) missing: u32,
     /// A bare return.
@@ -159,16 +162,18 @@ pub(super) struct Routines {
 
 impl Routines {
     /// As words, to be kept.
-    pub(super) fn words(self) -> [u32; 11] {
-        let Self { enter, leave, stopped, more_stack, syscall, missing, ret, memory } = self;
+    pub(super) fn words(self) -> [u32; 12] {
+        let Self { enter, leave, stopped, more_stack, marked_store, syscall, missing, ret, memory } =
+            self;
         let [a, b, c, d] = memory;
-        [enter, leave, stopped, more_stack, syscall, missing, ret, a, b, c, d]
+        [enter, leave, stopped, more_stack, marked_store, syscall, missing, ret, a, b, c, d]
     }
 
-    pub(super) fn of_words(words: [u32; 11]) -> Self {
-        let [enter, leave, stopped, more_stack, syscall, missing, ret, a, b, c, d] = words;
+    pub(super) fn of_words(words: [u32; 12]) -> Self {
+        let [enter, leave, stopped, more_stack, marked_store, syscall, missing, ret, a, b, c, d] =
+            words;
         let memory = [a, b, c, d];
-        Self { enter, leave, stopped, more_stack, syscall, missing, ret, memory }
+        Self { enter, leave, stopped, more_stack, marked_store, syscall, missing, ret, memory }
     }
 }
 
@@ -518,9 +523,19 @@ impl<'o> Writer<'o> {
                             self.code.patch(jump, here);
                         }
                     }
-                    self.code.call_to(self.routines.leave);
+                    let Check { store, span, .. } = site.check;
+                    let may_be_marked =
+                        self.shape.aligned && store && u32::from(span) <= 1 << PAGE_SHIFT;
+                    let routine = match may_be_marked {
+                        true => self.routines.marked_store,
+                        false => self.routines.leave,
+                    };
+                    self.code.call_to(routine);
                     let here = self.code.here();
                     self.sites.push(here, Site { back: here - back, ..*site });
+                    if may_be_marked {
+                        self.code.jump_to(*back);
+                    }
                 }
                 ColdKind::Missing => {
                     let missing = self.context(offset_of!(Context<'_, '_, NoHost>, missing));

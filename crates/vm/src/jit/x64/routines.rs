@@ -4,7 +4,7 @@ use core::mem::offset_of;
 
 use super::{
     CONTEXT, CONTEXT_BIAS, METER, POINTER, REGISTERS, SCRATCH, Writer,
-    encoder::{Arith, Bits, Flag, Mem, Reg},
+    encoder::{Arith, Bits, Flag, Mem, Patch, Reg, Shift},
 };
 use crate::{
     host::NoHost,
@@ -12,6 +12,7 @@ use crate::{
         entry::{Context, STACK_STEP_FRAMES, STACK_WINDOW},
         site::{Site, What},
     },
+    marks::PAGE_SHIFT,
 };
 
 /// Preserved by Rust functions, with the System V calling convention.
@@ -29,6 +30,8 @@ impl Writer<'_> {
         self.missing_routine();
         self.code.reserve();
         self.more_stack_routine();
+        self.code.reserve();
+        self.marked_store_routine();
         self.memory_routines();
     }
 
@@ -42,6 +45,8 @@ impl Writer<'_> {
         self.code.jump_mem(self.context(offset_of!(Context<'_, '_, NoHost>, syscall_routine)));
         self.routines.more_stack = self.code.here();
         self.code.jump_mem(self.context(offset_of!(Context<'_, '_, NoHost>, more_stack_routine)));
+        self.routines.marked_store = self.code.here();
+        self.code.jump_mem(self.context(offset_of!(Context<'_, '_, NoHost>, marked_store_routine)));
         self.ways_to_memory_routines();
     }
 
@@ -200,5 +205,46 @@ impl Writer<'_> {
         } else {
             self.code.jump_to(self.routines.leave);
         }
+    }
+
+    /// Called where the check of a store found nothing within the limit, with the address of the
+    /// last byte and the window: finds the pointer if the page is marked. Otherwise, and once it
+    /// was called too often, it is a place to leave from.
+    fn marked_store_routine(&mut self) {
+        self.routines.marked_store = self.code.here();
+        self.code.push(POINTER);
+        let unmarked = self.look_at_mark(POINTER);
+        self.code.pop(POINTER);
+        let bases = offset_of!(Context<'_, '_, NoHost>, windows.bases);
+        self.code.arith_mem(Bits::B64, Arith::Add, POINTER, self.window(bases));
+        let left = self.context(offset_of!(Context<'_, '_, NoHost>, marked_stores_left));
+        self.code.load(3, SCRATCH, left);
+        self.code.arith_imm(Bits::B64, Arith::Sub, SCRATCH, 1);
+        let none = self.code.jump_if(Flag::Below);
+        self.code.patch(none, self.routines.leave);
+        self.code.store(3, left, SCRATCH);
+        self.code.ret();
+        self.code.reserve();
+        let here = self.code.here();
+        for jump in unmarked {
+            self.code.patch(jump, here);
+        }
+        self.code.pop(POINTER);
+        self.code.jump_to(self.routines.leave);
+    }
+
+    /// Jumps away if the page of the address in a register is not marked, or not there. The window
+    /// is in the scratch register.
+    pub(super) fn look_at_mark(&mut self, address: Reg) -> [Patch; 2] {
+        let spans = offset_of!(Context<'_, '_, NoHost>, windows.spans);
+        self.code.arith_mem(Bits::B64, Arith::Sub, address, self.window(spans));
+        self.code.arith_mem(Bits::B64, Arith::Cmp, address, self.window(spans + 8));
+        let beyond = self.code.jump_if(Flag::AboveOrEqual);
+        self.code.shift_imm(Bits::B64, Shift::Shr, address, PAGE_SHIFT);
+        let marks = offset_of!(Context<'_, '_, NoHost>, windows.marks);
+        self.code.arith_mem(Bits::B64, Arith::Add, address, self.window(marks));
+        self.code.load(0, address, Mem::at(address, 0));
+        self.code.test(Bits::B32, address, address);
+        [beyond, self.code.jump_if(Flag::Equal)]
     }
 }

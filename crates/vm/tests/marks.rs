@@ -1,0 +1,213 @@
+//! Marks: whatever a program writes to, and however often, the record of its regions covers it, and
+//! machine code leaves the same bytes as the interpreter.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use proptest::prelude::*;
+use selkie_asm::{Options, assemble};
+use selkie_elf::{Environment, SyscallId, Syscalls, load};
+use selkie_isa::{
+    Version,
+    layout::{HEAP_START, INPUT_START, STACK_START},
+};
+use selkie_vm::{
+    Config, Host, JitOptions, Machine, MachineCode, MemoryCalls, MemoryMap, Meter, Program, Region,
+    SyscallError,
+    marks::{is_marked, mark, marks_len, touched_spans},
+    run,
+};
+
+const HEAP_BYTES: usize = 32 << 10;
+const INPUT_BYTES: usize = 50_000;
+const UNITS: u64 = 100_000;
+
+/// `sol_memset_`, as a runtime has it.
+struct TestHost;
+
+impl Host for TestHost {
+    fn syscall(
+        &mut self,
+        _: SyscallId,
+        [to, byte, len, _, _]: [u64; 5],
+        memory: &mut MemoryMap<'_>,
+        meter: &mut Meter,
+    ) -> Result<u64, SyscallError> {
+        meter.consume((len / 250).max(10)).map_err(|_| "out of compute units")?;
+        if len > 0 {
+            memory.slice_mut(to, len)?.fill(byte.to_le_bytes()[0]);
+        }
+        Ok(0)
+    }
+}
+
+/// What a program does.
+#[derive(Clone, Debug)]
+enum Act {
+    /// Stores so many times, so far apart, from an address on.
+    Store { size: &'static str, at: u64, stride: i32, count: u16 },
+    /// Fills memory.
+    Set { at: u64, len: u16 },
+}
+
+fn address() -> impl Strategy<Value = u64> {
+    let heap = HEAP_START..HEAP_START + HEAP_BYTES as u64 + 10;
+    let end = HEAP_START + HEAP_BYTES as u64;
+    let input = INPUT_START..INPUT_START + INPUT_BYTES as u64 + 10;
+    prop_oneof![4 => heap, 4 => end - 2000..end, 6 => input, 1 => HEAP_START..HEAP_START + 16]
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let size = prop_oneof![Just("stb"), Just("sth"), Just("stw"), Just("stdw")];
+    let strides = prop_oneof![-700..700_i32, Just(8), Just(-8)];
+    let store = (size, address(), strides, prop_oneof![8 => 1..40_u16, 1 => 1..2000_u16]);
+    prop_oneof![
+        5 => store.prop_map(|(size, at, stride, count)| Act::Store { size, at, stride, count }),
+        1 => (address(), 0..3000_u16).prop_map(|(at, len)| Act::Set { at, len }),
+    ]
+}
+
+fn program(acts: &[Act], version: Version) -> Program {
+    let mut source = ".globl entrypoint\nentrypoint:\n".to_owned();
+    for (number, act) in acts.iter().enumerate() {
+        match act {
+            Act::Store { size, at, stride, count } => {
+                write!(
+                    source,
+                    "lddw r1, {at}\nmov64 r2, {count}\nagain{number}:\n{size} [r1+0], 7\n\
+                     {size} [r1+24], 5\nadd64 r1, {stride}\nadd64 r2, -1\njne r2, 0, again{number}\n"
+                )
+            }
+            Act::Set { at, len } => {
+                write!(source, "lddw r1, {at}\nmov64 r2, 3\nmov64 r3, {len}\ncall sol_memset_\n")
+            }
+        }
+        .unwrap();
+    }
+    source.push_str("mov64 r0, 0\nexit\n");
+    let output = assemble(&source, &Options { version, ..Options::default() });
+    let assembly = output.assembly.as_ref().unwrap_or_else(|| panic!("{}", output.render(false)));
+    let syscalls = Arc::new(Syscalls::new(["sol_memset_"]));
+    let environment = Environment { syscalls, ..Environment::default() };
+    Program::new(load(&assembly.to_elf(), &environment).unwrap())
+}
+
+/// What a run has left.
+#[derive(PartialEq, Eq, Debug)]
+struct Left {
+    result: Result<u64, String>,
+    units: u64,
+    heap: Vec<u8>,
+    input: Vec<u8>,
+}
+
+/// Runs the program, by its machine code if there is some, and holds the record against the bytes.
+fn left(program: &Program, code: Option<&MachineCode>, expected: [u64; 2], tail: usize) -> Left {
+    let config = Config::default();
+    let version = program.executable().version();
+    let mut stack = vec![0; config.stack_bytes()];
+    let (mut heap, mut input) = (vec![0; HEAP_BYTES], vec![0; INPUT_BYTES]);
+    let (mut heap_marks, mut input_marks) =
+        (vec![0; marks_len(HEAP_BYTES)], vec![0; marks_len(INPUT_BYTES)]);
+    mark(&mut heap_marks, HEAP_BYTES - tail..HEAP_BYTES);
+    let stack_region = Region::writable(STACK_START, &mut stack);
+    let read_only = program.executable().read_only();
+    let regions = vec![
+        Region::readonly(read_only.vaddr, &read_only.bytes),
+        match version.stack_frame_gaps() && config.stack_frame_gaps {
+            true => stack_region.gapped(config.stack_frame_bytes),
+            false => stack_region,
+        },
+        Region::writable(HEAP_START, &mut heap).tracked(expected[0]).marked(&mut heap_marks),
+        Region::writable(INPUT_START, &mut input).tracked(expected[1]).marked(&mut input_marks),
+    ];
+    let memory = MemoryMap::new(regions, &config, version).unwrap();
+    let mut machine = Machine::new(program, &config, memory, UNITS);
+    let outcome = match code {
+        Some(code) => code.run(program, &mut machine, &mut TestHost),
+        None => run(program, &mut machine, &mut TestHost),
+    };
+    let touched = [HEAP_START, INPUT_START].map(|vaddr| {
+        let regions = machine.memory.regions();
+        regions.iter().find(|region| region.vaddr() == vaddr).unwrap().touched()
+    });
+    drop(machine);
+    for (bytes, marks, touched) in
+        [(&heap, &heap_marks, touched[0]), (&input, &input_marks, touched[1])]
+    {
+        let mut rest = bytes.clone();
+        for span in touched_spans(usize::try_from(touched).unwrap(), marks, bytes.len()) {
+            rest[span].fill(0);
+        }
+        assert!(rest.iter().all(|byte| *byte == 0), "all that was written to is on record");
+    }
+    Left {
+        result: outcome.result.map_err(|trap| trap.to_string()),
+        units: outcome.consumed,
+        heap,
+        input,
+    }
+}
+
+fn options() -> JitOptions {
+    let memory_calls = MemoryCalls {
+        copy: None,
+        r#move: None,
+        set: Some(SyscallId(0)),
+        compare: None,
+        units: 10,
+        bytes_max: 2749,
+    };
+    JitOptions { memory_calls, ..JitOptions::default() }
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn few_stores_at_both_ends_touch_little() {
+    let end = HEAP_START + HEAP_BYTES as u64;
+    let acts = [
+        Act::Store { size: "stdw", at: HEAP_START, stride: 0, count: 9 },
+        Act::Store { size: "stdw", at: end - 40, stride: -8, count: 30 },
+    ];
+    let program = program(&acts, Version::V3);
+    let code = MachineCode::compile(&program, &Config::default(), &options()).unwrap();
+    let mut heap = vec![0; HEAP_BYTES];
+    let mut marks = vec![0; marks_len(HEAP_BYTES)];
+    let config = Config::default();
+    let mut stack = vec![0; config.stack_bytes()];
+    let regions = vec![
+        Region::writable(STACK_START, &mut stack),
+        Region::writable(HEAP_START, &mut heap).tracked(0).marked(&mut marks),
+    ];
+    let memory = MemoryMap::new(regions, &config, Version::V3).unwrap();
+    let mut machine = Machine::new(&program, &config, memory, UNITS);
+    assert!(code.run(&program, &mut machine, &mut TestHost).result.is_ok());
+    assert_eq!(machine.memory.regions()[1].touched(), 0);
+    drop(machine);
+    assert!(is_marked(&marks));
+    let touched: usize = touched_spans(0, &marks, HEAP_BYTES).map(|span| span.len()).sum();
+    assert!(touched <= 4 * 512, "{touched} bytes are cleared of {HEAP_BYTES}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_record_covers_all_that_is_written_to(
+        acts in prop::collection::vec(act(), 1..6),
+        expected in [0..40_000_u64, 0..60_000_u64],
+        near_start in any::<bool>(),
+        tail in 0..3000_usize,
+        is_new in any::<bool>(),
+    ) {
+        let version = if is_new { Version::V3 } else { Version::V0 };
+        let expected = if near_start { expected.map(|it| it % 600) } else { expected };
+        let program = program(&acts, version);
+        let interpreted = left(&program, None, expected, tail);
+        if MachineCode::SUPPORTED {
+            let code = MachineCode::compile(&program, &Config::default(), &options()).unwrap();
+            for _ in 0..2 {
+                prop_assert_eq!(&left(&program, Some(&code), expected, tail), &interpreted);
+            }
+        }
+    }
+}
