@@ -197,7 +197,7 @@ pub struct MachineCode {
 struct Compiler {
     scope: scope::Scope,
     effects: scope::Effects,
-    /// All 0 between units.
+    /// All 0 between units; none until there is a unit to compile, and once there is no more.
     labels: Vec<u32>,
     units: usize,
     joins: u32,
@@ -210,8 +210,8 @@ impl Compiler {
     fn new(program: &Program) -> Self {
         Self {
             scope: scope::Scope::new(program),
-            effects: scope::Effects::new(program),
-            labels: vec![0; program.slots()],
+            effects: scope::Effects::default(),
+            labels: Vec::new(),
             units: 0,
             joins: 0,
             complete: false,
@@ -369,6 +369,9 @@ impl MachineCode {
     ) -> Result<(usize, x64::Routines), JitError> {
         let Compiler { scope, effects, labels, units, joins, complete } = compiler;
         scope.find(program, want);
+        if labels.is_empty() {
+            *labels = vec![0; program.slots()];
+        }
         let mut writer = x64::Writer::new(*units, scope, &self.shape, &self.options, labels);
         lower::lower(program, &self.config, scope, effects, &mut writer);
         let x64::Written { unit, routines, blocks, far } =
@@ -381,7 +384,10 @@ impl MachineCode {
         let is_bit = *units > 0 && matches!(want, Want::Slots(..));
         self.runs_left.store(if is_bit { runs } else { -1 }, Ordering::Relaxed);
         *units += 1;
-        *complete |= want == Want::Everything;
+        if want == Want::Everything {
+            *complete = true;
+            (*labels, *effects) = (Vec::new(), scope::Effects::default());
+        }
         // First of all, since the unit may be executed as soon as one of its blocks is known.
         for slot in far {
             let (first, later) = (Ordering::Release, Ordering::Relaxed);

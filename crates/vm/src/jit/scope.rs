@@ -272,9 +272,9 @@ impl Text {
 }
 
 /// What calls of functions change, found out once for each.
-#[derive(Debug)]
+#[derive(Default, Debug)]
 pub(super) struct Effects {
-    /// By slot: 0 where nothing is known yet.
+    /// By slot: 0 where nothing is known yet. None until somebody asks.
     known: Vec<u8>,
 }
 
@@ -286,13 +286,12 @@ const ALL: u8 = 0b1111;
 const FUNCTION_SLOTS_MAX: usize = 1024;
 
 impl Effects {
-    pub(super) fn new(program: &Program) -> Self {
-        Self { known: vec![0; program.slots()] }
-    }
-
     /// Which of r6 to r9 (lowest bit first) may have changed when a function returns, if its call
     /// saves none. What it calls saves them in turn.
     pub(super) fn overwritten(&mut self, program: &Program, slot: u32) -> u8 {
+        if self.known.is_empty() {
+            self.known = vec![0; program.slots()];
+        }
         let Some(known) = self.known.get_mut(slot as usize) else { return ALL };
         if *known == 0 {
             *known = KNOWN | written(program.decoded(), slot as usize);
