@@ -66,9 +66,14 @@ pub(crate) fn emit(
     layout: &Layout,
     addresses: Option<Addresses>,
 ) -> Emitted {
+    let mut is_text = vec![false; layout.sizes.len()];
+    for (section, (id, _)) in ast.sections.iter().zip(&layout.places) {
+        is_text[id.0 as usize] |= section.kind == SectionKind::Text;
+    }
     let mut emitter = Emitter {
         session,
         addresses,
+        is_text,
         place: Place { section: SectionId::TEXT, in_text: true, at: 0 },
         slots: 0,
         out: Emitted {
@@ -121,6 +126,8 @@ struct Emitter<'s, 'o> {
     session: &'s mut Session<'o>,
     /// Of a program.
     addresses: Option<Addresses>,
+    /// By section: whether it has instructions.
+    is_text: Vec<bool>,
     /// Of the statement.
     place: Place,
     /// Slots of its section.
@@ -515,15 +522,15 @@ impl Emitter<'_, '_> {
                 self.report(found);
                 return None;
             }
-            Some(_) if self.addresses.is_none() => {
+            Some(Base::Section(section)) if !self.is_text[section.0 as usize] => {
+                self.session.error(span, format!("the {what} goes to data"));
+                return None;
+            }
+            Some(_) => {
                 let found = Diagnostic::error(span, format!("the {what} leaves its section"))
                     .note("the linker places each section, and each function in it, by itself")
                     .help("`call` it, or move both into one section");
                 self.report(found);
-                return None;
-            }
-            Some(_) => {
-                self.session.error(span, format!("the {what} goes to data"));
                 return None;
             }
         };
@@ -598,10 +605,14 @@ impl Emitter<'_, '_> {
         i64::try_from(slot - i128::from(pc) - 1).ok().map(|distance| (1, distance))
     }
 
-    /// A call that the linker completes; `None` if the distance is known already.
+    /// A call that the linker completes; `None` if the distance is known, or there can be none.
     fn linked_call(&mut self, expr: ExprId, base: Base, number: i128) -> Option<(u8, i64)> {
         let (target, addend) = self.symbol_of(expr, base, number);
-        if target == Base::Section(self.place.section) || addend % 8 != 0 {
+        let goes_to_data = match base {
+            Base::Section(section) => !self.is_text[section.0 as usize],
+            Base::Symbol(_) => false,
+        };
+        if goes_to_data || target == Base::Section(self.place.section) || addend % 8 != 0 {
             return None;
         }
         let slots = i32::try_from(addend / 8).ok()?.checked_sub(1)?;
@@ -610,6 +621,11 @@ impl Emitter<'_, '_> {
     }
 
     fn named_syscall(&mut self, name: Name, span: Span, by_keyword: bool) -> Option<(u8, i64)> {
+        if !self.session.is_spelt(name) {
+            let found = self.session.undefined(name, span);
+            self.report(found);
+            return None;
+        }
         let text = self.session.names.shared(name);
         if !self.session.symbols.get(name).external && !syscalls::is_known(&text) {
             let near = self.session.near_callable(&text);

@@ -224,7 +224,9 @@ pub(crate) fn labels(session: &Session<'_>, sections: &[(bool, u32)]) -> Vec<Vec
         }
         let index = section.0 as usize;
         let Some(&(in_text, bytes)) = sections.get(index) else { continue };
-        let global = symbol.global.is_some() || session.is_object() && symbol.weak;
+        // Where the program starts is for the linker to know, said or not.
+        let linked = session.is_object() && (symbol.weak || text == ENTRYPOINT);
+        let global = symbol.global.is_some() || linked;
         let function = symbol.function || global || text == ENTRYPOINT;
         let kind = match (in_text, function) {
             (true, true) if offset < bytes => SymbolKind::Function,

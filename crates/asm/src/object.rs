@@ -189,6 +189,14 @@ fn commons(session: &mut Session<'_>) -> Vec<Extra> {
             None => Some(8),
         };
         let (Some(number), Some(align)) = (number, align) else { continue };
+        let symbol = session.symbols.get(name);
+        if !matches!(symbol.def, Def::None) {
+            let message = format!("`{}` is defined twice", session.names.text(name));
+            let found = Diagnostic::error(symbol.span, message)
+                .help("leave out `.comm`, or this definition");
+            session.diagnostics.push(found);
+            continue;
+        }
         let Ok(size) = u32::try_from(number) else {
             session.error(span, format!("a variable of {number} bytes"));
             continue;

@@ -362,10 +362,12 @@ impl<'a> Program<'a> {
         let at = u64::try_from(place.offset).unwrap_or_default();
         let symbols = self.objects[object].symbols.iter();
         let here = symbols.filter(|it| it.home == Home::Section(section) && !it.name.is_empty());
-        let holds = |it: &&Symbol<'_>| it.value <= at && at - it.value < it.size.max(1);
-        here.filter(holds)
-            .min_by_key(|it| it.binding == Binding::Local)
-            .map_or(atom.name, |it| it.name)
+        let before: Vec<_> = here.filter(|it| it.value <= at).collect();
+        let holds = |it: &&&Symbol<'_>| at - it.value < it.size.max(1);
+        let holding = before.iter().filter(holds).min_by_key(|it| it.binding == Binding::Local);
+        // Assembly need not say how large its data is.
+        let open = before.iter().filter(|it| it.size == 0).max_by_key(|it| it.value);
+        holding.or(open).map_or(atom.name, |it| it.name)
     }
 }
 

@@ -10,7 +10,6 @@ use crate::{
     session::Common,
     source::{Span, position},
     suggest,
-    symbols::Def,
 };
 
 impl Reader<'_, '_> {
@@ -190,12 +189,12 @@ impl Reader<'_, '_> {
         let size = self.expr()?;
         let align = if self.eat(Tok::Comma) { Some(self.expr()?) } else { None };
         let symbol = self.session.symbols.entry(name);
-        if symbol.common || !matches!(symbol.def, Def::None) {
+        if symbol.common {
             let text = self.session.names.text(name);
             let message = format!("`{text}` is defined twice");
             return Err(self.fail(span, message));
         }
-        (symbol.common, symbol.span) = (true, span);
+        symbol.common = true;
         self.session.commons.push(Common { name, size, align });
         Ok(())
     }
