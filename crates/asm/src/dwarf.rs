@@ -112,6 +112,15 @@ fn behind(start: Address, bytes: u64) -> Address {
     }
 }
 
+/// A length behind an address. The linker corrects it where it stands, so it has as many bytes as any
+/// number there could take.
+fn length(start: Address, bytes: u32) -> AttributeValue {
+    match start {
+        Address::Constant(_) => AttributeValue::Udata(bytes.into()),
+        Address::Symbol { .. } => AttributeValue::Data4(bytes),
+    }
+}
+
 fn unit(code: &Code<'_>) -> Unit {
     let mut names = code.files.iter();
     let main = file_name(names.next().map_or("", String::as_str));
@@ -135,7 +144,7 @@ fn unit(code: &Code<'_>) -> Unit {
     entry.set(DW_AT_name, AttributeValue::String(main));
     entry.set(DW_AT_stmt_list, AttributeValue::LineProgramRef);
     entry.set(DW_AT_low_pc, AttributeValue::Address(code.start));
-    entry.set(DW_AT_high_pc, AttributeValue::Data4(code.bytes));
+    entry.set(DW_AT_high_pc, length(code.start, code.bytes));
     for symbol in code.symbols {
         label(&mut unit, code, symbol, &files);
     }
@@ -175,7 +184,7 @@ fn label(unit: &mut Unit, code: &Code<'_>, symbol: &Symbol, files: &[FileId]) {
     let address = behind(code.start, symbol.offset.into());
     entry.set(DW_AT_low_pc, AttributeValue::Address(address));
     if symbol.kind == SymbolKind::Function {
-        entry.set(DW_AT_high_pc, AttributeValue::Data4(symbol.size));
+        entry.set(DW_AT_high_pc, length(code.start, symbol.size));
     }
     if let Some(line) = line_of(code.lines, symbol.offset) {
         let file = files[line.file as usize];
