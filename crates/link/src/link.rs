@@ -75,14 +75,14 @@ fn link_program(
     check_statics(program, &live, options, &mut errors);
     let legal = legalise_all(program, &live, options, &mut errors);
     errors.check()?;
-    let layout = Layout::new(&program, &live, legal, options.version, &mut errors);
-    let (text, syscalls) = layout::text(&program, &layout, &mut errors);
-    let rodata = layout::rodata(&program, &live, &layout, &mut errors);
+    let layout = Layout::new(program, &live, legal, options.version, &mut errors);
+    let (text, syscalls) = layout::text(program, &layout, &mut errors);
+    let rodata = layout::rodata(program, &live, &layout, &mut errors);
     errors.check()?;
 
-    let symbols = symbols(&program, &layout);
+    let symbols = symbols(program, &layout);
     let strip = options.strip && !exceeds(&layout);
-    let debug = if strip { Vec::new() } else { debug::sections(&program, &layout) };
+    let debug = if strip { Vec::new() } else { debug::sections(program, &layout) };
     let whole = Image {
         version: options.version,
         text: &text,
@@ -95,7 +95,7 @@ fn link_program(
         strip,
     };
     let mut elf = write::write(&whole);
-    check_stack(&program, &layout, &elf, &mut errors);
+    check_stack(program, &layout, &elf, &mut errors);
     errors.check()?;
     let mut debug_elf = None;
     let is_too_long = |&(name, _): &(&str, Vec<u8>)| name.len() > LOADER_NAME_BYTES_MAX;
@@ -103,7 +103,7 @@ fn link_program(
         let loadable = write::write(&Image { debug: &[], ..whole });
         debug_elf = Some(core::mem::replace(&mut elf, loadable));
     }
-    Ok(Linked { debug_elf, ..report(&program, &live, &layout, elf) })
+    Ok(Linked { debug_elf, ..report(program, &live, &layout, elf) })
 }
 
 fn legalise_all(
