@@ -2,7 +2,7 @@
 //!
 //! It keeps the texts of the documents that are open, assembles them when they change, and answers
 //! from what came of it. It does no input or output but the protocol's and the reading of files
-//! that sources include.
+//! that sources include, and of the names of those beside them.
 //!
 //! | module | what it owns |
 //! |---|---|

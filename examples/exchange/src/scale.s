@@ -6,15 +6,15 @@
 .globl scale
 .type scale, @function
 scale:
-    mov32 r3, r1            ; the lower halves
+    mov32 r3, r1  ; the lower halves
     mov32 r4, r2
-    rsh64 r1, 32            ; the upper halves
+    rsh64 r1, 32  ; the upper halves
     rsh64 r2, 32
     mov64 r0, r3
     mul64 r0, r4
     rsh64 r0, 32
     mul64 r3, r2
-    add64 r0, r3            ; at most 2^64 - 2^32
+    add64 r0, r3  ; at most 2^64 - 2^32
     mul64 r4, r1
     mov32 r5, r0
     add64 r4, r5
