@@ -20,6 +20,7 @@ struct Change<'a> {
 
 const QUESTIONS: &[&str] = &[
     "hover",
+    "signatureHelp",
     "completion",
     "definition",
     "references",

@@ -95,8 +95,11 @@ pub(crate) enum SectionKind {
     ReadOnly,
     /// For compilers and linkers, not for the VM: debug information and notes.
     Dropped,
-    /// Writable data: reported, and then laid out like the rest so that nothing else is.
-    Refused,
+    /// Data that the program may write. In a program it is reported, and then laid out like the
+    /// rest so that nothing else is.
+    Writable,
+    /// The same, all zeros.
+    Zeroed,
 }
 
 #[derive(Clone, Debug)]

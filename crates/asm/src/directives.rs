@@ -14,6 +14,8 @@ pub(crate) enum Form {
     Data,
     /// At the margin; operands are text, whose spaces may count.
     Text,
+    /// As [`Form::Line`], for linkers: read in objects, passed over in programs.
+    Linker,
     /// As [`Form::Text`], and read by other tools alone.
     Ignored,
 }
@@ -47,6 +49,11 @@ impl Directive {
         BY_NAME.get(name).copied()
     }
 
+    /// Whether only linkers need it, so that it is passed over in programs.
+    pub(crate) fn is_for_linkers(&self) -> bool {
+        self.form == Form::Linker
+    }
+
     /// Whether the assembler reads it and passes it over.
     #[must_use]
     pub fn is_ignored(&self) -> bool {
@@ -66,7 +73,7 @@ const fn row(
     Directive { names, operands, what, form }
 }
 
-use Form::{Data, Ignored, Line, Text};
+use Form::{Data, Ignored, Line, Linker, Text};
 
 /// Every directive.
 #[rustfmt::skip]
@@ -83,9 +90,15 @@ pub static DIRECTIVES: &[Directive] = &[
     row(&[".popsection"], "", Line, "Goes back to the section before `.pushsection`."),
     row(&[".previous"], "", Line, "Goes back to the section before this one."),
     row(&[".text_offset"], "offset", Line, "Says where in the file the instructions start, until V2."),
-    row(&[".data"], "", Line, "Writable data, which programs cannot have."),
-    row(&[".bss"], "", Line, "Writable data, which programs cannot have."),
-    row(&[".comm", ".lcomm"], "name, size", Text, "Writable data, which programs cannot have."),
+    row(&[".weak"], "name", Linker, "Of an object: makes a name visible, unless another object defines it."),
+    row(&[".hidden"], "name", Linker, "Of an object: says that a name is for this program alone."),
+    row(&[".protected", ".internal"], "name", Linker, "Of an object: as `.hidden`, in ELF's other ways."),
+    row(&[".local"], "name", Linker, "Of an object: says that a name is for this source alone, as all are at first."),
+    row(&[".size"], "name, value", Linker, "Of an object: says how many bytes a name stands for."),
+    row(&[".data"], "", Line, "Writable data, which only objects can have, all zeros."),
+    row(&[".bss"], "", Line, "Room for writable data, which only objects can have."),
+    row(&[".comm"], "name, size, alignment", Text, "Of an object: a writable variable, one with those of that name in other objects."),
+    row(&[".lcomm"], "name, size, alignment", Text, "Of an object: a writable variable."),
     row(&[".byte"], "value, …", Data, "Emits integers of 1 byte."),
     row(&[".short", ".half", ".word", ".2byte", ".hword"], "value, …", Data, "Emits integers of 2 bytes."),
     row(&[".int", ".long", ".4byte"], "value, …", Data, "Emits integers of 4 bytes."),
@@ -131,8 +144,7 @@ pub static DIRECTIVES: &[Directive] = &[
     row(&[".error"], "\"text\"", Line, "Is an error, with a text."),
     row(&[".err"], "", Line, "Is an error."),
     row(&[".warning"], "\"text\"", Line, "Is a warning, with a text."),
-    row(&[".file", ".loc", ".ident", ".size", ".local", ".weak"], "…", Ignored, "Is for debuggers and linkers; passed over here."),
-    row(&[".hidden", ".protected", ".internal", ".symver"], "…", Ignored, "Is for linkers; passed over here."),
+    row(&[".file", ".loc", ".ident", ".symver"], "…", Ignored, "Is for debuggers and linkers; passed over here."),
     row(&[".addrsig", ".addrsig_sym"], "…", Ignored, "Is for linkers; passed over here."),
     row(&[".end", ".version", ".bundle_align_mode", ".lcomm_align"], "…", Ignored, "Is for other assemblers; passed over here."),
     row(&[CFI], "…", Ignored, "Is for unwinders; passed over here."),

@@ -7,7 +7,8 @@ use gimli::{
         DW_AT_producer, DW_AT_stmt_list, DW_TAG_label, DW_TAG_subprogram,
     },
     write::{
-        Address, AttributeValue, DwarfUnit, EndianVec, FileId, LineProgram, LineString, Sections,
+        Address, AttributeValue, Dwarf, EndianVec, FileId, LineProgram, LineString, RelocateWriter,
+        Relocation, Sections, Unit, Writer,
     },
 };
 use selkie_elf::write::SymbolKind;
@@ -17,21 +18,81 @@ use crate::{Assembly, Line, Symbol};
 
 const ENCODING: Encoding = Encoding { format: Format::Dwarf32, version: 5, address_size: 8 };
 
-/// The sections of debug information, by name.
-pub(crate) fn sections(assembly: &Assembly) -> Vec<(&'static str, Vec<u8>)> {
-    let mut sections = Sections::new(EndianVec::new(LittleEndian));
+/// Instructions that lie together, and what is known of them.
+pub(crate) struct Code<'a> {
+    /// The address of the first one.
+    pub(crate) start: Address,
+    pub(crate) bytes: u32,
+    pub(crate) lines: &'a [Line],
+    pub(crate) files: &'a [String],
+    /// The labels in it, and others, which are passed over.
+    pub(crate) symbols: &'a [Symbol],
+}
+
+/// A section of debug information: its name, its bytes, and what the linker fills in.
+pub(crate) type Section = (&'static str, Vec<u8>, Vec<Relocation>);
+
+/// The sections of a program's debug information.
+pub(crate) fn of_program(assembly: &Assembly) -> Vec<(&'static str, Vec<u8>)> {
+    let code = Code {
+        start: Address::Constant(text_address(assembly)),
+        bytes: u32::try_from(assembly.text.len()).unwrap_or(u32::MAX),
+        lines: &assembly.lines,
+        files: &assembly.files,
+        symbols: &assembly.symbols,
+    };
+    sections(&[code]).into_iter().map(|(name, bytes, _)| (name, bytes)).collect()
+}
+
+/// The sections of debug information about stretches of code.
+pub(crate) fn sections(code: &[Code<'_>]) -> Vec<Section> {
+    let mut dwarf = Dwarf::new();
+    for code in code {
+        dwarf.units.add(unit(code));
+    }
+    let mut sections = Sections::new(Recorder::default());
     let mut named = Vec::new();
-    let written = unit(assembly).write(&mut sections);
+    let written = dwarf.write(&mut sections);
     let listed = written.and_then(|()| {
-        sections.for_each(|id, data| {
-            if !data.slice().is_empty() {
-                named.push((id.name(), data.slice().to_vec()));
+        sections.for_each_mut(|id, it| {
+            if it.writer.len() > 0 {
+                let relocations = core::mem::take(&mut it.relocations);
+                named.push((id.name(), it.writer.take(), relocations));
             }
             gimli::write::Result::Ok(())
         })
     });
-    listed.expect("constant addresses and strings without NUL can be written");
+    listed.expect("strings without NUL and addresses of sections can be written");
     named
+}
+
+/// A section in the making.
+#[derive(Clone, Debug)]
+struct Recorder {
+    writer: EndianVec<LittleEndian>,
+    relocations: Vec<Relocation>,
+}
+
+impl Default for Recorder {
+    fn default() -> Self {
+        Self { writer: EndianVec::new(LittleEndian), relocations: Vec::new() }
+    }
+}
+
+impl RelocateWriter for Recorder {
+    type Writer = EndianVec<LittleEndian>;
+
+    fn writer(&self) -> &Self::Writer {
+        &self.writer
+    }
+
+    fn writer_mut(&mut self) -> &mut Self::Writer {
+        &mut self.writer
+    }
+
+    fn relocate(&mut self, relocation: Relocation) {
+        self.relocations.push(relocation);
+    }
 }
 
 /// The address of the first instruction as the file's sections and symbols give it, which until V2
@@ -41,9 +102,27 @@ fn text_address(assembly: &Assembly) -> u64 {
     if assembly.version.strict_elf() { address } else { address - BYTECODE_START }
 }
 
-fn unit(assembly: &Assembly) -> DwarfUnit {
-    let mut dwarf = DwarfUnit::new(ENCODING);
-    let mut names = assembly.files.iter();
+/// The address so many bytes behind another.
+fn behind(start: Address, bytes: u64) -> Address {
+    match start {
+        Address::Constant(address) => Address::Constant(address + bytes),
+        Address::Symbol { symbol, addend } => {
+            Address::Symbol { symbol, addend: addend.saturating_add_unsigned(bytes) }
+        }
+    }
+}
+
+/// A length behind an address. The linker corrects it where it stands, so it has as many bytes as any
+/// number there could take.
+fn length(start: Address, bytes: u32) -> AttributeValue {
+    match start {
+        Address::Constant(_) => AttributeValue::Udata(bytes.into()),
+        Address::Symbol { .. } => AttributeValue::Data4(bytes),
+    }
+}
+
+fn unit(code: &Code<'_>) -> Unit {
+    let mut names = code.files.iter();
     let main = file_name(names.next().map_or("", String::as_str));
     let line_encoding = LineEncoding { minimum_instruction_length: 8, ..LineEncoding::default() };
     let directory = LineString::String(b".".to_vec());
@@ -54,24 +133,22 @@ fn unit(assembly: &Assembly) -> DwarfUnit {
     files.extend(
         names.map(|name| program.add_file(LineString::String(file_name(name)), directory, None)),
     );
+    rows(&mut program, code, &files);
+    let mut unit = Unit::new(ENCODING, program);
 
-    let start = text_address(assembly);
-    rows(&mut program, assembly, &files, start);
-    dwarf.unit.line_program = program;
-
-    let root = dwarf.unit.root();
-    let entry = dwarf.unit.get_mut(root);
+    let root = unit.root();
+    let entry = unit.get_mut(root);
     let producer = concat!("selkie ", env!("CARGO_PKG_VERSION"));
     entry.set(DW_AT_producer, AttributeValue::String(producer.into()));
     entry.set(DW_AT_language, AttributeValue::Language(DW_LANG_Mips_Assembler));
     entry.set(DW_AT_name, AttributeValue::String(main));
     entry.set(DW_AT_stmt_list, AttributeValue::LineProgramRef);
-    entry.set(DW_AT_low_pc, AttributeValue::Address(Address::Constant(start)));
-    entry.set(DW_AT_high_pc, AttributeValue::Udata(assembly.text.len() as u64));
-    for symbol in &assembly.symbols {
-        label(&mut dwarf, assembly, symbol, &files, start);
+    entry.set(DW_AT_low_pc, AttributeValue::Address(code.start));
+    entry.set(DW_AT_high_pc, length(code.start, code.bytes));
+    for symbol in code.symbols {
+        label(&mut unit, code, symbol, &files);
     }
-    dwarf
+    unit
 }
 
 /// The name of a file as DWARF can hold it.
@@ -80,9 +157,9 @@ fn file_name(name: &str) -> Vec<u8> {
     if name.is_empty() { b"program.s".to_vec() } else { name.into_bytes() }
 }
 
-fn rows(program: &mut LineProgram, assembly: &Assembly, files: &[FileId], start: u64) {
-    program.begin_sequence(Some(Address::Constant(start)));
-    for line in &assembly.lines {
+fn rows(program: &mut LineProgram, code: &Code<'_>, files: &[FileId]) {
+    program.begin_sequence(Some(code.start));
+    for line in code.lines {
         let row = program.row();
         row.address_offset = u64::from(line.pc) * SLOT_BYTES as u64;
         row.file = files[line.file as usize];
@@ -90,32 +167,26 @@ fn rows(program: &mut LineProgram, assembly: &Assembly, files: &[FileId], start:
         row.column = line.column.into();
         program.generate_row();
     }
-    program.end_sequence(assembly.text.len() as u64);
+    program.end_sequence(code.bytes.into());
 }
 
-fn label(
-    dwarf: &mut DwarfUnit,
-    assembly: &Assembly,
-    symbol: &Symbol,
-    files: &[FileId],
-    start: u64,
-) {
+fn label(unit: &mut Unit, code: &Code<'_>, symbol: &Symbol, files: &[FileId]) {
     let tag = match symbol.kind {
         SymbolKind::Function => DW_TAG_subprogram,
         SymbolKind::Label => DW_TAG_label,
         SymbolKind::Object | SymbolKind::Absolute => return,
     };
-    let root = dwarf.unit.root();
-    let id = dwarf.unit.add(root, tag);
-    let entry = dwarf.unit.get_mut(id);
+    let root = unit.root();
+    let id = unit.add(root, tag);
+    let entry = unit.get_mut(id);
     let name = symbol.name.replace('\0', "");
     entry.set(DW_AT_name, AttributeValue::String(name.into_bytes()));
-    let address = Address::Constant(start + u64::from(symbol.offset));
+    let address = behind(code.start, symbol.offset.into());
     entry.set(DW_AT_low_pc, AttributeValue::Address(address));
     if symbol.kind == SymbolKind::Function {
-        entry.set(DW_AT_high_pc, AttributeValue::Udata(symbol.size.into()));
+        entry.set(DW_AT_high_pc, length(code.start, symbol.size));
     }
-    if let Some(line) = line_of(assembly, symbol.offset) {
+    if let Some(line) = line_of(code.lines, symbol.offset) {
         let file = files[line.file as usize];
         entry.set(DW_AT_decl_file, AttributeValue::FileIndex(Some(file)));
         entry.set(DW_AT_decl_line, AttributeValue::Udata(line.line.into()));
@@ -123,8 +194,8 @@ fn label(
 }
 
 /// The line of the instruction at `offset`.
-fn line_of(assembly: &Assembly, offset: u32) -> Option<&Line> {
+fn line_of(lines: &[Line], offset: u32) -> Option<&Line> {
     let pc = offset / 8;
-    let after = assembly.lines.partition_point(|line| line.pc <= pc);
-    assembly.lines.get(after.checked_sub(1)?)
+    let after = lines.partition_point(|line| line.pc <= pc);
+    lines.get(after.checked_sub(1)?)
 }

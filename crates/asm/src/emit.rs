@@ -11,7 +11,7 @@ use selkie_isa::{
 use crate::{
     ast::{Ast, ExprId, ExprKind, InsnStmt, SectionId, SectionKind, Stmt, StmtKind},
     diagnostic::Diagnostic,
-    eval::Value,
+    eval::{Base, Value},
     layout::Layout,
     names::Name,
     session::Session,
@@ -20,99 +20,162 @@ use crate::{
     syscalls,
 };
 
-/// A program in bytes.
-#[derive(Debug, Default)]
+/// A source in bytes.
+#[derive(Debug)]
 pub(crate) struct Emitted {
-    pub(crate) text: Vec<u8>,
-    pub(crate) rodata: Vec<u8>,
-    /// Until V2: the slots of calls of syscalls, and which.
+    /// By section that something goes to: [`SectionId::TEXT`] and [`SectionId::RODATA`] of a
+    /// program, every section of an object.
+    pub(crate) sections: Vec<Vec<u8>>,
+    /// The same, of those with instructions: the slot and the place of every statement that made
+    /// some.
+    pub(crate) spans: Vec<Vec<(u32, Span)>>,
+    /// Until V2, of a program: the slots of calls of syscalls, and which.
     pub(crate) syscalls: Vec<(u32, Name)>,
-    /// The slot and the place of every statement that made instructions.
-    pub(crate) spans: Vec<(u32, Span)>,
+    /// Of an object: what the linker has to fill in, section by section in the order of the text.
+    pub(crate) relocations: Vec<Relocation>,
 }
 
-/// Emits all statements. What is wrong is reported, and left zero.
+/// A place of an object that the linker fills in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Relocation {
+    /// The section that the place is in.
+    pub(crate) section: SectionId,
+    /// The offset of the place there.
+    pub(crate) offset: u32,
+    pub(crate) field: Relocated,
+    /// What the place refers to.
+    pub(crate) target: Base,
+}
+
+/// What is filled in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Relocated {
+    /// The distance of a call.
+    Call,
+    /// The constant of an `lddw`.
+    Constant,
+    /// Eight bytes of data.
+    Data,
+}
+
+/// Emits all statements: with final addresses if there are any, or else with relocations. What is
+/// wrong is reported, and left zero.
 pub(crate) fn emit(
     session: &mut Session<'_>,
     ast: &Ast,
     layout: &Layout,
-    addresses: Addresses,
+    addresses: Option<Addresses>,
 ) -> Emitted {
+    let mut is_text = vec![false; layout.sizes.len()];
+    for (section, (id, _)) in ast.sections.iter().zip(&layout.places) {
+        is_text[id.0 as usize] |= section.kind == SectionKind::Text;
+    }
     let mut emitter = Emitter {
         session,
         addresses,
-        slots: layout.text_bytes / 8,
+        is_text,
+        place: Place { section: SectionId::TEXT, in_text: true, at: 0 },
+        slots: 0,
         out: Emitted {
-            text: vec![0; layout.text_bytes as usize],
-            rodata: vec![0; layout.rodata_bytes as usize],
-            ..Emitted::default()
+            sections: layout.sizes.iter().map(|&size| vec![0; size as usize]).collect(),
+            spans: vec![Vec::new(); layout.sizes.len()],
+            syscalls: Vec::new(),
+            relocations: Vec::new(),
         },
         computed_targets: Vec::new(),
     };
-    let mut ends = layout.starts.clone();
+    let mut ends: Vec<u32> = layout.places.iter().map(|(_, start)| *start).collect();
     let mut current = SectionId::TEXT;
     for stmt in &ast.stmts {
         if let StmtKind::Section(id) = stmt.kind {
             current = id;
             continue;
         }
-        let in_text = ast.sections[current.0 as usize].kind == SectionKind::Text;
+        let kind = ast.sections[current.0 as usize].kind;
         let at = &mut ends[current.0 as usize];
-        *at += emitter.stmt(ast, stmt, in_text, *at);
+        let (section, _) = layout.places[current.0 as usize];
+        emitter.place = Place { section, in_text: kind == SectionKind::Text, at: *at };
+        emitter.slots = layout.size(section) / 8;
+        let size = emitter.stmt(ast, stmt);
+        if kind == SectionKind::Zeroed {
+            emitter.check_zeros(stmt.span, size);
+        }
+        *at += size;
     }
     emitter.check_computed_targets();
     emitter.out
 }
 
+/// Where a statement is emitted.
+#[derive(Clone, Copy)]
+struct Place {
+    section: SectionId,
+    /// Whether the section has instructions.
+    in_text: bool,
+    /// Bytes from the start of the section.
+    at: u32,
+}
+
+impl Place {
+    fn pc(self) -> u32 {
+        self.at / 8
+    }
+}
+
 struct Emitter<'s, 'o> {
     session: &'s mut Session<'o>,
-    addresses: Addresses,
-    /// Slots of the whole program.
+    /// Of a program.
+    addresses: Option<Addresses>,
+    /// By section: whether it has instructions.
+    is_text: Vec<bool>,
+    /// Of the statement.
+    place: Place,
+    /// Slots of its section.
     slots: u32,
     out: Emitted,
     /// Targets that were written as numbers: they may hit the middle of an `lddw`.
-    computed_targets: Vec<(u32, Span)>,
+    computed_targets: Vec<(SectionId, u32, Span)>,
 }
 
 impl Emitter<'_, '_> {
-    /// Emits a statement at `at` and returns its size.
-    fn stmt(&mut self, ast: &Ast, stmt: &Stmt, in_text: bool, at: u32) -> u32 {
-        let pc = at / 8;
+    /// Emits a statement and returns its size.
+    fn stmt(&mut self, ast: &Ast, stmt: &Stmt) -> u32 {
+        let Place { in_text, at, .. } = self.place;
         match stmt.kind {
             StmtKind::Label(_) | StmtKind::Section(_) => 0,
             StmtKind::Insn(insn) => {
-                self.out.spans.push((pc, stmt.span));
-                if let Some(encoded) = self.insn(insn, stmt.span, pc) {
+                self.note_line(stmt.span);
+                if let Some(encoded) = self.insn(insn, stmt.span) {
                     let (first, second) = self.encode(encoded);
-                    self.put(true, at, &first.to_le_bytes());
+                    self.put(at, &first.to_le_bytes());
                     if let Some(second) = second {
-                        self.put(true, at + 8, &second.to_le_bytes());
+                        self.put(at + 8, &second.to_le_bytes());
                     }
                 }
                 if insn.op == Op::Lddw { 16 } else { 8 }
             }
             StmtKind::Call { target, syscall } => {
-                self.out.spans.push((pc, stmt.span));
-                if let Some((src, imm)) = self.call(target, syscall, pc) {
+                self.note_line(stmt.span);
+                if let Some((src, imm)) = self.call(target, syscall) {
                     let op = Op::decode(self.session.options.version, 0x85);
                     let op = op.expect("every version has `call`");
                     let insn = Insn { imm, off: 0, dst: 0, src, op };
-                    self.put(true, at, &insn.encode().0.to_le_bytes());
+                    self.put(at, &insn.encode().0.to_le_bytes());
                 }
                 8
             }
             StmtKind::Bytes { start, end } => {
-                self.put(in_text, at, &ast.bytes[start as usize..end as usize]);
+                self.put(at, &ast.bytes[start as usize..end as usize]);
                 end - start
             }
             StmtKind::Values { size, start, end } => {
                 if in_text {
-                    self.out.spans.push((pc, stmt.span));
+                    self.note_line(stmt.span);
                 }
                 let mut offset = at;
                 for &expr in &ast.lists[start as usize..end as usize] {
-                    if let Some(value) = self.data(expr, size) {
-                        self.put(in_text, offset, &value.to_le_bytes()[..size.into()]);
+                    if let Some(value) = self.data(expr, size, offset) {
+                        self.put(offset, &value.to_le_bytes()[..size.into()]);
                     }
                     offset += u32::from(size);
                 }
@@ -120,11 +183,11 @@ impl Emitter<'_, '_> {
             }
             StmtKind::Repeat { count, size, value } => {
                 if in_text && count > 0 {
-                    self.out.spans.push((pc, stmt.span));
+                    self.note_line(stmt.span);
                 }
                 let bytes = &value.to_le_bytes()[..size.into()];
                 for index in 0..count {
-                    self.put(in_text, at + index * u32::from(size), bytes);
+                    self.put(at + index * u32::from(size), bytes);
                 }
                 count * u32::from(size)
             }
@@ -134,10 +197,28 @@ impl Emitter<'_, '_> {
         }
     }
 
-    fn put(&mut self, in_text: bool, at: u32, bytes: &[u8]) {
-        let out = if in_text { &mut self.out.text } else { &mut self.out.rodata };
+    fn note_line(&mut self, span: Span) {
+        let pc = self.place.pc();
+        self.out.spans[self.place.section.0 as usize].push((pc, span));
+    }
+
+    fn put(&mut self, at: u32, bytes: &[u8]) {
         let at = at as usize;
-        out[at..at + bytes.len()].copy_from_slice(bytes);
+        let section = &mut self.out.sections[self.place.section.0 as usize];
+        section[at..at + bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// Refuses what is not zero, of the statement that was just emitted.
+    fn check_zeros(&mut self, span: Span, size: u32) {
+        let Place { section, at, .. } = self.place;
+        let (start, end) = (at as usize, (at + size) as usize);
+        let is_relocated = |it: &Relocation| it.section == section && it.offset >= at;
+        let is_zero = self.out.sections[section.0 as usize][start..end].iter().all(|it| *it == 0);
+        if !is_zero || self.out.relocations.last().is_some_and(is_relocated) {
+            let found = Diagnostic::error(span, "this section holds nothing but zeros")
+                .help("reserve room with `.zero`, or put constants into `.rodata`");
+            self.report(found);
+        }
     }
 
     fn span_of(&self, expr: ExprId) -> Span {
@@ -148,23 +229,66 @@ impl Emitter<'_, '_> {
         self.session.diagnostics.push(diagnostic);
     }
 
-    /// The guest address of a place; `None` after a report.
-    fn address(&mut self, base: SectionId, offset: i128, span: Span) -> Option<u64> {
-        let start =
-            if base == SectionId::TEXT { self.addresses.text } else { self.addresses.rodata };
-        let address = u64::try_from(i128::from(start) + offset).ok();
+    /// What stands for an address at `at`: the guest address, or in an object what is added to a
+    /// symbol's. `None` after a report.
+    fn address(
+        &mut self,
+        expr: ExprId,
+        (base, number): (Base, i128),
+        (field, at): (Relocated, u32),
+    ) -> Option<u64> {
+        let span = self.span_of(expr);
+        let Some(addresses) = self.addresses else {
+            let (target, addend) = self.symbol_of(expr, base, number);
+            self.relocate(target, field, at);
+            let addend = i32::try_from(addend).ok();
+            if addend.is_none() {
+                self.session.error(span, "this address is too far from its symbol");
+            }
+            return addend.map(|it| i64::from(it).cast_unsigned());
+        };
+        let start = match base {
+            Base::Section(SectionId::TEXT) => addresses.text,
+            _ => addresses.rodata,
+        };
+        let address = u64::try_from(i128::from(start) + number).ok();
         if address.is_none() {
             self.session.error(span, "this address is outside the address space");
         }
         address
     }
 
-    /// An element of a data directive.
-    fn data(&mut self, expr: ExprId, size: u8) -> Option<u64> {
+    /// The symbol that a relocation names, and what is added to it. A label goes by its own name
+    /// where it stands alone, since people read relocations too.
+    fn symbol_of(&self, expr: ExprId, base: Base, number: i128) -> (Base, i128) {
+        if let ExprKind::Symbol(name) = self.session.exprs.get(expr).kind
+            && let Def::Label(Some(_)) = self.session.symbols.get(name).def
+            && self.session.is_linkable(name)
+        {
+            return (Base::Symbol(name), 0);
+        }
+        (base, number)
+    }
+
+    fn relocate(&mut self, target: Base, field: Relocated, offset: u32) {
+        let section = self.place.section;
+        self.out.relocations.push(Relocation { section, offset, field, target });
+    }
+
+    /// An element of a data directive, at `at`.
+    fn data(&mut self, expr: ExprId, size: u8, at: u32) -> Option<u64> {
         let span = self.span_of(expr);
         let value = self.session.eval(expr)?;
         match value.base {
-            Some(base) if size == 8 => self.address(base, value.number, span),
+            Some(_) if self.place.in_text && self.addresses.is_none() => {
+                let found = Diagnostic::error(span, "an address between instructions")
+                    .help("load it with `lddw`, or put `.rodata` before the data");
+                self.report(found);
+                None
+            }
+            Some(base) if size == 8 => {
+                self.address(expr, (base, value.number), (Relocated::Data, at))
+            }
             Some(_) => {
                 let found =
                     Diagnostic::error(span, format!("an address does not fit {size} bytes"))
@@ -178,12 +302,12 @@ impl Emitter<'_, '_> {
 
     // Instructions.
 
-    fn insn(&mut self, stmt: InsnStmt, span: Span, pc: u32) -> Option<Insn> {
+    fn insn(&mut self, stmt: InsnStmt, span: Span) -> Option<Insn> {
         let InsnStmt { op, dst, src, off, imm } = stmt;
         let mut insn = Insn { imm: 0, off: 0, dst, src, op };
         match op.kind() {
             Kind::LoadImm64 => insn.imm = self.imm64(imm?)?,
-            Kind::Jump | Kind::Branch(..) => insn.off = self.jump(off?, pc)?,
+            Kind::Jump | Kind::Branch(..) => insn.off = self.jump(off?)?,
             Kind::CallReg(Field::InImm) => {
                 insn.imm = dst.into();
                 insn.dst = 0;
@@ -241,7 +365,7 @@ impl Emitter<'_, '_> {
         let span = self.span_of(expr);
         let Value { base, number } = self.session.eval(expr)?;
         let found = match base {
-            Some(base) => self.address(base, number, span),
+            Some(base) => self.address(expr, (base, number), (Relocated::Constant, self.place.at)),
             None => fit(self.session, span, number, 8),
         };
         found.map(u64::cast_signed)
@@ -271,6 +395,11 @@ impl Emitter<'_, '_> {
         let span = self.span_of(expr);
         let number = match self.session.eval(expr)? {
             Value { base: None, number } => number,
+            Value { base: Some(Base::Symbol(name)), .. } if self.session.is_undefined(name) => {
+                let found = self.session.undefined(name, span);
+                self.report(found);
+                return None;
+            }
             Value { base: Some(_), .. } => {
                 let found = Diagnostic::error(span, "an address does not fit an immediate")
                     .help("load it into a register with `lddw`");
@@ -341,10 +470,20 @@ impl Emitter<'_, '_> {
 
     // Jumps and calls.
 
-    /// The distance of a jump at `pc`.
-    fn jump(&mut self, expr: ExprId, pc: u32) -> Option<i16> {
-        let target = self.target(expr, pc, "jump")?;
-        let distance = target - i128::from(pc) - 1;
+    /// The distance of a jump.
+    fn jump(&mut self, expr: ExprId) -> Option<i16> {
+        let value = match self.session.exprs.get(expr).kind {
+            // Whatever a weak name stands for elsewhere, a jump stays in its function.
+            ExprKind::Symbol(name) => match self.session.symbols.get(name).def {
+                Def::Label(Some((section, offset))) => {
+                    Value { base: Some(Base::Section(section)), number: offset.into() }
+                }
+                _ => self.session.eval(expr)?,
+            },
+            _ => self.session.eval(expr)?,
+        };
+        let target = self.target(expr, value, "jump")?;
+        let distance = target - i128::from(self.place.pc()) - 1;
         if let Ok(offset) = i16::try_from(distance) {
             return Some(offset);
         }
@@ -364,26 +503,41 @@ impl Emitter<'_, '_> {
         Some(self.session.symbols.get(name).span).filter(|span| *span != Span::default())
     }
 
-    /// The slot that a jump or call at `pc` goes to: a label, or a distance from the next slot.
-    fn target(&mut self, expr: ExprId, pc: u32, what: &str) -> Option<i128> {
+    /// The slot of this section that a jump or call goes to: a label, or a distance from the next
+    /// slot.
+    fn target(&mut self, expr: ExprId, value: Value, what: &str) -> Option<i128> {
         let span = self.span_of(expr);
-        let Value { base, number } = self.session.eval(expr)?;
+        let Value { base, number } = value;
         let target = match base {
-            None => i128::from(pc) + 1 + number,
-            Some(SectionId::TEXT) if number % 8 == 0 => number / 8,
-            Some(SectionId::TEXT) => {
+            None => i128::from(self.place.pc()) + 1 + number,
+            Some(Base::Section(section)) if section == self.place.section && number % 8 == 0 => {
+                number / 8
+            }
+            Some(Base::Section(section)) if section == self.place.section => {
                 self.session.error(span, format!("the {what} goes between two instructions"));
                 return None;
             }
-            Some(_) => {
+            Some(Base::Symbol(name)) if self.session.is_undefined(name) => {
+                let found = self.session.undefined(name, span);
+                self.report(found);
+                return None;
+            }
+            Some(Base::Section(section)) if !self.is_text[section.0 as usize] => {
                 self.session.error(span, format!("the {what} goes to data"));
+                return None;
+            }
+            Some(_) => {
+                let found = Diagnostic::error(span, format!("the {what} leaves its section"))
+                    .note("the linker places each section, and each function in it, by itself")
+                    .help("`call` it, or move both into one section");
+                self.report(found);
                 return None;
             }
         };
         match u32::try_from(target).ok().filter(|target| *target < self.slots) {
             Some(slot) => {
                 if !matches!(self.session.exprs.get(expr).kind, ExprKind::Symbol(_)) {
-                    self.computed_targets.push((slot, span));
+                    self.computed_targets.push((self.place.section, slot, span));
                 }
                 Some(target)
             }
@@ -399,8 +553,8 @@ impl Emitter<'_, '_> {
     }
 
     fn check_computed_targets(&mut self) {
-        for (slot, span) in core::mem::take(&mut self.computed_targets) {
-            if self.out.text[slot as usize * SLOT_BYTES] == 0 {
+        for (section, slot, span) in core::mem::take(&mut self.computed_targets) {
+            if self.out.sections[section.0 as usize][slot as usize * SLOT_BYTES] == 0 {
                 let found = Diagnostic::error(span, "the target is the second half of an `lddw`")
                     .note("`lddw` takes two slots; the verifier refuses jumps between them");
                 self.report(found);
@@ -408,14 +562,15 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Source nibble and immediate of a call at `pc`.
-    fn call(&mut self, target: ExprId, syscall: bool, pc: u32) -> Option<(u8, i64)> {
+    /// Source nibble and immediate of a call.
+    fn call(&mut self, target: ExprId, syscall: bool) -> Option<(u8, i64)> {
         let expr = self.session.exprs.get(target);
         if let ExprKind::Symbol(name) = expr.kind {
             let symbol = self.session.symbols.get(name);
             let is_label = matches!(symbol.def, Def::Label(_));
-            if syscall || matches!(symbol.def, Def::None) {
-                return self.named_syscall(name, expr.span, syscall, pc);
+            let is_left_open = self.addresses.is_none() && self.session.is_linkable(name);
+            if syscall || matches!(symbol.def, Def::None) && !is_left_open {
+                return self.named_syscall(name, expr.span, syscall);
             }
             if is_label {
                 self.session.symbols.entry(name).function = true;
@@ -428,13 +583,21 @@ impl Emitter<'_, '_> {
         if let Some(key) = number.and_then(|number| u32::try_from(number & 0xffff_ffff).ok())
             && (syscall || syscalls::by_key(key).is_some())
         {
-            return self.numbered_syscall(key, expr.span, pc);
+            return self.numbered_syscall(key, expr.span);
         }
-        let slot = self.target(target, pc, "call")?;
-        if slot == i128::from(pc) && !self.session.options.version.static_calls() {
+        let value = self.session.eval(target)?;
+        if let (None, Some(base)) = (self.addresses, value.base) {
+            let found = self.linked_call(target, base, value.number);
+            if found.is_some() {
+                return found;
+            }
+        }
+        let (slot, pc) = (self.target(target, value, "call")?, self.place.pc());
+        let marks = !self.session.options.version.static_calls() || self.addresses.is_none();
+        if slot == i128::from(pc) && marks {
             let span = self.session.exprs.get(target).span;
             let found = Diagnostic::error(span, "the call calls itself")
-                .note("until v2 its distance, -1, is how files mark the calls of syscalls")
+                .note("its distance, -1, is how files mark the calls that are filled in later")
                 .help("put an instruction between the label and the call");
             self.report(found);
             return None;
@@ -442,13 +605,27 @@ impl Emitter<'_, '_> {
         i64::try_from(slot - i128::from(pc) - 1).ok().map(|distance| (1, distance))
     }
 
-    fn named_syscall(
-        &mut self,
-        name: Name,
-        span: Span,
-        by_keyword: bool,
-        pc: u32,
-    ) -> Option<(u8, i64)> {
+    /// A call that the linker completes; `None` if the distance is known, or there can be none.
+    fn linked_call(&mut self, expr: ExprId, base: Base, number: i128) -> Option<(u8, i64)> {
+        let (target, addend) = self.symbol_of(expr, base, number);
+        let goes_to_data = match base {
+            Base::Section(section) => !self.is_text[section.0 as usize],
+            Base::Symbol(_) => false,
+        };
+        if goes_to_data || target == Base::Section(self.place.section) || addend % 8 != 0 {
+            return None;
+        }
+        let slots = i32::try_from(addend / 8).ok()?.checked_sub(1)?;
+        self.relocate(target, Relocated::Call, self.place.at);
+        Some((1, slots.into()))
+    }
+
+    fn named_syscall(&mut self, name: Name, span: Span, by_keyword: bool) -> Option<(u8, i64)> {
+        if !self.session.is_spelt(name) {
+            let found = self.session.undefined(name, span);
+            self.report(found);
+            return None;
+        }
         let text = self.session.names.shared(name);
         if !self.session.symbols.get(name).external && !syscalls::is_known(&text) {
             let near = self.session.near_callable(&text);
@@ -473,19 +650,19 @@ impl Emitter<'_, '_> {
             }
         }
         self.session.symbols.entry(name).external = true;
-        if self.session.options.version.static_calls() {
+        if self.session.options.version.static_calls() || self.addresses.is_none() {
             return Some((0, murmur3(text.as_bytes()).cast_signed().into()));
         }
         if text.len() >= RELOCATED_NAME_BYTES {
             self.session.error(span, "the loader reads names of at most 63 bytes");
             return None;
         }
-        self.out.syscalls.push((pc, name));
+        self.out.syscalls.push((self.place.pc(), name));
         Some((1, -1))
     }
 
-    fn numbered_syscall(&mut self, key: u32, span: Span, pc: u32) -> Option<(u8, i64)> {
-        if self.session.options.version.static_calls() {
+    fn numbered_syscall(&mut self, key: u32, span: Span) -> Option<(u8, i64)> {
+        if self.session.options.version.static_calls() || self.addresses.is_none() {
             return Some((0, key.cast_signed().into()));
         }
         let Some(name) = syscalls::by_key(key) else {
@@ -496,7 +673,7 @@ impl Emitter<'_, '_> {
             return None;
         };
         let name = self.session.names.intern(name);
-        self.out.syscalls.push((pc, name));
+        self.out.syscalls.push((self.place.pc(), name));
         Some((1, -1))
     }
 }
@@ -542,17 +719,36 @@ pub(crate) fn fit(session: &mut Session<'_>, span: Span, number: i128, size: u8)
     None
 }
 
-/// Whether the program can run past its last instruction.
-pub(crate) fn falls_off(version: Version, emitted: &Emitted, never_return: &[Name]) -> bool {
-    let last = emitted.spans.last().map_or(0, |(pc, _)| *pc);
-    let Some(insn) = Insn::decode(version, &emitted.text, last as usize) else { return false };
+/// Whether control can run past the last instruction of a section; `never_return` are functions
+/// that end the program.
+pub(crate) fn falls_off(
+    version: Version,
+    emitted: &Emitted,
+    section: SectionId,
+    never_return: &[Name],
+) -> bool {
+    let index = section.0 as usize;
+    let last = emitted.spans[index].last().map_or(0, |(pc, _)| *pc);
+    let text = &emitted.sections[index];
+    let Some(insn) = Insn::decode(version, text, last as usize) else { return false };
+    let names_one = |imm: i64| {
+        let mut names = ["abort", "sol_panic_"].iter();
+        names.any(|name| i64::from(murmur3(name.as_bytes()).cast_signed()) == imm)
+    };
     match insn.op.kind() {
         Kind::Exit | Kind::Jump => false,
-        Kind::CallStatic => !["abort", "sol_panic_"]
-            .iter()
-            .any(|name| i64::from(murmur3(name.as_bytes()).cast_signed()) == insn.imm),
-        Kind::CallHash => {
-            !emitted.syscalls.iter().any(|(pc, name)| *pc == last && never_return.contains(name))
+        Kind::CallStatic | Kind::CallHash => {
+            let by_name = emitted
+                .syscalls
+                .iter()
+                .any(|(pc, name)| *pc == last && never_return.contains(name));
+            let linked = emitted.relocations.iter().rfind(|it| it.section == section);
+            let by_symbol = linked.is_some_and(|it| {
+                let is_last = u64::from(it.offset) == u64::from(last) * SLOT_BYTES as u64;
+                let names_one = |name| never_return.contains(name);
+                is_last && matches!(&it.target, Base::Symbol(name) if names_one(name))
+            });
+            !(names_one(insn.imm) || by_name || by_symbol)
         }
         _ => true,
     }

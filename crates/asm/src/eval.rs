@@ -1,6 +1,6 @@
 //! What expressions amount to.
 //!
-//! A value is a number, or a distance from the start of a section. Arithmetic is exact within 128
+//! A value is a number, or a distance from the start of a section or from a symbol of another object. Arithmetic is exact within 128
 //! bits, so that whoever uses a value checks its range, and nothing wraps on the way.
 
 use crate::{
@@ -12,11 +12,20 @@ use crate::{
     symbols::Def,
 };
 
-/// A number, or a place.
+/// What an address counts from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Base {
+    /// The start of a section.
+    Section(SectionId),
+    /// Of an object: a symbol whose place only the linker knows.
+    Symbol(Name),
+}
+
+/// A number, or an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Value {
-    /// The section that the number counts from; `None` if it is a plain number.
-    pub(crate) base: Option<SectionId>,
+    /// What the number counts from; `None` if it is a plain number.
+    pub(crate) base: Option<Base>,
     pub(crate) number: i128,
 }
 
@@ -62,8 +71,14 @@ impl Session<'_> {
     /// The value, which must be a plain number, or `None` after a report.
     pub(crate) fn eval_number(&mut self, expr: ExprId) -> Option<i128> {
         let value = self.eval(expr)?;
-        if value.base.is_none() {
-            return Some(value.number);
+        match value.base {
+            None => return Some(value.number),
+            Some(Base::Symbol(name)) if self.is_undefined(name) => {
+                let found = self.undefined(name, self.exprs.get(expr).span);
+                self.diagnostics.push(found);
+                return None;
+            }
+            Some(_) => {}
         }
         let message = "expected a number, found an address";
         let found = Diagnostic::error(self.exprs.get(expr).span, message)
@@ -103,8 +118,14 @@ impl Session<'_> {
         }
     }
 
+    /// Whether nothing in the source defines `name`.
+    pub(crate) fn is_undefined(&self, name: Name) -> bool {
+        let symbol = self.symbols.get(name);
+        matches!(symbol.def, Def::None) && !symbol.common
+    }
+
     /// The report that `name` is not defined.
-    fn undefined(&self, name: Name, span: Span) -> Diagnostic {
+    pub(crate) fn undefined(&self, name: Name, span: Span) -> Diagnostic {
         let text = self.names.text(name);
         if let Some((number, _)) = text.split_once(crate::session::NUMERIC) {
             let message = format!("no label `{number}:` on that side");
@@ -112,9 +133,14 @@ impl Session<'_> {
             return Diagnostic::error(span, message).help(help);
         }
         let near = self.near_symbol(text);
-        Diagnostic::error(span, format!("undefined symbol `{text}`"))
+        let found = Diagnostic::error(span, format!("undefined symbol `{text}`"))
             .label("not a label, not a constant")
-            .did_you_mean(near)
+            .did_you_mean(near);
+        match self.links {
+            true => found
+                .note("of what other objects define, `lddw`, `.quad` and `call` take the address"),
+            false => found,
+        }
     }
 }
 
@@ -137,24 +163,44 @@ impl Evaluator<'_, '_> {
             ExprKind::Int(number) => Ok(Value::plain(number.into())),
             ExprKind::Symbol(name) => self.symbol(name, expr.span),
             ExprKind::Unary(operator, operand) => {
-                let operand = self.value(operand)?;
-                unary(operator, operand, expr.span)
+                let value = self.value(operand)?;
+                unary(operator, value, expr.span)
+                    .map_err(|why| self.blame(why, &[(operand, value)]))
             }
             ExprKind::Binary(operator, left, right) => {
-                let (left, right) = (self.value(left)?, self.value(right)?);
-                binary(operator, left, right, expr)
+                let operands = [(left, self.value(left)?), (right, self.value(right)?)];
+                binary(operator, operands[0].1, operands[1].1, expr)
+                    .map_err(|why| self.blame(why, &operands))
             }
         }
     }
 
+    /// Of an undefined name, that is what is wrong, rather than what was computed with it.
+    fn blame(&self, why: NoValue, operands: &[(ExprId, Value)]) -> NoValue {
+        let undefined = operands.iter().find_map(|(expr, value)| match value.base {
+            Some(Base::Symbol(name)) if self.session.is_undefined(name) => Some((name, *expr)),
+            _ => None,
+        });
+        undefined
+            .map_or(why, |(name, expr)| NoValue::Undefined(name, self.session.exprs.get(expr).span))
+    }
+
     fn symbol(&mut self, name: Name, span: Span) -> Result<Value, NoValue> {
-        match self.session.symbols.get(name).def {
+        let symbol = self.session.symbols.get(name);
+        match symbol.def {
             Def::Value(number) => Ok(Value::plain(number)),
+            // Another object may define it anew.
+            Def::Label(Some(_)) if symbol.weak && self.session.links => {
+                Ok(Value { base: Some(Base::Symbol(name)), number: 0 })
+            }
             Def::Label(Some((section, offset))) => {
-                Ok(Value { base: Some(section), number: offset.into() })
+                Ok(Value { base: Some(Base::Section(section)), number: offset.into() })
             }
             Def::Address(address) => Ok(address),
             Def::Label(None) => Err(NoValue::Unplaced(span)),
+            Def::None if self.session.links && self.session.is_linkable(name) => {
+                Ok(Value { base: Some(Base::Symbol(name)), number: 0 })
+            }
             Def::None => Err(NoValue::Undefined(name, span)),
             Def::Expr(expr) => {
                 if self.constants.contains(&name) || self.constants.len() > DEPTH_MAX {
@@ -197,6 +243,11 @@ fn binary(operator: Binary, left: Value, right: Value, expr: Expr) -> Result<Val
         (operator, Some(left), Some(right)) if left == right && compares(operator) => None,
         (Binary::Add | Binary::Sub, Some(base), None) | (Binary::Add, None, Some(base)) => {
             Some(base)
+        }
+        (Binary::Sub, Some(Base::Symbol(_)), _) | (Binary::Sub, _, Some(Base::Symbol(_))) => {
+            let why = Diagnostic::error(span, "only the linker knows this distance")
+                .note("a weak label may be defined elsewhere, and counts there");
+            return Err(NoValue::Wrong(why.into()));
         }
         (Binary::Sub, Some(_), Some(_)) => {
             let message = "the distance of labels in different sections has no meaning";

@@ -1,15 +1,17 @@
-//! From what was read to a program: layout, emission, and what concerns the whole of it.
+//! From what was read to a program or an object: layout, emission, and what concerns the whole of
+//! it.
 
 use selkie_elf::write::{self, SymbolKind};
 use selkie_isa::{layout::SLOT_BYTES, symbol::ENTRYPOINT};
 
 use crate::{
-    Assembly, Symbol,
-    ast::{Ast, SectionId},
+    Assembly, Object, Symbol,
+    ast::{Ast, SectionId, SectionKind},
     diagnostic::Diagnostic,
     emit::{self, Emitted},
     layout,
     names::Name,
+    object,
     session::Session,
     source::Span,
     symbols::Def,
@@ -24,32 +26,62 @@ pub(crate) fn finish(session: &mut Session<'_>, ast: &mut Ast) -> Option<Assembl
     let layout = layout::layout(session, ast)?;
     let version = session.options.version;
     let text_offset = text_offset(session);
-    let addresses = write::addresses(version, layout.text_bytes as usize, text_offset);
-    let emitted = emit::emit(session, ast, &layout, addresses);
-    let first = emitted.spans.first().map_or(Span::default(), |(_, span)| *span);
-    let entry_pc = entry(session, layout.text_bytes, first);
+    let text_bytes = layout.size(SectionId::TEXT);
+    let addresses = write::addresses(version, text_bytes as usize, text_offset);
+    let emitted = emit::emit(session, ast, &layout, Some(addresses));
+    let spans = emitted.spans.first().map_or(&[][..], Vec::as_slice);
+    let first = spans.first().map_or(Span::default(), |(_, span)| *span);
+    let entry_pc = entry(session, text_bytes, first)?;
     if session.diagnostics.error_count() > 0 {
         return None;
     }
-    warn_if_falls_off(session, &emitted);
-    let symbols = symbols(session, layout.text_bytes, entry_pc?);
-    let (lines, files) = session.sources.lines(&emitted.spans);
+    debug_assert!(entry_pc * 8 < text_bytes, "`entry` answers with a slot of the program");
+    warn_if_falls_off(session, &emitted, SectionId::TEXT);
+    let sections = [(true, text_bytes), (false, layout.size(SectionId::RODATA))];
+    let symbols = labels(session, &sections).into_iter().flatten().map(|(_, it)| it).collect();
+    let (lines, files) = session.sources.lines(spans);
     let named = |(pc, name): &(u32, Name)| (*pc, session.names.text(*name).to_owned());
     let mut syscalls: Vec<(u32, String)> = emitted.syscalls.iter().map(named).collect();
     syscalls.sort_unstable();
+    let mut sections = emitted.sections.into_iter();
+    let [text, rodata] = [(); 2].map(|()| sections.next().unwrap_or_default());
     Some(Assembly {
         version,
-        entry_pc: entry_pc?,
+        entry_pc,
         syscalls,
         symbols,
         lines,
         files,
-        text: emitted.text,
+        text,
         text_offset,
-        rodata: emitted.rodata,
+        rodata,
         strip: session.options.strip,
         debug_info: session.options.debug_info,
     })
+}
+
+/// Makes the object; `None` if there was an error, then or before.
+pub(crate) fn finish_object(session: &mut Session<'_>, ast: &mut Ast) -> Option<Object> {
+    if ast.is_partial {
+        return None;
+    }
+    let version = session.options.version;
+    if version.dynamic_frames() {
+        let found = Diagnostic::error(Span::default(), format!("no objects for {version}"))
+            .note("the linker makes programs whose frames are fixed: v0, v3 and v4")
+            .help("assemble the program as a whole");
+        session.diagnostics.push(found);
+        return None;
+    }
+    let layout = layout::layout(session, ast)?;
+    let emitted = emit::emit(session, ast, &layout, None);
+    let object = object::object(session, ast, &layout, &emitted)?;
+    for (index, section) in (0..).map(SectionId).zip(&ast.sections) {
+        if section.kind == SectionKind::Text && layout.size(index) > 0 {
+            warn_if_falls_off(session, &emitted, index);
+        }
+    }
+    Some(object)
 }
 
 /// Where in the file the instructions start: what `.text_offset` says, which listings of other
@@ -84,7 +116,7 @@ fn entry(session: &mut Session<'_>, text_bytes: u32, start: Span) -> Option<u32>
         }
         return None;
     }
-    report_undefined_globals(session);
+    report_undefined_globals(session, |_| false);
     let entrypoint = session.names.intern(ENTRYPOINT);
     if let Def::Label(Some((section, offset))) = session.symbols.get(entrypoint).def {
         return label_pc(session, entrypoint, (section, offset), text_bytes);
@@ -142,11 +174,16 @@ fn label_pc(
     None
 }
 
-fn report_undefined_globals(session: &mut Session<'_>) {
+/// Reports names that `.globl` names for nothing; `is_used` says which of those that the source does
+/// not define it refers to all the same.
+pub(crate) fn report_undefined_globals(session: &mut Session<'_>, is_used: impl Fn(Name) -> bool) {
     for name in session.globals.clone() {
         let symbol = session.symbols.get(name);
         let text = session.names.text(name);
-        if !matches!(symbol.def, Def::None) || symbol.external || syscalls::is_known(text) {
+        if !session.is_undefined(name) || symbol.external || syscalls::is_known(text) {
+            continue;
+        }
+        if is_used(name) {
             continue;
         }
         let near = session.near_symbol(text);
@@ -162,49 +199,53 @@ fn report_undefined_globals(session: &mut Session<'_>) {
     }
 }
 
-fn warn_if_falls_off(session: &mut Session<'_>, emitted: &Emitted) {
+fn warn_if_falls_off(session: &mut Session<'_>, emitted: &Emitted, section: SectionId) {
     let never_return = ["abort", "sol_panic_"].map(|name| session.names.intern(name));
-    if !emit::falls_off(session.options.version, emitted, &never_return) {
+    if !emit::falls_off(session.options.version, emitted, section, &never_return) {
         return;
     }
-    let span = emitted.spans.last().map_or(Span::default(), |(_, span)| *span);
+    let spans = &emitted.spans[section.0 as usize];
+    let span = spans.last().map_or(Span::default(), |(_, span)| *span);
     let found = Diagnostic::warning(span, "execution can run past the last instruction")
         .note("the program would stop with an error there")
         .help("end it with `exit`, or with a `ja`");
     session.diagnostics.push(found);
 }
 
-/// Every label that has a name, functions with their sizes.
-fn symbols(session: &Session<'_>, text_bytes: u32, entry_pc: u32) -> Vec<Symbol> {
-    let mut symbols = Vec::new();
+/// Every label that has a name, by section and offset, functions with their sizes. Of sections it
+/// takes whether there are instructions in them, and their bytes.
+pub(crate) fn labels(session: &Session<'_>, sections: &[(bool, u32)]) -> Vec<Vec<(Name, Symbol)>> {
+    let mut labels: Vec<Vec<(Name, Symbol)>> = vec![Vec::new(); sections.len()];
     for (name, text) in session.names.all() {
         let symbol = session.symbols.get(name);
         let Def::Label(Some((section, offset))) = symbol.def else { continue };
         if !session.is_spelt(name) {
             continue;
         }
-        let function = symbol.function || symbol.global.is_some() || text == ENTRYPOINT;
-        let kind = match (section, function) {
-            (SectionId::TEXT, true) if offset < text_bytes => SymbolKind::Function,
-            (SectionId::TEXT, _) => SymbolKind::Label,
-            _ => SymbolKind::Object,
+        let index = section.0 as usize;
+        let Some(&(in_text, bytes)) = sections.get(index) else { continue };
+        // Where the program starts is for the linker to know, said or not.
+        let linked = session.is_object() && (symbol.weak || text == ENTRYPOINT);
+        let global = symbol.global.is_some() || linked;
+        let function = symbol.function || global || text == ENTRYPOINT;
+        let kind = match (in_text, function) {
+            (true, true) if offset < bytes => SymbolKind::Function,
+            (true, _) => SymbolKind::Label,
+            (false, _) => SymbolKind::Object,
         };
-        let global = symbol.global.is_some();
-        symbols.push(Symbol { name: text.to_owned(), kind, offset, size: 0, global });
+        labels[index].push((name, Symbol { name: text.to_owned(), kind, offset, size: 0, global }));
     }
-    symbols.sort_by(|a, b| {
-        let key = |it: &Symbol| (it.kind == SymbolKind::Object, it.offset);
-        key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
-    });
-    let mut end = text_bytes;
-    let mut start = text_bytes;
-    for symbol in symbols.iter_mut().rev().filter(|it| it.kind == SymbolKind::Function) {
-        if symbol.offset < start {
-            end = start;
-            start = symbol.offset;
+    for (labels, (_, bytes)) in labels.iter_mut().zip(sections) {
+        labels.sort_by(|(_, a), (_, b)| a.offset.cmp(&b.offset).then_with(|| a.name.cmp(&b.name)));
+        let (mut start, mut end) = (*bytes, *bytes);
+        let functions = labels.iter_mut().map(|(_, it)| it);
+        for symbol in functions.rev().filter(|it| it.kind == SymbolKind::Function) {
+            if symbol.offset < start {
+                end = start;
+                start = symbol.offset;
+            }
+            symbol.size = end - symbol.offset;
         }
-        symbol.size = end - symbol.offset;
     }
-    debug_assert!(entry_pc * 8 < text_bytes, "`entry` answers with a slot of the program");
-    symbols
+    labels
 }

@@ -10,7 +10,7 @@ use crate::{
     directives::Form,
     lex::{Lexer, Tok, Token},
     read,
-    session::Session,
+    session::{Product, Session},
     source::Sources,
     syntax::{File, Line, Statement},
 };
@@ -43,7 +43,7 @@ pub fn format(source: &str, name: &str) -> Result<String, Box<Output>> {
 /// The findings of what cannot be read in a text by itself, without the files that it includes.
 fn unreadable(source: &str, name: &str) -> Output {
     let options = Options { name: name.to_owned(), ..Options::default() };
-    let mut session = Session::new(&options);
+    let mut session = Session::new(&options, Product::Program);
     read::read(&mut session, name, source);
     let Session { sources, diagnostics, .. } = session;
     let is_written = |it: &Diagnostic, sources: &Sources| sources.expansions(it.span).is_empty();

@@ -1,13 +1,14 @@
 //! Where everything goes: sizes, sections, addresses of labels.
 //!
-//! Before, a label has no offset; after, every label counts from the start of the merged
-//! instructions ([`SectionId::TEXT`]) or of the merged read-only data ([`SectionId::RODATA`]), and
-//! alignments and fills are settled counts.
+//! Before, a label has no offset; after, alignments and fills are settled counts, and every label
+//! counts from the start of a section: of a program from that of the merged instructions
+//! ([`SectionId::TEXT`]) or of the merged read-only data ([`SectionId::RODATA`]), of an object from
+//! that of the section that it stands in.
 
 use selkie_isa::Op;
 
 use crate::{
-    ast::{Ast, SectionId, SectionKind, Stmt, StmtKind},
+    ast::{Ast, ExprId, SectionId, SectionKind, Stmt, StmtKind},
     diagnostic::Diagnostic,
     session::Session,
     symbols::Def,
@@ -17,16 +18,27 @@ use crate::{
 pub(crate) const IMAGE_BYTES_MAX: u64 = 16 << 20;
 /// The largest alignment that makes sense in a program.
 const ALIGN_MAX: i128 = 4096;
+/// Bytes of a slot, and the alignment of a section that asks for none.
+const SLOT_BYTES: u32 = 8;
 /// `ja +0`, which does nothing: what fills the space between aligned instructions.
 const FILLER: u64 = Op::Ja.code() as u64;
 
-/// The places of the sections of a program.
+/// The places of the sections of a source.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    /// Offset of each section in the merged one of its kind.
-    pub(crate) starts: Vec<u32>,
-    pub(crate) text_bytes: u32,
-    pub(crate) rodata_bytes: u32,
+    /// For each section of the source: the section that it goes to, and its offset there.
+    pub(crate) places: Vec<(SectionId, u32)>,
+    /// Bytes of each section that something goes to.
+    pub(crate) sizes: Vec<u32>,
+    /// The largest alignment that was asked for in each section of the source.
+    pub(crate) aligns: Vec<u32>,
+}
+
+impl Layout {
+    /// Bytes of a section that something goes to.
+    pub(crate) fn size(&self, section: SectionId) -> u32 {
+        self.sizes.get(section.0 as usize).copied().unwrap_or(0)
+    }
 }
 
 /// Places everything; `None` if a section is too large.
@@ -34,6 +46,7 @@ pub(crate) fn layout(session: &mut Session<'_>, ast: &mut Ast) -> Option<Layout>
     session.settle_constants(false);
     let mut total = 0_u64;
     let mut sizes = vec![0_u64; ast.sections.len().max(2)];
+    let mut aligns = vec![SLOT_BYTES; sizes.len()];
     let mut data_has_label = false;
     let mut current = SectionId::TEXT;
     let mut stmts = core::mem::take(&mut ast.stmts);
@@ -52,7 +65,13 @@ pub(crate) fn layout(session: &mut Session<'_>, ast: &mut Ast) -> Option<Layout>
                 session.symbols.entry(name).def = Def::Label(Some((current, offset)));
                 continue;
             }
-            _ => size(session, ast, current, offset, stmt),
+            StmtKind::Align { to, power, .. } => {
+                let align = alignment(session, to, power).unwrap_or(1);
+                let known = &mut aligns[current.0 as usize];
+                *known = align.max(*known);
+                align_to(ast, current, offset, align, stmt)
+            }
+            _ => size(session, stmt),
         };
         if in_data && size > 0 && !data_has_label {
             // Once is enough.
@@ -71,20 +90,18 @@ pub(crate) fn layout(session: &mut Session<'_>, ast: &mut Ast) -> Option<Layout>
         sizes[current.0 as usize] = offset + size;
     }
     ast.stmts = stmts;
-    let layout = merge(ast, &sizes)?;
-    settle_labels(session, ast, &layout);
+    let layout = match session.is_object() {
+        true => keep(&sizes, aligns)?,
+        false => merge(ast, &sizes)?,
+    };
+    settle_labels(session, &layout);
+    session.links = session.is_object();
     session.settle_constants(true);
     Some(layout)
 }
 
 /// The size of a statement at `offset`. Replaces those whose size depends on expressions.
-fn size(
-    session: &mut Session<'_>,
-    ast: &Ast,
-    section: SectionId,
-    offset: u64,
-    stmt: &mut Stmt,
-) -> u64 {
+fn size(session: &mut Session<'_>, stmt: &mut Stmt) -> u64 {
     match stmt.kind {
         StmtKind::Insn(insn) if insn.op == Op::Lddw => 16,
         StmtKind::Insn(_) | StmtKind::Call { .. } => 8,
@@ -103,18 +120,19 @@ fn size(
             });
             repeat(stmt, count.unwrap_or(0), size, value.unwrap_or(0))
         }
-        StmtKind::Align { to, power, fill } => {
-            let in_text = ast.sections[section.0 as usize].kind == SectionKind::Text;
-            let align = alignment(session, to, power).unwrap_or(1);
-            let gap = offset.next_multiple_of(align) - offset;
-            if in_text {
-                return repeat(stmt, u32::try_from(gap / 8).unwrap_or(0), 8, FILLER);
-            }
-            repeat(stmt, u32::try_from(gap).unwrap_or(0), 1, fill.into())
-        }
         StmtKind::Repeat { count, size, .. } => u64::from(count) * u64::from(size),
-        StmtKind::Label(_) | StmtKind::Section(_) => 0,
+        StmtKind::Label(_) | StmtKind::Section(_) | StmtKind::Align { .. } => 0,
     }
+}
+
+/// The size of an alignment at `offset`, which becomes what fills the gap.
+fn align_to(ast: &Ast, section: SectionId, offset: u64, align: u32, stmt: &mut Stmt) -> u64 {
+    let StmtKind::Align { fill, .. } = stmt.kind else { return 0 };
+    let gap = offset.next_multiple_of(align.into()) - offset;
+    if ast.sections[section.0 as usize].kind == SectionKind::Text {
+        return repeat(stmt, u32::try_from(gap / 8).unwrap_or(0), 8, FILLER);
+    }
+    repeat(stmt, u32::try_from(gap).unwrap_or(0), 1, fill.into())
 }
 
 fn repeat(stmt: &mut Stmt, count: u32, size: u8, value: u64) -> u64 {
@@ -122,13 +140,13 @@ fn repeat(stmt: &mut Stmt, count: u32, size: u8, value: u64) -> u64 {
     u64::from(count) * u64::from(size)
 }
 
-fn fill_value(session: &mut Session<'_>, size: u8, value: crate::ast::ExprId) -> Option<u64> {
+fn fill_value(session: &mut Session<'_>, size: u8, value: ExprId) -> Option<u64> {
     let span = session.exprs.get(value).span;
     let number = session.eval_number(value)?;
     crate::emit::fit(session, span, number, size)
 }
 
-fn alignment(session: &mut Session<'_>, to: crate::ast::ExprId, power: bool) -> Option<u64> {
+pub(crate) fn alignment(session: &mut Session<'_>, to: ExprId, power: bool) -> Option<u32> {
     let span = session.exprs.get(to).span;
     let number = session.eval_number(to)?;
     let align = match number {
@@ -137,7 +155,7 @@ fn alignment(session: &mut Session<'_>, to: crate::ast::ExprId, power: bool) -> 
         _ if power => ALIGN_MAX + 1,
         number => number,
     };
-    let found = u64::try_from(align).ok().filter(|it| it.is_power_of_two() && align <= ALIGN_MAX);
+    let found = u32::try_from(align).ok().filter(|it| it.is_power_of_two() && align <= ALIGN_MAX);
     if found.is_none() {
         let found = Diagnostic::error(span, "this is no alignment")
             .note("alignments are powers of two up to 4096")
@@ -149,32 +167,38 @@ fn alignment(session: &mut Session<'_>, to: crate::ast::ExprId, power: bool) -> 
 
 /// Puts the sections of each kind behind each other, in the order in which they came up.
 fn merge(ast: &Ast, sizes: &[u64]) -> Option<Layout> {
-    let (mut text, mut rodata) = (0_u64, 0_u64);
-    let mut starts = Vec::with_capacity(sizes.len());
+    let mut ends = [0_u64; 2];
+    let mut places = Vec::with_capacity(sizes.len());
     for (section, size) in ast.sections.iter().zip(sizes) {
-        let end = if section.kind == SectionKind::Text { &mut text } else { &mut rodata };
+        let (id, end) = match (section.kind, &mut ends) {
+            (SectionKind::Text, [text, _]) => (SectionId::TEXT, text),
+            (_, [_, rodata]) => (SectionId::RODATA, rodata),
+        };
         if *size > 0 {
-            *end = end.next_multiple_of(8);
+            *end = end.next_multiple_of(SLOT_BYTES.into());
         }
-        starts.push(u32::try_from(*end).ok()?);
+        places.push((id, u32::try_from(*end).ok()?));
         *end += size;
     }
-    Some(Layout {
-        starts,
-        text_bytes: u32::try_from(text).ok()?,
-        rodata_bytes: u32::try_from(rodata).ok()?,
-    })
+    let [text, rodata] = ends;
+    let sizes = vec![u32::try_from(text).ok()?, u32::try_from(rodata).ok()?];
+    Some(Layout { places, sizes, aligns: Vec::new() })
 }
 
-fn settle_labels(session: &mut Session<'_>, ast: &Ast, layout: &Layout) {
+/// Leaves every section where it is.
+fn keep(sizes: &[u64], aligns: Vec<u32>) -> Option<Layout> {
+    let sizes: Option<Vec<u32>> = sizes.iter().map(|&size| u32::try_from(size).ok()).collect();
+    let sizes = sizes?;
+    let places = (0..).map(|index| (SectionId(index), 0)).take(sizes.len()).collect();
+    Some(Layout { places, sizes, aligns })
+}
+
+fn settle_labels(session: &mut Session<'_>, layout: &Layout) {
     for symbol in session.symbols.all_mut() {
         if let Def::Label(Some((section, offset))) = &mut symbol.def {
-            let index = section.0 as usize;
-            *offset += layout.starts[index];
-            *section = match ast.sections[index].kind {
-                SectionKind::Text => SectionId::TEXT,
-                _ => SectionId::RODATA,
-            };
+            let (id, start) = layout.places[section.0 as usize];
+            *section = id;
+            *offset += start;
         }
     }
 }

@@ -28,6 +28,7 @@
 //! | `layout` | sizes and addresses |
 //! | `emit` | statements to bytes, with every range checked |
 //! | `finish` | the entry, symbols, and checks of the whole program |
+//! | `object` | objects for the linker |
 //! | `dwarf` | debug information |
 //! | [`diagnostic`], `render` | findings, and their text for people |
 //! | [`directives`] | the directives, one row each |
@@ -49,6 +50,7 @@ mod layout;
 mod lex;
 mod mnemonic;
 mod names;
+mod object;
 mod read;
 mod render;
 mod session;
@@ -63,9 +65,12 @@ use std::{path::PathBuf, sync::Arc};
 use selkie_elf::write;
 use selkie_isa::Version;
 
+use crate::session::Product;
+
 pub use crate::{
     diagnostic::{Diagnostic, Fix, Label, Severity},
     format::format,
+    object::Object,
     source::{DiskFiles, Files, Location, NoFiles, Sources, Span},
 };
 
@@ -115,16 +120,16 @@ impl core::fmt::Debug for Options {
 
 /// Everything that came of a source.
 #[derive(Debug)]
-pub struct Output {
-    /// The program; `None` if there are errors.
-    pub assembly: Option<Assembly>,
+pub struct Output<T = Assembly> {
+    /// The program or the object; `None` if there are errors.
+    pub assembly: Option<T>,
     /// The findings, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
     /// The texts that the findings speak of.
     pub sources: Sources,
 }
 
-impl Output {
+impl<T> Output<T> {
     /// How many findings are errors.
     #[must_use]
     pub fn error_count(&self) -> usize {
@@ -218,7 +223,8 @@ impl Assembly {
                 global: symbol.global,
             })
             .collect();
-        let debug = if self.debug_info && !self.strip { dwarf::sections(self) } else { Vec::new() };
+        let debug =
+            if self.debug_info && !self.strip { dwarf::of_program(self) } else { Vec::new() };
         write::write(&write::Image {
             version: self.version,
             text: &self.text,
@@ -237,6 +243,32 @@ impl Assembly {
 #[must_use]
 pub fn assemble(source: &str, options: &Options) -> Output {
     run(source, options, |_| ()).0
+}
+
+/// Assembles a source to an object, which is linked with others, of this assembler and of compilers.
+/// What it refers to without defining it is left to the linker. Debug information is there unless
+/// [`Options::strip`] says otherwise.
+///
+/// ```
+/// let source = "
+///     .globl twice
+/// twice:
+///     mov64 r0, r1
+///     call double
+///     exit
+/// ";
+/// let output = selkie_asm::assemble_object(source, &selkie_asm::Options::default());
+/// let object = output.assembly.expect("`double` is left to the linker");
+/// assert_eq!(object.slots, 3);
+/// assert!(object.elf.starts_with(b"\x7fELF"));
+/// ```
+#[must_use]
+pub fn assemble_object(source: &str, options: &Options) -> Output<Object> {
+    let mut session = session::Session::new(options, Product::Object);
+    let mut ast = read::read(&mut session, &options.name, source);
+    let assembly = finish::finish_object(&mut session, &mut ast);
+    let session::Session { sources, diagnostics, .. } = session;
+    Output { assembly, diagnostics: diagnostics.into_sorted(), sources }
 }
 
 /// What a name stands for.
@@ -273,7 +305,7 @@ fn run<T>(
     options: &Options,
     look: impl FnOnce(&session::Session<'_>) -> T,
 ) -> (Output, T) {
-    let mut session = session::Session::new(options);
+    let mut session = session::Session::new(options, Product::Program);
     let mut ast = read::read(&mut session, &options.name, source);
     let assembly = finish::finish(&mut session, &mut ast);
     let seen = look(&session);

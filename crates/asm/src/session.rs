@@ -5,7 +5,7 @@ use crate::{
     Definition, Meaning, Options,
     ast::{ExprId, Exprs, SectionId},
     diagnostic::{Diagnostic, Diagnostics},
-    eval::Value,
+    eval::{Base, Value},
     names::{Name, Names},
     source::{Sources, Span},
     suggest,
@@ -19,9 +19,30 @@ pub(crate) const NUMERIC: char = '\0';
 /// The name of the label that a `.` in an expression makes.
 pub(crate) const HERE: &str = ".";
 
+/// What is made of the source.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Product {
+    /// Everything is in the source, and every address is final.
+    Program,
+    /// Other objects are linked to it: what is not defined here is defined there.
+    Object,
+}
+
+/// A variable that is one with those of the same name in other objects: `.comm`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Common {
+    pub(crate) name: Name,
+    pub(crate) size: ExprId,
+    pub(crate) align: Option<ExprId>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Session<'o> {
     pub(crate) options: &'o Options,
+    pub(crate) product: Product,
+    /// From now on a name without a meaning is left to the linker: of an object, once everything
+    /// has its place.
+    pub(crate) links: bool,
     pub(crate) sources: Sources,
     pub(crate) names: Names,
     pub(crate) exprs: Exprs,
@@ -29,20 +50,25 @@ pub(crate) struct Session<'o> {
     pub(crate) diagnostics: Diagnostics,
     /// What `.globl` named, in order.
     pub(crate) globals: Vec<Name>,
+    /// What `.comm` declared, in order.
+    pub(crate) commons: Vec<Common>,
     /// What `.text_offset` said.
     pub(crate) text_offset: Option<ExprId>,
 }
 
 impl<'o> Session<'o> {
-    pub(crate) fn new(options: &'o Options) -> Self {
+    pub(crate) fn new(options: &'o Options, product: Product) -> Self {
         Self {
             options,
+            product,
+            links: false,
             sources: Sources::default(),
             names: Names::default(),
             exprs: Exprs::default(),
             symbols: Symbols::default(),
             diagnostics: Diagnostics::default(),
             globals: Vec::new(),
+            commons: Vec::new(),
             text_offset: None,
         }
     }
@@ -55,6 +81,17 @@ impl<'o> Session<'o> {
     pub(crate) fn is_spelt(&self, name: Name) -> bool {
         let text = self.names.text(name);
         !text.contains(NUMERIC) && text != HERE
+    }
+
+    /// Whether this is an object.
+    pub(crate) fn is_object(&self) -> bool {
+        self.product == Product::Object
+    }
+
+    /// Whether other objects could know a name: those of compilers and of single lines are a
+    /// source's own.
+    pub(crate) fn is_linkable(&self, name: Name) -> bool {
+        self.is_spelt(name) && !self.names.text(name).starts_with(".L")
     }
 
     /// The defined name that `text` was probably meant to be.
@@ -85,9 +122,14 @@ impl<'o> Session<'o> {
             let meaning = match symbol.def {
                 Def::Value(number) => Meaning::Number(number),
                 Def::Label(Some((section, offset))) => place(section, offset.into()),
-                Def::Address(Value { base: Some(section), number }) => place(section, number),
+                Def::Address(Value { base: Some(Base::Section(section)), number }) => {
+                    place(section, number)
+                }
                 Def::Address(Value { base: None, number }) => Meaning::Number(number),
-                Def::None | Def::Label(None) | Def::Expr(_) => return None,
+                Def::Address(Value { base: Some(Base::Symbol(_)), .. })
+                | Def::None
+                | Def::Label(None)
+                | Def::Expr(_) => return None,
             };
             let span = (symbol.span != Span::default()).then_some(symbol.span);
             self.is_spelt(name).then(|| Definition { name: text.to_owned(), span, meaning })

@@ -18,7 +18,7 @@ pub(crate) enum Def {
     Value(i128),
     /// A constant that refers to what comes later.
     Expr(ExprId),
-    /// A constant that turned out to be a place.
+    /// A constant that turned out to be an address.
     Address(Value),
 }
 
@@ -32,6 +32,14 @@ pub(crate) struct Symbol {
     pub(crate) function: bool,
     /// `.extern name` or `.syscall name`
     pub(crate) external: bool,
+    /// `.weak name`: a definition elsewhere counts before this one.
+    pub(crate) weak: bool,
+    /// `.comm name, size`
+    pub(crate) common: bool,
+    /// `.hidden name` and the like: what ELF calls visibility.
+    pub(crate) visibility: u8,
+    /// `.size name, value`
+    pub(crate) size: Option<ExprId>,
     /// Redefinition is allowed: `.set`.
     pub(crate) variable: bool,
 }

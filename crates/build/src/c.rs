@@ -1,4 +1,5 @@
-//! C: a stock clang, or zig, which has one in it.
+//! C: a stock clang, or zig, which has one in it. What is assembly beside it, our own assembler
+//! takes.
 
 use std::{
     fs,
@@ -6,7 +7,13 @@ use std::{
     process::Command,
 };
 
-use crate::{Compiled, Failure, Options, Project, Watch, in_path, project::Language, typed};
+use crate::{
+    Compiled, Failure, Options, Project, Watch,
+    assembly::{self, Objects},
+    in_path,
+    project::Language,
+    typed,
+};
 
 /// The header that programs in C begin with.
 pub const HEADER: &str = include_str!("../../../include/selkie.h");
@@ -133,11 +140,12 @@ fn version_of(text: &str) -> Option<u32> {
     rest.split(['.', ' ']).next()?.parse().ok()
 }
 
-/// Compiles a project in C.
+/// Compiles a project in C, and assembles what is beside it.
 ///
 /// # Errors
 ///
-/// [`Failure::Setup`] where no compiler is found, [`Failure::Compiler`] where it refuses a source.
+/// [`Failure::Setup`] where no compiler is found, [`Failure::Compiler`] or [`Failure::Assembler`]
+/// where a source is refused.
 pub fn compile(
     project: &Project,
     target: &Path,
@@ -159,6 +167,7 @@ pub fn compile(
         toolchain: compiler.name(),
         target: target.to_owned(),
     };
+    let (assembly, sources): (Vec<_>, Vec<_>) = sources.iter().partition(|it| is_assembly(it));
     for (index, source) in sources.iter().enumerate() {
         let stem = source.file_stem().map(|it| it.to_string_lossy()).unwrap_or_default();
         let object = folder.join(format!("{index}-{stem}.o"));
@@ -177,14 +186,24 @@ pub fn compile(
         // Our own header may just have been written, and is what it is.
         let dependencies = dependencies_of(&dependencies).into_iter();
         compiled.sources.extend(dependencies.filter(|path| !path.starts_with(&include)));
+        compiled.objects.push((source.display().to_string(), bytes));
+    }
+    let Objects { objects, files } = assembly::assemble(&assembly, options, watch)?;
+    compiled.objects.extend(objects);
+    compiled.sources.extend(files);
+    for source in sources.into_iter().chain(assembly) {
         // Another source may come into its folder; into the project's own, programs come too.
         let folder = source.parent().filter(|folder| **folder != *project.root);
         compiled.sources.extend(folder.map(Path::to_owned));
-        compiled.objects.push((source.display().to_string(), bytes));
     }
     compiled.sources.sort();
     compiled.sources.dedup();
     Ok(compiled)
+}
+
+/// Whether a source is one for the assembler.
+pub(crate) fn is_assembly(source: &Path) -> bool {
+    source.extension().is_some_and(|it| it == "s")
 }
 
 /// Puts the header where compilers find it, and names the folder.

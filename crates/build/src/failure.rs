@@ -3,6 +3,7 @@
 use core::fmt;
 use std::path::Path;
 
+use selkie_asm::{Object, Output};
 use selkie_link::LinkError;
 
 /// Why there is no program.
@@ -17,6 +18,8 @@ pub enum Failure {
     },
     /// A compiler refused the sources, and has said why: the command.
     Compiler(String),
+    /// The assembler refused a source.
+    Assembler(Output<Object>),
     /// The linker refused what compilers wrote.
     Link(Vec<LinkError>),
 }
@@ -38,6 +41,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Setup { message, help } => write!(f, "{message}\n{help}"),
             Self::Compiler(command) => write!(f, "the compiler refused: {command}"),
+            Self::Assembler(output) => f.write_str(&output.render(false)),
             Self::Link(errors) => errors.iter().try_for_each(|error| writeln!(f, "{error}")),
         }
     }

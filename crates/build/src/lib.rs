@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`project`] | what there is to build in a folder |
 //! | [`c`] | C: clang or zig, found and driven |
+//! | `assembly` | assembly beside C |
 //! | [`rust`] | Rust: a toolchain with the standard library's source, found and driven |
 //! | `target` | the target that rustc compiles for, and what it says to its linker |
 //! | `overlay` | the standard library's source, with Solana as one of its systems |
@@ -14,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+mod assembly;
 pub mod c;
 pub mod collect;
 pub mod failure;
@@ -45,9 +47,9 @@ pub struct Options {
     pub cache: PathBuf,
     /// The program that rustc starts as its linker: it hands its arguments to [`collect::run`].
     pub linker: PathBuf,
-    /// Folders of headers, for C.
+    /// Folders of headers for C, and of what assembly includes.
     pub includes: Vec<PathBuf>,
-    /// Constants, for C.
+    /// Constants, for C and assembly.
     pub defines: Vec<(String, i64)>,
     /// What to say to cargo in addition: features, `--locked`, `--offline`.
     pub cargo: Vec<String>,

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Failure, rust};
+use crate::{Failure, c, rust};
 
 /// A folder that a program is built from.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,7 +23,7 @@ pub struct Project {
 pub enum Language {
     /// Assembly: the source that includes all others.
     Assembly(PathBuf),
-    /// C: the sources that are compiled.
+    /// C: the sources that are compiled, and those in assembly beside them.
     C(Vec<PathBuf>),
     /// Rust: the manifest of the package.
     Rust(PathBuf),
@@ -66,18 +66,18 @@ impl Project {
         if package.is_some_and(|it| it.has_library || it.is_workspace) {
             return Ok(Self { root, name, language: Language::Rust(manifest) });
         }
-        let language = match assembly(&root, &name)? {
-            Some(source) => Language::Assembly(source),
-            None => Language::C(c_sources(&root)?),
-        };
-        if matches!(&language, Language::C(sources) if sources.is_empty()) {
-            return Err(Failure::setup(
+        let sources = sources(&root);
+        if !sources.iter().all(|it| c::is_assembly(it)) {
+            return Ok(Self { root, name, language: Language::C(sources) });
+        }
+        match assembly(&root, &name)? {
+            Some(source) => Ok(Self { root, name, language: Language::Assembly(source) }),
+            None => Err(Failure::setup(
                 format!("there is nothing to build in {}", folder.display()),
                 "a project is a Cargo package with a library, or has src/*.s or src/*.c; \
                  `selkie new NAME` begins one",
-            ));
+            )),
         }
-        Ok(Self { root, name, language })
     }
 
     /// A program of one C source.
@@ -142,12 +142,13 @@ fn assembly(root: &Path, name: &str) -> Result<Option<PathBuf>, Failure> {
     Ok(None)
 }
 
-/// Every C source of `src` and below, or of the folder itself.
-fn c_sources(root: &Path) -> Result<Vec<PathBuf>, Failure> {
+/// Every source in C or assembly of `src` and below, or of the folder itself.
+fn sources(root: &Path) -> Vec<PathBuf> {
+    let of = |folder: &Path| [files(folder, "c"), files(folder, "s")].concat();
     let mut found = Vec::new();
     let mut pending = vec![root.join("src")];
     while let Some(folder) = pending.pop() {
-        found.extend(files(&folder, "c"));
+        found.extend(of(&folder));
         let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
         // Links to folders are left out: they might lead in circles.
         pending.extend(
@@ -155,10 +156,10 @@ fn c_sources(root: &Path) -> Result<Vec<PathBuf>, Failure> {
         );
     }
     if found.is_empty() {
-        found = files(root, "c");
+        found = of(root);
     }
     found.sort();
-    Ok(found)
+    found
 }
 
 /// The files of a folder that have this extension, in order.

@@ -97,6 +97,27 @@ pub(crate) fn assemble(
     debug_info: bool,
     strip: bool,
 ) -> Result<selkie_asm::Output> {
+    let (source, options) = source(path, args, debug_info, strip)?;
+    Ok(selkie_asm::assemble(&source, &options))
+}
+
+/// Assembles a source to an object.
+pub(crate) fn assemble_object(
+    path: &Path,
+    args: &AssemblerArgs,
+    strip: bool,
+) -> Result<selkie_asm::Output<selkie_asm::Object>> {
+    let (source, options) = source(path, args, true, strip)?;
+    Ok(selkie_asm::assemble_object(&source, &options))
+}
+
+/// A source, and how to assemble it.
+fn source(
+    path: &Path,
+    args: &AssemblerArgs,
+    debug_info: bool,
+    strip: bool,
+) -> Result<(String, selkie_asm::Options)> {
     let bytes = read(path)?;
     let source = String::from_utf8(bytes)
         .with_context(|| format!("{} is not text", path.display()))
@@ -110,14 +131,14 @@ pub(crate) fn assemble(
         include_paths: args.include.clone(),
         files: std::sync::Arc::new(DiskFiles),
     };
-    Ok(selkie_asm::assemble(&source, &options))
+    Ok((source, options))
 }
 
-/// Shows what the assembler found, and gives the program if there is one.
-pub(crate) fn show_findings<'a>(
+/// Shows what the assembler found, and gives the program or object if there is one.
+pub(crate) fn show_findings<'a, T>(
     ui: &mut Ui,
-    output: &'a selkie_asm::Output,
-) -> Result<Option<&'a selkie_asm::Assembly>> {
+    output: &'a selkie_asm::Output<T>,
+) -> Result<Option<&'a T>> {
     if ui.json {
         if output.assembly.is_none() {
             ui.object(&serde_json::json!({ "diagnostics": findings(output) }))?;
@@ -133,7 +154,7 @@ pub(crate) fn show_findings<'a>(
 }
 
 /// What the assembler found, as data.
-pub(crate) fn findings(output: &selkie_asm::Output) -> Vec<serde_json::Value> {
+pub(crate) fn findings<T>(output: &selkie_asm::Output<T>) -> Vec<serde_json::Value> {
     let place = |span| {
         let location = output.sources.locate(span);
         serde_json::json!({

@@ -36,6 +36,15 @@ impl Place {
 
     /// Builds; `None` if there is no compiler, and none is required.
     fn build(&self, folder: &str, arguments: &[&str]) -> Option<serde_json::Value> {
+        Some(self.report(folder, arguments)?["programs"][0].clone())
+    }
+
+    /// Makes objects; `None` if there is no compiler.
+    fn build_objects(&self, arguments: &[&str]) -> Option<serde_json::Value> {
+        Some(self.report(".", arguments)?["objects"].clone())
+    }
+
+    fn report(&self, folder: &str, arguments: &[&str]) -> Option<serde_json::Value> {
         let arguments = [&["--json", "build"], arguments].concat();
         let output = self.run_in(folder, &arguments);
         if output.code == Some(2) && env::var_os("SELKIE_REQUIRE_TOOLCHAINS").is_none() {
@@ -48,7 +57,7 @@ impl Place {
             return None;
         }
         assert_eq!(output.code, Some(0), "{arguments:?}\n{}", output.text());
-        Some(output.json()["programs"][0].clone())
+        Some(output.json())
     }
 
     /// Runs a program on both engines, which have to agree, and gives what both say.
@@ -204,6 +213,91 @@ fn what_did_not_change_is_not_built_again() {
     assert_eq!(changed["fresh"], false);
     let run = place.run(&["run", "fresh/target/deploy/fresh.so", "--input", "fresh/input.json"]);
     assert!(run.stdout.contains("u64 41 → 43"), "{}", run.text());
+}
+
+#[test]
+fn assembly_beside_c_is_built_with_it() {
+    let place = Place::new("build-mixed");
+    let project = "examples/exchange";
+    let data = "u64:1000,u64:9223372036854775808,u64:123456789012345678,u64:9141386507638288912";
+    for version in VERSIONS {
+        let arguments = [project, "--arch", version];
+        let Some(built) = place.build(".", &arguments) else { return };
+        let names = built["functions"].as_array().expect("a list").iter();
+        let names: Vec<_> = names.filter_map(|it| it["name"].as_str()).collect();
+        assert_eq!(names, ["entrypoint", "scale"]);
+        let program = built["program"].as_str().expect("it was built");
+        let run = place.both(program, &["--data", data]);
+        for line in ["0x3e8, 0x8000000000000000, 0x1f4, 0x0, 0x1f4", "0xd95a9c62dad151, 0x1"] {
+            assert!(run.stdout.contains(line), "no `{line}` in\n{}", run.stdout);
+        }
+        let again = place.build(".", &arguments).expect("it was built before");
+        assert_eq!(again["fresh"], true);
+    }
+
+    let write = |name: &str, text: &str| {
+        fs::write(place.folder.join(project).join("src").join(name), text).expect("it is writable");
+    };
+    let source = place.folder.join(project).join("src/scale.s");
+    let source = fs::read_to_string(source).expect("the example is there");
+    // What a source includes counts as much as the source, and is no source of its own.
+    let (head, body) = source.split_once("scale:").expect("the function has a label");
+    write("scale.s", &format!("{head}scale:\n.include \"body.s\"\n"));
+    write("body.s", body);
+    let changed = place.build(".", &[project]).expect("it was built before");
+    assert_eq!(changed["fresh"], false);
+    let again = place.build(".", &[project]).expect("it was built before");
+    assert_eq!(again["fresh"], true);
+    write("body.s", &body.replace("    exit", "    add64 r0, 1\n    exit"));
+    let changed = place.build(".", &[project]).expect("it was built before");
+    assert_eq!(changed["fresh"], false);
+    let program = changed["program"].as_str().expect("it was built");
+    let run = place.both(program, &["--data", "u64:1000,u64:9223372036854775808"]);
+    assert!(run.stdout.contains("0x8000000000000000, 0x1f5"), "{}", run.text());
+
+    // A trap in the assembly has its line.
+    write("body.s", "    ldxdw r0, [r1 + 0]\n    exit\n");
+    place.build(".", &[project]).expect("it was built before");
+    let trap = place.both(program, &["--data", "u64:1000,u64:1"]);
+    assert_eq!(trap.code, Some(1));
+    assert!(trap.text().contains("src/body.s:1:5"), "{}", trap.text());
+
+    // The program may start in either.
+    write("start.s", ".globl entrypoint\nentrypoint:\n    call start\n    exit\n");
+    write("body.s", "    bogus r0\n");
+    let c = fs::read_to_string(place.folder.join(project).join("src/exchange.c"));
+    write("exchange.c", &c.expect("it is there").replace("entrypoint(", "start("));
+    let refused = place.run(&["build", project]);
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stderr.contains("src/body.s:1:5"), "{}", refused.text());
+    let refused = place.run(&["--json", "build", project]);
+    let stage = &refused.json()["programs"][0]["stage"];
+    assert_eq!(stage, "assemble", "{}", refused.text());
+    write("body.s", body);
+    let built = place.build(".", &[project]).expect("it was built before");
+    let run = place.both(built["program"].as_str().expect("it was built"), &["--data", data]);
+    assert!(run.stdout.contains("0xd95a9c62dad151, 0x1"), "{}", run.text());
+}
+
+#[test]
+fn objects_of_both_are_linked() {
+    let place = Place::new("build-objects");
+    for version in VERSIONS {
+        let scale = ["-c", "examples/exchange/src/scale.s", "--arch", version, "-o", "scale.o"];
+        let made = place.run(&[&["build"], &scale[..]].concat());
+        assert_eq!(made.code, Some(0), "{}", made.text());
+        let exchange = ["-c", "examples/exchange/src/exchange.c", "--out-dir", "."];
+        if place.build_objects(&exchange).is_none() {
+            return;
+        }
+        for part in ["scale.o", "examples/exchange/src/scale.s"] {
+            let link = ["link", "exchange.o", part, "-o", "linked.so", "--arch", version];
+            let linked = place.run(&link);
+            assert_eq!(linked.code, Some(0), "{}", linked.text());
+            let run = place.both("linked.so", &["--data", "u64:1000,u64:9223372036854775808"]);
+            assert!(run.stdout.contains("0x1f4, 0x0, 0x1f4"), "{}", run.text());
+        }
+    }
 }
 
 #[test]

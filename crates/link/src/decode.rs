@@ -1,11 +1,15 @@
 //! From the bytes of a function to items: every instruction known, every reference resolved.
 //!
 //! eBPF is read strictly. A field that an instruction does not use must be zero: newer compilers
-//! give old opcodes new meanings by them.
+//! give old opcodes new meanings by them. sBPF is what it is; it is held to what the verifier will
+//! ask of it.
 
 use std::collections::HashMap;
 
-use selkie_isa::{Alu, Insn, Kind, Op, Size, Slot, Version, Width, symbol::murmur3};
+use selkie_isa::{
+    Alu, Field, Insn, Kind, Op, Operand, Size, Slot, Version, Width, layout::FRAME_POINTER,
+    symbol::murmur3,
+};
 
 use crate::{
     LinkError,
@@ -20,7 +24,8 @@ use crate::{
 pub(crate) fn decode(program: &mut Program<'_>, atom: AtomId, errors: &mut Errors) -> Vec<Item> {
     match program.atoms[atom.0].body {
         Body::Part { object, section, start, end } => {
-            let mut decoder = Decoder { atom, object, section, start, end };
+            let version = program.objects[object].version;
+            let decoder = Decoder { atom, object, section, start, end, version };
             decoder.run(program, errors)
         }
         Body::Support(support) => written(support),
@@ -51,10 +56,12 @@ struct Decoder {
     section: usize,
     start: u64,
     end: u64,
+    /// Of sBPF.
+    version: Option<Version>,
 }
 
 impl Decoder {
-    fn run(&mut self, program: &mut Program<'_>, errors: &mut Errors) -> Vec<Item> {
+    fn run(&self, program: &mut Program<'_>, errors: &mut Errors) -> Vec<Item> {
         let section = &program.objects[self.object].sections[self.section];
         let range = as_usize(self.start)..as_usize(self.end);
         let data = section.data;
@@ -158,7 +165,10 @@ impl Decoder {
                 it.kind
             )));
         }
-        let (what, distance) = instruction(raw)?;
+        let (what, distance) = match self.version {
+            Some(version) => native(raw, version)?,
+            None => instruction(raw)?,
+        };
         let link = distance.map_or(Link::None, |distance| {
             let target = i64::from(slot) + 1 + distance;
             Link::Jump(usize::try_from(target).unwrap_or(usize::MAX))
@@ -385,6 +395,52 @@ fn instruction(raw: Slot) -> Result<(What, Option<i64>), LinkError> {
         }
     }
     Ok((what, None))
+}
+
+/// The same, of sBPF.
+fn native(raw: Slot, version: Version) -> Result<(What, Option<i64>), LinkError> {
+    let Slot { code, dst, src, off, imm } = raw;
+    let refused = |why: String| Err(LinkError::new(why));
+    let Some(op) = Op::decode(version, code).filter(|op| op.kind() != Kind::Tail) else {
+        return refused(format!("{version} has no such instruction: opcode {code:#04x}"));
+    };
+    let insn = Insn { op, dst, src, off, imm: i64::from(imm) };
+    let dst_max = match op.kind() {
+        Kind::StoreReg(_) | Kind::StoreImm(_) => FRAME_POINTER,
+        _ => FRAME_POINTER - 1,
+    };
+    if dst > dst_max || src > FRAME_POINTER {
+        let name = op.mnemonic();
+        return refused(format!("`{name}` with registers {dst} and {src}, which it cannot have"));
+    }
+    match op.kind() {
+        Kind::Alu(alu, _, Operand::Imm | Operand::Uimm) if alu.divides() && imm == 0 => {
+            return refused("a division by the constant zero".to_owned());
+        }
+        Kind::Alu(alu, width, Operand::Imm | Operand::Uimm)
+            if alu.shifts() && !(0..i64::from(width.bits())).contains(&insn.imm) =>
+        {
+            return refused(format!("a shift of {} bits by {imm}", width.bits()));
+        }
+        Kind::Endian(_) if !matches!(imm, 16 | 32 | 64) => {
+            return refused(format!("`{}` of {imm} bits", op.mnemonic()));
+        }
+        Kind::CallReg(field) => {
+            let register = match field {
+                Field::InImm => insn.imm,
+                Field::InSrc => src.into(),
+                Field::InDst => dst.into(),
+            };
+            if !(0..i64::from(FRAME_POINTER)).contains(&register) {
+                return refused(format!("a call through register {register}"));
+            }
+        }
+        Kind::Jump | Kind::Branch(..) => {
+            return Ok((What::Row(Insn { off: 0, ..insn }), Some(off.into())));
+        }
+        _ => {}
+    }
+    Ok((What::Row(insn), None))
 }
 
 /// An instruction whose opcode sBPF has too. Some offsets that should be zero change its meaning.

@@ -21,6 +21,8 @@ pub struct LinkError {
     pub help: Option<String>,
     /// Whether one such message for each object says it all.
     once: bool,
+    /// The object's number and the section's, where debug information may have the line.
+    compiled: Option<(usize, usize)>,
 }
 
 impl LinkError {
@@ -34,6 +36,7 @@ impl LinkError {
             message: message.into(),
             help: None,
             once: false,
+            compiled: None,
         }
     }
 
@@ -60,6 +63,21 @@ impl LinkError {
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+
+    /// What section `section` of object `object` is to blame for.
+    pub(crate) fn compiled(mut self, object: usize, section: usize) -> Self {
+        self.compiled = Some((object, section));
+        self
+    }
+
+    /// Looks for the line, if it can be found by object, section and offset.
+    pub(crate) fn find_line(&mut self, find: impl FnOnce(usize, usize, u64) -> Option<String>) {
+        if let (Some((object, section)), Some(offset), None) =
+            (self.compiled, self.offset, &self.source)
+        {
+            self.source = find(object, section, offset);
+        }
     }
 
     pub(crate) fn once(mut self) -> Self {

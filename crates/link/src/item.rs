@@ -1,14 +1,14 @@
-//! An instruction on its way from eBPF to sBPF.
+//! An instruction on its way from eBPF to sBPF, or as it is if it is sBPF's.
 
 use selkie_isa::{Insn, Kind, Op, Operand, Size, Width};
 
 use crate::program::Target;
 
-/// What an eBPF instruction does.
+/// What an instruction does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum What {
-    /// What the row of V3 does, but for sums, differences and products of 32 bits: eBPF has them
-    /// zero-extended. `callx` has its register in `dst`.
+    /// What the row does. Of eBPF it is one of V3's, but for sums, differences and products of 32
+    /// bits, which eBPF has zero-extended; and `callx` has its register in `dst`.
     Row(Insn),
     /// `dst = dst / operand` or `dst % operand`, signed, rounded toward zero.
     SignedDivision { modulo: bool, width: Width, dst: u8, operand: Right },

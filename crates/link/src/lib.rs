@@ -1,4 +1,5 @@
-//! The sBPF linker: what stock compilers make for eBPF, to programs that Solana loads.
+//! The sBPF linker: what stock compilers make for eBPF, and what is assembled for sBPF, to programs
+//! that Solana loads.
 //!
 //! ```no_run
 //! use selkie_link::{Input, Options, link};
@@ -13,7 +14,8 @@
 //!
 //! eBPF and sBPF are near relatives, and the linker makes up for the difference: what eBPF has and
 //! sBPF has not is expressed, and what cannot be expressed is refused by name. Nothing is passed on
-//! in the hope that it means the same.
+//! in the hope that it means the same. Objects of `selkie-asm` are sBPF already: they say of which
+//! version, and programs of that version take their instructions as they are.
 //!
 //! | module | what it owns |
 //! |---|---|
@@ -22,11 +24,11 @@
 //! | `program` | atoms, and what names mean |
 //! | `support` | the routines that compilers take for granted |
 //! | `trace` | what can be reached from the entry |
-//! | `decode`, `item` | eBPF instructions, and what they refer to |
+//! | `decode`, `item` | instructions, and what they refer to |
 //! | `legal` | eBPF's meaning in sBPF's instructions |
 //! | `stack` | how deep functions go into their frames |
 //! | `layout` | addresses, and the bytes that hold them |
-//! | `debug` | debug information for where things went |
+//! | `debug` | debug information for where things went, and the lines of errors |
 //! | [`report`] | what was linked: functions, data, the link map |
 //! | [`error`] | why there is no program |
 

@@ -10,8 +10,8 @@ use crate::{
     error::Errors,
     input,
     layout::{self, Layout},
-    legal::{Legal, legalise},
-    object::{Binding, Home, SectionKind},
+    legal::{Legal, identity, legalise},
+    object::{Binding, Home, Object, SectionKind},
     program::{AtomId, Body, HEAP_START as HEAP_START_NAME, Place, Program},
     report::{Datum, Function, Linked},
     support,
@@ -28,28 +28,61 @@ const LOADER_NAME_BYTES_MAX: usize = 15;
 /// Everything that was found wrong, as far as one error does not hide another.
 pub fn link(inputs: &[Input<'_>], options: &Options) -> Result<Linked, Vec<LinkError>> {
     let mut errors = Errors::default();
+    let objects = read(inputs, options, &mut errors)?;
+    let mut program = Program::new(objects, &mut errors);
+    let linked = link_program(&mut program, options, errors);
+    linked.map_err(|mut errors| {
+        let line = |object: usize, section, offset| {
+            debug::line_of(&program.objects[object], section, offset)
+        };
+        errors.iter_mut().for_each(|error| error.find_line(line));
+        errors
+    })
+}
+
+/// Reads what is linked, all for one version.
+fn read<'a>(
+    inputs: &[Input<'a>],
+    options: &'a Options,
+    errors: &mut Errors,
+) -> Result<Vec<Object<'a>>, Vec<LinkError>> {
     if options.version.dynamic_frames() {
         let message = format!("cannot link for {}: frames are fixed", options.version);
         return Err(vec![LinkError::new(message).help("link for v0 or v3")]);
     }
     let provided = |name: &str| support::provides(name) || name == HEAP_START_NAME;
-    let objects = input::read(inputs, &options.entry, provided, &mut errors);
-    let mut program = Program::new(objects, &mut errors);
+    let objects = input::read(inputs, &options.entry, provided, errors);
+    for object in &objects {
+        let Some(version) = object.version.filter(|it| *it != options.version) else { continue };
+        let message =
+            format!("assembled for {version}, but the program is for {}", options.version);
+        let help =
+            format!("assemble it with --arch {}, or link with --arch {version}", options.version);
+        errors.push(LinkError::new(message).object(&object.name).help(help));
+    }
+    Ok(objects)
+}
+
+fn link_program(
+    program: &mut Program<'_>,
+    options: &Options,
+    mut errors: Errors,
+) -> Result<Linked, Vec<LinkError>> {
     errors.check()?;
     let entry = program.entry(&options.entry).map_err(|it| vec![it])?;
-    let live = trace(&mut program, entry, &mut errors);
+    let live = trace(program, entry, &mut errors);
     errors.check()?;
-    check_statics(&mut program, &live, options, &mut errors);
-    let legal = legalise_all(&program, &live, options, &mut errors);
+    check_statics(program, &live, options, &mut errors);
+    let legal = legalise_all(program, &live, options, &mut errors);
     errors.check()?;
-    let layout = Layout::new(&program, &live, legal, options.version, &mut errors);
-    let (text, syscalls) = layout::text(&program, &layout, &mut errors);
-    let rodata = layout::rodata(&program, &live, &layout, &mut errors);
+    let layout = Layout::new(program, &live, legal, options.version, &mut errors);
+    let (text, syscalls) = layout::text(program, &layout, &mut errors);
+    let rodata = layout::rodata(program, &live, &layout, &mut errors);
     errors.check()?;
 
-    let symbols = symbols(&program, &layout);
+    let symbols = symbols(program, &layout);
     let strip = options.strip && !exceeds(&layout);
-    let debug = if strip { Vec::new() } else { debug::sections(&program, &layout) };
+    let debug = if strip { Vec::new() } else { debug::sections(program, &layout) };
     let whole = Image {
         version: options.version,
         text: &text,
@@ -62,7 +95,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options) -> Result<Linked, Vec<LinkE
         strip,
     };
     let mut elf = write::write(&whole);
-    check_stack(&program, &layout, &elf, &mut errors);
+    check_stack(program, &layout, &elf, &mut errors);
     errors.check()?;
     let mut debug_elf = None;
     let is_too_long = |&(name, _): &(&str, Vec<u8>)| name.len() > LOADER_NAME_BYTES_MAX;
@@ -70,7 +103,7 @@ pub fn link(inputs: &[Input<'_>], options: &Options) -> Result<Linked, Vec<LinkE
         let loadable = write::write(&Image { debug: &[], ..whole });
         debug_elf = Some(core::mem::replace(&mut elf, loadable));
     }
-    Ok(Linked { debug_elf, ..report(&program, &live, &layout, elf) })
+    Ok(Linked { debug_elf, ..report(program, &live, &layout, elf) })
 }
 
 fn legalise_all(
@@ -81,6 +114,10 @@ fn legalise_all(
 ) -> BTreeMap<AtomId, Legal> {
     let mut legal = BTreeMap::new();
     for (&atom, items) in &live.functions {
+        if program.version(atom).is_some() {
+            legal.insert(atom, identity(items));
+            continue;
+        }
         match legalise(items, options.version) {
             Ok(it) => _ = legal.insert(atom, it),
             Err((slot, why)) => {

@@ -8,6 +8,8 @@ use object::{
     read::elf::{FileHeader as _, Rel as _, SectionHeader as _, Sym as _},
 };
 
+use selkie_isa::Version;
+
 use crate::LinkError;
 
 type Header = elf::FileHeader64<LittleEndian>;
@@ -80,10 +82,12 @@ pub(crate) struct Symbol<'a> {
     pub(crate) is_section: bool,
 }
 
-/// A relocatable eBPF object.
+/// A relocatable object.
 #[derive(Clone, Debug)]
 pub(crate) struct Object<'a> {
     pub(crate) name: String,
+    /// The sBPF version that its instructions are of; eBPF's if there is none.
+    pub(crate) version: Option<Version>,
     /// Whether it came from an archive.
     pub(crate) is_member: bool,
     /// By the file's section number.
@@ -116,17 +120,32 @@ impl<'a> Object<'a> {
         }
         let broken = |it: object::read::Error| error(format!("broken ELF file: {it}"));
         let header = Header::parse(bytes).map_err(broken)?;
-        if header.e_machine(LE) != elf::EM_BPF {
-            let machine = header.e_machine(LE);
-            let help = "compile with `-target bpf`";
-            return Err(error(format!("not for BPF but for machine {machine:?}")).help(help));
-        }
+        let version = match header.e_machine(LE) {
+            elf::EM_BPF => None,
+            elf::EM_SBF => {
+                let flags = header.e_flags(LE).0;
+                let version = Version::ALL.into_iter().find(|it| *it as u32 == flags);
+                Some(version.ok_or_else(|| {
+                    let help = "assemble it with `selkie build -c`";
+                    error(format!("of no sBPF version that is known: flags {flags:#x}")).help(help)
+                })?)
+            }
+            machine => {
+                let help = "compile with `-target bpf`";
+                return Err(error(format!("not for BPF but for machine {machine:?}")).help(help));
+            }
+        };
         if header.e_type(LE) != elf::ET_REL {
             let help = "link the objects that it was made of";
             return Err(error("linked already: not a relocatable object".into()).help(help));
         }
-        let mut object =
-            Self { name: name.to_owned(), is_member: false, sections: vec![], symbols: vec![] };
+        let mut object = Self {
+            name: name.to_owned(),
+            version,
+            is_member: false,
+            sections: vec![],
+            symbols: vec![],
+        };
         object.read_sections(header, bytes).map_err(|it| it.object(name))?;
         Ok(object)
     }

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use selkie_isa::{Slot, Version};
+
 use crate::{
     LinkError,
     error::Errors,
@@ -326,6 +328,14 @@ impl<'a> Program<'a> {
         }
     }
 
+    /// The sBPF version that a function is written in; `None` for eBPF.
+    pub(crate) fn version(&self, atom: AtomId) -> Option<Version> {
+        match self.atoms[atom.0].body {
+            Body::Part { object, .. } => self.objects[object].version,
+            _ => None,
+        }
+    }
+
     fn functions(&self) -> impl Iterator<Item = &'a str> + '_ {
         let symbols = self.objects.iter().flat_map(|it| &it.symbols);
         let defined = symbols.filter(|it| it.is_function && it.binding != Binding::Local);
@@ -335,9 +345,10 @@ impl<'a> Program<'a> {
     /// The object and section of an atom, for messages.
     pub(crate) fn blame(&self, atom: AtomId, error: LinkError) -> LinkError {
         match self.atoms[atom.0].body {
-            Body::Part { object, section, .. } => {
-                let object = &self.objects[object];
-                error.object(&object.name).section(object.sections[section].name)
+            Body::Part { object: index, section, .. } => {
+                let object = &self.objects[index];
+                let error = error.object(&object.name).section(object.sections[section].name);
+                error.compiled(index, section)
             }
             Body::Common { object, .. } => error.object(&self.objects[object].name),
             Body::Support(_) => error,
@@ -351,10 +362,12 @@ impl<'a> Program<'a> {
         let at = u64::try_from(place.offset).unwrap_or_default();
         let symbols = self.objects[object].symbols.iter();
         let here = symbols.filter(|it| it.home == Home::Section(section) && !it.name.is_empty());
-        let holds = |it: &&Symbol<'_>| it.value <= at && at - it.value < it.size.max(1);
-        here.filter(holds)
-            .min_by_key(|it| it.binding == Binding::Local)
-            .map_or(atom.name, |it| it.name)
+        let before: Vec<_> = here.filter(|it| it.value <= at).collect();
+        let holds = |it: &&&Symbol<'_>| at - it.value < it.size.max(1);
+        let holding = before.iter().filter(holds).min_by_key(|it| it.binding == Binding::Local);
+        // Assembly need not say how large its data is.
+        let open = before.iter().filter(|it| it.size == 0).max_by_key(|it| it.value);
+        holding.or(open).map_or(atom.name, |it| it.name)
     }
 }
 
@@ -373,32 +386,76 @@ fn functions_by_section<'o, 'a>(object: &'o Object<'a>) -> Vec<Vec<&'o Symbol<'a
     functions
 }
 
-/// Where a section of code falls into functions: start, end and name of each. If functions do not
-/// cover it end to end, or if control could fall from one into the next, it stays in one piece.
+/// Where a section of code falls into functions: start, end and name of each. Where a symbol, a jump
+/// or control itself goes from one into the next, they stay in one piece.
 fn cuts<'a>(section: &Section<'a>, mut functions: Vec<&Symbol<'a>>) -> Vec<(u64, u64, &'a str)> {
     // Of several names for one function the global one counts, and of these the first.
-    functions.sort_by_key(|it| (it.value, it.size, it.binding == Binding::Local));
-    functions.dedup_by_key(|it| (it.value, it.size));
-    let mut cuts = Vec::with_capacity(functions.len());
-    let mut end = 0;
-    for it in &functions {
-        if it.value != end || it.size == 0 || it.size % 8 != 0 {
-            end = u64::MAX;
-            break;
-        }
-        end = it.value + it.size;
-        cuts.push((it.value, end, it.name));
+    functions.sort_by_key(|it| (it.value, it.binding == Binding::Local));
+    let is_start = |it: &&&Symbol<'_>| it.value.is_multiple_of(8) && it.value < section.size;
+    let mut starts: Vec<(u64, &'a str)> =
+        functions.iter().filter(is_start).map(|it| (it.value, it.name)).collect();
+    starts.dedup_by_key(|it| it.0);
+    if starts.first().is_none_or(|it| it.0 != 0) {
+        starts.insert(0, (0, section.name));
     }
-    let ends_well = |&(start, end, _): &(u64, u64, &str)| {
-        let code = |at: u64| section.data.get(usize::try_from(at).ok()?).copied();
-        // An exit, a jump, or a call that does not return. An opcode of 0 is the second half of
-        // a constant.
-        let last = end.checked_sub(8).filter(|&last| last >= start).and_then(code);
-        matches!(last, Some(0x95 | 0x05 | 0x06 | 0x85 | 0x8d))
+    if starts.len() == 1 {
+        return vec![(0, section.size, starts[0].1)];
+    }
+    let part = |at: u64| starts.partition_point(|it| it.0 <= at).saturating_sub(1);
+    // For each function, how many more ways lead over its start than over that of the one before.
+    let mut crossings = vec![0_isize; starts.len() + 1];
+    let mut cross = |from: usize, to: usize| {
+        crossings[from.min(to) + 1] += 1;
+        crossings[from.max(to) + 1] -= 1;
     };
-    if end == section.size && cuts.iter().all(ends_well) && !cuts.is_empty() {
-        return cuts;
+    for it in functions.iter().filter(|it| it.size > 0 && it.value < section.size) {
+        cross(part(it.value), part(it.value.saturating_add(it.size - 1)));
     }
-    let name = functions.first().filter(|it| it.value == 0).map_or(section.name, |it| it.name);
-    vec![(0, section.size, name)]
+    for (from, to) in ways(section.data) {
+        if to < section.size {
+            cross(part(from), part(to));
+        }
+    }
+    let mut cuts: Vec<(u64, u64, &str)> = Vec::with_capacity(starts.len());
+    let mut over = 0;
+    for (&(start, name), crossing) in starts.iter().zip(crossings) {
+        over += crossing;
+        match cuts.last_mut() {
+            Some(last) if over == 0 => {
+                last.1 = start;
+                cuts.push((start, section.size, name));
+            }
+            Some(_) => {}
+            None => cuts.push((start, section.size, name)),
+        }
+    }
+    cuts
+}
+
+/// Every way through instructions but calls and from one to the next within a function: from where
+/// to where. What comes behind the last instruction is a place too.
+fn ways(code: &[u8]) -> impl Iterator<Item = (u64, u64)> {
+    let mut slot = 0;
+    let steps = core::iter::from_fn(move || {
+        let raw = Slot::read(code, slot)?;
+        let at = slot;
+        slot += if raw.code == 0x18 { 2 } else { 1 };
+        Some((at, raw, slot))
+    });
+    steps.flat_map(|(at, raw, next)| {
+        let from = at as u64 * 8;
+        let place = |slot: i64| u64::try_from(slot).ok().map(|it| it.saturating_mul(8));
+        let here = i64::try_from(at).unwrap_or(i64::MAX);
+        let target = |distance: i64| place(here.saturating_add(1).saturating_add(distance));
+        // An exit, a jump, or a call, which may be one that does not return.
+        let ends = matches!(raw.code, 0x95 | 0x05 | 0x06 | 0x85 | 0x8d);
+        let jump = match (raw.code, raw.code & 7) {
+            (0x85 | 0x8d | 0x95, _) => None,
+            (0x06, _) => target(raw.imm.into()),
+            (_, 5 | 6) => target(raw.off.into()),
+            _ => None,
+        };
+        let on = (!ends).then_some(next as u64 * 8);
+        [jump, on].into_iter().flatten().map(move |to| (from, to))
+    })
 }

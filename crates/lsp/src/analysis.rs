@@ -1,7 +1,7 @@
 //! What the assembler says of a source, in an editor's terms.
 
 use core::{cell::OnceCell, ops::Range};
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
 use lsp_types::{
     CodeAction, CodeActionKind, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity,
@@ -71,14 +71,14 @@ impl Analysis {
             ..Options::default()
         };
         let (output, definitions) = selkie_asm::analyze(source.text(), &options);
-        let sources = &output.sources;
-        // In a part of a program, only what cannot be read is wrong for sure.
-        let counts = |it: &&selkie_asm::Diagnostic| {
-            is_program(&source.path) || (it.syntax && sources.expansions(it.span).is_empty())
+        let findings = match is_beside_c(&source.path) {
+            true => {
+                let output = selkie_asm::assemble_object(source.text(), &options);
+                findings(&output.diagnostics, &output.sources, source, uri_of)
+            }
+            false => findings(&output.diagnostics, &output.sources, source, uri_of),
         };
-        let mut places = Places { sources, source, uri_of, files: BTreeMap::new() };
-        let counted = output.diagnostics.iter().filter(counts);
-        let findings = counted.filter_map(|it| places.finding(it)).collect();
+        let places = Places { sources: &output.sources, source, uri_of, files: BTreeMap::new() };
         let mut by_name: BTreeMap<String, Vec<(Definition, Option<Place>)>> = BTreeMap::new();
         for definition in definitions {
             let place = definition.span.map(|span| places.written(span));
@@ -96,6 +96,27 @@ impl Analysis {
     pub(crate) fn costs(&self) -> Option<&Costs> {
         self.costs.get_or_init(|| self.assembly.as_ref().map(Costs::new)).as_ref()
     }
+}
+
+fn findings(
+    diagnostics: &[selkie_asm::Diagnostic],
+    sources: &Sources,
+    source: &Source,
+    uri_of: &dyn Fn(&Path) -> Option<Uri>,
+) -> Vec<Finding> {
+    // In a part of a program, only what cannot be read is wrong for sure.
+    let counts = |it: &&selkie_asm::Diagnostic| {
+        is_program(&source.path) || (it.syntax && sources.expansions(it.span).is_empty())
+    };
+    let mut places = Places { sources, source, uri_of, files: BTreeMap::new() };
+    diagnostics.iter().filter(counts).filter_map(|it| places.finding(it)).collect()
+}
+
+/// Whether a source is one for an object: it lies beside sources in C, which it is built with.
+fn is_beside_c(path: &Path) -> bool {
+    let folder = path.parent().and_then(|it| fs::read_dir(it).ok());
+    let mut names = folder.into_iter().flatten().flatten().map(|it| it.path());
+    names.any(|it| it.extension().is_some_and(|it| it == "c"))
 }
 
 /// Whether a file is a program by itself, by its name; others are there to be included.

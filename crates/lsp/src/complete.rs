@@ -93,7 +93,7 @@ fn is_value(role: Role) -> bool {
 
 /// Whether a place is within a comment: something but white space is between it and the token
 /// before.
-fn is_comment(source: &Source, line: &Line, tokens: &[Token], offset: usize) -> bool {
+pub(crate) fn is_comment(source: &Source, line: &Line, tokens: &[Token], offset: usize) -> bool {
     let before = tokens.iter().rfind(|it| it.range.start < offset);
     let start = before.map_or(line.range.start, |it| it.range.end);
     let between = source.text().get(start..offset).unwrap_or_default();
@@ -137,7 +137,8 @@ fn place(source: &Source, line: &Line, start: usize) -> Place {
         }
         Statement::Constant => Place::Value,
         Statement::Directive(directive) => match directive.names[0] {
-            ".globl" | ".type" => Place::Target,
+            ".globl" | ".type" | ".weak" | ".hidden" | ".protected" | ".local" => Place::Target,
+            ".size" if commas == 0 => Place::Target,
             ".extern" => Place::Syscall,
             ".macro" | ".irp" | ".irpc" | ".struct" | ".section" | ".pushsection" | ".include"
             | ".incbin" | ".ascii" | ".asciz" | ".pubkey" | ".error" | ".warning" => Place::Nothing,

@@ -73,9 +73,17 @@ pub(crate) fn syscall(syscall: &Syscall) -> String {
         _ => format!("{}\n\n", arguments.join(", ")),
     };
     format!(
-        "{}{}\n\n{arguments}Price: {} CU, on top of the 1 CU of the call\n\nThere: {}\n",
+        "{}{}\n\n{arguments}{}",
         code(&signature(syscall)),
         syscall.what,
+        price_and_gate(syscall)
+    )
+}
+
+/// What a syscall costs, and where it is there.
+pub(crate) fn price_and_gate(syscall: &Syscall) -> String {
+    format!(
+        "Price: {} CU, on top of the 1 CU of the call\n\nThere: {}\n",
         syscall.price,
         gate(syscall.gate)
     )

@@ -87,8 +87,8 @@ impl Source {
         let above = self.file.lines()[..line].iter().rev();
         // A directive about the name, as `.globl`, may stand between.
         let is_directive = |it: &&Line| {
-            self.text()[it.range.clone()].trim_start().starts_with(".globl")
-                || self.text()[it.range.clone()].trim_start().starts_with(".type")
+            let text = self.text()[it.range.clone()].trim_start();
+            [".globl", ".type", ".weak", ".hidden"].iter().any(|name| text.starts_with(name))
         };
         let mut lines: Vec<&str> = above.skip_while(is_directive).map_while(comment).collect();
         lines.reverse();

@@ -2,7 +2,7 @@
 //!
 //! It keeps the texts of the documents that are open, assembles them when they change, and answers
 //! from what came of it. It does no input or output but the protocol's and the reading of files
-//! that sources include.
+//! that sources include, and of the names of those beside them.
 //!
 //! | module | what it owns |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | `index` | where names are defined and used, by the text alone |
 //! | `analysis` | what the assembler says |
 //! | `cost` | compute units |
-//! | `complete`, `hover`, `hints`, `navigate`, `outline` | the answers |
+//! | `complete`, `hover`, `hints`, `navigate`, `outline`, `signature` | the answers |
 //! | `describe` | what the tables say, in Markdown |
 //! | [`grammar`] | the grammar for highlighting |
 
@@ -31,6 +31,7 @@ mod index;
 mod navigate;
 mod outline;
 mod server;
+mod signature;
 mod text;
 mod uri;
 

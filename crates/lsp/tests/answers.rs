@@ -334,6 +334,90 @@ fn suggestions_are_quick_fixes() {
     assert_eq!(edit["range"]["end"], json!({ "line": 1, "character": 17 }));
 }
 
+/// Labels of the signatures at `|` with the active one first, and the text of its active parameter.
+fn signatures(text: &str) -> (Vec<String>, String) {
+    let (text, place) = cursor(text);
+    let help = Client::open(&text).at("textDocument/signatureHelp", place);
+    let Some(all) = help["signatures"].as_array() else { return (Vec::new(), String::new()) };
+    let mut labels: Vec<String> =
+        all.iter().map(|it| it["label"].as_str().expect("a label").to_owned()).collect();
+    let active = help["activeSignature"].as_u64().map_or(0, |it| it.try_into().expect("few"));
+    labels[..=active].rotate_right(1);
+    let parameter = help["activeParameter"].as_u64().unwrap_or(99);
+    let range = &all[active]["parameters"][usize::try_from(parameter).expect("few")]["label"];
+    let at = |index: usize| range[index].as_u64().and_then(|it| usize::try_from(it).ok());
+    let parameter = at(0).zip(at(1)).and_then(|(start, end)| labels[0].get(start..end));
+    (labels.clone(), parameter.unwrap_or_default().to_owned())
+}
+
+#[track_caller]
+fn check_signatures(text: &str, labels: &[&str], parameter: &str) {
+    let (found, active) = signatures(text);
+    assert_eq!((found, active.as_str()), (labels.iter().map(|&it| it.into()).collect(), parameter));
+}
+
+#[test]
+fn signatures_are_the_forms_that_tables_have() {
+    let both = ["add64 dst, imm", "add64 dst, src"];
+    check_signatures("add64 |", &both, "dst");
+    check_signatures("f: add64 r1, |", &both, "imm");
+    check_signatures("add64 r1, r|2", &["add64 dst, src", "add64 dst, imm"], "src");
+    check_signatures("ldxdw r1, [r2 + |8]", &["ldxdw dst, [src + off]"], "[src + off]");
+    check_signatures("stxb |[r1], r2", &["stxb [dst + off], src"], "[dst + off]");
+    let [imm, src] = ["jeq dst, imm, target", "jeq dst, src, target"];
+    check_signatures("jeq r1, 5, |", &[imm, src], "target");
+    check_signatures("jeq r1, r5, |", &[src, imm], "target");
+    check_signatures("lddw r1, |", &["lddw dst, imm64"], "imm64");
+    check_signatures("callx |", &["callx register"], "register");
+    check_signatures("exit |", &[], "");
+    check_signatures("add64| r1", &[], "");
+    check_signatures("add64 r1, 2 ; a comm|ent, too", &[], "");
+    check_signatures("r1 = |", &[], "");
+}
+
+#[test]
+fn signatures_of_calls_name_the_registers() {
+    let log = "sol_log_64_(r1: a, r2: b, r3: c, r4: d, r5: e)";
+    check_signatures("call sol_log_64_|", &[log], "");
+    check_signatures("syscall sol_log_64_|", &[log], "");
+    check_signatures("call |", &["call function or syscall"], "");
+    check_signatures("call sol_log_64_|\nsol_log_64_:\nexit", &["call function or syscall"], "");
+    let (text, place) = cursor("call sol_memcpy_|");
+    let help = Client::open(&text).at("textDocument/signatureHelp", place);
+    let found = &help["signatures"][0];
+    let text = found["documentation"]["value"].as_str().unwrap_or_default();
+    assert!(text.contains("Price: ") && text.contains("There: always"), "{text}");
+    assert_eq!(
+        found["parameters"][0]["documentation"].as_str().map(|it| it.contains("argument")),
+        Some(true)
+    );
+}
+
+#[test]
+fn signatures_of_directives_and_macros() {
+    check_signatures(".fill 3, |", &[".fill count, size, value"], "size");
+    check_signatures(".quad 1, 2, 3|", &[".quad value, …"], "value");
+    check_signatures(".text |", &[], "");
+    let text = ".macro fail register, code=1\nexit\n.endm\n fail r1, |";
+    check_signatures(text, &["fail register, code=1"], "code=1");
+}
+
+/// What lies beside C is linked with it: only what no other object can define is wrong.
+#[test]
+fn findings_beside_c_are_those_of_an_object() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/exchange/src");
+    let mut client = Client::with(json!({ "capabilities": {} }));
+    let mut told = |name: &str, text: &str| {
+        client.open_at(&format!("file://{folder}/{name}"), text);
+        client.findings()["diagnostics"].clone()
+    };
+    let text = ".globl scale\nscale:\n    call of_c\n    exit\n";
+    assert_eq!(told("scale.s", text), json!([]));
+    let found = told("other.s", ".globl f\nf:\n    mov64 r1, SIZE\n    exit\n");
+    let message = found[0]["message"].as_str().unwrap_or_default();
+    assert!(message.starts_with("undefined symbol `SIZE`"), "{found}");
+}
+
 #[test]
 fn findings_in_macros_are_at_their_calls() {
     let client = Client::open(".macro m\n    mov64 r0\n.endm\nentrypoint:\n    m\n    exit\n");

@@ -4,3 +4,4 @@ entrypoint:
 1:  mov64 r1, 0
     ja 1f
     exit
+    call 2f

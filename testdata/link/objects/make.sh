@@ -24,6 +24,12 @@ make clang-22 lines v3 $stack -g -gdwarf-4 -ffunction-sections
 make clang-19 deep v2 -mllvm -bpf-stack-size=65536 -g
 python3 -m ziglang cc -target bpfel-freestanding -mcpu=v2 $common $stack -c program.c \
     -o objects/program.v2.zig.o
+# With assembly beside them.
+for folder in mixed/*/; do
+    [ -f "$folder/program.c" ] || continue
+    (cd "$folder" && clang-19 -target bpf -mcpu=v4 $common $stack -ffunction-sections \
+        -fdata-sections -g -c program.c -o program.o)
+done
 # The examples, as their sources say.
 for program in hello counter; do
     clang-22 -target bpf -mcpu=v2 -O2 -ffreestanding -I ../../include \

@@ -2,11 +2,12 @@
 
 use super::{Failed, Read, Reader};
 use crate::{
-    ast::{SectionKind, StmtKind},
+    ast::{ExprKind, SectionKind, StmtKind},
     diagnostic::Diagnostic,
     directives::{self, Directive},
     layout::IMAGE_BYTES_MAX,
     lex::{Tok, Token},
+    session::Common,
     source::{Span, position},
     suggest,
 };
@@ -25,11 +26,27 @@ impl Reader<'_, '_> {
         let Some(found) = Directive::find(word) else {
             return Err(self.unknown_directive(word, first));
         };
-        if found.is_ignored() {
+        // What is said to linkers counts where there is one.
+        if found.is_ignored() || found.is_for_linkers() && !self.session.is_object() {
             self.skip_line();
             return Ok(());
         }
         match word {
+            ".weak" => self.symbols(|reader, name, _| {
+                reader.session.symbols.entry(name).weak = true;
+            }),
+            ".local" => self.symbols(|_, _, _| {}),
+            ".hidden" | ".internal" | ".protected" => {
+                let visibility = match word {
+                    ".internal" => 1,
+                    ".hidden" => 2,
+                    _ => 3,
+                };
+                self.symbols(|reader, name, _| {
+                    reader.session.symbols.entry(name).visibility = visibility;
+                })
+            }
+            ".size" => self.symbol_size(),
             ".globl" | ".global" => self.symbols(|reader, name, span| {
                 reader.session.globals.push(name);
                 reader.session.symbols.entry(name).global.get_or_insert(span);
@@ -56,6 +73,8 @@ impl Reader<'_, '_> {
             ".align" | ".balign" => self.align(false, first),
             ".p2align" => self.align(true, first),
             ".incbin" => self.include_bytes(first),
+            ".comm" if self.session.is_object() => self.common(),
+            ".lcomm" if self.session.is_object() => self.local_common(first),
             ".comm" | ".lcomm" => {
                 self.skip_line();
                 Err(self.refuse_writable(self.span_of(first), word))
@@ -74,7 +93,8 @@ impl Reader<'_, '_> {
         Some(match word {
             ".text" => self.named_section(first, ".text", SectionKind::Text),
             ".rodata" => self.named_section(first, ".rodata", SectionKind::ReadOnly),
-            ".data" | ".bss" => self.named_section(first, word, SectionKind::Refused),
+            ".data" => self.named_section(first, word, SectionKind::Writable),
+            ".bss" => self.named_section(first, word, SectionKind::Zeroed),
             ".section" => self.section(first, false),
             ".pushsection" => self.section(first, true),
             ".popsection" => self.pop_section(first),
@@ -153,6 +173,52 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
+    fn symbol_size(&mut self) -> Read {
+        let name = self.name()?;
+        self.expect(Tok::Comma, "`,`")?;
+        let size = self.expr()?;
+        self.session.symbols.entry(name).size = Some(size);
+        Ok(())
+    }
+
+    /// `.comm name, size, alignment`
+    fn common(&mut self) -> Read {
+        let span = self.span();
+        let name = self.name()?;
+        self.expect(Tok::Comma, "`,`")?;
+        let size = self.expr()?;
+        let align = if self.eat(Tok::Comma) { Some(self.expr()?) } else { None };
+        let symbol = self.session.symbols.entry(name);
+        if symbol.common {
+            let text = self.session.names.text(name);
+            let message = format!("`{text}` is defined twice");
+            return Err(self.fail(span, message));
+        }
+        symbol.common = true;
+        self.session.commons.push(Common { name, size, align });
+        Ok(())
+    }
+
+    /// `.lcomm name, size, alignment`: the same, of this object alone.
+    fn local_common(&mut self, first: Token) -> Read {
+        let token = self.token;
+        self.name()?;
+        self.expect(Tok::Comma, "`,`")?;
+        let count = self.expr()?;
+        let to = match self.eat(Tok::Comma) {
+            true => self.expr()?,
+            false => self.session.exprs.add(self.span_of(token), ExprKind::Int(8)),
+        };
+        let (span, section) = (self.span_from(first), self.section);
+        let zeroed = self.add_section(".bss", SectionKind::Zeroed);
+        self.push(span, StmtKind::Section(zeroed));
+        self.push(span, StmtKind::Align { to, power: false, fill: 0 });
+        self.label(token)?;
+        self.push(span, StmtKind::Fill { count, size: 1, value: None });
+        self.push(span, StmtKind::Section(section));
+        Ok(())
+    }
+
     fn constant(&mut self, variable: bool) -> Read {
         let (token, span) = (self.token, self.span());
         if self.is_register(token) {
@@ -174,7 +240,8 @@ impl Reader<'_, '_> {
         }
         let known = self.ast.sections.len();
         let id = self.add_section(text, kind);
-        if kind == SectionKind::Refused && self.ast.sections.len() > known {
+        let is_writable = matches!(kind, SectionKind::Writable | SectionKind::Zeroed);
+        if is_writable && !self.session.is_object() && self.ast.sections.len() > known {
             self.refuse_writable(self.span_of(first), text);
         }
         self.enter_section(id, self.span_of(first));
@@ -413,12 +480,14 @@ fn section_kind(name: &str, flags: Option<&str>) -> Option<SectionKind> {
         Some(SectionKind::ReadOnly)
     } else if name.starts_with(".debug_") || dropped.iter().any(|stem| is(stem)) {
         Some(SectionKind::Dropped)
-    } else if is(".data") || is(".bss") {
-        Some(SectionKind::Refused)
+    } else if is(".data") {
+        Some(SectionKind::Writable)
+    } else if is(".bss") {
+        Some(SectionKind::Zeroed)
     } else {
         let flags = flags?;
         Some(match (flags.contains('x'), flags.contains('w'), flags.contains('a')) {
-            (_, true, _) => SectionKind::Refused,
+            (_, true, _) => SectionKind::Writable,
             (true, ..) => SectionKind::Text,
             (false, false, true) => SectionKind::ReadOnly,
             _ => SectionKind::Dropped,

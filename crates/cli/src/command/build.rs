@@ -1,5 +1,6 @@
 //! `selkie build`.
 
+mod object;
 mod project;
 mod report;
 mod source;
@@ -26,8 +27,9 @@ Examples:
   selkie build -- --features devnet    with arguments for cargo
   selkie build hello.s                 one source: hello.so beside it
   selkie build hello.c -o out.so
+  selkie build -c fast.s               an object for `selkie link`: fast.o beside it
 
-A project is a Cargo package with a library, or a folder with src/*.s or src/*.c. C takes clang 16 or
+A project is a Cargo package with a library, or a folder with src/*.s, src/*.c or both. C takes clang 16 or
 newer, or zig; Rust takes a toolchain with LLVM 23 and the standard library's source. What is missing
 is named, with the line that installs it.
 
@@ -47,6 +49,10 @@ pub(crate) struct BuildArgs {
     /// Where to write the programs [default: target/deploy; of a source, beside it]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     out_dir: Option<PathBuf>,
+
+    /// Make objects for `selkie link` of the sources, NAME.o, and no program
+    #[arg(short = 'c', long = "object")]
+    object: bool,
 
     #[command(flatten)]
     assembler: AssemblerArgs,
@@ -97,7 +103,9 @@ pub(crate) fn run(ui: &mut Ui, args: &BuildArgs) -> Result<Status> {
     let paths = if args.paths.is_empty() { here.as_slice() } else { &args.paths };
     let mut built = Vec::new();
     for path in paths {
-        if path.is_dir() {
+        if args.object {
+            built.push(object::build(ui, path, args)?);
+        } else if path.is_dir() {
             built.extend(project::build_folder(ui, path, args)?);
         } else if path.extension().is_some_and(|it| it == "c") {
             built.push(project::build_source(ui, path, args)?);
@@ -105,9 +113,10 @@ pub(crate) fn run(ui: &mut Ui, args: &BuildArgs) -> Result<Status> {
             built.push(source::build(ui, path, args)?);
         }
     }
-    let success = built.iter().all(|it| it["program"].is_string());
+    let (list, one) = if args.object { ("objects", "object") } else { ("programs", "program") };
+    let success = built.iter().all(|it| it[one].is_string());
     if ui.json {
-        ui.object(&json!({ "success": success, "programs": built }))?;
+        ui.object(&json!({ "success": success, list: built }))?;
     }
     Ok(Status::of(success))
 }

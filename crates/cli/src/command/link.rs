@@ -13,12 +13,13 @@ use selkie_link::{Input, LinkError, Linked, Options, Statics, link};
 use serde_json::{Value, json};
 
 use crate::{
-    program::read,
+    args::AssemblerArgs,
+    program::{assemble_object, is_source, read, show_findings},
     render::count,
     ui::{Advise as _, BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
 };
 
-/// Link eBPF objects and archives of clang, zig or rustc into a loadable program
+/// Link objects and archives of clang, zig, rustc or `selkie build -c` into a loadable program
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -26,13 +27,14 @@ Examples:
   selkie link counter.o -o counter.so             for sBPF v3
   selkie link counter.o -o counter.so --arch v0 --strip
   selkie link *.o libhelpers.a -o program.so --map program.map
+  selkie link main.o fast.s -o program.so         sources in assembly are assembled first
 
 For rustc: as \"linker\" with \"linker-flavor\": \"bpf\" in a target's JSON, under the name
 `selkie-link`, or with \"pre-link-args\": {\"bpf\": [\"link\"]}. What rustc says to a linker for BPF is
 understood.")]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct LinkArgs {
-    /// Objects and archives; of archives, the members that something needs
+    /// Objects, sources in assembly, and archives: of these, the members that something needs
     #[arg(required = true, value_name = "OBJECT", value_hint = ValueHint::FilePath)]
     objects: Vec<PathBuf>,
 
@@ -93,7 +95,16 @@ pub(crate) fn run(ui: &mut Ui, args: &LinkArgs) -> Result<Status> {
     for library in &args.libraries {
         paths.push(find_library(library, args)?);
     }
-    let files = paths.iter().map(|path| read(path)).collect::<Result<Vec<_>>>()?;
+    let mut files = Vec::with_capacity(paths.len());
+    for path in &paths {
+        match is_source(path) {
+            false => files.push(read(path)?),
+            true => match assemble(ui, path, args)? {
+                Some(bytes) => files.push(bytes),
+                None => return Ok(Status::Failure),
+            },
+        }
+    }
     let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     let inputs: Vec<Input<'_>> =
         names.iter().zip(&files).map(|(name, bytes)| Input { name, bytes }).collect();
@@ -107,6 +118,13 @@ pub(crate) fn run(ui: &mut Ui, args: &LinkArgs) -> Result<Status> {
         Ok(linked) => accept(ui, args, &linked),
         Err(errors) => refuse(ui, &errors),
     }
+}
+
+/// Assembles a source; `None` if that was refused, and shown.
+fn assemble(ui: &mut Ui, path: &Path, args: &LinkArgs) -> Result<Option<Vec<u8>>> {
+    let assembler = AssemblerArgs { arch: args.arch, include: Vec::new(), defines: Vec::new() };
+    let output = assemble_object(path, &assembler, false)?;
+    Ok(show_findings(ui, &output)?.map(|object| object.elf.clone()))
 }
 
 /// A file, in the folders of `-L` if it is not where it is said to be.

@@ -11,6 +11,9 @@
 mod info;
 mod leb;
 mod line;
+mod locate;
+
+pub(crate) use locate::line_of;
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! From what eBPF computes to instructions that the target version has.
+//! From what eBPF computes to instructions that the target version has. What is sBPF's stays as it
+//! is.
 //!
 //! Each item becomes one or more instructions that compute the same. The differences: sBPF
 //! sign-extends sums, differences and products of 32 bits; it has neither signed division nor
@@ -50,6 +51,18 @@ pub(crate) fn legalise(items: &[Item], version: Version) -> Result<Legal, (u32, 
     let (code, used) = expander.finish();
     let below = if used > 0 { frame.bytes_max.next_multiple_of(8) + used } else { frame.bytes };
     Ok(Legal { code, stack: below + arguments.passed, deepest: frame.deepest })
+}
+
+/// Leaves a function as it is: one of sBPF.
+pub(crate) fn identity(items: &[Item]) -> Legal {
+    let frame = stack::frame(items);
+    let built = |item: &Item| {
+        let What::Row(insn) = item.what else { return None };
+        Some(Built { slot: item.slot, is_first: true, insn, link: item.link })
+    };
+    let code: Vec<Built> = items.iter().filter_map(built).collect();
+    debug_assert_eq!(code.len(), items.len(), "`decode` gives rows for sBPF");
+    Legal { code, stack: frame.bytes, deepest: frame.deepest }
 }
 
 /// The arguments that do not fit into registers.

@@ -7,7 +7,7 @@ use selkie_link::{Input, Options, link};
 use selkie_svm::{FeatureSet, Purpose, elf_environment};
 use selkie_vm::{verify, verify_calls};
 
-use crate::{machine::VERSIONS, testdata};
+use crate::{machine::VERSIONS, mixed::object_of, testdata};
 
 fn check(bytes: &[u8], what: &str) {
     for version in VERSIONS {
@@ -27,13 +27,27 @@ fn check(bytes: &[u8], what: &str) {
 fn objects_with_a_wrong_byte_or_cut_off() {
     for name in ["hello.o", "signed.v4.clang-19.o", "lines.v4.clang-22.o", "rust.v3.rustc-1.96.o"] {
         let object = fs::read(testdata().join("objects").join(name)).expect("it is there");
-        for at in (0..object.len()).step_by(object.len() / 120) {
-            for value in [0, 0xff, object[at] ^ 1, object[at] ^ 0x80] {
-                let mut wrong = object.clone();
-                wrong[at] = value;
-                check(&wrong, &format!("{name}: {value:#04x} at {at:#x}"));
-            }
-            check(&object[..at], &format!("{name} of {at:#x} bytes"));
+        check_broken(name, &object);
+    }
+}
+
+#[test]
+fn assembled_objects_with_a_wrong_byte_or_cut_off() {
+    for name in ["weak_names/defaults.s", "functions_before_syscalls/a.s"] {
+        for version in VERSIONS {
+            let object = object_of(&testdata().join("mixed").join(name), version);
+            check_broken(name, &object.elf);
         }
+    }
+}
+
+fn check_broken(name: &str, object: &[u8]) {
+    for at in (0..object.len()).step_by((object.len() / 120).max(1)) {
+        for value in [0, 0xff, object[at] ^ 1, object[at] ^ 0x80] {
+            let mut wrong = object.to_vec();
+            wrong[at] = value;
+            check(&wrong, &format!("{name}: {value:#04x} at {at:#x}"));
+        }
+        check(&object[..at], &format!("{name} of {at:#x} bytes"));
     }
 }

@@ -29,6 +29,15 @@ pub(crate) fn linked(objects: &[(&str, &[u8])], version: Version) -> Linked {
     })
 }
 
+/// The instructions of a program, if a deployment would accept it.
+pub(crate) fn loads(elf: &[u8]) -> Option<Vec<u8>> {
+    let environment = elf_environment(FeatureSet::mainnet(), Purpose::Deployment);
+    let executable = selkie_elf::load(elf, &environment).ok()?;
+    verify(&executable).ok()?;
+    verify_calls(&executable).ok()?;
+    Some(executable.text().to_vec())
+}
+
 /// Loads a program as a deployment would, verifies it, and runs it on both engines, with frames
 /// apart and without gaps.
 pub(crate) fn run(elf: &[u8], data: &[u8]) -> Run {
@@ -40,6 +49,11 @@ pub(crate) fn run(elf: &[u8], data: &[u8]) -> Run {
     let fast = run_with(elf, data, FeatureSet::mainnet(), Engine::Auto);
     assert_eq!((&fast.result, &fast.data), (&exact.result, &exact.data));
     exact
+}
+
+/// Runs a program that may look at its frames.
+pub(crate) fn run_apart(elf: &[u8]) -> Run {
+    run_with(elf, &[], FeatureSet::all(), Engine::Auto)
 }
 
 fn run_with(elf: &[u8], data: &[u8], features: FeatureSet, engine: Engine) -> Run {

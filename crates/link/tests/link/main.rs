@@ -3,6 +3,7 @@
 mod broken;
 mod committed;
 mod machine;
+mod mixed;
 mod object;
 mod parts;
 mod random;

@@ -65,6 +65,18 @@ fn compile(compiler: &str, cpu: u32, level: &str, name: &str) -> Option<Vec<u8>>
     fs::read(object).ok()
 }
 
+/// Compiles a source of its own folder for eBPF, if there is a compiler.
+pub(crate) fn clang_object(source: &Path, folder: &Path) -> Option<Vec<u8>> {
+    let (compiler, ..) = COMPILERS.iter().rfind(|it| it.2 == 4 && is_there(it.0))?;
+    let name = folder.file_name().expect("it has one").to_string_lossy().into_owned();
+    let object = scratch(&format!("{name}.mixed.o"));
+    let mut command = Command::new(compiler);
+    command.args(["-target", "bpf", "-mcpu=v4", "-O1", "-ffreestanding", "-w", "-c", "-o"]);
+    let made = command.arg(&object).arg(source).output().expect("it said its version");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    fs::read(object).ok()
+}
+
 /// Compiles a program by every compiler, for each processor from `oldest` on, and compares.
 #[track_caller]
 fn check(name: &str, oldest: u32) {

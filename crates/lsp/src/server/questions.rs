@@ -10,6 +10,7 @@ use lsp_types::{
         CodeActionRequest, Completion, DocumentHighlightRequest, DocumentSymbolRequest,
         FoldingRangeRequest, Formatting, GotoDefinition, HoverRequest, InlayHintRequest,
         PrepareRenameRequest, References, Rename, Request as _, SemanticTokensFullRequest,
+        SignatureHelpRequest,
     },
 };
 
@@ -19,7 +20,7 @@ use crate::{
     documents::{Document, Source},
     hints,
     hover::Asked,
-    navigate, outline,
+    navigate, outline, signature,
 };
 
 /// A request was understood, and cannot be done, which people are told.
@@ -37,6 +38,13 @@ impl Server {
             HoverRequest::METHOD => self.answer::<HoverRequest>(request, |server, params| {
                 server.hover(&params.text_document_position_params)
             }),
+            SignatureHelpRequest::METHOD => {
+                self.answer::<SignatureHelpRequest>(request, |server, params| {
+                    let (document, offset) = server.place(&params.text_document_position_params)?;
+                    let unit = server.unit(document);
+                    Ok(signature::help(&unit, &document.source, offset, server.settings.version))
+                })
+            }
             GotoDefinition::METHOD => self.answer::<GotoDefinition>(request, |server, params| {
                 server.definition(&params.text_document_position_params)
             }),

@@ -34,8 +34,28 @@ pub(super) fn build_folder(ui: &mut Ui, folder: &Path, args: &BuildArgs) -> Resu
 /// Builds one source in C, to a program beside it.
 pub(super) fn build_source(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Value> {
     read(source)?;
-    let output = output_path(source, args)?;
+    let output = output_path(source, args, "so")?;
     Job::new(&Project::of_c(source), args, Some(output))?.build(ui)
+}
+
+/// Compiles one source in C to an object, and gives its bytes; or else why there is none, shown
+/// already.
+pub(super) fn compile_source(
+    ui: &mut Ui,
+    source: &Path,
+    args: &BuildArgs,
+) -> Result<std::result::Result<Vec<u8>, Value>> {
+    let project = Project::of_c(source);
+    let job = Job::new(&project, args, None)?;
+    let mut watch = Shown { ui, verbose: args.verbose };
+    match c::compile(&project, &job.options.cache.join("objects"), &job.options, &mut watch) {
+        Ok(compiled) => {
+            let object = compiled.objects.into_iter().next();
+            Ok(Ok(object.context("the compiler wrote no object")?.1))
+        }
+        Err(Failure::Compiler(command)) => Ok(Err(json!([{ "command": command }]))),
+        Err(other) => settle(Err(other)),
+    }
 }
 
 /// What cannot be tried, as an error with what to do about it.
@@ -176,6 +196,12 @@ impl<'a> Job<'a> {
                     link::show_errors(ui, &errors)?;
                 }
                 Ok(Err(self.refused("link", json!(link::findings(&errors)))))
+            }
+            Err(Failure::Assembler(output)) => {
+                if !ui.json {
+                    show_findings(ui, &output)?;
+                }
+                Ok(Err(self.refused("assemble", json!(findings(&output)))))
             }
             Err(Failure::Compiler(command)) => {
                 Ok(Err(self.refused("compile", json!([{ "command": command }]))))

@@ -29,7 +29,7 @@ pub(super) fn build(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Valu
         "program": Value::Null,
     });
     let Some(assembly) = assembly else { return Ok(report) };
-    let path = output_path(source, args)?;
+    let path = output_path(source, args, "so")?;
     let elf = assembly.to_elf();
     fs::write(&path, &elf).with_context(|| format!("cannot write {}", path.display()))?;
     let instructions = selkie_isa::insn::instructions(assembly.version, &assembly.text).count();
@@ -51,12 +51,12 @@ pub(super) fn build(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Valu
     Ok(report)
 }
 
-/// Where the program of one source goes: beside it, unless something else was said.
-pub(super) fn output_path(source: &Path, args: &BuildArgs) -> Result<PathBuf> {
+/// Where what is made of one source goes: beside it, unless something else was said.
+pub(super) fn output_path(source: &Path, args: &BuildArgs, extension: &str) -> Result<PathBuf> {
     if let Some(path) = &args.output {
         return Ok(path.clone());
     }
-    let beside = source.with_extension("so");
+    let beside = source.with_extension(extension);
     let Some(folder) = &args.out_dir else { return Ok(beside) };
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     match beside.file_name() {

@@ -1,0 +1,93 @@
+//! Assembly beside C: sources to objects, by our own assembler.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use selkie_asm::{DiskFiles, Files, Object, Output, assemble_object};
+
+use crate::{Failure, Options, Watch};
+
+/// A source, and what came of it.
+struct Assembled {
+    source: PathBuf,
+    output: Output<Object>,
+    /// The files that it includes, or would if they were there.
+    included: Vec<PathBuf>,
+}
+
+/// The objects of sources in assembly, with their names, and every file that was looked for.
+pub(crate) struct Objects {
+    pub(crate) objects: Vec<(String, Vec<u8>)>,
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// Assembles sources to objects, but for those that others include.
+///
+/// # Errors
+///
+/// [`Failure::Assembler`] for the first source that has errors.
+pub(crate) fn assemble(
+    sources: &[&PathBuf],
+    options: &Options,
+    watch: &mut dyn Watch,
+) -> Result<Objects, Failure> {
+    let assembled = sources.iter().map(|source| assemble_one(source, options));
+    let assembled = assembled.collect::<Result<Vec<Assembled>, Failure>>()?;
+    let mut made = Objects { objects: Vec::new(), files: Vec::new() };
+    for it in &assembled {
+        made.files.push(it.source.clone());
+        made.files.extend(it.included.iter().cloned());
+    }
+    let is_part = |part: &Assembled| {
+        let whole = |it: &Assembled| it.includes(part) && !part.includes(it);
+        assembled.iter().any(whole)
+    };
+    let parts: Vec<bool> = assembled.iter().map(is_part).collect();
+    for (it, _) in assembled.into_iter().zip(parts).filter(|(_, is_part)| !is_part) {
+        let Some(object) = &it.output.assembly else { return Err(Failure::Assembler(it.output)) };
+        watch.said(&it.output.render(true));
+        made.objects.push((it.source.display().to_string(), object.elf.clone()));
+    }
+    Ok(made)
+}
+
+impl Assembled {
+    fn includes(&self, other: &Self) -> bool {
+        let wanted = fs::canonicalize(&other.source).ok();
+        wanted.is_some() && self.included.iter().any(|it| fs::canonicalize(it).ok() == wanted)
+    }
+}
+
+fn assemble_one(source: &Path, options: &Options) -> Result<Assembled, Failure> {
+    let bytes = fs::read(source).map_err(|error| Failure::file(source, &error))?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        let message = format!("{} is not text", source.display());
+        Failure::setup(message, "sources are UTF-8")
+    })?;
+    let files = Arc::new(Noted::default());
+    let options = selkie_asm::Options {
+        version: options.version,
+        name: source.display().to_string(),
+        defines: options.defines.clone(),
+        include_paths: options.includes.clone(),
+        files: Arc::clone(&files) as Arc<dyn Files + Send + Sync>,
+        ..selkie_asm::Options::default()
+    };
+    let output = assemble_object(&text, &options);
+    let included = files.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    Ok(Assembled { source: source.to_owned(), output, included })
+}
+
+/// The file system, with a note of what was asked for.
+#[derive(Default)]
+struct Noted(Mutex<Vec<PathBuf>>);
+
+impl Files for Noted {
+    fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+        DiskFiles.read(path)
+    }
+}

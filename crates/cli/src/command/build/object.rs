@@ -1,0 +1,53 @@
+//! Objects of single sources, for `selkie link`.
+
+use std::{fs, io::Write as _, path::Path};
+
+use anyhow::{Context as _, Result, anyhow};
+use serde_json::{Value, json};
+
+use super::{BuildArgs, project::compile_source, source::output_path};
+use crate::{
+    program::{assemble_object, findings, is_source, show_findings},
+    render::count,
+    ui::{Advise as _, DIM, GOOD, STRONG, Ui},
+};
+
+pub(super) fn build(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Value> {
+    let mut report = json!({
+        "source": source.display().to_string(),
+        "object": Value::Null,
+    });
+    let (bytes, what) = if is_source(source) {
+        let output = assemble_object(source, &args.assembler, args.strip)?;
+        report["diagnostics"] = json!(findings(&output));
+        let object = if ui.json { output.assembly.as_ref() } else { show_findings(ui, &output)? };
+        let Some(object) = object else { return Ok(report) };
+        report["version"] = json!(object.version.to_string());
+        let slots = count(object.slots as usize, "slot");
+        (object.elf.clone(), format!("{}, {slots}", object.version))
+    } else if source.extension().is_some_and(|it| it == "c") {
+        match compile_source(ui, source, args)? {
+            Ok(bytes) => (bytes, "eBPF".to_owned()),
+            Err(errors) => {
+                report["errors"] = errors;
+                return Ok(report);
+            }
+        }
+    } else {
+        return Err(anyhow!("{} is no source that an object is made of", source.display()))
+            .advise("-c takes sources, which end in .s or .c; without it, folders are built");
+    };
+    let path = output_path(source, args, "o")?;
+    fs::write(&path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    report["object"] = json!(path.display().to_string());
+    report["bytes"] = json!(bytes.len());
+    if !ui.json {
+        writeln!(
+            ui.out,
+            "{GOOD}built{GOOD:#} {STRONG}{}{STRONG:#}  {DIM}{what}, {} bytes{DIM:#}",
+            path.display(),
+            bytes.len(),
+        )?;
+    }
+    Ok(report)
+}

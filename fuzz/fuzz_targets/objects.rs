@@ -1,0 +1,45 @@
+//! Two texts, assembled to objects and linked with each other. What links must load as a deployment
+//! would load it, and verify.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use selkie_asm::assemble_object;
+use selkie_elf::{Environment, Syscalls, load};
+use selkie_isa::Version;
+use selkie_link::{Input, Options, link};
+use selkie_vm::{verify, verify_calls};
+
+fuzz_target!(|input: (u8, &str, &str)| {
+    let (choice, first, second) = input;
+    let version = if choice & 1 == 0 { Version::V0 } else { Version::V3 };
+    let options =
+        selkie_asm::Options { version, strip: choice & 2 != 0, ..selkie_asm::Options::default() };
+    let objects = [first, second].map(|source| {
+        let output = assemble_object(source, &options);
+        let _ = output.render(false);
+        assert_eq!(output.assembly.is_some(), output.error_count() == 0);
+        output.assembly.map(|object| object.elf)
+    });
+    let names = ["a.o", "b.o"];
+    let objects = objects.iter().flatten();
+    let inputs: Vec<Input<'_>> =
+        objects.zip(names).map(|(bytes, name)| Input { name, bytes }).collect();
+    let options = Options { version, strip: choice & 4 != 0, ..Options::default() };
+    let linked = match link(&inputs, &options) {
+        Ok(linked) => linked,
+        Err(errors) => {
+            assert!(errors.iter().all(|it| !it.message.contains("broken")), "{errors:?}");
+            return;
+        }
+    };
+    let environment = Environment {
+        syscalls: Syscalls::new(selkie_asm::syscalls::NAMES.iter().copied()).into(),
+        reject_broken_elfs: true,
+        ..Environment::default()
+    };
+    let executable = load(&linked.elf, &environment).expect("what is linked is loadable");
+    verify(&executable).expect("what is linked is valid");
+    verify_calls(&executable).expect("what is linked calls what there is");
+    let _ = linked.map();
+});

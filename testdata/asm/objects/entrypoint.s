@@ -1,0 +1,4 @@
+; Where a program starts is visible, said or not.
+entrypoint:
+    mov64 r0, 0
+    exit

@@ -1,0 +1,5 @@
+; version: v1
+.globl f
+f:
+    add64 r10, -64
+    exit

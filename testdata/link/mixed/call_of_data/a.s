@@ -1,0 +1,4 @@
+.globl entrypoint
+entrypoint:
+    call table
+    exit

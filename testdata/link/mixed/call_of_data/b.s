@@ -1,0 +1,3 @@
+.globl table
+.rodata
+table: .quad 1

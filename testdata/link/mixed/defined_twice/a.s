@@ -1,0 +1,6 @@
+.globl entrypoint, helper
+entrypoint:
+    call helper
+    exit
+helper:
+    exit

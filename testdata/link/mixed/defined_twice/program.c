@@ -1,0 +1,2 @@
+#include "../case.h"
+u64 helper(void) { return 1; }
