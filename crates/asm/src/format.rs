@@ -12,7 +12,7 @@ use crate::{
     read,
     session::{Product, Session},
     source::Sources,
-    syntax::{File, Line, Statement},
+    syntax::{File, Line, Statement, is_backslash},
 };
 
 mod spacing;
@@ -59,8 +59,18 @@ fn reformat(source: &str) -> String {
     let plain = if is_dos { source.replace("\r\n", "\n") } else { source.to_owned() };
     let file = File::read(&plain);
     let mut rows: Vec<Row<'_>> = Vec::new();
+    // The blocks that a line is in: whether they have parameters.
+    let mut blocks = Vec::new();
     for line in file.lines() {
-        push_rows(&mut rows, &file, line);
+        if let Statement::Directive(directive) = line.statement {
+            match directive.names[0] {
+                ".macro" | ".irp" | ".irpc" => blocks.push(true),
+                ".rept" => blocks.push(blocks.contains(&true)),
+                ".endm" | ".endr" => drop(blocks.pop()),
+                _ => {}
+            }
+        }
+        push_rows(&mut rows, &file, line, blocks.contains(&true));
     }
     indent_comments(&mut rows);
     let text = write(&rows, &plain[..file.lines()[0].range.start]);
@@ -90,7 +100,8 @@ impl Row<'_> {
     }
 }
 
-fn push_rows<'a>(rows: &mut Vec<Row<'a>>, file: &'a File, line: &Line) {
+/// `has_parameters` says that the line is in the body of a macro or the like.
+fn push_rows<'a>(rows: &mut Vec<Row<'a>>, file: &'a File, line: &Line, has_parameters: bool) {
     let (labels, rest) = (file.label_tokens(line), file.statement_tokens(line));
     let Some(last) = rest.last().or(labels.last()) else {
         let comment = trim(&file.text[line.range.clone()]);
@@ -123,7 +134,10 @@ fn push_rows<'a>(rows: &mut Vec<Row<'a>>, file: &'a File, line: &Line) {
     spacing::statement(&mut statement, file, line, labels_end);
     if labels.is_empty() {
         rows.push(Row { indent, code: statement, comment });
-    } else if matches!(line.statement, Statement::Instruction | Statement::Pseudo) {
+    } else if matches!(line.statement, Statement::Instruction | Statement::Pseudo)
+        // Elsewhere a backslash makes no label, and all of the line is one thing, whatever it is.
+        && (has_parameters || !labels.iter().any(|it| is_backslash(text, it)))
+    {
         rows.push(Row { indent: 0, code, comment: "" });
         rows.push(Row { indent, code: statement, comment });
     } else {

@@ -60,6 +60,13 @@ fn formatted(path: &Path, source: &str) -> String {
 }
 
 #[test]
+fn a_backslash_makes_labels_in_macros_alone() {
+    let source = "a\\:*\n.macro again\nl\\@:mov64 r0, 1\n.endm\n.rept 1\nb\\:*\n.endr\n";
+    let expected = "a\\: *\n.macro again\nl\\@:\n    mov64 r0, 1\n.endm\n.rept 1\nb\\: *\n.endr\n";
+    assert_eq!(formatted(Path::new("labels.s"), source), expected);
+}
+
+#[test]
 fn sources_get_the_form_that_is_expected() {
     for path in sources("testdata/asm/format") {
         let source = fs::read_to_string(&path).expect("the file is readable");
