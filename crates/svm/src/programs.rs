@@ -73,6 +73,7 @@ pub struct Program {
     pub(crate) stack_touched: Touched,
     pub(crate) heap_touched: HeapTouched,
     pub(crate) input_touched: Touched,
+    pub(crate) input_touched_interpreted: Touched,
     /// How often it was looked up.
     pub(crate) usage: Usage,
     loader: Loader,
@@ -159,6 +160,7 @@ impl Program {
             stack_touched: Touched::default(),
             heap_touched: HeapTouched::default(),
             input_touched: Touched::default(),
+            input_touched_interpreted: Touched::default(),
             usage: Usage::default(),
             loader,
             syscalls,

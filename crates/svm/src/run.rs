@@ -127,8 +127,8 @@ fn run_machine(
     regions.push(if has_gaps { stack.gapped(config.stack_frame_bytes) } else { stack });
     let heap =
         Region::writable(HEAP_START, &mut buffers.heap).tracked(program.heap_touched.start.get());
-    // Machine code alone gains by marks.
-    let marks = matches!(plan, Plan::Run(_));
+    // Machine code alone gains by marks, where every window has one region.
+    let marks = matches!(plan, Plan::Run(_)) && !mode.has_regions();
     regions.push(if marks {
         program.heap_touched.mark_end(&mut buffers.heap_marks, heap_bytes);
         heap.marked(&mut buffers.heap_marks)
@@ -143,8 +143,11 @@ fn run_machine(
         let borrowed = accounts.borrow(account, &instruction.program_id).ok()?;
         borrowed.can_change_data().is_ok().then_some(account.index)
     };
-    let mut input_expected = program.input_touched.get();
-    let mut marks_input = marks && !mode.has_regions();
+    // What the interpreter writes to is recorded otherwise, and says nothing of machine code.
+    let input_guess =
+        if marks { &program.input_touched } else { &program.input_touched_interpreted };
+    let mut input_expected = input_guess.get();
+    let mut marks_input = marks;
     if marks_input {
         input_expected = input_expected.max(buffers.input.first_zero() as u64);
         marks_input = input_expected < buffers.input.get().len() as u64;
@@ -191,7 +194,7 @@ fn run_machine(
     let input_touched = if mode.has_regions() { u64::MAX } else { touched(INPUT_START) };
     program.stack_touched.see(stack_touched);
     if !mode.has_regions() && input_touched > input_expected {
-        program.input_touched.see(input_touched);
+        input_guess.see(input_touched);
     }
     let end = End {
         result: outcome.result,
@@ -205,7 +208,7 @@ fn run_machine(
         heap_touched,
     };
     buffers.frames = machine.into_frames();
-    if engine == Engine::Jit {
+    if marks {
         program.heap_touched.see(end.heap_touched, &buffers.heap_marks, heap_bytes);
     }
     buffers.touch_input(input_touched);

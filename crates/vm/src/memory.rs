@@ -69,8 +69,8 @@ pub struct Region<'a> {
     buffer: PhantomData<&'a mut [u8]>,
 }
 
-// SAFETY: a region owns no more than the `&'a [u8]` or `&'a mut [u8]` that it was made from, and
-// both can be sent to another thread.
+// SAFETY: a region owns no more than the `&'a [u8]` or `&'a mut [u8]` that it was made from, and its
+// marks, which it borrows mutably too; all of them can be sent to another thread.
 unsafe impl Send for Region<'_> {}
 
 impl fmt::Debug for Region<'_> {
@@ -172,6 +172,11 @@ impl<'a> Region<'a> {
     /// are [`Region::marked`]. As much as there is, unless the region is [`Region::tracked`].
     #[must_use]
     pub fn touched(&self) -> u64 {
+        self.touched.min(self.capacity)
+    }
+
+    /// Bytes from the start that the guest may store to without a record.
+    fn storable(&self) -> u64 {
         self.touched.min(self.len)
     }
 
@@ -233,9 +238,11 @@ impl<'a> Region<'a> {
         self.len = len.min(self.capacity);
     }
 
-    /// All of the buffer, what is hidden from the guest included, if it can be written.
+    /// All of the buffer, what is hidden from the guest included, if it can be written. From here
+    /// on all of it counts as touched.
     #[must_use]
     pub fn buffer_mut(&mut self) -> Option<&mut [u8]> {
+        self.touched = u64::MAX;
         // SAFETY: `buffer_writable` says that the region was made from `capacity` bytes at `host`
         // that are borrowed mutably for `'a`, and regions do not share buffers.
         self.buffer_writable
@@ -337,7 +344,7 @@ impl Window {
             host: region.host,
             gap_bit,
             halved: gap_bit.wrapping_neg(),
-            end: [ends(region.len), if region.writable { ends(region.touched()) } else { [0; 4] }],
+            end: [ends(region.len), if region.writable { ends(region.storable()) } else { [0; 4] }],
         }
     }
 
@@ -568,8 +575,9 @@ impl<'a> MemoryMap<'a> {
             return;
         }
         for index in 0..self.regions.len() {
-            let Region { vaddr, len, marks, .. } = self.regions[index];
-            if !marks.is_null() {
+            let region = &self.regions[index];
+            let Region { vaddr, len, .. } = *region;
+            if !region.marks.is_null() && region.touched < len {
                 self.touch(index, vaddr, len);
             }
         }
@@ -730,6 +738,10 @@ impl<'a> MemoryMap<'a> {
             self.regions[index] = region;
             self.windows = [Window::NONE; WINDOW_COUNT];
             self.changes += 1;
+        } else {
+            // What was written to its buffer stays.
+            let touched = &mut self.regions[index].touched;
+            *touched = region.touched.max(*touched);
         }
         Some(result)
     }
@@ -758,7 +770,7 @@ impl<'a> MemoryMap<'a> {
                 }
             };
             let limit = if known { start + region.len.min(REGION_SIZE) } else { 0 };
-            let touched = start + region.touched().min(REGION_SIZE);
+            let touched = start + region.storable().min(REGION_SIZE);
             let stores = if known && region.writable { touched } else { 0 };
             windows.limits[window] = [limit, stores];
             if known && region.writable && self.markings_left > 0 && !region.marks.is_null() {
@@ -787,7 +799,7 @@ impl<'a> MemoryMap<'a> {
         if self.regions[index].touched < len {
             self.touch(index, STACK_START, len);
         }
-        self.regions[index].touched()
+        self.regions[index].storable()
     }
 
     /// The host's address of the last of `len` bytes that may be accessed one by one: the first
@@ -818,7 +830,7 @@ impl<'a> MemoryMap<'a> {
             start: region.vaddr,
             ends: [
                 region.vaddr + region.len,
-                if region.writable { region.vaddr + region.touched() } else { 0 },
+                if region.writable { region.vaddr + region.storable() } else { 0 },
             ],
             base: (region.host as u64).wrapping_sub(region.vaddr),
         };

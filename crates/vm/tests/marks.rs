@@ -43,8 +43,8 @@ impl Host for TestHost {
 /// What a program does.
 #[derive(Clone, Debug)]
 enum Act {
-    /// Stores so many times, so far apart, from an address on.
-    Store { size: &'static str, at: u64, stride: i32, count: u16 },
+    /// Stores so many times, so far apart, from an address on, and somewhere else besides.
+    Store { size: &'static str, at: u64, other: i16, stride: i32, count: u16 },
     /// Fills memory.
     Set { at: u64, len: u16 },
 }
@@ -59,9 +59,13 @@ fn address() -> impl Strategy<Value = u64> {
 fn act() -> impl Strategy<Value = Act> {
     let size = prop_oneof![Just("stb"), Just("sth"), Just("stw"), Just("stdw")];
     let strides = prop_oneof![-700..700_i32, Just(8), Just(-8)];
-    let store = (size, address(), strides, prop_oneof![8 => 1..40_u16, 1 => 1..2000_u16]);
+    let others = prop_oneof![3 => Just(24_i16), 1 => -1100..1100_i16];
+    let counts = prop_oneof![8 => 1..40_u16, 1 => 1..2000_u16];
+    let store = (size, address(), others, strides, counts);
     prop_oneof![
-        5 => store.prop_map(|(size, at, stride, count)| Act::Store { size, at, stride, count }),
+        5 => store.prop_map(|(size, at, other, stride, count)| {
+            Act::Store { size, at, other, stride, count }
+        }),
         1 => (address(), 0..3000_u16).prop_map(|(at, len)| Act::Set { at, len }),
     ]
 }
@@ -70,11 +74,11 @@ fn program(acts: &[Act], version: Version) -> Program {
     let mut source = ".globl entrypoint\nentrypoint:\n".to_owned();
     for (number, act) in acts.iter().enumerate() {
         match act {
-            Act::Store { size, at, stride, count } => {
+            Act::Store { size, at, other, stride, count } => {
                 write!(
                     source,
                     "lddw r1, {at}\nmov64 r2, {count}\nagain{number}:\n{size} [r1+0], 7\n\
-                     {size} [r1+24], 5\nadd64 r1, {stride}\nadd64 r2, -1\njne r2, 0, again{number}\n"
+                     {size} [r1+{other}], 5\nadd64 r1, {stride}\nadd64 r2, -1\njne r2, 0, again{number}\n"
                 )
             }
             Act::Set { at, len } => {
@@ -101,8 +105,13 @@ struct Left {
 }
 
 /// Runs the program, by its machine code if there is some, and holds the record against the bytes.
-fn left(program: &Program, code: Option<&MachineCode>, expected: [u64; 2], tail: usize) -> Left {
-    let config = Config::default();
+fn left(
+    program: &Program,
+    config: &Config,
+    code: Option<&MachineCode>,
+    expected: [u64; 2],
+    tail: usize,
+) -> Left {
     let version = program.executable().version();
     let mut stack = vec![0; config.stack_bytes()];
     let (mut heap, mut input) = (vec![0; HEAP_BYTES], vec![0; INPUT_BYTES]);
@@ -120,8 +129,8 @@ fn left(program: &Program, code: Option<&MachineCode>, expected: [u64; 2], tail:
         Region::writable(HEAP_START, &mut heap).tracked(expected[0]).marked(&mut heap_marks),
         Region::writable(INPUT_START, &mut input).tracked(expected[1]).marked(&mut input_marks),
     ];
-    let memory = MemoryMap::new(regions, &config, version).unwrap();
-    let mut machine = Machine::new(program, &config, memory, UNITS);
+    let memory = MemoryMap::new(regions, config, version).unwrap();
+    let mut machine = Machine::new(program, config, memory, UNITS);
     let outcome = match code {
         Some(code) => code.run(program, &mut machine, &mut TestHost),
         None => run(program, &mut machine, &mut TestHost),
@@ -165,8 +174,8 @@ fn options() -> JitOptions {
 fn few_stores_at_both_ends_touch_little() {
     let end = HEAP_START + HEAP_BYTES as u64;
     let acts = [
-        Act::Store { size: "stdw", at: HEAP_START, stride: 0, count: 9 },
-        Act::Store { size: "stdw", at: end - 40, stride: -8, count: 30 },
+        Act::Store { size: "stdw", at: HEAP_START, other: 16, stride: 0, count: 9 },
+        Act::Store { size: "stdw", at: end - 40, other: 8, stride: -8, count: 30 },
     ];
     let program = program(&acts, Version::V3);
     let code = MachineCode::compile(&program, &Config::default(), &options()).unwrap();
@@ -198,15 +207,17 @@ proptest! {
         near_start in any::<bool>(),
         tail in 0..3000_usize,
         is_new in any::<bool>(),
+        aligned_memory in prop::bool::weighted(0.8),
     ) {
+        let config = Config { aligned_memory, ..Config::default() };
         let version = if is_new { Version::V3 } else { Version::V0 };
         let expected = if near_start { expected.map(|it| it % 600) } else { expected };
         let program = program(&acts, version);
-        let interpreted = left(&program, None, expected, tail);
+        let interpreted = left(&program, &config, None, expected, tail);
         if MachineCode::SUPPORTED {
-            let code = MachineCode::compile(&program, &Config::default(), &options()).unwrap();
+            let code = MachineCode::compile(&program, &config, &options()).unwrap();
             for _ in 0..2 {
-                prop_assert_eq!(&left(&program, Some(&code), expected, tail), &interpreted);
+                prop_assert_eq!(&left(&program, &config, Some(&code), expected, tail), &interpreted);
             }
         }
     }

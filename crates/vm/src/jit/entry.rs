@@ -140,7 +140,9 @@ pub(super) fn run<H: Host>(
     code.count_run(program);
     let target = usize::try_from(code.entry_made(program, machine.pc)?).ok()?;
     let text_vaddr = machine.text_vaddr;
-    machine.memory.begin_marks();
+    if code.shape.aligned {
+        machine.memory.begin_marks();
+    }
     let mut context = Context {
         windows: Windows::EMPTY,
         kept: MaybeUninit::uninit(),
@@ -269,6 +271,8 @@ impl MachineCode {
 /// A store to a marked page takes a few nanoseconds more than one within the limit. A program that
 /// makes so many of them is better off without marks.
 const MARKED_STORES_MAX: u64 = 1024;
+/// A store that leaves machine code takes as long as so many of those.
+const STORES_WORTH_LEAVING: u64 = 16;
 
 /// Calls nest on the host's stack: 48 bytes each.
 const DEPTH_MAX: usize = 4096;
@@ -372,8 +376,12 @@ fn go_on<H: Host>(
         What::Check => {
             let Check { base, store, span, stride, disp, near } = site.check;
             let access = if store { Access::Store } else { Access::Load };
-            if *marked_stores_left == 0 {
-                run.machine.memory.end_marks();
+            if store {
+                // Some have no use for marks, since they are too long or meet a page that has none.
+                *marked_stores_left = marked_stores_left.saturating_sub(STORES_WORTH_LEAVING);
+                if *marked_stores_left == 0 {
+                    run.machine.memory.end_marks();
+                }
             }
             let vaddr = run.machine.registers[base as usize].wrapping_add_signed(disp.into());
             let found = run.machine.memory.span_for_code(access, vaddr, span.into(), stride.into());
