@@ -141,7 +141,7 @@ impl<'a> Region<'a> {
     }
 
     /// Keeps a record by pages of what machine code and syscalls write to beyond that: see
-    /// [`marks`](crate::marks). A page that is marked at the start may be written to at once.
+    /// [`marks`]. A page that is marked at the start may be written to at once.
     ///
     /// # Panics
     /// If there are fewer marks than the buffer has pages.
