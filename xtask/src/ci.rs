@@ -167,8 +167,15 @@ fn agave(command: &str) -> Command {
 }
 
 /// What is linked of the examples: sources, and folders of projects.
-const LINKED: &[&str] =
-    &["counter/counter.s", "c/counter.c", "c/hello.c", "rust/counter", "rust/heap", "rust/hello"];
+const LINKED: &[&str] = &[
+    "counter/counter.s",
+    "c/counter.c",
+    "c/hello.c",
+    "exchange",
+    "rust/counter",
+    "rust/heap",
+    "rust/hello",
+];
 
 /// Programs in every language, as our linker makes them, on agave's interpreter and JIT and on ours.
 fn linked() -> Result<()> {
