@@ -3,12 +3,12 @@
 
 #![no_main]
 
+mod linked;
+
 use libfuzzer_sys::fuzz_target;
 use selkie_asm::assemble_object;
-use selkie_elf::{Environment, Syscalls, load};
 use selkie_isa::Version;
 use selkie_link::{Input, Options, link};
-use selkie_vm::{verify, verify_calls};
 
 fuzz_target!(|input: (u8, &str, &str)| {
     let (choice, first, second) = input;
@@ -33,13 +33,5 @@ fuzz_target!(|input: (u8, &str, &str)| {
             return;
         }
     };
-    let environment = Environment {
-        syscalls: Syscalls::new(selkie_asm::syscalls::NAMES.iter().copied()).into(),
-        reject_broken_elfs: true,
-        ..Environment::default()
-    };
-    let executable = load(&linked.elf, &environment).expect("what is linked is loadable");
-    verify(&executable).expect("what is linked is valid");
-    verify_calls(&executable).expect("what is linked calls what there is");
-    let _ = linked.map();
+    linked::check(&linked);
 });

@@ -9,11 +9,24 @@ mod parts;
 mod random;
 mod refused;
 mod torture;
+mod wide;
 
-use std::path::PathBuf;
+use std::{fmt::Write as _, path::PathBuf};
+
+use selkie_link::LinkError;
 
 /// `testdata/link`.
 fn testdata() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/link"))
 }
-mod wide;
+
+/// What people are told of errors, without colours and excerpts.
+fn told(errors: &[LinkError]) -> String {
+    let mut said = String::new();
+    for it in errors {
+        writeln!(said, "error: {}", it.message).unwrap();
+        it.place().iter().for_each(|place| writeln!(said, " --> {place}").unwrap());
+        it.help.iter().for_each(|help| writeln!(said, "help: {help}").unwrap());
+    }
+    said
+}

@@ -17,7 +17,7 @@ use selkie_link::{Input, LinkError, Linked, Options, link};
 
 use crate::{
     machine::{VERSIONS, linked, loads, run, run_apart},
-    testdata,
+    testdata, told,
     torture::clang_object,
 };
 
@@ -85,13 +85,7 @@ fn verdict(files: &Files, version: Version) -> String {
                 }
             }
         }
-        Err(errors) => {
-            for it in errors {
-                writeln!(said, "error: {}", it.message).unwrap();
-                it.place().iter().for_each(|place| writeln!(said, " --> {place}").unwrap());
-                it.help.iter().for_each(|help| writeln!(said, "help: {help}").unwrap());
-            }
-        }
+        Err(errors) => said.push_str(&told(&errors)),
     }
     said
 }

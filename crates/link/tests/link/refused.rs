@@ -22,7 +22,7 @@ use selkie_link::{Input, Options, Statics, link};
 
 use crate::{
     object::{Object, Section, Symbol},
-    testdata,
+    testdata, told,
 };
 
 fn number(text: &str) -> u64 {
@@ -144,13 +144,7 @@ fn verdict(text: &str) -> String {
     let mut said = String::new();
     match link(&inputs, &options) {
         Ok(linked) => writeln!(said, "linked: {} slots", linked.slots()).unwrap(),
-        Err(errors) => {
-            for it in errors {
-                writeln!(said, "error: {}", it.message).unwrap();
-                it.place().iter().for_each(|place| writeln!(said, " --> {place}").unwrap());
-                it.help.iter().for_each(|help| writeln!(said, "help: {help}").unwrap());
-            }
-        }
+        Err(errors) => said.push_str(&told(&errors)),
     }
     said
 }
