@@ -7,13 +7,14 @@ use std::{
     fmt::Write as _,
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use object::{
     LittleEndian as LE, elf,
     read::elf::{FileHeader as _, Rel as _, SectionHeader as _, Sym as _},
 };
-use selkie_asm::{Object, Options, assemble, assemble_object};
+use selkie_asm::{DiskFiles, Object, Options, assemble, assemble_object};
 use selkie_isa::{Insn, NoNames, Version};
 
 /// A file as tools read it: sections with their bytes, symbols, relocations. Debug information is
@@ -102,7 +103,7 @@ fn list(object: &Object) -> object::read::Result<String> {
 #[test]
 fn objects_are_what_linkers_expect() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/asm/objects");
-    let entries = fs::read_dir(folder).expect("the test data is there");
+    let entries = fs::read_dir(&folder).expect("the test data is there");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "s"));
     paths.sort();
@@ -114,7 +115,14 @@ fn objects_are_what_linkers_expect() {
         let first = source.lines().next().unwrap_or_default();
         let version =
             first.strip_prefix("; version: ").map_or(Version::V3, |it| it.parse().unwrap());
-        let output = assemble_object(&source, &Options { version, name, ..Options::default() });
+        let options = Options {
+            version,
+            name,
+            include_paths: vec![folder.clone()],
+            files: Arc::new(DiskFiles),
+            ..Options::default()
+        };
+        let output = assemble_object(&source, &options);
         let (extension, actual) = match &output.assembly {
             Some(object) => ("lst", list(object).expect("tools read what we write")),
             None => ("stderr", String::new()),

@@ -268,10 +268,10 @@ impl MachineCode {
     }
 }
 
-/// A store to a marked page takes a few nanoseconds more than one within the limit. A program that
+/// A store to a marked page takes eighteen instructions more than one within the limit. A program that
 /// makes so many of them is better off without marks.
 const MARKED_STORES_MAX: u64 = 1024;
-/// A store that leaves machine code takes as long as so many of those.
+/// A store that leaves machine code costs much more, and counts as so many of those.
 const STORES_WORTH_LEAVING: u64 = 16;
 
 /// Calls nest on the host's stack: 48 bytes each.
