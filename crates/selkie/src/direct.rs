@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use selkie_svm::{
-    AccountStore, ComputeBudget, Fee, Inspector, Loader, Options, ProgramEntry,
+    AccountStore, ComputeBudget, Inspector, Loader, Options, ProgramEntry,
     cost::TRANSACTION_UNITS_MAX,
-    execute::{Executed, execute_instructions},
+    execute::execute_instructions,
     load::Ready,
     process::{AccountChange, Processed},
     programs::TransactionPrograms,
@@ -22,7 +22,7 @@ use solana_sdk_ids::sysvar;
 use solana_transaction::versioned::VersionedTransaction;
 
 use crate::{
-    receipt::{Receipt, Witness},
+    receipt::{Receipt, Stage, Witness},
     store::Accounts,
     svm::Svm,
 };
@@ -140,7 +140,8 @@ impl Svm {
         let programs = self.find_programs(&accounts, &overlay);
         let options = Options { budget: self.instruction_budget, engine: self.engine };
         let mut witness = Witness::new(inspector);
-        let executed = execute_instructions(
+        let mut processed = Processed { units_max: options.budget.units, ..Processed::default() };
+        let after = execute_instructions(
             instructions,
             Ready {
                 accounts: accounts.into_iter().map(TransactionAccount::from).collect(),
@@ -149,12 +150,14 @@ impl Svm {
             self.environment(),
             &options,
             Some(&mut witness),
+            &mut processed,
         );
-        let processed = processed(instructions, executed, found, options.budget);
-        let culprit = witness.culprit;
+        processed.accounts = changes(instructions, after, found, processed.result.is_ok());
+        let culprit = witness.culprit.filter(|_| processed.result.is_err());
         let message = VersionedMessage::Legacy(message);
         let transaction = VersionedTransaction { signatures: Vec::new(), message };
-        Receipt::new(transaction, self.slot(), self.rent(), Ok(processed), culprit)
+        let (slot, rent) = (self.slot(), self.rent());
+        Receipt { stage: Stage::Executed, transaction, slot, rent, culprit, processed }
     }
 
     /// The programs among accounts. One that was given without its file is that of the state.
@@ -183,38 +186,24 @@ impl Svm {
     }
 }
 
-/// What came of instructions, in the shape of a transaction that pays nothing.
-fn processed(
+/// What instructions did to accounts.
+fn changes(
     instructions: &[Instruction],
-    executed: Executed,
+    after: Vec<TransactionAccount>,
     mut found: BTreeMap<Pubkey, AccountSharedData>,
-    budget: ComputeBudget,
-) -> Processed {
+    is_ok: bool,
+) -> Vec<AccountChange> {
     let is_writable = |key: &Pubkey| {
         let mut metas = instructions.iter().flat_map(|instruction| &instruction.accounts);
         metas.any(|meta| meta.pubkey == *key && meta.is_writable)
     };
-    let is_ok = executed.result.is_ok();
-    let accounts = executed.accounts.into_iter().map(|after| AccountChange {
+    let changes = after.into_iter().map(|after| AccountChange {
         before: found.remove(&after.key),
         is_writable: is_writable(&after.key),
         key: after.key,
         write: (is_ok && after.is_touched).then_some(after.account),
     });
-    Processed {
-        result: executed.result,
-        is_executed: true,
-        fee: Fee::default(),
-        units: executed.units,
-        units_max: budget.units,
-        instruction_units: executed.instruction_units,
-        loaded_bytes: 0,
-        logs: executed.logs,
-        inner: executed.inner,
-        return_data: executed.return_data,
-        accounts: accounts.collect(),
-        notes: executed.notes,
-    }
+    changes.collect()
 }
 
 /// The instructions as a message nobody signed, and its addresses: those that were given, those

@@ -13,6 +13,7 @@ use solana_pubkey::Pubkey;
 
 use crate::{
     history::{Entry, History},
+    receipt::Receipt,
     store::Accounts,
 };
 
@@ -42,6 +43,8 @@ pub(crate) struct Journal {
     undos: Vec<Undo>,
     /// The snapshots that were taken, oldest first.
     marks: Vec<Mark>,
+    /// A receipt that nobody asks for any more: the next transaction has room in it.
+    spare: Option<Entry>,
 }
 
 #[derive(Debug)]
@@ -81,7 +84,7 @@ impl Clone for Journal {
 
 impl Journal {
     pub(crate) fn new(state: State) -> Self {
-        Self { state, undos: Vec::new(), marks: Vec::new() }
+        Self { state, undos: Vec::new(), marks: Vec::new(), spare: None }
     }
 
     pub(crate) fn state(&self) -> &State {
@@ -94,6 +97,11 @@ impl Journal {
     }
 
     fn is_noting(&mut self) -> bool {
+        !self.marks.is_empty() && self.has_holder()
+    }
+
+    /// Whether somebody holds one of the snapshots that were taken.
+    fn has_holder(&mut self) -> bool {
         while let Some(mark) = self.marks.last() {
             if mark.holder.strong_count() > 0 {
                 return true;
@@ -130,10 +138,22 @@ impl Journal {
         self.state.recent.add_processed(blockhash, message);
     }
 
+    /// A receipt that nobody else has, to be written.
+    pub(crate) fn blank_receipt(&mut self) -> Entry {
+        self.spare.take().unwrap_or_else(|| Arc::new(Receipt::empty()))
+    }
+
+    /// Adds a transaction to those that were sent last. If nobody else has the one that makes room,
+    /// another transaction can have its place.
     pub(crate) fn add_sent(&mut self, entry: Entry) {
-        if self.state.history.capacity() > 0 {
-            let evicted = self.state.history.push(entry);
-            self.note(|_| Undo::Sent { evicted });
+        if self.state.history.capacity() == 0 {
+            return;
+        }
+        let mut evicted = self.state.history.push(entry);
+        if self.is_noting() {
+            self.undos.push(Undo::Sent { evicted });
+        } else if evicted.as_mut().is_some_and(|it| Arc::get_mut(it).is_some()) {
+            self.spare = evicted;
         }
     }
 

@@ -1,11 +1,10 @@
 //! What became of a transaction.
 
-use core::fmt;
+use core::{fmt, ops::Deref};
 use std::sync::Arc;
 
 use selkie_svm::{
-    Fee, Inspector, InvokeContext, ReturnData,
-    execute::{Inner, OwnUnits},
+    Inspector, InvokeContext,
     process::{AccountChange, Processed},
 };
 use solana_account::{Account, AccountSharedData, ReadableAccount};
@@ -31,11 +30,21 @@ pub enum Stage {
     Executed,
 }
 
-/// What became of a transaction.
+/// What became of a transaction. What the runtime tells of it is asked of it directly:
+/// `receipt.logs`, `receipt.units`, and all else that [`Processed`] has.
+///
+/// ```
+/// # use selkie::{keypair, system, Signer, Svm};
+/// # let (alice, bob) = (keypair("alice"), keypair("bob").pubkey());
+/// # let mut svm = Svm::new();
+/// # svm.airdrop(&alice.pubkey(), 10_000_000)?;
+/// let receipt = svm.send_instructions(&[system::transfer(&alice.pubkey(), &bob, 1_000_000)], &[&alice])?;
+/// assert_eq!((receipt.slot, receipt.units), (1, 150));
+/// assert_eq!(receipt.logs[1], "Program 11111111111111111111111111111111 success");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Receipt {
-    /// Whether it succeeded.
-    pub result: Result<(), TransactionError>,
     /// How far it came.
     pub stage: Stage,
     /// The transaction.
@@ -44,28 +53,19 @@ pub struct Receipt {
     pub slot: u64,
     /// The rent of that slot.
     pub rent: Rent,
-    /// What it paid.
-    pub fee: Fee,
-    /// Compute units that it used.
-    pub units: u64,
-    /// Compute units that it might have used.
-    pub units_max: u64,
-    /// Compute units of each of its own instructions that was started.
-    pub instruction_units: OwnUnits,
-    /// What its accounts count for together, in bytes.
-    pub loaded_bytes: u32,
-    /// The log.
-    pub logs: Vec<String>,
-    /// What its instructions called, for each of its own.
-    pub inner: Inner,
-    /// What was returned last.
-    pub return_data: Option<ReturnData>,
-    /// Its accounts, in the order of its addresses, before and after.
-    pub accounts: Vec<AccountChange>,
     /// The program that failed first, if one did: the innermost.
     pub culprit: Option<Culprit>,
-    /// Sentences for people who wonder why.
-    pub notes: Vec<String>,
+    /// What the runtime tells of it. Its accounts are in the order of its addresses.
+    pub processed: Processed,
+}
+
+/// What a receipt is made of is mostly this, and is written where the receipt is.
+impl Deref for Receipt {
+    type Target = Processed;
+
+    fn deref(&self) -> &Processed {
+        &self.processed
+    }
 }
 
 /// The program that made a transaction fail.
@@ -99,39 +99,27 @@ pub struct Frame<'a> {
 }
 
 impl Receipt {
-    pub(crate) fn new(
+    /// That of no transaction.
+    pub(crate) fn empty() -> Self {
+        Self {
+            stage: Stage::Dropped,
+            transaction: VersionedTransaction::default(),
+            slot: 0,
+            rent: Rent::default(),
+            culprit: None,
+            processed: Processed::default(),
+        }
+    }
+
+    /// That of a transaction which was dropped.
+    pub(crate) fn dropped(
         transaction: VersionedTransaction,
         slot: u64,
         rent: Rent,
-        outcome: Result<Processed, TransactionError>,
-        culprit: Option<Culprit>,
+        why: TransactionError,
     ) -> Self {
-        let stage = match &outcome {
-            Ok(processed) if processed.is_executed => Stage::Executed,
-            Ok(_) => Stage::FeesOnly,
-            Err(_) => Stage::Dropped,
-        };
-        let processed = outcome.unwrap_or_else(dropped);
-        // Some program may fail, and its caller, which is a builtin one, go on.
-        let culprit = culprit.filter(|_| processed.result.is_err());
-        Self {
-            result: processed.result,
-            stage,
-            transaction,
-            slot,
-            rent,
-            fee: processed.fee,
-            units: processed.units,
-            units_max: processed.units_max,
-            instruction_units: processed.instruction_units,
-            loaded_bytes: processed.loaded_bytes,
-            logs: processed.logs,
-            inner: processed.inner,
-            return_data: processed.return_data,
-            accounts: processed.accounts,
-            culprit,
-            notes: processed.notes,
-        }
+        let processed = Processed { result: Err(why), ..Processed::default() };
+        Self { transaction, slot, rent, processed, ..Self::empty() }
     }
 
     /// What the transaction is known by.
@@ -242,24 +230,6 @@ impl Receipt {
     #[must_use]
     pub fn call_tree(&self) -> String {
         report::call_tree(self)
-    }
-}
-
-/// What is told of a transaction that was dropped.
-fn dropped(why: TransactionError) -> Processed {
-    Processed {
-        result: Err(why),
-        is_executed: false,
-        fee: Fee::default(),
-        units: 0,
-        units_max: 0,
-        instruction_units: OwnUnits::new(),
-        loaded_bytes: 0,
-        logs: Vec::new(),
-        inner: Inner::new(),
-        return_data: None,
-        accounts: Vec::new(),
-        notes: Vec::new(),
     }
 }
 

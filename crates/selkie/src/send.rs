@@ -24,6 +24,7 @@ pub struct Malformed {
 }
 
 impl IntoTransaction for VersionedTransaction {
+    #[inline]
     fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, Malformed> {
         let signature = self.signatures.first().copied();
         Sanitized::new(self, features).map_err(|error| Malformed { signature, error })

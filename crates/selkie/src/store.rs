@@ -44,7 +44,17 @@ impl Accounts {
 }
 
 impl AccountStore for Accounts {
+    #[inline]
     fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
         self.0.get(key).cloned()
+    }
+
+    #[inline]
+    fn with_account<R>(
+        &self,
+        key: &Pubkey,
+        then: impl FnOnce(Option<&AccountSharedData>) -> R,
+    ) -> R {
+        then(self.0.get(key))
     }
 }

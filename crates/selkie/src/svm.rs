@@ -6,13 +6,14 @@ use std::sync::Arc;
 use selkie_bank::time::SLOT_MILLISECONDS;
 use selkie_svm::{
     ComputeBudget, Engine, Environment, Inspector, MessageId,
-    process::{Bank, ProcessOptions, Processed, process},
+    process::{Bank, ProcessOptions, Processed, process_into},
     program_cache::ProgramCache,
     recent::Recent,
     sysvars::minimum_balance,
     transaction::Transaction as Sanitized,
 };
 use solana_account::{Account, AccountSharedData, ReadableAccount, WritableAccount};
+use solana_hash::Hash;
 use solana_pubkey::Pubkey;
 use solana_signature::Signature;
 use solana_transaction::versioned::VersionedTransaction;
@@ -22,7 +23,7 @@ use crate::{
     check::Check,
     direct, genesis,
     journal::{Journal, Snapshot, SnapshotError},
-    receipt::{FailedTransaction, Receipt, Witness},
+    receipt::{FailedTransaction, Receipt, Stage, Witness},
     send::{IntoTransaction, Malformed},
 };
 
@@ -84,12 +85,8 @@ impl fmt::Display for AirdropError {
 
 impl core::error::Error for AirdropError {}
 
-/// What was processed, and not yet written down.
-struct Outcome {
-    receipt: Receipt,
-    /// What it is known by, if it came far enough to be known.
-    known_by: Option<(solana_hash::Hash, MessageId)>,
-}
+/// What a transaction is known by, if it came far enough to be known.
+type KnownBy = Option<(Hash, MessageId)>;
 
 impl Svm {
     /// A new cluster.
@@ -151,7 +148,9 @@ impl Svm {
         &self,
         transaction: impl IntoTransaction,
     ) -> Result<Arc<Receipt>, FailedTransaction> {
-        finish(Arc::new(self.process(transaction, None).receipt))
+        let mut entry = Arc::new(Receipt::empty());
+        self.process(transaction, None, Arc::make_mut(&mut entry));
+        finish(entry)
     }
 
     /// Sends a transaction, and insists on what is expected of it, be that success or failure.
@@ -174,50 +173,59 @@ impl Svm {
         transaction: impl IntoTransaction,
         inspector: Option<&mut dyn Inspector>,
     ) -> Result<Arc<Receipt>, FailedTransaction> {
-        let Outcome { receipt, known_by } = self.process(transaction, inspector);
-        let receipt = Arc::new(receipt);
-        if let Some((blockhash, message)) = known_by {
-            for change in &receipt.accounts {
-                if let Some(account) = &change.write {
-                    self.journal.set_account(change.key, Some(account.clone()));
-                }
-            }
+        let mut entry = self.journal.blank_receipt();
+        let receipt = Arc::make_mut(&mut entry);
+        if let Some((blockhash, message)) = self.process(transaction, inspector, receipt) {
+            self.commit(&entry);
             self.journal.add_processed(blockhash, message);
-            self.journal.add_sent(Arc::clone(&receipt));
+            self.journal.add_sent(Arc::clone(&entry));
         }
-        finish(receipt)
+        finish(entry)
     }
 
+    /// Processes a transaction, and writes what becomes of it in a receipt.
+    #[inline(always)]
     fn process(
         &self,
         transaction: impl IntoTransaction,
         inspector: Option<&mut dyn Inspector>,
-    ) -> Outcome {
-        let (slot, rent) = (self.slot(), self.rent());
-        match transaction.into_transaction(self.environment().features) {
-            Ok(transaction) => {
-                let mut witness = Witness::new(inspector);
-                let outcome = self.process_sanitized(&transaction, &mut witness);
-                let known_by = (*transaction.blockhash(), transaction.message_id());
-                let known_by = outcome.is_ok().then_some(known_by);
-                let transaction = transaction.into_inner();
-                let receipt = Receipt::new(transaction, slot, rent, outcome, witness.culprit);
-                Outcome { receipt, known_by }
+        receipt: &mut Receipt,
+    ) -> KnownBy {
+        let transaction = match transaction.into_transaction(self.environment().features) {
+            Ok(transaction) => transaction,
+            Err(malformed) => {
+                *receipt = self.malformed(malformed);
+                return None;
             }
-            Err(malformed) => Outcome { receipt: self.malformed(malformed), known_by: None },
+        };
+        (receipt.slot, receipt.rent) = (self.slot(), self.rent());
+        let mut witness = Witness::new(inspector);
+        let outcome = self.process_sanitized(&transaction, &mut witness, &mut receipt.processed);
+        let known_by = (*transaction.blockhash(), transaction.message_id());
+        receipt.transaction = transaction.into_inner();
+        if let Err(error) = outcome {
+            receipt.processed = Processed { result: Err(error), ..Processed::default() };
+            receipt.stage = Stage::Dropped;
+            return None;
         }
+        receipt.stage =
+            if receipt.processed.is_executed { Stage::Executed } else { Stage::FeesOnly };
+        // Some program may fail, and its caller, which is a builtin one, go on.
+        receipt.culprit = witness.culprit.filter(|_| receipt.processed.result.is_err());
+        Some(known_by)
     }
 
     fn malformed(&self, malformed: Malformed) -> Receipt {
         let signatures = malformed.signature.into_iter().collect();
         let transaction = VersionedTransaction { signatures, ..Default::default() };
-        Receipt::new(transaction, self.slot(), self.rent(), Err(malformed.error), None)
+        Receipt::dropped(transaction, self.slot(), self.rent(), malformed.error)
     }
 
     /// What became of a transaction that could not be sent at all.
     pub(crate) fn dropped(&self, malformed: Malformed, notes: Vec<String>) -> FailedTransaction {
         let error = malformed.error.clone();
-        let receipt = Receipt { notes, ..self.malformed(malformed) };
+        let mut receipt = self.malformed(malformed);
+        receipt.processed.notes = notes;
         FailedTransaction { error, receipt: Arc::new(receipt) }
     }
 
@@ -225,7 +233,8 @@ impl Svm {
         &self,
         transaction: &Sanitized,
         witness: &mut Witness<'_>,
-    ) -> Result<Processed, TransactionError> {
+        processed: &mut Processed,
+    ) -> Result<(), TransactionError> {
         let state = self.journal.state();
         let any_blockhash;
         let recent = if self.checks_blockhashes {
@@ -242,7 +251,7 @@ impl Svm {
         };
         let options =
             ProcessOptions { verify_signatures: self.verifies_signatures, engine: self.engine };
-        process(transaction, &bank, &options, Some(witness))
+        process_into(processed, transaction, &bank, &options, Some(witness))
     }
 
     /// Gives lamports to an account, which is made if it is not there.

@@ -84,11 +84,29 @@ pub(crate) fn is_same(left: &Pubkey, right: &Pubkey) -> bool {
 pub trait AccountStore {
     /// The account at an address; `None` if there is none, or none with lamports.
     fn account(&self, key: &Pubkey) -> Option<AccountSharedData>;
+
+    /// Shows the account at an address, so that it need not be moved. Stores that have it in their
+    /// memory show it there.
+    fn with_account<R>(
+        &self,
+        key: &Pubkey,
+        then: impl FnOnce(Option<&AccountSharedData>) -> R,
+    ) -> R {
+        then(self.account(key).as_ref())
+    }
 }
 
 impl<S: AccountStore + ?Sized> AccountStore for &S {
     fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
         (**self).account(key)
+    }
+
+    fn with_account<R>(
+        &self,
+        key: &Pubkey,
+        then: impl FnOnce(Option<&AccountSharedData>) -> R,
+    ) -> R {
+        (**self).with_account(key, then)
     }
 }
 

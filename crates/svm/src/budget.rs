@@ -66,6 +66,7 @@ impl TransactionBudget {
     ///
     /// # Errors
     /// The first request that is out of range.
+    #[inline]
     pub fn of(
         transaction: &Transaction,
         requests: &Requests,
@@ -115,17 +116,17 @@ impl Requests {
     ///
     /// # Errors
     /// The first request that is malformed, unknown or repeated.
-    pub fn read(transaction: &Transaction) -> Result<Self, TransactionError> {
-        let mut requests = Self::default();
+    #[inline]
+    pub fn read(&mut self, transaction: &Transaction) -> Result<(), TransactionError> {
         if matches!(transaction.message(), VersionedMessage::V1(_)) {
-            return Ok(requests);
+            return Ok(());
         }
         for (index, instruction) in (0_u8..).zip(transaction.instructions()) {
             if is_same(transaction.program_key(instruction), &compute_budget::ID) {
-                requests.take(index, &instruction.data)?;
+                self.take(index, &instruction.data)?;
             }
         }
-        Ok(requests)
+        Ok(())
     }
 
     /// Takes one request. Bytes behind it are allowed.

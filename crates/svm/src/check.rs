@@ -42,20 +42,22 @@ pub struct Checked<'t> {
 
 /// Some of a transaction's addresses, by their places.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Places(u128);
+pub struct Places([u64; 2]);
 
 const _: () = assert!(ACCOUNT_LOCKS_MAX_RAISED <= 128, "every place has a bit");
 
 impl Places {
     /// Whether a place is among them.
+    #[inline]
     #[must_use]
     pub fn has(self, place: usize) -> bool {
-        place < 128 && self.0 >> place & 1 == 1
+        self.0.get(place / 64).is_some_and(|bits| bits >> (place % 64) & 1 == 1)
     }
 
+    #[inline]
     fn add(&mut self, place: usize) {
-        if place < 128 {
-            self.0 |= 1 << place;
+        if let Some(bits) = self.0.get_mut(place / 64) {
+            *bits |= 1 << (place % 64);
         }
     }
 }
@@ -70,7 +72,8 @@ pub fn check<'t>(
     environment: &Environment,
     recent: &Recent,
 ) -> Result<Checked<'t>, TransactionError> {
-    let requests = Requests::read(transaction)?;
+    let mut requests = Requests::default();
+    requests.read(transaction)?;
     let (keys, tables, writable_loaded) = resolve(transaction, accounts, environment)?;
     check_locks(&keys, environment)?;
     let writable = writable(transaction, &keys, writable_loaded);
@@ -120,7 +123,7 @@ fn writable(transaction: &Transaction, keys: &[Pubkey], writable_loaded: usize) 
     let signers = transaction.signers();
     let readonly_signers = usize::from(header.num_readonly_signed_accounts);
     let readonly_others = usize::from(header.num_readonly_unsigned_accounts);
-    let has_loader = keys.iter().any(|key| is_same(key, &ids::bpf_loader_upgradeable::ID));
+    let has_loader = || keys.iter().any(|key| is_same(key, &ids::bpf_loader_upgradeable::ID));
     let is_asked_for = |place: usize| {
         if place < signers {
             place < signers.saturating_sub(readonly_signers)
@@ -131,13 +134,11 @@ fn writable(transaction: &Transaction, keys: &[Pubkey], writable_loaded: usize) 
         }
     };
     let mut programs = Places::default();
-    if !has_loader {
-        let called = transaction.instructions().iter().map(|it| it.program_id_index);
-        called.for_each(|index| programs.add(index.into()));
-    }
+    let called = transaction.instructions().iter().map(|it| it.program_id_index);
+    called.for_each(|index| programs.add(index.into()));
     let mut writable = Places::default();
     for (place, key) in keys.iter().enumerate() {
-        if is_asked_for(place) && !programs.has(place) && !is_reserved(key) {
+        if is_asked_for(place) && !is_reserved(key) && (!programs.has(place) || has_loader()) {
             writable.add(place);
         }
     }

@@ -114,6 +114,7 @@ pub(crate) struct Frame {
 }
 
 impl<'e> InvokeContext<'e> {
+    #[inline(always)]
     pub(crate) fn new(
         accounts: TransactionAccounts,
         environment: &'e Environment,

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use smallvec::SmallVec;
-use solana_account::{AccountSharedData, ReadableAccount};
+use solana_account::ReadableAccount;
 use solana_instruction::{AccountMeta, Instruction};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::sysvar;
@@ -18,11 +18,10 @@ use crate::{
     features::Feature,
     instruction::{Options, compile},
     load::{Ready, show_instructions},
-    process::AccountChange,
+    process::{AccountChange, Processed},
     rent::Before,
     transaction_accounts::{
-        InstructionAccount, InstructionAccounts, ReturnData, TransactionAccount,
-        TransactionAccounts,
+        InstructionAccount, InstructionAccounts, TransactionAccount, TransactionAccounts,
     },
     workspace,
 };
@@ -48,51 +47,33 @@ pub type OwnUnits = SmallVec<[u64; 4]>;
 /// What each of a transaction's own instructions called.
 pub type Inner = SmallVec<[Vec<InnerInstruction>; 2]>;
 
-/// What execution came to.
-#[derive(Debug)]
-pub struct Executed {
-    /// Whether everything succeeded, and held.
-    pub result: Result<(), TransactionError>,
-    /// The accounts as the instructions left them.
-    pub accounts: Vec<TransactionAccount>,
-    /// Compute units that were used.
-    pub units: u64,
-    /// Compute units of each of the transaction's own instructions that was started.
-    pub instruction_units: OwnUnits,
-    /// The log.
-    pub logs: Vec<String>,
-    /// What the transaction's own instructions called, for each of them.
-    pub inner: Inner,
-    /// What was returned last.
-    pub return_data: Option<ReturnData>,
-    /// Sentences for people who wonder why.
-    pub notes: Vec<String>,
-}
-
-/// Executes a transaction.
-pub fn execute<'e>(
+/// Executes a transaction: the accounts as its instructions left them. What else came of it is
+/// written down.
+pub(crate) fn execute<'e>(
     checked: &'e Checked<'_>,
     ready: Ready,
-    found: &[AccountChange],
     environment: &'e Environment,
     engine: Engine,
     inspector: Option<&'e mut (dyn Inspector + 'e)>,
-) -> Executed {
+    processed: &mut Processed,
+) -> Vec<TransactionAccount> {
     let accounts = TransactionAccounts::untouched(ready.accounts);
     let options = Options { budget: checked.budget.compute, engine };
     let mut context = InvokeContext::new(accounts, environment, &options);
     context.programs = ready.programs;
     context.inspector = inspector;
+    context.logs.in_place_of(core::mem::take(&mut processed.logs));
     add_own_instructions(&mut context, checked);
     let result = context.process_all();
-    let result = result
-        .map_err(|(index, error)| TransactionError::InstructionError(index, error))
-        .and_then(|()| check_balances(checked, found, &context.accounts, environment));
-    executed(context, result)
+    processed.result =
+        result.map_err(|(index, error)| TransactionError::InstructionError(index, error)).and_then(
+            |()| check_balances(checked, &processed.accounts, &context.accounts, environment),
+        );
+    finish(context, processed)
 }
 
 /// Executes instructions outside of any transaction, one after the other, on accounts that they
-/// share. Accounts that they name and that are not there are empty. Nobody asks what the
+/// share: the accounts as they left them. What else came of it is written down. Accounts that they name and that are not there are empty. Nobody asks what the
 /// accounts' balances must be, but that instructions make no lamports.
 pub fn execute_instructions<'e>(
     instructions: &[Instruction],
@@ -100,7 +81,8 @@ pub fn execute_instructions<'e>(
     environment: &'e Environment,
     options: &Options,
     inspector: Option<&'e mut (dyn Inspector + 'e)>,
-) -> Executed {
+    processed: &mut Processed,
+) -> Vec<TransactionAccount> {
     let mut accounts = ready.accounts;
     let mut known: BTreeSet<Pubkey> = accounts.iter().map(|account| account.key).collect();
     for key in instructions.iter().flat_map(|it| it.accounts.iter().map(|meta| meta.pubkey)) {
@@ -119,31 +101,28 @@ pub fn execute_instructions<'e>(
     context.inspector = inspector;
     context.add_top_level(own);
     let result = context.process_all();
-    let result = result.map_err(|(index, error)| TransactionError::InstructionError(index, error));
-    executed(context, result)
+    processed.result =
+        result.map_err(|(index, error)| TransactionError::InstructionError(index, error));
+    finish(context, processed)
 }
 
 fn shown(instruction: &Instruction) -> (Pubkey, Vec<AccountMeta>, &[u8]) {
     (instruction.program_id, instruction.accounts.clone(), &instruction.data)
 }
 
-/// What a context holds when its instructions are done.
-fn executed(context: InvokeContext<'_>, result: Result<(), TransactionError>) -> Executed {
-    let inner = inner(&context);
+/// Writes down what a context holds when its instructions are done; the accounts.
+fn finish(mut context: InvokeContext<'_>, processed: &mut Processed) -> Vec<TransactionAccount> {
+    processed.is_executed = true;
+    take_inner(&mut context, &mut processed.inner);
     let own = context.trace.iter().take(context.top_level_started);
-    let instruction_units: OwnUnits = own.map(|instruction| instruction.units).collect();
-    workspace::keep_trace(context.trace, context.stack);
+    processed.instruction_units.extend(own.map(|instruction| instruction.units));
+    processed.units = processed.instruction_units.iter().sum();
+    processed.logs = context.logs.into_lines();
     let return_data = context.return_data;
-    Executed {
-        result,
-        accounts: context.accounts.into_accounts(),
-        units: instruction_units.iter().sum(),
-        instruction_units,
-        logs: context.logs.into_lines(),
-        inner,
-        return_data: (!return_data.data.is_empty()).then_some(return_data),
-        notes: context.notes,
-    }
+    processed.return_data = (!return_data.data.is_empty()).then_some(return_data);
+    processed.notes = context.notes;
+    workspace::keep_trace(context.trace, context.stack);
+    context.accounts.into_accounts()
 }
 
 /// Whether every account that may be written to has enough, and the sum of all is what it was.
@@ -155,15 +134,15 @@ fn check_balances(
 ) -> Result<(), TransactionError> {
     let rent = environment.rent();
     let is_relaxed = environment.features.has(Feature::RelaxMinBalanceCheck);
-    let nothing = AccountSharedData::default();
     let (mut sum_before, mut sum_after) = (0_u128, 0_u128);
     for (place, (after, before)) in accounts.iter().zip(found).enumerate() {
-        let before = before.before.as_ref().unwrap_or(&nothing);
+        let (found, is_writable) = (before.before.as_ref(), before.is_writable);
         // The payer has paid before anything was executed.
         let fee = if place == 0 { checked.budget.fee.total() } else { 0 };
-        let lamports = before.lamports().saturating_sub(fee);
-        if checked.writable.has(place) {
-            let before = Before::of(before, lamports, &rent, is_relaxed);
+        let lamports = found.map_or(0, |found| found.lamports().saturating_sub(fee));
+        if is_writable {
+            let before = found
+                .map_or(Before::NOTHING, |found| Before::of(found, lamports, &rent, is_relaxed));
             before.check(place, &after.key, &after.account, &rent, is_relaxed)?;
         }
         sum_before = sum_before.saturating_add(lamports.into());
@@ -175,9 +154,20 @@ fn check_balances(
 /// The transaction's own instructions.
 fn add_own_instructions<'e>(context: &mut InvokeContext<'e>, checked: &'e Checked<'_>) {
     let transaction = checked.transaction;
-    let own = transaction.instructions().iter();
-    context.add_top_level(own.map(|instruction| {
-        let mut accounts = InstructionAccounts::with_capacity(instruction.accounts.len());
+    for instruction in transaction.instructions() {
+        // First without its accounts, since a list of those takes a while to be moved.
+        context.trace.push(InstructionContext {
+            program_id: transaction.program(instruction),
+            program_index: Some(u16::from(instruction.program_id_index)),
+            accounts: InstructionAccounts::new(),
+            data: (&instruction.data).into(),
+            height: 1,
+            caller: None,
+            units: 0,
+        });
+        let Some(added) = context.trace.last_mut() else { continue };
+        let accounts = &mut added.accounts;
+        accounts.reserve(instruction.accounts.len());
         for (place, index) in (0_u16..).zip(&instruction.accounts) {
             let index = u16::from(*index);
             let first = accounts.iter().find(|account| account.index == index);
@@ -186,26 +176,21 @@ fn add_own_instructions<'e>(context: &mut InvokeContext<'e>, checked: &'e Checke
             let is_writable = checked.writable.has(usize::from(index));
             accounts.push(InstructionAccount { index, first, is_signer, is_writable });
         }
-        InstructionContext {
-            program_id: transaction.program(instruction),
-            program_index: Some(u16::from(instruction.program_id_index)),
-            accounts,
-            data: (&instruction.data).into(),
-            height: 1,
-            caller: None,
-            units: 0,
-        }
-    }));
+    }
+    context.top_level = context.trace.len();
 }
 
-/// What each of the transaction's own instructions called, directly or not.
-fn inner(context: &InvokeContext<'_>) -> Inner {
+/// What each of the transaction's own instructions called, directly or not. What was called is
+/// taken from the trace.
+fn take_inner(context: &mut InvokeContext<'_>, inner: &mut Inner) {
     let own = context.top_level;
-    let mut inner = Inner::new();
-    inner.resize_with(own, Vec::new);
+    inner.extend(core::iter::repeat_with(Vec::new).take(own));
+    if context.trace.len() == own {
+        return;
+    }
     // For each call, which of the transaction's own instructions it belongs to.
-    let mut roots: Vec<usize> = Vec::new();
-    for called in context.trace.iter().skip(own) {
+    let mut roots: SmallVec<[usize; 16]> = SmallVec::new();
+    for called in context.trace.drain(own..) {
         let caller = called.caller.unwrap_or_default();
         let root = match caller.checked_sub(own) {
             None => caller,
@@ -213,16 +198,14 @@ fn inner(context: &InvokeContext<'_>) -> Inner {
         };
         roots.push(root);
         let byte = |index: u16| u8::try_from(index).unwrap_or(u8::MAX);
-        let instruction = InnerInstruction {
-            program_index: byte(called.program_index.unwrap_or_default()),
-            accounts: called.accounts.iter().map(|account| byte(account.index)).collect(),
-            data: called.data.to_vec(),
-            height: u8::try_from(called.height).unwrap_or(u8::MAX),
-            units: called.units,
-        };
         if let Some(list) = inner.get_mut(root) {
-            list.push(instruction);
+            list.push(InnerInstruction {
+                program_index: byte(called.program_index.unwrap_or_default()),
+                accounts: called.accounts.iter().map(|account| byte(account.index)).collect(),
+                data: called.data.into_owned(),
+                height: u8::try_from(called.height).unwrap_or(u8::MAX),
+                units: called.units,
+            });
         }
     }
-    inner
 }

@@ -29,27 +29,24 @@ use crate::{
 
 /// A transaction that has paid its fee.
 #[derive(Debug)]
-pub struct Loaded<'t> {
-    /// The transaction.
-    pub checked: Checked<'t>,
+pub struct Loaded {
     /// What remains if it fails.
     pub rollback: Rollback,
-    /// Its accounts as they were found; nothing is written yet. Those that loading did not get to
-    /// are not there.
-    pub changes: Vec<AccountChange>,
     /// What its accounts count for together.
     pub loaded_bytes: u32,
     /// Its accounts and programs, or why it only pays.
     pub state: Result<Ready, TransactionError>,
 }
 
-/// What remains of a transaction that fails.
+/// What remains of a transaction that fails: the payer without the fee, and the nonce advanced.
 #[derive(Debug)]
 pub struct Rollback {
-    /// The payer without the fee.
-    pub payer: AccountSharedData,
-    /// The nonce, advanced, if it is not the payer.
-    pub nonce: Option<(Pubkey, AccountSharedData)>,
+    /// What the payer has left.
+    lamports: u64,
+    /// The payer's epoch of rent.
+    rent_epoch: u64,
+    /// The nonce, advanced. It may be the payer's.
+    nonce: Option<Box<(Pubkey, AccountSharedData)>>,
 }
 
 /// What a transaction is executed with.
@@ -61,46 +58,50 @@ pub struct Ready {
     pub programs: TransactionPrograms,
 }
 
-/// Takes the fee and loads accounts and programs.
+/// Takes the fee and loads accounts and programs. What is found is noted in `changes`, which is
+/// empty; those that loading does not get to are not there.
 ///
 /// # Errors
 /// If the payer cannot pay, or the nonce is not valid after all: the transaction is dropped.
-pub fn load<'t>(
-    checked: Checked<'t>,
+#[inline(always)]
+pub fn load(
+    checked: &Checked<'_>,
     accounts: &impl AccountStore,
     environment: &Environment,
     cache: &ProgramCache,
-) -> Result<Loaded<'t>, TransactionError> {
+    changes: &mut Vec<AccountChange>,
+) -> Result<Loaded, TransactionError> {
     let rent = environment.rent();
-    let nonce = advance_nonce(&checked, accounts, environment)?;
-    let payer_key = checked.keys.first().copied().unwrap_or_default();
-    let found_payer = accounts.account(&payer_key).ok_or(TransactionError::AccountNotFound)?;
-    let payer = charge(&checked, &found_payer, environment, &rent)?;
-    let rollback = rollback(payer_key, &payer, found_payer.rent_epoch(), nonce);
+    let nonce = advance_nonce(checked, accounts, environment)?;
+    let loaded = workspace::accounts();
+    let bytes_max = checked.budget.loaded_bytes_max;
     let mut loading = Loading {
-        checked: &checked,
+        checked,
         accounts,
         bytes: 0,
-        bytes_max: checked.budget.loaded_bytes_max,
+        bytes_max,
         data_loaded: Vec::new(),
-        changes: Vec::with_capacity(checked.keys.len()),
-        loaded: workspace::accounts(),
+        changes,
+        loaded,
     };
-    loading.loaded.reserve(checked.keys.len());
-    loading.find(0, payer_key, Some(found_payer));
-    let result = loading.load_all(payer_key, payer, &rent, environment.features);
-    let Loading { bytes, bytes_max, changes, loaded, .. } = loading;
-    let mut loaded_bytes = bytes.min(bytes_max);
+    loading.find_all();
+    let payer_key = checked.keys.first().copied().unwrap_or_default();
+    let is_nonce = nonce.as_ref().is_some_and(|nonce| nonce.0 == payer_key);
+    let rollback = loading.charge(environment, &rent, is_nonce, nonce)?;
+    let result = loading.take_all(&rent, environment.features);
+    let mut loaded_bytes = loading.bytes.min(bytes_max);
     if result.is_err() && !environment.features.has(Feature::FeesOnlyLoadedSize) {
-        let nonce = rollback.nonce.as_ref().map_or(0, |(_, nonce)| nonce.data().len());
-        let bytes = rollback.payer.data().len().saturating_add(nonce);
-        loaded_bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let len = |account: &AccountSharedData| account.data().len();
+        let payer = loading.changes.first().and_then(|payer| payer.before.as_ref()).map_or(0, len);
+        let nonce = rollback.nonce.as_ref().filter(|_| !is_nonce).map_or(0, |nonce| len(&nonce.1));
+        loaded_bytes = u32::try_from(payer.saturating_add(nonce)).unwrap_or(u32::MAX);
     }
+    let loaded = loading.loaded;
     let state = result.map(|()| Ready {
         programs: load_programs(&loaded, accounts, environment, cache),
         accounts: loaded,
     });
-    Ok(Loaded { checked, rollback, changes, loaded_bytes, state })
+    Ok(Loaded { rollback, loaded_bytes, state })
 }
 
 /// The nonce's account with the next nonce in it.
@@ -108,7 +109,7 @@ fn advance_nonce(
     checked: &Checked<'_>,
     accounts: &impl AccountStore,
     environment: &Environment,
-) -> Result<Option<(Pubkey, AccountSharedData)>, TransactionError> {
+) -> Result<Option<Box<(Pubkey, AccountSharedData)>>, TransactionError> {
     let Some(index) = checked.nonce else { return Ok(None) };
     let key = checked.keys.get(index).copied().unwrap_or_default();
     let mut account = accounts.account(&key).ok_or(TransactionError::AccountNotFound)?;
@@ -123,7 +124,7 @@ fn advance_nonce(
     if let Some(place) = account.data_as_mut_slice().first_chunk_mut::<NONCE_BYTES>() {
         *place = data;
     }
-    Ok(Some((key, account)))
+    Ok(Some(Box::new((key, account))))
 }
 
 /// Whether an address signs the first instruction.
@@ -134,49 +135,21 @@ fn has_signed_first(transaction: &Transaction, key: &Pubkey) -> bool {
     })
 }
 
-/// Takes the fee from the payer's account.
-fn charge(
-    checked: &Checked<'_>,
-    found: &AccountSharedData,
-    environment: &Environment,
-    rent: &Rent,
-) -> Result<AccountSharedData, TransactionError> {
-    let mut payer = found.clone();
-    mark_exempt(&mut payer, rent);
-    let is_relaxed = environment.features.has(Feature::RelaxMinBalanceCheck);
-    let fee = checked.budget.fee.total();
-    let min = match *payer.owner() == system_program::ID {
-        true if payer.data().is_empty() => 0,
-        true if payer.data().len() == NONCE_BYTES && Nonce::read(payer.data()).is_some() => {
-            minimum_balance(rent, NONCE_BYTES)
+impl Rollback {
+    /// Writes it, in place of what the instructions did.
+    pub(crate) fn write(self, changes: &mut [AccountChange]) {
+        if let Some(AccountChange { before: Some(before), write, .. }) = changes.first_mut() {
+            let mut payer = before.clone();
+            payer.set_lamports(self.lamports);
+            set_rent_epoch(&mut payer, self.rent_epoch);
+            *write = Some(payer);
         }
-        _ => return Err(TransactionError::InvalidAccountForFee),
-    };
-    let before = Before::of(found, payer.lamports(), rent, is_relaxed);
-    let left = payer.lamports().checked_sub(min).and_then(|left| left.checked_sub(fee));
-    left.ok_or(TransactionError::InsufficientFundsForFee)?;
-    payer.set_lamports(payer.lamports().saturating_sub(fee));
-    before.check(0, &Pubkey::default(), &payer, rent, is_relaxed)?;
-    Ok(payer)
-}
-
-/// What is written if the transaction fails. A payer that is the nonce keeps both changes.
-fn rollback(
-    payer_key: Pubkey,
-    payer: &AccountSharedData,
-    rent_epoch: u64,
-    nonce: Option<(Pubkey, AccountSharedData)>,
-) -> Rollback {
-    let mut payer = payer.clone();
-    match nonce {
-        Some((key, nonce)) if key == payer_key => {
-            payer.set_data_from_slice(nonce.data());
-            Rollback { payer, nonce: None }
-        }
-        Some(nonce) => Rollback { payer, nonce: Some(nonce) },
-        None => {
-            set_rent_epoch(&mut payer, rent_epoch);
-            Rollback { payer, nonce: None }
+        let Some((key, nonce)) = self.nonce.map(|nonce| *nonce) else { return };
+        match changes.iter_mut().find(|change| change.key == key).map(|change| &mut change.write) {
+            // A payer that is the nonce keeps both changes.
+            Some(Some(payer)) => payer.set_data_from_slice(nonce.data()),
+            Some(write) => *write = Some(nonce),
+            None => {}
         }
     }
 }
@@ -189,50 +162,74 @@ struct Loading<'a, 't, S> {
     bytes_max: u32,
     /// Program data accounts that were counted besides the transaction's own.
     data_loaded: Vec<Pubkey>,
-    changes: Vec<AccountChange>,
+    changes: &'a mut Vec<AccountChange>,
     loaded: Vec<TransactionAccount>,
 }
 
 impl<S: AccountStore> Loading<'_, '_, S> {
-    /// Notes what was found at an address.
-    fn find(&mut self, place: usize, key: Pubkey, before: Option<AccountSharedData>) {
-        let is_writable = self.checked.writable.has(place);
-        self.changes.push(AccountChange { key, before, write: None, is_writable });
+    /// Notes what there is at each address, and takes it to work on.
+    #[inline(always)]
+    fn find_all(&mut self) {
+        let Self { checked, accounts, changes, loaded, .. } = self;
+        // Extending makes values where they are to be, which pushing does not.
+        changes.extend(checked.keys.iter().enumerate().map(|(place, key)| AccountChange {
+            key: *key,
+            before: if is_made(key) { None } else { accounts.account(key) },
+            write: None,
+            is_writable: checked.writable.has(place),
+        }));
+        loaded.extend(changes.iter().map(|found| TransactionAccount {
+            key: found.key,
+            account: found.before.as_ref().map_or_else(nothing, AccountSharedData::clone),
+            is_touched: false,
+        }));
     }
 
-    fn load_all(
+    /// Takes the fee from the payer, the first account.
+    #[inline(always)]
+    fn charge(
         &mut self,
-        payer_key: Pubkey,
-        payer: AccountSharedData,
+        environment: &Environment,
         rent: &Rent,
-        features: FeatureSet,
-    ) -> Result<(), TransactionError> {
+        is_nonce: bool,
+        nonce: Option<Box<(Pubkey, AccountSharedData)>>,
+    ) -> Result<Rollback, TransactionError> {
+        let found = self.changes.first().and_then(|payer| payer.before.as_ref());
+        let found = found.ok_or(TransactionError::AccountNotFound)?;
+        let payer = self.loaded.first_mut().ok_or(TransactionError::AccountNotFound)?;
+        let payer = &mut payer.account;
+        mark_exempt(payer, rent);
+        let is_relaxed = environment.features.has(Feature::RelaxMinBalanceCheck);
+        let min = match is_same(payer.owner(), &system_program::ID) {
+            true if payer.data().is_empty() => 0,
+            true if payer.data().len() == NONCE_BYTES && Nonce::read(payer.data()).is_some() => {
+                minimum_balance(rent, NONCE_BYTES)
+            }
+            _ => return Err(TransactionError::InvalidAccountForFee),
+        };
+        let before = Before::of(found, payer.lamports(), rent, is_relaxed);
+        let fee = self.checked.budget.fee.total();
+        let left = payer.lamports().checked_sub(min).and_then(|left| left.checked_sub(fee));
+        left.ok_or(TransactionError::InsufficientFundsForFee)?;
+        payer.set_lamports(payer.lamports().saturating_sub(fee));
+        before.check(0, &Pubkey::default(), payer, rent, is_relaxed)?;
+        let rent_epoch = if is_nonce { payer.rent_epoch() } else { found.rent_epoch() };
+        Ok(Rollback { lamports: payer.lamports(), rent_epoch, nonce })
+    }
+
+    fn take_all(&mut self, rent: &Rent, features: FeatureSet) -> Result<(), TransactionError> {
         let tables = u32::try_from(self.checked.tables).unwrap_or(u32::MAX);
-        self.count(u64::from(tables.saturating_mul(LOADED_TABLE_BYTES)))?;
-        self.take(payer_key, payer, true)?;
-        for (place, key) in self.checked.keys.iter().enumerate().skip(1) {
-            if is_same(key, &sysvar::instructions::ID) {
-                self.find(place, *key, None);
-                let account = instructions_sysvar(self.checked)?;
-                self.loaded.push(TransactionAccount { key: *key, account, is_touched: false });
-                continue;
-            }
-            let found = self.accounts.account(key);
-            self.find(place, *key, found.clone());
-            match found {
-                Some(mut account) => {
-                    if self.checked.writable.has(place) {
-                        mark_exempt(&mut account, rent);
-                    }
-                    self.take(*key, account, true)?;
-                }
-                None => {
-                    let account = Account { rent_epoch: u64::MAX, ..Account::default() };
-                    self.take(*key, account.into(), false)?;
-                }
-            }
+        let mut result = self.count(u64::from(tables.saturating_mul(LOADED_TABLE_BYTES)));
+        let mut place = 0;
+        while result.is_ok() && place < self.checked.keys.len() {
+            result = self.take(place, rent);
+            place = place.saturating_add(1);
         }
-        self.check_programs(features)
+        if result.is_err() {
+            // Nobody knows what is at addresses that loading does not get to.
+            self.changes.iter_mut().skip(place.max(1)).for_each(|change| change.before = None);
+        }
+        result.and_then(|()| self.check_programs(features))
     }
 
     fn count(&mut self, bytes: u64) -> Result<(), TransactionError> {
@@ -247,25 +244,37 @@ impl<S: AccountStore> Loading<'_, '_, S> {
         Ok(())
     }
 
-    fn take(
-        &mut self,
-        key: Pubkey,
-        account: AccountSharedData,
-        exists: bool,
-    ) -> Result<(), TransactionError> {
-        if exists {
-            self.count(size(&account))?;
+    /// Takes an account: counts it, and what belongs to it.
+    #[inline(always)]
+    fn take(&mut self, place: usize, rent: &Rent) -> Result<(), TransactionError> {
+        let (Some(change), Some(TransactionAccount { key, account, .. })) =
+            (self.changes.get(place), self.loaded.get_mut(place))
+        else {
+            return Ok(());
+        };
+        if change.before.is_none() {
+            if is_made(key) {
+                *account = instructions_sysvar(self.checked)?;
+            }
+            return Ok(());
         }
-        if Loader::of(account.owner()) == Some(Loader::V3)
-            && let Some(address) = program_data_address(account.data())
+        if change.is_writable {
+            mark_exempt(account, rent);
+        }
+        let (bytes, owner) = (size(account), account.owner());
+        let data_address = match Loader::of(owner) {
+            Some(Loader::V3) => program_data_address(account.data()),
+            _ => None,
+        };
+        self.count(bytes)?;
+        if let Some(address) = data_address
             && !self.checked.keys.contains(&address)
             && !self.data_loaded.contains(&address)
-            && let Some(data) = self.accounts.account(&address)
+            && let Some(bytes) = self.accounts.with_account(&address, |found| found.map(size))
         {
-            self.count(size(&data))?;
+            self.count(bytes)?;
             self.data_loaded.push(address);
         }
-        self.loaded.push(TransactionAccount { key, account, is_touched: false });
         Ok(())
     }
 
@@ -287,6 +296,16 @@ impl<S: AccountStore> Loading<'_, '_, S> {
         }
         Ok(())
     }
+}
+
+/// Whether the account at an address is made for each transaction.
+fn is_made(key: &Pubkey) -> bool {
+    is_same(key, &sysvar::instructions::ID)
+}
+
+/// What is there where nothing is.
+fn nothing() -> AccountSharedData {
+    Account { rent_epoch: u64::MAX, ..Account::default() }.into()
 }
 
 fn size(account: &AccountSharedData) -> u64 {

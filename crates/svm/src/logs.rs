@@ -3,12 +3,15 @@
 //! Lines are part of the interface: explorers, wallets and client libraries parse them. Their
 //! texts, and which of them are dropped when there are too many, are agave's (`stable_log.rs`).
 
-use core::{cell::RefCell, fmt};
+use core::{
+    cell::RefCell,
+    fmt::{self, Write},
+};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use solana_pubkey::Pubkey;
 
-use crate::{account::is_same, cost::LOG_BYTES_MAX};
+use crate::{account::is_same, cost::LOG_BYTES_MAX, workspace};
 
 const PROGRAM: &str = "Program ";
 /// How many addresses each thread remembers the text of.
@@ -55,6 +58,8 @@ fn push_number(line: &mut String, number: u64) {
 #[derive(Clone, Debug)]
 pub(crate) struct Logs {
     lines: Vec<String>,
+    /// Lines of others, whose room is used.
+    spare: Vec<String>,
     bytes: usize,
     bytes_max: usize,
     truncated: bool,
@@ -68,7 +73,20 @@ impl Default for Logs {
 
 impl Logs {
     pub(crate) fn new(bytes_max: usize) -> Self {
-        Self { lines: Vec::new(), bytes: 0, bytes_max, truncated: false }
+        let (lines, spare) = (Vec::new(), workspace::lines());
+        Self { lines, spare, bytes: 0, bytes_max, truncated: false }
+    }
+
+    /// Puts the lines in the room of an empty log.
+    pub(crate) fn in_place_of(&mut self, log: Vec<String>) {
+        self.lines = log;
+    }
+
+    /// An empty line.
+    fn start(&mut self) -> String {
+        let Some(mut line) = self.spare.pop() else { return String::with_capacity(LINE_BYTES) };
+        line.clear();
+        line
     }
 
     /// Adds a line if it fits. A short line may still fit after a long one was dropped.
@@ -86,7 +104,7 @@ impl Logs {
 
     /// A line about a program. Most lines are of this kind, so they are put together by hand.
     fn about(&mut self, program: &Pubkey, rest: impl FnOnce(&mut String)) {
-        let mut line = String::with_capacity(LINE_BYTES);
+        let mut line = self.start();
         Start::write(program, &mut line);
         rest(&mut line);
         self.line(line);
@@ -101,7 +119,9 @@ impl Logs {
     }
 
     pub(crate) fn message(&mut self, message: impl fmt::Display) {
-        self.line(format!("Program log: {message}"));
+        let mut line = self.start();
+        write!(line, "Program log: {message}").expect("strings take everything");
+        self.line(line);
     }
 
     pub(crate) fn data(&mut self, fields: &[&[u8]]) {
@@ -139,6 +159,7 @@ impl Logs {
     }
 
     pub(crate) fn into_lines(self) -> Vec<String> {
+        workspace::keep_spare_lines(self.spare);
         self.lines
     }
 }

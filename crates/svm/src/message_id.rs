@@ -41,35 +41,41 @@ impl MessageId {
     pub fn of(message: &VersionedMessage) -> Self {
         let keys = &*KEYS;
         let [left, right] = &keys.shared;
-        let mut digest = Digest([
+        let mut digest = Digest(
             FoldHasher::with_seed(keys.own[0], left),
             FoldHasher::with_seed(keys.own[1], right),
-        ]);
+        );
         digest.message(message);
-        let [left, right] = digest.0.map(|half| half.finish());
-        Self(u128::from(left) << 64 | u128::from(right))
+        let Digest(left, right) = digest;
+        Self(u128::from(left.finish()) << 64 | u128::from(right.finish()))
     }
 }
 
 /// Both halves, which take the same: all of a message, with lengths in front of what has any, so
 /// that no two messages give the same.
-struct Digest([FoldHasher<'static>; 2]);
+struct Digest(FoldHasher<'static>, FoldHasher<'static>);
 
 impl Digest {
+    #[inline]
     fn bytes(&mut self, bytes: &[u8]) {
-        self.0.iter_mut().for_each(|half| half.write(bytes));
+        self.0.write(bytes);
+        self.1.write(bytes);
     }
 
+    #[inline]
     fn number(&mut self, number: u64) {
-        self.0.iter_mut().for_each(|half| half.write_u64(number));
+        self.0.write_u64(number);
+        self.1.write_u64(number);
     }
 
     /// An address or a hash: by numbers, which takes a third of the time.
+    #[inline]
     fn word(&mut self, word: &[u8; 32]) {
         let (halves, _) = word.as_chunks::<16>();
         for part in halves {
             let part = u128::from_le_bytes(*part);
-            self.0.iter_mut().for_each(|half| half.write_u128(part));
+            self.0.write_u128(part);
+            self.1.write_u128(part);
         }
     }
 
@@ -134,6 +140,7 @@ impl Digest {
         }
     }
 
+    #[inline]
     fn start(&mut self, version: u8, header: &MessageHeader, keys: &[Pubkey]) {
         let MessageHeader {
             num_required_signatures,
@@ -150,6 +157,7 @@ impl Digest {
         keys.iter().for_each(|key| self.word(key.as_array()));
     }
 
+    #[inline]
     fn instructions(&mut self, instructions: &[CompiledInstruction]) {
         self.number(instructions.len() as u64);
         for instruction in instructions {
@@ -162,6 +170,7 @@ impl Digest {
 
     /// A number and two lengths: as one where they are small enough to be told apart so, which a
     /// message has room for.
+    #[inline]
     fn lengths(&mut self, number: u32, one: usize, other: usize) {
         match (u16::try_from(one), u16::try_from(other)) {
             (Ok(one), Ok(other)) => {

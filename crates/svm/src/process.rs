@@ -1,7 +1,7 @@
 //! A transaction, from its check to what it leaves behind.
 //!
 //! ```text
-//! wire ─sanitize→ Transaction ─check→ Checked ─load→ Loaded ─execute→ Executed ─settle→ Processed
+//! wire ─sanitize→ Transaction ─check→ Checked ─load→ Loaded ─execute→ accounts ─settle→ Processed
 //! ```
 //!
 //! Nothing reaches back: loading is the only reader of accounts, and whoever called commits what
@@ -25,6 +25,7 @@ use crate::{
     settle::settle,
     transaction::Transaction,
     transaction_accounts::ReturnData,
+    workspace,
 };
 
 /// How to process transactions.
@@ -115,6 +116,40 @@ impl Processed {
     }
 }
 
+/// What is told of a transaction that did nothing.
+impl Default for Processed {
+    fn default() -> Self {
+        Self {
+            result: Ok(()),
+            is_executed: false,
+            fee: Fee::default(),
+            units: 0,
+            units_max: 0,
+            instruction_units: OwnUnits::new(),
+            loaded_bytes: 0,
+            logs: Vec::new(),
+            inner: Inner::new(),
+            return_data: None,
+            accounts: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+impl Processed {
+    /// Begins anew: this thread's next transaction has room in what was there.
+    fn clear(&mut self) {
+        self.result = Ok(());
+        self.is_executed = false;
+        workspace::keep_lines(&mut self.logs);
+        self.accounts.clear();
+        self.instruction_units.clear();
+        self.inner.clear();
+        self.return_data = None;
+        self.notes.clear();
+    }
+}
+
 /// Processes a transaction.
 ///
 /// # Errors
@@ -125,20 +160,46 @@ pub fn process<S: AccountStore>(
     options: &ProcessOptions,
     inspector: Option<&mut dyn Inspector>,
 ) -> Result<Processed, TransactionError> {
+    let mut processed = Processed::default();
+    process_into(&mut processed, transaction, bank, options, inspector)?;
+    Ok(processed)
+}
+
+/// Processes a transaction as [`process`] does, and writes what becomes of it where it is to be, in
+/// place of what was there: to move it, and to find room for it, takes a good part of what a short
+/// transaction does.
+///
+/// # Errors
+/// If it is dropped. What is written then is nothing to go by.
+#[inline]
+pub fn process_into<S: AccountStore>(
+    processed: &mut Processed,
+    transaction: &Transaction,
+    bank: &Bank<'_, S>,
+    options: &ProcessOptions,
+    inspector: Option<&mut dyn Inspector>,
+) -> Result<(), TransactionError> {
     let Bank { accounts, environment, recent, programs } = *bank;
     if options.verify_signatures {
         verify_signatures(transaction)?;
     }
     let checked = check(transaction, accounts, environment, recent)?;
-    let mut loaded = load(checked, accounts, environment, programs)?;
-    let executed = match &mut loaded.state {
+    processed.clear();
+    processed.fee = checked.budget.fee;
+    processed.units_max = checked.budget.compute.units;
+    let Loaded { rollback, loaded_bytes, state } =
+        load(&checked, accounts, environment, programs, &mut processed.accounts)?;
+    processed.loaded_bytes = loaded_bytes;
+    let accounts = match state {
         Ok(ready) => {
-            let ready = core::mem::take(ready);
             let inspector = inspector.map(|inspector| inspector as &mut dyn Inspector);
-            let Loaded { checked, changes, .. } = &loaded;
-            Ok(execute(checked, ready, changes, environment, options.engine, inspector))
+            execute(&checked, ready, environment, options.engine, inspector, processed)
         }
-        Err(error) => Err(error.clone()),
+        Err(error) => {
+            processed.result = Err(error);
+            Vec::new()
+        }
     };
-    Ok(settle(loaded, executed))
+    settle(&checked, rollback, accounts, processed);
+    Ok(())
 }

@@ -7,7 +7,7 @@
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 use solana_rent::Rent;
-use solana_sdk_ids::incinerator;
+use solana_sdk_ids::{incinerator, system_program};
 use solana_transaction_error::TransactionError;
 
 use crate::{account::is_same, sysvars::minimum_balance};
@@ -57,7 +57,12 @@ pub(crate) struct Before<'a> {
 }
 
 impl<'a> Before<'a> {
+    /// An account that was not there.
+    pub(crate) const NOTHING: Self =
+        Before { balance: Balance::Nothing, lamports: 0, data_len: 0, owner: &system_program::ID };
+
     /// An account with this balance.
+    #[inline]
     pub(crate) fn of(
         account: &'a AccountSharedData,
         lamports: u64,
@@ -76,6 +81,7 @@ impl<'a> Before<'a> {
     ///
     /// # Errors
     /// [`TransactionError::InsufficientFundsForRent`] with the account's place.
+    #[inline]
     pub(crate) fn check(
         &self,
         place: usize,

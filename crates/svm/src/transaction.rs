@@ -57,6 +57,7 @@ impl Transaction {
     /// # Errors
     /// [`TransactionError::SanitizeFailure`] if it is malformed;
     /// [`TransactionError::UnsupportedVersion`] if its version is switched off.
+    #[inline]
     pub fn new(
         transaction: VersionedTransaction,
         features: FeatureSet,
@@ -144,6 +145,7 @@ impl Transaction {
     }
 
     /// The transaction as the ecosystem knows it.
+    #[inline]
     #[must_use]
     pub fn into_inner(self) -> VersionedTransaction {
         self.inner

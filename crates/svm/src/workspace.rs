@@ -14,19 +14,27 @@ thread_local! {
     static ACCOUNTS: Cell<Vec<TransactionAccount>> = const { Cell::new(Vec::new()) };
     static TRACE: Cell<Vec<InstructionContext<'static>>> = const { Cell::new(Vec::new()) };
     static STACK: Cell<Vec<Frame>> = const { Cell::new(Vec::new()) };
+    static LINES: Cell<Vec<String>> = const { Cell::new(Vec::new()) };
 }
 
+// More than this is not kept, so that an idle thread holds little memory.
+const SPARE_LINES: usize = 64;
+const SPARE_LINE_BYTES: usize = 256;
+
 /// Room for the accounts of a transaction.
+#[inline]
 pub(crate) fn accounts() -> Vec<TransactionAccount> {
     ACCOUNTS.take()
 }
 
 /// Room for instructions, and for the frames of those that are not finished.
+#[inline]
 pub(crate) fn trace<'e>() -> (Vec<InstructionContext<'e>>, Vec<Frame>) {
     (emptied(TRACE.take()), STACK.take())
 }
 
 /// Keeps the room of accounts.
+#[inline]
 pub(crate) fn keep_accounts(mut accounts: Vec<TransactionAccount>) {
     accounts.clear();
     ACCOUNTS.set(accounts);
@@ -37,6 +45,29 @@ pub(crate) fn keep_trace(trace: Vec<InstructionContext<'_>>, mut stack: Vec<Fram
     TRACE.set(emptied(trace));
     stack.clear();
     STACK.set(stack);
+}
+
+/// Lines that somebody had in a log: only their room is of use.
+#[inline]
+pub(crate) fn lines() -> Vec<String> {
+    LINES.take()
+}
+
+/// Keeps the lines that a log did not need.
+#[inline]
+pub(crate) fn keep_spare_lines(spare: Vec<String>) {
+    LINES.set(spare);
+}
+
+/// Empties a log, and keeps its lines for others.
+pub(crate) fn keep_lines(log: &mut Vec<String>) {
+    if log.is_empty() {
+        return;
+    }
+    let mut spare = LINES.take();
+    let left = SPARE_LINES.saturating_sub(spare.len());
+    spare.extend(log.drain(..).filter(|it| it.capacity() <= SPARE_LINE_BYTES).take(left));
+    LINES.set(spare);
 }
 
 /// The same room for values of another lifetime: the standard library collects into the vector
