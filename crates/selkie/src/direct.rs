@@ -7,7 +7,6 @@ use selkie_svm::{
     AccountStore, ComputeBudget, Inspector, Loader, Options, ProgramEntry,
     cost::TRANSACTION_UNITS_MAX,
     execute::execute_instructions,
-    load::Ready,
     process::{AccountChange, Processed},
     programs::TransactionPrograms,
     transaction_accounts::TransactionAccount,
@@ -143,10 +142,8 @@ impl Svm {
         let mut processed = Processed { units_max: options.budget.units, ..Processed::default() };
         let after = execute_instructions(
             instructions,
-            Ready {
-                accounts: accounts.into_iter().map(TransactionAccount::from).collect(),
-                programs,
-            },
+            accounts.into_iter().map(TransactionAccount::from).collect(),
+            &programs,
             self.environment(),
             &options,
             Some(&mut witness),

@@ -1,6 +1,6 @@
 //! What the instructions of a transaction share while they are executed.
 
-use std::{borrow::Cow, sync::Arc};
+use std::borrow::Cow;
 
 use selkie_elf::SyscallId;
 use selkie_vm::{Access, Host, MemoryMap, Meter, Region, SyscallError, Trap, Violation};
@@ -14,7 +14,7 @@ use crate::{
     input::Layout,
     instruction::Options,
     logs::Logs,
-    programs::{Bound, Program, ProgramEntry, TransactionPrograms},
+    programs::{Bound, ProgramEntry, Running},
     run::Run,
     syscalls::{Call, custom::SyscallContext},
     transaction_accounts::{
@@ -76,9 +76,11 @@ pub struct InvokeContext<'e> {
     /// How many of them were started.
     pub(crate) top_level_started: usize,
     /// The instructions that are not finished, outermost first.
-    pub(crate) stack: Vec<Frame>,
+    pub(crate) stack: Vec<Frame<'e>>,
     /// The programs of the transaction.
-    pub(crate) programs: TransactionPrograms,
+    pub(crate) programs: &'e [(Pubkey, ProgramEntry)],
+    /// Those that it has deployed or closed, in order.
+    pub(crate) modified: Vec<(Pubkey, ProgramEntry)>,
     /// The place of the instructions sysvar among the accounts.
     pub(crate) instructions_sysvar: Option<u16>,
     pub(crate) inspector: Option<&'e mut (dyn Inspector + 'e)>,
@@ -102,11 +104,11 @@ impl core::fmt::Debug for InvokeContext<'_> {
 
 /// An instruction that is not finished.
 #[derive(Debug)]
-pub(crate) struct Frame {
+pub(crate) struct Frame<'e> {
     /// Its place in the trace.
     pub(crate) instruction: usize,
     /// The program that runs, unless it is a builtin one.
-    pub(crate) program: Option<Arc<Program>>,
+    pub(crate) program: Option<Running<'e>>,
     /// Where the program sees its accounts.
     pub(crate) layout: Layout,
     /// Heap bytes that `sol_alloc_free_` handed out.
@@ -135,7 +137,8 @@ impl<'e> InvokeContext<'e> {
             top_level: 0,
             top_level_started: 0,
             stack,
-            programs: TransactionPrograms::default(),
+            programs: &[],
+            modified: Vec::new(),
             inspector: None,
             keeps_runs: false,
             last_run: None,
@@ -174,11 +177,11 @@ impl<'e> InvokeContext<'e> {
     ///
     /// # Panics
     /// Between instructions: programs and their syscalls run within one.
-    pub(crate) fn frame(&self) -> &Frame {
+    pub(crate) fn frame(&self) -> &Frame<'e> {
         self.stack.last().expect("an instruction is being processed")
     }
 
-    pub(crate) fn frame_mut(&mut self) -> &mut Frame {
+    pub(crate) fn frame_mut(&mut self) -> &mut Frame<'e> {
         self.stack.last_mut().expect("an instruction is being processed")
     }
 
@@ -299,7 +302,7 @@ impl<'e> InvokeContext<'e> {
 
     /// From here on, a program of the transaction is this one: it was deployed, or closed.
     pub fn set_program(&mut self, id: Pubkey, entry: ProgramEntry) {
-        self.programs.modify(id, entry);
+        self.modified.push((id, entry));
     }
 
     /// The loader that owns a program, or the native loader: the owner of its account.

@@ -17,8 +17,9 @@ use crate::{
     environment::Environment,
     features::Feature,
     instruction::{Options, compile},
-    load::{Ready, show_instructions},
+    load::show_instructions,
     process::{AccountChange, Processed},
+    programs::TransactionPrograms,
     rent::Before,
     transaction_accounts::{
         InstructionAccount, InstructionAccounts, TransactionAccount, TransactionAccounts,
@@ -51,16 +52,17 @@ pub type Inner = SmallVec<[Vec<InnerInstruction>; 2]>;
 /// written down.
 pub(crate) fn execute<'e>(
     checked: &'e Checked<'_>,
-    ready: Ready,
+    accounts: Vec<TransactionAccount>,
+    programs: &'e TransactionPrograms,
     environment: &'e Environment,
     engine: Engine,
     inspector: Option<&'e mut (dyn Inspector + 'e)>,
     processed: &mut Processed,
 ) -> Vec<TransactionAccount> {
-    let accounts = TransactionAccounts::untouched(ready.accounts);
+    let accounts = TransactionAccounts::untouched(accounts);
     let options = Options { budget: checked.budget.compute, engine };
     let mut context = InvokeContext::new(accounts, environment, &options);
-    context.programs = ready.programs;
+    context.programs = &programs.0;
     context.inspector = inspector;
     context.logs.in_place_of(core::mem::take(&mut processed.logs));
     add_own_instructions(&mut context, checked);
@@ -77,13 +79,13 @@ pub(crate) fn execute<'e>(
 /// accounts' balances must be, but that instructions make no lamports.
 pub fn execute_instructions<'e>(
     instructions: &[Instruction],
-    ready: Ready,
+    mut accounts: Vec<TransactionAccount>,
+    programs: &'e TransactionPrograms,
     environment: &'e Environment,
     options: &Options,
     inspector: Option<&'e mut (dyn Inspector + 'e)>,
     processed: &mut Processed,
 ) -> Vec<TransactionAccount> {
-    let mut accounts = ready.accounts;
     let mut known: BTreeSet<Pubkey> = accounts.iter().map(|account| account.key).collect();
     for key in instructions.iter().flat_map(|it| it.accounts.iter().map(|meta| meta.pubkey)) {
         if known.insert(key) {
@@ -97,7 +99,7 @@ pub fn execute_instructions<'e>(
     let accounts = TransactionAccounts::untouched(accounts);
     let own: Vec<_> = instructions.iter().map(|it| compile(it, &accounts)).collect();
     let mut context = InvokeContext::new(accounts, environment, options);
-    context.programs = ready.programs;
+    context.programs = &programs.0;
     context.inspector = inspector;
     context.add_top_level(own);
     let result = context.process_all();

@@ -149,6 +149,9 @@ impl DataMode {
     }
 }
 
+/// Bytes in front of an account's data.
+const ALIGNED_HEAD: usize = 88;
+
 /// What a layout must know of an account.
 enum Slot {
     /// The account has so many bytes of data.
@@ -160,7 +163,7 @@ enum Slot {
 #[allow(clippy::arithmetic_side_effects, reason = "accounts fit into memory")]
 impl AccountLayout {
     fn aligned(record: usize, data_bytes: usize) -> Self {
-        let data = record + 88;
+        let data = record + ALIGNED_HEAD;
         let data_capacity = data_bytes + ACCOUNT_GROWTH_MAX;
         // The buffer starts at a multiple of eight, and so does every record.
         let rent_epoch = (data + data_capacity).next_multiple_of(ALIGNMENT);
@@ -377,17 +380,20 @@ fn write_account(
 ) {
     let (data, executable) = (account.data(), u8::from(account.executable()));
     let numbers = [account.lamports().to_le_bytes(), (data.len() as u64).to_le_bytes()];
-    buffer.write(&flags);
     match abi {
         Abi::Aligned => {
-            buffer.write(&[executable, 0, 0, 0, 0]);
-            buffer.write(key.as_ref());
-            buffer.write(account.owner().as_ref());
-            buffer.write(numbers.as_flattened());
+            // At once, since most accounts are so and have few data.
+            let head: &mut [u8; ALIGNED_HEAD] = buffer.next();
+            let [duplicate, signer, writable] = flags;
+            head[..8].copy_from_slice(&[duplicate, signer, writable, executable, 0, 0, 0, 0]);
+            head[8..40].copy_from_slice(key.as_array());
+            head[40..72].copy_from_slice(account.owner().as_array());
+            head[72..].copy_from_slice(numbers.as_flattened());
             buffer.write(data);
             buffer.zero_to(at.rent_epoch);
         }
         Abi::Unaligned => {
+            buffer.write(&flags);
             buffer.write(key.as_ref());
             buffer.write(numbers.as_flattened());
             buffer.write(data);

@@ -3,8 +3,6 @@
 //! What a program would do by running, the holder of an [`Invocation`] does in its place: a tool
 //! that stands in for a program, or that wants to know what one syscall makes of some memory.
 
-use std::sync::Arc;
-
 use selkie_vm::{MemoryMap, Region};
 use solana_account::Account;
 use solana_instruction_error::InstructionError;
@@ -16,6 +14,7 @@ use crate::{
     environment::Environment,
     input::{self, DataMode, Input},
     instruction::{self, Instruction, Options, with_missing},
+    programs::Running,
     syscalls::{Call, Syscall},
     transaction_accounts::ReturnData,
 };
@@ -72,7 +71,7 @@ impl<'e> Invocation<'e> {
         context.push(None)?;
         let program = environment.programs.get(&instruction.program_id);
         let program = program.ok_or(InstructionError::UnsupportedProgramId)?;
-        context.frame_mut().program = Some(Arc::clone(program));
+        context.frame_mut().program = Some(Running::Lent(program));
         let abi = program.loader().abi();
         let features = environment.features;
         let input = Input::of(abi, context.instruction(), &context.accounts, features)?;

@@ -3,7 +3,7 @@
 //! Which check comes first decides the error that the world sees (agave: `invoke_context.rs`,
 //! `transaction.rs` of `solana-transaction-context`).
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use selkie_vm::Observer;
 use solana_account::{ReadableAccount, WritableAccount};
@@ -13,12 +13,12 @@ use solana_pubkey::Pubkey;
 use solana_sdk_ids::{native_loader, sysvar};
 
 use crate::{
-    account::Loader,
+    account::{Loader, is_same},
     context::{Frame, InstructionContext, InvokeContext},
     cost::{INSTRUCTION_DEPTH_MAX, INSTRUCTION_DEPTH_MAX_RAISED, INSTRUCTION_TRACE_MAX},
     features::Feature,
     input::Layout,
-    programs::ProgramEntry,
+    programs::{ProgramEntry, Running},
     run::{Failure, run_program},
     syscalls::pda::create_program_address,
     transaction_accounts::{InstructionAccount, InstructionAccounts, ReturnData},
@@ -317,21 +317,29 @@ impl<'e> InvokeContext<'e> {
         program_id: &Pubkey,
         observer: Option<&mut dyn Observer>,
     ) -> Result<(), Failure> {
-        let found = match self.programs.get(program_id) {
-            Some(entry) => Some(entry.clone()),
-            None => self.environment.programs.get(program_id).cloned().map(ProgramEntry::Loaded),
+        let is_it = |(known, _): &&(Pubkey, ProgramEntry)| is_same(known, program_id);
+        let modified = self.modified.iter().rev().find(is_it).map(|(_, entry)| entry.clone());
+        let named = || self.programs.iter().find(is_it).map(|(_, entry)| entry);
+        let program = match (&modified, named) {
+            (Some(ProgramEntry::Loaded(program)), _) => Some(Running::Shared(Arc::clone(program))),
+            (Some(_), _) => None,
+            (None, named) => match named() {
+                Some(ProgramEntry::Loaded(program)) => Some(Running::Lent(program)),
+                Some(_) => None,
+                None => {
+                    let Some(program) = self.environment.programs.get(program_id) else {
+                        self.logs.line("Program is not cached");
+                        return Err(InstructionError::UnsupportedProgramId.into());
+                    };
+                    Some(Running::Lent(program))
+                }
+            },
         };
-        match found {
-            Some(ProgramEntry::Loaded(program)) => run_program(self, program, observer),
-            Some(_) => {
-                self.logs.line("Program is not deployed");
-                Err(InstructionError::UnsupportedProgramId.into())
-            }
-            None => {
-                self.logs.line("Program is not cached");
-                Err(InstructionError::UnsupportedProgramId.into())
-            }
-        }
+        let Some(program) = program else {
+            self.logs.line("Program is not deployed");
+            return Err(InstructionError::UnsupportedProgramId.into());
+        };
+        run_program(self, program, observer)
     }
 
     pub(crate) fn pop(&mut self) -> Result<(), InstructionError> {

@@ -174,7 +174,7 @@ impl<S: AccountStore> Loading<'_, '_, S> {
         // Extending makes values where they are to be, which pushing does not.
         changes.extend(checked.keys.iter().enumerate().map(|(place, key)| AccountChange {
             key: *key,
-            before: if is_made(key) { None } else { accounts.account(key) },
+            before: accounts.account(key),
             write: None,
             is_writable: checked.writable.has(place),
         }));
@@ -248,14 +248,17 @@ impl<S: AccountStore> Loading<'_, '_, S> {
     #[inline(always)]
     fn take(&mut self, place: usize, rent: &Rent) -> Result<(), TransactionError> {
         let (Some(change), Some(TransactionAccount { key, account, .. })) =
-            (self.changes.get(place), self.loaded.get_mut(place))
+            (self.changes.get_mut(place), self.loaded.get_mut(place))
         else {
             return Ok(());
         };
+        // This account is made for each transaction, whatever there is.
+        if is_same(key, &sysvar::instructions::ID) {
+            change.before = None;
+            *account = instructions_sysvar(self.checked)?;
+            return Ok(());
+        }
         if change.before.is_none() {
-            if is_made(key) {
-                *account = instructions_sysvar(self.checked)?;
-            }
             return Ok(());
         }
         if change.is_writable {
@@ -298,11 +301,6 @@ impl<S: AccountStore> Loading<'_, '_, S> {
     }
 }
 
-/// Whether the account at an address is made for each transaction.
-fn is_made(key: &Pubkey) -> bool {
-    is_same(key, &sysvar::instructions::ID)
-}
-
 /// What is there where nothing is.
 fn nothing() -> AccountSharedData {
     Account { rent_epoch: u64::MAX, ..Account::default() }.into()
@@ -319,7 +317,7 @@ fn load_programs(
     environment: &Environment,
     cache: &ProgramCache,
 ) -> TransactionPrograms {
-    let mut programs = TransactionPrograms::default();
+    let mut programs = workspace::programs();
     let slot = environment.slot();
     for TransactionAccount { key, account, .. } in loaded {
         if Loader::of(account.owner()).is_some()

@@ -48,10 +48,7 @@ impl Start {
 const LINE_BYTES: usize = PROGRAM.len() + 44 + 52;
 
 fn push_number(line: &mut String, number: u64) {
-    if number >= 10 {
-        push_number(line, number / 10);
-    }
-    line.push(char::from(b'0' | u8::try_from(number % 10).unwrap_or_default()));
+    line.push_str(itoa::Buffer::new().format(number));
 }
 
 /// Collects lines until they take too many bytes.

@@ -19,7 +19,7 @@ use crate::{
     engine::Engine,
     environment::Environment,
     execute::{Inner, OwnUnits, execute},
-    load::{Loaded, load},
+    load::{Loaded, Ready, load},
     program_cache::ProgramCache,
     recent::Recent,
     settle::settle,
@@ -191,9 +191,13 @@ pub fn process_into<S: AccountStore>(
         load(&checked, accounts, environment, programs, &mut processed.accounts)?;
     processed.loaded_bytes = loaded_bytes;
     let accounts = match state {
-        Ok(ready) => {
+        Ok(Ready { accounts, programs }) => {
             let inspector = inspector.map(|inspector| inspector as &mut dyn Inspector);
-            execute(&checked, ready, environment, options.engine, inspector, processed)
+            let engine = options.engine;
+            let accounts =
+                execute(&checked, accounts, &programs, environment, engine, inspector, processed);
+            workspace::keep_programs(programs);
+            accounts
         }
         Err(error) => {
             processed.result = Err(error);

@@ -312,29 +312,32 @@ pub enum ProgramEntry {
     DelayVisibility,
 }
 
-/// The programs that a transaction names, and what it has done to them.
+/// The programs that a transaction names, as they are before it: few enough to be searched in order.
 #[derive(Clone, Default, Debug)]
-pub struct TransactionPrograms {
-    /// Few enough to be searched in order.
-    loaded: Vec<(Pubkey, ProgramEntry)>,
-    /// Those that the transaction deployed or closed.
-    modified: Vec<(Pubkey, ProgramEntry)>,
-}
+pub struct TransactionPrograms(pub(crate) Vec<(Pubkey, ProgramEntry)>);
 
 impl TransactionPrograms {
     /// Adds a program that was loaded for the transaction.
+    #[inline]
     pub fn insert(&mut self, id: Pubkey, entry: ProgramEntry) {
-        self.loaded.push((id, entry));
+        self.0.push((id, entry));
     }
+}
 
-    /// The program at an address, as the transaction has left it.
-    #[must_use]
-    pub fn get(&self, id: &Pubkey) -> Option<&ProgramEntry> {
-        let newest_first = self.modified.iter().rev().chain(&self.loaded);
-        newest_first.into_iter().find(|(known, _)| known == id).map(|(_, entry)| entry)
-    }
+/// A program that runs: one that the transaction began with, or one that it has deployed.
+#[derive(Clone, Debug)]
+pub(crate) enum Running<'e> {
+    Lent(&'e Program),
+    Shared(Arc<Program>),
+}
 
-    pub(crate) fn modify(&mut self, id: Pubkey, entry: ProgramEntry) {
-        self.modified.push((id, entry));
+impl core::ops::Deref for Running<'_> {
+    type Target = Program;
+
+    fn deref(&self) -> &Program {
+        match self {
+            Self::Lent(program) => program,
+            Self::Shared(program) => program,
+        }
     }
 }

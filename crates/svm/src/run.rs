@@ -1,7 +1,5 @@
 //! Runs a program of a loader: input written, memory mapped, engine started, changes taken back.
 
-use std::sync::Arc;
-
 use selkie_isa::layout::{HEAP_START, INPUT_START, STACK_START};
 use selkie_vm::{Access, Machine, MemoryMap, Observer, Region, Trap};
 use solana_instruction_error::InstructionError;
@@ -14,7 +12,7 @@ use crate::{
     error,
     features::Feature,
     input::{self, AccountLayout, DataMode, Input, RefusedChange, explain::abi_mismatch},
-    programs::Program,
+    programs::{Program, Running},
     syscalls::explain_unknown,
 };
 
@@ -51,9 +49,9 @@ impl From<InstructionError> for Failure {
 }
 
 /// Runs an sBPF program for the current instruction.
-pub(crate) fn run_program(
-    context: &mut InvokeContext<'_>,
-    program: Arc<Program>,
+pub(crate) fn run_program<'e>(
+    context: &mut InvokeContext<'e>,
+    program: Running<'e>,
     observer: Option<&mut dyn Observer>,
 ) -> Result<(), Failure> {
     let features = context.environment.features;
@@ -64,7 +62,7 @@ pub(crate) fn run_program(
     let (bytes, records) = (&mut buffers.input, core::mem::take(&mut buffers.records));
     let layout = input::serialize(abi, instruction, &context.accounts, features, bytes, records)?;
     context.frame_mut().layout = layout;
-    context.frame_mut().program = Some(Arc::clone(&program));
+    context.frame_mut().program = Some(program.clone());
     let units_before = context.meter.remaining();
     if context.meter.consume(cost::heap(context.heap_bytes)).is_err() {
         let why = InstructionError::ComputationalBudgetExceeded;
@@ -118,8 +116,10 @@ fn run_machine(
     let executable = program.executable();
     let heap_bytes = usize::try_from(context.heap_bytes).unwrap_or(usize::MAX);
     buffers.fit(config.stack_bytes(), heap_bytes);
-    let stack =
-        Region::writable(STACK_START, &mut buffers.stack).tracked(program.stack_touched.get());
+    // Machine code finds frame by frame what it needs.
+    let by_frames = matches!(plan, Plan::Run(_)) && !executable.version().dynamic_frames();
+    let stack_expected = if by_frames { 0 } else { program.stack_touched.get() };
+    let stack = Region::writable(STACK_START, &mut buffers.stack).tracked(stack_expected);
     let has_gaps = executable.version().stack_frame_gaps() && config.stack_frame_gaps;
     // With room for one that the map may put before them.
     let mut regions = Vec::with_capacity(5);
@@ -192,7 +192,9 @@ fn run_machine(
     };
     let (stack_touched, heap_touched) = (touched(STACK_START), touched(HEAP_START));
     let input_touched = if mode.has_regions() { u64::MAX } else { touched(INPUT_START) };
-    program.stack_touched.see(stack_touched);
+    if !by_frames {
+        program.stack_touched.see(stack_touched);
+    }
     if !mode.has_regions() && input_touched > input_expected {
         input_guess.see(input_touched);
     }

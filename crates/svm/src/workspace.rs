@@ -7,13 +7,16 @@ use std::cell::Cell;
 
 use crate::{
     context::{Frame, InstructionContext},
+    programs::TransactionPrograms,
     transaction_accounts::TransactionAccount,
 };
 
 thread_local! {
     static ACCOUNTS: Cell<Vec<TransactionAccount>> = const { Cell::new(Vec::new()) };
     static TRACE: Cell<Vec<InstructionContext<'static>>> = const { Cell::new(Vec::new()) };
-    static STACK: Cell<Vec<Frame>> = const { Cell::new(Vec::new()) };
+    static STACK: Cell<Vec<Frame<'static>>> = const { Cell::new(Vec::new()) };
+    static PROGRAMS: Cell<TransactionPrograms> =
+        const { Cell::new(TransactionPrograms(Vec::new())) };
     static LINES: Cell<Vec<String>> = const { Cell::new(Vec::new()) };
 }
 
@@ -29,8 +32,8 @@ pub(crate) fn accounts() -> Vec<TransactionAccount> {
 
 /// Room for instructions, and for the frames of those that are not finished.
 #[inline]
-pub(crate) fn trace<'e>() -> (Vec<InstructionContext<'e>>, Vec<Frame>) {
-    (emptied(TRACE.take()), STACK.take())
+pub(crate) fn trace<'e>() -> (Vec<InstructionContext<'e>>, Vec<Frame<'e>>) {
+    (emptied(TRACE.take()), emptied(STACK.take()))
 }
 
 /// Keeps the room of accounts.
@@ -41,10 +44,22 @@ pub(crate) fn keep_accounts(mut accounts: Vec<TransactionAccount>) {
 }
 
 /// Keeps the room of instructions and frames.
-pub(crate) fn keep_trace(trace: Vec<InstructionContext<'_>>, mut stack: Vec<Frame>) {
+pub(crate) fn keep_trace(trace: Vec<InstructionContext<'_>>, stack: Vec<Frame<'_>>) {
     TRACE.set(emptied(trace));
-    stack.clear();
-    STACK.set(stack);
+    STACK.set(emptied(stack));
+}
+
+/// Room for programs.
+#[inline]
+pub(crate) fn programs() -> TransactionPrograms {
+    PROGRAMS.take()
+}
+
+/// Keeps the room of programs.
+#[inline]
+pub(crate) fn keep_programs(mut programs: TransactionPrograms) {
+    programs.0.clear();
+    PROGRAMS.set(programs);
 }
 
 /// Lines that somebody had in a log: only their room is of use.
@@ -72,9 +87,9 @@ pub(crate) fn keep_lines(log: &mut Vec<String>) {
 
 /// The same room for values of another lifetime: the standard library collects into the vector
 /// that it takes from, where sizes agree.
-fn emptied<'a, 'b>(mut trace: Vec<InstructionContext<'a>>) -> Vec<InstructionContext<'b>> {
-    trace.clear();
-    trace.into_iter().map(|_| unreachable!("it was cleared")).collect()
+fn emptied<A, B>(mut values: Vec<A>) -> Vec<B> {
+    values.clear();
+    values.into_iter().map(|_| unreachable!("it was cleared")).collect()
 }
 
 #[cfg(test)]

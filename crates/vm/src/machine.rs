@@ -5,7 +5,11 @@ use selkie_isa::{
     layout::{FRAME_POINTER, INPUT_START, REGISTER_COUNT, STACK_START},
 };
 
-use crate::{config::Config, memory::MemoryMap, program::Program};
+use crate::{
+    config::Config,
+    memory::{MemoryMap, Room},
+    program::Program,
+};
 
 /// The compute units that are left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,9 +74,12 @@ impl Frame {
     }
 }
 
-/// Room for a machine's call frames, to be used again by the next.
+/// Room for a machine's call frames and what else it must have, to be used again by the next.
 #[derive(Default, Debug)]
-pub struct Frames(Vec<Frame>);
+pub struct Frames {
+    frames: Vec<Frame>,
+    windows: Room,
+}
 
 /// The state of a running program.
 #[derive(Debug)]
@@ -108,10 +115,11 @@ impl<'a> Machine<'a> {
     pub fn with_frames(
         program: &Program,
         config: &Config,
-        memory: MemoryMap<'a>,
+        mut memory: MemoryMap<'a>,
         budget: u64,
-        Frames(mut frames): Frames,
+        Frames { mut frames, windows }: Frames,
     ) -> Self {
+        memory.give_room(windows);
         frames.resize(config.call_depth_max, Frame::default());
         let version = program.executable().version();
         let stack_bytes = config.stack_bytes() as u64;
@@ -134,8 +142,8 @@ impl<'a> Machine<'a> {
 
     /// The room for frames, for another machine.
     #[must_use]
-    pub fn into_frames(self) -> Frames {
-        Frames(self.frames)
+    pub fn into_frames(mut self) -> Frames {
+        Frames { windows: self.memory.take_room(), frames: self.frames }
     }
 
     /// r0 to r10.

@@ -46,6 +46,20 @@ pub fn is_marked(marks: &[u8]) -> bool {
     words.iter().fold(0, |all, marks| all | u64::from_ne_bytes(*marks)) != 0
 }
 
+/// The first page that is marked, from a page on.
+#[inline]
+#[must_use]
+pub fn next_marked(marks: &[u8], from: usize) -> Option<usize> {
+    let words = marks.as_chunks::<TOGETHER>().0;
+    let (mut at, skipped) = (from / TOGETHER, from % TOGETHER);
+    let mut word = u64::from_le_bytes(*words.get(at)?) >> (8 * skipped) << (8 * skipped);
+    while word == 0 {
+        at += 1;
+        word = u64::from_le_bytes(*words.get(at)?);
+    }
+    Some(at * TOGETHER + word.trailing_zeros() as usize / 8)
+}
+
 /// The spans of a region of `len` bytes that may have been written to, in order, if it was touched
 /// from its start as far as told, and beyond that as marked.
 #[inline]

@@ -376,11 +376,29 @@ const MARKINGS_MAX: u32 = 64;
 /// Windows that have an entry in [`MemoryMap::windows`]: those of rodata to input.
 const WINDOW_COUNT: usize = 8;
 
+/// The entry of the window that an address lies in.
+#[inline(always)]
+fn window_of(vaddr: u64) -> usize {
+    usize_of(vaddr / REGION_SIZE) % WINDOW_COUNT
+}
+
+/// Room for the windows of a map, to be used again by the next.
+#[derive(Default)]
+pub(crate) struct Room(Vec<Window>);
+
+impl fmt::Debug for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Room")
+    }
+}
+
 /// All of the guest's memory.
 pub struct MemoryMap<'a> {
     /// Sorted by address. With aligned mapping the index is the window's number.
     regions: Vec<Region<'a>>,
-    windows: [Window; WINDOW_COUNT],
+    /// As many as [`WINDOW_COUNT`]; none until something is looked up in them, since machine code
+    /// has windows of its own.
+    windows: Vec<Window>,
     index: RegionIndex,
     /// The region that the last search ended at.
     recent: usize,
@@ -429,7 +447,9 @@ impl<'a> MemoryMap<'a> {
         version: Version,
     ) -> Result<Self, Trap> {
         let aligned = config.aligned_memory || version.aligned_memory();
-        regions.sort_by_key(|region| region.vaddr);
+        if !regions.is_sorted_by_key(|region| region.vaddr) {
+            regions.sort_by_key(|region| region.vaddr);
+        }
         if aligned {
             regions = one_per_window(regions)?;
         } else {
@@ -441,7 +461,7 @@ impl<'a> MemoryMap<'a> {
         let fixed_frames = !version.dynamic_frames();
         let mut map = Self {
             regions,
-            windows: [Window::NONE; WINDOW_COUNT],
+            windows: Vec::new(),
             index: RegionIndex::default(),
             recent: usize::MAX,
             aligned,
@@ -455,10 +475,18 @@ impl<'a> MemoryMap<'a> {
             let vaddrs: Vec<u64> = map.regions.iter().map(|region| region.vaddr).collect();
             map.index = RegionIndex::new(&vaddrs);
         }
-        for index in (0..map.regions.len()).rev() {
-            map.remember(index, map.regions[index].vaddr);
-        }
         Ok(map)
+    }
+
+    /// Gives the map room for its windows, which another one had.
+    pub(crate) fn give_room(&mut self, Room(windows): Room) {
+        self.windows = windows;
+        self.windows.clear();
+    }
+
+    /// Takes the room for windows away, for another map.
+    pub(crate) fn take_room(&mut self) -> Room {
+        Room(core::mem::take(&mut self.windows))
     }
 
     /// The regions, in the order of their addresses.
@@ -595,9 +623,16 @@ impl<'a> MemoryMap<'a> {
             STACK_START => len.max(region.touched * 2).next_multiple_of(TOUCHED_STEP_BYTES),
             _ => len.max(region.touched / 8 * 9).next_multiple_of(TOUCHED_STEP_BYTES / 4),
         };
+        self.forget_window(index, vaddr);
+    }
+
+    /// What may be stored to through a region has changed.
+    fn forget_window(&mut self, index: usize, vaddr: u64) {
         self.changes += 1;
-        self.windows[usize_of(vaddr / REGION_SIZE) % WINDOW_COUNT] = Window::NONE;
-        self.remember(index, vaddr);
+        if let Some(window) = self.windows.get_mut(window_of(vaddr)) {
+            *window = Window::NONE;
+            self.remember(index, vaddr);
+        }
     }
 
     /// Reads `N` bytes through the window's own region (`GAPS` if it may have gaps, which only
@@ -606,7 +641,7 @@ impl<'a> MemoryMap<'a> {
     #[inline(always)]
     pub(crate) fn load<const N: usize, const GAPS: bool>(&self, vaddr: u64) -> Option<[u8; N]> {
         debug_assert!(GAPS || !self.gaps, "code for flat windows meets one with gaps");
-        let host = self.window(vaddr).host::<N, GAPS>(Access::Load, vaddr)?;
+        let host = self.window(vaddr)?.host::<N, GAPS>(Access::Load, vaddr)?;
         // SAFETY: the window bounded `N` bytes at `host`; byte arrays have no alignment.
         Some(unsafe { host.cast::<[u8; N]>().read() })
     }
@@ -620,15 +655,15 @@ impl<'a> MemoryMap<'a> {
         bytes: [u8; N],
     ) -> Option<()> {
         debug_assert!(GAPS || !self.gaps, "code for flat windows meets one with gaps");
-        let host = self.window(vaddr).host::<N, GAPS>(Access::Store, vaddr)?;
+        let host = self.window(vaddr)?.host::<N, GAPS>(Access::Store, vaddr)?;
         // SAFETY: the window bounded `N` writable bytes at `host`; byte arrays have no alignment.
         unsafe { host.cast::<[u8; N]>().write(bytes) };
         Some(())
     }
 
     #[inline(always)]
-    fn window(&self, vaddr: u64) -> &Window {
-        &self.windows[usize_of(vaddr / REGION_SIZE) % WINDOW_COUNT]
+    fn window(&self, vaddr: u64) -> Option<&Window> {
+        self.windows.get(window_of(vaddr))
     }
 
     /// As [`MemoryMap::load`], through whichever region the address belongs to.
@@ -655,7 +690,9 @@ impl<'a> MemoryMap<'a> {
         if access == Access::Store {
             self.record(index, vaddr, host, len);
         }
-        if index == self.recent {
+        if self.windows.is_empty() {
+            self.remember_all();
+        } else if index == self.recent {
             self.remember(index, vaddr);
         }
         self.recent = index;
@@ -665,7 +702,16 @@ impl<'a> MemoryMap<'a> {
     fn remember(&mut self, index: usize, vaddr: u64) {
         let region = &self.regions[index];
         if self.gaps || region.gap_shift.is_none() {
-            self.windows[usize_of(vaddr / REGION_SIZE) % WINDOW_COUNT] = Window::of(region);
+            self.windows[window_of(vaddr)] = Window::of(region);
+        }
+    }
+
+    /// Remembers the first region of each window.
+    #[cold]
+    fn remember_all(&mut self) {
+        self.windows.resize(WINDOW_COUNT, Window::NONE);
+        for index in (0..self.regions.len()).rev() {
+            self.remember(index, self.regions[index].vaddr);
         }
     }
 
@@ -696,7 +742,7 @@ impl<'a> MemoryMap<'a> {
             return Err(Trap::InvalidMemoryRegion(index));
         }
         self.regions[index] = region;
-        self.windows = [Window::NONE; WINDOW_COUNT];
+        self.windows.fill(Window::NONE);
         self.changes += 1;
         Ok(())
     }
@@ -736,7 +782,7 @@ impl<'a> MemoryMap<'a> {
         let end = self.regions.get(index + 1).map_or(u64::MAX, |next| next.vaddr);
         if region.vaddr_end() <= end {
             self.regions[index] = region;
-            self.windows = [Window::NONE; WINDOW_COUNT];
+            self.windows.fill(Window::NONE);
             self.changes += 1;
         } else {
             // What was written to its buffer stays.
@@ -797,7 +843,8 @@ impl<'a> MemoryMap<'a> {
     pub(crate) fn touch_stack(&mut self, len: u64) -> u64 {
         let Some(index) = self.region_index(STACK_START) else { return 0 };
         if self.regions[index].touched < len {
-            self.touch(index, STACK_START, len);
+            self.regions[index].touched = len;
+            self.forget_window(index, STACK_START);
         }
         self.regions[index].storable()
     }

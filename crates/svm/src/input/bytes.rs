@@ -8,7 +8,7 @@
 
 use core::ops::Range;
 
-use selkie_vm::marks::{is_marked, mark, touched_spans};
+use selkie_vm::marks::{PAGE_BYTES, is_marked, mark, next_marked};
 
 /// Bytes of an input, and what is left of those before.
 #[derive(Default, Debug)]
@@ -44,6 +44,13 @@ impl InputBytes {
         let place = self.bytes.get_mut(self.end..end);
         place.expect("the input is as long as its layout says").copy_from_slice(bytes);
         self.end = end;
+    }
+
+    /// What comes next, to be written.
+    pub(crate) fn next<const N: usize>(&mut self) -> &mut [u8; N] {
+        let place = self.bytes.get_mut(self.end..).and_then(<[u8]>::first_chunk_mut);
+        self.end = self.end.saturating_add(N);
+        place.expect("the input is as long as its layout says")
     }
 
     /// Zeroes what comes next, up to `end`.
@@ -103,21 +110,21 @@ impl InputBytes {
         }
         let before = core::mem::replace(&mut self.zeros, core::mem::take(&mut self.before.0));
         self.zeros.clear();
-        let mut touched = touched_spans(touched, marks, self.len).peekable();
-        for mut span in before.iter().cloned() {
-            while touched.next_if(|gone| gone.end <= span.start).is_some() {}
-            while let Some(gone) = touched.peek().filter(|gone| gone.start < span.end) {
-                if span.start < gone.start {
-                    self.zeros.push(span.start..gone.start);
+        for span in &before {
+            // What a mark says of is two pages: its own and the one before.
+            let mut start = span.start.max(touched);
+            let mut page = start / PAGE_BYTES;
+            while start < span.end {
+                let marked = next_marked(marks, page);
+                let gone =
+                    marked.map_or(usize::MAX, |it| it.saturating_sub(1).saturating_mul(PAGE_BYTES));
+                let clean = start..span.end.min(gone);
+                if !clean.is_empty() {
+                    self.zeros.push(clean);
                 }
-                span.start = gone.end.min(span.end);
-                if gone.end > span.end {
-                    break;
-                }
-                touched.next();
-            }
-            if span.start < span.end {
-                self.zeros.push(span);
+                let Some(marked) = marked else { break };
+                page = marked.saturating_add(1);
+                start = start.max(page.saturating_mul(PAGE_BYTES));
             }
         }
         self.before.0 = before;

@@ -130,7 +130,7 @@ mod tests {
         environment::Environment,
         input::Layout,
         instruction::Options,
-        programs::Program,
+        programs::{Program, Running},
         transaction_accounts::{InstructionAccount, TransactionAccounts},
     };
 
@@ -171,7 +171,7 @@ mod tests {
         let functions = Functions::default();
         let executable =
             Executable::from_text(Version::V0, exit, 0, functions, Arc::default()).unwrap();
-        let program = Arc::new(Program::new(executable, Loader::V3).unwrap());
+        let program = Program::new(executable, Loader::V3).unwrap();
         let environment = Environment::default();
         let accounts = TransactionAccounts::new([(key(9), Default::default())]);
         let mut context = InvokeContext::new(accounts, &environment, &Options::default());
@@ -192,7 +192,7 @@ mod tests {
         context.top_level_started = context.top_level;
         context.stack.push(Frame {
             instruction: place_of(current),
-            program: Some(program),
+            program: Some(Running::Lent(&program)),
             layout: Layout::default(),
             heap_used: 0,
         });

@@ -48,7 +48,7 @@ pub(super) const WINDOWS_MASK: i32 = 7 << 4;
 /// The number of the stack's window.
 pub(super) const STACK_WINDOW: usize = 2;
 /// Frames that may be used more of the stack at a time.
-pub(super) const STACK_STEP_FRAMES: i32 = 4;
+pub(super) const STACK_STEP_FRAMES: i32 = 1;
 
 /// How many regions are remembered.
 pub(super) const NEAR_COUNT: u8 = 16;
