@@ -20,9 +20,11 @@ use solana_transaction_error::TransactionError;
 
 use crate::{
     account::AccountStore,
+    at_hand::AccountsAtHand,
     check::{check, is_reserved},
     key_map::KeyMap,
-    process::{Bank, ProcessOptions, Processed, process},
+    process::{Bank, ProcessOptions, Processed, process_with},
+    programs::TransactionPrograms,
     transaction::Transaction,
 };
 
@@ -51,16 +53,19 @@ pub fn process_batch<S: AccountStore + Sync>(
         others: RwLock::default(),
     };
     let threads = threads.clamp(1, transactions.len().max(1));
-    thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(|| batch.work())).collect();
+    let plan_and_work = || {
         batch.plan();
         batch.work();
-        for other in others {
-            if let Err(panic) = other.join() {
-                std::panic::resume_unwind(panic);
-            }
-        }
-    });
+    };
+    if threads == 1 {
+        plan_and_work();
+    } else {
+        // Threads that stay have their memory at hand. Whoever comes too late finds nothing to do.
+        rayon_core::in_place_scope(|scope| {
+            (1..threads).for_each(|_| scope.spawn(|_| batch.work()));
+            plan_and_work();
+        });
+    }
     let taken =
         |entry: Entry| entry.outcome.into_inner().expect("every transaction was taken once");
     batch.entries.into_iter().map(taken).collect()
@@ -107,6 +112,8 @@ impl<S: AccountStore + Sync> Batch<'_, S> {
 
     fn work(&self) {
         let abandon = Abandon(&self.is_abandoned);
+        let at_hand = AccountsAtHand::default();
+        let mut programs = TransactionPrograms::keeping();
         loop {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let (Some(transaction), Some(entry)) =
@@ -119,12 +126,14 @@ impl<S: AccountStore + Sync> Batch<'_, S> {
             for before in planned.waits_for(index).filter_map(|before| self.entries.get(before)) {
                 self.wait(|| before.state.load(Ordering::Acquire) != WAITING);
             }
-            let outcome = self.run(transaction, index, planned);
+            let accounts = Overlay { batch: self, index, planned, at_hand: &at_hand };
+            let outcome = self.run(transaction, &accounts, &mut programs);
             let state = if outcome.is_ok() { PROCESSED } else { DROPPED };
             let is_first = entry.outcome.set(outcome).is_ok();
             debug_assert!(is_first, "a transaction is taken by one thread");
             entry.state.store(state, Ordering::Release);
         }
+        programs.count_uses(self.bank.environment.slot());
         core::mem::forget(abandon);
     }
 
@@ -137,23 +146,28 @@ impl<S: AccountStore + Sync> Batch<'_, S> {
         }
     }
 
-    fn run(&self, transaction: &Transaction, index: usize, planned: &Planned) -> Outcome {
-        let accounts = Overlay { batch: self, index, planned };
+    fn run(
+        &self,
+        transaction: &Transaction,
+        accounts: &Overlay<'_, S>,
+        programs: &mut TransactionPrograms,
+    ) -> Outcome {
         let bank = Bank {
-            accounts: &accounts,
+            accounts,
             environment: self.bank.environment,
             recent: self.bank.recent,
             programs: self.bank.programs,
         };
-        let same = planned.same.and_then(|same| self.entries.get(same));
+        let same = accounts.planned.same.and_then(|same| self.entries.get(same));
         if same.is_some_and(|same| same.state.load(Ordering::Acquire) == PROCESSED) {
             if self.options.verify_signatures {
                 crate::check::verify_signatures(transaction)?;
             }
-            check(transaction, &accounts, bank.environment, bank.recent)?;
+            check(transaction, accounts, bank.environment, bank.recent)?;
             return Err(TransactionError::AlreadyProcessed);
         }
-        let processed = process(transaction, &bank, self.options, None)?;
+        let mut processed = Processed::default();
+        process_with(programs, &mut processed, transaction, &bank, self.options, None)?;
         processed.writes().for_each(|(key, account)| accounts.write(key, account));
         Ok(processed)
     }
@@ -179,6 +193,7 @@ struct Overlay<'b, S> {
     batch: &'b Batch<'b, S>,
     index: usize,
     planned: &'b Planned,
+    at_hand: &'b AccountsAtHand,
 }
 
 impl<S: AccountStore + Sync> Overlay<'_, S> {
@@ -193,6 +208,12 @@ impl<S: AccountStore + Sync> Overlay<'_, S> {
         // It turned out to be touched: what it depends on was written by one before.
         let before = self.batch.entries.get(..self.index)?;
         before.iter().rev().find_map(|entry| entry.plan.get()?.place(key)).flatten()
+    }
+
+    /// Whether an account is one that nobody can write to, up to this transaction: others are likely
+    /// to read it, too.
+    fn is_unwritten(&self, key: &Pubkey) -> bool {
+        self.planned.barrier.is_none() && matches!(self.planned.place(key), Some(None))
     }
 
     fn read(&self, key: &Pubkey) -> Option<AccountSharedData> {
@@ -217,9 +238,24 @@ impl<S: AccountStore + Sync> Overlay<'_, S> {
 
 impl<S: AccountStore + Sync> AccountStore for Overlay<'_, S> {
     fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        if self.is_unwritten(key) {
+            return self.with_account(key, |found| found.cloned());
+        }
         match self.read(key) {
             Some(account) => (account.lamports() > 0).then_some(account),
             None => self.batch.bank.accounts.account(key),
+        }
+    }
+
+    fn with_account<R>(
+        &self,
+        key: &Pubkey,
+        then: impl FnOnce(Option<&AccountSharedData>) -> R,
+    ) -> R {
+        if self.is_unwritten(key) {
+            self.at_hand.with_account(key, self.batch.bank.accounts, then)
+        } else {
+            then(self.account(key).as_ref())
         }
     }
 }

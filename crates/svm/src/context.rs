@@ -14,7 +14,7 @@ use crate::{
     input::Layout,
     instruction::Options,
     logs::Logs,
-    programs::{Bound, ProgramEntry, Running},
+    programs::{Bound, ProgramEntry, Running, TransactionPrograms},
     run::Run,
     syscalls::{Call, custom::SyscallContext},
     transaction_accounts::{
@@ -78,7 +78,7 @@ pub struct InvokeContext<'e> {
     /// The instructions that are not finished, outermost first.
     pub(crate) stack: Vec<Frame<'e>>,
     /// The programs of the transaction.
-    pub(crate) programs: &'e [(Pubkey, ProgramEntry)],
+    pub(crate) programs: &'e TransactionPrograms,
     /// Those that it has deployed or closed, in order.
     pub(crate) modified: Vec<(Pubkey, ProgramEntry)>,
     /// The place of the instructions sysvar among the accounts.
@@ -137,7 +137,7 @@ impl<'e> InvokeContext<'e> {
             top_level: 0,
             top_level_started: 0,
             stack,
-            programs: &[],
+            programs: TransactionPrograms::NONE,
             modified: Vec::new(),
             inspector: None,
             keeps_runs: false,

@@ -62,7 +62,7 @@ pub(crate) fn execute<'e>(
     let accounts = TransactionAccounts::untouched(accounts);
     let options = Options { budget: checked.budget.compute, engine };
     let mut context = InvokeContext::new(accounts, environment, &options);
-    context.programs = &programs.0;
+    context.programs = programs;
     context.inspector = inspector;
     context.logs.in_place_of(core::mem::take(&mut processed.logs));
     add_own_instructions(&mut context, checked);
@@ -99,7 +99,7 @@ pub fn execute_instructions<'e>(
     let accounts = TransactionAccounts::untouched(accounts);
     let own: Vec<_> = instructions.iter().map(|it| compile(it, &accounts)).collect();
     let mut context = InvokeContext::new(accounts, environment, options);
-    context.programs = &programs.0;
+    context.programs = programs;
     context.inspector = inspector;
     context.add_top_level(own);
     let result = context.process_all();

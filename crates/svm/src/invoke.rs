@@ -317,13 +317,12 @@ impl<'e> InvokeContext<'e> {
         program_id: &Pubkey,
         observer: Option<&mut dyn Observer>,
     ) -> Result<(), Failure> {
-        let is_it = |(known, _): &&(Pubkey, ProgramEntry)| is_same(known, program_id);
-        let modified = self.modified.iter().rev().find(is_it).map(|(_, entry)| entry.clone());
-        let named = || self.programs.iter().find(is_it).map(|(_, entry)| entry);
-        let program = match (&modified, named) {
-            (Some(ProgramEntry::Loaded(program)), _) => Some(Running::Shared(Arc::clone(program))),
-            (Some(_), _) => None,
-            (None, named) => match named() {
+        let mut newest_first = self.modified.iter().rev();
+        let modified = newest_first.find(|(known, _)| is_same(known, program_id));
+        let program = match modified {
+            Some((_, ProgramEntry::Loaded(program))) => Some(Running::Shared(Arc::clone(program))),
+            Some(_) => None,
+            None => match self.programs.get(program_id) {
                 Some(ProgramEntry::Loaded(program)) => Some(Running::Lent(program)),
                 Some(_) => None,
                 None => {

@@ -29,6 +29,7 @@
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 pub mod account;
+mod at_hand;
 pub mod batch;
 pub mod budget;
 mod buffers;

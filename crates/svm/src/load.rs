@@ -34,8 +34,8 @@ pub struct Loaded {
     pub rollback: Rollback,
     /// What its accounts count for together.
     pub loaded_bytes: u32,
-    /// Its accounts and programs, or why it only pays.
-    pub state: Result<Ready, TransactionError>,
+    /// Its accounts, in the order of its addresses, or why it only pays.
+    pub state: Result<Vec<TransactionAccount>, TransactionError>,
 }
 
 /// What remains of a transaction that fails: the payer without the fee, and the nonce advanced.
@@ -49,17 +49,9 @@ pub struct Rollback {
     nonce: Option<Box<(Pubkey, AccountSharedData)>>,
 }
 
-/// What a transaction is executed with.
-#[derive(Default, Debug)]
-pub struct Ready {
-    /// Its accounts, in the order of its addresses.
-    pub accounts: Vec<TransactionAccount>,
-    /// The programs among them.
-    pub programs: TransactionPrograms,
-}
-
 /// Takes the fee and loads accounts and programs. What is found is noted in `changes`, which is
-/// empty; those that loading does not get to are not there.
+/// empty; those that loading does not get to are not there. `programs` become those that are among
+/// the accounts.
 ///
 /// # Errors
 /// If the payer cannot pay, or the nonce is not valid after all: the transaction is dropped.
@@ -70,6 +62,7 @@ pub fn load(
     environment: &Environment,
     cache: &ProgramCache,
     changes: &mut Vec<AccountChange>,
+    programs: &mut TransactionPrograms,
 ) -> Result<Loaded, TransactionError> {
     let rent = environment.rent();
     let nonce = advance_nonce(checked, accounts, environment)?;
@@ -97,9 +90,15 @@ pub fn load(
         loaded_bytes = u32::try_from(payer.saturating_add(nonce)).unwrap_or(u32::MAX);
     }
     let loaded = loading.loaded;
-    let state = result.map(|()| Ready {
-        programs: load_programs(&loaded, accounts, environment, cache),
-        accounts: loaded,
+    let state = result.map(|()| {
+        programs.clear();
+        // Whether or not they are called.
+        for TransactionAccount { key, account, .. } in &loaded {
+            if Loader::of(account.owner()).is_some() {
+                programs.find(key, account, accounts, environment, cache);
+            }
+        }
+        loaded
     });
     Ok(Loaded { rollback, loaded_bytes, state })
 }
@@ -308,25 +307,6 @@ fn nothing() -> AccountSharedData {
 
 fn size(account: &AccountSharedData) -> u64 {
     u64::from(LOADED_ACCOUNT_BYTES).saturating_add(account.data().len() as u64)
-}
-
-/// The programs among the accounts, whether or not they are called.
-fn load_programs(
-    loaded: &[TransactionAccount],
-    accounts: &impl AccountStore,
-    environment: &Environment,
-    cache: &ProgramCache,
-) -> TransactionPrograms {
-    let mut programs = workspace::programs();
-    let slot = environment.slot();
-    for TransactionAccount { key, account, .. } in loaded {
-        if Loader::of(account.owner()).is_some()
-            && let Some(entry) = cache.get(key, account, accounts, slot, environment.features)
-        {
-            programs.insert(*key, entry);
-        }
-    }
-    programs
 }
 
 /// The account that shows a transaction's instructions to its programs.

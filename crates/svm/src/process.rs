@@ -19,8 +19,9 @@ use crate::{
     engine::Engine,
     environment::Environment,
     execute::{Inner, OwnUnits, execute},
-    load::{Loaded, Ready, load},
+    load::{Loaded, load},
     program_cache::ProgramCache,
+    programs::TransactionPrograms,
     recent::Recent,
     settle::settle,
     transaction::Transaction,
@@ -179,7 +180,23 @@ pub fn process_into<S: AccountStore>(
     options: &ProcessOptions,
     inspector: Option<&mut dyn Inspector>,
 ) -> Result<(), TransactionError> {
-    let Bank { accounts, environment, recent, programs } = *bank;
+    let mut programs = workspace::programs();
+    let result = process_with(&mut programs, processed, transaction, bank, options, inspector);
+    workspace::keep_programs(programs);
+    result
+}
+
+/// The same with room for programs, which may keep them.
+#[inline(always)]
+pub(crate) fn process_with<S: AccountStore>(
+    programs: &mut TransactionPrograms,
+    processed: &mut Processed,
+    transaction: &Transaction,
+    bank: &Bank<'_, S>,
+    options: &ProcessOptions,
+    inspector: Option<&mut dyn Inspector>,
+) -> Result<(), TransactionError> {
+    let Bank { accounts, environment, recent, programs: cache } = *bank;
     if options.verify_signatures {
         verify_signatures(transaction)?;
     }
@@ -188,16 +205,13 @@ pub fn process_into<S: AccountStore>(
     processed.fee = checked.budget.fee;
     processed.units_max = checked.budget.compute.units;
     let Loaded { rollback, loaded_bytes, state } =
-        load(&checked, accounts, environment, programs, &mut processed.accounts)?;
+        load(&checked, accounts, environment, cache, &mut processed.accounts, programs)?;
     processed.loaded_bytes = loaded_bytes;
     let accounts = match state {
-        Ok(Ready { accounts, programs }) => {
+        Ok(accounts) => {
             let inspector = inspector.map(|inspector| inspector as &mut dyn Inspector);
             let engine = options.engine;
-            let accounts =
-                execute(&checked, accounts, &programs, environment, engine, inspector, processed);
-            workspace::keep_programs(programs);
-            accounts
+            execute(&checked, accounts, programs, environment, engine, inspector, processed)
         }
         Err(error) => {
             processed.result = Err(error);

@@ -6,14 +6,16 @@ use std::{collections::BTreeMap, sync::Arc};
 use selkie_elf::{ElfError, Executable, Syscalls};
 use selkie_isa::Version;
 use selkie_vm::{MachineCode, SyscallId, Verified, VerifyError};
+use solana_account::AccountSharedData;
 use solana_pubkey::Pubkey;
 
 use crate::{
-    account::Loader,
+    account::{AccountStore, Loader, is_same},
     buffers::{HeapTouched, Touched},
     engine::{Compiled, EngineError, memory_calls},
+    environment::Environment,
     features::{Feature, FeatureSet},
-    program_cache::Usage,
+    program_cache::{Holder, ProgramCache, Usage},
     syscalls::{
         SYSCALLS, Syscall, UNSUPPORTED,
         custom::{CustomSyscall, CustomSyscalls},
@@ -313,14 +315,98 @@ pub enum ProgramEntry {
 }
 
 /// The programs that a transaction names, as they are before it: few enough to be searched in order.
-#[derive(Clone, Default, Debug)]
-pub struct TransactionPrograms(pub(crate) Vec<(Pubkey, ProgramEntry)>);
+///
+/// It may keep those of one transaction for the next ([`TransactionPrograms::keeping`]).
+#[derive(Default, Debug)]
+pub struct TransactionPrograms {
+    programs: Vec<Named>,
+    keeps: bool,
+}
+
+/// A program that a transaction names.
+#[derive(Debug)]
+struct Named {
+    id: Pubkey,
+    entry: ProgramEntry,
+    /// Where it was found, and how often since, if it is kept.
+    kept: Option<(Holder<'static>, u64)>,
+}
 
 impl TransactionPrograms {
+    /// None, without memory of their own.
+    pub(crate) const NONE: &'static Self = &Self::new();
+
+    pub(crate) const fn new() -> Self {
+        Self { programs: Vec::new(), keeps: false }
+    }
+
+    /// None yet. Programs are kept for other transactions against the same cache, of the same slot
+    /// and with the same features, so that threads need not fight over what each look-up counts.
+    pub(crate) fn keeping() -> Self {
+        Self { keeps: true, ..Self::new() }
+    }
+
     /// Adds a program that was loaded for the transaction.
     #[inline]
     pub fn insert(&mut self, id: Pubkey, entry: ProgramEntry) {
-        self.0.push((id, entry));
+        self.programs.push(Named { id, entry, kept: None });
+    }
+
+    /// The program at an address.
+    #[inline]
+    pub(crate) fn get(&self, id: &Pubkey) -> Option<&ProgramEntry> {
+        self.programs.iter().find(|named| is_same(&named.id, id)).map(|named| &named.entry)
+    }
+
+    /// Forgets the programs of the last transaction, but for those that are kept.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.programs.retain(|named| named.kept.is_some());
+    }
+
+    /// Adds the program of an account that a loader owns, as the cache has it.
+    #[inline]
+    pub(crate) fn find(
+        &mut self,
+        id: &Pubkey,
+        account: &AccountSharedData,
+        accounts: &impl AccountStore,
+        environment: &Environment,
+        cache: &ProgramCache,
+    ) {
+        let slot = environment.slot();
+        if self.keeps
+            && let Some(place) = self.programs.iter().position(|named| is_same(&named.id, id))
+        {
+            if let Some((holder, uses)) =
+                self.programs.get_mut(place).and_then(|it| it.kept.as_mut())
+                && holder.is_still_of(account, accounts)
+            {
+                *uses = uses.saturating_add(1);
+                return;
+            }
+            self.programs.swap_remove(place).count_uses(slot);
+        }
+        let Some(entry) = cache.get(id, account, accounts, slot, environment.features) else {
+            return;
+        };
+        let is_kept = self.keeps && matches!(entry, ProgramEntry::Loaded(_));
+        let holder = if is_kept { Holder::find(account, accounts) } else { None };
+        let kept = holder.map(|holder| (holder.into_owned(), 0));
+        self.programs.push(Named { id: *id, entry, kept });
+    }
+
+    /// Counts how often programs were found that were kept.
+    pub(crate) fn count_uses(self, slot: u64) {
+        self.programs.into_iter().for_each(|named| named.count_uses(slot));
+    }
+}
+
+impl Named {
+    fn count_uses(self, slot: u64) {
+        if let (ProgramEntry::Loaded(program), Some((_, uses @ 1..))) = (self.entry, self.kept) {
+            program.usage.note(slot, uses);
+        }
     }
 }
 

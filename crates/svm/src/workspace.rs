@@ -15,8 +15,7 @@ thread_local! {
     static ACCOUNTS: Cell<Vec<TransactionAccount>> = const { Cell::new(Vec::new()) };
     static TRACE: Cell<Vec<InstructionContext<'static>>> = const { Cell::new(Vec::new()) };
     static STACK: Cell<Vec<Frame<'static>>> = const { Cell::new(Vec::new()) };
-    static PROGRAMS: Cell<TransactionPrograms> =
-        const { Cell::new(TransactionPrograms(Vec::new())) };
+    static PROGRAMS: Cell<TransactionPrograms> = const { Cell::new(TransactionPrograms::new()) };
     static LINES: Cell<Vec<String>> = const { Cell::new(Vec::new()) };
 }
 
@@ -58,7 +57,7 @@ pub(crate) fn programs() -> TransactionPrograms {
 /// Keeps the room of programs.
 #[inline]
 pub(crate) fn keep_programs(mut programs: TransactionPrograms) {
-    programs.0.clear();
+    programs.clear();
     PROGRAMS.set(programs);
 }
 

@@ -75,8 +75,9 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    pub(super) fn note(&self, slot: u64) {
-        self.uses.fetch_add(1, Ordering::Relaxed);
+    /// Notes so many look-ups in a slot.
+    pub(crate) fn note(&self, slot: u64, uses: u64) {
+        self.uses.fetch_add(uses, Ordering::Relaxed);
         // Most look-ups are of one slot, and what is only read is not fought for.
         if self.last_access.load(Ordering::Relaxed) < slot {
             self.last_access.fetch_max(slot, Ordering::Relaxed);

@@ -50,11 +50,11 @@ use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::native_loader;
 
-pub(crate) use self::entry::Usage;
+pub(crate) use self::{entry::Usage, source::Holder};
 use self::{
     entry::{Body, Version, Versions},
     residents::Residents,
-    source::{Holder, Source},
+    source::Source,
     target::{Target, Targets},
 };
 pub use self::{
@@ -361,10 +361,10 @@ impl ProgramCache {
             None => version.body.program.get()?.as_ref(),
         };
         let Some(program) = loaded else {
-            version.body.others.note(slot);
+            version.body.others.note(slot, 1);
             return Some(ProgramEntry::FailedVerification);
         };
-        program.usage.note(slot);
+        program.usage.note(slot, 1);
         Some(ProgramEntry::Loaded(Arc::clone(program)))
     }
 
@@ -378,7 +378,7 @@ impl ProgramCache {
         features: FeatureSet,
     ) -> Option<Arc<Program>> {
         let body = self.enter(id, source.clone(), features);
-        body.others.note(slot);
+        body.others.note(slot, 1);
         let mut is_first = false;
         let is_empty = body.program.get().is_none();
         let program = body.program.get_or_init(|| {

@@ -27,14 +27,15 @@ pub(super) struct Source<'a> {
 }
 
 /// The account that holds a program's file, if one was ever deployed there.
-pub(super) struct Holder<'a> {
+#[derive(Debug)]
+pub(crate) struct Holder<'a> {
     pub(super) loader: Loader,
     pub(super) account: Cow<'a, AccountSharedData>,
 }
 
 impl<'a> Holder<'a> {
     /// The one of a program at an account; `None` if no loader owns it, or if it points nowhere.
-    pub(super) fn find(
+    pub(crate) fn find(
         account: &'a AccountSharedData,
         accounts: &impl AccountStore,
     ) -> Option<Self> {
@@ -44,6 +45,30 @@ impl<'a> Holder<'a> {
             Loader::V3 => Cow::Owned(accounts.account(&program_data_address(account.data())?)?),
         };
         Some(Self { loader, account })
+    }
+
+    /// The same, to be kept.
+    pub(crate) fn into_owned(self) -> Holder<'static> {
+        Holder { loader: self.loader, account: Cow::Owned(self.account.into_owned()) }
+    }
+
+    /// Whether [`Holder::find`] would find the same for a program's account.
+    pub(crate) fn is_still_of(
+        &self,
+        account: &AccountSharedData,
+        accounts: &impl AccountStore,
+    ) -> bool {
+        let is_it = |found: &AccountSharedData| {
+            core::ptr::eq(found.data(), self.account.data())
+                && found.owner() == self.account.owner()
+        };
+        Loader::of(account.owner()) == Some(self.loader)
+            && match self.loader {
+                Loader::V1 | Loader::V2 | Loader::V4 => is_it(account),
+                Loader::V3 => program_data_address(account.data()).is_some_and(|address| {
+                    accounts.with_account(&address, |found| found.is_some_and(is_it))
+                }),
+            }
     }
 
     /// Looks at what the account says; `None` if no program was ever deployed there, or if it was
