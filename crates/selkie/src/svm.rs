@@ -198,16 +198,16 @@ impl Svm {
                 return None;
             }
         };
-        (receipt.slot, receipt.rent) = (self.slot(), self.rent());
         let mut witness = Witness::new(inspector);
         let outcome = self.process_sanitized(&transaction, &mut witness, &mut receipt.processed);
         let known_by = (*transaction.blockhash(), transaction.message_id());
-        receipt.transaction = transaction.into_inner();
+        let (transaction, slot, rent) = (transaction.into_inner(), self.slot(), self.rent());
         if let Err(error) = outcome {
-            receipt.processed = Processed { result: Err(error), ..Processed::default() };
-            receipt.stage = Stage::Dropped;
+            *receipt = Receipt::dropped(transaction, slot, rent, error);
             return None;
         }
+        receipt.transaction = transaction;
+        (receipt.slot, receipt.rent) = (slot, rent);
         receipt.stage =
             if receipt.processed.is_executed { Stage::Executed } else { Stage::FeesOnly };
         // Some program may fail, and its caller, which is a builtin one, go on.

@@ -204,6 +204,56 @@ fn history_is_bounded() {
     assert_eq!(svm.transactions().count(), 0);
 }
 
+/// Where one receipt makes room for the next, that is written in its place.
+#[test]
+fn receipts_are_those_of_their_transactions() {
+    let payer = keypair("payer");
+    let fails = Instruction { program_id: ids::system_program::ID, accounts: vec![], data: vec![] };
+    let unknown = Instruction { program_id: address("nobody"), accounts: vec![], data: vec![] };
+    let returns = Instruction { program_id: address("returns"), accounts: vec![], data: vec![] };
+    let transfer = system::transfer(&payer.pubkey(), &address("bob"), SOL / 10);
+    let sent = [
+        vec![transfer.clone(), returns.clone()],
+        vec![fails.clone()],
+        vec![transfer.clone()],
+        vec![unknown],
+        vec![returns.clone(), returns, transfer.clone(), fails],
+        vec![transfer.clone(), transfer],
+    ];
+    let all = |history| {
+        let mut svm = funded().with_history(history);
+        svm.add_builtin(address("returns"), "returns", |context| {
+            context.log("something to read");
+            context.set_return_data(vec![7; 9]);
+            context.consume(1)
+        });
+        let mut receipts = Vec::new();
+        for (place, instructions) in sent.iter().cycle().take(60).enumerate() {
+            let unique = budget(2, 100_000 + place as u64, 4);
+            let instructions = [&instructions[..], &[unique]].concat();
+            let receipt = svm.send_instructions(&instructions, &[&payer]);
+            let receipt = receipt.unwrap_or_else(|failed| failed.receipt);
+            let text = format!("{receipt:?}");
+            // Some are kept, and must stay as they are.
+            receipts.push((text, (place % 4 == 0).then_some(receipt)));
+            if place % 5 == 2 {
+                let dropped = svm.send_instructions(&instructions, &[&keypair("poor")]);
+                receipts.push((format!("{:?}", dropped.unwrap_err().receipt), None));
+            }
+        }
+        for (text, receipt) in &receipts {
+            assert!(receipt.as_ref().is_none_or(|receipt| format!("{receipt:?}") == *text));
+        }
+        receipts.into_iter().map(|(text, _)| text).collect::<Vec<_>>()
+    };
+    let expected = all(0);
+    for history in [1, 3] {
+        for (place, (text, expected)) in all(history).iter().zip(&expected).enumerate() {
+            assert_eq!(text, expected, "{place}");
+        }
+    }
+}
+
 #[test]
 fn logs_are_cut_where_mainnet_cuts_them() {
     let call = Instruction { program_id: address("chatty"), accounts: vec![], data: vec![] };

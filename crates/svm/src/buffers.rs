@@ -124,7 +124,8 @@ impl Buffers {
                 }
                 self.heap_marks.fill(0);
             }
-            debug_assert!(self.heap.iter().all(|byte| *byte == 0), "what is not touched is zero");
+            debug_assert!(is_zero(&self.heap), "what is not touched of the heap is zero");
+            debug_assert!(is_zero(&self.stack), "what is not touched of the stack is zero");
             if self.input.capacity() > INPUT_BYTES_KEPT {
                 self.input = InputBytes::default();
             }
@@ -135,6 +136,11 @@ impl Buffers {
 
 /// Inputs that are longer are not kept, so that an idle thread does not hold much memory.
 const INPUT_BYTES_KEPT: usize = 4 << 20;
+
+fn is_zero(bytes: &[u8]) -> bool {
+    static ZEROS: [u8; 4096] = [0; 4096];
+    bytes.chunks(ZEROS.len()).all(|chunk| ZEROS.starts_with(chunk))
+}
 
 /// Zeroes what a run may have written to.
 fn clean(buffer: &mut [u8], touched: u64) {

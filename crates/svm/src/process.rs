@@ -138,16 +138,32 @@ impl Default for Processed {
 }
 
 impl Processed {
-    /// Begins anew: this thread's next transaction has room in what was there.
+    /// Begins anew: there is room in what was there.
     fn clear(&mut self) {
-        self.result = Ok(());
-        self.is_executed = false;
-        workspace::keep_lines(&mut self.logs);
-        self.accounts.clear();
-        self.instruction_units.clear();
-        self.inner.clear();
-        self.return_data = None;
-        self.notes.clear();
+        // All fields are named, so that none is forgotten.
+        let Self {
+            result,
+            is_executed,
+            fee,
+            units,
+            units_max,
+            instruction_units,
+            loaded_bytes,
+            logs,
+            inner,
+            return_data,
+            accounts,
+            notes,
+        } = self;
+        *result = Ok(());
+        (*is_executed, *fee) = (false, Fee::default());
+        (*units, *units_max, *loaded_bytes) = (0, 0, 0);
+        workspace::keep_lines(logs);
+        accounts.clear();
+        instruction_units.clear();
+        inner.clear();
+        *return_data = None;
+        notes.clear();
     }
 }
 

@@ -342,6 +342,7 @@ impl TransactionPrograms {
 
     /// None yet. Programs are kept for other transactions against the same cache, of the same slot
     /// and with the same features, so that threads need not fight over what each look-up counts.
+    /// They are counted later; those of a version that is gone by then are not.
     pub(crate) fn keeping() -> Self {
         Self { keeps: true, ..Self::new() }
     }

@@ -6,9 +6,12 @@ use std::collections::BTreeMap;
 
 use common::key;
 use proptest::prelude::*;
+use selkie_elf::write::{Image, write};
+use selkie_isa::Version;
 use selkie_svm::{
-    Account, AccountSharedData, Bank, Builtin, Environment, FeatureSet, InstructionError,
+    Account, AccountSharedData, Bank, Builtin, Environment, FeatureSet, InstructionError, Loader,
     ProcessOptions, Processed, ProgramCache, Pubkey, Recent, Transaction, process, process_batch,
+    sysvars::Clock,
 };
 use solana_hash::Hash;
 use solana_message::{
@@ -39,8 +42,87 @@ fn mixer() -> Builtin {
 fn environment() -> Environment {
     let mut environment = Environment::default();
     environment.builtins.insert(MIXER, mixer());
+    environment.builtins.insert(Loader::V3.address(), replacer());
     environment.blockhash = BLOCKHASH;
+    // What is deployed in slot 0 can be called.
+    environment.sysvars.set_clock(&Clock { slot: 1, ..Clock::default() });
     environment
+}
+
+/// Stands in the loader's place: puts a file there that returns the number that it is given, or one
+/// that is none.
+fn replacer() -> Builtin {
+    Builtin::new("replacer", |context| {
+        context.consume(100)?;
+        let number = context.instruction().data[0];
+        context.borrow(0)?.set_data(&program_data(number))
+    })
+}
+
+fn program_data(number: u8) -> Vec<u8> {
+    let mov = common::word(0xb7, 0, 0, 0, number.into());
+    let file = write(&Image {
+        version: Version::V3,
+        text: &[mov, common::exit()].concat(),
+        text_offset: 0,
+        rodata: &[],
+        entry_pc: 0,
+        syscalls: &[],
+        symbols: &[],
+        debug: &[],
+        strip: true,
+    });
+    let file = if number == 0 { b"no file".to_vec() } else { file };
+    [&3_u32.to_le_bytes()[..], &[0; 8 + 33], &file].concat()
+}
+
+/// Programs, each with its data, and payers.
+fn store_of_programs() -> Store {
+    let account = |lamports, owner, data| {
+        AccountSharedData::from(Account { lamports, owner, data, ..Account::default() })
+    };
+    let mut store = store(8);
+    let native = solana_sdk_ids::native_loader::ID;
+    store.insert(Loader::V3.address(), account(1, native, Vec::new()));
+    for place in 0..PROGRAMS {
+        let (program, data) = (key(PROGRAM + place), key(DATA + place));
+        let pointer = [&2_u32.to_le_bytes()[..], data.as_ref()].concat();
+        store.insert(program, account(1_000_000_000, Loader::V3.address(), pointer));
+        let file = program_data(10 + place);
+        store.insert(data, account(1_000_000_000, Loader::V3.address(), file));
+    }
+    store
+}
+
+const PROGRAMS: u8 = 3;
+const PROGRAM: u8 = 210;
+const DATA: u8 = 220;
+
+/// Calls a program, or replaces its file.
+fn use_program(payer: u8, place: u8, replace_by: Option<u8>, salt: u8) -> Transaction {
+    let payer = key(100 + payer);
+    let (keys, readonly, accounts, data) = match replace_by {
+        None => (vec![payer, key(PROGRAM + place)], 1, vec![], vec![salt]),
+        Some(number) => {
+            (vec![payer, key(DATA + place), Loader::V3.address()], 1, vec![1], vec![number, salt])
+        }
+    };
+    let message = Message {
+        header: MessageHeader {
+            num_required_signatures: 1,
+            num_readonly_signed_accounts: 0,
+            num_readonly_unsigned_accounts: readonly,
+        },
+        recent_blockhash: BLOCKHASH,
+        instructions: vec![CompiledInstruction {
+            program_id_index: u8::try_from(keys.len() - 1).unwrap(),
+            accounts,
+            data,
+        }],
+        account_keys: keys,
+    };
+    let transaction = VersionedTransaction::new_unsigned(VersionedMessage::Legacy(message));
+    Transaction::new(transaction, FeatureSet::mainnet()).unwrap()
 }
 
 /// Accounts that belong to the mixer, and payers.
@@ -98,17 +180,20 @@ fn commit(store: &mut Store, outcome: &Outcome) {
     }
 }
 
-fn one_by_one(transactions: &[Transaction], mut store: Store) -> (Vec<Outcome>, Store) {
-    let (environment, programs) = (environment(), ProgramCache::new());
+fn one_by_one(transactions: &[Transaction], store: Store) -> (Vec<Outcome>, Store) {
+    one_by_one_with(transactions, store, &ProgramCache::new())
+}
+
+fn one_by_one_with(
+    transactions: &[Transaction],
+    mut store: Store,
+    programs: &ProgramCache,
+) -> (Vec<Outcome>, Store) {
+    let environment = environment();
     let mut recent = Recent::new([BLOCKHASH]);
     let mut outcomes = Vec::new();
     for transaction in transactions {
-        let bank = Bank {
-            accounts: &store,
-            environment: &environment,
-            recent: &recent,
-            programs: &programs,
-        };
+        let bank = Bank { accounts: &store, environment: &environment, recent: &recent, programs };
         let outcome = process(transaction, &bank, &OPTIONS, None);
         commit(&mut store, &outcome);
         if outcome.is_ok() {
@@ -119,15 +204,19 @@ fn one_by_one(transactions: &[Transaction], mut store: Store) -> (Vec<Outcome>, 
     (outcomes, store)
 }
 
-fn at_once(
+fn at_once(transactions: &[Transaction], store: Store, threads: usize) -> (Vec<Outcome>, Store) {
+    at_once_with(transactions, store, threads, &ProgramCache::new())
+}
+
+fn at_once_with(
     transactions: &[Transaction],
     mut store: Store,
     threads: usize,
+    programs: &ProgramCache,
 ) -> (Vec<Outcome>, Store) {
-    let (environment, programs) = (environment(), ProgramCache::new());
+    let environment = environment();
     let recent = Recent::new([BLOCKHASH]);
-    let bank =
-        Bank { accounts: &store, environment: &environment, recent: &recent, programs: &programs };
+    let bank = Bank { accounts: &store, environment: &environment, recent: &recent, programs };
     let outcomes = process_batch(transactions, &bank, &OPTIONS, threads);
     for outcome in &outcomes {
         commit(&mut store, outcome);
@@ -149,6 +238,36 @@ proptest! {
         let (outcomes, store) = at_once(&transactions, store(8), threads);
         prop_assert_eq!(outcomes, expected);
         prop_assert_eq!(store, store_expected);
+    }
+
+    #[test]
+    fn programs_are_those_that_transactions_before_have_left(
+        given in proptest::collection::vec(
+            (1_u8..9, 0..PROGRAMS, prop::option::weighted(0.2, 0_u8..9)),
+            0..60,
+        ),
+        threads in 1_usize..5,
+    ) {
+        let replaces = given.iter().any(|(_, _, number)| number.is_some());
+        let transactions: Vec<Transaction> = given
+            .into_iter()
+            .zip(0..)
+            .map(|((payer, place, number), salt)| use_program(payer, place, number, salt))
+            .collect();
+        let caches = [ProgramCache::new(), ProgramCache::new()];
+        let (expected, store_expected) =
+            one_by_one_with(&transactions, store_of_programs(), &caches[0]);
+        let (outcomes, store) =
+            at_once_with(&transactions, store_of_programs(), threads, &caches[1]);
+        prop_assert_eq!(outcomes, expected);
+        prop_assert_eq!(store, store_expected);
+        // Threads count look-ups when they are done: if a version is gone by then, it is too late.
+        let found = |cache: &ProgramCache| {
+            let statistics = cache.statistics();
+            statistics.hits + statistics.misses + statistics.waits
+        };
+        let counts = [found(&caches[1]), found(&caches[0])];
+        prop_assert!(counts[0] == counts[1] || replaces && counts[0] < counts[1], "{counts:?}");
     }
 }
 
