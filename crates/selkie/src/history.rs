@@ -7,7 +7,7 @@ use solana_signature::Signature;
 use crate::receipt::Receipt;
 
 /// How many transactions are kept unless another number is asked for.
-pub(crate) const CAPACITY_DEFAULT: usize = 256;
+pub(crate) const CAPACITY_DEFAULT: usize = 32;
 
 /// What became of a transaction.
 pub(crate) type Entry = Arc<Receipt>;

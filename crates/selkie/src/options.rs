@@ -47,7 +47,7 @@ impl Svm {
         self
     }
 
-    /// The same that remembers so many transactions, 256 unless this says otherwise.
+    /// The same that remembers so many transactions, 32 unless this says otherwise.
     #[must_use]
     pub fn with_history(mut self, capacity: usize) -> Self {
         self.journal.state_mut().history = History::new(capacity);

@@ -71,7 +71,7 @@ pub(crate) fn execute<'e>(
         result.map_err(|(index, error)| TransactionError::InstructionError(index, error)).and_then(
             |()| check_balances(checked, &processed.accounts, &context.accounts, environment),
         );
-    finish(context, processed)
+    finish(&mut context, processed)
 }
 
 /// Executes instructions outside of any transaction, one after the other, on accounts that they
@@ -105,7 +105,7 @@ pub fn execute_instructions<'e>(
     let result = context.process_all();
     processed.result =
         result.map_err(|(index, error)| TransactionError::InstructionError(index, error));
-    finish(context, processed)
+    finish(&mut context, processed)
 }
 
 fn shown(instruction: &Instruction) -> (Pubkey, Vec<AccountMeta>, &[u8]) {
@@ -113,18 +113,20 @@ fn shown(instruction: &Instruction) -> (Pubkey, Vec<AccountMeta>, &[u8]) {
 }
 
 /// Writes down what a context holds when its instructions are done; the accounts.
-fn finish(mut context: InvokeContext<'_>, processed: &mut Processed) -> Vec<TransactionAccount> {
+fn finish(context: &mut InvokeContext<'_>, processed: &mut Processed) -> Vec<TransactionAccount> {
+    use core::mem::take;
     processed.is_executed = true;
-    take_inner(&mut context, &mut processed.inner);
+    take_inner(context, &mut processed.inner);
     let own = context.trace.iter().take(context.top_level_started);
     processed.instruction_units.extend(own.map(|instruction| instruction.units));
     processed.units = processed.instruction_units.iter().sum();
-    processed.logs = context.logs.into_lines();
-    let return_data = context.return_data;
-    processed.return_data = (!return_data.data.is_empty()).then_some(return_data);
-    processed.notes = context.notes;
-    workspace::keep_trace(context.trace, context.stack);
-    context.accounts.into_accounts()
+    processed.logs = context.logs.take_lines();
+    if !context.return_data.data.is_empty() {
+        processed.return_data = Some(take(&mut context.return_data));
+    }
+    processed.notes = take(&mut context.notes);
+    workspace::keep_trace(take(&mut context.trace), take(&mut context.stack));
+    context.accounts.take()
 }
 
 /// Whether every account that may be written to has enough, and the sum of all is what it was.

@@ -109,10 +109,10 @@ pub fn process_instruction(
     let after = |it: TransactionAccount| (it.key, it.account.into());
     Ok(Receipt {
         units: options.budget.units.saturating_sub(context.meter.remaining()),
-        logs: context.logs.into_lines(),
+        logs: context.logs.take_lines(),
         return_data: (!return_data.data.is_empty()).then_some(return_data),
         accounts: match result {
-            Ok(()) => context.accounts.into_accounts().into_iter().map(after).collect(),
+            Ok(()) => context.accounts.take().into_iter().map(after).collect(),
             Err(_) => before,
         },
         engine: context.last_run.as_ref().map_or(options.engine, |run| run.engine),

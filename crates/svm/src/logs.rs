@@ -155,9 +155,9 @@ impl Logs {
         &self.lines
     }
 
-    pub(crate) fn into_lines(self) -> Vec<String> {
-        workspace::keep_spare_lines(self.spare);
-        self.lines
+    pub(crate) fn take_lines(&mut self) -> Vec<String> {
+        workspace::keep_spare_lines(core::mem::take(&mut self.spare));
+        core::mem::take(&mut self.lines)
     }
 }
 
@@ -172,7 +172,7 @@ mod tests {
         logs.line("b".repeat(10));
         logs.line("c".repeat(9));
         logs.line("d");
-        let lines = logs.into_lines();
+        let lines = logs.take_lines();
         assert_eq!(lines[1..], ["Log truncated".to_owned(), "c".repeat(9)]);
     }
 
@@ -191,7 +191,7 @@ mod tests {
                 " success",
                 " failed: why",
             ];
-            assert_eq!(logs.into_lines(), texts.map(|text| format!("Program {program}{text}")));
+            assert_eq!(logs.take_lines(), texts.map(|text| format!("Program {program}{text}")));
         }
     }
 
@@ -200,6 +200,6 @@ mod tests {
         let mut logs = Logs::default();
         logs.data(&[b"ab", b"", b"abc"]);
         logs.data(&[]);
-        assert_eq!(logs.into_lines(), ["Program data: YWI=  YWJj", "Program data: "]);
+        assert_eq!(logs.take_lines(), ["Program data: YWI=  YWJj", "Program data: "]);
     }
 }

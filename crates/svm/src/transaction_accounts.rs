@@ -169,8 +169,9 @@ impl TransactionAccounts {
         self.resize_delta
     }
 
-    pub(crate) fn into_accounts(self) -> Vec<TransactionAccount> {
-        self.accounts
+    /// Takes all accounts.
+    pub(crate) fn take(&mut self) -> Vec<TransactionAccount> {
+        core::mem::take(&mut self.accounts)
     }
 }
 

@@ -12,7 +12,11 @@
 
 #![allow(unsafe_code, reason = "this module alone turns guest addresses into host pointers")]
 
-use core::{fmt, marker::PhantomData, ptr};
+use core::{
+    fmt,
+    marker::PhantomData,
+    ptr::{self, NonNull},
+};
 
 use selkie_isa::{
     Version,
@@ -332,6 +336,10 @@ struct Window {
 // never apart from the map.
 unsafe impl Send for Window {}
 
+// SAFETY: `lookup` points to windows of the map's own, which move with it as they are behind a
+// pointer, or to a static that nobody writes to.
+unsafe impl Send for MemoryMap<'_> {}
+
 impl Window {
     const NONE: Self =
         Self { vaddr: 0, host: ptr::null_mut(), gap_bit: 0, halved: 0, end: [[0; 4]; 2] };
@@ -382,6 +390,15 @@ fn window_of(vaddr: u64) -> usize {
     usize_of(vaddr / REGION_SIZE) % WINDOW_COUNT
 }
 
+/// Windows in which nothing is found.
+static NO_WINDOWS: NoWindows = NoWindows([Window::NONE; WINDOW_COUNT]);
+
+struct NoWindows([Window; WINDOW_COUNT]);
+
+// SAFETY: there is nothing behind their pointers, and nobody writes to them: `remember` and what
+// else changes windows does so in those of a map.
+unsafe impl Sync for NoWindows {}
+
 /// Room for the windows of a map, to be used again by the next.
 #[derive(Default)]
 pub(crate) struct Room(Vec<Window>);
@@ -396,6 +413,8 @@ impl fmt::Debug for Room {
 pub struct MemoryMap<'a> {
     /// Sorted by address. With aligned mapping the index is the window's number.
     regions: Vec<Region<'a>>,
+    /// Where windows are looked up: in `windows`, or in [`NO_WINDOWS`] as long as there are none.
+    lookup: NonNull<[Window; WINDOW_COUNT]>,
     /// As many as [`WINDOW_COUNT`]; none until something is looked up in them, since machine code
     /// has windows of its own.
     windows: Vec<Window>,
@@ -461,6 +480,7 @@ impl<'a> MemoryMap<'a> {
         let fixed_frames = !version.dynamic_frames();
         let mut map = Self {
             regions,
+            lookup: NonNull::from(&NO_WINDOWS.0),
             windows: Vec::new(),
             index: RegionIndex::default(),
             recent: usize::MAX,
@@ -480,12 +500,15 @@ impl<'a> MemoryMap<'a> {
 
     /// Gives the map room for its windows, which another one had.
     pub(crate) fn give_room(&mut self, Room(windows): Room) {
+        self.lookup = NonNull::from(&NO_WINDOWS.0);
         self.windows = windows;
         self.windows.clear();
+        self.windows.reserve(WINDOW_COUNT);
     }
 
     /// Takes the room for windows away, for another map.
     pub(crate) fn take_room(&mut self) -> Room {
+        self.lookup = NonNull::from(&NO_WINDOWS.0);
         Room(core::mem::take(&mut self.windows))
     }
 
@@ -641,7 +664,7 @@ impl<'a> MemoryMap<'a> {
     #[inline(always)]
     pub(crate) fn load<const N: usize, const GAPS: bool>(&self, vaddr: u64) -> Option<[u8; N]> {
         debug_assert!(GAPS || !self.gaps, "code for flat windows meets one with gaps");
-        let host = self.window(vaddr)?.host::<N, GAPS>(Access::Load, vaddr)?;
+        let host = self.window(vaddr).host::<N, GAPS>(Access::Load, vaddr)?;
         // SAFETY: the window bounded `N` bytes at `host`; byte arrays have no alignment.
         Some(unsafe { host.cast::<[u8; N]>().read() })
     }
@@ -655,15 +678,18 @@ impl<'a> MemoryMap<'a> {
         bytes: [u8; N],
     ) -> Option<()> {
         debug_assert!(GAPS || !self.gaps, "code for flat windows meets one with gaps");
-        let host = self.window(vaddr)?.host::<N, GAPS>(Access::Store, vaddr)?;
+        let host = self.window(vaddr).host::<N, GAPS>(Access::Store, vaddr)?;
         // SAFETY: the window bounded `N` writable bytes at `host`; byte arrays have no alignment.
         unsafe { host.cast::<[u8; N]>().write(bytes) };
         Some(())
     }
 
     #[inline(always)]
-    fn window(&self, vaddr: u64) -> Option<&Window> {
-        self.windows.get(window_of(vaddr))
+    fn window(&self, vaddr: u64) -> &Window {
+        // SAFETY: it is a static, or the windows of the map, which stay where they are until
+        // `lookup` is set anew.
+        let windows = unsafe { self.lookup.as_ref() };
+        &windows[window_of(vaddr)]
     }
 
     /// As [`MemoryMap::load`], through whichever region the address belongs to.
@@ -710,6 +736,9 @@ impl<'a> MemoryMap<'a> {
     #[cold]
     fn remember_all(&mut self) {
         self.windows.resize(WINDOW_COUNT, Window::NONE);
+        let all: &mut [Window; WINDOW_COUNT] =
+            self.windows.first_chunk_mut().expect("there are as many");
+        self.lookup = NonNull::from(all);
         for index in (0..self.regions.len()).rev() {
             self.remember(index, self.regions[index].vaddr);
         }
