@@ -106,11 +106,14 @@ impl<'a> Machine<'a> {
     /// stack frame, or with dynamic frames to the end of the stack.
     #[must_use]
     pub fn new(program: &Program, config: &Config, memory: MemoryMap<'a>, budget: u64) -> Self {
-        Self::with_frames(program, config, memory, budget, Frames::default())
+        let mut machine = Self::with_frames(program, config, memory, budget, Frames::default());
+        machine.memory.remember_all();
+        machine
     }
 
     /// As [`Machine::new`], with the frames of a machine that is no more: a frame is written when it
-    /// is pushed, so what is left in them does not matter.
+    /// is pushed, so what is left in them does not matter. What the interpreter alone needs is made
+    /// when it does.
     #[must_use]
     pub fn with_frames(
         program: &Program,

@@ -734,7 +734,7 @@ impl<'a> MemoryMap<'a> {
 
     /// Remembers the first region of each window.
     #[cold]
-    fn remember_all(&mut self) {
+    pub(crate) fn remember_all(&mut self) {
         self.windows.resize(WINDOW_COUNT, Window::NONE);
         let all: &mut [Window; WINDOW_COUNT] =
             self.windows.first_chunk_mut().expect("there are as many");
