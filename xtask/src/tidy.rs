@@ -27,6 +27,7 @@ const UNSAFE_FILES: &[&str] = &[
     "crates/vm/src/jit/frozen.rs",
     "crates/vm/src/jit/mod.rs",
     "crates/vm/src/memory.rs",
+    "crates/vm/src/memory/window.rs",
     "crates/vm/tests/exec/machine.rs",
     "crates/vm/tests/frozen.rs",
     "bench-svm/src/litesvm.rs",

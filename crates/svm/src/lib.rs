@@ -89,7 +89,7 @@ pub use crate::{
     invocation::Invocation,
     key_map::{KeyHasher, KeyMap, KeyState},
     message_id::MessageId,
-    process::{AccountChange, Bank, ProcessOptions, Processed, process},
+    process::{AccountChange, Bank, ProcessOptions, Processed, process, process_into},
     program_cache::ProgramCache,
     programs::{
         LoadError, Program, ProgramEntry, Programs, Purpose, elf_environment, mainnet_environment,

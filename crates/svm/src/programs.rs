@@ -316,7 +316,7 @@ pub enum ProgramEntry {
 
 /// The programs that a transaction names, as they are before it: few enough to be searched in order.
 ///
-/// It may keep those of one transaction for the next ([`TransactionPrograms::keeping`]).
+/// Within a batch it keeps those of one transaction for the next.
 #[derive(Default, Debug)]
 pub struct TransactionPrograms {
     programs: Vec<Named>,

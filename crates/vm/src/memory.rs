@@ -12,11 +12,9 @@
 
 #![allow(unsafe_code, reason = "this module alone turns guest addresses into host pointers")]
 
-use core::{
-    fmt,
-    marker::PhantomData,
-    ptr::{self, NonNull},
-};
+mod window;
+
+use core::{fmt, marker::PhantomData, ptr};
 
 use selkie_isa::{
     Version,
@@ -31,6 +29,9 @@ use crate::{
     region_index::RegionIndex,
     trap::Trap,
 };
+
+pub(crate) use self::window::Room;
+use self::window::{KnownWindows, WINDOW_COUNT, Window};
 
 /// What an instruction or a syscall does to memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -316,108 +317,18 @@ impl<'a> Region<'a> {
     }
 }
 
-/// One region per window that an access may be tried against first, flattened so that gapped and
-/// plain regions are looked up alike, in few steps.
-#[derive(Clone, Copy)]
-#[repr(align(128))]
-struct Window {
-    vaddr: u64,
-    host: *mut u8,
-    /// The bit of an offset that is set within gaps; 0 if there are none.
-    gap_bit: u64,
-    /// The bits of an offset from the gap bit on, which count half; 0 if there are no gaps.
-    halved: u64,
-    /// One past the last offset at which an access may start, by [`Access`] and by the logarithm
-    /// of its size.
-    end: [[u64; 4]; 2],
-}
-
-// SAFETY: a window points into the buffer of one of the map's regions, which are `Send`, and is
-// never apart from the map.
-unsafe impl Send for Window {}
-
-// SAFETY: `lookup` points to windows of the map's own, which move with it as they are behind a
-// pointer, or to a static that nobody writes to.
-unsafe impl Send for MemoryMap<'_> {}
-
-impl Window {
-    const NONE: Self =
-        Self { vaddr: 0, host: ptr::null_mut(), gap_bit: 0, halved: 0, end: [[0; 4]; 2] };
-
-    fn of(region: &Region<'_>) -> Self {
-        let gap_bit = region.gap_shift.map_or(0, |shift| 1 << shift);
-        let ends = |len: u64| [1, 2, 4, 8].map(|bytes| (len + 1).saturating_sub(bytes));
-        Self {
-            vaddr: region.vaddr,
-            host: region.host,
-            gap_bit,
-            halved: gap_bit.wrapping_neg(),
-            end: [ends(region.len), if region.writable { ends(region.storable()) } else { [0; 4] }],
-        }
-    }
-
-    /// As [`Region::host`], for accesses of `N` bytes: 1, 2, 4 or 8. Without `GAPS`, the window
-    /// must be of a region that has none.
-    #[inline(always)]
-    fn host<const N: usize, const GAPS: bool>(
-        &self,
-        access: Access,
-        vaddr: u64,
-    ) -> Option<*mut u8> {
-        const { assert!(matches!(N, 1 | 2 | 4 | 8)) };
-        // Below the start, the offset wraps to one that no region reaches.
-        let offset = vaddr.wrapping_sub(self.vaddr);
-        let in_gap = GAPS && offset & self.gap_bit != 0;
-        let halved = if GAPS { self.halved } else { 0 };
-        let offset = offset - ((offset & halved) >> 1);
-        let fits = offset < self.end[access as usize][N.trailing_zeros() as usize];
-        (fits && !in_gap).then(|| self.host.wrapping_add(usize_of(offset)))
-    }
-}
-
 /// What is touched is counted in steps of this.
 const TOUCHED_STEP_BYTES: u64 = 4096;
 
 /// How often pages are marked in a run, until it is better to record no more.
 const MARKINGS_MAX: u32 = 64;
 
-/// Windows that have an entry in [`MemoryMap::windows`]: those of rodata to input.
-const WINDOW_COUNT: usize = 8;
-
-/// The entry of the window that an address lies in.
-#[inline(always)]
-fn window_of(vaddr: u64) -> usize {
-    usize_of(vaddr / REGION_SIZE) % WINDOW_COUNT
-}
-
-/// Windows in which nothing is found.
-static NO_WINDOWS: NoWindows = NoWindows([Window::NONE; WINDOW_COUNT]);
-
-struct NoWindows([Window; WINDOW_COUNT]);
-
-// SAFETY: there is nothing behind their pointers, and nobody writes to them: `remember` and what
-// else changes windows does so in those of a map.
-unsafe impl Sync for NoWindows {}
-
-/// Room for the windows of a map, to be used again by the next.
-#[derive(Default)]
-pub(crate) struct Room(Vec<Window>);
-
-impl fmt::Debug for Room {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Room")
-    }
-}
-
 /// All of the guest's memory.
 pub struct MemoryMap<'a> {
     /// Sorted by address. With aligned mapping the index is the window's number.
     regions: Vec<Region<'a>>,
-    /// Where windows are looked up: in `windows`, or in [`NO_WINDOWS`] as long as there are none.
-    lookup: NonNull<[Window; WINDOW_COUNT]>,
-    /// As many as [`WINDOW_COUNT`]; none until something is looked up in them, since machine code
-    /// has windows of its own.
-    windows: Vec<Window>,
+    /// None until something is looked up in them, since machine code has windows of its own.
+    known: KnownWindows,
     index: RegionIndex,
     /// The region that the last search ended at.
     recent: usize,
@@ -480,8 +391,7 @@ impl<'a> MemoryMap<'a> {
         let fixed_frames = !version.dynamic_frames();
         let mut map = Self {
             regions,
-            lookup: NonNull::from(&NO_WINDOWS.0),
-            windows: Vec::new(),
+            known: KnownWindows::default(),
             index: RegionIndex::default(),
             recent: usize::MAX,
             aligned,
@@ -499,17 +409,13 @@ impl<'a> MemoryMap<'a> {
     }
 
     /// Gives the map room for its windows, which another one had.
-    pub(crate) fn give_room(&mut self, Room(windows): Room) {
-        self.lookup = NonNull::from(&NO_WINDOWS.0);
-        self.windows = windows;
-        self.windows.clear();
-        self.windows.reserve(WINDOW_COUNT);
+    pub(crate) fn give_room(&mut self, room: Room) {
+        self.known = KnownWindows::with_room(room);
     }
 
     /// Takes the room for windows away, for another map.
     pub(crate) fn take_room(&mut self) -> Room {
-        self.lookup = NonNull::from(&NO_WINDOWS.0);
-        Room(core::mem::take(&mut self.windows))
+        core::mem::take(&mut self.known).into_room()
     }
 
     /// The regions, in the order of their addresses.
@@ -652,8 +558,8 @@ impl<'a> MemoryMap<'a> {
     /// What may be stored to through a region has changed.
     fn forget_window(&mut self, index: usize, vaddr: u64) {
         self.changes += 1;
-        if let Some(window) = self.windows.get_mut(window_of(vaddr)) {
-            *window = Window::NONE;
+        if !self.known.is_empty() {
+            self.known.forget(vaddr);
             self.remember(index, vaddr);
         }
     }
@@ -664,7 +570,7 @@ impl<'a> MemoryMap<'a> {
     #[inline(always)]
     pub(crate) fn load<const N: usize, const GAPS: bool>(&self, vaddr: u64) -> Option<[u8; N]> {
         debug_assert!(GAPS || !self.gaps, "code for flat windows meets one with gaps");
-        let host = self.window(vaddr).host::<N, GAPS>(Access::Load, vaddr)?;
+        let host = self.known.window(vaddr).host::<N, GAPS>(Access::Load, vaddr)?;
         // SAFETY: the window bounded `N` bytes at `host`; byte arrays have no alignment.
         Some(unsafe { host.cast::<[u8; N]>().read() })
     }
@@ -678,18 +584,10 @@ impl<'a> MemoryMap<'a> {
         bytes: [u8; N],
     ) -> Option<()> {
         debug_assert!(GAPS || !self.gaps, "code for flat windows meets one with gaps");
-        let host = self.window(vaddr).host::<N, GAPS>(Access::Store, vaddr)?;
+        let host = self.known.window(vaddr).host::<N, GAPS>(Access::Store, vaddr)?;
         // SAFETY: the window bounded `N` writable bytes at `host`; byte arrays have no alignment.
         unsafe { host.cast::<[u8; N]>().write(bytes) };
         Some(())
-    }
-
-    #[inline(always)]
-    fn window(&self, vaddr: u64) -> &Window {
-        // SAFETY: it is a static, or the windows of the map, which stay where they are until
-        // `lookup` is set anew.
-        let windows = unsafe { self.lookup.as_ref() };
-        &windows[window_of(vaddr)]
     }
 
     /// As [`MemoryMap::load`], through whichever region the address belongs to.
@@ -716,7 +614,7 @@ impl<'a> MemoryMap<'a> {
         if access == Access::Store {
             self.record(index, vaddr, host, len);
         }
-        if self.windows.is_empty() {
+        if self.known.is_empty() {
             self.remember_all();
         } else if index == self.recent {
             self.remember(index, vaddr);
@@ -728,17 +626,14 @@ impl<'a> MemoryMap<'a> {
     fn remember(&mut self, index: usize, vaddr: u64) {
         let region = &self.regions[index];
         if self.gaps || region.gap_shift.is_none() {
-            self.windows[window_of(vaddr)] = Window::of(region);
+            self.known.set(vaddr, Window::of(region));
         }
     }
 
     /// Remembers the first region of each window.
     #[cold]
     pub(crate) fn remember_all(&mut self) {
-        self.windows.resize(WINDOW_COUNT, Window::NONE);
-        let all: &mut [Window; WINDOW_COUNT] =
-            self.windows.first_chunk_mut().expect("there are as many");
-        self.lookup = NonNull::from(all);
+        self.known.make();
         for index in (0..self.regions.len()).rev() {
             self.remember(index, self.regions[index].vaddr);
         }
@@ -771,7 +666,7 @@ impl<'a> MemoryMap<'a> {
             return Err(Trap::InvalidMemoryRegion(index));
         }
         self.regions[index] = region;
-        self.windows.fill(Window::NONE);
+        self.known.forget_all();
         self.changes += 1;
         Ok(())
     }
@@ -811,7 +706,7 @@ impl<'a> MemoryMap<'a> {
         let end = self.regions.get(index + 1).map_or(u64::MAX, |next| next.vaddr);
         if region.vaddr_end() <= end {
             self.regions[index] = region;
-            self.windows.fill(Window::NONE);
+            self.known.forget_all();
             self.changes += 1;
         } else {
             // What was written to its buffer stays.
