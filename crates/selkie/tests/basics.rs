@@ -245,9 +245,19 @@ fn nonces_advance_even_if_the_transaction_fails() {
     let transaction =
         selkie::VersionedTransaction::try_new(selkie::VersionedMessage::Legacy(message), &[&alice])
             .unwrap();
+    // Those who fail with a nonce keep the mark that they owe no rent; others get none.
+    let set_rent_epoch = |svm: &mut Svm| {
+        let account = svm.account(&alice.pubkey()).unwrap();
+        svm.set_account(alice.pubkey(), Account { rent_epoch: 7, ..account }).unwrap();
+    };
+    let rent_epoch = |svm: &Svm| svm.account(&alice.pubkey()).unwrap().rent_epoch;
+    set_rent_epoch(&mut svm);
+    svm.send_instructions(&instructions[1..], &[&alice]).unwrap_err();
+    assert_eq!(rent_epoch(&svm), 7);
     let failed = svm.send(&transaction).unwrap_err();
     assert_eq!(failed.custom(), Some(1), "{failed}");
     assert_ne!(durable(&svm), before);
+    assert_eq!(rent_epoch(&svm), u64::MAX);
     let again = svm.send(&transaction).unwrap_err();
     assert_eq!(again.error, TransactionError::BlockhashNotFound);
 }

@@ -80,7 +80,7 @@ pub fn load(
     loading.find_all();
     let payer_key = checked.keys.first().copied().unwrap_or_default();
     let is_nonce = nonce.as_ref().is_some_and(|nonce| nonce.0 == payer_key);
-    let rollback = loading.charge(environment, &rent, is_nonce, nonce)?;
+    let rollback = loading.charge(environment, &rent, nonce)?;
     let result = loading.take_all(&rent, environment.features);
     let mut loaded_bytes = loading.bytes.min(bytes_max);
     if result.is_err() && !environment.features.has(Feature::FeesOnlyLoadedSize) {
@@ -190,7 +190,6 @@ impl<S: AccountStore> Loading<'_, '_, S> {
         &mut self,
         environment: &Environment,
         rent: &Rent,
-        is_nonce: bool,
         nonce: Option<Box<(Pubkey, AccountSharedData)>>,
     ) -> Result<Rollback, TransactionError> {
         let found = self.changes.first().and_then(|payer| payer.before.as_ref());
@@ -212,7 +211,8 @@ impl<S: AccountStore> Loading<'_, '_, S> {
         left.ok_or(TransactionError::InsufficientFundsForFee)?;
         payer.set_lamports(payer.lamports().saturating_sub(fee));
         before.check(0, &Pubkey::default(), payer, rent, is_relaxed)?;
-        let rent_epoch = if is_nonce { payer.rent_epoch() } else { found.rent_epoch() };
+        // Only with a nonce does a payer that fails keep the mark.
+        let rent_epoch = if nonce.is_some() { payer.rent_epoch() } else { found.rent_epoch() };
         Ok(Rollback { lamports: payer.lamports(), rent_epoch, nonce })
     }
 
@@ -252,7 +252,7 @@ impl<S: AccountStore> Loading<'_, '_, S> {
             return Ok(());
         };
         // This account is made for each transaction, whatever there is.
-        if is_same(key, &sysvar::instructions::ID) {
+        if place > 0 && is_same(key, &sysvar::instructions::ID) {
             change.before = None;
             *account = instructions_sysvar(self.checked)?;
             return Ok(());
