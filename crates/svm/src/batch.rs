@@ -53,19 +53,16 @@ pub fn process_batch<S: AccountStore + Sync>(
         others: RwLock::default(),
     };
     let threads = threads.clamp(1, transactions.len().max(1));
-    let plan_and_work = || {
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(|| batch.work())).collect();
         batch.plan();
         batch.work();
-    };
-    if threads == 1 {
-        plan_and_work();
-    } else {
-        // Threads that stay have their memory at hand. Whoever comes too late finds nothing to do.
-        rayon_core::in_place_scope(|scope| {
-            (1..threads).for_each(|_| scope.spawn(|_| batch.work()));
-            plan_and_work();
-        });
-    }
+        for other in others {
+            if let Err(panic) = other.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+    });
     let taken =
         |entry: Entry| entry.outcome.into_inner().expect("every transaction was taken once");
     batch.entries.into_iter().map(taken).collect()

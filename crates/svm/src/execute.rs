@@ -117,14 +117,15 @@ fn shown(instruction: &Instruction) -> (Pubkey, Vec<AccountMeta>, &[u8]) {
 fn finish(context: &mut InvokeContext<'_>, processed: &mut Processed) -> Vec<TransactionAccount> {
     use core::mem::take;
     processed.is_executed = true;
+    processed.inner.clear();
+    processed.instruction_units.clear();
     take_inner(context, &mut processed.inner);
     let own = context.trace.iter().take(context.top_level_started);
     processed.instruction_units.extend(own.map(|instruction| instruction.units));
     processed.units = processed.instruction_units.iter().sum();
     processed.logs = context.logs.take_lines();
-    if !context.return_data.data.is_empty() {
-        processed.return_data = Some(take(&mut context.return_data));
-    }
+    let has_returned = !context.return_data.data.is_empty();
+    processed.return_data = has_returned.then(|| take(&mut context.return_data));
     processed.notes = take(&mut context.notes);
     workspace::keep_trace(take(&mut context.trace), take(&mut context.stack));
     context.accounts.take()

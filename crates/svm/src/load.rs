@@ -50,8 +50,8 @@ pub struct Rollback {
 }
 
 /// Takes the fee and loads accounts and programs. What is found is noted in `changes`, which is
-/// empty; those that loading does not get to are not there. `programs` become those that are among
-/// the accounts.
+/// empty; of addresses that loading does not get to, it does not say what is there. `programs` get
+/// those that are among the accounts.
 ///
 /// # Errors
 /// If the payer cannot pay, or the nonce is not valid after all: the transaction is dropped.

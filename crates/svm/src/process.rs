@@ -187,7 +187,7 @@ pub fn process<S: AccountStore>(
 /// transaction does.
 ///
 /// # Errors
-/// If it is dropped. What is written then is nothing to go by.
+/// If it is dropped. What is written then is nothing to go by; it may be what was there before.
 #[inline]
 pub fn process_into<S: AccountStore>(
     processed: &mut Processed,
@@ -234,6 +234,6 @@ pub(crate) fn process_with<S: AccountStore>(
             Vec::new()
         }
     };
-    settle(&checked, rollback, accounts, processed);
+    settle(rollback, accounts, processed);
     Ok(())
 }

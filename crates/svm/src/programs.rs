@@ -328,9 +328,14 @@ pub struct TransactionPrograms {
 struct Named {
     id: Pubkey,
     entry: ProgramEntry,
+    /// Whether this transaction names it.
+    is_named: bool,
     /// Where it was found, and how often since, if it is kept.
     kept: Option<(Holder<'static>, u64)>,
 }
+
+/// More programs are not kept for the next transaction.
+const KEPT_MAX: usize = 32;
 
 impl TransactionPrograms {
     /// None, without memory of their own.
@@ -350,19 +355,23 @@ impl TransactionPrograms {
     /// Adds a program that was loaded for the transaction.
     #[inline]
     pub fn insert(&mut self, id: Pubkey, entry: ProgramEntry) {
-        self.programs.push(Named { id, entry, kept: None });
+        self.programs.push(Named { id, entry, is_named: true, kept: None });
     }
 
     /// The program at an address.
     #[inline]
     pub(crate) fn get(&self, id: &Pubkey) -> Option<&ProgramEntry> {
-        self.programs.iter().find(|named| is_same(&named.id, id)).map(|named| &named.entry)
+        let is_it = |named: &&Named| is_same(&named.id, id) && named.is_named;
+        self.programs.iter().find(is_it).map(|named| &named.entry)
     }
 
     /// Forgets the programs of the last transaction, but for those that are kept.
     #[inline]
     pub(crate) fn clear(&mut self) {
-        self.programs.retain(|named| named.kept.is_some());
+        self.programs.retain_mut(|named| {
+            named.is_named = false;
+            named.kept.is_some()
+        });
     }
 
     /// Adds the program of an account that a loader owns, as the cache has it.
@@ -379,10 +388,11 @@ impl TransactionPrograms {
         if self.keeps
             && let Some(place) = self.programs.iter().position(|named| is_same(&named.id, id))
         {
-            if let Some((holder, uses)) =
-                self.programs.get_mut(place).and_then(|it| it.kept.as_mut())
+            if let Some(Named { is_named, kept: Some((holder, uses)), .. }) =
+                self.programs.get_mut(place)
                 && holder.is_still_of(account, accounts)
             {
+                *is_named = true;
                 *uses = uses.saturating_add(1);
                 return;
             }
@@ -391,10 +401,11 @@ impl TransactionPrograms {
         let Some(entry) = cache.get(id, account, accounts, slot, environment.features) else {
             return;
         };
-        let is_kept = self.keeps && matches!(entry, ProgramEntry::Loaded(_));
+        let has_room = self.programs.len() < KEPT_MAX;
+        let is_kept = self.keeps && has_room && matches!(entry, ProgramEntry::Loaded(_));
         let holder = if is_kept { Holder::find(account, accounts) } else { None };
         let kept = holder.map(|holder| (holder.into_owned(), 0));
-        self.programs.push(Named { id: *id, entry, kept });
+        self.programs.push(Named { id: *id, entry, is_named: true, kept });
     }
 
     /// Counts how often programs were found that were kept.
@@ -426,5 +437,45 @@ impl core::ops::Deref for Running<'_> {
             Self::Lent(program) => program,
             Self::Shared(program) => program,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use selkie_elf::write::{Image, write};
+    use solana_account::Account;
+
+    use super::*;
+
+    #[test]
+    fn a_program_is_kept_and_is_there_for_those_who_name_it() {
+        // mov64 r0, 0; exit
+        let text = [0xb7, 0, 0, 0, 0, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0];
+        let data = write(&Image {
+            version: Version::V3,
+            text: &text,
+            text_offset: 0,
+            rodata: &[],
+            entry_pc: 0,
+            syscalls: &[],
+            symbols: &[],
+            debug: &[],
+            strip: true,
+        });
+        let owner = Loader::V2.address();
+        let account = Account { lamports: 1, data, owner, ..Account::default() }.into();
+        let (id, cache) = (Pubkey::new_from_array([7; 32]), ProgramCache::new());
+        let (accounts, environment) = (BTreeMap::new(), Environment::default());
+        let mut programs = TransactionPrograms::keeping();
+        for _ in 0..3 {
+            assert!(programs.get(&id).is_none());
+            programs.find(&id, &account, &accounts, &environment, &cache);
+            assert!(matches!(programs.get(&id), Some(ProgramEntry::Loaded(_))));
+            programs.clear();
+        }
+        assert_eq!(cache.statistics().hits, 0);
+        programs.count_uses(1);
+        let statistics = cache.statistics();
+        assert_eq!((statistics.hits, statistics.misses), (2, 1));
     }
 }

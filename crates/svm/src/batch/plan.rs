@@ -52,9 +52,10 @@ impl Planned {
         barrier.chain(self.barrier).chain(self.before.iter().copied())
     }
 
-    /// The place of an account; nothing if it was not known to be touched.
+    /// The place of an account; nothing if it was not known to be touched. One that is there twice,
+    /// as a table that is written to, had no place yet at first.
     pub(super) fn place(&self, key: &Pubkey) -> Option<Option<Place>> {
-        self.keys.iter().find(|(known, _)| is_same(known, key)).map(|(_, place)| *place)
+        self.keys.iter().rev().find(|(known, _)| is_same(known, key)).map(|(_, place)| *place)
     }
 }
 
@@ -214,5 +215,22 @@ fn touch<S: AccountStore>(transaction: &Transaction, bank: &Bank<'_, S>, to: &mu
         let writable = writable.into_iter().map(|key| given(key, true));
         let readonly = readonly.into_iter().map(|key| given(key, false));
         to.extend(writable.chain(readonly).filter(|it| !is_reserved(&it.key)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_that_is_written_to_has_its_place() {
+        let (key, place) = (Pubkey::new_from_array([1; 32]), Place { transaction: 3, slot: 0 });
+        let planned = Planned {
+            keys: [(key, None), (key, Some(place))].into_iter().collect(),
+            ..Planned::default()
+        };
+        let found = planned.place(&key).flatten().map(|place| place.transaction);
+        assert_eq!(found, Some(3));
+        assert!(planned.place(&Pubkey::default()).is_none());
     }
 }

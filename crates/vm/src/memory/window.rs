@@ -35,7 +35,7 @@ pub(super) struct Window {
 }
 
 // SAFETY: a window points into the buffer of one of the map's regions, which are `Send`, and is
-// never apart from the map.
+// never apart from the map: room that is handed on is empty.
 unsafe impl Send for Window {}
 
 impl Window {
@@ -103,6 +103,9 @@ impl Default for KnownWindows {
 #[derive(Default)]
 pub(crate) struct Room(Vec<Window>);
 
+// SAFETY: there is nothing in it.
+unsafe impl Sync for Room {}
+
 impl fmt::Debug for Room {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Room")
@@ -117,7 +120,8 @@ impl KnownWindows {
         Self { own, ..Self::default() }
     }
 
-    pub(super) fn into_room(self) -> Room {
+    pub(super) fn into_room(mut self) -> Room {
+        self.own.clear();
         Room(self.own)
     }
 
