@@ -150,7 +150,7 @@ impl Svm {
             &mut processed,
         );
         processed.accounts = changes(instructions, after, found, processed.result.is_ok());
-        let culprit = witness.culprit.filter(|_| processed.result.is_err());
+        let culprit = witness.culprit_of(&processed);
         let message = VersionedMessage::Legacy(message);
         let transaction = VersionedTransaction { signatures: Vec::new(), message };
         let (slot, rent) = (self.slot(), self.rent());

@@ -292,8 +292,8 @@ impl core::error::Error for FailedTransaction {
 
 /// Sees which program failed first, on behalf of receipts, and passes on what it sees.
 pub(crate) struct Witness<'a> {
-    pub(crate) culprit: Option<Culprit>,
-    pub(crate) next: Option<&'a mut dyn Inspector>,
+    culprit: Option<Culprit>,
+    next: Option<&'a mut dyn Inspector>,
     /// How many of the transaction's own instructions were started.
     started: usize,
 }
@@ -301,6 +301,12 @@ pub(crate) struct Witness<'a> {
 impl<'a> Witness<'a> {
     pub(crate) fn new(next: Option<&'a mut dyn Inspector>) -> Self {
         Self { culprit: None, next, started: 0 }
+    }
+
+    /// The program that made a transaction fail. Some program may fail, and its caller, which is a
+    /// builtin one, go on.
+    pub(crate) fn culprit_of(self, processed: &Processed) -> Option<Culprit> {
+        self.culprit.filter(|_| processed.result.is_err())
     }
 }
 

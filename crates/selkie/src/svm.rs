@@ -210,8 +210,7 @@ impl Svm {
         (receipt.slot, receipt.rent) = (slot, rent);
         receipt.stage =
             if receipt.processed.is_executed { Stage::Executed } else { Stage::FeesOnly };
-        // Some program may fail, and its caller, which is a builtin one, go on.
-        receipt.culprit = witness.culprit.filter(|_| receipt.processed.result.is_err());
+        receipt.culprit = witness.culprit_of(&receipt.processed);
         Some(known_by)
     }
 

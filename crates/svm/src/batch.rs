@@ -223,6 +223,14 @@ impl<S: AccountStore + Sync> Overlay<'_, S> {
         written.or_else(|| has_barriers.then(|| others().get(key).cloned()).flatten())
     }
 
+    /// What those before have left, or else what was there before the batch.
+    fn current(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        match self.read(key) {
+            Some(account) => (account.lamports() > 0).then_some(account),
+            None => self.batch.bank.accounts.account(key),
+        }
+    }
+
     fn write(&self, key: &Pubkey, account: &AccountSharedData) {
         if let Some(slot) = self.place(key).and_then(|place| self.batch.written(place)) {
             *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(account.clone());
@@ -236,12 +244,9 @@ impl<S: AccountStore + Sync> Overlay<'_, S> {
 impl<S: AccountStore + Sync> AccountStore for Overlay<'_, S> {
     fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
         if self.is_unwritten(key) {
-            return self.with_account(key, |found| found.cloned());
+            return self.at_hand.with_account(key, self.batch.bank.accounts, |it| it.cloned());
         }
-        match self.read(key) {
-            Some(account) => (account.lamports() > 0).then_some(account),
-            None => self.batch.bank.accounts.account(key),
-        }
+        self.current(key)
     }
 
     fn with_account<R>(
@@ -250,9 +255,8 @@ impl<S: AccountStore + Sync> AccountStore for Overlay<'_, S> {
         then: impl FnOnce(Option<&AccountSharedData>) -> R,
     ) -> R {
         if self.is_unwritten(key) {
-            self.at_hand.with_account(key, self.batch.bank.accounts, then)
-        } else {
-            then(self.account(key).as_ref())
+            return self.at_hand.with_account(key, self.batch.bank.accounts, then);
         }
+        then(self.current(key).as_ref())
     }
 }

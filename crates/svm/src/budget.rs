@@ -112,7 +112,8 @@ impl TransactionBudget {
 }
 
 impl Requests {
-    /// Reads a transaction's requests, where there are none yet. One of version 1 has them in its message instead.
+    /// Reads a transaction's requests, where there are none yet. One of version 1 has them in its
+    /// message instead.
     ///
     /// # Errors
     /// The first request that is malformed, unknown or repeated.

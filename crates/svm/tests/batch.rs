@@ -6,8 +6,6 @@ use std::collections::BTreeMap;
 
 use common::key;
 use proptest::prelude::*;
-use selkie_elf::write::{Image, write};
-use selkie_isa::Version;
 use selkie_svm::{
     Account, AccountSharedData, Bank, Builtin, Environment, FeatureSet, InstructionError, Loader,
     ProcessOptions, Processed, ProgramCache, Pubkey, Recent, Transaction, process, process_batch,
@@ -61,17 +59,7 @@ fn replacer() -> Builtin {
 
 fn program_data(number: u8) -> Vec<u8> {
     let mov = common::word(0xb7, 0, 0, 0, number.into());
-    let file = write(&Image {
-        version: Version::V3,
-        text: &[mov, common::exit()].concat(),
-        text_offset: 0,
-        rodata: &[],
-        entry_pc: 0,
-        syscalls: &[],
-        symbols: &[],
-        debug: &[],
-        strip: true,
-    });
+    let file = common::elf(&[mov, common::exit()]);
     let file = if number == 0 { b"no file".to_vec() } else { file };
     [&3_u32.to_le_bytes()[..], &[0; 8 + 33], &file].concat()
 }

@@ -9,8 +9,6 @@ use std::{
 };
 
 use common::{exit, key, word};
-use selkie_elf::write::{Image, write};
-use selkie_isa::Version;
 use selkie_svm::{
     AccountSharedData, Feature, FeatureSet, Loader, ProgramCache, ProgramEntry, Pubkey,
     account::Account,
@@ -19,18 +17,7 @@ use selkie_svm::{
 
 /// A file whose program returns a number. An odd one needs a feature to be loaded.
 fn elf(number: i32) -> Vec<u8> {
-    let text = [word(0xb7, 0, 0, 0, number), exit()].concat();
-    write(&Image {
-        version: Version::V3,
-        text: &text,
-        text_offset: 0,
-        rodata: &[],
-        entry_pc: 0,
-        syscalls: &[],
-        symbols: &[],
-        debug: &[],
-        strip: true,
-    })
+    common::elf(&[word(0xb7, 0, 0, 0, number), exit()])
 }
 
 /// Accounts of programs of loader v3.

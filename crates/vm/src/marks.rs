@@ -70,10 +70,11 @@ pub fn touched_spans(
 ) -> impl Iterator<Item = Range<usize>> {
     let first = 0..touched.min(len);
     let mut behind = first.end;
-    let words = marks.as_chunks::<TOGETHER>().0.iter().enumerate();
-    let words = words.filter(|(_, marks)| u64::from_ne_bytes(**marks) != 0);
-    let pages = words.flat_map(|(word, marks)| {
-        (word * TOGETHER..).zip(marks).filter(|(_, mark)| **mark != 0).map(|(page, _)| page)
+    let mut next = 0;
+    let pages = core::iter::from_fn(move || {
+        let page = next_marked(marks, next)?;
+        next = page + 1;
+        Some(page)
     });
     let spans = pages.map(move |page| {
         let start = page.saturating_sub(1) << PAGE_SHIFT;

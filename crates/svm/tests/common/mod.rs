@@ -94,3 +94,18 @@ impl Setup {
             .unwrap()
     }
 }
+
+/// A program's file.
+pub(crate) fn elf(text: &[Vec<u8>]) -> Vec<u8> {
+    selkie_elf::write::write(&selkie_elf::write::Image {
+        version: selkie_isa::Version::V3,
+        text: &text.concat(),
+        text_offset: 0,
+        rodata: &[],
+        entry_pc: 0,
+        syscalls: &[],
+        symbols: &[],
+        debug: &[],
+        strip: true,
+    })
+}
