@@ -27,7 +27,7 @@ struct Given<'a>(&'a [(Pubkey, Account)]);
 impl AccountStore for Given<'_> {
     fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
         let found = self.0.iter().find(|(known, _)| known == key);
-        found.map(|(_, account)| account.clone().into())
+        found.filter(|(_, account)| account.lamports > 0).map(|(_, account)| account.clone().into())
     }
 }
 

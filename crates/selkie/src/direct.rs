@@ -118,7 +118,7 @@ impl Svm {
     pub fn commit(&mut self, receipt: &Receipt) {
         for change in &receipt.accounts {
             if let Some(account) = &change.write {
-                self.journal.set_account(change.key, Some(account.clone()));
+                self.journal.write_account(&change.key, account);
             }
         }
     }

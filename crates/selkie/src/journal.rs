@@ -123,6 +123,14 @@ impl Journal {
         self.note(|_| Undo::Account(key, before));
     }
 
+    /// Writes an account down that somebody keeps.
+    #[inline]
+    pub(crate) fn write_account(&mut self, key: &Pubkey, account: &AccountSharedData) {
+        if self.is_noting() || !self.state.accounts.change(key, account) {
+            self.set_account(*key, Some(account.clone()));
+        }
+    }
+
     pub(crate) fn environment_mut(&mut self) -> &mut Environment {
         self.note(|state| Undo::Environment(Arc::clone(&state.environment)));
         Arc::make_mut(&mut self.state.environment)
@@ -149,10 +157,10 @@ impl Journal {
         if self.state.history.capacity() == 0 {
             return;
         }
-        let mut evicted = self.state.history.push(entry);
+        let evicted = self.state.history.push(entry);
         if self.is_noting() {
             self.undos.push(Undo::Sent { evicted });
-        } else if evicted.as_mut().is_some_and(|it| Arc::get_mut(it).is_some()) {
+        } else if evicted.as_ref().is_some_and(|it| Arc::strong_count(it) == 1) {
             self.spare = evicted;
         }
     }

@@ -26,6 +26,19 @@ impl Accounts {
         }
     }
 
+    /// Changes an account that is there to another one: it is copied to its place, and what was there
+    /// is forgotten. Gives whether it could.
+    #[inline]
+    pub(crate) fn change(&mut self, key: &Pubkey, account: &AccountSharedData) -> bool {
+        match self.0.get_mut(key).filter(|_| account.lamports() > 0) {
+            Some(place) => {
+                *place = account.clone();
+                true
+            }
+            None => false,
+        }
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.0.len()

@@ -42,7 +42,7 @@ pub struct Checked<'t> {
 
 /// Some of a transaction's addresses, by their places.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Places([u64; 2]);
+pub struct Places(u128);
 
 const _: () = assert!(ACCOUNT_LOCKS_MAX_RAISED <= 128, "every place has a bit");
 
@@ -51,13 +51,13 @@ impl Places {
     #[inline]
     #[must_use]
     pub fn has(self, place: usize) -> bool {
-        self.0.get(place / 64).is_some_and(|bits| bits >> (place % 64) & 1 == 1)
+        place < 128 && self.0 >> place & 1 == 1
     }
 
     #[inline]
     fn add(&mut self, place: usize) {
-        if let Some(bits) = self.0.get_mut(place / 64) {
-            *bits |= 1 << (place % 64);
+        if place < 128 {
+            self.0 |= 1 << place;
         }
     }
 }
@@ -80,8 +80,13 @@ pub fn check<'t>(
     let features = environment.features;
     let price = environment.lamports_per_signature;
     let budget = TransactionBudget::of(transaction, &requests, features, price)?;
-    let nonce = check_age(transaction, &keys, writable, accounts, environment, recent)?;
-    if recent.has_processed(transaction.blockhash(), transaction.message_id()) {
+    let mut known = recent.blockhash_known(transaction.blockhash());
+    let mut nonce = None;
+    if known.is_none() {
+        nonce = Some(find_nonce(transaction, &keys, writable, accounts, environment)?);
+        known = recent.nonce_known(transaction.blockhash());
+    }
+    if known.is_some_and(|known| known.has_processed(transaction.message_id())) {
         return Err(TransactionError::AlreadyProcessed);
     }
     Ok(Checked { transaction, keys, writable, tables, budget, nonce })
@@ -198,18 +203,14 @@ const RESERVED: [Pubkey; 31] = [
     ids::sysvar::ID,
 ];
 
-/// Whether the transaction's blockhash is recent, or else which durable nonce it lives by.
-fn check_age(
+/// The place of the durable nonce that a transaction lives by, whose blockhash is not recent.
+fn find_nonce(
     transaction: &Transaction,
     keys: &[Pubkey],
     writable: Places,
     accounts: &impl AccountStore,
     environment: &Environment,
-    recent: &Recent,
-) -> Result<Option<usize>, TransactionError> {
-    if recent.is_recent(transaction.blockhash()) {
-        return Ok(None);
-    }
+) -> Result<usize, TransactionError> {
     let find = || {
         if *transaction.blockhash() == durable_nonce(&environment.blockhash) {
             return None;
@@ -219,7 +220,7 @@ fn check_age(
         nonce_of(&account, transaction)?;
         Some(index)
     };
-    find().map(Some).ok_or(TransactionError::BlockhashNotFound)
+    find().ok_or(TransactionError::BlockhashNotFound)
 }
 
 /// The nonce of an account, if the transaction lives by it.

@@ -8,6 +8,7 @@
 
 use selkie_isa::layout::INPUT_START;
 use selkie_vm::{Access, MemoryMap, SyscallError as Error};
+use smallvec::SmallVec;
 use solana_account::ReadableAccount;
 use solana_instruction::{AccountMeta, Instruction};
 use solana_instruction_error::InstructionError;
@@ -23,7 +24,11 @@ use crate::{
     error::SyscallError,
     features::Feature,
     input::{self, AccountLayout, DataMode},
-    syscalls::{Call, guest::Guest, pda::create_program_address},
+    syscalls::{
+        Call,
+        guest::Guest,
+        pda::{Seeds, create_program_address},
+    },
 };
 
 /// How a call lies in the caller's memory.
@@ -60,7 +65,7 @@ pub(crate) fn invoke(
     check_callable(call.context, &instruction)?;
     // Whoever is called charges the context's meter, while the caller's is in its machine.
     call.context.meter = *call.meter;
-    let callee = call.context.prepare_call(&instruction, &signers)?;
+    let callee = call.context.prepare_call(instruction, &signers)?;
     let mut accounts = read_accounts(call, convention, &callee, infos, infos_count)?;
     let features = Features::of(call.context);
     if features.mode == DataMode::Direct {
@@ -185,21 +190,25 @@ fn check_size(accounts: u64, data_len: u64) -> Result<(), Error> {
 }
 
 /// The addresses that the caller signs for: one for each list of seeds.
-fn read_signers(call: &Call<'_, '_, '_>, addr: u64, count: u64) -> Result<Vec<Pubkey>, Error> {
+fn read_signers(
+    call: &Call<'_, '_, '_>,
+    addr: u64,
+    count: u64,
+) -> Result<SmallVec<[Pubkey; 2]>, Error> {
     let memory = &call.memory;
     let lists = memory.slices(addr, count)?;
     if lists.len() > CALL_SIGNERS_MAX {
         return Err(SyscallError::TooManySigners.into());
     }
     let caller = call.context.instruction().program_id;
-    let mut signers = Vec::with_capacity(lists.len());
+    let mut signers = SmallVec::new();
     for list in lists {
         let seeds = memory.slices(list.addr, list.len)?;
         if seeds.len() > MAX_SEEDS {
             return Err(InstructionError::MaxSeedLengthExceeded.into());
         }
-        let seeds: Result<Vec<&[u8]>, Error> =
-            seeds.iter().map(|seed| memory.bytes(seed.addr, seed.len)).collect();
+        let seeds: Result<Seeds<'_>, Error> =
+            seeds.map(|seed| memory.bytes(seed.addr, seed.len)).collect();
         let address = create_program_address(&seeds?, &caller);
         signers.push(address.map_err(SyscallError::BadSeeds)?);
     }
@@ -247,6 +256,9 @@ struct CallerAccount {
     original_len: u64,
 }
 
+/// Addresses of accounts, and what the caller's infos of them begin with.
+type Infos = SmallVec<[(Pubkey, [u64; 6]); 8]>;
+
 /// Reads what the caller knows of the callee's accounts.
 fn read_accounts(
     call: &mut Call<'_, '_, '_>,
@@ -272,14 +284,14 @@ fn read_accounts(
     }
     crate::syscalls::charge(call.meter, infos_count.saturating_mul(INFO_BYTES) / BYTES_PER_UNIT)?;
     // What lies in memory now is what counts, whatever is written while accounts are looked at.
-    let raw: Vec<[u64; 6]> = raw
+    let known: Result<Infos, Error> = raw
         .chunks_exact(usize::try_from(info_bytes).unwrap_or(1))
-        .map(|raw| core::array::from_fn(|index| word(raw, index.saturating_mul(8))))
+        .map(|raw| {
+            let info: [u64; 6] = core::array::from_fn(|index| word(raw, index.saturating_mul(8)));
+            Ok((call.memory.pubkey(info[0])?, info))
+        })
         .collect();
-    let mut keys = Vec::with_capacity(raw.len());
-    for info in &raw {
-        keys.push(call.memory.pubkey(info[0])?);
-    }
+    let known = known?;
     let mut accounts = Vec::with_capacity(callee.accounts.len());
     for (place, meta) in (0_u16..).zip(&callee.accounts) {
         if meta.first != place {
@@ -295,14 +307,14 @@ fn read_accounts(
             continue;
         }
         let key = account.key;
-        let Some(found) = keys.iter().position(|known| *known == key) else {
+        let Some(found) = known.iter().position(|(known, _)| *known == key) else {
             call.context.logs.line(format!("Instruction references an unknown account {key}"));
             return Err(InstructionError::MissingAccount.into());
         };
         let Some(at) = call.context.frame().layout.account(place).copied() else {
             return Err(InstructionError::MissingAccount.into());
         };
-        let info = raw.get(found).ok_or(SyscallError::InvalidLength)?;
+        let (_, info) = known.get(found).ok_or(SyscallError::InvalidLength)?;
         let info_addr = infos.saturating_add(info_bytes.saturating_mul(found as u64));
         let pointers = match convention {
             Convention::Rust => rust_pointers(call, features, info, &at)?,

@@ -142,17 +142,21 @@ fn check_balances(
     let is_relaxed = environment.features.has(Feature::RelaxMinBalanceCheck);
     let (mut sum_before, mut sum_after) = (0_u128, 0_u128);
     for (place, (after, before)) in accounts.iter().zip(found).enumerate() {
-        let (found, is_writable) = (before.before.as_ref(), before.is_writable);
+        let lamports_after = u128::from(after.account.lamports());
+        sum_after = sum_after.saturating_add(lamports_after);
+        // What cannot be written to is as it was.
+        if !before.is_writable {
+            sum_before = sum_before.saturating_add(lamports_after);
+            continue;
+        }
+        let found = before.before.as_ref();
         // The payer has paid before anything was executed.
         let fee = if place == 0 { checked.budget.fee.total() } else { 0 };
         let lamports = found.map_or(0, |found| found.lamports().saturating_sub(fee));
-        if is_writable {
-            let before = found
-                .map_or(Before::NOTHING, |found| Before::of(found, lamports, &rent, is_relaxed));
-            before.check(place, &after.key, &after.account, &rent, is_relaxed)?;
-        }
+        let before =
+            found.map_or(Before::NOTHING, |found| Before::of(found, lamports, &rent, is_relaxed));
+        before.check(place, &after.key, &after.account, &rent, is_relaxed)?;
         sum_before = sum_before.saturating_add(lamports.into());
-        sum_after = sum_after.saturating_add(after.account.lamports().into());
     }
     if sum_before == sum_after { Ok(()) } else { Err(TransactionError::UnbalancedTransaction) }
 }

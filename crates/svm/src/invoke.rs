@@ -96,7 +96,7 @@ impl<'e> InvokeContext<'e> {
             // The validator takes the error's place in its list for an instruction error's number.
             signers.push(address.map_err(|error| crate::error::from_number(error as u64))?);
         }
-        let call = self.prepare_call(instruction, &signers)?;
+        let call = self.prepare_call(instruction.clone(), &signers)?;
         self.process_call(call)
     }
 
@@ -104,7 +104,7 @@ impl<'e> InvokeContext<'e> {
     /// account that is named more than once has all rights that any mention has.
     pub(crate) fn prepare_call(
         &mut self,
-        instruction: &Instruction,
+        instruction: Instruction,
         signers: &[Pubkey],
     ) -> Result<InstructionContext<'e>, InstructionError> {
         let mut accounts = InstructionAccounts::with_capacity(instruction.accounts.len());
@@ -162,7 +162,7 @@ impl<'e> InvokeContext<'e> {
             program_id: instruction.program_id,
             program_index,
             accounts,
-            data: Cow::Owned(instruction.data.clone()),
+            data: Cow::Owned(instruction.data),
             height: self.height().saturating_add(1),
             caller: Some(self.frame().instruction),
             units: 0,

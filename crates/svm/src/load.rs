@@ -166,21 +166,23 @@ struct Loading<'a, 't, S> {
 }
 
 impl<S: AccountStore> Loading<'_, '_, S> {
-    /// Notes what there is at each address, and takes it to work on.
+    /// Takes what there is at each address to work on, and notes it where it may be written to. The
+    /// rest is only lent, and noted when it comes back: to count another owner takes longer than most
+    /// of what is done to such an account.
     #[inline(always)]
     fn find_all(&mut self) {
         let Self { checked, accounts, changes, loaded, .. } = self;
         // Extending makes values where they are to be, which pushing does not.
-        changes.extend(checked.keys.iter().enumerate().map(|(place, key)| AccountChange {
+        loaded.extend(checked.keys.iter().map(|key| TransactionAccount {
             key: *key,
-            before: accounts.account(key),
-            write: None,
-            is_writable: checked.writable.has(place),
-        }));
-        loaded.extend(changes.iter().map(|found| TransactionAccount {
-            key: found.key,
-            account: found.before.as_ref().map_or_else(nothing, AccountSharedData::clone),
+            account: accounts.account(key).unwrap_or_else(nothing),
             is_touched: false,
+        }));
+        changes.extend(loaded.iter().enumerate().map(|(place, found)| {
+            let is_writable = checked.writable.has(place);
+            let is_noted = (is_writable || place == 0) && found.account.lamports() > 0;
+            let before = is_noted.then(|| found.account.clone());
+            AccountChange { key: found.key, before, write: None, is_writable }
         }));
     }
 
@@ -224,11 +226,17 @@ impl<S: AccountStore> Loading<'_, '_, S> {
             result = self.take(place, rent);
             place = place.saturating_add(1);
         }
+        let result = result.and_then(|()| self.check_programs(features));
         if result.is_err() {
+            for (change, found) in self.changes.iter_mut().zip(self.loaded.drain(..)) {
+                if let Some(lender) = change.lender(&found.account) {
+                    *lender = Some(found.account);
+                }
+            }
             // Nobody knows what is at addresses that loading does not get to.
             self.changes.iter_mut().skip(place.max(1)).for_each(|change| change.before = None);
         }
-        result.and_then(|()| self.check_programs(features))
+        result
     }
 
     fn count(&mut self, bytes: u64) -> Result<(), TransactionError> {
@@ -253,11 +261,11 @@ impl<S: AccountStore> Loading<'_, '_, S> {
         };
         // This account is made for each transaction, whatever there is.
         if place > 0 && is_same(key, &sysvar::instructions::ID) {
-            change.before = None;
+            (change.before, *account) = (None, nothing());
             *account = instructions_sysvar(self.checked)?;
             return Ok(());
         }
-        if change.before.is_none() {
+        if !is_there(change, account) {
             return Ok(());
         }
         if change.is_writable {
@@ -284,20 +292,26 @@ impl<S: AccountStore> Loading<'_, '_, S> {
     fn check_programs(&self, features: FeatureSet) -> Result<(), TransactionError> {
         for instruction in self.checked.transaction.instructions() {
             let place = usize::from(instruction.program_id_index);
-            let exists = self.changes.get(place).is_some_and(|it| it.before.is_some());
-            let account = self.loaded.get(place).filter(|_| exists);
-            let account = account.ok_or(TransactionError::ProgramAccountNotFound)?;
-            let owner = account.account.owner();
+            let found = self.changes.get(place).zip(self.loaded.get(place));
+            let account = found.map(|(change, loaded)| (change, &loaded.account));
+            let account = account.filter(|(change, account)| is_there(change, account));
+            let (_, account) = account.ok_or(TransactionError::ProgramAccountNotFound)?;
+            let owner = account.owner();
             if !is_same(owner, &native_loader::ID) && Loader::of(owner).is_none() {
                 return Err(TransactionError::InvalidProgramForExecution);
             }
             // Once it was this flag that told programs from files that are being written.
-            if !account.account.executable() && !features.has(Feature::IgnoreExecutableFlag) {
+            if !account.executable() && !features.has(Feature::IgnoreExecutableFlag) {
                 return Err(TransactionError::InvalidProgramForExecution);
             }
         }
         Ok(())
     }
+}
+
+/// Whether there is an account. One that was not noted is known by its lamports.
+fn is_there(change: &AccountChange, account: &AccountSharedData) -> bool {
+    change.before.is_some() || account.lamports() > 0
 }
 
 /// What is there where nothing is.

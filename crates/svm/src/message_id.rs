@@ -56,26 +56,33 @@ impl MessageId {
 struct Digest(FoldHasher<'static>, FoldHasher<'static>);
 
 impl Digest {
-    #[inline]
+    /// Both halves take whole words of sixteen bytes only, which needs no state but a number each.
+    #[inline(always)]
+    fn word(&mut self, word: u128) {
+        self.0.write_u128(word);
+        self.1.write_u128(word);
+    }
+
+    #[inline(always)]
+    fn numbers(&mut self, one: u64, other: u64) {
+        self.word(u128::from(one) | u128::from(other) << 64);
+    }
+
+    /// An address or a hash.
+    #[inline(always)]
+    fn hash(&mut self, hash: &[u8; 32]) {
+        let (halves, _) = hash.as_chunks::<16>();
+        halves.iter().for_each(|half| self.word(u128::from_le_bytes(*half)));
+    }
+
+    /// Bytes of which it was said how many there are.
+    #[inline(always)]
     fn bytes(&mut self, bytes: &[u8]) {
-        self.0.write(bytes);
-        self.1.write(bytes);
-    }
-
-    #[inline]
-    fn number(&mut self, number: u64) {
-        self.0.write_u64(number);
-        self.1.write_u64(number);
-    }
-
-    /// An address or a hash: by numbers, which takes a third of the time.
-    #[inline]
-    fn word(&mut self, word: &[u8; 32]) {
-        let (halves, _) = word.as_chunks::<16>();
-        for part in halves {
-            let part = u128::from_le_bytes(*part);
-            self.0.write_u128(part);
-            self.1.write_u128(part);
+        let (whole, rest) = bytes.as_chunks::<16>();
+        whole.iter().for_each(|part| self.word(u128::from_le_bytes(*part)));
+        if !rest.is_empty() {
+            let [one, other] = packed(rest);
+            self.numbers(one, other);
         }
     }
 
@@ -90,7 +97,7 @@ impl Digest {
                     instructions,
                 } = message;
                 self.start(0, header, account_keys);
-                self.word(recent_blockhash.as_bytes());
+                self.hash(recent_blockhash.as_bytes());
                 self.instructions(instructions);
             }
             VersionedMessage::V0(message) => {
@@ -102,16 +109,16 @@ impl Digest {
                     address_table_lookups,
                 } = message;
                 self.start(1, header, account_keys);
-                self.word(recent_blockhash.as_bytes());
+                self.hash(recent_blockhash.as_bytes());
                 self.instructions(instructions);
-                self.number(address_table_lookups.len() as u64);
+                self.numbers(address_table_lookups.len() as u64, 0);
                 for lookup in address_table_lookups {
                     let v0::MessageAddressTableLookup {
                         account_key,
                         writable_indexes,
                         readonly_indexes,
                     } = lookup;
-                    self.word(account_key.as_array());
+                    self.hash(account_key.as_array());
                     self.lengths(0, writable_indexes.len(), readonly_indexes.len());
                     self.bytes(writable_indexes);
                     self.bytes(readonly_indexes);
@@ -131,10 +138,9 @@ impl Digest {
                 let others =
                     [compute_unit_limit, loaded_accounts_data_size_limit, heap_size].map(short);
                 for value in [*priority_fee].into_iter().chain(others) {
-                    self.number(value.is_some().into());
-                    self.number(value.unwrap_or_default());
+                    self.numbers(value.is_some().into(), value.unwrap_or_default());
                 }
-                self.word(lifetime_specifier.as_bytes());
+                self.hash(lifetime_specifier.as_bytes());
                 self.instructions(instructions);
             }
         }
@@ -154,12 +160,12 @@ impl Digest {
             num_readonly_unsigned_accounts,
         ];
         self.lengths(u32::from_le_bytes(bytes), keys.len(), 0);
-        keys.iter().for_each(|key| self.word(key.as_array()));
+        keys.iter().for_each(|key| self.hash(key.as_array()));
     }
 
     #[inline]
     fn instructions(&mut self, instructions: &[CompiledInstruction]) {
-        self.number(instructions.len() as u64);
+        self.numbers(instructions.len() as u64, 0);
         for instruction in instructions {
             let CompiledInstruction { program_id_index, accounts, data } = instruction;
             self.lengths((*program_id_index).into(), accounts.len(), data.len());
@@ -168,21 +174,25 @@ impl Digest {
         }
     }
 
-    /// A number and two lengths: as one where they are small enough to be told apart so, which a
-    /// message has room for.
-    #[inline]
+    /// A number and two lengths: there is nothing in memory of 2^48 bytes.
+    #[inline(always)]
     fn lengths(&mut self, number: u32, one: usize, other: usize) {
-        match (u16::try_from(one), u16::try_from(other)) {
-            (Ok(one), Ok(other)) => {
-                self.number(u64::from(number) << 32 | u64::from(one) << 16 | u64::from(other));
-            }
-            _ => {
-                [u64::MAX, number.into(), one as u64, other as u64]
-                    .into_iter()
-                    .for_each(|it| self.number(it));
-            }
-        }
+        self.word(u128::from(number) << 96 | (one as u128) << 48 | other as u128);
     }
+}
+
+/// Fewer than sixteen bytes, but at least one, so that of as many no others give the same: first
+/// and last ones, which overlap.
+#[inline(always)]
+fn packed(bytes: &[u8]) -> [u64; 2] {
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        return [u64::from_le_bytes(*first), u64::from_le_bytes(*last)];
+    }
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        return [u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into()];
+    }
+    let at = |place: usize| u64::from(bytes.get(place).copied().unwrap_or_default());
+    [at(0), at(1) << 8 | at(2)]
 }
 
 #[cfg(test)]
@@ -211,12 +221,35 @@ mod tests {
     }
 
     #[test]
+    fn short_bytes_are_packed_each_in_its_own_way() {
+        for len in 1..16 {
+            let mut bytes = vec![0; len];
+            let mut seen = vec![packed(&bytes)];
+            for place in 0..len {
+                for value in [1, 128, 255] {
+                    bytes[place] = value;
+                    seen.push(packed(&bytes));
+                    bytes[place] = 0;
+                }
+            }
+            let all = seen.len();
+            seen.sort_unstable();
+            seen.dedup();
+            assert_eq!(seen.len(), all, "{len}");
+        }
+    }
+
+    #[test]
     fn what_differs_differs_in_number() {
         let ids = [
             id(legacy(&[1, 2], &[3])),
             id(legacy(&[1], &[2, 3])),
             id(legacy(&[1, 2], &[3, 0])),
             id(legacy(&[1, 2], &[4])),
+            id(legacy(&[1, 2], &[3; 16])),
+            id(legacy(&[1, 2], &[3; 17])),
+            id(legacy(&[1, 2], &[3; 40])),
+            id(legacy(&[3; 17], &[3; 2])),
             id(Message { instructions: Vec::new(), ..legacy(&[], &[]) }),
             id(Message { recent_blockhash: [1; 32].into(), ..legacy(&[1, 2], &[3]) }),
             MessageId::of(&VersionedMessage::V0(v0::Message::default())),

@@ -7,7 +7,7 @@
 //! Nothing reaches back: loading is the only reader of accounts, and whoever called commits what
 //! [`Processed::writes`] says. Simulating is the same without committing.
 
-use solana_account::AccountSharedData;
+use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 use solana_transaction_error::TransactionError;
 
@@ -58,6 +58,9 @@ pub struct Bank<'a, S> {
 }
 
 /// An account of a transaction, before and after.
+// The address comes first in memory: behind the padding of an account, the compiler would write both
+// as one, and the processor wait for it.
+#[repr(C)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AccountChange {
     /// Its address.
@@ -75,9 +78,18 @@ impl AccountChange {
     /// What is there afterwards.
     #[must_use]
     pub fn after(&self) -> Option<&AccountSharedData> {
-        use solana_account::ReadableAccount;
         let after = self.write.as_ref().or(self.before.as_ref());
         after.filter(|account| account.lamports() > 0)
+    }
+
+    /// Where an account goes back to that was lent because it cannot be written to.
+    #[inline]
+    pub(crate) fn lender(
+        &mut self,
+        account: &AccountSharedData,
+    ) -> Option<&mut Option<AccountSharedData>> {
+        let is_lent = self.before.is_none() && !self.is_writable && account.lamports() > 0;
+        is_lent.then_some(&mut self.before)
     }
 }
 

@@ -24,9 +24,9 @@ pub struct Recent {
     registered: usize,
 }
 
-/// A blockhash or a nonce.
+/// A blockhash or a nonce, and what was processed with it.
 #[derive(Clone, Debug)]
-struct Known {
+pub(crate) struct Known {
     hash: Hash,
     /// How many blockhashes there had been when it became known.
     since: usize,
@@ -36,6 +36,17 @@ struct Known {
 impl Known {
     fn new(hash: Hash, since: usize) -> Self {
         Self { hash, since, processed: HashSet::default() }
+    }
+
+    #[inline]
+    fn is_of(&self, hash: &Hash) -> bool {
+        self.hash == *hash
+    }
+
+    /// Whether a message was processed with it.
+    #[inline]
+    pub(crate) fn has_processed(&self, message: MessageId) -> bool {
+        self.processed.contains(&message)
     }
 }
 
@@ -81,19 +92,29 @@ impl Recent {
         self.blockhashes.iter().map(|known| &known.hash)
     }
 
+    /// What is known of a blockhash that transactions may still refer to.
+    #[inline]
+    pub(crate) fn blockhash_known(&self, blockhash: &Hash) -> Option<&Known> {
+        // Most refer to one of the last.
+        self.blockhashes.iter().rev().find(|known| known.is_of(blockhash))
+    }
+
+    /// What is known of a durable nonce, if anything was processed with it.
+    pub(crate) fn nonce_known(&self, nonce: &Hash) -> Option<&Known> {
+        self.nonces.iter().rev().find(|known| known.is_of(nonce))
+    }
+
     /// Whether a transaction may still refer to a blockhash.
     #[must_use]
     pub fn is_recent(&self, blockhash: &Hash) -> bool {
-        // Most refer to one of the last.
-        self.blockhashes().rev().any(|known| known == blockhash)
+        self.blockhash_known(blockhash).is_some()
     }
 
     /// Whether a message was processed.
     #[must_use]
     pub fn has_processed(&self, blockhash: &Hash, message: MessageId) -> bool {
-        let mut newest_first = self.blockhashes.iter().rev().chain(self.nonces.iter().rev());
-        let known = newest_first.find(|known| known.hash == *blockhash);
-        known.is_some_and(|known| known.processed.contains(&message))
+        let known = self.blockhash_known(blockhash).or_else(|| self.nonce_known(blockhash));
+        known.is_some_and(|known| known.has_processed(message))
     }
 
     /// Remembers that a message was processed.
@@ -115,8 +136,7 @@ impl Recent {
     }
 
     fn find_mut(&mut self, hash: &Hash) -> Option<&mut Known> {
-        let mut newest_first =
-            self.blockhashes.iter_mut().rev().chain(self.nonces.iter_mut().rev());
-        newest_first.find(|known| known.hash == *hash)
+        let blockhash = self.blockhashes.iter_mut().rev().find(|known| known.is_of(hash));
+        blockhash.or_else(|| self.nonces.iter_mut().rev().find(|known| known.is_of(hash)))
     }
 }

@@ -14,17 +14,24 @@ pub(crate) fn settle(
     processed: &mut Processed,
 ) {
     let changes = &mut processed.accounts;
-    if processed.result.is_ok() {
-        let mut is_payer = true;
-        for (change, after) in changes.iter_mut().zip(accounts.drain(..)) {
+    let is_kept = processed.result.is_ok();
+    let mut is_payer = true;
+    for (change, after) in changes.iter_mut().zip(accounts.drain(..)) {
+        let is_there = after.account.lamports() > 0;
+        let place = if !change.is_writable {
+            change.lender(&after.account)
+        } else {
             // What was never there and still is not need not be deleted.
-            let is_nothing = change.before.is_none() && after.account.lamports() == 0;
-            if change.is_writable && (after.is_touched || is_payer) && !is_nothing {
-                change.write = Some(after.account);
-            }
-            is_payer = false;
+            let is_written =
+                (after.is_touched || is_payer) && (change.before.is_some() || is_there);
+            (is_kept && is_written).then_some(&mut change.write)
+        };
+        if let Some(place) = place {
+            *place = Some(after.account);
         }
-    } else {
+        is_payer = false;
+    }
+    if !is_kept {
         rollback.write(changes);
     }
     workspace::keep_accounts(accounts);

@@ -37,6 +37,8 @@ pub struct TransactionAccounts {
 }
 
 /// An account of a transaction.
+// The address comes first in memory, as in `AccountChange`.
+#[repr(C)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TransactionAccount {
     /// Its address.

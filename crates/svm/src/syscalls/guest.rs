@@ -5,6 +5,7 @@
 //! a guest address is as aligned as the validator's host address (agave: `memory.rs`).
 
 use selkie_vm::{Access, MemoryMap, SyscallError as Error};
+use smallvec::SmallVec;
 use solana_pubkey::Pubkey;
 
 use crate::{context::InvokeContext, error::SyscallError};
@@ -91,16 +92,16 @@ impl Guest<'_, '_> {
     }
 
     /// A table of slices to read.
-    pub(crate) fn slices(&self, addr: u64, count: u64) -> Result<Vec<Slice>, Error> {
+    pub(crate) fn slices(
+        &self,
+        addr: u64,
+        count: u64,
+    ) -> Result<impl ExactSizeIterator<Item = Slice>, Error> {
         let (entries, _) = self.elements(addr, count, 16, 8)?.as_chunks::<16>();
-        Ok(entries
-            .iter()
-            .map(|entry| {
-                let word =
-                    |at: usize| u64::from_le_bytes(*entry[at..].first_chunk().expect("a word"));
-                Slice { addr: word(0), len: word(8) }
-            })
-            .collect())
+        Ok(entries.iter().map(|entry| {
+            let word = |at: usize| u64::from_le_bytes(*entry[at..].first_chunk().expect("a word"));
+            Slice { addr: word(0), len: word(8) }
+        }))
     }
 
     /// Checks that all outputs of a syscall can be written: bounds of all, where accounts may grow,
@@ -113,7 +114,7 @@ impl Guest<'_, '_> {
         for output in outputs.iter().filter(|output| output.len > 0) {
             self.map.prepare_store(host, output.addr, output.len)?;
         }
-        let mut places = Vec::with_capacity(outputs.len());
+        let mut places = SmallVec::<[(usize, u64, u64); 4]>::new();
         for output in outputs.iter().filter(|output| output.len > 0) {
             let (region, offset) = self.map.locate(Access::Store, output.addr, output.len)?;
             self.check_alignment(output.addr, output.align)?;

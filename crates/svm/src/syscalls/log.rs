@@ -37,7 +37,7 @@ pub(super) fn compute_units(call: &mut Call<'_, '_, '_>) -> Result<u64, Error> {
 
 /// The table is read before the slices are charged, and the slices after.
 pub(super) fn data(call: &mut Call<'_, '_, '_>, slices: u64, count: u64) -> Result<u64, Error> {
-    let slices = call.memory.slices(slices, count)?;
+    let slices: Vec<_> = call.memory.slices(slices, count)?.collect();
     call.charge(SYSCALL_BASE.saturating_mul(slices.len() as u64))?;
     call.charge(slices.iter().fold(0, |sum: u64, slice| sum.saturating_add(slice.len)))?;
     let fields: Result<Vec<_>, _> =

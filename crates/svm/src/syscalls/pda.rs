@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use selkie_crypto::curve25519::{self, Group};
 use selkie_vm::SyscallError as Error;
 use sha2::{Digest, Sha256};
+use smallvec::SmallVec;
 use solana_pubkey::{MAX_SEED_LEN, MAX_SEEDS, Pubkey, PubkeyError};
 
 use super::{
@@ -12,6 +13,9 @@ use super::{
     guest::{Guest, Output},
 };
 use crate::{cost::CREATE_PROGRAM_ADDRESS, error::SyscallError};
+
+/// The seeds of an address.
+pub(crate) type Seeds<'a> = SmallVec<[&'a [u8]; MAX_SEEDS + 1]>;
 
 /// What the hash of an address ends with, so that it is the hash of nothing else.
 const MARKER: &[u8] = b"ProgramDerivedAddress";
@@ -69,7 +73,7 @@ fn is_on_curve(address: &[u8; 32]) -> bool {
 
 fn with_bump(seeds: &[&[u8]], bump: u8, program: &Pubkey) -> Result<Pubkey, PubkeyError> {
     let bump = [bump];
-    let mut seeds = seeds.to_vec();
+    let mut seeds = Seeds::from_slice(seeds);
     seeds.push(&bump);
     create_program_address(&seeds, program)
 }
@@ -137,7 +141,7 @@ fn inputs<'a>(
     if slices.len() > MAX_SEEDS {
         return Err(too_long());
     }
-    let seeds = slices.iter().map(|slice| {
+    let seeds = slices.map(|slice| {
         if slice.len > MAX_SEED_LEN as u64 {
             return Err(too_long());
         }

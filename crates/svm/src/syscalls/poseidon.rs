@@ -63,7 +63,7 @@ pub(super) fn hash_slices(
     call.memory.check_output(call.context, out, HASH_BYTES)?;
     let endianness = if endianness == 0 { Endianness::Big } else { Endianness::Little };
     let slices = call.memory.slices(slices, count)?;
-    let inputs = slices.iter().map(|slice| call.memory.bytes(slice.addr, slice.len));
+    let inputs = slices.map(|slice| call.memory.bytes(slice.addr, slice.len));
     let hash = hash(endianness, &inputs.collect::<Result<Vec<_>, _>>()?);
     call.answer(out, hash.as_ref().map(|it| &it[..]))
 }
