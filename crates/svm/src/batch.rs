@@ -5,11 +5,14 @@
 //! one waits for was taken before it: there is no queue, no lock that all meet at, and nothing to
 //! get stuck on. What waits for what depends on those before alone; so one thread plans ahead while
 //! the others are at work already.
+//!
+//! What a transaction leaves behind stays with its outcome, where those behind it read it: so none
+//! waits for others to have read what it writes to.
 
 use std::{
     sync::{
         Mutex, OnceLock, PoisonError, RwLock,
-        atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
 };
@@ -19,16 +22,17 @@ use solana_pubkey::Pubkey;
 use solana_transaction_error::TransactionError;
 
 use crate::{
-    account::AccountStore,
+    account::{AccountStore, is_same},
     at_hand::AccountsAtHand,
     check::{check, is_reserved},
     key_map::KeyMap,
     process::{Bank, ProcessOptions, Processed, process_with},
     programs::TransactionPrograms,
     transaction::Transaction,
+    workspace,
 };
 
-use self::plan::{Place, Planned, Planner};
+use self::plan::{Index, Planned, Planner};
 
 mod plan;
 
@@ -43,18 +47,35 @@ pub fn process_batch<S: AccountStore + Sync>(
     options: &ProcessOptions,
     threads: usize,
 ) -> Vec<Result<Processed, TransactionError>> {
+    let mut outcomes = Vec::new();
+    process_batch_into(&mut outcomes, transactions, bank, options, threads);
+    outcomes
+}
+
+/// Processes transactions as [`process_batch`] does, and writes the results in place of those that
+/// were there. Whoever processes block after block saves finding room for them: memory that nobody
+/// has used for a while costs more than a short transaction.
+pub fn process_batch_into<S: AccountStore + Sync>(
+    outcomes: &mut Vec<Result<Processed, TransactionError>>,
+    transactions: &[Transaction],
+    bank: &Bank<'_, S>,
+    options: &ProcessOptions,
+    threads: usize,
+) {
+    outcomes.resize_with(transactions.len(), || Ok(Processed::default()));
     let batch = Batch {
         transactions,
         bank,
         options,
-        entries: transactions.iter().map(|_| Entry::default()).collect(),
+        entries: outcomes.iter_mut().map(Entry::new).collect(),
         next: AtomicUsize::new(0),
         is_abandoned: AtomicBool::new(false),
         others: RwLock::default(),
     };
     let threads = threads.clamp(1, transactions.len().max(1));
     thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(|| batch.work())).collect();
+        let work = || workspace::in_room_left(|| batch.work());
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
         batch.plan();
         batch.work();
         for other in others {
@@ -63,39 +84,54 @@ pub fn process_batch<S: AccountStore + Sync>(
             }
         }
     });
-    let taken =
-        |entry: Entry| entry.outcome.into_inner().expect("every transaction was taken once");
-    batch.entries.into_iter().map(taken).collect()
 }
-
-const WAITING: u8 = 0;
-/// It was dropped.
-const DROPPED: u8 = 1;
-/// It has paid its fee, at least.
-const PROCESSED: u8 = 2;
 
 struct Batch<'b, S> {
     transactions: &'b [Transaction],
     bank: &'b Bank<'b, S>,
     options: &'b ProcessOptions,
-    entries: Vec<Entry>,
+    entries: Vec<Entry<'b>>,
     next: AtomicUsize,
     /// Whether a thread has panicked, so that nobody must wait for what will not come.
     is_abandoned: AtomicBool,
-    /// What was written to accounts that only turned out to be touched: those of barriers.
-    others: RwLock<KeyMap<AccountSharedData>>,
+    /// What was written last to accounts that only turned out to be touched, and by which
+    /// transaction. Those that all others wait for alone do so.
+    others: RwLock<KeyMap<(Index, AccountSharedData)>>,
 }
 
 /// A transaction's part.
-#[derive(Default)]
-struct Entry {
+struct Entry<'o> {
     /// What it waits for, once that is known.
     plan: OnceLock<Planned>,
-    state: AtomicU8,
-    outcome: OnceLock<Outcome>,
+    /// Where its outcome is to be, until a thread takes it.
+    room: Mutex<Option<&'o mut Outcome>>,
+    /// Its outcome, once it is known.
+    outcome: OnceLock<&'o Outcome>,
 }
 
-impl<S: AccountStore + Sync> Batch<'_, S> {
+impl<'o> Entry<'o> {
+    fn new(room: &'o mut Outcome) -> Self {
+        let room = Mutex::new(Some(room));
+        Self { plan: OnceLock::new(), room, outcome: OnceLock::new() }
+    }
+
+    /// What it has paid for.
+    fn processed(&self) -> Option<&'o Processed> {
+        self.outcome.get()?.as_ref().ok()
+    }
+
+    /// What it has left at an address: an account, or none. Nothing if it does not say.
+    fn left(&self, key: &Pubkey) -> Option<Option<&'o AccountSharedData>> {
+        let processed = self.processed()?;
+        let change = processed.accounts.iter().find(|change| is_same(&change.key, key))?;
+        match &change.write {
+            Some(written) => Some(Some(written).filter(|written| written.lamports() > 0)),
+            None => processed.is_executed.then_some(change.before.as_ref()),
+        }
+    }
+}
+
+impl<'o, S: AccountStore + Sync> Batch<'o, S> {
     /// Plans all transactions, in order.
     fn plan(&self) {
         let abandon = Abandon(&self.is_abandoned);
@@ -104,6 +140,7 @@ impl<S: AccountStore + Sync> Batch<'_, S> {
             let is_first = entry.plan.set(planner.plan(transaction, self.bank)).is_ok();
             debug_assert!(is_first, "one thread plans");
         }
+        planner.keep();
         core::mem::forget(abandon);
     }
 
@@ -121,14 +158,21 @@ impl<S: AccountStore + Sync> Batch<'_, S> {
             self.wait(|| entry.plan.get().is_some());
             let Some(planned) = entry.plan.get() else { break };
             for before in planned.waits_for(index).filter_map(|before| self.entries.get(before)) {
-                self.wait(|| before.state.load(Ordering::Acquire) != WAITING);
+                self.wait(|| before.outcome.get().is_some());
             }
+            let room = entry.room.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let room = room.expect("a transaction is taken by one thread");
             let accounts = Overlay { batch: self, index, planned, at_hand: &at_hand };
-            let outcome = self.run(transaction, &accounts, &mut programs);
-            let state = if outcome.is_ok() { PROCESSED } else { DROPPED };
-            let is_first = entry.outcome.set(outcome).is_ok();
+            if room.is_err() {
+                *room = Ok(Processed::default());
+            }
+            if let Ok(processed) = room
+                && let Err(error) = self.run(transaction, &accounts, &mut programs, processed)
+            {
+                *room = Err(error);
+            }
+            let is_first = entry.outcome.set(room).is_ok();
             debug_assert!(is_first, "a transaction is taken by one thread");
-            entry.state.store(state, Ordering::Release);
         }
         programs.count_uses(self.bank.environment.slot());
         core::mem::forget(abandon);
@@ -146,33 +190,33 @@ impl<S: AccountStore + Sync> Batch<'_, S> {
     fn run(
         &self,
         transaction: &Transaction,
-        accounts: &Overlay<'_, S>,
+        accounts: &Overlay<'_, '_, S>,
         programs: &mut TransactionPrograms,
-    ) -> Outcome {
+        processed: &mut Processed,
+    ) -> Result<(), TransactionError> {
         let bank = Bank {
             accounts,
             environment: self.bank.environment,
             recent: self.bank.recent,
             programs: self.bank.programs,
         };
-        let same = accounts.planned.same.and_then(|same| self.entries.get(same));
-        if same.is_some_and(|same| same.state.load(Ordering::Acquire) == PROCESSED) {
+        let same = accounts.planned.same.and_then(|same| self.entry(same));
+        if same.is_some_and(|same| same.processed().is_some()) {
             if self.options.verify_signatures {
                 crate::check::verify_signatures(transaction)?;
             }
             check(transaction, accounts, bank.environment, bank.recent)?;
             return Err(TransactionError::AlreadyProcessed);
         }
-        let mut processed = Processed::default();
-        process_with(programs, &mut processed, transaction, &bank, self.options, None)?;
-        processed.writes().for_each(|(key, account)| accounts.write(key, account));
-        Ok(processed)
+        process_with(programs, processed, transaction, &bank, self.options, None)?;
+        if accounts.planned.is_barrier {
+            accounts.note_others(processed);
+        }
+        Ok(())
     }
 
-    /// What was written to a place; nothing if nobody has yet.
-    fn written(&self, place: Place) -> Option<&Mutex<Option<AccountSharedData>>> {
-        let entry = self.entries.get(place.transaction as usize)?;
-        entry.plan.get()?.written.get(place.slot as usize)
+    fn entry(&self, index: Index) -> Option<&Entry<'o>> {
+        self.entries.get(index as usize)
     }
 }
 
@@ -186,67 +230,87 @@ impl Drop for Abandon<'_> {
 }
 
 /// Accounts as those before a transaction have left them.
-struct Overlay<'b, S> {
-    batch: &'b Batch<'b, S>,
+struct Overlay<'b, 'o, S> {
+    batch: &'b Batch<'o, S>,
     index: usize,
     planned: &'b Planned,
     at_hand: &'b AccountsAtHand,
 }
 
-impl<S: AccountStore + Sync> Overlay<'_, S> {
-    /// Where an account is that this transaction or one before can write to.
-    fn place(&self, key: &Pubkey) -> Option<Place> {
-        if let Some(place) = self.planned.place(key) {
-            return place;
+/// Where an account is.
+enum Found<'o> {
+    /// Where a transaction of the batch has left it, or none.
+    Left(Option<&'o AccountSharedData>),
+    /// Among those that only turned out to be touched.
+    Other(AccountSharedData),
+    /// Where it was before the batch.
+    Before,
+}
+
+impl<'o, S: AccountStore + Sync> Overlay<'_, 'o, S> {
+    /// The last transaction before this one that can write to an account.
+    fn writer(&self, key: &Pubkey) -> Option<Index> {
+        if let Some(used) = self.planned.use_of(key) {
+            return used.writer;
         }
         if is_reserved(key) {
             return None;
         }
         // It turned out to be touched: what it depends on was written by one before.
-        let before = self.batch.entries.get(..self.index)?;
-        before.iter().rev().find_map(|entry| entry.plan.get()?.place(key)).flatten()
+        let before = self.batch.entries.iter().enumerate().take(self.index);
+        before.rev().find_map(|(index, entry)| {
+            let used = entry.plan.get()?.use_of(key)?;
+            let own = Index::try_from(index).ok().filter(|_| used.is_writable);
+            Some(own.or(used.writer))
+        })?
     }
 
     /// Whether an account is one that nobody can write to, up to this transaction: others are likely
     /// to read it, too.
     fn is_unwritten(&self, key: &Pubkey) -> bool {
-        self.planned.barrier.is_none() && matches!(self.planned.place(key), Some(None))
+        let is_read = |used: plan::Use| used.writer.is_none() && !used.is_writable;
+        self.planned.barrier.is_none() && self.planned.use_of(key).is_some_and(is_read)
     }
 
-    fn read(&self, key: &Pubkey) -> Option<AccountSharedData> {
-        let slot = self.place(key).and_then(|place| self.batch.written(place));
-        let written =
-            slot.and_then(|slot| slot.lock().unwrap_or_else(PoisonError::into_inner).clone());
-        // What barriers wrote to, but is planned later, is not in its place yet.
-        let others = || self.batch.others.read().unwrap_or_else(PoisonError::into_inner);
-        let has_barriers = self.planned.barrier.is_some();
-        written.or_else(|| has_barriers.then(|| others().get(key).cloned()).flatten())
-    }
-
-    /// What those before have left, or else what was there before the batch.
-    fn current(&self, key: &Pubkey) -> Option<AccountSharedData> {
-        match self.read(key) {
-            Some(account) => (account.lamports() > 0).then_some(account),
-            None => self.batch.bank.accounts.account(key),
+    fn find(&self, key: &Pubkey) -> Found<'o> {
+        let has_others = self.planned.barrier.is_some();
+        let others = has_others
+            .then(|| self.batch.others.read().unwrap_or_else(PoisonError::into_inner))
+            .and_then(|others| others.get(key).cloned());
+        let mut writer = self.writer(key);
+        while let Some(index) = writer
+            && others.as_ref().is_none_or(|(other, _)| *other < index)
+        {
+            let Some(entry) = self.batch.entry(index) else { break };
+            if let Some(left) = entry.left(key) {
+                return Found::Left(left);
+            }
+            // It was dropped, or has not come as far as this account.
+            let used = entry.plan.get().and_then(|planned| planned.use_of(key));
+            writer = used.and_then(|used| used.writer);
+        }
+        match others {
+            Some((_, other)) if other.lamports() > 0 => Found::Other(other),
+            Some(_) => Found::Left(None),
+            None => Found::Before,
         }
     }
 
-    fn write(&self, key: &Pubkey, account: &AccountSharedData) {
-        if let Some(slot) = self.place(key).and_then(|place| self.batch.written(place)) {
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(account.clone());
-        } else {
-            let mut others = self.batch.others.write().unwrap_or_else(PoisonError::into_inner);
-            others.insert(*key, account.clone());
+    /// Notes what was written to accounts that nobody expected to be.
+    fn note_others(&self, processed: &Processed) {
+        let Ok(index) = Index::try_from(self.index) else { return };
+        for (key, account) in processed.writes() {
+            if self.planned.use_of(key).is_none_or(|used| !used.is_writable) {
+                let mut others = self.batch.others.write().unwrap_or_else(PoisonError::into_inner);
+                others.insert(*key, (index, account.clone()));
+            }
         }
     }
 }
 
-impl<S: AccountStore + Sync> AccountStore for Overlay<'_, S> {
+impl<S: AccountStore + Sync> AccountStore for Overlay<'_, '_, S> {
     fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
-        if self.is_unwritten(key) {
-            return self.at_hand.with_account(key, self.batch.bank.accounts, |it| it.cloned());
-        }
-        self.current(key)
+        self.with_account(key, |found| found.cloned())
     }
 
     fn with_account<R>(
@@ -254,9 +318,14 @@ impl<S: AccountStore + Sync> AccountStore for Overlay<'_, S> {
         key: &Pubkey,
         then: impl FnOnce(Option<&AccountSharedData>) -> R,
     ) -> R {
+        let before = self.batch.bank.accounts;
         if self.is_unwritten(key) {
-            return self.at_hand.with_account(key, self.batch.bank.accounts, then);
+            return self.at_hand.with_account(key, before, then);
         }
-        then(self.current(key).as_ref())
+        match self.find(key) {
+            Found::Left(account) => then(account),
+            Found::Other(account) => then(Some(&account)),
+            Found::Before => before.with_account(key, then),
+        }
     }
 }

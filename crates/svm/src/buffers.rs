@@ -93,6 +93,16 @@ pub(crate) fn take() -> Buffers {
     CLEAN.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
+/// All clean buffers of this thread.
+pub(crate) fn take_clean() -> Vec<Buffers> {
+    CLEAN.take()
+}
+
+/// Gives this thread clean buffers, in place of those that it has.
+pub(crate) fn set_clean(buffers: Vec<Buffers>) {
+    CLEAN.set(buffers);
+}
+
 impl Buffers {
     /// Gives stack and heap these sizes, all zeros.
     pub(crate) fn fit(&mut self, stack_bytes: usize, heap_bytes: usize) {

@@ -284,14 +284,11 @@ fn read_accounts(
     }
     crate::syscalls::charge(call.meter, infos_count.saturating_mul(INFO_BYTES) / BYTES_PER_UNIT)?;
     // What lies in memory now is what counts, whatever is written while accounts are looked at.
-    let known: Result<Infos, Error> = raw
-        .chunks_exact(usize::try_from(info_bytes).unwrap_or(1))
-        .map(|raw| {
-            let info: [u64; 6] = core::array::from_fn(|index| word(raw, index.saturating_mul(8)));
-            Ok((call.memory.pubkey(info[0])?, info))
-        })
-        .collect();
-    let known = known?;
+    let mut known = Infos::new();
+    for raw in raw.chunks_exact(usize::try_from(info_bytes).unwrap_or(1)) {
+        let info: [u64; 6] = core::array::from_fn(|index| word(raw, index.saturating_mul(8)));
+        known.push((call.memory.pubkey(info[0])?, info));
+    }
     let mut accounts = Vec::with_capacity(callee.accounts.len());
     for (place, meta) in (0_u16..).zip(&callee.accounts) {
         if meta.first != place {

@@ -73,7 +73,7 @@ pub use solana_sdk_ids::native_loader::ID as NATIVE_LOADER;
 
 pub use crate::{
     account::{Account, AccountSharedData, AccountStore, Loader},
-    batch::process_batch,
+    batch::{process_batch, process_batch_into},
     budget::{Fee, TransactionBudget},
     builtin::{Builtin, Builtins, Precompile, Precompiles},
     context::{Inspector, InstructionContext, InvokeContext},

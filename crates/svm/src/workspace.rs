@@ -1,11 +1,16 @@
-//! Vectors that every transaction needs while it is processed: each thread keeps them for its next.
+//! Vectors that every transaction needs while it is processed: each thread keeps them for its next,
+//! and one that ends leaves them to another.
 //!
 //! Invariant: what is kept is empty. Only room is kept, so nothing of a transaction is seen by
 //! another; if somebody takes the vectors while they are in use, they get new ones.
 
-use std::cell::Cell;
+use std::{
+    cell::Cell,
+    sync::{Mutex, PoisonError},
+};
 
 use crate::{
+    buffers::{self, Buffers},
     context::{Frame, InstructionContext},
     programs::TransactionPrograms,
     transaction_accounts::TransactionAccount,
@@ -82,6 +87,49 @@ pub(crate) fn keep_lines(log: &mut Vec<String>) {
     let left = SPARE_LINES.saturating_sub(spare.len());
     spare.extend(log.drain(..).filter(|it| it.capacity() <= SPARE_LINE_BYTES).take(left));
     LINES.set(spare);
+}
+
+/// All room that a thread has.
+#[derive(Default)]
+struct Room {
+    accounts: Vec<TransactionAccount>,
+    trace: Vec<InstructionContext<'static>>,
+    stack: Vec<Frame<'static>>,
+    programs: TransactionPrograms,
+    lines: Vec<String>,
+    buffers: Vec<Buffers>,
+}
+
+/// What threads have left.
+static LEFT: Mutex<Vec<Room>> = Mutex::new(Vec::new());
+/// More of it is not kept.
+const LEFT_MAX: usize = 64;
+
+/// Does the work of a thread that does nothing else: in room that one before has left, if any. To
+/// find it anew takes as long as a hundred short transactions.
+pub(crate) fn in_room_left<R>(work: impl FnOnce() -> R) -> R {
+    let left = LEFT.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    let Room { accounts, trace, stack, programs, lines, buffers } = left.unwrap_or_default();
+    ACCOUNTS.set(accounts);
+    TRACE.set(trace);
+    STACK.set(stack);
+    PROGRAMS.set(programs);
+    LINES.set(lines);
+    buffers::set_clean(buffers);
+    let result = work();
+    let room = Room {
+        accounts: ACCOUNTS.take(),
+        trace: TRACE.take(),
+        stack: STACK.take(),
+        programs: PROGRAMS.take(),
+        lines: LINES.take(),
+        buffers: buffers::take_clean(),
+    };
+    let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+    if left.len() < LEFT_MAX {
+        left.push(room);
+    }
+    result
 }
 
 /// The same room for values of another lifetime: the standard library collects into the vector

@@ -3,18 +3,18 @@
 //! Invariant: a transaction's plan depends on those before it alone, and on the accounts as they
 //! were before the batch.
 
-use std::{collections::HashMap, sync::Mutex};
+use std::{cell::Cell, collections::HashMap};
 
 use foldhash::fast::FixedState;
 use smallvec::SmallVec;
-use solana_account::{AccountSharedData, ReadableAccount};
+use solana_account::ReadableAccount;
 use solana_message::VersionedMessage;
 use solana_pubkey::Pubkey;
 
 use crate::{
     account::{AccountStore, Loader, is_same},
     check::is_reserved,
-    key_map::{KeyMap, KeyState},
+    key_map::KeyMap,
     lookup,
     message_id::MessageId,
     process::Bank,
@@ -22,50 +22,50 @@ use crate::{
     transaction::Transaction,
 };
 
-/// Where what is written to an account is kept: with the first transaction that can write to it.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    pub(super) transaction: u32,
-    pub(super) slot: u32,
-}
+/// The place of a transaction in its batch: short, since it is kept many times over.
+pub(super) type Index = u32;
 
-/// What a transaction waits for, and where what it touches is.
+/// What a transaction waits for, and what it touches.
 #[derive(Default)]
 pub(super) struct Planned {
-    /// Transactions before that touch the same accounts.
-    before: SmallVec<[usize; 4]>,
+    /// Transactions before that can write to what it touches.
+    before: SmallVec<[Index; 4]>,
     /// Whether it waits for all before: what it touches depends on what they do.
-    is_barrier: bool,
+    pub(super) is_barrier: bool,
     /// The last transaction that all others wait for.
-    pub(super) barrier: Option<usize>,
+    pub(super) barrier: Option<Index>,
     /// The transaction before that is the same.
-    pub(super) same: Option<usize>,
-    /// The accounts that it touches, and the places of those that it or one before can write to.
-    keys: SmallVec<[(Pubkey, Option<Place>); 5]>,
-    /// What is written to accounts that no transaction before can write to.
-    pub(super) written: Vec<Mutex<Option<AccountSharedData>>>,
+    pub(super) same: Option<Index>,
+    uses: SmallVec<[Use; 4]>,
+}
+
+/// How a transaction touches an account.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Use {
+    key: Pubkey,
+    pub(super) is_writable: bool,
+    /// The last transaction before that can write to it.
+    pub(super) writer: Option<Index>,
 }
 
 impl Planned {
     pub(super) fn waits_for(&self, index: usize) -> impl Iterator<Item = usize> {
         let barrier = if self.is_barrier { 0..index } else { 0..0 };
-        barrier.chain(self.barrier).chain(self.before.iter().copied())
+        let before = self.barrier.iter().chain(&self.before);
+        barrier.chain(before.map(|before| *before as usize))
     }
 
-    /// The place of an account; nothing if it was not known to be touched. One that is there twice,
-    /// as a table that is written to, had no place yet at first.
-    pub(super) fn place(&self, key: &Pubkey) -> Option<Option<Place>> {
-        self.keys.iter().rev().find(|(known, _)| is_same(known, key)).map(|(_, place)| *place)
+    /// How it touches an account; nothing if it was not known to. One that is there twice, as a
+    /// table that is written to, is only read at first.
+    pub(super) fn use_of(&self, key: &Pubkey) -> Option<Use> {
+        self.uses.iter().rev().find(|it| is_same(&it.key, key)).copied()
     }
 }
 
-/// An account, and who has touched it so far.
-struct Users {
+/// Who has touched an account so far.
+struct User {
     /// The last that can write to it.
-    writer: Option<usize>,
-    /// Those that can read it since.
-    readers: SmallVec<[usize; 2]>,
-    place: Option<Place>,
+    writer: Option<Index>,
     /// What it was before the batch: a program whose code is in another account.
     program: Program,
 }
@@ -79,24 +79,33 @@ enum Program {
 
 impl Program {
     fn of(key: &Pubkey, accounts: &impl AccountStore) -> Self {
-        match accounts.account(key) {
+        accounts.with_account(key, |found| match found {
             Some(account) if Loader::of(account.owner()) == Some(Loader::V3) => {
                 Self::Yes(program_data_address(account.data()))
             }
             _ => Self::No,
-        }
+        })
     }
 }
 
 /// Plans transactions one after the other.
+#[derive(Default)]
 pub(super) struct Planner {
-    users: KeyMap<Users>,
-    seen: HashMap<MessageId, usize, FixedState>,
-    barrier: Option<usize>,
-    next: usize,
+    users: KeyMap<User>,
+    seen: HashMap<MessageId, Index, FixedState>,
+    barrier: Option<Index>,
+    next: Index,
     /// What the transaction touches that is being planned.
     touched: Vec<Touched>,
 }
+
+thread_local! {
+    /// Room that a planner needed, which is empty.
+    static ROOM: Cell<Option<Planner>> = const { Cell::new(None) };
+}
+
+/// Room for more accounts is not kept.
+const ROOM_MAX: usize = 1 << 16;
 
 /// An account that a transaction touches.
 #[derive(Clone, Copy)]
@@ -110,14 +119,21 @@ struct Touched {
 impl Planner {
     /// A planner for so many transactions.
     pub(super) fn new(transactions: usize) -> Self {
+        let mut planner = ROOM.take().unwrap_or_default();
         // Most transactions write to a few accounts that no other one touches.
-        let room = transactions.saturating_mul(4);
-        Self {
-            users: KeyMap::with_capacity_and_hasher(room, KeyState::default()),
-            seen: HashMap::with_capacity_and_hasher(transactions, FixedState::default()),
-            barrier: None,
-            next: 0,
-            touched: Vec::new(),
+        planner.users.reserve(transactions.saturating_mul(4));
+        planner.seen.reserve(transactions);
+        planner
+    }
+
+    /// Keeps the room for this thread's next.
+    pub(super) fn keep(self) {
+        let Self { mut users, mut seen, mut touched, .. } = self;
+        if users.capacity() <= ROOM_MAX {
+            users.clear();
+            seen.clear();
+            touched.clear();
+            ROOM.set(Some(Self { users, seen, touched, ..Self::default() }));
         }
     }
 
@@ -128,7 +144,7 @@ impl Planner {
         bank: &Bank<'_, S>,
     ) -> Planned {
         let index = self.next;
-        self.next = index.saturating_add(1);
+        self.next = index.checked_add(1).expect("a batch fits into memory");
         // The message has the blockhash in it.
         let same = self.seen.insert(transaction.message_id(), index);
         let mut planned = Planned { barrier: self.barrier, same, ..Planned::default() };
@@ -140,42 +156,33 @@ impl Planner {
         while let Some(&Touched { key, is_writable, is_table }) = touched.get(next) {
             let is_named = next < named;
             next = next.saturating_add(1);
-            let users = self.users.entry(key).or_insert_with(|| Users {
+            let user = self.users.entry(key).or_insert_with(|| User {
                 writer: None,
-                readers: SmallVec::new(),
-                place: None,
                 program: Program::of(&key, bank.accounts),
             });
             // What barriers write to is not known before: it may be any table.
-            let may_be_written = users.writer.is_some() || is_table && self.barrier.is_some();
-            if let Program::Yes(code) = users.program
+            let may_be_written = user.writer.is_some() || is_table && self.barrier.is_some();
+            if let Program::Yes(code) = user.program
                 && is_named
             {
-                planned.is_barrier |= users.writer.is_some();
+                planned.is_barrier |= user.writer.is_some();
                 if let Some(key) = code {
                     touched.push(Touched { key, is_writable: false, is_table: false });
                 }
             }
             planned.is_barrier |= is_table && may_be_written;
-            planned.before.extend(users.writer);
-            if is_writable {
-                planned.before.extend(users.readers.drain(..));
-                users.writer = Some(index);
-                if users.place.is_none() {
-                    users.place = Some(Place {
-                        transaction: short(index),
-                        slot: short(planned.written.len()),
-                    });
-                    planned.written.push(Mutex::new(None));
-                }
-            } else {
-                users.readers.push(index);
+            let writer = user.writer;
+            // Named again, for another reason: that it writes is known.
+            if writer == Some(index) {
+                continue;
             }
-            planned.keys.push((key, users.place));
+            planned.before.extend(writer);
+            if is_writable {
+                user.writer = Some(index);
+            }
+            planned.uses.push(Use { key, is_writable, writer });
         }
         self.touched = touched;
-        // An account may be there twice, for more than one reason.
-        planned.before.retain(|before| *before != index);
         planned.before.sort_unstable();
         planned.before.dedup();
         if planned.is_barrier {
@@ -183,11 +190,6 @@ impl Planner {
         }
         planned
     }
-}
-
-/// Counts of transactions and accounts are short: they are kept many times over.
-fn short(count: usize) -> u32 {
-    u32::try_from(count).expect("a batch fits into memory")
 }
 
 /// The accounts that a transaction touches, as things stand before the batch: those of the protocol
@@ -223,14 +225,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_that_is_written_to_has_its_place() {
-        let (key, place) = (Pubkey::new_from_array([1; 32]), Place { transaction: 3, slot: 0 });
-        let planned = Planned {
-            keys: [(key, None), (key, Some(place))].into_iter().collect(),
-            ..Planned::default()
-        };
-        let found = planned.place(&key).flatten().map(|place| place.transaction);
-        assert_eq!(found, Some(3));
-        assert!(planned.place(&Pubkey::default()).is_none());
+    fn a_table_that_is_written_to_is_known_to_be() {
+        let key = Pubkey::new_from_array([1; 32]);
+        let used = |is_writable| Use { key, is_writable, writer: Some(3) };
+        let uses = [used(false), used(true)].into_iter().collect();
+        let planned = Planned { uses, ..Planned::default() };
+        assert!(planned.use_of(&key).is_some_and(|it| it.is_writable && it.writer == Some(3)));
+        assert!(planned.use_of(&Pubkey::default()).is_none());
     }
 }
