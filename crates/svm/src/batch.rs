@@ -9,6 +9,7 @@
 //! What a transaction leaves behind stays with its outcome, where those behind it read it: so none
 //! waits for others to have read what it writes to.
 
+use core::ops::Range;
 use std::{
     sync::{
         Mutex, OnceLock, PoisonError, RwLock,
@@ -63,7 +64,9 @@ pub fn process_batch_into<S: AccountStore + Sync>(
     threads: usize,
 ) {
     outcomes.resize_with(transactions.len(), || Ok(Processed::default()));
+    let threads = threads.clamp(1, transactions.len().max(1));
     let batch = Batch {
+        threads,
         transactions,
         bank,
         options,
@@ -72,7 +75,6 @@ pub fn process_batch_into<S: AccountStore + Sync>(
         is_abandoned: AtomicBool::new(false),
         others: RwLock::default(),
     };
-    let threads = threads.clamp(1, transactions.len().max(1));
     thread::scope(|scope| {
         let work = || workspace::in_room_left(|| batch.work());
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
@@ -86,12 +88,17 @@ pub fn process_batch_into<S: AccountStore + Sync>(
     });
 }
 
+/// More transactions are not taken at once.
+const SHARE_MAX: usize = 64;
+
 struct Batch<'b, S> {
     transactions: &'b [Transaction],
     bank: &'b Bank<'b, S>,
     options: &'b ProcessOptions,
     entries: Vec<Entry<'b>>,
+    /// The first that nobody has taken.
     next: AtomicUsize,
+    threads: usize,
     /// Whether a thread has panicked, so that nobody must wait for what will not come.
     is_abandoned: AtomicBool,
     /// What was written last to accounts that only turned out to be touched, and by which
@@ -148,8 +155,11 @@ impl<'o, S: AccountStore + Sync> Batch<'o, S> {
         let abandon = Abandon(&self.is_abandoned);
         let at_hand = AccountsAtHand::default();
         let mut programs = TransactionPrograms::keeping();
-        loop {
-            let index = self.next.fetch_add(1, Ordering::Relaxed);
+        let mut taken = 0..0;
+        while let Some(index) = taken.next().or_else(|| {
+            taken = self.take();
+            taken.next()
+        }) {
             let (Some(transaction), Some(entry)) =
                 (self.transactions.get(index), self.entries.get(index))
             else {
@@ -176,6 +186,21 @@ impl<'o, S: AccountStore + Sync> Batch<'o, S> {
         }
         programs.count_uses(self.bank.environment.slot());
         core::mem::forget(abandon);
+    }
+
+    /// Takes the next transactions: neighbours share what processors fight over, and few wait for
+    /// the last ones if they are taken in ever smaller shares.
+    fn take(&self) -> Range<usize> {
+        let end = self.entries.len();
+        let share = |next: usize| {
+            let left = end.saturating_sub(next);
+            left.div_ceil(self.threads.saturating_mul(8)).clamp(1, SHARE_MAX)
+        };
+        let (store, load) = (Ordering::Relaxed, Ordering::Relaxed);
+        let taken = self.next.fetch_update(store, load, |next| {
+            (next < end).then(|| next.saturating_add(share(next)).min(end))
+        });
+        taken.map_or(end..end, |next| next..next.saturating_add(share(next)).min(end))
     }
 
     /// Waits until something is done, or will not be.

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use selkie_svm::{
     Account, AccountSharedData, Bank, Builtin, Environment, FeatureSet, InstructionError, Loader,
     ProcessOptions, Processed, ProgramCache, Pubkey, Recent, Transaction, process, process_batch,
-    sysvars::Clock,
+    process_batch_into, sysvars::Clock,
 };
 use solana_hash::Hash;
 use solana_message::{
@@ -20,6 +20,7 @@ use solana_transaction_error::TransactionError;
 
 const SYSTEM: Pubkey = Pubkey::new_from_array([0; 32]);
 const MIXER: Pubkey = key(200);
+const NOWHERE: Pubkey = key(201);
 const BLOCKHASH: Hash = Hash::new_from_array([9; 32]);
 
 type Store = BTreeMap<Pubkey, AccountSharedData>;
@@ -121,12 +122,29 @@ fn store(accounts: u8) -> Store {
     store.insert(MIXER, account(1, native));
     for byte in 1..=accounts {
         store.insert(key(byte), account(10_000_000 + u64::from(byte) * 777, MIXER));
-        store.insert(key(100 + byte), account(1_000_000 + u64::from(byte) * 30_000, SYSTEM));
+        // Enough for some fees.
+        store.insert(key(100 + byte), account(890_880 + u64::from(byte) * 15_000, SYSTEM));
     }
     store
 }
 
+/// What a transaction is meant to come to, if its payer can pay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    Executed,
+    /// It calls a program that is not there.
+    FeesOnly,
+    /// It may not load more than its payer.
+    CutShort,
+    /// Its blockhash is none.
+    Dropped,
+}
+
 fn transaction(payer: u8, from: u8, to: u8, seen: u8, salt: u8) -> Transaction {
+    transaction_of(Kind::Executed, payer, from, to, seen, salt)
+}
+
+fn transaction_of(kind: Kind, payer: u8, from: u8, to: u8, seen: u8, salt: u8) -> Transaction {
     let mut keys = vec![key(100 + payer), key(from)];
     let mut place = |wanted: Pubkey| {
         let found = keys.iter().position(|known| *known == wanted);
@@ -139,8 +157,23 @@ fn transaction(payer: u8, from: u8, to: u8, seen: u8, salt: u8) -> Transaction {
     let to = place(key(to));
     // What is only looked at comes behind what is written to.
     let seen = place(key(seen));
-    let program = place(MIXER);
+    let program = place(if kind == Kind::FeesOnly { NOWHERE } else { MIXER });
     let readonly = u8::from(usize::from(seen) == keys.len() - 2 && seen != to && seen != 1) + 1;
+    let instruction = CompiledInstruction {
+        program_id_index: program,
+        accounts: vec![1, to, seen],
+        data: vec![salt],
+    };
+    let mut instructions = vec![instruction];
+    if kind == Kind::CutShort {
+        let budget = u8::try_from(keys.len()).unwrap();
+        keys.push(solana_sdk_ids::compute_budget::ID);
+        // `SetLoadedAccountsDataSizeLimit`: each account counts for 64 bytes at least.
+        let data = [&[4][..], &100_u32.to_le_bytes()].concat();
+        let limit = CompiledInstruction { program_id_index: budget, accounts: Vec::new(), data };
+        instructions.push(limit);
+    }
+    let readonly = readonly + u8::from(kind == Kind::CutShort);
     let message = Message {
         header: MessageHeader {
             num_required_signatures: 1,
@@ -148,12 +181,8 @@ fn transaction(payer: u8, from: u8, to: u8, seen: u8, salt: u8) -> Transaction {
             num_readonly_unsigned_accounts: readonly,
         },
         account_keys: keys,
-        recent_blockhash: BLOCKHASH,
-        instructions: vec![CompiledInstruction {
-            program_id_index: program,
-            accounts: vec![1, to, seen],
-            data: vec![salt],
-        }],
+        recent_blockhash: if kind == Kind::Dropped { Hash::default() } else { BLOCKHASH },
+        instructions,
     };
     let transaction = VersionedTransaction::new_unsigned(VersionedMessage::Legacy(message));
     Transaction::new(transaction, FeatureSet::mainnet()).unwrap()
@@ -196,6 +225,22 @@ fn at_once(transactions: &[Transaction], store: Store, threads: usize) -> (Vec<O
     at_once_with(transactions, store, threads, &ProgramCache::new())
 }
 
+fn process_all_into(
+    outcomes: &mut Vec<Outcome>,
+    transactions: &[Transaction],
+    store: &Store,
+    threads: usize,
+) {
+    let (environment, recent) = (environment(), Recent::new([BLOCKHASH]));
+    let bank = Bank {
+        accounts: store,
+        environment: &environment,
+        recent: &recent,
+        programs: &ProgramCache::new(),
+    };
+    process_batch_into(outcomes, transactions, &bank, &OPTIONS, threads);
+}
+
 fn at_once_with(
     transactions: &[Transaction],
     mut store: Store,
@@ -212,20 +257,38 @@ fn at_once_with(
     (outcomes, store)
 }
 
+fn kind() -> impl Strategy<Value = Kind> {
+    prop_oneof![
+        6 => Just(Kind::Executed),
+        1 => Just(Kind::FeesOnly),
+        1 => Just(Kind::CutShort),
+        1 => Just(Kind::Dropped),
+    ]
+}
+
 proptest! {
     #[test]
     fn the_order_of_threads_does_not_show(
-        given in proptest::collection::vec((1_u8..9, 1_u8..9, 1_u8..9, 1_u8..9, 0_u8..3), 0..60),
+        given in proptest::collection::vec(
+            (kind(), 1_u8..9, 1_u8..9, 1_u8..9, 1_u8..9, 0_u8..3),
+            0..60,
+        ),
         threads in 1_usize..9,
     ) {
         let transactions: Vec<Transaction> = given
             .into_iter()
-            .map(|(payer, from, to, seen, salt)| transaction(payer, from, to, seen, salt))
+            .map(|(kind, payer, from, to, seen, salt)| {
+                transaction_of(kind, payer, from, to, seen, salt)
+            })
             .collect();
         let (expected, store_expected) = one_by_one(&transactions, store(8));
         let (outcomes, store) = at_once(&transactions, store(8), threads);
-        prop_assert_eq!(outcomes, expected);
+        prop_assert_eq!(&outcomes, &expected);
         prop_assert_eq!(store, store_expected);
+        // In the place of others, nothing of them is left.
+        let mut again: Vec<Outcome> = outcomes.into_iter().rev().skip(3).collect();
+        process_all_into(&mut again, &transactions, &self::store(8), threads);
+        prop_assert_eq!(again, expected);
     }
 
     #[test]
@@ -265,6 +328,24 @@ fn the_same_message_is_processed_once() {
     let (outcomes, _) = at_once(&transactions, store(3), 2);
     assert!(outcomes[0].as_ref().is_ok_and(|processed| processed.result.is_ok()));
     assert_eq!(outcomes[1], Err(TransactionError::AlreadyProcessed));
+}
+
+/// What is behind those that left nothing is what those before them have left.
+#[test]
+fn who_comes_to_nothing_is_passed_over() {
+    for kind in [Kind::FeesOnly, Kind::CutShort, Kind::Dropped] {
+        let writes = [transaction(1, 1, 2, 3, 0), transaction(3, 2, 4, 1, 0)];
+        let between = (0..9).map(|salt| transaction_of(kind, 2, 1, 2, 5, salt));
+        let [first, last] = writes;
+        let transactions: Vec<_> = [first].into_iter().chain(between).chain([last]).collect();
+        let (expected, store_expected) = one_by_one(&transactions, store(8));
+        let (outcomes, left) = at_once(&transactions, store(8), 2);
+        assert!(matches!(&outcomes[0], Ok(processed) if processed.result.is_ok()));
+        let passed = &outcomes[1..10];
+        assert!(passed.iter().all(|it| it.as_ref().map_or(true, |it| !it.is_executed)));
+        assert_eq!(passed.iter().any(Result::is_ok), kind != Kind::Dropped);
+        assert_eq!((outcomes, left), (expected, store_expected));
+    }
 }
 
 #[test]
