@@ -85,7 +85,8 @@ pub trait AccountStore {
     /// The account at an address; `None` if there is none, or none with lamports.
     fn account(&self, key: &Pubkey) -> Option<AccountSharedData>;
 
-    /// Shows the account at an address, so that it need not be moved. Stores that have it in their
+    /// Shows the account at an address, so that it need not be moved; `None` as for
+    /// [`AccountStore::account`]. Stores that have it in their
     /// memory show it there.
     fn with_account<R>(
         &self,

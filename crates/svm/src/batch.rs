@@ -1,9 +1,9 @@
 //! Many transactions on many cores, with the result of one after the other.
 //!
-//! Transactions that write to what another one touches wait for it, in the order that they were
-//! given; all others run at the same time. Threads take the next transaction in turn, so whatever
-//! one waits for was taken before it: there is no queue, no lock that all meet at, and nothing to
-//! get stuck on. What waits for what depends on those before alone; so one thread plans ahead while
+//! A transaction waits for those before it that may write to what it touches; all others run at the
+//! same time. Threads take the next transactions in turn and process them in order, so of those that
+//! are not done the first one waits for nobody: there is no queue, no lock that all meet at, and
+//! nothing to get stuck on. What waits for what depends on those before alone; so one thread plans ahead while
 //! the others are at work already.
 //!
 //! What a transaction leaves behind stays with its outcome, where those behind it read it: so none
@@ -33,7 +33,7 @@ use crate::{
     workspace,
 };
 
-use self::plan::{Index, Planned, Planner};
+use self::plan::{Before, Index, Planned, Planner, Use};
 
 mod plan;
 
@@ -76,8 +76,11 @@ pub fn process_batch_into<S: AccountStore + Sync>(
         others: RwLock::default(),
     };
     thread::scope(|scope| {
+        // Should there be no more threads, those that have begun wait for a plan.
+        let abandon = Abandon(&batch.is_abandoned);
         let work = || workspace::in_room_left(|| batch.work());
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        core::mem::forget(abandon);
         batch.plan();
         batch.work();
         for other in others {
@@ -89,7 +92,7 @@ pub fn process_batch_into<S: AccountStore + Sync>(
 }
 
 /// More transactions are not taken at once.
-const SHARE_MAX: usize = 64;
+const SHARE_MAX: usize = 16;
 
 struct Batch<'b, S> {
     transactions: &'b [Transaction],
@@ -188,19 +191,36 @@ impl<'o, S: AccountStore + Sync> Batch<'o, S> {
         core::mem::forget(abandon);
     }
 
-    /// Takes the next transactions: neighbours share what processors fight over, and few wait for
-    /// the last ones if they are taken in ever smaller shares.
+    /// Takes the next transaction, and with it those behind that wait for nobody: neighbours share
+    /// what processors fight over. Towards the end shares get smaller, so that few wait for the last.
     fn take(&self) -> Range<usize> {
         let end = self.entries.len();
-        let share = |next: usize| {
+        let taken_until = |next: usize| {
             let left = end.saturating_sub(next);
-            left.div_ceil(self.threads.saturating_mul(8)).clamp(1, SHARE_MAX)
+            let fair = left.checked_div(self.threads.saturating_mul(8)).unwrap_or_default();
+            let max = next.saturating_add(fair.clamp(1, SHARE_MAX));
+            let is_free = |place: &usize| self.waits_for_nobody(*place);
+            let behind = next.saturating_add(1)..max.min(end);
+            behind.clone().find(|place| !is_free(place)).unwrap_or(behind.end)
         };
-        let (store, load) = (Ordering::Relaxed, Ordering::Relaxed);
-        let taken = self.next.fetch_update(store, load, |next| {
-            (next < end).then(|| next.saturating_add(share(next)).min(end))
-        });
-        taken.map_or(end..end, |next| next..next.saturating_add(share(next)).min(end))
+        let mut next = self.next.load(Ordering::Relaxed);
+        while next < end {
+            let until = taken_until(next);
+            let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
+            match self.next.compare_exchange_weak(next, until, success, failure) {
+                Ok(_) => return next..until,
+                Err(other) => next = other,
+            }
+        }
+        end..end
+    }
+
+    fn waits_for_nobody(&self, place: usize) -> bool {
+        let is_done = |place: usize| {
+            self.entries.get(place).is_none_or(|entry| entry.outcome.get().is_some())
+        };
+        let planned = self.entries.get(place).and_then(|entry| entry.plan.get());
+        planned.is_some_and(|planned| planned.waits_for(place).all(is_done))
     }
 
     /// Waits until something is done, or will not be.
@@ -225,8 +245,7 @@ impl<'o, S: AccountStore + Sync> Batch<'o, S> {
             recent: self.bank.recent,
             programs: self.bank.programs,
         };
-        let same = accounts.planned.same.and_then(|same| self.entry(same));
-        if same.is_some_and(|same| same.processed().is_some()) {
+        if self.has_processed(&accounts.planned.same) {
             if self.options.verify_signatures {
                 crate::check::verify_signatures(transaction)?;
             }
@@ -238,6 +257,18 @@ impl<'o, S: AccountStore + Sync> Batch<'o, S> {
             accounts.note_others(processed);
         }
         Ok(())
+    }
+
+    /// Whether a transaction was processed, or one before that is the same.
+    fn has_processed(&self, same: &Before) -> bool {
+        let mut processed = same.get();
+        while let Some(entry) = processed.and_then(|index| self.entry(index))
+            && entry.processed().is_none()
+        {
+            processed = entry.plan.get().and_then(|planned| planned.same.get());
+        }
+        same.pass_over(processed);
+        processed.is_some()
     }
 
     fn entry(&self, index: Index) -> Option<&Entry<'o>> {
@@ -276,7 +307,7 @@ impl<'o, S: AccountStore + Sync> Overlay<'_, 'o, S> {
     /// The last transaction before this one that can write to an account.
     fn writer(&self, key: &Pubkey) -> Option<Index> {
         if let Some(used) = self.planned.use_of(key) {
-            return used.writer;
+            return used.writer.get();
         }
         if is_reserved(key) {
             return None;
@@ -286,15 +317,18 @@ impl<'o, S: AccountStore + Sync> Overlay<'_, 'o, S> {
         before.rev().find_map(|(index, entry)| {
             let used = entry.plan.get()?.use_of(key)?;
             let own = Index::try_from(index).ok().filter(|_| used.is_writable);
-            Some(own.or(used.writer))
+            Some(own.or(used.writer.get()))
         })?
     }
 
     /// Whether an account is one that nobody can write to, up to this transaction: others are likely
     /// to read it, too.
     fn is_unwritten(&self, key: &Pubkey) -> bool {
-        let is_read = |used: plan::Use| used.writer.is_none() && !used.is_writable;
-        self.planned.barrier.is_none() && self.planned.use_of(key).is_some_and(is_read)
+        let is_read = |used: &Use| !used.is_writable && used.writer.get().is_none();
+        match self.planned.use_of(key) {
+            Some(used) => is_read(used) && self.planned.barrier.is_none(),
+            None => is_reserved(key),
+        }
     }
 
     fn find(&self, key: &Pubkey) -> Found<'o> {
@@ -302,17 +336,26 @@ impl<'o, S: AccountStore + Sync> Overlay<'_, 'o, S> {
         let others = has_others
             .then(|| self.batch.others.read().unwrap_or_else(PoisonError::into_inner))
             .and_then(|others| others.get(key).cloned());
-        let mut writer = self.writer(key);
+        let last = self.writer(key);
+        let use_of = |index: Index| self.batch.entry(index)?.plan.get()?.use_of(key);
+        let (mut writer, mut left) = (last, None);
         while let Some(index) = writer
             && others.as_ref().is_none_or(|(other, _)| *other < index)
         {
-            let Some(entry) = self.batch.entry(index) else { break };
-            if let Some(left) = entry.left(key) {
-                return Found::Left(left);
+            left = self.batch.entry(index).and_then(|entry| entry.left(key));
+            if left.is_some() {
+                break;
             }
             // It was dropped, or has not come as far as this account.
-            let used = entry.plan.get().and_then(|planned| planned.use_of(key));
-            writer = used.and_then(|used| used.writer);
+            writer = use_of(index).and_then(|used| used.writer.get());
+        }
+        if writer != last
+            && let Some(last) = last.and_then(use_of)
+        {
+            last.writer.pass_over(writer);
+        }
+        if let Some(left) = left {
+            return Found::Left(left);
         }
         match others {
             Some((_, other)) if other.lamports() > 0 => Found::Other(other),

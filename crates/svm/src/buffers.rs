@@ -93,9 +93,15 @@ pub(crate) fn take() -> Buffers {
     CLEAN.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
-/// All clean buffers of this thread.
+/// All clean buffers of this thread, without inputs that are long.
 pub(crate) fn take_clean() -> Vec<Buffers> {
-    CLEAN.take()
+    let mut buffers = CLEAN.take();
+    for Buffers { input, .. } in &mut buffers {
+        if input.capacity() > INPUT_BYTES_LEFT {
+            *input = InputBytes::default();
+        }
+    }
+    buffers
 }
 
 /// Gives this thread clean buffers, in place of those that it has.
@@ -146,6 +152,8 @@ impl Buffers {
 
 /// Inputs that are longer are not kept, so that an idle thread does not hold much memory.
 const INPUT_BYTES_KEPT: usize = 4 << 20;
+/// Nor are these left to other threads.
+const INPUT_BYTES_LEFT: usize = 1 << 18;
 
 fn is_zero(bytes: &[u8]) -> bool {
     static ZEROS: [u8; 4096] = [0; 4096];

@@ -65,7 +65,8 @@ pub(crate) fn invoke(
     check_callable(call.context, &instruction)?;
     // Whoever is called charges the context's meter, while the caller's is in its machine.
     call.context.meter = *call.meter;
-    let callee = call.context.prepare_call(instruction, &signers)?;
+    let Instruction { program_id, accounts: metas, data } = instruction;
+    let callee = call.context.prepare_call(&program_id, &metas, data, &signers)?;
     let mut accounts = read_accounts(call, convention, &callee, infos, infos_count)?;
     let features = Features::of(call.context);
     if features.mode == DataMode::Direct {

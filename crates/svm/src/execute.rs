@@ -142,11 +142,8 @@ fn check_balances(
     let is_relaxed = environment.features.has(Feature::RelaxMinBalanceCheck);
     let (mut sum_before, mut sum_after) = (0_u128, 0_u128);
     for (place, (after, before)) in accounts.iter().zip(found).enumerate() {
-        let lamports_after = u128::from(after.account.lamports());
-        sum_after = sum_after.saturating_add(lamports_after);
         // What cannot be written to is as it was.
         if !before.is_writable {
-            sum_before = sum_before.saturating_add(lamports_after);
             continue;
         }
         let found = before.before.as_ref();
@@ -157,6 +154,7 @@ fn check_balances(
             found.map_or(Before::NOTHING, |found| Before::of(found, lamports, &rent, is_relaxed));
         before.check(place, &after.key, &after.account, &rent, is_relaxed)?;
         sum_before = sum_before.saturating_add(lamports.into());
+        sum_after = sum_after.saturating_add(after.account.lamports().into());
     }
     if sum_before == sum_after { Ok(()) } else { Err(TransactionError::UnbalancedTransaction) }
 }

@@ -7,7 +7,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use selkie_vm::Observer;
 use solana_account::{ReadableAccount, WritableAccount};
-use solana_instruction::Instruction;
+use solana_instruction::{AccountMeta, Instruction};
 use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::{native_loader, sysvar};
@@ -96,7 +96,8 @@ impl<'e> InvokeContext<'e> {
             // The validator takes the error's place in its list for an instruction error's number.
             signers.push(address.map_err(|error| crate::error::from_number(error as u64))?);
         }
-        let call = self.prepare_call(instruction.clone(), &signers)?;
+        let Instruction { program_id, accounts, data } = instruction;
+        let call = self.prepare_call(program_id, accounts, data.clone(), &signers)?;
         self.process_call(call)
     }
 
@@ -104,11 +105,13 @@ impl<'e> InvokeContext<'e> {
     /// account that is named more than once has all rights that any mention has.
     pub(crate) fn prepare_call(
         &mut self,
-        instruction: Instruction,
+        program_id: &Pubkey,
+        metas: &[AccountMeta],
+        data: Vec<u8>,
         signers: &[Pubkey],
     ) -> Result<InstructionContext<'e>, InstructionError> {
-        let mut accounts = InstructionAccounts::with_capacity(instruction.accounts.len());
-        for (place, meta) in (0_u16..).zip(&instruction.accounts) {
+        let mut accounts = InstructionAccounts::with_capacity(metas.len());
+        for (place, meta) in (0_u16..).zip(metas) {
             let Some(index) = self.accounts.find(&meta.pubkey) else {
                 self.logs
                     .line(format!("Instruction references an unknown account {}", meta.pubkey));
@@ -145,24 +148,24 @@ impl<'e> InvokeContext<'e> {
             }
             self.check_rights(accounts.get(place).copied(), signers)?;
         }
-        let program_index = self.accounts.find(&instruction.program_id);
+        let program_index = self.accounts.find(program_id);
         let caller = self.instruction();
         if !program_index.is_some_and(|it| caller.accounts.iter().any(|found| found.index == it)) {
-            self.logs.line(format!("Unknown program {}", instruction.program_id));
+            self.logs.line(format!("Unknown program {program_id}"));
             return Err(InstructionError::MissingAccount);
         }
         if !self.has(Feature::IgnoreExecutableFlag)
             && let Some(index) = program_index
             && !self.accounts.get(usize::from(index))?.account.executable()
         {
-            self.logs.line(format!("Account {} is not executable", instruction.program_id));
+            self.logs.line(format!("Account {program_id} is not executable"));
             return Err(InstructionError::AccountNotExecutable);
         }
         Ok(InstructionContext {
-            program_id: instruction.program_id,
+            program_id: *program_id,
             program_index,
             accounts,
-            data: Cow::Owned(instruction.data),
+            data: Cow::Owned(data),
             height: self.height().saturating_add(1),
             caller: Some(self.frame().instruction),
             units: 0,

@@ -49,8 +49,9 @@ pub struct Rollback {
     nonce: Option<Box<(Pubkey, AccountSharedData)>>,
 }
 
-/// Takes the fee and loads accounts and programs. What is found is noted in `changes`, which is
-/// empty; of addresses that loading does not get to, it does not say what is there. `programs` get
+/// Takes the fee and loads accounts and programs. `changes`, which is empty, says what is there where
+/// it may be written to, and the rest when [`AccountChange::lender`] gets it back; of addresses that
+/// loading does not get to, it says nothing. `programs` get
 /// those that are among the accounts.
 ///
 /// # Errors
@@ -90,17 +91,18 @@ pub fn load(
         loaded_bytes = u32::try_from(payer.saturating_add(nonce)).unwrap_or(u32::MAX);
     }
     let loaded = loading.loaded;
-    let state = result.map(|()| {
-        programs.clear();
-        // Whether or not they are called.
-        for TransactionAccount { key, account, .. } in &loaded {
-            if Loader::of(account.owner()).is_some() {
-                programs.find(key, account, accounts, environment, cache);
-            }
+    if let Err(error) = result {
+        workspace::keep_accounts(loaded);
+        return Ok(Loaded { rollback, loaded_bytes, state: Err(error) });
+    }
+    programs.clear();
+    // Whether or not they are called.
+    for TransactionAccount { key, account, .. } in &loaded {
+        if Loader::of(account.owner()).is_some() {
+            programs.find(key, account, accounts, environment, cache);
         }
-        loaded
-    });
-    Ok(Loaded { rollback, loaded_bytes, state })
+    }
+    Ok(Loaded { rollback, loaded_bytes, state: Ok(loaded) })
 }
 
 /// The nonce's account with the next nonce in it.

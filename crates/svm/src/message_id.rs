@@ -24,6 +24,7 @@ pub struct MessageId(u128);
 struct Keys {
     shared: [SharedSeed; 2],
     own: [u64; 2],
+    between: u128,
 }
 
 static KEYS: LazyLock<Keys> = LazyLock::new(|| {
@@ -32,7 +33,8 @@ static KEYS: LazyLock<Keys> = LazyLock::new(|| {
         hasher.finish()
     };
     let shared = [SharedSeed::from_u64(random()), SharedSeed::from_u64(random())];
-    Keys { shared, own: [random(), random()] }
+    let between = u128::from(random()) << 64 | u128::from(random());
+    Keys { shared, own: [random(), random()], between }
 });
 
 impl MessageId {
@@ -44,23 +46,25 @@ impl MessageId {
         let mut digest = Digest(
             FoldHasher::with_seed(keys.own[0], left),
             FoldHasher::with_seed(keys.own[1], right),
+            keys.between,
         );
         digest.message(message);
-        let Digest(left, right) = digest;
+        let Digest(left, right, _) = digest;
         Self(u128::from(left.finish()) << 64 | u128::from(right.finish()))
     }
 }
 
-/// Both halves, which take the same: all of a message, with lengths in front of what has any, so
-/// that no two messages give the same.
-struct Digest(FoldHasher<'static>, FoldHasher<'static>);
+/// Both halves, which take all of a message, with lengths in front of what has any, so that no two
+/// messages give the same. The second one takes each word with a number added: what two words have in
+/// common in one half, they have not in the other.
+struct Digest(FoldHasher<'static>, FoldHasher<'static>, u128);
 
 impl Digest {
     /// Both halves take whole words of sixteen bytes only, which needs no state but a number each.
     #[inline(always)]
     fn word(&mut self, word: u128) {
         self.0.write_u128(word);
-        self.1.write_u128(word);
+        self.1.write_u128(word.wrapping_add(self.2));
     }
 
     #[inline(always)]

@@ -89,13 +89,12 @@ pub(crate) fn keep_lines(log: &mut Vec<String>) {
     LINES.set(spare);
 }
 
-/// All room that a thread has.
+/// The room that a thread of a batch has.
 #[derive(Default)]
 struct Room {
     accounts: Vec<TransactionAccount>,
     trace: Vec<InstructionContext<'static>>,
     stack: Vec<Frame<'static>>,
-    programs: TransactionPrograms,
     lines: Vec<String>,
     buffers: Vec<Buffers>,
 }
@@ -109,11 +108,10 @@ const LEFT_MAX: usize = 64;
 /// find it anew takes as long as a hundred short transactions.
 pub(crate) fn in_room_left<R>(work: impl FnOnce() -> R) -> R {
     let left = LEFT.lock().unwrap_or_else(PoisonError::into_inner).pop();
-    let Room { accounts, trace, stack, programs, lines, buffers } = left.unwrap_or_default();
+    let Room { accounts, trace, stack, lines, buffers } = left.unwrap_or_default();
     ACCOUNTS.set(accounts);
     TRACE.set(trace);
     STACK.set(stack);
-    PROGRAMS.set(programs);
     LINES.set(lines);
     buffers::set_clean(buffers);
     let result = work();
@@ -121,7 +119,6 @@ pub(crate) fn in_room_left<R>(work: impl FnOnce() -> R) -> R {
         accounts: ACCOUNTS.take(),
         trace: TRACE.take(),
         stack: STACK.take(),
-        programs: PROGRAMS.take(),
         lines: LINES.take(),
         buffers: buffers::take_clean(),
     };

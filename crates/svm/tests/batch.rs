@@ -13,7 +13,7 @@ use selkie_svm::{
 };
 use solana_hash::Hash;
 use solana_message::{
-    Message, MessageHeader, VersionedMessage, compiled_instruction::CompiledInstruction,
+    Message, MessageHeader, VersionedMessage, compiled_instruction::CompiledInstruction, v0,
 };
 use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
@@ -21,6 +21,7 @@ use solana_transaction_error::TransactionError;
 const SYSTEM: Pubkey = Pubkey::new_from_array([0; 32]);
 const MIXER: Pubkey = key(200);
 const NOWHERE: Pubkey = key(201);
+const TABLES: Pubkey = solana_sdk_ids::address_lookup_table::ID;
 const BLOCKHASH: Hash = Hash::new_from_array([9; 32]);
 
 type Store = BTreeMap<Pubkey, AccountSharedData>;
@@ -42,6 +43,7 @@ fn environment() -> Environment {
     let mut environment = Environment::default();
     environment.builtins.insert(MIXER, mixer());
     environment.builtins.insert(Loader::V3.address(), replacer());
+    environment.builtins.insert(TABLES, table_writer());
     environment.blockhash = BLOCKHASH;
     // What is deployed in slot 0 can be called.
     environment.sysvars.set_clock(&Clock { slot: 1, ..Clock::default() });
@@ -63,6 +65,89 @@ fn program_data(number: u8) -> Vec<u8> {
     let file = common::elf(&[mov, common::exit()]);
     let file = if number == 0 { b"no file".to_vec() } else { file };
     [&3_u32.to_le_bytes()[..], &[0; 8 + 33], &file].concat()
+}
+
+/// Stands in the place of the program of lookup tables: a table has the addresses that it is given.
+fn table_writer() -> Builtin {
+    Builtin::new("table writer", |context| {
+        context.consume(100)?;
+        let given = table(&context.instruction().data);
+        context.borrow(0)?.set_data(&given)
+    })
+}
+
+/// A lookup table with the addresses of these accounts, which can be used at once.
+fn table(given: &[u8]) -> Vec<u8> {
+    let mut data = [&1_u32.to_le_bytes()[..], &u64::MAX.to_le_bytes()].concat();
+    data.resize(56, 0);
+    given.iter().for_each(|byte| data.extend(key(*byte).as_ref()));
+    data
+}
+
+const TABLE: u8 = 230;
+
+fn store_of_tables() -> Store {
+    let mut store = store(8);
+    let account = |owner, data| Account { lamports: 1_000_000_000, owner, data, ..<_>::default() };
+    store.insert(TABLES, account(solana_sdk_ids::native_loader::ID, Vec::new()).into());
+    store.insert(key(TABLE), account(TABLES, table(&[1, 2, 3, 4])).into());
+    store.insert(key(TABLE + 1), account(TABLES, table(&[5, 6, 7])).into());
+    store
+}
+
+/// What a transaction does that has to do with tables.
+#[derive(Clone, Debug)]
+enum TableUse {
+    /// Has the mixer work on accounts of a table, by their places there.
+    Mix { table: u8, places: [u8; 3] },
+    /// Writes a table anew.
+    Write { table: u8, given: Vec<u8> },
+    /// Has the mixer work on accounts that it names.
+    Name([u8; 3]),
+}
+
+fn table_use() -> impl Strategy<Value = TableUse> {
+    let mix = (0..2_u8, prop::array::uniform3(0..5_u8));
+    let write = (0..2_u8, prop::collection::vec(1_u8..9, 2..5));
+    prop_oneof![
+        3 => mix.prop_map(|(table, places)| TableUse::Mix { table, places }),
+        1 => write.prop_map(|(table, given)| TableUse::Write { table, given }),
+        2 => prop::array::uniform3(1_u8..9).prop_map(TableUse::Name),
+    ]
+}
+
+fn use_table(payer: u8, what: TableUse, salt: u8) -> Transaction {
+    let header = MessageHeader {
+        num_required_signatures: 1,
+        num_readonly_signed_accounts: 0,
+        num_readonly_unsigned_accounts: 1,
+    };
+    let (recent_blockhash, payer_key) = (BLOCKHASH, key(100 + payer));
+    let instruction = |program_id_index, accounts, data| {
+        vec![CompiledInstruction { program_id_index, accounts, data }]
+    };
+    let message = match what {
+        TableUse::Name([from, to, seen]) => return transaction(payer, from, to, seen, salt),
+        TableUse::Mix { table, places: [from, to, seen] } => VersionedMessage::V0(v0::Message {
+            header,
+            account_keys: vec![payer_key, MIXER],
+            recent_blockhash,
+            instructions: instruction(1, vec![2, 3, 4], vec![salt]),
+            address_table_lookups: vec![v0::MessageAddressTableLookup {
+                account_key: key(TABLE + table),
+                writable_indexes: vec![from, to],
+                readonly_indexes: vec![seen],
+            }],
+        }),
+        TableUse::Write { table, given } => VersionedMessage::Legacy(Message {
+            header,
+            account_keys: vec![payer_key, key(TABLE + table), TABLES],
+            recent_blockhash,
+            instructions: instruction(2, vec![1], given),
+        }),
+    };
+    let transaction = VersionedTransaction::new_unsigned(message);
+    Transaction::new(transaction, FeatureSet::mainnet()).unwrap()
 }
 
 /// Programs, each with its data, and payers.
@@ -292,6 +377,20 @@ proptest! {
     }
 
     #[test]
+    fn tables_give_what_transactions_before_have_written(
+        given in proptest::collection::vec((1_u8..9, table_use()), 0..60),
+        threads in 1_usize..5,
+    ) {
+        let used = given.into_iter().zip(0..);
+        let transactions: Vec<Transaction> =
+            used.map(|((payer, what), salt)| use_table(payer, what, salt)).collect();
+        let (expected, store_expected) = one_by_one(&transactions, store_of_tables());
+        let (outcomes, store) = at_once(&transactions, store_of_tables(), threads);
+        prop_assert_eq!(outcomes, expected);
+        prop_assert_eq!(store, store_expected);
+    }
+
+    #[test]
     fn programs_are_those_that_transactions_before_have_left(
         given in proptest::collection::vec(
             (1_u8..9, 0..PROGRAMS, prop::option::weighted(0.2, 0_u8..9)),
@@ -324,10 +423,14 @@ proptest! {
 
 #[test]
 fn the_same_message_is_processed_once() {
-    let transactions = [transaction(1, 1, 2, 3, 0), transaction(1, 1, 2, 3, 0)];
-    let (outcomes, _) = at_once(&transactions, store(3), 2);
-    assert!(outcomes[0].as_ref().is_ok_and(|processed| processed.result.is_ok()));
-    assert_eq!(outcomes[1], Err(TransactionError::AlreadyProcessed));
+    let transactions: Vec<_> = (0..4).map(|_| transaction(1, 1, 2, 3, 0)).collect();
+    for threads in 1..4 {
+        let (outcomes, _) = at_once(&transactions, store(3), threads);
+        assert!(outcomes[0].as_ref().is_ok_and(|processed| processed.result.is_ok()));
+        for again in &outcomes[1..] {
+            assert_eq!(*again, Err(TransactionError::AlreadyProcessed));
+        }
+    }
 }
 
 /// What is behind those that left nothing is what those before them have left.

@@ -3,6 +3,7 @@
 //! Invariant: a transaction's plan depends on those before it alone, and on the accounts as they
 //! were before the batch.
 
+use core::sync::atomic::{AtomicU32, Ordering};
 use std::{cell::Cell, collections::HashMap};
 
 use foldhash::fast::FixedState;
@@ -25,8 +26,30 @@ use crate::{
 /// The place of a transaction in its batch: short, since it is kept many times over.
 pub(super) type Index = u32;
 
+/// A transaction before, or none. Where that one turns out to have left nothing, the one before it
+/// takes its place, so that nobody goes that way twice.
+#[derive(Debug)]
+pub(super) struct Before(AtomicU32);
+
+const NOBODY: Index = Index::MAX;
+
+impl Before {
+    fn new(index: Option<Index>) -> Self {
+        Self(AtomicU32::new(index.unwrap_or(NOBODY)))
+    }
+
+    pub(super) fn get(&self) -> Option<Index> {
+        // Whoever waits for a transaction has waited for those that it did wait for.
+        Some(self.0.load(Ordering::Relaxed)).filter(|index| *index != NOBODY)
+    }
+
+    /// Notes that those between have left nothing.
+    pub(super) fn pass_over(&self, index: Option<Index>) {
+        self.0.store(index.unwrap_or(NOBODY), Ordering::Relaxed);
+    }
+}
+
 /// What a transaction waits for, and what it touches.
-#[derive(Default)]
 pub(super) struct Planned {
     /// Transactions before that can write to what it touches.
     before: SmallVec<[Index; 4]>,
@@ -34,21 +57,31 @@ pub(super) struct Planned {
     pub(super) is_barrier: bool,
     /// The last transaction that all others wait for.
     pub(super) barrier: Option<Index>,
-    /// The transaction before that is the same.
-    pub(super) same: Option<Index>,
+    /// The last transaction before that is the same.
+    pub(super) same: Before,
     uses: SmallVec<[Use; 4]>,
 }
 
 /// How a transaction touches an account.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Use {
     key: Pubkey,
     pub(super) is_writable: bool,
     /// The last transaction before that can write to it.
-    pub(super) writer: Option<Index>,
+    pub(super) writer: Before,
 }
 
 impl Planned {
+    fn new(same: Option<Index>, barrier: Option<Index>) -> Self {
+        Self {
+            before: SmallVec::new(),
+            is_barrier: false,
+            barrier,
+            same: Before::new(same),
+            uses: SmallVec::new(),
+        }
+    }
+
     pub(super) fn waits_for(&self, index: usize) -> impl Iterator<Item = usize> {
         let barrier = if self.is_barrier { 0..index } else { 0..0 };
         let before = self.barrier.iter().chain(&self.before);
@@ -57,8 +90,8 @@ impl Planned {
 
     /// How it touches an account; nothing if it was not known to. One that is there twice, as a
     /// table that is written to, is only read at first.
-    pub(super) fn use_of(&self, key: &Pubkey) -> Option<Use> {
-        self.uses.iter().rev().find(|it| is_same(&it.key, key)).copied()
+    pub(super) fn use_of(&self, key: &Pubkey) -> Option<&Use> {
+        self.uses.iter().rev().find(|it| is_same(&it.key, key))
     }
 }
 
@@ -147,7 +180,8 @@ impl Planner {
         self.next = index.checked_add(1).expect("a batch fits into memory");
         // The message has the blockhash in it.
         let same = self.seen.insert(transaction.message_id(), index);
-        let mut planned = Planned { barrier: self.barrier, same, ..Planned::default() };
+        let mut planned = Planned::new(same, self.barrier);
+        planned.before.extend(same);
         let mut touched = core::mem::take(&mut self.touched);
         touched.clear();
         touch(transaction, bank, &mut touched);
@@ -180,7 +214,7 @@ impl Planner {
             if is_writable {
                 user.writer = Some(index);
             }
-            planned.uses.push(Use { key, is_writable, writer });
+            planned.uses.push(Use { key, is_writable, writer: Before::new(writer) });
         }
         self.touched = touched;
         planned.before.sort_unstable();
@@ -227,10 +261,12 @@ mod tests {
     #[test]
     fn a_table_that_is_written_to_is_known_to_be() {
         let key = Pubkey::new_from_array([1; 32]);
-        let used = |is_writable| Use { key, is_writable, writer: Some(3) };
-        let uses = [used(false), used(true)].into_iter().collect();
-        let planned = Planned { uses, ..Planned::default() };
-        assert!(planned.use_of(&key).is_some_and(|it| it.is_writable && it.writer == Some(3)));
+        let used = |is_writable| Use { key, is_writable, writer: Before::new(Some(3)) };
+        let mut planned = Planned::new(None, None);
+        planned.uses.extend([used(false), used(true)]);
+        assert!(
+            planned.use_of(&key).is_some_and(|it| it.is_writable && it.writer.get() == Some(3))
+        );
         assert!(planned.use_of(&Pubkey::default()).is_none());
     }
 }
