@@ -50,9 +50,8 @@ pub struct Rollback {
 }
 
 /// Takes the fee and loads accounts and programs. `changes`, which is empty, says what is there where
-/// it may be written to, and the rest when [`AccountChange::lender`] gets it back; of addresses that
-/// loading does not get to, it says nothing. `programs` get
-/// those that are among the accounts.
+/// it may be written to; the rest is lent, and noted when it comes back. Of addresses that loading
+/// does not get to, it says nothing. `programs` get those that are among the accounts.
 ///
 /// # Errors
 /// If the payer cannot pay, or the nonce is not valid after all: the transaction is dropped.
