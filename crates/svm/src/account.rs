@@ -86,8 +86,7 @@ pub trait AccountStore {
     fn account(&self, key: &Pubkey) -> Option<AccountSharedData>;
 
     /// Shows the account at an address, so that it need not be moved; `None` as for
-    /// [`AccountStore::account`]. Stores that have it in their
-    /// memory show it there.
+    /// [`AccountStore::account`]. Stores that have it in their memory show it there.
     fn with_account<R>(
         &self,
         key: &Pubkey,

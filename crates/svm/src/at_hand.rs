@@ -37,13 +37,13 @@ impl AccountsAtHand {
         if let Some(known) = self.0.borrow().get(key) {
             return then(Some(known));
         }
+        if self.0.borrow().len() >= ACCOUNTS_MAX {
+            return accounts.with_account(key, then);
+        }
         let Some(found) = accounts.account(key) else { return then(None) };
         let found = if is_worth_a_copy(&found) { copy(&found) } else { found };
         let result = then(Some(&found));
-        let mut known = self.0.borrow_mut();
-        if known.len() < ACCOUNTS_MAX {
-            known.insert(*key, found);
-        }
+        self.0.borrow_mut().insert(*key, found);
         result
     }
 }

@@ -76,7 +76,7 @@ pub fn process_batch_into<S: AccountStore + Sync>(
         others: RwLock::default(),
     };
     thread::scope(|scope| {
-        // Should there be no more threads, those that have begun wait for a plan.
+        // If a thread cannot be started, those before it must not wait for a plan.
         let abandon = Abandon(&batch.is_abandoned);
         let work = || workspace::in_room_left(|| batch.work());
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
@@ -191,17 +191,17 @@ impl<'o, S: AccountStore + Sync> Batch<'o, S> {
         core::mem::forget(abandon);
     }
 
-    /// Takes the next transaction, and with it those behind that wait for nobody: neighbours share
-    /// what processors fight over. Towards the end shares get smaller, so that few wait for the last.
+    /// Takes the next transaction, and if it waits for nobody, those behind that do not either:
+    /// neighbours share what processors fight over. Towards the end shares get smaller, so that few
+    /// wait for the last.
     fn take(&self) -> Range<usize> {
         let end = self.entries.len();
         let taken_until = |next: usize| {
             let left = end.saturating_sub(next);
             let fair = left.checked_div(self.threads.saturating_mul(8)).unwrap_or_default();
-            let max = next.saturating_add(fair.clamp(1, SHARE_MAX));
-            let is_free = |place: &usize| self.waits_for_nobody(*place);
-            let behind = next.saturating_add(1)..max.min(end);
-            behind.clone().find(|place| !is_free(place)).unwrap_or(behind.end)
+            let max = next.saturating_add(fair.clamp(1, SHARE_MAX)).min(end);
+            let first_that_waits = (next..max).find(|place| !self.waits_for_nobody(*place));
+            first_that_waits.unwrap_or(max).max(next.saturating_add(1))
         };
         let mut next = self.next.load(Ordering::Relaxed);
         while next < end {
@@ -349,7 +349,10 @@ impl<'o, S: AccountStore + Sync> Overlay<'_, 'o, S> {
             // It was dropped, or has not come as far as this account.
             writer = use_of(index).and_then(|used| used.writer.get());
         }
-        if writer != last
+        // Those whom it has not waited for may still leave something.
+        let has_waited = self.planned.is_barrier || self.planned.use_of(key).is_some();
+        if has_waited
+            && writer != last
             && let Some(last) = last.and_then(use_of)
         {
             last.writer.pass_over(writer);

@@ -43,8 +43,11 @@ pub(crate) fn trace<'e>() -> (Vec<InstructionContext<'e>>, Vec<Frame<'e>>) {
 /// Keeps the room of accounts.
 #[inline]
 pub(crate) fn keep_accounts(mut accounts: Vec<TransactionAccount>) {
-    accounts.clear();
-    ACCOUNTS.set(accounts);
+    // One that had none must not take the place of one that has.
+    if accounts.capacity() > 0 {
+        accounts.clear();
+        ACCOUNTS.set(accounts);
+    }
 }
 
 /// Keeps the room of instructions and frames.

@@ -1,7 +1,8 @@
 //! What transactions of a batch wait for.
 //!
 //! Invariant: a transaction's plan depends on those before it alone, and on the accounts as they
-//! were before the batch.
+//! were before the batch. Whom it waits for never changes; where it looks for what they have left may,
+//! as [`Before`] says.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::{cell::Cell, collections::HashMap};
@@ -39,11 +40,12 @@ impl Before {
     }
 
     pub(super) fn get(&self) -> Option<Index> {
-        // Whoever waits for a transaction has waited for those that it did wait for.
         Some(self.0.load(Ordering::Relaxed)).filter(|index| *index != NOBODY)
     }
 
-    /// Notes that those between have left nothing.
+    /// Notes that those between have left nothing. The caller must know that for good: their outcomes
+    /// are there, and it has waited for them. Then whoever reads this has waited for them, too, since
+    /// it waits for the transaction whose link this is: that is why nothing is ordered here.
     pub(super) fn pass_over(&self, index: Option<Index>) {
         self.0.store(index.unwrap_or(NOBODY), Ordering::Relaxed);
     }
@@ -194,8 +196,6 @@ impl Planner {
                 writer: None,
                 program: Program::of(&key, bank.accounts),
             });
-            // What barriers write to is not known before: it may be any table.
-            let may_be_written = user.writer.is_some() || is_table && self.barrier.is_some();
             if let Program::Yes(code) = user.program
                 && is_named
             {
@@ -204,6 +204,12 @@ impl Planner {
                     touched.push(Touched { key, is_writable: false, is_table: false });
                 }
             }
+            // Nobody writes to it.
+            if is_reserved(&key) {
+                continue;
+            }
+            // What barriers write to is not known before: it may be any table.
+            let may_be_written = user.writer.is_some() || is_table && self.barrier.is_some();
             planned.is_barrier |= is_table && may_be_written;
             let writer = user.writer;
             // Named again, for another reason: that it writes is known.
@@ -226,8 +232,7 @@ impl Planner {
     }
 }
 
-/// The accounts that a transaction touches, as things stand before the batch: those of the protocol
-/// left out, which nobody writes to.
+/// The accounts that a transaction touches, as things stand before the batch.
 fn touch<S: AccountStore>(transaction: &Transaction, bank: &Bank<'_, S>, to: &mut Vec<Touched>) {
     let header = transaction.message().header();
     let own = transaction.static_keys();
@@ -240,7 +245,7 @@ fn touch<S: AccountStore>(transaction: &Transaction, bank: &Bank<'_, S>, to: &mu
             if place < signers { place < writable_signers } else { place < writable_others };
         Touched { key: *key, is_writable, is_table: false }
     });
-    to.extend(own.filter(|it| !is_reserved(&it.key)));
+    to.extend(own);
     let VersionedMessage::V0(message) = transaction.message() else { return };
     let lookups = &message.address_table_lookups;
     let tables = lookups.iter().map(|lookup| lookup.account_key);
@@ -250,7 +255,7 @@ fn touch<S: AccountStore>(transaction: &Transaction, bank: &Bank<'_, S>, to: &mu
         let given = |key, is_writable| Touched { key, is_writable, is_table: false };
         let writable = writable.into_iter().map(|key| given(key, true));
         let readonly = readonly.into_iter().map(|key| given(key, false));
-        to.extend(writable.chain(readonly).filter(|it| !is_reserved(&it.key)));
+        to.extend(writable.chain(readonly));
     }
 }
 
