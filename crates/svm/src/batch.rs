@@ -3,8 +3,8 @@
 //! A transaction waits for those before it that may write to what it touches; all others run at the
 //! same time. Threads take the next transactions in turn and process them in order, so of those that
 //! are not done the first one waits for nobody: there is no queue, no lock that all meet at, and
-//! nothing to get stuck on. What waits for what depends on those before alone; so one thread plans ahead while
-//! the others are at work already.
+//! nothing to get stuck on. What waits for what depends on those before alone; so one thread plans
+//! ahead while the others are at work already.
 //!
 //! What a transaction leaves behind stays with its outcome, where those behind it read it: so none
 //! waits for others to have read what it writes to.
