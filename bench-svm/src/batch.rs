@@ -1,14 +1,11 @@
 //! A block of transactions that have nothing or little to do with each other, on one thread and on
 //! two.
 
-use std::{collections::HashMap, hint::black_box, time::Instant};
+use std::{hint::black_box, time::Instant};
 
-use foldhash::fast::FixedState;
 use selkie::{
     AccountSharedData, Engine, Pubkey, Signer, Svm, address, keypair, programs,
-    runtime::{
-        AccountStore, Bank, ProcessOptions, Recent, process_batch_into, transaction::Transaction,
-    },
+    runtime::{Bank, KeyMap, ProcessOptions, Recent, process_batch_into, transaction::Transaction},
     system, token,
 };
 use selkie_bench_seam::{Account, Failure};
@@ -39,23 +36,6 @@ pub(crate) const BLOCKS: [Block; 5] = [
     block("block of 200, signatures checked", 200, true),
     Block { is_crowded: true, ..block("block of 2000, every tenth to one account", 2000, false) },
 ];
-
-/// What a block is processed against.
-struct Accounts(HashMap<Pubkey, AccountSharedData, FixedState>);
-
-impl AccountStore for Accounts {
-    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
-        self.0.get(key).cloned()
-    }
-
-    fn with_account<R>(
-        &self,
-        key: &Pubkey,
-        then: impl FnOnce(Option<&AccountSharedData>) -> R,
-    ) -> R {
-        then(self.0.get(key))
-    }
-}
 
 /// What a transaction takes on one thread and on two.
 pub(crate) fn measure(
@@ -99,7 +79,8 @@ pub(crate) fn measure(
         .map(|(it, payer)| Transaction::new(signed(it, payer, blockhash), svm.features()))
         .collect();
     let block = block.map_err(|error| error.to_string())?;
-    let accounts = Accounts(svm.accounts().map(|(key, it)| (key, it.clone())).collect());
+    let accounts: KeyMap<AccountSharedData> =
+        svm.accounts().map(|(key, it)| (key, it.clone())).collect();
     let recent = Recent::new([blockhash]);
     let programs = svm.program_cache();
     let bank =

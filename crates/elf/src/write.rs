@@ -88,6 +88,24 @@ pub struct Image<'a> {
     pub strip: bool,
 }
 
+impl<'a> Image<'a> {
+    /// A program of instructions that call no syscall, and of nothing else.
+    #[must_use]
+    pub const fn of_text(version: Version, text: &'a [u8]) -> Self {
+        Self {
+            version,
+            text,
+            text_offset: TEXT_OFFSET_MIN,
+            rodata: &[],
+            entry_pc: 0,
+            syscalls: &[],
+            symbols: &[],
+            debug: &[],
+            strip: true,
+        }
+    }
+}
+
 /// Writes the file.
 #[must_use]
 pub fn write(image: &Image<'_>) -> Vec<u8> {

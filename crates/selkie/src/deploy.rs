@@ -181,7 +181,7 @@ impl Svm {
         let account = self.rent_exempt(data, loader.address(), true);
         let (state, features) = (self.journal.state(), self.features());
         // From here the first transaction has it.
-        let entry = self.programs.get(&id, &account, &state.accounts, u64::MAX, features);
+        let entry = self.programs.get(&id, &account, &*state.accounts, u64::MAX, features);
         if !matches!(entry, Some(ProgramEntry::Loaded(_))) {
             self.programs.try_load(elf, loader, features).map_err(ProgramError::Load)?;
         }
@@ -211,7 +211,7 @@ impl Svm {
         let state = self.journal.state();
         let account = state.accounts.get(id)?;
         let (slot, features) = (self.slot(), self.features());
-        match self.programs.get(id, account, &state.accounts, slot, features)? {
+        match self.programs.get(id, account, &*state.accounts, slot, features)? {
             ProgramEntry::Loaded(program) => Some(program),
             _ => None,
         }
@@ -225,7 +225,7 @@ impl Svm {
         let state = self.journal.state();
         let account = state.accounts.get(id)?;
         let (slot, features) = (self.slot(), self.features());
-        Some(self.programs.kind(id, account, &state.accounts, slot, features))
+        Some(self.programs.kind(id, account, &*state.accounts, slot, features))
     }
 }
 

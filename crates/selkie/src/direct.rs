@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use selkie_svm::{
-    AccountStore, ComputeBudget, Inspector, Loader, Options, ProgramEntry,
+    AccountStore, ComputeBudget, Inspector, KeyMap, Loader, Options, ProgramEntry,
     cost::TRANSACTION_UNITS_MAX,
     execute::execute_instructions,
     process::{AccountChange, Processed},
@@ -22,19 +22,18 @@ use solana_transaction::versioned::VersionedTransaction;
 
 use crate::{
     receipt::{Receipt, Stage, Witness},
-    store::Accounts,
     svm::Svm,
 };
 
 /// Accounts that were given, in front of those that are there.
 struct Overlay<'a> {
     given: BTreeMap<Pubkey, AccountSharedData>,
-    base: &'a Accounts,
+    base: &'a KeyMap<AccountSharedData>,
 }
 
 impl AccountStore for Overlay<'_> {
     fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
-        self.given.get(key).or_else(|| self.base.get(key)).cloned()
+        self.given.get(key).cloned().or_else(|| self.base.account(key))
     }
 }
 
@@ -139,7 +138,7 @@ impl Svm {
         let programs = self.find_programs(&accounts, &overlay);
         let options = Options { budget: self.instruction_budget, engine: self.engine };
         let mut witness = Witness::new(inspector);
-        let mut processed = Processed { units_max: options.budget.units, ..Processed::default() };
+        let mut processed = Processed::default();
         let after = execute_instructions(
             instructions,
             accounts.into_iter().map(TransactionAccount::from).collect(),

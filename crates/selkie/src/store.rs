@@ -1,6 +1,8 @@
 //! Where accounts are.
 
-use selkie_svm::{AccountStore, KeyMap};
+use core::ops::Deref;
+
+use selkie_svm::KeyMap;
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 
@@ -9,11 +11,6 @@ use solana_pubkey::Pubkey;
 pub(crate) struct Accounts(KeyMap<AccountSharedData>);
 
 impl Accounts {
-    /// The account at an address.
-    pub(crate) fn get(&self, key: &Pubkey) -> Option<&AccountSharedData> {
-        self.0.get(key)
-    }
-
     /// Puts an account at an address, or takes it away; gives what was there.
     pub(crate) fn set(
         &mut self,
@@ -39,11 +36,6 @@ impl Accounts {
         }
     }
 
-    /// How many there are.
-    pub(crate) fn len(&self) -> usize {
-        self.0.len()
-    }
-
     /// Those of which `keep` is true, by address.
     pub(crate) fn sorted(
         &self,
@@ -56,18 +48,10 @@ impl Accounts {
     }
 }
 
-impl AccountStore for Accounts {
-    #[inline]
-    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
-        self.0.get(key).cloned()
-    }
+impl Deref for Accounts {
+    type Target = KeyMap<AccountSharedData>;
 
-    #[inline]
-    fn with_account<R>(
-        &self,
-        key: &Pubkey,
-        then: impl FnOnce(Option<&AccountSharedData>) -> R,
-    ) -> R {
-        then(self.0.get(key))
+    fn deref(&self) -> &Self::Target {
+        &self.0
     }
 }

@@ -243,7 +243,7 @@ impl Svm {
             &any_blockhash
         };
         let bank = Bank {
-            accounts: &state.accounts,
+            accounts: &*state.accounts,
             environment: &state.environment,
             recent,
             programs: &self.programs,

@@ -1,10 +1,11 @@
 //! Accounts, and which loader runs the programs among them.
 
+use solana_account::ReadableAccount;
 pub use solana_account::{Account, AccountSharedData};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::{bpf_loader, bpf_loader_deprecated, bpf_loader_upgradeable, loader_v4};
 
-use crate::input::Abi;
+use crate::{input::Abi, key_map::KeyMap};
 
 /// The owners of program accounts. Which one it is decides how a program gets its input.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
@@ -110,9 +111,24 @@ impl<S: AccountStore + ?Sized> AccountStore for &S {
     }
 }
 
+impl AccountStore for KeyMap<AccountSharedData> {
+    #[inline]
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        self.with_account(key, |found| found.cloned())
+    }
+
+    #[inline]
+    fn with_account<R>(
+        &self,
+        key: &Pubkey,
+        then: impl FnOnce(Option<&AccountSharedData>) -> R,
+    ) -> R {
+        then(self.get(key).filter(|account| account.lamports() > 0))
+    }
+}
+
 impl AccountStore for std::collections::BTreeMap<Pubkey, AccountSharedData> {
     fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
-        use solana_account::ReadableAccount;
         self.get(key).filter(|account| account.lamports() > 0).cloned()
     }
 }

@@ -54,8 +54,7 @@ pub fn process_batch<S: AccountStore + Sync>(
 }
 
 /// Processes transactions as [`process_batch`] does, and writes the results in place of those that
-/// were there. Whoever processes block after block saves finding room for them: memory that nobody
-/// has used for a while costs more than a short transaction.
+/// were there. Whoever processes block after block saves finding room for them.
 pub fn process_batch_into<S: AccountStore + Sync>(
     outcomes: &mut Vec<Result<Processed, TransactionError>>,
     transactions: &[Transaction],

@@ -75,8 +75,8 @@ pub(crate) fn execute<'e>(
 }
 
 /// Executes instructions outside of any transaction, one after the other, on accounts that they
-/// share: the accounts as they left them. What else came of it is written down. Accounts that they
-/// name and that are not there are empty. Nobody asks what the accounts' balances must be, but that
+/// share: the accounts as they left them. What else came of it is written down, in place of what was
+/// there. Accounts that they name and that are not there are empty. Nobody asks what the accounts' balances must be, but that
 /// instructions make no lamports.
 pub fn execute_instructions<'e>(
     instructions: &[Instruction],
@@ -87,6 +87,8 @@ pub fn execute_instructions<'e>(
     inspector: Option<&'e mut (dyn Inspector + 'e)>,
     processed: &mut Processed,
 ) -> Vec<TransactionAccount> {
+    processed.clear();
+    processed.units_max = options.budget.units;
     let mut known: BTreeSet<Pubkey> = accounts.iter().map(|account| account.key).collect();
     for key in instructions.iter().flat_map(|it| it.accounts.iter().map(|meta| meta.pubkey)) {
         if known.insert(key) {
@@ -117,8 +119,6 @@ fn shown(instruction: &Instruction) -> (Pubkey, Vec<AccountMeta>, &[u8]) {
 fn finish(context: &mut InvokeContext<'_>, processed: &mut Processed) -> Vec<TransactionAccount> {
     use core::mem::take;
     processed.is_executed = true;
-    processed.inner.clear();
-    processed.instruction_units.clear();
     take_inner(context, &mut processed.inner);
     let own = context.trace.iter().take(context.top_level_started);
     processed.instruction_units.extend(own.map(|instruction| instruction.units));

@@ -168,8 +168,7 @@ struct Loading<'a, 't, S> {
 
 impl<S: AccountStore> Loading<'_, '_, S> {
     /// Takes what there is at each address to work on, and notes it where it may be written to. The
-    /// rest is only lent, and noted when it comes back: to count another owner takes longer than most
-    /// of what is done to such an account.
+    /// rest is only lent, and noted when it comes back, so that no other owner is counted.
     #[inline(always)]
     fn find_all(&mut self) {
         let Self { checked, accounts, changes, loaded, .. } = self;

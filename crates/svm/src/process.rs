@@ -151,7 +151,7 @@ impl Default for Processed {
 
 impl Processed {
     /// Begins anew: there is room in what was there.
-    fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         // All fields are named, so that none is forgotten.
         let Self {
             result,

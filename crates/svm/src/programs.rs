@@ -451,17 +451,7 @@ mod tests {
     fn a_program_is_kept_and_is_there_for_those_who_name_it() {
         // mov64 r0, 0; exit
         let text = [0xb7, 0, 0, 0, 0, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0];
-        let data = write(&Image {
-            version: Version::V3,
-            text: &text,
-            text_offset: 0,
-            rodata: &[],
-            entry_pc: 0,
-            syscalls: &[],
-            symbols: &[],
-            debug: &[],
-            strip: true,
-        });
+        let data = write(&Image::of_text(Version::V3, &text));
         let owner = Loader::V2.address();
         let account = Account { lamports: 1, data, owner, ..Account::default() }.into();
         let (id, cache) = (Pubkey::new_from_array([7; 32]), ProgramCache::new());

@@ -107,8 +107,7 @@ static LEFT: Mutex<Vec<Room>> = Mutex::new(Vec::new());
 /// More of it is not kept.
 const LEFT_MAX: usize = 64;
 
-/// Does the work of a thread that does nothing else: in room that one before has left, if any. To
-/// find it anew takes as long as a hundred short transactions.
+/// Does the work of a thread that does nothing else: in room that one before has left, if any.
 pub(crate) fn in_room_left<R>(work: impl FnOnce() -> R) -> R {
     let left = LEFT.lock().unwrap_or_else(PoisonError::into_inner).pop();
     let Room { accounts, trace, stack, lines, buffers } = left.unwrap_or_default();

@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
-use selkie_elf::{Executable, Functions, Syscalls};
+use selkie_elf::{
+    Executable, Functions, Syscalls,
+    write::{Image, write},
+};
 use selkie_isa::{Version, symbol::murmur3};
 use selkie_svm::{
     Account, AccountMeta, Environment, Instruction, Loader, Options, Program, Pubkey, Receipt,
@@ -97,15 +100,5 @@ impl Setup {
 
 /// A program's file.
 pub(crate) fn elf(text: &[Vec<u8>]) -> Vec<u8> {
-    selkie_elf::write::write(&selkie_elf::write::Image {
-        version: selkie_isa::Version::V3,
-        text: &text.concat(),
-        text_offset: 0,
-        rodata: &[],
-        entry_pc: 0,
-        syscalls: &[],
-        symbols: &[],
-        debug: &[],
-        strip: true,
-    })
+    write(&Image::of_text(Version::V3, &text.concat()))
 }
