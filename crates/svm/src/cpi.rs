@@ -10,7 +10,7 @@ use selkie_isa::layout::INPUT_START;
 use selkie_vm::{Access, MemoryMap, SyscallError as Error};
 use smallvec::SmallVec;
 use solana_account::ReadableAccount;
-use solana_instruction::{AccountMeta, Instruction};
+use solana_instruction::AccountMeta;
 use solana_instruction_error::InstructionError;
 use solana_pubkey::{MAX_SEEDS, Pubkey};
 use solana_sdk_ids::{bpf_loader, bpf_loader_deprecated, bpf_loader_upgradeable, native_loader};
@@ -65,7 +65,7 @@ pub(crate) fn invoke(
     check_callable(call.context, &instruction)?;
     // Whoever is called charges the context's meter, while the caller's is in its machine.
     call.context.meter = *call.meter;
-    let Instruction { program_id, accounts: metas, data } = instruction;
+    let Called { program_id, metas, data } = instruction;
     let callee = call.context.prepare_call(&program_id, &metas, data, &signers)?;
     let mut accounts = read_accounts(call, convention, &callee, infos, infos_count)?;
     let features = Features::of(call.context);
@@ -124,12 +124,19 @@ fn flag(bytes: &[u8], at: usize) -> u8 {
     bytes.get(at).copied().unwrap_or_default()
 }
 
-/// Reads the instruction that is to be called.
+/// The instruction that is to be called. Most have a few accounts.
+struct Called {
+    program_id: Pubkey,
+    metas: SmallVec<[AccountMeta; 8]>,
+    data: Vec<u8>,
+}
+
+/// Reads it.
 fn read_instruction(
     call: &mut Call<'_, '_, '_>,
     convention: Convention,
     addr: u64,
-) -> Result<Instruction, Error> {
+) -> Result<Called, Error> {
     let memory = &call.memory;
     let (program_id, [metas, metas_count], [data, data_len]);
     match convention {
@@ -157,7 +164,7 @@ fn read_instruction(
     let units = (data_len / BYTES_PER_UNIT)
         .saturating_add(metas_count.saturating_mul(META_BYTES) / BYTES_PER_UNIT);
     crate::syscalls::charge(call.meter, units)?;
-    let mut accounts = Vec::with_capacity(raw_metas.len() / 16);
+    let mut read = SmallVec::new();
     for raw in raw_metas.chunks_exact(usize::try_from(meta_bytes).unwrap_or(1)) {
         let (is_signer, is_writable) = match convention {
             Convention::Rust => (flag(raw, 32), flag(raw, 33)),
@@ -171,9 +178,9 @@ fn read_instruction(
             Convention::C => memory.pubkey(word(raw, 0))?,
         };
         let (is_signer, is_writable) = (is_signer == 1, is_writable == 1);
-        accounts.push(AccountMeta { pubkey, is_signer, is_writable });
+        read.push(AccountMeta { pubkey, is_signer, is_writable });
     }
-    Ok(Instruction { program_id, accounts, data: data.to_vec() })
+    Ok(Called { program_id, metas: read, data: data.to_vec() })
 }
 
 fn check_size(accounts: u64, data_len: u64) -> Result<(), Error> {
@@ -217,7 +224,7 @@ fn read_signers(
 }
 
 /// Some programs cannot be called by others.
-fn check_callable(context: &InvokeContext<'_>, instruction: &Instruction) -> Result<(), Error> {
+fn check_callable(context: &InvokeContext<'_>, instruction: &Called) -> Result<(), Error> {
     let id = instruction.program_id;
     let environment = context.environment;
     let is_loader = [native_loader::ID, bpf_loader::ID, bpf_loader_deprecated::ID].contains(&id);
@@ -257,6 +264,8 @@ struct CallerAccount {
     original_len: u64,
 }
 
+type CallerAccounts = SmallVec<[CallerAccount; 4]>;
+
 /// Addresses of accounts, and what the caller's infos of them begin with.
 type Infos = SmallVec<[(Pubkey, [u64; 6]); 8]>;
 
@@ -267,7 +276,7 @@ fn read_accounts(
     callee: &InstructionContext<'_>,
     infos: u64,
     infos_count: u64,
-) -> Result<Vec<CallerAccount>, Error> {
+) -> Result<CallerAccounts, Error> {
     let features = Features::of(call.context);
     let info_bytes = match convention {
         Convention::Rust => 48,
@@ -290,7 +299,7 @@ fn read_accounts(
         let info: [u64; 6] = core::array::from_fn(|index| word(raw, index.saturating_mul(8)));
         known.push((call.memory.pubkey(info[0])?, info));
     }
-    let mut accounts = Vec::with_capacity(callee.accounts.len());
+    let mut accounts = CallerAccounts::new();
     for (place, meta) in (0_u16..).zip(&callee.accounts) {
         if meta.first != place {
             continue;

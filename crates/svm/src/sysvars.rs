@@ -30,10 +30,18 @@ pub fn minimum_balance(rent: &Rent, data_len: usize) -> u64 {
 /// The sysvars that programs can ask for, and that of recent blockhashes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sysvars {
-    accounts: BTreeMap<Pubkey, Vec<u8>>,
+    accounts: BTreeMap<Pubkey, Sysvar>,
     /// What every transaction asks for, read already.
     clock: Option<Clock>,
     rent: Option<Rent>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+struct Sysvar {
+    /// The account's data.
+    data: Vec<u8>,
+    /// The C struct, if there is one.
+    as_struct: Option<Vec<u8>>,
 }
 
 /// Bytes that are no sysvar.
@@ -126,7 +134,7 @@ impl Sysvars {
     /// The data of a sysvar's account, if it is set.
     #[must_use]
     pub fn get(&self, id: &Pubkey) -> Option<&[u8]> {
-        self.accounts.get(id).map(Vec::as_slice)
+        self.accounts.get(id).map(|sysvar| sysvar.data.as_slice())
     }
 
     /// The data of a sysvar's account, if it is set and programs can ask for it.
@@ -147,7 +155,8 @@ impl Sysvars {
     }
 
     fn put(&mut self, id: Pubkey, data: Vec<u8>) {
-        self.accounts.insert(id, data);
+        let as_struct = shape(&id).and_then(|fields| as_struct(fields, &data));
+        self.accounts.insert(id, Sysvar { data, as_struct });
         match id {
             ids::clock::ID => self.clock = self.read_clock(),
             ids::rent::ID => self.rent = self.read_rent(),
@@ -221,7 +230,7 @@ impl Sysvars {
 
     /// Every sysvar that is set, by address.
     pub fn iter(&self) -> impl Iterator<Item = (&Pubkey, &[u8])> {
-        self.accounts.iter().map(|(id, data)| (id, data.as_slice()))
+        self.accounts.iter().map(|(id, sysvar)| (id, sysvar.data.as_slice()))
     }
 }
 
@@ -269,6 +278,17 @@ const SHAPES: [(Pubkey, &[Field]); 8] = {
     ]
 };
 
+/// The alignment and size of each sysvar's C struct, in the same order.
+const LAYOUTS: [Option<(usize, usize)>; SHAPES.len()] = {
+    let mut layouts = [None; SHAPES.len()];
+    let mut index = 0;
+    while index < SHAPES.len() {
+        layouts[index] = layout(SHAPES[index].1);
+        index += 1;
+    }
+    layouts
+};
+
 fn shape(id: &Pubkey) -> Option<&'static [Field]> {
     SHAPES.iter().find(|(known, _)| known == id).map(|(_, fields)| *fields)
 }
@@ -296,49 +316,64 @@ fn split<'a>(fields: &[Field], mut data: &'a [u8]) -> Option<Vec<&'a [u8]>> {
     Some(parts)
 }
 
-/// The C struct of a sysvar: its alignment and size. Only those with fields of fixed size have one.
-fn layout(fields: &[Field]) -> (usize, usize) {
-    let align = fields.iter().map(|field| field.align()).max().unwrap_or(1);
-    let end = fields.iter().fold(0_usize, |end, field| {
-        end.next_multiple_of(field.align()).saturating_add(field.len())
-    });
-    (align, end.next_multiple_of(align))
+/// The C struct of a sysvar: its alignment and size; `None` if a field has no fixed size.
+#[allow(clippy::arithmetic_side_effects, reason = "it is done when this is compiled")]
+const fn layout(fields: &[Field]) -> Option<(usize, usize)> {
+    let (mut align, mut end, mut index) = (1, 0_usize, 0);
+    while index < fields.len() {
+        let field = fields[index];
+        let Some(len) = field.len() else { return None };
+        if field.align() > align {
+            align = field.align();
+        }
+        end = end.next_multiple_of(field.align()) + len;
+        index += 1;
+    }
+    Some((align, end.next_multiple_of(align)))
+}
+
+/// The C struct of a sysvar, padding zero.
+fn as_struct(fields: &[Field], data: &[u8]) -> Option<Vec<u8>> {
+    let (_, size) = layout(fields)?;
+    let mut bytes = Vec::with_capacity(size);
+    for (field, part) in fields.iter().zip(split(fields, data)?) {
+        bytes.resize(bytes.len().next_multiple_of(field.align()), 0);
+        bytes.extend(part);
+    }
+    bytes.resize(size, 0);
+    Some(bytes)
 }
 
 impl Field {
-    fn align(self) -> usize {
+    const fn align(self) -> usize {
         match self {
             Self::Number(len) => len,
             Self::Bytes(_) | Self::Bool | Self::Records(_) => 1,
         }
     }
 
-    fn len(self) -> usize {
+    const fn len(self) -> Option<usize> {
         match self {
-            Self::Number(len) | Self::Bytes(len) => len,
-            Self::Bool => 1,
-            Self::Records(_) => 0,
+            Self::Number(len) | Self::Bytes(len) => Some(len),
+            Self::Bool => Some(1),
+            Self::Records(_) => None,
         }
     }
 }
 
-/// The size and alignment of the C struct of a sysvar.
+/// The size and alignment of the C struct of a sysvar; 0 and 1 if it has none.
 pub(crate) fn struct_layout(id: &Pubkey) -> (u64, u64) {
-    let (align, size) = layout(shape(id).unwrap_or_default());
+    let place = SHAPES.iter().position(|(known, _)| known == id);
+    let layout = place.and_then(|place| *LAYOUTS.get(place)?);
+    let (align, size) = layout.unwrap_or((1, 0));
     (size as u64, align as u64)
 }
 
 impl Sysvars {
-    /// The C struct of a sysvar, padding zero.
-    pub(crate) fn as_struct(&self, id: &Pubkey) -> Option<Vec<u8>> {
-        let fields = shape(id)?;
-        let mut bytes = Vec::new();
-        for (field, part) in fields.iter().zip(split(fields, self.get(id)?)?) {
-            bytes.resize(bytes.len().next_multiple_of(field.align()), 0);
-            bytes.extend(part);
-        }
-        bytes.resize(layout(fields).1, 0);
-        Some(bytes)
+    /// The C struct of a sysvar that is set, padding zero; its alignment is that of
+    /// [`struct_layout`].
+    pub(crate) fn as_struct(&self, id: &Pubkey) -> Option<&[u8]> {
+        self.accounts.get(id)?.as_struct.as_deref()
     }
 }
 
@@ -372,7 +407,7 @@ mod tests {
         });
         let expected: Vec<u8> =
             [1_u64, 2, 1, 3, 4].iter().flat_map(|it| it.to_le_bytes()).collect();
-        assert_eq!(sysvars.as_struct(&ids::epoch_schedule::ID), Some(expected));
+        assert_eq!(sysvars.as_struct(&ids::epoch_schedule::ID), Some(&*expected));
     }
 
     #[test]

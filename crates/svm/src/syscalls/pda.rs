@@ -28,18 +28,36 @@ pub(crate) fn create_program_address(
     seeds: &[&[u8]],
     program: &Pubkey,
 ) -> Result<Pubkey, PubkeyError> {
-    if seeds.len() > MAX_SEEDS || seeds.iter().any(|seed| seed.len() > MAX_SEED_LEN) {
-        return Err(PubkeyError::MaxSeedLengthExceeded);
+    Derivation::new(seeds, 0, program)?.address(&[])
+}
+
+/// The hash of an address as far as its seeds.
+struct Derivation {
+    seeds: Sha256,
+    program: Pubkey,
+}
+
+impl Derivation {
+    /// Begins to derive addresses of `program` for `seeds`, which so many are to follow.
+    fn new(seeds: &[&[u8]], to_follow: usize, program: &Pubkey) -> Result<Self, PubkeyError> {
+        let count = seeds.len().saturating_add(to_follow);
+        if count > MAX_SEEDS || seeds.iter().any(|seed| seed.len() > MAX_SEED_LEN) {
+            return Err(PubkeyError::MaxSeedLengthExceeded);
+        }
+        let mut hasher = Sha256::new();
+        seeds.iter().for_each(|seed| hasher.update(seed));
+        Ok(Self { seeds: hasher, program: *program })
     }
-    let mut hasher = Sha256::new();
-    for seed in seeds {
-        hasher.update(seed);
-    }
-    let address: [u8; 32] = hasher.chain_update(program).chain_update(MARKER).finalize().into();
-    if is_on_curve(&address) {
-        Err(PubkeyError::InvalidSeeds)
-    } else {
-        Ok(Pubkey::new_from_array(address))
+
+    /// The address with one more seed, which is none if it is empty.
+    fn address(&self, last: &[u8]) -> Result<Pubkey, PubkeyError> {
+        let hasher = self.seeds.clone().chain_update(last).chain_update(self.program);
+        let address: [u8; 32] = hasher.chain_update(MARKER).finalize().into();
+        if is_on_curve(&address) {
+            Err(PubkeyError::InvalidSeeds)
+        } else {
+            Ok(Pubkey::new_from_array(address))
+        }
     }
 }
 
@@ -71,13 +89,6 @@ fn is_on_curve(address: &[u8; 32]) -> bool {
     })
 }
 
-fn with_bump(seeds: &[&[u8]], bump: u8, program: &Pubkey) -> Result<Pubkey, PubkeyError> {
-    let bump = [bump];
-    let mut seeds = Seeds::from_slice(seeds);
-    seeds.push(&bump);
-    create_program_address(&seeds, program)
-}
-
 /// The address of `program` for `seeds` and the highest bump that takes it off the curve, and that
 /// bump. `None` if no bump does, or for too many or too long seeds.
 ///
@@ -89,7 +100,8 @@ fn with_bump(seeds: &[&[u8]], bump: u8, program: &Pubkey) -> Result<Pubkey, Pubk
 /// ```
 #[must_use]
 pub fn find_program_address(seeds: &[&[u8]], program: &Pubkey) -> Option<(Pubkey, u8)> {
-    (1..=u8::MAX).rev().find_map(|bump| Some((with_bump(seeds, bump, program).ok()?, bump)))
+    let derivation = Derivation::new(seeds, 1, program).ok()?;
+    (1..=u8::MAX).rev().find_map(|bump| Some((derivation.address(&[bump]).ok()?, bump)))
 }
 
 pub(super) fn create(
@@ -99,8 +111,8 @@ pub(super) fn create(
     program: u64,
     out: u64,
 ) -> Result<u64, Error> {
-    let (seeds, program) = inputs(&call.memory, seeds, count, program)?;
-    let Ok(address) = create_program_address(&seeds, &program) else { return Ok(1) };
+    let derivation = derivation(&call.memory, seeds, count, 0, program)?;
+    let Some(address) = derivation.and_then(|it| it.address(&[]).ok()) else { return Ok(1) };
     call.memory.check_output(call.context, out, 32)?;
     call.memory.write(out, address.as_ref())?;
     Ok(0)
@@ -115,9 +127,9 @@ pub(super) fn try_find(
     out: u64,
     bump_out: u64,
 ) -> Result<u64, Error> {
-    let (seeds, program) = inputs(&call.memory, seeds, count, program)?;
+    let derivation = derivation(&call.memory, seeds, count, 1, program)?;
     for bump in (1..=u8::MAX).rev() {
-        if let Ok(address) = with_bump(&seeds, bump, &program) {
+        if let Some(address) = derivation.as_ref().and_then(|it| it.address(&[bump]).ok()) {
             let outputs = [Output::bytes(bump_out, 1), Output::bytes(out, 32)];
             call.memory.check_outputs(call.context, &outputs)?;
             call.memory.write(bump_out, &[bump])?;
@@ -129,23 +141,28 @@ pub(super) fn try_find(
     Ok(1)
 }
 
-/// Reads the seeds and the program. Too many seeds, or one too long, end the program.
-fn inputs<'a>(
-    memory: &'a Guest<'_, '_>,
+/// Reads the seeds, which so many are to follow, and the program. Too many seeds in memory, or one
+/// too long, end the program; that there is no room for one more does not.
+fn derivation(
+    memory: &Guest<'_, '_>,
     seeds: u64,
     count: u64,
+    to_follow: usize,
     program: u64,
-) -> Result<(Vec<&'a [u8]>, Pubkey), Error> {
+) -> Result<Option<Derivation>, Error> {
     let too_long = || Error::from(SyscallError::BadSeeds(PubkeyError::MaxSeedLengthExceeded));
     let slices = memory.slices(seeds, count)?;
     if slices.len() > MAX_SEEDS {
         return Err(too_long());
     }
-    let seeds = slices.map(|slice| {
-        if slice.len > MAX_SEED_LEN as u64 {
-            return Err(too_long());
-        }
-        memory.bytes(slice.addr, slice.len)
-    });
-    Ok((seeds.collect::<Result<_, _>>()?, memory.pubkey(program)?))
+    let seeds: Result<Seeds<'_>, Error> = slices
+        .map(|slice| {
+            if slice.len > MAX_SEED_LEN as u64 {
+                return Err(too_long());
+            }
+            memory.bytes(slice.addr, slice.len)
+        })
+        .collect();
+    let (seeds, program) = (seeds?, memory.pubkey(program)?);
+    Ok(Derivation::new(&seeds, to_follow, &program).ok())
 }

@@ -25,15 +25,15 @@ pub(super) fn get(
     len: u64,
     program_out: u64,
 ) -> Result<u64, Error> {
-    let ReturnData { program_id, data } = call.context.return_data.clone();
-    let full_len = data.len() as u64;
+    let full_len = call.context.return_data.data.len() as u64;
     let len = len.min(full_len);
     if len > 0 {
         call.charge(len.saturating_add(32) / BYTES_PER_UNIT)?;
         let outputs = [Output::bytes(out, len), Output::bytes(program_out, 32)];
         call.memory.check_outputs(call.context, &outputs)?;
-        let part = data.iter().copied().take(usize::try_from(len).unwrap_or(usize::MAX));
-        call.memory.write(out, &part.collect::<Vec<_>>())?;
+        let ReturnData { program_id, data } = &call.context.return_data;
+        let part = usize::try_from(len).ok().and_then(|len| data.get(..len));
+        call.memory.write(out, part.unwrap_or_default())?;
         call.memory.write(program_out, program_id.as_ref())?;
     }
     Ok(full_len)

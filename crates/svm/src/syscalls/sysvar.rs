@@ -58,7 +58,7 @@ fn get_struct(call: &mut Call<'_, '_, '_>, id: &Pubkey, out: u64) -> Result<u64,
     let (len, align) = sysvars::struct_layout(id);
     call.memory.check_outputs(call.context, &[Output { addr: out, len, align }])?;
     let bytes = call.context.environment.sysvars.as_struct(id);
-    call.memory.write(out, &bytes.ok_or(InstructionError::UnsupportedSysvar)?)?;
+    call.memory.write(out, bytes.ok_or(InstructionError::UnsupportedSysvar)?)?;
     Ok(0)
 }
 
