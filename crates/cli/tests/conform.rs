@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, slice};
 
 use common::{Output, folder, selkie};
 
@@ -40,6 +40,35 @@ fn check(name: &str, vectors: &str, passed: i64, failed: i64) -> Output {
 fn a_right_vector_passes() {
     let output = check("conform-right", VECTOR, 1, 0);
     assert!(output.stdout.ends_with("1 passed, 0 failed, 0 skipped\n"), "{output:#?}");
+}
+
+/// What the library writes for other clients is judged here by other code.
+#[test]
+fn fixtures_of_the_library_pass() {
+    use selkie::{
+        Signer, Svm, address,
+        fixture::{InstructionFixture, TransactionFixture},
+        keypair, system,
+    };
+
+    let payer = keypair("payer");
+    let mut svm = Svm::new();
+    svm.airdrop(&payer.pubkey(), 1_000_000_000).expect("the faucet is full");
+    let folder = folder("conform-library");
+    let write = |name: &str, file: Vec<u8>| {
+        fs::write(folder.join(name), file).expect("the folder is writable");
+    };
+    for (name, lamports) in [("right", 1_000_000), ("too-much", 1 << 60)] {
+        let transfer = system::transfer(&payer.pubkey(), &address("bob"), lamports);
+        let transaction = svm.sign(slice::from_ref(&transfer), &[&payer]).expect("the payer signs");
+        let fixture = TransactionFixture::record(&svm, &transaction).expect("it is legacy");
+        write(&format!("{name}.txn.fix"), fixture.to_bytes());
+        let rich = svm.account(&payer.pubkey()).expect("it is there");
+        let fixture = InstructionFixture::record(&svm, &transfer, &[(payer.pubkey(), rich)]);
+        write(&format!("{name}.instr.fix"), fixture.to_bytes());
+    }
+    let output = conform(&folder, &["--json"]);
+    assert_eq!(totals(&output), (4, 0, 0), "{output:#?}");
 }
 
 #[test]

@@ -208,9 +208,10 @@ impl<'f> Case<'f> {
         // The bank of the time knew its slot by itself; here the clock tells it.
         let clock = sysvars.clock().unwrap_or_default();
         sysvars.set_clock(&Clock { slot: given.slot.unwrap_or(10), ..clock });
-        sysvars::set_recent_blockhashes(&mut sysvars, &given.blockhashes, LAMPORTS_PER_SIGNATURE);
+        let price = given.lamports_per_signature.map_or(LAMPORTS_PER_SIGNATURE, u64::from);
+        sysvars::set_recent_blockhashes(&mut sysvars, &given.blockhashes, price);
         let mut environment = runtime::environment(ids.features(), sysvars);
-        environment.lamports_per_signature = LAMPORTS_PER_SIGNATURE;
+        environment.lamports_per_signature = price;
         let last = given.blockhashes.last().copied().unwrap_or_default();
         environment.blockhash = Hash::new_from_array(last);
         let mut accounts = BTreeMap::new();
@@ -328,50 +329,6 @@ impl<'f> Case<'f> {
 
 /// One more than an error's place; 0 for success.
 fn number(result: &Result<(), TransactionError>) -> u32 {
-    const NAMES: [&str; 39] = [
-        "AccountInUse",
-        "AccountLoadedTwice",
-        "AccountNotFound",
-        "ProgramAccountNotFound",
-        "InsufficientFundsForFee",
-        "InvalidAccountForFee",
-        "AlreadyProcessed",
-        "BlockhashNotFound",
-        "InstructionError",
-        "CallChainTooDeep",
-        "MissingSignatureForFee",
-        "InvalidAccountIndex",
-        "SignatureFailure",
-        "InvalidProgramForExecution",
-        "SanitizeFailure",
-        "ClusterMaintenance",
-        "AccountBorrowOutstanding",
-        "WouldExceedMaxBlockCostLimit",
-        "UnsupportedVersion",
-        "InvalidWritableAccount",
-        "WouldExceedMaxAccountCostLimit",
-        "WouldExceedAccountDataBlockLimit",
-        "TooManyAccountLocks",
-        "AddressLookupTableNotFound",
-        "InvalidAddressLookupTableOwner",
-        "InvalidAddressLookupTableData",
-        "InvalidAddressLookupTableIndex",
-        "InvalidRentPayingAccount",
-        "WouldExceedMaxVoteCostLimit",
-        "WouldExceedAccountDataTotalLimit",
-        "DuplicateInstruction",
-        "InsufficientFundsForRent",
-        "MaxLoadedAccountsDataSizeExceeded",
-        "InvalidLoadedAccountsDataSizeLimit",
-        "ResanitizationNeeded",
-        "ProgramExecutionTemporarilyRestricted",
-        "UnbalancedTransaction",
-        "ProgramCacheHitMaxLimit",
-        "CommitCancelled",
-    ];
-    let Err(error) = result else { return 0 };
-    let name = format!("{error:?}");
-    let name = name.split(['(', ' ']).next().unwrap_or_default();
-    let place = NAMES.iter().position(|known| *known == name);
-    place.and_then(|place| u32::try_from(place).ok()).map_or(u32::MAX, |place| place + 1)
+    let number = |error| error::transaction_discriminant(error).map_or(u32::MAX, |it| it + 1);
+    result.as_ref().err().map_or(0, number)
 }

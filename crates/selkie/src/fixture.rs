@@ -33,13 +33,13 @@ use solana_sdk_ids::sysvar;
 use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
-pub use crate::instruction_fixture::InstructionFixture;
 use crate::{
     genesis,
     json::{base64, case_account, read_case_account, to_base64},
     receipt::{Receipt, Stage},
     svm::Svm,
 };
+pub use crate::{instruction_fixture::InstructionFixture, transaction_fixture::TransactionFixture};
 
 /// What features on and off are counted from.
 const MAINNET: &str = "mainnet-2026-09-27";
@@ -245,7 +245,7 @@ fn is_same(expected: &AccountSharedData, found: Option<&AccountSharedData>) -> b
 }
 
 /// The accounts that a transaction needs: its own, tables, files of programs, sysvars.
-fn needed(svm: &Svm, receipt: &Receipt) -> BTreeSet<Pubkey> {
+pub(crate) fn needed(svm: &Svm, receipt: &Receipt) -> BTreeSet<Pubkey> {
     let message = receipt.message();
     let mut keys: BTreeSet<Pubkey> = message.static_account_keys().iter().copied().collect();
     keys.extend(receipt.accounts.iter().map(|change| change.key));

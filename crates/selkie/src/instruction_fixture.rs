@@ -126,12 +126,12 @@ impl InstructionFixture {
 }
 
 /// The number that files know a feature by.
-fn number(feature: Feature) -> u64 {
+pub(crate) fn number(feature: Feature) -> u64 {
     let address = feature.address();
     address.as_ref().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-fn state(address: Pubkey, account: &AccountSharedData) -> State {
+pub(crate) fn state(address: Pubkey, account: &AccountSharedData) -> State {
     State {
         address,
         lamports: account.lamports(),
@@ -180,17 +180,19 @@ fn differences(expected: &Effects, receipt: &Receipt) -> Vec<String> {
             let after = receipt.account(&state.address);
             let after = after.and_then(|it| it.write.as_ref().or(it.before.as_ref())).cloned();
             let after = self::state(state.address, &after.unwrap_or_default());
-            let show = |it: &State| {
-                let State { lamports, owner, executable, data, .. } = it;
-                format!("{lamports} {owner} {executable} {}", hex(data))
-            };
             compare(&format!("account {}", state.address), show(state), show(&after));
         }
     }
     differences
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// All of an account that runtimes agree on.
+pub(crate) fn show(state: &State) -> String {
+    let State { lamports, owner, executable, data, .. } = state;
+    format!("{lamports} {owner} {executable} {}", hex(data))
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text

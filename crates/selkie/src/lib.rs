@@ -53,6 +53,7 @@ pub mod system;
 mod sysvars;
 mod time;
 pub mod token;
+mod transaction_fixture;
 pub mod units;
 
 pub use selkie_svm::{

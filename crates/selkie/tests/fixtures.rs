@@ -1,10 +1,13 @@
 //! Accounts and transactions in files, and back.
 
 use selkie::{
-    Account, Signer, Svm, TransactionError, address,
-    fixture::{Fixture, FixtureError, InstructionFixture},
-    keypair, programs, system, token,
+    Account, AddressLookupTableAccount, Keypair, Signer, Stage, Svm, TransactionError,
+    VersionedMessage, VersionedTransaction, address,
+    fixture::{Fixture, FixtureError, InstructionFixture, TransactionFixture},
+    ids, keypair, programs, system, token, v0,
 };
+use selkie_fixture::TransactionEffects;
+use solana_account::ReadableAccount;
 
 #[test]
 fn accounts_go_to_files_and_back() {
@@ -78,6 +81,91 @@ fn transactions_are_recorded_and_replayed() {
         let replayed = Fixture::parse(&line).unwrap().replay().unwrap();
         let sent = svm.simulate(&transaction).unwrap_or_else(|failed| failed.receipt);
         assert_eq!((&replayed.logs, &replayed.result), (&sent.logs, &sent.result));
+        let file = TransactionFixture::record(&svm, &transaction).unwrap().to_bytes();
+        let replayed = TransactionFixture::parse(&file).unwrap().replay().unwrap();
+        assert_eq!((&replayed.logs, &replayed.result), (&sent.logs, &sent.result));
+    }
+}
+
+/// Two transfers that find whom they pay in a table.
+fn by_table(svm: &mut Svm, payer: &Keypair) -> VersionedTransaction {
+    let addresses = vec![address("bob"), address("carol")];
+    let mut data = vec![1, 0, 0, 0];
+    data.extend(u64::MAX.to_le_bytes());
+    data.resize(56, 0);
+    data.extend(addresses.iter().flat_map(|key| key.to_bytes()));
+    let (lamports, owner) = (10_000_000, ids::address_lookup_table::ID);
+    svm.set_account(address("table"), Account { lamports, data, owner, ..Account::default() })
+        .unwrap();
+    let table = AddressLookupTableAccount { key: address("table"), addresses };
+    let pay = |to| system::transfer(&payer.pubkey(), &address(to), 1_000_000);
+    let blockhash = svm.latest_blockhash();
+    let message =
+        v0::Message::try_compile(&payer.pubkey(), &["bob", "carol"].map(pay), &[table], blockhash);
+    VersionedTransaction::try_new(VersionedMessage::V0(message.unwrap()), &[payer]).unwrap()
+}
+
+#[test]
+fn other_clients_read_tables_and_what_is_dropped() {
+    let payer = keypair("payer");
+    let mut svm = Svm::new();
+    svm.airdrop(&payer.pubkey(), 1_000_000_000).unwrap();
+    let transaction = by_table(&mut svm, &payer);
+    let record = |svm: &Svm| TransactionFixture::record(svm, &transaction).unwrap().to_bytes();
+    let replay = |file: &[u8]| TransactionFixture::parse(file).unwrap().replay();
+    let receipt = replay(&record(&svm)).unwrap();
+    assert_eq!(receipt.account(&address("carol")).unwrap().after().unwrap().lamports(), 1_000_000);
+    svm.set_account(address("table"), Account::default()).unwrap();
+    let receipt = replay(&record(&svm)).unwrap();
+    assert_eq!(receipt.result, Err(TransactionError::AddressLookupTableNotFound));
+    for _ in 0..300 {
+        svm.expire_blockhash();
+    }
+    let receipt = replay(&record(&svm)).unwrap();
+    assert_eq!(receipt.stage, Stage::Dropped);
+
+    assert!(matches!(TransactionFixture::parse(b"?"), Err(FixtureError::Format(_))));
+    let transfer = system::transfer(&payer.pubkey(), &address("bob"), 1);
+    let instruction = InstructionFixture::record(&svm, &transfer, &[]).to_bytes();
+    let why = TransactionFixture::parse(&instruction).unwrap_err().to_string();
+    assert_eq!(why, "no fixture: it is not of a transaction");
+}
+
+#[test]
+fn what_other_clients_expect_counts() {
+    let payer = keypair("payer");
+    let mut svm = Svm::new();
+    svm.airdrop(&payer.pubkey(), 1_000_000_000).unwrap();
+    let pay = |amount| system::transfer(&payer.pubkey(), &address("bob"), amount);
+    let right = svm.sign(&[pay(1_000_000)], &[&payer]).unwrap();
+    let wrong = svm.sign(&[pay(1 << 60)], &[&payer]).unwrap();
+    let [right, wrong] = [right, wrong].map(|it| {
+        let file = TransactionFixture::record(&svm, &it).unwrap().to_bytes();
+        match selkie_fixture::Fixture::read(&file) {
+            Ok(selkie_fixture::Fixture::Transaction(fixture)) => fixture,
+            other => panic!("{other:?}"),
+        }
+    });
+    type Change = fn(&mut TransactionEffects);
+    let changes: [(_, Change); 11] = [
+        (&right, |it| it.is_executed = false),
+        (&right, |it| it.error = 1),
+        (&wrong, |it| it.instruction_error += 1),
+        (&wrong, |it| it.instruction_index += 1),
+        (&wrong, |it| it.custom += 1),
+        (&right, |it| it.return_data.push(0)),
+        (&right, |it| it.units += 1),
+        (&right, |it| it.fees = None),
+        (&right, |it| it.loaded_bytes += 1),
+        (&right, |it| it.accounts[1].lamports += 1),
+        (&wrong, |it| it.accounts.clear()),
+    ];
+    for (index, (fixture, change)) in changes.into_iter().enumerate() {
+        let mut fixture = fixture.clone();
+        change(&mut fixture.output);
+        let replayed = TransactionFixture::parse(&fixture.to_firedancer()).unwrap().replay();
+        let differs = matches!(&replayed, Err(FixtureError::Differs(all)) if all.len() == 1);
+        assert!(differs, "{index}: {replayed:?}");
     }
 }
 

@@ -7,6 +7,7 @@ use core::{fmt, mem, str::Utf8Error};
 use selkie_vm::Trap;
 pub use solana_instruction_error::InstructionError;
 use solana_pubkey::{Pubkey, PubkeyError};
+use solana_transaction_error::TransactionError;
 
 /// Why a syscall ended the program (agave: `solana-syscalls`, `SyscallError`).
 ///
@@ -190,6 +191,67 @@ pub fn discriminant(error: &InstructionError) -> u64 {
     let place = INSTRUCTION_ERRORS.iter().position(is_it);
     place.expect("the list has every variant") as u64
 }
+
+/// A transaction error's place in the validator's list, from 0, which is its number on the wire.
+///
+/// ```
+/// use selkie_svm::error::transaction_discriminant;
+/// use solana_transaction_error::TransactionError;
+/// assert_eq!(transaction_discriminant(&TransactionError::BlockhashNotFound), Some(7));
+/// ```
+///
+/// `None` for errors that came to the list since.
+#[must_use]
+pub fn transaction_discriminant(error: &TransactionError) -> Option<u32> {
+    let name = format!("{error:?}");
+    let name = name.split(['(', ' ']).next().unwrap_or_default();
+    let place = TRANSACTION_ERRORS.iter().position(|known| *known == name);
+    place.and_then(|place| u32::try_from(place).ok())
+}
+
+/// The names of all, in the validator's order.
+const TRANSACTION_ERRORS: [&str; 40] = [
+    "AccountInUse",
+    "AccountLoadedTwice",
+    "AccountNotFound",
+    "ProgramAccountNotFound",
+    "InsufficientFundsForFee",
+    "InvalidAccountForFee",
+    "AlreadyProcessed",
+    "BlockhashNotFound",
+    "InstructionError",
+    "CallChainTooDeep",
+    "MissingSignatureForFee",
+    "InvalidAccountIndex",
+    "SignatureFailure",
+    "InvalidProgramForExecution",
+    "SanitizeFailure",
+    "ClusterMaintenance",
+    "AccountBorrowOutstanding",
+    "WouldExceedMaxBlockCostLimit",
+    "UnsupportedVersion",
+    "InvalidWritableAccount",
+    "WouldExceedMaxAccountCostLimit",
+    "WouldExceedAccountDataBlockLimit",
+    "TooManyAccountLocks",
+    "AddressLookupTableNotFound",
+    "InvalidAddressLookupTableOwner",
+    "InvalidAddressLookupTableData",
+    "InvalidAddressLookupTableIndex",
+    "InvalidRentPayingAccount",
+    "WouldExceedMaxVoteCostLimit",
+    "WouldExceedAccountDataTotalLimit",
+    "DuplicateInstruction",
+    "InsufficientFundsForRent",
+    "MaxLoadedAccountsDataSizeExceeded",
+    "InvalidLoadedAccountsDataSizeLimit",
+    "ResanitizationNeeded",
+    "ProgramExecutionTemporarilyRestricted",
+    "UnbalancedTransaction",
+    "ProgramCacheHitMaxLimit",
+    "CommitCancelled",
+    "BailOut",
+];
 
 /// What an instruction fails with when its program returns `r0`, if that is not 0.
 ///

@@ -1,0 +1,235 @@
+//! Transactions in files that other clients read: Firedancer's `.fix`.
+
+use std::sync::Arc;
+
+use selkie_fixture::{
+    CompiledInstruction, Fixture as File, Lookup, Transaction as Given,
+    TransactionEffects as Effects,
+};
+use selkie_svm::{
+    Feature, FeatureSet, InstructionError, Recent,
+    error::{discriminant, transaction_discriminant},
+};
+use solana_account::{Account, AccountSharedData};
+use solana_hash::Hash;
+use solana_message::VersionedMessage;
+use solana_sdk_ids::sysvar;
+use solana_transaction::versioned::VersionedTransaction;
+use solana_transaction_error::TransactionError;
+
+use crate::{
+    fixture::{FixtureError, needed},
+    genesis,
+    instruction_fixture::{hex, number, show, state},
+    receipt::{Receipt, Stage},
+    svm::Svm,
+};
+
+/// A transaction with the state before it, and what came of it. Its signatures are not checked.
+///
+/// ```
+/// use selkie::{fixture::TransactionFixture, keypair, system, Signer, Svm};
+///
+/// let alice = keypair("alice");
+/// let mut svm = Svm::new();
+/// svm.airdrop(&alice.pubkey(), 1_000_000_000)?;
+/// let transfer = system::transfer(&alice.pubkey(), &alice.pubkey(), 7);
+/// let transaction = svm.sign(&[transfer], &[&alice])?;
+///
+/// let file: Vec<u8> = TransactionFixture::record(&svm, &transaction)?.to_bytes();
+/// let receipt = TransactionFixture::parse(&file)?.replay()?;
+/// assert_eq!(receipt.units, 150);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TransactionFixture(selkie_fixture::TransactionFixture);
+
+impl TransactionFixture {
+    /// What a transaction needs of the state, and what would become of it.
+    ///
+    /// # Errors
+    /// If it has a version that the files cannot tell: 1 (SIMD-0385).
+    pub fn record(svm: &Svm, transaction: &VersionedTransaction) -> Result<Self, FixtureError> {
+        let message = &transaction.message;
+        let lookups = match message {
+            VersionedMessage::Legacy(_) => &[][..],
+            VersionedMessage::V0(message) => &message.address_table_lookups,
+            _ => {
+                let why = "Firedancer's files have legacy transactions and those of version 0";
+                return Err(FixtureError::Format(why.to_owned()));
+            }
+        };
+        let mut svm = svm.clone();
+        svm.verifies_signatures = false;
+        let receipt = svm.simulate(transaction).unwrap_or_else(|failed| failed.receipt);
+        let environment = svm.environment();
+        let accounts = needed(&svm, &receipt);
+        let accounts =
+            accounts.iter().filter_map(|key| Some(state(*key, &svm.shared_account(key)?)));
+        let header = message.header();
+        let input = Given {
+            is_legacy: matches!(message, VersionedMessage::Legacy(_)),
+            header: [
+                header.num_required_signatures,
+                header.num_readonly_signed_accounts,
+                header.num_readonly_unsigned_accounts,
+            ],
+            keys: message.static_account_keys().to_vec(),
+            blockhash: message.recent_blockhash().to_bytes(),
+            instructions: message
+                .instructions()
+                .iter()
+                .map(|it| CompiledInstruction {
+                    program: it.program_id_index,
+                    accounts: it.accounts.clone(),
+                    data: it.data.clone(),
+                })
+                .collect(),
+            lookups: lookups
+                .iter()
+                .map(|it| Lookup {
+                    table: it.account_key,
+                    writable: it.writable_indexes.clone(),
+                    readonly: it.readonly_indexes.clone(),
+                })
+                .collect(),
+            signatures: transaction.signatures.iter().map(|it| it.as_ref().to_vec()).collect(),
+            message_hash: message.hash().to_bytes().to_vec(),
+            accounts: accounts.collect(),
+            blockhashes: svm.journal.state().recent.blockhashes().map(Hash::to_bytes).collect(),
+            slot: None,
+            lamports_per_signature: u32::try_from(environment.lamports_per_signature).ok(),
+            total_epoch_stake: Some(environment.epoch_stake.total),
+            features: svm.features().iter().map(number).collect(),
+        };
+        Ok(Self(selkie_fixture::TransactionFixture { input, output: effects(&receipt) }))
+    }
+
+    /// Reads a file: Firedancer's.
+    ///
+    /// # Errors
+    /// If it is none, or of another kind.
+    pub fn parse(file: &[u8]) -> Result<Self, FixtureError> {
+        match File::read(file) {
+            Ok(File::Transaction(fixture)) => Ok(Self(fixture)),
+            Ok(_) => Err(FixtureError::Format("it is not of a transaction".to_owned())),
+            Err(error) => Err(FixtureError::Format(error.to_string())),
+        }
+    }
+
+    /// The file, as Firedancer writes it.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.0.to_firedancer()
+    }
+
+    /// Processes the transaction again, and compares what comes of it.
+    ///
+    /// # Errors
+    /// If it comes out otherwise, or cannot be read.
+    pub fn replay(&self) -> Result<Arc<Receipt>, FixtureError> {
+        let given = &self.0.input;
+        let is_on = |feature: &Feature| given.features.contains(&number(*feature));
+        let features: FeatureSet = Feature::ALL.iter().copied().filter(is_on).collect();
+        let mut svm = Svm::new().with_signature_checks(false);
+        *svm.journal.state_mut() = genesis::empty_state(features);
+        for state in &given.accounts {
+            let account = AccountSharedData::from(Account {
+                lamports: state.lamports,
+                data: state.data.clone(),
+                owner: state.owner,
+                executable: state.executable,
+                rent_epoch: state.rent_epoch,
+            });
+            if state.owner == sysvar::ID {
+                // What is no sysvar that the runtime asks for is an account like others.
+                let _ = svm.journal.environment_mut().sysvars.set(state.address, &state.data);
+            }
+            svm.journal.set_account(state.address, Some(account));
+        }
+        let recent = Recent::new(given.blockhashes.iter().copied().map(Hash::new_from_array));
+        let environment = svm.journal.environment_mut();
+        environment.blockhash = recent.blockhash().copied().unwrap_or_default();
+        if let Some(price) = given.lamports_per_signature {
+            environment.lamports_per_signature = price.into();
+        }
+        environment.epoch_stake.total = given.total_epoch_stake.unwrap_or_default();
+        *svm.journal.recent_mut() = recent;
+        let wire = given.to_wire();
+        // How long it may be by wire is not part of what is replayed.
+        let sent = match wincode::deserialize_exact::<VersionedTransaction>(&wire) {
+            Ok(transaction) => svm.send(transaction),
+            Err(_) => svm.send(&wire),
+        };
+        let receipt = sent.unwrap_or_else(|failed| failed.receipt);
+        let differences = differences(&self.0.output, &receipt);
+        if differences.is_empty() { Ok(receipt) } else { Err(FixtureError::Differs(differences)) }
+    }
+}
+
+fn effects(receipt: &Receipt) -> Effects {
+    let error = receipt.result.as_ref().err();
+    let error_number =
+        |error| transaction_discriminant(error).map_or(u32::MAX, |it| it.saturating_add(1));
+    let mut effects = Effects { error: error.map_or(0, error_number), ..Effects::default() };
+    if receipt.stage == Stage::Dropped {
+        return effects;
+    }
+    if let Some(TransactionError::InstructionError(index, error)) = error {
+        let place = u32::try_from(discriminant(error)).unwrap_or(u32::MAX);
+        effects.instruction_error = place.saturating_add(1);
+        effects.instruction_index = (*index).into();
+        if let InstructionError::Custom(number) = error {
+            effects.custom = *number;
+        }
+    }
+    let changed = receipt.changes().map(|change| {
+        let after = change.after().cloned().unwrap_or_default();
+        state(change.key, &after)
+    });
+    Effects {
+        is_executed: true,
+        return_data: receipt.returned().to_vec(),
+        units: receipt.units,
+        loaded_bytes: receipt.loaded_bytes.into(),
+        fees: Some((receipt.fee.signatures, receipt.fee.priority)),
+        accounts: changed.collect(),
+        ..effects
+    }
+}
+
+fn differences(expected: &Effects, receipt: &Receipt) -> Vec<String> {
+    let found = effects(receipt);
+    let mut differences = Vec::new();
+    let mut compare = |what: &str, field: &dyn Fn(&Effects) -> String| {
+        let (expected, found) = (field(expected), field(&found));
+        if expected != found {
+            differences.push(format!("{what}: expected {expected}, found {found}"));
+        }
+    };
+    compare("executed", &|it| it.is_executed.to_string());
+    compare("error", &|it| it.error.to_string());
+    compare("instruction error", &|it| {
+        let Effects { instruction_index, instruction_error, custom, .. } = it;
+        format!("{instruction_error} ({custom}) of instruction {instruction_index}")
+    });
+    compare("compute units", &|it| it.units.to_string());
+    compare("fees", &|it| format!("{:?}", it.fees));
+    compare("loaded bytes", &|it| it.loaded_bytes.to_string());
+    compare("return data", &|it| hex(&it.return_data));
+    for before in &expected.accounts {
+        let after = receipt.account(&before.address).and_then(|it| it.after()).cloned();
+        let after = state(before.address, &after.unwrap_or_default());
+        let (expected, found) = (show(before), show(&after));
+        if expected != found {
+            let address = before.address;
+            differences.push(format!("account {address}: expected {expected}, found {found}"));
+        }
+    }
+    for change in receipt.changes() {
+        if !expected.accounts.iter().any(|it| it.address == change.key) {
+            differences.push(format!("account {}: it changed", change.key));
+        }
+    }
+    differences
+}
