@@ -126,12 +126,10 @@ fn is_square(mut a: Number) -> bool {
         if high == 0 {
             return finish(a[0], b[0], sign);
         }
-        let mut batch = Batch::new([&a, &b].map(|it| window(it, high)), [a[0], b[0]]);
-        batch.run();
+        let batch = Batch::of(&a, &b, high);
         sign ^= batch.sign;
         if batch.halvings > 0 {
-            let [of_a, of_b] = batch.rows;
-            (a, b) = (combine(&a, &b, of_a, batch.halvings), combine(&a, &b, of_b, batch.halvings));
+            (a, b) = batch.apply(&a, &b);
         } else {
             // `a` is odd, and the windows do not tell which is less.
             let (less, is_negative) = difference(&a, &b);
@@ -168,87 +166,102 @@ fn window(number: &Number, from: u32) -> u64 {
     number[limb] >> bit | next << (64 - bit)
 }
 
-/// (`a * row[0] + b * row[1]) / 2^halvings`, which is whole and no more than 256 bits long.
-#[inline(always)]
-fn combine(a: &Number, b: &Number, row: [i64; 2], halvings: u32) -> Number {
-    let mut sum = [0; 5];
-    let mut carry = 0_i128;
-    for at in 0..4 {
-        carry += i128::from(row[0]) * i128::from(a[at]) + i128::from(row[1]) * i128::from(b[at]);
-        #[allow(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "the lower half"
-        )]
-        let limb = carry as u64;
-        sum[at] = limb;
-        carry >>= 64;
-    }
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it fits")]
-    let limb = carry as u64;
-    sum[4] = limb;
-    core::array::from_fn(|at| sum[at] >> halvings | (sum[at + 1] << 1) << (63 - halvings))
-}
-
 /// Steps that are taken with the lowest and the highest bits of both numbers alone.
 ///
-/// Invariant: what the lowest bits decide is right, since of 64 bits no more than 62 are shifted
-/// out; what the highest decide is, since it is not decided where it may be wrong.
+/// Both are in one word, the highest above the lowest, so that each step is taken with both at once.
+/// The lowest decide rightly as long as three of them are left. The highest decide where they cannot
+/// be wrong: in their units each word is less than 1 off, because those between are missing; the
+/// difference of two is less than 2 off, which it was not if it decided, and half of it less than 1.
 struct Batch {
-    /// The highest bits of both numbers, each less than half of [`Batch::DOUBT`] off.
-    high: [u64; 2],
-    /// The lowest bits of both numbers, of which 64 less [`Batch::halvings`] are right.
-    low: [u64; 2],
-    /// Both numbers as sums of what they were, to be divided by 2^halvings.
-    rows: [[i64; 2]; 2],
+    /// What `a` and `b` come to: 2^-halvings times `a * x - b * y` and `b * y - a * x`, each with
+    /// x and y of its own, which are 32 bits each, x the lower ones.
+    rows: [u64; 2],
+    /// 0, or all bits where the former is `b` and the latter is `a`.
+    swapped: u64,
     halvings: u32,
     /// Bit 1 is set if the symbol is to change its sign.
     sign: u64,
 }
 
 impl Batch {
-    const HALVINGS_MAX: u32 = 62;
-    /// How far apart the highest bits must be to tell which number is less. They begin less than 1
-    /// off, a difference is off by the sum of both, half of it by half of that and 1/2 more: so
-    /// each of 62 steps at most adds 1/2.
-    const DOUBT: u64 = 64;
+    const LOW_BITS: u32 = 31;
+    const HALVINGS_MAX: u32 = Self::LOW_BITS - 2;
+    /// How far apart words must be to tell which number is less.
+    const DOUBT: i64 = 2 << Self::LOW_BITS;
 
-    fn new(high: [u64; 2], low: [u64; 2]) -> Self {
-        Self { high, low, rows: [[1, 0], [0, 1]], halvings: 0, sign: 0 }
-    }
-
+    /// Takes steps with `a` and `b`, which have `high` bits beyond 64.
     #[inline(always)]
-    fn run(&mut self) {
+    fn of(a: &Number, b: &Number, high: u32) -> Self {
+        let word = |number: &Number| {
+            let low = number[0] & ((1 << Self::LOW_BITS) - 1);
+            (window(number, high) >> 32 << Self::LOW_BITS | low).cast_signed()
+        };
+        let (mut a, mut b) = (word(a), word(b));
+        // Rows only grow by being added to, since their signs always differ; and less than halvings
+        // do, so that neither half of one gets beyond 2^29.
+        let (mut row_a, mut row_b) = (1_u64, 1_u64 << 32);
+        let (mut sign, mut swapped) = (0, 0);
+        let mut halvings_left = 1_i64 << Self::HALVINGS_MAX;
         loop {
-            let [a, b] = self.low;
-            let left = Self::HALVINGS_MAX - self.halvings;
-            let zeros = (a | 1 << left).trailing_zeros();
-            self.sign ^= (b ^ b >> 1) & u64::from(zeros) << 1;
-            self.halvings += zeros;
-            self.high[0] >>= zeros;
-            self.rows[1] = self.rows[1].map(|it| it << zeros);
-            let a = a >> zeros;
-            self.low[0] = a;
-            let [high_a, high_b] = self.high;
-            let distance = high_a.abs_diff(high_b);
-            if zeros == left || distance < Self::DOUBT {
-                return;
-            }
+            let zeros = (a | halvings_left).trailing_zeros();
+            sign ^= (b ^ b >> 1) & i64::from(zeros) << 1;
+            halvings_left >>= zeros;
+            a >>= zeros;
+            row_b <<= zeros;
+            let difference = a - b;
             // Without branches, which nobody could predict.
-            let swap = u64::from(high_a < high_b).wrapping_neg();
-            self.sign ^= a & b & swap;
-            self.high = [distance, high_a.min(high_b)];
-            let less = a.wrapping_sub(b);
-            self.low = [(less ^ swap).wrapping_sub(swap), b.wrapping_add(less & swap)];
-            let swap = swap.cast_signed();
-            let [of_a, of_b] = self.rows;
-            let less = [of_a[0] - of_b[0], of_a[1] - of_b[1]];
-            self.rows = [
-                less.map(|it| (it ^ swap) - swap),
-                [of_b[0] + (less[0] & swap), of_b[1] + (less[1] & swap)],
-            ];
+            let swap = difference >> 63;
+            let distance = (difference ^ swap) - swap;
+            if halvings_left == 1 || distance < Self::DOUBT {
+                break;
+            }
+            sign ^= a & b & swap;
+            swapped ^= swap;
+            b += difference & swap;
+            a = distance;
+            let sum = row_a + row_b;
+            row_b ^= (row_a ^ row_b) & swap.cast_unsigned();
+            row_a = sum;
+        }
+        Self {
+            rows: [row_a, row_b],
+            swapped: swapped.cast_unsigned(),
+            halvings: Self::HALVINGS_MAX - halvings_left.trailing_zeros(),
+            sign: sign.cast_unsigned(),
         }
     }
+
+    /// What the numbers come to.
+    #[inline(always)]
+    fn apply(&self, a: &Number, b: &Number) -> (Number, Number) {
+        let [of_a, of_b] = self.rows;
+        let halvings = self.halvings;
+        let first = combine(a, b, of_a, halvings, self.swapped);
+        (first, combine(a, b, of_b, halvings, !self.swapped))
+    }
+}
+
+/// `(a * x - b * y) / 2^halvings`, or its opposite if `negate` is all bits and not 0. It is whole,
+/// not negative, and no more than 256 bits long.
+#[inline(always)]
+fn combine(a: &Number, b: &Number, row: u64, halvings: u32, negate: u64) -> Number {
+    let (x, y) = (row & u64::from(u32::MAX), row >> 32);
+    let product = |limb: u64, factor: u64| (u128::from(limb) * u128::from(factor)).cast_signed();
+    let mut sum = [0; 5];
+    let mut carry = 0;
+    for at in 0..4 {
+        carry += product(a[at], x) - product(b[at], y);
+        sum[at] = low(carry.cast_unsigned());
+        carry >>= 64;
+    }
+    sum[4] = low(carry.cast_unsigned());
+    let mut one = negate & 1;
+    core::array::from_fn(|at| {
+        let limb = sum[at] >> halvings | (sum[at + 1] << 1) << (63 - halvings);
+        let (limb, carry) = (limb ^ negate).overflowing_add(one);
+        one = carry.into();
+        limb
+    })
 }
 
 /// The same with numbers of 64 bits, to the end: whether the symbol is 1.
@@ -265,4 +278,48 @@ fn finish(mut a: u64, mut b: u64, mut sign: u64) -> bool {
     }
     // The symbol is 0 if there is a common divisor: p is prime, and has none with what is less.
     b == 1 && sign & 2 == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Euler's criterion.
+    fn is_power_of_minus_one(a: &Number) -> bool {
+        // (p - 1) / 2 = 2^254 - 10.
+        let exponent: Number = [u64::MAX - 9, u64::MAX, u64::MAX, u64::MAX >> 2];
+        let power = (0..256).rev().fold(ONE, |power, bit| {
+            let square = multiply(&power, &power);
+            if exponent[bit / 64] >> (bit % 64) & 1 == 1 { multiply(&square, a) } else { square }
+        });
+        reduce(power) == ONE
+    }
+
+    /// Numbers whose highest bits are alike, or which are much less than p, take other ways.
+    #[test]
+    fn numbers_close_to_others_are_told_rightly() {
+        let shifted = |number: &Number, by: usize| -> Number {
+            let wide = |at: usize| number.get(at).copied().unwrap_or(0);
+            core::array::from_fn(|at| {
+                let (at, bit) = (at + by / 64, by % 64);
+                wide(at) >> bit | (wide(at + 1) << 1) << (63 - bit)
+            })
+        };
+        for by in (0..255).step_by(9) {
+            let less = shifted(&P, by);
+            let power = shifted(&[0, 0, 0, 1 << 63], by + 1);
+            for number in [less, power, difference(&P, &power).0, difference(&less, &power).0] {
+                for off in 0..3 {
+                    let number = reduce(add(&number, &[off, 0, 0, 0]));
+                    if number != [0; 4] {
+                        assert_eq!(
+                            is_square(number),
+                            is_power_of_minus_one(&number),
+                            "{number:x?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
 }
