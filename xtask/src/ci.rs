@@ -94,9 +94,9 @@ const PEERS: &[&str] = &["oracle", "bench", "bench-svm"];
 
 fn lint_peer(folder: &&str) -> Result<()> {
     let folder = repository().join(folder);
-    succeed(cargo_command().args(["fmt", "--check"]).current_dir(&folder))?;
+    succeed(cargo_command().args(["fmt", "--all", "--check"]).current_dir(&folder))?;
     let mut command = cargo_command();
-    command.args(["clippy", "--all-targets", "--locked", "--", "-D", "warnings"]);
+    command.args(["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]);
     succeed(command.current_dir(&folder))
 }
 

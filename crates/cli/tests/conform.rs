@@ -46,9 +46,9 @@ fn a_right_vector_passes() {
 #[test]
 fn fixtures_of_the_library_pass() {
     use selkie::{
-        Signer, Svm, address,
+        Instruction, Signer, Svm, address,
         fixture::{InstructionFixture, TransactionFixture},
-        keypair, system,
+        ids, keypair, system,
     };
 
     let payer = keypair("payer");
@@ -67,8 +67,17 @@ fn fixtures_of_the_library_pass() {
         let fixture = InstructionFixture::record(&svm, &transfer, &[(payer.pubkey(), rich)]);
         write(&format!("{name}.instr.fix"), fixture.to_bytes());
     }
+    // A heap of one byte, for which the transaction is dropped.
+    let heap = Instruction {
+        program_id: ids::compute_budget::ID,
+        accounts: vec![],
+        data: vec![1, 1, 0, 0, 0],
+    };
+    let transaction = svm.sign(&[heap], &[&payer]).expect("the payer signs");
+    let fixture = TransactionFixture::record(&svm, &transaction).expect("it is legacy");
+    write("dropped.txn.fix", fixture.to_bytes());
     let output = conform(&folder, &["--json"]);
-    assert_eq!(totals(&output), (4, 0, 0), "{output:#?}");
+    assert_eq!(totals(&output), (5, 0, 0), "{output:#?}");
 }
 
 #[test]

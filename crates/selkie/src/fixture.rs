@@ -29,12 +29,11 @@ use selkie_svm::{
 use serde_json::{Value, json};
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
-use solana_sdk_ids::sysvar;
 use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
 use crate::{
-    genesis,
+    fixture_state::{self, hex},
     json::{base64, case_account, read_case_account, to_base64},
     receipt::{Receipt, Stage},
     svm::Svm,
@@ -141,12 +140,7 @@ impl Fixture {
         blob: &dyn Fn(&str) -> Option<Vec<u8>>,
     ) -> Result<Arc<Receipt>, FixtureError> {
         let (mut svm, wire) = self.svm(blob).map_err(FixtureError::Format)?;
-        // How long it may be by wire is not part of what is replayed.
-        let sent = match wincode::deserialize_exact::<VersionedTransaction>(&wire) {
-            Ok(transaction) => svm.send(transaction),
-            Err(_) => svm.send(&wire),
-        };
-        let receipt = sent.unwrap_or_else(|failed| failed.receipt);
+        let receipt = fixture_state::send(&mut svm, &wire);
         let expected = self.0.get("expect").unwrap_or(&Value::Null);
         let differences = self.differences(expected, &receipt, blob);
         if differences.is_empty() { Ok(receipt) } else { Err(FixtureError::Differs(differences)) }
@@ -158,28 +152,17 @@ impl Fixture {
         let list =
             |name: &str| field(name)?.as_array().ok_or_else(|| format!("`{name}` is no list"));
         let wire = base64(field("tx")?.as_str().ok_or("`tx` is no text")?)?;
-        let mut svm = Svm::new();
-        *svm.journal.state_mut() = genesis::empty_state(features_from_json(field("features")?)?);
-        for account in list("accounts")? {
-            let (key, account) = read_case_account(account, blob)?;
-            let environment = svm.journal.environment_mut();
-            if *account.owner() == sysvar::ID {
-                // What is no sysvar that the runtime asks for is an account like others.
-                let _ = environment.sysvars.set(key, account.data());
-            }
-            svm.journal.set_account(key, Some(account));
-        }
+        let accounts: Result<Vec<_>, _> =
+            list("accounts")?.iter().map(|account| read_case_account(account, blob)).collect();
         let hashes = list("blockhash_queue")?.iter();
         let hashes = hashes.map(|it| it.as_str().and_then(|text| text.parse().ok()));
         let hashes: Option<Vec<_>> = hashes.collect();
         let recent = Recent::new(hashes.ok_or("`blockhash_queue` has what is no hash")?);
-        let environment = svm.journal.environment_mut();
-        environment.blockhash = recent.blockhash().copied().unwrap_or_default();
         let price = field("lamports_per_signature")?.as_u64();
-        environment.lamports_per_signature =
-            price.ok_or("`lamports_per_signature` is no number")?;
-        environment.epoch_stake = self.epoch_stake();
-        *svm.journal.recent_mut() = recent;
+        let price = price.ok_or("`lamports_per_signature` is no number")?;
+        let features = features_from_json(field("features")?)?;
+        let mut svm = fixture_state::cluster(features, &accounts?, recent, price);
+        svm.journal.environment_mut().epoch_stake = self.epoch_stake();
         if self.0.get("already_processed") == Some(&Value::Bool(true)) {
             let transaction = Sanitized::from_wire(&wire, svm.features()).ok();
             if let Some(it) = transaction {
@@ -300,10 +283,6 @@ fn expectation(receipt: &Receipt) -> Value {
         "inner": inner.collect::<Vec<_>>(),
         "post": post.collect::<Vec<_>>(),
     })
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What vectors call how far a transaction came: the phase that dropped it, in their words.

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use solana_account::{Account, AccountSharedData};
 use solana_clock::Clock;
 use solana_hash::Hash;
+use solana_pubkey::Pubkey;
 use solana_sdk_ids as ids;
 
 use crate::{
@@ -37,11 +38,8 @@ fn make(features: FeatureSet) -> State {
         ..Environment::default()
     };
     let mut accounts = Accounts::default();
-    for (id, _) in environment.builtins.iter() {
-        accounts.set(*id, Some(native_account(builtin_name(id))));
-    }
-    for (id, _) in environment.precompiles.iter() {
-        accounts.set(*id, Some(native_account("")));
+    for (id, account) in native_accounts(features) {
+        accounts.set(id, Some(account));
     }
     for (id, data) in environment.sysvars.iter() {
         accounts.set(*id, Some(sysvar_account(data, &environment)));
@@ -54,6 +52,15 @@ fn make(features: FeatureSet) -> State {
     };
     register_first(&mut state);
     state
+}
+
+/// The accounts of builtin programs and precompiles.
+pub(crate) fn native_accounts(features: FeatureSet) -> Vec<(Pubkey, AccountSharedData)> {
+    let builtins = builtins(features);
+    let builtins = builtins.iter().map(|(id, _)| (*id, native_account(builtin_name(id))));
+    let precompiles = precompiles();
+    let precompiles = precompiles.iter().map(|(id, _)| (*id, native_account("")));
+    builtins.chain(precompiles).collect()
 }
 
 /// A state without anything but what is part of the runtime.

@@ -1,19 +1,20 @@
 //! Single instructions in files that other clients read: Firedancer's `.fix`.
 
-use core::fmt::Write;
-
 use selkie_fixture::{
     Account as State, AccountUse, Effects, Fixture as File, Instruction as Given,
 };
-use selkie_svm::{
-    ComputeBudget, Feature, FeatureSet, InstructionError, cost::HEAP_BYTES_MIN, error::discriminant,
-};
-use solana_account::{Account, AccountSharedData, ReadableAccount};
+use selkie_svm::{ComputeBudget, InstructionError, cost::HEAP_BYTES_MIN, error::discriminant};
+use solana_account::Account;
 use solana_instruction::{AccountMeta, Instruction};
 use solana_pubkey::Pubkey;
-use solana_sdk_ids::sysvar;
 
-use crate::{fixture::FixtureError, genesis, receipt::Receipt, svm::Svm};
+use crate::{
+    fixture::FixtureError,
+    fixture_state::{self, hex, number, show, state},
+    genesis,
+    receipt::Receipt,
+    svm::Svm,
+};
 
 /// An instruction with the accounts, sysvars and features that it needs, and what came of it.
 ///
@@ -95,24 +96,9 @@ impl InstructionFixture {
         let Given { program_id, accounts, uses, data, units, features } = &self.0.input;
         let budget = ComputeBudget { units: *units, heap_bytes: HEAP_BYTES_MIN };
         let mut svm = Svm::new().with_instruction_budget(budget);
-        let is_on = |feature: &Feature| features.contains(&number(*feature));
-        let features: FeatureSet = Feature::ALL.iter().copied().filter(is_on).collect();
-        *svm.journal.state_mut() = genesis::empty_state(features);
-        let mut given = Vec::with_capacity(accounts.len());
-        for State { address, lamports, data, owner, executable, rent_epoch } in accounts {
-            if *owner == sysvar::ID {
-                // What is no sysvar that the runtime asks for is an account like others.
-                let _ = svm.journal.environment_mut().sysvars.set(*address, data);
-            }
-            let account = Account {
-                lamports: *lamports,
-                data: data.clone(),
-                owner: *owner,
-                executable: *executable,
-                rent_epoch: *rent_epoch,
-            };
-            given.push((*address, account));
-        }
+        *svm.journal.state_mut() = genesis::empty_state(fixture_state::features(features));
+        let given: Vec<_> = accounts.iter().map(fixture_state::account).collect();
+        fixture_state::set_sysvars(&mut svm, given.iter().map(|(key, account)| (key, account)));
         let metas = uses.iter().filter_map(|it| {
             let pubkey = accounts.get(it.account)?.address;
             Some(AccountMeta { pubkey, is_signer: it.is_signer, is_writable: it.is_writable })
@@ -122,23 +108,6 @@ impl InstructionFixture {
         let receipt = svm.process_instruction(&instruction, &given);
         let differences = differences(&self.0.output, &receipt);
         if differences.is_empty() { Ok(receipt) } else { Err(FixtureError::Differs(differences)) }
-    }
-}
-
-/// The number that files know a feature by.
-pub(crate) fn number(feature: Feature) -> u64 {
-    let address = feature.address();
-    address.as_ref().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
-}
-
-pub(crate) fn state(address: Pubkey, account: &AccountSharedData) -> State {
-    State {
-        address,
-        lamports: account.lamports(),
-        data: account.data().to_vec(),
-        owner: *account.owner(),
-        executable: account.executable(),
-        rent_epoch: account.rent_epoch(),
     }
 }
 
@@ -184,17 +153,4 @@ fn differences(expected: &Effects, receipt: &Receipt) -> Vec<String> {
         }
     }
     differences
-}
-
-/// All of an account that runtimes agree on.
-pub(crate) fn show(state: &State) -> String {
-    let State { lamports, owner, executable, data, .. } = state;
-    format!("{lamports} {owner} {executable} {}", hex(data))
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

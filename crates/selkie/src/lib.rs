@@ -34,6 +34,7 @@ mod deploy;
 mod deployment;
 mod direct;
 pub mod fixture;
+mod fixture_state;
 mod genesis;
 mod history;
 mod instruction_fixture;

@@ -7,25 +7,25 @@ use selkie_fixture::{
     TransactionEffects as Effects,
 };
 use selkie_svm::{
-    Feature, FeatureSet, InstructionError, Recent,
+    AccountChange, InstructionError, Recent,
     error::{discriminant, transaction_discriminant},
+    sysvars::Clock,
 };
-use solana_account::{Account, AccountSharedData};
 use solana_hash::Hash;
 use solana_message::VersionedMessage;
-use solana_sdk_ids::sysvar;
 use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
 use crate::{
     fixture::{FixtureError, needed},
+    fixture_state::{self, hex, number, show, state},
     genesis,
-    instruction_fixture::{hex, number, show, state},
     receipt::{Receipt, Stage},
     svm::Svm,
 };
 
-/// A transaction with the state before it, and what came of it. Its signatures are not checked.
+/// A transaction with the state before it, and what came of it. Signatures are not checked, but
+/// blockhashes are. What stake vote accounts have is not in the files, but their sum is.
 ///
 /// ```
 /// use selkie::{fixture::TransactionFixture, keypair, system, Signer, Svm};
@@ -48,21 +48,29 @@ impl TransactionFixture {
     /// What a transaction needs of the state, and what would become of it.
     ///
     /// # Errors
-    /// If it has a version that the files cannot tell: 1 (SIMD-0385).
+    /// If the files cannot tell it: a transaction of version 1 (SIMD-0385), or one that was processed
+    /// before; a signature that costs more than 2^32 - 1 lamports.
     pub fn record(svm: &Svm, transaction: &VersionedTransaction) -> Result<Self, FixtureError> {
+        let refuse = |why: &str| Err(FixtureError::Format(why.to_owned()));
         let message = &transaction.message;
         let lookups = match message {
             VersionedMessage::Legacy(_) => &[][..],
             VersionedMessage::V0(message) => &message.address_table_lookups,
             _ => {
-                let why = "Firedancer's files have legacy transactions and those of version 0";
-                return Err(FixtureError::Format(why.to_owned()));
+                return refuse(
+                    "Firedancer's files have legacy transactions and those of version 0",
+                );
             }
         };
-        let mut svm = svm.clone();
-        svm.verifies_signatures = false;
+        let svm = svm.clone().with_signature_checks(false).with_blockhash_checks(true);
         let receipt = svm.simulate(transaction).unwrap_or_else(|failed| failed.receipt);
+        if receipt.result == Err(TransactionError::AlreadyProcessed) {
+            return refuse("it was processed before, which Firedancer's files do not tell");
+        }
         let environment = svm.environment();
+        let Ok(price) = u32::try_from(environment.lamports_per_signature) else {
+            return refuse("a signature costs more than Firedancer's files can tell");
+        };
         let accounts = needed(&svm, &receipt);
         let accounts =
             accounts.iter().filter_map(|key| Some(state(*key, &svm.shared_account(key)?)));
@@ -98,7 +106,7 @@ impl TransactionFixture {
             accounts: accounts.collect(),
             blockhashes: svm.journal.state().recent.blockhashes().map(Hash::to_bytes).collect(),
             slot: None,
-            lamports_per_signature: u32::try_from(environment.lamports_per_signature).ok(),
+            lamports_per_signature: Some(price),
             total_epoch_stake: Some(environment.epoch_stake.total),
             features: svm.features().iter().map(number).collect(),
         };
@@ -129,52 +137,41 @@ impl TransactionFixture {
     /// If it comes out otherwise, or cannot be read.
     pub fn replay(&self) -> Result<Arc<Receipt>, FixtureError> {
         let given = &self.0.input;
-        let is_on = |feature: &Feature| given.features.contains(&number(*feature));
-        let features: FeatureSet = Feature::ALL.iter().copied().filter(is_on).collect();
-        let mut svm = Svm::new().with_signature_checks(false);
-        *svm.journal.state_mut() = genesis::empty_state(features);
-        for state in &given.accounts {
-            let account = AccountSharedData::from(Account {
-                lamports: state.lamports,
-                data: state.data.clone(),
-                owner: state.owner,
-                executable: state.executable,
-                rent_epoch: state.rent_epoch,
-            });
-            if state.owner == sysvar::ID {
-                // What is no sysvar that the runtime asks for is an account like others.
-                let _ = svm.journal.environment_mut().sysvars.set(state.address, &state.data);
-            }
-            svm.journal.set_account(state.address, Some(account));
+        // What belongs to the runtime is there in any case; of an address given twice, the first
+        // counts.
+        let features = fixture_state::features(&given.features);
+        let mut accounts = genesis::native_accounts(features);
+        for (key, account) in given.accounts.iter().rev().map(fixture_state::account) {
+            accounts.push((key, account.into()));
         }
         let recent = Recent::new(given.blockhashes.iter().copied().map(Hash::new_from_array));
+        let price = given.lamports_per_signature.map_or(LAMPORTS_PER_SIGNATURE, u64::from);
+        let mut svm =
+            fixture_state::cluster(features, &accounts, recent, price).with_signature_checks(false);
         let environment = svm.journal.environment_mut();
-        environment.blockhash = recent.blockhash().copied().unwrap_or_default();
-        if let Some(price) = given.lamports_per_signature {
-            environment.lamports_per_signature = price.into();
-        }
         environment.epoch_stake.total = given.total_epoch_stake.unwrap_or_default();
-        *svm.journal.recent_mut() = recent;
-        let wire = given.to_wire();
-        // How long it may be by wire is not part of what is replayed.
-        let sent = match wincode::deserialize_exact::<VersionedTransaction>(&wire) {
-            Ok(transaction) => svm.send(transaction),
-            Err(_) => svm.send(&wire),
-        };
-        let receipt = sent.unwrap_or_else(|failed| failed.receipt);
+        if let Some(slot) = given.slot {
+            let clock = environment.sysvars.clock().unwrap_or_default();
+            environment.sysvars.set_clock(&Clock { slot, ..clock });
+        }
+        let mut given = given.clone();
+        // Those that signed are known by their places; who has made the file may have left them out.
+        given.header[0] = given.header[0].max(1);
+        given.signatures.resize(given.header[0].into(), vec![0; 64]);
+        let receipt = fixture_state::send(&mut svm, &given.to_wire());
         let differences = differences(&self.0.output, &receipt);
         if differences.is_empty() { Ok(receipt) } else { Err(FixtureError::Differs(differences)) }
     }
 }
+
+/// What a signature costs where the file does not say.
+const LAMPORTS_PER_SIGNATURE: u64 = 5000;
 
 fn effects(receipt: &Receipt) -> Effects {
     let error = receipt.result.as_ref().err();
     let error_number =
         |error| transaction_discriminant(error).map_or(u32::MAX, |it| it.saturating_add(1));
     let mut effects = Effects { error: error.map_or(0, error_number), ..Effects::default() };
-    if receipt.stage == Stage::Dropped {
-        return effects;
-    }
     if let Some(TransactionError::InstructionError(index, error)) = error {
         let place = u32::try_from(discriminant(error)).unwrap_or(u32::MAX);
         effects.instruction_error = place.saturating_add(1);
@@ -183,17 +180,25 @@ fn effects(receipt: &Receipt) -> Effects {
             effects.custom = *number;
         }
     }
-    let changed = receipt.changes().map(|change| {
-        let after = change.after().cloned().unwrap_or_default();
-        state(change.key, &after)
-    });
+    if receipt.stage == Stage::Dropped {
+        return effects;
+    }
+    let after =
+        |change: &AccountChange| state(change.key, &change.after().cloned().unwrap_or_default());
+    let (accounts, rollback) = if error.is_none() {
+        let writable = receipt.accounts.iter().filter(|change| change.is_writable);
+        (writable.map(after).collect(), Vec::new())
+    } else {
+        (Vec::new(), receipt.changes().map(after).collect())
+    };
     Effects {
         is_executed: true,
         return_data: receipt.returned().to_vec(),
         units: receipt.units,
         loaded_bytes: receipt.loaded_bytes.into(),
         fees: Some((receipt.fee.signatures, receipt.fee.priority)),
-        accounts: changed.collect(),
+        accounts,
+        rollback,
         ..effects
     }
 }
@@ -217,7 +222,9 @@ fn differences(expected: &Effects, receipt: &Receipt) -> Vec<String> {
     compare("fees", &|it| format!("{:?}", it.fees));
     compare("loaded bytes", &|it| it.loaded_bytes.to_string());
     compare("return data", &|it| hex(&it.return_data));
-    for before in &expected.accounts {
+    // What a transaction that failed would have left, nobody sees.
+    let accounts = if receipt.is_ok() { &expected.accounts } else { &expected.rollback };
+    for before in accounts {
         let after = receipt.account(&before.address).and_then(|it| it.after()).cloned();
         let after = state(before.address, &after.unwrap_or_default());
         let (expected, found) = (show(before), show(&after));
@@ -227,7 +234,7 @@ fn differences(expected: &Effects, receipt: &Receipt) -> Vec<String> {
         }
     }
     for change in receipt.changes() {
-        if !expected.accounts.iter().any(|it| it.address == change.key) {
+        if !accounts.iter().any(|it| it.address == change.key) {
             differences.push(format!("account {}: it changed", change.key));
         }
     }

@@ -1,0 +1,103 @@
+//! What fixtures of all kinds have in common: states, from and to files.
+
+use core::fmt::Write;
+use std::sync::Arc;
+
+use selkie_fixture::Account as State;
+use selkie_svm::{Feature, FeatureSet, Recent};
+use solana_account::{Account, AccountSharedData, ReadableAccount};
+use solana_pubkey::Pubkey;
+use solana_sdk_ids::sysvar;
+use solana_transaction::versioned::VersionedTransaction;
+
+use crate::{genesis, receipt::Receipt, svm::Svm};
+
+/// The number that files know a feature by.
+pub(crate) fn number(feature: Feature) -> u64 {
+    let address = feature.address();
+    address.as_ref().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+/// The features of these numbers. Others are not known to the runtime.
+pub(crate) fn features(numbers: &[u64]) -> FeatureSet {
+    let is_on = |feature: &Feature| numbers.contains(&number(*feature));
+    Feature::ALL.iter().copied().filter(is_on).collect()
+}
+
+/// An account, as files have it.
+pub(crate) fn state(address: Pubkey, account: &AccountSharedData) -> State {
+    State {
+        address,
+        lamports: account.lamports(),
+        data: account.data().to_vec(),
+        owner: *account.owner(),
+        executable: account.executable(),
+        rent_epoch: account.rent_epoch(),
+    }
+}
+
+/// An account, as the runtime has it. Rent epochs are all the same today.
+pub(crate) fn account(state: &State) -> (Pubkey, Account) {
+    let account = Account {
+        lamports: state.lamports,
+        data: state.data.clone(),
+        owner: state.owner,
+        executable: state.executable,
+        rent_epoch: u64::MAX,
+    };
+    (state.address, account)
+}
+
+/// All of an account that runtimes agree on.
+pub(crate) fn show(state: &State) -> String {
+    let State { lamports, owner, executable, data, .. } = state;
+    format!("{lamports} {owner} {executable} {}", hex(data))
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Makes the sysvars of the runtime those that are among these accounts.
+pub(crate) fn set_sysvars<'a, A: ReadableAccount + 'a>(
+    svm: &mut Svm,
+    accounts: impl IntoIterator<Item = (&'a Pubkey, &'a A)>,
+) {
+    let is_sysvar = |account: &A| *account.owner() == sysvar::ID && account.lamports() > 0;
+    for (key, account) in accounts.into_iter().filter(|(_, account)| is_sysvar(account)) {
+        // What is no sysvar that the runtime asks for is an account like others.
+        let _ = svm.journal.environment_mut().sysvars.set(*key, account.data());
+    }
+}
+
+/// A cluster with nothing but these accounts and these blockhashes, oldest first.
+pub(crate) fn cluster(
+    features: FeatureSet,
+    accounts: &[(Pubkey, AccountSharedData)],
+    recent: Recent,
+    lamports_per_signature: u64,
+) -> Svm {
+    let mut svm = Svm::new();
+    *svm.journal.state_mut() = genesis::empty_state(features);
+    set_sysvars(&mut svm, accounts.iter().map(|(key, account)| (key, account)));
+    for (key, account) in accounts {
+        svm.journal.set_account(*key, Some(account.clone()));
+    }
+    let environment = svm.journal.environment_mut();
+    environment.blockhash = recent.blockhash().copied().unwrap_or_default();
+    environment.lamports_per_signature = lamports_per_signature;
+    *svm.journal.recent_mut() = recent;
+    svm
+}
+
+/// Sends what came by wire. How long it may be there is not part of what is replayed.
+pub(crate) fn send(svm: &mut Svm, wire: &[u8]) -> Arc<Receipt> {
+    let sent = match wincode::deserialize_exact::<VersionedTransaction>(wire) {
+        Ok(transaction) => svm.send(transaction),
+        Err(_) => svm.send(wire),
+    };
+    sent.unwrap_or_else(|failed| failed.receipt)
+}
