@@ -90,7 +90,7 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
 
 /// The workspaces that build peers too, but for agave's, whose dependencies take as long to be
 /// checked as to be compiled: it is linted while it is compiled (see [`oracle_svm`]).
-const PEERS: &[&str] = &["oracle", "bench", "bench-svm"];
+const PEERS: &[&str] = &["oracle", "bench"];
 
 fn lint_peer(folder: &&str) -> Result<()> {
     let folder = repository().join(folder);
