@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 
 use selkie_fixture::{Transaction as Given, TransactionEffects, TransactionFixture};
 use selkie_svm::{
-    AccountSharedData, Environment, InstructionError, Loader, Pubkey, Recent, Transaction, error,
+    AccountSharedData, Environment, InstructionError, Loader, Pubkey, Recent, Transaction,
+    cost::LAMPORTS_PER_SIGNATURE,
+    error,
     process::{Bank, ProcessOptions, Processed, process},
     program_cache::{ProgramCache, program_data_address},
     sysvars::Clock,
@@ -21,9 +23,6 @@ use crate::{
     BadVector, Check, Difference, Verdict, features::FeatureIds, instr::State, runtime, sysvars,
     vector::hex,
 };
-
-/// What a signature cost then, and does today.
-const LAMPORTS_PER_SIGNATURE: u64 = 5000;
 
 /// A transaction that cannot load its accounts pays (SIMD-0082). Before, it was dropped.
 const FEES_ONLY: Pubkey = Pubkey::from_str_const("PaymEPK2oqwT9TXAVfadjztH2H6KfLEB9Hhd5Q5frvP");

@@ -38,7 +38,7 @@ fn make(features: FeatureSet) -> State {
         ..Environment::default()
     };
     let mut accounts = Accounts::default();
-    for (id, account) in native_accounts(features) {
+    for (id, account) in native_accounts(&environment) {
         accounts.set(id, Some(account));
     }
     for (id, data) in environment.sysvars.iter() {
@@ -55,11 +55,10 @@ fn make(features: FeatureSet) -> State {
 }
 
 /// The accounts of builtin programs and precompiles.
-pub(crate) fn native_accounts(features: FeatureSet) -> Vec<(Pubkey, AccountSharedData)> {
-    let builtins = builtins(features);
-    let builtins = builtins.iter().map(|(id, _)| (*id, native_account(builtin_name(id))));
-    let precompiles = precompiles();
-    let precompiles = precompiles.iter().map(|(id, _)| (*id, native_account("")));
+pub(crate) fn native_accounts(environment: &Environment) -> Vec<(Pubkey, AccountSharedData)> {
+    let builtins = environment.builtins.iter();
+    let builtins = builtins.map(|(id, _)| (*id, native_account(builtin_name(id))));
+    let precompiles = environment.precompiles.iter().map(|(id, _)| (*id, native_account("")));
     builtins.chain(precompiles).collect()
 }
 

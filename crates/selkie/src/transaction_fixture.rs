@@ -8,6 +8,7 @@ use selkie_fixture::{
 };
 use selkie_svm::{
     AccountChange, InstructionError, Recent,
+    cost::LAMPORTS_PER_SIGNATURE,
     error::{discriminant, transaction_discriminant},
     sysvars::Clock,
 };
@@ -137,17 +138,20 @@ impl TransactionFixture {
     /// If it comes out otherwise, or cannot be read.
     pub fn replay(&self) -> Result<Arc<Receipt>, FixtureError> {
         let given = &self.0.input;
-        // What belongs to the runtime is there in any case; of an address given twice, the first
-        // counts.
         let features = fixture_state::features(&given.features);
-        let mut accounts = genesis::native_accounts(features);
-        for (key, account) in given.accounts.iter().rev().map(fixture_state::account) {
-            accounts.push((key, account.into()));
-        }
+        // Of an address given twice, the first counts.
+        let accounts = given.accounts.iter().rev().map(fixture_state::account);
+        let accounts: Vec<_> = accounts.map(|(key, account)| (key, account.into())).collect();
         let recent = Recent::new(given.blockhashes.iter().copied().map(Hash::new_from_array));
         let price = given.lamports_per_signature.map_or(LAMPORTS_PER_SIGNATURE, u64::from);
         let mut svm =
             fixture_state::cluster(features, &accounts, recent, price).with_signature_checks(false);
+        // What belongs to the runtime is there in any case.
+        for (key, account) in genesis::native_accounts(svm.environment()) {
+            if svm.shared_account(&key).is_none() {
+                svm.journal.set_account(key, Some(account));
+            }
+        }
         let environment = svm.journal.environment_mut();
         environment.epoch_stake.total = given.total_epoch_stake.unwrap_or_default();
         if let Some(slot) = given.slot {
@@ -163,9 +167,6 @@ impl TransactionFixture {
         if differences.is_empty() { Ok(receipt) } else { Err(FixtureError::Differs(differences)) }
     }
 }
-
-/// What a signature costs where the file does not say.
-const LAMPORTS_PER_SIGNATURE: u64 = 5000;
 
 fn effects(receipt: &Receipt) -> Effects {
     let error = receipt.result.as_ref().err();

@@ -55,11 +55,25 @@ fn account_files_of_others_are_read() {
     }
 }
 
-#[test]
-fn transactions_are_recorded_and_replayed() {
+/// A cluster, and somebody who can pay.
+fn funded() -> (Svm, Keypair) {
     let payer = keypair("payer");
     let mut svm = Svm::new();
     svm.airdrop(&payer.pubkey(), 1_000_000_000).unwrap();
+    (svm, payer)
+}
+
+/// What a file of a transaction says.
+fn read(file: &[u8]) -> selkie_fixture::TransactionFixture {
+    match selkie_fixture::Fixture::read(file) {
+        Ok(selkie_fixture::Fixture::Transaction(fixture)) => fixture,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn transactions_are_recorded_and_replayed() {
+    let (mut svm, payer) = funded();
     let mut transactions = vec![
         svm.sign(&[system::transfer(&payer.pubkey(), &address("bob"), 1_000_000)], &[&payer]),
         svm.sign(&[system::transfer(&payer.pubkey(), &address("bob"), 1 << 60)], &[&payer]),
@@ -107,9 +121,7 @@ fn by_table(svm: &mut Svm, payer: &Keypair) -> VersionedTransaction {
 
 #[test]
 fn other_clients_read_tables_and_what_is_dropped() {
-    let payer = keypair("payer");
-    let mut svm = Svm::new();
-    svm.airdrop(&payer.pubkey(), 1_000_000_000).unwrap();
+    let (mut svm, payer) = funded();
     let transaction = by_table(&mut svm, &payer);
     let record = |svm: &Svm| TransactionFixture::record(svm, &transaction).unwrap().to_bytes();
     let replay = |file: &[u8]| TransactionFixture::parse(file).unwrap().replay();
@@ -140,17 +152,11 @@ fn other_clients_read_tables_and_what_is_dropped() {
 /// Others leave out what the runtime has in any case.
 #[test]
 fn files_of_others_may_say_less() {
-    let payer = keypair("payer");
-    let mut svm = Svm::new();
-    svm.airdrop(&payer.pubkey(), 1_000_000_000).unwrap();
+    let (svm, payer) = funded();
     let pay = system::transfer(&payer.pubkey(), &address("bob"), 1_000_000);
     let transaction = svm.sign(&[pay], &[&payer]).unwrap();
     let file = TransactionFixture::record(&svm, &transaction).unwrap().to_bytes();
-    let Ok(selkie_fixture::Fixture::Transaction(mut fixture)) =
-        selkie_fixture::Fixture::read(&file)
-    else {
-        panic!("it is a transaction");
-    };
+    let mut fixture = read(&file);
     let input = &mut fixture.input;
     input.signatures.clear();
     input.header[0] = 0;
@@ -164,19 +170,12 @@ fn files_of_others_may_say_less() {
 
 #[test]
 fn what_other_clients_expect_counts() {
-    let payer = keypair("payer");
-    let mut svm = Svm::new();
-    svm.airdrop(&payer.pubkey(), 1_000_000_000).unwrap();
+    let (svm, payer) = funded();
     let pay = |amount| system::transfer(&payer.pubkey(), &address("bob"), amount);
     let right = svm.sign(&[pay(1_000_000)], &[&payer]).unwrap();
     let wrong = svm.sign(&[pay(1 << 60)], &[&payer]).unwrap();
-    let [right, wrong] = [right, wrong].map(|it| {
-        let file = TransactionFixture::record(&svm, &it).unwrap().to_bytes();
-        match selkie_fixture::Fixture::read(&file) {
-            Ok(selkie_fixture::Fixture::Transaction(fixture)) => fixture,
-            other => panic!("{other:?}"),
-        }
-    });
+    let [right, wrong] =
+        [right, wrong].map(|it| read(&TransactionFixture::record(&svm, &it).unwrap().to_bytes()));
     type Change = fn(&mut TransactionEffects);
     let changes: [(_, Change); 11] = [
         (&right, |it| it.is_executed = false),
@@ -202,9 +201,7 @@ fn what_other_clients_expect_counts() {
 
 #[test]
 fn what_comes_out_otherwise_is_told() {
-    let payer = keypair("payer");
-    let mut svm = Svm::new();
-    svm.airdrop(&payer.pubkey(), 1_000_000_000).unwrap();
+    let (svm, payer) = funded();
     let transfer = system::transfer(&payer.pubkey(), &address("bob"), 1_000_000);
     let transaction = svm.sign(&[transfer], &[&payer]).unwrap();
     let line = Fixture::record(&svm, "test/changed", &transaction).to_string();

@@ -76,8 +76,8 @@ pub(crate) fn execute<'e>(
 
 /// Executes instructions outside of any transaction, one after the other, on accounts that they
 /// share: the accounts as they left them. What else came of it is written down, in place of what was
-/// there. Accounts that they name and that are not there are empty. Nobody asks what the accounts' balances must be, but that
-/// instructions make no lamports.
+/// there. Accounts that they name and that are not there are empty. Nobody asks what the accounts'
+/// balances must be, but that instructions make no lamports.
 pub fn execute_instructions<'e>(
     instructions: &[Instruction],
     mut accounts: Vec<TransactionAccount>,

@@ -173,10 +173,11 @@ fn window(number: &Number, from: u32) -> u64 {
 /// be wrong: in their units each word is less than 1 off, because those between are missing; the
 /// difference of two is less than 2 off, which it was not if it decided, and half of it less than 1.
 struct Batch {
-    /// What `a` and `b` come to: 2^-halvings times `a * x - b * y` and `b * y - a * x`, each with
-    /// x and y of its own, which are 32 bits each, x the lower ones.
+    /// What `a` and `b` come to: each 2^-halvings times `a * x - b * y` or its opposite, with x and
+    /// y of its own, which are 32 bits each, x the lower ones.
     rows: [u64; 2],
-    /// 0, or all bits where the former is `b` and the latter is `a`.
+    /// Whether they were swapped an odd number of times: no bits or all. If not, what `a` comes to
+    /// is no opposite and what `b` comes to is one; else it is the other way round.
     swapped: u64,
     halvings: u32,
     /// Bit 1 is set if the symbol is to change its sign.
