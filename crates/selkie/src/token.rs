@@ -2,11 +2,13 @@
 //!
 //! They go to the token program and to Token-2022 alike, whichever address is given.
 
+use selkie_svm::sysvars::SysvarError;
+use solana_account::{Account, ReadableAccount as _};
 use solana_instruction::{AccountMeta, Instruction};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::system_program;
 
-use crate::programs::ASSOCIATED_TOKEN;
+use crate::{programs::ASSOCIATED_TOKEN, svm::Svm};
 
 /// Bytes of a mint.
 pub const MINT_BYTES: usize = 82;
@@ -127,4 +129,69 @@ pub fn account_data(mint: &Pubkey, owner: &Pubkey, amount: u64) -> Vec<u8> {
 #[must_use]
 pub fn amount(data: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(*data.get(64..)?.first_chunk()?))
+}
+
+/// Tokens without transactions, for tests to begin with.
+///
+/// ```
+/// use selkie::{Signer, Svm, address, keypair, programs};
+///
+/// let (alice, mint, wallet) = (keypair("alice"), address("mint"), address("wallet"));
+/// let token = programs::TOKEN.id;
+/// let mut svm = Svm::new();
+/// svm.set_mint(mint, &token, &alice.pubkey(), 6)?;
+/// svm.set_token_account(wallet, &token, &mint, &alice.pubkey(), 1_500_000)?;
+/// assert_eq!(svm.token_balance(&wallet), Some(1_500_000));
+/// assert_eq!(svm.token_balance(&mint), None);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl Svm {
+    /// Puts a mint without extensions at `address`, rent exempt, with a supply of 0. `program` is
+    /// the token program or Token-2022; `authority` mints.
+    ///
+    /// # Errors
+    /// As [`Svm::set_account`].
+    pub fn set_mint(
+        &mut self,
+        address: Pubkey,
+        program: &Pubkey,
+        authority: &Pubkey,
+        decimals: u8,
+    ) -> Result<(), SysvarError> {
+        self.set_rent_exempt(address, *program, mint_data(authority, 0, decimals))
+    }
+
+    /// Puts a token account without extensions at `address`, rent exempt, that holds `amount` of the
+    /// mint's tokens (in its smallest unit) for `owner`. The supply of the mint stays as it is.
+    ///
+    /// # Errors
+    /// As [`Svm::set_account`].
+    pub fn set_token_account(
+        &mut self,
+        address: Pubkey,
+        program: &Pubkey,
+        mint: &Pubkey,
+        owner: &Pubkey,
+        amount: u64,
+    ) -> Result<(), SysvarError> {
+        self.set_rent_exempt(address, *program, account_data(mint, owner, amount))
+    }
+
+    /// The tokens that the token account at `address` holds, in the smallest unit of its mint;
+    /// `None` if there is no such account.
+    #[must_use]
+    pub fn token_balance(&self, address: &Pubkey) -> Option<u64> {
+        let account = self.shared_account(address)?;
+        amount(account.data().get(..ACCOUNT_BYTES)?)
+    }
+
+    fn set_rent_exempt(
+        &mut self,
+        address: Pubkey,
+        owner: Pubkey,
+        data: Vec<u8>,
+    ) -> Result<(), SysvarError> {
+        let lamports = self.minimum_balance_for_rent_exemption(data.len());
+        self.set_account(address, Account { lamports, data, owner, ..Account::default() })
+    }
 }
