@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The header that programs in C begin with.
-pub const HEADER: &str = include_str!("../../../include/selkie.h");
+pub const HEADER: &str = include_str!("../include/selkie.h");
 
 /// The newest clang that is looked for by number, and the oldest that is of use.
 const CLANGS: std::ops::RangeInclusive<u32> = 16..=30;

@@ -47,7 +47,11 @@ pub(crate) enum Command {
     Build(crate::command::build::BuildArgs),
     Link(crate::command::link::LinkArgs),
     Fmt(crate::command::fmt::FmtArgs),
+    #[cfg(feature = "lsp")]
     Lsp(crate::command::lsp::LspArgs),
+    #[cfg(not(feature = "lsp"))]
+    #[command(hide = true)]
+    Lsp(crate::command::absent::AbsentArgs),
     Run(RunArgs),
     Check(CheckArgs),
     Disasm(DisasmArgs),
@@ -56,7 +60,11 @@ pub(crate) enum Command {
     Program(program::ProgramArgs),
     Deploy(program::DeployArgs),
     Cache(cache::CacheArgs),
+    #[cfg(feature = "conform")]
     Conform(ConformArgs),
+    #[cfg(not(feature = "conform"))]
+    #[command(hide = true)]
+    Conform(crate::command::absent::AbsentArgs),
     Completions(CompletionsArgs),
 }
 

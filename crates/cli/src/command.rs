@@ -1,15 +1,19 @@
 //! One file for each command.
 
+#[cfg(not(all(feature = "conform", feature = "lsp")))]
+pub(crate) mod absent;
 pub(crate) mod build;
 pub(crate) mod cache;
 pub(crate) mod cfg;
 pub(crate) mod check;
 pub(crate) mod completions;
+#[cfg(feature = "conform")]
 pub(crate) mod conform;
 pub(crate) mod disasm;
 pub(crate) mod fmt;
 pub(crate) mod input;
 pub(crate) mod link;
+#[cfg(feature = "lsp")]
 pub(crate) mod lsp;
 pub(crate) mod new;
 pub(crate) mod program;

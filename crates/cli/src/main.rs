@@ -56,7 +56,10 @@ fn main() -> ExitCode {
         Command::Build(args) => command::build::run(&mut ui, &args),
         Command::Link(args) => command::link::run(&mut ui, &args),
         Command::Fmt(args) => command::fmt::run(&mut ui, &args),
+        #[cfg(feature = "lsp")]
         Command::Lsp(args) => command::lsp::run(&args),
+        #[cfg(not(feature = "lsp"))]
+        Command::Lsp(_) => command::absent::run("lsp"),
         Command::Check(args) => command::check::run(&mut ui, &args),
         Command::Disasm(args) => command::disasm::run(&mut ui, &args),
         Command::Cfg(args) => command::cfg::run(&mut ui, &args),
@@ -65,7 +68,10 @@ fn main() -> ExitCode {
         Command::Program(args) => command::program::run(&mut ui, &args),
         Command::Deploy(args) => command::program::deploy(&mut ui, &args),
         Command::Cache(args) => command::cache::run(&mut ui, &args),
+        #[cfg(feature = "conform")]
         Command::Conform(args) => command::conform::run(&mut ui, &args),
+        #[cfg(not(feature = "conform"))]
+        Command::Conform(_) => command::absent::run("conform"),
         Command::Completions(args) => command::completions::run(&mut ui, &args),
     };
     match outcome {

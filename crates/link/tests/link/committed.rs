@@ -97,7 +97,7 @@ fn lines_follow_the_instructions() {
 /// The header declares every syscall that a program may be deployed with.
 #[test]
 fn the_header_has_the_syscalls() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../include/selkie.h");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../build/include/selkie.h");
     let header = fs::read_to_string(path).expect("it is text");
     let retired = ["sol_alloc_free_", "sol_get_fees_sysvar", "sol_invoke_signed_rust"];
     for name in selkie_asm::syscalls::NAMES.iter().filter(|it| !retired.contains(it)) {
