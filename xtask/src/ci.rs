@@ -77,6 +77,13 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
     })?;
     test_with(arguments, with_compilers)?;
     step("examples", examples)?;
+    step("tests of example projects", || match with_compilers {
+        true => PROJECTS.iter().try_for_each(test_project),
+        false => {
+            say("skipped, for want of compilers");
+            Ok(())
+        }
+    })?;
     step("comparison with anza's engine", oracle)?;
     step("comparison with agave's processor", oracle_svm)?;
     step("linked programs on agave's processor", || match with_compilers {
@@ -166,6 +173,29 @@ fn agave(command: &str) -> Command {
     cargo
 }
 
+/// Example projects with tests, and the name of the program that each builds.
+const PROJECTS: &[(&str, &str)] = &[("rust/vault", "vault"), ("anchor/tally", "tally")];
+
+/// Builds an example and runs its tests, as its user would.
+fn test_project((project, program): &(&str, &str)) -> Result<()> {
+    let folder = repository().join("examples").join(project);
+    let program = format!("target/deploy/{program}.so");
+    // Shared by the projects, so that Selkie is compiled once for both.
+    let target = repository().join("target/projects");
+    let mut build = Command::new(built_selkie()?);
+    build.args(["build", "--output", &program]).env("CARGO_TARGET_DIR", &target);
+    succeed(build.current_dir(&folder))?;
+    let mut test = cargo_command();
+    test.args(["test", "--locked"]).env("CARGO_TARGET_DIR", &target);
+    succeed(test.current_dir(&folder))
+}
+
+/// The command line, built beside this program.
+fn built_selkie() -> Result<PathBuf> {
+    cargo(&["build", "--quiet", "--locked"])?;
+    Ok(env::current_exe()?.with_file_name(format!("selkie{}", env::consts::EXE_SUFFIX)))
+}
+
 /// What is linked of the examples: sources, and folders of projects.
 const LINKED: &[&str] = &[
     "counter/counter.s",
@@ -181,8 +211,7 @@ const LINKED: &[&str] = &[
 fn linked() -> Result<()> {
     let folder = repository().join("target/linked");
     fs::create_dir_all(&folder)?;
-    cargo(&["build", "--quiet", "--locked"])?;
-    let selkie = env::current_exe()?.with_file_name(format!("selkie{}", env::consts::EXE_SUFFIX));
+    let selkie = built_selkie()?;
     let mut programs = Vec::new();
     for version in ["v0", "v3"] {
         for source in LINKED {

@@ -2,7 +2,8 @@
 //! machine code comes out as it is shown there.
 //!
 //! A block ```` ```asm NAME ```` (or any other language with a name behind it) is written to that
-//! file first. In a block ```` ```console ````, a line behind `$ ` is a command, `selkie` or `cat`;
+//! file first; where the name is a path (```` ```rs examples/a.rs ````), the block shows that file of the
+//! repository. In a block ```` ```console ````, a line behind `$ ` is a command, `selkie` or `cat`;
 //! `? N` behind it says that it exits with N instead of 0; the rest, until the next command, is
 //! what it prints. `[..]` stands for anything in a line. With `UPDATE=1`, what is printed is
 //! written into the document.
@@ -83,14 +84,23 @@ fn run_document(document: &str, folder: &Path) -> String {
             found.push_str(&run_block(&block, folder));
         } else {
             let text: String = block.iter().map(|line| format!("{line}\n")).collect();
-            if let Some((_, name)) = info.split_once(' ') {
-                fs::write(folder.join(name), &text).expect("the folder is writable");
+            match info.split_once(' ') {
+                Some((_, path)) if path.contains('/') => found.push_str(&shown_file(path)),
+                Some((_, name)) => {
+                    fs::write(folder.join(name), &text).expect("the folder is writable");
+                    found.push_str(&text);
+                }
+                None => found.push_str(&text),
             }
-            found.push_str(&text);
         }
         found.push_str("```\n");
     }
     found
+}
+
+/// The file of the repository that a block shows.
+fn shown_file(path: &str) -> String {
+    fs::read_to_string(repository().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 fn run_block(block: &[&str], folder: &Path) -> String {
