@@ -43,7 +43,7 @@ pub(crate) fn measure(
     engine: Engine,
     turns: u32,
 ) -> Result<Line, Failure> {
-    let mut svm = Svm::new().with_usual_programs().map_err(|error| error.to_string())?;
+    let mut svm = Svm::new();
     let program = programs::TOKEN.id;
     let mint = address("mint");
     let mut put = |key: Pubkey, account: Account| {

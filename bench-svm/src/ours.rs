@@ -15,7 +15,7 @@ pub(crate) struct Ours(pub(crate) Engine);
 impl Side for Ours {
     fn open(&self, start: Start, verifies_signatures: bool) -> Result<Box<dyn World>, Failure> {
         // LiteSVM has the rent that mainnet had before, and accounts must come out alike.
-        let svm = new(start)?
+        let svm = new(start)
             .with_rent(&Rent::default())
             .with_engine(self.0)
             .with_signature_checks(verifies_signatures);
@@ -24,17 +24,17 @@ impl Side for Ours {
 
     fn time_open(&self, start: Start) -> Result<Duration, Failure> {
         let begin = Instant::now();
-        let svm = black_box(new(start)?);
+        let svm = black_box(new(start));
         let time = begin.elapsed();
         drop(svm);
         Ok(time)
     }
 }
 
-fn new(start: Start) -> Result<Svm, Failure> {
+fn new(start: Start) -> Svm {
     match start {
-        Start::Usual => Svm::new().with_usual_programs().map_err(|error| error.to_string()),
-        Start::Bare | Start::Default => Ok(Svm::new()),
+        Start::Default => Svm::new(),
+        Start::Bare => Svm::new().with_well_known_programs(false),
     }
 }
 

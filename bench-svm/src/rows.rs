@@ -10,7 +10,7 @@ use crate::{
         Goal::{self, Like, Ratio},
         Line,
     },
-    scene::{Scene, elf, no_op, wallet},
+    scene::{Scene, no_op, wallet},
 };
 
 /// Something to be measured on both sides.
@@ -66,7 +66,6 @@ pub(crate) const ROWS: &[Row] = &[
     row("token-2022 transfer",                   &[],                               1,  Work::Send(TOKEN_2022)),
     row("associated-token create",               &[Ratio(10.0)],                    4,  Work::Send(Scene::Associated)),
     row("new()",                                 &[Ratio(50.0)],                    10, Work::Open(Start::Default)),
-    row("new(), usual programs on both",         &[],                               10, Work::Open(Start::Usual)),
     row("new(), no programs on both",            &[],                               10, Work::Open(Start::Bare)),
     row("add token-2022",                        &[Ratio(4.0)],                     10, Work::Add),
     row("add token-2022, first transfer",        &[],                               10, Work::AddAndSend),
@@ -228,6 +227,6 @@ fn add_token_2022(side: &dyn Side) -> Result<(Box<dyn World>, Duration), Failure
     let program = &programs::TOKEN_2022;
     let mut world = side.open(Start::Bare, false)?;
     let loader = program.loader.address().to_bytes();
-    let time = world.add_program(program.id.to_bytes(), &elf(program)?, loader)?;
+    let time = world.add_program(program.id.to_bytes(), program.elf(), loader)?;
     Ok((world, time))
 }

@@ -3,7 +3,7 @@
 use selkie::{
     Hash, Instruction, Keypair, Message, Pubkey, Signer, VersionedMessage, VersionedTransaction,
     address, ids, keypair,
-    programs::{self, Bundled},
+    programs::{self, WellKnownProgram},
     system, token,
 };
 use selkie_bench_seam::{Account, Failure, Start, World};
@@ -16,7 +16,7 @@ pub(crate) enum Scene {
     /// Moves lamports.
     System,
     /// Moves tokens of this program.
-    Token(&'static Bundled),
+    Token(&'static WellKnownProgram),
     /// Makes an associated token account.
     Associated,
 }
@@ -35,12 +35,6 @@ pub(crate) fn no_op() -> Vec<u8> {
     output.assembly.expect("it is right").to_elf()
 }
 
-/// The file of a well-known program.
-pub(crate) fn elf(program: &Bundled) -> Result<Vec<u8>, Failure> {
-    let file = program.find().map_err(|error| error.to_string())?;
-    std::fs::read(file).map_err(|error| error.to_string())
-}
-
 pub(crate) fn payer() -> Keypair {
     keypair("payer")
 }
@@ -51,15 +45,15 @@ pub(crate) fn wallet() -> Account {
 }
 
 /// An account of a token program, with what it takes to stay.
-pub(crate) fn held(program: &Bundled, data: Vec<u8>) -> Account {
+pub(crate) fn held(program: &WellKnownProgram, data: Vec<u8>) -> Account {
     Account { lamports: 10_000_000, data, owner: program.id.to_bytes() }
 }
 
 impl Scene {
     /// What the world begins with.
-    pub(crate) const START: Start = Start::Usual;
+    pub(crate) const START: Start = Start::Default;
 
-    fn token_program(self) -> Option<&'static Bundled> {
+    fn token_program(self) -> Option<&'static WellKnownProgram> {
         match self {
             Self::NoOp | Self::System => None,
             Self::Token(program) => Some(program),
@@ -78,11 +72,9 @@ impl Scene {
             ids::bpf_loader_upgradeable::ID.to_bytes(),
         )?;
         let Some(program) = self.token_program() else { return Ok(()) };
-        // The same address may have another program.
-        if *program == programs::SPL_TOKEN {
-            let loader = program.loader.address().to_bytes();
-            world.add_program(program.id.to_bytes(), &elf(program)?, loader)?;
-        }
+        // The peer may have another version at the address.
+        let loader = program.loader.address().to_bytes();
+        world.add_program(program.id.to_bytes(), program.elf(), loader)?;
         let mint = address("mint");
         let accounts = [
             ("mint", token::mint_data(&payer, TOKENS, 6)),

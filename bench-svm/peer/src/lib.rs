@@ -36,7 +36,7 @@ impl Side for Peer {
 
 fn new(start: Start) -> LiteSVM {
     match start {
-        Start::Usual | Start::Default => LiteSVM::new(),
+        Start::Default => LiteSVM::new(),
         // What `LiteSVM::new` does, but for the programs.
         Start::Bare => LiteSVM::default()
             .with_mainnet_features()

@@ -32,9 +32,7 @@ pub struct Account {
 pub enum Start {
     /// Builtin programs and sysvars.
     Bare,
-    /// The programs that tests usually need besides.
-    Usual,
-    /// What one gets who asks for nothing in particular.
+    /// What the library gives by default: well-known programs besides.
     Default,
 }
 

@@ -6,8 +6,7 @@ use selkie::{Account, Check, InstructionError, Svm, address, programs, token, un
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [owner, mint, from, to] = ["owner", "mint", "from", "to"].map(address);
-    let mut svm = Svm::new();
-    svm.add_bundled(&programs::TOKEN)?;
+    let svm = Svm::new();
     let id = programs::TOKEN.id;
     let account = |amount| Account {
         lamports: 10_000_000,

@@ -47,11 +47,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
     for program in [programs::TOKEN, programs::TOKEN_2022] {
         time(&format!("add {}", program.name), 20, |_| {
-            Svm::new().add_bundled(&program).expect("it is on this machine");
+            Svm::new().add_well_known_program(&program).expect("mainnet runs it");
         });
     }
-    svm.add_bundled(&programs::TOKEN)?;
-    svm.add_bundled(&programs::ASSOCIATED_TOKEN)?;
     let (id, mint) = (programs::TOKEN.id, address("mint"));
     let put = |svm: &mut Svm, key: Pubkey, data: Vec<u8>| {
         let lamports = svm.minimum_balance_for_rent_exemption(data.len());

@@ -7,8 +7,6 @@ use selkie::{Account, Signer, Svm, address, keypair, programs, token};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (alice, bob, mint) = (keypair("alice"), keypair("bob"), address("mint"));
     let mut svm = Svm::new();
-    svm.add_bundled(&programs::TOKEN)?;
-    svm.add_bundled(&programs::ASSOCIATED_TOKEN)?;
     svm.airdrop(&alice.pubkey(), 1_000_000_000)?;
 
     // A mint could be made by instructions; here it is simply there.

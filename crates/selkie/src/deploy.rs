@@ -2,20 +2,20 @@
 
 use core::fmt;
 use std::{
+    collections::BTreeMap,
     io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use selkie_svm::{
-    LoadError, Loader, Program, ProgramEntry,
-    program_cache::{EntryKind, PROGRAM_DATA_HEADER_BYTES},
-};
-use solana_account::{Account, AccountSharedData, ReadableAccount};
+use selkie_programs::{Deployed, program_accounts, program_data_key};
+use selkie_svm::{LoadError, Loader, Program, ProgramEntry, program_cache::EntryKind};
+use solana_account::ReadableAccount;
 use solana_pubkey::Pubkey;
-use solana_sdk_ids::bpf_loader_upgradeable;
 
-use crate::{programs::NotFound, svm::Svm};
+#[cfg(feature = "programs")]
+use crate::programs::WellKnownProgram;
+use crate::svm::Svm;
 
 /// The slot that programs were deployed in.
 const DEPLOYED: u64 = 0;
@@ -37,8 +37,6 @@ pub enum ProgramError {
     Read(PathBuf, io::Error),
     /// No cluster would run it.
     Load(LoadError),
-    /// It is a well-known one, and its file is not on this machine.
-    NotFound(Box<NotFound>),
 }
 
 impl fmt::Display for ProgramError {
@@ -46,7 +44,6 @@ impl fmt::Display for ProgramError {
         match self {
             Self::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
             Self::Load(error) => write!(f, "the file is no program: {error}"),
-            Self::NotFound(error) => error.fmt(f),
         }
     }
 }
@@ -56,7 +53,6 @@ impl core::error::Error for ProgramError {
         match self {
             Self::Read(_, error) => Some(error),
             Self::Load(error) => Some(error),
-            Self::NotFound(_) => None,
         }
     }
 }
@@ -105,7 +101,7 @@ impl Svm {
     /// # Errors
     /// If the file cannot be read, or if no cluster would run it.
     pub fn add_program(&mut self, id: Pubkey, file: impl ProgramFile) -> Result<(), ProgramError> {
-        self.add_v3(id, &file.read()?, None)
+        self.add(id, &file.read()?, Loader::V3, None)
     }
 
     /// Puts a program at an address that its authority can upgrade, close or give away.
@@ -118,7 +114,7 @@ impl Svm {
         file: impl ProgramFile,
         authority: &Pubkey,
     ) -> Result<(), ProgramError> {
-        self.add_v3(id, &file.read()?, Some(authority))
+        self.add(id, &file.read()?, Loader::V3, Some(authority))
     }
 
     /// Puts a program at an address, in the care of any loader.
@@ -131,67 +127,55 @@ impl Svm {
         file: impl ProgramFile,
         loader: Loader,
     ) -> Result<(), ProgramError> {
-        let elf = file.read()?;
-        match loader {
-            Loader::V1 | Loader::V2 => self.add_account(id, elf.clone(), &elf, loader),
-            Loader::V3 => self.add_v3(id, &elf, None),
-            Loader::V4 => {
-                const FINALIZED: u64 = 2;
-                let header = [&DEPLOYED.to_le_bytes()[..], id.as_ref(), &FINALIZED.to_le_bytes()];
-                self.add_account(id, [&header.concat(), elf.as_slice()].concat(), &elf, loader)
-            }
-        }
+        self.add(id, &file.read()?, loader, None)
     }
 
-    fn add_v3(
+    /// Puts the accounts of a program there, if the program can be run.
+    fn add(
         &mut self,
         id: Pubkey,
-        elf: &[u8],
-        authority: Option<&Pubkey>,
-    ) -> Result<(), ProgramError> {
-        const PROGRAM: u32 = 2;
-        const PROGRAM_DATA: u32 = 3;
-        let owner = bpf_loader_upgradeable::ID;
-        let data_key = program_data_key(&id);
-        let mut data = Vec::with_capacity(PROGRAM_DATA_HEADER_BYTES.saturating_add(elf.len()));
-        data.extend(PROGRAM_DATA.to_le_bytes());
-        data.extend(DEPLOYED.to_le_bytes());
-        data.push(u8::from(authority.is_some()));
-        data.extend(authority.map_or([0; 32], Pubkey::to_bytes));
-        data.extend(elf);
-        let data = self.rent_exempt(data, owner, false);
-        let before = self.shared_account(&data_key);
-        self.journal.set_account(data_key, Some(data));
-        let program = [&PROGRAM.to_le_bytes()[..], data_key.as_ref()].concat();
-        let added = self.add_account(id, program, elf, Loader::V3);
-        if added.is_err() {
-            self.journal.set_account(data_key, before);
-        }
-        added
-    }
-
-    /// Puts the account of a program there, if the program can be run.
-    fn add_account(
-        &mut self,
-        id: Pubkey,
-        data: Vec<u8>,
         elf: &[u8],
         loader: Loader,
+        authority: Option<&Pubkey>,
     ) -> Result<(), ProgramError> {
-        let account = self.rent_exempt(data, loader.address(), true);
-        let (state, features) = (self.journal.state(), self.features());
+        let deployed = Deployed { loader, slot: DEPLOYED, authority };
+        let accounts = program_accounts(&id, elf, &deployed, &self.rent());
+        let found: BTreeMap<_, _> = accounts.iter().cloned().collect();
+        let program = accounts.first().map(|(_, account)| account).expect("a program has one");
         // From here the first transaction has it.
-        let entry = self.programs.get(&id, &account, &*state.accounts, u64::MAX, features);
+        let entry = self.programs.get(&id, program, &found, u64::MAX, self.features());
         if !matches!(entry, Some(ProgramEntry::Loaded(_))) {
-            self.programs.try_load(elf, loader, features).map_err(ProgramError::Load)?;
+            self.programs.try_load(elf, loader, self.features()).map_err(ProgramError::Load)?;
         }
-        self.journal.set_account(id, Some(account));
+        if loader != Loader::V3 {
+            // Nothing is left of a program of loader v3 that was there before.
+            self.journal.set_account(program_data_key(&id), None);
+        }
+        for (key, account) in accounts {
+            self.journal.set_account(key, Some(account));
+        }
         Ok(())
     }
 
-    fn rent_exempt(&self, data: Vec<u8>, owner: Pubkey, executable: bool) -> AccountSharedData {
-        let lamports = self.minimum_balance_for_rent_exemption(data.len());
-        Account { lamports, data, owner, executable, rent_epoch: u64::MAX }.into()
+    /// Puts a well-known program at its address, in place of what is there. Those that mainnet has
+    /// today are there from the start; this is for others:
+    ///
+    /// ```
+    /// use selkie::{Svm, programs};
+    ///
+    /// let mut svm = Svm::new();
+    /// svm.add_well_known_program(&programs::SPL_TOKEN)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the cluster's features do not let it run.
+    #[cfg(feature = "programs")]
+    pub fn add_well_known_program(
+        &mut self,
+        program: &WellKnownProgram,
+    ) -> Result<(), ProgramError> {
+        self.add(program.id, program.elf(), program.loader, None)
     }
 
     /// Whether there is a program at an address that can be called.
@@ -211,7 +195,7 @@ impl Svm {
         let state = self.journal.state();
         let account = state.accounts.get(id)?;
         let (slot, features) = (self.slot(), self.features());
-        match self.programs.get(id, account, &*state.accounts, slot, features)? {
+        match self.programs.get(id, account, &state.accounts, slot, features)? {
             ProgramEntry::Loaded(program) => Some(program),
             _ => None,
         }
@@ -225,12 +209,6 @@ impl Svm {
         let state = self.journal.state();
         let account = state.accounts.get(id)?;
         let (slot, features) = (self.slot(), self.features());
-        Some(self.programs.kind(id, account, &*state.accounts, slot, features))
+        Some(self.programs.kind(id, account, &state.accounts, slot, features))
     }
-}
-
-/// Where loader v3 keeps the file of a program.
-#[must_use]
-pub fn program_data_key(id: &Pubkey) -> Pubkey {
-    Pubkey::find_program_address(&[id.as_ref()], &bpf_loader_upgradeable::ID).0
 }

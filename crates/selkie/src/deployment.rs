@@ -11,8 +11,9 @@ use solana_pubkey::Pubkey;
 use solana_signer::Signer;
 
 use crate::{
-    deploy::{ProgramError, ProgramFile, program_data_key},
+    deploy::{ProgramError, ProgramFile},
     loader::{self, BUFFER_HEADER_BYTES, PROGRAM_BYTES, PROGRAM_DATA_HEADER_BYTES, State},
+    program_data_key,
     receipt::{FailedTransaction, Receipt},
     sign::keypair,
     svm::Svm,

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use selkie_svm::{
-    AccountStore, ComputeBudget, Inspector, KeyMap, Loader, Options, ProgramEntry,
+    AccountStore, ComputeBudget, Inspector, Loader, Options, ProgramEntry,
     cost::TRANSACTION_UNITS_MAX,
     execute::execute_instructions,
     process::{AccountChange, Processed},
@@ -22,13 +22,14 @@ use solana_transaction::versioned::VersionedTransaction;
 
 use crate::{
     receipt::{Receipt, Stage, Witness},
+    store::Accounts,
     svm::Svm,
 };
 
 /// Accounts that were given, in front of those that are there.
 struct Overlay<'a> {
     given: BTreeMap<Pubkey, AccountSharedData>,
-    base: &'a KeyMap<AccountSharedData>,
+    base: &'a Accounts,
 }
 
 impl AccountStore for Overlay<'_> {

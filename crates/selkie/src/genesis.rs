@@ -1,4 +1,4 @@
-//! What is there before anything happens: builtin programs, sysvars, the first blockhash.
+//! What is there before anything happens: programs, sysvars, the first blockhash.
 //!
 //! It is made once for each process, and shared.
 
@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use selkie_bank::{builtin_name, native_account, time::TIMESTAMP};
 use selkie_builtins::{builtins, precompiles};
+use selkie_programs::accounts::Places;
 use selkie_svm::{Environment, FeatureSet, Recent, Sysvars, sysvars::minimum_balance};
 use sha2::{Digest, Sha256};
 use solana_account::{Account, AccountSharedData};
@@ -38,6 +39,7 @@ fn make(features: FeatureSet) -> State {
         ..Environment::default()
     };
     let mut accounts = Accounts::default();
+    accounts.set_programs(Places::all());
     for (id, account) in native_accounts(&environment) {
         accounts.set(id, Some(account));
     }

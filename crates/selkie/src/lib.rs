@@ -20,7 +20,7 @@
 //! | [`Receipt`], [`FailedTransaction`] | what became of a transaction, and why |
 //! | [`Check`] | what a test expects of a receipt |
 //! | [`fixture`] | transactions with all they need, to be replayed |
-//! | [`programs`] | well-known programs, and where their files are |
+//! | [`programs`] | the well-known programs, which clusters have from the start |
 //! | [`Deployment`] | a program deployed or upgraded by transactions, and what it cost |
 //! | [`system`], [`token`], [`loader`] | instructions that tests begin with |
 //! | [`units`] | compute units of named cases, and whether they grew |
@@ -42,7 +42,6 @@ mod journal;
 mod json;
 pub mod loader;
 mod options;
-pub mod programs;
 mod receipt;
 mod report;
 mod send;
@@ -57,6 +56,7 @@ pub mod token;
 mod transaction_fixture;
 pub mod units;
 
+pub use selkie_programs::{self as programs, program_data_key};
 pub use selkie_svm::{
     self as runtime, BorrowedAccount, Builtin, ComputeBudget, Engine, Environment, EpochStake,
     Feature, FeatureSet, Fee, Inspector, InstructionContext, InvokeContext, Loader, ReturnData,
@@ -86,7 +86,7 @@ pub use solana_transaction_error::TransactionError;
 pub use crate::{
     account_file::AccountFileError,
     check::{AccountCheck, Check, CheckFailures},
-    deploy::{ProgramError, ProgramFile, program_data_key},
+    deploy::{ProgramError, ProgramFile},
     deployment::{DeployError, DeployOptions, Deployment},
     journal::{Snapshot, SnapshotError},
     receipt::{Culprit, FailedTransaction, Frame, Receipt, Stage},

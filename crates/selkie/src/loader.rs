@@ -10,7 +10,7 @@ use solana_instruction::{AccountMeta, Instruction};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::{bpf_loader_upgradeable, system_program, sysvar};
 
-use crate::{deploy::program_data_key, system};
+use crate::{program_data_key, system};
 
 /// The address of loader v3.
 pub const ID: Pubkey = bpf_loader_upgradeable::ID;

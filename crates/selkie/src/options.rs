@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use selkie_bank::{builtin_name, native_account};
 use selkie_builtins::builtins;
+use selkie_programs::accounts::Places;
 use selkie_svm::{
     Builtin, ComputeBudget, Engine, EpochStake, Feature, FeatureSet, InstructionError,
     InvokeContext,
@@ -22,6 +23,15 @@ impl Svm {
     #[must_use]
     pub fn with_features(mut self, features: FeatureSet) -> Self {
         self.switch_features(features);
+        self
+    }
+
+    /// The same with or without the programs of [`programs::MAINNET`](crate::programs::MAINNET),
+    /// which are there unless this says `false`. What was put at their addresses stays.
+    #[must_use]
+    pub fn with_well_known_programs(mut self, has_them: bool) -> Self {
+        let places = if has_them { Places::all() } else { Places::default() };
+        self.journal.state_mut().accounts.set_programs(places);
         self
     }
 

@@ -65,7 +65,7 @@ fn help(error: &TransactionError) -> Option<&'static str> {
         TransactionError::AccountNotFound => "the fee payer has no lamports: `airdrop` some",
         TransactionError::InsufficientFundsForFee => "`airdrop` the fee payer more lamports",
         TransactionError::ProgramAccountNotFound => {
-            "put the program there with `add_program` or `add_bundled`"
+            "put the program there with `add_program` or `add_well_known_program`"
         }
         TransactionError::SignatureFailure => {
             "sign after the last change of the message, or switch `with_signature_checks` off"

@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! "selkie state 1\n"
-//! a line of JSON: slot, features, blockhash, prices, how many accounts
+//! a line of JSON: slot, features, blockhash, prices, how many accounts, mainnet's programs
 //! for each account, by address: address, owner, lamports, rent epoch, executable, length, data
 //! SHA-256 of all that
 //! ```
 //!
 //! Numbers are little-endian. Pieces of the runtime are not in the file, but named by it: builtin
-//! programs follow from the features.
+//! programs follow from the features; of mainnet's programs, those accounts are named by address
+//! that nothing has changed.
 
 use core::fmt;
 use std::{
@@ -16,6 +17,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use selkie_programs::accounts::{Place, Places};
 use selkie_svm::{Feature, FeatureSet, sysvars::SysvarError};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -95,17 +97,21 @@ impl Svm {
     pub fn to_bytes(&self) -> Vec<u8> {
         let features = self.features();
         let ids: Vec<_> = features.iter().map(|feature| feature.address().to_string()).collect();
+        let accounts = &self.journal.state().accounts;
+        let written = accounts.written();
+        let programs = accounts.programs().iter().map(|place| place.key().to_string());
         let header = json!({
             "slot": self.slot(),
             "features": ids,
             "blockhash": self.latest_blockhash().to_string(),
             "lamportsPerSignature": self.environment().lamports_per_signature,
             "slotMilliseconds": self.slot_milliseconds,
-            "accounts": self.accounts_len(),
+            "accounts": written.len(),
+            "programs": programs.collect::<Vec<_>>(),
         });
         let mut bytes = MAGIC.to_vec();
         bytes.extend(format!("{header}\n").as_bytes());
-        for (key, account) in self.accounts() {
+        for (key, account) in written {
             write_account(&mut bytes, &key, account);
         }
         let hash: [u8; HASH_BYTES] = Sha256::digest(&bytes).into();
@@ -169,6 +175,11 @@ struct Header {
     lamports_per_signature: u64,
     slot_milliseconds: u64,
     accounts: u64,
+    programs: Vec<Pubkey>,
+}
+
+fn addresses(list: &Value) -> Option<Vec<Pubkey>> {
+    list.as_array()?.iter().map(|address| address.as_str()?.parse().ok()).collect()
 }
 
 impl Header {
@@ -187,7 +198,24 @@ impl Header {
             lamports_per_signature: number("lamportsPerSignature")?,
             slot_milliseconds: number("slotMilliseconds")?,
             accounts: number("accounts")?,
+            // Files of older versions have all accounts in them.
+            programs: value.get("programs").map_or(Some(Vec::new()), addresses)?,
         })
+    }
+
+    /// The accounts of mainnet's programs that the file names.
+    fn places(&self) -> Result<Places, StateFileError> {
+        let mut places = Places::default();
+        for key in &self.programs {
+            let place = Place::of(key).ok_or_else(|| {
+                format_error(format!(
+                    "this build has no program whose account is {key}\nhelp: build with the \
+                     feature `programs`, and with the version that wrote the file or a newer one"
+                ))
+            })?;
+            places.insert(place);
+        }
+        Ok(places)
     }
 
     fn restore(&self, mut bytes: &[u8]) -> Result<Svm, StateFileError> {
@@ -206,6 +234,7 @@ impl Header {
             }
             svm.journal.set_account(key, Some(account.into()));
         }
+        svm.journal.state_mut().accounts.set_programs(self.places()?);
         if !bytes.is_empty() {
             return Err(format_error("there is something behind its accounts"));
         }

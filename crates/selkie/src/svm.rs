@@ -46,7 +46,8 @@ use crate::{
 ///
 /// Nothing in it depends on the time of day, on chance or on the machine: the same calls give the
 /// same bytes. It begins in slot 1, in the first second of 2026, with mainnet's features, rent and
-/// fees, its builtin programs and its sysvars.
+/// fees, its builtin programs and its sysvars; and with the token, stake and other programs that
+/// [`programs::MAINNET`](crate::programs::MAINNET) lists.
 ///
 /// Clones have the same accounts and go their own ways; programs that one has compiled the other
 /// need not compile again. To go back to a state, [`Svm::snapshot`] is cheaper.
@@ -243,7 +244,7 @@ impl Svm {
             &any_blockhash
         };
         let bank = Bank {
-            accounts: &*state.accounts,
+            accounts: &state.accounts,
             environment: &state.environment,
             recent,
             programs: &self.programs,
@@ -304,7 +305,7 @@ impl Svm {
         Ok(())
     }
 
-    /// How many accounts there are, builtin programs and sysvars included.
+    /// How many accounts there are, those of programs and sysvars included.
     #[must_use]
     pub fn accounts_len(&self) -> usize {
         self.journal.state().accounts.len()
@@ -312,7 +313,7 @@ impl Svm {
 
     /// Every account, by address.
     pub fn accounts(&self) -> impl Iterator<Item = (Pubkey, &AccountSharedData)> {
-        self.journal.state().accounts.sorted(|_, _| true).into_iter()
+        self.journal.state().accounts.all().into_iter()
     }
 
     /// The accounts that a program owns and that pass all filters, by address.
@@ -323,9 +324,9 @@ impl Svm {
         filters: &[Filter<'_>],
     ) -> Vec<(Pubkey, Account)> {
         let passes = |account: &AccountSharedData| {
-            account.owner() == owner && filters.iter().all(|filter| filter.passes(account.data()))
+            filters.iter().all(|filter| filter.passes(account.data()))
         };
-        let found = self.journal.state().accounts.sorted(|_, account| passes(account));
+        let found = self.journal.state().accounts.owned_by(owner, passes);
         found.into_iter().map(|(key, account)| (key, account.clone().into())).collect()
     }
 

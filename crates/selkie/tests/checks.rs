@@ -109,11 +109,7 @@ fn chains_go_on_from_what_was_left() {
 
 #[test]
 fn programs_are_those_of_the_state() {
-    let mut svm = Svm::new();
-    if svm.add_bundled(&programs::TOKEN).is_err() {
-        return;
-    }
-    svm.add_bundled(&programs::ASSOCIATED_TOKEN).unwrap();
+    let svm = Svm::new();
     let [payer, mint] = ["payer", "mint"].map(address);
     let id = programs::TOKEN.id;
     let data = token::mint_data(&payer, 0, 6);

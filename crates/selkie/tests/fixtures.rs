@@ -78,17 +78,13 @@ fn transactions_are_recorded_and_replayed() {
         svm.sign(&[system::transfer(&payer.pubkey(), &address("bob"), 1_000_000)], &[&payer]),
         svm.sign(&[system::transfer(&payer.pubkey(), &address("bob"), 1 << 60)], &[&payer]),
     ];
-    if svm.add_bundled(&programs::TOKEN).is_ok() {
-        svm.add_bundled(&programs::ASSOCIATED_TOKEN).unwrap();
-        let id = programs::TOKEN.id;
-        let data = token::mint_data(&payer.pubkey(), 0, 6);
-        let lamports = svm.minimum_balance_for_rent_exemption(data.len());
-        let mint = Account { lamports, data, owner: id, ..Account::default() };
-        svm.set_account(address("mint"), mint).unwrap();
-        let create =
-            token::create_associated(&id, &payer.pubkey(), &payer.pubkey(), &address("mint"));
-        transactions.push(svm.sign(&[create], &[&payer]));
-    }
+    let id = programs::TOKEN.id;
+    let data = token::mint_data(&payer.pubkey(), 0, 6);
+    let lamports = svm.minimum_balance_for_rent_exemption(data.len());
+    let mint = Account { lamports, data, owner: id, ..Account::default() };
+    svm.set_account(address("mint"), mint).unwrap();
+    let create = token::create_associated(&id, &payer.pubkey(), &payer.pubkey(), &address("mint"));
+    transactions.push(svm.sign(&[create], &[&payer]));
     for transaction in transactions {
         let transaction = transaction.unwrap();
         let line = Fixture::record(&svm, "test/recorded", &transaction).to_string();
@@ -250,18 +246,15 @@ fn instructions_are_recorded_for_other_clients() {
         (system::transfer(&from, &to, 4), vec![(from, rich.clone())]),
         (system::transfer(&from, &to, 1 << 60), vec![(from, rich.clone())]),
     ];
-    if svm.add_bundled(&programs::TOKEN).is_ok() {
-        svm.add_bundled(&programs::ASSOCIATED_TOKEN).unwrap();
-        let id = programs::TOKEN.id;
-        let of = |data| Account { lamports: 10_000_000, data, owner: id, ..Account::default() };
-        let account = |amount| of(token::account_data(&mint, &owner, amount));
-        let accounts = vec![(from, account(9)), (to, account(0))];
-        cases.push((token::transfer(&id, &from, &to, &owner, 3), accounts.clone()));
-        cases.push((token::transfer(&id, &from, &to, &owner, 10), accounts));
-        let mint_account = of(token::mint_data(&owner, 0, 6));
-        let create = token::create_associated(&id, &owner, &owner, &mint);
-        cases.push((create, vec![(owner, rich), (mint, mint_account)]));
-    }
+    let id = programs::TOKEN.id;
+    let of = |data| Account { lamports: 10_000_000, data, owner: id, ..Account::default() };
+    let account = |amount| of(token::account_data(&mint, &owner, amount));
+    let accounts = vec![(from, account(9)), (to, account(0))];
+    cases.push((token::transfer(&id, &from, &to, &owner, 3), accounts.clone()));
+    cases.push((token::transfer(&id, &from, &to, &owner, 10), accounts));
+    let mint_account = of(token::mint_data(&owner, 0, 6));
+    let create = token::create_associated(&id, &owner, &owner, &mint);
+    cases.push((create, vec![(owner, rich), (mint, mint_account)]));
     for (instruction, accounts) in cases {
         let file = InstructionFixture::record(&svm, &instruction, &accounts).to_bytes();
         let fixture = InstructionFixture::parse(&file).unwrap();

@@ -1,35 +1,19 @@
-//! Programs of mainnet, whose files other packages carry.
-//!
-//! Where they are not on the machine, tests say so; with `SELKIE_REQUIRE_FIXTURES` they fail.
-
-#![allow(clippy::print_stdout, reason = "what is skipped is said")]
+//! Mainnet's programs, which clusters have from the start.
 
 use selkie::{
-    Account, AccountMeta, Instruction, InstructionError, Pubkey, Signer, Svm, TransactionError,
-    address, keypair,
-    programs::{self, Bundled},
+    Account, AccountMeta, Instruction, InstructionError, Loader, Pubkey, Signer, Svm,
+    TransactionError, address, keypair, program_data_key,
+    programs::{self, WellKnownProgram},
     system, token,
 };
 
 const SOL: u64 = 1_000_000_000;
 
-/// A cluster with these programs, if their files are there.
-fn cluster(programs: &[Bundled]) -> Option<Svm> {
+/// A cluster with something to pay from.
+fn cluster() -> Svm {
     let mut svm = Svm::new();
-    for program in programs {
-        match svm.add_bundled(program) {
-            Ok(()) => {}
-            Err(error) if std::env::var_os("SELKIE_REQUIRE_FIXTURES").is_some() => {
-                panic!("{error}")
-            }
-            Err(error) => {
-                println!("SKIPPED: {error}");
-                return None;
-            }
-        }
-    }
     svm.airdrop(&keypair("payer").pubkey(), 10 * SOL).unwrap();
-    Some(svm)
+    svm
 }
 
 fn put(svm: &mut Svm, key: Pubkey, owner: Pubkey, data: Vec<u8>) {
@@ -43,17 +27,108 @@ fn tokens(svm: &Svm, account: &Pubkey) -> u64 {
 }
 
 #[test]
-fn every_program_is_accepted() {
-    if let Some(svm) = cluster(programs::ALL) {
-        for program in programs::ALL {
-            assert!(svm.has_program(&program.id), "{}", program.name);
-        }
+fn new_clusters_have_mainnets_programs() {
+    let svm = Svm::new();
+    for program in programs::MAINNET {
+        assert!(svm.has_program(&program.id), "{}", program.name);
+        let account = svm.account(&program.id).unwrap();
+        assert_eq!((account.owner, account.executable), (program.loader.address(), true));
+        assert!(svm.rent().is_exempt(account.lamports, account.data.len()), "{}", program.name);
     }
+    let data = svm.account(&program_data_key(&programs::TOKEN.id)).unwrap();
+    assert_eq!(data.data[45..], *programs::TOKEN.elf());
+}
+
+#[test]
+fn every_well_known_program_can_be_added() {
+    let mut svm = Svm::new().with_well_known_programs(false);
+    for program in programs::ALL {
+        svm.add_well_known_program(program).unwrap();
+        assert!(svm.has_program(&program.id), "{}", program.name);
+    }
+    // SPL Token took the place of p-token, which has an account more.
+    assert_eq!(svm.accounts_len() + 1, Svm::new().accounts_len());
+}
+
+#[test]
+fn accounts_are_counted_and_listed_with_those_of_programs() {
+    let (with, without) = (Svm::new(), Svm::new().with_well_known_programs(false));
+    let data_accounts = programs::MAINNET.iter().filter(|it| it.loader == Loader::V3).count();
+    let added = programs::MAINNET.len() + data_accounts;
+    assert_eq!(with.accounts_len(), without.accounts_len() + added);
+    for svm in [&with, &without] {
+        let listed: Vec<Pubkey> = svm.accounts().map(|(key, _)| key).collect();
+        assert_eq!(listed.len(), svm.accounts_len());
+        assert!(listed.is_sorted());
+        assert!(
+            svm.accounts().all(|(key, account)| svm.shared_account(&key).as_ref() == Some(account))
+        );
+    }
+    let owned = |svm: &Svm, owner| svm.program_accounts(owner, &[]).len();
+    assert_eq!(owned(&with, &selkie::ids::bpf_loader_upgradeable::ID), 2 * data_accounts);
+    assert_eq!(owned(&with, &selkie::ids::bpf_loader::ID), 2);
+    assert_eq!(owned(&without, &selkie::ids::bpf_loader_upgradeable::ID), 0);
+    assert!(without.account(&programs::TOKEN.id).is_none());
+    assert!(!without.has_program(&programs::TOKEN.id));
+}
+
+#[test]
+fn what_users_put_at_a_programs_address_wins() {
+    let id = programs::TOKEN.id;
+    let data_key = program_data_key(&id);
+    let mut svm = Svm::new();
+    let (start, count) = (svm.snapshot(), svm.accounts_len());
+    let accounts = |svm: &Svm| (svm.account(&id), svm.account(&data_key));
+    let before = accounts(&svm);
+
+    svm.add_program(id, programs::MEMO.elf()).unwrap();
+    assert_eq!(svm.account(&data_key).unwrap().data[45..], *programs::MEMO.elf());
+    assert_eq!(svm.accounts_len(), count);
+    let again = svm.clone().with_well_known_programs(true);
+    assert_eq!(accounts(&again), accounts(&svm));
+
+    // A program of another loader leaves nothing of the one before.
+    svm.add_well_known_program(&programs::SPL_TOKEN).unwrap();
+    assert_eq!(svm.account(&id).unwrap().data, programs::SPL_TOKEN.elf());
+    assert_eq!((svm.account(&data_key), svm.accounts_len()), (None, count - 1));
+
+    svm.set_account(id, Account::default()).unwrap();
+    assert_eq!((svm.account(&id), svm.balance(&id)), (None, 0));
+    assert!(!svm.has_program(&id));
+    svm.airdrop(&id, 5).unwrap();
+    assert_eq!(svm.balance(&id), 5);
+
+    svm.restore(&start).unwrap();
+    assert_eq!((accounts(&svm), svm.accounts_len()), (before, count));
+    assert!(svm.has_program(&id));
+}
+
+#[test]
+fn files_of_clusters_name_programs_that_nothing_has_changed() {
+    let mut svm = cluster();
+    assert!(svm.to_bytes().len() < 64 * 1024);
+    let same = |svm: &Svm| {
+        let again = Svm::from_bytes(&svm.to_bytes()).unwrap();
+        assert_eq!(again.accounts_len(), svm.accounts_len());
+        for program in programs::MAINNET {
+            let key = program_data_key(&program.id);
+            assert_eq!(again.account(&program.id), svm.account(&program.id), "{}", program.name);
+            assert_eq!(again.account(&key), svm.account(&key), "{}", program.name);
+        }
+    };
+    same(&svm);
+    svm.add_well_known_program(&programs::SPL_TOKEN).unwrap();
+    svm.set_account(programs::CONFIG.id, Account::default()).unwrap();
+    same(&svm);
+    same(&Svm::new().with_well_known_programs(false));
 }
 
 /// Mints with everything by instructions, and moves tokens.
-fn check_token(program: &Bundled, units: u64) {
-    let Some(mut svm) = cluster(&[*program]) else { return };
+fn check_token(program: &WellKnownProgram, units: u64) {
+    let mut svm = cluster();
+    if !programs::MAINNET.contains(program) {
+        svm.add_well_known_program(program).unwrap();
+    }
     let payer = keypair("payer");
     let (mint, from, to) = (keypair("mint"), keypair("from"), keypair("to"));
     let id = &program.id;
@@ -95,12 +170,12 @@ fn spl_token_moves_tokens() {
 
 #[test]
 fn token_2022_moves_tokens() {
-    check_token(&programs::TOKEN_2022, 1456);
+    check_token(&programs::TOKEN_2022, 1415);
 }
 
 #[test]
 fn associated_accounts_are_made_by_calls() {
-    let Some(mut svm) = cluster(&[programs::TOKEN, programs::ASSOCIATED_TOKEN]) else { return };
+    let mut svm = cluster();
     let (payer, mint) = (keypair("payer"), address("mint"));
     let id = programs::TOKEN.id;
     put(&mut svm, mint, id, token::mint_data(&payer.pubkey(), 0, 6));
@@ -122,11 +197,12 @@ fn associated_accounts_are_made_by_calls() {
 #[test]
 fn memos_are_logged_and_what_is_no_text_is_refused() {
     let refusals = [
-        (programs::MEMO, InstructionError::ProgramFailedToComplete),
+        (programs::MEMO, InstructionError::InvalidInstructionData),
         (programs::MEMO_V1, InstructionError::InvalidInstructionData),
+        (programs::MEMO_V4, InstructionError::ProgramFailedToComplete),
     ];
     for (program, refusal) in refusals {
-        let Some(mut svm) = cluster(&[program]) else { return };
+        let mut svm = cluster();
         let payer = keypair("payer");
         let memo = |data: &[u8]| Instruction {
             program_id: program.id,

@@ -1,0 +1,81 @@
+//! How accounts of programs look.
+
+use selkie_svm::{Loader, program_cache::PROGRAM_DATA_HEADER_BYTES, sysvars::minimum_balance};
+use solana_account::{Account, AccountSharedData};
+use solana_pubkey::Pubkey;
+use solana_rent::Rent;
+use solana_sdk_ids::bpf_loader_upgradeable;
+
+/// How a program was deployed.
+#[derive(Clone, Copy, Debug)]
+pub struct Deployed<'a> {
+    /// The loader that owns it.
+    pub loader: Loader,
+    /// The slot it was deployed in, as loaders v3 and v4 note it.
+    pub slot: u64,
+    /// Who may upgrade it; loader v3 alone asks.
+    pub authority: Option<&'a Pubkey>,
+}
+
+/// The accounts of a program with the least lamports that rent asks for: its own, and behind it
+/// that of its data, if its loader keeps the file there.
+#[must_use]
+pub fn program_accounts(
+    id: &Pubkey,
+    elf: &[u8],
+    deployed: &Deployed<'_>,
+    rent: &Rent,
+) -> Vec<(Pubkey, AccountSharedData)> {
+    let data_key = (deployed.loader == Loader::V3).then(|| program_data_key(id));
+    let program = program_account(id, data_key.as_ref(), elf, deployed, rent);
+    let data = data_key.map(|key| (key, program_data_account(elf, deployed, rent)));
+    core::iter::once((*id, program)).chain(data).collect()
+}
+
+/// The address where loader v3 keeps the file of a program.
+#[must_use]
+pub fn program_data_key(id: &Pubkey) -> Pubkey {
+    Pubkey::find_program_address(&[id.as_ref()], &bpf_loader_upgradeable::ID).0
+}
+
+/// The account at a program's address. `data_key` is where loader v3 keeps the file.
+pub(crate) fn program_account(
+    id: &Pubkey,
+    data_key: Option<&Pubkey>,
+    elf: &[u8],
+    deployed: &Deployed<'_>,
+    rent: &Rent,
+) -> AccountSharedData {
+    const PROGRAM: u32 = 2;
+    const FINALIZED: u64 = 2;
+    let data = match (deployed.loader, data_key) {
+        (Loader::V3, Some(data_key)) => [&PROGRAM.to_le_bytes()[..], data_key.as_ref()].concat(),
+        (Loader::V4, _) => {
+            let (slot, state) = (deployed.slot.to_le_bytes(), FINALIZED.to_le_bytes());
+            [&slot[..], id.as_ref(), &state, elf].concat()
+        }
+        _ => elf.to_vec(),
+    };
+    account(data, deployed.loader.address(), true, rent)
+}
+
+/// The account where loader v3 keeps the file.
+pub(crate) fn program_data_account(
+    elf: &[u8],
+    deployed: &Deployed<'_>,
+    rent: &Rent,
+) -> AccountSharedData {
+    const PROGRAM_DATA: u32 = 3;
+    let mut data = Vec::with_capacity(PROGRAM_DATA_HEADER_BYTES.saturating_add(elf.len()));
+    data.extend(PROGRAM_DATA.to_le_bytes());
+    data.extend(deployed.slot.to_le_bytes());
+    data.push(u8::from(deployed.authority.is_some()));
+    data.extend(deployed.authority.map_or([0; 32], Pubkey::to_bytes));
+    data.extend(elf);
+    account(data, bpf_loader_upgradeable::ID, false, rent)
+}
+
+fn account(data: Vec<u8>, owner: Pubkey, executable: bool, rent: &Rent) -> AccountSharedData {
+    let lamports = minimum_balance(rent, data.len()).max(1);
+    Account { lamports, data, owner, executable, rent_epoch: u64::MAX }.into()
+}
