@@ -16,7 +16,7 @@ fuzz_target!(|input: (u8, &[u8])| {
         ..Environment::default()
     };
     let sections = Sections::read(bytes);
-    let _ = (sections.symbols(), sections.imports().count());
+    let _ = (sections.symbols().count(), sections.imports().count());
     if let Ok(executable) = load(bytes, &environment) {
         let _ = sections.function_names(&executable);
         if verify(&executable).is_ok() {

@@ -117,9 +117,8 @@ fn symbols_name_functions_with_their_sizes() {
         let start = sections.get(".text").unwrap().addr;
         let functions: Vec<_> = sections
             .symbols()
-            .iter()
             .filter(|symbol| symbol.is_function)
-            .map(|symbol| (symbol.name.to_string(), symbol.addr - start, symbol.size))
+            .map(|symbol| (symbol.name().into_owned(), symbol.addr - start, symbol.size))
             .collect();
         let expected = [("helper".to_owned(), 0, 16), ("entrypoint".to_owned(), 16, 9 * 8)];
         assert_eq!(functions, expected, "{version}");
@@ -131,7 +130,7 @@ fn labels_of_compilers_are_named_for_debuggers_only() {
     let names = |debug_info| {
         let elf = build(PARTS, &Options { debug_info, ..Options::default() }).to_elf();
         let sections = Sections::read(&elf);
-        sections.symbols().iter().any(|symbol| symbol.name == ".Lloop")
+        sections.symbols().any(|symbol| symbol.name() == ".Lloop")
     };
     assert!(names(true));
     assert!(!names(false));

@@ -21,12 +21,11 @@ use crate::{
         SectionHeader, Sym, TYPE_DYN, Table, read_front, slice, until_nul,
     },
     relocate::relocate,
+    sections::DYNAMIC_NAME_BYTES_MAX,
 };
 
 /// Bytes that a section's name may take, with its NUL.
 pub(crate) const SECTION_NAME_BYTES_MAX: u64 = 16;
-/// Bytes that the name of a dynamic symbol may take, with its NUL.
-const SYMBOL_NAME_BYTES_MAX: u64 = 64;
 /// Bytes that a name for tools may take, with its NUL.
 pub(crate) const DEBUG_NAME_BYTES_MAX: u64 = 255;
 
@@ -283,7 +282,7 @@ impl<'a> File<'a> {
     }
 
     pub(crate) fn dynamic_symbol_name(&self, symbol: &Sym) -> Option<&'a [u8]> {
-        string_at(self.bytes, self.dynstr.as_ref()?, symbol.st_name, SYMBOL_NAME_BYTES_MAX).ok()
+        string_at(self.bytes, self.dynstr.as_ref()?, symbol.st_name, DYNAMIC_NAME_BYTES_MAX as u64).ok()
     }
 
     /// The static symbols: for tools only, none if something is wrong with them.

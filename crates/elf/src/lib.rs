@@ -37,7 +37,7 @@ pub use crate::{
     error::ElfError,
     executable::{Executable, Parts, ReadOnly, SharedBytes},
     functions::{Function, Functions},
-    sections::{Section, Sections, Symbol},
+    sections::{DYNAMIC_NAME_BYTES_MAX, Section, Sections, Symbol},
 };
 
 /// Loads an ELF file.

@@ -516,9 +516,10 @@ mod tests {
     fn symbols_are_where_their_sections_are() {
         for (version, text, rodata) in [(Version::V0, 0x50, 0x60), (Version::V3, 1 << 32, 0)] {
             let file = write(&image(version, false));
-            let symbols = Sections::read(&file).symbols();
-            let found =
-                |name: &str| symbols.iter().find(|it| it.name == name).map(|it| (it.addr, it.size));
+            let found = |name: &str| {
+                let mut symbols = Sections::read(&file).symbols();
+                symbols.find(|it| it.name() == name).map(|it| (it.addr, it.size))
+            };
             assert_eq!(found("b"), Some((text + 8, 8)));
             assert_eq!(found("a"), Some((text, 0)));
             assert_eq!(found("d"), Some((rodata + 1, 2)));

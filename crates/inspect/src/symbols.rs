@@ -1,9 +1,9 @@
 //! The names of functions: from symbol tables, and from linkers' spelling to people's.
 
 use core::fmt;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map::Entry};
 
-use selkie_elf::Sections;
+use selkie_elf::{DYNAMIC_NAME_BYTES_MAX, Sections, Symbol};
 use selkie_isa::layout::SLOT_BYTES;
 
 /// The functions of a file by the slot of their first instruction.
@@ -18,16 +18,19 @@ impl Symbols {
     #[must_use]
     pub fn load(bytes: &[u8]) -> Self {
         let sections = Sections::read(bytes);
-        let imports = sections.imports().map(Into::into).collect();
-        let mut symbols = Self { imports, ..Self::default() };
+        // Names that overlap in the file do not in memory: they get no more bytes than it has.
+        let mut budget = bytes.len();
+        let mut symbols = Self { imports: imports(&sections, &mut budget), ..Self::default() };
         let Some(text) = sections.get(".text") else { return symbols };
-        for symbol in sections.symbols().into_iter().filter(|symbol| symbol.is_function) {
+        for symbol in sections.symbols().filter(|symbol| symbol.is_function) {
             let offset = symbol.addr.wrapping_sub(text.addr);
             if offset < text.bytes.len() as u64
                 && offset.is_multiple_of(SLOT_BYTES as u64)
                 && let Ok(pc) = u32::try_from(offset / SLOT_BYTES as u64)
+                && let Entry::Vacant(place) = symbols.functions.entry(pc)
             {
-                symbols.functions.entry(pc).or_insert_with(|| symbol.name.into());
+                let Some(name) = take(&mut budget, &symbol) else { break };
+                place.insert(name);
             }
         }
         symbols
@@ -50,6 +53,19 @@ impl Symbols {
     pub fn imports(&self) -> impl Iterator<Item = &str> {
         self.imports.iter().map(String::as_str)
     }
+}
+
+/// The names of the symbols that a file imports, but for those that no loader would take.
+fn imports(sections: &Sections<'_>, budget: &mut usize) -> Vec<String> {
+    let names = sections.imports().map_while(|symbol| take(budget, &symbol));
+    names.filter(|name| name.len() < DYNAMIC_NAME_BYTES_MAX).collect()
+}
+
+/// The name of a symbol, unless the budget has fewer bytes left than it takes.
+fn take(budget: &mut usize, symbol: &Symbol<'_>) -> Option<String> {
+    let name = symbol.name();
+    *budget = budget.checked_sub(name.len())?;
+    Some(name.into_owned())
 }
 
 /// A name as people write it: Rust's and C++'s mangling undone, all else as it is.
