@@ -1,5 +1,7 @@
 //! What the assembler has to say to the author of a program: plain data, collected.
 
+use selkie_isa::shown::shorten;
+
 use crate::source::Span;
 
 /// How bad it is.
@@ -96,6 +98,20 @@ impl Diagnostic {
         self
     }
 
+    /// The finding with the names in its texts cut to what can be shown.
+    fn shortened(self) -> Self {
+        let all = |texts: Vec<String>| texts.into_iter().map(shorten).collect();
+        let labels = self.labels.into_iter();
+        Self {
+            message: shorten(self.message),
+            label: shorten(self.label),
+            labels: labels.map(|it| Label { text: shorten(it.text), ..it }).collect(),
+            notes: all(self.notes),
+            help: all(self.help),
+            ..self
+        }
+    }
+
     /// Adds `did you mean …?` if there is a near name for what the finding points at.
     pub(crate) fn did_you_mean(mut self, near: Option<impl AsRef<str>>) -> Self {
         let Some(near) = near else { return self };
@@ -125,7 +141,7 @@ impl Diagnostics {
         };
         *count += 1;
         if *count <= SHOWN_MAX {
-            self.list.push(diagnostic);
+            self.list.push(diagnostic.shortened());
         }
     }
 

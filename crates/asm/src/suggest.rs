@@ -1,5 +1,9 @@
 //! The name that was meant.
 
+/// Letters that are compared with letters at most: as many as take some milliseconds. A name of a
+/// thousand letters is compared with a few others, a usual one with ten thousand.
+const WORK_MAX: usize = 1 << 22;
+
 /// The candidate nearest to `name`, if one is near enough to be what was meant.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -8,9 +12,14 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         3..=7 => 2,
         _ => 3,
     };
+    let mut work = 0;
     candidates
         .into_iter()
         .filter(|candidate| candidate.len().abs_diff(name.len()) <= allowed && *candidate != name)
+        .take_while(|candidate| {
+            work += candidate.len() * name.len();
+            work <= WORK_MAX
+        })
         .map(|candidate| (distance(name, candidate), candidate))
         .filter(|(distance, candidate)| *distance <= allowed && *distance < candidate.len())
         .min_by_key(|(distance, _)| *distance)

@@ -1,7 +1,10 @@
 //! What is looked into: a program, the names that are known of it, and its instructions in order.
 
 use core::fmt::{self, Display as _};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use selkie_elf::{ElfError, Environment, Executable, Syscalls};
 use selkie_isa::{
@@ -95,6 +98,19 @@ impl Program {
     #[must_use]
     pub fn syscall(&self, key: u32) -> Option<&str> {
         self.syscalls.get(&key).map(String::as_str)
+    }
+
+    /// The syscalls that the program's instructions call, by name, or by number if none is known.
+    #[must_use]
+    pub fn called_syscalls(&self) -> BTreeSet<String> {
+        let found = |(pc, insn): (usize, Option<Insn>)| {
+            let (pc, insn) = (u32::try_from(pc).ok()?, insn?);
+            let is_call = matches!(insn.op.kind(), Kind::CallHash | Kind::CallStatic);
+            let key =
+                Some(key_of(&insn)).filter(|_| is_call && self.callee(pc, &insn).is_none())?;
+            Some(self.syscall(key).map_or_else(|| format!("{key:#x}"), str::to_owned))
+        };
+        insn::instructions(self.version(), self.executable.text()).filter_map(found).collect()
     }
 
     /// The slot that a call at `pc` goes to, if it calls a function at all, in the program or out

@@ -1,10 +1,10 @@
 //! The names of functions: from symbol tables, and from linkers' spelling to people's.
 
-use core::fmt;
+use core::fmt::{self, Write as _};
 use std::collections::{BTreeMap, btree_map::Entry};
 
 use selkie_elf::{DYNAMIC_NAME_BYTES_MAX, Sections, Symbol};
-use selkie_isa::layout::SLOT_BYTES;
+use selkie_isa::{layout::SLOT_BYTES, shown};
 
 /// The functions of a file by the slot of their first instruction.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -68,7 +68,8 @@ fn take(budget: &mut usize, symbol: &Symbol<'_>) -> Option<String> {
     Some(name.into_owned())
 }
 
-/// A name as people write it: Rust's and C++'s mangling undone, all else as it is.
+/// A name as people write it: Rust's and C++'s mangling undone, all else as it is. What is too long
+/// to be shown is cut ([`shown::name`]).
 ///
 /// ```
 /// use selkie_inspect::demangle;
@@ -78,25 +79,39 @@ fn take(budget: &mut usize, symbol: &Symbol<'_>) -> Option<String> {
 /// ```
 #[must_use]
 pub fn demangle(name: &str) -> String {
-    if let Ok(rust) = rustc_demangle::try_demangle(name) {
-        return format!("{rust:#}");
-    }
-    if !name.starts_with("_Z") {
-        return name.to_owned();
-    }
-    cpp(name).unwrap_or_else(|| name.to_owned())
+    let plain = rust(name).or_else(|| cpp(name));
+    shown::name(plain.as_deref().unwrap_or(name)).into_owned()
+}
+
+fn rust(name: &str) -> Option<String> {
+    let rust = rustc_demangle::try_demangle(name).ok()?;
+    Bounded::write(|text| write!(text, "{rust:#}").ok())
+}
+
+/// The name as anza's tools write it: with the hash of Rust's older mangling, and C++'s as it is.
+pub(crate) fn demangle_rust(name: &str) -> String {
+    let rust = rustc_demangle::demangle(name);
+    Bounded::write(|text| write!(text, "{rust}").ok()).unwrap_or_else(|| name.to_owned())
 }
 
 fn cpp(name: &str) -> Option<String> {
-    let mut text = Bounded(String::new());
-    let symbol = cpp_demangle::Symbol::new(name).ok()?;
-    symbol.structured_demangle(&mut text, &cpp_demangle::DemangleOptions::new()).ok()?;
-    Some(text.0)
+    let symbol = name.starts_with("_Z").then(|| cpp_demangle::Symbol::new(name).ok())??;
+    let options = cpp_demangle::DemangleOptions::new();
+    Bounded::write(|text| symbol.structured_demangle(text, &options).ok())
 }
 
-/// Takes no more than a page of text: substitutions can name each other so that the text of a
-/// short C++ name would fill the memory.
+/// Takes no more than a page of text: parts of a mangled name can refer to each other so that the
+/// text of a short one would fill the memory.
 struct Bounded(String);
+
+impl Bounded {
+    /// What is written, unless it is too long.
+    fn write(write: impl FnOnce(&mut Self) -> Option<()>) -> Option<String> {
+        let mut text = Self(String::new());
+        write(&mut text)?;
+        Some(text.0)
+    }
+}
 
 impl fmt::Write for Bounded {
     fn write_str(&mut self, text: &str) -> fmt::Result {

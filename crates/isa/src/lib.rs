@@ -13,12 +13,14 @@
 //! | [`insn`] | [`Slot`] and [`Insn`]: eight-byte words, both ways |
 //! | [`syntax`] | operand shapes, mnemonic look-up, the text of an instruction |
 //! | [`layout`] | the guest's address space and limits |
+//! | [`shown`] | names as people are shown them |
 //! | [`symbol`] | the hashes that stand for names in bytecode |
 
 pub mod eval;
 pub mod insn;
 pub mod layout;
 pub mod op;
+pub mod shown;
 pub mod symbol;
 pub mod syntax;
 pub mod table;

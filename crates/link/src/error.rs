@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use selkie_isa::shown::shorten;
+
 /// A reason why there is no program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LinkError {
@@ -33,7 +35,7 @@ impl LinkError {
             symbol: None,
             offset: None,
             source: None,
-            message: message.into(),
+            message: shorten(message.into()),
             help: None,
             once: false,
             compiled: None,
@@ -41,12 +43,12 @@ impl LinkError {
     }
 
     pub(crate) fn object(mut self, name: impl Into<String>) -> Self {
-        self.object = Some(name.into());
+        self.object = Some(shorten(name.into()));
         self
     }
 
     pub(crate) fn section(mut self, name: impl Into<String>) -> Self {
-        self.section = Some(name.into());
+        self.section = Some(shorten(name.into()));
         self
     }
 
@@ -61,7 +63,7 @@ impl LinkError {
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(shorten(help.into()));
         self
     }
 

@@ -3,12 +3,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use selkie_isa::shown;
+
 use object::read::archive::ArchiveFile;
 
 use crate::{
     LinkError,
     error::Errors,
-    object::{Binding, Home, Object, is_bitcode},
+    object::{Binding, Home, NameBudget, Object, is_bitcode},
 };
 
 /// A file to link.
@@ -107,14 +109,18 @@ impl<'a> Archives<'a> {
             let help = "make it without `T`, so that it holds its members";
             return Err(LinkError::new("a thin archive, which holds no objects").help(help));
         }
+        let mut budget = NameBudget::of(input.bytes.len());
         for member in archive.members() {
             let member = member.map_err(broken)?;
+            let overlap = || LinkError::new("broken archive: names of members overlap");
+            budget.take(member.name()).ok_or_else(overlap)?;
             let bytes = member.data(input.bytes).map_err(broken)?;
             // An rlib has its crate's metadata beside its objects.
             if !bytes.starts_with(b"\x7fELF") && !is_bitcode(bytes) {
                 continue;
             }
-            let name = format!("{}({})", input.name, String::from_utf8_lossy(member.name()));
+            let name = String::from_utf8_lossy(member.name());
+            let name = format!("{}({})", input.name, shown::name(&name));
             let index = self.members.len();
             for symbol in defined_names(bytes) {
                 self.by_symbol.entry(symbol).or_insert(index);
@@ -140,8 +146,10 @@ fn defined_names(bytes: &[u8]) -> Vec<&str> {
         let defined = symbols
             .iter()
             .filter(|it| it.st_bind() != elf::STB_LOCAL && it.st_shndx(LE) != elf::SHN_UNDEF);
-        let names = defined.map(|it| symbols.symbol_name(LE, it));
-        Ok(names.filter_map(|it| core::str::from_utf8(it.ok()?).ok()).collect())
+        let names = defined.filter_map(|it| symbols.symbol_name(LE, it).ok());
+        let mut budget = NameBudget::of(bytes.len());
+        let names = names.take_while(|name| budget.take(name).is_some());
+        Ok(names.filter_map(|it| core::str::from_utf8(it).ok()).collect())
     };
     read().unwrap_or_default()
 }

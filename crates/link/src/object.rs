@@ -96,6 +96,28 @@ pub(crate) struct Object<'a> {
     pub(crate) symbols: Vec<Symbol<'a>>,
 }
 
+/// The bytes of names that may still be read of a file.
+///
+/// Names may share their bytes: compilers let `foo` be the end of `.text.foo`, and that of
+/// `.rel.text.foo`. But where any number of names share one long text, whatever compares or hashes
+/// them would take the square of the file's size.
+#[derive(Debug)]
+pub(crate) struct NameBudget(usize);
+
+impl NameBudget {
+    /// As much as a file of that many bytes can need.
+    pub(crate) fn of(file_bytes: usize) -> Self {
+        const SHARED_MAX: usize = 8;
+        Self(file_bytes.saturating_mul(SHARED_MAX))
+    }
+
+    /// Takes the bytes of a name; `None` if there are not so many left.
+    pub(crate) fn take(&mut self, name: &[u8]) -> Option<()> {
+        self.0 = self.0.checked_sub(name.len())?;
+        Some(())
+    }
+}
+
 /// Whether the bytes are LLVM's bitcode, bare or wrapped.
 pub(crate) fn is_bitcode(bytes: &[u8]) -> bool {
     bytes.starts_with(b"BC\xc0\xde") || bytes.starts_with(&[0xde, 0xc0, 0x17, 0x0b])
@@ -159,8 +181,11 @@ impl<'a> Object<'a> {
         if held > bytes.len() as u64 {
             return Err(LinkError::new("broken ELF file: sections overlap"));
         }
+        let mut budget = NameBudget::of(bytes.len());
+        let overlap = || LinkError::new("broken ELF file: names overlap");
         for section in table.iter() {
             let name = table.section_name(LE, section).map_err(broken)?;
+            budget.take(name).ok_or_else(overlap)?;
             let name = text(name)?;
             let kind = section_kind(name, section);
             let data = match kind {
@@ -181,7 +206,9 @@ impl<'a> Object<'a> {
         }
         let symbols = table.symbols(LE, bytes, elf::SHT_SYMTAB).map_err(broken)?;
         for (index, symbol) in symbols.enumerate() {
-            let name = text(symbols.symbol_name(LE, symbol).map_err(broken)?)?;
+            let name = symbols.symbol_name(LE, symbol).map_err(broken)?;
+            budget.take(name).ok_or_else(overlap)?;
+            let name = text(name)?;
             let home = match elf_home(symbol.st_shndx(LE)) {
                 Some(home) => home,
                 None => {

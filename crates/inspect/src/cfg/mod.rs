@@ -20,7 +20,7 @@ use selkie_isa::Kind;
 use crate::{
     Style,
     program::{Instruction, Program},
-    symbols::demangle,
+    symbols::{demangle, demangle_rust},
 };
 
 pub use dot::DotOptions;
@@ -209,9 +209,7 @@ impl Graph {
     fn label(&mut self) {
         for block in &mut self.blocks {
             block.label = match self.functions.get(&block.pc) {
-                Some(name) if self.style == Style::Anza => {
-                    rustc_demangle::demangle(name).to_string()
-                }
+                Some(name) if self.style == Style::Anza => demangle_rust(name),
                 Some(name) => demangle(name),
                 None => format!("lbb_{}", block.pc),
             };
