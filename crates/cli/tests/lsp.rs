@@ -90,9 +90,20 @@ fn an_editor_is_served() {
 }
 
 #[test]
-fn what_is_no_message_ends_it() {
+fn what_is_no_message_is_refused_and_the_next_is_answered() {
     let mut server = Server::start(&[]);
     server.write(b"Content-Length: 3\r\n\r\n{{{");
+    let refused = server.hear();
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&Value::Null, &json!(-32700)));
+    server.say(json!({ "id": 1, "method": "initialize", "params": { "capabilities": {} } }));
+    assert_eq!(server.hear()["result"]["serverInfo"]["name"], "selkie");
+    assert_eq!(server.end().code(), Some(1));
+}
+
+#[test]
+fn what_has_no_header_ends_it() {
+    let mut server = Server::start(&[]);
+    server.write(b"GET / HTTP/1.1\r\n\r\n");
     assert_eq!(server.end().code(), Some(2));
     assert_eq!(Server::start(&[]).end().code(), Some(1));
 }

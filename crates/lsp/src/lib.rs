@@ -7,6 +7,7 @@
 //! | module | what it owns |
 //! |---|---|
 //! | `server` | messages: the order of things, requests, answers |
+//! | `transport` | messages as bytes, and what is none |
 //! | `text`, `uri` | places and names as the protocol has them |
 //! | `documents` | the sources that are open, and those that belong to them |
 //! | `index` | where names are defined and used, by the text alone |
@@ -33,12 +34,15 @@ mod outline;
 mod server;
 mod signature;
 mod text;
+mod transport;
 mod uri;
 
 use std::{io, path::PathBuf};
 
 use lsp_server::Connection;
 use selkie_isa::Version;
+
+use crate::transport::Transport;
 
 /// How to assemble what is open.
 #[derive(Clone, Debug)]
@@ -69,10 +73,11 @@ pub fn serve(connection: Connection, settings: Settings) -> Ended {
 /// Serves a client over the standard input and output.
 ///
 /// # Errors
-/// If what comes is no message of the protocol, or answers cannot be written.
+/// If what comes has no header of the protocol, or answers cannot be written.
 pub fn serve_stdio(settings: Settings) -> io::Result<Ended> {
-    let (connection, threads) = Connection::stdio();
+    let input = io::BufReader::new(io::stdin());
+    let (connection, transport) = Transport::start(input, io::stdout());
     let ended = serve(connection, settings);
-    threads.join()?;
+    transport.join()?;
     Ok(ended)
 }
