@@ -212,13 +212,17 @@ impl Files for NoFiles {
     }
 }
 
-/// The file system. Files that are larger than any source, and devices that never end, are
-/// refused.
+/// The file system. Files that are larger than any source are refused, and what is no file: a pipe
+/// may have nobody who writes to it, and a device no end.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DiskFiles;
 
 impl Files for DiskFiles {
     fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
+        // Opening a pipe would wait already.
+        if std::fs::metadata(path).is_ok_and(|it| !it.is_file()) {
+            return Err("it is no regular file".to_owned());
+        }
         let mut bytes = Vec::new();
         let read = std::fs::File::open(path)
             .and_then(|file| file.take(TEXT_BYTES_MAX as u64 + 1).read_to_end(&mut bytes));
@@ -302,8 +306,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_without_an_end_are_refused() {
-        let error = DiskFiles.read(Path::new("/dev/zero")).unwrap_err();
-        assert_eq!(error, "it has more than 256 MiB");
+    fn what_is_no_file_is_refused() {
+        for path in ["/dev/zero", "/"] {
+            assert_eq!(DiskFiles.read(Path::new(path)).unwrap_err(), "it is no regular file");
+        }
     }
 }

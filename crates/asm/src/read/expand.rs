@@ -14,7 +14,7 @@ use crate::{
 /// Includes, macros and loops inside each other.
 const DEPTH_MAX: usize = 64;
 /// Lines that includes, macros and loops may add to a source.
-const EXPANDED_LINES_MAX: usize = 500_000;
+const EXPANDED_LINES_MAX: usize = 250_000;
 /// Text that macros and loops may make of a source.
 pub(super) const EXPANDED_BYTES_MAX: usize = 16 << 20;
 /// What a round of a loop counts at least: going round takes its time, and an empty body would
