@@ -1,9 +1,14 @@
 //! Programs as the command line names them: files, assembled first if they are sources.
 
-use std::{fs::File, io::Read as _, path::Path};
+use std::{
+    fs::File,
+    io::{self, Read},
+    path::Path,
+};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow};
 use selkie_asm::{DiskFiles, Severity};
+use selkie_elf::Foreign;
 use selkie_inspect::{Graph, SourceMap, demangle};
 use selkie_isa::Version;
 use selkie_svm::{FeatureSet, Purpose, elf_environment};
@@ -70,22 +75,35 @@ pub(crate) fn is_source(path: &Path) -> bool {
     extension.is_some_and(|it| ["s", "S", "asm"].contains(&it))
 }
 
-/// More than any file has that is given here on purpose. Devices have no end.
+/// More than any file has that is given here on purpose.
 const FILE_BYTES_MAX: u64 = 512 << 20;
+/// The same for what is no file: pipes, and devices, which may have no end.
+const STREAM_BYTES_MAX: u64 = 64 << 20;
 
-/// Reads a file.
+/// Reads a file. A pipe is read to its end.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     let advice = match path.extension() {
         None => "is the name complete? programs end in .so, sources in .s",
         Some(_) => "is the path right, seen from the current folder?",
     };
+    let open = || {
+        let file = File::open(path)?;
+        let bytes_max = if file.metadata()?.is_file() { FILE_BYTES_MAX } else { STREAM_BYTES_MAX };
+        read_at_most(file, bytes_max)
+    };
+    open().with_context(|| format!("cannot read {}", path.display())).advise(advice)
+}
+
+/// Reads the standard input to its end.
+pub(crate) fn read_stdin() -> Result<Vec<u8>> {
+    read_at_most(io::stdin().lock(), STREAM_BYTES_MAX).context("cannot read the standard input")
+}
+
+fn read_at_most(input: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let length = File::open(path)
-        .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
-        .with_context(|| format!("cannot read {}", path.display()))
-        .advise(advice)?;
-    if length as u64 > FILE_BYTES_MAX {
-        bail!("{} has more than {} MiB", path.display(), FILE_BYTES_MAX >> 20);
+    if input.take(bytes_max + 1).read_to_end(&mut bytes)? as u64 > bytes_max {
+        let why = format!("it has more than {} MiB", bytes_max >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
     }
     Ok(bytes)
 }
@@ -187,6 +205,12 @@ pub(crate) fn findings<T>(output: &selkie_asm::Output<T>) -> Vec<serde_json::Val
         .collect()
 }
 
+/// What to do about a file that is no program.
+pub(crate) const PROGRAMS_ARE_BUILT: &str =
+    "programs are built from sources by `selkie build`, and of Rust lie in target/deploy";
+
+const RAW_IS_LISTED: &str = "with --raw, a file is read as bare instructions";
+
 /// Opens a program to look into it: loadable or not, or bare instructions of a version.
 pub(crate) fn open_to_inspect(
     elf: &[u8],
@@ -199,9 +223,12 @@ pub(crate) fn open_to_inspect(
     };
     match bare {
         Some(version) => Ok(selkie_inspect::Program::bare(version, elf, &environment.syscalls)),
-        None => selkie_inspect::Program::open(elf, &environment)
-            .context("no instructions can be found in this file")
-            .advise("with --raw, a file is read as bare instructions"),
+        None => match Foreign::of(elf) {
+            Some(foreign) => Err(anyhow!("{foreign}")).advise(RAW_IS_LISTED),
+            None => selkie_inspect::Program::open(elf, &environment)
+                .context("no instructions can be found in this file")
+                .advise(RAW_IS_LISTED),
+        },
     }
 }
 

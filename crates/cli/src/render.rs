@@ -6,6 +6,7 @@ use anyhow::Result;
 use selkie_elf::Executable;
 use selkie_inspect::{Graph, Labels, Program, SourceMap, Style};
 use selkie_isa::{Insn, syntax::Names};
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::ui::{DIM, NOTE, STRONG, Ui};
@@ -109,6 +110,20 @@ pub(crate) fn changes(before: &[u8], after: &[u8]) -> Vec<Range<usize>> {
         }
     }
     runs
+}
+
+/// A sequence that is made while it is written.
+pub(crate) struct Seq<F>(pub(crate) F);
+
+impl<F, I> Serialize for Seq<F>
+where
+    F: Fn() -> I,
+    I: IntoIterator,
+    I::Item: Serialize,
+{
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((self.0)())
+    }
 }
 
 #[cfg(test)]

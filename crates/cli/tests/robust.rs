@@ -49,6 +49,47 @@ fn truncated_programs() {
 }
 
 #[test]
+fn programs_that_are_cut_off_are_refused() {
+    let folder = folder("robust-cut-off");
+    for arch in ["v0", "v3"] {
+        let bytes = hello(&folder, arch);
+        let table = u64::from_le_bytes(bytes[40..48].try_into().expect("eight bytes"));
+        let table = usize::try_from(table).expect("a small file");
+        for len in (table + 1..bytes.len()).step_by(64).chain([bytes.len() - 1]) {
+            fs::write(folder.join("cut.so"), &bytes[..len]).expect("the folder is writable");
+            let output = survives(&folder, &["check", "cut.so"]);
+            assert_eq!(output.code, Some(1), "{arch}, {len} bytes: {output:#?}");
+        }
+    }
+}
+
+#[test]
+fn files_for_other_machines_are_told_so() {
+    let folder = folder("robust-foreign");
+    let mut bytes = hello(&folder, "v3");
+    bytes[18..20].copy_from_slice(&62_u16.to_le_bytes());
+    fs::write(folder.join("foreign.so"), &bytes).expect("the folder is writable");
+    fs::write(folder.join("random.so"), [0x5a; 1000]).expect("the folder is writable");
+    fs::write(folder.join("empty.so"), []).expect("the folder is writable");
+    fs::write(folder.join("header.so"), &bytes[..40]).expect("the folder is writable");
+    let cases = [
+        ("foreign.so", "this ELF file is not for sBPF but for x86-64"),
+        ("random.so", "this is no ELF file"),
+        ("empty.so", "the file is empty"),
+        ("header.so", "the file ends inside of its ELF header"),
+    ];
+    for (file, message) in cases {
+        for command in ["check", "disasm", "cfg", "run"] {
+            let output = survives(&folder, &[command, file]);
+            assert_ne!(output.code, Some(0), "{output:#?}");
+            assert!(output.text().contains(message), "{command} {file}: {output:#?}");
+        }
+    }
+    let raw = survives(&folder, &["disasm", "random.so", "--raw"]);
+    assert_eq!(raw.code, Some(0), "{raw:#?}");
+}
+
+#[test]
 fn programs_with_a_wrong_byte() {
     let folder = folder("robust-flipped");
     for arch in ["v0", "v3"] {

@@ -282,7 +282,8 @@ impl<'a> File<'a> {
     }
 
     pub(crate) fn dynamic_symbol_name(&self, symbol: &Sym) -> Option<&'a [u8]> {
-        string_at(self.bytes, self.dynstr.as_ref()?, symbol.st_name, DYNAMIC_NAME_BYTES_MAX as u64).ok()
+        string_at(self.bytes, self.dynstr.as_ref()?, symbol.st_name, DYNAMIC_NAME_BYTES_MAX as u64)
+            .ok()
     }
 
     /// The static symbols: for tools only, none if something is wrong with them.

@@ -9,6 +9,7 @@
 //! | [`environment`] | what a file is loaded against: versions, syscalls, strictness |
 //! | [`executable`] | the result: code, read-only image, entry |
 //! | [`functions`] | the functions that calls can reach |
+//! | `foreign` | files that are no programs, told before any rule is applied |
 //! | `header` | the structures of the format, read by value |
 //! | `strict` | the rules from V3 |
 //! | `legacy`, `relocate` | the rules until V2 |
@@ -22,6 +23,7 @@
 pub mod environment;
 pub mod error;
 pub mod executable;
+mod foreign;
 pub mod functions;
 mod header;
 mod legacy;
@@ -36,6 +38,7 @@ pub use crate::{
     environment::{Environment, SyscallId, Syscalls},
     error::ElfError,
     executable::{Executable, Parts, ReadOnly, SharedBytes},
+    foreign::{Foreign, is_cut_off},
     functions::{Function, Functions},
     sections::{DYNAMIC_NAME_BYTES_MAX, Section, Sections, Symbol},
 };

@@ -169,7 +169,9 @@ impl<'a> Name<'a> {
 
     /// Whether this is the name. Looks at no more bytes than `name` has.
     fn is(self, name: &str) -> bool {
-        self.0.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.first().is_none_or(|&it| it == 0))
+        self.0
+            .strip_prefix(name.as_bytes())
+            .is_some_and(|rest| rest.first().is_none_or(|&it| it == 0))
     }
 
     fn bytes(self) -> &'a [u8] {

@@ -3,12 +3,13 @@
 use std::io::Write as _;
 
 use anyhow::Result;
-use selkie_inspect::{DotOptions, Graph, Labels, Program, Style, demangle};
-use serde_json::json;
+use selkie_inspect::{Block, DotOptions, Graph, Instruction, Labels, Program, Style, demangle};
+use serde::Serialize;
 
 use crate::{
     args::CfgArgs,
     program::{ProgramFile, find_function, open_to_inspect},
+    render::Seq,
     ui::{Status, Ui},
 };
 
@@ -23,7 +24,7 @@ pub(crate) fn run(ui: &mut Ui, args: &CfgArgs) -> Result<Status> {
     let graph = Graph::new(&program, Style::Selkie);
     let function = args.function.as_deref().map(|name| find_function(&graph, name)).transpose()?;
     let text = if ui.json {
-        format!("{}\n", as_json(&program, &graph, function))
+        format!("{}\n", as_json(&program, &graph, function)?)
     } else {
         let options = DotOptions { dominators: args.dominators, function };
         graph.dot(&Labels::new(&program, &graph), &options)
@@ -35,30 +36,65 @@ pub(crate) fn run(ui: &mut Ui, args: &CfgArgs) -> Result<Status> {
     Ok(Status::Success)
 }
 
-fn as_json(program: &Program, graph: &Graph, function: Option<u32>) -> serde_json::Value {
+/// The graph as JSON: written piece by piece, because a tree of all its values would take hundreds
+/// of times the memory of the program. Keys are in order, as in all JSON of the command.
+fn as_json(program: &Program, graph: &Graph, function: Option<u32>) -> Result<String> {
     let labels = Labels::new(program, graph);
-    let functions =
-        graph.by_function().filter(|(range, _)| function.is_none_or(|it| it == range.start));
-    let functions = functions.map(|(range, blocks)| {
-        let blocks = blocks.iter().map(|block| {
-            let instructions = graph.instructions[block.instructions.clone()]
-                .iter()
-                .map(|it| json!({ "pc": it.pc, "text": it.text(&labels).to_string() }));
-            json!({
-                "pc": block.pc,
-                "label": block.label,
-                "sources": block.sources,
-                "destinations": block.destinations,
-                "idom": block.idom,
-                "instructions": instructions.collect::<Vec<_>>(),
-            })
-        });
-        json!({
-            "name": graph.functions.get(&range.start).map(|it| demangle(it)),
-            "start": range.start,
-            "end": range.end,
-            "blocks": blocks.collect::<Vec<_>>(),
+    let functions = Seq(|| {
+        let all = graph.by_function();
+        let chosen = all.filter(|(range, _)| function.is_none_or(|it| it == range.start));
+        chosen.map(|(range, blocks)| FunctionJson {
+            blocks: Seq(move || blocks.iter().map(move |it| BlockJson::new(it, graph, labels))),
+            end: range.end,
+            name: graph.functions.get(&range.start).map(|it| demangle(it)),
+            start: range.start,
         })
     });
-    json!({ "functions": functions.collect::<Vec<_>>() })
+    Ok(serde_json::to_string(&GraphJson { functions })?)
+}
+
+#[derive(Serialize)]
+struct GraphJson<F> {
+    functions: F,
+}
+
+#[derive(Serialize)]
+struct FunctionJson<B> {
+    blocks: B,
+    end: u32,
+    name: Option<String>,
+    start: u32,
+}
+
+#[derive(Serialize)]
+struct BlockJson<'a, I> {
+    destinations: &'a [u32],
+    idom: u32,
+    instructions: I,
+    label: &'a str,
+    pc: u32,
+    sources: &'a [u32],
+}
+
+#[derive(Serialize)]
+struct InstructionJson {
+    pc: u32,
+    text: String,
+}
+
+impl<'a> BlockJson<'a, ()> {
+    fn new(block: &'a Block, graph: &'a Graph, labels: Labels<'a>) -> impl Serialize {
+        let instructions = &graph.instructions[block.instructions.clone()];
+        let text = move |it: &Instruction| it.text(&labels).to_string();
+        BlockJson {
+            destinations: &block.destinations,
+            idom: block.idom,
+            instructions: Seq(move || {
+                instructions.iter().map(move |it| InstructionJson { pc: it.pc, text: text(it) })
+            }),
+            label: &block.label,
+            pc: block.pc,
+            sources: &block.sources,
+        }
+    }
 }

@@ -1,9 +1,9 @@
 //! `selkie check`.
 
-use std::{collections::BTreeSet, io::Write as _, path::Path};
+use std::{io::Write as _, path::Path};
 
 use anyhow::Result;
-use selkie_elf::{ElfError, Executable};
+use selkie_elf::{ElfError, Executable, Foreign};
 use selkie_inspect::{SourceMap, StackUse, stack_use};
 use selkie_svm::{Purpose, mainnet_environment};
 use selkie_vm::{VerifyError, verify, verify_calls};
@@ -11,13 +11,17 @@ use serde_json::{Value, json};
 
 use crate::{
     args::CheckArgs,
-    program::ProgramFile,
+    program::{PROGRAMS_ARE_BUILT, ProgramFile},
     render::{count, place_of, place_text, show_instruction},
     ui::{BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
 };
 
 /// Why a program is refused.
 pub(crate) enum Refusal {
+    /// It is no program.
+    Foreign(Foreign),
+    /// It is not all of a program.
+    CutOff,
     Load(ElfError),
     Verify(Box<Executable>, VerifyError),
 }
@@ -26,6 +30,8 @@ impl Refusal {
     /// The error, in the engine's words.
     pub(crate) fn text(&self) -> String {
         match self {
+            Self::Foreign(foreign) => foreign.to_string(),
+            Self::CutOff => "the file ends inside of its section table".to_owned(),
             Self::Load(error) => error.to_string(),
             Self::Verify(_, error) => error.to_string(),
         }
@@ -40,14 +46,20 @@ pub(crate) fn run(ui: &mut Ui, args: &CheckArgs) -> Result<Status> {
     let map = file.source_map();
     match check(&file.elf, purpose) {
         Ok(executable) => accept(ui, args, &file, executable, purpose),
-        Err(refusal) => refuse(ui, &args.program, &file.elf, &map, &refusal),
+        Err(refusal) => refuse(ui, &args.program, &map, &refusal),
     }
 }
 
 /// Loads and verifies a program, as mainnet would.
 pub(crate) fn check(elf: &[u8], purpose: Purpose) -> Result<Executable, Refusal> {
+    if let Some(foreign) = Foreign::of(elf) {
+        return Err(Refusal::Foreign(foreign));
+    }
     let environment = mainnet_environment(purpose);
     let executable = selkie_elf::load(elf, &environment).map_err(Refusal::Load)?;
+    if selkie_elf::is_cut_off(elf) {
+        return Err(Refusal::CutOff);
+    }
     let verdict = match purpose {
         Purpose::Execution => verify(&executable),
         // The validator lets unknown calls trap when they are reached; whoever deploys wants to
@@ -74,13 +86,7 @@ fn accept(
     let (text, read_only) = (executable.text().len(), executable.read_only().bytes.len());
     let instructions = selkie_isa::insn::instructions(version, executable.text()).count();
     let program = selkie_inspect::Program::open(file.whole(), &environment)?;
-    let listing = selkie_inspect::Listing::new(&program);
-    let syscalls: BTreeSet<&str> = listing
-        .lines
-        .iter()
-        .filter(|line| line.mnemonic == "syscall")
-        .filter_map(|line| line.operands.first().map(String::as_str))
-        .collect();
+    let syscalls = program.called_syscalls();
     let overruns: Vec<StackUse> =
         stack_use(&program).into_iter().filter(|it| it.is_live && it.excess() > 0).collect();
     if ui.json {
@@ -127,21 +133,16 @@ fn accept(
 pub(crate) fn refuse(
     ui: &mut Ui,
     program: &Path,
-    elf: &[u8],
     map: &SourceMap,
     refusal: &Refusal,
 ) -> Result<Status> {
     let (stage, pc) = match refusal {
+        Refusal::Foreign(_) | Refusal::CutOff => ("file", None),
         Refusal::Load(error) => ("load", elf_pc(error)),
         Refusal::Verify(_, error) => ("verify", error.pc()),
     };
     let message = refusal.text();
-    let is_elf = elf.starts_with(b"\x7fELF");
-    let help = if is_elf {
-        help_for(refusal)
-    } else {
-        Some("this is no ELF file: programs are built from sources by `selkie build`".to_owned())
-    };
+    let help = help_for(refusal);
     if ui.json {
         ui.object(&json!({
             "accepted": false,
@@ -154,10 +155,14 @@ pub(crate) fn refuse(
         return Ok(Status::Failure);
     }
     let name = program.display();
-    let who = if stage == "load" { "loader" } else { "verifier" };
+    let who = match refusal {
+        Refusal::Foreign(_) | Refusal::CutOff => "",
+        Refusal::Load(_) => " by the loader",
+        Refusal::Verify(..) => " by the verifier",
+    };
     writeln!(
         ui.out,
-        "{BAD}refused{BAD:#} {STRONG}{name}{STRONG:#} by the {who}: {STRONG}{message}{STRONG:#}"
+        "{BAD}refused{BAD:#} {STRONG}{name}{STRONG:#}{who}: {STRONG}{message}{STRONG:#}"
     )?;
     if let (Refusal::Verify(executable, _), Some(pc)) = (refusal, pc) {
         show_instruction(ui, executable, map, pc)?;
@@ -177,6 +182,10 @@ fn elf_pc(error: &ElfError) -> Option<usize> {
 /// What to do about a refusal, where something is known.
 fn help_for(refusal: &Refusal) -> Option<String> {
     let text = match refusal {
+        Refusal::Foreign(_) => PROGRAMS_ARE_BUILT.to_owned(),
+        Refusal::CutOff => {
+            "was it copied or downloaded in full? the loader would take it as it is".to_owned()
+        }
         Refusal::Load(ElfError::UnresolvedSymbol(name, ..)) => format!(
             "`{name}` is neither in the program nor a syscall that mainnet has: is it spelled \
              right, and is what defines it linked?"

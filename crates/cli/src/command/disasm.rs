@@ -6,11 +6,12 @@ use anstream::adapter::strip_str;
 use anyhow::{Result, anyhow, bail};
 use selkie_inspect::{Graph, Listing, Program, Style, TextOptions, listing};
 use selkie_isa::layout::SLOT_BYTES;
-use serde_json::json;
+use serde::Serialize;
 
 use crate::{
     args::{DisasmArgs, StyleArg},
     program::{ProgramFile, find_function, open_to_inspect},
+    render::Seq,
     ui::{Advise as _, Status, Ui},
 };
 
@@ -56,7 +57,7 @@ fn text(ui: &mut Ui, args: &DisasmArgs, program: &Program) -> Result<String> {
         });
     }
     let options = TextOptions { addresses: args.addresses, bytes: args.bytes };
-    Ok(if ui.json { format!("{}\n", as_json(&listing)) } else { listing.text(&options) })
+    Ok(if ui.json { format!("{}\n", as_json(&listing)?) } else { listing.text(&options) })
 }
 
 /// The slots to be listed, if not all.
@@ -89,36 +90,70 @@ fn select(listing: &mut Listing, range: &Range<u32>) -> Result<()> {
     Ok(())
 }
 
-fn as_json(listing: &Listing) -> serde_json::Value {
-    let lines = listing.lines.iter().map(|line| {
-        json!({
-            "pc": line.pc,
-            "vaddr": line.vaddr,
-            "bytes": hex::encode(&line.bytes),
-            "label": line.label,
-            "function": line.function.as_deref(),
-            "mnemonic": line.mnemonic,
-            "operands": line.operands,
-            "target": line.target,
-            "cost": line.cost,
-            "comment": line.comment,
+/// The listing as JSON, written piece by piece. Keys are in order, as in all JSON of the command.
+fn as_json(listing: &Listing) -> Result<String> {
+    let data = || {
+        listing.data.iter().map(|datum| DatumJson {
+            directive: datum.directive,
+            label: datum.label.as_deref(),
+            len: datum.len,
+            operands: &datum.operands,
+            vaddr: datum.vaddr,
         })
-    });
-    let data = listing.data.iter().map(|datum| {
-        json!({
-            "vaddr": datum.vaddr,
-            "label": datum.label,
-            "len": datum.len,
-            "directive": datum.directive,
-            "operands": datum.operands,
+    };
+    let instructions = || {
+        listing.lines.iter().map(|line| LineJson {
+            bytes: hex::encode(&line.bytes),
+            comment: line.comment.as_deref(),
+            cost: line.cost,
+            function: line.function.as_deref(),
+            label: line.label.as_deref(),
+            mnemonic: &line.mnemonic,
+            operands: &line.operands,
+            pc: line.pc,
+            target: line.target,
+            vaddr: line.vaddr,
         })
-    });
-    json!({
-        "version": listing.version.to_string(),
-        "entry_pc": listing.entry_pc,
-        "instructions": lines.collect::<Vec<_>>(),
-        "data": data.collect::<Vec<_>>(),
-        "syscalls": listing.syscalls,
-        "note": listing.note,
-    })
+    };
+    Ok(serde_json::to_string(&ListingJson {
+        data: Seq(data),
+        entry_pc: listing.entry_pc,
+        instructions: Seq(instructions),
+        note: listing.note.as_deref(),
+        syscalls: &listing.syscalls,
+        version: listing.version.to_string(),
+    })?)
+}
+
+#[derive(Serialize)]
+struct ListingJson<'a, D, I> {
+    data: D,
+    entry_pc: u32,
+    instructions: I,
+    note: Option<&'a str>,
+    syscalls: &'a [String],
+    version: String,
+}
+
+#[derive(Serialize)]
+struct DatumJson<'a> {
+    directive: &'a str,
+    label: Option<&'a str>,
+    len: usize,
+    operands: &'a [String],
+    vaddr: u64,
+}
+
+#[derive(Serialize)]
+struct LineJson<'a> {
+    bytes: String,
+    comment: Option<&'a str>,
+    cost: u64,
+    function: Option<&'a str>,
+    label: Option<&'a str>,
+    mnemonic: &'a str,
+    operands: &'a [String],
+    pc: u32,
+    target: Option<u32>,
+    vaddr: u64,
 }

@@ -2,16 +2,16 @@
 
 use std::{
     fs,
-    io::{self, Read as _, Write as _},
+    io::Write as _,
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use clap::{Args, ValueHint};
 use serde_json::{Value, json};
 
 use crate::{
-    program::{findings, read},
+    program::{findings, is_source, read, read_stdin},
     render::count,
     ui::{Advise as _, BAD, DIM, GOOD, STRONG, Status, Ui},
 };
@@ -84,13 +84,21 @@ fn is_stdin(path: &Path) -> bool {
     path == Path::new(STDIN)
 }
 
+/// Whether a file is part of a source, by its name.
+fn is_included(path: &Path) -> bool {
+    path.extension().is_some_and(|it| it == "inc")
+}
+
 fn source(path: &Path) -> Result<String> {
-    let bytes = if is_stdin(path) {
-        let mut bytes = Vec::new();
-        io::stdin().lock().read_to_end(&mut bytes).context("cannot read the standard input")?;
-        bytes
-    } else {
-        read(path)?
+    let bytes = match is_stdin(path) {
+        true => read_stdin()?,
+        // Other languages mean something else by the same white space.
+        false if !(is_source(path) || is_included(path)) => {
+            return Err(anyhow!("{} is no assembler source by its name", path.display())).advise(
+                "sources end in .s, .S, .asm or .inc: `selkie fmt < FILE` formats any other",
+            );
+        }
+        false => read(path)?,
     };
     String::from_utf8(bytes)
         .with_context(|| format!("{} is not text", path.display()))

@@ -10,6 +10,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie_builtins::{builtins, precompiles};
+use selkie_elf::Foreign;
 use selkie_inspect::{Graph, Labels, SourceMap, Style};
 use selkie_svm::{
     Account, ComputeBudget, Environment, FeatureSet, LoadError, Loader, Options, Program, Pubkey,
@@ -98,13 +99,15 @@ fn load(file: &ProgramFile, loader: Loader) -> Result<Program, LoadError> {
 
 fn refuse(ui: &mut Ui, args: &RunArgs, file: &ProgramFile, error: &LoadError) -> Result<Status> {
     let name = args.program.display();
+    let foreign = Foreign::of(&file.elf);
+    let message = foreign.map_or_else(|| error.to_string(), |it| it.to_string());
     if ui.json {
-        ui.object(&json!({ "success": false, "refused": error.to_string() }))?;
+        ui.object(&json!({ "success": false, "refused": message }))?;
         return Ok(Status::Failure);
     }
     writeln!(
         ui.out,
-        "{BAD}refused{BAD:#} {STRONG}{name}{STRONG:#} cannot be run: {STRONG}{error}{STRONG:#}"
+        "{BAD}refused{BAD:#} {STRONG}{name}{STRONG:#} cannot be run: {STRONG}{message}{STRONG:#}"
     )?;
     if let LoadError::Verify(error) = error
         && let Some(pc) = error.pc()

@@ -144,7 +144,7 @@ impl<'a> Job<'a> {
         if let Err(refusal) = check::check(&forms.program, Purpose::Deployment) {
             if !ui.json {
                 let map = SourceMap::load(forms.debug.clone());
-                check::refuse(ui, self.project.name.as_ref(), &forms.program, &map, &refusal)?;
+                check::refuse(ui, self.project.name.as_ref(), &map, &refusal)?;
             }
             return Ok(self.refused("verify", json!(refusal.text())));
         }
