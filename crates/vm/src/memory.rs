@@ -339,8 +339,9 @@ pub struct MemoryMap<'a> {
     /// Size of the slots that stack violations are counted in; `None` if they are not told apart.
     stack_slot_bytes: Option<u64>,
     call_depth_max: u64,
-    /// How often a region was changed.
-    changes: u64,
+    /// Whether running machine code knows the regions as they are. Of a new map it knows nothing,
+    /// so that one which takes the place of another is told from it.
+    is_known_to_code: bool,
     /// How many times pages may yet be marked; 0 as long as machine code, which alone gains by it,
     /// is not at work.
     markings_left: u32,
@@ -398,7 +399,7 @@ impl<'a> MemoryMap<'a> {
             gaps: version.stack_frame_gaps(),
             stack_slot_bytes: fixed_frames.then_some(config.stack_frame_bytes),
             call_depth_max: config.call_depth_max as u64,
-            changes: 0,
+            is_known_to_code: false,
             markings_left: 0,
         };
         if !aligned {
@@ -557,7 +558,7 @@ impl<'a> MemoryMap<'a> {
 
     /// What may be stored to through a region has changed.
     fn forget_window(&mut self, index: usize, vaddr: u64) {
-        self.changes += 1;
+        self.is_known_to_code = false;
         if !self.known.is_empty() {
             self.known.forget(vaddr);
             self.remember(index, vaddr);
@@ -667,7 +668,7 @@ impl<'a> MemoryMap<'a> {
         }
         self.regions[index] = region;
         self.known.forget_all();
-        self.changes += 1;
+        self.is_known_to_code = false;
         Ok(())
     }
 
@@ -707,7 +708,7 @@ impl<'a> MemoryMap<'a> {
         if region.vaddr_end() <= end {
             self.regions[index] = region;
             self.known.forget_all();
-            self.changes += 1;
+            self.is_known_to_code = false;
         } else {
             // What was written to its buffer stays.
             let touched = &mut self.regions[index].touched;
@@ -716,14 +717,23 @@ impl<'a> MemoryMap<'a> {
         Some(result)
     }
 
-    /// How often a region was changed.
-    pub(crate) fn changes(&self) -> u64 {
-        self.changes
+    /// Whether [`MemoryMap::fill_windows`] has told the running machine code of this map, and no
+    /// region was changed since.
+    #[inline(always)]
+    pub(crate) fn is_known_to_code(&self) -> bool {
+        self.is_known_to_code
     }
 
-    /// The windows as machine code looks them up: those whose region starts where they do. The
-    /// numbers must not be used once a region was changed.
-    pub(crate) fn fill_windows(&self, windows: &mut Windows, gaps: bool, pext: bool) {
+    /// The machine code that knows the map runs no more.
+    pub(crate) fn end_code(&mut self) {
+        self.is_known_to_code = false;
+    }
+
+    /// The windows as machine code looks them up: those whose region starts where they do, and has
+    /// no gaps shorter than `gap_min`; none with gaps if there is no such number. The windows must
+    /// not be used once the map is no longer known to code.
+    pub(crate) fn fill_windows(&mut self, windows: &mut Windows, gap_min: Option<u64>) {
+        self.is_known_to_code = true;
         for region in &self.regions {
             let window = usize_of(region.vaddr / REGION_SIZE);
             // Addresses beyond all windows fall into the last one, which stays empty.
@@ -736,7 +746,9 @@ impl<'a> MemoryMap<'a> {
                 Some(shift) => {
                     start /= 2;
                     (gap_bits, mask) = (1 << shift, !(1 << shift));
-                    gaps && pext
+                    // Elsewhere the bit belongs to the number of the window.
+                    let is_of_offset = gap_bits < REGION_SIZE;
+                    is_of_offset && gap_min.is_some_and(|least| gap_bits >= least)
                 }
             };
             let limit = if known { start + region.len.min(REGION_SIZE) } else { 0 };

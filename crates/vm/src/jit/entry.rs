@@ -108,8 +108,6 @@ struct Run<'r, 'a, H> {
     program: &'r Program,
     machine: &'r mut Machine<'a>,
     host: &'r mut H,
-    /// How often regions had changed when the windows were made.
-    changes: u64,
     /// The host's address of the stack.
     stack: u64,
     /// The limit that the memory map knows of.
@@ -169,19 +167,9 @@ pub(super) fn run<H: Host>(
         pointer: 0,
         leave: leave::<H>,
         syscall: syscall::<H>,
-        run: Run {
-            code,
-            program,
-            changes: machine.memory.changes(),
-            machine,
-            host,
-            stack,
-            frame_limit: 0,
-            unit: 0,
-            end: None,
-        },
+        run: Run { code, program, machine, host, stack, frame_limit: 0, unit: 0, end: None },
     };
-    context.run.machine.memory.fill_windows(&mut context.windows, code.shape.gaps, code.shape.pext);
+    context.run.machine.memory.fill_windows(&mut context.windows, code.shape.window_gaps());
     context.registers.copy_from_slice(&context.run.machine.registers[..11]);
     if code.shape.fixed_frames {
         let scale = 1 + u64::from(code.shape.gaps);
@@ -206,6 +194,7 @@ pub(super) fn run<H: Host>(
         }
     };
     context.record_stack();
+    context.run.machine.memory.end_code();
     context.run.machine.meter = context.meter;
     if stopped == 0 {
         context.run.take_state(&context.registers);
@@ -337,8 +326,9 @@ unsafe extern "sysv64" fn syscall<H: Host>(
     }));
     match result {
         Ok(Ok(value)) => {
-            let run = &context.run;
-            Answer { value, stop: u64::from(run.machine.memory.changes() != run.changes) }
+            // The host may have changed regions, or have put another map in the place of this one.
+            let is_known = context.run.machine.memory.is_known_to_code();
+            Answer { value, stop: u64::from(!is_known) }
         }
         Ok(Err(error)) => failed(context, End::Result(Err(Trap::Syscall(error)))),
         Err(payload) => failed(context, End::Panic(payload)),
@@ -417,17 +407,16 @@ fn go_on<H: Host>(
 
 impl<H: Host> Context<'_, '_, H> {
     fn windows_if_changed(&mut self) {
-        if self.run.machine.memory.changes() != self.run.changes {
+        if !self.run.machine.memory.is_known_to_code() {
             self.record_stack();
             let Self { run, windows, near, .. } = self;
             near.write([Reach::EMPTY; NEAR_COUNT as usize]);
             *windows = Windows::EMPTY;
-            run.machine.memory.fill_windows(windows, run.code.shape.gaps, run.code.shape.pext);
+            run.machine.memory.fill_windows(windows, run.code.shape.window_gaps());
             if run.code.shape.fixed_frames {
                 let touched = self.run.machine.memory.touch_stack(0);
                 self.set_stack_limits(touched);
             }
-            self.run.changes = self.run.machine.memory.changes();
         }
     }
 
@@ -535,11 +524,9 @@ impl<H: Host> Run<'_, '_, H> {
         let frame_bytes = self.code.config.stack_frame_bytes;
         let used = self.machine.registers[10] - self.frame_pointer(0);
         let depth = used / self.code.shape.frame_step;
-        let before = self.machine.memory.changes();
-        if depth + 1 < self.code.config.call_depth_max as u64 {
-            self.machine.memory.touch_stack(frame_bytes * (depth + 2));
-        }
-        self.machine.memory.changes() != before
+        let memory = &mut self.machine.memory;
+        depth + 1 < self.code.config.call_depth_max as u64
+            && memory.touch_stack(0) < memory.touch_stack(frame_bytes * (depth + 2))
     }
 
     fn charge(&mut self) -> bool {
@@ -567,7 +554,7 @@ impl<H: Host> Run<'_, '_, H> {
 
     /// Whether the stack is still where the code has it.
     fn still_fits(&self) -> bool {
-        if !self.code.shape.fixed_frames || self.machine.memory.changes() == self.changes {
+        if !self.code.shape.fixed_frames || self.machine.memory.is_known_to_code() {
             return true;
         }
         self.code.stack_in(&self.machine.memory) == Some(self.stack)

@@ -236,6 +236,12 @@ const NO_GROUP: u16 = u16::MAX;
 /// The value of r10, where it moves by calls alone.
 const FRAME: u32 = 0;
 
+/// The most bytes that one check covers on machines of a configuration. Between accesses so close to
+/// each other lies no gap of a frame's length, if both ends are outside of gaps.
+pub(super) fn span_max(config: &Config) -> i32 {
+    i32::try_from(config.stack_frame_bytes).unwrap_or(SPAN_MAX).min(SPAN_MAX)
+}
+
 /// Finds a program's blocks.
 #[derive(Debug)]
 pub(super) struct Planner<'p> {
@@ -265,7 +271,7 @@ impl<'p> Planner<'p> {
             program: program.decoded(),
             frame_bytes: bytes.filter(|_| fixed).unwrap_or(0),
             speculates: config.aligned_memory || version.aligned_memory(),
-            span_max: bytes.unwrap_or(SPAN_MAX).min(SPAN_MAX),
+            span_max: span_max(config),
             values: [(0, 0); 16],
             value_count: 0,
             recent: [NO_GROUP; KEPT_MAX],

@@ -31,6 +31,7 @@ use crate::{
         entry::{Context, NEAR_COUNT},
         harden::Chaos,
         lower::{Exit, Next, Place, Value},
+        plan::span_max,
         scope::Scope,
         site::{Check, Site, Sites, What},
         units::Unit,
@@ -75,6 +76,8 @@ pub(super) fn context_offset(key: i32) -> isize {
 pub(super) struct Shape {
     pub(super) metered: bool,
     pub(super) gaps: bool,
+    /// The shortest gaps that checks see, however the accesses lie that they cover.
+    gap_min: u64,
     pub(super) pext: bool,
     pub(super) bmi2: bool,
     /// Whether every window has one region at most.
@@ -97,6 +100,7 @@ impl Shape {
         Self {
             metered: config.metered,
             gaps: version.stack_frame_gaps() && config.stack_frame_gaps,
+            gap_min: u64::from(span_max(config).unsigned_abs()),
             pext,
             bmi2,
             aligned: config.aligned_memory || version.aligned_memory(),
@@ -108,6 +112,11 @@ impl Shape {
             blinding_key: chaos.number(),
             memory_calls: options.memory_calls,
         }
+    }
+
+    /// The shortest gaps of a region that the code finds its way in; `None` if in none with gaps.
+    pub(super) fn window_gaps(&self) -> Option<u64> {
+        (self.gaps && self.pext).then_some(self.gap_min)
     }
 }
 
