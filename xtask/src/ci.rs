@@ -76,6 +76,10 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
         Ok(())
     })?;
     test_with(arguments, with_compilers)?;
+    step("the host's stack without optimisation", || {
+        let test = ["--package", "selkie-vm", "--test", "host_stack"];
+        cargo(&[&["test", "--locked", "--profile", "unoptimized"], &test[..]].concat())
+    })?;
     step("examples", examples)?;
     step("tests of example projects", || match with_compilers {
         true => PROJECTS.iter().try_for_each(test_project),

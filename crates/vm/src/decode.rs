@@ -7,6 +7,7 @@ use selkie_isa::{Field, Kind, Op, Operand, Slot, Version, layout::SLOT_BYTES};
 
 use crate::{
     cells::Cells,
+    chain,
     interp::handlers,
     program::{Cell, Decoded, Register, code},
 };
@@ -160,7 +161,7 @@ pub(crate) fn decode(executable: &Executable) -> Decoded {
     {
         *cells.slot(slots.len() - 1) = Cell::new(code::UNSUPPORTED, version);
     }
-    Decoded { cells, cut }
+    Decoded { cells, cut, chain_units: chain::units(version) }
 }
 
 /// The slot behind `pc`, from which jumps count. A target before the first slot comes out as a

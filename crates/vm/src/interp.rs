@@ -8,8 +8,7 @@
 //!
 //! Sprinting is a chain of handlers, one per row of the instruction table, each of which ends by
 //! calling the next: the optimiser turns these calls into jumps, which predict better than one
-//! central dispatch. Where it does not (debug builds), the chain is `SPRINT_UNITS` calls deep
-//! at most.
+//! central dispatch. Where it does not, the chain nests, and must be short: see [`crate::chain`].
 
 use core::array;
 
@@ -377,15 +376,11 @@ fn cut<const N: usize>(bytes: [u8; 8]) -> [u8; N] {
     array::from_fn(|index| bytes[index])
 }
 
-/// The most compute units that one sprint may use: what bounds the depth of the chain of handlers
-/// where calls are not turned into jumps. Unoptimised, a link of the chain takes over 1 KiB of
-/// stack, of which a thread may have no more than 2 MiB.
-const SPRINT_UNITS: u64 = if cfg!(debug_assertions) { 64 } else { 2048 };
-
-/// Runs ahead until an instruction needs [`step`], or until a run might exceed the budget.
-fn sprint(program: &Decoded, machine: &mut Machine<'_>) {
+/// Runs ahead until an instruction needs [`step`], until a run might exceed the budget, or until the
+/// chain of handlers is as long as it may be.
+pub(crate) fn sprint(program: &Decoded, machine: &mut Machine<'_>) {
     let remaining = if machine.metered { machine.meter.remaining() } else { u64::MAX };
-    let units = remaining.min(SPRINT_UNITS);
+    let units = remaining.min(program.chain_units);
     let left = enter(machine, program, machine.pc, units);
     if machine.metered {
         machine.meter.set_remaining(remaining - units + left);
@@ -438,7 +433,7 @@ fn handle<const CODE: usize, const GAPS: bool>(
     units: u64,
 ) -> u64 {
     if const { CODE == code::END as usize } {
-        return stop_before(machine, program, cursor, units);
+        return end(machine, program, cursor, units);
     }
     let cell = cursor.cell();
     // SAFETY: the cursor is not at the end: cells carry the handler of their code, the end has
@@ -456,6 +451,15 @@ fn handle<const CODE: usize, const GAPS: bool>(
         }
         Flow::Bail => stop_before(machine, program, cursor, units),
     }
+}
+
+/// The end of the program, which tells how deep the chain is on the host's stack.
+#[cold]
+#[inline(never)]
+fn end(machine: &mut Machine<'_>, program: &Decoded, cursor: Cursor<'_>, units: u64) -> u64 {
+    let here = 0_u8;
+    machine.chain_end = &raw const here as usize;
+    stop_before(machine, program, cursor, units)
 }
 
 const fn accesses_memory(action: Action) -> bool {

@@ -26,6 +26,7 @@
 )]
 
 mod cells;
+mod chain;
 pub mod config;
 mod decode;
 pub mod frozen;

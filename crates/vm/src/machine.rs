@@ -95,6 +95,8 @@ pub struct Machine<'a> {
     /// Guest address of the first instruction.
     pub(crate) text_vaddr: u64,
     pub(crate) metered: bool,
+    /// Where the host's stack was when the interpreter came to the program's end; 0 before that.
+    pub(crate) chain_end: usize,
     /// The guest's memory.
     pub memory: MemoryMap<'a>,
     /// The compute units that are left.
@@ -138,6 +140,7 @@ impl<'a> Machine<'a> {
             frame_step: frame_step(version, config),
             text_vaddr: program.executable().text_vaddr(),
             metered: config.metered,
+            chain_end: 0,
             memory,
             meter: Meter::new(budget),
         }

@@ -154,6 +154,8 @@ pub(crate) struct Decoded {
     pub(crate) cells: Cells,
     /// The cells that stand where runs were cut.
     pub(crate) cut: Vec<Cell>,
+    /// The most units that a chain of handlers may use.
+    pub(crate) chain_units: u64,
 }
 
 impl Decoded {

@@ -1,0 +1,101 @@
+//! How long the interpreter's chains of handlers may be.
+//!
+//! Handlers call each other last, which a compiler may or may not make jumps of: that depends on how
+//! this crate is built, and on nothing that a program can ask for. So it is tried, once: a chain of
+//! all the handlers that a program can make one of shows how much of the host's stack it takes.
+
+use std::sync::OnceLock;
+
+use selkie_elf::{Executable, Functions};
+use selkie_isa::{Kind, Version, layout::HEAP_START};
+
+use crate::{
+    cells::Cells,
+    config::Config,
+    interp::sprint,
+    machine::Machine,
+    memory::{MemoryMap, Region},
+    program::{ACTIONS, Action, Cell, Decoded, Program, Register, code},
+};
+
+/// The units of a chain where handlers nest. Unoptimised, each takes 3 KiB of the host's stack, of
+/// which a thread may have no more than 2 MiB.
+const UNITS_NESTED: u64 = 64;
+/// The same where they do not.
+const UNITS_FLAT: u64 = 2048;
+/// A chain of all handlers that takes less of the host's stack does not nest. Should one handler nest
+/// all the same, it takes no more than this, and a chain of it alone fits a thread's stack.
+const FLAT_BYTES: usize = 512;
+
+/// The most units that a chain may use in programs of a version.
+pub(crate) fn units(version: Version) -> u64 {
+    // By whether the handlers are those for gaps.
+    static UNITS: [OnceLock<u64>; 2] = [OnceLock::new(), OnceLock::new()];
+    *UNITS[usize::from(version.stack_frame_gaps())].get_or_init(|| {
+        let is_flat = try_all(version).is_some_and(|bytes| bytes < FLAT_BYTES);
+        if is_flat { UNITS_FLAT } else { UNITS_NESTED }
+    })
+}
+
+/// Executes a chain of all handlers; gives what it took of the host's stack, if it came to its end.
+fn try_all(version: Version) -> Option<usize> {
+    let text = [0; 8];
+    let executable = Executable::from_text(version, text, 0, Functions::default(), <_>::default());
+    let program = Program::later(executable.ok()?);
+    let config = Config::default();
+    let mut bytes = [1; 16];
+    let heap = vec![Region::writable(HEAP_START, &mut bytes)];
+    let memory = MemoryMap::new(heap, &config, version).ok()?;
+    let mut machine = Machine::new(&program, &config, memory, UNITS_FLAT);
+    machine.registers = [7; 16];
+    machine.registers[Register::R6 as usize] = HEAP_START;
+    let start = 0_u8;
+    sprint(&all(version), &mut machine);
+    (machine.chain_end != 0).then(|| machine.chain_end.abs_diff(&raw const start as usize))
+}
+
+/// A chain of all handlers but that of calls of registers, which is the one of calls with a look at
+/// the register.
+fn all(version: Version) -> Decoded {
+    let mut chain = Vec::new();
+    for code in 0..=u8::MAX {
+        let Action::Row(kind) = ACTIONS[usize::from(code)] else { continue };
+        let next = u32::try_from(chain.len() + 1).unwrap_or_default();
+        let cell = Cell { dst: Register::R1, src: Register::R2, ..Cell::new(code, version) };
+        match kind {
+            Kind::Alu(..) | Kind::Neg(_) => chain.push(Cell { imm: 3, ..cell }),
+            Kind::Endian(_) => chain.push(Cell { imm: 16, ..cell }),
+            // Control skips the cell behind it.
+            Kind::LoadImm64 => chain.extend([cell; 2]),
+            Kind::Load(_) => chain.push(Cell { src: Register::R6, ..cell }),
+            Kind::StoreImm(_) | Kind::StoreReg(_) => chain.push(Cell { dst: Register::R6, ..cell }),
+            Kind::Jump | Kind::Branch(..) => chain.push(Cell { aux: next, ..cell }),
+            Kind::Exit | Kind::Tail | Kind::CallHash | Kind::CallStatic | Kind::CallReg(_) => {}
+        }
+    }
+    // A call of an exit, which returns to the end.
+    let call = chain.len();
+    let [exit, end] = [call + 1, call + 2];
+    let mut callee = Cell::new(code::CALL_LOCAL, version);
+    (callee.aux, callee.imm) = (u32::try_from(exit).unwrap_or_default(), end as u64);
+    chain.push(callee);
+    let is_exit = |code: &u8| ACTIONS[usize::from(*code)] == Action::Row(Kind::Exit);
+    chain.extend((0..=u8::MAX).find(is_exit).map(|code| Cell::new(code, version)));
+    let mut cells = Cells::new(chain.len(), version);
+    for (at, cell) in chain.into_iter().enumerate() {
+        *cells.slot(at) = cell;
+    }
+    Decoded { cells, cut: Vec::new(), chain_units: UNITS_FLAT }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_handlers_are_tried() {
+        for version in [Version::V0, Version::V3] {
+            assert!(try_all(version).is_some(), "{version:?}: the chain stops before its end");
+        }
+    }
+}
