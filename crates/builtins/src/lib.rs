@@ -25,6 +25,7 @@
 //! | [`loader_v3`] | accounts of loader v3 |
 //! | `loader` | the loaders' own instructions, of v1 to v4 |
 //! | `vote` | the vote program |
+//! | [`vote_account`] | vote accounts, as the stakes of an epoch need them |
 //! | `zk` | the ZK ElGamal proof program |
 //! | [`docs`] | documentation that is made from the table |
 
@@ -39,6 +40,11 @@ mod table;
 mod vote;
 mod wire;
 mod zk;
+
+/// Vote accounts, as the stakes of an epoch need them.
+pub mod vote_account {
+    pub use crate::vote::account::{BLS_KEY_BYTES, VOTE_ACCOUNT_BYTES, bls_key};
+}
 
 /// Accounts of loader v3, and their sizes.
 pub mod loader_v3 {

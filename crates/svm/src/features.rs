@@ -116,6 +116,8 @@ macro_rules! for_each_feature {
                 "the vote program's InitializeAccountV2 (SIMD-0464)";
             DeprecateLegacyVoteInstructions = "depVvnQ2UysGrhwdiwU42tCadZL8GcBb1i2GYhMopQv", mainnet: false,
                 "the vote program takes votes as TowerSync only";
+            UpgradeBpfStakeProgramToV5_1 = "s51VGwCAgebo2745DSUris72RavoLkXGUmVJosESCXr", mainnet: true,
+                "stake warms up and cools down by fixed-point arithmetic (SIMD-0391)";
         }
     };
 }

@@ -3,6 +3,7 @@
 //! What is left out fails with a line of the log that says so: BLS keys (`VoterWithBLS` and
 //! `InitializeAccountV2`), whose proofs of possession are not verified here.
 
+pub(crate) mod account;
 mod instruction;
 mod state;
 mod tower;

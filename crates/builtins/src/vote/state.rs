@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The size of a vote account.
-pub(super) const VOTE_ACCOUNT_BYTES: usize = 3762;
+pub const VOTE_ACCOUNT_BYTES: usize = 3762;
 
 /// Who voted before and when, which the newest version does not keep: 32 times a key and two
 /// epochs, then a place and a flag.
@@ -44,7 +44,7 @@ pub(super) struct VoteState {
 
 /// The layouts of vote accounts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Version {
+pub(super) enum Version {
     V1_14_11,
     V3,
     V4,
@@ -110,7 +110,10 @@ impl VoteState {
     }
 
     /// `None` if there is no state.
-    fn read(address: &Pubkey, data: &[u8]) -> Result<Option<(Version, Self)>, Malformed> {
+    pub(super) fn read(
+        address: &Pubkey,
+        data: &[u8],
+    ) -> Result<Option<(Version, Self)>, Malformed> {
         let mut it = Reader::new(data);
         let version = match it.u32()? {
             0 => return Ok(None),
