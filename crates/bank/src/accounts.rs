@@ -168,12 +168,21 @@ impl Accounts {
 
     /// Every account that a bank sees, by address.
     pub(crate) fn all(&self, ancestors: &Ancestors) -> Vec<(Pubkey, AccountSharedData)> {
+        self.filtered(ancestors, |_| true)
+    }
+
+    /// The accounts that a bank sees and that pass the filter, by address.
+    pub(crate) fn filtered(
+        &self,
+        ancestors: &Ancestors,
+        passes: impl Fn(&AccountSharedData) -> bool,
+    ) -> Vec<(Pubkey, AccountSharedData)> {
         let mut all = Vec::new();
         for shard in &self.shards {
             let shard = read(shard);
             let visible = shard.iter().filter_map(|(key, versions)| {
                 let account = versions.visible(ancestors)?;
-                (account.lamports() > 0).then(|| (*key, account.clone()))
+                (account.lamports() > 0 && passes(account)).then(|| (*key, account.clone()))
             });
             all.extend(visible);
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use selkie_builtins::precompiles;
 use selkie_svm::{
-    AccountSharedData, AccountStore, Builtins, Environment, FeatureSet, Pubkey, ReadableAccount,
-    Recent,
+    AccountSharedData, AccountStore, Builtins, Environment, EpochStake, FeatureSet, Pubkey,
+    ReadableAccount, Recent,
     sysvars::{Rent, Sysvars},
 };
 use solana_hash::Hash;
@@ -20,6 +20,7 @@ use crate::{
     freeze::{bank_hash, lattice_of},
     lattice::LatticeHash,
     life::Life,
+    stakes::{StakeAccounts, Stakes},
     state::State,
     sysvars, time,
 };
@@ -44,6 +45,7 @@ pub(crate) struct Beginning<'p> {
     pub(crate) features: FeatureSet,
     pub(crate) builtins: Builtins,
     pub(crate) rent: Rent,
+    pub(crate) stakes: Arc<Stakes>,
     ancestors: Ancestors,
     working: Working,
 }
@@ -52,11 +54,17 @@ impl Bank {
     /// The bank that a state describes, which is the root.
     pub(crate) fn import(ledger: Arc<Ledger>, id: BankId, state: State) -> Self {
         let sysvars = state.sysvars();
-        let State { slot, block_height, features, blockhashes, epoch_stake, .. } = state;
+        let State { slot, block_height, features, blockhashes, mut stakes, .. } = state;
         let recent = Recent::new(blockhashes);
         let blockhash = recent.blockhash().copied().unwrap_or_default();
         let mut accounts = state.accounts;
         accounts.retain(|(_, account)| account.lamports() > 0);
+        let schedule = time::schedule(&sysvars);
+        let history = sysvars.get(&sysvar::stake_history::ID).unwrap_or_default();
+        let rent = sysvars.rent().unwrap_or_default();
+        let stake_accounts =
+            || StakeAccounts::new(accounts.iter().map(|(key, it)| (key, it)), features, &rent);
+        stakes.complete(stake_accounts, history, &schedule, slot);
         let lattice = lattice_of(&accounts, ledger.options.hashing_threads);
         accounts.into_iter().for_each(|(key, account)| ledger.accounts.put(key, id, account));
         let mut statuses = ledger.statuses.write().expect("nobody else has the ledger yet");
@@ -72,7 +80,7 @@ impl Bank {
             precompiles: precompiles(),
             blockhash,
             lamports_per_signature: state.lamports_per_signature,
-            epoch_stake,
+            epoch_stake: stakes.of(schedule.get_epoch(slot)).clone(),
             log_bytes_max: ledger.options.log_bytes_max,
             ..Environment::default()
         };
@@ -83,6 +91,7 @@ impl Bank {
             parent_hash: Hash::default(),
             block_height,
             environment,
+            stakes: Arc::new(stakes),
             collector: None,
             parent_lattice: LatticeHash::default(),
             parent_history: LatticeHash::default(),
@@ -113,6 +122,7 @@ impl Bank {
             features: environment.features,
             builtins: environment.builtins.clone(),
             rent: environment.rent(),
+            stakes: Arc::clone(&self.stakes),
             ancestors: self.ancestors.child(id, root),
             working: Working {
                 recent: Recent::new(self.read().recent.blockhashes().copied()),
@@ -120,6 +130,7 @@ impl Bank {
             },
         };
         beginning.prepare(frozen);
+        let epoch_stake = beginning.epoch_stake();
         let environment = Environment {
             features: beginning.features,
             sysvars: beginning.sysvars(),
@@ -128,7 +139,7 @@ impl Bank {
             precompiles: environment.precompiles.clone(),
             blockhash: frozen.blockhash,
             lamports_per_signature: environment.lamports_per_signature,
-            epoch_stake: environment.epoch_stake.clone(),
+            epoch_stake,
             log_bytes_max: environment.log_bytes_max,
         };
         let parts = Parts {
@@ -138,6 +149,7 @@ impl Bank {
             parent_hash: frozen.hash,
             block_height: beginning.block_height,
             environment,
+            stakes: beginning.stakes,
             collector,
             parent_lattice: frozen.lattice.clone(),
             parent_history: frozen.history.clone(),
@@ -155,6 +167,8 @@ impl Beginning<'_> {
         let epoch_before = schedule.get_epoch(self.parent.slot);
         if epoch_before < schedule.get_epoch(self.slot) {
             self.begin_epoch(epoch_before);
+        } else {
+            self.note_stakes();
         }
         self.end_rewards();
         let before = self.data(&sysvar::slot_hashes::ID);
@@ -173,6 +187,26 @@ impl Beginning<'_> {
         if self.data(&sysvar::last_restart_slot::ID) != data {
             self.set_sysvar(sysvar::last_restart_slot::ID, data);
         }
+    }
+
+    /// The stake that counts in the epoch of the bank.
+    fn epoch_stake(&self) -> EpochStake {
+        let environment = &self.parent.environment;
+        let schedule = time::schedule(&environment.sysvars);
+        let epoch = schedule.get_epoch(self.slot);
+        if epoch == schedule.get_epoch(self.parent.slot) {
+            return environment.epoch_stake.clone();
+        }
+        self.stakes.of(epoch).clone()
+    }
+
+    /// The stake and vote accounts, as the bank sees them now.
+    pub(crate) fn stake_accounts(&self) -> StakeAccounts {
+        let accounts = &self.parent.ledger.accounts;
+        let is_one = |account: &AccountSharedData| StakeAccounts::is_owner(account.owner());
+        let found = accounts.filtered(&self.ancestors, is_one);
+        let found = found.iter().map(|(key, account)| (key, account));
+        StakeAccounts::new(found, self.features, &self.rent)
     }
 
     pub(crate) fn view(&self) -> View<'_> {

@@ -1,7 +1,7 @@
 //! What happens at the first slot of an epoch: features become active, stakes are written down,
 //! rewards begin (agave: `bank.rs`, `process_new_epoch`).
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use selkie_builtins::{Kind, builtins};
 use selkie_svm::{
@@ -11,13 +11,14 @@ use selkie_svm::{
 };
 use solana_account::WritableAccount;
 use solana_sdk_ids::{feature, sysvar};
+use solana_stake_history::StakeHistory;
 
 use crate::{
     bank::Bank,
     begin::Beginning,
+    stakes::StakeAccounts,
     state::{builtin_name, native_account, programs_of_features},
-    sysvars::{self, EpochStakes},
-    time,
+    sysvars, time,
 };
 
 /// Programs are prepared for the next epoch's features in the last slots of an epoch: so many, or
@@ -107,17 +108,35 @@ impl Bank {
 }
 
 impl Beginning<'_> {
-    /// The bank is the first one of its epoch.
+    /// The bank is the first one of its epoch: the parent's epoch gets its entry in the history of
+    /// stakes. Epochs without a block have none.
     pub(crate) fn begin_epoch(&mut self, epoch_before: u64) {
         self.activate_features();
-        let stakes = EpochStakes {
-            effective: self.parent.environment.epoch_stake.total,
-            ..EpochStakes::default()
-        };
-        let before = self.data(&sysvar::stake_history::ID);
-        let history = sysvars::stake_history(&before, epoch_before, stakes);
-        self.set_sysvar(sysvar::stake_history::ID, history);
+        let accounts = self.stake_accounts();
+        let mut history = sysvars::read_stake_history(&self.data(&sysvar::stake_history::ID));
+        let ended = epoch_before..epoch_before.saturating_add(1);
+        accounts.end_epochs(&mut history, ended, &self.stakes.besides);
+        self.note_stakes_of(&accounts, &history);
+        self.set_sysvar(sysvar::stake_history::ID, sysvars::stake_history(&history));
         self.begin_rewards();
+    }
+
+    /// Where leader schedules are made in the middle of epochs, stakes are noted there.
+    pub(crate) fn note_stakes(&mut self) {
+        let schedule = time::schedule(&self.parent.environment.sysvars);
+        let leader_epoch = schedule.get_leader_schedule_epoch(self.slot);
+        if !self.stakes.epochs.contains_key(&leader_epoch) {
+            let history = sysvars::read_stake_history(&self.data(&sysvar::stake_history::ID));
+            self.note_stakes_of(&self.stake_accounts(), &history);
+        }
+    }
+
+    fn note_stakes_of(&mut self, accounts: &StakeAccounts, history: &StakeHistory) {
+        let schedule = time::schedule(&self.parent.environment.sysvars);
+        let epoch = schedule.get_epoch(self.slot);
+        let stake = accounts.at(epoch, history, &self.stakes.besides);
+        let leader_epoch = schedule.get_leader_schedule_epoch(self.slot);
+        Arc::make_mut(&mut self.stakes).note(leader_epoch, || stake);
     }
 
     fn activate_features(&mut self) {
@@ -191,8 +210,9 @@ impl Beginning<'_> {
         }
     }
 
-    /// Rewards are calculated in the first block of an epoch, and paid in the next ones. Nobody is
-    /// paid here, which takes one block.
+    /// Rewards are calculated in the first block of an epoch, and paid in the next ones. Here they
+    /// are not calculated, and the sysvar says what it says where no reward is due: that takes one
+    /// block.
     fn begin_rewards(&mut self) {
         let rewards = EpochRewards {
             distribution_starting_block_height: self.block_height.saturating_add(1),

@@ -28,6 +28,7 @@
 //! | `life` | open, frozen, rooted or dead |
 //! | `begin` | how a bank begins: sysvars of its slot |
 //! | `epoch` | what happens at the first slot of an epoch |
+//! | `stakes` | what delegations amount to from epoch to epoch |
 //! | `freeze` | how a bank ends: blockhash, fees, hash |
 //! | `accounts` | accounts as every fork has them |
 //! | `statuses` | which transactions were processed on which forks |
@@ -52,6 +53,7 @@ mod freeze;
 mod lattice;
 mod life;
 mod process;
+mod stakes;
 mod state;
 mod statuses;
 pub mod sysvars;
@@ -64,5 +66,6 @@ pub use crate::{
     forks::Forks,
     lattice::LatticeHash,
     process::Outcome,
+    stakes::{StakeAccounts, Stakes},
     state::{State, builtin_name, native_account},
 };

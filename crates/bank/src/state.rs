@@ -2,14 +2,14 @@
 
 use selkie_builtins::{PROGRAMS, builtins, precompiles};
 use selkie_svm::{
-    Account, AccountSharedData, EpochStake, FeatureSet, NATIVE_LOADER, Pubkey, Sysvars,
+    Account, AccountSharedData, FeatureSet, NATIVE_LOADER, Pubkey, Sysvars,
     sysvars::{Clock, EpochRewards, EpochSchedule, MAINNET_LAMPORTS_PER_BYTE, Rent},
 };
 use sha2::{Digest, Sha256};
 use solana_hash::Hash;
 use solana_sdk_ids as ids;
 
-use crate::{sysvars, time};
+use crate::{stakes::Stakes, sysvars, time};
 
 /// A bank as it can be written down: what is needed to go on from there.
 #[derive(Clone, PartialEq, Debug)]
@@ -26,8 +26,9 @@ pub struct State {
     pub blockhashes: Vec<Hash>,
     /// What a signature costs.
     pub lamports_per_signature: u64,
-    /// The stakes of the epoch.
-    pub epoch_stake: EpochStake,
+    /// The stakes of this epoch and the next, and stake that no account shows. What is missing is
+    /// computed from the accounts.
+    pub stakes: Stakes,
     /// What was processed of late: blockhashes, or durable nonces in their place, with the hashes
     /// of messages.
     pub processed: Vec<(Hash, Hash)>,
@@ -86,7 +87,7 @@ impl State {
             features,
             blockhashes: vec![blockhash],
             lamports_per_signature,
-            epoch_stake: EpochStake::default(),
+            stakes: Stakes::default(),
             processed: Vec::new(),
             accounts,
         }

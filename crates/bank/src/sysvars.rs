@@ -9,13 +9,12 @@ use selkie_svm::sysvars::{
 use selkie_svm::{Account, AccountSharedData, Pubkey, ReadableAccount};
 use solana_hash::Hash;
 use solana_sdk_ids::sysvar as ids;
+use solana_stake_history::StakeHistory;
 
 /// How many blockhashes are listed.
 const BLOCKHASHES_LISTED: usize = 150;
 /// How many slots are listed with their hashes.
 const SLOTS_LISTED: usize = 512;
-/// How many epochs are listed with their stakes.
-const EPOCHS_LISTED: usize = 512;
 /// How many slots the history of slots tells of.
 const SLOTS_REMEMBERED: u64 = 1024 * 1024;
 
@@ -46,26 +45,16 @@ pub fn recent_blockhashes<'a>(
     list(records.iter(), BLOCKHASHES_LISTED)
 }
 
-/// The stake of an epoch, in lamports.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct EpochStakes {
-    /// That counts.
-    pub effective: u64,
-    /// That will count.
-    pub activating: u64,
-    /// That will not count any more.
-    pub deactivating: u64,
+/// The stakes of epochs, from the data of their sysvar. Data that are none have no stakes.
+pub(crate) fn read_stake_history(data: &[u8]) -> StakeHistory {
+    wincode::deserialize(data).unwrap_or_default()
 }
 
-/// The data of the sysvar of stakes after an epoch with this stake.
-#[must_use]
-pub fn stake_history(before: &[u8], epoch: u64, stakes: EpochStakes) -> Vec<u8> {
-    let numbers = [epoch, stakes.effective, stakes.activating, stakes.deactivating];
-    let mut record = [0; 32];
-    for (place, number) in record.as_chunks_mut::<8>().0.iter_mut().zip(numbers) {
-        *place = number.to_le_bytes();
-    }
-    prepend(before, &record, EPOCHS_LISTED)
+/// The data of the sysvar of stakes.
+pub(crate) fn stake_history(history: &StakeHistory) -> Vec<u8> {
+    let mut data = wincode::serialize(history).expect("a list of numbers can be written");
+    data.resize(solana_stake_history::SIZE, 0);
+    data
 }
 
 /// The data of the history of slots with one more slot, which comes after all that are in it.
@@ -187,7 +176,7 @@ mod tests {
         let hash = Hash::new_from_array([3; 32]);
         assert_eq!(slot_hashes(&[], 1, &hash).len(), 20_488);
         assert_eq!(recent_blockhashes([&hash], 5000).len(), 6_008);
-        assert_eq!(stake_history(&[], 1, EpochStakes::default()).len(), 16_392);
+        assert_eq!(stake_history(&StakeHistory::default()).len(), 16_392);
         assert_eq!(slot_history(&[], 1).len(), 131_097);
         assert_eq!(clock(&Clock::default()).len(), 40);
         assert_eq!(epoch_rewards(&EpochRewards::default()).len(), 81);

@@ -1,0 +1,351 @@
+//! Stakes from epoch to epoch: warmup and cooldown, on forks and across many epochs at once.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{SLOTS_PER_EPOCH, SOL, forks, genesis, key, lamports, schedule};
+use selkie_bank::{Bank, StakeAccounts, Stakes, State};
+use selkie_svm::{
+    Account, AccountSharedData, EpochStake, Feature, FeatureSet, Pubkey, ReadableAccount,
+    sysvars::Rent,
+};
+use solana_sdk_ids::{stake, sysvar, vote};
+
+const FOREVER: u64 = u64::MAX;
+
+/// What a stake account is told to do: how much, from when, until when.
+#[derive(Clone, Copy, Debug)]
+struct Delegated {
+    voter: Pubkey,
+    stake: u64,
+    from: u64,
+    until: u64,
+}
+
+impl Delegated {
+    fn account(&self) -> Account {
+        let mut data = vec![0; 200];
+        data[0] = 2;
+        data[124..156].copy_from_slice(self.voter.as_ref());
+        for (place, number) in [(156, self.stake), (164, self.from), (172, self.until)] {
+            data[place..place + 8].copy_from_slice(&number.to_le_bytes());
+        }
+        Account { data, owner: stake::ID, ..lamports(SOL) }
+    }
+}
+
+/// A vote account of the newest version, with a BLS key or without.
+fn vote_account(has_key: bool) -> Account {
+    let mut data = vec![0; 3762];
+    data[0] = 3;
+    data[144] = has_key.into();
+    Account { data, owner: vote::ID, ..lamports(SOL) }
+}
+
+/// A sequence of numbers that look random and are always the same.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888);
+        (self.0 >> 24) % end
+    }
+}
+
+type Entry = [u64; 4];
+
+/// The entries of a history, newest first: epoch, effective, activating, deactivating.
+fn entries(history: &[u8]) -> Vec<Entry> {
+    let (numbers, _) = history.as_chunks::<8>();
+    let numbers: Vec<u64> = numbers.iter().map(|it| u64::from_le_bytes(*it)).collect();
+    let count = usize::try_from(numbers[0]).unwrap();
+    numbers[1..].as_chunks::<4>().0.iter().take(count).copied().collect()
+}
+
+fn history(bank: &Bank) -> Vec<Entry> {
+    let sysvars = &bank.environment().sysvars;
+    let data = sysvars.get(&sysvar::stake_history::ID).unwrap();
+    let account = bank.get_account(&sysvar::stake_history::ID).unwrap().unwrap();
+    assert_eq!(data, account.data());
+    entries(data)
+}
+
+/// The rule told another way: each delegation remembers what is effective of it, and each epoch
+/// takes its share of what may change. Nothing is looked up in a history.
+struct Model {
+    delegations: Vec<(Delegated, u64)>,
+    besides: u64,
+}
+
+impl Model {
+    /// What an epoch amounts to, and what is effective in the next one.
+    fn end_epoch(&mut self, epoch: u64) -> Entry {
+        let (mut effective, mut activating, mut deactivating) = (self.besides, 0, 0);
+        for (it, now) in &self.delegations {
+            let begins_and_ends = it.from == it.until && it.from != FOREVER;
+            effective += now;
+            if !begins_and_ends && it.from <= epoch && epoch < it.until {
+                activating += it.stake - now;
+            } else if it.until <= epoch {
+                deactivating += now;
+            }
+        }
+        let share = |part: u64, all: u64| {
+            let allowed = u128::from(part) * u128::from(effective) * 9 / (u128::from(all) * 100);
+            u64::try_from(allowed.clamp(1, part.into())).unwrap()
+        };
+        for (it, now) in &mut self.delegations {
+            let begins_and_ends = it.from == it.until && it.from != FOREVER;
+            if !begins_and_ends && it.from <= epoch && epoch < it.until && *now < it.stake {
+                *now += share(it.stake - *now, activating);
+            } else if it.until <= epoch && *now > 0 {
+                *now -= share(*now, deactivating);
+            }
+        }
+        [epoch, effective, activating, deactivating]
+    }
+}
+
+fn some_delegations(numbers: &mut Numbers, voters: &[Pubkey]) -> Vec<Delegated> {
+    let mut all = vec![];
+    for _ in 0..=numbers.below(12) {
+        let from = if numbers.below(5) == 0 { FOREVER } else { numbers.below(8) };
+        let until = match numbers.below(3) {
+            0 => FOREVER,
+            1 if from != FOREVER => from + numbers.below(6),
+            _ => 3 + numbers.below(8),
+        };
+        // Nobody ends what has not begun.
+        let until = if from == FOREVER { until } else { until.max(from) };
+        let voter = voters[usize::try_from(numbers.below(3)).unwrap()];
+        let digits = u32::try_from(numbers.below(17)).unwrap();
+        let stake = numbers.below(10_u64.pow(digits + 1));
+        all.push(Delegated { voter, stake, from, until });
+    }
+    all
+}
+
+fn state_of(delegations: &[Delegated]) -> State {
+    let mut state = genesis();
+    for (it, place) in delegations.iter().zip(150..) {
+        state.set_account(key(place), it.account());
+    }
+    state.set_account(key(1), vote_account(true));
+    state.set_account(key(2), vote_account(true));
+    state.set_account(key(3), vote_account(false));
+    state
+}
+
+fn first_of(forks: &selkie_bank::Forks, parent: &Bank, epoch: u64) -> std::sync::Arc<Bank> {
+    parent.freeze().unwrap();
+    forks.new_bank(parent.slot(), epoch * SLOTS_PER_EPOCH).unwrap()
+}
+
+#[test]
+fn stake_warms_up_and_cools_down_as_in_a_simple_model() {
+    let mut numbers = Numbers(1);
+    let voters = [key(1), key(2), key(3)];
+    for round in 0..60 {
+        let delegations = some_delegations(&mut numbers, &voters);
+        let besides = numbers.below(10_u64.pow(u32::try_from(round % 18).unwrap() + 1));
+        let mut state = state_of(&delegations);
+        state.stakes.besides.total = besides;
+        let forks = forks(state);
+        let begun = |it: &Delegated| if it.from == FOREVER { it.stake } else { 0 };
+        let delegations = delegations.iter().map(|it| (*it, begun(it))).collect();
+        let mut model = Model { delegations, besides };
+        let mut bank = forks.new_bank(0, 1).unwrap();
+        // What counts was effective when the epoch before began.
+        let mut counts = vec![];
+        for epoch in 0..40 {
+            let mut sums = BTreeMap::from([(key(1), 0), (key(2), 0)]);
+            for (it, now) in &model.delegations {
+                sums.entry(it.voter).and_modify(|sum| *sum += now);
+            }
+            counts.push(sums);
+            let noted = &counts[usize::try_from(epoch).unwrap().saturating_sub(1)];
+            let stake = &bank.environment().epoch_stake;
+            for (voter, sum) in noted {
+                let known = stake.vote_accounts.get(voter).copied().unwrap_or(0);
+                assert_eq!(known, *sum, "{round} {epoch}");
+            }
+            assert_eq!(stake.total, besides + noted.values().sum::<u64>());
+            assert_eq!(stake.vote_accounts.get(&key(3)), None, "it has no BLS key");
+            let expected = model.end_epoch(epoch);
+            bank = first_of(&forks, &bank, epoch + 1);
+            assert_eq!(history(&bank)[0], expected, "{round}: {:?}", model.delegations);
+        }
+        assert_eq!(history(&bank).len(), 40);
+    }
+}
+
+#[test]
+fn many_epochs_at_once_are_the_same_as_one_by_one() {
+    let mut numbers = Numbers(2);
+    let schedule = schedule();
+    for round in 0..20 {
+        let delegations = some_delegations(&mut numbers, &[key(1), key(2), key(3)]);
+        let state = state_of(&delegations);
+        let rent = Rent::default();
+        let mut features = FeatureSet::mainnet();
+        if round % 5 == 0 {
+            features = features.without(Feature::UpgradeBpfStakeProgramToV5_1);
+        }
+        let accounts = || {
+            StakeAccounts::new(state.accounts.iter().map(|(key, it)| (key, it)), features, &rent)
+        };
+        let total = numbers.below(1000 * SOL);
+        let start = Stakes::constant(EpochStake { total, ..EpochStake::default() }, 0..=1);
+        let epochs = [3, 40, 600, 1300][usize::try_from(numbers.below(4)).unwrap()];
+        let last = epochs * SLOTS_PER_EPOCH + numbers.below(SLOTS_PER_EPOCH);
+        let mut at_once = start.clone();
+        let history_at_once = at_once.pass(accounts, &[], &schedule, 1..last).unwrap();
+        let (mut stepwise, mut history, mut slot) = (start, vec![], 1);
+        while slot < last {
+            let next = (slot + 1 + numbers.below(2 * SLOTS_PER_EPOCH)).min(last);
+            history = stepwise.pass(accounts, &history, &schedule, slot..next).unwrap_or(history);
+            slot = next;
+        }
+        assert_eq!(entries(&history), entries(&history_at_once), "{round}");
+        assert_eq!(stepwise, at_once);
+        assert_eq!(entries(&history).len() as u64, epochs.min(512));
+    }
+}
+
+#[test]
+fn any_number_of_epochs_ends() {
+    let later = |from, until| Delegated { voter: key(1), stake: 70 * SOL, from, until };
+    let delegations = [later(0, FOREVER), later(5_000_000, 9_000_000_000), later(2, 700)];
+    let state = state_of(&delegations);
+    let rent = Rent::default();
+    let accounts = || {
+        let accounts = state.accounts.iter().map(|(key, it)| (key, it));
+        StakeAccounts::new(accounts, FeatureSet::mainnet(), &rent)
+    };
+    let mut stakes = Stakes::default();
+    let slots = 0..10_000_000_000 * SLOTS_PER_EPOCH;
+    let history = stakes.pass(accounts, &[], &schedule(), slots).unwrap();
+    assert_eq!(entries(&history)[0], [9_999_999_999, 70 * SOL, 0, 0]);
+    assert_eq!(stakes.of(10_000_000_000).vote_accounts[&key(1)], 70 * SOL);
+    let slots = 10_000_000_000 * SLOTS_PER_EPOCH..u64::MAX;
+    assert_eq!(entries(&stakes.pass(accounts, &history, &schedule(), slots).unwrap()).len(), 512);
+}
+
+#[test]
+fn epochs_that_the_history_lacks_are_filled_in() {
+    let mut stakes = Stakes::constant(EpochStake { total: 7, ..EpochStake::default() }, 0..=1);
+    let nobody = || StakeAccounts::new([], FeatureSet::mainnet(), &Rent::default());
+    let slots = 100 * SLOTS_PER_EPOCH..101 * SLOTS_PER_EPOCH;
+    let history = stakes.pass(nobody, &[], &schedule(), slots).unwrap();
+    let epochs: Vec<u64> = entries(&history).iter().map(|entry| entry[0]).collect();
+    assert!(epochs.into_iter().eq((0..=100).rev()));
+    // Within an epoch nothing has to be read.
+    let slots = 101 * SLOTS_PER_EPOCH..102 * SLOTS_PER_EPOCH - 1;
+    assert_eq!(stakes.pass(|| panic!("nothing ends"), &history, &schedule(), slots), None);
+}
+
+#[test]
+fn forks_have_stakes_of_their_own() {
+    let delegated = Delegated { voter: key(1), stake: 40 * SOL, from: 0, until: FOREVER };
+    let mut state = state_of(&[delegated]);
+    state.stakes.besides.total = 1000 * SOL;
+    let forks = forks(state);
+    let parent = forks.new_bank(0, 1).unwrap();
+    parent.freeze().unwrap();
+    let [left, right] = [2, 3].map(|slot| forks.new_bank(1, slot).unwrap());
+    let ended = Delegated { until: 0, ..delegated };
+    right.set_account(key(150), ended.account()).unwrap();
+    let left = first_of(&forks, &left, 1);
+    right.freeze().unwrap();
+    let right = forks.new_bank(3, SLOTS_PER_EPOCH + 1).unwrap();
+    assert_eq!(history(&left), [[0, 1000 * SOL, 40 * SOL, 0]]);
+    assert_eq!(history(&right), [[0, 1000 * SOL, 0, 0]]);
+    left.freeze().unwrap();
+    right.freeze().unwrap();
+    let left = forks.new_bank(left.slot(), 2 * SLOTS_PER_EPOCH).unwrap();
+    let right = forks.new_bank(right.slot(), 2 * SLOTS_PER_EPOCH + 1).unwrap();
+    let stake = |bank: &Bank| bank.environment().epoch_stake.total;
+    assert_eq!((stake(&left), stake(&right)), (1040 * SOL, 1000 * SOL));
+}
+
+#[test]
+fn stakes_are_the_same_after_an_export() {
+    let delegated = Delegated { voter: key(1), stake: 400 * SOL, from: 0, until: FOREVER };
+    let bootstrap = Delegated { stake: 1000 * SOL, from: FOREVER, ..delegated };
+    let forks = forks(state_of(&[delegated, bootstrap]));
+    let mut bank = forks.new_bank(0, 1).unwrap();
+    for epoch in 1..8 {
+        bank.freeze().unwrap();
+        let state = bank.export().unwrap();
+        let other = common::forks(state.clone());
+        assert_eq!(other.root().export().unwrap().stakes, state.stakes);
+        let there = first_of(&other, &other.root(), epoch);
+        bank = first_of(&forks, &bank, epoch);
+        assert_eq!(history(&bank), history(&there));
+        assert_eq!(bank.environment().epoch_stake, there.environment().epoch_stake);
+    }
+    assert_eq!(bank.environment().epoch_stake.total, 1400 * SOL);
+}
+
+#[test]
+fn an_epoch_without_a_block_has_no_entry() {
+    let delegated = Delegated { voter: key(1), stake: SOL, from: FOREVER, until: FOREVER };
+    let forks = forks(state_of(&[delegated]));
+    let bank = first_of(&forks, &forks.new_bank(0, 1).unwrap(), 3);
+    assert_eq!(history(&bank), [[0, SOL, 0, 0]]);
+    let next = first_of(&forks, &bank, 4);
+    assert_eq!(history(&next), [[3, SOL, 0, 0], [0, SOL, 0, 0]]);
+}
+
+#[test]
+fn only_vote_accounts_with_a_key_and_their_rent_count() {
+    let to = |voter| Delegated { voter, stake: 5 * SOL, from: FOREVER, until: FOREVER };
+    let mut state = state_of(&[to(key(1)), to(key(3)), to(key(4)), to(key(5)), to(key(6))]);
+    state.set_account(key(5), Account { lamports: 1, ..vote_account(true) });
+    state.set_account(key(6), Account { owner: key(9), ..vote_account(true) });
+    // Neither does what is no delegation.
+    let mut short = to(key(1)).account();
+    short.data.truncate(196);
+    state.set_account(key(170), short);
+    let mut initialized = to(key(1)).account();
+    initialized.data[0] = 1;
+    state.set_account(key(171), initialized);
+    let forks = forks(state);
+    let bank = first_of(&forks, &forks.new_bank(0, 1).unwrap(), 1);
+    let expected = EpochStake { total: 5 * SOL, vote_accounts: [(key(1), 5 * SOL)].into() };
+    assert_eq!(bank.environment().epoch_stake, expected);
+    assert_eq!(history(&bank), [[0, 25 * SOL, 0, 0]], "in the history all count");
+}
+
+#[test]
+fn the_smallest_of_too_many_vote_accounts_do_not_count() {
+    let voter = |number: u64| {
+        let mut bytes = [9; 32];
+        bytes[..8].copy_from_slice(&number.to_le_bytes());
+        Pubkey::new_from_array(bytes)
+    };
+    let mut accounts: Vec<(Pubkey, AccountSharedData)> = vec![];
+    for number in 0..2003 {
+        accounts.push((voter(number), vote_account(true).into()));
+        let stake = 1 + number / 3;
+        let to = Delegated { voter: voter(number), stake, from: FOREVER, until: FOREVER };
+        accounts.push((voter(number + 10_000), to.account().into()));
+    }
+    let read = || {
+        let accounts = accounts.iter().map(|(key, it)| (key, it));
+        StakeAccounts::new(accounts, FeatureSet::mainnet(), &Rent::default())
+    };
+    let mut stakes = Stakes::default();
+    stakes.pass(read, &[], &schedule(), 1..2);
+    // The 2001st and those with no more than it has.
+    assert_eq!(stakes.of(1).vote_accounts.len(), 2000);
+    accounts.truncate(2 * 2002);
+    let mut stakes = Stakes::default();
+    let read = || {
+        let accounts = accounts.iter().map(|(key, it)| (key, it));
+        StakeAccounts::new(accounts, FeatureSet::mainnet(), &Rent::default())
+    };
+    stakes.pass(read, &[], &schedule(), 1..2);
+    assert_eq!(stakes.of(1).vote_accounts.len(), 2002 - 3);
+}
