@@ -4,10 +4,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use selkie_bank::{builtin_name, native_account, time::TIMESTAMP};
+use selkie_bank::{Stakes, builtin_name, native_account, time::TIMESTAMP};
 use selkie_builtins::{builtins, precompiles};
 use selkie_programs::accounts::Places;
-use selkie_svm::{Environment, FeatureSet, Recent, Sysvars, sysvars::minimum_balance};
+use selkie_svm::{Environment, EpochStake, FeatureSet, Recent, Sysvars, sysvars::minimum_balance};
 use sha2::{Digest, Sha256};
 use solana_account::{Account, AccountSharedData};
 use solana_clock::Clock;
@@ -24,6 +24,11 @@ use crate::{
 /// The first slot. Its parent is slot 0, so that what was deployed there can be called.
 pub(crate) const SLOT: u64 = 1;
 
+/// The stake of a new cluster, which no account shows, in lamports: 400 million SOL, about what
+/// mainnet has. Without it no delegation would warm up, since in each epoch only 9 % of the
+/// effective stake may.
+pub(crate) const STAKE: u64 = 400_000_000_000_000_000;
+
 /// The state of a new cluster with mainnet's features.
 pub(crate) fn state() -> State {
     static STATE: OnceLock<State> = OnceLock::new();
@@ -31,11 +36,16 @@ pub(crate) fn state() -> State {
 }
 
 fn make(features: FeatureSet) -> State {
+    let stake = EpochStake { total: STAKE, ..EpochStake::default() };
+    let sysvars = sysvars();
+    let clock = sysvars.clock().unwrap_or_default();
+    let stakes = Stakes::constant(stake.clone(), clock.epoch..=clock.leader_schedule_epoch);
     let environment = Environment {
         features,
         builtins: builtins(features),
         precompiles: precompiles(),
-        sysvars: sysvars(),
+        sysvars,
+        epoch_stake: stake,
         ..Environment::default()
     };
     let mut accounts = Accounts::default();
@@ -50,6 +60,7 @@ fn make(features: FeatureSet) -> State {
         accounts,
         recent: Recent::default(),
         environment: Arc::new(environment),
+        stakes: Arc::new(stakes),
         history: History::new(CAPACITY_DEFAULT),
     };
     register_first(&mut state);
@@ -77,6 +88,7 @@ pub(crate) fn empty_state(features: FeatureSet) -> State {
         accounts: Accounts::default(),
         recent: Recent::default(),
         environment: Arc::new(environment),
+        stakes: Arc::default(),
         history: History::new(CAPACITY_DEFAULT),
     }
 }

@@ -6,6 +6,7 @@
 
 use std::sync::{Arc, Weak};
 
+use selkie_bank::Stakes;
 use selkie_svm::{Environment, MessageId, Recent};
 use solana_account::AccountSharedData;
 use solana_hash::Hash;
@@ -23,6 +24,7 @@ pub(crate) struct State {
     pub(crate) accounts: Accounts,
     pub(crate) environment: Arc<Environment>,
     pub(crate) recent: Recent,
+    pub(crate) stakes: Arc<Stakes>,
     pub(crate) history: History,
 }
 
@@ -32,6 +34,7 @@ enum Undo {
     Account(Pubkey, Option<AccountSharedData>),
     Environment(Arc<Environment>),
     Recent(Box<Recent>),
+    Stakes(Arc<Stakes>),
     Processed { blockhash: Hash, message: MessageId },
     Sent { evicted: Option<Entry> },
 }
@@ -141,6 +144,11 @@ impl Journal {
         &mut self.state.recent
     }
 
+    pub(crate) fn set_stakes(&mut self, stakes: Stakes) {
+        self.note(|state| Undo::Stakes(Arc::clone(&state.stakes)));
+        self.state.stakes = Arc::new(stakes);
+    }
+
     pub(crate) fn add_processed(&mut self, blockhash: Hash, message: MessageId) {
         self.note(|_| Undo::Processed { blockhash, message });
         self.state.recent.add_processed(blockhash, message);
@@ -204,6 +212,7 @@ impl State {
             }
             Undo::Environment(before) => self.environment = before,
             Undo::Recent(before) => self.recent = *before,
+            Undo::Stakes(before) => self.stakes = before,
             Undo::Processed { blockhash, message } => {
                 self.recent.remove_processed(&blockhash, message);
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use selkie_bank::{builtin_name, native_account};
+use selkie_bank::{Stakes, builtin_name, native_account};
 use selkie_builtins::builtins;
 use selkie_programs::accounts::Places;
 use selkie_svm::{
@@ -100,9 +100,27 @@ impl Svm {
         self
     }
 
-    /// The same with these stakes, which programs can ask for.
+    /// The same with this stake besides that of stake accounts, instead of 400 million SOL: it is
+    /// effective in every epoch, though no account shows it. `sol_get_epoch_stake` and the stake
+    /// history count it, and 9 % of it may warm up or cool down in an epoch. Without any, a
+    /// delegation would warm up by one lamport an epoch.
+    ///
+    /// ```
+    /// use selkie::{EpochStake, Svm, ids::sysvar};
+    ///
+    /// let stake = EpochStake { total: 5_000_000_000, ..EpochStake::default() };
+    /// let mut svm = Svm::new().with_epoch_stake(stake);
+    /// svm.warp_to_epoch(1)?;
+    /// let history = svm.sysvar(&sysvar::stake_history::ID).unwrap();
+    /// assert_eq!(history[16..24], 5_000_000_000_u64.to_le_bytes());
+    /// # Ok::<(), selkie::WarpError>(())
+    /// ```
     #[must_use]
     pub fn with_epoch_stake(mut self, stake: EpochStake) -> Self {
+        let schedule = self.epoch_schedule();
+        let last = schedule.get_leader_schedule_epoch(self.slot());
+        let first = schedule.get_epoch(self.slot());
+        self.journal.set_stakes(Stakes::constant(stake.clone(), first..=last));
         self.journal.environment_mut().epoch_stake = stake;
         self
     }

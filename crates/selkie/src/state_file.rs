@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! "selkie state 1\n"
-//! a line of JSON: slot, features, blockhash, prices, how many accounts, mainnet's programs
+//! a line of JSON: slot, features, blockhash, prices, stakes, how many accounts, mainnet's programs
 //! for each account, by address: address, owner, lamports, rent epoch, executable, length, data
 //! SHA-256 of all that
 //! ```
@@ -17,9 +17,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use selkie_bank::Stakes;
 use selkie_programs::accounts::{Place, Places};
-use selkie_svm::{Feature, FeatureSet, sysvars::SysvarError};
-use serde_json::{Value, json};
+use selkie_svm::{EpochStake, Feature, FeatureSet, sysvars::SysvarError};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_hash::Hash;
@@ -106,6 +107,7 @@ impl Svm {
             "blockhash": self.latest_blockhash().to_string(),
             "lamportsPerSignature": self.environment().lamports_per_signature,
             "slotMilliseconds": self.slot_milliseconds,
+            "stakes": stakes_to_json(&self.journal.state().stakes),
             "accounts": written.len(),
             "programs": programs.collect::<Vec<_>>(),
         });
@@ -141,6 +143,28 @@ impl Svm {
     }
 }
 
+fn stakes_to_json(stakes: &Stakes) -> Value {
+    let stake = |stake: &EpochStake| {
+        let voters = stake.vote_accounts.iter().map(|(key, stake)| (key.to_string(), json!(stake)));
+        json!({ "total": stake.total, "voteAccounts": voters.collect::<Map<_, _>>() })
+    };
+    let epochs = stakes.epochs.iter().map(|(epoch, it)| (epoch.to_string(), stake(it)));
+    json!({ "besides": stake(&stakes.besides), "epochs": epochs.collect::<Map<_, _>>() })
+}
+
+fn stakes_from_json(value: &Value) -> Option<Stakes> {
+    let stake = |value: &Value| {
+        let voters = value.get("voteAccounts")?.as_object()?.iter();
+        let voters = voters.map(|(key, stake)| Some((key.parse().ok()?, stake.as_u64()?)));
+        let total = value.get("total")?.as_u64()?;
+        Some(EpochStake { total, vote_accounts: voters.collect::<Option<_>>()? })
+    };
+    let epochs = value.get("epochs")?.as_object()?.iter();
+    let epochs = epochs.map(|(epoch, value)| Some((epoch.parse().ok()?, stake(value)?)));
+    let epochs = epochs.collect::<Option<_>>()?;
+    Some(Stakes { besides: stake(value.get("besides")?)?, epochs })
+}
+
 fn write_account(bytes: &mut Vec<u8>, key: &Pubkey, account: &AccountSharedData) {
     bytes.extend(key.as_ref());
     bytes.extend(account.owner().as_ref());
@@ -174,6 +198,7 @@ struct Header {
     blockhash: Hash,
     lamports_per_signature: u64,
     slot_milliseconds: u64,
+    stakes: Stakes,
     accounts: u64,
     programs: Vec<Pubkey>,
 }
@@ -197,6 +222,8 @@ impl Header {
             blockhash: value.get("blockhash")?.as_str()?.parse().ok()?,
             lamports_per_signature: number("lamportsPerSignature")?,
             slot_milliseconds: number("slotMilliseconds")?,
+            // Files of earlier versions do not have them.
+            stakes: value.get("stakes").map_or(Some(Stakes::default()), stakes_from_json)?,
             accounts: number("accounts")?,
             // Files of older versions have all accounts in them.
             programs: value.get("programs").map_or(Some(Vec::new()), addresses)?,
@@ -218,7 +245,7 @@ impl Header {
         Ok(places)
     }
 
-    fn restore(&self, mut bytes: &[u8]) -> Result<Svm, StateFileError> {
+    fn restore(self, mut bytes: &[u8]) -> Result<Svm, StateFileError> {
         let mut svm = Svm::new();
         *svm.journal.state_mut() = genesis::empty_state(self.features);
         svm.slot_milliseconds = self.slot_milliseconds;
@@ -241,9 +268,12 @@ impl Header {
         if svm.slot() != self.slot {
             return Err(format_error("its clock is not that of its slot"));
         }
+        let epoch = svm.epoch_schedule().get_epoch(self.slot);
         let environment = svm.journal.environment_mut();
+        environment.epoch_stake = self.stakes.of(epoch).clone();
         environment.blockhash = self.blockhash;
         environment.lamports_per_signature = self.lamports_per_signature;
+        svm.journal.set_stakes(self.stakes);
         svm.journal.recent_mut().register(self.blockhash);
         svm.warp_by_slots(1);
         svm.expire_blockhash();

@@ -6,6 +6,7 @@
 use core::fmt;
 
 use selkie_bank::{
+    StakeAccounts, Stakes,
     sysvars::{recent_blockhashes, slot_hashes},
     time::{clock_after, next_blockhash},
 };
@@ -119,8 +120,18 @@ impl Svm {
     }
 
     /// Goes on to a later slot, as if there had been a block in each slot on the way: the clock
-    /// with epoch and time, slot hashes and blockhashes are what they would be then. Blockhashes
-    /// from more than 150 slots ago are gone.
+    /// with epoch and time, slot hashes, blockhashes and stakes are what they would be then.
+    /// Blockhashes from more than 150 slots ago are gone.
+    ///
+    /// For each epoch that ends on the way, the stake history gets the entry that a bank computes
+    /// from the stake accounts (agave: `calculate_activated_stake`), and from stake that no account
+    /// shows ([`Svm::with_epoch_stake`]). So delegations warm up and cool down as on mainnet.
+    /// `sol_get_epoch_stake` knows the stake of vote accounts as it was at the start of the epoch
+    /// before; as in agave, a vote account counts if it has a BLS key and lamports for its rent.
+    ///
+    /// Rewards are neither computed nor paid, for votes as for stake: stake accounts keep their
+    /// lamports, their delegation and the credits they have observed, and the `EpochRewards` sysvar
+    /// stays inactive, so that the stake program works in the first slot of an epoch, too.
     ///
     /// # Errors
     /// If the slot is in the past.
@@ -139,6 +150,7 @@ impl Svm {
         self.blockhashes_changed();
         let before = self.sysvar(&sysvar::slot_hashes::ID).unwrap_or_default();
         self.put_sysvar(sysvar::slot_hashes::ID, &slot_hash_list(before, now, slot));
+        self.pass_epochs(now, slot);
         let clock = self.clock_at(slot);
         self.set_clock(&clock);
         Ok(())
@@ -150,8 +162,8 @@ impl Svm {
         self.warp_to_slot(slot).expect("the slot is not in the past");
     }
 
-    /// Goes on to the first slot of an epoch, as [`Svm::warp_to_slot`]. Nobody is paid rewards on
-    /// the way.
+    /// Goes on to the first slot of an epoch, as [`Svm::warp_to_slot`]: stakes warm up and cool down
+    /// on the way, and no rewards are computed.
     ///
     /// # Errors
     /// If it is in the past.
@@ -159,6 +171,27 @@ impl Svm {
         let schedule = self.environment().sysvars.epoch_schedule().unwrap_or_default();
         let slot = schedule.get_first_slot_in_epoch(epoch);
         self.warp_to_slot(slot)
+    }
+
+    /// Makes the stakes what they are in a later slot.
+    fn pass_epochs(&mut self, from: u64, to: u64) {
+        let (state, schedule) = (self.journal.state(), self.epoch_schedule());
+        let accounts = || {
+            let rent = state.environment.rent();
+            StakeAccounts::new(state.accounts.iter(), state.environment.features, &rent)
+        };
+        let history = self.sysvar(&sysvar::stake_history::ID).unwrap_or_default();
+        let mut stakes = Stakes::clone(&state.stakes);
+        let history = stakes.pass(accounts, history, &schedule, from..to);
+        if stakes == *state.stakes && history.is_none() {
+            return;
+        }
+        if let Some(history) = history {
+            self.put_sysvar(sysvar::stake_history::ID, &history);
+            let stake = stakes.of(schedule.get_epoch(to)).clone();
+            self.journal.environment_mut().epoch_stake = stake;
+        }
+        self.journal.set_stakes(stakes);
     }
 
     fn clock_at(&self, slot: u64) -> Clock {
