@@ -87,6 +87,13 @@ impl Stakes {
         }
     }
 
+    /// Whether nothing has to be computed if time passes between two slots.
+    #[must_use]
+    pub fn covers(&self, schedule: &EpochSchedule, slots: &Range<u64>) -> bool {
+        schedule.get_epoch(slots.start) >= schedule.get_epoch(slots.end)
+            && self.epochs.contains_key(&schedule.get_leader_schedule_epoch(slots.end))
+    }
+
     /// Lets time pass between two slots, with a block in each slot on the way, while accounts stay
     /// what they are. `accounts` is asked only where stakes must be computed.
     ///
@@ -99,35 +106,27 @@ impl Stakes {
         schedule: &EpochSchedule,
         slots: Range<u64>,
     ) -> Option<Vec<u8>> {
-        let (before, after) = (schedule.get_epoch(slots.start), schedule.get_epoch(slots.end));
-        let leader_epoch = |slot| schedule.get_leader_schedule_epoch(slot);
-        if before >= after && self.epochs.contains_key(&leader_epoch(slots.end)) {
+        if self.covers(schedule, &slots) {
             return None;
         }
-        let accounts = accounts();
+        let (before, after) = (schedule.get_epoch(slots.start), schedule.get_epoch(slots.end));
+        let (accounts, besides) = (accounts(), self.besides.clone());
         let mut history = sysvars::read_stake_history(history);
-        let entries = MAX_ENTRIES as u64;
-        let newest = history.first().map(|item| item.epoch);
-        let missing = newest.map_or(before.saturating_sub(entries), |it| it.saturating_add(1));
-        accounts.end_epochs(&mut history, missing..before, &self.besides);
+        let oldest = before.saturating_sub(MAX_ENTRIES as u64);
+        let missing = history.first().map_or(oldest, |newest| newest.epoch.saturating_add(1));
+        accounts.end_epochs(&mut history, missing..before, &besides);
         // What was noted longer ago would be forgotten.
         let first = before.max(after.saturating_sub(EPOCHS_REMEMBERED));
-        accounts.end_epochs(&mut history, before..first, &self.besides);
+        accounts.end_epochs(&mut history, before..first, &besides);
         for epoch in first..=after {
-            let stake = || accounts.at(epoch, &history, &self.besides.clone());
-            let starts = schedule.get_first_slot_in_epoch(epoch);
+            let begins = Some(schedule.get_first_slot_in_epoch(epoch)).filter(|_| epoch > before);
             let ends = schedule.get_last_slot_in_epoch(epoch).min(slots.end);
-            let noted = [Some(starts).filter(|_| epoch > before), Some(ends)];
-            let noted = noted.into_iter().flatten().map(leader_epoch);
-            let unknown: Vec<u64> = noted.filter(|it| !self.epochs.contains_key(it)).collect();
-            if !unknown.is_empty() {
-                let stake = stake();
-                unknown.into_iter().for_each(|epoch| self.note(epoch, || stake.clone()));
+            for slot in begins.into_iter().chain([ends]) {
+                let leader_epoch = schedule.get_leader_schedule_epoch(slot);
+                self.note(leader_epoch, || accounts.at(epoch, &history, &besides));
             }
-            if epoch < after {
-                let next = epoch.saturating_add(1);
-                accounts.end_epochs(&mut history, epoch..next, &self.besides);
-            }
+            let ended = epoch..epoch.saturating_add(1).min(after);
+            accounts.end_epochs(&mut history, ended, &besides);
         }
         (before < after).then(|| sysvars::stake_history(&history))
     }

@@ -180,6 +180,126 @@ fn stake_warms_up_and_cools_down_as_in_a_simple_model() {
     }
 }
 
+/// A cluster of `testdata/stakes/history.txt`.
+struct Known {
+    features: FeatureSet,
+    besides: u64,
+    delegations: Vec<Delegated>,
+    entries: Vec<Entry>,
+}
+
+fn known_clusters() -> Vec<Known> {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/stakes/history.txt");
+    let text = std::fs::read_to_string(file).unwrap();
+    let mut clusters: Vec<Known> = vec![];
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let number = |place: usize| match words[place] {
+            "-" => FOREVER,
+            number => number.parse().unwrap(),
+        };
+        match words[0] {
+            "cluster" => {
+                let features = match words[1] {
+                    "fixed" => FeatureSet::mainnet(),
+                    _ => FeatureSet::mainnet().without(Feature::UpgradeBpfStakeProgramToV5_1),
+                };
+                let (delegations, entries) = (vec![], vec![]);
+                clusters.push(Known { features, besides: number(2), delegations, entries });
+            }
+            "delegation" => {
+                let (stake, from, until) = (number(1), number(2), number(3));
+                let delegated = Delegated { voter: key(1), stake, from, until };
+                clusters.last_mut().unwrap().delegations.push(delegated);
+            }
+            _ => clusters.last_mut().unwrap().entries.push([0, 1, 2, 3].map(number)),
+        }
+    }
+    clusters
+}
+
+#[test]
+fn histories_are_those_of_agave() {
+    let clusters = known_clusters();
+    assert_eq!(clusters.len(), 12);
+    for Known { features, besides, delegations, entries: expected } in clusters {
+        let mut state = state_of(&delegations);
+        state.features = features;
+        state.stakes.besides.total = besides;
+        let forks = forks(state);
+        let mut bank = forks.new_bank(0, 1).unwrap();
+        for entry in expected {
+            bank = first_of(&forks, &bank, entry[0] + 1);
+            assert_eq!(history(&bank)[0], entry, "{delegations:?}");
+        }
+    }
+}
+
+#[test]
+fn passing_time_is_the_same_as_a_bank_in_each_epoch() {
+    for Known { features, besides, delegations, .. } in known_clusters() {
+        let mut state = state_of(&delegations);
+        state.features = features;
+        state.stakes.besides.total = besides;
+        let rent = state_rent(&state);
+        let mut stakes =
+            Stakes::constant(EpochStake { total: besides, ..EpochStake::default() }, 0..=0);
+        let accounts = || {
+            StakeAccounts::new(state.accounts.iter().map(|(key, it)| (key, it)), features, &rent)
+        };
+        let slots = 1..20 * SLOTS_PER_EPOCH;
+        let at_once = stakes.pass(accounts, &[], &schedule(), slots).unwrap();
+        let forks = forks(state.clone());
+        let first = forks.new_bank(0, 1).unwrap();
+        let bank = (1..=20).fold(first, |bank, epoch| first_of(&forks, &bank, epoch));
+        assert_eq!(history(&bank), entries(&at_once));
+        assert_eq!(bank.environment().epoch_stake, *stakes.of(20));
+        bank.freeze().unwrap();
+        let noted = bank.export().unwrap().stakes;
+        assert_eq!(noted.epochs.get(&21), stakes.epochs.get(&21));
+    }
+}
+
+fn state_rent(state: &State) -> Rent {
+    let forks = forks(state.clone());
+    forks.root().environment().rent()
+}
+
+/// Leader schedules may be made in the middle of epochs.
+#[test]
+fn stake_that_counts_is_noted_when_leader_schedules_are_made() {
+    let schedule = selkie_svm::sysvars::EpochSchedule::custom(32, 8, false);
+    let bootstrap = |stake| Delegated { voter: key(1), stake, from: FOREVER, until: FOREVER };
+    let mut state = State::genesis_with(FeatureSet::mainnet(), &schedule);
+    state.set_account(key(1), vote_account(true));
+    state.set_account(key(150), bootstrap(SOL).account());
+    let forks = forks(state.clone());
+    let bank = forks.new_bank(0, 20).unwrap();
+    bank.set_account(key(150), bootstrap(2 * SOL).account()).unwrap();
+    bank.freeze().unwrap();
+    // In slot 24 the leader schedule of epoch 1 is made.
+    let bank = forks.new_bank(20, 25).unwrap();
+    bank.set_account(key(150), bootstrap(3 * SOL).account()).unwrap();
+    bank.freeze().unwrap();
+    let bank = forks.new_bank(25, 33).unwrap();
+    assert_eq!(bank.environment().epoch_stake.total, 2 * SOL);
+
+    let stake_accounts = |sol: u64| {
+        let account: AccountSharedData = bootstrap(sol * SOL).account().into();
+        let vote: AccountSharedData = vote_account(true).into();
+        let accounts = [(&key(1), &vote), (&key(150), &account)];
+        StakeAccounts::new(accounts, FeatureSet::mainnet(), &Rent::default())
+    };
+    let mut stakes = Stakes::default();
+    stakes.pass(|| stake_accounts(1), &[], &schedule, 1..20);
+    stakes.pass(|| stake_accounts(2), &[], &schedule, 20..25);
+    assert_eq!(stakes.pass(|| panic!("all is known"), &[], &schedule, 25..26), None);
+    stakes.pass(|| stake_accounts(3), &[], &schedule, 26..33);
+    assert_eq!(stakes.of(1).total, 2 * SOL);
+    stakes.pass(|| stake_accounts(4), &[], &schedule, 33..100);
+    assert_eq!((stakes.of(2).total, stakes.of(3).total), (4 * SOL, 4 * SOL));
+}
+
 #[test]
 fn many_epochs_at_once_are_the_same_as_one_by_one() {
     let mut numbers = Numbers(2);

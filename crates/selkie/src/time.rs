@@ -176,17 +176,16 @@ impl Svm {
     /// Makes the stakes what they are in a later slot.
     fn pass_epochs(&mut self, from: u64, to: u64) {
         let (state, schedule) = (self.journal.state(), self.epoch_schedule());
+        if state.stakes.covers(&schedule, &(from..to)) {
+            return;
+        }
         let accounts = || {
             let rent = state.environment.rent();
             StakeAccounts::new(state.accounts.iter(), state.environment.features, &rent)
         };
         let history = self.sysvar(&sysvar::stake_history::ID).unwrap_or_default();
         let mut stakes = Stakes::clone(&state.stakes);
-        let history = stakes.pass(accounts, history, &schedule, from..to);
-        if stakes == *state.stakes && history.is_none() {
-            return;
-        }
-        if let Some(history) = history {
+        if let Some(history) = stakes.pass(accounts, history, &schedule, from..to) {
             self.put_sysvar(sysvar::stake_history::ID, &history);
             let stake = stakes.of(schedule.get_epoch(to)).clone();
             self.journal.environment_mut().epoch_stake = stake;

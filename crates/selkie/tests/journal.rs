@@ -23,13 +23,14 @@ fn view(svm: &Svm) -> String {
     let environment = svm.environment();
     let (features, sysvars) = (environment.features, &environment.sysvars);
     let blockhash = (svm.latest_blockhash(), environment.blockhash);
-    format!("{accounts:?}{history:?}{features:?}{sysvars:?}{blockhash:?}")
+    let stake = &environment.epoch_stake;
+    format!("{accounts:?}{history:?}{features:?}{sysvars:?}{blockhash:?}{stake:?}")
 }
 
 fn change(svm: &mut Svm, numbers: &mut Numbers) {
     let names = ["a", "b", "c", "d"];
     let (one, other) = (names[numbers.below(4) as usize], names[numbers.below(4) as usize]);
-    match numbers.below(12) {
+    match numbers.below(13) {
         0 => svm.airdrop(&keypair(one).pubkey(), 1_000_000 * numbers.below(1000)).unwrap(),
         1 => {
             let data = vec![7; numbers.below(64) as usize];
@@ -45,6 +46,7 @@ fn change(svm: &mut Svm, numbers: &mut Numbers) {
         }
         5 => svm.activate_feature(Feature::Blake3),
         6 => svm.deactivate_feature(Feature::TransactionV1),
+        7 => svm.warp_to_epoch(svm.epoch() + 1 + numbers.below(3)).unwrap(),
         _ => {
             let to = keypair(other).pubkey();
             let transfer = system::transfer(&keypair(one).pubkey(), &to, numbers.below(1 << 31));

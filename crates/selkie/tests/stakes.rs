@@ -2,7 +2,7 @@
 
 use selkie::{
     AccountMeta, EpochStake, FailedTransaction, Instruction, InstructionError, Keypair, Pubkey,
-    Signer, Svm, TransactionError, ids, keypair, programs, system,
+    Signer, Svm, TransactionError, address, ids, keypair, programs, system,
 };
 
 const SOL: u64 = 1_000_000_000;
@@ -249,6 +249,52 @@ fn split_merged_and_moved_stake_stays_the_same_sum() {
     assert!(during[3] >= sum && during[3] < sum + SOL, "{during:?}");
     assert_eq!(during[1], MAINNET + during[3]);
     assert_eq!(svm.balance(&part), 0);
+}
+
+/// Returns the stake of the vote account in its instruction's data, and the newest entry of the
+/// history, whose address follows.
+const ASKS: &str = "
+    .globl entrypoint
+entrypoint:
+    mov64 r6, r2
+    mov64 r1, r2
+    call sol_get_epoch_stake
+    stxdw [r10 - 40], r0
+    mov64 r1, r6
+    add64 r1, 32
+    mov64 r2, r10
+    add64 r2, -32
+    mov64 r3, 8
+    mov64 r4, 32
+    call sol_get_sysvar
+    jne r0, 0, out
+    mov64 r1, r10
+    add64 r1, -40
+    mov64 r2, 40
+    call sol_set_return_data
+    mov64 r0, 0
+out:
+    exit
+";
+
+#[test]
+fn programs_see_the_stake_of_the_epoch_and_the_history() {
+    let mut svm = cluster();
+    let output = selkie_asm::assemble(ASKS, &selkie_asm::Options::default());
+    svm.add_program(address("asks"), output.assembly.unwrap().to_elf()).unwrap();
+    let data = [keypair("vote").pubkey().to_bytes(), ids::sysvar::stake_history::ID.to_bytes()];
+    let ask = Instruction { program_id: address("asks"), accounts: vec![], data: data.concat() };
+    delegated(&mut svm, "stake", 10 * SOL);
+    let sums = [[0, MAINNET, 10 * SOL], [10 * SOL, MAINNET + 10 * SOL, 0]];
+    for (epoch, [counts, effective, activating]) in (1..).zip(sums) {
+        svm.warp_to_epoch(epoch).unwrap();
+        let receipt = svm.send_instructions(std::slice::from_ref(&ask), &[&staker()]).unwrap();
+        let answer: Vec<u8> = [counts, epoch - 1, effective, activating, 0]
+            .iter()
+            .flat_map(|number| number.to_le_bytes())
+            .collect();
+        assert_eq!(receipt.return_data.as_ref().unwrap().data, answer, "epoch {epoch}");
+    }
 }
 
 #[test]
