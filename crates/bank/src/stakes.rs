@@ -4,11 +4,11 @@
 //! How much of one delegation is effective, activating or deactivating is computed by
 //! `solana-stake-interface`, the same code that validators run: by fixed-point arithmetic with
 //! [`Feature::UpgradeBpfStakeProgramToV5_1`], by floating-point arithmetic without it. In each epoch
-//! 9 % of the cluster's effective stake may change, as on mainnet and in the stake program
-//! itself; a cluster where 25 % may change, as mainnet was until 2023, is not modeled.
+//! 9 % of the cluster's effective stake may change, as on mainnet and in the stake program itself.
+//! A cluster without the feature `reduce_stake_warmup_cooldown`, where 25 % may, is not modeled.
 
+use core::ops::{Range, RangeInclusive};
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::{Range, RangeInclusive};
 
 use selkie_builtins::vote_account::{VOTE_ACCOUNT_BYTES, bls_key};
 use selkie_svm::{

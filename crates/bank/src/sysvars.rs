@@ -46,12 +46,17 @@ pub fn recent_blockhashes<'a>(
 }
 
 /// The stakes of epochs, from the data of their sysvar. Data that are none have no stakes.
-pub(crate) fn read_stake_history(data: &[u8]) -> StakeHistory {
+#[must_use]
+pub fn read_stake_history(data: &[u8]) -> StakeHistory {
     wincode::deserialize(data).unwrap_or_default()
 }
 
 /// The data of the sysvar of stakes.
-pub(crate) fn stake_history(history: &StakeHistory) -> Vec<u8> {
+///
+/// # Panics
+/// Never: numbers can be written.
+#[must_use]
+pub fn stake_history(history: &StakeHistory) -> Vec<u8> {
     let mut data = wincode::serialize(history).expect("a list of numbers can be written");
     data.resize(solana_stake_history::SIZE, 0);
     data

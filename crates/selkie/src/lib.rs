@@ -80,6 +80,7 @@ pub use solana_rent::Rent;
 pub use solana_sdk_ids as ids;
 pub use solana_signature::Signature;
 pub use solana_signer::{Signer, SignerError};
+pub use solana_stake_history::{StakeHistory, StakeHistoryEntry};
 pub use solana_transaction::{Transaction, versioned::VersionedTransaction};
 pub use solana_transaction_error::TransactionError;
 

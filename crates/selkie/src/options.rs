@@ -106,13 +106,12 @@ impl Svm {
     /// delegation would warm up by one lamport an epoch.
     ///
     /// ```
-    /// use selkie::{EpochStake, Svm, ids::sysvar};
+    /// use selkie::{EpochStake, Svm};
     ///
     /// let stake = EpochStake { total: 5_000_000_000, ..EpochStake::default() };
     /// let mut svm = Svm::new().with_epoch_stake(stake);
     /// svm.warp_to_epoch(1)?;
-    /// let history = svm.sysvar(&sysvar::stake_history::ID).unwrap();
-    /// assert_eq!(history[16..24], 5_000_000_000_u64.to_le_bytes());
+    /// assert_eq!(svm.stake_history().get(0).unwrap().effective, 5_000_000_000);
     /// # Ok::<(), selkie::WarpError>(())
     /// ```
     #[must_use]

@@ -1,11 +1,13 @@
 //! Sysvars: what programs ask the runtime for, and the accounts that show the same.
 
+use selkie_bank::sysvars::{read_stake_history, stake_history};
 use selkie_svm::sysvars::SysvarError;
 use solana_clock::Clock;
 use solana_epoch_schedule::EpochSchedule;
 use solana_pubkey::Pubkey;
 use solana_rent::Rent;
 use solana_sdk_ids::sysvar;
+use solana_stake_history::StakeHistory;
 
 use crate::{genesis::sysvar_account, svm::Svm};
 
@@ -39,6 +41,19 @@ impl Svm {
     pub fn set_epoch_schedule(&mut self, schedule: &EpochSchedule) {
         self.journal.environment_mut().sysvars.set_epoch_schedule(schedule);
         self.show_sysvar(sysvar::epoch_schedule::ID);
+    }
+
+    /// The stake history: how much stake was effective, activating and deactivating in each epoch
+    /// that has ended, newest first. [`Svm::warp_to_slot`] says how it is made.
+    #[must_use]
+    pub fn stake_history(&self) -> StakeHistory {
+        read_stake_history(self.sysvar(&sysvar::stake_history::ID).unwrap_or_default())
+    }
+
+    /// Sets the stake history, which goes on from there. The stake program fails if an epoch between
+    /// two others is missing.
+    pub fn set_stake_history(&mut self, history: &StakeHistory) {
+        self.put_sysvar(sysvar::stake_history::ID, &stake_history(history));
     }
 
     /// The data of a sysvar.

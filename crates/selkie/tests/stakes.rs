@@ -2,7 +2,8 @@
 
 use selkie::{
     AccountMeta, EpochStake, FailedTransaction, Instruction, InstructionError, Keypair, Pubkey,
-    Signer, Svm, TransactionError, address, ids, keypair, programs, system,
+    Signer, StakeHistory, StakeHistoryEntry, Svm, TransactionError, address, ids, keypair,
+    programs, system,
 };
 
 const SOL: u64 = 1_000_000_000;
@@ -143,10 +144,11 @@ fn failed(error: InstructionError) -> Result<(), TransactionError> {
 fn history(svm: &Svm) -> Vec<[u64; 4]> {
     let data = svm.sysvar(&ids::sysvar::stake_history::ID).unwrap();
     assert_eq!(data, svm.account(&ids::sysvar::stake_history::ID).unwrap().data);
-    let (numbers, _) = data.as_chunks::<8>();
-    let numbers: Vec<u64> = numbers.iter().map(|it| u64::from_le_bytes(*it)).collect();
-    let count = usize::try_from(numbers[0]).unwrap();
-    numbers[1..].as_chunks::<4>().0.iter().take(count).copied().collect()
+    assert_eq!(data.len(), 16_392, "as on mainnet");
+    let entries = svm.stake_history();
+    let numbers = |it: &StakeHistoryEntry| [it.effective, it.activating, it.deactivating];
+    let line = |epoch, [one, two, three]: [u64; 3]| [epoch, one, two, three];
+    entries.iter().map(|item| line(item.epoch, numbers(&item.entry))).collect()
 }
 
 /// What `sol_get_epoch_stake` answers for the cluster and for the vote account.
@@ -365,4 +367,24 @@ fn every_epoch_has_an_entry_however_long_the_way() {
     deactivate(&mut svm, stake);
     svm.warp_to_epoch(83).unwrap();
     withdraw(&mut svm, stake, 10 * SOL).unwrap();
+}
+
+#[test]
+fn a_history_that_was_set_goes_on() {
+    let mut svm = cluster();
+    let mut known = StakeHistory::default();
+    for epoch in 0..30 {
+        known.add(epoch, StakeHistoryEntry::with_effective(1000 * SOL));
+    }
+    let mut clock = svm.clock();
+    clock.slot = svm.epoch_schedule().get_first_slot_in_epoch(30);
+    clock.epoch = 30;
+    svm.set_clock(&clock);
+    svm.set_stake_history(&known);
+    assert_eq!(svm.stake_history(), known);
+    delegated(&mut svm, "stake", 10 * SOL);
+    svm.warp_to_epoch(32).unwrap();
+    let entries = history(&svm);
+    assert_eq!(entries[..2], [[31, MAINNET + 10 * SOL, 0, 0], [30, MAINNET, 10 * SOL, 0]]);
+    assert_eq!((entries[2], entries.len()), ([29, 1000 * SOL, 0, 0], 32));
 }
