@@ -23,10 +23,26 @@ const COUNT_BYTES: usize = 8;
 /// The data of the sysvar of slot hashes after a slot with this hash.
 #[must_use]
 pub fn slot_hashes(before: &[u8], slot: u64, hash: &Hash) -> Vec<u8> {
-    let mut record = [0; 40];
-    record[..8].copy_from_slice(&slot.to_le_bytes());
-    record[8..].copy_from_slice(hash.as_ref());
-    prepend(before, &record, SLOTS_LISTED)
+    slot_hashes_after(before, [(slot, *hash)])
+}
+
+/// The data of the sysvar of slot hashes after these slots, which are given newest first.
+#[must_use]
+pub fn slot_hashes_after(
+    before: &[u8],
+    newest_first: impl IntoIterator<Item = (u64, Hash)>,
+) -> Vec<u8> {
+    let record = |(slot, hash): (u64, Hash)| {
+        let mut record = [0; 40];
+        record[..8].copy_from_slice(&slot.to_le_bytes());
+        record[8..].copy_from_slice(hash.as_ref());
+        record
+    };
+    let count = before.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    let count = usize::try_from(count).unwrap_or(usize::MAX);
+    let (records, _) = before.get(COUNT_BYTES..).unwrap_or_default().as_chunks();
+    let passed = newest_first.into_iter().map(record);
+    list(passed.chain(records.iter().take(count).copied()), SLOTS_LISTED)
 }
 
 /// The data of the sysvar of recent blockhashes: the newest of these, which are given newest
@@ -35,14 +51,13 @@ pub fn recent_blockhashes<'a>(
     newest_first: impl IntoIterator<Item = &'a Hash>,
     lamports_per_signature: u64,
 ) -> Vec<u8> {
-    let mut records = Vec::with_capacity(BLOCKHASHES_LISTED);
-    for blockhash in newest_first.into_iter().take(BLOCKHASHES_LISTED) {
+    let record = |blockhash: &Hash| {
         let mut record = [0; 40];
         record[..32].copy_from_slice(blockhash.as_ref());
         record[32..].copy_from_slice(&lamports_per_signature.to_le_bytes());
-        records.push(record);
-    }
-    list(records.iter(), BLOCKHASHES_LISTED)
+        record
+    };
+    list(newest_first.into_iter().map(record), BLOCKHASHES_LISTED)
 }
 
 /// The stakes of epochs, from the data of their sysvar. Data that are none have no stakes.
@@ -103,22 +118,14 @@ pub fn slot_history(before: &[u8], slot: u64) -> Vec<u8> {
     data
 }
 
-/// A list with one more record at its front.
-fn prepend<const N: usize>(before: &[u8], record: &[u8; N], max: usize) -> Vec<u8> {
-    let count = before.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    let count = usize::try_from(count).unwrap_or(usize::MAX);
-    let (records, _) = before.get(COUNT_BYTES..).unwrap_or_default().as_chunks::<N>();
-    list(core::iter::once(record).chain(records.iter().take(count)), max)
-}
-
 /// The first of these records behind their number, and zeros where there could be more.
-fn list<'a, const N: usize>(records: impl Iterator<Item = &'a [u8; N]>, max: usize) -> Vec<u8> {
+fn list<const N: usize>(records: impl Iterator<Item = [u8; N]>, max: usize) -> Vec<u8> {
     let bytes = max.saturating_mul(N).saturating_add(COUNT_BYTES);
     let mut data = Vec::with_capacity(bytes);
     data.extend([0; COUNT_BYTES]);
     let mut count = 0_u64;
     for record in records.take(max) {
-        data.extend(record);
+        data.extend_from_slice(&record);
         count = count.saturating_add(1);
     }
     data[..COUNT_BYTES].copy_from_slice(&count.to_le_bytes());

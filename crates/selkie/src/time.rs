@@ -7,7 +7,7 @@ use core::fmt;
 
 use selkie_bank::{
     StakeAccounts, Stakes,
-    sysvars::{recent_blockhashes, slot_hashes},
+    sysvars::{recent_blockhashes, slot_hashes_after},
     time::{clock_after, next_blockhash},
 };
 use selkie_svm::Recent;
@@ -52,8 +52,7 @@ fn slot_hash(slot: u64) -> Hash {
 /// them had been skipped.
 pub(crate) fn slot_hash_list(before: &[u8], from: u64, slot: u64) -> Vec<u8> {
     let first = from.max(slot.saturating_sub(SLOTS_LISTED));
-    let passed = (first..slot).map(|slot| (slot, slot_hash(slot)));
-    passed.fold(before.to_vec(), |list, (slot, hash)| slot_hashes(&list, slot, &hash))
+    slot_hashes_after(before, (first..slot).rev().map(|slot| (slot, slot_hash(slot))))
 }
 
 /// The data of the sysvar of recent blockhashes.
