@@ -108,3 +108,31 @@ fn whatever_a_sealed_file_says_nobody_panics() {
     }
     assert!(accepted > 10, "most changes are to data: {accepted}");
 }
+
+/// The file with another header.
+fn with_header(bytes: &[u8], change: impl FnOnce(&mut serde_json::Value)) -> Vec<u8> {
+    let begin = b"selkie state 1\n".len();
+    let end = begin + bytes[begin..].iter().position(|byte| *byte == b'\n').unwrap();
+    let mut header = serde_json::from_slice(&bytes[begin..end]).unwrap();
+    change(&mut header);
+    let header = header.to_string();
+    let mut changed = [&bytes[..begin], header.as_bytes(), &bytes[end..bytes.len() - 32]].concat();
+    changed.extend(Sha256::digest(&changed));
+    changed
+}
+
+#[test]
+fn files_from_before_there_were_stakes_are_read() {
+    let bytes = cluster().to_bytes();
+    let old = with_header(&bytes, |header| {
+        assert!(header.as_object_mut().unwrap().remove("stakes").is_some());
+    });
+    let mut svm = Svm::from_bytes(&old).unwrap();
+    assert_eq!(svm.environment().epoch_stake.total, 0);
+    svm.warp_to_epoch(5).unwrap();
+    assert_eq!(svm.stake_history().get(4).unwrap().effective, 0);
+    // But those that are there must be right.
+    let odd = with_header(&bytes, |header| header["stakes"]["besides"]["total"] = (-1).into());
+    let Err(StateFileError::Format(why)) = Svm::from_bytes(&odd) else { panic!("it is odd") };
+    assert_eq!(why, "its header is not one");
+}
