@@ -81,5 +81,7 @@ fn finalize() {
         setup.but(|it| it.account(0).lamports = 1).fail(E::ExecutableAccountNotRentExempt, "");
         setup.but(|it| it.meta(0).is_writable = false).fail(E::ExecutableModified, "");
         setup.but(|it| it.account(0).executable = true).succeed();
+        // What decides whether it is exempt is the bank's rent, which is there without the sysvar.
+        setup.but(|it| it.environment.sysvars.remove(&solana_sdk_ids::sysvar::rent::ID)).succeed();
     });
 }

@@ -265,6 +265,9 @@ fn nonces_are_initialized() {
     };
     setup.but(empty).fail(E::Custom(6), "Initialize nonce account: recent blockhash list is empty");
     setup.but(|it| it.meta(2).pubkey = key(7)).fail(E::InvalidArgument, "");
+    for id in [sysvar::recent_blockhashes::ID, sysvar::rent::ID] {
+        setup.but(|it| it.environment.sysvars.remove(&id)).fail(E::UnsupportedSysvar, "");
+    }
     setup
         .but(|it| it.meta(0).is_writable = false)
         .fail(E::InvalidArgument, &line("must be writeable"));

@@ -221,6 +221,29 @@ fn authorities_change() {
 }
 
 #[test]
+fn missing_sysvars_are_told_before_anything_else() {
+    let update = |tag: u32, fields: &[&[u8]]| {
+        let (meta, account) = me(vec![]);
+        instruction(tag, fields).with(meta, account).with(signer(6), nobody())
+    };
+    let collector = update(17, &[&0_u32.to_le_bytes()]).with(signer(7), nobody());
+    let tower = [&tower_bytes(None, &[(990, 1)])[..], &[0; 32]].concat();
+    for (setup, sysvars) in [
+        (init(), &[sysvar::rent::ID, sysvar::clock::ID][..]),
+        (authorize(0, NODE), &[sysvar::clock::ID]),
+        (vote_for(&fresh(), &[1], None), &[sysvar::slot_hashes::ID, sysvar::clock::ID]),
+        (update(3, &[&[0; 8]]), &[sysvar::rent::ID, sysvar::clock::ID]),
+        (update(5, &[&[9]]), &[sysvar::epoch_schedule::ID, sysvar::clock::ID]),
+        (update(14, &[&tower]), &[sysvar::slot_hashes::ID, sysvar::clock::ID]),
+        (collector, &[sysvar::rent::ID]),
+    ] {
+        for id in sysvars {
+            setup.but(|it| it.environment.sysvars.remove(id)).fail(E::UnsupportedSysvar, "");
+        }
+    }
+}
+
+#[test]
 fn derived_authorities_sign_by_their_base() {
     let hash = Sha256::new().chain_update([8; 32]).chain_update("seed").chain_update([9; 32]);
     let derived: [u8; 32] = hash.finalize().into();

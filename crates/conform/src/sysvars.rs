@@ -10,12 +10,18 @@ use solana_hash::Hash;
 const RECENT_BLOCKHASHES: Pubkey =
     Pubkey::from_str_const("SysvarRecentB1ockHashes11111111111111111111");
 
-/// The sysvars among these accounts; defaults for others.
+/// The sysvars among these accounts, and defaults for those that have no account.
+///
+/// As in agave's harness (`sysvar_cache_from_accounts`), owners do not matter, and a sysvar whose
+/// account has no lamports or cannot be read is missing: the default does not take its place. Of
+/// several accounts of an address the last counts, since Mollusk's fixtures tell sysvars apart from
+/// accounts, and theirs come after.
 pub(crate) fn sysvars(accounts: &[(Pubkey, Account)]) -> Sysvars {
     let mut sysvars = defaults();
     for (address, account) in accounts {
+        sysvars.remove(address);
         if account.lamports > 0 {
-            // Most accounts are no sysvar, which is all that setting them can fail for.
+            // Most accounts are no sysvars, and some cannot be read.
             let _ = sysvars.set(*address, &account.data);
         }
     }
@@ -71,5 +77,29 @@ pub(crate) fn set_blockhash(environment: &mut Environment, accounts: &[(Pubkey, 
         environment.blockhash = Hash::new_from_array(*hash);
         let price = price.first_chunk().copied().map(u64::from_le_bytes);
         environment.lamports_per_signature = price.unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EPOCH_SCHEDULE: Pubkey =
+        Pubkey::from_str_const("SysvarEpochSchedu1e111111111111111111111111");
+
+    /// An epoch schedule with this byte for `warmup`.
+    fn schedule(lamports: u64, warmup: u8) -> (Pubkey, Account) {
+        let mut data = vec![0; 33];
+        data[16] = warmup;
+        (EPOCH_SCHEDULE, Account { lamports, data, ..Account::default() })
+    }
+
+    #[test]
+    fn sysvars_whose_accounts_cannot_be_read_are_missing() {
+        let schedule_of = |accounts: &[_]| sysvars(accounts).epoch_schedule();
+        assert_eq!(schedule_of(&[]), Some(EpochSchedule::default()));
+        assert_eq!(schedule_of(&[schedule(1, 1)]).map(|it| it.warmup), Some(true));
+        assert_eq!(schedule_of(&[schedule(1, 2)]), None);
+        assert_eq!(schedule_of(&[schedule(0, 1)]), None);
     }
 }

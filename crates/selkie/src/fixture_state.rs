@@ -7,7 +7,6 @@ use selkie_fixture::Account as State;
 use selkie_svm::{Feature, FeatureSet, Recent};
 use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
-use solana_sdk_ids::sysvar;
 use solana_transaction::versioned::VersionedTransaction;
 
 use crate::{genesis, receipt::Receipt, svm::Svm};
@@ -61,15 +60,19 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Makes the sysvars of the runtime those that are among these accounts.
+/// Makes the sysvars of the runtime those that are among these accounts, whose owners do not matter.
+/// Of several accounts of an address the last counts.
 pub(crate) fn set_sysvars<'a, A: ReadableAccount + 'a>(
     svm: &mut Svm,
     accounts: impl IntoIterator<Item = (&'a Pubkey, &'a A)>,
 ) {
-    let is_sysvar = |account: &A| *account.owner() == sysvar::ID && account.lamports() > 0;
-    for (key, account) in accounts.into_iter().filter(|(_, account)| is_sysvar(account)) {
-        // What is no sysvar that the runtime asks for is an account like others.
-        let _ = svm.journal.environment_mut().sysvars.set(*key, account.data());
+    let sysvars = &mut svm.journal.environment_mut().sysvars;
+    for (key, account) in accounts {
+        sysvars.remove(key);
+        if account.lamports() > 0 {
+            // What cannot be read is missing, and most accounts are no sysvars.
+            let _ = sysvars.set(*key, account.data());
+        }
     }
 }
 

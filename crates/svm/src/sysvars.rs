@@ -131,6 +131,17 @@ impl Sysvars {
         Ok(())
     }
 
+    /// Makes a sysvar missing, as it is where its account is missing or cannot be read: programs
+    /// that ask for it fail with `UnsupportedSysvar` (agave: `SysvarCache::fill_missing_entries`).
+    pub fn remove(&mut self, id: &Pubkey) {
+        self.accounts.remove(id);
+        match *id {
+            ids::clock::ID => self.clock = None,
+            ids::rent::ID => self.rent = None,
+            _ => {}
+        }
+    }
+
     /// The data of a sysvar's account, if it is set.
     #[must_use]
     pub fn get(&self, id: &Pubkey) -> Option<&[u8]> {
@@ -420,5 +431,15 @@ mod tests {
         assert!(!set(&mut sysvars, ids::slot_hashes::ID, &[0xff; 48]));
         assert!(set(&mut sysvars, ids::slot_hashes::ID, &[0; 8]));
         assert!(!set(&mut sysvars, ids::instructions::ID, &[]));
+    }
+
+    #[test]
+    fn removed_sysvars_are_missing() {
+        let mut sysvars = Sysvars::default();
+        for (id, ..) in SHAPES {
+            sysvars.remove(&id);
+        }
+        assert_eq!(sysvars, Sysvars::empty());
+        assert_eq!((sysvars.clock(), sysvars.rent(), sysvars.slot()), (None, None, None));
     }
 }

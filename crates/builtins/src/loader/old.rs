@@ -10,7 +10,7 @@ use super::{
     write_at,
 };
 use crate::{
-    checks::{is_signer, refuse, rent},
+    checks::{is_signer, refuse},
     wire::{Malformed, Reader},
 };
 
@@ -78,7 +78,7 @@ fn process(context: &mut InvokeContext<'_>, loader: Loader) -> Result<(), Instru
 fn finalize(context: &mut InvokeContext<'_>, loader: Loader) -> Result<(), InstructionError> {
     let program_id = context.key(PROGRAM)?;
     verify::deploy(context, program_id, File::of_program(PROGRAM, 0, loader))?;
-    let rent = rent(context)?;
+    let rent = context.environment().rent();
     context.borrow(PROGRAM)?.set_executable(&rent, true)?;
     context.log(format!("Finalized account {program_id:?}"));
     Ok(())

@@ -177,7 +177,7 @@ fn set_program_length(context: &mut InvokeContext<'_>, len: u32) -> Result<(), I
     }
     context.borrow(PROGRAM)?.set_data_len(new_len)?;
     if is_new && len != 0 {
-        let rent = rent(context)?;
+        let rent = context.environment().rent();
         context.borrow(PROGRAM)?.set_executable(&rent, true)?;
         let authority = context.key(AUTHORITY)?;
         State { slot: 0, authority, status: RETRACTED }.store(context)?;

@@ -98,7 +98,7 @@ impl VoteState {
 
     /// Writes account 0, which grows to its size if it can pay for it.
     pub(super) fn save(&self, context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
-        let rent = context.environment().sysvars.rent().unwrap_or_default();
+        let rent = context.environment().rent();
         let mut account = context.borrow(0)?;
         if account.data().len() < VOTE_ACCOUNT_BYTES {
             let is_paid = account.lamports() >= minimum_balance(&rent, VOTE_ACCOUNT_BYTES);
