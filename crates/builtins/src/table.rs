@@ -119,7 +119,7 @@ pub const PROGRAMS: &[Row] = &[
         zk_elgamal_proof_program::ID,
         "ZK ElGamal proof program",
         Kind::Builtin { units: None, process: zk::process },
-        "closes accounts of proofs; verifying proofs fails with a line that says so",
+        "verifies proofs about encrypted amounts, keeps what they proved in accounts (SIMD-0153)",
     )
     .with(Feature::ZkElgamalProofProgram),
     row(
