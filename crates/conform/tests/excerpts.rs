@@ -8,7 +8,7 @@ use selkie_conform::{
 use serde_json::{Value, json};
 
 fn lines(name: &str) -> Vec<Value> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/vectors").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name);
     let text = fs::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
