@@ -288,9 +288,11 @@ pub(crate) struct InputArgs {
 Examples:
   selkie conform vectors/                     every vector file in a folder
   selkie conform suite_exec.jsonl.zst --json
-  selkie conform elf_loader.jsonl.zst --elfs testdata/elfs")]
+  selkie conform elf_loader.jsonl.zst --elfs testdata/elfs
+  selkie conform vectors/ --table             counts by kind, in Markdown")]
 pub(crate) struct ConformArgs {
-    /// Vector files (.jsonl, .jsonl.zst), or folders of them
+    /// Files of vectors (.jsonl, .jsonl.zst), fixtures (.fix), archives of fixtures (.tar, .tar.zst),
+    /// or folders of them
     #[arg(required = true, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
 
@@ -309,6 +311,10 @@ pub(crate) struct ConformArgs {
     /// Failing vectors to show of each file
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) show: usize,
+
+    /// Print a Markdown table of what was compared, a row for each kind of vector
+    #[arg(long)]
+    pub(crate) table: bool,
 }
 
 /// Print completions for a shell

@@ -123,8 +123,77 @@ fn a_truncated_archive_fails() {
 
 #[test]
 fn nothing_to_run_is_a_failure() {
-    let output = conform(&folder("conform-empty"), &["--json"]);
-    assert_ne!(output.code, Some(0), "{output:#?}");
+    let folder = folder("conform-empty");
+    assert_eq!(conform(&folder, &["--json"]).code, Some(2));
+    fs::write(folder.join("some-blobs.tar"), archive("a.bin", b"a")).expect("it is writable");
+    fs::write(folder.join("vectors.jsonl"), "\n").expect("it is writable");
+    let output = conform(&folder, &[]);
+    assert_eq!(output.code, Some(2));
+    assert!(output.stderr.contains("there are no vectors in ."), "{output:#?}");
+}
+
+/// An archive with one file.
+fn archive(path: &str, content: &[u8]) -> Vec<u8> {
+    let mut header = [0; 512];
+    header[..path.len()].copy_from_slice(path.as_bytes());
+    header[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
+    header[156] = b'0';
+    header[257..265].copy_from_slice(b"ustar\x0000");
+    // The checksum counts its own field as spaces.
+    let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum::<u32>() + 8 * u32::from(b' ');
+    header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+    let padding = content.len().next_multiple_of(512) - content.len();
+    [&header[..], content, &vec![0; padding + 1024]].concat()
+}
+
+#[test]
+fn an_archive_without_vectors_says_so() {
+    let folder = folder("conform-archive");
+    fs::write(folder.join("some-blobs.tar"), archive("a.bin", b"a")).expect("it is writable");
+    fs::write(folder.join("vectors.jsonl"), VECTOR).expect("it is writable");
+    let output = conform(&folder, &[]);
+    let lines: Vec<&str> = output.stdout.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "./some-blobs.tar  holds no vectors",
+            "./vectors.jsonl  1 passed, 0 failed, 0 skipped",
+            "1 passed, 0 failed, 0 skipped",
+        ]
+    );
+}
+
+/// The data of an account may be in an archive beside the vectors, wherever `--elfs` points to.
+#[test]
+fn blobs_beside_the_vectors_are_found() {
+    let folder = folder("conform-blobs");
+    let path = common::repository().join("crates/conform/tests/data/svm.jsonl");
+    let text = fs::read_to_string(path).expect("the excerpt is there");
+    let line = text.lines().find(|line| line.contains("write_owned")).expect("it is in there");
+    let mut line: serde_json::Value = serde_json::from_str(line).expect("it is JSON");
+    // The clock, which the vector has in base64.
+    let account = line["accounts"].as_array_mut().and_then(|all| all.first_mut());
+    let data = &mut account.expect("there are accounts")["d"];
+    assert_eq!(*data, "ZPCzGgAAAABwFLFqAAAAAA0EAAAAAAAADgQAAAAAAACAO7FqAAAAAA==");
+    let clock = [
+        0x64, 0xf0, 0xb3, 0x1a, 0, 0, 0, 0, 0x70, 0x14, 0xb1, 0x6a, 0, 0, 0, 0, 0x0d, 4, 0, 0, 0,
+        0, 0, 0, 0x0e, 4, 0, 0, 0, 0, 0, 0, 0x80, 0x3b, 0xb1, 0x6a, 0, 0, 0, 0,
+    ];
+    let sha = selkie_conform::vector::sha256(&clock);
+    *data = format!("blob:{sha}").into();
+    fs::write(folder.join("vectors.jsonl"), line.to_string()).expect("it is writable");
+    let blobs = archive(&format!("./{sha}.bin"), &clock);
+    fs::write(folder.join("svm-blobs.tar"), blobs).expect("it is writable");
+    fs::create_dir(folder.join("elfs")).expect("it is writable");
+    for arguments in [&["vectors.jsonl"][..], &["vectors.jsonl", "--elfs", "elfs"]] {
+        let arguments = [&["conform", "--json"], arguments].concat();
+        let output = selkie(&folder, &arguments);
+        assert_eq!(totals(&output), (1, 0, 0), "{output:#?}");
+    }
+    fs::remove_file(folder.join("svm-blobs.tar")).expect("it is there");
+    let output = selkie(&folder, &["conform", "--json", "vectors.jsonl"]);
+    assert_eq!(totals(&output), (0, 0, 1), "{output:#?}");
+    assert!(output.stdout.contains("is in no archive *blobs.tar.zst beside"), "{output:#?}");
 }
 
 #[test]

@@ -49,7 +49,9 @@ impl Fixtures {
     /// If it is not there: a reason to skip the vector.
     pub(crate) fn packed(&self, archives: &str, path: &str) -> Result<Arc<[u8]>, String> {
         let found = self.archived(archives)?.get(path).cloned();
-        found.ok_or_else(|| format!("{path} is not in {archives}.tar.zst beside the vectors"))
+        found.ok_or_else(|| {
+            format!("{path} is in no archive *{archives}.tar.zst beside the vectors")
+        })
     }
 
     fn archived(&self, group: &str) -> Result<Arc<Files>, String> {
@@ -96,7 +98,9 @@ pub(crate) fn open(path: &Path) -> io::Result<Vec<(String, Arc<[u8]>)>> {
     for file in archive.entries()? {
         let mut file = file?;
         if file.header().entry_type().is_file() {
-            let name = file.path()?.to_string_lossy().into_owned();
+            // Archivers may write `./` before the paths in a folder.
+            let name = file.path()?.components().filter_map(plain).collect::<PathBuf>();
+            let name = name.to_string_lossy().into_owned();
             let mut bytes = Vec::new();
             io::Read::read_to_end(&mut file, &mut bytes)?;
             files.push((name, bytes.into()));

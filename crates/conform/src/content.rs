@@ -1,30 +1,62 @@
-//! What a file of vectors holds: vectors, one a line, or fixtures.
+//! What is to be judged: vectors, one a line, or fixtures.
 
-use std::{collections::BTreeSet, fs, io, path::Path, sync::Arc};
+use std::{
+    borrow::Cow,
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use serde::Deserialize;
-
-use crate::{archive, files, unpack::unpack};
+use crate::{
+    archive, files,
+    plan::{By, Named, Unit},
+    unpack::unpack,
+};
 
 /// The endings of names of files with a vector a line.
 const LINES: [&str; 2] = [".jsonl", ".jsonl.zst"];
 /// The ending of fixtures' names.
 const FIXTURE: &str = ".fix";
 
-/// What a file holds.
-pub(crate) enum Content {
+/// What a file or a folder of fixtures holds.
+pub(crate) struct Content {
+    held: Held,
+    /// Fixtures that are judged where vectors of this run name them.
+    pub(crate) judged_by_vectors: usize,
+    /// Fixtures that vectors beside them name, by the file of these vectors.
+    pub(crate) left_out: Vec<String>,
+}
+
+enum Held {
     Lines(Vec<u8>),
-    Fixtures(Vec<(String, Arc<[u8]>)>),
+    Packed(Vec<(String, Arc<[u8]>)>),
+    Files(Vec<PathBuf>),
 }
 
 /// A vector or a fixture.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Item<'a> {
     /// Its line, or its place among the fixtures; from 1.
     pub(crate) place: usize,
-    pub(crate) bytes: &'a [u8],
+    source: Source<'a>,
     /// The path of a fixture. Vectors have their name inside.
-    pub(crate) path: Option<&'a str>,
+    pub(crate) path: Option<Cow<'a, str>>,
+}
+
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    Bytes(&'a [u8]),
+    /// A file is read when it is judged, so that a folder of them takes no memory.
+    File(&'a Path),
+}
+
+impl Item<'_> {
+    pub(crate) fn bytes(&self) -> io::Result<Cow<'_, [u8]>> {
+        match self.source {
+            Source::Bytes(bytes) => Ok(bytes.into()),
+            Source::File(path) => files::read(path).map(Cow::Owned),
+        }
+    }
 }
 
 /// Whether a file may hold vectors or fixtures, by its name.
@@ -37,70 +69,80 @@ fn ends_with_any(path: &Path, endings: &[&str]) -> bool {
     endings.iter().any(|ending| name.ends_with(ending))
 }
 
-fn is_lines(path: &Path) -> bool {
+/// Whether a file has a vector a line, by its name.
+pub(crate) fn is_lines(path: &Path) -> bool {
     ends_with_any(path, &LINES)
 }
 
-fn is_fixture(path: &Path) -> bool {
+/// Whether a file is a fixture, by its name.
+pub(crate) fn is_fixture(path: &Path) -> bool {
     ends_with_any(path, &[FIXTURE])
 }
 
 impl Content {
-    /// Reads a file. Of an archive's fixtures those are left out that a vector beside it names:
-    /// that vector has what holds today, and is where the fixture is judged.
-    pub(crate) fn read(path: &Path) -> io::Result<Self> {
-        if archive::group_of(path).is_some() {
-            let mut fixtures = archive::open(path)?;
-            fixtures.retain(|(name, _)| name.ends_with(FIXTURE));
-            if !fixtures.is_empty() {
-                let named = named_beside(path)?;
-                fixtures.retain(|(name, _)| !named.contains(name));
+    /// Reads what is to be judged of a file or a folder.
+    pub(crate) fn read(unit: &Unit, named: &Named) -> io::Result<Self> {
+        let held = match unit {
+            Unit::Fixtures(_, files) => Held::Files(files.clone()),
+            Unit::File(path) if archive::group_of(path).is_some() => {
+                let mut fixtures = archive::open(path)?;
+                fixtures.retain(|(name, _)| name.ends_with(FIXTURE));
+                Held::Packed(fixtures)
             }
-            Ok(Self::Fixtures(fixtures))
-        } else if is_fixture(path) {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            Ok(Self::Fixtures(vec![(name, files::read(path)?.into())]))
-        } else {
-            files::read(path).and_then(unpack).map(Self::Lines)
+            Unit::File(path) if is_fixture(path) => Held::Files(vec![path.clone()]),
+            Unit::File(path) => Held::Lines(files::read(path).and_then(unpack)?),
+        };
+        let mut content = Self { held, judged_by_vectors: 0, left_out: Vec::new() };
+        content.leave_out(files::folder_of(unit.path()), named);
+        Ok(content)
+    }
+
+    /// Leaves out what vectors name.
+    fn leave_out(&mut self, folder: &Path, named: &Named) {
+        let mut stays = |by: Option<&By>| {
+            match by {
+                None => return true,
+                Some(By::ThisRun) => self.judged_by_vectors += 1,
+                Some(By::Other(file)) => self.left_out.push(file.clone()),
+            }
+            false
+        };
+        match &mut self.held {
+            Held::Lines(_) => {}
+            Held::Packed(fixtures) => fixtures.retain(|(name, _)| stays(named.by(folder, name))),
+            Held::Files(files) => {
+                files.retain(|path| stays(named.by(files::folder_of(path), &name_of(path))));
+            }
         }
     }
 
     /// What the file holds, in order.
     pub(crate) fn items(&self) -> Vec<Item<'_>> {
-        match self {
-            Self::Lines(bytes) => {
+        match &self.held {
+            Held::Lines(bytes) => {
                 let lines = (1..).zip(bytes.split(|&byte| byte == b'\n'));
                 let lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
-                lines.map(|(place, bytes)| Item { place, bytes, path: None }).collect()
+                let item = |(place, line)| Item { place, source: Source::Bytes(line), path: None };
+                lines.map(item).collect()
             }
-            Self::Fixtures(fixtures) => {
-                let fixtures = (1..).zip(fixtures);
-                let item = |place, path, bytes| Item { place, bytes, path: Some(path) };
-                fixtures
-                    .map(|(place, (path, bytes))| item(place, path.as_str(), &**bytes))
-                    .collect()
+            Held::Packed(fixtures) => {
+                let fixtures = (1..).zip(fixtures).map(|(place, (path, bytes))| {
+                    let (source, path) = (Source::Bytes(bytes), Some(path.as_str().into()));
+                    Item { place, source, path }
+                });
+                fixtures.collect()
+            }
+            Held::Files(files) => {
+                let fixtures = (1..).zip(files).map(|(place, path)| {
+                    let (source, path) = (Source::File(path), Some(name_of(path)));
+                    Item { place, source, path }
+                });
+                fixtures.collect()
             }
         }
     }
 }
 
-/// The fixtures that vectors in the folder of this file name.
-fn named_beside(path: &Path) -> io::Result<BTreeSet<String>> {
-    #[derive(Deserialize)]
-    struct Line {
-        fixture: String,
-    }
-    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut named = BTreeSet::new();
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if is_lines(&path) {
-            let lines = files::read(&path).and_then(unpack)?;
-            let lines = lines.split(|&byte| byte == b'\n');
-            // The first line tells whether a file is about fixtures at all.
-            let lines = lines.map_while(|line| serde_json::from_slice::<Line>(line).ok());
-            named.extend(lines.map(|line| line.fixture));
-        }
-    }
-    Ok(named)
+fn name_of(path: &Path) -> Cow<'_, str> {
+    path.file_name().unwrap_or_default().to_string_lossy()
 }

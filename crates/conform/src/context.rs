@@ -54,8 +54,8 @@ impl Context {
         if let Ok(text) = fs::read_to_string(vector_file.with_file_name("profiles.json")) {
             profiles.extend(parse_profiles(&text)?);
         }
-        let folder = vector_file.parent().unwrap_or(Path::new("")).to_owned();
-        let (fixtures, engine) = (Fixtures::new(folder), Engine::default());
+        let fixtures = Fixtures::new(files::folder_of(vector_file).to_owned());
+        let engine = Engine::default();
         Ok(Self { elfs, environments, sysvars, profiles, fixtures, engine })
     }
 
@@ -111,20 +111,39 @@ impl Context {
     /// If they are not there: a reason to skip the vector.
     pub fn blob(&self, sha: &str) -> Result<Arc<[u8]>, String> {
         let file = format!("{sha}.bin");
-        let blob = self.fixtures.packed("svm-blobs", &file).or_else(|_| self.elf(&file))?;
+        let blob = self.fixtures.packed(BLOBS, &file).or_else(|missing| {
+            self.elfs.get(&file).map_err(|why| format!("{missing}, and {why}"))
+        })?;
         match sha256(&blob) == sha {
             true => Ok(blob),
             false => Err(format!("{file} is not what its name says")),
         }
     }
 
-    /// The ELF file of that name or hash, or why it is not there.
+    /// The ELF file of that name or hash: in the folder of ELF files, or in an archive of them
+    /// beside the vectors.
     ///
     /// # Errors
     /// If it is not there: a reason to skip the vector.
     pub fn elf(&self, name: &str) -> Result<Arc<[u8]>, String> {
-        self.elfs.get(name)
+        let packed = || {
+            let files = elf_files(name);
+            files.iter().find_map(|file| self.fixtures.packed(ELFS, file).ok())
+        };
+        self.elfs.get(name).or_else(|why| packed().ok_or(why))
     }
+}
+
+/// How the names of archives end that hold blobs.
+const BLOBS: &str = "blobs";
+/// How the names of archives end that hold ELF files.
+const ELFS: &str = "elfs";
+
+/// The names that the ELF file of this name or hash may have. A vector may give its folder, too; it
+/// is another one here.
+fn elf_files(name: &str) -> [String; 3] {
+    let file = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
+    [format!("{file}.so"), format!("{file}.elf"), file.into_owned()]
 }
 
 /// The features of a cluster, as far as programs notice them.
@@ -221,10 +240,7 @@ impl Elfs {
         let Some(folder) = &self.folder else {
             return Err("it refers to an ELF file and no folder of them was given".to_owned());
         };
-        // Vectors may give the folder, too; it is another one here.
-        let file = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
-        let names = [format!("{file}.so"), format!("{file}.elf"), file.into_owned()];
-        let by_name = names.iter().find_map(|name| files::read(&folder.join(name)).ok());
+        let by_name = elf_files(name).iter().find_map(|name| files::read(&folder.join(name)).ok());
         let by_hash =
             || files::read(self.by_hash(folder).get(&u64::from_str_radix(name, 16).ok()?)?).ok();
         let bytes = by_name.or_else(by_hash);

@@ -1,15 +1,10 @@
 //! Kind `disasm`: a program, and the listing that anza sbpf's disassembler makes of it.
 
-use std::sync::Arc;
-
-use selkie_elf::Syscalls;
 use selkie_inspect::{Program, listing::anza};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{
-    BadVector, Context, Verdict, check::Check, config::SuiteConfig, context, exec::ProgramCase,
-};
+use crate::{BadVector, Context, Verdict, check::Check, program::ProgramCase};
 
 #[derive(Deserialize)]
 struct Case {
@@ -37,43 +32,20 @@ pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     check.finish()
 }
 
-/// The program of a vector, given as instructions or as a file; a verdict if there is none.
+/// The program of a vector; a verdict if there is none.
 pub(crate) fn program(
     line: &Value,
     context: &Context,
 ) -> Result<Result<Program, Verdict>, BadVector> {
-    if line.get("elf").is_none() {
-        return Ok(Ok(Program::new(ProgramCase::deserialize(line)?.executable()?)));
-    }
-    let file = FileCase::deserialize(line)?;
-    let bytes = match context::program(&file.elf, context) {
-        Ok(bytes) => bytes,
-        Err(why) => return Ok(Err(Verdict::Skipped(why))),
-    };
-    let environment = file.config.environment(Arc::new(Syscalls::new(file.syscalls)));
-    match selkie_elf::load(&bytes, &environment) {
+    match ProgramCase::deserialize(line)?.executable(context)? {
         Ok(executable) => Ok(Ok(Program::new(executable))),
-        Err(error) => {
-            let mut check = Check::default();
-            check.differ("load", "a program", error);
-            check.finish().map(Err)
-        }
+        Err(why) => why.verdict().map(Err),
     }
-}
-
-/// A program as a file.
-#[derive(Deserialize)]
-struct FileCase {
-    elf: String,
-    #[serde(default)]
-    config: SuiteConfig,
-    #[serde(default)]
-    syscalls: Vec<String>,
 }
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use std::{path::Path, sync::Arc};
 
     use serde_json::json;
 

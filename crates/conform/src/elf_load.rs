@@ -15,7 +15,7 @@ use crate::{
     BadVector, Check, Context, Verdict,
     config::SuiteConfig,
     context::program,
-    vector::{Hex, Hex64, fnv1a, number, patch},
+    vector::{Hex, Hex64, file_name, fnv1a, number, patch},
     verify::anchor_debug,
 };
 
@@ -75,11 +75,25 @@ pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     check.finish()
 }
 
+/// Judges a vector whose file the loader refuses, by the error that it expects.
+pub(crate) fn judge_refused(line: &Value, error: &ElfError) -> Result<Verdict, BadVector> {
+    let mut check = Check::default();
+    match Expected::find(line) {
+        Ok(expected) => compare_error(&mut check, &expected, error),
+        Err(_) => check.differ("load", "a program", error),
+    }
+    check.finish()
+}
+
 /// The program, from the first field that leads to one, or the reason why none does.
 fn find_program(line: &Value, context: &Context) -> Result<Result<Vec<u8>, String>, BadVector> {
-    let texts = PROGRAM.iter().filter_map(|field| line.get(field)?.as_str());
+    let named = PROGRAM.iter().filter_map(|field| Some((*field, file_name(line.get(field)?)?)));
+    let find = |(field, name): (&str, String)| match field.ends_with("fnv") {
+        true => context.elf(&name).map(|bytes| bytes.to_vec()),
+        false => program(&name, context),
+    };
     let mut why = None;
-    for found in texts.map(|text| program(text, context)) {
+    for found in named.map(find) {
         match found {
             Ok(bytes) => return Ok(Ok(bytes)),
             Err(reason) => why = why.or(Some(reason)),

@@ -1,13 +1,7 @@
 //! Kind `exec`: a program run to its end, everything observable compared.
 
-use std::sync::Arc;
-
-use selkie_elf::{Executable, Functions, SyscallId, Syscalls};
-use selkie_isa::{
-    Version,
-    layout::{HEAP_START, INPUT_START, STACK_START},
-    symbol::{ENTRYPOINT, ENTRYPOINT_KEY},
-};
+use selkie_elf::{Executable, SyscallId};
+use selkie_isa::layout::{HEAP_START, INPUT_START, STACK_START};
 use selkie_vm::{
     Config, Host, Machine, MemoryMap, Meter, Observer, Outcome, Program, Region, SyscallError,
     Trap, observe,
@@ -16,10 +10,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    BadVector, Verdict,
+    BadVector, Context, Verdict,
     check::{Check, bytes},
-    config::SuiteConfig,
+    elf_load,
     engine::{Engine, Left, Way},
+    program::{NoProgram, ProgramCase},
     test_syscalls,
     vector::{hex, number},
 };
@@ -28,8 +23,13 @@ use crate::{
 ///
 /// # Errors
 /// If the vector is unreadable, or the engine is not there.
-pub fn judge(line: &Value, engine: Engine) -> Result<Verdict, BadVector> {
-    Case::deserialize(line)?.check(engine)
+pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
+    let case = Case::deserialize(line)?;
+    match case.program.executable(context)? {
+        Ok(executable) => case.check(executable, context.engine()),
+        Err(NoProgram::Refused(error)) => elf_load::judge_refused(line, &error),
+        Err(missing) => missing.verdict(),
+    }
 }
 
 #[derive(Deserialize, Debug)]
@@ -44,27 +44,12 @@ struct Case {
     input: Option<String>,
     expect: Expect,
     insn_count: Option<u64>,
+    cu_left: Option<u64>,
     final_pc: Option<u64>,
     mem_after: Option<Vec<Change>>,
     trace_len: Option<u64>,
     trace_fnv: Option<Value>,
     regs_after: Option<Vec<u64>>,
-}
-
-/// A program as the suite's kinds give it.
-#[derive(Deserialize, Debug)]
-pub(crate) struct ProgramCase {
-    #[serde(default)]
-    pub(crate) sbpf_version: u32,
-    #[serde(default)]
-    pub(crate) config: SuiteConfig,
-    #[serde(default)]
-    syscalls: Vec<String>,
-    text: String,
-    #[serde(default)]
-    entry_pc: u32,
-    #[serde(default)]
-    functions: Vec<(u32, u32, String)>,
 }
 
 #[derive(Deserialize, Debug)]
@@ -94,32 +79,6 @@ struct Change {
     vaddr: u64,
     from: usize,
     hex: String,
-}
-
-impl ProgramCase {
-    pub(crate) fn version(&self) -> Result<Version, String> {
-        Version::from_e_flags(self.sbpf_version)
-            .ok_or_else(|| format!("there is no sBPF version {}", self.sbpf_version))
-    }
-
-    pub(crate) fn executable(&self) -> Result<Executable, String> {
-        let version = self.version()?;
-        let mut functions = Functions::default();
-        for (key, pc, name) in &self.functions {
-            functions.register(*key, *pc, name.as_str()).map_err(|error| error.to_string())?;
-        }
-        // A program without a function of that name gets one (anza sbpf: `elf.rs`,
-        // `new_from_text_bytes`).
-        if !functions.iter().any(|(_, function)| function.name == ENTRYPOINT) {
-            let key = if version.static_calls() { self.entry_pc } else { ENTRYPOINT_KEY };
-            let added = functions.register(key, self.entry_pc, ENTRYPOINT);
-            added.map_err(|error| error.to_string())?;
-        }
-        let syscalls = Arc::new(Syscalls::new(self.syscalls.iter().map(String::as_str)));
-        let text = bytes(&self.text)?;
-        Executable::from_text(version, text, self.entry_pc, functions, syscalls)
-            .map_err(|error| error.to_string())
-    }
 }
 
 impl RegionCase {
@@ -193,8 +152,7 @@ impl Case {
         ])
     }
 
-    fn check(&self, engine: Engine) -> Result<Verdict, BadVector> {
-        let executable = self.program.executable()?;
+    fn check(&self, executable: Executable, engine: Engine) -> Result<Verdict, BadVector> {
         let config = self.program.config.vm();
         let regions = self.regions(&executable)?;
         let before = regions.iter().map(RegionCase::buffer).collect::<Result<Vec<_>, _>>()?;
@@ -258,6 +216,7 @@ impl Case {
         let left = Left::new(&machine, &result, consumed);
         self.compare_result(check, &result);
         check.equal("insn_count", self.insn_count, left.consumed);
+        check.equal("cu_left", self.cu_left, left.remaining);
         check.equal("final_pc", self.final_pc, left.pc);
         if let Some(expected) = &self.regs_after {
             let count = expected.len().min(left.registers.len());

@@ -9,6 +9,14 @@ use std::{
 /// More than any file of vectors or program has.
 const BYTES_MAX: u64 = 1 << 30;
 
+/// The folder that a file is in.
+pub(crate) fn folder_of(file: &Path) -> &Path {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
 /// Reads a file.
 ///
 /// # Errors

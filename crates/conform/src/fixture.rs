@@ -4,24 +4,75 @@ use selkie_fixture::{Fixture, InstructionFixture, ReadError, SyscallFixture};
 use selkie_svm::Syscall;
 
 use crate::{
-    BadVector, Check, Context, Verdict, elf_loader, features::FeatureIds, instr, mollusk,
-    prototype::Prototype, rules, syscall_case, txn,
+    BadVector, Check, Context, Verdict, elf_loader,
+    features::FeatureIds,
+    instr, mollusk,
+    prototype::{self, Prototype},
+    rules, syscall_case, txn,
 };
+
+/// A kind of fixtures.
+#[derive(Clone, Copy, Debug)]
+pub struct FixtureKind {
+    /// What it is called.
+    pub name: &'static str,
+    /// What is compared of it.
+    pub compared: &'static str,
+}
+
+const ELF: FixtureKind = FixtureKind {
+    name: "Firedancer: ELF file",
+    compared: "whether it loads; the loaded image, text, entry and functions",
+};
+const INSTRUCTION: FixtureKind = FixtureKind {
+    name: "Firedancer: instruction",
+    compared: "result, compute units, accounts, return data",
+};
+const SYSCALL: FixtureKind =
+    FixtureKind { name: "Firedancer: syscall", compared: "error, r0, compute units, memory" };
+const TRANSACTION: FixtureKind = FixtureKind {
+    name: "Firedancer: transaction",
+    compared: "result, accounts, fee, compute units",
+};
+const MOLLUSK: FixtureKind =
+    FixtureKind { name: "Mollusk: instruction", compared: "result, accounts, return data" };
+
+/// Every kind of fixtures.
+pub const FIXTURES: &[FixtureKind] =
+    &[ELF, INSTRUCTION, prototype::V3, prototype::V4, SYSCALL, TRANSACTION, MOLLUSK];
 
 /// Runs a fixture and compares what came out with what it recorded.
 ///
 /// # Errors
 /// If it cannot be read.
 pub fn judge(bytes: &[u8], context: &Context) -> Result<Verdict, BadVector> {
-    match Fixture::read(bytes) {
-        Ok(Fixture::Elf(fixture)) => elf_loader::judge_recorded(&fixture, context),
-        Ok(Fixture::Instruction(fixture)) => judge_instruction(fixture, bytes, context),
-        Ok(Fixture::Syscall(fixture)) => judge_syscall(&fixture),
-        Ok(Fixture::Mollusk(fixture)) => mollusk::judge(&fixture, context),
-        Ok(Fixture::Transaction(fixture)) => txn::judge(&fixture),
-        Err(error @ ReadError::UnknownEntrypoint(_)) => Ok(Verdict::Skipped(error.to_string())),
-        Err(error) => Err(BadVector(error.to_string())),
+    let fixture = match Fixture::read(bytes) {
+        Ok(fixture) => fixture,
+        Err(error @ ReadError::UnknownEntrypoint(_)) => {
+            return Ok(Verdict::Skipped(error.to_string()));
+        }
+        Err(error) => return Err(BadVector(error.to_string())),
+    };
+    match fixture {
+        Fixture::Elf(fixture) => elf_loader::judge_recorded(&fixture, context),
+        Fixture::Instruction(fixture) => judge_instruction(fixture, bytes, context),
+        Fixture::Syscall(fixture) => judge_syscall(&fixture),
+        Fixture::Mollusk(fixture) => mollusk::judge(&fixture, context),
+        Fixture::Transaction(fixture) => txn::judge(&fixture),
     }
+}
+
+/// The kind of a fixture, if it can be read.
+pub(crate) fn kind_of(bytes: &[u8]) -> Option<FixtureKind> {
+    Some(match Fixture::read(bytes).ok()? {
+        Fixture::Elf(_) => ELF,
+        Fixture::Instruction(fixture) => {
+            Prototype::of(&fixture.input.program_id).map_or(INSTRUCTION, |it| it.kind)
+        }
+        Fixture::Syscall(_) => SYSCALL,
+        Fixture::Mollusk(_) => MOLLUSK,
+        Fixture::Transaction(_) => TRANSACTION,
+    })
 }
 
 fn judge_instruction(

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::{
-    BadVector, Context, Verdict, cfg, disasm, elf_load, elf_loader, exec, memmap, named, svm,
-    verify, vm_interp, vm_syscall,
+    BadVector, Context, Verdict, cfg, disasm, elf_load, elf_loader, exec, fixture::FIXTURES,
+    memmap, named, svm, verify, vm_interp, vm_syscall,
 };
 
 /// One kind of vector.
@@ -12,6 +12,8 @@ use crate::{
 pub struct Kind {
     /// What it is called.
     pub name: &'static str,
+    /// What is compared of it.
+    pub compared: &'static str,
     /// Whether a line is a vector of this kind.
     pub matches: fn(&Value) -> bool,
     /// Runs a vector of this kind and compares what came out.
@@ -21,36 +23,95 @@ pub struct Kind {
 /// Every kind, in the order in which lines are tried on them: first those that the fields tell,
 /// since they have their own use for the name `kind`, then those that `kind` tells.
 pub const KINDS: &[Kind] = &[
-    Kind { name: "elf_loader", matches: elf_loader::matches, judge: elf_loader::judge },
+    Kind {
+        name: "elf_loader",
+        compared: "error, or the loaded image, text, entry and functions",
+        matches: elf_loader::matches,
+        judge: elf_loader::judge,
+    },
     Kind {
         name: "vm_interp",
+        compared: "error, r0, compute units, pc, depth, registers, memory",
         matches: vm_interp::matches,
         judge: |line, context| vm_interp::judge(line, context.engine()),
     },
-    Kind { name: "vm_syscall", matches: vm_syscall::matches, judge: vm_syscall::judge },
-    Kind { name: "svm", matches: svm::matches, judge: svm::judge },
-    Kind { name: "fd_instr", matches: named::is_instr, judge: named::judge_instr },
-    Kind { name: "fd_vm_syscall", matches: named::is_syscall, judge: named::judge_syscall },
-    Kind { name: "fd_elf_loader", matches: elf_loader::is_fixture, judge: elf_loader::judge },
-    Kind { name: "elf_load", matches: |line| is(line, "elf_load"), judge: elf_load::judge },
+    Kind {
+        name: "vm_syscall",
+        compared: "error, r0, compute units, memory",
+        matches: vm_syscall::matches,
+        judge: vm_syscall::judge,
+    },
+    Kind {
+        name: "svm",
+        compared: "a transaction's stage, result, accounts, fee, compute units, logs, inner \
+                   instructions",
+        matches: svm::matches,
+        judge: svm::judge,
+    },
+    Kind {
+        name: "fd_instr",
+        compared: "result, compute units, accounts, return data: Firedancer's instructions",
+        matches: named::is_instr,
+        judge: named::judge_instr,
+    },
+    Kind {
+        name: "fd_vm_syscall",
+        compared: "error, r0, compute units, memory: Firedancer's syscalls and calls between \
+                   programs",
+        matches: named::is_syscall,
+        judge: named::judge_syscall,
+    },
+    Kind {
+        name: "fd_elf_loader",
+        compared: "error, or the loaded image, text, entry and functions: Firedancer's ELF files",
+        matches: elf_loader::is_fixture,
+        judge: elf_loader::judge,
+    },
+    Kind {
+        name: "elf_load",
+        compared: "error, or the loaded image, text, entry, functions and verdict",
+        matches: |line| is(line, "elf_load"),
+        judge: elf_load::judge,
+    },
     Kind {
         name: "verify",
+        compared: "the verifier's verdict and its text",
         matches: |line| is(line, "verify"),
-        judge: |line, _| verify::judge(line),
+        judge: verify::judge,
     },
     Kind {
         name: "exec",
+        compared: "result, error text, instruction count, final pc, registers, memory, trace",
         matches: |line| is(line, "exec"),
-        judge: |line, context| exec::judge(line, context.engine()),
+        judge: exec::judge,
     },
     Kind {
         name: "memmap",
+        compared: "whether an access to memory is allowed, or its error",
         matches: |line| is(line, "memmap"),
         judge: |line, _| memmap::judge(line),
     },
-    Kind { name: "disasm", matches: |line| is(line, "disasm"), judge: disasm::judge },
-    Kind { name: "cfg", matches: |line| is(line, "cfg"), judge: cfg::judge },
+    Kind {
+        name: "disasm",
+        compared: "the listing, as `selkie disasm --style anza` prints it",
+        matches: |line| is(line, "disasm"),
+        judge: disasm::judge,
+    },
+    Kind {
+        name: "cfg",
+        compared: "blocks, edges and dominators",
+        matches: |line| is(line, "cfg"),
+        judge: cfg::judge,
+    },
 ];
+
+/// What is compared of everything that is judged, by name: of the kinds of vectors, then of the
+/// kinds of fixtures.
+#[must_use]
+pub fn compared() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let kinds = KINDS.iter().map(|kind| (kind.name, kind.compared));
+    kinds.chain(FIXTURES.iter().map(|kind| (kind.name, kind.compared)))
+}
 
 /// Kinds that are known but not run, and the field that tells them.
 const NOT_YET: &[(&str, &str)] = &[("Firedancer fixture", "fixture")];

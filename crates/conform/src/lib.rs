@@ -17,12 +17,14 @@
 //! | `unpack` | Zstandard files |
 //! | [`fixture`] | fixtures that are run by themselves |
 //! | `prototype` | fixtures of loaders that were written as programs |
+//! | `plan` | what a run judges, and which fixtures are left to vectors |
 //! | `content`, `archive` | what files hold: vectors a line, fixtures, archives of them |
 //! | [`vector`] | hex, hashes and numbers as vectors write them |
 //! | [`elf_loader`], [`elf_load`] | ELF files and what loading them gives |
 //! | [`verify`], [`exec`], [`vm_interp`] | programs, what the verifier says and what running gives |
 //! | [`vm_syscall`] | a syscall and memory |
 //! | [`svm`] | a transaction |
+//! | `program` | the programs of the suite's vectors: instructions or files |
 //! | [`disasm`], [`cfg`](mod@cfg) | programs, their listing and their control-flow graph |
 //! | [`memmap`] | regions and an access |
 //! | `test_syscalls` | the syscalls that the suite's programs call |
@@ -47,6 +49,8 @@ pub mod memmap;
 mod message;
 mod mollusk;
 pub mod named;
+mod plan;
+mod program;
 mod prototype;
 mod rules;
 pub mod runner;
@@ -69,6 +73,6 @@ pub use crate::{
     context::Context,
     engine::Engine,
     kinds::{KINDS, Kind},
-    runner::{Failure, FileReport, Options, Progress, Report, Tally, run},
+    runner::{Failure, FileReport, KindReport, Options, Progress, Report, Tally, run},
     verdict::{BadVector, Difference, Verdict},
 };

@@ -11,11 +11,13 @@ use selkie_svm::{Feature, FeatureSet, Loader, NATIVE_LOADER, Pubkey};
 use crate::{
     BadVector, Context, Verdict,
     features::FeatureIds,
+    fixture::FixtureKind,
     instr::{self, Case},
 };
 
 /// A loader that was written as a program.
 pub(crate) struct Prototype {
+    pub(crate) kind: FixtureKind,
     address: Pubkey,
     loader: Loader,
     /// What switches the loader on, if it needs that.
@@ -32,8 +34,14 @@ struct Difference {
     concerns: fn(&Instruction, u8) -> bool,
 }
 
+pub(crate) const V3: FixtureKind =
+    FixtureKind { name: "Firedancer: loader v3", compared: "result, accounts, return data" };
+pub(crate) const V4: FixtureKind =
+    FixtureKind { name: "Firedancer: loader v4", compared: "result, accounts, return data" };
+
 const PROTOTYPES: &[Prototype] = &[
     Prototype {
+        kind: V3,
         address: Pubkey::from_str_const("CoreBPFLoaderUpgradeab1e1111111111111111111"),
         loader: Loader::V3,
         feature: None,
@@ -45,6 +53,7 @@ const PROTOTYPES: &[Prototype] = &[
     },
     // It was made after the loader of agave 2.1. That of 2.3 copies as well, under number 1.
     Prototype {
+        kind: V4,
         address: Pubkey::from_str_const("CoreBPFLoaderV41111111111111111111111111111"),
         loader: Loader::V4,
         feature: Some(Feature::LoaderV4),

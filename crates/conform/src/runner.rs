@@ -7,8 +7,7 @@ use core::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 use std::{
-    collections::BTreeMap,
-    fs, io,
+    collections::{BTreeMap, BTreeSet},
     ops::AddAssign,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
@@ -21,10 +20,11 @@ use serde_json::Value;
 
 use crate::{
     BadVector, Context, Difference, Engine, Verdict,
-    content::{Content, Item, is_content},
+    content::{Content, Item},
     context::Elfs,
     fixture,
-    kinds::kind_of,
+    kinds::{compared, kind_of},
+    plan::{Named, Unit, units},
 };
 
 /// Lines that a thread takes at once.
@@ -60,6 +60,20 @@ pub struct Report {
 }
 
 impl Report {
+    /// The sums over all files, for each kind that there was, in the order of the table.
+    #[must_use]
+    pub fn kinds(&self) -> Vec<KindReport> {
+        let sum = |name| {
+            let mut tally = Tally::default();
+            let of_kind = self.files.iter().filter_map(|file| file.kinds.get(name));
+            of_kind.for_each(|it| tally += *it);
+            tally
+        };
+        let all = compared().chain([(UNKNOWN, "")]);
+        let kinds = all.map(|(name, compared)| KindReport { name, compared, tally: sum(name) });
+        kinds.filter(|kind| !kind.tally.is_empty()).collect()
+    }
+
     /// The sums over all files.
     #[must_use]
     pub fn total(&self) -> Tally {
@@ -69,10 +83,25 @@ impl Report {
     }
 }
 
-/// What became of the vectors of a file.
+/// What things are called whose kind is not known.
+const UNKNOWN: &str = "unknown";
+
+/// What became of the vectors or fixtures of a kind.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct KindReport {
+    /// What the kind is called.
+    pub name: &'static str,
+    /// What is compared.
+    pub compared: &'static str,
+    /// How many passed, failed and were skipped.
+    #[serde(flatten)]
+    pub tally: Tally,
+}
+
+/// What became of the vectors of a file, or of the fixtures in a folder.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FileReport {
-    /// The file.
+    /// The file, or the folder.
     pub path: PathBuf,
     /// How many passed, failed and were skipped.
     #[serde(flatten)]
@@ -81,6 +110,11 @@ pub struct FileReport {
     pub failures: Vec<Failure>,
     /// How many were skipped for each reason.
     pub skips: BTreeMap<String, usize>,
+    /// How many fixtures are left to vectors of the same run, which name them and say what holds
+    /// today; they are counted there.
+    pub judged_by_vectors: usize,
+    #[serde(skip)]
+    kinds: BTreeMap<&'static str, Tally>,
 }
 
 /// How many vectors passed, failed and were skipped.
@@ -90,6 +124,22 @@ pub struct Tally {
     pub passed: usize,
     pub failed: usize,
     pub skipped: usize,
+}
+
+impl Tally {
+    /// Whether there was nothing to judge.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn count(&mut self, verdict: &Verdict) {
+        match verdict {
+            Verdict::Passed => self.passed += 1,
+            Verdict::Failed(_) => self.failed += 1,
+            Verdict::Skipped(_) => self.skipped += 1,
+        }
+    }
 }
 
 impl AddAssign for Tally {
@@ -126,7 +176,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Runs the vectors of files, and of all vector files in folders.
+/// Runs the vectors of files, and of all vector files in folders. A file that was named more than
+/// once is run once.
 ///
 /// `progress` is told about every few vectors, from any thread.
 #[must_use]
@@ -138,54 +189,55 @@ pub fn run(
     let elfs = Arc::new(Elfs::new(options.elfs.clone()));
     let cores = || thread::available_parallelism().map_or(1, usize::from);
     let threads = options.threads.unwrap_or_else(cores).max(1);
+    let run = Run { elfs, threads, engine: options.engine, progress };
     let mut report = Report::default();
+    let (mut all, mut seen) = (Vec::new(), BTreeSet::new());
     for path in paths {
-        match vector_files(path) {
-            Ok(files) => report.files.extend(
-                files.iter().map(|file| run_file(file, &elfs, threads, options.engine, progress)),
-            ),
+        match units(path) {
+            Ok(units) => all.extend(units),
             Err(error) => report.files.push(FileReport::unreadable(path, &error.to_string())),
         }
     }
+    all.retain(|unit| seen.insert(unit.path().canonicalize().ok()));
+    let named = Named::new(&all);
+    report.files.extend(all.iter().map(|unit| run.unit(unit, &named)));
     report
 }
 
-/// The vector files at a path: itself if it is a file, those in it if it is a folder.
-fn vector_files(path: &Path) -> io::Result<Vec<PathBuf>> {
-    if !fs::metadata(path)?.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let mut entries = fs::read_dir(path)?.collect::<io::Result<Vec<_>>>()?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    let mut files = Vec::new();
-    for entry in entries {
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            files.extend(vector_files(&entry.path())?);
-        } else if is_content(&entry.path()) {
-            files.push(entry.path());
-        }
-    }
-    Ok(files)
-}
-
-fn run_file(
-    path: &Path,
-    elfs: &Arc<Elfs>,
+struct Run<'a> {
+    elfs: Arc<Elfs>,
     threads: usize,
     engine: Engine,
-    progress: &(dyn Fn(Progress<'_>) + Sync),
-) -> FileReport {
-    let prepared = Content::read(path).map_err(|error| error.to_string()).and_then(|content| {
-        let context = Context::new(path, Arc::clone(elfs)).map_err(|error| error.to_string())?;
-        Ok((content, context.with_engine(engine)))
-    });
-    match prepared {
-        Ok((content, context)) => {
-            let run = FileRun { path, items: &content.items(), context: &context, progress };
-            run.on_threads(threads)
+    progress: &'a (dyn Fn(Progress<'_>) + Sync),
+}
+
+impl Run<'_> {
+    fn unit(&self, unit: &Unit, named: &Named) -> FileReport {
+        let path = unit.path();
+        let (content, context) = match self.prepare(unit, named) {
+            Ok(prepared) => prepared,
+            Err(why) => return FileReport::unreadable(path, &why),
+        };
+        let items = content.items();
+        let run = FileRun { path, items: &items, context: &context, progress: self.progress };
+        let mut report = run.on_threads(self.threads);
+        report.judged_by_vectors = content.judged_by_vectors;
+        for file in &content.left_out {
+            let why = format!("{file} beside it says what holds today: run that with it");
+            report.add(Judged { line: 0, id: None, kind: UNKNOWN, verdict: Verdict::Skipped(why) });
         }
-        Err(why) => FileReport::unreadable(path, &why),
+        report
+    }
+
+    fn prepare(&self, unit: &Unit, named: &Named) -> Result<(Content, Context), String> {
+        let content = Content::read(unit, named).map_err(|error| error.to_string())?;
+        let file = match unit {
+            Unit::File(file) => file.clone(),
+            Unit::Fixtures(folder, _) => folder.join("fixtures"),
+        };
+        let context = Context::new(&file, Arc::clone(&self.elfs));
+        let context = context.map_err(|error| error.to_string())?;
+        Ok((content, context.with_engine(self.engine)))
     }
 }
 
@@ -223,23 +275,33 @@ impl FileRun<'_> {
 
     fn judge(&self, item: &Item<'_>) -> Judged {
         let line = item.place;
-        if let Some(path) = item.path {
-            let verdict = caught(|| fixture::judge(item.bytes, self.context));
-            return Judged { line, id: Some(path.to_owned()), verdict };
-        }
-        let value = match serde_json::from_slice::<Value>(item.bytes) {
-            Ok(value) => value,
+        let path = item.path.as_deref().map(str::to_owned);
+        let bytes = match item.bytes() {
+            Ok(bytes) => bytes,
             Err(error) => {
-                let verdict = Verdict::Failed(vec![bad(format_args!("not JSON: {error}"))]);
-                return Judged { line, id: None, verdict };
+                return Judged::unread(line, path, format_args!("cannot read it: {error}"));
             }
         };
-        let id = ["id", "name", "fixture"].iter().find_map(|field| value.get(field)?.as_str());
-        let verdict = match kind_of(&value) {
-            Err(why) => Verdict::Skipped(why),
-            Ok(kind) => caught(|| (kind.judge)(&value, self.context)),
+        if path.is_some() {
+            let kind = catch_unwind(|| fixture::kind_of(&bytes)).ok().flatten();
+            let verdict = caught(|| fixture::judge(&bytes, self.context));
+            return Judged {
+                line,
+                id: path,
+                kind: kind.map_or(UNKNOWN, |kind| kind.name),
+                verdict,
+            };
+        }
+        let value = match serde_json::from_slice::<Value>(&bytes) {
+            Ok(value) => value,
+            Err(error) => return Judged::unread(line, None, format_args!("not JSON: {error}")),
         };
-        Judged { line, id: id.map(str::to_owned), verdict }
+        let id = ["id", "name", "fixture"].iter().find_map(|field| value.get(field)?.as_str());
+        let (kind, verdict) = match kind_of(&value) {
+            Err(why) => (UNKNOWN, Verdict::Skipped(why)),
+            Ok(kind) => (kind.name, caught(|| (kind.judge)(&value, self.context))),
+        };
+        Judged { line, id: id.map(str::to_owned), kind, verdict }
     }
 }
 
@@ -256,7 +318,14 @@ fn caught(judge: impl FnOnce() -> Result<Verdict, BadVector>) -> Verdict {
 struct Judged {
     line: usize,
     id: Option<String>,
+    kind: &'static str,
     verdict: Verdict,
+}
+
+impl Judged {
+    fn unread(line: usize, id: Option<String>, why: impl fmt::Display) -> Self {
+        Self { line, id, kind: UNKNOWN, verdict: Verdict::Failed(vec![bad(why)]) }
+    }
 }
 
 fn bad(why: impl fmt::Display) -> Difference {
@@ -270,22 +339,19 @@ fn bad(why: impl fmt::Display) -> Difference {
 impl FileReport {
     fn unreadable(path: &Path, why: &str) -> Self {
         let mut report = Self { path: path.to_owned(), ..Self::default() };
-        let verdict = Verdict::Failed(vec![bad(format_args!("cannot read the file: {why}"))]);
-        report.add(Judged { line: 0, id: None, verdict });
+        report.add(Judged::unread(0, None, format_args!("cannot read the file: {why}")));
         report
     }
 
     fn add(&mut self, judged: Judged) {
+        self.tally.count(&judged.verdict);
+        self.kinds.entry(judged.kind).or_default().count(&judged.verdict);
         match judged.verdict {
-            Verdict::Passed => self.tally.passed += 1,
+            Verdict::Passed => {}
             Verdict::Failed(differences) => {
-                self.tally.failed += 1;
                 self.failures.push(Failure { line: judged.line, id: judged.id, differences });
             }
-            Verdict::Skipped(why) => {
-                self.tally.skipped += 1;
-                *self.skips.entry(why).or_default() += 1;
-            }
+            Verdict::Skipped(why) => *self.skips.entry(why).or_default() += 1,
         }
     }
 }

@@ -1,11 +1,14 @@
 //! Unpacks Zstandard files, and notices when they are damaged.
 
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 
 use ruzstd::decoding::StreamingDecoder;
 
 /// More than any set of vectors takes unpacked.
 const UNPACKED_BYTES_MAX: u64 = 4 << 30;
+
+/// More than a line has that names a fixture.
+const FIRST_LINE_BYTES_MAX: u64 = 1 << 20;
 
 const FRAME_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// The upper bytes of the magic number of frames to be passed over; parallel packers write them.
@@ -24,6 +27,24 @@ pub(crate) fn unpack(file: Vec<u8>) -> io::Result<Vec<u8>> {
         }
     }
     Ok(content)
+}
+
+/// The first line of a file with content, packed or not, without unpacking what follows.
+pub(crate) fn first_line(mut file: &[u8]) -> io::Result<Vec<u8>> {
+    while let Some(behind) = skipped_frame(file) {
+        file = behind;
+    }
+    if !file.starts_with(&FRAME_MAGIC) {
+        return read_line(file);
+    }
+    let frame = StreamingDecoder::new(file).map_err(io::Error::other)?;
+    read_line(BufReader::new(frame))
+}
+
+fn read_line(from: impl BufRead) -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    from.take(FIRST_LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
+    Ok(line)
 }
 
 fn unpack_frame(rest: &mut &[u8], content: &mut Vec<u8>) -> io::Result<()> {
@@ -75,6 +96,15 @@ mod tests {
         let packed = [&skipped[..], &frame("one "), &skipped, &frame("two")].concat();
         assert_eq!(unpack(packed).unwrap(), b"one two");
         assert_eq!(unpack(b"plain".to_vec()).unwrap(), b"plain");
+    }
+
+    #[test]
+    fn the_first_line_is_read_alone() {
+        let skipped = [0x5f, 0x2a, 0x4d, 0x18, 0, 0, 0, 0];
+        let packed = [&skipped[..], &frame("one\ntwo\n"), b"damaged"].concat();
+        assert_eq!(first_line(&packed).unwrap(), b"one\n");
+        assert_eq!(first_line(b"one\ntwo").unwrap(), b"one\n");
+        assert_eq!(first_line(b"").unwrap(), b"");
     }
 
     #[test]

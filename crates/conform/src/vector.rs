@@ -65,6 +65,16 @@ pub fn number(value: &Value) -> Option<u64> {
     }
 }
 
+/// The name of a file as vectors give it: as such, or as the number that its bytes hash to.
+#[must_use]
+pub fn file_name(value: &Value) -> Option<String> {
+    match value {
+        Value::Number(hash) => Some(format!("{:016x}", hash.as_u64()?)),
+        Value::String(name) => Some(name.trim_start_matches("0x").to_owned()),
+        _ => None,
+    }
+}
+
 /// XXH64 with seed 0.
 #[must_use]
 pub fn xxh64(bytes: &[u8]) -> u64 {
@@ -122,6 +132,16 @@ mod tests {
         }
         assert_eq!(number(&Value::from("xyz")), None);
         assert_eq!(number(&Value::from(u64::MAX)), Some(u64::MAX));
+    }
+
+    #[test]
+    fn files_are_named_by_text_or_by_number() {
+        let names = [Value::from(255), Value::from("0x00ff"), Value::from("program")];
+        assert_eq!(
+            names.map(|name| file_name(&name).unwrap()),
+            ["00000000000000ff", "00ff", "program"]
+        );
+        assert_eq!(file_name(&Value::Null), None);
     }
 
     #[test]

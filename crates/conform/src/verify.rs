@@ -1,17 +1,22 @@
 //! Kind `verify`: the verifier's verdict and its text.
 
+use selkie_elf::Executable;
 use selkie_vm::{VerifyError, verify, verify_calls};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{BadVector, Verdict, check::Check, exec::ProgramCase};
+use crate::{BadVector, Context, Verdict, check::Check, program::ProgramCase};
 
-/// Runs a vector and compares what came out.
+/// Verifies a program and compares the verdict.
 ///
 /// # Errors
 /// If the vector is unreadable.
-pub fn judge(line: &Value) -> Result<Verdict, BadVector> {
-    Case::deserialize(line)?.check()
+pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
+    let case = Case::deserialize(line)?;
+    match case.program.executable(context)? {
+        Ok(executable) => case.check(&executable),
+        Err(why) => why.verdict(),
+    }
 }
 
 #[derive(Deserialize, Debug)]
@@ -30,12 +35,11 @@ struct Expect {
 }
 
 impl Case {
-    fn check(&self) -> Result<Verdict, BadVector> {
-        let executable = self.program.executable()?;
+    fn check(&self, executable: &Executable) -> Result<Verdict, BadVector> {
         let mut check = Check::default();
         let verdict = match self.verifier.as_deref() {
-            Some("LocalVerifier") => verify_calls(&executable),
-            _ => verify(&executable),
+            Some("LocalVerifier") => verify_calls(executable),
+            _ => verify(executable),
         };
         let (debug, display) = match verdict {
             Ok(()) => Default::default(),

@@ -1,8 +1,13 @@
-//! Kinds `elf_loader` and `elf_load` on a small file, and on the same with a wrong expectation.
+//! Every kind that takes a file, on a small one, and on the same with a wrong expectation.
 
-use std::{fs, sync::Arc};
+use std::{fs, path::PathBuf, sync::Arc};
 
-use selkie_conform::{BadVector, Context, Verdict, elf_load, elf_loader, vector::hex};
+use selkie_conform::{
+    BadVector, Context, KINDS, Verdict,
+    context::Elfs,
+    elf_load, elf_loader,
+    vector::{fnv1a, hex},
+};
 use serde_json::{Value, json};
 
 /// A program of V3: `exit`, behind eight bytes of read-only data.
@@ -165,4 +170,131 @@ fn environments_beside_the_vectors_go_before_the_built_in_ones() {
     fs::remove_dir_all(&folder).unwrap();
     assert_eq!(context.profile("own", true).unwrap().environment.syscalls.names().len(), 1);
     assert_eq!(context.profile("mainnet", true).unwrap().environment.syscalls.names().len(), 38);
+}
+
+/// A folder with the program and with one that no loader takes; gone afterwards.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let name = format!("selkie-elf-{}-{test}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join("program.so"), program()).unwrap();
+        fs::write(path.join("broken.so"), &program()[..100]).unwrap();
+        Self(path)
+    }
+
+    /// Judges a vector that has this folder as that of ELF files.
+    fn judge(&self, line: &Value) -> Result<Verdict, BadVector> {
+        let elfs = Arc::new(Elfs::new(Some(self.0.clone())));
+        let context = Context::new("vectors.jsonl".as_ref(), elfs).unwrap();
+        judge(line, &context)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
+    let kind = KINDS.iter().find(|kind| (kind.matches)(line)).unwrap();
+    (kind.judge)(line, context)
+}
+
+/// Vectors of all kinds that take a program, each with a right and a wrong expectation.
+fn program_vectors() -> [(Value, Value, Value); 4] {
+    let node = |end: u32| {
+        json!([
+            {"pc": 0, "label": "function_0", "src": [1], "dst": [], "insns": [0, end], "idom": 1},
+            {"pc": 1, "label": "super_root", "src": [], "dst": [0], "insns": [1, 1], "idom": 1},
+        ])
+    };
+    let exec = json!({"kind": "exec", "budget": 5, "insn_count": 1, "cu_left": 4, "final_pc": 0});
+    [
+        (exec, json!({"ok": 0}), json!({"ok": 1})),
+        (json!({"kind": "verify"}), json!({"ok": 0}), json!({"err": "NoProgram"})),
+        (json!({"kind": "cfg"}), node(1), node(0)),
+        (json!({"kind": "disasm"}), json!("function_0:\n    exit\n"), json!("exit\n")),
+    ]
+}
+
+#[test]
+fn programs_are_taken_from_files_by_name_and_by_hash() {
+    let folder = Folder::new("named");
+    let hash = fnv1a(&program());
+    for (line, right, wrong) in program_vectors() {
+        for (field, name) in [
+            ("elf_fnv", json!(format!("{hash:016x}"))),
+            ("elf_fnv", json!(format!("{hash:#x}"))),
+            ("elf_fnv", json!(hash)),
+            ("elf", json!("program")),
+            ("elf", json!(hex(&program()))),
+        ] {
+            let mut line = line.clone();
+            line[field] = name;
+            line["expect"] = right.clone();
+            assert_eq!(folder.judge(&line), Ok(Verdict::Passed), "{line}");
+            line["expect"] = wrong.clone();
+            assert!(!passes(folder.judge(&line)), "{line}");
+        }
+    }
+}
+
+#[test]
+fn instructions_go_before_the_file_that_they_come_from() {
+    let folder = Folder::new("both");
+    let line = json!({
+        "kind": "exec", "elf_fnv": fnv1a(&program()), "text": "b7000000030000009500000000000000",
+        "budget": 5, "expect": {"ok": 3},
+    });
+    assert_eq!(folder.judge(&line), Ok(Verdict::Passed));
+}
+
+#[test]
+fn programs_that_are_missing_are_skipped_and_none_at_all_fails() {
+    let folder = Folder::new("missing");
+    for (line, right, _) in program_vectors() {
+        let mut line = line.clone();
+        line["expect"] = right;
+        assert!(folder.judge(&line).is_err(), "{line}");
+        line["elf_fnv"] = json!("0123456789abcdef");
+        let Ok(Verdict::Skipped(why)) = folder.judge(&line) else { panic!("must skip: {line}") };
+        assert!(why.starts_with("ELF file 0123456789abcdef is not in"), "{why}");
+    }
+}
+
+#[test]
+fn a_file_that_is_refused_is_an_error_that_vectors_may_expect() {
+    let folder = Folder::new("refused");
+    for (line, right, _) in program_vectors() {
+        let mut line = line.clone();
+        line["elf"] = json!("broken");
+        line["expect"] = right;
+        assert!(!passes(folder.judge(&line)), "{line}");
+    }
+    let exec = |err: &str| {
+        folder.judge(&json!({"kind": "exec", "elf": "broken", "budget": 5, "expect": {"err": err}}))
+    };
+    assert!(passes(exec("ElfError")));
+    assert!(!passes(exec("DivideByZero")));
+}
+
+#[test]
+fn programs_are_found_in_an_archive_beside_the_vectors() {
+    let folder = Folder::new("archive");
+    let path = folder.0.join("suite-elfs.tar");
+    let mut archive = tar::Builder::new(fs::File::create(path).unwrap());
+    let mut header = tar::Header::new_ustar();
+    header.set_size(program().len() as u64);
+    archive.append_data(&mut header, "./packed.elf", program().as_slice()).unwrap();
+    archive.into_inner().unwrap();
+    let line = json!({"kind": "exec", "elf": "packed", "budget": 5, "expect": {"ok": 0}});
+    for elfs in [None, Some(folder.0.clone())] {
+        let elfs = Arc::new(Elfs::new(elfs));
+        let context = Context::new(&folder.0.join("vectors.jsonl"), elfs).unwrap();
+        assert_eq!(judge(&line, &context), Ok(Verdict::Passed));
+    }
 }

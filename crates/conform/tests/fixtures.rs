@@ -189,6 +189,7 @@ fn lines_go_before_what_fixtures_recorded() {
     archive.into_inner().unwrap();
     fs::write(folder.join("fd_instr.jsonl"), line(7).to_string()).unwrap();
     let report = run(std::slice::from_ref(&folder), &Options::default(), &|_| ());
+    let alone = run(&[folder.join("old-instr.tar")], &Options::default(), &|_| ());
     let judged = |line: &Value| {
         let context = Context::new(&folder.join("lines.jsonl"), Arc::default()).unwrap();
         let kind = KINDS.iter().find(|kind| (kind.matches)(line)).unwrap();
@@ -198,6 +199,13 @@ fn lines_go_before_what_fixtures_recorded() {
     fs::remove_dir_all(Path::new(&folder)).unwrap();
     let total = report.total();
     assert_eq!((total.passed, total.failed, total.skipped), (2, 0, 0));
+    let archive = report.files.iter().find(|it| it.path.ends_with("old-instr.tar")).unwrap();
+    assert_eq!((archive.tally.passed, archive.judged_by_vectors), (1, 1));
+    // Without the lines, what they name is not judged, and that is counted.
+    let total = alone.total();
+    assert_eq!((total.passed, total.failed, total.skipped), (1, 0, 1));
+    let why = alone.files[0].skips.keys().next().unwrap();
+    assert_eq!(why, "fd_instr.jsonl beside it says what holds today: run that with it");
     assert_eq!(right, ("fd_instr", Ok(Verdict::Passed)));
     assert!(fails(wrong.1));
 }

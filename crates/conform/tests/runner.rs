@@ -126,7 +126,66 @@ fn folders_are_searched_for_vector_files() {
     let report = run_one(&folder.0);
     assert_eq!(total(&report), (3, 0, 1));
     let names: Vec<_> = report.files.iter().map(|it| it.path.file_name().unwrap()).collect();
-    assert_eq!(names, ["b.jsonl", "fixture.fix", "a.jsonl"]);
+    assert_eq!(names[..2], ["b.jsonl", "a.jsonl"]);
+    assert_eq!(report.files[2].path, folder.0);
+}
+
+#[test]
+fn a_folder_of_fixtures_has_one_report() {
+    let folder = Folder::new("fixtures");
+    for index in 0..300 {
+        let entrypoint = b"\x0a\x1d\x0a\x1bsol_compat_block_execute_v1";
+        folder.file(&format!("inner/{index}.fix"), entrypoint);
+    }
+    folder.file("inner/torn.fix", b"\xff");
+    let report = run_one(&folder.0);
+    assert_eq!((report.files.len(), total(&report)), (1, (0, 1, 300)));
+    assert_eq!(report.files[0].path, folder.0.join("inner"));
+    assert_eq!(report.files[0].failures[0].id.as_deref(), Some("torn.fix"));
+}
+
+#[test]
+fn what_is_named_more_than_once_is_run_once() {
+    let folder = Folder::new("twice");
+    let file = folder.file("inner/a.jsonl", EXIT);
+    let report =
+        run(&[folder.0.clone(), file, folder.0.join("inner")], &Options::default(), &|_| ());
+    assert_eq!(total(&report), (1, 0, 0));
+}
+
+#[test]
+fn what_is_left_is_compared_where_the_meter_ran_out() {
+    let folder = Folder::new("meter");
+    // A jump to itself.
+    let endless =
+        r#"{"id":"a","v":0,"text":"0500ffff00000000","cu":3,"exp":{"err":9,"cu_left":0}}"#;
+    let exec = r#"{"kind":"exec","text":"0500ffff00000000","budget":3,"cu_left":0,
+        "expect":{"err":"ExceededMaxInstructions"}}"#;
+    for (line, passes) in [
+        (endless.to_owned(), true),
+        (endless.replace(r#","cu_left":0"#, ""), true),
+        (endless.replace(r#""cu_left":0"#, r#""cu_left":1"#), false),
+        (exec.replace('\n', ""), true),
+        (exec.replace('\n', "").replace(r#""cu_left":0"#, r#""cu_left":1"#), false),
+    ] {
+        let report = run_one(&folder.file("a.jsonl", &line));
+        assert_eq!(total(&report), (usize::from(passes), usize::from(!passes), 0), "{line}");
+    }
+}
+
+#[test]
+fn verdicts_are_counted_by_kind() {
+    let folder = Folder::new("kinds");
+    let exec = EXEC.replace('\n', "");
+    let wrong = exec.replace(r#""insn_count":1"#, r#""insn_count":2"#);
+    folder.file("a.jsonl", [EXIT, &exec, "{}"].join("\n"));
+    folder.file("b.jsonl", [exec.as_str(), &wrong].join("\n"));
+    let kinds = run_one(&folder.0).kinds();
+    let counts: Vec<_> = kinds
+        .iter()
+        .map(|it| (it.name, it.tally.passed, it.tally.failed, it.tally.skipped))
+        .collect();
+    assert_eq!(counts, [("verify", 1, 0, 0), ("exec", 2, 1, 0), ("unknown", 0, 0, 1)]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::{io::Write as _, path::Path, sync::Mutex};
 
 use anyhow::{Context as _, Result, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
-use selkie_conform::{Engine, FileReport, Options, Progress, Report, Tally};
+use selkie_conform::{Engine, FileReport, KindReport, Options, Progress, Report, Tally};
 use serde_json::json;
 
 use crate::{
@@ -27,12 +27,16 @@ pub(crate) fn run(ui: &mut Ui, args: &ConformArgs) -> Result<Status> {
     let report = selkie_conform::run(&args.paths, &options, &|progress| bar.show(&progress));
     bar.clear();
     let total = report.total();
-    if report.files.is_empty() {
-        return Err(anyhow!("there are no vectors in what was named"))
-            .advise("vector files end in .jsonl or .jsonl.zst");
+    if total.is_empty() {
+        let named: Vec<_> = args.paths.iter().map(|it| it.display().to_string()).collect();
+        return Err(anyhow!("there are no vectors in {}", named.join(", "))).advise(
+            "vectors are in files ending in .jsonl or .jsonl.zst, fixtures in .fix, .tar or .tar.zst",
+        );
     }
     if ui.json {
         ui.object(&as_json(&report, total))?;
+    } else if args.table {
+        write!(ui.out, "{}", table(&report.kinds()))?;
     } else {
         show(ui, &report, total, args.show)?;
     }
@@ -91,20 +95,73 @@ fn show_file(ui: &mut Ui, file: &FileReport, shown: usize) -> Result<()> {
     if let Some(more @ 1..) = file.failures.len().checked_sub(shown) {
         writeln!(ui.out, "{DIM}… and {more} more of {}{DIM:#}", name_of(&file.path))?;
     }
-    let style = if file.tally.failed == 0 { GOOD } else { BAD };
-    let tally = file.tally;
-    writeln!(ui.out, "{STRONG}{}{STRONG:#}  {style}{tally}{style:#}", file.path.display())?;
+    writeln!(ui.out, "{STRONG}{}{STRONG:#}  {}", file.path.display(), outcome(file))?;
     for (reason, count) in &file.skips {
         writeln!(ui.out, "  {DIM}skipped {count}: {reason}{DIM:#}")?;
     }
     Ok(())
 }
 
+/// What became of a file's vectors. Where there are none it says why, since zeros look like a result.
+fn outcome(file: &FileReport) -> String {
+    let tally = file.tally;
+    let style = if tally.failed == 0 { GOOD } else { BAD };
+    match (tally.is_empty(), file.judged_by_vectors) {
+        (false, 0) => format!("{style}{tally}{style:#}"),
+        (false, left) => {
+            format!("{style}{tally}{style:#}, {left} more are judged by the vectors that name them")
+        }
+        (true, 0) => format!("{DIM}holds no vectors{DIM:#}"),
+        (true, left) => {
+            format!("{DIM}{left} fixtures are judged by the vectors that name them{DIM:#}")
+        }
+    }
+}
+
+/// A table in Markdown, a row for each kind.
+fn table(kinds: &[KindReport]) -> String {
+    let mut table = String::from(
+        "| kind | what is compared | passed | failed | skipped |\n|---|---|---|---|---|\n",
+    );
+    for KindReport { name, compared, tally: Tally { passed, failed, skipped } } in kinds {
+        let counts = [passed, failed, skipped].map(|count| grouped(*count)).join(" | ");
+        table += &format!("| {name} | {compared} | {counts} |\n");
+    }
+    table
+}
+
+/// A number with its digits in groups of three: `98,979`.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 fn as_json(report: &Report, total: Tally) -> serde_json::Value {
     json!({
         "files": report.files,
+        "kinds": report.kinds(),
         "passed": total.passed,
         "failed": total.failed,
         "skipped": total.skipped,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_stand_in_groups_of_three() {
+        assert_eq!(
+            [0, 999, 1000, 98_979, 1_234_567].map(grouped).join(" "),
+            "0 999 1,000 98,979 1,234,567"
+        );
+    }
 }

@@ -1,0 +1,112 @@
+//! The program of a suite vector: instructions, or a file that is loaded.
+
+use std::sync::Arc;
+
+use selkie_elf::{ElfError, Executable, Functions, Syscalls};
+use selkie_isa::{
+    Version,
+    symbol::{ENTRYPOINT, ENTRYPOINT_KEY},
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::{
+    BadVector, Check, Context, Verdict, check::bytes, config::SuiteConfig, context,
+    vector::file_name,
+};
+
+/// A program as the kinds of the suite give it: in `text` as instructions, in `elf` as the bytes or
+/// the name of a file, or in `elf_fnv` as the hash of a file. Instructions go before files, since
+/// the file is then only where they came from.
+#[derive(Deserialize, Debug)]
+pub(crate) struct ProgramCase {
+    #[serde(default)]
+    sbpf_version: u32,
+    #[serde(default)]
+    pub(crate) config: SuiteConfig,
+    #[serde(default)]
+    pub(crate) syscalls: Vec<String>,
+    text: Option<String>,
+    elf: Option<String>,
+    elf_fnv: Option<Value>,
+    #[serde(default)]
+    entry_pc: u32,
+    #[serde(default)]
+    functions: Vec<(u32, u32, String)>,
+}
+
+/// Why there is no program.
+pub(crate) enum NoProgram {
+    /// The file is not there: a reason to skip the vector.
+    Missing(String),
+    /// The loader refuses the file.
+    Refused(ElfError),
+}
+
+impl NoProgram {
+    /// The verdict over a vector that expects a program.
+    pub(crate) fn verdict(self) -> Result<Verdict, BadVector> {
+        match self {
+            Self::Missing(why) => Ok(Verdict::Skipped(why)),
+            Self::Refused(error) => {
+                let mut check = Check::default();
+                check.differ("load", "a program", error);
+                check.finish()
+            }
+        }
+    }
+}
+
+impl ProgramCase {
+    /// Assembles or loads the program.
+    ///
+    /// # Errors
+    /// If the vector gives no program, or one that cannot be read.
+    pub(crate) fn executable(
+        &self,
+        context: &Context,
+    ) -> Result<Result<Executable, NoProgram>, BadVector> {
+        if let Some(text) = &self.text {
+            return Ok(Ok(self.assembled(text)?));
+        }
+        let file = match (&self.elf, &self.elf_fnv) {
+            (Some(file), _) => context::program(file, context),
+            (None, Some(hash)) => {
+                let name =
+                    file_name(hash).ok_or_else(|| BadVector("`elf_fnv` is no hash".to_owned()))?;
+                context.elf(&name).map(|bytes| bytes.to_vec())
+            }
+            (None, None) => {
+                return Err(BadVector("neither `text` nor `elf` nor `elf_fnv`".to_owned()));
+            }
+        };
+        let file = match file {
+            Ok(file) => file,
+            Err(why) => return Ok(Err(NoProgram::Missing(why))),
+        };
+        let environment = self.config.environment(self.syscalls());
+        Ok(selkie_elf::load(&file, &environment).map_err(NoProgram::Refused))
+    }
+
+    fn syscalls(&self) -> Arc<Syscalls> {
+        Arc::new(Syscalls::new(self.syscalls.iter().map(String::as_str)))
+    }
+
+    fn assembled(&self, text: &str) -> Result<Executable, String> {
+        let version = Version::from_e_flags(self.sbpf_version)
+            .ok_or_else(|| format!("there is no sBPF version {}", self.sbpf_version))?;
+        let mut functions = Functions::default();
+        for (key, pc, name) in &self.functions {
+            functions.register(*key, *pc, name.as_str()).map_err(|error| error.to_string())?;
+        }
+        // A program without a function of that name gets one (anza sbpf: `elf.rs`,
+        // `new_from_text_bytes`).
+        if !functions.iter().any(|(_, function)| function.name == ENTRYPOINT) {
+            let key = if version.static_calls() { self.entry_pc } else { ENTRYPOINT_KEY };
+            let added = functions.register(key, self.entry_pc, ENTRYPOINT);
+            added.map_err(|error| error.to_string())?;
+        }
+        Executable::from_text(version, bytes(text)?, self.entry_pc, functions, self.syscalls())
+            .map_err(|error| error.to_string())
+    }
+}
