@@ -1,9 +1,7 @@
 //! `cargo xtask ci` and `cargo xtask test`: everything that must pass, in one order.
 
 use std::{
-    env,
-    ffi::OsString,
-    fs,
+    env, fs,
     path::{Path, PathBuf},
     process::Command,
     time::Instant,
@@ -13,8 +11,9 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::{codegen, fixtures, repository, say, tidy, toolchains};
 
-/// Vectors that many projects share lie beside the repository, if they are there.
-const SHARED_VECTORS: &str = "../shared/vectors";
+/// Firedancer's and Mollusk's fixtures, which are not ours to copy. They lie beside the repository,
+/// if they are there, with vectors that say what holds of them today.
+const SHARED_FIXTURES: &str = "../shared/vectors/fix";
 
 /// Runs every test: those of cargo, and conformance vectors.
 pub(crate) fn test(arguments: &[String]) -> Result<()> {
@@ -23,11 +22,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
 
 /// The same; `with_compilers` fails where tests lack one, which is left out otherwise.
 fn test_with(arguments: &[String], with_compilers: bool) -> Result<()> {
-    let vectors = match arguments {
-        [] => repository().join(SHARED_VECTORS),
-        [folder] => PathBuf::from(folder),
-        _ => bail!("usage: cargo xtask test [VECTORS]"),
-    };
+    let vectors = vectors(arguments)?;
     step("programs that tests need", || fixtures::run(&[]))?;
     step("tests", || {
         let arguments = ["test", "--workspace", "--locked", "--no-fail-fast"];
@@ -38,22 +33,34 @@ fn test_with(arguments: &[String], with_compilers: bool) -> Result<()> {
         }
         succeed(&mut command)
     })?;
-    step("conformance vectors", || conform(&vectors))
+    step("conformance vectors", || conform(&vectors, &[]))
 }
 
-fn conform(vectors: &Path) -> Result<()> {
-    let paths: Vec<OsString> = [repository().join("testdata/vectors"), vectors.to_owned()]
-        .into_iter()
-        .filter(|path| path.exists())
-        .map(Into::into)
-        .collect();
-    if paths.is_empty() {
-        say("skipped: there are no vectors here");
-        return Ok(());
+/// Prints the table of conformance that the README shows, from a run of all vectors.
+pub(crate) fn conformance(arguments: &[String]) -> Result<()> {
+    let vectors = vectors(arguments)?;
+    fixtures::run(&[])?;
+    conform(&vectors, &["--table"])
+}
+
+/// The vectors to run: the repository's own, and those of the folder that was named, or the shared
+/// fixtures if they are here.
+fn vectors(arguments: &[String]) -> Result<Vec<PathBuf>> {
+    let own = repository().join("testdata/vectors");
+    let shared = repository().join(SHARED_FIXTURES);
+    match arguments {
+        [] if shared.exists() => Ok(vec![own, shared]),
+        [] => Ok(vec![own]),
+        [folder] => Ok(vec![own, PathBuf::from(folder)]),
+        _ => bail!("at most one folder of vectors is expected"),
     }
+}
+
+fn conform(vectors: &[PathBuf], arguments: &[&str]) -> Result<()> {
     let mut command = cargo_command();
-    command.args(["run", "--quiet", "--locked", "--", "conform"]).args(paths);
-    succeed(command.arg("--elfs").arg(repository().join("testdata/elfs")))
+    command.args(["run", "--quiet", "--locked", "--", "conform"]).args(vectors);
+    command.arg("--elfs").arg(repository().join("testdata/elfs")).args(arguments);
+    succeed(&mut command)
 }
 
 /// Runs everything that a change must pass before it lands.

@@ -19,6 +19,11 @@ type Chore = (&'static str, &'static str, fn(&[String]) -> Result<()>);
 const CHORES: &[Chore] = &[
     ("ci", "[VECTORS]         everything that a change must pass", ci::ci),
     ("test", "[VECTORS]       every test, and conformance vectors", ci::test),
+    (
+        "conformance",
+        "[VECTORS] the table of conformance, from a run of all vectors",
+        ci::conformance,
+    ),
     ("tidy", "                what holds of the repository as a whole", tidy::run),
     ("codegen", "[--check]    write the documentation that is made from tables", codegen::run),
     (
