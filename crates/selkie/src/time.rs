@@ -180,7 +180,10 @@ impl Svm {
         }
         let accounts = || {
             let rent = state.environment.rent();
-            StakeAccounts::new(state.accounts.iter(), state.environment.features, &rent)
+            // The programs of mainnet, which lie below, hold no stake.
+            let written = state.accounts.written();
+            let accounts = written.iter().map(|(key, account)| (key, *account));
+            StakeAccounts::new(accounts, state.environment.features, &rent)
         };
         let history = self.sysvar(&sysvar::stake_history::ID).unwrap_or_default();
         let mut stakes = Stakes::clone(&state.stakes);
