@@ -292,9 +292,9 @@ impl FileRun<'_> {
                 verdict,
             };
         }
-        let value = match serde_json::from_slice::<Value>(&bytes) {
+        let value = match read(&bytes) {
             Ok(value) => value,
-            Err(error) => return Judged::unread(line, None, format_args!("not JSON: {error}")),
+            Err(why) => return Judged::unread(line, None, why),
         };
         let id = ["id", "name", "fixture"].iter().find_map(|field| value.get(field)?.as_str());
         let (kind, verdict) = match kind_of(&value) {
@@ -303,6 +303,18 @@ impl FileRun<'_> {
         };
         Judged { line, id: id.map(str::to_owned), kind, verdict }
     }
+}
+
+/// Reads the JSON of a vector.
+fn read(line: &[u8]) -> Result<Value, String> {
+    // A value takes up to a hundred times its text. What separates values may stand in texts too,
+    // but the largest vector has a thousand.
+    const MARKS_MAX: usize = 1 << 16;
+    let marks = line.iter().filter(|byte| b",:[{".contains(byte)).count();
+    if marks > MARKS_MAX {
+        return Err(format!("a vector of more than {MARKS_MAX} values"));
+    }
+    serde_json::from_slice(line).map_err(|error| format!("not JSON: {error}"))
 }
 
 /// The verdict, whatever happens: a panic is a bug that one vector found, and the others are still
