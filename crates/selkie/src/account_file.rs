@@ -11,6 +11,9 @@ use solana_pubkey::Pubkey;
 
 use crate::{json, svm::Svm};
 
+/// More values than any account has, however its data was decoded.
+const VALUES_MAX: usize = 1 << 16;
+
 /// An account that cannot be read or written.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -68,6 +71,10 @@ impl Svm {
     /// If it describes no account.
     pub fn load_account_json(&mut self, text: &str) -> Result<Pubkey, AccountFileError> {
         let format = AccountFileError::Format;
+        // A value takes up to a hundred times its text; an account has ten, and long texts.
+        if text.bytes().filter(|byte| b",:[{".contains(byte)).count() > VALUES_MAX {
+            return Err(format(format!("it has more than {VALUES_MAX} values")));
+        }
         let value: Value = serde_json::from_str(text).map_err(|error| format(error.to_string()))?;
         let (key, account) = json::read_account_file(&value).map_err(format)?;
         let key = key.ok_or_else(|| format("`pubkey` is missing".to_owned()))?;
@@ -95,5 +102,18 @@ impl Svm {
     ) -> Result<(), AccountFileError> {
         let (path, text) = (path.as_ref(), self.account_json(key)?);
         fs::write(path, text).map_err(|error| AccountFileError::File(path.to_owned(), error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_that_would_take_too_much_memory_is_refused() {
+        let mut svm = Svm::new();
+        let text = format!("{{\"account\":[{}0]}}", "{\"\":0},".repeat(VALUES_MAX / 3 + 1));
+        let error = svm.load_account_json(&text).unwrap_err();
+        assert!(error.to_string().contains("more than 65536 values"), "{error}");
     }
 }

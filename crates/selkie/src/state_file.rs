@@ -31,6 +31,8 @@ use crate::{genesis, svm::Svm};
 
 const MAGIC: &[u8] = b"selkie state 1\n";
 const HASH_BYTES: usize = 32;
+/// The header of a cluster with every feature has a tenth of this.
+const HEADER_BYTES_MAX: usize = 256 << 10;
 
 /// A state that cannot be read or written.
 #[derive(Debug)]
@@ -135,6 +137,9 @@ impl Svm {
         let rest = rest.ok_or_else(|| format_error("it is cut off, or has been changed"))?;
         let line = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
         let (header, accounts) = rest.split_at(line);
+        if header.len() > HEADER_BYTES_MAX {
+            return Err(format_error("its header is too long"));
+        }
         let header: Value =
             serde_json::from_slice(header).map_err(|error| format_error(error.to_string()))?;
         let accounts = accounts.get(1..).unwrap_or_default();
