@@ -37,10 +37,10 @@ fn parse_part(part: &str) -> Result<Vec<u8>> {
         "i128" => value.parse::<i128>()?.to_le_bytes().to_vec(),
         "str" => value.as_bytes().to_vec(),
         "hex" => hex::decode(value)?,
-        "base58" => bs58::decode(value).into_vec()?,
+        "base58" => base58(value)?,
         "base64" => BASE64_STANDARD.decode(value)?,
         "key" => {
-            let bytes = bs58::decode(value).into_vec()?;
+            let bytes = base58(value)?;
             if bytes.len() != 32 {
                 bail!("a key has 32 bytes, not {}", bytes.len());
             }
@@ -48,6 +48,15 @@ fn parse_part(part: &str) -> Result<Vec<u8>> {
         }
         _ => bail!("unknown kind `{kind}`"),
     })
+}
+
+/// Decodes base58, which takes the square of its length: what is long has another encoding.
+pub(crate) fn base58(text: &str) -> Result<Vec<u8>> {
+    const CHARS_MAX: usize = 16 << 10;
+    if text.len() > CHARS_MAX {
+        bail!("base58 of {} characters: at most {CHARS_MAX} are read; use base64", text.len());
+    }
+    Ok(bs58::decode(text).into_vec()?)
 }
 
 #[cfg(test)]

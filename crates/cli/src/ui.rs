@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use selkie_isa::shown::shorten;
 
 /// Whether what was asked for worked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -72,10 +73,11 @@ impl Ui {
         let help = error.chain().find_map(|cause| cause.downcast_ref::<Advised>());
         let help = help.map(|it| it.help.as_str());
         // Nothing can be done if even this cannot be written.
+        let error = shorten(format!("{error:#}"));
         let _ = if self.json {
-            self.object(&serde_json::json!({ "error": format!("{error:#}"), "help": help }))
+            self.object(&serde_json::json!({ "error": error, "help": help }))
         } else {
-            self.explain(&format!("{error:#}"), help)
+            self.explain(&error, help)
         };
     }
 
