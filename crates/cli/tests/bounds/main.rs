@@ -4,6 +4,7 @@
 mod bound;
 #[path = "../common/mod.rs"]
 mod common;
+mod data;
 mod editors;
 mod elf;
 mod objects;
