@@ -11,6 +11,7 @@
 //! | [`cfg`](mod@cfg) | basic blocks, edges, dominators, functions; Graphviz |
 //! | [`symbols`] | the functions of a symbol table; demangling |
 //! | [`source`] | from an instruction to its line of source |
+//! | `shared` | whether debug information can be read in time and memory in proportion to it |
 //! | [`frame`] | the frame pointer, followed through instructions |
 //! | [`stack`] | how much stack each function uses |
 
@@ -23,6 +24,7 @@ pub mod listing;
 mod names;
 pub mod program;
 mod salvage;
+mod shared;
 pub mod source;
 pub mod stack;
 pub mod symbols;

@@ -12,7 +12,10 @@ use gimli::{EndianArcSlice, LittleEndian};
 use selkie_elf::Sections;
 use selkie_isa::layout::SLOT_BYTES;
 
-use crate::symbols::{Symbols, demangle};
+use crate::{
+    shared,
+    symbols::{Symbols, demangle},
+};
 
 type Reader = EndianArcSlice<LittleEndian>;
 
@@ -117,11 +120,18 @@ impl SourceMap {
 
     fn read_lines(&self) -> Option<Context<Reader>> {
         let sections = Sections::read(&self.bytes);
+        let file = Reader::new(Arc::clone(&self.bytes), LittleEndian);
+        // Sections may overlap: they share the bytes of the file.
         let section = |id: gimli::SectionId| {
-            let bytes = sections.get(id.name()).map_or(&[][..], |section| section.bytes);
-            Ok::<_, gimli::Error>(Reader::new(Arc::from(bytes), LittleEndian))
+            let range = sections.get(id.name()).and_then(|section| {
+                let start = usize::try_from(section.offset).ok()?;
+                Some(start..start + section.bytes.len()).filter(|_| !section.bytes.is_empty())
+            });
+            Ok::<_, gimli::Error>(file.range(range.unwrap_or_default()))
         };
-        Context::from_dwarf(gimli::Dwarf::load(section).ok()?).ok()
+        let mut dwarf = gimli::Dwarf::load(section).ok()?;
+        let is_bounded = shared::is_bounded(&mut dwarf);
+        is_bounded.then(|| Context::from_dwarf(dwarf).ok()).flatten()
     }
 
     fn address(&self, pc: u32) -> u64 {

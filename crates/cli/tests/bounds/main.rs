@@ -5,6 +5,7 @@ mod bound;
 #[path = "../common/mod.rs"]
 mod common;
 mod data;
+mod debug;
 mod editors;
 mod elf;
 mod objects;
