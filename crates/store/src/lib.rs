@@ -9,18 +9,19 @@
 //! bytes. The key is drawn at random when the folder is made, and nobody but its owner can read it.
 //! A file that was cut off, changed, or put in another one's place does not pass, and is as good as
 //! not there: the program is made ready anew, and its file is written again. Who can read the
-//! key can also write to this process; the seal keeps out everybody else, and every accident.
+//! key can also write to this process; the seal keeps out everybody else, and every accident. So a
+//! folder or a key that another user may have prepared is refused.
 //!
 //! Files are written beside their place and then moved there, so that processes can share a folder.
 
 #![warn(clippy::arithmetic_side_effects)]
 
+mod folder;
 mod seal;
 
 use std::{
     cell::RefCell,
-    fs,
-    io::{self, Read as _},
+    io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
@@ -33,7 +34,11 @@ use selkie_elf::{Environment, Syscalls};
 use selkie_svm::program_cache::{ProgramStore, Stored, Wanted};
 use selkie_vm::{MachineCode, Verified, frozen};
 
-use crate::seal::{Digest, Key};
+pub use crate::folder::{OpenError, Refusal};
+use crate::{
+    folder::Folder,
+    seal::{Digest, Key},
+};
 
 /// How the files of this version end. Others are left alone.
 const SUFFIX: &str = "program";
@@ -47,7 +52,7 @@ const CONTENTS_KEPT: usize = 8 << 20;
 /// Programs in a folder.
 #[derive(Debug)]
 pub struct DiskStore {
-    folder: PathBuf,
+    folder: Folder,
     key: Key,
     /// The digest of what programs were last loaded against, which is long to tell.
     last: Mutex<Option<(Arc<Syscalls>, Digest)>>,
@@ -92,10 +97,11 @@ impl DiskStore {
     /// The store in a folder, which is made if it is not there.
     ///
     /// # Errors
-    /// If the folder or its secret cannot be read or made.
-    pub fn open(folder: impl Into<PathBuf>) -> io::Result<Self> {
-        let folder = folder.into();
-        make_private_folder(&folder)?;
+    /// If the folder or its secret cannot be read or made; on Unix also if one of them belongs to
+    /// another user than the process, if others can write to the folder, or read the secret, or if
+    /// one is a symbolic link: whoever can do that can have this process execute machine code.
+    pub fn open(folder: impl Into<PathBuf>) -> Result<Self, OpenError> {
+        let folder = Folder::open(folder.into())?;
         let key = open_key(&folder)?;
         Ok(Self { folder, key, last: Mutex::default(), counters: Counters::default() })
     }
@@ -103,7 +109,7 @@ impl DiskStore {
     /// The folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
-        &self.folder
+        &self.folder.path
     }
 
     /// What the store has done so far.
@@ -125,15 +131,15 @@ impl DiskStore {
     /// If the folder cannot be read.
     pub fn files(&self) -> io::Result<Vec<StoredFile>> {
         let mut files = Vec::new();
-        for entry in fs::read_dir(&self.folder)? {
-            let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
+        for name in self.folder.names()? {
             if !is_programs(&name) {
                 continue;
             }
-            let metadata = entry.metadata()?;
+            let mut file = self.folder.read(&name)?;
+            let metadata = file.metadata()?;
             let (bytes, written) = (metadata.len(), metadata.modified()?);
-            let contents = fs::read(entry.path())?;
+            let mut contents = Vec::new();
+            file.read_to_end(&mut contents)?;
             let is_sound = self.unseal(&name, &contents).is_some();
             files.push(StoredFile { name, bytes, written, is_sound });
         }
@@ -148,11 +154,9 @@ impl DiskStore {
     /// If one cannot be deleted.
     pub fn clear(&self) -> io::Result<usize> {
         let mut count: usize = 0;
-        for entry in fs::read_dir(&self.folder)? {
-            let entry = entry?;
-            let name = entry.file_name().to_string_lossy().into_owned();
+        for name in self.folder.names()? {
             if is_programs(&name) || name.ends_with(UNFINISHED) {
-                fs::remove_file(entry.path())?;
+                self.folder.remove(&name)?;
                 count = count.saturating_add(1);
             }
         }
@@ -219,7 +223,7 @@ impl DiskStore {
         CONTENTS.with_borrow_mut(|contents| {
             contents.clear();
             contents.shrink_to(CONTENTS_KEPT);
-            let mut file = fs::File::open(self.folder.join(&name)).ok()?;
+            let mut file = self.folder.read(&name).ok()?;
             file.read_to_end(contents).ok()?;
             let stored = self.thaw(&name, contents, wanted);
             if stored.is_none() {
@@ -280,61 +284,63 @@ fn is_programs(name: &str) -> bool {
     name.strip_suffix(SUFFIX).is_some_and(|stem| stem.ends_with('.'))
 }
 
-fn make_private_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+/// The folder's secret, which is drawn if there is none.
+fn open_key(folder: &Folder) -> Result<Key, OpenError> {
+    let path = folder.path.join(KEY_FILE);
+    loop {
+        match folder.read(KEY_FILE) {
+            Ok(file) => {
+                folder.check_key(KEY_FILE, &file)?;
+                let mut bytes = Vec::new();
+                const LONGER: u64 = Key::BYTES as u64 + 1;
+                let read = file.take(LONGER).read_to_end(&mut bytes);
+                read.map_err(|error| OpenError::failed(&path, error))?;
+                let no_key = || OpenError::refused(&path, Refusal::NoKey);
+                return Key::from_bytes(&bytes).ok_or_else(no_key);
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                draw_key(folder).map_err(|error| OpenError::failed(&path, error))?;
+            }
+            Err(_) if path.is_symlink() || path.exists() => {
+                return Err(OpenError::refused(&path, Refusal::Kind));
+            }
+            Err(error) => return Err(OpenError::failed(&path, error)),
+        }
+    }
 }
 
-/// The folder's secret, which is drawn if there is none.
-fn open_key(folder: &Path) -> io::Result<Key> {
-    let path = folder.join(KEY_FILE);
-    loop {
-        match fs::read(&path) {
-            Ok(bytes) => {
-                let invalid = || io::Error::new(io::ErrorKind::InvalidData, "the key is no key");
-                return Key::from_bytes(&bytes).ok_or_else(invalid);
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(error),
-        }
-        let mut secret = [0; Key::BYTES];
-        getrandom::fill(&mut secret).map_err(io::Error::other)?;
-        // The first process to have one decides; others read it.
-        let beside = unused_name(folder);
-        write_new(&beside, &secret)?;
-        let linked = fs::hard_link(&beside, &path);
-        fs::remove_file(&beside)?;
-        match linked {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            Ok(()) | Err(_) => {}
-        }
+/// Puts a secret into a folder that has none. The first process to do so decides; others read it.
+fn draw_key(folder: &Folder) -> io::Result<()> {
+    let mut secret = [0; Key::BYTES];
+    getrandom::fill(&mut secret).map_err(io::Error::other)?;
+    let beside = write_beside(folder, &secret)?;
+    let linked = folder.link(&beside, KEY_FILE);
+    folder.remove(&beside)?;
+    match linked {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        Ok(()) | Err(_) => Ok(()),
     }
 }
 
 /// Puts a file in its place, all at once.
-fn write_private(folder: &Path, name: &str, contents: &[u8]) -> io::Result<()> {
-    let beside = unused_name(folder);
-    let written =
-        write_new(&beside, contents).and_then(|()| fs::rename(&beside, folder.join(name)));
-    if written.is_err() {
-        let _ = fs::remove_file(&beside);
+fn write_private(folder: &Folder, name: &str, contents: &[u8]) -> io::Result<()> {
+    let beside = write_beside(folder, contents)?;
+    let renamed = folder.rename(&beside, name);
+    if renamed.is_err() {
+        let _ = folder.remove(&beside);
     }
-    written
+    renamed
 }
 
-fn unused_name(folder: &Path) -> PathBuf {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    folder.join(format!("{}.{number}{UNFINISHED}", std::process::id()))
-}
-
-fn write_new(path: &Path, contents: &[u8]) -> io::Result<()> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    io::Write::write_all(&mut options.open(path)?, contents)
+/// Writes a file under a name that cannot be foreseen, and gives that.
+fn write_beside(folder: &Folder, contents: &[u8]) -> io::Result<String> {
+    let mut number = [0; 16];
+    getrandom::fill(&mut number).map_err(io::Error::other)?;
+    let name = format!("{:032x}{UNFINISHED}", u128::from_le_bytes(number));
+    let written = folder.create(&name)?.write_all(contents);
+    if let Err(error) = written {
+        let _ = folder.remove(&name);
+        return Err(error);
+    }
+    Ok(name)
 }

@@ -204,6 +204,122 @@ fn nobody_else_can_read_the_key() {
     assert_eq!(mode(&folder.programs()[0]), 0o600);
 }
 
+/// Why a folder is refused, with the path left out.
+#[cfg(unix)]
+fn refusal(folder: &std::path::Path) -> String {
+    let error = DiskStore::open(folder).expect_err("others may have prepared it");
+    assert!(!error.help().is_empty());
+    let text = error.to_string();
+    let rest = text.strip_prefix(&format!("{}", folder.display()));
+    rest.unwrap_or_else(|| panic!("{text}")).to_owned()
+}
+
+#[cfg(unix)]
+#[test]
+fn folders_and_keys_that_others_can_change_are_refused() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::new("modes");
+    DiskStore::open(&folder.0).unwrap();
+    let set = |path: &std::path::Path, mode| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for mode in [0o770, 0o702, 0o777, 0o720] {
+        set(&folder.0, mode);
+        let expected = format!(" can be written to by other users (mode {mode:o})");
+        assert_eq!(refusal(&folder.0), expected);
+    }
+    // Who may look into it sees nothing that matters.
+    for mode in [0o755, 0o700] {
+        set(&folder.0, mode);
+        DiskStore::open(&folder.0).unwrap();
+    }
+    let key = folder.0.join("key");
+    for mode in [0o640, 0o604, 0o620, 0o666] {
+        set(&key, mode);
+        let expected = format!("/key is open to other users (mode {mode:o})");
+        assert_eq!(refusal(&folder.0), expected);
+    }
+    set(&key, 0o400);
+    DiskStore::open(&folder.0).unwrap();
+}
+
+/// Root can give files away; others find what is root's.
+#[cfg(unix)]
+#[test]
+fn folders_and_keys_of_others_are_refused() {
+    use std::os::unix::fs::{MetadataExt as _, chown};
+    let folder = Folder::new("owners");
+    DiskStore::open(&folder.0).unwrap();
+    let user = fs::metadata(&folder.0).unwrap().uid();
+    if user != 0 {
+        let expected = format!(" belongs to user 0, and this is user {user}");
+        assert_eq!(refusal("/usr".as_ref()), expected);
+        return;
+    }
+    let expected = " belongs to user 4321, and this is user 0";
+    chown(&folder.0, Some(4321), None).unwrap();
+    assert_eq!(refusal(&folder.0), expected);
+    chown(&folder.0, Some(0), None).unwrap();
+    chown(folder.0.join("key"), Some(4321), None).unwrap();
+    assert_eq!(refusal(&folder.0), format!("/key{expected}"));
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_not_followed() {
+    use std::os::unix::fs::symlink;
+    let kind = " is a symbolic link, or of another unexpected kind";
+    let (folder, other) = (Folder::new("links"), Folder::new("linked"));
+    let mut process = Process::start(&other, &["one"]);
+    process.say("one");
+    process.persist();
+    symlink(&other.0, &folder.0).unwrap();
+    assert_eq!(refusal(&folder.0), kind);
+    fs::remove_file(&folder.0).unwrap();
+    // Another store's key, and then its program under its own name.
+    fs::create_dir(&folder.0).unwrap();
+    symlink(other.0.join("key"), folder.0.join("key")).unwrap();
+    assert_eq!(refusal(&folder.0), format!("/key{kind}"));
+    fs::remove_file(folder.0.join("key")).unwrap();
+    fs::copy(other.0.join("key"), folder.0.join("key")).unwrap();
+    let program = other.programs().remove(0);
+    symlink(&program, folder.0.join(program.file_name().unwrap())).unwrap();
+    let mut process = Process::start(&folder, &["one"]);
+    process.say("one");
+    assert_eq!((process.disk().found, process.disk().missing), (0, 1));
+    // What is written replaces the link, not what it leads to.
+    let before = fs::metadata(&program).unwrap().modified().unwrap();
+    process.persist();
+    assert!(folder.programs()[0].symlink_metadata().unwrap().is_file());
+    assert_eq!(fs::metadata(&program).unwrap().modified().unwrap(), before);
+}
+
+#[test]
+fn a_key_of_another_length_is_refused() {
+    let folder = Folder::new("no-key");
+    DiskStore::open(&folder.0).unwrap();
+    for len in [0, 31, 33, 100] {
+        fs::write(folder.0.join("key"), vec![7; len]).unwrap();
+        let error = DiskStore::open(&folder.0).unwrap_err();
+        let expected = format!("{} is not a key", folder.0.join("key").display());
+        assert_eq!(error.to_string(), expected);
+        assert!(error.help().starts_with("delete "), "{}", error.help());
+    }
+}
+
+#[test]
+fn a_folder_that_moves_stays_the_one_that_was_checked() {
+    let (folder, moved) = (Folder::new("moving"), Folder::new("moved"));
+    let mut process = Process::start(&folder, &["one"]);
+    process.say("one");
+    if cfg!(unix) {
+        fs::rename(&folder.0, &moved.0).unwrap();
+        fs::create_dir(&folder.0).unwrap();
+        assert_eq!(process.persist(), 1);
+        assert_eq!((folder.programs().len(), moved.programs().len()), (0, 1));
+    }
+}
+
 #[test]
 fn processes_share_a_folder() {
     let folder = Folder::new("shared");

@@ -26,9 +26,10 @@ pub(crate) fn run(ui: &mut Ui, args: &CacheArgs) -> Result<Status> {
         Some(folder) => folder.clone(),
         None => caches().advise("--cache names a folder")?.join("ready"),
     };
-    let store = DiskStore::open(&folder)
-        .with_context(|| format!("cannot use the folder {}", folder.display()))
-        .advise("--cache names another one")?;
+    let store = DiskStore::open(&folder).or_else(|error| {
+        let help = error.help();
+        Err(error).context("cannot keep programs there").advise(help)
+    })?;
     match &args.command {
         None | Some(CacheCommand::Show) => show(ui, &store),
         Some(CacheCommand::Warm(args)) => warm(ui, store, args),
