@@ -46,7 +46,7 @@ pub use crate::{
     frozen::ThawError,
     host::{Host, NoHost, Observer},
     interp::{Outcome, observe, run},
-    jit::{JitError, JitOptions, MachineCode, MemoryCalls},
+    jit::{JitError, JitOptions, JitWork, MachineCode, MemoryCalls},
     machine::{Frames, Machine, Meter, MeterExceeded},
     memory::{Access, MemoryMap, Region, Violation},
     program::{Program, Verified},

@@ -60,7 +60,8 @@ fn functions_are_compiled_when_they_are_called() {
         let expected = (format!("{expected:?}"), *interpreted.registers(), interpreted.pc());
         for threads in [1, 2, 8] {
             let plain = JitOptions { runs_until_joined: 1, ..JitOptions::plain() };
-            for options in [plain, JitOptions::default()] {
+            let scarce = JitOptions { code_bytes_max: 30_000, ..plain.clone() };
+            for options in [plain, JitOptions::default(), scarce] {
                 for slots_at_once in [1, 96, usize::MAX] {
                     let options = JitOptions { slots_at_once, ..options.clone() };
                     let code =

@@ -8,7 +8,7 @@
 
 #![allow(unsafe_code, reason = "what is thawed will be executed")]
 
-use core::sync::atomic::{AtomicI64, Ordering};
+use core::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::{
@@ -148,6 +148,7 @@ impl MachineCode {
             entries: entry::table(slots),
             compiler: Mutex::new(Compiler::new(program)),
             runs_left: AtomicI64::new(-1),
+            unit_bytes: AtomicUsize::new(0),
         };
         code.fill(input)?;
         Ok(code)
@@ -180,6 +181,7 @@ impl MachineCode {
                 memory: Executable::new(bytes)
                     .map_err(|error| ThawError::Jit(JitError::Memory(error)))?,
             };
+            *self.unit_bytes.get_mut() += unit.memory_bytes();
             let base = self.units.set(compiler.units, unit) as u64;
             for [slot, at] in blocks {
                 let entry = self.entries.get_mut(slot as usize).ok_or_else(malformed)?;

@@ -56,6 +56,8 @@ pub(super) enum Next {
 pub(super) trait Target {
     /// Whether the block of a slot was written.
     fn is_written(&self, pc: usize) -> bool;
+    /// Whether the unit is as large as it may be. What was not written is compiled later, or never.
+    fn is_full(&self) -> bool;
     /// A block starts: charges its instructions.
     fn block(&mut self, pc: u32, cost: u8);
     /// An instruction starts.
@@ -115,16 +117,18 @@ pub(super) fn lower<T: Target>(
     let slots = program.slots();
     let mut lowering = Lowering { program, slots, fixed_frames, effects, target };
     let mut block = Block::new(program);
+    lowering.effects.begin_unit(scope.slots);
     for start in &scope.starts {
         let mut start = *start as usize;
-        while !lowering.target.is_written(start) {
+        while !lowering.target.is_written(start) && !lowering.target.is_full() {
             planner.plan(start, &scope.leaders, &mut block);
             lowering.block(start, &block);
             start = block.end;
             if !block.falls_through || start >= slots {
                 break;
             }
-            if !scope.is_own(start) || lowering.target.is_written(start) {
+            let target = &lowering.target;
+            if !scope.is_own(start) || target.is_written(start) || target.is_full() {
                 lowering.target.jump(Next::Block(slot(start)));
                 break;
             }

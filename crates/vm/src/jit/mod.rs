@@ -43,7 +43,7 @@ mod x64;
 
 use core::fmt;
 #[cfg(target_arch = "x86_64")]
-use core::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::io;
 #[cfg(target_arch = "x86_64")]
 use std::sync::{Mutex, PoisonError};
@@ -77,6 +77,11 @@ pub struct JitOptions {
     pub slots_at_once: usize,
     /// Join what was compiled bit by bit after so many runs that had all they needed.
     pub runs_until_joined: u32,
+    /// About how many slots are compiled at a time at most, however many are asked for.
+    pub unit_slots_max: usize,
+    /// About how many bytes the machine code of a program may take, with its tables. What has none
+    /// then is interpreted.
+    pub code_bytes_max: usize,
     /// Keep what [`MachineCode::spans`] tells.
     pub spans: bool,
     /// Seeds all that is random; `None` asks the operating system.
@@ -124,6 +129,8 @@ impl Default for JitOptions {
             key_addresses: true,
             slots_at_once: 192,
             runs_until_joined: 16,
+            unit_slots_max: 1 << 17,
+            code_bytes_max: 16 << 20,
             spans: false,
             seed: None,
             memory_calls: MemoryCalls::default(),
@@ -188,7 +195,24 @@ pub struct MachineCode {
     #[cfg(target_arch = "x86_64")]
     compiler: Mutex<Compiler>,
     /// Runs until units are joined; negative if there is nothing to join.
+    #[cfg(target_arch = "x86_64")]
     runs_left: AtomicI64,
+    /// Bytes that the units take.
+    #[cfg(target_arch = "x86_64")]
+    unit_bytes: AtomicUsize,
+}
+
+/// What compiling a program has taken so far. None of it depends on how long that took.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct JitWork {
+    /// Stretches of code that were compiled.
+    pub units: usize,
+    /// Slots in all of them; those that were compiled again count again.
+    pub slots: u64,
+    /// Slots that were looked at to find out what functions change.
+    pub scanned: u64,
+    /// Bytes of machine code and its tables.
+    pub bytes: usize,
 }
 
 /// What compiling needs besides, one unit at a time.
@@ -200,6 +224,8 @@ struct Compiler {
     /// All 0 between units; none until there is a unit to compile, and once there is no more.
     labels: Vec<u32>,
     units: usize,
+    /// Slots of all units.
+    slots: u64,
     joins: u32,
     /// Whether all that may be executed was compiled.
     complete: bool,
@@ -213,6 +239,7 @@ impl Compiler {
             effects: scope::Effects::default(),
             labels: Vec::new(),
             units: 0,
+            slots: 0,
             joins: 0,
             complete: false,
         }
@@ -268,6 +295,7 @@ impl MachineCode {
                 entries: entry::table(slots),
                 compiler: Mutex::new(Compiler::new(program)),
                 runs_left: AtomicI64::new(-1),
+                unit_bytes: AtomicUsize::new(0),
             };
             let pc = program.executable().entry_pc() as usize;
             let want = units::want(0, pc, options);
@@ -303,7 +331,7 @@ impl MachineCode {
     fn compile_at(&self, program: &Program, pc: usize) -> Option<u64> {
         let mut compiler = self.compiler.lock().ok()?;
         // Another thread may have been faster.
-        if self.entry(pc).is_none() && compiler.units < units::UNITS_MAX {
+        if self.entry(pc).is_none() && compiler.units < units::UNITS_MAX && !self.is_full() {
             let want = units::want(compiler.units, pc, &self.options);
             // What fails once is tried no more.
             if self.add_unit(&mut compiler, program, want).is_err() {
@@ -313,7 +341,41 @@ impl MachineCode {
         self.entry(pc)
     }
 
-    /// Compiles what is not compiled yet, as far as it can be told what may be executed, and
+    /// Whether the machine code is as large as it may be.
+    #[cfg(target_arch = "x86_64")]
+    fn is_full(&self) -> bool {
+        self.unit_bytes.load(Ordering::Relaxed) >= self.options.code_bytes_max
+    }
+
+    /// Bytes of memory that the machine code takes by now, with its tables.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        #[cfg(target_arch = "x86_64")]
+        return self.unit_bytes.load(Ordering::Relaxed)
+            + self.entries.len() * (size_of::<AtomicU64>() + size_of::<u32>() + size_of::<u8>());
+        #[cfg(not(target_arch = "x86_64"))]
+        0
+    }
+
+    /// What compiling has taken so far.
+    #[must_use]
+    pub fn work(&self) -> JitWork {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let compiler = self.compiler.lock().unwrap_or_else(PoisonError::into_inner);
+            JitWork {
+                units: self.units.iter().count(),
+                slots: compiler.slots,
+                scanned: compiler.effects.scanned,
+                bytes: self.unit_bytes.load(Ordering::Relaxed),
+            }
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        JitWork::default()
+    }
+
+    /// Compiles what is not compiled yet, as far as it can be told what may be executed and as it
+    /// may be ([`JitOptions::unit_slots_max`], [`JitOptions::code_bytes_max`]), and
     /// makes one unit of all: for who wants to [`freeze`](MachineCode::freeze) it, so that
     /// nothing is left to be compiled later. The rest is compiled when it is called, as ever.
     ///
@@ -331,6 +393,9 @@ impl MachineCode {
                 return Ok(());
             }
             for want in [Want::Everything, Want::Compiled] {
+                if self.is_full() {
+                    return Ok(());
+                }
                 // A thread that runs the program must find its unit for what is left.
                 if compiler.units + 1 >= units::UNITS_MAX {
                     return Err(JitError::Memory(io::ErrorKind::OutOfMemory.into()));
@@ -352,7 +417,7 @@ impl MachineCode {
         }
         let Ok(mut compiler) = self.compiler.lock() else { return };
         // The last one is for what is left of the program.
-        if compiler.units + 1 < units::UNITS_MAX {
+        if compiler.units + 1 < units::UNITS_MAX && !self.is_full() {
             compiler.joins += 1;
             // If this fails, the units are as good as they were.
             let _ = self.add_unit(&mut compiler, program, Want::Compiled);
@@ -367,15 +432,19 @@ impl MachineCode {
         program: &Program,
         want: Want,
     ) -> Result<(usize, x64::Routines), JitError> {
-        let Compiler { scope, effects, labels, units, joins, complete } = compiler;
-        scope.find(program, want);
+        let Compiler { scope, effects, labels, units, slots, joins, complete } = compiler;
+        scope.find(program, want, self.options.unit_slots_max);
+        *slots += scope.slots as u64;
         if labels.is_empty() {
             *labels = vec![0; program.slots()];
         }
-        let mut writer = x64::Writer::new(*units, scope, &self.shape, &self.options, labels);
+        let used = self.unit_bytes.load(Ordering::Relaxed);
+        let left = self.options.code_bytes_max.saturating_sub(used);
+        let mut writer = x64::Writer::new(*units, left, scope, &self.shape, &self.options, labels);
         lower::lower(program, &self.config, scope, effects, &mut writer);
         let x64::Written { unit, routines, blocks, far } =
             writer.finish().map_err(JitError::Memory)?;
+        self.unit_bytes.fetch_add(unit.memory_bytes(), Ordering::Relaxed);
         let base = self.units.set(*units, unit);
         let missing =
             if *units == 0 { base as u64 + u64::from(routines.missing) } else { self.missing() };
@@ -386,7 +455,8 @@ impl MachineCode {
         *units += 1;
         if want == Want::Everything {
             *complete = true;
-            (*labels, *effects) = (Vec::new(), scope::Effects::default());
+            *labels = Vec::new();
+            effects.forget();
         }
         // First of all, since the unit may be executed as soon as one of its blocks is known.
         for slot in far {

@@ -47,8 +47,8 @@ impl Slots {
 pub(super) enum Want {
     /// About so many slots, those first that are most likely to be executed from a slot on.
     Slots(usize, usize),
-    /// All that may be executed. Where a register may lead is guessed from constants that are
-    /// addresses of code.
+    /// All that may be executed, as far as it is not too much. Where a register may lead is guessed
+    /// from constants that are addresses of code.
     Everything,
     /// What is compiled already, as one.
     Compiled,
@@ -110,16 +110,16 @@ impl Scope {
         }
     }
 
-    /// Finds what belongs to a unit.
-    pub(super) fn find(&mut self, program: &Program, want: Want) {
+    /// Finds what belongs to a unit, which has about `slots_max` slots at most.
+    pub(super) fn find(&mut self, program: &Program, want: Want, slots_max: usize) {
         self.clear();
         self.want = want;
         let text = Text::new(program);
         let decoded = program.decoded();
-        let mut wanted = usize::MAX;
+        let mut wanted = slots_max;
         match want {
             Want::Slots(root, slots) => {
-                wanted = slots;
+                wanted = slots.min(slots_max);
                 let _ = self.lead(root);
             }
             Want::Everything => {
@@ -276,6 +276,10 @@ impl Text {
 pub(super) struct Effects {
     /// By slot: 0 where nothing is known yet. None until somebody asks.
     known: Vec<u8>,
+    /// How many slots may yet be looked at for the current unit.
+    left: usize,
+    /// How many were looked at, for all units.
+    pub(super) scanned: u64,
 }
 
 /// Stands beside the registers of what is known.
@@ -284,48 +288,71 @@ const KNOWN: u8 = 1 << 7;
 const ALL: u8 = 0b1111;
 /// How far a function is followed.
 const FUNCTION_SLOTS_MAX: usize = 1024;
+/// How many slots of functions are looked at for each slot of a unit that may call them, and how many
+/// besides: as many as programs of compilers call for, so that nothing is saved in vain.
+const SCANNED_FOR_SLOT: usize = 16;
+const SCANNED_FOR_UNIT: usize = 8 * FUNCTION_SLOTS_MAX;
 
 impl Effects {
+    /// Gives the memory for what is known back.
+    pub(super) fn forget(&mut self) {
+        self.known = Vec::new();
+    }
+
+    /// A unit of so many slots is compiled next.
+    pub(super) fn begin_unit(&mut self, slots: usize) {
+        self.left = slots.saturating_mul(SCANNED_FOR_SLOT).saturating_add(SCANNED_FOR_UNIT);
+    }
+
     /// Which of r6 to r9 (lowest bit first) may have changed when a function returns, if its call
-    /// saves none. What it calls saves them in turn.
+    /// saves none. What it calls saves them in turn. All of them, if finding out takes more than is
+    /// left for the unit.
     pub(super) fn overwritten(&mut self, program: &Program, slot: u32) -> u8 {
         if self.known.is_empty() {
             self.known = vec![0; program.slots()];
         }
         let Some(known) = self.known.get_mut(slot as usize) else { return ALL };
         if *known == 0 {
-            *known = KNOWN | written(program.decoded(), slot as usize);
+            if self.left == 0 {
+                return ALL;
+            }
+            let at_most = self.left.min(FUNCTION_SLOTS_MAX);
+            let (registers, scanned) = written(program.decoded(), slot as usize, at_most);
+            self.left -= scanned;
+            self.scanned += scanned as u64;
+            *known = KNOWN | registers;
         }
         *known & ALL
     }
 }
 
 /// Which of r6 to r9 the code of a function writes; all of them if control may leave it other than
-/// by an exit. The function is what lies between its start and the first end behind all that its
-/// jumps lead to.
-fn written(program: &Decoded, start: usize) -> u8 {
+/// by an exit, or if that is not seen in `at_most` slots. The function is what lies between its start
+/// and the first end behind all that its jumps lead to. Gives how many slots were looked at, too.
+fn written(program: &Decoded, start: usize, at_most: usize) -> (u8, usize) {
     let mut written: u32 = 0;
     let mut reach = start;
     let mut is_tail = false;
-    for (pc, cell) in program.cells.all().iter().enumerate().skip(start).take(FUNCTION_SLOTS_MAX) {
+    for (pc, cell) in program.cells.all().iter().enumerate().skip(start).take(at_most) {
+        let scanned = pc - start + 1;
         let (cell, class) = classify(program, cell);
         written |= u32::from(class & class::WRITES) << (cell.dst as u8);
         if class & (class::BRANCHES | class::JUMPS) != 0 {
             let target = cell.aux as usize;
             if target < start {
-                return ALL;
+                return (ALL, scanned);
             }
             reach = reach.max(target);
         }
         let [registers, _, _, _] = (written >> 6).to_le_bytes();
         if registers & ALL == ALL {
-            return ALL;
+            return (ALL, scanned);
         }
         // The second half of an `lddw` is not what comes last.
         if class & (class::ENDS | class::JUMPS) != 0 && !is_tail && pc >= reach {
-            return registers & ALL;
+            return (registers & ALL, scanned);
         }
         is_tail = !is_tail && class & class::WIDE != 0;
     }
-    ALL
+    (ALL, at_most)
 }

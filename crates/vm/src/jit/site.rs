@@ -156,6 +156,11 @@ impl Sites {
         found.filter(|[it, ..]| *it == at).map(|packed| Site::unpack(*packed))
     }
 
+    /// Bytes of memory that they take.
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of_val(&self.all[..]) + size_of_val(&self.starts[..])
+    }
+
     /// All of them as they are kept.
     pub(super) fn packed(&self) -> &[Packed] {
         &self.all

@@ -42,6 +42,15 @@ impl Unit {
         self.memory.bytes().as_ptr() as usize
     }
 
+    /// Bytes of memory that it takes, in whole pages.
+    pub(super) fn memory_bytes(&self) -> usize {
+        const PAGE_BYTES: usize = 4096;
+        self.memory.bytes().len().next_multiple_of(PAGE_BYTES)
+            + self.sites.memory_bytes()
+            + size_of_val(&self.calls[..])
+            + size_of_val(&self.marks[..])
+    }
+
     fn site(&self, address: usize) -> Option<Site> {
         let at = u32::try_from(address.checked_sub(self.base())?).ok()?;
         self.sites.find(at)

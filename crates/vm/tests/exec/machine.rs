@@ -95,9 +95,15 @@ impl Compiled {
             let plain = JitOptions::plain;
             let whole = JitOptions { slots_at_once: usize::MAX, ..plain() };
             let cut = JitOptions { slots_at_once: 1, runs_until_joined: 0, ..plain() };
-            for (name, options) in
-                [("hardened", hardened), ("plain", plain()), ("whole", whole), ("cut", cut)]
-            {
+            // Units of few slots, and room for the first of them only: the rest is interpreted.
+            let scarce = JitOptions { code_bytes_max: 5000, unit_slots_max: 3, ..whole };
+            for (name, options) in [
+                ("hardened", hardened),
+                ("plain", plain()),
+                ("whole", whole),
+                ("cut", cut),
+                ("scarce", scarce),
+            ] {
                 let config = &case.setup.config;
                 let code = MachineCode::compile(&program, config, &options);
                 let code = code.map_err(|error| error.to_string())?;

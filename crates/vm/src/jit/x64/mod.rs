@@ -211,6 +211,8 @@ pub(super) struct Writer<'o> {
     /// The register whose value the flags tell, in 64 bits, and where the code was then.
     flags: (Reg, u32),
     near: u8,
+    /// How large the unit may become.
+    bytes_max: usize,
     /// The jump out of an inlined function's way, the function, and its call.
     inlined: Option<(Patch, u32, Exit)>,
 }
@@ -247,9 +249,10 @@ fn amd_before_zen3() -> bool {
 }
 
 impl<'o> Writer<'o> {
-    /// A writer for the unit of a number. All labels are 0.
+    /// A writer for the unit of a number, which takes about `bytes_max` at most. All labels are 0.
     pub(super) fn new(
         unit: usize,
+        bytes_max: usize,
         scope: &'o Scope,
         shape: &'o Shape,
         options: &'o JitOptions,
@@ -272,6 +275,7 @@ impl<'o> Writer<'o> {
             marks: options.spans.then(Vec::new),
             flags: (SCRATCH, 0),
             near: 0,
+            bytes_max,
             inlined: None,
         };
         writer.mark(SHARED, false);

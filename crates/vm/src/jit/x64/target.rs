@@ -18,6 +18,11 @@ use crate::{
     program::Register,
 };
 
+/// What a part out of the way takes at most, with its site.
+const COLD_BYTES: usize = 128;
+/// What the way to a block of another unit takes.
+const FAR_BYTES: usize = 24;
+
 fn bits(width: Width) -> Bits {
     if width == Width::W64 { Bits::B64 } else { Bits::B32 }
 }
@@ -41,6 +46,14 @@ impl Target for Writer<'_> {
     #[inline(always)]
     fn is_written(&self, pc: usize) -> bool {
         self.labels[pc] != 0
+    }
+
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        // What is written in the end for those that wait for it is counted with the rest.
+        let later = self.cold.len() * COLD_BYTES + self.fixups.len() * FAR_BYTES;
+        let tables = self.sites.memory_bytes() + size_of_val(&self.calls[..]);
+        self.code.here() as usize + tables + later >= self.bytes_max
     }
 
     #[inline(always)]
