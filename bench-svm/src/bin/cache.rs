@@ -71,7 +71,7 @@ impl Accounts {
 fn look_up(loader: Loader, size: usize, asked: usize) -> f64 {
     let options = selkie_asm::Options::default();
     let elf = selkie_asm::assemble("mov64 r0, 0\nexit\n", &options).assembly.unwrap().to_elf();
-    let cache = ProgramCache::with_options(CacheOptions { entries_max: size + 1 });
+    let cache = ProgramCache::with_options(CacheOptions { entries_max: size + 1, ..CacheOptions::default() });
     let mut accounts = Accounts::default();
     let keys: Vec<Pubkey> = (0..size).map(key).collect();
     for id in &keys {

@@ -547,7 +547,8 @@ impl Descent<'_> {
 
 fn run(history: u64, files: &Files, places: &[Place], counts: &Counts) -> Forks {
     let mut numbers = Numbers(history);
-    let cache = ProgramCache::with_options(CacheOptions { entries_max: CACHED });
+    let cache =
+        ProgramCache::with_options(CacheOptions { entries_max: CACHED, ..CacheOptions::default() });
     let (mut state, mut programs) = (genesis(), [Program::Nothing; PROGRAMS]);
     for (place, program) in places.iter().zip(&mut programs).take(PROGRAMS - 4) {
         let (kind, version) = (numbers.pick(&KINDS), numbers.version());

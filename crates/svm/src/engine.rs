@@ -223,9 +223,9 @@ impl Compiled {
         code.complete(program).map_err(|why| EngineError::new(&why))
     }
 
-    /// Bytes of machine code that there are.
+    /// Bytes that machine code takes by now.
     pub(crate) fn code_bytes(&self) -> usize {
-        self.code().map_or(0, |code| code.bytes().len())
+        self.code().map_or(0, MachineCode::memory_bytes)
     }
 
     /// Counts what a run on the interpreter used.

@@ -15,7 +15,7 @@ use crate::{
     engine::{Compiled, EngineError, memory_calls},
     environment::Environment,
     features::{Feature, FeatureSet},
-    program_cache::{Holder, ProgramCache, Usage},
+    program_cache::{Holder, ProgramCache, Share, Usage},
     syscalls::{
         SYSCALLS, Syscall, UNSUPPORTED,
         custom::{CustomSyscall, CustomSyscalls},
@@ -78,6 +78,8 @@ pub struct Program {
     pub(crate) input_touched_interpreted: Touched,
     /// How often it was looked up.
     pub(crate) usage: Usage,
+    /// Its part of what the programs of its cache take.
+    share: Share,
     loader: Loader,
     /// What the executable's syscalls are, by their number there.
     syscalls: Bindings,
@@ -164,6 +166,7 @@ impl Program {
             input_touched: Touched::default(),
             input_touched_interpreted: Touched::default(),
             usage: Usage::default(),
+            share: Share::default(),
             loader,
             syscalls,
         }
@@ -219,6 +222,19 @@ impl Program {
         Self { compiled: self.compiled.with(code), ..self }
     }
 
+    /// The same program, whose size is part of its cache's.
+    pub(crate) fn with_share(self, share: Share) -> Self {
+        let program = Self { share, ..self };
+        program.note_size();
+        program
+    }
+
+    /// Notes how much memory it takes by now.
+    #[inline]
+    pub(crate) fn note_size(&self) {
+        self.share.note(self.loaded_bytes());
+    }
+
     pub(crate) fn has_account_regions(&self) -> bool {
         self.compiled.has_account_regions
     }
@@ -247,7 +263,9 @@ impl Program {
     /// # Errors
     /// If this host cannot run machine code.
     pub fn compile(&self) -> Result<(), EngineError> {
-        self.compiled.complete(&self.verified)
+        let completed = self.compiled.complete(&self.verified);
+        self.note_size();
+        completed
     }
 
     /// How many slots its text has.

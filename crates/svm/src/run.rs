@@ -185,6 +185,7 @@ fn run_machine(
     if engine == Engine::Interpreter {
         program.compiled().count(outcome.consumed);
     }
+    program.note_size();
     context.meter = machine.meter;
     let touched = |vaddr| {
         let region = machine.memory.regions().iter().find(|region| region.vaddr() == vaddr);

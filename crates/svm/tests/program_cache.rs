@@ -10,7 +10,7 @@ use std::{
 
 use common::{exit, key, word};
 use selkie_svm::{
-    AccountSharedData, Feature, FeatureSet, Loader, ProgramCache, ProgramEntry, Pubkey,
+    AccountSharedData, Feature, FeatureSet, Loader, Program, ProgramCache, ProgramEntry, Pubkey,
     account::Account,
     program_cache::{BlockRelation, CacheOptions, EntryKind, ForkGraph},
 };
@@ -157,7 +157,8 @@ fn many_that_miss_one_program_load_it_once() {
 
 #[test]
 fn what_is_worth_least_is_dropped_and_comes_back_without_being_verified() {
-    let cache = ProgramCache::with_options(CacheOptions { entries_max: 3 });
+    let cache =
+        ProgramCache::with_options(CacheOptions { entries_max: 3, ..CacheOptions::default() });
     let mut chain = Chain::default();
     for byte in 1..=4 {
         chain.deploy(key(byte), 0, &elf(byte.into()));
@@ -178,7 +179,8 @@ fn what_is_worth_least_is_dropped_and_comes_back_without_being_verified() {
 
 #[test]
 fn what_is_used_often_outlives_what_is_used_once() {
-    let cache = ProgramCache::with_options(CacheOptions { entries_max: 2 });
+    let cache =
+        ProgramCache::with_options(CacheOptions { entries_max: 2, ..CacheOptions::default() });
     let mut chain = Chain::default();
     (1..=3).for_each(|byte| chain.deploy(key(byte), 0, &elf(byte.into())));
     for _ in 0..64 {
@@ -190,9 +192,63 @@ fn what_is_used_often_outlives_what_is_used_once() {
     assert_eq!(chain.kind(&cache, key(2), 6), EntryKind::Unloaded);
 }
 
+/// What a look-up of a program finds, compiled.
+fn compiled(chain: &Chain, cache: &ProgramCache, byte: u8, slot: u64) -> Arc<Program> {
+    let entry = chain.get(cache, key(byte), slot);
+    let Some(ProgramEntry::Loaded(program)) = entry else { panic!("{entry:?}") };
+    program.compile().unwrap();
+    program
+}
+
+#[test]
+fn machine_code_that_grows_makes_others_be_dropped() {
+    if !selkie_vm::MachineCode::SUPPORTED {
+        return;
+    }
+    let mut chain = Chain::default();
+    (1..=4).for_each(|byte| chain.deploy(key(byte), 0, &elf(byte.into())));
+    let generous = ProgramCache::new();
+    let small = chain.get(&generous, key(1), 1).map(|_| generous.statistics().loaded_bytes);
+    compiled(&chain, &generous, 1, 1);
+    let (small, large) = (small.unwrap(), generous.statistics().loaded_bytes);
+    assert!(large >= small + 4096, "{small} {large}");
+    // All fit as long as one is compiled, but not two.
+    let bytes_max = large + 3 * small;
+    let options = CacheOptions { bytes_max, ..CacheOptions::default() };
+    let cache = ProgramCache::with_options(options);
+    (1..=4).for_each(|byte| assert_eq!(chain.number(&cache, key(byte), 1), byte.into()));
+    compiled(&chain, &cache, 1, 10);
+    assert_eq!(chain.number(&cache, key(4), 20), 4);
+    assert_eq!((cache.statistics().evictions, cache.statistics().loaded_bytes), (0, bytes_max));
+    compiled(&chain, &cache, 2, 30);
+    // The next look-up of any program finds that it is too much.
+    assert_eq!(chain.number(&cache, key(2), 31), 2);
+    let statistics = cache.statistics();
+    assert!(statistics.evictions > 0 && statistics.loaded_bytes <= bytes_max, "{statistics:?}");
+    assert_eq!(chain.kind(&cache, key(2), 31), EntryKind::Loaded);
+    for (slot, byte) in (40..).zip([1, 2, 3, 4, 3, 2, 1]) {
+        compiled(&chain, &cache, byte, slot);
+        chain.number(&cache, key(byte), slot);
+        assert!(cache.statistics().loaded_bytes <= bytes_max);
+    }
+}
+
+#[test]
+fn one_program_may_be_larger_than_all_may() {
+    let options = CacheOptions { bytes_max: 1, ..CacheOptions::default() };
+    let (cache, mut chain) = (ProgramCache::with_options(options), Chain::default());
+    (1..=2).for_each(|byte| chain.deploy(key(byte), 0, &elf(byte.into())));
+    for byte in [1, 1, 2, 2, 1] {
+        assert_eq!(chain.number(&cache, key(byte), 5), byte.into());
+        assert_eq!(cache.statistics().loaded, 1);
+    }
+    assert_eq!((cache.statistics().hits, cache.statistics().evictions), (2, 2));
+}
+
 #[test]
 fn what_is_known_is_bounded() {
-    let cache = ProgramCache::with_options(CacheOptions { entries_max: 1 });
+    let cache =
+        ProgramCache::with_options(CacheOptions { entries_max: 1, ..CacheOptions::default() });
     let mut chain = Chain::default();
     for number in 0..10_000_u32 {
         let mut bytes = [0; 32];

@@ -16,8 +16,9 @@
 //! they have moved.
 //!
 //! What is looked up and not there is loaded once, however many threads ask: the first one loads
-//! it, others wait. At most [`CacheOptions::entries_max`] programs stay loaded; those that are worth
-//! the least are dropped, and loaded again without being verified again.
+//! it, others wait. At most [`CacheOptions::entries_max`] programs stay loaded, which take no more than
+//! [`CacheOptions::bytes_max`] with their machine code; those that are worth the least are dropped, and
+//! loaded again without being verified again.
 //!
 //! | module | what it owns |
 //! |---|---|
@@ -25,6 +26,7 @@
 //! | `target` | what programs are loaded against |
 //! | `entry` | versions, and what they are to whoever looks |
 //! | `residents` | which programs are loaded, and which one has to go |
+//! | `size` | how much memory they take, as it grows |
 //! | `lifecycle` | new roots and new epochs |
 //! | `store` | the second level, which outlives the process |
 //! | `fork_graph` | how slots descend from each other |
@@ -33,6 +35,7 @@ mod entry;
 mod fork_graph;
 mod lifecycle;
 mod residents;
+mod size;
 mod source;
 mod store;
 mod target;
@@ -50,7 +53,7 @@ use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::native_loader;
 
-pub(crate) use self::{entry::Usage, source::Holder};
+pub(crate) use self::{entry::Usage, size::Share, source::Holder};
 use self::{
     entry::{Body, Version, Versions},
     residents::Residents,
@@ -86,11 +89,14 @@ pub struct CacheOptions {
     /// How many programs stay loaded (agave: `MAX_LOADED_ENTRY_COUNT`, 512 at first and 1024
     /// today).
     pub entries_max: usize,
+    /// How many bytes they take, decoded and as machine code, until some are dropped. One program may
+    /// take more. Programs that run meanwhile stay until they end.
+    pub bytes_max: usize,
 }
 
 impl Default for CacheOptions {
     fn default() -> Self {
-        Self { entries_max: 1024 }
+        Self { entries_max: 1024, bytes_max: 1 << 30 }
     }
 }
 
@@ -115,6 +121,8 @@ pub struct CacheStatistics {
     pub pruned: u64,
     /// Programs that are loaded now.
     pub loaded: usize,
+    /// Bytes that these take, decoded and as machine code.
+    pub loaded_bytes: usize,
 }
 
 #[derive(Default, Debug)]
@@ -205,6 +213,9 @@ impl ProgramCache {
         slot: u64,
         features: FeatureSet,
     ) -> Option<ProgramEntry> {
+        if self.residents.total.get() > self.options.bytes_max {
+            self.shrink();
+        }
         let holder = Holder::find(account, accounts)?;
         if let Some(found) = self.find(id, &holder, slot, features) {
             return Some(found);
@@ -290,7 +301,8 @@ impl ProgramCache {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let counters = &self.counters;
         let (misses, waits) = (of(&counters.misses), of(&counters.waits));
-        let uses: u64 = self.programs().iter().map(|program| program.uses).sum();
+        let programs = self.programs();
+        let uses: u64 = programs.iter().map(|program| program.uses).sum();
         let uses = uses.saturating_add(of(&counters.forgotten_uses));
         CacheStatistics {
             hits: uses.saturating_sub(misses).saturating_sub(waits),
@@ -302,6 +314,7 @@ impl ProgramCache {
             evictions: of(&counters.evictions),
             pruned: of(&counters.pruned),
             loaded: self.residents.len(),
+            loaded_bytes: programs.iter().map(|program| program.loaded_bytes).sum(),
         }
     }
 
@@ -388,7 +401,9 @@ impl ProgramCache {
             let ready = known.and_then(|frozen| thaw(frozen, file, loader, &body.target));
             let ready = ready.or_else(|| self.restore(file, loader, &body.target));
             let loaded = ready.or_else(|| load_file(file, loader, &body.target).ok());
-            loaded.map(Arc::new)
+            loaded.map(|program| {
+                Arc::new(program.with_share(Share::of(self.residents.total.clone())))
+            })
         });
         let program = program.clone();
         if is_first {

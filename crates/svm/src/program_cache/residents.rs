@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use solana_pubkey::Pubkey;
 
 use super::{
-    ProgramCache, count,
+    CacheOptions, ProgramCache, count,
     entry::{Body, Version},
+    size::Total,
 };
 
 /// Of how many the one that is worth least has to go. To compare all would find a slightly better
@@ -15,7 +16,11 @@ const CANDIDATES: usize = 16;
 
 /// The programs that are loaded.
 #[derive(Default, Debug)]
-pub(super) struct Residents(Mutex<List>);
+pub(super) struct Residents {
+    list: Mutex<List>,
+    /// Bytes that they take.
+    pub(super) total: Total,
+}
 
 #[derive(Default, Debug)]
 struct List {
@@ -32,9 +37,17 @@ struct Resident {
     slots: u64,
 }
 
+impl Resident {
+    /// Bytes that it takes.
+    fn bytes(&self) -> usize {
+        let program = self.body.program.get().and_then(Option::as_ref);
+        program.map_or(0, |program| program.loaded_bytes())
+    }
+}
+
 impl Residents {
     fn list(&self) -> MutexGuard<'_, List> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -50,14 +63,39 @@ impl Residents {
     }
 
     /// Takes one in, and gives those that have to go.
-    fn add(&self, new: Resident, entries_max: usize) -> Vec<Resident> {
+    fn add(&self, new: Resident, options: &CacheOptions) -> Vec<Resident> {
         let mut list = self.list();
         let mut gone = Vec::new();
         // Room is made first, so that the new one is no candidate.
-        while list.residents.len() >= entries_max.max(1) {
+        while list.residents.len() >= options.entries_max.max(1) {
             gone.extend(list.take_least());
         }
+        if self.total.get() > options.bytes_max {
+            gone.extend(self.shrink(&mut list, new.bytes(), 0, options.bytes_max));
+        }
         list.residents.push(new);
+        gone
+    }
+
+    /// Counts what all take, besides so many bytes of others, and gives those that have to go so that
+    /// it is no more than `bytes_max`, if `least` may stay at any rate.
+    fn shrink(
+        &self,
+        list: &mut List,
+        others: usize,
+        least: usize,
+        bytes_max: usize,
+    ) -> Vec<Resident> {
+        let before = self.total.get();
+        let mut bytes: usize =
+            others.saturating_add(list.residents.iter().map(Resident::bytes).sum());
+        let mut gone = Vec::new();
+        while bytes > bytes_max && list.residents.len() > least {
+            let Some(resident) = list.take_least() else { break };
+            bytes = bytes.saturating_sub(resident.bytes());
+            gone.push(resident);
+        }
+        self.total.correct(before, bytes);
         gone
     }
 }
@@ -82,7 +120,7 @@ impl ProgramCache {
     /// Notes that a program is loaded; another one may have to go.
     pub(super) fn settle_in(&self, id: &Pubkey, body: &Arc<Body>, slots: u64) {
         let new = Resident { id: *id, body: Arc::clone(body), slots };
-        for gone in self.residents.add(new, self.options.entries_max) {
+        for gone in self.residents.add(new, &self.options) {
             self.unload(&gone);
         }
         let mut shard = self.write(id);
@@ -93,6 +131,16 @@ impl ProgramCache {
             // It was replaced while it was loaded, and nobody would find it any more.
             drop(shard);
             self.residents.remove_body(body);
+        }
+    }
+
+    /// Drops programs until the others take no more than they may: machine code has grown.
+    #[cold]
+    pub(super) fn shrink(&self) {
+        let bytes_max = self.options.bytes_max;
+        let gone = self.residents.shrink(&mut self.residents.list(), 0, 1, bytes_max);
+        for gone in gone {
+            self.unload(&gone);
         }
     }
 
