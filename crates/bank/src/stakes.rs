@@ -98,7 +98,7 @@ impl Stakes {
     /// what they are. `accounts` is asked only where stakes must be computed.
     ///
     /// Returns the data of the sysvar of stakes if an epoch has ended. It has an entry for every
-    /// epoch then: epochs that it lacks, because somebody has set the clock, are filled in.
+    /// epoch then: epochs that it lacks, because the clock was set by hand, are filled in.
     pub fn pass(
         &mut self,
         accounts: impl FnOnce() -> StakeAccounts,

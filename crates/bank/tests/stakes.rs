@@ -116,7 +116,7 @@ fn some_delegations(numbers: &mut Numbers, voters: &[Pubkey]) -> Vec<Delegated> 
             1 if from != FOREVER => from + numbers.below(6),
             _ => 3 + numbers.below(8),
         };
-        // Nobody ends what has not begun.
+        // Stake does not end before it has begun.
         let until = if from == FOREVER { until } else { until.max(from) };
         let voter = voters[usize::try_from(numbers.below(3)).unwrap()];
         let digits = u32::try_from(numbers.below(17)).unwrap();
@@ -355,9 +355,9 @@ fn any_number_of_epochs_ends() {
 #[test]
 fn epochs_that_the_history_lacks_are_filled_in() {
     let mut stakes = Stakes::constant(EpochStake { total: 7, ..EpochStake::default() }, 0..=1);
-    let nobody = || StakeAccounts::new([], FeatureSet::mainnet(), &Rent::default());
+    let no_accounts = || StakeAccounts::new([], FeatureSet::mainnet(), &Rent::default());
     let slots = 100 * SLOTS_PER_EPOCH..101 * SLOTS_PER_EPOCH;
-    let history = stakes.pass(nobody, &[], &schedule(), slots).unwrap();
+    let history = stakes.pass(no_accounts, &[], &schedule(), slots).unwrap();
     let epochs: Vec<u64> = entries(&history).iter().map(|entry| entry[0]).collect();
     assert!(epochs.into_iter().eq((0..=100).rev()));
     // Within an epoch nothing has to be read.
@@ -390,7 +390,7 @@ fn forks_have_stakes_of_their_own() {
 }
 
 #[test]
-fn stakes_are_the_same_after_an_export() {
+fn exported_banks_go_on_with_the_same_stakes() {
     let delegated = Delegated { voter: key(1), stake: 400 * SOL, from: 0, until: FOREVER };
     let bootstrap = Delegated { stake: 1000 * SOL, from: FOREVER, ..delegated };
     let forks = forks(state_of(&[delegated, bootstrap]));
