@@ -49,10 +49,11 @@ pub struct Stakes {
 }
 
 impl Stakes {
-    /// The stakes of a cluster that always had this stake, known for these epochs.
+    /// The stakes of a cluster that always had this stake, known for the last of these epochs.
     #[must_use]
     pub fn constant(stake: EpochStake, epochs: RangeInclusive<u64>) -> Self {
-        let epochs = epochs.map(|epoch| (epoch, stake.clone())).collect();
+        let remembered = oldest_remembered(*epochs.end()).max(*epochs.start())..=*epochs.end();
+        let epochs = remembered.map(|epoch| (epoch, stake.clone())).collect();
         Self { besides: stake, epochs }
     }
 
@@ -65,7 +66,7 @@ impl Stakes {
     /// Notes the stake that will count in an epoch, unless that is known, and forgets old epochs.
     pub(crate) fn note(&mut self, epoch: u64, stake: impl FnOnce() -> EpochStake) {
         if !self.epochs.contains_key(&epoch) {
-            let oldest = epoch.saturating_sub(EPOCHS_REMEMBERED.saturating_sub(1));
+            let oldest = oldest_remembered(epoch);
             self.epochs.retain(|epoch, _| *epoch >= oldest);
             self.epochs.insert(epoch, stake());
         }
@@ -80,7 +81,7 @@ impl Stakes {
         slot: u64,
     ) {
         let (epoch, last) = (schedule.get_epoch(slot), schedule.get_leader_schedule_epoch(slot));
-        let first = epoch.max(last.saturating_sub(EPOCHS_REMEMBERED.saturating_sub(1)));
+        let first = epoch.max(oldest_remembered(last));
         if (first..=last).any(|epoch| !self.epochs.contains_key(&epoch)) {
             let stake = accounts().at(epoch, &sysvars::read_stake_history(history), &self.besides);
             (first..=last).for_each(|epoch| self.note(epoch, || stake.clone()));
@@ -114,6 +115,7 @@ impl Stakes {
         let mut history = sysvars::read_stake_history(history);
         let oldest = before.saturating_sub(MAX_ENTRIES as u64);
         let missing = history.first().map_or(oldest, |newest| newest.epoch.saturating_add(1));
+        let missing = missing.max(oldest);
         accounts.end_epochs(&mut history, missing..before, &besides);
         // What was noted longer ago would be forgotten.
         let first = before.max(after.saturating_sub(EPOCHS_REMEMBERED));
@@ -130,6 +132,11 @@ impl Stakes {
         }
         (before < after).then(|| sysvars::stake_history(&history))
     }
+}
+
+/// The oldest epoch whose stake is remembered once that of this epoch is known.
+fn oldest_remembered(newest: u64) -> u64 {
+    newest.saturating_sub(EPOCHS_REMEMBERED.saturating_sub(1))
 }
 
 /// What the accounts of a cluster say of stakes.

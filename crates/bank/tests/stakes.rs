@@ -360,9 +360,16 @@ fn epochs_that_the_history_lacks_are_filled_in() {
     let history = stakes.pass(no_accounts, &[], &schedule(), slots).unwrap();
     let epochs: Vec<u64> = entries(&history).iter().map(|entry| entry[0]).collect();
     assert!(epochs.into_iter().eq((0..=100).rev()));
+    // Of a longer gap no more than the history has room for.
+    let slots = 5_000_000 * SLOTS_PER_EPOCH..5_000_001 * SLOTS_PER_EPOCH;
+    let long = stakes.pass(no_accounts, &history, &schedule(), slots).unwrap();
+    let epochs: Vec<u64> = entries(&long).iter().map(|entry| entry[0]).collect();
+    assert!(epochs.into_iter().eq((4_999_489..=5_000_000).rev()));
+    let known = Stakes::constant(EpochStake::default(), 7..=u64::MAX).epochs;
+    assert!(known.into_keys().eq(u64::MAX - 4..=u64::MAX));
     // Within an epoch nothing has to be read.
-    let slots = 101 * SLOTS_PER_EPOCH..102 * SLOTS_PER_EPOCH - 1;
-    assert_eq!(stakes.pass(|| panic!("nothing ends"), &history, &schedule(), slots), None);
+    let slots = 5_000_001 * SLOTS_PER_EPOCH..5_000_002 * SLOTS_PER_EPOCH - 1;
+    assert_eq!(stakes.pass(|| panic!("nothing ends"), &long, &schedule(), slots), None);
 }
 
 #[test]
