@@ -107,7 +107,7 @@ pub const PROGRAMS: &[Row] = &[
         vote_program::ID,
         "vote program",
         builtin(vote::UNITS, vote::process),
-        "validators' accounts and votes; without BLS keys, which fail with a line that says so",
+        "validators' accounts and votes",
     ),
     row(
         compute_budget::ID,

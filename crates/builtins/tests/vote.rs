@@ -16,6 +16,21 @@ const EPOCH: u64 = 7;
 const SLOT: u64 = 1000;
 const SIZE: usize = 3762;
 
+/// A BLS key, and the proof for the account of these tests that its secret is known, as
+/// `solana-bls-signatures` 3.4.0 made them.
+const BLS_KEY: &str = "a6ceb0760781082c1954d2a4ec868c82e81d0b2bfb6d95b2\
+                       8bfcae30842fc58387da58dcfed367f74d878739285cae92";
+const BLS_PROOF: &str = "83ea7733d1a321753c00b4b2e748bdd88f61f0e387fbef22c96b46ebad636828\
+                         68b2ad4d4c15e99c5ac6a6c7cadf5f8806aa125e1fc06857c01327794960b735\
+                         e4a8670a2243d5be302a1d3f73c262900619e169fdcb16ac019151ab5c40c046";
+
+/// The key and its proof as instructions have them.
+fn bls() -> Vec<u8> {
+    let digits = [BLS_KEY, BLS_PROOF].concat();
+    let pairs = digits.as_bytes().chunks(2).map(|pair| str::from_utf8(pair).unwrap());
+    pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
+}
+
 fn address() -> Pubkey {
     key(1)
 }
@@ -202,12 +217,6 @@ fn authorities_change() {
     authorize(1, VOTER).fail(E::MissingRequiredSignature, "");
     authorize(3, VOTER).fail(E::InvalidInstructionData, "");
 
-    let with_bls = authorize(2, VOTER).but(|it| it.data.extend([0; 144]));
-    with_bls.fail(E::InvalidInstructionData, "BLS keys of vote accounts are not supported");
-    assert_eq!(with_bls.run().units, 2100 + 34_500);
-    let before = FeatureSet::mainnet().without(Feature::BlsPubkeyManagementInVoteAccount);
-    with_bls.but(|it| it.environment.features = before).fail(E::InvalidInstructionData, "");
-
     let checked = |new_signs: bool| {
         let (meta, account) = me(fresh().data());
         instruction(7, &[&1_u32.to_le_bytes()])
@@ -218,6 +227,81 @@ fn authorities_change() {
     };
     assert_eq!(checked(true).succeed()[0].data[36..68], [6; 32]);
     checked(false).fail(E::MissingRequiredSignature, "");
+}
+
+#[test]
+fn bls_keys_are_proven() {
+    let voters = vec![(EPOCH, key(VOTER)), (EPOCH + 2, key(6))];
+    for (who, before) in [(VOTER, false), (WITHDRAWER, false), (VOTER, true)] {
+        let state = State { bls: before, ..fresh() };
+        let setup = authorize(2, who).but(|it| {
+            it.data.extend(bls());
+            it.account(0).data = state.data();
+        });
+        let after = &setup.succeed()[0].data;
+        assert_eq!((after[144], &after[145..193]), (1, &bls()[..48]));
+        let expected = State { bls: true, voters: voters.clone(), ..fresh() }.data();
+        assert_eq!(after[193..400], expected[193..400]);
+        assert_eq!(setup.run().units, 2100 + 34_500);
+    }
+    let setup = authorize(2, NODE).but(|it| it.data.extend(bls()));
+    setup.fail(E::MissingRequiredSignature, "");
+    // The proof comes before the signature.
+    let wrong = setup.but(|it| *it.data.last_mut().unwrap() ^= 1);
+    wrong.fail(E::InvalidArgument, "");
+    assert_eq!(wrong.run().units, 2100 + 34_500);
+    wrong.but(|it| it.units = 2100 + 34_499).fail(E::ComputationalBudgetExceeded, "");
+    setup.but(|it| it.meta(0).pubkey = key(9)).fail(E::InvalidArgument, "");
+    setup.but(|it| it.data.truncate(it.data.len() - 1)).fail(E::InvalidInstructionData, "");
+    let before = FeatureSet::mainnet().without(Feature::BlsPubkeyManagementInVoteAccount);
+    setup.but(|it| it.environment.features = before).fail(E::InvalidInstructionData, "");
+}
+
+/// Accounts 2 and 3 collect: a wallet and the account itself.
+fn init_v2() -> Setup {
+    let keys = [&[NODE; 32][..], &[VOTER; 32], &bls(), &[WITHDRAWER; 32]].concat();
+    let mut setup = instruction(16, &[&keys, &500_u16.to_le_bytes(), &10_000_u16.to_le_bytes()]);
+    for feature in [Feature::BlockRevenueSharing, Feature::VoteAccountInitializeV2] {
+        setup.environment.features = setup.environment.features.with(feature);
+    }
+    let (meta, account) = me(vec![0; SIZE]);
+    let wallet = Account { lamports: 1_000_000, ..Account::default() };
+    setup
+        .with(meta.clone(), account.clone())
+        .with(signer(NODE), nobody())
+        .with(AccountMeta::new(key(6), false), wallet)
+        .with(meta, account)
+}
+
+#[test]
+fn accounts_are_initialized_with_bls_keys() {
+    let setup = init_v2();
+    let data = &setup.succeed()[0].data;
+    let mut expected = State { bls: true, ..fresh() }.data();
+    expected[68..100].fill(6);
+    expected[100..132].fill(1);
+    expected[145..193].copy_from_slice(&bls()[..48]);
+    assert_eq!(*data, expected);
+    assert_eq!(setup.run().units, 2100 + 34_500);
+
+    let mainnet = |it: &mut Setup| it.environment.features = FeatureSet::mainnet();
+    setup.but(mainnet).fail(E::InvalidInstructionData, "");
+    setup.but(|it| it.accounts.truncate(3)).fail(E::MissingAccount, "");
+    setup.but(|it| it.meta(3).pubkey = key(6)).fail(E::AccountBorrowFailed, "");
+    for id in [sysvar::clock::ID, sysvar::rent::ID] {
+        setup.but(|it| it.environment.sysvars.remove(&id)).fail(E::UnsupportedSysvar, "");
+    }
+    setup.but(|it| it.account(0).data.truncate(3731)).fail(E::InvalidAccountData, "");
+    setup.but(|it| it.account(0).data = fresh().data()).fail(E::AccountAlreadyInitialized, "");
+    setup.but(|it| it.meta(1).is_signer = false).fail(E::MissingRequiredSignature, "");
+    setup.but(|it| it.account(2).owner = key(9)).fail(E::InvalidAccountOwner, "");
+    setup.but(|it| it.account(2).lamports = 1).fail(E::InsufficientFunds, "");
+    setup.but(|it| it.meta(2).is_writable = false).fail(E::InvalidArgument, "");
+    setup.but(|it| it.data[4 + 64] ^= 1).fail(E::InvalidArgument, "");
+    let short = |it: &mut Setup| it.units = 2100 + 34_499;
+    setup.but(short).fail(E::ComputationalBudgetExceeded, "");
+    // What the proof costs is not charged before the collectors are checked.
+    setup.but(short).but(|it| it.account(2).owner = key(9)).fail(E::InvalidAccountOwner, "");
 }
 
 #[test]

@@ -9,10 +9,13 @@
 use ark_bls12_381::{Bls12_381, Fq, Fq2, Fr, G1Affine, G2Affine, g1, g2};
 use ark_ec::{
     AffineRepr, CurveGroup,
+    hashing::{HashToCurve, curve_maps::wb::WBMap, map_to_curve_hasher::MapToCurveBasedHasher},
     pairing::{Pairing, PairingOutput},
-    short_weierstrass::{Affine, SWCurveConfig},
+    short_weierstrass::{Affine, Projective, SWCurveConfig},
 };
-use ark_ff::{BigInteger, BigInteger384, Field, PrimeField, Zero};
+use ark_ff::{
+    BigInteger, BigInteger384, Field, PrimeField, Zero, field_hashers::DefaultFieldHasher,
+};
 use ark_serialize::CanonicalDeserialize;
 
 use crate::{Endianness, to_little};
@@ -144,6 +147,34 @@ pub fn pairing(
     Some(to_little(endianness, GT_BYTES, bytes))
 }
 
+/// Whether the holder of a BLS key has signed these bytes together with the key, which proves that
+/// the secret is theirs (agave: `solana-bls-signatures`, whose keys are in G1 and signatures in G2).
+#[must_use]
+pub fn possession_is_proven(
+    payload: &[u8],
+    key: &[u8; G1_BYTES / 2],
+    proof: &[u8; G2_BYTES / 2],
+) -> bool {
+    const DOMAIN: &[u8] = b"BLS_POP_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_";
+    let signed = [payload, key].concat();
+    let point = read_compressed::<g1::Config, _>(Endianness::Big, key);
+    let proof = read_compressed::<g2::Config, _>(Endianness::Big, proof);
+    let hash = SignatureHasher::new(DOMAIN).and_then(|hasher| hasher.hash(&signed));
+    let (Some(point), Some(proof), Ok(hash)) = (point, proof, hash) else { return false };
+    if point.is_zero() {
+        return false;
+    }
+    let generator = -G1Affine::generator();
+    Bls12_381::multi_pairing([point, generator], [hash, proof]).is_zero()
+}
+
+/// Bytes to points of G2 (RFC 9380, `BLS12381G2_XMD:SHA-256_SSWU_RO_`).
+type SignatureHasher = MapToCurveBasedHasher<
+    Projective<g2::Config>,
+    DefaultFieldHasher<sha2::Sha256>,
+    WBMap<g2::Config>,
+>;
+
 /// A group's coordinates: one number, or a real and an imaginary part.
 trait Coordinate: Field<BasePrimeField = Fq> {
     /// Whether a point whose x is zero is refused although it is on the curve. It is never in the
@@ -269,19 +300,26 @@ fn decompress<C: SWCurveConfig<BaseField: Coordinate>, const HALF: usize, const 
     endianness: Endianness,
     bytes: &[u8; HALF],
 ) -> Option<[u8; N]> {
+    Some(write(endianness, &read_compressed::<C, HALF>(endianness, bytes)?))
+}
+
+/// A point of the group that is compressed.
+fn read_compressed<C: SWCurveConfig<BaseField: Coordinate>, const HALF: usize>(
+    endianness: Endianness,
+    bytes: &[u8; HALF],
+) -> Option<Affine<C>> {
     let mut bytes = to_big(endianness, HALF, *bytes);
     let flags = bytes[0] & (COMPRESSED | INFINITY | GREATER);
     if flags & COMPRESSED == 0 {
         return None;
     }
     if flags & INFINITY != 0 {
-        let is_infinity = is_infinity(&bytes, COMPRESSED | INFINITY);
-        return is_infinity.then(|| write::<C, N>(endianness, &Affine::identity()));
+        return is_infinity(&bytes, COMPRESSED | INFINITY).then(Affine::identity);
     }
     bytes[0] &= !flags;
     let x = read_coordinate(&bytes)?;
     let (smaller, greater) = Affine::<C>::get_ys_from_x_unchecked(x)?;
     let y = if flags & GREATER == 0 { smaller } else { greater };
     let point = Affine::<C>::new_unchecked(x, y);
-    point.is_in_correct_subgroup_assuming_on_curve().then(|| write(endianness, &point))
+    point.is_in_correct_subgroup_assuming_on_curve().then_some(point)
 }

@@ -27,7 +27,7 @@ pub(super) enum VoteInstruction<'a> {
         commission_bps: u16,
         kind: CommissionKind,
     },
-    InitializeAccountV2,
+    InitializeAccountV2(VoteInitV2),
     DepositDelegatorRewards,
 }
 
@@ -39,13 +39,32 @@ pub(super) struct VoteInit {
     pub(super) commission: u8,
 }
 
+/// A new vote account of a voter with a BLS key (SIMD-0464).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct VoteInitV2 {
+    pub(super) node: Pubkey,
+    pub(super) voter: Pubkey,
+    pub(super) bls: BlsKey,
+    pub(super) withdrawer: Pubkey,
+    pub(super) inflation_rewards_commission_bps: u16,
+    pub(super) block_revenue_commission_bps: u16,
+}
+
+/// A BLS key, and the proof that who names it has its secret (SIMD-0387).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct BlsKey {
+    /// A compressed point of G1.
+    pub(super) key: [u8; 48],
+    /// A compressed point of G2.
+    pub(super) proof: [u8; 96],
+}
+
 /// What an authority is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum VoteAuthorize {
     Voter,
     Withdrawer,
-    /// With a BLS key and the proof that its holder agrees.
-    VoterWithBls,
+    VoterWithBls(BlsKey),
 }
 
 /// An authority whose address is derived.
@@ -71,8 +90,6 @@ pub(super) enum CommissionKind {
     BlockRevenue,
 }
 
-const BLS_KEY_BYTES: usize = 48;
-const BLS_PROOF_BYTES: usize = 96;
 /// The last slot of all stands for no root in compact towers.
 const NO_ROOT: u64 = u64::MAX;
 
@@ -106,11 +123,14 @@ impl<'a> VoteInstruction<'a> {
                 let _block_id: [u8; 32] = it.array()?;
                 Self::TowerSync(tower)
             }
-            16 => {
-                // Node, voter, its BLS key and proof, withdrawer, two commissions.
-                it.bytes(3 * 32 + BLS_KEY_BYTES + BLS_PROOF_BYTES + 4)?;
-                Self::InitializeAccountV2
-            }
+            16 => Self::InitializeAccountV2(VoteInitV2 {
+                node: it.pubkey()?,
+                voter: it.pubkey()?,
+                bls: bls_key(&mut it)?,
+                withdrawer: it.pubkey()?,
+                inflation_rewards_commission_bps: it.u16()?,
+                block_revenue_commission_bps: it.u16()?,
+            }),
             17 => Self::UpdateCommissionCollector(commission_kind(&mut it)?),
             18 => Self::UpdateCommissionBps {
                 commission_bps: it.u16()?,
@@ -134,12 +154,13 @@ fn authorize(it: &mut Reader<'_>) -> Result<VoteAuthorize> {
     match it.u32()? {
         0 => Ok(VoteAuthorize::Voter),
         1 => Ok(VoteAuthorize::Withdrawer),
-        2 => {
-            it.bytes(BLS_KEY_BYTES + BLS_PROOF_BYTES)?;
-            Ok(VoteAuthorize::VoterWithBls)
-        }
+        2 => Ok(VoteAuthorize::VoterWithBls(bls_key(it)?)),
         _ => Err(Malformed),
     }
+}
+
+fn bls_key(it: &mut Reader<'_>) -> Result<BlsKey> {
+    Ok(BlsKey { key: it.array()?, proof: it.array()? })
 }
 
 fn seed<'a>(it: &mut Reader<'a>) -> Result<Seed<'a>> {

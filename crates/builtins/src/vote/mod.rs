@@ -1,29 +1,32 @@
 //! The vote program: validators' accounts, their authorities, their votes.
-//!
-//! What is left out fails with a line of the log that says so: BLS keys (`VoterWithBLS` and
-//! `InitializeAccountV2`), whose proofs of possession are not verified here.
 
 pub(crate) mod account;
 mod instruction;
 mod state;
 mod tower;
 
-use selkie_svm::{Feature, InstructionError, InvokeContext, Pubkey, sysvars::Clock};
+use selkie_crypto::bls12_381;
+use selkie_svm::{
+    Feature, InstructionError, InvokeContext, Pubkey,
+    sysvars::{Clock, Rent},
+};
 use solana_sdk_ids::{system_program, sysvar, vote};
 
 use self::{
-    instruction::{CommissionKind, Seed, VoteAuthorize, VoteInit, VoteInstruction},
+    instruction::{
+        BlsKey, CommissionKind, Seed, VoteAuthorize, VoteInit, VoteInitV2, VoteInstruction,
+    },
     state::{VOTE_ACCOUNT_BYTES, VoteState, basis_points},
     tower::{Now, SlotHash},
 };
 use crate::{
-    checks::{clock, clock_at, is_signer, minimum_balance, refuse, rent, rent_at},
+    checks::{check_distinct, clock, clock_at, is_signer, minimum_balance, rent, rent_at},
     system::with_seed,
 };
 
 /// Compute units of any instruction.
 pub(crate) const UNITS: u64 = 2100;
-/// What verifying that somebody has a BLS key costs besides (SIMD-0387).
+/// What the proof that a BLS key's secret is known costs besides (SIMD-0387).
 const BLS_PROOF_UNITS: u64 = 34_500;
 
 /// The vote program's own errors, each at its number.
@@ -110,12 +113,7 @@ pub(crate) fn process(context: &mut InvokeContext<'_>) -> Result<(), Instruction
             cast(context, &clock, |state, now| state.take_tower(tower, &hashes, now))
         }
         VoteInstruction::Withdraw(lamports) => withdraw(context, lamports),
-        VoteInstruction::InitializeAccountV2 => {
-            if INITIALIZE_V2_NEEDS.iter().all(|feature| context.has(*feature)) {
-                return bls_not_supported(context);
-            }
-            Err(InstructionError::InvalidInstructionData)
-        }
+        VoteInstruction::InitializeAccountV2(init) => initialize_v2(context, &init),
         // Not there as long as block revenue is not shared (SIMD-0123).
         VoteInstruction::DepositDelegatorRewards => Err(InstructionError::InvalidInstructionData),
     }
@@ -129,9 +127,15 @@ const INITIALIZE_V2_NEEDS: [Feature; 5] = [
     Feature::VoteAccountInitializeV2,
 ];
 
-fn bls_not_supported(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
-    let why = "BLS keys of vote accounts are not supported";
-    refuse(context, why, InstructionError::InvalidInstructionData)
+/// Verifies that a BLS key is that of the voter of account 0.
+fn check_possession(context: &mut InvokeContext<'_>, bls: &BlsKey) -> Result<(), InstructionError> {
+    context.consume(BLS_PROOF_UNITS)?;
+    let payload = [b"ALPENGLOW", context.key(0)?.as_ref()].concat();
+    if bls12_381::possession_is_proven(&payload, &bls.key, &bls.proof) {
+        Ok(())
+    } else {
+        Err(InstructionError::InvalidArgument)
+    }
 }
 
 /// Whose signatures count.
@@ -172,14 +176,68 @@ fn initialize(context: &mut InvokeContext<'_>, init: &VoteInit) -> Result<(), In
         return Err(InstructionError::InsufficientFunds);
     }
     let clock = clock_at(context, 2)?;
-    if len != VOTE_ACCOUNT_BYTES {
-        return Err(InstructionError::InvalidAccountData);
-    }
-    if !VoteState::is_uninitialized(context)? {
-        return Err(InstructionError::AccountAlreadyInitialized);
-    }
+    check_uninitialized(context)?;
     check_signer(context, &init.node)?;
     VoteState::new(key, init, clock.epoch).save(context)
+}
+
+/// Accounts 2 and 3 collect what the account earns.
+fn initialize_v2(
+    context: &mut InvokeContext<'_>,
+    init: &VoteInitV2,
+) -> Result<(), InstructionError> {
+    if !INITIALIZE_V2_NEEDS.iter().all(|feature| context.has(*feature)) {
+        return Err(InstructionError::InvalidInstructionData);
+    }
+    context.check_accounts(4)?;
+    // Both are borrowed before anything is checked, unless they are the vote account itself.
+    if context.key(3)? != context.key(0)? {
+        check_distinct(context, 2, 3)?;
+    }
+    let clock = clock(context)?;
+    let rent = rent(context)?;
+    check_uninitialized(context)?;
+    check_signer(context, &init.node)?;
+    let collectors = [collector(context, 2, &rent)?, collector(context, 3, &rent)?];
+    check_possession(context, &init.bls)?;
+    VoteState::with_bls(init, collectors, clock.epoch).save(context)
+}
+
+/// Fails unless account 0 has a vote account's size and no state.
+fn check_uninitialized(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    if context.borrow(0)?.data().len() != VOTE_ACCOUNT_BYTES {
+        return Err(InstructionError::InvalidAccountData);
+    }
+    if VoteState::is_uninitialized(context)? {
+        Ok(())
+    } else {
+        Err(InstructionError::AccountAlreadyInitialized)
+    }
+}
+
+/// The address of an account that may collect what account 0 earns (SIMD-0232): that account
+/// itself, or one of the system program that is rent exempt and not reserved.
+fn collector(
+    context: &mut InvokeContext<'_>,
+    place: usize,
+    rent: &Rent,
+) -> Result<Pubkey, InstructionError> {
+    let key = context.key(place)?;
+    if key == context.key(0)? {
+        return Ok(key);
+    }
+    let account = context.borrow(place)?;
+    if !system_program::check_id(account.owner()) {
+        return Err(InstructionError::InvalidAccountOwner);
+    }
+    if account.lamports() < minimum_balance(rent, account.data().len()) {
+        return Err(InstructionError::InsufficientFunds);
+    }
+    // Reserved accounts are never writable.
+    if !account.is_writable() {
+        return Err(InstructionError::InvalidArgument);
+    }
+    Ok(key)
 }
 
 /// The new authority that must sign too.
@@ -218,27 +276,40 @@ fn authorize(
             if has_bls && state.bls_key.is_some() {
                 return Err(InstructionError::InvalidInstructionData);
             }
-            let from_epoch = clock.leader_schedule_epoch.checked_add(1);
-            let from_epoch = from_epoch.ok_or(InstructionError::InvalidAccountData)?;
-            let voter = state.voter(clock.epoch)?;
-            if !signers.has(context, &state.withdrawer) {
-                signers.check(context, &voter)?;
-            }
-            state.set_voter(from_epoch, new)?;
+            appoint(context, &mut state, new, signers, clock)?;
         }
         VoteAuthorize::Withdrawer => {
             signers.check(context, &state.withdrawer)?;
             state.withdrawer = new;
         }
-        VoteAuthorize::VoterWithBls => {
+        VoteAuthorize::VoterWithBls(bls) => {
             if !has_bls {
                 return Err(InstructionError::InvalidInstructionData);
             }
-            context.consume(BLS_PROOF_UNITS)?;
-            return bls_not_supported(context);
+            check_possession(context, &bls)?;
+            appoint(context, &mut state, new, signers, clock)?;
+            state.bls_key = Some(bls.key);
         }
     }
     state.save(context)
+}
+
+/// Makes `new` the voter after the epoch of the last leader schedule. The withdrawer or the voter
+/// of now must sign.
+fn appoint(
+    context: &InvokeContext<'_>,
+    state: &mut VoteState,
+    new: Pubkey,
+    signers: Signers,
+    clock: &Clock,
+) -> Result<(), InstructionError> {
+    let from_epoch = clock.leader_schedule_epoch.checked_add(1);
+    let from_epoch = from_epoch.ok_or(InstructionError::InvalidAccountData)?;
+    let voter = state.voter(clock.epoch)?;
+    if !signers.has(context, &state.withdrawer) {
+        signers.check(context, &voter)?;
+    }
+    Ok(state.set_voter(from_epoch, new)?)
 }
 
 fn update_identity(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
@@ -305,22 +376,10 @@ fn update_collector(
         return Err(InstructionError::InvalidInstructionData);
     }
     context.check_accounts(3)?;
-    let collector = context.key(1)?;
     let rent = rent(context)?;
     let mut state = VoteState::load(context)?;
     check_signer(context, &state.withdrawer)?;
-    if collector != context.key(0)? {
-        let account = context.borrow(1)?;
-        if !system_program::check_id(account.owner()) {
-            return Err(InstructionError::InvalidAccountOwner);
-        }
-        if account.lamports() < minimum_balance(&rent, account.data().len()) {
-            return Err(InstructionError::InsufficientFunds);
-        }
-        if !account.is_writable() {
-            return Err(InstructionError::InvalidArgument);
-        }
-    }
+    let collector = collector(context, 1, &rent)?;
     match kind {
         CommissionKind::InflationRewards => state.inflation_rewards_collector = collector,
         CommissionKind::BlockRevenue => state.block_revenue_collector = collector,

@@ -6,7 +6,7 @@ use selkie_svm::{InstructionError, InvokeContext, Pubkey};
 
 use super::{
     VoteError,
-    instruction::VoteInit,
+    instruction::{VoteInit, VoteInitV2},
     tower::{LandedVote, Lockout},
 };
 use crate::{
@@ -66,6 +66,25 @@ impl VoteState {
             block_revenue_collector: init.node,
             inflation_rewards_commission_bps: basis_points(init.commission),
             block_revenue_commission_bps: FULL_COMMISSION_BPS,
+            voters: BTreeMap::from([(epoch, init.voter)]),
+            ..Self::default()
+        }
+    }
+
+    /// With a BLS key, and with collectors other than the account and its node.
+    pub(super) fn with_bls(
+        init: &VoteInitV2,
+        [inflation_rewards_collector, block_revenue_collector]: [Pubkey; 2],
+        epoch: u64,
+    ) -> Self {
+        Self {
+            node: init.node,
+            withdrawer: init.withdrawer,
+            inflation_rewards_collector,
+            block_revenue_collector,
+            inflation_rewards_commission_bps: init.inflation_rewards_commission_bps,
+            block_revenue_commission_bps: init.block_revenue_commission_bps,
+            bls_key: Some(init.bls.key),
             voters: BTreeMap::from([(epoch, init.voter)]),
             ..Self::default()
         }
