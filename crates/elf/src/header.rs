@@ -298,8 +298,12 @@ impl<'a, T: Record> Table<'a, T> {
     }
 
     pub(crate) fn get(&self, index: usize) -> Option<T> {
-        let bytes = self.bytes.get(index.checked_mul(T::BYTES)?..)?.get(..T::BYTES)?;
-        Some(T::read(&mut Fields(bytes)))
+        Some(T::read(&mut Fields(self.record(index)?)))
+    }
+
+    /// The bytes of a record.
+    pub(crate) fn record(&self, index: usize) -> Option<&'a [u8]> {
+        self.bytes.get(index.checked_mul(T::BYTES)?..)?.get(..T::BYTES)
     }
 
     pub(crate) fn iter(&self) -> impl ExactSizeIterator<Item = T> + use<'a, T> {

@@ -15,6 +15,7 @@
 //! | `legacy`, `relocate` | the rules until V2 |
 //! | [`sections`] | sections and symbols for tools, loadable file or not |
 //! | [`error`] | every way to refuse a file |
+//! | `strip` | files without what only tools read |
 //! | [`write`](mod@write) | from a program's image to the bytes of a `.so` |
 
 #![forbid(unsafe_code)]
@@ -30,6 +31,7 @@ mod legacy;
 mod relocate;
 pub mod sections;
 mod strict;
+mod strip;
 pub mod write;
 
 use selkie_isa::Version;
@@ -41,6 +43,7 @@ pub use crate::{
     foreign::{Foreign, is_cut_off},
     functions::{Function, Functions},
     sections::{DYNAMIC_NAME_BYTES_MAX, Section, Sections, Symbol},
+    strip::strip,
 };
 
 /// Loads an ELF file.

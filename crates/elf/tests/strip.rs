@@ -1,0 +1,78 @@
+//! Files lose what only tools read, and stay the same programs.
+
+mod common;
+
+use std::path::Path;
+
+use common::*;
+use selkie_elf::{
+    Executable, Sections, load, strip,
+    write::{Image, Symbol, SymbolKind, write},
+};
+use selkie_isa::Version;
+
+/// What a run depends on.
+fn parts(executable: &Executable) -> (u32, &[u8], &[u8]) {
+    (executable.entry_pc(), executable.text(), &executable.read_only().bytes)
+}
+
+#[test]
+fn debug_information_and_symbols_are_left_out() {
+    const EXIT: [u8; 8] = [0x95, 0, 0, 0, 0, 0, 0, 0];
+    let symbol =
+        Symbol { name: "entrypoint", kind: SymbolKind::Function, offset: 0, size: 8, global: true };
+    for version in [Version::V0, Version::V3] {
+        let image = Image {
+            rodata: b"constant",
+            symbols: &[symbol],
+            debug: &[(".debug_line", vec![7; 500])],
+            strip: false,
+            ..Image::of_text(version, &EXIT)
+        };
+        let whole = write(&image);
+        let stripped = strip(&whole, &environment()).unwrap();
+        assert!(stripped.len() + 600 < whole.len(), "{version}: {}", stripped.len());
+        let sections = Sections::read(&stripped);
+        assert!(sections.get(".debug_line").is_none() && sections.get(".symtab").is_none());
+        let [before, after] = [&whole, &stripped].map(|it| load(it, &environment()).unwrap());
+        assert_eq!(parts(&before), parts(&after));
+        assert_eq!(strip(&stripped, &environment()), None, "nothing is left to leave out");
+    }
+}
+
+#[test]
+fn relocations_still_apply_to_stripped_files() {
+    let file = lenient();
+    let stripped = strip(&file.bytes, &environment()).unwrap();
+    let [before, after] = [&file.bytes, &stripped].map(|it| load(it, &environment()).unwrap());
+    assert_eq!(parts(&before), parts(&after));
+    assert!(Sections::read(&stripped).get(".comment").is_none());
+}
+
+#[test]
+fn files_that_cannot_be_read_are_not_stripped() {
+    let file = lenient();
+    for len in 0..file.bytes.len() {
+        // A file that is cut off behind what is loaded may lose the rest as well.
+        if let Some(stripped) = strip(&file.bytes[..len], &environment()) {
+            load(&stripped, &environment()).unwrap();
+        }
+    }
+    assert_eq!(strip(b"text", &environment()), None);
+}
+
+#[test]
+fn deployed_programs_stay_what_they_are() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/elfs");
+    let mut environment = environment();
+    environment.reject_broken_elfs = false;
+    let mut stripped_files = 0;
+    for entry in std::fs::read_dir(folder).into_iter().flatten() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap_or_default();
+        let Some(stripped) = strip(&bytes, &environment) else { continue };
+        let [before, after] = [&bytes, &stripped].map(|it| load(it, &environment).unwrap());
+        assert_eq!(parts(&before), parts(&after));
+        stripped_files += 1;
+    }
+    assert!(stripped_files > 0, "run `cargo xtask fixtures` for files to strip");
+}
