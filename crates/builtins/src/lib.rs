@@ -48,8 +48,9 @@ pub mod vote_account {
 
 /// Accounts of loader v3, and their sizes.
 pub mod loader_v3 {
-    pub use crate::loader::state::{
-        BUFFER_HEADER_BYTES, PROGRAM_BYTES, PROGRAM_DATA_HEADER_BYTES, State,
+    pub use crate::loader::{
+        EXTENSION_BYTES_MIN,
+        state::{BUFFER_HEADER_BYTES, PROGRAM_BYTES, PROGRAM_DATA_HEADER_BYTES, State},
     };
 }
 

@@ -3,7 +3,10 @@
 use core::fmt;
 use std::sync::Arc;
 
-use selkie_svm::{LoadError, Loader, Program, Purpose, elf_environment};
+use selkie_svm::{
+    Feature, LoadError, Purpose, check_file,
+    cost::{ACCOUNT_BYTES_MAX, LAMPORTS_PER_SIGNATURE},
+};
 use solana_account::ReadableAccount;
 use solana_instruction::Instruction;
 use solana_keypair::Keypair;
@@ -12,7 +15,10 @@ use solana_signer::Signer;
 
 use crate::{
     deploy::{ProgramError, ProgramFile},
-    loader::{self, BUFFER_HEADER_BYTES, PROGRAM_BYTES, PROGRAM_DATA_HEADER_BYTES, State},
+    loader::{
+        self, BUFFER_HEADER_BYTES, EXTENSION_BYTES_MIN, PROGRAM_BYTES, PROGRAM_DATA_HEADER_BYTES,
+        State,
+    },
     program_data_key,
     receipt::{FailedTransaction, Receipt},
     sign::keypair,
@@ -40,7 +46,23 @@ impl Default for DeployOptions {
     }
 }
 
-/// What became of a deployment.
+/// How to upgrade a program.
+#[derive(Clone, Debug)]
+pub struct UpgradeOptions {
+    /// Whether a program that is too small for its new file is extended first, at the payer's
+    /// expense. That takes a slot: a program cannot be extended and upgraded in the same one.
+    pub extends: bool,
+    /// Whether to go on to the next slot, from which on the program can be called.
+    pub waits: bool,
+}
+
+impl Default for UpgradeOptions {
+    fn default() -> Self {
+        Self { extends: true, waits: true }
+    }
+}
+
+/// A deployment or upgrade that succeeded.
 #[derive(Clone, Debug)]
 pub struct Deployment {
     /// The program.
@@ -53,6 +75,10 @@ pub struct Deployment {
     pub file_bytes: usize,
     /// Bytes that there is room for.
     pub file_bytes_max: usize,
+    /// Whether a program that was there before has been replaced.
+    pub is_upgrade: bool,
+    /// Bytes that the program was extended by, so that its new file fits.
+    pub extended_bytes: usize,
     /// The slot that it was deployed in. It can be called from the next one on.
     pub slot: u64,
     /// Lamports that the program's accounts hold, so that they are exempt from rent.
@@ -76,7 +102,11 @@ impl fmt::Display for Deployment {
             Some(authority) => writeln!(f, "authority     {authority}")?,
             None => writeln!(f, "authority     none: nobody can change it")?,
         }
-        writeln!(f, "size          {file_bytes} bytes, room for {file_bytes_max}")?;
+        write!(f, "size          {file_bytes} bytes, room for {file_bytes_max}")?;
+        match self.extended_bytes {
+            0 => writeln!(f)?,
+            bytes => writeln!(f, ", extended by {bytes}")?,
+        }
         writeln!(f, "slot          {}, callable from {}", self.slot, self.slot.saturating_add(1))?;
         writeln!(f, "rent          {} SOL", sol(self.rent))?;
         let count = self.transactions.len();
@@ -106,6 +136,17 @@ pub enum DeployError {
         file_bytes: usize,
         /// Bytes that there is room for.
         file_bytes_max: usize,
+        /// Bytes that the loader would extend the program by to make room for it; `None` if the
+        /// program is new, or would be too long for an account.
+        extension_bytes: Option<u32>,
+    },
+    /// The loader would not extend the program by so few or so many bytes. Nothing was sent.
+    Extension {
+        /// Bytes that were asked for.
+        bytes: u32,
+        /// Bytes that the loader takes instead: the next larger number, or else the largest;
+        /// `None` if the program is as long as programs can be.
+        accepted: Option<u32>,
     },
     /// The payer cannot pay for it. Nothing was sent.
     TooExpensive {
@@ -131,12 +172,22 @@ impl fmt::Display for DeployError {
             Self::NotAuthority { program, authority: None } => {
                 write!(f, "nobody may change {program}: it has no authority any more")
             }
-            Self::TooLong { file_bytes, file_bytes_max } => write!(
-                f,
-                "the file has {file_bytes} bytes and the program has room for {file_bytes_max}: \
-                 extend the program by {} bytes first",
-                file_bytes.saturating_sub(*file_bytes_max)
-            ),
+            Self::TooLong { file_bytes, file_bytes_max, extension_bytes } => {
+                write!(
+                    f,
+                    "the file has {file_bytes} bytes and the program has room for {file_bytes_max}"
+                )?;
+                match extension_bytes {
+                    Some(bytes) => write!(f, ": extend the program by {bytes} bytes first"),
+                    None => Ok(()),
+                }
+            }
+            Self::Extension { bytes, accepted: Some(accepted) } => {
+                write!(f, "the loader does not extend the program by {bytes} bytes, but by {accepted}")
+            }
+            Self::Extension { accepted: None, .. } => {
+                write!(f, "the program is as long as programs can be")
+            }
             Self::TooExpensive { payer, balance, cost } => {
                 write!(f, "it takes {cost} lamports, and {payer} has {balance}")
             }
@@ -189,6 +240,13 @@ impl<'s> Sender<'s> {
         Ok(())
     }
 
+    /// Extends a program, and waits for the slot in which it can be upgraded.
+    fn extend(&mut self, program: &Pubkey, bytes: u32) -> Result<(), FailedTransaction> {
+        self.send(&[loader::extend(program, &self.payer.pubkey(), bytes)], &[])?;
+        self.svm.warp_by_slots(1);
+        Ok(())
+    }
+
     /// Writes a file into a new buffer.
     fn fill_buffer(
         &mut self,
@@ -235,6 +293,8 @@ impl<'s> Sender<'s> {
             authority,
             file_bytes,
             file_bytes_max: data.data().len().saturating_sub(PROGRAM_DATA_HEADER_BYTES),
+            is_upgrade: false,
+            extended_bytes: 0,
             slot,
             rent: data.lamports().saturating_add(self.svm.balance(&program)),
             fees: self.sent.iter().map(|receipt| receipt.fee.total()).sum(),
@@ -246,13 +306,14 @@ impl<'s> Sender<'s> {
 
 impl Svm {
     /// Whether a file may be deployed: by the rules of the loader, which are stricter than those
-    /// for programs that are there already.
+    /// for programs that are there already, and of deployment tools, which refuse calls that go
+    /// nowhere (see [`check_file`](crate::runtime::check_file)).
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The first rule that the file breaks.
     pub fn check_deployable(&self, elf: &[u8]) -> Result<(), LoadError> {
-        let environment = elf_environment(self.features(), Purpose::Deployment);
-        Program::load(elf, Loader::V3, &environment).map(|_| ())
+        let checked = check_file(elf, self.features(), Purpose::Deployment);
+        checked.map(drop).map_err(|refused| refused.error)
     }
 
     /// Deploys a program by the transactions that a cluster would want: a buffer is made and
@@ -301,7 +362,11 @@ impl Svm {
         let elf = self.read_deployable(file)?;
         let room = options.file_bytes_max.unwrap_or(elf.len());
         if elf.len() > room {
-            return Err(DeployError::TooLong { file_bytes: elf.len(), file_bytes_max: room });
+            return Err(DeployError::TooLong {
+                file_bytes: elf.len(),
+                file_bytes_max: room,
+                extension_bytes: None,
+            });
         }
         let header = |header: usize, file: usize| {
             self.minimum_balance_for_rent_exemption(header.saturating_add(file))
@@ -323,22 +388,23 @@ impl Svm {
         Ok(sender.finish(id, authority, elf.len(), options.waits))
     }
 
-    /// Replaces a program by another file, as [`Svm::deploy`] does. The authority pays; what the
-    /// new file does not need comes back to it.
+    /// Replaces a program by another file, as [`Svm::deploy`] does. A program that is too small for
+    /// the file is extended first. The authority pays; what the new file does not need comes back to
+    /// it.
     ///
     /// # Errors
-    /// If the file is none that may be deployed, if the program is not there or has no room for it,
-    /// or if a transaction fails.
+    /// If the file is none that may be deployed, if the program is not there, or if a transaction
+    /// fails.
     pub fn upgrade(
         &mut self,
         program: &Pubkey,
         file: impl ProgramFile,
         authority: &dyn Signer,
     ) -> Result<Deployment, DeployError> {
-        self.upgrade_with(program, file, authority, authority, true)
+        self.upgrade_with(program, file, authority, authority, &UpgradeOptions::default())
     }
 
-    /// The same with somebody else who pays; `waits` tells whether to go on to the next slot.
+    /// The same, with another payer and with options.
     ///
     /// # Errors
     /// As [`Svm::upgrade`].
@@ -348,26 +414,85 @@ impl Svm {
         file: impl ProgramFile,
         authority: &dyn Signer,
         payer: &dyn Signer,
-        waits: bool,
+        options: &UpgradeOptions,
     ) -> Result<Deployment, DeployError> {
         let elf = self.read_deployable(file)?;
         let (room, current) = self.program_data(program)?;
         if current != Some(authority.pubkey()) {
             return Err(DeployError::NotAuthority { program: *program, authority: current });
         }
-        let grows = self.features().has(selkie_svm::Feature::LoaderV3SetProgramDataToElfLength);
-        if elf.len() > room && !grows {
-            return Err(DeployError::TooLong { file_bytes: elf.len(), file_bytes_max: room });
-        }
-        let bytes = BUFFER_HEADER_BYTES.saturating_add(elf.len());
-        let lamports = self.minimum_balance_for_rent_exemption(bytes);
+        let extension = self.extension_for(room, elf.len(), options.extends)?;
+        let rent = self.minimum_balance_for_rent_exemption(BUFFER_HEADER_BYTES.saturating_add(elf.len()));
+        let lamports = rent.saturating_add(self.extension_lamports(program, extension));
         self.check_balance(payer, authority, lamports, elf.len())?;
         let mut sender = Sender::new(self, payer);
+        if extension > 0 {
+            sender.extend(program, extension)?;
+        }
         let buffer = sender.fill_buffer(&elf, authority)?;
         let (owner, spill) = (authority.pubkey(), payer.pubkey());
         let last = loader::upgrade(program, &buffer.pubkey(), &owner, &spill);
         sender.send(&[last], &[authority])?;
-        Ok(sender.finish(*program, Some(owner), elf.len(), waits))
+        let done = sender.finish(*program, Some(owner), elf.len(), options.waits);
+        Ok(Deployment { is_upgrade: true, extended_bytes: extension as usize, ..done })
+    }
+
+    /// Bytes that a program with so much room is extended by before it gets a file of so many bytes.
+    fn extension_for(
+        &self,
+        room: usize,
+        file_bytes: usize,
+        extends: bool,
+    ) -> Result<u32, DeployError> {
+        let grows = self.features().has(Feature::LoaderV3SetProgramDataToElfLength);
+        let Some(missing @ 1..) = file_bytes.checked_sub(room).filter(|_| !grows) else {
+            return Ok(0);
+        };
+        let accepted = u32::try_from(missing).ok().and_then(|it| self.accepted_extension(room, it));
+        let extension_bytes = accepted.filter(|bytes| *bytes as usize >= missing);
+        extension_bytes.filter(|_| extends).ok_or(DeployError::TooLong {
+            file_bytes,
+            file_bytes_max: room,
+            extension_bytes,
+        })
+    }
+
+    /// The least bytes from `bytes` on by which the loader extends a program with so much room, or
+    /// else the most; `None` if it is as long as programs can be.
+    fn accepted_extension(&self, room: usize, bytes: u32) -> Option<u32> {
+        let file_bytes_max = ACCOUNT_BYTES_MAX.saturating_sub(PROGRAM_DATA_HEADER_BYTES);
+        let left = file_bytes_max.checked_sub(room).filter(|left| *left > 0)?;
+        let has_least = self.features().has(Feature::LoaderV3MinimumExtendProgramSize);
+        let least = if has_least { EXTENSION_BYTES_MIN } else { 1 };
+        u32::try_from((bytes as usize).max(least).min(left)).ok()
+    }
+
+    /// What an extension costs: the rent that the program's data lack, and a transaction.
+    fn extension_lamports(&self, program: &Pubkey, bytes: u32) -> u64 {
+        if bytes == 0 {
+            return 0;
+        }
+        let data = self.shared_account(&program_data_key(program)).unwrap_or_default();
+        let len = data.data().len().saturating_add(bytes as usize);
+        let rent = self.minimum_balance_for_rent_exemption(len);
+        rent.saturating_sub(data.lamports()).saturating_add(LAMPORTS_PER_SIGNATURE)
+    }
+
+    /// Whether the loader would extend a program by so many bytes.
+    ///
+    /// # Errors
+    /// If the program is not there or is final, or if the loader takes another number of bytes
+    /// (SIMD-0431).
+    pub fn check_extension(&self, program: &Pubkey, bytes: u32) -> Result<(), DeployError> {
+        let (room, authority) = self.program_data(program)?;
+        if authority.is_none() {
+            return Err(DeployError::NotAuthority { program: *program, authority });
+        }
+        let accepted = self.accepted_extension(room, bytes);
+        if accepted == Some(bytes) {
+            return Ok(());
+        }
+        Err(DeployError::Extension { bytes, accepted })
     }
 
     /// Makes room for longer files. Time goes on to the next slot, since a program cannot be called
@@ -451,7 +576,7 @@ impl Svm {
         // The first transaction is signed by payer and buffer, the last one by program or authority
         // besides.
         let signatures = writes.saturating_mul(if is_one { 1 } else { 2 }).saturating_add(4);
-        let fees = signatures.saturating_mul(selkie_svm::cost::LAMPORTS_PER_SIGNATURE);
+        let fees = signatures.saturating_mul(LAMPORTS_PER_SIGNATURE);
         let (cost, balance) = (lamports.saturating_add(fees), self.balance(&payer));
         if balance < cost {
             return Err(DeployError::TooExpensive { payer, balance, cost });

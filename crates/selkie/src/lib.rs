@@ -88,7 +88,7 @@ pub use crate::{
     account_file::AccountFileError,
     check::{AccountCheck, Check, CheckFailures},
     deploy::{ProgramError, ProgramFile},
-    deployment::{DeployError, DeployOptions, Deployment},
+    deployment::{DeployError, DeployOptions, Deployment, UpgradeOptions},
     journal::{Snapshot, SnapshotError},
     receipt::{Culprit, FailedTransaction, Frame, Receipt, Stage},
     send::{IntoTransaction, Malformed},

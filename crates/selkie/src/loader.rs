@@ -4,7 +4,7 @@
 //! for who wants to do something else.
 
 pub use selkie_builtins::loader_v3::{
-    BUFFER_HEADER_BYTES, PROGRAM_BYTES, PROGRAM_DATA_HEADER_BYTES, State,
+    BUFFER_HEADER_BYTES, EXTENSION_BYTES_MIN, PROGRAM_BYTES, PROGRAM_DATA_HEADER_BYTES, State,
 };
 use solana_instruction::{AccountMeta, Instruction};
 use solana_pubkey::Pubkey;

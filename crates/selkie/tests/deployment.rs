@@ -2,8 +2,8 @@
 
 use selkie::{
     DeployError, DeployOptions, FailedTransaction, Instruction, InstructionError, Keypair,
-    ProgramError, Pubkey, ReadableAccount, Signer, Svm, TransactionError, keypair, loader::State,
-    program_data_key, programs,
+    ProgramError, Pubkey, ReadableAccount, Signer, Svm, TransactionError, UpgradeOptions, keypair,
+    loader::State, program_data_key, programs,
 };
 
 const SOL: u64 = 1_000_000_000;
@@ -95,8 +95,9 @@ fn a_program_cannot_be_called_in_the_slot_of_its_deployment() {
 
     // Nor can it be changed twice in a slot.
     let (id, authority) = (it.id(), keypair("authority"));
-    it.svm.upgrade_with(&id, saying("two"), &authority, &authority, false).unwrap();
-    let again = it.svm.upgrade_with(&id, saying("six"), &authority, &authority, false);
+    let at_once = UpgradeOptions { waits: false, ..UpgradeOptions::default() };
+    it.svm.upgrade_with(&id, saying("two"), &authority, &authority, &at_once).unwrap();
+    let again = it.svm.upgrade_with(&id, saying("six"), &authority, &authority, &at_once);
     let Err(DeployError::Failed(again)) = again else { panic!("{again:?}") };
     assert_eq!(again.error, failed(InstructionError::InvalidArgument));
     assert!(again.to_string().contains("Program was deployed in this block already"), "{again}");
@@ -170,18 +171,77 @@ fn a_program_is_extended_for_a_longer_file() {
     let mut it = Cluster::new();
     it.svm.deploy(&it.program, saying("one"), &it.authority).unwrap();
     let long = saying(&"long ".repeat(500));
-    let refused = it.svm.upgrade(&it.id(), &long, &it.authority).unwrap_err();
-    let DeployError::TooLong { file_bytes, file_bytes_max } = refused else {
+    let as_it_is = UpgradeOptions { extends: false, ..UpgradeOptions::default() };
+    let (id, authority) = (it.id(), keypair("authority"));
+    let refused = it.svm.upgrade_with(&id, &long, &authority, &authority, &as_it_is).unwrap_err();
+    let DeployError::TooLong { file_bytes_max, extension_bytes: Some(10_240), .. } = refused else {
         panic!("{refused}");
     };
-    let more = file_bytes - file_bytes_max;
-    assert!(refused.to_string().ends_with(&format!("extend the program by {more} bytes first")));
+    assert!(refused.to_string().ends_with("extend the program by 10240 bytes first"), "{refused}");
     it.svm.extend_program(&it.id(), 10_240, &it.authority).unwrap();
     assert_eq!(it.said().unwrap(), "Program log: one", "what is there still runs");
     let deployment = it.svm.upgrade(&it.id(), &long, &it.authority).unwrap();
     assert_eq!(deployment.file_bytes_max, file_bytes_max + 10_240);
+    assert_eq!(deployment.extended_bytes, 0, "there was room already");
     assert!(deployment.transactions.len() > 4);
     assert!(it.said().unwrap().starts_with("Program log: long long"));
+}
+
+#[test]
+fn an_upgrade_extends_a_program_that_is_too_small() {
+    let mut it = Cluster::new();
+    let first = it.svm.deploy(&it.program, saying("one"), &it.authority).unwrap();
+    assert!(!first.is_upgrade);
+    for (len, extended) in [(2_000, 10_240), (20_000, 10_240), (60_000, 39_000)] {
+        let before = it.svm.balance(&it.authority.pubkey());
+        let file = saying(&"a".repeat(len));
+        let deployment = it.svm.upgrade(&it.id(), &file, &it.authority).unwrap();
+        assert!(deployment.is_upgrade);
+        assert!(deployment.extended_bytes >= extended, "{deployment}");
+        assert!(deployment.to_string().contains(", extended by "), "{deployment}");
+        assert!(deployment.file_bytes_max >= file.len());
+        assert_eq!(before - it.svm.balance(&it.authority.pubkey()), deployment.cost);
+        it.said().unwrap();
+    }
+}
+
+#[test]
+fn a_program_is_extended_up_to_the_limit_of_accounts() {
+    const ROOM_MAX: usize = 10 * 1024 * 1024 - 45;
+    let mut it = Cluster::new();
+    let options = DeployOptions { file_bytes_max: Some(ROOM_MAX - 100), ..Default::default() };
+    let Cluster { svm, program, authority } = &mut it;
+    svm.deploy_with(program, saying("one"), authority, authority, &options).unwrap();
+    for (bytes, accepted) in [(1, 100), (99, 100), (101, 100), (10_240, 100)] {
+        let refused = it.svm.check_extension(&it.id(), bytes).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            format!("the loader does not extend the program by {bytes} bytes, but by {accepted}")
+        );
+    }
+    it.svm.check_extension(&it.id(), 100).unwrap();
+    it.svm.extend_program(&it.id(), 100, &it.authority).unwrap();
+    let refused = it.svm.check_extension(&it.id(), 1).unwrap_err();
+    assert_eq!(refused.to_string(), "the program is as long as programs can be");
+}
+
+#[test]
+fn calls_that_go_nowhere_are_not_deployed() {
+    let mut it = Cluster::new();
+    let options = selkie_asm::Options::default();
+    let options = selkie_asm::Options { version: "v3".parse().unwrap(), ..options };
+    let sources = [
+        "entrypoint:\ncall sol_remaining_compute_units\nmov64 r0, 0\nexit\n",
+        "entrypoint:\ncall entrypoint\nexit\n",
+    ];
+    for source in sources {
+        let output = selkie_asm::assemble(&format!(".globl entrypoint\n{source}"), &options);
+        let elf = output.assembly.unwrap().to_elf();
+        let refused = it.svm.deploy(&it.program, &elf, &it.authority);
+        assert!(matches!(refused, Err(DeployError::Program(_))), "{source}: {refused:?}");
+        it.svm.add_program(it.id(), &elf).expect("a program that is there already may run");
+    }
+    assert_eq!(it.svm.transactions().count(), 0);
 }
 
 #[test]

@@ -92,7 +92,8 @@ pub use crate::{
     process::{AccountChange, Bank, ProcessOptions, Processed, process, process_into},
     program_cache::ProgramCache,
     programs::{
-        LoadError, Program, ProgramEntry, Programs, Purpose, elf_environment, mainnet_environment,
+        LoadError, Program, ProgramEntry, Programs, Purpose, RefusedFile, check_file,
+        elf_environment, mainnet_environment,
     },
     recent::Recent,
     run::Run,

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use selkie_elf::{ElfError, Executable, Syscalls};
 use selkie_isa::Version;
-use selkie_vm::{MachineCode, SyscallId, Verified, VerifyError};
+use selkie_vm::{MachineCode, SyscallId, Verified, VerifyError, verify, verify_calls};
 use solana_account::AccountSharedData;
 use solana_pubkey::Pubkey;
 
@@ -64,6 +64,44 @@ pub fn mainnet_environment(purpose: Purpose) -> selkie_elf::Environment {
     let names = environment.syscalls.names().chain(UNSUPPORTED.iter().copied());
     let syscalls = Arc::new(Syscalls::new(names));
     selkie_elf::Environment { syscalls, ..environment }
+}
+
+/// A file that was refused.
+#[derive(Debug)]
+pub struct RefusedFile {
+    /// The first rule that it breaks.
+    pub error: LoadError,
+    /// The file as it was loaded, if it was the verifier that refused it.
+    pub executable: Option<Box<Executable>>,
+}
+
+/// Judges a file: whether a cluster with these features runs it, or lets it be deployed.
+///
+/// Before a deployment this asks for more than the loader does. From V3 on the loader accepts calls
+/// of unknown syscalls and calls that were never linked, which trap when they are reached;
+/// deployment tools refuse them before anything is paid (anza sbpf: `LocalVerifier`).
+///
+/// # Errors
+/// The first rule that the file breaks.
+pub fn check_file(
+    elf: &[u8],
+    features: FeatureSet,
+    purpose: Purpose,
+) -> Result<Executable, RefusedFile> {
+    let environment = elf_environment(features, purpose);
+    let executable = selkie_elf::load(elf, &environment)
+        .map_err(|error| RefusedFile { error: LoadError::Elf(error), executable: None })?;
+    let calls = || match purpose {
+        Purpose::Execution => Ok(()),
+        Purpose::Deployment | Purpose::Redeployment => verify_calls(&executable),
+    };
+    match verify(&executable).and_then(|()| calls()) {
+        Ok(()) => Ok(executable),
+        Err(error) => Err(RefusedFile {
+            error: LoadError::Verify(error),
+            executable: Some(Box::new(executable)),
+        }),
+    }
 }
 
 /// A program that is ready to run.

@@ -19,8 +19,9 @@ const PROGRAM_DATA: usize = 0;
 const PROGRAM: usize = 1;
 const PAYER: usize = 3;
 
-/// The least that a program is extended by, unless it reaches the limit (SIMD-0431).
-const ADDITIONAL_BYTES_MIN: usize = 10_240;
+/// The least bytes that a program is extended by, unless they would take it past the limit for
+/// accounts: then exactly up to that limit (SIMD-0431).
+pub const EXTENSION_BYTES_MIN: usize = 10_240;
 
 /// Anybody may.
 pub(super) fn extend(
@@ -106,10 +107,10 @@ fn new_len(context: &mut InvokeContext<'_>, additional: usize) -> Result<usize, 
         );
         return refuse(context, why, InstructionError::InvalidRealloc);
     }
-    let is_too_little = additional < ADDITIONAL_BYTES_MIN && new_len != ACCOUNT_BYTES_MAX;
+    let is_too_little = additional < EXTENSION_BYTES_MIN && new_len != ACCOUNT_BYTES_MAX;
     if is_too_little && context.has(Feature::LoaderV3MinimumExtendProgramSize) {
         let why = format!(
-            "ExtendProgram requires a minimum of {ADDITIONAL_BYTES_MIN} additional bytes or to \
+            "ExtendProgram requires a minimum of {EXTENSION_BYTES_MIN} additional bytes or to \
              extend to maximum size, but only {additional} were requested"
         );
         return refuse(context, why, InstructionError::InvalidArgument);

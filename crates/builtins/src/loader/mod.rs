@@ -20,6 +20,7 @@ mod verify;
 
 use selkie_svm::{Feature, InstructionError, InvokeContext, Pubkey};
 
+pub use self::extend::EXTENSION_BYTES_MIN;
 use self::state::{BUFFER_HEADER_BYTES, LoaderInstruction, State};
 pub(crate) use self::{
     old::{V1_UNITS, V2_UNITS, process_v1, process_v2},
