@@ -1,6 +1,8 @@
 //! The command line: what can be said, and the help that teaches it.
 
 pub(crate) mod cache;
+mod habits;
+pub(crate) mod parse;
 pub(crate) mod program;
 
 use std::{ops::Range, path::PathBuf};
@@ -10,6 +12,8 @@ use clap::{
     builder::styling::{AnsiColor, Styles},
 };
 use selkie_isa::Version;
+
+use crate::numbers;
 
 const STYLES: Styles = Styles::styled()
     .header(AnsiColor::Green.on_default().bold())
@@ -21,7 +25,12 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  it worked: the program succeeded, the file is sound, every vector passed
   1  it did not: the source has errors, the program failed or was refused, a vector failed
-  2  it could not be tried: wrong arguments, a file that cannot be read or understood";
+  2  it could not be tried: wrong arguments, a file that cannot be read or understood
+
+With --json, every failure is one object on one line, with at least these fields:
+  success  false
+  error    what is wrong, in one sentence
+  help     what to do about it, or null";
 
 /// The program engine for Solana: assemble, check, disassemble, run and trace sBPF programs, to
 /// the byte and compute unit as mainnet does
@@ -243,6 +252,7 @@ pub(crate) struct RunArgs {
 
     /// Compute units that the program may use
     #[arg(short, long, value_name = "CU", default_value_t = 200_000)]
+    #[arg(value_parser = numbers::parse::<u64>)]
     pub(crate) limit: u64,
 
     /// Bytes of heap: 32768 to 262144 in steps of 1024
@@ -305,11 +315,11 @@ pub(crate) struct ConformArgs {
     pub(crate) elfs: Option<PathBuf>,
 
     /// Threads to run on [default: all cores]
-    #[arg(short = 'j', long, value_name = "N")]
+    #[arg(short = 'j', long, value_name = "N", value_parser = numbers::parse::<usize>)]
     pub(crate) threads: Option<usize>,
 
     /// Failing vectors to show of each file
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = numbers::parse::<usize>)]
     pub(crate) show: usize,
 
     /// Print a Markdown table of what was compared, a row for each kind of vector
@@ -414,26 +424,27 @@ pub(crate) fn parse_version(text: &str) -> Result<Version, String> {
 fn parse_define(text: &str) -> Result<(String, i64), String> {
     let (name, value) = text.split_once('=').unwrap_or((text, "1"));
     let (sign, digits) = match value.strip_prefix('-') {
-        Some(digits) => (-1, digits),
-        None => (1, value),
+        Some(digits) => ("-", digits),
+        None => ("", value),
     };
     let number = match digits.strip_prefix("0x") {
-        Some(digits) => i64::from_str_radix(digits, 16),
-        None => digits.parse(),
+        Some(digits) => i64::from_str_radix(&format!("{sign}{digits}"), 16).map_err(|_| {
+            format!("`{value}` is not a number from -0x8000000000000000 to {:#x}", i64::MAX)
+        })?,
+        None => numbers::parse(value)?,
     };
-    let number = number.map_err(|error| format!("`{value}` is no number: {error}"))?;
-    Ok((name.to_owned(), sign * number))
+    Ok((name.to_owned(), number))
 }
 
 fn parse_range(text: &str) -> Result<Range<u32>, String> {
     let number = |text: &str, default| match text {
         "" => Ok(default),
-        digits => digits.parse::<u32>().map_err(|error| format!("`{digits}`: {error}")),
+        digits => numbers::parse::<u32>(digits),
     };
     let range = match text.split_once("..") {
         Some((start, end)) => number(start, 0)?..number(end, u32::MAX)?,
         None => {
-            let slot = text.parse::<u32>().map_err(|error| error.to_string())?;
+            let slot = numbers::parse::<u32>(text)?;
             slot..slot.saturating_add(1)
         }
     };
@@ -441,12 +452,9 @@ fn parse_range(text: &str) -> Result<Range<u32>, String> {
 }
 
 fn parse_heap(text: &str) -> Result<u32, String> {
-    let bytes: u32 = text.parse().map_err(|error| format!("{error}"))?;
-    if bytes.is_multiple_of(1024) && (32 * 1024..=256 * 1024).contains(&bytes) {
-        Ok(bytes)
-    } else {
-        Err("a transaction can ask for 32768 to 262144 bytes, in steps of 1024".to_owned())
-    }
+    let is_valid = |it: &u32| it.is_multiple_of(1024) && (32 * 1024..=256 * 1024).contains(it);
+    let refused = || "a transaction can ask for 32768 to 262144 bytes, in steps of 1024".to_owned();
+    text.parse().ok().filter(is_valid).ok_or_else(refused)
 }
 
 #[cfg(test)]
@@ -456,5 +464,17 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         super::Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn constants_have_64_bits() {
+        let check = |text: &str, value| assert_eq!(super::parse_define(text), Ok(value), "{text}");
+        check("A=-9223372036854775808", ("A".to_owned(), i64::MIN));
+        check("A=-0x10", ("A".to_owned(), -16));
+        check("A", ("A".to_owned(), 1));
+        for text in ["A=9223372036854775808", "A=0x8000000000000000", "A=x", "A=0x"] {
+            let refused = super::parse_define(text).expect_err("no such number");
+            assert!(refused.contains("is not a number from -"), "{refused}");
+        }
     }
 }

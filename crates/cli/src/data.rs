@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 
-use crate::{program::read, ui::Advise as _};
+use crate::{numbers, program::read, ui::Advise as _};
 
 const FORMS: &str = "data is made of parts joined by commas: u8:1 u16:2 u32:3 u64:4 i64:-5 0x0a0b \
                      str:text key:BASE58 base58:… base64:… @file";
@@ -17,6 +17,10 @@ pub(crate) fn parse(text: &str) -> Result<Vec<u8>> {
     Ok(parts.collect::<Result<Vec<_>>>().advise(FORMS)?.concat())
 }
 
+fn number<I: numbers::Integer>(text: &str) -> Result<I> {
+    numbers::parse(text).map_err(|error| anyhow!(error))
+}
+
 fn parse_part(part: &str) -> Result<Vec<u8>> {
     if let Some(path) = part.strip_prefix('@') {
         return read(Path::new(path));
@@ -25,16 +29,16 @@ fn parse_part(part: &str) -> Result<Vec<u8>> {
         return Ok(hex::decode(part.strip_prefix("0x").unwrap_or(part))?);
     };
     Ok(match kind {
-        "u8" => value.parse::<u8>()?.to_le_bytes().to_vec(),
-        "u16" => value.parse::<u16>()?.to_le_bytes().to_vec(),
-        "u32" => value.parse::<u32>()?.to_le_bytes().to_vec(),
-        "u64" => value.parse::<u64>()?.to_le_bytes().to_vec(),
-        "u128" => value.parse::<u128>()?.to_le_bytes().to_vec(),
-        "i8" => value.parse::<i8>()?.to_le_bytes().to_vec(),
-        "i16" => value.parse::<i16>()?.to_le_bytes().to_vec(),
-        "i32" => value.parse::<i32>()?.to_le_bytes().to_vec(),
-        "i64" => value.parse::<i64>()?.to_le_bytes().to_vec(),
-        "i128" => value.parse::<i128>()?.to_le_bytes().to_vec(),
+        "u8" => number::<u8>(value)?.to_le_bytes().to_vec(),
+        "u16" => number::<u16>(value)?.to_le_bytes().to_vec(),
+        "u32" => number::<u32>(value)?.to_le_bytes().to_vec(),
+        "u64" => number::<u64>(value)?.to_le_bytes().to_vec(),
+        "u128" => number::<u128>(value)?.to_le_bytes().to_vec(),
+        "i8" => number::<i8>(value)?.to_le_bytes().to_vec(),
+        "i16" => number::<i16>(value)?.to_le_bytes().to_vec(),
+        "i32" => number::<i32>(value)?.to_le_bytes().to_vec(),
+        "i64" => number::<i64>(value)?.to_le_bytes().to_vec(),
+        "i128" => number::<i128>(value)?.to_le_bytes().to_vec(),
         "str" => value.as_bytes().to_vec(),
         "hex" => hex::decode(value)?,
         "base58" => base58(value)?,

@@ -7,8 +7,10 @@ mod args;
 mod cluster;
 mod command;
 mod data;
+mod files;
 mod folders;
 mod keys;
+mod numbers;
 mod program;
 mod render;
 mod scenario;
@@ -16,10 +18,8 @@ mod ui;
 
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
-use clap::Parser as _;
-
 use crate::{
-    args::{Cli, Command},
+    args::{Cli, Command, parse},
     ui::{Status, Ui},
 };
 
@@ -49,7 +49,10 @@ fn main() -> ExitCode {
     if let Some(code) = collect() {
         return code;
     }
-    let Cli { json, color, command } = Cli::parse_from(arguments());
+    let Cli { json, color, command } = match parse::parse(arguments().collect()) {
+        Ok(cli) => cli,
+        Err(code) => return code,
+    };
     let mut ui = Ui::new(json, color);
     let outcome = match command {
         Command::New(args) => command::new::run(&mut ui, &args),
@@ -74,6 +77,10 @@ fn main() -> ExitCode {
         Command::Conform(_) => command::absent::run("conform"),
         Command::Completions(args) => command::completions::run(&mut ui, &args),
     };
+    let outcome = outcome.and_then(|status| {
+        ui.finish(status)?;
+        Ok(status)
+    });
     match outcome {
         Ok(Status::Success) => ExitCode::SUCCESS,
         Ok(Status::Failure) => ExitCode::from(1),

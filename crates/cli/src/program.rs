@@ -12,6 +12,7 @@ use selkie_elf::Foreign;
 use selkie_inspect::{Graph, SourceMap, demangle};
 use selkie_isa::Version;
 use selkie_svm::{FeatureSet, Purpose, elf_environment};
+use serde_json::json;
 
 use crate::{
     args::AssemblerArgs,
@@ -159,7 +160,8 @@ pub(crate) fn show_findings<'a, T>(
 ) -> Result<Option<&'a T>> {
     if ui.json {
         if output.assembly.is_none() {
-            ui.object(&serde_json::json!({ "diagnostics": findings(output) }))?;
+            let error = format!("{}, no program", count(output.error_count(), "error"));
+            ui.object(&json!({ "error": error, "diagnostics": findings(output) }))?;
         }
     } else {
         ui.aside(&output.render(true))?;
@@ -175,7 +177,7 @@ pub(crate) fn show_findings<'a, T>(
 pub(crate) fn findings<T>(output: &selkie_asm::Output<T>) -> Vec<serde_json::Value> {
     let place = |span| {
         let location = output.sources.locate(span);
-        serde_json::json!({
+        json!({
             "file": location.file,
             "line": location.line,
             "column": location.column,
@@ -189,10 +191,11 @@ pub(crate) fn findings<T>(output: &selkie_asm::Output<T>) -> Vec<serde_json::Val
                 Severity::Error => "error",
                 Severity::Warning => "warning",
             };
-            let related = it.labels.iter().map(
-                |label| serde_json::json!({ "place": place(label.span), "message": label.text }),
-            );
-            serde_json::json!({
+            let related = it
+                .labels
+                .iter()
+                .map(|label| json!({ "place": place(label.span), "message": label.text }));
+            json!({
                 "severity": severity,
                 "message": it.message,
                 "label": it.label,

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use selkie_isa::shown::shorten;
+use serde_json::{Value, json};
 
 /// Whether what was asked for worked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +32,8 @@ pub(crate) struct Ui {
     /// Print one JSON object instead of text.
     pub(crate) json: bool,
     pub(crate) out: AutoStream<io::Stdout>,
+    /// What `--json` prints once it is known how the command ended.
+    report: Option<Value>,
     err: AutoStream<io::Stderr>,
 }
 
@@ -44,13 +47,30 @@ impl Ui {
         Self {
             json,
             out: AutoStream::new(io::stdout(), choice),
+            report: None,
             err: AutoStream::new(io::stderr(), choice),
         }
     }
 
-    /// Prints an object for machines: on one line, and the only one.
-    pub(crate) fn object(&mut self, value: &serde_json::Value) -> io::Result<()> {
-        writeln!(self.out, "{value}")
+    /// Takes the object for machines, which is printed on one line when the command has ended.
+    pub(crate) fn object(&mut self, value: &Value) -> io::Result<()> {
+        self.report = Some(value.clone());
+        Ok(())
+    }
+
+    /// Prints the object for machines. All failures have these fields, besides those of their
+    /// command: `success`, which is false, `error`, one sentence, and `help`, what to do about it,
+    /// or null.
+    pub(crate) fn finish(&mut self, status: Status) -> io::Result<()> {
+        let Some(mut report) = self.report.take() else { return Ok(()) };
+        if let (Status::Failure, Some(fields)) = (status, report.as_object_mut()) {
+            fields.insert("success".to_owned(), false.into());
+            fields.entry("help").or_insert(Value::Null);
+            if !fields.get("error").is_some_and(Value::is_string) {
+                fields.insert("error".to_owned(), "failed: the other fields say why".into());
+            }
+        }
+        writeln!(self.out, "{report}")
     }
 
     /// Prints a line beside the output: progress, warnings.
@@ -70,15 +90,25 @@ impl Ui {
 
     /// Prints an error with its causes and what to do about it.
     pub(crate) fn error(&mut self, error: &anyhow::Error) {
-        let help = error.chain().find_map(|cause| cause.downcast_ref::<Advised>());
-        let help = help.map(|it| it.help.as_str());
+        self.fail(&format!("{error:#}"), help_of(error));
+    }
+
+    /// Prints an error, and what to do about it.
+    pub(crate) fn fail(&mut self, error: &str, help: Option<&str>) {
         // Nothing can be done if even this cannot be written.
-        let error = shorten(format!("{error:#}"));
+        let error = shorten(error.to_owned());
         let _ = if self.json {
-            self.object(&serde_json::json!({ "error": error, "help": help }))
+            self.report = Some(json!({ "error": error, "help": help }));
+            self.finish(Status::Failure)
         } else {
             self.explain(&error, help)
         };
+    }
+
+    /// Prints what to do about an error that was printed.
+    pub(crate) fn help(&mut self, help: &str) {
+        // Nothing can be done if this cannot be written.
+        let _ = writeln!(self.err, "{NOTE}help{NOTE:#}: {help}");
     }
 
     fn explain(&mut self, error: &str, help: Option<&str>) -> io::Result<()> {
@@ -101,6 +131,12 @@ impl std::fmt::Display for Advised {
 }
 
 impl std::error::Error for Advised {}
+
+/// What to do about an error, if it says so.
+fn help_of(error: &anyhow::Error) -> Option<&str> {
+    let help = error.chain().find_map(|cause| cause.downcast_ref::<Advised>());
+    help.map(|it| it.help.as_str())
+}
 
 /// Adds what to do about an error.
 pub(crate) trait Advise<T> {

@@ -183,3 +183,53 @@ fn every_command_explains_itself_with_examples() {
     let output = selkie(&repository(), &["--help"]);
     assert!(output.stdout.contains("Exit codes:"), "{output:#?}");
 }
+
+#[test]
+fn closed_pipes_are_no_reason_to_panic() {
+    let folder = folder("robust-pipes");
+    let source = "hello.s";
+    fs::copy(repository().join("examples/hello.s"), folder.join(source)).expect("it is there");
+    let lines: [&[&str]; 17] = [
+        &["--help"],
+        &["--version"],
+        &["run", "--help"],
+        &["completions", "bash"],
+        &["completions", "zsh"],
+        &["disasm", source],
+        &["disasm", source, "--native"],
+        &["cfg", source],
+        &["check", source],
+        &["--json", "check", source],
+        &["run", source],
+        &["build", source, "-o", "hello.so"],
+        &["deploy", source],
+        &["program", "show"],
+        &["--json", "frobnicate"],
+        &["frobnicate"],
+        &["check", "missing.so"],
+    ];
+    for arguments in lines {
+        for closes_stderr in [false, true] {
+            let output = closed(&folder, arguments, closes_stderr);
+            assert!(matches!(output.status.code(), Some(0..=2)), "{arguments:?}: {output:?}");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(!said.contains("panicked"), "{arguments:?}: {said}");
+        }
+    }
+}
+
+/// Runs the command with an output that nothing reads.
+fn closed(folder: &Path, arguments: &[&str], closes_stderr: bool) -> std::process::Output {
+    let pipe = || {
+        let (reader, writer) = std::io::pipe().expect("there is room for a pipe");
+        drop(reader);
+        writer
+    };
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_selkie"));
+    command.current_dir(folder).args(arguments).env("HOME", folder).stdout(pipe());
+    command.stderr(std::process::Stdio::piped());
+    if closes_stderr {
+        command.stderr(pipe());
+    }
+    command.output().expect("the command is built")
+}

@@ -48,10 +48,12 @@ pub(crate) struct StateArgs {
 pub(crate) struct SignerArgs {
     /// Who pays [default: ~/.config/solana/id.json if it is there; else a new key beside the state]
     #[arg(short, long, value_name = "KEYPAIR", value_hint = ValueHint::FilePath)]
+    #[arg(alias = "keypair", alias = "fee-payer")]
     pub(crate) payer: Option<PathBuf>,
 
     /// Who may change the program [default: who pays]
     #[arg(long, value_name = "KEYPAIR", value_hint = ValueHint::FilePath)]
+    #[arg(alias = "upgrade-authority")]
     pub(crate) authority: Option<PathBuf>,
 }
 
@@ -91,18 +93,19 @@ Examples:
   selkie deploy counter.so --max-len 100000        room for longer files later
 
 The program's address is that of NAME-keypair.json beside NAME.so, which is made if it is missing.
-The file is checked by the rules for deployment before anything is sent.")]
+The file is checked as `selkie check` does before anything is sent or written. Symbols and debug
+information are not deployed. A program that is too small for its new file is extended first.")]
 pub(crate) struct DeployArgs {
     /// The program: .so, or .s to be assembled first
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) program: PathBuf,
 
-    /// The key of the program's address; an upgrade is content with the address
+    /// The key of the program's address; for an upgrade the address is enough
     #[arg(long, value_name = "KEYPAIR")]
     pub(crate) program_id: Option<String>,
 
     /// How long its files may become [default: as long as this one]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = crate::numbers::parse::<usize>)]
     pub(crate) max_len: Option<usize>,
 
     /// Let nobody change it, ever
@@ -148,7 +151,7 @@ pub(crate) struct ExtendArgs {
     pub(crate) id: String,
 
     /// How many bytes more
-    #[arg(value_name = "BYTES")]
+    #[arg(value_name = "BYTES", value_parser = crate::numbers::parse::<u32>)]
     pub(crate) bytes: u32,
 
     #[command(flatten)]

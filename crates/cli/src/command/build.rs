@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::{
     args::AssemblerArgs,
+    render::count,
     ui::{Advise as _, Status, Ui},
 };
 
@@ -116,7 +117,12 @@ pub(crate) fn run(ui: &mut Ui, args: &BuildArgs) -> Result<Status> {
     let (list, one) = if args.object { ("objects", "object") } else { ("programs", "program") };
     let success = built.iter().all(|it| it[one].is_string());
     if ui.json {
-        ui.object(&json!({ "success": success, list: built }))?;
+        let failed = built.iter().filter(|it| !it[one].is_string()).count();
+        let mut report = json!({ "success": success, list: built });
+        if failed > 0 {
+            report["error"] = json!(format!("{} not built", count(failed, one)));
+        }
+        ui.object(&report)?;
     }
     Ok(Status::of(success))
 }

@@ -43,11 +43,16 @@ fn show(ui: &mut Ui, store: &DiskStore) -> Result<Status> {
     let unsound = files.iter().filter(|file| !file.is_sound).count();
     if ui.json {
         let file = |file: &StoredFile| json!({ "name": file.name, "bytes": file.bytes, "sound": file.is_sound });
-        ui.object(&json!({
+        let mut report = json!({
             "folder": store.folder().display().to_string(),
             "files": files.iter().map(file).collect::<Vec<_>>(),
             "bytes": bytes,
-        }))?;
+        });
+        if unsound > 0 {
+            report["error"] =
+                json!(format!("{} changed since it was written", count(unsound, "file")));
+        }
+        ui.object(&report)?;
         return Ok(Status::of(unsound == 0));
     }
     for StoredFile { name, bytes, is_sound, .. } in &files {

@@ -2,12 +2,13 @@
 
 use std::io::Write as _;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use selkie_inspect::{Block, DotOptions, Graph, Instruction, Labels, Program, Style, demangle};
 use serde::Serialize;
 
 use crate::{
     args::CfgArgs,
+    files,
     program::{ProgramFile, find_function, open_to_inspect},
     render::Seq,
     ui::{Status, Ui},
@@ -17,7 +18,8 @@ pub(crate) fn run(ui: &mut Ui, args: &CfgArgs) -> Result<Status> {
     let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
         return Ok(Status::Failure);
     };
-    let program = open_to_inspect(file.whole(), args.raw.then_some(args.assembler.arch))?;
+    let program = open_to_inspect(file.whole(), args.raw.then_some(args.assembler.arch))
+        .with_context(|| args.program.display().to_string())?;
     if let Some(refusal) = program.refusal() {
         ui.warning(&format!("the loader refuses this file: {refusal}"))?;
     }
@@ -30,7 +32,7 @@ pub(crate) fn run(ui: &mut Ui, args: &CfgArgs) -> Result<Status> {
         graph.dot(&Labels::new(&program, &graph), &options)
     };
     match &args.output {
-        Some(path) => std::fs::write(path, text)?,
+        Some(path) => files::write(path, text)?,
         None => ui.out.write_all(text.as_bytes())?,
     }
     Ok(Status::Success)

@@ -1,5 +1,7 @@
 //! `selkie completions`.
 
+use std::io::Write as _;
+
 use anyhow::Result;
 use clap::CommandFactory as _;
 
@@ -9,6 +11,9 @@ use crate::{
 };
 
 pub(crate) fn run(ui: &mut Ui, args: &CompletionsArgs) -> Result<Status> {
-    clap_complete::generate(args.shell, &mut Cli::command(), "selkie", &mut ui.out);
+    // What generates them panics if it cannot write.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "selkie", &mut script);
+    ui.out.write_all(&script)?;
     Ok(Status::Success)
 }

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::{
     args::{ConformArgs, EngineArg},
+    render::count,
     ui::{Advise as _, BAD, DIM, GOOD, STRONG, Status, Ui},
 };
 
@@ -34,7 +35,11 @@ pub(crate) fn run(ui: &mut Ui, args: &ConformArgs) -> Result<Status> {
         );
     }
     if ui.json {
-        ui.object(&as_json(&report, total))?;
+        let mut json = as_json(&report, total);
+        if total.failed > 0 {
+            json["error"] = json!(format!("{} failed", count(total.failed, "vector")));
+        }
+        ui.object(&json)?;
     } else if args.table {
         write!(ui.out, "{}", table(&report.kinds()))?;
     } else {

@@ -3,13 +3,14 @@
 use std::{io::Write as _, ops::Range};
 
 use anstream::adapter::strip_str;
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use selkie_inspect::{Graph, Listing, Program, Style, TextOptions, listing};
 use selkie_isa::layout::SLOT_BYTES;
 use serde::Serialize;
 
 use crate::{
     args::{DisasmArgs, StyleArg},
+    files,
     program::{ProgramFile, find_function, open_to_inspect},
     render::Seq,
     ui::{Advise as _, Status, Ui},
@@ -21,13 +22,14 @@ pub(crate) fn run(ui: &mut Ui, args: &DisasmArgs) -> Result<Status> {
     let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
         return Ok(Status::Failure);
     };
-    let program = open_to_inspect(file.whole(), args.raw.then_some(args.assembler.arch))?;
+    let program = open_to_inspect(file.whole(), args.raw.then_some(args.assembler.arch))
+        .with_context(|| args.program.display().to_string())?;
     if let Some(refusal) = program.refusal() {
         ui.warning(&format!("the loader refuses this file: {refusal}"))?;
     }
     let text = text(ui, args, &program)?;
     match &args.output {
-        Some(path) => std::fs::write(path, text)?,
+        Some(path) => files::write(path, text)?,
         None => ui.out.write_all(text.as_bytes())?,
     }
     Ok(Status::Success)

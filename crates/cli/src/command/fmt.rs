@@ -1,7 +1,6 @@
 //! `selkie fmt`.
 
 use std::{
-    fs,
     io::Write as _,
     path::{Path, PathBuf},
 };
@@ -11,6 +10,7 @@ use clap::{Args, ValueHint};
 use serde_json::{Value, json};
 
 use crate::{
+    files,
     program::{findings, is_source, read, read_stdin},
     render::count,
     ui::{Advise as _, BAD, DIM, GOOD, STRONG, Status, Ui},
@@ -67,13 +67,20 @@ pub(crate) fn run(ui: &mut Ui, args: &FmtArgs) -> Result<Status> {
         }
         match outcome {
             Outcome::Changed(text) if !args.check && !is_stdin(path) => {
-                fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?
+                files::write(path, text)?;
             }
             _ => {}
         }
     }
     if ui.json {
-        ui.object(&json!({ "success": is_good, "sources": reports }))?;
+        let mut report = json!({ "success": is_good, "sources": reports });
+        if !is_good {
+            report["error"] = json!(match changed {
+                0 => "a source has errors".to_owned(),
+                _ => format!("{} to format", count(changed, "source")),
+            });
+        }
+        ui.object(&report)?;
     } else if args.check && changed > 0 {
         ui.aside(&format!("{} to format\n", count(changed, "source")))?;
     }

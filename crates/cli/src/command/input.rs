@@ -1,8 +1,8 @@
 //! `selkie input`.
 
-use std::{fs, io::Write as _};
+use std::io::Write as _;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Result, anyhow};
 use selkie_svm::{
     Abi, Environment,
     input::explain::{Explanation, Field, Value, explain},
@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::{
     args::InputArgs,
+    files,
     program::read,
     scenario::Scenario,
     ui::{Advise as _, BAD, DIM, NOTE, STRONG, Status, Ui},
@@ -30,7 +31,7 @@ pub(crate) fn run(ui: &mut Ui, args: &InputArgs) -> Result<Status> {
         read(&args.file)?
     };
     if let Some(path) = &args.output {
-        fs::write(path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
+        files::write(path, &bytes)?;
     }
     let explanation = explain(&bytes, args.abi.map(Into::into));
     if ui.json {

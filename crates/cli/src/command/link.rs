@@ -1,12 +1,11 @@
 //! `selkie link`.
 
 use std::{
-    fs,
     io::Write as _,
     path::{Path, PathBuf},
 };
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Result, anyhow};
 use clap::{Args, ValueHint};
 use selkie_isa::Version;
 use selkie_link::{Input, LinkError, Linked, Options, Statics, link};
@@ -14,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::{
     args::AssemblerArgs,
+    files,
     program::{assemble_object, is_source, read, show_findings},
     render::count,
     ui::{Advise as _, BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
@@ -145,13 +145,13 @@ fn find_library(name: &str, args: &LinkArgs) -> Result<PathBuf> {
 }
 
 fn accept(ui: &mut Ui, args: &LinkArgs, linked: &Linked) -> Result<Status> {
-    write(&args.output, &linked.elf)?;
+    files::write(&args.output, &linked.elf)?;
     let debug = args.output.with_extension("so.debug");
     if let Some(bytes) = &linked.debug_elf {
-        write(&debug, bytes)?;
+        files::write(&debug, bytes)?;
     }
     if let Some(map) = &args.map {
-        write(map, linked.map().as_bytes())?;
+        files::write(map, linked.map().as_bytes())?;
     }
     if ui.json {
         ui.object(&report(args, linked))?;
@@ -184,10 +184,6 @@ fn accept(ui: &mut Ui, args: &LinkArgs, linked: &Linked) -> Result<Status> {
     Ok(Status::Success)
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
-}
-
 fn report(args: &LinkArgs, linked: &Linked) -> Value {
     let functions = linked.functions.iter().map(|it| {
         json!({
@@ -216,7 +212,8 @@ fn report(args: &LinkArgs, linked: &Linked) -> Value {
 
 fn refuse(ui: &mut Ui, errors: &[LinkError]) -> Result<Status> {
     if ui.json {
-        ui.object(&json!({ "success": false, "errors": findings(errors) }))?;
+        let error = format!("{}, no program", count(errors.len(), "error"));
+        ui.object(&json!({ "error": error, "errors": findings(errors) }))?;
     } else {
         show_errors(ui, errors)?;
     }

@@ -1,12 +1,13 @@
 //! Objects of single sources, for `selkie link`.
 
-use std::{fs, io::Write as _, path::Path};
+use std::{io::Write as _, path::Path};
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Result, anyhow};
 use serde_json::{Value, json};
 
 use super::{BuildArgs, project::compile_source, source::output_path};
 use crate::{
+    files,
     program::{assemble_object, findings, is_source, show_findings},
     render::count,
     ui::{Advise as _, DIM, GOOD, STRONG, Ui},
@@ -38,7 +39,7 @@ pub(super) fn build(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Valu
             .advise("-c takes sources, which end in .s or .c; without it, folders are built");
     };
     let path = output_path(source, args, "o")?;
-    fs::write(&path, &bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    files::write(&path, &bytes)?;
     report["object"] = json!(path.display().to_string());
     report["bytes"] = json!(bytes.len());
     if !ui.json {

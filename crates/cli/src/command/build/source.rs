@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::BuildArgs;
 use crate::{
+    files,
     program::{assemble, findings, is_source, show_findings},
     render::count,
     ui::{Advise as _, DIM, GOOD, STRONG, Ui},
@@ -31,7 +32,7 @@ pub(super) fn build(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Valu
     let Some(assembly) = assembly else { return Ok(report) };
     let path = output_path(source, args, "so")?;
     let elf = assembly.to_elf();
-    fs::write(&path, &elf).with_context(|| format!("cannot write {}", path.display()))?;
+    files::write(&path, &elf)?;
     let instructions = selkie_isa::insn::instructions(assembly.version, &assembly.text).count();
     report["program"] = json!(path.display().to_string());
     report["version"] = json!(assembly.version.to_string());

@@ -1,0 +1,133 @@
+//! Commands that do not exist: which one was meant.
+
+use std::{ffi::OsString, path::Path};
+
+use clap::{
+    Command, CommandFactory as _, Error,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
+
+use super::Cli;
+
+/// Commands as other tools call them, and what to type here.
+const HABITS: &[(&str, &str)] = &[
+    ("asm", "selkie build"),
+    ("assemble", "selkie build"),
+    ("build-sbf", "selkie build"),
+    ("compile", "selkie build"),
+    ("make", "selkie build"),
+    ("create", "selkie new"),
+    ("init", "selkie new"),
+    ("dis", "selkie disasm"),
+    ("disassemble", "selkie disasm"),
+    ("dump", "selkie disasm"),
+    ("objdump", "selkie disasm"),
+    ("debug", "selkie run"),
+    ("exec", "selkie run"),
+    ("execute", "selkie run"),
+    ("simulate", "selkie run"),
+    ("trace", "selkie run --trace trace.txt"),
+    ("format", "selkie fmt"),
+    ("graph", "selkie cfg"),
+    ("info", "selkie check"),
+    ("lint", "selkie check"),
+    ("validate", "selkie check"),
+    ("verify", "selkie check"),
+    ("language-server", "selkie lsp"),
+    ("ld", "selkie link"),
+    ("list", "selkie program show"),
+    ("ls", "selkie program show"),
+    ("set-upgrade-authority", "selkie program set-authority"),
+    ("set-buffer-authority", "selkie program set-authority"),
+    ("write-buffer", "selkie program deploy"),
+    ("test", "selkie build && cargo test"),
+];
+
+/// What to type in place of a command that does not exist: for a name that is a command elsewhere
+/// (`selkie program run`), for a habit of another tool, and for a file that stands alone.
+///
+/// Misspelled names have clap's own suggestion.
+pub(super) fn meant(error: &Error, arguments: &[OsString]) -> Option<String> {
+    let name = unknown_command(error)?;
+    let at = arguments.iter().position(|it| *it == *name)?;
+    let rest: Vec<_> = arguments.get(at + 1..)?.iter().map(|it| it.to_string_lossy()).collect();
+    let Some(instead) = elsewhere(name).or_else(|| of_habit(name)).or_else(|| of_file(name)) else {
+        let is_alone = error.get(ContextKind::SuggestedSubcommand).is_none();
+        return is_alone.then(|| "`selkie --help` lists the commands".to_owned());
+    };
+    // A line of two commands takes no arguments at its end.
+    let rest = if instead.contains("&&") { String::new() } else { rest.join(" ") };
+    Some(format!("did you mean `{}`?", format!("{instead} {rest}").trim_end()))
+}
+
+/// The name that is no command.
+fn unknown_command(error: &Error) -> Option<&str> {
+    match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
+        (ErrorKind::InvalidSubcommand, Some(ContextValue::String(name))) => Some(name),
+        _ => None,
+    }
+}
+
+/// A command of this name that another command has.
+fn elsewhere(name: &str) -> Option<String> {
+    let root = Cli::command();
+    let named = |parent: &Command| parent.find_subcommand(name).is_some();
+    if named(&root) {
+        return Some(format!("selkie {name}"));
+    }
+    let parent = root.get_subcommands().find(|it| named(it))?;
+    Some(format!("selkie {} {name}", parent.get_name()))
+}
+
+fn of_habit(name: &str) -> Option<String> {
+    let habit = HABITS.iter().find(|(habit, _)| *habit == name);
+    habit.map(|(_, instead)| (*instead).to_owned())
+}
+
+/// A program or source that nothing is said to be done with.
+fn of_file(name: &str) -> Option<String> {
+    let extension = Path::new(name).extension()?.to_str()?;
+    ["so", "s"].contains(&extension).then(|| format!("selkie run {name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &str, expected: Option<&str>) {
+        let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let error = Cli::command().try_get_matches_from(&arguments).expect_err("no such command");
+        assert_eq!(meant(&error, &arguments).as_deref(), expected, "{line}");
+    }
+
+    #[test]
+    fn commands_of_other_tools_have_an_equivalent() {
+        check(
+            "selkie program run a.so --limit 5",
+            Some("did you mean `selkie run a.so --limit 5`?"),
+        );
+        check("selkie upgrade ID a.so", Some("did you mean `selkie program upgrade ID a.so`?"));
+        check("selkie objdump a.so", Some("did you mean `selkie disasm a.so`?"));
+        check("selkie test --release", Some("did you mean `selkie build && cargo test`?"));
+        check("selkie program list", Some("did you mean `selkie program show`?"));
+        check("selkie a.so", Some("did you mean `selkie run a.so`?"));
+        check("selkie frobnicate", Some("`selkie --help` lists the commands"));
+        // clap has a suggestion.
+        check("selkie biuld", None);
+        check("selkie program depoly a.so", None);
+    }
+
+    #[test]
+    fn equivalents_exist() {
+        for (habit, instead) in HABITS {
+            let words: Vec<&str> = instead.split(' ').skip(1).collect();
+            let (mut command, mut found) = (Cli::command(), 0);
+            while let Some(next) = words.get(found).and_then(|it| command.find_subcommand(it)) {
+                command = next.clone();
+                found += 1;
+            }
+            assert!(found > 0, "{habit}: {instead}");
+            assert!(Cli::command().find_subcommand(habit).is_none(), "{habit} is a command");
+        }
+    }
+}
