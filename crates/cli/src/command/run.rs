@@ -28,6 +28,7 @@ use crate::{
     ui::{Advise as _, BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
 };
 
+mod heap;
 mod trap;
 
 pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
@@ -66,6 +67,7 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
         map: file.source_map(),
         scenario: &scenario,
         limit: args.limit,
+        heap_bytes: args.heap.into(),
     };
     if ui.json {
         ui.object(&report.as_json())?;
@@ -102,7 +104,8 @@ fn refuse(ui: &mut Ui, args: &RunArgs, file: &ProgramFile, error: &LoadError) ->
     let foreign = Foreign::of(&file.elf);
     let message = foreign.map_or_else(|| error.to_string(), |it| it.to_string());
     if ui.json {
-        ui.object(&json!({ "success": false, "refused": message }))?;
+        let help = format!("`selkie check {name} --execution` says more");
+        ui.object(&json!({ "error": format!("{name} cannot be run: {message}"), "help": help }))?;
         return Ok(Status::Failure);
     }
     writeln!(
@@ -184,6 +187,7 @@ struct Report<'a> {
     map: SourceMap,
     scenario: &'a Scenario,
     limit: u64,
+    heap_bytes: u64,
 }
 
 /// An account before and after.
@@ -211,8 +215,16 @@ impl Report<'_> {
         self.receipt.run.as_ref().and_then(|run| run.result.as_ref().ok().copied())
     }
 
+    /// What the runtime says besides the log, and what the heap has to do with a trap.
+    fn notes(&self) -> Vec<String> {
+        let run = self.receipt.run.as_ref();
+        let trap = run.and_then(|run| run.result.as_ref().err());
+        let heap = trap.map(|trap| heap::notes(trap, self.heap_bytes, &self.receipt.logs));
+        self.receipt.notes.iter().cloned().chain(heap.into_iter().flatten()).collect()
+    }
+
     fn show(&self, ui: &mut Ui) -> Result<()> {
-        let Receipt { result, units, logs, return_data, run, notes, .. } = self.receipt;
+        let Receipt { result, units, logs, return_data, run, .. } = self.receipt;
         for line in logs {
             writeln!(ui.out, "{DIM}{line}{DIM:#}")?;
         }
@@ -245,12 +257,14 @@ impl Report<'_> {
         {
             trap::show(ui, trap, run, self.file, &self.map)?;
         }
-        notes.iter().try_for_each(|note| writeln!(ui.out, "{NOTE}note{NOTE:#}: {note}"))?;
+        for note in self.notes() {
+            writeln!(ui.out, "{NOTE}note{NOTE:#}: {note}")?;
+        }
         Ok(())
     }
 
     fn as_json(&self) -> Value {
-        let Receipt { result, units, logs, return_data, run, notes, engine, .. } = self.receipt;
+        let Receipt { result, units, logs, return_data, run, engine, .. } = self.receipt;
         let accounts =
             self.receipt.accounts.iter().map(|(key, account)| account_json(key, account));
         let changed = self.account_changes();
@@ -278,7 +292,7 @@ impl Report<'_> {
             "trap": trap,
             "changed": changed.collect::<Vec<_>>(),
             "accounts": accounts.collect::<Vec<_>>(),
-            "notes": notes,
+            "notes": self.notes(),
         })
     }
 }
