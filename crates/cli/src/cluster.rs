@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Context as _, Result, anyhow, bail};
 use selkie::{Keypair, Pubkey, Signer as _, Svm};
 
 use crate::{
@@ -18,12 +18,18 @@ const GIFT_LAMPORTS: u64 = 1_000_000_000_000;
 pub(crate) struct Cluster {
     pub(crate) svm: Svm,
     path: PathBuf,
+    /// Keys that were made, to be written when the cluster is.
+    new_keys: Vec<(PathBuf, Keypair)>,
+    /// What was done besides what was asked for, to be told.
+    notes: Vec<String>,
 }
 
 /// Who pays and who decides.
 pub(crate) struct Signers {
     pub(crate) payer: Keypair,
     pub(crate) authority: Keypair,
+    /// The files that their keys are in.
+    pub(crate) files: Vec<PathBuf>,
 }
 
 impl Cluster {
@@ -37,46 +43,85 @@ impl Cluster {
         Self::load(path)
     }
 
-    /// The cluster, or a new one.
-    pub(crate) fn open_or_create(ui: &mut Ui, args: &StateArgs) -> Result<Self> {
+    /// The cluster, or a new one, of which nothing is written before it is saved.
+    pub(crate) fn open_or_new(args: &StateArgs) -> Result<Self> {
         let path = args.state.clone();
         if path.exists() {
             return Self::load(path);
         }
-        ui.aside(&format!("made a new cluster in {}\n", path.display()))?;
-        Ok(Self { svm: Svm::new(), path })
+        check_folder(&path)
+            .advise("--state names the file of a cluster, in a folder that exists")?;
+        let notes = vec![format!("made a new cluster in {}", path.display())];
+        Ok(Self { svm: Svm::new(), path, new_keys: Vec::new(), notes })
     }
 
     fn load(path: PathBuf) -> Result<Self> {
         let svm = Svm::load(&path).with_context(|| format!("{} is unusable", path.display()))?;
-        Ok(Self { svm, path })
+        Ok(Self { svm, path, new_keys: Vec::new(), notes: Vec::new() })
     }
 
+    /// Writes the cluster, and the keys that were made for it.
     pub(crate) fn save(&self) -> Result<()> {
+        for (path, key) in &self.new_keys {
+            keys::write(path, key)?;
+        }
         Ok(self.svm.save(&self.path)?)
     }
 
-    /// Who pays and who decides. Who pays and has nothing gets something: this is nobody's money.
-    pub(crate) fn signers(&mut self, ui: &mut Ui, args: &SignerArgs) -> Result<Signers> {
-        let payer = match args.payer.clone().or_else(keys::usual) {
+    /// Tells what was done besides what was asked for.
+    pub(crate) fn tell(&mut self, ui: &mut Ui) -> Result<()> {
+        let notes = std::mem::take(&mut self.notes);
+        Ok(notes.iter().try_for_each(|note| ui.aside(&format!("{note}\n")))?)
+    }
+
+    /// Who pays and who decides. A payer without lamports gets some, since those of this cluster
+    /// cost nothing.
+    pub(crate) fn choose_signers(&mut self, args: &SignerArgs) -> Result<Signers> {
+        let named = args.payer.clone().or_else(keys::usual);
+        let file = named.clone().unwrap_or_else(|| beside(&self.path, "payer.json"));
+        let payer = match named {
             Some(path) => keys::read(&path)?,
-            None => keys::read_or_create(ui, &beside(&self.path, "payer.json"))?,
+            None => self.read_or_make_key(&file)?,
         };
         let authority = match &args.authority {
             Some(path) => keys::read(path)?,
             None => payer.insecure_clone(),
         };
-        self.fund(ui, &payer.pubkey())?;
-        Ok(Signers { payer, authority })
+        self.fund(&payer.pubkey())?;
+        let files = [file].into_iter().chain(args.authority.clone()).collect();
+        Ok(Signers { payer, authority, files })
     }
 
-    fn fund(&mut self, ui: &mut Ui, payer: &Pubkey) -> Result<()> {
+    /// The key of a file; one that is missing is made, and written when the cluster is.
+    pub(crate) fn read_or_make_key(&mut self, path: &Path) -> Result<Keypair> {
+        if path.exists() {
+            return keys::read(path);
+        }
+        check_folder(path)?;
+        let key = Keypair::new();
+        self.notes.push(format!("made the key {} for {}", path.display(), key.pubkey()));
+        self.new_keys.push((path.to_owned(), key.insecure_clone()));
+        Ok(key)
+    }
+
+    fn fund(&mut self, payer: &Pubkey) -> Result<()> {
         if self.svm.balance(payer) == 0 {
             self.svm.airdrop(payer, GIFT_LAMPORTS)?;
             let sol = GIFT_LAMPORTS / 1_000_000_000;
-            ui.aside(&format!("gave {sol} SOL of this cluster to {payer}\n"))?;
+            self.notes.push(format!("gave {sol} SOL of this cluster to {payer}"));
         }
         Ok(())
+    }
+}
+
+/// Whether a file can be made at a path: its folder has to be there.
+fn check_folder(path: &Path) -> Result<()> {
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
+    match folder {
+        Some(folder) if !folder.is_dir() => {
+            bail!("cannot write {}: there is no folder {}", path.display(), folder.display())
+        }
+        _ => Ok(()),
     }
 }
 

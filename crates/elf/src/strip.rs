@@ -46,9 +46,9 @@ fn without_tools(bytes: &[u8]) -> Option<Vec<u8>> {
     let loaded = sections.iter().zip(1..).filter(|(it, _)| it.sh_flags & SHF_ALLOC != 0);
     let kept: usize = loaded.last()?.1;
     let segments = table::<ProgramHeader>(bytes, header.e_phoff, header.e_phnum)?;
-    let headers = header.e_phoff.checked_add(
-        u64::from(header.e_phnum).checked_mul(ProgramHeader::BYTES as u64)?,
-    )?;
+    let headers = header
+        .e_phoff
+        .checked_add(u64::from(header.e_phnum).checked_mul(ProgramHeader::BYTES as u64)?)?;
     let segment_ends = segments.iter().map(|it| it.p_offset.saturating_add(it.p_filesz));
     let section_ends = sections.iter().take(kept).map(|it| it.file_range().end);
     let end = segment_ends.chain(section_ends).fold(headers, u64::max);

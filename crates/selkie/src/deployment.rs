@@ -183,7 +183,10 @@ impl fmt::Display for DeployError {
                 }
             }
             Self::Extension { bytes, accepted: Some(accepted) } => {
-                write!(f, "the loader does not extend the program by {bytes} bytes, but by {accepted}")
+                write!(
+                    f,
+                    "the loader does not extend the program by {bytes} bytes, but by {accepted}"
+                )
             }
             Self::Extension { accepted: None, .. } => {
                 write!(f, "the program is as long as programs can be")
@@ -422,7 +425,8 @@ impl Svm {
             return Err(DeployError::NotAuthority { program: *program, authority: current });
         }
         let extension = self.extension_for(room, elf.len(), options.extends)?;
-        let rent = self.minimum_balance_for_rent_exemption(BUFFER_HEADER_BYTES.saturating_add(elf.len()));
+        let rent =
+            self.minimum_balance_for_rent_exemption(BUFFER_HEADER_BYTES.saturating_add(elf.len()));
         let lamports = rent.saturating_add(self.extension_lamports(program, extension));
         self.check_balance(payer, authority, lamports, elf.len())?;
         let mut sender = Sender::new(self, payer);

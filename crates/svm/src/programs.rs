@@ -3,7 +3,7 @@
 use core::fmt;
 use std::{collections::BTreeMap, sync::Arc};
 
-use selkie_elf::{ElfError, Executable, Syscalls};
+use selkie_elf::{ElfError, Executable, Foreign, Syscalls, is_cut_off};
 use selkie_isa::Version;
 use selkie_vm::{MachineCode, SyscallId, Verified, VerifyError, verify, verify_calls};
 use solana_account::AccountSharedData;
@@ -77,7 +77,9 @@ pub struct RefusedFile {
 
 /// Judges a file: whether a cluster with these features runs it, or lets it be deployed.
 ///
-/// Before a deployment this asks for more than the loader does. From V3 on the loader accepts calls
+/// This asks for more than the loader does. Files for other machines are told apart before its rules
+/// apply, and files that end inside of their section table are refused. Before a deployment calls are
+/// judged, too: from V3 on the loader accepts calls
 /// of unknown syscalls and calls that were never linked, which trap when they are reached;
 /// deployment tools refuse them before anything is paid (anza sbpf: `LocalVerifier`).
 ///
@@ -88,9 +90,16 @@ pub fn check_file(
     features: FeatureSet,
     purpose: Purpose,
 ) -> Result<Executable, RefusedFile> {
+    let refuse = |error| RefusedFile { error, executable: None };
+    if let Some(foreign) = Foreign::of(elf) {
+        return Err(refuse(LoadError::Foreign(foreign)));
+    }
     let environment = elf_environment(features, purpose);
-    let executable = selkie_elf::load(elf, &environment)
-        .map_err(|error| RefusedFile { error: LoadError::Elf(error), executable: None })?;
+    let executable =
+        selkie_elf::load(elf, &environment).map_err(|error| refuse(LoadError::Elf(error)))?;
+    if is_cut_off(elf) {
+        return Err(refuse(LoadError::CutOff));
+    }
     let calls = || match purpose {
         Purpose::Execution => Ok(()),
         Purpose::Deployment | Purpose::Redeployment => verify_calls(&executable),
@@ -142,6 +151,10 @@ pub enum LoadError {
     Elf(ElfError),
     /// An instruction was refused.
     Verify(VerifyError),
+    /// The file is no program at all. [`check_file`] says so; to the loader it is an ELF error.
+    Foreign(Foreign),
+    /// The file ends inside of its section table. [`check_file`] alone refuses that.
+    CutOff,
     /// The executable was made for an environment with a syscall that the runtime has not.
     UnknownSyscall(String),
 }
@@ -151,6 +164,8 @@ impl fmt::Display for LoadError {
         match self {
             Self::Elf(error) => error.fmt(f),
             Self::Verify(error) => error.fmt(f),
+            Self::Foreign(foreign) => foreign.fmt(f),
+            Self::CutOff => f.write_str("the file ends inside of its section table"),
             Self::UnknownSyscall(name) => write!(f, "unknown syscall `{name}`"),
         }
     }
@@ -161,7 +176,7 @@ impl core::error::Error for LoadError {
         match self {
             Self::Elf(error) => Some(error),
             Self::Verify(error) => Some(error),
-            Self::UnknownSyscall(_) => None,
+            Self::Foreign(_) | Self::CutOff | Self::UnknownSyscall(_) => None,
         }
     }
 }

@@ -3,10 +3,10 @@
 use std::{io::Write as _, path::Path};
 
 use anyhow::Result;
-use selkie_elf::{ElfError, Executable, Foreign};
+use selkie_elf::{ElfError, Executable};
 use selkie_inspect::{SourceMap, StackUse, stack_use};
-use selkie_svm::{Purpose, mainnet_environment};
-use selkie_vm::{VerifyError, verify, verify_calls};
+use selkie_svm::{FeatureSet, LoadError, Purpose, RefusedFile, check_file, mainnet_environment};
+use selkie_vm::VerifyError;
 use serde_json::{Value, json};
 
 use crate::{
@@ -16,61 +16,15 @@ use crate::{
     ui::{BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
 };
 
-/// Why a program is refused.
-pub(crate) enum Refusal {
-    /// It is no program.
-    Foreign(Foreign),
-    /// It is not all of a program.
-    CutOff,
-    Load(ElfError),
-    Verify(Box<Executable>, VerifyError),
-}
-
-impl Refusal {
-    /// The error, in the engine's words.
-    pub(crate) fn text(&self) -> String {
-        match self {
-            Self::Foreign(foreign) => foreign.to_string(),
-            Self::CutOff => "the file ends inside of its section table".to_owned(),
-            Self::Load(error) => error.to_string(),
-            Self::Verify(_, error) => error.to_string(),
-        }
-    }
-}
-
 pub(crate) fn run(ui: &mut Ui, args: &CheckArgs) -> Result<Status> {
     let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
         return Ok(Status::Failure);
     };
     let purpose = if args.execution { Purpose::Execution } else { Purpose::Deployment };
     let map = file.source_map();
-    match check(&file.elf, purpose) {
+    match check_file(&file.elf, FeatureSet::mainnet(), purpose) {
         Ok(executable) => accept(ui, args, &file, executable, purpose),
-        Err(refusal) => refuse(ui, &args.program, &map, &refusal),
-    }
-}
-
-/// Loads and verifies a program, as mainnet would.
-pub(crate) fn check(elf: &[u8], purpose: Purpose) -> Result<Executable, Refusal> {
-    if let Some(foreign) = Foreign::of(elf) {
-        return Err(Refusal::Foreign(foreign));
-    }
-    let environment = mainnet_environment(purpose);
-    let executable = selkie_elf::load(elf, &environment).map_err(Refusal::Load)?;
-    if selkie_elf::is_cut_off(elf) {
-        return Err(Refusal::CutOff);
-    }
-    let verdict = match purpose {
-        Purpose::Execution => verify(&executable),
-        // The validator lets unknown calls trap when they are reached; whoever deploys wants to
-        // know before.
-        Purpose::Deployment | Purpose::Redeployment => {
-            verify(&executable).and_then(|()| verify_calls(&executable))
-        }
-    };
-    match verdict {
-        Ok(()) => Ok(executable),
-        Err(error) => Err(Refusal::Verify(Box::new(executable), error)),
+        Err(refused) => refuse(ui, &args.program, &map, &refused),
     }
 }
 
@@ -134,18 +88,21 @@ pub(crate) fn refuse(
     ui: &mut Ui,
     program: &Path,
     map: &SourceMap,
-    refusal: &Refusal,
+    refused: &RefusedFile,
 ) -> Result<Status> {
-    let (stage, pc) = match refusal {
-        Refusal::Foreign(_) | Refusal::CutOff => ("file", None),
-        Refusal::Load(error) => ("load", elf_pc(error)),
-        Refusal::Verify(_, error) => ("verify", error.pc()),
+    let RefusedFile { error, executable } = refused;
+    let (stage, by, pc) = match error {
+        LoadError::Foreign(_) | LoadError::CutOff => ("file", "", None),
+        LoadError::Elf(error) => ("load", " by the loader", elf_pc(error)),
+        LoadError::UnknownSyscall(_) => ("load", " by the loader", None),
+        LoadError::Verify(error) => ("verify", " by the verifier", error.pc()),
     };
-    let message = refusal.text();
-    let help = help_for(refusal);
+    let message = error.to_string();
+    let help = help_for(error);
     if ui.json {
         ui.object(&json!({
             "accepted": false,
+            "program": program.display().to_string(),
             "stage": stage,
             "error": message,
             "pc": pc,
@@ -155,16 +112,11 @@ pub(crate) fn refuse(
         return Ok(Status::Failure);
     }
     let name = program.display();
-    let who = match refusal {
-        Refusal::Foreign(_) | Refusal::CutOff => "",
-        Refusal::Load(_) => " by the loader",
-        Refusal::Verify(..) => " by the verifier",
-    };
     writeln!(
         ui.out,
-        "{BAD}refused{BAD:#} {STRONG}{name}{STRONG:#}{who}: {STRONG}{message}{STRONG:#}"
+        "{BAD}refused{BAD:#} {STRONG}{name}{STRONG:#}{by}: {STRONG}{message}{STRONG:#}"
     )?;
-    if let (Refusal::Verify(executable, _), Some(pc)) = (refusal, pc) {
+    if let (Some(executable), Some(pc)) = (executable, pc) {
         show_instruction(ui, executable, map, pc)?;
     }
     help.iter().try_for_each(|help| writeln!(ui.out, "{NOTE}help{NOTE:#}: {help}"))?;
@@ -180,37 +132,42 @@ fn elf_pc(error: &ElfError) -> Option<usize> {
 }
 
 /// What to do about a refusal, where something is known.
-fn help_for(refusal: &Refusal) -> Option<String> {
-    let text = match refusal {
-        Refusal::Foreign(_) => PROGRAMS_ARE_BUILT.to_owned(),
-        Refusal::CutOff => {
+fn help_for(error: &LoadError) -> Option<String> {
+    let text = match error {
+        LoadError::Foreign(_) => PROGRAMS_ARE_BUILT.to_owned(),
+        LoadError::CutOff => {
             "was it copied or downloaded in full? the loader would take it as it is".to_owned()
         }
-        Refusal::Load(ElfError::UnresolvedSymbol(name, ..)) => format!(
+        LoadError::Elf(ElfError::UnresolvedSymbol(name, ..)) => format!(
             "`{name}` is neither in the program nor a syscall that mainnet has: is it spelled \
              right, and is what defines it linked?"
         ),
-        Refusal::Load(ElfError::UnsupportedSBPFVersion) => {
+        LoadError::Elf(ElfError::UnsupportedSBPFVersion) => {
             "mainnet runs sBPF v0 to v3; the version stands in e_flags of the ELF header".to_owned()
         }
-        Refusal::Load(ElfError::WritableSectionNotSupported(name)) => format!(
+        LoadError::Elf(ElfError::WritableSectionNotSupported(name)) => format!(
             "programs have no writable globals: make what is in {name} constant, or keep it in an \
              account, on the stack or on the heap"
         ),
-        Refusal::Load(ElfError::NotOneTextSection) => {
+        LoadError::Elf(ElfError::NotOneTextSection) => {
             "link the object files to a program first".to_owned()
         }
-        Refusal::Load(ElfError::FailedToParse(_) | ElfError::InvalidProgramHeader) => {
+        LoadError::Elf(ElfError::FailedToParse(_) | ElfError::InvalidProgramHeader) => {
             "is this an ELF file that was built for sBPF?".to_owned()
         }
-        Refusal::Verify(_, VerifyError::CannotWriteR10 { .. }) => {
+        LoadError::Verify(VerifyError::CannotWriteR10 { .. }) => {
             "r10 is the frame pointer: copy it to another register and change that".to_owned()
         }
-        Refusal::Verify(_, VerifyError::UnknownOpcode { .. }) => {
+        LoadError::Verify(VerifyError::UnknownOpcode { .. }) => {
             "was the program built for another sBPF version than e_flags of its header says?"
                 .to_owned()
         }
-        Refusal::Verify(_, VerifyError::InvalidSyscall { key, .. }) => {
+        LoadError::Verify(VerifyError::InvalidFunction { .. }) => {
+            "this call leads to itself: it was never linked, or its function does nothing but call \
+             itself"
+                .to_owned()
+        }
+        LoadError::Verify(VerifyError::InvalidSyscall { key, .. }) => {
             selkie_svm::syscalls::explain_unknown(*key)
                 .unwrap_or_else(|| "no syscall of mainnet has a name with this hash".to_owned())
         }

@@ -2,14 +2,19 @@
 
 mod show;
 
-use std::{io::Write as _, path::Path};
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use selkie::{
     DeployError, DeployOptions, Deployment, FailedTransaction, Keypair, Pubkey,
-    ReadableAccount as _, Receipt, Signer as _, Svm, loader, loader::State, program_data_key,
+    ReadableAccount as _, Receipt, Signer as _, Svm, UpgradeOptions, loader, loader::State,
+    program_data_key,
 };
-use serde_json::json;
+use selkie_svm::{Purpose, check_file, elf_environment};
+use serde_json::{Value, json};
 
 use crate::{
     args::program::{
@@ -17,9 +22,10 @@ use crate::{
         UpgradeArgs,
     },
     cluster::{Cluster, Signers},
-    keys,
-    program::ProgramFile,
-    ui::{Advise as _, BAD, GOOD, Status, Ui},
+    command::check,
+    files, keys,
+    program::{ProgramFile, is_source},
+    ui::{Advise as _, BAD, GOOD, NOTE, Status, Ui},
 };
 
 pub(crate) fn run(ui: &mut Ui, args: &ProgramArgs) -> Result<Status> {
@@ -34,18 +40,26 @@ pub(crate) fn run(ui: &mut Ui, args: &ProgramArgs) -> Result<Status> {
     }
 }
 
-/// Deploys a program, or upgrades it if it is there.
+/// Deploys a program, or upgrades it if it is there. Nothing is written before it is known that the
+/// file may be deployed.
 pub(crate) fn deploy(ui: &mut Ui, args: &DeployArgs) -> Result<Status> {
     let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
         return Ok(Status::Failure);
     };
-    let mut cluster = Cluster::open_or_create(ui, &args.state)?;
-    let signers = cluster.signers(ui, &args.signers)?;
-    let (id, key) = program_key(ui, args)?;
+    let mut cluster = Cluster::open_or_new(&args.state)?;
+    let Some(elf) = deployable(ui, &cluster.svm, &args.program, &file)? else {
+        return Ok(Status::Failure);
+    };
+    let ProgramKey { id, key, file: key_file } = program_key(&mut cluster, args)?;
+    let Signers { payer, authority, mut files } = cluster.choose_signers(&args.signers)?;
+    files.extend(key_file);
     let outcome = if is_program(&cluster.svm, &id) {
+        if show::find(&cluster.svm, &id)?.is_closed() {
+            let help = "a program is deployed anew under another key: --program-id FILE";
+            return refuse(ui, &format!("{id} was closed, which is for good"), Some(help));
+        }
         refuse_options_of_the_first(args)?;
-        let Signers { payer, authority } = &signers;
-        cluster.svm.upgrade_with(&id, &file.elf, authority, payer, true)
+        cluster.svm.upgrade_with(&id, &elf, &authority, &payer, &UpgradeOptions::default())
     } else {
         let key = key.ok_or_else(|| anyhow!("a new program needs the key of its address"));
         let key = key.advise("name the file of the key: --program-id FILE")?;
@@ -54,24 +68,48 @@ pub(crate) fn deploy(ui: &mut Ui, args: &DeployArgs) -> Result<Status> {
             is_final: args.is_final,
             ..DeployOptions::default()
         };
-        let Signers { payer, authority } = &signers;
-        cluster.svm.deploy_with(&key, &file.elf, authority, payer, &options)
+        cluster.svm.deploy_with(&key, &elf, &authority, &payer, &options)
     };
-    finish(ui, &cluster, outcome)
+    finish(ui, &mut cluster, outcome, &files)
 }
 
-/// The address of the program to deploy, and its key if there is one.
-fn program_key(ui: &mut Ui, args: &DeployArgs) -> Result<(Pubkey, Option<Keypair>)> {
-    let key = match &args.program_id {
-        Some(text) if !Path::new(text).exists() => return Ok((keys::address(text)?, None)),
-        Some(path) => keys::read(Path::new(path))?,
+/// The file as it is deployed: without what only tools read, which takes room that is paid for.
+/// A file that may not be deployed is refused as `selkie check` does.
+fn deployable(ui: &mut Ui, svm: &Svm, path: &Path, file: &ProgramFile) -> Result<Option<Vec<u8>>> {
+    if let Err(refused) = check_file(&file.elf, svm.features(), Purpose::Deployment) {
+        check::refuse(ui, path, &file.source_map(), &refused)?;
+        return Ok(None);
+    }
+    let environment = elf_environment(svm.features(), Purpose::Deployment);
+    let elf = selkie_elf::strip(&file.elf, &environment).unwrap_or_else(|| file.elf.clone());
+    if !is_source(path) && elf.len() < file.elf.len() {
+        let bytes = file.elf.len() - elf.len();
+        ui.aside(&format!("left out {bytes} bytes of symbols and debug information\n"))?;
+    }
+    Ok(Some(elf))
+}
+
+/// The address of the program to deploy.
+struct ProgramKey {
+    id: Pubkey,
+    /// Its key, and the file of that, unless the address is all that is known.
+    key: Option<Keypair>,
+    file: Option<PathBuf>,
+}
+
+fn program_key(cluster: &mut Cluster, args: &DeployArgs) -> Result<ProgramKey> {
+    let (key, file) = match &args.program_id {
+        Some(text) if !Path::new(text).exists() => {
+            return Ok(ProgramKey { id: keys::address(text)?, key: None, file: None });
+        }
+        Some(path) => (keys::read(Path::new(path))?, PathBuf::from(path)),
         None => {
             let stem = args.program.file_stem().unwrap_or_default().to_string_lossy();
             let beside = args.program.with_file_name(format!("{stem}-keypair.json"));
-            keys::read_or_create(ui, &beside)?
+            (cluster.read_or_make_key(&beside)?, beside)
         }
     };
-    Ok((key.pubkey(), Some(key)))
+    Ok(ProgramKey { id: key.pubkey(), key: Some(key), file: Some(file) })
 }
 
 /// What only a first deployment can decide.
@@ -100,54 +138,87 @@ fn upgrade(ui: &mut Ui, args: &UpgradeArgs) -> Result<Status> {
     };
     let id = keys::address(&args.id)?;
     let mut cluster = Cluster::open(&args.state)?;
-    let Signers { payer, authority } = cluster.signers(ui, &args.signers)?;
-    let outcome = cluster.svm.upgrade_with(&id, &file.elf, &authority, &payer, true);
-    finish(ui, &cluster, outcome)
+    let Some(elf) = deployable(ui, &cluster.svm, &args.program, &file)? else {
+        return Ok(Status::Failure);
+    };
+    let Signers { payer, authority, files } = cluster.choose_signers(&args.signers)?;
+    let options = UpgradeOptions::default();
+    let outcome = cluster.svm.upgrade_with(&id, &elf, &authority, &payer, &options);
+    finish(ui, &mut cluster, outcome, &files)
 }
 
-/// Shows what became of a deployment. What was sent before a failure stays sent.
+/// Shows the result of a deployment that used these files of keys. What was sent before a failure
+/// stays sent.
 fn finish(
     ui: &mut Ui,
-    cluster: &Cluster,
+    cluster: &mut Cluster,
     outcome: Result<Deployment, DeployError>,
+    key_files: &[PathBuf],
 ) -> Result<Status> {
     if let Ok(_) | Err(DeployError::Failed(_)) = &outcome {
         cluster.save()?;
+        cluster.tell(ui)?;
+        key_files.iter().try_for_each(|path| keys::warn_of_git(ui, path))?;
     }
     match outcome {
         Ok(deployment) if ui.json => {
-            ui.object(&json!({
-                "program": deployment.program.to_string(),
-                "program_data": deployment.program_data.to_string(),
-                "authority": deployment.authority.map(|key| key.to_string()),
-                "file_bytes": deployment.file_bytes,
-                "file_bytes_max": deployment.file_bytes_max,
-                "slot": deployment.slot,
-                "rent": deployment.rent,
-                "fees": deployment.fees,
-                "cost": deployment.cost,
-                "transactions": deployment.transactions.len(),
-            }))?;
+            ui.object(&as_json(&deployment))?;
             Ok(Status::Success)
         }
         Ok(deployment) => {
-            writeln!(ui.out, "{GOOD}deployed{GOOD:#}")?;
+            let done = if deployment.is_upgrade { "upgraded" } else { "deployed" };
+            writeln!(ui.out, "{GOOD}{done}{GOOD:#}")?;
             for line in deployment.to_string().lines() {
                 writeln!(ui.out, "  {line}")?;
             }
             Ok(Status::Success)
         }
-        Err(DeployError::Failed(failed)) => fail(ui, &failed),
-        Err(error) => refuse(ui, &error.to_string()),
+        Err(error) => refuse_deployment(ui, &error),
     }
 }
 
-fn refuse(ui: &mut Ui, why: &str) -> Result<Status> {
+fn as_json(deployment: &Deployment) -> Value {
+    json!({
+        "program": deployment.program.to_string(),
+        "program_data": deployment.program_data.to_string(),
+        "authority": deployment.authority.map(|key| key.to_string()),
+        "upgraded": deployment.is_upgrade,
+        "file_bytes": deployment.file_bytes,
+        "file_bytes_max": deployment.file_bytes_max,
+        "extended_bytes": deployment.extended_bytes,
+        "slot": deployment.slot,
+        "rent": deployment.rent,
+        "fees": deployment.fees,
+        "cost": deployment.cost,
+        "transactions": deployment.transactions.len(),
+    })
+}
+
+fn refuse_deployment(ui: &mut Ui, error: &DeployError) -> Result<Status> {
+    let help = match error {
+        DeployError::Failed(failed) => return fail(ui, failed),
+        DeployError::NoProgram(_) => "`selkie program show` lists the programs",
+        DeployError::NotAuthority { authority: Some(_), .. } => {
+            "--authority names the file of the authority's key"
+        }
+        DeployError::TooExpensive { .. } => "--payer names the file of another key",
+        DeployError::TooLong { .. } => "--max-len is at least the size of the file",
+        DeployError::Extension { accepted: Some(_), .. } => {
+            "a program is extended by 10240 bytes or more, or up to the limit of accounts; an \
+             upgrade does it by itself"
+        }
+        _ => return refuse(ui, &error.to_string(), None),
+    };
+    refuse(ui, &error.to_string(), Some(help))
+}
+
+fn refuse(ui: &mut Ui, why: &str, help: Option<&str>) -> Result<Status> {
     if ui.json {
-        ui.object(&json!({ "refused": why }))?;
-    } else {
-        writeln!(ui.out, "{BAD}refused{BAD:#} {why}")?;
+        ui.object(&json!({ "error": why, "help": help }))?;
+        return Ok(Status::Failure);
     }
+    writeln!(ui.out, "{BAD}refused{BAD:#} {why}")?;
+    help.iter().try_for_each(|help| writeln!(ui.out, "{NOTE}help{NOTE:#}: {help}"))?;
     Ok(Status::Failure)
 }
 
@@ -161,14 +232,15 @@ fn fail(ui: &mut Ui, failed: &FailedTransaction) -> Result<Status> {
     Ok(Status::Failure)
 }
 
-/// Shows what became of a single transaction, and keeps it.
+/// Shows the result of a single transaction, and keeps it.
 fn finish_one(
     ui: &mut Ui,
-    cluster: &Cluster,
+    cluster: &mut Cluster,
     outcome: Result<std::sync::Arc<Receipt>, FailedTransaction>,
     done: &str,
 ) -> Result<Status> {
     cluster.save()?;
+    cluster.tell(ui)?;
     match outcome {
         Ok(receipt) if ui.json => {
             let fee = receipt.fee.total();
@@ -186,20 +258,26 @@ fn finish_one(
 fn extend(ui: &mut Ui, args: &ExtendArgs) -> Result<Status> {
     let id = keys::address(&args.id)?;
     let mut cluster = Cluster::open(&args.state)?;
-    let Signers { payer, .. } = cluster.signers(ui, &args.signers)?;
+    let Signers { payer, .. } = cluster.choose_signers(&args.signers)?;
+    if let Err(error) = cluster.svm.check_extension(&id, args.bytes) {
+        return refuse_deployment(ui, &error);
+    }
     let outcome = cluster.svm.extend_program(&id, args.bytes, &payer);
     let done = format!("{id} has room for {} bytes more", args.bytes);
-    finish_one(ui, &cluster, outcome, &done)
+    finish_one(ui, &mut cluster, outcome, &done)
 }
 
 fn close(ui: &mut Ui, args: &CloseArgs) -> Result<Status> {
     let id = keys::address(&args.id)?;
     let mut cluster = Cluster::open(&args.state)?;
-    let Signers { payer, authority } = cluster.signers(ui, &args.signers)?;
+    let Signers { payer, authority, .. } = cluster.choose_signers(&args.signers)?;
     let recipient = match &args.recipient {
         Some(text) => keys::address(text)?,
         None => payer.pubkey(),
     };
+    if let Some(why) = why_unchangeable(&cluster.svm, &id, &authority.pubkey())? {
+        return refuse_deployment(ui, &why);
+    }
     let instruction = if is_program(&cluster.svm, &id) {
         loader::close_program(&id, &recipient, &authority.pubkey())
     } else {
@@ -207,22 +285,37 @@ fn close(ui: &mut Ui, args: &CloseArgs) -> Result<Status> {
     };
     let outcome = cluster.svm.send_instructions(&[instruction], &both(&payer, &authority));
     let done = format!("{id} is closed, and {recipient} has its lamports");
-    finish_one(ui, &cluster, outcome, &done)
+    finish_one(ui, &mut cluster, outcome, &done)
 }
 
 fn set_authority(ui: &mut Ui, args: &SetAuthorityArgs) -> Result<Status> {
     let id = keys::address(&args.id)?;
     let mut cluster = Cluster::open(&args.state)?;
-    let Signers { payer, authority } = cluster.signers(ui, &args.signers)?;
+    let Signers { payer, authority, .. } = cluster.choose_signers(&args.signers)?;
     let new = args.new_authority.as_deref().map(keys::address).transpose()?;
+    if let Some(why) = why_unchangeable(&cluster.svm, &id, &authority.pubkey())? {
+        return refuse_deployment(ui, &why);
+    }
     let account = if is_program(&cluster.svm, &id) { program_data_key(&id) } else { id };
     let instruction = loader::set_authority(&account, &authority.pubkey(), new.as_ref());
     let outcome = cluster.svm.send_instructions(&[instruction], &both(&payer, &authority));
     let done = match new {
         Some(new) => format!("{new} is the authority of {id}"),
-        None => format!("nobody can change {id} any more"),
+        None => format!("{id} is final: it cannot be changed any more"),
     };
-    finish_one(ui, &cluster, outcome, &done)
+    finish_one(ui, &mut cluster, outcome, &done)
+}
+
+/// Why an authority may not change a program or buffer, so that it does not pay to be told by the
+/// loader.
+fn why_unchangeable(svm: &Svm, id: &Pubkey, authority: &Pubkey) -> Result<Option<DeployError>> {
+    let entry = show::find(svm, id)?;
+    if entry.is_closed() {
+        bail!("{id} is closed");
+    }
+    let current = entry.authority();
+    let refused = DeployError::NotAuthority { program: *id, authority: current };
+    Ok((current != Some(*authority)).then_some(refused))
 }
 
 /// Who signs: one, if both are the same.
@@ -237,12 +330,14 @@ fn both<'k>(payer: &'k Keypair, authority: &'k Keypair) -> Vec<&'k dyn selkie::S
 fn dump(ui: &mut Ui, args: &DumpArgs) -> Result<Status> {
     let id = keys::address(&args.program)?;
     let cluster = Cluster::open(&args.state)?;
-    let Some(entry) = show::find(&cluster.svm, &id) else {
-        bail!("there is no program and no buffer at {id}");
-    };
+    let entry = show::find(&cluster.svm, &id)?;
+    if entry.is_closed() {
+        return Err(anyhow!("the program at {id} is closed: its file is gone"))
+            .advise("`selkie program show` lists the programs that have one");
+    }
     let file = entry.file(&cluster.svm);
     let path = &args.output;
-    std::fs::write(path, &file).with_context(|| format!("cannot write {}", path.display()))?;
+    files::write(path, &file)?;
     if ui.json {
         ui.object(&json!({ "program": id.to_string(), "bytes": file.len() }))?;
     } else {

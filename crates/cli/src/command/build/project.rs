@@ -14,13 +14,13 @@ use selkie_build::{
 };
 use selkie_inspect::SourceMap;
 use selkie_link::Statics;
-use selkie_svm::Purpose;
+use selkie_svm::{FeatureSet, Purpose, check_file};
 use serde_json::{Value, json};
 
 use super::{BuildArgs, report, source::output_path};
 use crate::{
     command::{check, link},
-    folders, keys,
+    files, folders, keys,
     program::{assemble, findings, read, show_findings},
     ui::{Advise as _, DIM, Ui},
 };
@@ -141,12 +141,13 @@ impl<'a> Job<'a> {
             Ok(made) => made,
             Err(refused) => return Ok(refused),
         };
-        if let Err(refusal) = check::check(&forms.program, Purpose::Deployment) {
+        let checked = check_file(&forms.program, FeatureSet::mainnet(), Purpose::Deployment);
+        if let Err(refused) = checked {
             if !ui.json {
                 let map = SourceMap::load(forms.debug.clone());
-                check::refuse(ui, self.project.name.as_ref(), &map, &refusal)?;
+                check::refuse(ui, self.project.name.as_ref(), &map, &refused)?;
             }
-            return Ok(self.refused("verify", json!(refusal.text())));
+            return Ok(self.refused("verify", json!([{ "message": refused.error.to_string() }])));
         }
         let outputs = self.write(ui, &forms, &target.join("deploy"), &name)?;
         let stamp = Stamp::now(self.how.clone(), toolchain, &sources, outputs, begun);
@@ -243,8 +244,7 @@ impl<'a> Job<'a> {
         let program = self.output.clone().unwrap_or_else(|| folder.join(format!("{name}.so")));
         let debug = program.with_extension("so.debug");
         for (path, bytes) in [(&program, &forms.program), (&debug, &forms.debug)] {
-            path.parent().map_or(Ok(()), fs::create_dir_all)?;
-            fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+            files::write_with_folders(path, bytes)?;
         }
         if self.output.is_some() {
             return Ok(vec![program, debug]);

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow};
 use selkie::{
     AccountSharedData, Loader, Pubkey, ReadableAccount as _, Svm,
     loader::{BUFFER_HEADER_BYTES, PROGRAM_DATA_HEADER_BYTES, State},
@@ -14,7 +14,7 @@ use crate::{
     args::program::ShowArgs,
     cluster::Cluster,
     keys,
-    ui::{DIM, STRONG, Status, Ui},
+    ui::{Advise as _, DIM, STRONG, Status, Ui},
 };
 
 /// A program, or a buffer.
@@ -40,7 +40,17 @@ impl Entry {
         holder.data().get(self.header..).unwrap_or_default().to_vec()
     }
 
-    fn what(&self) -> &'static str {
+    /// Whether it is a program that was closed.
+    pub(super) fn is_closed(&self) -> bool {
+        self.kind == Some(EntryKind::Closed)
+    }
+
+    /// Who may change it.
+    pub(super) fn authority(&self) -> Option<Pubkey> {
+        self.authority
+    }
+
+    pub(super) fn what(&self) -> &'static str {
         if self.kind.is_some() { "program" } else { "buffer" }
     }
 
@@ -71,8 +81,12 @@ fn state(kind: EntryKind) -> &'static str {
 }
 
 /// The program or buffer at an address.
-pub(super) fn find(svm: &Svm, id: &Pubkey) -> Option<Entry> {
-    of(svm, *id, &svm.shared_account(id)?)
+pub(super) fn find(svm: &Svm, id: &Pubkey) -> Result<Entry> {
+    let account = svm.shared_account(id);
+    account
+        .and_then(|account| of(svm, *id, &account))
+        .ok_or_else(|| anyhow!("there is no program and no buffer at {id}"))
+        .advise("`selkie program show` lists them")
 }
 
 fn of(svm: &Svm, id: Pubkey, account: &AccountSharedData) -> Option<Entry> {
@@ -122,9 +136,7 @@ pub(super) fn run(ui: &mut Ui, args: &ShowArgs) -> Result<Status> {
     let svm = &cluster.svm;
     let Some(id) = &args.program else { return list(ui, svm) };
     let id = keys::address(id)?;
-    let Some(entry) = find(svm, &id) else {
-        bail!("there is no program and no buffer at {id}");
-    };
+    let entry = find(svm, &id)?;
     if ui.json {
         ui.object(&entry.json())?;
         return Ok(Status::Success);
