@@ -3,6 +3,7 @@
 
 use std::{
     fs,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -21,8 +22,8 @@ pub const HEADER: &str = include_str!("../include/selkie.h");
 /// The newest clang that is looked for by number, and the oldest that is of use.
 const CLANGS: std::ops::RangeInclusive<u32> = 16..=30;
 
-/// Flags for every compiler: code for a machine without an operating system, one section for each
-/// function and variable, so that only what is used is linked, and accesses of any alignment.
+/// Flags for every compiler: code for a machine without an operating system, and one section for
+/// each function and variable, so that only what is used is linked.
 ///
 /// Frames may be as large as they like here: the linker judges those of functions that are used.
 const FLAGS: &[&str] = &[
@@ -37,11 +38,19 @@ const FLAGS: &[&str] = &[
     "-ffunction-sections",
     "-fdata-sections",
     "-fcolor-diagnostics",
-    "-Xclang",
-    "-target-feature",
-    "-Xclang",
-    "+allows-misaligned-mem-access",
 ];
+
+/// The feature of accesses of any alignment, which only new compilers know: others warn of it for
+/// each source, and read and write unaligned words byte by byte.
+const UNALIGNED: &[&str] =
+    &["-Xclang", "-target-feature", "-Xclang", "+allows-misaligned-mem-access"];
+
+/// The name of that feature, as warnings have it.
+const UNALIGNED_FEATURE: &str = "allows-misaligned-mem-access";
+
+/// What to say where there is no compiler, or an old one.
+const INSTALL: &str = "`apt install clang-22` (https://apt.llvm.org has it where the system does \
+                       not), `brew install llvm`, or `pip install ziglang`";
 
 /// A compiler for C.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -52,48 +61,86 @@ struct Compiler {
     target: &'static str,
     /// The version of clang that it is.
     version: u32,
+    /// Whether it can be told that accesses may have any alignment.
+    is_unaligned: bool,
 }
 
 impl Compiler {
-    fn try_new(words: &[&str], target: &'static str) -> Option<Self> {
+    fn try_new(words: &[&str], target: &'static str, cache: &Path) -> Option<Self> {
         let words: Vec<String> = words.iter().map(|&it| it.to_owned()).collect();
         let mut command = Command::new(&words[0]);
         let output = command.args(&words[1..]).arg("--version").output().ok()?;
-        let version = version_of(&String::from_utf8_lossy(&output.stdout))?;
-        Some(Self { words, target, version })
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let version = version_of(&said)?;
+        let compiler = Self { words, target, version, is_unaligned: false };
+        let is_unaligned = compiler.knows_unaligned(&said, cache);
+        Some(Self { is_unaligned, ..compiler })
     }
 
-    /// The best that is there: the newest clang, or else zig's.
-    fn find(named: Option<&str>) -> Result<Self, Failure> {
+    /// Zig: itself, or the package of pip.
+    fn zig(cache: &Path) -> Option<Self> {
+        let zig = in_path("zig").and_then(|_| Self::try_new(&["zig", "cc"], ZIG_TARGET, cache));
+        zig.or_else(|| Self::wheel(cache))
+    }
+
+    /// Zig as pip installs it.
+    fn wheel(cache: &Path) -> Option<Self> {
+        Self::try_new(&["python3", "-m", "ziglang", "cc"], ZIG_TARGET, cache)
+    }
+
+    /// The best that is there: the newest clang if it can access memory at any alignment, or else
+    /// zig's, or else an older clang.
+    fn find(named: Option<&str>, cache: &Path) -> Result<Self, Failure> {
         if let Some(name) = named {
-            let (words, target) = match name {
-                "zig" => (vec!["zig", "cc"], ZIG_TARGET),
-                "ziglang" => (vec!["python3", "-m", "ziglang", "cc"], ZIG_TARGET),
-                clang => (vec![clang], "bpf"),
+            let compiler = match name {
+                "zig" => Self::zig(cache),
+                "ziglang" => Self::wheel(cache),
+                clang => Self::try_new(&[clang], "bpf", cache),
             };
-            return Self::try_new(&words, target).ok_or_else(|| {
+            return compiler.ok_or_else(|| {
                 Failure::setup(
                     format!("`{name}` is no clang that can be started"),
-                    "--toolchain takes clang, clang-19, the path of one, zig, or ziglang",
+                    "--toolchain takes clang, clang-22, the path of one, zig, or ziglang",
                 )
             });
         }
         let numbered = CLANGS.rev().map(|number| format!("clang-{number}"));
         let clangs = numbered.chain(["clang".to_owned()]).filter(|name| in_path(name).is_some());
-        let clangs = clangs.filter_map(|name| Self::try_new(&[&name], "bpf"));
+        let clangs = clangs.filter_map(|name| Self::try_new(&[&name], "bpf", cache));
         let usable = clangs.filter(|it| CLANGS.contains(&it.version) && it.knows_bpf());
-        if let Some(best) = usable.max_by_key(|it| it.version) {
+        let clang = usable.max_by_key(|it| it.version);
+        if let Some(best) = clang.clone().filter(|it| it.is_unaligned) {
             return Ok(best);
         }
-        let zig = in_path("zig").and_then(|_| Self::try_new(&["zig", "cc"], ZIG_TARGET));
-        let wheel = || Self::try_new(&["python3", "-m", "ziglang", "cc"], ZIG_TARGET);
-        zig.or_else(wheel).ok_or_else(|| {
+        Self::zig(cache).or(clang).ok_or_else(|| {
             Failure::setup(
                 format!("there is no clang {} or newer here, and no zig", CLANGS.start()),
-                "one of these installs one: `apt install clang-19`, `brew install llvm`, \
-                 `pip install ziglang`",
+                format!("one of these installs one: {INSTALL}"),
             )
         })
+    }
+
+    /// Whether it takes the feature of unaligned accesses without a warning. Asked once for every
+    /// version of a compiler, as it tells of itself.
+    fn knows_unaligned(&self, said: &str, cache: &Path) -> bool {
+        let mut hasher = DefaultHasher::new();
+        (&self.words, said).hash(&mut hasher);
+        let kept = cache.join("compilers").join(format!("{:016x}", hasher.finish()));
+        if let Ok(answer) = fs::read_to_string(&kept) {
+            return answer == YES;
+        }
+        // What warns is the code generator, so there has to be an object. Without a place for that
+        // and for the answer, the compiler is told nothing.
+        let [source, object] = ["c", "o"].map(|it| kept.with_extension(it));
+        let mut command = Command::new(&self.words[0]);
+        command.args(&self.words[1..]).args(["-target", self.target]).args(UNALIGNED);
+        command.arg("-c").arg(&source).arg("-o").arg(&object);
+        let asked = crate::write_if_changed(&source, b"").and_then(|()| command.output());
+        let Ok(output) = asked else { return false };
+        let warns = String::from_utf8_lossy(&output.stderr).contains(UNALIGNED_FEATURE);
+        let knows = output.status.success() && !warns;
+        let _ = crate::write_if_changed(&kept, if knows { YES } else { "no" }.as_bytes());
+        knows
     }
 
     /// Whether it can compile for BPF: Apple's cannot.
@@ -116,6 +163,9 @@ impl Compiler {
         let mut command = Command::new(&self.words[0]);
         command.args(&self.words[1..]).args(["-target", self.target]);
         command.arg(format!("-mcpu={}", self.cpu())).args(FLAGS);
+        if self.is_unaligned {
+            command.args(UNALIGNED);
+        }
         if self.version >= 19 {
             command.args(["-mllvm", "-bpf-stack-size=1048576"]);
         }
@@ -133,6 +183,23 @@ impl Compiler {
 }
 
 const ZIG_TARGET: &str = "bpfel-freestanding";
+
+/// The answer of a compiler that knows a feature.
+const YES: &str = "yes";
+
+/// What to do about code that needs floating point, if that is what a compiler complains of: the
+/// functions that compute it have the kinds of their numbers in their names, as `__muldf3`.
+fn help_for(said: &str) -> Option<&'static str> {
+    let mut functions = said.split("built-in function '__").skip(1);
+    let is_float = functions.any(|rest| {
+        let name = rest.split('\'').next().unwrap_or_default();
+        ["sf", "df", "tf"].iter().any(|kind| name.contains(kind))
+    });
+    is_float.then_some(
+        "programs in C have no floating point: count in whole numbers of a small unit, as lamports \
+         are (`float` and `double` work in Rust, in software)",
+    )
+}
 
 /// The number behind `clang version`.
 fn version_of(text: &str) -> Option<u32> {
@@ -155,8 +222,14 @@ pub fn compile(
     let Language::C(sources) = &project.language else {
         unreachable!("the caller has a project in C")
     };
-    let compiler = Compiler::find(options.toolchain.as_deref())?;
+    let compiler = Compiler::find(options.toolchain.as_deref(), &options.cache)?;
     watch.chose(&compiler.name());
+    if !compiler.is_unaligned {
+        watch.said(&format!(
+            "note: clang 22 and zig make smaller programs than clang {}: {INSTALL}\n",
+            compiler.version
+        ));
+    }
     let include = header(&options.cache)?;
     let folder = target.join("selkie").join(&project.name);
     fs::create_dir_all(&folder).map_err(|error| Failure::file(&folder, &error))?;
@@ -177,8 +250,12 @@ pub fn compile(
         let output = command.output().map_err(|error| {
             Failure::setup(format!("cannot start {shown}: {error}"), "is it still there?")
         })?;
-        watch.said(&String::from_utf8_lossy(&output.stderr));
+        let said = String::from_utf8_lossy(&output.stderr);
+        watch.said(&said);
         if !output.status.success() {
+            if let Some(help) = help_for(&said) {
+                watch.said(&format!("help: {help}\n"));
+            }
             return Err(Failure::Compiler(shown));
         }
         let bytes = fs::read(&object).map_err(|error| Failure::file(&object, &error))?;
@@ -242,6 +319,19 @@ mod tests {
         assert_eq!(version_of("Debian clang version 19.1.7 (3~deb12u1)\nTarget: x"), Some(19));
         assert_eq!(version_of("clang version 22.1.8\n"), Some(22));
         assert_eq!(version_of("gcc (Debian 12.2.0)"), None);
+    }
+
+    #[test]
+    fn floating_point_is_told_from_other_missing_functions() {
+        let said = |name| {
+            format!("f.c:1:2: error: A call to built-in function '{name}' is not supported.")
+        };
+        for name in ["__muldf3", "__floatundidf", "__fixunssfdi", "__truncdfsf2", "__gtsf2"] {
+            assert!(help_for(&said(name)).is_some(), "{name}");
+        }
+        for name in ["__multi3", "__udivti3", "memcpy"] {
+            assert_eq!(help_for(&said(name)), None, "{name}");
+        }
     }
 
     #[test]

@@ -24,14 +24,14 @@ Examples:
   selkie build                         the project of this folder, to target/deploy/NAME.so
   selkie build programs/counter        the project of another one
   selkie build --arch v0               for sBPF v0
-  selkie build --toolchain clang-19    with this compiler instead of the best that is found
+  selkie build --toolchain clang-22    with this compiler instead of the best that is found
   selkie build -- --features devnet    with arguments for cargo
   selkie build hello.s                 one source: hello.so beside it
   selkie build hello.c -o out.so
   selkie build -c fast.s               an object for `selkie link`: fast.o beside it
 
-A project is a Cargo package with a library, or a folder with src/*.s, src/*.c or both. C takes clang 16 or
-newer, or zig; Rust takes a toolchain with LLVM 23 and the standard library's source. What is missing
+A project is a Cargo package with a library, or a folder with src/*.s, src/*.c or both. C takes clang 22 or
+zig, or an older clang down to 16; Rust takes a toolchain with LLVM 23 and the standard library's source. What is missing
 is named, with the line that installs it.
 
 Beside target/deploy/NAME.so there are NAME.so.debug, with names and lines for tools, and the key of
@@ -66,7 +66,7 @@ pub(crate) struct BuildArgs {
     #[arg(long, conflicts_with = "debug")]
     strip: bool,
 
-    /// The compiler: clang-19, zig, 1.99.0, nightly, a path
+    /// The compiler: clang-22, zig, 1.99.0, nightly, a path
     #[arg(short, long, value_name = "NAME")]
     toolchain: Option<String>,
 
