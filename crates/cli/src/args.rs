@@ -1,9 +1,14 @@
 //! The command line: what can be said, and the help that teaches it.
 
+pub(crate) mod account;
 pub(crate) mod cache;
 mod habits;
+pub(crate) mod keygen;
 pub(crate) mod parse;
 pub(crate) mod program;
+pub(crate) mod run;
+pub(crate) mod send;
+pub(crate) mod token;
 
 use std::{ops::Range, path::PathBuf};
 
@@ -68,6 +73,11 @@ pub(crate) enum Command {
     Input(InputArgs),
     Program(program::ProgramArgs),
     Deploy(program::DeployArgs),
+    Send(Box<send::SendArgs>),
+    Airdrop(send::AirdropArgs),
+    Account(account::AccountArgs),
+    Token(token::TokenArgs),
+    Keygen(keygen::KeygenArgs),
     Cache(cache::CacheArgs),
     #[cfg(feature = "conform")]
     Conform(ConformArgs),
@@ -212,6 +222,12 @@ Examples:
   selkie run counter.s --input input.json --trace trace.txt
   selkie run token.so --input transfer.json --limit 5000
   selkie run program.so --accounts vault.json payer.json:s --data u8:1,u64:500
+  selkie run program.so --input call.json --program oracle=oracle.so    a program it calls
+  selkie run program.s --state selkie.state --accounts vault payer:s    accounts of a cluster
+  selkie run program.so --feature Blake3=on
+
+Programs that most clusters have can be called: token, token-2022, associated-token, memo and others.
+A saved cluster is read and stays as it is; `selkie send` is what changes it.
 
 DATA is one or more parts, joined by commas:
   u8:N u16:N u32:N u64:N i64:N    a number, little endian
@@ -233,8 +249,8 @@ pub(crate) struct RunArgs {
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) input: Option<PathBuf>,
 
-    /// More accounts, as `solana account --output json` writes them; `:s` behind a file makes
-    /// the account a signer, `:r` read-only
+    /// More accounts: files as `solana account --output json` writes them, or addresses and names
+    /// of what --state has; `:s` behind one makes the account a signer, `:r` read-only
     #[arg(long, value_name = "FILE[:sr]", num_args = 1.., value_hint = ValueHint::FilePath)]
     pub(crate) accounts: Vec<String>,
 
@@ -249,6 +265,9 @@ pub(crate) struct RunArgs {
     /// The loader that the program is deployed with
     #[arg(long, value_enum, default_value_t)]
     pub(crate) loader: LoaderArg,
+
+    #[command(flatten)]
+    pub(crate) surroundings: run::SurroundingsArgs,
 
     /// Compute units that the program may use
     #[arg(short, long, value_name = "CU", default_value_t = 200_000)]

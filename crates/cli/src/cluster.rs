@@ -8,6 +8,7 @@ use selkie::{Keypair, Pubkey, Signer as _, Svm};
 use crate::{
     args::program::{SignerArgs, StateArgs},
     keys,
+    names::Names,
     ui::{Advise as _, Ui},
 };
 
@@ -77,19 +78,42 @@ impl Cluster {
     /// Who pays and who decides. A payer without lamports gets some, since those of this cluster
     /// cost nothing.
     pub(crate) fn choose_signers(&mut self, args: &SignerArgs) -> Result<Signers> {
-        let named = args.payer.clone().or_else(keys::usual);
-        let file = named.clone().unwrap_or_else(|| beside(&self.path, "payer.json"));
-        let payer = match named {
-            Some(path) => keys::read(&path)?,
-            None => self.read_or_make_key(&file)?,
+        let names = Names::load(&self.path)?;
+        let payer = match &args.payer {
+            Some(text) => names.signer(text)?,
+            None => self.usual_payer()?,
         };
         let authority = match &args.authority {
-            Some(path) => keys::read(path)?,
+            Some(text) => names.signer(text)?,
             None => payer.insecure_clone(),
         };
         self.fund(&payer.pubkey())?;
-        let files = [file].into_iter().chain(args.authority.clone()).collect();
-        Ok(Signers { payer, authority, files })
+        let usual = || keys::usual().unwrap_or_else(|| keys::own_payer(&self.path));
+        let payer_file = args.payer.as_ref().map_or_else(|| Some(usual()), |it| names.key_file(it));
+        let authority_file = args.authority.as_ref().and_then(|it| names.key_file(it));
+        Ok(Signers {
+            payer,
+            authority,
+            files: payer_file.into_iter().chain(authority_file).collect(),
+        })
+    }
+
+    /// Who pays if no other is named: the key of Solana's own tools, or one beside the state.
+    pub(crate) fn usual_payer(&mut self) -> Result<Keypair> {
+        match keys::usual() {
+            Some(path) => keys::read(&path),
+            None => self.read_or_make_key(&keys::own_payer(&self.path)),
+        }
+    }
+
+    /// Whether there is something that was not asked for and is not written yet.
+    pub(crate) fn has_news(&self) -> bool {
+        !self.notes.is_empty()
+    }
+
+    /// The files of the keys that were made.
+    pub(crate) fn new_key_files(&self) -> impl Iterator<Item = &Path> {
+        self.new_keys.iter().map(|(path, _)| path.as_path())
     }
 
     /// The key of a file; one that is missing is made, and written when the cluster is.
@@ -104,7 +128,8 @@ impl Cluster {
         Ok(key)
     }
 
-    fn fund(&mut self, payer: &Pubkey) -> Result<()> {
+    /// Gives lamports to an account that has none.
+    pub(crate) fn fund(&mut self, payer: &Pubkey) -> Result<()> {
         if self.svm.balance(payer) == 0 {
             self.svm.airdrop(payer, GIFT_LAMPORTS)?;
             let sol = GIFT_LAMPORTS / 1_000_000_000;
@@ -123,11 +148,4 @@ fn check_folder(path: &Path) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".");
-    name.push(suffix);
-    name.into()
 }

@@ -2,6 +2,7 @@
 
 #[cfg(not(all(feature = "conform", feature = "lsp")))]
 pub(crate) mod absent;
+pub(crate) mod account;
 pub(crate) mod build;
 pub(crate) mod cache;
 pub(crate) mod cfg;
@@ -12,9 +13,12 @@ pub(crate) mod conform;
 pub(crate) mod disasm;
 pub(crate) mod fmt;
 pub(crate) mod input;
+pub(crate) mod keygen;
 pub(crate) mod link;
 #[cfg(feature = "lsp")]
 pub(crate) mod lsp;
 pub(crate) mod new;
 pub(crate) mod program;
 pub(crate) mod run;
+pub(crate) mod send;
+pub(crate) mod token;

@@ -4,16 +4,25 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
+use selkie_svm::Pubkey;
+use sha2::{Digest as _, Sha256};
 
 use crate::{numbers, program::read, ui::Advise as _};
 
 const FORMS: &str = "data is made of parts joined by commas: u8:1 u16:2 u32:3 u64:4 i64:-5 0x0a0b \
-                     str:text key:BASE58 base58:… base64:… @file";
+                     bool:true str:text string:text key:ADDRESS base58:… base64:… anchor:NAME @file";
 
-/// Reads data as the command line and JSON strings write it.
-pub(crate) fn parse(text: &str) -> Result<Vec<u8>> {
+/// How an address in data is found.
+pub(crate) type Resolve<'a> = &'a dyn Fn(&str) -> Result<Pubkey>;
+
+/// The bytes of a discriminator of Anchor.
+const DISCRIMINATOR_BYTES: usize = 8;
+
+/// Reads data as the command line and JSON strings write it. Addresses are found by `resolve`.
+pub(crate) fn parse(text: &str, resolve: Resolve<'_>) -> Result<Vec<u8>> {
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
-    let parts = parts.map(|part| parse_part(part).with_context(|| format!("data `{part}`")));
+    let parts =
+        parts.map(|part| parse_part(part, resolve).with_context(|| format!("data `{part}`")));
     Ok(parts.collect::<Result<Vec<_>>>().advise(FORMS)?.concat())
 }
 
@@ -21,7 +30,25 @@ fn number<I: numbers::Integer>(text: &str) -> Result<I> {
     numbers::parse(text).map_err(|error| anyhow!(error))
 }
 
-fn parse_part(part: &str) -> Result<Vec<u8>> {
+/// Reads a seed of a program address: a part of data, or text.
+pub(crate) fn parse_seed(part: &str, resolve: Resolve<'_>) -> Result<Vec<u8>> {
+    if part.contains(':') || part.starts_with("0x") {
+        return parse_part(part, resolve).with_context(|| format!("seed `{part}`")).advise(FORMS);
+    }
+    if KINDS.contains(&part) {
+        return Err(anyhow!("seed `{part}` is a kind without a value"))
+            .advise("for the text itself, write str:… before it");
+    }
+    Ok(part.as_bytes().to_vec())
+}
+
+/// What stands before a colon.
+const KINDS: &[&str] = &[
+    "u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "i128", "bool", "str", "utf8",
+    "string", "hex", "base58", "base64", "key", "anchor",
+];
+
+fn parse_part(part: &str, resolve: Resolve<'_>) -> Result<Vec<u8>> {
     if let Some(path) = part.strip_prefix('@') {
         return read(Path::new(path));
     }
@@ -39,17 +66,17 @@ fn parse_part(part: &str) -> Result<Vec<u8>> {
         "i32" => number::<i32>(value)?.to_le_bytes().to_vec(),
         "i64" => number::<i64>(value)?.to_le_bytes().to_vec(),
         "i128" => number::<i128>(value)?.to_le_bytes().to_vec(),
-        "str" => value.as_bytes().to_vec(),
+        "str" | "utf8" => value.as_bytes().to_vec(),
         "hex" => hex::decode(value)?,
         "base58" => base58(value)?,
         "base64" => BASE64_STANDARD.decode(value)?,
-        "key" => {
-            let bytes = base58(value)?;
-            if bytes.len() != 32 {
-                bail!("a key has 32 bytes, not {}", bytes.len());
-            }
-            bytes
+        "bool" => vec![u8::from(value.parse::<bool>()?)],
+        "string" => {
+            let len = u32::try_from(value.len()).context("the text is too long")?;
+            [&len.to_le_bytes(), value.as_bytes()].concat()
         }
+        "anchor" => Sha256::digest(format!("global:{value}"))[..DISCRIMINATOR_BYTES].to_vec(),
+        "key" => resolve(value)?.to_bytes().to_vec(),
         _ => bail!("unknown kind `{kind}`"),
     })
 }
@@ -65,10 +92,20 @@ pub(crate) fn base58(text: &str) -> Result<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::{KINDS, parse, parse_seed};
+    use crate::scenario::parse_key;
+
+    #[test]
+    fn seeds_are_text_unless_they_say_otherwise() {
+        let seed = |text: &str| parse_seed(text, &parse_key).expect("the text is a seed");
+        assert_eq!(seed("vault"), b"vault");
+        assert_eq!(seed("u16:258"), [2, 1]);
+        assert_eq!(seed("0x0102"), [1, 2]);
+        assert!(KINDS.iter().all(|kind| parse_seed(kind, &parse_key).is_err()));
+    }
 
     fn check(text: &str, expected: &[u8]) {
-        assert_eq!(parse(text).expect("the text is data"), expected, "{text}");
+        assert_eq!(parse(text, &parse_key).expect("the text is data"), expected, "{text}");
     }
 
     #[test]
@@ -80,12 +117,15 @@ mod tests {
         check("str:hi,hex:00", b"hi\0");
         check("base64:AQI=", &[1, 2]);
         check("key:11111111111111111111111111111111", &[0; 32]);
+        check("bool:true,string:hi", &[1, 2, 0, 0, 0, b'h', b'i']);
+        // What Anchor's macro gives for a method `initialize`.
+        check("anchor:initialize", &[175, 175, 109, 31, 13, 152, 155, 237]);
     }
 
     #[test]
     fn nonsense_is_refused() {
         for text in ["u8:256", "zz", "key:1", "u9:1", "base64:!", "u64:", "@/does/not/exist"] {
-            assert!(parse(text).is_err(), "{text}");
+            assert!(parse(text, &parse_key).is_err(), "{text}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Keys in files, as `solana-keygen` writes them, and addresses.
+//! Keys in files, as `solana-keygen` writes them.
 
 use std::{
     env, fs,
@@ -17,7 +17,7 @@ pub(crate) fn read(path: &Path) -> Result<Keypair> {
     let shown = path.display();
     let text = fs::read_to_string(path)
         .with_context(|| format!("cannot read the key {shown}"))
-        .advise("`solana-keygen new -o FILE` makes one")?;
+        .advise("`selkie keygen new FILE` makes one")?;
     parse(&text)
         .with_context(|| format!("{shown} is no key"))
         .advise("the file of a key is a list of 64 numbers, as `solana-keygen` writes it")
@@ -92,17 +92,22 @@ fn ignored_as(name: &str) -> String {
     pattern.unwrap_or_else(|| name.to_owned())
 }
 
-/// An address as people give it: in base58, or by the file of its key.
-pub(crate) fn address(text: &str) -> Result<Pubkey> {
-    if let Ok(address) = text.parse() {
-        return Ok(address);
-    }
-    let path = Path::new(text);
-    if path.exists() {
-        return Ok(read(path)?.pubkey());
-    }
-    Err(anyhow!("`{text}` is no address, and there is no such file"))
-        .advise("addresses are 32 bytes in base58; keys are files as `solana-keygen` writes them")
+/// Whether the file of a key has the key of this address; it is not if it cannot be read.
+pub(crate) fn is_of(path: &Path, address: &Pubkey) -> bool {
+    read(path).is_ok_and(|key| key.pubkey() == *address)
+}
+
+/// The key beside the state of a cluster that pays if no other is named.
+pub(crate) fn own_payer(state: &Path) -> PathBuf {
+    let mut name = state.as_os_str().to_owned();
+    name.push(".payer.json");
+    name.into()
+}
+
+/// The file of the key that pays if no other is named, if there is one.
+pub(crate) fn payer_file(state: &Path) -> Option<PathBuf> {
+    let own = || Some(own_payer(state)).filter(|path| path.is_file());
+    usual().or_else(own)
 }
 
 /// Where Solana's own tools keep the key of who uses them, if there is one.

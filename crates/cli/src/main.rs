@@ -3,17 +3,22 @@
 //! This crate parses arguments and renders results, and does nothing else: each file of
 //! [`command`] calls a library and shows what it said.
 
+mod amount;
 mod args;
+mod changes;
 mod cluster;
 mod command;
 mod data;
 mod files;
 mod folders;
 mod keys;
+mod names;
 mod numbers;
 mod program;
 mod render;
 mod scenario;
+mod sent;
+mod session;
 mod ui;
 
 use std::{ffi::OsString, path::Path, process::ExitCode};
@@ -70,6 +75,11 @@ fn main() -> ExitCode {
         Command::Input(args) => command::input::run(&mut ui, &args),
         Command::Program(args) => command::program::run(&mut ui, &args),
         Command::Deploy(args) => command::program::deploy(&mut ui, &args),
+        Command::Send(args) => command::send::run(&mut ui, &args),
+        Command::Airdrop(args) => command::send::airdrop(&mut ui, &args),
+        Command::Account(args) => command::account::run(&mut ui, &args),
+        Command::Token(args) => command::token::run(&mut ui, &args),
+        Command::Keygen(args) => command::keygen::run(&mut ui, &args),
         Command::Cache(args) => command::cache::run(&mut ui, &args),
         #[cfg(feature = "conform")]
         Command::Conform(args) => command::conform::run(&mut ui, &args),

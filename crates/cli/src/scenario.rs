@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, anyhow};
 use selkie_svm::{Account, AccountMeta, Instruction, Pubkey};
 use serde::{Deserialize, de::IgnoredAny};
 
-use self::bytes::Data;
+pub(crate) use self::bytes::Data;
 use crate::{program::read, ui::Advise as _};
 
 mod bytes;
@@ -120,7 +120,8 @@ impl Scenario {
         if let Some(program_id) = &file.program_id {
             self.instruction.program_id = parse_key(program_id)?;
         }
-        self.instruction.data = file.instruction_data.bytes().context("instruction_data")?;
+        self.instruction.data =
+            file.instruction_data.bytes(&parse_key).context("instruction_data")?;
         for (index, entry) in file.accounts.into_iter().enumerate() {
             self.add_entry(entry).with_context(|| format!("accounts[{index}]"))?;
         }
@@ -140,7 +141,7 @@ impl Scenario {
         let owner = entry.owner.as_deref().map(parse_key).transpose().context("owner")?;
         let account = Account {
             lamports: entry.lamports.unwrap_or_default(),
-            data: entry.data.bytes().context("data")?,
+            data: entry.data.bytes(&parse_key).context("data")?,
             owner: owner.unwrap_or_default(),
             executable: entry.executable,
             rent_epoch: entry.rent_epoch,
@@ -154,7 +155,7 @@ impl Scenario {
         let key = parse_key(&file.pubkey)?;
         let account = Account {
             lamports: file.account.lamports,
-            data: file.account.data.bytes().context("data")?,
+            data: file.account.data.bytes(&parse_key).context("data")?,
             owner: parse_key(&file.account.owner).context("owner")?,
             executable: file.account.executable,
             rent_epoch: file.account.rent_epoch,

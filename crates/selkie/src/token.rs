@@ -77,6 +77,27 @@ pub fn transfer(
     instruction(program, accounts, &[&[3], &amount.to_le_bytes()])
 }
 
+/// Moves tokens of a mint with these decimals. Their owner signs. Mints whose transfers pay a fee or
+/// call a hook take this instruction only.
+#[must_use]
+pub fn transfer_checked(
+    program: &Pubkey,
+    from: &Pubkey,
+    mint: &Pubkey,
+    to: &Pubkey,
+    owner: &Pubkey,
+    amount: u64,
+    decimals: u8,
+) -> Instruction {
+    let accounts = vec![
+        AccountMeta::new(*from, false),
+        AccountMeta::new_readonly(*mint, false),
+        AccountMeta::new(*to, false),
+        AccountMeta::new_readonly(*owner, true),
+    ];
+    instruction(program, accounts, &[&[12], &amount.to_le_bytes(), &[decimals]])
+}
+
 /// Where the associated token account of an owner is.
 #[must_use]
 pub fn associated_address(program: &Pubkey, owner: &Pubkey, mint: &Pubkey) -> Pubkey {

@@ -20,12 +20,11 @@ const HABITS: &[(&str, &str)] = &[
     ("init", "selkie new"),
     ("dis", "selkie disasm"),
     ("disassemble", "selkie disasm"),
-    ("dump", "selkie disasm"),
     ("objdump", "selkie disasm"),
     ("debug", "selkie run"),
     ("exec", "selkie run"),
     ("execute", "selkie run"),
-    ("simulate", "selkie run"),
+    ("simulate", "selkie send --simulate"),
     ("trace", "selkie run --trace trace.txt"),
     ("format", "selkie fmt"),
     ("graph", "selkie cfg"),
@@ -41,22 +40,32 @@ const HABITS: &[(&str, &str)] = &[
     ("set-buffer-authority", "selkie program set-authority"),
     ("write-buffer", "selkie program deploy"),
     ("test", "selkie build && cargo test"),
+    ("address", "selkie keygen pubkey payer"),
+    ("balance", "selkie account show"),
+    ("call", "selkie send --program"),
+    ("invoke", "selkie send --program"),
+    ("create-token", "selkie token create-mint"),
+    (
+        "transfer",
+        "selkie send --program system --accounts payer:ws RECIPIENT:w --data u32:2,u64:LAMPORTS",
+    ),
 ];
 
-/// What to type in place of a command that does not exist: for a name that is a command elsewhere
-/// (`selkie program run`), for a habit of another tool, and for a file that stands alone.
+/// What to type in place of a command that does not exist: for a habit of another tool, for a
+/// name that is a command elsewhere (`selkie program run`), and for a file that stands alone.
 ///
 /// Misspelled names have clap's own suggestion.
 pub(super) fn meant(error: &Error, arguments: &[OsString]) -> Option<String> {
     let name = unknown_command(error)?;
     let at = arguments.iter().position(|it| *it == *name)?;
     let rest: Vec<_> = arguments.get(at + 1..)?.iter().map(|it| it.to_string_lossy()).collect();
-    let Some(instead) = elsewhere(name).or_else(|| of_habit(name)).or_else(|| of_file(name)) else {
+    let Some(instead) = of_habit(name).or_else(|| elsewhere(name)).or_else(|| of_file(name)) else {
         let is_alone = error.get(ContextKind::SuggestedSubcommand).is_none();
         return is_alone.then(|| "`selkie --help` lists the commands".to_owned());
     };
-    // A line of two commands takes no arguments at its end.
-    let rest = if instead.contains("&&") { String::new() } else { rest.join(" ") };
+    // A line of two commands, or with words to be filled in, takes no arguments at its end.
+    let is_whole = instead.contains("&&") || instead.contains(char::is_uppercase);
+    let rest = if is_whole { String::new() } else { rest.join(" ") };
     Some(format!("did you mean `{}`?", format!("{instead} {rest}").trim_end()))
 }
 
@@ -108,6 +117,15 @@ mod tests {
         );
         check("selkie upgrade ID a.so", Some("did you mean `selkie program upgrade ID a.so`?"));
         check("selkie objdump a.so", Some("did you mean `selkie disasm a.so`?"));
+        check("selkie balance alice", Some("did you mean `selkie account show alice`?"));
+        check("selkie dump ID a.so", Some("did you mean `selkie program dump ID a.so`?"));
+        check(
+            "selkie transfer ID 1",
+            Some(
+                "did you mean `selkie send --program system --accounts payer:ws RECIPIENT:w \
+                 --data u32:2,u64:LAMPORTS`?",
+            ),
+        );
         check("selkie test --release", Some("did you mean `selkie build && cargo test`?"));
         check("selkie program list", Some("did you mean `selkie program show`?"));
         check("selkie a.so", Some("did you mean `selkie run a.so`?"));

@@ -13,11 +13,12 @@ Examples:
   selkie program deploy hello.so                   a new cluster, if there is none yet
   selkie program show                              every program and buffer
   selkie program deploy hello.so                   again: an upgrade
-  selkie program extend hello-keypair.json 10240   room for a longer file
-  selkie program set-authority hello-keypair.json --final
+  selkie program extend hello 10240                room for a longer file
+  selkie program set-authority hello --final
 
-The cluster is in the file that --state names, or SELKIE_STATE, or in selkie.state. Keys are files
-as `solana-keygen` writes them.")]
+The cluster is in the file that --state names, or SELKIE_STATE, or in selkie.state. A program
+that was deployed has the name of its file; `selkie send --help` tells the other forms of addresses
+and keys.")]
 pub(crate) struct ProgramArgs {
     #[command(subcommand)]
     pub(crate) command: ProgramCommand,
@@ -47,20 +48,20 @@ pub(crate) struct StateArgs {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SignerArgs {
     /// Who pays [default: ~/.config/solana/id.json if it is there; else a new key beside the state]
-    #[arg(short, long, value_name = "KEYPAIR", value_hint = ValueHint::FilePath)]
+    #[arg(short, long, value_name = "KEY", value_hint = ValueHint::FilePath, env = "SELKIE_PAYER")]
     #[arg(alias = "keypair", alias = "fee-payer")]
-    pub(crate) payer: Option<PathBuf>,
+    pub(crate) payer: Option<String>,
 
     /// Who may change the program [default: who pays]
-    #[arg(long, value_name = "KEYPAIR", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
     #[arg(alias = "upgrade-authority")]
-    pub(crate) authority: Option<PathBuf>,
+    pub(crate) authority: Option<String>,
 }
 
-/// Show a program, a buffer, or all there are
+/// Show a program, a buffer, or all but those of every cluster
 #[derive(Args, Debug)]
 pub(crate) struct ShowArgs {
-    /// The program or buffer: its address, or the file of its key [default: all]
+    /// The program or buffer: its name, its address, or the file of its key [default: all]
     #[arg(value_name = "PROGRAM")]
     pub(crate) program: Option<String>,
 
@@ -71,7 +72,7 @@ pub(crate) struct ShowArgs {
 /// Write the file of a program or buffer
 #[derive(Args, Debug)]
 pub(crate) struct DumpArgs {
-    /// The program or buffer: its address, or the file of its key
+    /// The program or buffer: its name, its address, or the file of its key
     #[arg(value_name = "PROGRAM")]
     pub(crate) program: String,
 
@@ -125,7 +126,7 @@ pub(crate) struct DeployArgs {
 /// Replace a program by another file
 #[derive(Args, Debug)]
 pub(crate) struct UpgradeArgs {
-    /// The program: its address, or the file of its key
+    /// The program: its name, its address, or the file of its key
     #[arg(value_name = "PROGRAM")]
     pub(crate) id: String,
 
@@ -146,7 +147,7 @@ pub(crate) struct UpgradeArgs {
 /// Make room for longer files
 #[derive(Args, Debug)]
 pub(crate) struct ExtendArgs {
-    /// The program: its address, or the file of its key
+    /// The program: its name, its address, or the file of its key
     #[arg(value_name = "PROGRAM")]
     pub(crate) id: String,
 
@@ -164,7 +165,7 @@ pub(crate) struct ExtendArgs {
 /// Close a program or buffer; its address cannot be used again
 #[derive(Args, Debug)]
 pub(crate) struct CloseArgs {
-    /// The program or buffer: its address, or the file of its key
+    /// The program or buffer: its name, its address, or the file of its key
     #[arg(value_name = "PROGRAM")]
     pub(crate) id: String,
 
@@ -183,7 +184,7 @@ pub(crate) struct CloseArgs {
 #[derive(Args, Debug)]
 #[command(group = clap::ArgGroup::new("new").required(true))]
 pub(crate) struct SetAuthorityArgs {
-    /// The program or buffer: its address, or the file of its key
+    /// The program or buffer: its name, its address, or the file of its key
     #[arg(value_name = "PROGRAM")]
     pub(crate) id: String,
 

@@ -24,6 +24,7 @@ use crate::{
     cluster::{Cluster, Signers},
     command::check,
     files, keys,
+    names::{self, Names},
     program::{ProgramFile, is_source},
     ui::{Advise as _, BAD, GOOD, NOTE, Status, Ui},
 };
@@ -70,7 +71,12 @@ pub(crate) fn deploy(ui: &mut Ui, args: &DeployArgs) -> Result<Status> {
         };
         cluster.svm.deploy_with(&key, &elf, &authority, &payer, &options)
     };
-    finish(ui, &mut cluster, outcome, &files)
+    let is_done = outcome.is_ok();
+    let status = finish(ui, &mut cluster, outcome, &files)?;
+    if is_done {
+        Names::remember_program(&args.state.state, &args.program, &id)?;
+    }
+    Ok(status)
 }
 
 /// The file as it is deployed: without what only tools read, which takes room that is paid for.
@@ -99,10 +105,11 @@ struct ProgramKey {
 
 fn program_key(cluster: &mut Cluster, args: &DeployArgs) -> Result<ProgramKey> {
     let (key, file) = match &args.program_id {
-        Some(text) if !Path::new(text).exists() => {
-            return Ok(ProgramKey { id: keys::address(text)?, key: None, file: None });
+        Some(text) => {
+            let names = Names::load(&args.state.state)?;
+            let (id, key) = (names.address(text)?, names.key(text)?);
+            return Ok(ProgramKey { id, key, file: names.key_file(text) });
         }
-        Some(path) => (keys::read(Path::new(path))?, PathBuf::from(path)),
         None => {
             let stem = args.program.file_stem().unwrap_or_default().to_string_lossy();
             let beside = args.program.with_file_name(format!("{stem}-keypair.json"));
@@ -136,7 +143,7 @@ fn upgrade(ui: &mut Ui, args: &UpgradeArgs) -> Result<Status> {
     let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
         return Ok(Status::Failure);
     };
-    let id = keys::address(&args.id)?;
+    let id = names::find(&args.state, &args.id)?;
     let mut cluster = Cluster::open(&args.state)?;
     let Some(elf) = deployable(ui, &cluster.svm, &args.program, &file)? else {
         return Ok(Status::Failure);
@@ -256,7 +263,7 @@ fn finish_one(
 }
 
 fn extend(ui: &mut Ui, args: &ExtendArgs) -> Result<Status> {
-    let id = keys::address(&args.id)?;
+    let id = names::find(&args.state, &args.id)?;
     let mut cluster = Cluster::open(&args.state)?;
     let Signers { payer, .. } = cluster.choose_signers(&args.signers)?;
     if let Err(error) = cluster.svm.check_extension(&id, args.bytes) {
@@ -268,11 +275,11 @@ fn extend(ui: &mut Ui, args: &ExtendArgs) -> Result<Status> {
 }
 
 fn close(ui: &mut Ui, args: &CloseArgs) -> Result<Status> {
-    let id = keys::address(&args.id)?;
+    let id = names::find(&args.state, &args.id)?;
     let mut cluster = Cluster::open(&args.state)?;
     let Signers { payer, authority, .. } = cluster.choose_signers(&args.signers)?;
     let recipient = match &args.recipient {
-        Some(text) => keys::address(text)?,
+        Some(text) => names::find(&args.state, text)?,
         None => payer.pubkey(),
     };
     if let Some(why) = why_unchangeable(&cluster.svm, &id, &authority.pubkey())? {
@@ -289,10 +296,11 @@ fn close(ui: &mut Ui, args: &CloseArgs) -> Result<Status> {
 }
 
 fn set_authority(ui: &mut Ui, args: &SetAuthorityArgs) -> Result<Status> {
-    let id = keys::address(&args.id)?;
+    let id = names::find(&args.state, &args.id)?;
     let mut cluster = Cluster::open(&args.state)?;
     let Signers { payer, authority, .. } = cluster.choose_signers(&args.signers)?;
-    let new = args.new_authority.as_deref().map(keys::address).transpose()?;
+    let new = args.new_authority.as_deref();
+    let new = new.map(|text| names::find(&args.state, text)).transpose()?;
     if let Some(why) = why_unchangeable(&cluster.svm, &id, &authority.pubkey())? {
         return refuse_deployment(ui, &why);
     }
@@ -328,7 +336,7 @@ fn both<'k>(payer: &'k Keypair, authority: &'k Keypair) -> Vec<&'k dyn selkie::S
 }
 
 fn dump(ui: &mut Ui, args: &DumpArgs) -> Result<Status> {
-    let id = keys::address(&args.program)?;
+    let id = names::find(&args.state, &args.program)?;
     let cluster = Cluster::open(&args.state)?;
     let entry = show::find(&cluster.svm, &id)?;
     if entry.is_closed() {

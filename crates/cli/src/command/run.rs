@@ -9,43 +9,42 @@ use std::{
 
 use anyhow::{Context as _, Result};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use selkie_builtins::{builtins, precompiles};
+use selkie::Svm;
 use selkie_elf::Foreign;
 use selkie_inspect::{Graph, Labels, SourceMap, Style};
 use selkie_svm::{
-    Account, ComputeBudget, Environment, FeatureSet, LoadError, Loader, Options, Program, Pubkey,
-    Purpose, Receipt, elf_environment, process_instruction,
+    ComputeBudget, FeatureSet, LoadError, Loader, Options, Program, Pubkey, Purpose, Receipt,
+    elf_environment, process_instruction,
 };
 use selkie_vm::Observer;
 use serde_json::{Value, json};
 
 use crate::{
     args::RunArgs,
-    data,
+    changes::{AccountChange, account_json},
     program::ProgramFile,
-    render::{changes, instruction_text, show_change, show_instruction},
-    scenario::{Scenario, parse_key},
+    render::{instruction_text, show_instruction},
+    scenario::Scenario,
+    sent::show_return_data,
     ui::{Advise as _, BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
 };
 
 mod heap;
+mod surroundings;
 mod trap;
 
 pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
-    let scenario = scenario(args)?;
+    let svm = args.surroundings.state.as_deref().map(saved).transpose()?;
+    let scenario = surroundings::scenario(args, svm.as_ref())?;
     let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
         return Ok(Status::Failure);
     };
-    let program = match load(&file, args.loader.into()) {
+    let Ok(mut environment) = surroundings::environment(ui, args, &scenario, svm.as_ref())? else {
+        return Ok(Status::Failure);
+    };
+    let program = match load(&file, args.loader.into(), environment.features) {
         Ok(program) => Arc::new(program),
         Err(error) => return refuse(ui, args, &file, &error),
-    };
-    let features = FeatureSet::mainnet();
-    let mut environment = Environment {
-        features,
-        builtins: builtins(features),
-        precompiles: precompiles(),
-        ..Environment::default()
     };
     environment.programs.insert(scenario.instruction.program_id, Arc::clone(&program));
     let options = Options {
@@ -77,25 +76,13 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
     Ok(Status::of(receipt.result.is_ok()))
 }
 
-fn scenario(args: &RunArgs) -> Result<Scenario> {
-    let mut scenario = match &args.input {
-        Some(path) => Scenario::read(path)?,
-        None => Scenario::default(),
-    };
-    for account in &args.accounts {
-        scenario.add_account_file(account)?;
-    }
-    if let Some(data) = &args.data {
-        scenario.instruction.data = data::parse(data)?;
-    }
-    if let Some(key) = &args.program_id {
-        scenario.instruction.program_id = parse_key(key)?;
-    }
-    Ok(scenario)
+fn saved(path: &Path) -> Result<Svm> {
+    let saved = Svm::load(path).with_context(|| format!("{} is unusable", path.display()));
+    saved.advise("`selkie deploy PROGRAM` or `selkie airdrop` makes the state of a cluster")
 }
 
-fn load(file: &ProgramFile, loader: Loader) -> Result<Program, LoadError> {
-    let environment = elf_environment(FeatureSet::mainnet(), Purpose::Execution);
+fn load(file: &ProgramFile, loader: Loader, features: FeatureSet) -> Result<Program, LoadError> {
+    let environment = elf_environment(features, Purpose::Execution);
     Program::load(&file.elf, loader, &environment)
 }
 
@@ -190,13 +177,6 @@ struct Report<'a> {
     heap_bytes: u64,
 }
 
-/// An account before and after.
-struct AccountChange<'a> {
-    key: &'a Pubkey,
-    before: Account,
-    after: &'a Account,
-}
-
 impl Report<'_> {
     /// The accounts that are not as they were.
     fn account_changes(&self) -> Vec<AccountChange<'_>> {
@@ -206,7 +186,7 @@ impl Report<'_> {
         };
         let changed = self.receipt.accounts.iter().filter_map(|(key, after)| {
             let before = before(key)?;
-            (before != *after).then_some(AccountChange { key, before, after })
+            (before != *after).then(|| AccountChange { key, before, after: after.clone() })
         });
         changed.collect()
     }
@@ -229,17 +209,10 @@ impl Report<'_> {
             writeln!(ui.out, "{DIM}{line}{DIM:#}")?;
         }
         if let Some(returned) = return_data {
-            let data = &returned.data;
-            writeln!(
-                ui.out,
-                "{STRONG}return data{STRONG:#}  {} bytes  {}  {DIM}base64 {}{DIM:#}",
-                data.len(),
-                hex::encode(data),
-                BASE64_STANDARD.encode(data),
-            )?;
+            show_return_data(ui, &returned.data)?;
         }
         for change in self.account_changes() {
-            show_account(ui, &change)?;
+            change.show(ui, &change.key.to_string())?;
         }
         match result {
             Ok(()) => write!(ui.out, "{GOOD}success{GOOD:#}")?,
@@ -268,13 +241,7 @@ impl Report<'_> {
         let accounts =
             self.receipt.accounts.iter().map(|(key, account)| account_json(key, account));
         let changed = self.account_changes();
-        let changed = changed.iter().map(|change| {
-            json!({
-                "pubkey": change.key.to_string(),
-                "before": account_json(change.key, &change.before),
-                "after": account_json(change.key, change.after),
-            })
-        });
+        let changed = changed.iter().map(AccountChange::json);
         let trap = run.as_ref().and_then(|run| {
             let trap = run.result.as_ref().err()?;
             Some(trap::as_json(trap, run, self.file, &self.map))
@@ -295,43 +262,4 @@ impl Report<'_> {
             "notes": self.notes(),
         })
     }
-}
-
-fn account_json(key: &Pubkey, account: &Account) -> Value {
-    json!({
-        "pubkey": key.to_string(),
-        "account": {
-            "lamports": account.lamports,
-            "data": [BASE64_STANDARD.encode(&account.data), "base64"],
-            "owner": account.owner.to_string(),
-            "executable": account.executable,
-            "rentEpoch": account.rent_epoch,
-            "space": account.data.len(),
-        },
-    })
-}
-
-fn show_account(ui: &mut Ui, change: &AccountChange<'_>) -> Result<()> {
-    let AccountChange { key, before, after } = change;
-    writeln!(ui.out, "{STRONG}account{STRONG:#} {key}")?;
-    if before.lamports != after.lamports {
-        let (old, new) = (before.lamports, after.lamports);
-        writeln!(ui.out, "    lamports  {DIM}{old}{DIM:#} → {STRONG}{new}{STRONG:#}")?;
-    }
-    if before.owner != after.owner {
-        let (old, new) = (before.owner, after.owner);
-        writeln!(ui.out, "    owner  {DIM}{old}{DIM:#} → {STRONG}{new}{STRONG:#}")?;
-    }
-    if before.data.len() != after.data.len() {
-        let (old, new) = (before.data.len(), after.data.len());
-        writeln!(ui.out, "    data length  {DIM}{old}{DIM:#} → {STRONG}{new}{STRONG:#}")?;
-    }
-    for range in changes(&before.data, &after.data) {
-        let of = |data: &[u8]| {
-            let end = range.end.min(data.len());
-            data.get(range.start..end).unwrap_or_default().to_vec()
-        };
-        show_change(ui, range.start, &of(&before.data), &of(&after.data))?;
-    }
-    Ok(())
 }

@@ -13,7 +13,7 @@ use crate::{data, ui::Advise as _};
 
 /// Bytes as files write them. As a tree of values they would take dozens of times their text.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(super) enum Data {
+pub(crate) enum Data {
     #[default]
     None,
     /// In the data language.
@@ -28,10 +28,11 @@ pub(super) enum Data {
 }
 
 impl Data {
-    pub(super) fn bytes(self) -> Result<Vec<u8>> {
+    /// The bytes themselves. Addresses in the data language are found by `resolve`.
+    pub(crate) fn bytes(self, resolve: data::Resolve<'_>) -> Result<Vec<u8>> {
         match self {
             Self::None => Ok(Vec::new()),
-            Self::Text(text) => data::parse(&text),
+            Self::Text(text) => data::parse(&text, resolve),
             Self::Encoded(text, encoding) => match encoding.as_str() {
                 "base64" => Ok(BASE64_STANDARD.decode(text)?),
                 "base58" => data::base58(&text),
@@ -184,10 +185,11 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::scenario::parse_key;
 
     #[test]
     fn data_is_read_in_every_form() {
-        let read = |form: &Value| Data::deserialize(form).expect("all is read").bytes();
+        let read = |form: &Value| Data::deserialize(form).expect("all is read").bytes(&parse_key);
         for form in [json!([1, 2]), json!(["AQI=", "base64"]), json!("0102"), json!("u8:1,u8:2")] {
             assert_eq!(read(&form).expect("the form is known"), [1, 2], "{form}");
         }

@@ -6,6 +6,7 @@ use anyhow::{Result, anyhow};
 use selkie::{
     AccountSharedData, Loader, Pubkey, ReadableAccount as _, Svm,
     loader::{BUFFER_HEADER_BYTES, PROGRAM_DATA_HEADER_BYTES, State},
+    programs,
     runtime::program_cache::{EntryKind, LOADER_V4_HEADER_BYTES},
 };
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use crate::{
     args::program::ShowArgs,
     cluster::Cluster,
-    keys,
+    names,
     ui::{Advise as _, DIM, STRONG, Status, Ui},
 };
 
@@ -135,7 +136,7 @@ pub(super) fn run(ui: &mut Ui, args: &ShowArgs) -> Result<Status> {
     let cluster = Cluster::open(&args.state)?;
     let svm = &cluster.svm;
     let Some(id) = &args.program else { return list(ui, svm) };
-    let id = keys::address(id)?;
+    let id = names::find(&args.state, id)?;
     let entry = find(svm, &id)?;
     if ui.json {
         ui.object(&entry.json())?;
@@ -174,8 +175,9 @@ fn loader_name(loader: Loader) -> &'static str {
 }
 
 fn list(ui: &mut Ui, svm: &Svm) -> Result<Status> {
-    let entries: Vec<Entry> =
-        svm.accounts().filter_map(|(id, account)| of(svm, id, account)).collect();
+    // Those that every cluster has from the start say nothing about this one.
+    let own = svm.accounts().filter(|(id, _)| programs::accounts::Place::of(id).is_none());
+    let entries: Vec<Entry> = own.filter_map(|(id, account)| of(svm, id, account)).collect();
     if ui.json {
         ui.object(&Value::Array(entries.iter().map(Entry::json).collect()))?;
         return Ok(Status::Success);

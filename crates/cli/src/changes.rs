@@ -1,0 +1,71 @@
+//! How accounts changed, for people and machines.
+
+use std::io::Write as _;
+
+use anyhow::Result;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use selkie_svm::{Account, Pubkey};
+use serde_json::{Value, json};
+
+use crate::{
+    render::{changes, show_change},
+    ui::{DIM, STRONG, Ui},
+};
+
+/// An account before and after.
+pub(crate) struct AccountChange<'a> {
+    pub(crate) key: &'a Pubkey,
+    pub(crate) before: Account,
+    pub(crate) after: Account,
+}
+
+impl AccountChange<'_> {
+    /// The change as data.
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "pubkey": self.key.to_string(),
+            "before": account_json(self.key, &self.before),
+            "after": account_json(self.key, &self.after),
+        })
+    }
+
+    /// Shows the change. The address is shown as `title` has it.
+    pub(crate) fn show(&self, ui: &mut Ui, title: &str) -> Result<()> {
+        let Self { before, after, .. } = self;
+        writeln!(ui.out, "{STRONG}account{STRONG:#} {title}")?;
+        let mut row = |what: &str, old: &dyn ToString, new: &dyn ToString| {
+            let (old, new) = (old.to_string(), new.to_string());
+            if old == new {
+                return Ok(());
+            }
+            writeln!(ui.out, "    {what}  {DIM}{old}{DIM:#} → {STRONG}{new}{STRONG:#}")
+        };
+        row("lamports", &before.lamports, &after.lamports)?;
+        row("owner", &before.owner, &after.owner)?;
+        row("executable", &before.executable, &after.executable)?;
+        row("data length", &before.data.len(), &after.data.len())?;
+        for range in changes(&before.data, &after.data) {
+            let of = |data: &[u8]| {
+                let end = range.end.min(data.len());
+                data.get(range.start..end).unwrap_or_default().to_vec()
+            };
+            show_change(ui, range.start, &of(&before.data), &of(&after.data))?;
+        }
+        Ok(())
+    }
+}
+
+/// An account as `solana account --output json` writes it.
+pub(crate) fn account_json(key: &Pubkey, account: &Account) -> Value {
+    json!({
+        "pubkey": key.to_string(),
+        "account": {
+            "lamports": account.lamports,
+            "data": [BASE64_STANDARD.encode(&account.data), "base64"],
+            "owner": account.owner.to_string(),
+            "executable": account.executable,
+            "rentEpoch": account.rent_epoch,
+            "space": account.data.len(),
+        },
+    })
+}

@@ -1,0 +1,199 @@
+//! What the data of well-known accounts say.
+
+use selkie::{Account, Pubkey, ids, loader::State, programs, runtime::nonce::Nonce, system, token};
+use serde_json::{Map, Value};
+
+use crate::{amount, command::send::lookup_addresses, session::Session};
+
+/// What an account is, and its fields.
+pub(super) struct Decoded {
+    pub(super) what: &'static str,
+    pub(super) fields: Vec<(&'static str, String)>,
+}
+
+/// The fields as an object; null if there are none.
+pub(super) fn json(decoded: &Option<Decoded>) -> Value {
+    let Some(Decoded { what, fields }) = decoded else { return Value::Null };
+    let mut object = Map::from_iter([("type".to_owned(), (*what).into())]);
+    object.extend(fields.iter().map(|(name, value)| ((*name).replace(' ', "_"), value[..].into())));
+    Value::Object(object)
+}
+
+/// What the data of an account say, if it is one of those that are known.
+pub(super) fn fields(session: &Session, key: &Pubkey, account: &Account) -> Option<Decoded> {
+    let reader = Reader { session, data: &account.data };
+    match account.owner {
+        owner if [programs::TOKEN.id, programs::TOKEN_2022.id].contains(&owner) => reader.token(),
+        system::ID => reader.nonce(),
+        ids::bpf_loader_upgradeable::ID => reader.program(),
+        ids::address_lookup_table::ID => reader.lookup_table(),
+        ids::sysvar::ID => reader.sysvar(key),
+        _ => None,
+    }
+}
+
+/// Data, and the names that addresses in it have.
+#[derive(Clone, Copy)]
+struct Reader<'a> {
+    session: &'a Session,
+    data: &'a [u8],
+}
+
+impl Reader<'_> {
+    fn bytes<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
+        self.data.get(at..)?.first_chunk().copied()
+    }
+
+    fn u64(&self, at: usize) -> Option<u64> {
+        self.bytes(at).map(u64::from_le_bytes)
+    }
+
+    fn key(&self, at: usize) -> Option<Pubkey> {
+        self.bytes(at).map(Pubkey::new_from_array)
+    }
+
+    fn shown(&self, at: usize) -> Option<String> {
+        self.key(at).map(|key| self.session.names.show(&key))
+    }
+
+    /// An address behind a tag of four bytes.
+    fn optional(&self, at: usize) -> Option<String> {
+        match u32::from_le_bytes(self.bytes(at)?) {
+            0 => Some("none".to_owned()),
+            _ => self.shown(at + 4),
+        }
+    }
+
+    /// A mint or a token account (`spl-token-interface`); with extensions, a byte tells which.
+    fn token(self) -> Option<Decoded> {
+        let kind = self.data.get(token::ACCOUNT_BYTES).copied();
+        match (self.data.len(), kind) {
+            (token::MINT_BYTES, _) | (_, Some(1)) => self.mint(),
+            (token::ACCOUNT_BYTES, _) | (_, Some(2)) => self.token_account(),
+            _ => None,
+        }
+    }
+
+    fn mint(self) -> Option<Decoded> {
+        let [decimals, is_initialized] = self.bytes(44)?;
+        if is_initialized != 1 {
+            return None;
+        }
+        let fields = vec![
+            ("supply", amount::show(self.u64(36)?, decimals)),
+            ("decimals", decimals.to_string()),
+            ("mint authority", self.optional(0)?),
+            ("freeze authority", self.optional(46)?),
+        ];
+        Some(Decoded { what: "mint", fields })
+    }
+
+    fn token_account(self) -> Option<Decoded> {
+        let mint = self.session.svm().account(&self.key(0)?);
+        let decimals = mint.and_then(|mint| mint.data.get(44).copied()).unwrap_or(0);
+        let state = match self.bytes(108)? {
+            [1] => "initialized",
+            [2] => "frozen",
+            _ => return None,
+        };
+        let mut fields = vec![
+            ("mint", self.shown(0)?),
+            ("owner", self.shown(32)?),
+            ("amount", amount::show(self.u64(64)?, decimals)),
+            ("state", state.to_owned()),
+        ];
+        let delegate = self.optional(72)?;
+        if delegate != "none" {
+            fields.push(("delegate", delegate));
+            fields.push(("delegated amount", amount::show(self.u64(121)?, decimals)));
+        }
+        if self.bytes(109)? != [0; 4] {
+            fields.push(("native, rent reserve", amount::sol(self.u64(113)?)));
+        }
+        let close = self.optional(129)?;
+        if close != "none" {
+            fields.push(("close authority", close));
+        }
+        Some(Decoded { what: "token account", fields })
+    }
+
+    fn nonce(self) -> Option<Decoded> {
+        let nonce = Nonce::read(self.data)?;
+        let fields = vec![
+            ("authority", self.session.names.show(&nonce.authority)),
+            ("blockhash", nonce.durable_nonce.to_string()),
+            ("lamports per signature", nonce.lamports_per_signature.to_string()),
+        ];
+        Some(Decoded { what: "nonce account", fields })
+    }
+
+    fn program(self) -> Option<Decoded> {
+        let show = |key: Option<Pubkey>| match key {
+            Some(key) => self.session.names.show(&key),
+            None => "none".to_owned(),
+        };
+        Some(match State::of_data(self.data)? {
+            State::Program { program_data } => {
+                let file = self.session.names.show(&program_data);
+                Decoded { what: "program", fields: vec![("program data", file)] }
+            }
+            State::ProgramData { slot, authority } => {
+                let fields =
+                    vec![("authority", show(authority)), ("deployed in slot", slot.to_string())];
+                Decoded { what: "program data", fields }
+            }
+            State::Buffer { authority } => {
+                Decoded { what: "buffer", fields: vec![("authority", show(authority))] }
+            }
+            _ => return None,
+        })
+    }
+
+    /// A lookup table (`solana-address-lookup-table-interface`).
+    fn lookup_table(self) -> Option<Decoded> {
+        if self.bytes(0)? != 1_u32.to_le_bytes() {
+            return None;
+        }
+        let deactivated = match self.u64(4)? {
+            u64::MAX => "never".to_owned(),
+            slot => format!("in slot {slot}"),
+        };
+        let authority = match self.bytes(21)? {
+            [0] => "none".to_owned(),
+            _ => self.shown(22)?,
+        };
+        let addresses = lookup_addresses(self.data);
+        let addresses: Vec<String> =
+            addresses.iter().map(|key| self.session.names.show(key)).collect();
+        let fields = vec![
+            ("authority", authority),
+            ("deactivated", deactivated),
+            ("addresses", addresses.join(", ")),
+        ];
+        Some(Decoded { what: "address lookup table", fields })
+    }
+
+    fn sysvar(self, key: &Pubkey) -> Option<Decoded> {
+        let names: (&'static str, &[(&'static str, usize)]) = match *key {
+            ids::sysvar::clock::ID => (
+                "clock",
+                &[
+                    ("slot", 0),
+                    ("epoch start timestamp", 8),
+                    ("epoch", 16),
+                    ("leader schedule epoch", 24),
+                    ("unix timestamp", 32),
+                ],
+            ),
+            ids::sysvar::rent::ID => ("rent", &[("lamports per byte", 0)]),
+            ids::sysvar::epoch_schedule::ID => {
+                ("epoch schedule", &[("slots per epoch", 0), ("leader schedule offset", 8)])
+            }
+            ids::sysvar::last_restart_slot::ID => ("last restart slot", &[("slot", 0)]),
+            _ => return None,
+        };
+        let (what, numbers) = names;
+        let fields = numbers.iter().map(|(name, at)| Some((*name, self.u64(*at)?.to_string())));
+        Some(Decoded { what, fields: fields.collect::<Option<_>>()? })
+    }
+}

@@ -1,0 +1,156 @@
+//! What a program runs among: accounts, other programs, features.
+
+use std::{collections::BTreeSet, path::Path, sync::Arc};
+
+use anyhow::{Context as _, Result, anyhow};
+use selkie::{AccountSharedData, Pubkey, Svm};
+use selkie_builtins::{builtins, precompiles};
+use selkie_svm::{
+    AccountMeta, AccountStore, Environment, FeatureSet, Loader, Program, ProgramEntry, Purpose,
+    elf_environment,
+};
+
+use crate::{
+    args::{RunArgs, send::split_flags},
+    data,
+    names::Names,
+    program::{ProgramFile, Refused, read},
+    scenario::Scenario,
+    ui::{Advise as _, Ui},
+};
+
+/// A cluster as a place to find accounts.
+struct Accounts<'a>(&'a Svm);
+
+impl AccountStore for Accounts<'_> {
+    fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
+        self.0.shared_account(key)
+    }
+}
+
+/// The instruction of the command line, and what a saved cluster has of its accounts.
+pub(super) fn scenario(args: &RunArgs, svm: Option<&Svm>) -> Result<Scenario> {
+    let names = names(args)?;
+    let mut scenario = match &args.input {
+        Some(path) => Scenario::read(path)?,
+        None => Scenario::default(),
+    };
+    for text in &args.accounts {
+        add_account(&mut scenario, &names, text)?;
+    }
+    if let Some(data) = &args.data {
+        scenario.instruction.data = data::parse(data, &|key| names.address(key))?;
+    }
+    if let Some(key) = &args.program_id {
+        scenario.instruction.program_id = names.address(key)?;
+    }
+    if let Some(svm) = svm {
+        add_saved(&mut scenario, svm);
+    }
+    Ok(scenario)
+}
+
+fn names(args: &RunArgs) -> Result<Names> {
+    match &args.surroundings.state {
+        Some(state) => Names::load(state),
+        None => Ok(Names::well_known()),
+    }
+}
+
+/// Adds an account from its file, or one that is known by its address.
+fn add_account(scenario: &mut Scenario, names: &Names, text: &str) -> Result<()> {
+    let (key, flags) = split_flags(text);
+    let path = Path::new(key);
+    // The file of a key is a list of numbers, and stands for its address.
+    let is_account = path.is_file() && read(path)?.trim_ascii_start().first() != Some(&b'[');
+    if is_account {
+        return scenario.add_account_file(text);
+    }
+    let meta = AccountMeta {
+        pubkey: names.address(key).context("--accounts")?,
+        is_signer: flags.contains('s'),
+        is_writable: !flags.contains('r'),
+    };
+    scenario.instruction.accounts.push(meta);
+    Ok(())
+}
+
+/// Adds what a cluster has of the accounts that nothing else was said about.
+fn add_saved(scenario: &mut Scenario, svm: &Svm) {
+    let mut known: BTreeSet<Pubkey> = scenario.accounts.iter().map(|(key, _)| *key).collect();
+    for meta in &scenario.instruction.accounts {
+        if known.insert(meta.pubkey)
+            && let Some(account) = svm.account(&meta.pubkey)
+        {
+            scenario.accounts.push((meta.pubkey, account));
+        }
+    }
+}
+
+/// What the program runs in: the features, and the programs that it may call.
+pub(super) fn environment(
+    ui: &mut Ui,
+    args: &RunArgs,
+    scenario: &Scenario,
+    svm: Option<&Svm>,
+) -> Result<Result<Environment, Refused>> {
+    let switch = |features: FeatureSet, (feature, is_on): &(_, bool)| match is_on {
+        true => features.with(*feature),
+        false => features.without(*feature),
+    };
+    let base = svm.map_or_else(FeatureSet::mainnet, Svm::features);
+    let features = args.surroundings.feature.iter().fold(base, switch);
+    let given = svm.map(|svm| svm.environment().clone()).unwrap_or_default();
+    let mut environment =
+        Environment { features, builtins: builtins(features), precompiles: precompiles(), ..given };
+    let names = names(args)?;
+    for text in &args.surroundings.programs {
+        let Ok((key, program)) = named_program(ui, args, &names, features, text)? else {
+            return Ok(Err(Refused));
+        };
+        environment.programs.insert(key, program);
+    }
+    // A new cluster has the programs that every one has.
+    let new = Svm::new();
+    for AccountMeta { pubkey, .. } in &scenario.instruction.accounts {
+        if environment.programs.get(pubkey).is_none()
+            && let Some(program) = program_of(svm.unwrap_or(&new), pubkey, features)
+        {
+            environment.programs.insert(*pubkey, program);
+        }
+    }
+    Ok(Ok(environment))
+}
+
+/// A program of the command line: KEY=FILE.
+fn named_program(
+    ui: &mut Ui,
+    args: &RunArgs,
+    names: &Names,
+    features: FeatureSet,
+    text: &str,
+) -> Result<Result<(Pubkey, Arc<Program>), Refused>> {
+    let pair = text.split_once('=').ok_or_else(|| anyhow!("`{text}` is not KEY=FILE"));
+    let (key, path) = pair.advise("for example --program token=my_token.so")?;
+    let key = names.address(key).context("--program")?;
+    let Ok(file) = ProgramFile::open(ui, Path::new(path), &args.assembler)? else {
+        return Ok(Err(Refused));
+    };
+    let program = load(&file.elf, Loader::V3, features).with_context(|| path.to_owned());
+    let program = program.advise(format!("`selkie check {path} --execution` says more"))?;
+    Ok(Ok((key, program)))
+}
+
+/// The program that a cluster has at an address.
+fn program_of(svm: &Svm, key: &Pubkey, features: FeatureSet) -> Option<Arc<Program>> {
+    let account = svm.shared_account(key)?;
+    match svm.program_cache().get(key, &account, &Accounts(svm), svm.slot(), features)? {
+        ProgramEntry::Loaded(program) => Some(program),
+        _ => None,
+    }
+}
+
+fn load(elf: &[u8], loader: Loader, features: FeatureSet) -> Result<Arc<Program>> {
+    let environment = elf_environment(features, Purpose::Execution);
+    Ok(Arc::new(Program::load(elf, loader, &environment)?))
+}

@@ -1,0 +1,197 @@
+//! `selkie send` and `selkie airdrop`.
+
+mod instructions;
+mod transaction;
+
+use std::{io::Write as _, path::Path};
+
+use anyhow::{Result, anyhow, bail};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use selkie::{
+    AddressLookupTableAccount, Keypair, Message, Pubkey, ReadableAccount as _, VersionedMessage,
+    VersionedTransaction, ids, v0,
+};
+use serde_json::json;
+
+use self::instructions::Instructions;
+use crate::{
+    amount,
+    args::send::{AirdropArgs, SendArgs},
+    names::Payer,
+    program::read,
+    sent::{self, How},
+    session::Session,
+    ui::{Advise as _, GOOD, Status, Ui},
+};
+
+/// Where the addresses of a lookup table begin (`solana-address-lookup-table-interface`).
+pub(crate) const LOOKUP_TABLE_HEADER_BYTES: usize = 56;
+
+/// What is to be sent.
+enum What {
+    Instructions(Instructions),
+    Transaction(VersionedTransaction),
+}
+
+pub(crate) fn run(ui: &mut Ui, args: &SendArgs) -> Result<Status> {
+    let mut session = Session::open_or_new(&args.session)?;
+    let payer = session.payer()?;
+    let mut keys: Vec<Keypair> = payer.key.iter().map(Keypair::insecure_clone).collect();
+    for signer in &args.signers {
+        keys.push(session.names.signer(signer)?);
+    }
+    let transaction = match what(&session, args)? {
+        What::Transaction(mut transaction) => {
+            let keys: Vec<&Keypair> = keys.iter().collect();
+            sent::add_signatures(&mut transaction, &keys);
+            transaction
+        }
+        What::Instructions(mut instructions) => {
+            keys.append(&mut instructions.keys);
+            let message = compile(&session, args, &payer, instructions)?;
+            sent::sign(message, &keys.iter().collect::<Vec<_>>())
+        }
+    };
+    if args.sign_only {
+        session.save_news(ui)?;
+        return print(ui, &transaction);
+    }
+    refuse_unsigned(&session, args, &transaction)?;
+    let svm = session.svm_mut();
+    *svm = svm
+        .clone()
+        .with_signature_checks(!args.skip_signatures)
+        .with_blockhash_checks(!args.any_blockhash);
+    if args.simulate {
+        let outcome = svm.simulate(&transaction);
+        let receipt = outcome.unwrap_or_else(|failed| failed.receipt);
+        return sent::show(ui, &receipt, &session.names, How::Simulated);
+    }
+    let receipt = svm.send(&transaction).unwrap_or_else(|failed| failed.receipt);
+    session.save(ui)?;
+    sent::show(ui, &receipt, &session.names, How::Sent)
+}
+
+/// Reads what is to be sent.
+fn what(session: &Session, args: &SendArgs) -> Result<What> {
+    let names = &session.names;
+    let typed = &args.instructions.0;
+    let Some(text) = &args.file else {
+        if typed.is_empty() {
+            return Err(anyhow!("there is nothing to send"))
+                .advise("name a program (--program KEY --accounts KEY:w --data DATA), or a file");
+        }
+        return Ok(What::Instructions(Instructions::typed(names, typed)?));
+    };
+    if !typed.is_empty() {
+        return Err(anyhow!("`{text}` and --program cannot be sent at once"))
+            .advise("write all instructions into the file, or all behind --program");
+    }
+    let path = Path::new(text);
+    let bytes = if path.is_file() { read(path)? } else { text.clone().into_bytes() };
+    let is_json = bytes.trim_ascii_start().first().is_some_and(|byte| b"{[".contains(byte));
+    if is_json {
+        return Ok(What::Instructions(Instructions::json(names, &bytes, text)?));
+    }
+    transaction::parse(&bytes, text).map(What::Transaction)
+}
+
+/// The message of instructions: a legacy one, or one of version 0 if there are lookup tables.
+fn compile(
+    session: &Session,
+    args: &SendArgs,
+    payer: &Payer,
+    instructions: Instructions,
+) -> Result<VersionedMessage> {
+    let all = [budget(args), instructions.list].concat();
+    let blockhash = session.svm().latest_blockhash();
+    if args.lookup_table.is_empty() {
+        let message = Message::new_with_blockhash(&all, Some(&payer.address), &blockhash);
+        return Ok(VersionedMessage::Legacy(message));
+    }
+    let tables = args.lookup_table.iter().map(|text| lookup_table(session, text));
+    let tables = tables.collect::<Result<Vec<_>>>()?;
+    let message = v0::Message::try_compile(&payer.address, &all, &tables, blockhash)?;
+    Ok(VersionedMessage::V0(message))
+}
+
+/// The instructions that ask for a compute budget.
+fn budget(args: &SendArgs) -> Vec<selkie::Instruction> {
+    let heap = args.heap.map(|bytes| [&[1][..], &bytes.to_le_bytes()].concat());
+    let limit = args.limit.map(|units| [&[2][..], &units.to_le_bytes()].concat());
+    let price = args.price.map(|price| [&[3][..], &price.to_le_bytes()].concat());
+    let all = [heap, limit, price].into_iter().flatten();
+    all.map(|data| selkie::Instruction {
+        program_id: ids::compute_budget::ID,
+        accounts: Vec::new(),
+        data,
+    })
+    .collect()
+}
+
+fn lookup_table(session: &Session, text: &str) -> Result<AddressLookupTableAccount> {
+    let key = session.names.address(text)?;
+    let account = session.svm().shared_account(&key);
+    let account = account.filter(|it| *it.owner() == ids::address_lookup_table::ID);
+    let account = account.ok_or_else(|| anyhow!("there is no address lookup table at {key}"))?;
+    Ok(AddressLookupTableAccount { key, addresses: lookup_addresses(account.data()) })
+}
+
+/// The addresses in the data of a lookup table.
+pub(crate) fn lookup_addresses(data: &[u8]) -> Vec<Pubkey> {
+    let addresses = data.get(LOOKUP_TABLE_HEADER_BYTES..).unwrap_or_default();
+    addresses.as_chunks().0.iter().copied().map(Pubkey::new_from_array).collect()
+}
+
+/// Says whose signatures are missing before anything is sent.
+fn refuse_unsigned(
+    session: &Session,
+    args: &SendArgs,
+    transaction: &VersionedTransaction,
+) -> Result<()> {
+    let missing = sent::unsigned(transaction);
+    if missing.is_empty() || args.skip_signatures {
+        return Ok(());
+    }
+    let shown: Vec<String> = missing.iter().map(|it| session.names.show(it)).collect();
+    Err(anyhow!("the signature of {} is missing", shown.join(", ")))
+        .advise("name the key: --signer FILE; or send without it: --skip-signatures")
+}
+
+fn print(ui: &mut Ui, transaction: &VersionedTransaction) -> Result<Status> {
+    let text = BASE64_STANDARD.encode(transaction::to_wire(transaction)?);
+    if ui.json {
+        let missing = sent::unsigned(transaction);
+        let missing = missing.iter().map(ToString::to_string).collect::<Vec<_>>();
+        ui.object(&json!({ "transaction": text, "unsigned": missing }))?;
+    } else {
+        writeln!(ui.out, "{text}")?;
+    }
+    Ok(Status::Success)
+}
+
+/// Gives lamports to an account.
+pub(crate) fn airdrop(ui: &mut Ui, args: &AirdropArgs) -> Result<Status> {
+    let lamports = amount::parse_sol(&args.amount)?;
+    let mut session = Session::open_or_new(&args.session)?;
+    let recipient = match &args.recipient {
+        Some(text) => {
+            session = session.without_payer()?;
+            session.names.address(text)?
+        }
+        None => session.payer()?.address,
+    };
+    if let Err(error) = session.svm_mut().airdrop(&recipient, lamports) {
+        bail!("{error}");
+    }
+    session.save(ui)?;
+    let balance = session.svm().balance(&recipient);
+    if ui.json {
+        let address = recipient.to_string();
+        ui.object(&json!({ "address": address, "lamports": lamports, "balance": balance }))?;
+    } else {
+        let (given, shown) = (amount::sol(lamports), session.names.show(&recipient));
+        writeln!(ui.out, "{GOOD}ok{GOOD:#} {shown} got {given} and has {}", amount::sol(balance))?;
+    }
+    Ok(Status::Success)
+}

@@ -1,0 +1,270 @@
+//! What became of transactions, for people and machines.
+
+use std::io::Write as _;
+
+use anyhow::Result;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use selkie::{
+    Account, Keypair, Pubkey, Receipt, Signature, Signer as _, TransactionError, VersionedMessage,
+    VersionedTransaction,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    changes::AccountChange,
+    names::Names,
+    ui::{BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
+};
+
+/// Whether a transaction was sent, or only tried.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum How {
+    Sent,
+    Simulated,
+}
+
+/// What a command did by a transaction.
+pub(crate) struct Done {
+    /// In a sentence.
+    pub(crate) text: String,
+    /// As an object.
+    pub(crate) json: Value,
+}
+
+/// Signs a message with these keys, each at its place; what others have to sign stays empty.
+pub(crate) fn sign(message: VersionedMessage, keys: &[&Keypair]) -> VersionedTransaction {
+    let count = usize::from(message.header().num_required_signatures);
+    let signatures = vec![Signature::default(); count];
+    let mut transaction = VersionedTransaction { signatures, message };
+    add_signatures(&mut transaction, keys);
+    transaction
+}
+
+/// Puts the signatures of these keys at their places, where there is none yet.
+pub(crate) fn add_signatures(transaction: &mut VersionedTransaction, keys: &[&Keypair]) {
+    let bytes = transaction.message.serialize();
+    let addresses = transaction.message.static_account_keys();
+    for (signature, address) in transaction.signatures.iter_mut().zip(addresses) {
+        let is_missing = *signature == Signature::default();
+        if let Some(key) = keys.iter().find(|key| is_missing && key.pubkey() == *address) {
+            *signature = key.sign_message(&bytes);
+        }
+    }
+}
+
+/// The addresses whose signatures a transaction lacks.
+pub(crate) fn unsigned(transaction: &VersionedTransaction) -> Vec<Pubkey> {
+    let addresses = transaction.message.static_account_keys().iter();
+    let pairs = addresses.zip(&transaction.signatures);
+    let missing = pairs.filter(|(_, signature)| **signature == Signature::default());
+    missing.map(|(address, _)| *address).collect()
+}
+
+/// Shows what a command did.
+pub(crate) fn show_done(ui: &mut Ui, receipt: &Receipt, done: Done) -> Result<Status> {
+    if ui.json {
+        let mut value = json!({
+            "success": true,
+            "signature": receipt.signature().to_string(),
+            "fee": receipt.fee.total(),
+            "compute_units": receipt.units,
+        });
+        if let (Value::Object(all), Value::Object(more)) = (&mut value, done.json) {
+            all.extend(more);
+        }
+        ui.object(&value)?;
+    } else {
+        writeln!(ui.out, "{GOOD}ok{GOOD:#} {}", done.text)?;
+    }
+    Ok(Status::Success)
+}
+
+/// Shows what became of a transaction.
+pub(crate) fn show(ui: &mut Ui, receipt: &Receipt, names: &Names, how: How) -> Result<Status> {
+    let report = Report { receipt, names, how };
+    if ui.json {
+        ui.object(&report.json())?;
+    } else {
+        report.show(ui)?;
+    }
+    Ok(Status::of(receipt.is_ok()))
+}
+
+struct Report<'a> {
+    receipt: &'a Receipt,
+    names: &'a Names,
+    how: How,
+}
+
+impl Report<'_> {
+    fn changes(&self) -> impl Iterator<Item = AccountChange<'_>> {
+        self.receipt.changes().map(|change| AccountChange {
+            key: &change.key,
+            before: change.before.clone().map(Account::from).unwrap_or_default(),
+            after: change.after().cloned().map(Account::from).unwrap_or_default(),
+        })
+    }
+
+    fn show(&self, ui: &mut Ui) -> Result<()> {
+        for line in &self.receipt.logs {
+            writeln!(ui.out, "{DIM}{line}{DIM:#}")?;
+        }
+        self.show_calls(ui)?;
+        if let Some(returned) = &self.receipt.return_data {
+            show_return_data(ui, &returned.data)?;
+        }
+        for change in self.changes() {
+            change.show(ui, &self.title(&change))?;
+        }
+        self.show_result(ui)
+    }
+
+    /// An address with what it is called and whether it is new or gone.
+    fn title(&self, change: &AccountChange<'_>) -> String {
+        let title = self.names.show(change.key);
+        match (change.before.lamports, change.after.lamports) {
+            (0, _) => format!("{title} created"),
+            (_, 0) => format!("{title} closed"),
+            _ => title,
+        }
+    }
+
+    /// The instructions and what they called, if there is more than one.
+    fn show_calls(&self, ui: &mut Ui) -> Result<()> {
+        let frames = self.receipt.frames();
+        if frames.len() < 2 {
+            return Ok(());
+        }
+        writeln!(ui.out, "{STRONG}instructions{STRONG:#}")?;
+        for frame in frames {
+            let program = self.program(&frame.program_id);
+            let indent = frame.depth * 2 + 2;
+            let number = match frame.depth {
+                1 => format!("#{} ", frame.instruction),
+                _ => String::new(),
+            };
+            let units = frame.units;
+            writeln!(ui.out, "{:indent$}{number}{program}  {units} compute units", "")?;
+        }
+        Ok(())
+    }
+
+    fn program(&self, id: &Pubkey) -> String {
+        self.names.label(id).unwrap_or_else(|| id.to_string())
+    }
+
+    fn show_result(&self, ui: &mut Ui) -> Result<()> {
+        let receipt = self.receipt;
+        match (&receipt.result, self.how) {
+            (Ok(()), How::Sent) => write!(ui.out, "{GOOD}success{GOOD:#}")?,
+            (Ok(()), How::Simulated) => write!(ui.out, "{GOOD}would succeed{GOOD:#}")?,
+            (Err(error), _) => {
+                let what = match receipt.stage {
+                    selkie::Stage::Dropped => "dropped",
+                    _ => "failed",
+                };
+                write!(ui.out, "{BAD}{what}{BAD:#}  {STRONG}{error}{STRONG:#}")?;
+            }
+        }
+        if receipt.stage > selkie::Stage::Dropped {
+            let (units, limit, fee) = (receipt.units, receipt.units_max, receipt.fee.total());
+            write!(ui.out, "  {units} of {limit} compute units  fee {fee} lamports")?;
+        }
+        writeln!(ui.out)?;
+        if let Some(culprit) = &receipt.culprit {
+            let program = self.names.show(&culprit.program_id);
+            let (index, depth) = (culprit.instruction, culprit.depth);
+            writeln!(ui.out, "  in instruction #{index}, depth {depth}: {program}")?;
+        }
+        let notes = &receipt.notes;
+        notes.iter().try_for_each(|note| writeln!(ui.out, "{NOTE}note{NOTE:#}: {note}"))?;
+        if let Some(help) = self.help() {
+            writeln!(ui.out, "{NOTE}help{NOTE:#}: {help}")?;
+        }
+        Ok(())
+    }
+
+    /// What to do next, where it is known.
+    fn help(&self) -> Option<String> {
+        let payer = self.receipt.message().static_account_keys().first()?;
+        Some(match self.receipt.result.as_ref().err()? {
+            TransactionError::AccountNotFound | TransactionError::InsufficientFundsForFee => {
+                format!("give the payer lamports: selkie airdrop 10 {payer}")
+            }
+            TransactionError::InsufficientFundsForRent { .. } => {
+                "an account is left with less than the minimum balance of its size".to_owned()
+            }
+            TransactionError::BlockhashNotFound => {
+                "the transaction was signed for another cluster or too long ago; --any-blockhash \
+                 takes it all the same"
+                    .to_owned()
+            }
+            TransactionError::ProgramAccountNotFound => {
+                "deploy the program first: selkie deploy PROGRAM".to_owned()
+            }
+            TransactionError::InvalidProgramForExecution => {
+                "this account is no program that can be called: selkie program show".to_owned()
+            }
+            TransactionError::SignatureFailure => {
+                "sign again with --signer, or send with --skip-signatures".to_owned()
+            }
+            TransactionError::SanitizeFailure => {
+                "the transaction is malformed, or longer than transactions may be".to_owned()
+            }
+            _ => return None,
+        })
+    }
+
+    fn json(&self) -> Value {
+        let receipt = self.receipt;
+        let frames = receipt.frames();
+        let frames = frames.iter().map(|frame| {
+            json!({
+                "instruction": frame.instruction,
+                "depth": frame.depth,
+                "program_id": frame.program_id.to_string(),
+                "accounts": frame.accounts.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "data": BASE64_STANDARD.encode(frame.data),
+                "compute_units": frame.units,
+            })
+        });
+        let culprit = receipt.culprit.as_ref().map(|culprit| {
+            json!({
+                "instruction": culprit.instruction,
+                "depth": culprit.depth,
+                "program_id": culprit.program_id.to_string(),
+                "error": culprit.error.to_string(),
+            })
+        });
+        let changed: Vec<Value> = self.changes().map(|change| change.json()).collect();
+        json!({
+            "success": receipt.is_ok(),
+            "simulated": self.how == How::Simulated,
+            "error": receipt.result.as_ref().err().map(ToString::to_string),
+            "culprit": culprit,
+            "signature": receipt.signature().to_string(),
+            "slot": receipt.slot,
+            "fee": receipt.fee.total(),
+            "compute_units": receipt.units,
+            "limit": receipt.units_max,
+            "logs": receipt.logs,
+            "instructions": frames.collect::<Vec<_>>(),
+            "return_data": receipt.return_data.as_ref().map(|it| BASE64_STANDARD.encode(&it.data)),
+            "changed": changed,
+            "notes": receipt.notes,
+            "help": self.help(),
+        })
+    }
+}
+
+/// Shows what a program returned.
+pub(crate) fn show_return_data(ui: &mut Ui, data: &[u8]) -> Result<()> {
+    writeln!(
+        ui.out,
+        "{STRONG}return data{STRONG:#}  {} bytes  {}  {DIM}base64 {}{DIM:#}",
+        data.len(),
+        hex::encode(data),
+        BASE64_STANDARD.encode(data),
+    )?;
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! What commands that call programs work with: a cluster, its names, and who pays.
+
+use anyhow::{Context as _, Result};
+use selkie::{
+    FailedTransaction, Instruction, Keypair, Signer as _, Svm,
+    message::{Message, VersionedMessage},
+};
+
+use crate::{
+    args::send::SessionArgs,
+    cluster::Cluster,
+    keys,
+    names::{self, Names, Payer},
+    sent,
+    ui::{Status, Ui},
+};
+
+/// A cluster in a file, and its names.
+pub(crate) struct Session {
+    cluster: Cluster,
+    pub(crate) names: Names,
+    /// Who pays, if somebody is named.
+    payer: Option<Payer>,
+    /// Names to be given once it is known who pays.
+    names_by_payer: Vec<String>,
+}
+
+impl Session {
+    /// The cluster, which has to be there.
+    pub(crate) fn open(args: &SessionArgs) -> Result<Self> {
+        Self::with(Cluster::open(&args.state)?, args)
+    }
+
+    /// The cluster, or a new one.
+    pub(crate) fn open_or_new(args: &SessionArgs) -> Result<Self> {
+        Self::with(Cluster::open_or_new(&args.state)?, args)
+    }
+
+    fn with(cluster: Cluster, args: &SessionArgs) -> Result<Self> {
+        let (names, payer, names_by_payer) = names(args)?;
+        Ok(Self { cluster, names, payer, names_by_payer })
+    }
+
+    /// The same for a command that nobody pays for.
+    pub(crate) fn without_payer(mut self) -> Result<Self> {
+        self.names.give(&self.names_by_payer)?;
+        Ok(self)
+    }
+
+    pub(crate) fn svm(&self) -> &Svm {
+        &self.cluster.svm
+    }
+
+    pub(crate) fn svm_mut(&mut self) -> &mut Svm {
+        &mut self.cluster.svm
+    }
+
+    /// Writes the cluster, and tells what was done besides what was asked for.
+    pub(crate) fn save(&mut self, ui: &mut Ui) -> Result<()> {
+        self.cluster.save()?;
+        self.cluster.tell(ui)?;
+        self.cluster.new_key_files().try_for_each(|path| keys::warn_of_git(ui, path))
+    }
+
+    /// Writes a cluster or payer that is new, for a command that changes nothing else.
+    pub(crate) fn save_news(&mut self, ui: &mut Ui) -> Result<()> {
+        if self.cluster.has_news() { self.save(ui) } else { Ok(()) }
+    }
+
+    /// Who pays: the one that is named, or who always does. Without lamports it is given some.
+    pub(crate) fn payer(&mut self) -> Result<Payer> {
+        let payer = match self.payer.take() {
+            Some(payer) => payer,
+            None => Payer::of_key(self.cluster.usual_payer()?),
+        };
+        self.names.set_payer(payer.clone());
+        self.names.give(&self.names_by_payer)?;
+        self.cluster.fund(&payer.address)?;
+        Ok(payer)
+    }
+
+    /// Sends instructions that all of these sign, and shows what became of them. The first pays.
+    pub(crate) fn send(
+        &mut self,
+        ui: &mut Ui,
+        instructions: &[Instruction],
+        signers: &[&Keypair],
+        done: sent::Done,
+    ) -> Result<Status> {
+        let payer = signers.first().map(|key| key.pubkey());
+        let blockhash = self.svm().latest_blockhash();
+        let message = Message::new_with_blockhash(instructions, payer.as_ref(), &blockhash);
+        let transaction = sent::sign(VersionedMessage::Legacy(message), signers);
+        match self.svm_mut().send(transaction) {
+            Ok(receipt) => {
+                self.save(ui)?;
+                sent::show_done(ui, &receipt, done)
+            }
+            Err(FailedTransaction { receipt, .. }) => {
+                self.save(ui)?;
+                sent::show(ui, &receipt, &self.names, sent::How::Sent)
+            }
+        }
+    }
+}
+
+/// The names of a cluster, for a command that needs nothing else of it.
+pub(crate) fn names_only(args: &SessionArgs) -> Result<Names> {
+    let (mut names, _, names_by_payer) = names(args)?;
+    names.give(&names_by_payer)?;
+    Ok(names)
+}
+
+/// The names of a cluster, who pays if somebody is named, and the names that depend on who does.
+fn names(args: &SessionArgs) -> Result<(Names, Option<Payer>, Vec<String>)> {
+    let mut names = Names::load(&args.state.state)?;
+    let (names_by_payer, others): (Vec<_>, Vec<_>) =
+        args.names.iter().cloned().partition(|text| text.contains(names::PAYER));
+    names.give(&others)?;
+    let Some(text) = &args.payer else { return Ok((names, None, names_by_payer)) };
+    let key = names.key(text).with_context(|| format!("payer `{text}`"))?;
+    let payer = Payer { address: names.address(text)?, key };
+    names.set_payer(payer.clone());
+    Ok((names, Some(payer), names_by_payer))
+}
