@@ -18,6 +18,8 @@ use crate::{args::program::StateArgs, data, keys, program::read, ui::Advise as _
 /// The name of the account that pays for transactions.
 pub(crate) const PAYER: &str = "payer";
 const NAME_BYTES_MAX: usize = 64;
+/// The longest text of an address. Expressions nest, so this bounds how deeply, too.
+const ADDRESS_BYTES_MAX: usize = 1024;
 /// The most seeds that a program address is derived from, the bump among them.
 const SEEDS_MAX: usize = 16;
 
@@ -185,6 +187,9 @@ impl Names {
 
     /// The address that a text stands for.
     pub(crate) fn address(&self, text: &str) -> Result<Pubkey> {
+        if text.len() > ADDRESS_BYTES_MAX {
+            return Err(anyhow!("a text of {} bytes is no address", text.len())).advise(FORMS);
+        }
         if let Some(derived) = self.derived(text) {
             return derived.with_context(|| format!("address `{text}`"));
         }
@@ -386,6 +391,8 @@ mod tests {
     fn what_is_no_address_is_refused() {
         let long = format!("pda:token:{}", "x".repeat(33));
         let many = format!("pda:token:{}", ["x"; 16].join(","));
+        let deep = "pda:token:key:".repeat(100_000);
+        assert!(names().address(&deep).is_err());
         for text in ["", "vaul", "pda:nobody:x", "ata:alice", "ata:a:b:c:d", &long, &many] {
             assert!(names().address(text).is_err(), "{text}");
         }
