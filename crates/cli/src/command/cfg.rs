@@ -46,7 +46,7 @@ fn as_json(program: &Program, graph: &Graph, function: Option<u32>) -> Result<St
         let all = graph.by_function();
         let chosen = all.filter(|(range, _)| function.is_none_or(|it| it == range.start));
         chosen.map(|(range, blocks)| FunctionJson {
-            blocks: Seq(move || blocks.iter().map(move |it| BlockJson::new(it, graph, labels))),
+            blocks: Seq(move || blocks.iter().map(move |it| block_json(it, graph, labels))),
             end: range.end,
             name: graph.functions.get(&range.start).map(|it| demangle(it)),
             start: range.start,
@@ -84,19 +84,17 @@ struct InstructionJson {
     text: String,
 }
 
-impl<'a> BlockJson<'a, ()> {
-    fn new(block: &'a Block, graph: &'a Graph, labels: Labels<'a>) -> impl Serialize {
-        let instructions = &graph.instructions[block.instructions.clone()];
-        let text = move |it: &Instruction| it.text(&labels).to_string();
-        BlockJson {
-            destinations: &block.destinations,
-            idom: block.idom,
-            instructions: Seq(move || {
-                instructions.iter().map(move |it| InstructionJson { pc: it.pc, text: text(it) })
-            }),
-            label: &block.label,
-            pc: block.pc,
-            sources: &block.sources,
-        }
+fn block_json<'a>(block: &'a Block, graph: &'a Graph, labels: Labels<'a>) -> impl Serialize + 'a {
+    let instructions = &graph.instructions[block.instructions.clone()];
+    let text = move |it: &Instruction| it.text(&labels).to_string();
+    BlockJson {
+        destinations: &block.destinations,
+        idom: block.idom,
+        instructions: Seq(move || {
+            instructions.iter().map(move |it| InstructionJson { pc: it.pc, text: text(it) })
+        }),
+        label: &block.label,
+        pc: block.pc,
+        sources: &block.sources,
     }
 }
