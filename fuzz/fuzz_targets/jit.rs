@@ -19,6 +19,8 @@ fn options(seed: u64) -> JitOptions {
         key_addresses: seed & 16 != 0,
         slots_at_once: [1, 8, 96, usize::MAX][(seed >> 5 & 3) as usize],
         runs_until_joined: 0,
+        unit_slots_max: [3, 1 << 17][(seed >> 7 & 1) as usize],
+        code_bytes_max: [5_000, 16 << 20][(seed >> 8 & 1) as usize],
         spans: false,
         seed: Some(seed),
         memory_calls: MemoryCalls::default(),

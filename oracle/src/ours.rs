@@ -59,6 +59,8 @@ impl Plan {
             key_addresses: if hardened { rng.chance(90) } else { rng.chance(10) },
             slots_at_once: rng.pick(&[1, 4, 16, 96, 96, usize::MAX]),
             runs_until_joined: 0,
+            unit_slots_max: rng.pick(&[3, 96, 1 << 17]),
+            code_bytes_max: rng.pick(&[5_000, 16 << 20, 16 << 20]),
             spans: false,
             seed: Some(rng.word()),
             memory_calls: MemoryCalls::default(),

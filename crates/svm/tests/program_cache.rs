@@ -212,14 +212,16 @@ fn machine_code_that_grows_makes_others_be_dropped() {
     compiled(&chain, &generous, 1, 1);
     let (small, large) = (small.unwrap(), generous.statistics().loaded_bytes);
     assert!(large >= small + 4096, "{small} {large}");
-    // All fit as long as one is compiled, but not two.
-    let bytes_max = large + 3 * small;
+    // All fit as long as one is compiled, but not two. Machine code is padded at random.
+    let bytes_max = large + 3 * small + 1024;
     let options = CacheOptions { bytes_max, ..CacheOptions::default() };
     let cache = ProgramCache::with_options(options);
     (1..=4).for_each(|byte| assert_eq!(chain.number(&cache, key(byte), 1), byte.into()));
     compiled(&chain, &cache, 1, 10);
     assert_eq!(chain.number(&cache, key(4), 20), 4);
-    assert_eq!((cache.statistics().evictions, cache.statistics().loaded_bytes), (0, bytes_max));
+    let statistics = cache.statistics();
+    assert_eq!((statistics.evictions, statistics.loaded), (0, 4), "{statistics:?}");
+    assert!(statistics.loaded_bytes > bytes_max - 2048, "{statistics:?}");
     compiled(&chain, &cache, 2, 30);
     // The next look-up of any program finds that it is too much.
     assert_eq!(chain.number(&cache, key(2), 31), 2);
