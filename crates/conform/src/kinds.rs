@@ -107,7 +107,6 @@ pub const KINDS: &[Kind] = &[
 
 /// What is compared of everything that is judged, by name: of the kinds of vectors, then of the
 /// kinds of fixtures.
-#[must_use]
 pub fn compared() -> impl Iterator<Item = (&'static str, &'static str)> {
     let kinds = KINDS.iter().map(|kind| (kind.name, kind.compared));
     kinds.chain(FIXTURES.iter().map(|kind| (kind.name, kind.compared)))
