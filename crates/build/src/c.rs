@@ -207,6 +207,15 @@ fn version_of(text: &str) -> Option<u32> {
     rest.split(['.', ' ']).next()?.parse().ok()
 }
 
+/// The name of the compiler that programs in C are built with, or of the one that is asked for.
+///
+/// # Errors
+///
+/// [`Failure::Setup`] where no compiler is found.
+pub fn compiler(named: Option<&str>) -> Result<String, Failure> {
+    Compiler::find(named).map(|compiler| compiler.name())
+}
+
 /// Compiles a project in C, and assembles what is beside it.
 ///
 /// # Errors

@@ -115,6 +115,15 @@ impl Toolchain {
     }
 }
 
+/// The name of the toolchain that programs in Rust are built with, or of the one that is asked for.
+///
+/// # Errors
+///
+/// [`Failure::Setup`] where none is found that will do.
+pub fn compiler(named: Option<&str>) -> Result<String, Failure> {
+    Toolchain::find(named).map(|toolchain| toolchain.title())
+}
+
 /// The folders of toolchains: rustup's, and that of the `rustc` that a user would start.
 fn installed() -> Vec<PathBuf> {
     let rustup = env::var_os("RUSTUP_HOME").map(PathBuf::from);

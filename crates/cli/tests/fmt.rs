@@ -8,7 +8,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use common::{folder, repository, selkie};
+use common::{folder, selkie};
 
 /// The listing of a program is source, and formatted it is still that program.
 #[test]
@@ -16,11 +16,8 @@ fn listings_keep_their_programs() {
     const BYTES_MAX: u64 = 200_000;
     let folder = folder("fmt-listings");
     let mut count = 0;
-    for entry in fs::read_dir(repository().join("testdata/elfs")).expect("there are programs") {
-        let entry = entry.expect("the folder is readable");
-        let path = entry.path();
-        let is_small = entry.metadata().expect("it is a file").len() < BYTES_MAX;
-        if !is_small || path.extension().is_none_or(|it| it != "so") {
+    for path in selkie_testdata::elfs() {
+        if path.metadata().expect("it is a file").len() >= BYTES_MAX {
             continue;
         }
         let program = path.to_str().expect("the path is text");
@@ -41,7 +38,7 @@ fn listings_keep_their_programs() {
         assert_eq!((again.code, again.stdout.as_str()), (Some(0), ""), "{program}");
         count += 1;
     }
-    assert!(count > 3, "programs are missing: run `cargo xtask fixtures`");
+    assert!(count > 3, "only {count} programs are small");
 }
 
 #[test]

@@ -75,15 +75,11 @@ fn what_the_assembler_made() {
     assert!(count > 10, "only {count} sources assemble");
 }
 
-/// Programs of the ecosystem, where they were fetched (`cargo xtask fixtures`).
+/// Programs of the ecosystem.
 #[test]
 fn what_compilers_made() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/elfs");
-    for entry in fs::read_dir(folder).into_iter().flatten() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "so") {
-            check_file(&path.display().to_string(), &fs::read(&path).unwrap());
-        }
+    for path in selkie_testdata::elfs() {
+        check_file(&path.display().to_string(), &fs::read(&path).unwrap());
     }
 }
 

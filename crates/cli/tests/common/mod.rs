@@ -81,9 +81,7 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
 
 /// A program that packages ship.
 pub(crate) fn fixture(base: &str) -> String {
-    let path = repository().join("testdata/elfs").join(base).with_extension("so");
-    assert!(path.exists(), "{} is missing: run `cargo xtask fixtures`", path.display());
-    path.to_str().expect("the path is text").to_owned()
+    selkie_testdata::elf(base).to_str().expect("the path is text").to_owned()
 }
 
 /// Copies a folder with all that is in it, but for what was built there.

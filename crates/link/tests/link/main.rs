@@ -2,13 +2,13 @@
 
 mod broken;
 mod committed;
+mod compilers;
 mod machine;
 mod mixed;
 mod object;
 mod parts;
 mod random;
 mod refused;
-mod torture;
 mod wide;
 
 use std::{fmt::Write as _, path::PathBuf};

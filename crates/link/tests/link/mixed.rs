@@ -8,6 +8,7 @@ use std::{
     fmt::Write as _,
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use selkie_asm::{DiskFiles, Object, assemble, assemble_object};
@@ -16,13 +17,25 @@ use selkie_isa::{Kind, Version, insn::instructions};
 use selkie_link::{Input, LinkError, Linked, Options, link};
 
 use crate::{
+    compilers::{COMPILERS, is_there, scratch},
     machine::{VERSIONS, linked, loads, run, run_apart},
     testdata, told,
-    torture::clang_object,
 };
 
 /// Files by name.
 type Files = Vec<(String, Vec<u8>)>;
+
+/// Compiles a source of its own folder for eBPF, if there is a compiler.
+fn clang_object(source: &Path, folder: &Path) -> Option<Vec<u8>> {
+    let (compiler, ..) = COMPILERS.iter().rfind(|it| it.2 == 4 && is_there(it.0))?;
+    let name = folder.file_name().expect("it has one").to_string_lossy().into_owned();
+    let object = scratch(&format!("{name}.mixed.o"));
+    let mut command = Command::new(compiler);
+    command.args(["-target", "bpf", "-mcpu=v4", "-O1", "-ffreestanding", "-w", "-c", "-o"]);
+    let made = command.arg(&object).arg(source).output().expect("it said its version");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    fs::read(object).ok()
+}
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("the test data is there");

