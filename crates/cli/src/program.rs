@@ -47,7 +47,7 @@ impl ProgramFile {
             });
         }
         let elf = read(path)?;
-        let debug = debug_file(path, &elf);
+        let debug = selkie::debug_file(path, &elf);
         Ok(Ok(Self { elf, debug }))
     }
 
@@ -60,14 +60,6 @@ impl ProgramFile {
     pub(crate) fn source_map(&self) -> SourceMap {
         SourceMap::load(self.whole())
     }
-}
-
-/// What lies beside a program with names and lines, if its code is the program's.
-fn debug_file(path: &Path, elf: &[u8]) -> Option<Vec<u8>> {
-    let beside = path.with_extension("so.debug");
-    let debug = beside.is_file().then(|| read(&beside).ok()).flatten()?;
-    let [program, named] = [elf, &debug].map(|it| open_to_inspect(it, None).ok());
-    (program?.executable().text() == named?.executable().text()).then_some(debug)
 }
 
 /// Whether a file is assembler source, by its name.
@@ -219,16 +211,12 @@ pub(crate) fn open_to_inspect(
     elf: &[u8],
     bare: Option<Version>,
 ) -> Result<selkie_inspect::Program> {
-    let environment = selkie_elf::Environment {
-        versions: Version::V0..=Version::V4,
-        labels: true,
-        ..elf_environment(FeatureSet::all(), Purpose::Execution)
-    };
+    let environment = elf_environment(FeatureSet::all(), Purpose::Execution);
     match bare {
         Some(version) => Ok(selkie_inspect::Program::bare(version, elf, &environment.syscalls)),
         None => match Foreign::of(elf) {
             Some(foreign) => Err(anyhow!("{foreign}")).advise(RAW_IS_LISTED),
-            None => selkie_inspect::Program::open(elf, &environment)
+            None => selkie_inspect::Program::open_any(elf, &environment)
                 .context("no instructions can be found in this file")
                 .advise(RAW_IS_LISTED),
         },

@@ -4,8 +4,8 @@ use std::{io::Write as _, ops::Range};
 
 use anyhow::Result;
 use selkie_elf::Executable;
-use selkie_inspect::{Graph, Labels, Program, SourceMap, Style};
-use selkie_isa::{Insn, syntax::Names};
+pub(crate) use selkie_inspect::instruction_text;
+use selkie_inspect::{Graph, Labels, Place, Program, SourceMap, Style};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -18,40 +18,18 @@ pub(crate) fn count(number: usize, what: &str) -> String {
 
 /// Where a slot is: function, file and line as far as they are known.
 pub(crate) fn place_of(map: &SourceMap, pc: usize) -> Value {
-    let slot = u32::try_from(pc).unwrap_or(u32::MAX);
-    let line = map.line_at(slot);
+    place_json(&map.place(pc))
+}
+
+/// A place as data.
+pub(crate) fn place_json(Place { pc, function, location }: &Place) -> Value {
     json!({
         "pc": pc,
-        "function": map.function_at(slot),
-        "file": line.as_ref().map(|it| &it.file),
-        "line": line.as_ref().map(|it| it.line),
-        "column": line.as_ref().and_then(|it| it.column),
+        "function": function,
+        "file": location.as_ref().map(|it| &it.file),
+        "line": location.as_ref().map(|it| it.line),
+        "column": location.as_ref().and_then(|it| it.column),
     })
-}
-
-/// A place as it stands in a sentence: ` in entrypoint (hello.s:4:5)`.
-pub(crate) fn place_text(place: &Value) -> String {
-    let mut text = String::new();
-    if let Some(function) = place["function"].as_str() {
-        text.push_str(" in ");
-        text.push_str(function);
-    }
-    if let (Some(file), Some(line)) = (place["file"].as_str(), place["line"].as_u64()) {
-        let column = place["column"].as_u64().map_or(String::new(), |it| format!(":{it}"));
-        text.push_str(&format!(" ({file}:{line}{column})"));
-    }
-    text
-}
-
-/// The text of the instruction at a slot.
-pub(crate) fn instruction_text(executable: &Executable, names: &dyn Names, pc: usize) -> String {
-    match Insn::decode(executable.version(), executable.text(), pc) {
-        Some(insn) => insn.display(pc, names).to_string(),
-        None => match executable.text().get(pc * 8..pc * 8 + 8) {
-            Some(bytes) => format!("no instruction: {}", hex::encode(bytes)),
-            None => "past the end of the program".to_owned(),
-        },
-    }
 }
 
 /// Shows the instruction at a slot and where it is.
@@ -64,7 +42,7 @@ pub(crate) fn show_instruction(
     let program = Program::new(executable.clone());
     let graph = Graph::new(&program, Style::Anza);
     let text = instruction_text(executable, &Labels::new(&program, &graph), pc);
-    let place = place_text(&place_of(map, pc));
+    let place = map.place(pc);
     writeln!(ui.out, "  {NOTE}-->{NOTE:#} pc {pc}{place}: {STRONG}{text}{STRONG:#}")?;
     Ok(())
 }

@@ -33,8 +33,8 @@ pub use crate::{
     cfg::{Block, DotOptions, Graph},
     listing::{Line, Listing, TextOptions},
     names::Labels,
-    program::{Instruction, Program},
-    source::{Frame, Location, SourceMap},
+    program::{Instruction, Program, instruction_text},
+    source::{Frame, Location, Place, SourceMap},
     stack::{StackUse, stack_use},
     symbols::{Symbols, demangle},
 };

@@ -59,6 +59,15 @@ impl Program {
         }
     }
 
+    /// The same, whatever its version is, as far as any loader knows one.
+    ///
+    /// # Errors
+    /// As [`Program::open`].
+    pub fn open_any(bytes: &[u8], environment: &Environment) -> Result<Self, ElfError> {
+        let versions = Version::V0..=Version::V4;
+        Self::open(bytes, &Environment { versions, labels: true, ..environment.clone() })
+    }
+
     fn with_symbols(executable: Executable, symbols: Symbols) -> Self {
         let known = executable.syscalls();
         let names = symbols.imports().chain(known.names());
@@ -210,6 +219,22 @@ impl Program {
     /// Slots of the program, whole ones only.
     pub(crate) fn slot_count(&self) -> u32 {
         u32::try_from(self.executable.text().len() / SLOT_BYTES).unwrap_or(u32::MAX)
+    }
+}
+
+/// The text of the instruction at a slot, or why there is none.
+#[must_use]
+pub fn instruction_text(executable: &Executable, names: &dyn Names, pc: usize) -> String {
+    if let Some(insn) = Insn::decode(executable.version(), executable.text(), pc) {
+        return insn.display(pc, names).to_string();
+    }
+    let start = pc.saturating_mul(SLOT_BYTES);
+    match executable.text().get(start..start.saturating_add(SLOT_BYTES)) {
+        Some(bytes) => {
+            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("no instruction: {hex}")
+        }
+        None => "past the end of the program".to_owned(),
     }
 }
 

@@ -46,6 +46,27 @@ pub struct Frame {
     pub location: Option<Location>,
 }
 
+/// Where an instruction is, as far as it is known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// Its slot.
+    pub pc: usize,
+    /// The demangled name of its function.
+    pub function: Option<String>,
+    /// Its line of source.
+    pub location: Option<Location>,
+}
+
+/// As it stands in a sentence behind the slot: ` in entrypoint (hello.s:4:5)`.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(function) = &self.function {
+            write!(f, " in {function}")?;
+        }
+        self.location.as_ref().map_or(Ok(()), |location| write!(f, " ({location})"))
+    }
+}
+
 /// The functions and lines of a file's instructions.
 pub struct SourceMap {
     bytes: Arc<[u8]>,
@@ -83,6 +104,13 @@ impl SourceMap {
     #[must_use]
     pub fn line_at(&self, pc: u32) -> Option<Location> {
         location(&self.lines()?.find_location(self.address(pc)).ok()??)
+    }
+
+    /// Where the instruction at `pc` is.
+    #[must_use]
+    pub fn place(&self, pc: usize) -> Place {
+        let slot = u32::try_from(pc).unwrap_or(u32::MAX);
+        Place { pc, function: self.function_at(slot), location: self.line_at(slot) }
     }
 
     /// The functions that the instruction at `pc` belongs to: the innermost inlined one first, the

@@ -15,7 +15,6 @@ use crate::{json, svm::Svm};
 const VALUES_MAX: usize = 1 << 16;
 
 /// An account that cannot be read or written.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum AccountFileError {
     /// The file cannot be read or written.

@@ -8,7 +8,10 @@ use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
 use solana_transaction_error::TransactionError;
 
-use crate::receipt::Receipt;
+use crate::{
+    receipt::Receipt,
+    report::{self, named},
+};
 
 /// What is expected of a receipt, of a transaction or of instructions.
 ///
@@ -215,13 +218,6 @@ impl fmt::Display for CheckFailures {
     }
 }
 
-/// As for people, since this is what tests show when they unwrap.
-impl fmt::Debug for CheckFailures {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
 impl core::error::Error for CheckFailures {}
 
 impl Receipt {
@@ -235,7 +231,13 @@ impl Receipt {
         if failures.is_empty() {
             return Ok(());
         }
-        Err(CheckFailures { failures, receipt: self.to_string() })
+        let mut receipt = self.to_string();
+        if self.is_ok() {
+            // The receipt of what failed says so itself.
+            let notes = self.stale_programs();
+            receipt.extend(notes.iter().map(|note| format!("\n  note: {note}")));
+        }
+        Err(CheckFailures { failures, receipt })
     }
 
     /// As [`Receipt::check`], for tests.
@@ -262,6 +264,18 @@ fn differ<T: PartialEq>(
         .then(|| format!("{what}: expected {}, found {}", show(expected), show(found)))
 }
 
+/// The ranges in which bytes differ, if some do. Both begin at `offset`.
+fn bytes(what: &str, offset: usize, expected: &[u8], found: &[u8]) -> Option<String> {
+    (expected != found).then(|| report::bytes_differ(what, offset, expected, found))
+}
+
+/// Calls with their depths, as in `2 11111111111111111111111111111111 (system program)`.
+fn calls_shown(calls: &[(usize, Pubkey)]) -> String {
+    let shown: Vec<String> =
+        calls.iter().map(|(depth, program)| format!("{depth} {}", named(program))).collect();
+    format!("[{}]", shown.join(", "))
+}
+
 impl Expectation {
     fn failure(&self, receipt: &Receipt) -> Option<String> {
         match self {
@@ -273,9 +287,7 @@ impl Expectation {
                 let units = receipt.units;
                 (units > *max).then(|| format!("compute units: at most {max}, found {units}"))
             }
-            Self::Returned(data) => {
-                differ("return data", data, &receipt.returned().to_vec(), |it| format!("{it:?}"))
-            }
+            Self::Returned(data) => bytes("return data", 0, data, receipt.returned()),
             Self::LogContains(text) => {
                 let found = receipt.logs.iter().any(|line| line.contains(text));
                 (!found).then(|| format!("log: no line has `{text}`"))
@@ -284,27 +296,32 @@ impl Expectation {
                 let frames = receipt.frames();
                 let called = frames.iter().filter(|frame| frame.depth > 1);
                 let found: Vec<_> = called.map(|it| (it.depth, it.program_id)).collect();
-                differ("inner instructions", calls, &found, |it| format!("{it:?}"))
+                differ("inner instructions", calls, &found, |it| calls_shown(it))
             }
             Self::AllRentExempt => {
                 let owes = |account: &AccountSharedData| !is_exempt(receipt, account);
                 let poor: Vec<String> = receipt
                     .changes()
                     .filter(|change| change.after().is_some_and(owes))
-                    .map(|change| change.key.to_string())
+                    .map(|change| named(&change.key))
                     .collect();
                 (!poor.is_empty()).then(|| format!("not rent exempt: {}", poor.join(", ")))
             }
             Self::Account(key, expected) => {
                 let Some(change) = receipt.account(key) else {
+                    let key = named(key);
                     return Some(format!("account {key}: it is none of the receipt's"));
                 };
                 if matches!(expected, AccountExpectation::Unchanged) {
                     let is_same = change.before.as_ref() == change.after();
-                    return (!is_same).then(|| format!("account {key}: it changed"));
+                    return (!is_same).then(|| {
+                        let how = report::account(change.before.as_ref(), change.after());
+                        let how = how.replace('\n', "\n  ");
+                        format!("account {}: it changed:{how}", named(key))
+                    });
                 }
                 let failure = expected.failure(receipt, change.after())?;
-                Some(format!("account {key}: {failure}"))
+                Some(format!("account {}: {failure}", named(key)))
             }
         }
     }
@@ -343,19 +360,17 @@ impl AccountExpectation {
             Self::Lamports(lamports) => {
                 differ("lamports", lamports, &account.lamports(), ToString::to_string)
             }
-            Self::Data(expected) => {
-                differ("data", expected, &data.to_vec(), |it| format!("{it:?}"))
-            }
+            Self::Data(expected) => bytes("data", 0, expected, data),
             Self::DataSlice(offset, expected) => {
                 let end = offset.saturating_add(expected.len());
                 let what = format!("data {offset}..{end}");
                 match data.get(*offset..end) {
-                    Some(found) => differ(&what, expected, &found.to_vec(), |it| format!("{it:?}")),
+                    Some(found) => bytes("data", *offset, expected, found),
                     None => Some(format!("{what}: there are only {len} bytes")),
                 }
             }
             Self::Space(space) => differ("space", space, &len, ToString::to_string),
-            Self::Owner(owner) => differ("owner", owner, account.owner(), ToString::to_string),
+            Self::Owner(owner) => differ("owner", owner, account.owner(), named),
             Self::Executable(executable) => {
                 differ("executable", executable, &account.executable(), ToString::to_string)
             }

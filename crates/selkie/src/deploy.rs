@@ -27,10 +27,14 @@ pub trait ProgramFile {
     /// # Errors
     /// If it cannot be read.
     fn read(self) -> Result<Vec<u8>, ProgramError>;
+
+    /// The path of the file, if it has one: failures are explained by what lies beside it.
+    fn path(&self) -> Option<&Path> {
+        None
+    }
 }
 
 /// A program that could not be added.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum ProgramError {
     /// Its file cannot be read.
@@ -42,7 +46,15 @@ pub enum ProgramError {
 impl fmt::Display for ProgramError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Read(path, error) => write!(f, "cannot read {}: {error}", path.display()),
+            Self::Read(path, error) => {
+                write!(f, "cannot read {}: {error}", path.display())?;
+                if error.kind() == io::ErrorKind::NotFound {
+                    f.write_str(
+                        "\nhelp: build the program first; tests run in the folder of their package",
+                    )?;
+                }
+                Ok(())
+            }
             Self::Load(error) => write!(f, "the file is no program: {error}"),
         }
     }
@@ -63,6 +75,10 @@ macro_rules! paths {
             fn read(self) -> Result<Vec<u8>, ProgramError> {
                 let path: &Path = self.as_ref();
                 std::fs::read(path).map_err(|error| ProgramError::Read(path.to_owned(), error))
+            }
+
+            fn path(&self) -> Option<&Path> {
+                Some(self.as_ref())
             }
         })*
     };
@@ -101,7 +117,7 @@ impl Svm {
     /// # Errors
     /// If the file cannot be read, or if no cluster would run it.
     pub fn add_program(&mut self, id: Pubkey, file: impl ProgramFile) -> Result<(), ProgramError> {
-        self.add(id, &file.read()?, Loader::V3, None)
+        self.add_file(id, file, Loader::V3, None)
     }
 
     /// Puts a program at an address that its authority can upgrade, close or give away.
@@ -114,7 +130,7 @@ impl Svm {
         file: impl ProgramFile,
         authority: &Pubkey,
     ) -> Result<(), ProgramError> {
-        self.add(id, &file.read()?, Loader::V3, Some(authority))
+        self.add_file(id, file, Loader::V3, Some(authority))
     }
 
     /// Puts a program at an address, in the care of any loader.
@@ -127,7 +143,23 @@ impl Svm {
         file: impl ProgramFile,
         loader: Loader,
     ) -> Result<(), ProgramError> {
-        self.add(id, &file.read()?, loader, None)
+        self.add_file(id, file, loader, None)
+    }
+
+    /// Puts a program there, and keeps in mind where its file is.
+    fn add_file(
+        &mut self,
+        id: Pubkey,
+        file: impl ProgramFile,
+        loader: Loader,
+        authority: Option<&Pubkey>,
+    ) -> Result<(), ProgramError> {
+        let path = file.path().map(Path::to_owned);
+        self.add(id, &file.read()?, loader, authority)?;
+        if let Some(path) = path {
+            Arc::make_mut(self.origins.get_or_insert_default()).insert(id, path);
+        }
+        Ok(())
     }
 
     /// Puts the accounts of a program there, if the program can be run.
@@ -150,6 +182,9 @@ impl Svm {
         if loader != Loader::V3 {
             // Nothing is left of a program of loader v3 that was there before.
             self.journal.set_account(program_data_key(&id), None);
+        }
+        if let Some(origins) = &mut self.origins {
+            Arc::make_mut(origins).remove(&id);
         }
         for (key, account) in accounts {
             self.journal.set_account(key, Some(account));

@@ -116,7 +116,6 @@ impl fmt::Display for Deployment {
 }
 
 /// A program that could not be deployed, upgraded or changed.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum DeployError {
     /// Its file cannot be read, or no cluster would let it be deployed. Nothing was sent.

@@ -154,7 +154,8 @@ impl Svm {
         let message = VersionedMessage::Legacy(message);
         let transaction = VersionedTransaction { signatures: Vec::new(), message };
         let (slot, rent) = (self.slot(), self.rent());
-        Receipt { stage: Stage::Executed, transaction, slot, rent, culprit, processed }
+        let evidence = self.evidence(&processed, &overlay);
+        Receipt { stage: Stage::Executed, transaction, slot, rent, culprit, processed, evidence }
     }
 
     /// The programs among accounts. One that was given without its file is that of the state.

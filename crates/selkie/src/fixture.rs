@@ -48,7 +48,7 @@ const MAINNET: &str = "mainnet-2026-09-27";
 pub struct Fixture(Value);
 
 /// A fixture that cannot be used, or that comes out otherwise.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FixtureError {
     /// It is no fixture.

@@ -64,7 +64,7 @@ struct Mark {
 pub struct Snapshot(Arc<()>);
 
 /// A snapshot that cannot be restored.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SnapshotError;
 
 impl core::fmt::Display for SnapshotError {

@@ -17,6 +17,7 @@
 //! | module | what it owns |
 //! |---|---|
 //! | [`Svm`] | accounts, time and programs, and transactions that change them |
+//! | [`TrapReport`] | why a program was stopped, and where in its sources |
 //! | [`Receipt`], [`FailedTransaction`] | what became of a transaction, and why |
 //! | [`Check`] | what a test expects of a receipt |
 //! | [`fixture`] | transactions with all they need, to be replayed |
@@ -33,6 +34,7 @@ mod check;
 mod deploy;
 mod deployment;
 mod direct;
+mod errors;
 pub mod fixture;
 mod fixture_state;
 mod genesis;
@@ -42,6 +44,7 @@ mod journal;
 mod json;
 pub mod loader;
 mod options;
+mod origin;
 mod receipt;
 mod report;
 mod send;
@@ -54,6 +57,7 @@ mod sysvars;
 mod time;
 pub mod token;
 mod transaction_fixture;
+mod trap;
 pub mod units;
 
 pub use selkie_programs::{self as programs, program_data_key};
@@ -96,6 +100,7 @@ pub use crate::{
     state_file::StateFileError,
     svm::{AirdropError, Filter, Svm},
     time::WarpError,
+    trap::{TrapReport, debug_file},
 };
 
 /// The guide's example runs as a test.

@@ -1,11 +1,17 @@
 //! What became of a transaction.
 
 use core::{fmt, ops::Deref};
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
+use selkie_inspect::SourceMap;
 use selkie_svm::{
     Inspector, InvokeContext,
     process::{AccountChange, Processed},
+    program_cache::ProgramFile,
+    stop::Trap,
 };
 use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_hash::Hash;
@@ -17,7 +23,11 @@ use solana_signature::Signature;
 use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
-use crate::report;
+use crate::{
+    origin::{Origins, staleness},
+    report,
+    trap::{TrapReport, debug_file},
+};
 
 /// How far a transaction came.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -57,6 +67,17 @@ pub struct Receipt {
     pub culprit: Option<Culprit>,
     /// What the runtime tells of it. Its accounts are in the order of its addresses.
     pub processed: Processed,
+    /// What explains it later on.
+    pub(crate) evidence: Option<Box<Evidence>>,
+}
+
+/// What explains a transaction when that is asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Evidence {
+    /// The file of the program that was stopped.
+    pub(crate) file: Option<ProgramFile>,
+    /// Where programs were added from.
+    pub(crate) origins: Option<Arc<Origins>>,
 }
 
 /// What a receipt is made of is mostly this, and is written where the receipt is.
@@ -108,6 +129,7 @@ impl Receipt {
             rent: Rent::default(),
             culprit: None,
             processed: Processed::default(),
+            evidence: None,
         }
     }
 
@@ -120,6 +142,40 @@ impl Receipt {
     ) -> Self {
         let processed = Processed { result: Err(why), ..Processed::default() };
         Self { transaction, slot, rent, processed, ..Self::empty() }
+    }
+
+    /// Why a program was stopped, and where, if one was: function, file and line as far as the
+    /// program tells, or the `.so.debug` beside the file that it was added from. They are looked
+    /// for now.
+    #[must_use]
+    pub fn trap(&self) -> Option<TrapReport> {
+        let stopped = self.stopped.as_ref()?;
+        let file = self.evidence.as_ref().and_then(|it| it.file.as_ref());
+        let elf = file.map_or(&[][..], ProgramFile::bytes);
+        let debug = self.origin(&stopped.program_id).and_then(|path| debug_file(path, elf));
+        let map = SourceMap::load(debug.as_deref().unwrap_or(elf));
+        let mut report = TrapReport::new(&stopped.stop(), elf, &map);
+        if matches!(stopped.stop().trap, Trap::ExceededMaxInstructions) {
+            report.notes.push(format!(
+                "it had {} compute units: an instruction of the compute budget program asks for more",
+                self.units_max
+            ));
+        }
+        Some(report)
+    }
+
+    /// The file that a program was added from.
+    fn origin(&self, program: &Pubkey) -> Option<&Path> {
+        let origins = self.evidence.as_ref()?.origins.as_ref()?;
+        origins.get(program).map(PathBuf::as_path)
+    }
+
+    /// Says of programs that were called if they are older than their sources.
+    pub(crate) fn stale_programs(&self) -> Vec<String> {
+        let mut called: Vec<Pubkey> = self.frames().iter().map(|frame| frame.program_id).collect();
+        called.sort_unstable();
+        called.dedup();
+        called.iter().filter_map(|id| staleness(self.origin(id)?)).collect()
     }
 
     /// What the transaction is known by.
@@ -272,13 +328,6 @@ impl FailedTransaction {
 }
 
 impl fmt::Display for FailedTransaction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        report::receipt(&self.receipt, f)
-    }
-}
-
-/// As for people, since this is what tests show when they unwrap.
-impl fmt::Debug for FailedTransaction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         report::receipt(&self.receipt, f)
     }

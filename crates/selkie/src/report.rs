@@ -2,7 +2,9 @@
 
 use core::fmt::{self, Write};
 
+use selkie_builtins::PROGRAMS;
 use solana_account::{AccountSharedData, ReadableAccount};
+use solana_pubkey::Pubkey;
 use solana_transaction_error::TransactionError;
 
 use crate::receipt::{Receipt, Stage};
@@ -19,6 +21,10 @@ pub(crate) fn receipt(receipt: &Receipt, f: &mut fmt::Formatter<'_>) -> fmt::Res
     if let Err(error) = &receipt.result {
         why(receipt, error, f)?;
     }
+    if let (Some(stopped), Some(trap)) = (&receipt.stopped, receipt.trap()) {
+        write!(f, "\n  program {} was stopped", named(&stopped.program_id))?;
+        trap.to_string().lines().try_for_each(|line| write!(f, "\n    {line}"))?;
+    }
     if receipt.stage > Stage::Dropped {
         let (units, of, fee) = (receipt.units, receipt.units_max, receipt.fee.total());
         write!(f, "\n  used {units} of {of} compute units; paid {fee} lamports")?;
@@ -26,7 +32,19 @@ pub(crate) fn receipt(receipt: &Receipt, f: &mut fmt::Formatter<'_>) -> fmt::Res
     for note in &receipt.notes {
         write!(f, "\n  note: {note}")?;
     }
+    if receipt.result.is_err() {
+        receipt.stale_programs().iter().try_for_each(|note| write!(f, "\n  note: {note}"))?;
+    }
     log(&receipt.logs, f)
+}
+
+/// An address, with the name of what is there if it is well known.
+pub(crate) fn named(key: &Pubkey) -> String {
+    let builtin = PROGRAMS.iter().find(|row| row.address == *key).map(|row| row.name);
+    match builtin.or_else(|| selkie_programs::by_id(key).map(|program| program.name)) {
+        Some(name) => format!("{key} ({name})"),
+        None => key.to_string(),
+    }
 }
 
 fn how(receipt: &Receipt) -> &'static str {
@@ -42,7 +60,10 @@ fn why(receipt: &Receipt, error: &TransactionError, f: &mut fmt::Formatter<'_>) 
         write!(
             f,
             "\n  instruction #{}, depth {}, program {}: {}",
-            culprit.instruction, culprit.depth, culprit.program_id, culprit.error,
+            culprit.instruction,
+            culprit.depth,
+            named(&culprit.program_id),
+            culprit.error,
         )?;
     } else if let TransactionError::InstructionError(index, error) = error {
         write!(f, "\n  instruction #{index}: {error}")?;
@@ -91,7 +112,7 @@ pub(crate) fn call_tree(receipt: &Receipt) -> String {
     let mut text = String::new();
     for frame in receipt.frames() {
         let indent = frame.depth.saturating_sub(1).saturating_mul(2);
-        let (program, units) = (frame.program_id, frame.units);
+        let (program, units) = (named(&frame.program_id), frame.units);
         let number =
             if frame.depth == 1 { format!("#{} ", frame.instruction) } else { String::new() };
         let _ = writeln!(text, "{:indent$}{number}{program} {units}", "");
@@ -103,13 +124,17 @@ pub(crate) fn call_tree(receipt: &Receipt) -> String {
 pub(crate) fn diff(receipt: &Receipt) -> String {
     let mut text = String::new();
     for change in receipt.changes() {
-        let _ = writeln!(text, "{}{}", change.key, account(change.before.as_ref(), change.after()));
+        let how = account(change.before.as_ref(), change.after());
+        let _ = writeln!(text, "{}{how}", named(&change.key));
     }
     text
 }
 
 /// How an account changed.
-fn account(before: Option<&AccountSharedData>, after: Option<&AccountSharedData>) -> String {
+pub(crate) fn account(
+    before: Option<&AccountSharedData>,
+    after: Option<&AccountSharedData>,
+) -> String {
     let mut text = match (before, after) {
         (None, Some(_)) => " created".to_owned(),
         (Some(_), None) => " closed".to_owned(),
@@ -123,7 +148,7 @@ fn account(before: Option<&AccountSharedData>, after: Option<&AccountSharedData>
         let _ = write!(text, "\n  lamports {from} -> {to} ({delta:+})");
     }
     if before.owner() != after.owner() {
-        let _ = write!(text, "\n  owner {} -> {}", before.owner(), after.owner());
+        let _ = write!(text, "\n  owner {} -> {}", named(before.owner()), named(after.owner()));
     }
     if before.executable() != after.executable() {
         let _ = write!(text, "\n  executable {} -> {}", before.executable(), after.executable());
@@ -133,10 +158,40 @@ fn account(before: Option<&AccountSharedData>, after: Option<&AccountSharedData>
         let _ = write!(text, "\n  length {} -> {}", old.len(), new.len());
     }
     for (start, end) in changed_ranges(old, new) {
-        let part = |data: &[u8]| hex(data.get(start..end.min(data.len())).unwrap_or_default());
+        let part = |data: &[u8]| hex(data.get(start..end).unwrap_or_default());
         let _ = write!(text, "\n  data {start}..{end}: {} -> {}", part(old), part(new));
     }
     text
+}
+
+/// How bytes that were found differ from those that were expected: a line for each range. Both
+/// begin at `offset`.
+pub(crate) fn bytes_differ(what: &str, offset: usize, expected: &[u8], found: &[u8]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    if expected.len() != found.len() {
+        let (long, what) =
+            if expected.len() > found.len() { (expected, "missing") } else { (found, "surplus") };
+        let common = expected.len().min(found.len());
+        let (from, to) = (offset.saturating_add(common), offset.saturating_add(long.len()));
+        let rest = hex(long.get(common..).unwrap_or_default());
+        let (expected, found) = (expected.len(), found.len());
+        lines.push(format!(
+            ": expected {expected} bytes, found {found}; {what} {from}..{to}: {rest}"
+        ));
+    }
+    for (start, end) in changed_ranges(expected, found) {
+        let part = |data: &[u8]| hex(data.get(start..end).unwrap_or_default());
+        let (from, to) = (offset.saturating_add(start), offset.saturating_add(end));
+        let (expected, found) = (part(expected), part(found));
+        lines.push(format!(" {from}..{to}: expected {expected}, found {found}"));
+    }
+    match lines.as_slice() {
+        [line] => format!("{what}{line}"),
+        _ => {
+            let lines = lines.iter().map(|line| format!("\n    {what}{line}"));
+            format!("{what} differs:{}", lines.collect::<String>())
+        }
+    }
 }
 
 /// The ranges in which both have bytes and some differ; equal ones between them, if they are few,

@@ -35,7 +35,6 @@ const HASH_BYTES: usize = 32;
 const HEADER_BYTES_MAX: usize = 256 << 10;
 
 /// A state that cannot be read or written.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum StateFileError {
     /// The file cannot be read or written.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use selkie_bank::time::SLOT_MILLISECONDS;
 use selkie_svm::{
-    ComputeBudget, Engine, Environment, Inspector, MessageId,
+    AccountStore, ComputeBudget, Engine, Environment, Inspector, MessageId,
     process::{Bank, ProcessOptions, Processed, process_into},
-    program_cache::ProgramCache,
+    program_cache::{ProgramCache, ProgramFile},
     recent::Recent,
     sysvars::minimum_balance,
     transaction::Transaction as Sanitized,
@@ -23,7 +23,8 @@ use crate::{
     check::Check,
     direct, genesis,
     journal::{Journal, Snapshot, SnapshotError},
-    receipt::{FailedTransaction, Receipt, Stage, Witness},
+    origin::Origins,
+    receipt::{Evidence, FailedTransaction, Receipt, Stage, Witness},
     send::{IntoTransaction, Malformed},
 };
 
@@ -60,6 +61,8 @@ pub struct Svm {
     pub(crate) checks_blockhashes: bool,
     pub(crate) slot_milliseconds: u64,
     pub(crate) instruction_budget: ComputeBudget,
+    /// Where programs were added from, if any was added from a file.
+    pub(crate) origins: Option<Arc<Origins>>,
 }
 
 impl Default for Svm {
@@ -69,7 +72,7 @@ impl Default for Svm {
 }
 
 /// An account would have more lamports than there can be.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct AirdropError {
     /// What it has.
     pub balance: u64,
@@ -101,6 +104,7 @@ impl Svm {
             checks_blockhashes: true,
             slot_milliseconds: SLOT_MILLISECONDS,
             instruction_budget: direct::BUDGET,
+            origins: None,
         }
     }
 
@@ -212,7 +216,22 @@ impl Svm {
         receipt.stage =
             if receipt.processed.is_executed { Stage::Executed } else { Stage::FeesOnly };
         receipt.culprit = witness.culprit_of(&receipt.processed);
+        receipt.evidence = self.evidence(&receipt.processed, &self.journal.state().accounts);
         Some(known_by)
+    }
+
+    /// What explains a transaction later on.
+    pub(crate) fn evidence(
+        &self,
+        processed: &Processed,
+        accounts: &impl AccountStore,
+    ) -> Option<Box<Evidence>> {
+        let origins = self.origins.clone();
+        let file = processed.stopped.as_ref().and_then(|stopped| {
+            let account = accounts.account(&stopped.program_id)?;
+            ProgramFile::find(&account, accounts)
+        });
+        (file.is_some() || origins.is_some()).then(|| Box::new(Evidence { file, origins }))
     }
 
     fn malformed(&self, malformed: Malformed) -> Receipt {

@@ -24,7 +24,7 @@ const BLOCKHASHES_VALID: u64 = 151;
 const SLOTS_LISTED: u64 = 512;
 
 /// Time does not run backwards.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct WarpError {
     /// The slot that was asked for.
     pub slot: u64,

@@ -63,7 +63,6 @@ impl fmt::Display for Regression {
 }
 
 /// Compute units that are not what was saved, or could not be compared.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum UnitsError {
     /// The file cannot be read or written.

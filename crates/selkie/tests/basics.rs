@@ -56,8 +56,8 @@ fn failures_say_where() {
     assert_eq!((failed.custom(), svm.balance(&bob)), (Some(1), 0));
     assert_eq!(svm.balance(&alice.pubkey()), 10 * SOL - 5000);
     let text = failed.to_string();
-    let expected = "instruction #1, depth 1, program 11111111111111111111111111111111: \
-                    custom program error: 0x1";
+    let expected = "instruction #1, depth 1, program 11111111111111111111111111111111 \
+                    (system program): custom program error: 0x1";
     assert!(text.contains(expected), "{text}");
     assert!(text.contains("insufficient lamports 8999995000, need 100000000000"), "{text}");
 }

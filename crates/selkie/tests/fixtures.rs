@@ -240,7 +240,7 @@ fn vectors_are_fixtures() {
 #[test]
 fn instructions_are_recorded_for_other_clients() {
     let [owner, mint, from, to] = ["owner", "mint", "from", "to"].map(address);
-    let mut svm = Svm::new();
+    let svm = Svm::new();
     let rich = Account { lamports: 10_000_000_000, ..Account::default() };
     let mut cases = vec![
         (system::transfer(&from, &to, 4), vec![(from, rich.clone())]),

@@ -16,6 +16,7 @@ use crate::{
     logs::Logs,
     programs::{Bound, ProgramEntry, Running, TransactionPrograms},
     run::Run,
+    stop::Stopped,
     syscalls::{Call, custom::SyscallContext},
     transaction_accounts::{
         BorrowedAccount, InstructionAccount, InstructionAccounts, ReturnData, TransactionAccounts,
@@ -88,6 +89,8 @@ pub struct InvokeContext<'e> {
     pub(crate) keeps_runs: bool,
     /// How the last program ended.
     pub(crate) last_run: Option<Run>,
+    /// The program that was stopped first, where runs are not kept.
+    pub(crate) stopped: Option<Box<Stopped>>,
     /// What tools may want to tell people besides the log.
     pub(crate) notes: Vec<String>,
 }
@@ -142,6 +145,7 @@ impl<'e> InvokeContext<'e> {
             inspector: None,
             keeps_runs: false,
             last_run: None,
+            stopped: None,
             notes: Vec::new(),
         }
     }

@@ -127,6 +127,7 @@ fn finish(context: &mut InvokeContext<'_>, processed: &mut Processed) -> Vec<Tra
     let has_returned = !context.return_data.data.is_empty();
     processed.return_data = has_returned.then(|| take(&mut context.return_data));
     processed.notes = take(&mut context.notes);
+    processed.stopped = context.stopped.take();
     workspace::keep_trace(take(&mut context.trace), take(&mut context.stack));
     context.accounts.take()
 }

@@ -61,6 +61,7 @@ pub mod recent;
 mod rent;
 pub mod run;
 mod settle;
+pub mod stop;
 pub mod syscalls;
 pub mod sysvars;
 pub mod transaction;
@@ -97,6 +98,7 @@ pub use crate::{
     },
     recent::Recent,
     run::Run,
+    stop::{Stop, Stopped},
     syscalls::{Syscall, pda::find_program_address},
     sysvars::Sysvars,
     transaction::Transaction,

@@ -24,6 +24,7 @@ use crate::{
     programs::TransactionPrograms,
     recent::Recent,
     settle::settle,
+    stop::Stopped,
     transaction::Transaction,
     transaction_accounts::ReturnData,
     workspace,
@@ -120,6 +121,8 @@ pub struct Processed {
     pub accounts: Vec<AccountChange>,
     /// Sentences for people who wonder why.
     pub notes: Vec<String>,
+    /// The program that was stopped first, if one was.
+    pub stopped: Option<Box<Stopped>>,
 }
 
 impl Processed {
@@ -145,6 +148,7 @@ impl Default for Processed {
             return_data: None,
             accounts: Vec::new(),
             notes: Vec::new(),
+            stopped: None,
         }
     }
 }
@@ -166,6 +170,7 @@ impl Processed {
             return_data,
             accounts,
             notes,
+            stopped,
         } = self;
         *result = Ok(());
         (*is_executed, *fee) = (false, Fee::default());
@@ -176,6 +181,7 @@ impl Processed {
         inner.clear();
         *return_data = None;
         notes.clear();
+        *stopped = None;
     }
 }
 

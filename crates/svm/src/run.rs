@@ -1,5 +1,7 @@
 //! Runs a program of a loader: input written, memory mapped, engine started, changes taken back.
 
+use std::sync::Arc;
+
 use selkie_isa::layout::{HEAP_START, INPUT_START, STACK_START};
 use selkie_vm::{Access, Machine, MemoryMap, Observer, Region, Trap};
 use solana_instruction_error::InstructionError;
@@ -13,6 +15,7 @@ use crate::{
     features::Feature,
     input::{self, AccountLayout, DataMode, Input, RefusedChange, explain::abi_mismatch},
     programs::{Program, Running},
+    stop::Stopped,
     syscalls::explain_unknown,
 };
 
@@ -84,6 +87,15 @@ pub(crate) fn run_program<'e>(
         };
         let End { result, pc, registers, return_pcs, units, engine, .. } = end;
         context.last_run = Some(Run { result, pc, registers, return_pcs, units, engine, input });
+    } else if let (Err(trap), None) = (end.result, &context.stopped) {
+        context.stopped = Some(Box::new(Stopped {
+            program_id: context.instruction().program_id,
+            trap: Arc::new(trap),
+            pc: end.pc,
+            registers: end.registers,
+            return_pcs: end.return_pcs,
+            input_bytes: buffers.input.get().len(),
+        }));
     }
     buffers.records = core::mem::take(&mut context.frame_mut().layout.records);
     buffers.put_back(end.stack_touched, end.heap_touched);
@@ -199,12 +211,13 @@ fn run_machine(
     if !mode.has_regions() && input_touched > input_expected {
         input_guess.see(input_touched);
     }
+    let is_asked_for = context.keeps_runs || outcome.result.is_err();
     let end = End {
         result: outcome.result,
         pc: machine.pc(),
         registers: *machine.registers(),
-        // Only tools ask where a program was.
-        return_pcs: if context.keeps_runs { machine.return_pcs().collect() } else { Vec::new() },
+        // Only those who explain failures ask where a program was.
+        return_pcs: if is_asked_for { machine.return_pcs().collect() } else { Vec::new() },
         units: outcome.consumed,
         engine,
         stack_touched,

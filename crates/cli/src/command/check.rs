@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     args::CheckArgs,
     program::{PROGRAMS_ARE_BUILT, ProgramFile},
-    render::{count, place_of, place_text, show_instruction},
+    render::{count, place_of, show_instruction},
     ui::{BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
 };
 
@@ -73,7 +73,7 @@ fn accept(
     }
     for it in overruns {
         let at = it.deepest_pc.unwrap_or(it.pc) as usize;
-        let place = place_text(&place_of(&file.source_map(), at));
+        let place = file.source_map().place(at);
         ui.warning(&format!(
             "function {}{place}: {}",
             it.function,

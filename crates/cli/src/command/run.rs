@@ -225,10 +225,8 @@ impl Report<'_> {
             }
         }
         writeln!(ui.out, "  {units} of {} compute units", self.limit)?;
-        if let Some(run) = run
-            && let Err(trap) = &run.result
-        {
-            trap::show(ui, trap, run, self.file, &self.map)?;
+        if let Some(run) = run {
+            trap::show(ui, run, self.file, &self.map)?;
         }
         for note in self.notes() {
             writeln!(ui.out, "{NOTE}note{NOTE:#}: {note}")?;
@@ -242,10 +240,7 @@ impl Report<'_> {
             self.receipt.accounts.iter().map(|(key, account)| account_json(key, account));
         let changed = self.account_changes();
         let changed = changed.iter().map(AccountChange::json);
-        let trap = run.as_ref().and_then(|run| {
-            let trap = run.result.as_ref().err()?;
-            Some(trap::as_json(trap, run, self.file, &self.map))
-        });
+        let trap = run.as_ref().and_then(|run| trap::as_json(run, self.file, &self.map));
         json!({
             "success": result.is_ok(),
             "error": result.as_ref().err().map(ToString::to_string),

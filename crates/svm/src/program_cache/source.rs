@@ -137,6 +137,29 @@ impl<'a> Source<'a> {
     }
 }
 
+/// An account that holds the file of a program. Its data are shared.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ProgramFile {
+    loader: Loader,
+    account: AccountSharedData,
+}
+
+impl ProgramFile {
+    /// The file of the program at an account; `None` if none was ever deployed there, or if it was
+    /// closed.
+    #[must_use]
+    pub fn find(account: &AccountSharedData, accounts: &impl AccountStore) -> Option<Self> {
+        let Source { loader, account, .. } = Source::find(account, accounts)?;
+        Some(Self { loader, account: account.into_owned() })
+    }
+
+    /// The bytes of the file.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        file(&self.account, self.loader)
+    }
+}
+
 /// The file in the account of a program, or in that of its data.
 pub(super) fn file(account: &AccountSharedData, loader: Loader) -> &[u8] {
     let header = match loader {

@@ -1,0 +1,23 @@
+//! How errors show themselves to tests that unwrap them: `Debug` says what `Display` says.
+
+use core::fmt;
+
+use crate::{
+    AccountFileError, AirdropError, CheckFailures, DeployError, FailedTransaction, ProgramError,
+    SnapshotError, StateFileError, WarpError, fixture::FixtureError, units::UnitsError,
+};
+
+macro_rules! shown {
+    ($($error:ty),* $(,)?) => {
+        $(impl fmt::Debug for $error {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        })*
+    };
+}
+
+shown! {
+    AccountFileError, AirdropError, CheckFailures, DeployError, FailedTransaction, FixtureError,
+    ProgramError, SnapshotError, StateFileError, UnitsError, WarpError,
+}

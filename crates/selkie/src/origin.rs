@@ -1,0 +1,101 @@
+//! Where programs came from: the files that tests added, and whether sources are newer.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use solana_pubkey::Pubkey;
+
+/// The files that programs were added from.
+pub(crate) type Origins = BTreeMap<Pubkey, PathBuf>;
+
+/// How many folders deep sources are looked for, and how many files are looked at.
+const DEPTH_MAX: usize = 6;
+const FILES_MAX: usize = 10_000;
+
+/// Folders that hold no sources of a program.
+const SKIPPED: &[&str] = &["target", "node_modules", "tests", "benches", "examples"];
+
+/// What is read as source.
+const EXTENSIONS: &[&str] = &["rs", "c", "h", "s", "S", "asm", "inc"];
+
+/// Says that a program is older than one of its sources, if it is: a file below `target`, and
+/// sources in the package that has its name, or in the project.
+pub(crate) fn staleness(program: &Path) -> Option<String> {
+    let built = fs::metadata(program).and_then(|it| it.modified()).ok()?;
+    let project = project(program)?;
+    let stem = program.file_stem()?.to_str()?;
+    let folder = package(&project, stem).unwrap_or(project);
+    let (source, changed) = newest(&folder)?;
+    (changed > built).then(|| {
+        format!("{} is older than {}: build the program again", program.display(), source.display())
+    })
+}
+
+/// The folder that `target` is in.
+fn project(program: &Path) -> Option<PathBuf> {
+    let program = std::path::absolute(program).ok()?;
+    let target = program.ancestors().find(|it| it.file_name().is_some_and(|it| it == "target"))?;
+    target.parent().map(Path::to_owned)
+}
+
+/// The folder of the package whose program has this name.
+fn package(project: &Path, stem: &str) -> Option<PathBuf> {
+    let is_it = |manifest: &&PathBuf| {
+        let is_manifest = manifest.file_name().is_some_and(|name| name == "Cargo.toml");
+        let text = is_manifest.then(|| fs::read_to_string(manifest).ok()).flatten();
+        text.is_some_and(|text| names(&text).any(|name| name == stem))
+    };
+    let files = files(project);
+    files.iter().find(is_it).and_then(|manifest| manifest.parent()).map(Path::to_owned)
+}
+
+/// The names in a manifest, as files have them.
+fn names(manifest: &str) -> impl Iterator<Item = String> {
+    manifest.lines().filter_map(|line| {
+        let value = line.trim().strip_prefix("name")?.trim_start().strip_prefix('=')?;
+        Some(value.trim().trim_matches('"').replace('-', "_"))
+    })
+}
+
+/// The source that was changed last.
+fn newest(folder: &Path) -> Option<(PathBuf, SystemTime)> {
+    let is_source = |file: &PathBuf| {
+        let extension = file.extension().and_then(|it| it.to_str());
+        extension.is_some_and(|it| EXTENSIONS.contains(&it))
+    };
+    let sources = files(folder).into_iter().filter(is_source);
+    let changed = |file: PathBuf| {
+        let changed = fs::metadata(&file).and_then(|it| it.modified()).ok()?;
+        Some((file, changed))
+    };
+    sources.filter_map(changed).max_by(|left, right| left.1.cmp(&right.1))
+}
+
+/// The files below a folder, in the order of their names.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![(folder.to_owned(), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        let mut entries: Vec<_> = entries.map(|entry| (entry.path(), entry.file_type())).collect();
+        entries.sort_by(|left, right| left.0.cmp(&right.0));
+        for (path, kind) in entries {
+            let Ok(kind) = kind else { continue };
+            if kind.is_file() && found.len() < FILES_MAX {
+                found.push(path);
+            } else if kind.is_dir() && depth < DEPTH_MAX && !is_skipped(&path) {
+                folders.push((path, depth.saturating_add(1)));
+            }
+        }
+    }
+    found
+}
+
+fn is_skipped(folder: &Path) -> bool {
+    let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.starts_with('.') || SKIPPED.contains(&name)
+}

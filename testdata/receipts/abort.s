@@ -1,0 +1,8 @@
+# A syscall stops the program.
+entrypoint:
+    call fail
+    exit
+
+fail:
+    call abort
+    exit
