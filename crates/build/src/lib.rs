@@ -10,6 +10,7 @@
 //! | `target` | the target that rustc compiles for, and what it says to its linker |
 //! | `overlay` | the standard library's source, with Solana as one of its systems |
 //! | [`collect`] | what rustc gave to its linker, kept for ours |
+//! | `view` | a package without what only its tests need |
 //! | [`stamp`] | whether anything changed since the last build |
 //! | [`failure`] | why there is no program |
 
@@ -24,6 +25,7 @@ pub mod project;
 pub mod rust;
 pub mod stamp;
 mod target;
+mod view;
 
 use std::{
     fs, io,

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::{
     Compiled, Failure, Options, Project, Watch, c::dependencies_of, collect::Collected, in_path,
-    overlay, project::Language, target, typed,
+    overlay, project::Language, target, typed, view,
 };
 
 /// The toolchain that programs are tested with.
@@ -190,6 +190,10 @@ fn metadata(mut cargo: Command, manifest: &Path) -> Result<Value, Failure> {
 struct Job<'a> {
     toolchain: &'a Toolchain,
     manifest: &'a Path,
+    /// The manifest that cargo gets: that, or a view of it.
+    given: PathBuf,
+    /// Whether the package is a workspace of its own.
+    is_alone: bool,
     /// The folder where cargo puts everything.
     target: PathBuf,
     /// The name of the library.
@@ -214,7 +218,7 @@ pub fn compile(
         unreachable!("the caller has a project in Rust")
     };
     let toolchain = Toolchain::find(options.toolchain.as_deref())?;
-    let job = Job::new(&toolchain, manifest, options)?;
+    let mut job = Job::new(&toolchain, manifest, options)?;
     let source = overlay::make(&toolchain.library(), &toolchain.title(), &options.cache)?;
     let mut std = !job.is_without_std();
     watch.chose(&toolchain.title());
@@ -225,7 +229,12 @@ pub fn compile(
                 watch.said("a dependency needs the standard library: building that too\n");
                 std = true;
             }
-            Outcome::NeedsStd | Outcome::Refused => {
+            // A failure before anything was compiled may come from a dependency that only tests
+            // have and that cannot be found.
+            Outcome::Unresolved if job.leave_out_tests()? => {
+                watch.said("trying again without the dependencies that only tests have\n");
+            }
+            Outcome::NeedsStd | Outcome::Refused | Outcome::Unresolved => {
                 return Err(Failure::Compiler(typed(&job.command(std, &source))));
             }
         }
@@ -256,6 +265,8 @@ enum Outcome {
     /// The standard library was asked for, and is not there.
     NeedsStd,
     Refused,
+    /// The same, before a compiler was started.
+    Unresolved,
 }
 
 impl<'a> Job<'a> {
@@ -264,10 +275,18 @@ impl<'a> Job<'a> {
         manifest: &'a Path,
         options: &'a Options,
     ) -> Result<Self, Failure> {
-        let metadata = metadata(cargo(toolchain), manifest)?;
+        // A dependency in a folder that does not exist keeps cargo from reading the manifest at all.
+        let (given, metadata) = match metadata(cargo(toolchain), manifest) {
+            Ok(metadata) => (manifest.to_owned(), metadata),
+            Err(unreadable) => {
+                let view = view_without_workspace(manifest)?.ok_or(unreadable)?;
+                let metadata = metadata(cargo(toolchain), &view)?;
+                (view, metadata)
+            }
+        };
         let mut packages = metadata["packages"].as_array().into_iter().flatten();
         let package =
-            packages.find(|it| it["manifest_path"].as_str().map(Path::new) == Some(manifest));
+            packages.find(|it| it["manifest_path"].as_str().map(Path::new) == Some(&*given));
         let targets = package.and_then(|it| it["targets"].as_array()).into_iter().flatten();
         let is_library = |it: &&Value| {
             let kinds = it["kind"].as_array().into_iter().flatten();
@@ -278,7 +297,10 @@ impl<'a> Job<'a> {
             let message = format!("{} has no library", manifest.display());
             Failure::setup(message, "a program is the library of its package: src/lib.rs")
         })?;
-        let target = PathBuf::from(metadata["target_directory"].as_str().unwrap_or("target"));
+        let target = match given == manifest {
+            true => PathBuf::from(metadata["target_directory"].as_str().unwrap_or("target")),
+            false => usual_target(manifest),
+        };
         let root = PathBuf::from(metadata["workspace_root"].as_str().unwrap_or("."));
         let specification = target.join("selkie").join(target::NAME).with_extension("json");
         crate::write_if_changed(&specification, target::specification().as_bytes())
@@ -286,12 +308,28 @@ impl<'a> Job<'a> {
         Ok(Self {
             toolchain,
             manifest,
+            given,
+            is_alone: metadata["workspace_members"].as_array().is_some_and(|it| it.len() == 1)
+                && root.join("Cargo.toml") == manifest,
             library: library.replace('-', "_"),
             profile: missing_in_profile(&root.join("Cargo.toml")),
             target,
             specification,
             options,
         })
+    }
+
+    /// Goes on with a view of the package without what only its tests need, if there is such a view
+    /// and it is not the one that cargo has had already. Members of workspaces have none: the
+    /// workspace would be another one.
+    fn leave_out_tests(&mut self) -> Result<bool, Failure> {
+        if !self.is_alone || self.given != self.manifest {
+            return Ok(false);
+        }
+        let view = view_in(self.manifest, &self.target)?;
+        let is_there = view.is_some();
+        self.given = view.unwrap_or_else(|| self.manifest.to_owned());
+        Ok(is_there)
     }
 
     /// Whether the library says that it does without `std`.
@@ -306,7 +344,8 @@ impl<'a> Job<'a> {
         let crates = if std { "std,panic_abort" } else { "core,alloc" };
         let mut command = cargo(self.toolchain);
         command.args(["rustc", "--lib", "--crate-type", "cdylib", "--release"]);
-        command.arg("--manifest-path").arg(self.manifest);
+        command.arg("--manifest-path").arg(&self.given);
+        command.arg("--target-dir").arg(&self.target);
         command.arg("--target").arg(&self.specification).arg("-Zjson-target-spec");
         command.arg(format!("-Zbuild-std={crates}"));
         command.arg("-Zbuild-std-features=optimize_for_size");
@@ -334,11 +373,12 @@ impl<'a> Job<'a> {
         };
         let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
         let output = child.stdout.take().expect("it was asked for");
-        let mut needs_std = false;
+        let (mut needs_std, mut is_started) = (false, false);
         let mut said = Vec::new();
         for line in BufReader::new(output).lines() {
             let line = line.map_err(failed)?;
             let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
+            is_started |= message["reason"] != "build-finished";
             let message = &message["message"];
             needs_std |= is_about_std(message);
             said.extend(message["rendered"].as_str().map(str::to_owned));
@@ -351,7 +391,8 @@ impl<'a> Job<'a> {
         Ok(match (status.success(), needs_std) {
             (true, _) => Outcome::Done,
             (false, true) => Outcome::NeedsStd,
-            (false, false) => Outcome::Refused,
+            (false, false) if is_started => Outcome::Refused,
+            (false, false) => Outcome::Unresolved,
         })
     }
 
@@ -379,6 +420,30 @@ impl<'a> Job<'a> {
         sources.insert(self.toolchain.root.join("bin/rustc"));
         sources.into_iter().collect()
     }
+}
+
+/// A view of a package without what only its tests need, in the folder of what is built.
+fn view_in(manifest: &Path, target: &Path) -> Result<Option<PathBuf>, Failure> {
+    let name = manifest.parent().and_then(Path::file_name).unwrap_or_default();
+    let folder = target.join("selkie").join("view").join(name);
+    view::make(manifest, &folder).map_err(|error| Failure::file(&folder, &error))
+}
+
+/// The same for a manifest that cargo cannot read, if it says itself that it is in no workspace.
+fn view_without_workspace(manifest: &Path) -> Result<Option<PathBuf>, Failure> {
+    let text = fs::read_to_string(manifest).unwrap_or_default();
+    let table: toml::Table = text.parse().unwrap_or_default();
+    if !table.contains_key("workspace") {
+        return Ok(None);
+    }
+    view_in(manifest, &usual_target(manifest))
+}
+
+/// Where cargo puts what it builds of a package, where it cannot be asked.
+fn usual_target(manifest: &Path) -> PathBuf {
+    let named = env::var_os("CARGO_TARGET_DIR").filter(|it| !it.is_empty());
+    let here = || env::current_dir().unwrap_or_default();
+    named.map_or_else(|| manifest.with_file_name("target"), |it| here().join(it))
 }
 
 /// A toolchain's cargo, which starts that toolchain's rustc.

@@ -244,7 +244,8 @@ fn what_did_not_change_is_not_built_again() {
     fs::write(&source, text.replace("+= amount", "+= 2 * amount")).expect("it is writable");
     let changed = place.build("fresh", &[]);
     assert_eq!(changed["fresh"], false);
-    let run = place.run(&["run", "fresh/target/deploy/fresh.so", "--input", "fresh/input.json"]);
+    let program = changed["program"].as_str().expect("it was built");
+    let run = place.run(&["run", program, "--input", "fresh/input.json"]);
     assert!(run.stdout.contains("u64 41 → 43"), "{}", run.text());
 }
 
@@ -335,13 +336,103 @@ fn a_new_project_in_assembly_builds_and_runs() {
     assert_eq!(made.code, Some(0), "{}", made.text());
     let built = place.build("my-counter", &[]);
     assert_eq!(built["project"], "my-counter");
-    place.counts("my-counter/target/deploy/my-counter.so");
-    assert!(place.folder.join("my-counter/target/deploy/my-counter-keypair.json").is_file());
+    // Programs are where cargo puts what it builds.
+    place.counts("cargo/deploy/my-counter.so");
+    assert!(place.folder.join("cargo/deploy/my-counter-keypair.json").is_file());
+    assert!(!place.folder.join("my-counter/target").exists());
 
     assert_eq!(place.run(&["new", "my-counter"]).code, Some(2), "it is there already");
     assert_eq!(place.run(&["new", "9lives"]).code, Some(2), "no crate has such a name");
-    let manifest = place.folder.join("my-counter/Cargo.toml");
-    assert!(fs::read_to_string(manifest).expect("it was made").contains("crates/selkie"));
+}
+
+#[test]
+fn a_new_project_can_be_shared() {
+    let place = Place::new("build-share");
+    let read = |path: &str| fs::read_to_string(place.folder.join(path)).expect("the file was made");
+    for language in ["asm", "c", "rust"] {
+        let made = place.run(&["new", language, "--lang", language]);
+        assert_eq!(made.code, Some(0), "{}", made.text());
+        let expected = format!("selkie = {:?}\n", env!("CARGO_PKG_VERSION"));
+        assert!(read(&format!("{language}/Cargo.toml")).contains(&expected));
+        for entry in ["Cargo.toml", "README.md", "tests/program.rs"] {
+            let text = read(&format!("{language}/{entry}"));
+            let root = repository();
+            assert!(!text.contains(root.to_str().expect("the path is text")), "{text}");
+        }
+        let ignored = read(&format!("{language}/.gitignore"));
+        for secret in ["/target/", "*-keypair.json", "*.payer.json", "*.state"] {
+            assert!(ignored.lines().any(|line| line == secret), "{ignored}");
+        }
+    }
+
+    let library = repository().join("crates/selkie");
+    let library = library.to_str().expect("the path is text");
+    assert_eq!(place.run(&["new", "here", "--library", library]).code, Some(0));
+    assert!(read("here/Cargo.toml").contains(&format!("path = {library:?}")));
+    std::os::unix::fs::symlink(repository(), place.folder.join("selkie")).expect("it is writable");
+    assert_eq!(place.run(&["new", "near", "--library", "selkie"]).code, Some(0));
+    let manifest = read("near/Cargo.toml");
+    let (_, path) = manifest.split_once("path = \"").expect("the library is a folder");
+    let path = path.split('"').next().expect("paths are quoted");
+    assert!(path.starts_with("../"), "{path}");
+    assert!(place.folder.join("near").join(path).join("Cargo.toml").is_file(), "{path}");
+
+    for wrong in ["examples", "missing"] {
+        let refused = place.run(&["new", "wrong", "--library", wrong]);
+        assert_eq!(refused.code, Some(2));
+        assert!(refused.stderr.contains(&format!("{wrong} is not the folder")), "{refused:?}");
+        assert!(!place.folder.join("wrong").exists(), "nothing was made");
+    }
+}
+
+#[test]
+fn a_program_is_built_though_what_its_tests_need_is_missing() {
+    let place = Place::new("build-unresolved");
+    let made = place.run(&["new", "vault", "--rust"]);
+    assert_eq!(made.code, Some(0), "{}", made.text());
+    let manifest = place.folder.join("vault/Cargo.toml");
+    let text = fs::read_to_string(&manifest).expect("it was made");
+    let version = format!("selkie = {:?}", env!("CARGO_PKG_VERSION"));
+    let missing = text.replace(&version, "selkie = { path = \"missing/selkie\" }");
+    fs::write(&manifest, missing).expect("it is writable");
+    let first = place.run_in("vault", &["--json", "build"]);
+    if first.code == Some(2) && env::var_os("SELKIE_REQUIRE_TOOLCHAINS").is_none() {
+        assert!(first.stdout.contains("rustup"), "no compiler is missing: {first:?}");
+        return;
+    }
+    assert_eq!(first.code, Some(0), "{first:?}");
+    let built = first.json()["programs"][0].clone();
+    place.counts(built["program"].as_str().expect("it was built"));
+    let again = place.build("vault", &[]).expect("it was built before");
+    assert_eq!(again["fresh"], true);
+    assert!(!place.folder.join("vault/target").exists(), "there is one folder for what is built");
+}
+
+#[test]
+fn compilers_of_c_warn_of_nothing_and_floats_have_advice() {
+    let place = Place::new("build-advice");
+    let float = "#include \"selkie.h\"\n\
+                 uint64_t entrypoint(const uint8_t *it) { return (uint64_t)((float)it[0] / 3.0f); }\n";
+    fs::write(place.folder.join("float.c"), float).expect("the folder is writable");
+    let toolchains = ["clang-14", "clang-16", "clang-19", "clang-22", "zig", "ziglang"];
+    let mut builds = 0;
+    for toolchain in toolchains {
+        let arguments = ["build", "examples/c/counter.c", "-o", "counter.so", "-t", toolchain];
+        let built = place.run(&arguments);
+        if built.code == Some(2) {
+            assert!(built.stderr.contains("is no clang that can be started"), "{built:?}");
+            continue;
+        }
+        assert_eq!(built.code, Some(0), "{built:?}");
+        let said = built.stderr.lines().filter(|line| !line.starts_with("note: clang 22 and zig"));
+        assert_eq!(said.count(), 1, "more than the compiler's name: {built:?}");
+        let refused = place.run(&["build", "float.c", "-t", toolchain]);
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        assert!(refused.stderr.contains("help: programs in C have no floating"), "{refused:?}");
+        builds += 1;
+    }
+    let is_required = env::var_os("SELKIE_REQUIRE_TOOLCHAINS").is_some();
+    assert!(builds > 0 || !is_required, "none of {toolchains:?} is here");
 }
 
 fn what_cannot_be_built_is_said_with_what_to_do() {

@@ -3,31 +3,40 @@
 use std::{
     fs,
     io::Write as _,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use anyhow::{Context as _, Result, anyhow};
-use clap::{Args, ValueHint};
+use clap::{Args, ValueEnum, ValueHint};
 use serde_json::json;
 
-use crate::ui::{Advise as _, DIM, GOOD, STRONG, Status, Ui};
+use crate::{
+    files,
+    ui::{Advise as _, DIM, GOOD, STRONG, Status, Ui},
+};
 
 /// Begin a project: a program that builds, runs, and has a test
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   selkie new counter              in assembly
-  selkie new counter --c          in C
-  selkie new counter --rust       in Rust, with pinocchio
+  selkie new counter --lang c     in C; --c says the same
+  selkie new counter --lang rust  in Rust, with pinocchio; --rust says the same
   cd counter && selkie build && cargo test
 
-The program counts in an account; input.json has what `selkie run` gives it.")]
+The program counts in an account; input.json has what `selkie run` gives it. Tests take the library
+`selkie` from crates.io, or from the folder that --library names: relative to the project if the
+folder is given so.")]
 pub(crate) struct NewArgs {
     /// The folder to make; its last part is the program's name
     #[arg(value_name = "NAME", value_hint = ValueHint::DirPath)]
     folder: PathBuf,
 
-    /// In assembly, unless something else is said
+    /// The language [default: asm]
+    #[arg(long, value_enum, value_name = "LANGUAGE", group = "language")]
+    lang: Option<Language>,
+
+    /// In assembly
     #[arg(long, group = "language")]
     asm: bool,
 
@@ -39,9 +48,28 @@ pub(crate) struct NewArgs {
     #[arg(long, group = "language")]
     rust: bool,
 
-    /// The folder of the library `selkie`, for tests [default: that of this Selkie's source]
+    /// The folder of the library `selkie`, or of its repository, for tests [default: crates.io]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     library: Option<PathBuf>,
+}
+
+/// What a program is written in.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum Language {
+    Asm,
+    C,
+    Rust,
+}
+
+impl NewArgs {
+    fn language(&self) -> Language {
+        match (self.lang, self.c, self.rust) {
+            (Some(language), ..) => language,
+            (None, true, _) => Language::C,
+            (None, _, true) => Language::Rust,
+            (None, ..) => Language::Asm,
+        }
+    }
 }
 
 /// What a project in one language is made of.
@@ -78,12 +106,14 @@ const RUST: Template = Template {
 const INPUT: &str = include_str!("../../../../examples/counter/input.json");
 const TEST: &str = include_str!("new/test.rs.txt");
 const README: &str = include_str!("new/README.md.txt");
+/// What is built, and what nobody else may have: private keys, and clusters in files.
+const IGNORED: &str = "/target/\n*-keypair.json\n*.payer.json\n*.state\n";
 
 pub(crate) fn run(ui: &mut Ui, args: &NewArgs) -> Result<Status> {
-    let template = match (args.c, args.rust) {
-        (true, _) => C,
-        (_, true) => RUST,
-        _ => ASSEMBLY,
+    let template = match args.language() {
+        Language::Asm => ASSEMBLY,
+        Language::C => C,
+        Language::Rust => RUST,
     };
     let name = name(&args.folder)?;
     if args.folder.exists() {
@@ -91,12 +121,16 @@ pub(crate) fn run(ui: &mut Ui, args: &NewArgs) -> Result<Status> {
         return Err(anyhow!(message)).advise("name a folder that is not there");
     }
     // As cargo calls libraries.
-    let program = if args.rust { name.replace('-', "_") } else { name.to_owned() };
+    let program = match args.language() {
+        Language::Rust => name.replace('-', "_"),
+        _ => name.to_owned(),
+    };
+    let dependency = dependency(args)?;
     let fill = |text: &str| {
         text.replace("NAME", name)
             .replace("LIB", &program)
             .replace("LANGUAGE", template.language)
-            .replace("DEPENDENCY", &dependency(args))
+            .replace("DEPENDENCY", &dependency)
             .replace("selkie build examples/c/counter.c -o counter.so", "selkie build")
             .replace("selkie run counter.so", &format!("selkie run target/deploy/{program}.so"))
             .replace("examples/counter/counter.s", &format!("src/{name}.s"))
@@ -109,12 +143,12 @@ pub(crate) fn run(ui: &mut Ui, args: &NewArgs) -> Result<Status> {
         ("tests/program.rs", TEST),
         ("input.json", INPUT),
         ("README.md", &readme),
-        (".gitignore", "target\n"),
+        (".gitignore", IGNORED),
     ];
     let mut written = Vec::new();
     for (path, text) in files {
         let path = args.folder.join(fill(path));
-        write(&path, &fill(text))?;
+        files::write_with_folders(&path, fill(text))?;
         written.push(path.display().to_string());
     }
     if ui.json {
@@ -128,6 +162,14 @@ pub(crate) fn run(ui: &mut Ui, args: &NewArgs) -> Result<Status> {
         template.language
     )?;
     writeln!(ui.out, "   {DIM}next: cd {folder} && selkie build && cargo test{DIM:#}")?;
+    if args.library.is_none() {
+        let version = env!("CARGO_PKG_VERSION");
+        writeln!(
+            ui.out,
+            "   {DIM}tests need selkie {version} of crates.io; --library DIR takes it from a \
+             folder{DIM:#}"
+        )?;
+    }
     Ok(Status::Success)
 }
 
@@ -143,16 +185,49 @@ fn name(folder: &Path) -> Result<&str> {
 }
 
 /// How the manifest names the library that tests use.
-fn dependency(args: &NewArgs) -> String {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("selkie");
-    let library = args.library.clone().or_else(|| beside.is_dir().then_some(beside));
-    match library.and_then(|it| it.canonicalize().ok()) {
-        Some(folder) => format!("{{ path = {:?} }}", folder.display().to_string()),
-        None => format!("{:?}", env!("CARGO_PKG_VERSION")),
-    }
+fn dependency(args: &NewArgs) -> Result<String> {
+    let Some(given) = &args.library else {
+        return Ok(format!("{:?}", env!("CARGO_PKG_VERSION")));
+    };
+    let library =
+        [given.clone(), given.join("crates/selkie")].into_iter().find(|it| is_library(it));
+    let library = library
+        .ok_or_else(|| anyhow!("{} is not the folder of the library selkie", given.display()))
+        .advise("--library takes Selkie's repository, or the folder crates/selkie of it")?;
+    let absolute =
+        fs::canonicalize(&library).with_context(|| format!("cannot use {}", library.display()))?;
+    let path = if given.is_absolute() { absolute } else { relative(&absolute, &args.folder)? };
+    Ok(format!("{{ path = {:?} }}", path.display().to_string()))
 }
 
-fn write(path: &Path, text: &str) -> Result<()> {
-    path.parent().map_or(Ok(()), fs::create_dir_all)?;
-    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
+/// Whether a folder holds the package of the library.
+fn is_library(folder: &Path) -> bool {
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
+    manifest.lines().any(|line| line.replace(' ', "") == "name=\"selkie\"")
+}
+
+/// The way from a folder that may not be there yet to another one.
+fn relative(to: &Path, from: &Path) -> Result<PathBuf> {
+    let from = std::path::absolute(from)?;
+    // What is there of it, with links followed, and what is not.
+    let there = from.ancestors().find(|it| it.exists()).unwrap_or(Path::new("/"));
+    let rest = from.strip_prefix(there)?;
+    let from = fs::canonicalize(there)?.join(rest);
+    let common = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
+    let up = from.components().skip(common).map(|_| Component::ParentDir);
+    Ok(up.chain(to.components().skip(common)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relative_path_leads_from_the_project_to_the_library() {
+        let here = fs::canonicalize(env!("CARGO_MANIFEST_DIR")).expect("it is there");
+        let to = here.with_file_name("selkie");
+        let path = |from: PathBuf| relative(&to, &from).expect("the folder is absolute");
+        assert_eq!(path(here.join("new/counter")), Path::new("../../../selkie"));
+        assert_eq!(path(to.join("examples")), Path::new(".."));
+    }
 }

@@ -76,6 +76,8 @@ pub(crate) fn selkie_into(
 fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_selkie"));
     command.current_dir(folder).args(arguments).env_remove("CLICOLOR_FORCE").env("NO_COLOR", "1");
+    // Of projects that are built, the folder of this one is none.
+    command.env_remove("CARGO_TARGET_DIR");
     command
 }
 

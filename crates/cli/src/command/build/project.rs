@@ -177,7 +177,7 @@ impl<'a> Job<'a> {
             _ => {
                 let target = match self.output {
                     Some(_) => self.options.cache.join("objects"),
-                    None => self.project.root.join("target"),
+                    None => self.target(),
                 };
                 c::compile(self.project, &target, &self.options, &mut watch)
             }
@@ -211,6 +211,14 @@ impl<'a> Job<'a> {
         }
     }
 
+    /// The folder of what is built, where cargo has it too: `CARGO_TARGET_DIR`, or else `target` of
+    /// the project.
+    fn target(&self) -> PathBuf {
+        let named = env::var_os("CARGO_TARGET_DIR").filter(|it| !it.is_empty());
+        let here = || env::current_dir().unwrap_or_default();
+        named.map_or_else(|| self.project.root.join("target"), |it| here().join(it))
+    }
+
     fn forms(&self, built: Built) -> Forms {
         let Built { whole, stripped } = built;
         let program = if self.args.debug { whole.elf.clone() } else { stripped.elf };
@@ -231,7 +239,7 @@ impl<'a> Job<'a> {
                 output.assembly.context("the source changed while it was read")?.to_elf()
             }
         };
-        let target = self.project.root.join("target");
+        let target = self.target();
         let toolchain = "selkie's assembler".to_owned();
         let (name, forms) = (self.project.name.clone(), Forms { program, debug });
         Ok(Ok(Made { name, forms, toolchain, sources: vec![], target }))
