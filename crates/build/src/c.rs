@@ -207,13 +207,14 @@ fn version_of(text: &str) -> Option<u32> {
     rest.split(['.', ' ']).next()?.parse().ok()
 }
 
-/// The name of the compiler that programs in C are built with, or of the one that is asked for.
+/// The name of the compiler that programs in C are built with, or of the one that is asked for. What
+/// compilers are capable of is kept in the folder `cache`.
 ///
 /// # Errors
 ///
 /// [`Failure::Setup`] where no compiler is found.
-pub fn compiler(named: Option<&str>) -> Result<String, Failure> {
-    Compiler::find(named).map(|compiler| compiler.name())
+pub fn compiler(named: Option<&str>, cache: &Path) -> Result<String, Failure> {
+    Compiler::find(named, cache).map(|compiler| compiler.name())
 }
 
 /// Compiles a project in C, and assembles what is beside it.

@@ -25,7 +25,7 @@ impl Needs {
     fn missing(self) -> Option<&'static str> {
         let (found, missing) = match self {
             Self::Nothing => return None,
-            Self::C => (c::compiler(None).is_ok(), "no compiler for C"),
+            Self::C => (c::compiler(None, &env::temp_dir()).is_ok(), "no compiler for C"),
             Self::Rust => (rust::compiler(None).is_ok(), "no toolchain for Rust"),
         };
         (!found).then_some(missing)

@@ -22,7 +22,6 @@ fn staker() -> Keypair {
 /// A cluster with the stake program, a staker, and a vote account with a BLS key.
 fn cluster() -> Svm {
     let mut svm = Svm::new();
-    svm.add_bundled(&programs::STAKE).expect("the file of the stake program is there");
     svm.airdrop(&staker().pubkey(), 1_000_000 * SOL).unwrap();
     let vote = keypair("vote");
     let lamports = svm.minimum_balance_for_rent_exemption(VOTE_BYTES);
