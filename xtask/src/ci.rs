@@ -13,7 +13,7 @@ use crate::{codegen, fixtures, repository, say, tidy, toolchains};
 
 /// Firedancer's and Mollusk's fixtures, which are not ours to copy. They lie beside the repository,
 /// if they are there, with vectors that say what holds of them today.
-const SHARED_FIXTURES: &str = "../shared/vectors/fix";
+const SHARED_FIXTURES: [&str; 2] = ["../shared/vectors/fix", "../shared/pending"];
 
 /// Runs every test: those of cargo, and conformance vectors.
 pub(crate) fn test(arguments: &[String]) -> Result<()> {
@@ -46,14 +46,16 @@ pub(crate) fn conformance(arguments: &[String]) -> Result<()> {
 /// The vectors to run: the repository's own, and those of the folder that was named, or the shared
 /// fixtures if they are here.
 fn vectors(arguments: &[String]) -> Result<Vec<PathBuf>> {
-    let own = repository().join("testdata/vectors");
-    let shared = repository().join(SHARED_FIXTURES);
+    let mut folders = vec![repository().join("testdata/vectors")];
     match arguments {
-        [] if shared.exists() => Ok(vec![own, shared]),
-        [] => Ok(vec![own]),
-        [folder] => Ok(vec![own, PathBuf::from(folder)]),
+        [] => {
+            let shared = SHARED_FIXTURES.iter().map(|folder| repository().join(folder));
+            folders.extend(shared.filter(|folder| folder.exists()));
+        }
+        [folder] => folders.push(PathBuf::from(folder)),
         _ => bail!("at most one folder of vectors is expected"),
     }
+    Ok(folders)
 }
 
 fn conform(vectors: &[PathBuf], arguments: &[&str]) -> Result<()> {
