@@ -27,7 +27,7 @@ fn test_with(arguments: &[String], with_compilers: bool) -> Result<()> {
     step("tests", || {
         let arguments = ["test", "--workspace", "--locked", "--no-fail-fast"];
         let mut command = cargo_command();
-        command.args(arguments).env("SELKIE_REQUIRE_FIXTURES", "1");
+        command.args(arguments);
         if with_compilers {
             command.env("SELKIE_REQUIRE_TOOLCHAINS", "1");
         }

@@ -108,7 +108,6 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let mut svm = Svm::new();
-        svm.add_bundled(&programs::TOKEN_2022).unwrap_or_else(|error| panic!("{error}"));
         let (payer, mint) = (keypair("payer"), keypair("mint"));
         svm.airdrop(&payer.pubkey(), 10_000_000_000).unwrap();
         let auditor = ElGamalKeypair::new_rand();

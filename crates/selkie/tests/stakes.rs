@@ -2,8 +2,7 @@
 
 use selkie::{
     AccountMeta, EpochStake, FailedTransaction, Instruction, InstructionError, Keypair, Pubkey,
-    Signer, StakeHistory, StakeHistoryEntry, Svm, TransactionError, address, ids, keypair,
-    programs, system,
+    Signer, StakeHistory, StakeHistoryEntry, Svm, TransactionError, address, ids, keypair, system,
 };
 
 const SOL: u64 = 1_000_000_000;
