@@ -335,6 +335,12 @@ impl Svm {
         self.journal.state().accounts.all().into_iter()
     }
 
+    /// Every account but those of [`programs::MAINNET`](crate::programs::MAINNET) that are as they
+    /// were from the start, by address.
+    pub fn written_accounts(&self) -> impl Iterator<Item = (Pubkey, &AccountSharedData)> {
+        self.journal.state().accounts.written().into_iter()
+    }
+
     /// The accounts that a program owns and that pass all filters, by address.
     #[must_use]
     pub fn program_accounts(

@@ -60,6 +60,7 @@ fn accounts_are_counted_and_listed_with_those_of_programs() {
         let listed: Vec<Pubkey> = svm.accounts().map(|(key, _)| key).collect();
         assert_eq!(listed.len(), svm.accounts_len());
         assert!(listed.is_sorted());
+        assert_eq!(svm.written_accounts().count(), without.accounts_len());
         assert!(
             svm.accounts().all(|(key, account)| svm.shared_account(&key).as_ref() == Some(account))
         );

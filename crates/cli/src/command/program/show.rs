@@ -175,9 +175,8 @@ fn loader_name(loader: Loader) -> &'static str {
 }
 
 fn list(ui: &mut Ui, svm: &Svm) -> Result<Status> {
-    // Those that every cluster has from the start say nothing about this one.
-    let own = svm.accounts().filter(|(id, _)| programs::accounts::Place::of(id).is_none());
-    let entries: Vec<Entry> = own.filter_map(|(id, account)| of(svm, id, account)).collect();
+    let entries: Vec<Entry> =
+        svm.written_accounts().filter_map(|(id, account)| of(svm, id, account)).collect();
     if ui.json {
         ui.object(&Value::Array(entries.iter().map(Entry::json).collect()))?;
         return Ok(Status::Success);
