@@ -154,7 +154,7 @@ impl Receipt {
         let elf = file.map_or(&[][..], ProgramFile::bytes);
         let debug = self.origin(&stopped.program_id).and_then(|path| debug_file(path, elf));
         let map = SourceMap::load(debug.as_deref().unwrap_or(elf));
-        let mut report = TrapReport::new(&stopped.stop(), elf, &map);
+        let mut report = TrapReport::new(&stopped.stop(), elf, &map, &self.logs);
         if matches!(stopped.stop().trap, Trap::ExceededMaxInstructions) {
             report.notes.push(format!(
                 "it had {} compute units: an instruction of the compute budget program asks for more",

@@ -27,16 +27,16 @@ pub struct TrapReport {
 }
 
 impl TrapReport {
-    /// Explains a stop by the program's file, and by names and lines of `map`.
+    /// Explains a stop by the program's file, by names and lines of `map`, and by what was logged.
     #[must_use]
-    pub fn new(stop: &Stop<'_>, elf: &[u8], map: &SourceMap) -> Self {
+    pub fn new(stop: &Stop<'_>, elf: &[u8], map: &SourceMap, logs: &[String]) -> Self {
         Self {
             message: stop.trap.to_string(),
             place: map.place(stop.pc),
             instruction: instruction_at(elf, stop.pc),
             callers: stop.call_sites().map(|pc| map.place(pc)).collect(),
             registers: *stop.registers,
-            notes: stop.notes(),
+            notes: stop.notes(logs),
         }
     }
 

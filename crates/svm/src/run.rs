@@ -36,6 +36,8 @@ pub struct Run {
     pub engine: Engine,
     /// The input region as the program left it.
     pub input: Input,
+    /// How many bytes the heap had.
+    pub heap_bytes: u64,
 }
 
 /// Why an instruction failed, and what the log says about it.
@@ -80,13 +82,15 @@ pub(crate) fn run_program<'e>(
         let mismatch = abi_mismatch(trap, buffers.input.get(), abi, program.executable());
         context.notes.extend(mismatch.map(|it| it.to_string()));
     }
+    let heap_bytes = u64::from(context.heap_bytes);
     if context.keeps_runs {
         let input = Input {
             bytes: buffers.input.get().to_vec(),
             layout: core::mem::take(&mut context.frame_mut().layout),
         };
         let End { result, pc, registers, return_pcs, units, engine, .. } = end;
-        context.last_run = Some(Run { result, pc, registers, return_pcs, units, engine, input });
+        context.last_run =
+            Some(Run { result, pc, registers, return_pcs, units, engine, input, heap_bytes });
     } else if let (Err(trap), None) = (end.result, &context.stopped) {
         context.stopped = Some(Box::new(Stopped {
             program_id: context.instruction().program_id,
@@ -95,6 +99,7 @@ pub(crate) fn run_program<'e>(
             registers: end.registers,
             return_pcs: end.return_pcs,
             input_bytes: buffers.input.get().len(),
+            heap_bytes,
         }));
     }
     buffers.records = core::mem::take(&mut context.frame_mut().layout.records);

@@ -1,5 +1,7 @@
 //! Where a program was when it was stopped, and what may be behind it.
 
+mod heap;
+
 use std::sync::Arc;
 
 use selkie_isa::layout::{INPUT_START, STACK_FRAME_BYTES};
@@ -22,6 +24,8 @@ pub struct Stop<'a> {
     pub return_pcs: &'a [usize],
     /// How many bytes the input region has.
     pub input_bytes: usize,
+    /// How many bytes the heap has.
+    pub heap_bytes: u64,
 }
 
 /// A [`Stop`] that a transaction keeps: that of the program which was stopped first, the innermost.
@@ -34,21 +38,24 @@ pub struct Stopped {
     pub(crate) registers: [u64; 11],
     pub(crate) return_pcs: Vec<usize>,
     pub(crate) input_bytes: usize,
+    pub(crate) heap_bytes: u64,
 }
 
 impl Stopped {
     /// Where it was, and by what it was stopped.
     #[must_use]
     pub fn stop(&self) -> Stop<'_> {
-        let Self { trap, pc, registers, return_pcs, input_bytes, .. } = self;
-        Stop { trap, pc: *pc, registers, return_pcs, input_bytes: *input_bytes }
+        let Self { trap, pc, registers, return_pcs, input_bytes, heap_bytes, .. } = self;
+        let (input_bytes, heap_bytes) = (*input_bytes, *heap_bytes);
+        Stop { trap, pc: *pc, registers, return_pcs, input_bytes, heap_bytes }
     }
 }
 
 impl PartialEq for Stopped {
     /// Traps are compared by their texts.
     fn eq(&self, other: &Self) -> bool {
-        let all = |it: &Self| (it.program_id, it.pc, it.registers, it.input_bytes);
+        let all =
+            |it: &Self| (it.program_id, it.pc, it.registers, it.input_bytes, it.heap_bytes);
         all(self) == all(other)
             && self.return_pcs == other.return_pcs
             && self.trap.to_string() == other.trap.to_string()
@@ -61,9 +68,10 @@ impl Run {
     /// Where the program was stopped, if it was.
     #[must_use]
     pub fn stop(&self) -> Option<Stop<'_>> {
-        let Self { result, pc, registers, return_pcs, input, .. } = self;
+        let Self { result, pc, registers, return_pcs, input, heap_bytes, .. } = self;
         let trap = result.as_ref().err()?;
-        Some(Stop { trap, pc: *pc, registers, return_pcs, input_bytes: input.bytes.len() })
+        let (input_bytes, heap_bytes) = (input.bytes.len(), *heap_bytes);
+        Some(Stop { trap, pc: *pc, registers, return_pcs, input_bytes, heap_bytes })
     }
 }
 
@@ -73,9 +81,9 @@ impl Stop<'_> {
         self.return_pcs.iter().rev().map(|pc| pc.saturating_sub(1))
     }
 
-    /// What may be behind the trap, as sentences.
+    /// What may be behind the trap, as sentences. `logs` are those of the transaction.
     #[must_use]
-    pub fn notes(&self) -> Vec<String> {
+    pub fn notes(&self, logs: &[String]) -> Vec<String> {
         let note = match self.trap {
             Trap::StackAccessViolation { vaddr, len, .. } => self.stack_note(*vaddr, *len),
             Trap::AccessViolation {
@@ -92,7 +100,7 @@ impl Stop<'_> {
             }
             _ => None,
         };
-        note.into_iter().collect()
+        note.into_iter().chain(heap::notes(self.trap, self.heap_bytes, logs)).collect()
     }
 
     /// By how much an access leaves the frame of the function that made it.

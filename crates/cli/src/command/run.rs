@@ -29,7 +29,6 @@ use crate::{
     ui::{Advise as _, BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
 };
 
-mod heap;
 mod surroundings;
 mod trap;
 
@@ -66,7 +65,6 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
         map: file.source_map(),
         scenario: &scenario,
         limit: args.limit,
-        heap_bytes: args.heap.into(),
     };
     if ui.json {
         ui.object(&report.as_json())?;
@@ -174,7 +172,6 @@ struct Report<'a> {
     map: SourceMap,
     scenario: &'a Scenario,
     limit: u64,
-    heap_bytes: u64,
 }
 
 impl Report<'_> {
@@ -193,14 +190,6 @@ impl Report<'_> {
 
     fn r0(&self) -> Option<u64> {
         self.receipt.run.as_ref().and_then(|run| run.result.as_ref().ok().copied())
-    }
-
-    /// What the runtime says besides the log, and what the heap has to do with a trap.
-    fn notes(&self) -> Vec<String> {
-        let run = self.receipt.run.as_ref();
-        let trap = run.and_then(|run| run.result.as_ref().err());
-        let heap = trap.map(|trap| heap::notes(trap, self.heap_bytes, &self.receipt.logs));
-        self.receipt.notes.iter().cloned().chain(heap.into_iter().flatten()).collect()
     }
 
     fn show(&self, ui: &mut Ui) -> Result<()> {
@@ -226,9 +215,9 @@ impl Report<'_> {
         }
         writeln!(ui.out, "  {units} of {} compute units", self.limit)?;
         if let Some(run) = run {
-            trap::show(ui, run, self.file, &self.map)?;
+            trap::show(ui, run, self.file, &self.map, &self.receipt.logs)?;
         }
-        for note in self.notes() {
+        for note in &self.receipt.notes {
             writeln!(ui.out, "{NOTE}note{NOTE:#}: {note}")?;
         }
         Ok(())
@@ -240,7 +229,7 @@ impl Report<'_> {
             self.receipt.accounts.iter().map(|(key, account)| account_json(key, account));
         let changed = self.account_changes();
         let changed = changed.iter().map(AccountChange::json);
-        let trap = run.as_ref().and_then(|run| trap::as_json(run, self.file, &self.map));
+        let trap = run.as_ref().and_then(|run| trap::as_json(run, self.file, &self.map, &self.receipt.logs));
         json!({
             "success": result.is_ok(),
             "error": result.as_ref().err().map(ToString::to_string),
@@ -254,7 +243,7 @@ impl Report<'_> {
             "trap": trap,
             "changed": changed.collect::<Vec<_>>(),
             "accounts": accounts.collect::<Vec<_>>(),
-            "notes": self.notes(),
+            "notes": self.receipt.notes,
         })
     }
 }

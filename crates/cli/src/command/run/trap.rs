@@ -16,9 +16,14 @@ use crate::{
 };
 
 /// What is known of a run's trap, if it ended with one.
-fn report(run: &Run, file: &ProgramFile, map: &SourceMap) -> Option<TrapReport> {
+fn report(
+    run: &Run,
+    file: &ProgramFile,
+    map: &SourceMap,
+    logs: &[String],
+) -> Option<TrapReport> {
     let stop = run.stop()?;
-    let mut report = TrapReport::new(&stop, &file.elf, map);
+    let mut report = TrapReport::new(&stop, &file.elf, map, logs);
     if matches!(stop.trap, Trap::ExceededMaxInstructions) {
         report.notes.push("`--limit` sets the budget".to_owned());
     }
@@ -26,8 +31,14 @@ fn report(run: &Run, file: &ProgramFile, map: &SourceMap) -> Option<TrapReport> 
 }
 
 /// Shows the trap that a run ended with, if it did.
-pub(super) fn show(ui: &mut Ui, run: &Run, file: &ProgramFile, map: &SourceMap) -> Result<()> {
-    let Some(report) = report(run, file, map) else { return Ok(()) };
+pub(super) fn show(
+    ui: &mut Ui,
+    run: &Run,
+    file: &ProgramFile,
+    map: &SourceMap,
+    logs: &[String],
+) -> Result<()> {
+    let Some(report) = report(run, file, map, logs) else { return Ok(()) };
     let TrapReport { message, place, instruction, registers, notes, .. } = &report;
     writeln!(ui.out, "{BAD}trap{BAD:#}{STRONG}: {message}{STRONG:#}")?;
     let pc = place.pc;
@@ -48,8 +59,13 @@ pub(super) fn show(ui: &mut Ui, run: &Run, file: &ProgramFile, map: &SourceMap) 
 }
 
 /// The trap that a run ended with as data, if it did.
-pub(super) fn as_json(run: &Run, file: &ProgramFile, map: &SourceMap) -> Option<Value> {
-    let report = report(run, file, map)?;
+pub(super) fn as_json(
+    run: &Run,
+    file: &ProgramFile,
+    map: &SourceMap,
+    logs: &[String],
+) -> Option<Value> {
+    let report = report(run, file, map, logs)?;
     let (access, vaddr, len) = match run.result.as_ref().err()? {
         Trap::AccessViolation { access, vaddr, len, .. }
         | Trap::StackAccessViolation { access, vaddr, len, .. } => {

@@ -11,8 +11,8 @@ const NULL_END: u64 = 4096;
 pub(super) fn notes(trap: &Trap, heap_bytes: u64, logs: &[String]) -> Vec<String> {
     let more = if heap_bytes < HEAP_BYTES_MAX {
         format!(
-            "`--heap {HEAP_BYTES_MAX}` gives it the most that a transaction can ask for \
-             (ComputeBudgetInstruction::request_heap_frame)"
+            "a transaction can ask for up to {HEAP_BYTES_MAX} \
+             (ComputeBudgetInstruction::request_heap_frame, or `selkie run --heap`)"
         )
     } else {
         "that is the most that a transaction can ask for".to_owned()
