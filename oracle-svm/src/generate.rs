@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`world`] | what every case begins with |
 //! | [`scene`] | who is there in one case |
-//! | [`system`], [`token`], [`tables`], [`loader`], [`precompile`], [`vote`] | their instructions |
+//! | [`system`], [`token`], [`tables`], [`loader`], [`precompile`], [`vote`], [`zk`] | their instructions |
 //! | [`program`] | programs in assembly that call others |
 //! | [`message`], [`encode`] | instructions to bytes |
 //! | [`mutate`] | what may go wrong on the way |
@@ -22,6 +22,7 @@ mod tables;
 mod token;
 mod vote;
 pub(crate) mod world;
+mod zk;
 
 use std::collections::BTreeSet;
 
@@ -52,10 +53,11 @@ pub(crate) enum Theme {
     Precompiles,
     Programs,
     Vote,
+    Zk,
     Mixed,
 }
 
-const THEMES: [(Theme, usize); 10] = [
+const THEMES: [(Theme, usize); 11] = [
     (Theme::System, 14),
     (Theme::Token, 10),
     (Theme::Token2022, 8),
@@ -65,6 +67,7 @@ const THEMES: [(Theme, usize); 10] = [
     (Theme::Precompiles, 4),
     (Theme::Programs, 34),
     (Theme::Vote, 7),
+    (Theme::Zk, 3),
     (Theme::Mixed, 7),
 ];
 
@@ -99,7 +102,7 @@ const INACTIVE: [&str; 13] = [
 ];
 
 /// Those that agave still asks for.
-const ACTIVE: [&str; 7] = [
+const ACTIVE: [&str; 8] = [
     "EDGMC5kxFxGk4ixsNkGt8bW7QL5hDMXnbwaZvYMwNfzF",
     "BY4JhHLahVzS9ynfDz4exzGPbVXhFmJvEyMWsXbDBqME",
     "LTDSzjZKFJMKHYpNycG1FrWwGGTaFFwqEFjB5GGLNVD",
@@ -107,6 +110,7 @@ const ACTIVE: [&str; 7] = [
     "YbbRLkvenrocjGPGyoQE4wjnvYzTgfsk38NFmcYK7a5",
     "6sPDzwyARRExKH52LECxcGoqziH8G7SZofwuxi8Ja331",
     "txv1aq4pp281K9um3tnPgkfX8UqtFT6wcVW3hNezGLL",
+    "zkexuyPRdyTVbZqEAREueqL2xvvoBhRgth9xGSc1tMN",
 ];
 
 /// Whether features may differ from mainnet's.
@@ -236,6 +240,7 @@ fn instructions(scene: &mut Scene<'_>, theme: Theme, props: &mut Props) -> Vec<I
             let votes = props.votes.get_or_insert_with(|| Votes::new(scene));
             vec![votes.instruction(scene)]
         }
+        Theme::Zk => vec![zk::instruction(scene)],
         Theme::Mixed => {
             if scene.rng.chance(25) {
                 return vec![token::memo(scene)];
@@ -281,7 +286,7 @@ fn draft(scene: &mut Scene<'_>, theme: Theme, props: &mut Props, nonce_is_new: &
         }
         draft.instructions.push(advance);
     }
-    let budget = system::budget(scene);
+    let budget = if theme == Theme::Zk { zk::budget(scene) } else { system::budget(scene) };
     draft.instructions.extend(budget);
     for _ in 0..scene.rng.pick(&[1, 1, 1, 2, 2, 3, 4, 0]) {
         let mut more = instructions(scene, theme, props);

@@ -44,7 +44,7 @@ const USAGE: &str = "\
 usage: oracle-svm run [--count N | --seconds T] [--seed S] [--only INDEX] [--threads N]
                       [--features mainnet|any] [--engine auto|interpreter|jit] [--elfs DIR]
                       [--themes system,token,token2022,associated,tables,loader,precompiles,
-                                programs,vote,mixed] [--save DIR] [--known TEXT]… [--stop N]
+                                programs,vote,zk,mixed] [--save DIR] [--known TEXT]… [--stop N]
        oracle-svm vectors FILE… [--blobs DIR]… [--engine …] [--elfs DIR]
        oracle-svm repeat [as run]
        oracle-svm show --only INDEX [as run]

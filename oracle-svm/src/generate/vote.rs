@@ -1,5 +1,7 @@
 //! Instructions of the vote program, and vote accounts of the last two makes.
 
+use solana_bls_signatures::keypair::Keypair as BlsKeypair;
+
 use super::{
     encode::{Bytes, compact},
     ids::*,
@@ -95,7 +97,7 @@ impl Votes {
         let authority = if kind == 0 { voter } else { withdrawer };
         let authority = if scene.rng.chance(20) { withdrawer } else { authority };
         let one = |metas: Vec<Meta>, data| Instruction::new(VOTE, metas, data);
-        match scene.rng.below(24) {
+        match scene.rng.below(26) {
             0..3 => {
                 let node = self.signer(scene, self.node);
                 let commission = scene.rng.below(130) as u8;
@@ -133,6 +135,11 @@ impl Votes {
             15 => {
                 let data = Bytes::new().u32(17).u32(kind);
                 one(vec![w(vote), w(new), rs(withdrawer)], data)
+            }
+            16 | 17 => {
+                let bls = bls_key(scene, vote);
+                let data = Bytes::new().u32(1).key(&new).u32(2).bytes(&bls);
+                one(vec![w(vote), r(CLOCK), rs(authority)], data)
             }
             _ => self.vote(scene, vote, voter),
         }
@@ -220,6 +227,20 @@ impl Votes {
         };
         Instruction::new(VOTE, metas, data)
     }
+}
+
+/// A BLS key with the proof that its secret is known, right most of the time.
+fn bls_key(scene: &mut Scene<'_>, vote: Key) -> Vec<u8> {
+    let pair = BlsKeypair::derive(&scene.noise()).expect("the seed is long enough");
+    let account = if scene.odd(10) { scene.wallet() } else { vote };
+    let payload = Bytes::new().bytes(b"ALPENGLOW").key(&account).0;
+    let proof = pair.proof_of_possession(Some(&payload)).to_bytes_compressed();
+    let mut bytes = [&pair.public.to_bytes_compressed()[..], &proof].concat();
+    if scene.odd(30) {
+        let at = scene.rng.below(bytes.len());
+        bytes[at] ^= 1 << scene.rng.below(8);
+    }
+    bytes
 }
 
 /// Credits of some epochs, and the last timestamp.

@@ -5,7 +5,11 @@ use std::{collections::HashMap, fs, io, path::Path, sync::Arc};
 use ed25519_dalek::SigningKey;
 use solana_pubkey::Pubkey;
 
-use super::{encode::Bytes, ids::*};
+use super::{
+    encode::Bytes,
+    ids::*,
+    zk::{self, Proof},
+};
 use crate::case::{Account, Accounts, Key};
 
 pub(crate) const SLOT: u64 = 448_000_100;
@@ -52,6 +56,8 @@ pub(crate) struct World {
     /// Addresses whose secrets are known.
     pub(crate) actors: Vec<Key>,
     secrets: HashMap<Key, SigningKey>,
+    /// A proof for each instruction of the ZK ElGamal proof program.
+    pub(crate) proofs: Vec<Proof>,
 }
 
 impl World {
@@ -82,7 +88,14 @@ impl World {
         let secrets: Vec<_> = (1..=ACTORS).map(|it| SigningKey::from_bytes(&[it; 32])).collect();
         let actors = secrets.iter().map(|it| it.verifying_key().to_bytes()).collect::<Vec<_>>();
         let secrets = actors.iter().copied().zip(secrets).collect();
-        Self { accounts, spl_token: Account::default(), blockhashes, actors, secrets }
+        Self {
+            accounts,
+            spl_token: Account::default(),
+            blockhashes,
+            actors,
+            secrets,
+            proofs: zk::proofs(),
+        }
     }
 
     pub(crate) fn secret(&self, actor: &Key) -> Option<SigningKey> {

@@ -1,0 +1,241 @@
+//! Proofs about encrypted amounts, right and wrong, with context state accounts.
+//!
+//! What blinds proofs is taken from the system: a seed and an index tell all of a case but the
+//! bytes of proofs.
+
+use bytemuck::bytes_of;
+use solana_zk_sdk::{
+    encryption::{
+        elgamal::ElGamalKeypair,
+        grouped_elgamal::GroupedElGamal,
+        pedersen::{Pedersen, PedersenOpening},
+    },
+    zk_elgamal_proof_program::*,
+};
+
+use super::{
+    encode::Bytes,
+    ids::*,
+    message::{Instruction, Meta, r, rs, w},
+    scene::Scene,
+    world::rent,
+};
+use crate::case::{Account, Key};
+
+/// A proof that holds, and the instruction that verifies it.
+pub(crate) struct Proof {
+    number: u8,
+    /// The bytes of the statement, which come first.
+    statement: usize,
+    bytes: Vec<u8>,
+}
+
+macro_rules! proof {
+    ($number:literal, $proof:expr) => {{
+        let proof = $proof.expect("it holds");
+        let statement = size_of_val(&proof.context);
+        Proof { number: $number, statement, bytes: bytes_of(&proof).to_vec() }
+    }};
+}
+
+/// One proof for each instruction.
+pub(crate) fn proofs() -> Vec<Proof> {
+    [relations(), ranges(), validities()].into_iter().flatten().collect()
+}
+
+fn relations() -> Vec<Proof> {
+    let (one, other) = (ElGamalKeypair::new_rand(), ElGamalKeypair::new_rand());
+    let opening = PedersenOpening::new_rand();
+    let (zero, seven) = (one.pubkey().encrypt(0_u64), one.pubkey().encrypt(7_u64));
+    let same = other.pubkey().encrypt_with(7_u64, &opening);
+    let commitment = Pedersen::with(7_u64, &opening);
+    let (capped, capped_opening) = Pedersen::new(3_u64);
+    let (delta, delta_opening) = Pedersen::new(0_u64);
+    vec![
+        proof!(1, build_zero_ciphertext_proof_data(&one, &zero)),
+        proof!(
+            2,
+            build_ciphertext_ciphertext_equality_proof_data(
+                &one,
+                other.pubkey(),
+                &seven,
+                &same,
+                &opening,
+                7,
+            )
+        ),
+        proof!(
+            3,
+            build_ciphertext_commitment_equality_proof_data(&one, &seven, &commitment, &opening, 7,)
+        ),
+        proof!(4, build_pubkey_validity_proof_data(&one)),
+        proof!(
+            5,
+            build_percentage_with_cap_proof_data(
+                &capped,
+                &capped_opening,
+                3,
+                &delta,
+                &delta_opening,
+                0,
+                &delta,
+                &delta_opening,
+                3,
+            )
+        ),
+    ]
+}
+
+fn ranges() -> Vec<Proof> {
+    let (one, opening) = Pedersen::new(9_u64);
+    let of = |count: usize, bits| {
+        (vec![&one; count], vec![9; count], vec![bits; count], vec![&opening; count])
+    };
+    let (short, middle, long) = (of(1, 64), of(2, 64), of(4, 64));
+    vec![
+        proof!(6, build_batched_range_proof_u64_data(short.0, short.1, short.2, short.3)),
+        proof!(7, build_batched_range_proof_u128_data(middle.0, middle.1, middle.2, middle.3)),
+        proof!(8, build_batched_range_proof_u256_data(long.0, long.1, long.2, long.3)),
+    ]
+}
+
+fn validities() -> Vec<Proof> {
+    let keys = [(); 3].map(|()| ElGamalKeypair::new_rand());
+    let [one, two, three] = [&keys[0], &keys[1], &keys[2]].map(|it| it.pubkey());
+    let openings = [PedersenOpening::new_rand(), PedersenOpening::new_rand()];
+    let [low, high] = &openings;
+    let for_two = |amount: u64, opening| GroupedElGamal::encrypt_with([one, two], amount, opening);
+    let for_three =
+        |amount: u64, opening| GroupedElGamal::encrypt_with([one, two, three], amount, opening);
+    let (low2, high2, low3, high3) =
+        (for_two(5, low), for_two(6, high), for_three(5, low), for_three(6, high));
+    vec![
+        proof!(9, build_grouped_ciphertext_2_handles_validity_proof_data(one, two, &low2, 5, low)),
+        proof!(
+            10,
+            build_batched_grouped_ciphertext_2_handles_validity_proof_data(
+                one, two, &low2, &high2, 5, 6, low, high,
+            )
+        ),
+        proof!(
+            11,
+            build_grouped_ciphertext_3_handles_validity_proof_data(one, two, three, &low3, 5, low,)
+        ),
+        proof!(
+            12,
+            build_batched_grouped_ciphertext_3_handles_validity_proof_data(
+                one, two, three, &low3, &high3, 5, 6, low, high,
+            )
+        ),
+    ]
+}
+
+/// Enough compute units for a proof, most of the time.
+pub(crate) fn budget(scene: &mut Scene<'_>) -> Vec<Instruction> {
+    let units = if scene.odd(15) { scene.rng.below(400_000) as u32 } else { 1_400_000 };
+    vec![Instruction::new(COMPUTE_BUDGET, Vec::new(), Bytes::new().u8(2).u32(units))]
+}
+
+pub(crate) fn instruction(scene: &mut Scene<'_>) -> Instruction {
+    if scene.rng.chance(20) {
+        return close(scene);
+    }
+    let proofs = &scene.world.proofs;
+    let proof = &proofs[scene.rng.below(proofs.len())];
+    let mut bytes = proof.bytes.clone();
+    if scene.rng.chance(50) {
+        corrupt(scene, &mut bytes);
+    }
+    let number = if scene.odd(5) { scene.rng.below(16) as u8 } else { proof.number };
+    let (mut metas, mut data) = (Vec::new(), Bytes::new().u8(number));
+    if scene.rng.chance(50) {
+        let offset = scene.rng.pick(&[0, 0, 1, 40]);
+        let account = [vec![0x5a; offset], bytes].concat();
+        let key = scene.fresh();
+        scene.put(key, Account::new(rent(account.len()), SYSTEM, account));
+        metas.push(r(key));
+        let wrong = scene.rng.pick(&[offset + 1, 100_000, usize::MAX]);
+        data = data.u32(if scene.odd(10) { wrong } else { offset } as u32);
+    } else {
+        data = data.bytes(&bytes);
+    }
+    if scene.rng.chance(60) {
+        let context = context(scene, proof);
+        metas.extend(context);
+    }
+    match scene.roll(10, 2, 100) {
+        0 => metas.truncate(scene.rng.below(metas.len() + 1)),
+        1 => metas.push(r(scene.wallet())),
+        _ => {}
+    }
+    Instruction::new(ZK_ELGAMAL, metas, data)
+}
+
+/// Changes a bit, makes a point or a number another, or changes the length.
+fn corrupt(scene: &mut Scene<'_>, bytes: &mut Vec<u8>) {
+    let at = scene.rng.below(bytes.len());
+    let chunk = at / 32 * 32;
+    let end = bytes.len().min(chunk + 32);
+    match scene.rng.below(8) {
+        0 => bytes.truncate(at),
+        1 => bytes.push(0),
+        2 => bytes[chunk..end].fill(0),
+        3 => bytes[chunk..end].fill(0xff),
+        4 => {
+            let noise = scene.noise();
+            bytes[chunk..end].copy_from_slice(&noise[..end - chunk]);
+        }
+        // Parts change places: each is a point or a number, but the wrong one.
+        5 if bytes.len() >= 64 => bytes[..64].rotate_left(32),
+        _ => bytes[at] ^= 1 << scene.rng.below(8),
+    }
+}
+
+/// An account for a statement, and its authority.
+fn context(scene: &mut Scene<'_>, proof: &Proof) -> [Meta; 2] {
+    let right = 33 + proof.statement;
+    let len = if scene.odd(15) { scene.rng.pick(&[0, 32, 33, right + 1]) } else { right };
+    let mut data = vec![0; len];
+    if scene.odd(10)
+        && let Some(kind) = data.get_mut(32)
+    {
+        *kind = scene.rng.below(14) as u8;
+    }
+    let owner = if scene.odd(10) { SYSTEM } else { ZK_ELGAMAL };
+    let (key, authority) = (scene.fresh(), scene.wallet());
+    scene.put(key, Account::new(rent(len), owner, data));
+    scene.prop("context", key);
+    let meta = if scene.odd(8) { r(key) } else { w(key) };
+    [meta, if scene.odd(5) { r(key) } else { r(authority) }]
+}
+
+fn close(scene: &mut Scene<'_>) -> Instruction {
+    let authority = scene.wallet();
+    let context = scene.pick_prop("context").filter(|_| scene.rng.chance(50));
+    let context = context.unwrap_or_else(|| written(scene, authority));
+    let to = if scene.odd(5) { context } else { scene.wallet() };
+    let mut metas = vec![w(context), w(to), rs(authority)];
+    match scene.roll(20, 4, 100) {
+        0 => metas.truncate(scene.rng.below(3)),
+        1 => metas[2] = r(authority),
+        2 => metas[0] = r(context),
+        3 => metas[1] = r(to),
+        _ => {}
+    }
+    Instruction::new(ZK_ELGAMAL, metas, Bytes::new().u8(0))
+}
+
+/// An account whose statement is there already.
+fn written(scene: &mut Scene<'_>, authority: Key) -> Key {
+    let authority = if scene.odd(10) { scene.wallet() } else { authority };
+    let kind = if scene.odd(10) { 0 } else { scene.rng.below(14) as u8 };
+    let len = scene.rng.pick(&[33, 65, 129]);
+    let mut data = Bytes::new().key(&authority).u8(kind).padded(len);
+    if scene.odd(8) {
+        data.truncate(scene.rng.below(34));
+    }
+    let owner = if scene.odd(8) { SYSTEM } else { ZK_ELGAMAL };
+    let key = scene.fresh();
+    scene.put(key, Account::new(rent(len), owner, data));
+    key
+}
