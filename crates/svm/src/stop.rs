@@ -54,8 +54,7 @@ impl Stopped {
 impl PartialEq for Stopped {
     /// Traps are compared by their texts.
     fn eq(&self, other: &Self) -> bool {
-        let all =
-            |it: &Self| (it.program_id, it.pc, it.registers, it.input_bytes, it.heap_bytes);
+        let all = |it: &Self| (it.program_id, it.pc, it.registers, it.input_bytes, it.heap_bytes);
         all(self) == all(other)
             && self.return_pcs == other.return_pcs
             && self.trap.to_string() == other.trap.to_string()

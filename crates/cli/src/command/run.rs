@@ -229,7 +229,9 @@ impl Report<'_> {
             self.receipt.accounts.iter().map(|(key, account)| account_json(key, account));
         let changed = self.account_changes();
         let changed = changed.iter().map(AccountChange::json);
-        let trap = run.as_ref().and_then(|run| trap::as_json(run, self.file, &self.map, &self.receipt.logs));
+        let trap = run
+            .as_ref()
+            .and_then(|run| trap::as_json(run, self.file, &self.map, &self.receipt.logs));
         json!({
             "success": result.is_ok(),
             "error": result.as_ref().err().map(ToString::to_string),

@@ -6,7 +6,6 @@ use anyhow::{Result, anyhow};
 use selkie::{
     AccountSharedData, Loader, Pubkey, ReadableAccount as _, Svm,
     loader::{BUFFER_HEADER_BYTES, PROGRAM_DATA_HEADER_BYTES, State},
-    programs,
     runtime::program_cache::{EntryKind, LOADER_V4_HEADER_BYTES},
 };
 use serde_json::{Value, json};

@@ -16,12 +16,7 @@ use crate::{
 };
 
 /// What is known of a run's trap, if it ended with one.
-fn report(
-    run: &Run,
-    file: &ProgramFile,
-    map: &SourceMap,
-    logs: &[String],
-) -> Option<TrapReport> {
+fn report(run: &Run, file: &ProgramFile, map: &SourceMap, logs: &[String]) -> Option<TrapReport> {
     let stop = run.stop()?;
     let mut report = TrapReport::new(&stop, &file.elf, map, logs);
     if matches!(stop.trap, Trap::ExceededMaxInstructions) {
