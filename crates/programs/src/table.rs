@@ -5,7 +5,8 @@ table! {
     TOKEN = "token", "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", V3, binaries;
     /// The token program that mainnet ran before, at the same address: SPL Token 3.5.0.
     SPL_TOKEN = "spl-token", "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", V2, binaries_with_spl_token;
-    /// Token-2022 10.0.0: tokens with extensions.
+    /// Token-2022 10.0.0: tokens with extensions. This build of it, from agave's package, refuses
+    /// deposits, transfers and withdrawals of confidential tokens; for those, add 11.0.0 in its place.
     TOKEN_2022 = "token-2022", "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb", V3, binaries;
     /// The associated token account program, 1.1.1.
     ASSOCIATED_TOKEN = "associated-token", "ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL", V2, binaries;

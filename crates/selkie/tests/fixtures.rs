@@ -223,7 +223,7 @@ fn what_comes_out_otherwise_is_told() {
 /// Vectors that came from mainnet's own engine.
 #[test]
 fn vectors_are_fixtures() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/vectors/svm.jsonl");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../conform/tests/data/svm.jsonl");
     let text = std::fs::read_to_string(file).unwrap();
     let fixtures = text.lines().map(|line| Fixture::parse(line).unwrap());
     let whole = fixtures.filter(|fixture| !fixture.to_string().contains("\"blob:"));

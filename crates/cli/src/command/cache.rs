@@ -83,7 +83,7 @@ fn warm(ui: &mut Ui, store: DiskStore, args: &WarmArgs) -> Result<Status> {
     let Cluster { svm, .. } = Cluster::open(&args.state)?;
     let cache = ProgramCache::new().with_store(Arc::new(store));
     let svm = svm.with_program_cache(cache);
-    let ids: Vec<Pubkey> = svm.written_accounts().map(|(id, _)| id).collect();
+    let ids: Vec<Pubkey> = svm.accounts().map(|(id, _)| id).collect();
     let start = Instant::now();
     for id in ids {
         if let Some(program) = svm.program(&id) {

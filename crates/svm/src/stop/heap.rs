@@ -60,7 +60,10 @@ mod tests {
     fn an_access_behind_the_heap_names_its_bounds() {
         let said = note(&violation(HEAP_START + 32_764), 32_768, "");
         assert!(said.contains("from 0x300000000 to 0x300008000"), "{said}");
-        assert!(said.contains("ends 4 bytes behind it; `--heap 262144`"), "{said}");
+        assert!(
+            said.contains("ends 4 bytes behind it; a transaction can ask for up to 262144"),
+            "{said}"
+        );
         let said = note(&violation(HEAP_START + HEAP_BYTES_MAX), HEAP_BYTES_MAX, "");
         assert!(said.ends_with("that is the most that a transaction can ask for"), "{said}");
     }
