@@ -1,4 +1,5 @@
-//! `cargo xtask codegen`: writes the documentation that is made from tables.
+//! `cargo xtask codegen`: writes the files that are made from others: documentation from tables, and
+//! the templates of new projects from the examples, since a package holds no file of other folders.
 //!
 //! With `--check` nothing is written, and a file that is not what its table says is an error.
 
@@ -20,6 +21,14 @@ const FILES: &[Made] = &[
     ("editors/sbpf.tmLanguage.json", selkie_lsp::grammar::textmate),
 ];
 
+/// Files that are the same as others: the copy, and what it is a copy of.
+const COPIES: &[(&str, &str)] = &[
+    ("crates/cli/src/command/new/counter.s.txt", "examples/counter/counter.s"),
+    ("crates/cli/src/command/new/counter.c.txt", "examples/c/counter.c"),
+    ("crates/cli/src/command/new/counter.rs.txt", "examples/rust/counter/src/lib.rs"),
+    ("crates/cli/src/command/new/input.json.txt", "examples/counter/input.json"),
+];
+
 /// Runs the chore.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -29,16 +38,26 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         _ => bail!("usage: cargo xtask codegen [--check]"),
     };
     for (name, make) in FILES {
-        let (path, text) = (repository().join(name), make());
-        if fs::read_to_string(&path).is_ok_and(|found| found == text) {
-            continue;
-        }
-        if is_check {
-            bail!("{name} is not what its table says\nhelp: run `cargo xtask codegen`");
-        }
-        fs::write(&path, text).with_context(|| format!("cannot write {name}"))?;
-        say(&format!("wrote {name}"));
+        settle(name, &make(), is_check)?;
     }
+    for (copy, original) in COPIES {
+        let text = fs::read_to_string(repository().join(original)).context(*original)?;
+        settle(copy, &text, is_check)?;
+    }
+    Ok(())
+}
+
+/// Writes a file unless it has that text, or fails if files are only to be checked.
+fn settle(name: &str, text: &str, is_check: bool) -> Result<()> {
+    let path = repository().join(name);
+    if fs::read_to_string(&path).is_ok_and(|found| found == text) {
+        return Ok(());
+    }
+    if is_check {
+        bail!("{name} is not what it is made from\nhelp: run `cargo xtask codegen`");
+    }
+    fs::write(&path, text).with_context(|| format!("cannot write {name}"))?;
+    say(&format!("wrote {name}"));
     Ok(())
 }
 

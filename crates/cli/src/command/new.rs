@@ -84,26 +84,26 @@ struct Template {
 
 const ASSEMBLY: Template = Template {
     language: "assembly",
-    source: ("src/NAME.s", include_str!("../../../../examples/counter/counter.s")),
+    source: ("src/NAME.s", include_str!("new/counter.s.txt")),
     manifest: include_str!("new/tests.toml.txt"),
     run: "src/NAME.s",
 };
 
 const C: Template = Template {
     language: "C",
-    source: ("src/NAME.c", include_str!("../../../../examples/c/counter.c")),
+    source: ("src/NAME.c", include_str!("new/counter.c.txt")),
     manifest: include_str!("new/tests.toml.txt"),
     run: "target/deploy/NAME.so",
 };
 
 const RUST: Template = Template {
     language: "Rust",
-    source: ("src/lib.rs", include_str!("../../../../examples/rust/counter/src/lib.rs")),
+    source: ("src/lib.rs", include_str!("new/counter.rs.txt")),
     manifest: include_str!("new/rust.toml.txt"),
     run: "target/deploy/LIB.so",
 };
 
-const INPUT: &str = include_str!("../../../../examples/counter/input.json");
+const INPUT: &str = include_str!("new/input.json.txt");
 const TEST: &str = include_str!("new/test.rs.txt");
 const README: &str = include_str!("new/README.md.txt");
 /// What is built, and what nobody else may have: private keys, and clusters in files.
