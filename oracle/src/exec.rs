@@ -328,7 +328,9 @@ fn vector(case: &Case, name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use selkie_conform::{Engine, Verdict, exec};
+    use std::{path::Path, sync::Arc};
+
+    use selkie_conform::{Context, Verdict, exec};
 
     use super::*;
 
@@ -341,9 +343,10 @@ mod tests {
             .filter_map(|case| vector(&case, "test"))
             .collect();
         assert!(vectors.len() > 100, "most cases can be told as vectors");
+        let context = Context::new(Path::new("test.jsonl"), Arc::default()).expect("built in");
         for vector in vectors {
             let line = serde_json::from_str(&vector).expect("vectors are JSON");
-            let verdict = exec::judge(&line, Engine::default()).expect("vectors are readable");
+            let verdict = exec::judge(&line, &context).expect("vectors are readable");
             assert!(matches!(verdict, Verdict::Passed), "{verdict:?}: {vector}");
         }
     }

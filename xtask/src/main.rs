@@ -25,7 +25,11 @@ const CHORES: &[Chore] = &[
         ci::conformance,
     ),
     ("tidy", "                what holds of the repository as a whole", tidy::run),
-    ("codegen", "[--check]    write the files that are made from tables and from examples", codegen::run),
+    (
+        "codegen",
+        "[--check]    write the files that are made from tables and from examples",
+        codegen::run,
+    ),
     (
         "fixtures",
         "[SOURCES]   fetch the programs that tests and vectors need into testdata/elfs",

@@ -38,6 +38,7 @@ use crate::{
     receipt::{Receipt, Stage},
     svm::Svm,
 };
+#[cfg(feature = "fixtures")]
 pub use crate::{instruction_fixture::InstructionFixture, transaction_fixture::TransactionFixture};
 
 /// What features on and off are counted from.

@@ -10,7 +10,8 @@ use solana_pubkey::Pubkey;
 
 use crate::{
     fixture::FixtureError,
-    fixture_state::{self, hex, number, show, state},
+    fixture_account::{self, number, show, state},
+    fixture_state::{self, hex},
     genesis,
     receipt::Receipt,
     svm::Svm,
@@ -96,8 +97,8 @@ impl InstructionFixture {
         let Given { program_id, accounts, uses, data, units, features } = &self.0.input;
         let budget = ComputeBudget { units: *units, heap_bytes: HEAP_BYTES_MIN };
         let mut svm = Svm::new().with_instruction_budget(budget);
-        *svm.journal.state_mut() = genesis::empty_state(fixture_state::features(features));
-        let given: Vec<_> = accounts.iter().map(fixture_state::account).collect();
+        *svm.journal.state_mut() = genesis::empty_state(fixture_account::features(features));
+        let given: Vec<_> = accounts.iter().map(fixture_account::account).collect();
         fixture_state::set_sysvars(&mut svm, given.iter().map(|(key, account)| (key, account)));
         let metas = uses.iter().filter_map(|it| {
             let pubkey = accounts.get(it.account)?.address;

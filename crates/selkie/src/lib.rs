@@ -36,9 +36,12 @@ mod deployment;
 mod direct;
 mod errors;
 pub mod fixture;
+#[cfg(feature = "fixtures")]
+mod fixture_account;
 mod fixture_state;
 mod genesis;
 mod history;
+#[cfg(feature = "fixtures")]
 mod instruction_fixture;
 mod journal;
 mod json;
@@ -56,6 +59,7 @@ pub mod system;
 mod sysvars;
 mod time;
 pub mod token;
+#[cfg(feature = "fixtures")]
 mod transaction_fixture;
 mod trap;
 pub mod units;

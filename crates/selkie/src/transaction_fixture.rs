@@ -19,7 +19,8 @@ use solana_transaction_error::TransactionError;
 
 use crate::{
     fixture::{FixtureError, needed},
-    fixture_state::{self, hex, number, show, state},
+    fixture_account::{self, number, show, state},
+    fixture_state::{self, hex},
     genesis,
     receipt::{Receipt, Stage},
     svm::Svm,
@@ -138,9 +139,9 @@ impl TransactionFixture {
     /// If it comes out otherwise, or cannot be read.
     pub fn replay(&self) -> Result<Arc<Receipt>, FixtureError> {
         let given = &self.0.input;
-        let features = fixture_state::features(&given.features);
+        let features = fixture_account::features(&given.features);
         // Of an address given twice, the first counts.
-        let accounts = given.accounts.iter().rev().map(fixture_state::account);
+        let accounts = given.accounts.iter().rev().map(fixture_account::account);
         let accounts: Vec<_> = accounts.map(|(key, account)| (key, account.into())).collect();
         let recent = Recent::new(given.blockhashes.iter().copied().map(Hash::new_from_array));
         let price = given.lamports_per_signature.map_or(LAMPORTS_PER_SIGNATURE, u64::from);
