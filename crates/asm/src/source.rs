@@ -213,7 +213,7 @@ impl Files for NoFiles {
 }
 
 /// The file system. Files that are larger than any source are refused, and what is no file: a pipe
-/// may have nobody who writes to it, and a device no end.
+/// may have no writer, and a device no end.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DiskFiles;
 

@@ -8,7 +8,7 @@
 //!
 //! Sprinting is a chain of handlers, one per row of the instruction table, each of which ends by
 //! calling the next: the optimiser turns these calls into jumps, which predict better than one
-//! central dispatch. Where it does not, the chain nests, and must be short: see [`crate::chain`].
+//! central dispatch. Where it does not, the chain nests, and must be short: see `chain.rs`.
 
 use core::array;
 

@@ -107,7 +107,7 @@ fn show_file(ui: &mut Ui, file: &FileReport, shown: usize) -> Result<()> {
     Ok(())
 }
 
-/// What became of a file's vectors. Where there are none it says why, since zeros look like a result.
+/// The results of a file's vectors. A file without any says why, since zeros look like a result.
 fn outcome(file: &FileReport) -> String {
     let tally = file.tally;
     let style = if tally.failed == 0 { GOOD } else { BAD };

@@ -106,7 +106,7 @@ const RUST: Template = Template {
 const INPUT: &str = include_str!("new/input.json.txt");
 const TEST: &str = include_str!("new/test.rs.txt");
 const README: &str = include_str!("new/README.md.txt");
-/// What is built, and what nobody else may have: private keys, and clusters in files.
+/// Build output and secrets: private keys, and saved clusters.
 const IGNORED: &str = "/target/\n*-keypair.json\n*.payer.json\n*.state\n";
 
 pub(crate) fn run(ui: &mut Ui, args: &NewArgs) -> Result<Status> {

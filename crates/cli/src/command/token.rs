@@ -64,7 +64,7 @@ impl Mint {
         amount.advise(format!("amounts are in tokens of {} decimals: 2 or 1.5", self.decimals))
     }
 
-    /// The token account that somebody means: it itself, or the associated one of an owner, and
+    /// The token account that an argument names: itself, or the associated one of an owner, and
     /// what makes that if it is missing.
     fn account_of(
         &self,
@@ -100,7 +100,7 @@ fn open(args: &SessionArgs) -> Result<(Session, Keypair)> {
     Ok((session, key.advise("name the file of its key: --payer FILE")?))
 }
 
-/// The key that somebody else than the payer signs with, or the payer's.
+/// The key of another signer, or the payer's.
 fn signer(session: &Session, named: Option<&str>, payer: &Keypair) -> Result<Keypair> {
     match named {
         Some(text) => session.names.signer(text),
