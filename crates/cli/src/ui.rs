@@ -1,6 +1,6 @@
 //! What people and machines get to see: text with colours, or one JSON object.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -83,9 +83,10 @@ impl Ui {
         writeln!(self.err, "{WARN}warning{WARN:#}{STRONG}: {text}{STRONG:#}")
     }
 
-    /// Whether somebody watches progress.
+    /// Whether progress is shown: standard error is a terminal.
+    #[cfg(feature = "conform")]
     pub(crate) fn is_watched(&self) -> bool {
-        !self.json && io::stderr().is_terminal()
+        !self.json && io::IsTerminal::is_terminal(&io::stderr())
     }
 
     /// Prints an error with its causes and what to do about it.
