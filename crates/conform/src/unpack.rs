@@ -4,8 +4,11 @@ use std::io::{self, BufRead, BufReader, Read};
 
 use ruzstd::decoding::StreamingDecoder;
 
-/// More than any set of vectors takes unpacked.
-const UNPACKED_BYTES_MAX: u64 = 4 << 30;
+/// How many bytes may come out of a file, besides those for each of its own bytes: archives of zeros
+/// are small.
+const UNPACKED_BYTES_BASE: u64 = 64 << 20;
+/// How many more may come out for each byte of the file. Vectors take up to 80.
+const UNPACKED_BYTES_PER_BYTE: u64 = 128;
 
 /// More than a line has that names a fixture.
 const FIRST_LINE_BYTES_MAX: u64 = 1 << 20;
@@ -19,11 +22,12 @@ pub(crate) fn unpack(file: Vec<u8>) -> io::Result<Vec<u8>> {
     if !file.starts_with(&FRAME_MAGIC) && skipped_frame(&file).is_none() {
         return Ok(file);
     }
+    let bytes_max = UNPACKED_BYTES_BASE + UNPACKED_BYTES_PER_BYTE * file.len() as u64;
     let (mut rest, mut content) = (file.as_slice(), Vec::new());
     while !rest.is_empty() {
         match skipped_frame(rest) {
             Some(behind) => rest = behind,
-            None => unpack_frame(&mut rest, &mut content)?,
+            None => unpack_frame(&mut rest, &mut content, bytes_max)?,
         }
     }
     Ok(content)
@@ -47,12 +51,12 @@ fn read_line(from: impl BufRead) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-fn unpack_frame(rest: &mut &[u8], content: &mut Vec<u8>) -> io::Result<()> {
+fn unpack_frame(rest: &mut &[u8], content: &mut Vec<u8>, bytes_max: u64) -> io::Result<()> {
     let mut frame = StreamingDecoder::new(rest).map_err(io::Error::other)?;
-    let room = UNPACKED_BYTES_MAX.saturating_sub(content.len() as u64);
-    let unpacked = frame.by_ref().take(room).read_to_end(content)? as u64;
-    if unpacked == room {
-        return Err(io::Error::other("it is too large unpacked"));
+    let left = bytes_max.saturating_sub(content.len() as u64);
+    let unpacked = frame.by_ref().take(left).read_to_end(content)? as u64;
+    if unpacked == left {
+        return Err(io::Error::other(format!("it has more than {} MiB unpacked", bytes_max >> 20)));
     }
     let written = frame.decoder.get_checksum_from_data();
     let wrong_checksum = written.is_some() && written != frame.decoder.get_calculated_checksum();
@@ -96,6 +100,15 @@ mod tests {
         let packed = [&skipped[..], &frame("one "), &skipped, &frame("two")].concat();
         assert_eq!(unpack(packed).unwrap(), b"one two");
         assert_eq!(unpack(b"plain".to_vec()).unwrap(), b"plain");
+    }
+
+    #[test]
+    fn a_file_of_few_bytes_does_not_unpack_to_many() {
+        // Blocks of 128 KiB that repeat one byte, in a window of 1 MiB.
+        let block = [&((128_u32 << 10) << 3 | 1 << 1).to_le_bytes()[..3], &[0]].concat();
+        let bomb = [&FRAME_MAGIC[..], &[0, 0x50], &block.repeat(600)].concat();
+        let refused = unpack(bomb).unwrap_err();
+        assert_eq!(refused.to_string(), "it has more than 64 MiB unpacked");
     }
 
     #[test]
