@@ -89,6 +89,10 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
         let test = ["--package", "selkie-vm", "--test", "host_stack"];
         cargo(&[&["test", "--locked", "--profile", "unoptimized"], &test[..]].concat())
     })?;
+    step("the first command of README.md", || {
+        let input = "examples/counter/input.json";
+        cargo(&["selkie", "run", "examples/counter/counter.s", "--input", input])
+    })?;
     step("examples", examples)?;
     step("tests of example projects", || match with_compilers {
         true => PROJECTS.iter().try_for_each(test_project),
