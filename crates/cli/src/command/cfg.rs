@@ -24,7 +24,8 @@ pub(crate) fn run(ui: &mut Ui, args: &CfgArgs) -> Result<Status> {
         ui.warning(&format!("the loader refuses this file: {refusal}"))?;
     }
     let graph = Graph::new(&program, Style::Selkie);
-    let function = args.function.as_deref().map(|name| find_function(&graph, name)).transpose()?;
+    let named = args.function.as_deref().map(|name| find_function(&graph, name));
+    let function = named.transpose().with_context(|| args.program.display().to_string())?;
     let text = if ui.json {
         format!("{}\n", as_json(&program, &graph, function)?)
     } else {

@@ -66,7 +66,7 @@ fn text(ui: &mut Ui, args: &DisasmArgs, program: &Program) -> Result<String> {
 fn selected(args: &DisasmArgs, program: &Program) -> Result<Option<Range<u32>>> {
     let Some(name) = &args.function else { return Ok(args.range.clone()) };
     let graph = Graph::new(program, Style::Selkie);
-    let start = find_function(&graph, name)?;
+    let start = find_function(&graph, name).with_context(|| args.program.display().to_string())?;
     let range = graph.by_function().map(|(range, _)| range).find(|range| range.start == start);
     Ok(range)
 }

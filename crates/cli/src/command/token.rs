@@ -230,6 +230,9 @@ fn balance(ui: &mut Ui, args: &BalanceArgs) -> Result<Status> {
     }
     if rows.is_empty() {
         writeln!(ui.out, "{} has no token accounts", session.names.show(&owner))?;
+        if Mint::find(&session, &args.owner).is_ok() {
+            ui.help(&format!("that is a mint: `selkie token balance --mint {}`", args.owner));
+        }
     }
     for (account, mint, amount, decimals) in rows {
         let (amount, mint) = (amount::show(amount, decimals), session.names.show(&mint));
