@@ -1,4 +1,4 @@
-//! What became of transactions, for people and machines.
+//! Results of transactions, as text and as JSON.
 
 use std::io::Write as _;
 
@@ -79,7 +79,7 @@ pub(crate) fn show_done(ui: &mut Ui, receipt: &Receipt, done: Done) -> Result<St
     Ok(Status::Success)
 }
 
-/// Shows what became of a transaction.
+/// Shows the result of a transaction.
 pub(crate) fn show(ui: &mut Ui, receipt: &Receipt, names: &Names, how: How) -> Result<Status> {
     let report = Report { receipt, names, how };
     if ui.json {

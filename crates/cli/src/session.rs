@@ -19,7 +19,7 @@ use crate::{
 pub(crate) struct Session {
     cluster: Cluster,
     pub(crate) names: Names,
-    /// Who pays, if somebody is named.
+    /// The payer, if one is named.
     payer: Option<Payer>,
     /// Names to be given once it is known who pays.
     names_by_payer: Vec<String>,
@@ -41,7 +41,7 @@ impl Session {
         Ok(Self { cluster, names, payer, names_by_payer })
     }
 
-    /// The same for a command that nobody pays for.
+    /// The same for a command that needs no payer.
     pub(crate) fn without_payer(mut self) -> Result<Self> {
         self.names.give(&self.names_by_payer)?;
         Ok(self)
@@ -79,7 +79,7 @@ impl Session {
         Ok(payer)
     }
 
-    /// Sends instructions that all of these sign, and shows what became of them. The first pays.
+    /// Sends instructions that all of these sign, and shows the result. The first pays.
     pub(crate) fn send(
         &mut self,
         ui: &mut Ui,
@@ -111,7 +111,7 @@ pub(crate) fn names_only(args: &SessionArgs) -> Result<Names> {
     Ok(names)
 }
 
-/// The names of a cluster, who pays if somebody is named, and the names that depend on who does.
+/// The names of a cluster, the payer if one is named, and the names that depend on the payer.
 fn names(args: &SessionArgs) -> Result<(Names, Option<Payer>, Vec<String>)> {
     let mut names = Names::load(&args.state.state)?;
     let (names_by_payer, others): (Vec<_>, Vec<_>) =
