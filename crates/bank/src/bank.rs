@@ -13,8 +13,8 @@ use std::{
 
 use foldhash::fast::FixedState;
 use selkie_svm::{
-    AccountSharedData, AccountStore, Builtins, Environment, FeatureSet, Fee, ProgramCache, Pubkey,
-    Recent, Transaction, sysvars::Clock,
+    AccountSharedData, AccountStore, BlockhashQueue, Builtins, Environment, FeatureSet, Fee,
+    ProgramCache, Pubkey, Transaction, sysvars::Clock,
 };
 use solana_hash::Hash;
 
@@ -90,7 +90,7 @@ pub struct Bank {
 #[derive(Default, Debug)]
 pub(crate) struct Working {
     /// Blockhashes, and what ancestors have processed as far as somebody asked for it.
-    pub(crate) recent: Recent,
+    pub(crate) blockhash_queue: BlockhashQueue,
     /// The addresses that were written to.
     pub(crate) changed: HashSet<Pubkey, FixedState>,
     /// The transactions that were processed.
@@ -238,7 +238,7 @@ impl Bank {
     /// Whether transactions with this blockhash may still be sent.
     #[must_use]
     pub fn is_blockhash_valid(&self, blockhash: &Hash) -> bool {
-        self.read().recent.is_recent(blockhash)
+        self.read().blockhash_queue.is_recent(blockhash)
     }
 
     /// How many signatures there were so far.
@@ -309,7 +309,7 @@ impl Bank {
             block_height: self.block_height,
             hash: Some(hash),
             features: self.environment.features,
-            blockhashes: self.read().recent.blockhashes().copied().collect(),
+            blockhashes: self.read().blockhash_queue.blockhashes().copied().collect(),
             lamports_per_signature: self.environment.lamports_per_signature,
             stakes: Stakes::clone(&self.stakes),
             processed,

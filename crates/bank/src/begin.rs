@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use selkie_builtins::precompiles;
 use selkie_svm::{
-    AccountSharedData, AccountStore, Builtins, Environment, EpochStake, FeatureSet, Pubkey,
-    ReadableAccount, Recent,
+    AccountSharedData, AccountStore, BlockhashQueue, Builtins, Environment, EpochStake, FeatureSet,
+    Pubkey, ReadableAccount,
     sysvars::{Rent, Sysvars},
 };
 use solana_hash::Hash;
@@ -55,8 +55,8 @@ impl Bank {
     pub(crate) fn import(ledger: Arc<Ledger>, id: BankId, state: State) -> Self {
         let sysvars = state.sysvars();
         let State { slot, block_height, features, blockhashes, mut stakes, .. } = state;
-        let recent = Recent::new(blockhashes);
-        let blockhash = recent.blockhash().copied().unwrap_or_default();
+        let blockhash_queue = BlockhashQueue::new(blockhashes);
+        let blockhash = blockhash_queue.blockhash().copied().unwrap_or_default();
         let mut accounts = state.accounts;
         accounts.retain(|(_, account)| account.lamports() > 0);
         let schedule = time::schedule(&sysvars);
@@ -95,7 +95,7 @@ impl Bank {
             collector: None,
             parent_lattice: LatticeHash::default(),
             parent_history: LatticeHash::default(),
-            working: Working { recent, ..Working::default() },
+            working: Working { blockhash_queue, ..Working::default() },
         };
         let bank = Self::new(ledger, parts);
         let history = bank.history();
@@ -125,7 +125,9 @@ impl Bank {
             stakes: Arc::clone(&self.stakes),
             ancestors: self.ancestors.child(id, root),
             working: Working {
-                recent: Recent::new(self.read().recent.blockhashes().copied()),
+                blockhash_queue: BlockhashQueue::new(
+                    self.read().blockhash_queue.blockhashes().copied(),
+                ),
                 ..Working::default()
             },
         };

@@ -68,9 +68,9 @@ impl Bank {
 
     /// The slot's last tick makes its blockhash known.
     fn register(&self, working: &mut Working, blockhash: Hash) {
-        working.recent.register(blockhash);
+        working.blockhash_queue.register(blockhash);
         let price = self.environment.lamports_per_signature;
-        let list = sysvars::recent_blockhashes(working.recent.blockhashes().rev(), price);
+        let list = sysvars::recent_blockhashes(working.blockhash_queue.blockhashes().rev(), price);
         self.set_sysvar(working, sysvar::recent_blockhashes::ID, list);
     }
 

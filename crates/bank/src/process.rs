@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 use selkie_svm::{
-    ProcessOptions, Processed, Recent, Transaction,
+    BlockhashQueue, ProcessOptions, Processed, Transaction,
     batch::process_batch,
     process::{self, process},
 };
@@ -29,7 +29,7 @@ impl Bank {
         transaction: &Transaction,
         options: &ProcessOptions,
     ) -> Result<Outcome, BankError> {
-        let run = |runtime: &process::Bank<'_, View<'_>>| {
+        let run = |runtime: &process::ChainState<'_, View<'_>>| {
             vec![process(transaction, runtime, options, None)]
         };
         let outcomes = self.process_all(core::slice::from_ref(transaction), run)?;
@@ -47,7 +47,7 @@ impl Bank {
         options: &ProcessOptions,
         threads: usize,
     ) -> Result<Vec<Outcome>, BankError> {
-        let run = |runtime: &process::Bank<'_, View<'_>>| {
+        let run = |runtime: &process::ChainState<'_, View<'_>>| {
             process_batch(transactions, runtime, options, threads)
         };
         self.process_all(transactions, run)
@@ -56,14 +56,14 @@ impl Bank {
     fn process_all(
         &self,
         transactions: &[Transaction],
-        run: impl FnOnce(&process::Bank<'_, View<'_>>) -> Vec<Outcome>,
+        run: impl FnOnce(&process::ChainState<'_, View<'_>>) -> Vec<Outcome>,
     ) -> Result<Vec<Outcome>, BankError> {
         // This takes a while for many, and needs nothing of the bank.
         let known: Vec<Key> = transactions.iter().map(key).collect();
         let mut working = self.open()?;
-        self.recall(&mut working.recent, transactions, &known);
+        self.recall(&mut working.blockhash_queue, transactions, &known);
         let view = self.view();
-        let outcomes = run(&self.runtime(&view, &working.recent));
+        let outcomes = run(&self.runtime(&view, &working.blockhash_queue));
         self.commit(&mut working, &known, &outcomes);
         let signatures = signatures(transactions, &outcomes);
         working.signatures = working.signatures.saturating_add(signatures);
@@ -81,14 +81,17 @@ impl Bank {
     ) -> Result<Outcome, BankError> {
         let working = self.read();
         let view = self.view();
-        let simulate = |recent| process(transaction, &self.runtime(&view, recent), options, None);
+        let simulate = |blockhash_queue| {
+            process(transaction, &self.runtime(&view, blockhash_queue), options, None)
+        };
         let outcome = if self.has_processed(transaction) {
-            let mut recent = Recent::new(working.recent.blockhashes().copied());
+            let mut blockhash_queue =
+                BlockhashQueue::new(working.blockhash_queue.blockhashes().copied());
             let known = [key(transaction)];
-            self.recall(&mut recent, core::slice::from_ref(transaction), &known);
-            simulate(&recent)
+            self.recall(&mut blockhash_queue, core::slice::from_ref(transaction), &known);
+            simulate(&blockhash_queue)
         } else {
-            simulate(&working.recent)
+            simulate(&working.blockhash_queue)
         };
         self.check_has_state()?;
         Ok(outcome)
@@ -97,19 +100,24 @@ impl Bank {
     fn runtime<'a>(
         &'a self,
         accounts: &'a View<'a>,
-        recent: &'a Recent,
-    ) -> process::Bank<'a, View<'a>> {
+        blockhash_queue: &'a BlockhashQueue,
+    ) -> process::ChainState<'a, View<'a>> {
         let programs = &self.ledger.programs;
-        process::Bank { accounts, environment: &self.environment, recent, programs }
+        process::ChainState { accounts, environment: &self.environment, blockhash_queue, programs }
     }
 
     /// Notes which of these were processed by ancestors, or by the bank itself: the runtime says so
     /// when all that is checked before is right.
-    fn recall(&self, recent: &mut Recent, transactions: &[Transaction], known: &[Key]) {
+    fn recall(
+        &self,
+        blockhash_queue: &mut BlockhashQueue,
+        transactions: &[Transaction],
+        known: &[Key],
+    ) {
         let statuses = self.statuses();
         for (transaction, known) in transactions.iter().zip(known) {
             if statuses.contains(known, &self.ancestors) {
-                recent.add_processed(*transaction.blockhash(), transaction.message_id());
+                blockhash_queue.add_processed(*transaction.blockhash(), transaction.message_id());
             }
         }
     }

@@ -1,9 +1,9 @@
 //! Programs that were made for the layout of another loader: what they come to, and that it is told.
 
 use selkie_svm::{
-    Abi, Account, AccountMeta, Engine, Environment, Feature, FeatureSet, Instruction, Loader,
-    Options, Program, Pubkey, Purpose, Receipt, elf_environment, input::explain::built_for,
-    process_instruction,
+    Abi, Account, AccountMeta, Engine, Environment, Feature, FeatureSet, Instruction,
+    InstructionResult, Loader, Options, Program, Pubkey, Purpose, elf_environment,
+    input::explain::built_for, process_instruction,
 };
 
 /// Goes through its accounts and its instruction data as aligned input has them, by way of what it
@@ -90,7 +90,7 @@ fn run(
     lens: &[usize],
     engine: Engine,
     features: FeatureSet,
-) -> Receipt {
+) -> InstructionResult {
     let mut environment = Environment { features, ..Environment::default() };
     environment.programs.insert(key(99), program(source, loader, features));
     let accounts: Vec<_> = (1_u8..)

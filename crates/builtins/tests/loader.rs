@@ -66,7 +66,7 @@ fn old_loaders_refuse_everything() {
         (bpf_loader::ID, 570, "BPF loader management instructions are no longer supported"),
     ] {
         let setup = Setup::new(id);
-        assert_eq!(setup.run().units, units);
+        assert_eq!(setup.run().compute_units, units);
         setup.fail(E::UnsupportedProgramId, line);
         setup.but(|it| it.units = units - 1).fail(E::ComputationalBudgetExceeded, "");
     }
@@ -75,7 +75,7 @@ fn old_loaders_refuse_everything() {
 #[test]
 fn instructions_are_decoded_after_they_are_charged() {
     let unknown = instruction(8, &[]);
-    assert_eq!(unknown.run().units, 2370);
+    assert_eq!(unknown.run().compute_units, 2370);
     // Migrate and ExtendProgramChecked are gone, whatever is switched on.
     for gone in [8, 9] {
         let all =
@@ -152,7 +152,7 @@ fn deploy_makes_a_program() {
     let receipt = setup.run();
     let lines = common::own_lines(&receipt);
     assert_eq!(lines, [format!("Deployed program {}", key(PROGRAM))], "{:?}", receipt.logs);
-    assert_eq!(receipt.units, 2370 + 150);
+    assert_eq!(receipt.compute_units, 2370 + 150);
     let accounts = setup.succeed();
     let file = [elf, vec![0; 7]].concat();
     assert_eq!(accounts[1].data, program_data(SLOT, Some(AUTHORITY), &file).data);
@@ -429,7 +429,7 @@ fn extend_makes_room() {
     let poor = setup.but(|it| it.account(0).lamports = 5);
     let accounts = poor.succeed();
     assert_eq!(accounts[0].lamports, (45 + file.len() as u64 + 128) * 5080);
-    assert_eq!(poor.run().units, 2370 + 150);
+    assert_eq!(poor.run().compute_units, 2370 + 150);
     poor.but(|it| it.accounts.truncate(3)).fail(E::MissingAccount, "");
     poor.but(|it| it.meta(3).is_signer = false)
         .fail(E::PrivilegeEscalation, &format!("{}'s signer privilege escalated", key(4)));

@@ -28,7 +28,7 @@ fn instruction(loader: Pubkey, off: Feature, fields: &[&[u8]], file: &[u8]) -> S
 fn check(each: impl Fn(&dyn Fn(&[&[u8]], &[u8]) -> Setup)) {
     for (loader, units, off) in LOADERS {
         let make = |fields: &[&[u8]], file: &[u8]| instruction(loader, off, fields, file);
-        assert_eq!(make(&[&[2, 0, 0, 0]], &[]).run().units, units);
+        assert_eq!(make(&[&[2, 0, 0, 0]], &[]).run().compute_units, units);
         each(&make);
     }
 }

@@ -75,7 +75,7 @@ fn check_program(setup: &Setup) {
 #[test]
 fn it_is_there_with_its_feature() {
     let unknown = instruction(7, &[]);
-    assert_eq!(unknown.run().units, 2000);
+    assert_eq!(unknown.run().compute_units, 2000);
     unknown.fail(E::InvalidInstructionData, "");
     instruction(0, &[]).fail(E::InvalidInstructionData, "");
     unknown.but(|it| it.units = 1999).fail(E::ComputationalBudgetExceeded, "");

@@ -14,7 +14,11 @@ fn nothing_to_verify() {
         (secp256r1_program::ID, Err(E::Custom(4))),
     ] {
         let receipt = Setup::new(id).data(&[&[0, 0]]).run();
-        assert_eq!((receipt.result, receipt.units, receipt.logs), (expected, 0, vec![]), "{id}");
+        assert_eq!(
+            (receipt.result, receipt.compute_units, receipt.logs),
+            (expected, 0, vec![]),
+            "{id}"
+        );
     }
 }
 

@@ -44,9 +44,9 @@ fn amount(value: u64) -> [u8; 8] {
 fn every_instruction_is_charged_first() {
     let setup =
         system(2, &[&amount(1)]).with(signer(FROM), lamports(1)).with(other(TO), lamports(0));
-    assert_eq!(setup.run().units, 150);
+    assert_eq!(setup.run().compute_units, 150);
     setup.but(|it| it.units = 149).fail(E::ComputationalBudgetExceeded, "");
-    assert_eq!(system(99, &[]).run().units, 150);
+    assert_eq!(system(99, &[]).run().compute_units, 150);
     system(99, &[]).fail(E::InvalidInstructionData, "");
     system(2, &[&[0; 7]]).fail(E::InvalidInstructionData, "");
 }

@@ -170,7 +170,7 @@ fn init() -> Setup {
 #[test]
 fn initialize() {
     let setup = init();
-    assert_eq!(setup.run().units, 2100);
+    assert_eq!(setup.run().compute_units, 2100);
     assert_eq!(setup.succeed()[0].data, fresh().data());
     setup.but(|it| it.accounts.clear()).fail(E::MissingAccount, "");
     setup.but(|it| it.account(0).owner = key(9)).fail(E::InvalidAccountOwner, "");
@@ -242,14 +242,14 @@ fn bls_keys_are_proven() {
         assert_eq!((after[144], &after[145..193]), (1, &bls()[..48]));
         let expected = State { bls: true, voters: voters.clone(), ..fresh() }.data();
         assert_eq!(after[193..400], expected[193..400]);
-        assert_eq!(setup.run().units, 2100 + 34_500);
+        assert_eq!(setup.run().compute_units, 2100 + 34_500);
     }
     let setup = authorize(2, NODE).but(|it| it.data.extend(bls()));
     setup.fail(E::MissingRequiredSignature, "");
     // The proof comes before the signature.
     let wrong = setup.but(|it| *it.data.last_mut().unwrap() ^= 1);
     wrong.fail(E::InvalidArgument, "");
-    assert_eq!(wrong.run().units, 2100 + 34_500);
+    assert_eq!(wrong.run().compute_units, 2100 + 34_500);
     wrong.but(|it| it.units = 2100 + 34_499).fail(E::ComputationalBudgetExceeded, "");
     setup.but(|it| it.meta(0).pubkey = key(9)).fail(E::InvalidArgument, "");
     setup.but(|it| it.data.truncate(it.data.len() - 1)).fail(E::InvalidInstructionData, "");
@@ -282,7 +282,7 @@ fn accounts_are_initialized_with_bls_keys() {
     expected[100..132].fill(1);
     expected[145..193].copy_from_slice(&bls()[..48]);
     assert_eq!(*data, expected);
-    assert_eq!(setup.run().units, 2100 + 34_500);
+    assert_eq!(setup.run().compute_units, 2100 + 34_500);
 
     let mainnet = |it: &mut Setup| it.environment.features = FeatureSet::mainnet();
     setup.but(mainnet).fail(E::InvalidInstructionData, "");

@@ -10,12 +10,12 @@ use solana_sdk_ids::{system_program, zk_elgamal_proof_program as zk};
 fn proofs_are_charged_before_they_are_looked_at() {
     let setup = Setup::new(zk::ID).data(&[&[4]]);
     let receipt = setup.run();
-    assert_eq!((receipt.units, own_lines(&receipt)[0]), (2600, "VerifyPubkeyValidity"));
+    assert_eq!((receipt.compute_units, own_lines(&receipt)[0]), (2600, "VerifyPubkeyValidity"));
     assert_eq!(receipt.result, Err(E::InvalidInstructionData));
     setup.but(|it| it.units = 2599).fail(E::ComputationalBudgetExceeded, "");
     for data in [&[][..], &[13], &[255]] {
         Setup::new(zk::ID).data(&[data]).fail(E::InvalidInstructionData, "");
-        assert_eq!(Setup::new(zk::ID).data(&[data]).run().units, 0);
+        assert_eq!(Setup::new(zk::ID).data(&[data]).run().compute_units, 0);
     }
 }
 
@@ -39,7 +39,7 @@ fn accounts_of_proofs_are_closed() {
     let accounts = setup.succeed();
     assert_eq!((&accounts[0], accounts[1].lamports), (&Account::default(), 7));
     assert_eq!(accounts[0].owner, system_program::ID);
-    assert_eq!(setup.run().units, 3300);
+    assert_eq!(setup.run().compute_units, 3300);
 
     let line = "CloseContextState";
     setup.but(|it| it.accounts.truncate(2)).fail(E::MissingAccount, line);

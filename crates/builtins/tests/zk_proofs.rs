@@ -209,7 +209,7 @@ fn proofs_that_hold_are_verified() {
     for case in cases() {
         let receipt = case.instruction().run();
         assert_eq!(receipt.result, Ok(()), "{:#?}", receipt.logs);
-        assert_eq!((receipt.units, own_lines(&receipt)), (case.units, vec![case.name]));
+        assert_eq!((receipt.compute_units, own_lines(&receipt)), (case.units, vec![case.name]));
         case.in_account().succeed();
         let short = case.instruction().but(|it| it.units -= 1);
         short.fail(E::ComputationalBudgetExceeded, "");

@@ -67,7 +67,7 @@ pub(crate) fn show_done(ui: &mut Ui, receipt: &Receipt, done: Done) -> Result<St
             "success": true,
             "signature": receipt.signature().to_string(),
             "fee": receipt.fee.total(),
-            "compute_units": receipt.units,
+            "compute_units": receipt.compute_units,
         });
         if let (Value::Object(all), Value::Object(more)) = (&mut value, done.json) {
             all.extend(more);
@@ -143,7 +143,7 @@ impl Report<'_> {
                 1 => format!("#{} ", frame.instruction),
                 _ => String::new(),
             };
-            let units = frame.units;
+            let units = frame.compute_units;
             writeln!(ui.out, "{:indent$}{number}{program}  {units} compute units", "")?;
         }
         Ok(())
@@ -167,7 +167,8 @@ impl Report<'_> {
             }
         }
         if receipt.stage > selkie::Stage::Dropped {
-            let (units, limit, fee) = (receipt.units, receipt.units_max, receipt.fee.total());
+            let (units, limit, fee) =
+                (receipt.compute_units, receipt.compute_unit_limit, receipt.fee.total());
             write!(ui.out, "  {units} of {limit} compute units  fee {fee} lamports")?;
         }
         writeln!(ui.out)?;
@@ -225,7 +226,7 @@ impl Report<'_> {
                 "program_id": frame.program_id.to_string(),
                 "accounts": frame.accounts.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "data": BASE64_STANDARD.encode(frame.data),
-                "compute_units": frame.units,
+                "compute_units": frame.compute_units,
             })
         });
         let culprit = receipt.culprit.as_ref().map(|culprit| {
@@ -245,8 +246,8 @@ impl Report<'_> {
             "signature": receipt.signature().to_string(),
             "slot": receipt.slot,
             "fee": receipt.fee.total(),
-            "compute_units": receipt.units,
-            "limit": receipt.units_max,
+            "compute_units": receipt.compute_units,
+            "limit": receipt.compute_unit_limit,
             "logs": receipt.logs,
             "instructions": frames.collect::<Vec<_>>(),
             "return_data": receipt.return_data.as_ref().map(|it| BASE64_STANDARD.encode(&it.data)),

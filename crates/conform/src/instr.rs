@@ -3,7 +3,7 @@
 use selkie_fixture::{Effects, Instruction as Given};
 use selkie_svm::{
     Account, AccountMeta, ComputeBudget, Engine, Environment, FeatureSet, Instruction,
-    InstructionError, Options, Pubkey, Receipt, error, process_instruction,
+    InstructionError, InstructionResult, Options, Pubkey, error, process_instruction,
 };
 use serde::Deserialize;
 
@@ -102,7 +102,7 @@ impl Case {
         &self,
         check: &mut Check,
         context: &Context,
-        compare: impl Fn(&mut Check, &Receipt),
+        compare: impl Fn(&mut Check, &InstructionResult),
     ) -> Result<(), BadVector> {
         for &way in context.engine().ways() {
             let engine = match way {
@@ -114,7 +114,7 @@ impl Case {
                 continue;
             }
             check.prefix(way.prefix());
-            let budget = ComputeBudget { units: self.units, heap_bytes: HEAP_BYTES };
+            let budget = ComputeBudget { compute_unit_limit: self.units, heap_bytes: HEAP_BYTES };
             let options = Options { budget, engine };
             let (instruction, accounts) = (&self.instruction, &self.accounts);
             let receipt =
@@ -146,7 +146,11 @@ impl Case {
             check.same("result", expected.result, result);
             check.same("custom", expected.custom, custom);
             if !self.is_another_build {
-                check.same("cu_left", expected.cu_left, self.units.saturating_sub(receipt.units));
+                check.same(
+                    "cu_left",
+                    expected.cu_left,
+                    self.units.saturating_sub(receipt.compute_units),
+                );
             }
             let returned = receipt.return_data.as_ref().map_or(&[][..], |it| &it.data);
             check.same("ret", hex(&expected.ret.0), hex(returned));

@@ -5,12 +5,12 @@ use std::{collections::BTreeMap, str::FromStr};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie_svm::{
-    Account, AccountSharedData, Engine, EpochStake, FeatureSet, Pubkey, Recent, Sysvars,
+    Account, AccountSharedData, BlockhashQueue, Engine, EpochStake, FeatureSet, Pubkey, Sysvars,
     Transaction,
     account::AccountStore,
     check::{check, verify_signatures},
     features::Feature,
-    process::{Bank, ProcessOptions, Processed, process},
+    process::{ChainState, ProcessOptions, Processed, process},
     program_cache::ProgramCache,
 };
 use serde::{Deserialize, Deserializer, de::Error};
@@ -131,7 +131,7 @@ struct Case<'v> {
     wire: Vec<u8>,
     accounts: BTreeMap<Pubkey, AccountSharedData>,
     environment: selkie_svm::Environment,
-    recent: Recent,
+    blockhash_queue: BlockhashQueue,
 }
 
 /// What a transaction comes to, and at which stage it stays.
@@ -168,9 +168,9 @@ impl<'v> Case<'v> {
         let vote_accounts = vector.vote_stakes.iter().map(stake).collect::<Result<_, _>>()?;
         environment.epoch_stake = EpochStake { total: vector.epoch_total_stake, vote_accounts };
         environment.lamports_per_signature = vector.lamports_per_signature;
-        let recent = Recent::new(vector.blockhash_queue.iter().map(|hash| hash.0));
-        environment.blockhash = recent.blockhash().copied().unwrap_or_default();
-        Ok(Ok(Self { vector, wire, accounts, environment, recent }))
+        let blockhash_queue = BlockhashQueue::new(vector.blockhash_queue.iter().map(|hash| hash.0));
+        environment.blockhash = blockhash_queue.blockhash().copied().unwrap_or_default();
+        Ok(Ok(Self { vector, wire, accounts, environment, blockhash_queue }))
     }
 
     fn judge(&self, expect: &Expected, context: &Context) -> Result<Verdict, BadVector> {
@@ -215,22 +215,23 @@ impl<'v> Case<'v> {
         {
             return dropped("sigverify", error);
         }
-        let mut recent = self.recent.clone();
+        let mut blockhash_queue = self.blockhash_queue.clone();
         if self.vector.already_processed {
-            recent.add_processed(*transaction.blockhash(), transaction.message_id());
+            blockhash_queue.add_processed(*transaction.blockhash(), transaction.message_id());
         }
-        if let Err(error) = check(&transaction, &self.accounts, &self.environment, &recent) {
+        if let Err(error) = check(&transaction, &self.accounts, &self.environment, &blockhash_queue)
+        {
             let text = format!("{error:?}");
             return Outcome::Dropped(stage(&text), text);
         }
-        let bank = Bank {
+        let chain = ChainState {
             accounts: &self.accounts,
             environment: &self.environment,
-            recent: &recent,
+            blockhash_queue: &blockhash_queue,
             programs: &ProgramCache::new(),
         };
         let options = ProcessOptions { verify_signatures: false, engine };
-        match process(&transaction, &bank, &options, None) {
+        match process(&transaction, &chain, &options, None) {
             Ok(processed) => Outcome::Processed(Box::new(processed)),
             Err(error) => dropped("svm_rejected", error),
         }
@@ -250,9 +251,10 @@ impl<'v> Case<'v> {
         check.same("result", &expect.result_str, &result);
         self.compare_accounts(check, expect, processed, context)?;
         check.same("fee", expect.fee, processed.fee.total());
-        check.same("cu", expect.cu, processed.units);
+        check.same("cu", expect.cu, processed.compute_units);
         check.same("logs", &expect.logs, &processed.logs);
-        let inner = processed.inner.iter().map(|list| list.iter().map(Inner::of).collect());
+        let inner =
+            processed.inner_instructions.iter().map(|list| list.iter().map(Inner::of).collect());
         let inner: Vec<Vec<Inner>> = inner.collect();
         // A transaction that only pays has no list of them.
         if processed.is_executed {
@@ -342,7 +344,7 @@ impl Inner {
             program_idx: called.program_index,
             accounts: called.accounts.clone(),
             data: hex(&called.data),
-            stack_height: called.height,
+            stack_height: called.stack_height,
         }
     }
 }

@@ -138,7 +138,7 @@ impl Case {
             return Err(BadVector(format!("a heap of {} bytes", self.heap_bytes)));
         }
         let heap_bytes = u32::try_from(self.heap_bytes).map_err(|error| error.to_string())?;
-        let budget = ComputeBudget { units: self.units, heap_bytes };
+        let budget = ComputeBudget { compute_unit_limit: self.units, heap_bytes };
         let entered =
             Invocation::enter(&self.instruction, &self.accounts, &self.environment, budget);
         let mut invocation = entered.map_err(|error| error.to_string())?;

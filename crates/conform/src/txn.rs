@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use selkie_fixture::{Transaction as Given, TransactionEffects, TransactionFixture};
 use selkie_svm::{
-    AccountSharedData, Environment, InstructionError, Loader, Pubkey, Recent, Transaction,
+    AccountSharedData, BlockhashQueue, Environment, InstructionError, Loader, Pubkey, Transaction,
     cost::LAMPORTS_PER_SIGNATURE,
     error,
-    process::{Bank, ProcessOptions, Processed, process},
+    process::{ChainState, ProcessOptions, Processed, process},
     program_cache::{ProgramCache, program_data_address},
     sysvars::Clock,
 };
@@ -263,14 +263,14 @@ impl<'f> Case<'f> {
             [] => vec![Hash::default()],
             some => some.iter().copied().map(Hash::new_from_array).collect(),
         };
-        let bank = Bank {
+        let chain = ChainState {
             accounts: &self.accounts,
             environment: &self.environment,
-            recent: &Recent::new(blockhashes),
+            blockhash_queue: &BlockhashQueue::new(blockhashes),
             programs: &ProgramCache::new(),
         };
         let options = ProcessOptions { verify_signatures: false, ..ProcessOptions::default() };
-        process(&transaction, &bank, &options, None)
+        process(&transaction, &chain, &options, None)
     }
 
     fn compare(
@@ -303,7 +303,7 @@ impl<'f> Case<'f> {
         check.same("custom_error", expected.custom, custom);
         let Ok(processed) = outcome else { return };
         if expected.is_executed && is_executed {
-            check.same("executed_units", expected.units, processed.units);
+            check.same("executed_units", expected.units, processed.compute_units);
             let fee = processed.fee;
             check.equal("fee_details", expected.fees, (fee.signatures, fee.priority));
             let returned = processed.return_data.as_ref().map_or(&[][..], |it| &it.data);

@@ -13,12 +13,12 @@ struct Printer;
 
 impl Inspector for Printer {
     fn before(&mut self, context: &InvokeContext<'_>) {
-        let indent = context.height() * 2;
+        let indent = context.stack_height() * 2;
         println!("{:indent$}{} begins", "", context.instruction().program_id);
     }
 
     fn after(&mut self, context: &InvokeContext<'_>, result: &Result<(), InstructionError>) {
-        let (indent, left) = (context.height() * 2, context.units_left());
+        let (indent, left) = (context.stack_height() * 2, context.units_left());
         println!("{:indent$}... {result:?}, {left} compute units left", "");
     }
 }

@@ -281,10 +281,10 @@ impl Expectation {
         match self {
             Self::Result(expected) => result(expected, &receipt.result),
             Self::Units(units) => {
-                differ("compute units", units, &receipt.units, ToString::to_string)
+                differ("compute units", units, &receipt.compute_units, ToString::to_string)
             }
             Self::UnitsMax(max) => {
-                let units = receipt.units;
+                let units = receipt.compute_units;
                 (units > *max).then(|| format!("compute units: at most {max}, found {units}"))
             }
             Self::Returned(data) => bytes("return data", 0, data, receipt.returned()),

@@ -244,4 +244,4 @@ fn compile(
 
 /// What instructions outside of transactions may use unless another budget is asked for.
 pub(crate) const BUDGET: ComputeBudget =
-    ComputeBudget { units: TRANSACTION_UNITS_MAX, heap_bytes: 32 * 1024 };
+    ComputeBudget { compute_unit_limit: TRANSACTION_UNITS_MAX, heap_bytes: 32 * 1024 };

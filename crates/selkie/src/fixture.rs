@@ -15,7 +15,7 @@
 //! let fixture = Fixture::record(&svm, "mine/transfer", &transaction);
 //! let line = fixture.to_string();
 //! let receipt = Fixture::parse(&line)?.replay()?;
-//! assert_eq!(receipt.units, 150);
+//! assert_eq!(receipt.compute_units, 150);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -23,7 +23,7 @@ use core::fmt;
 use std::{collections::BTreeSet, sync::Arc};
 
 use selkie_svm::{
-    EpochStake, Feature, FeatureSet, Recent, program_cache::program_data_address,
+    BlockhashQueue, EpochStake, Feature, FeatureSet, program_cache::program_data_address,
     transaction::Transaction as Sanitized,
 };
 use serde_json::{Value, json};
@@ -89,7 +89,7 @@ impl Fixture {
             .iter()
             .filter_map(|key| Some(case_account(key, &svm.shared_account(key)?)))
             .collect();
-        let queue = svm.journal.state().recent.blockhashes().map(ToString::to_string);
+        let queue = svm.journal.state().blockhash_queue.blockhashes().map(ToString::to_string);
         let stakes = environment.epoch_stake.vote_accounts.iter();
         let stakes = stakes.map(|(key, stake)| (key.to_string(), json!(stake)));
         Self(json!({
@@ -158,11 +158,12 @@ impl Fixture {
         let hashes = list("blockhash_queue")?.iter();
         let hashes = hashes.map(|it| it.as_str().and_then(|text| text.parse().ok()));
         let hashes: Option<Vec<_>> = hashes.collect();
-        let recent = Recent::new(hashes.ok_or("`blockhash_queue` has what is no hash")?);
+        let blockhash_queue =
+            BlockhashQueue::new(hashes.ok_or("`blockhash_queue` has what is no hash")?);
         let price = field("lamports_per_signature")?.as_u64();
         let price = price.ok_or("`lamports_per_signature` is no number")?;
         let features = features_from_json(field("features")?)?;
-        let mut svm = fixture_state::cluster(features, &accounts?, recent, price);
+        let mut svm = fixture_state::cluster(features, &accounts?, blockhash_queue, price);
         svm.journal.environment_mut().epoch_stake = self.epoch_stake();
         if self.0.get("already_processed") == Some(&Value::Bool(true)) {
             let transaction = Sanitized::from_wire(&wire, svm.features()).ok();
@@ -254,13 +255,13 @@ fn expectation(receipt: &Receipt) -> Value {
         Ok(()) => json!("Ok"),
         Err(error) => json!({ "Err": error }),
     };
-    let inner = receipt.inner.iter().map(|called| {
+    let inner = receipt.inner_instructions.iter().map(|called| {
         let called = called.iter().map(|it| {
             json!({
                 "program_idx": it.program_index,
                 "accounts": it.accounts,
                 "data": hex(&it.data),
-                "stack_height": it.height,
+                "stack_height": it.stack_height,
             })
         });
         Value::Array(called.collect())
@@ -274,7 +275,7 @@ fn expectation(receipt: &Receipt) -> Value {
         "result": result,
         "result_str": result_str,
         "fee": receipt.fee.total(),
-        "cu": receipt.units,
+        "cu": receipt.compute_units,
         "loaded_accounts_data_size": receipt.loaded_bytes,
         "return_data": receipt.return_data.as_ref().map(|it| json!({
             "program": it.program_id.to_string(),

@@ -3,7 +3,7 @@
 use core::fmt::Write;
 use std::sync::Arc;
 
-use selkie_svm::{FeatureSet, Recent};
+use selkie_svm::{BlockhashQueue, FeatureSet};
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 use solana_transaction::versioned::VersionedTransaction;
@@ -37,7 +37,7 @@ pub(crate) fn set_sysvars<'a, A: ReadableAccount + 'a>(
 pub(crate) fn cluster(
     features: FeatureSet,
     accounts: &[(Pubkey, AccountSharedData)],
-    recent: Recent,
+    blockhash_queue: BlockhashQueue,
     lamports_per_signature: u64,
 ) -> Svm {
     let mut svm = Svm::new();
@@ -47,9 +47,9 @@ pub(crate) fn cluster(
         svm.journal.set_account(*key, Some(account.clone()));
     }
     let environment = svm.journal.environment_mut();
-    environment.blockhash = recent.blockhash().copied().unwrap_or_default();
+    environment.blockhash = blockhash_queue.blockhash().copied().unwrap_or_default();
     environment.lamports_per_signature = lamports_per_signature;
-    *svm.journal.recent_mut() = recent;
+    *svm.journal.blockhash_queue_mut() = blockhash_queue;
     svm
 }
 

@@ -7,7 +7,9 @@ use std::sync::{Arc, OnceLock};
 use selkie_bank::{Stakes, builtin_name, native_account, time::TIMESTAMP};
 use selkie_builtins::{builtins, precompiles};
 use selkie_programs::accounts::Places;
-use selkie_svm::{Environment, EpochStake, FeatureSet, Recent, Sysvars, sysvars::minimum_balance};
+use selkie_svm::{
+    BlockhashQueue, Environment, EpochStake, FeatureSet, Sysvars, sysvars::minimum_balance,
+};
 use sha2::{Digest, Sha256};
 use solana_account::{Account, AccountSharedData};
 use solana_clock::Clock;
@@ -58,7 +60,7 @@ fn make(features: FeatureSet) -> State {
     }
     let mut state = State {
         accounts,
-        recent: Recent::default(),
+        blockhash_queue: BlockhashQueue::default(),
         environment: Arc::new(environment),
         stakes: Arc::new(stakes),
         history: History::new(CAPACITY_DEFAULT),
@@ -86,7 +88,7 @@ pub(crate) fn empty_state(features: FeatureSet) -> State {
     };
     State {
         accounts: Accounts::default(),
-        recent: Recent::default(),
+        blockhash_queue: BlockhashQueue::default(),
         environment: Arc::new(environment),
         stakes: Arc::default(),
         history: History::new(CAPACITY_DEFAULT),
@@ -96,12 +98,15 @@ pub(crate) fn empty_state(features: FeatureSet) -> State {
 /// The first blockhash, with all that follows from it.
 fn register_first(state: &mut State) {
     let hash = Hash::new_from_array(Sha256::digest("selkie genesis").into());
-    state.recent.register(hash);
+    state.blockhash_queue.register(hash);
     let environment = Arc::make_mut(&mut state.environment);
     environment.blockhash = hash;
     let price = environment.lamports_per_signature;
     let lists = [
-        (ids::sysvar::recent_blockhashes::ID, crate::time::blockhash_list(&state.recent, price)),
+        (
+            ids::sysvar::recent_blockhashes::ID,
+            crate::time::blockhash_list(&state.blockhash_queue, price),
+        ),
         (ids::sysvar::slot_hashes::ID, crate::time::slot_hash_list(&[], 0, SLOT)),
         (ids::sysvar::stake_history::ID, vec![0; 8]),
     ];

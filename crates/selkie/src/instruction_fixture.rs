@@ -27,7 +27,7 @@ use crate::{
 /// let transfer = system::transfer(&address("alice"), &address("bob"), 4);
 /// let file: Vec<u8> = InstructionFixture::record(&svm, &transfer, &[rich]).to_bytes();
 /// let receipt = InstructionFixture::parse(&file)?.replay()?;
-/// assert_eq!(receipt.units, 150);
+/// assert_eq!(receipt.compute_units, 150);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -65,7 +65,7 @@ impl InstructionFixture {
             uses: uses.collect(),
             accounts: states,
             data: instruction.data.clone(),
-            units: receipt.units_max,
+            units: receipt.compute_unit_limit,
             features: svm.features().iter().map(number).collect(),
         };
         Self(selkie_fixture::InstructionFixture { input, output: effects(&receipt) })
@@ -95,7 +95,7 @@ impl InstructionFixture {
     /// If it comes out otherwise.
     pub fn replay(&self) -> Result<Receipt, FixtureError> {
         let Given { program_id, accounts, uses, data, units, features } = &self.0.input;
-        let budget = ComputeBudget { units: *units, heap_bytes: HEAP_BYTES_MIN };
+        let budget = ComputeBudget { compute_unit_limit: *units, heap_bytes: HEAP_BYTES_MIN };
         let mut svm = Svm::new().with_instruction_budget(budget);
         *svm.journal.state_mut() = genesis::empty_state(fixture_account::features(features));
         let given: Vec<_> = accounts.iter().map(fixture_account::account).collect();
@@ -123,7 +123,7 @@ fn effects(receipt: &Receipt) -> Effects {
         },
         accounts: changed.map(|(key, account)| state(key, account)).collect(),
         units_used: None,
-        units_left: Some(receipt.units_max.saturating_sub(receipt.units)),
+        units_left: Some(receipt.compute_unit_limit.saturating_sub(receipt.compute_units)),
         return_data: receipt.returned().to_vec(),
     }
 }

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Weak};
 
 use selkie_bank::Stakes;
-use selkie_svm::{Environment, MessageId, Recent};
+use selkie_svm::{BlockhashQueue, Environment, MessageId};
 use solana_account::AccountSharedData;
 use solana_hash::Hash;
 use solana_pubkey::Pubkey;
@@ -23,7 +23,7 @@ use crate::{
 pub(crate) struct State {
     pub(crate) accounts: Accounts,
     pub(crate) environment: Arc<Environment>,
-    pub(crate) recent: Recent,
+    pub(crate) blockhash_queue: BlockhashQueue,
     pub(crate) stakes: Arc<Stakes>,
     pub(crate) history: History,
 }
@@ -33,7 +33,7 @@ pub(crate) struct State {
 enum Undo {
     Account(Pubkey, Option<AccountSharedData>),
     Environment(Arc<Environment>),
-    Recent(Box<Recent>),
+    BlockhashQueue(Box<BlockhashQueue>),
     Stakes(Arc<Stakes>),
     Processed { blockhash: Hash, message: MessageId },
     Sent { evicted: Option<Entry> },
@@ -139,9 +139,9 @@ impl Journal {
         Arc::make_mut(&mut self.state.environment)
     }
 
-    pub(crate) fn recent_mut(&mut self) -> &mut Recent {
-        self.note(|state| Undo::Recent(Box::new(state.recent.clone())));
-        &mut self.state.recent
+    pub(crate) fn blockhash_queue_mut(&mut self) -> &mut BlockhashQueue {
+        self.note(|state| Undo::BlockhashQueue(Box::new(state.blockhash_queue.clone())));
+        &mut self.state.blockhash_queue
     }
 
     pub(crate) fn set_stakes(&mut self, stakes: Stakes) {
@@ -151,7 +151,7 @@ impl Journal {
 
     pub(crate) fn add_processed(&mut self, blockhash: Hash, message: MessageId) {
         self.note(|_| Undo::Processed { blockhash, message });
-        self.state.recent.add_processed(blockhash, message);
+        self.state.blockhash_queue.add_processed(blockhash, message);
     }
 
     /// A receipt that nobody else has, to be written.
@@ -211,10 +211,10 @@ impl State {
                 self.accounts.set(key, before);
             }
             Undo::Environment(before) => self.environment = before,
-            Undo::Recent(before) => self.recent = *before,
+            Undo::BlockhashQueue(before) => self.blockhash_queue = *before,
             Undo::Stakes(before) => self.stakes = before,
             Undo::Processed { blockhash, message } => {
-                self.recent.remove_processed(&blockhash, message);
+                self.blockhash_queue.remove_processed(&blockhash, message);
             }
             Undo::Sent { evicted } => self.history.undo_push(evicted),
         }

@@ -41,7 +41,7 @@ pub enum Stage {
 }
 
 /// What became of a transaction. What the runtime tells of it is asked of it directly:
-/// `receipt.logs`, `receipt.units`, and all else that [`Processed`] has.
+/// `receipt.logs`, `receipt.compute_units`, and all else that [`Processed`] has.
 ///
 /// ```
 /// # use selkie::{keypair, system, Signer, Svm};
@@ -49,7 +49,7 @@ pub enum Stage {
 /// # let mut svm = Svm::new();
 /// # svm.airdrop(&alice.pubkey(), 10_000_000)?;
 /// let receipt = svm.send_instructions(&[system::transfer(&alice.pubkey(), &bob, 1_000_000)], &[&alice])?;
-/// assert_eq!((receipt.slot, receipt.units), (1, 150));
+/// assert_eq!((receipt.slot, receipt.compute_units), (1, 150));
 /// assert_eq!(receipt.logs[1], "Program 11111111111111111111111111111111 success");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -116,7 +116,7 @@ pub struct Frame<'a> {
     /// Its data.
     pub data: &'a [u8],
     /// Compute units that it used, those that it called included.
-    pub units: u64,
+    pub compute_units: u64,
 }
 
 impl Receipt {
@@ -158,7 +158,7 @@ impl Receipt {
         if matches!(stopped.stop().trap, Trap::ExceededMaxInstructions) {
             report.notes.push(format!(
                 "it had {} compute units: an instruction of the compute budget program asks for more",
-                self.units_max
+                self.compute_unit_limit
             ));
         }
         Some(report)
@@ -260,23 +260,23 @@ impl Receipt {
         };
         let mut frames = Vec::new();
         let own = self.transaction.message.instructions().iter();
-        for (place, (own, units)) in own.zip(&self.instruction_units).enumerate() {
+        for (place, (own, units)) in own.zip(&self.instruction_compute_units).enumerate() {
             frames.push(Frame {
                 instruction: place,
                 depth: 1,
                 program_id: key(&own.program_id_index),
                 accounts: own.accounts.iter().map(key).collect(),
                 data: &own.data,
-                units: *units,
+                compute_units: *units,
             });
-            let called = self.inner.get(place).map(Vec::as_slice).unwrap_or_default();
+            let called = self.inner_instructions.get(place).map(Vec::as_slice).unwrap_or_default();
             frames.extend(called.iter().map(|called| Frame {
                 instruction: place,
-                depth: called.height.into(),
+                depth: called.stack_height.into(),
                 program_id: key(&called.program_index),
                 accounts: called.accounts.iter().map(key).collect(),
                 data: &called.data,
-                units: called.units,
+                compute_units: called.compute_units,
             }));
         }
         frames
@@ -361,7 +361,7 @@ impl<'a> Witness<'a> {
 
 impl Inspector for Witness<'_> {
     fn before(&mut self, context: &InvokeContext<'_>) {
-        if context.height() == 1 {
+        if context.stack_height() == 1 {
             self.started = self.started.saturating_add(1);
         }
         if let Some(next) = &mut self.next {
@@ -373,7 +373,7 @@ impl Inspector for Witness<'_> {
         if let (Err(error), None) = (result, &self.culprit) {
             self.culprit = Some(Culprit {
                 instruction: self.started.saturating_sub(1),
-                depth: context.height(),
+                depth: context.stack_height(),
                 program_id: context.instruction().program_id,
                 error: error.clone(),
             });

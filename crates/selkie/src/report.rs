@@ -26,7 +26,8 @@ pub(crate) fn receipt(receipt: &Receipt, f: &mut fmt::Formatter<'_>) -> fmt::Res
         trap.to_string().lines().try_for_each(|line| write!(f, "\n    {line}"))?;
     }
     if receipt.stage > Stage::Dropped {
-        let (units, of, fee) = (receipt.units, receipt.units_max, receipt.fee.total());
+        let (units, of, fee) =
+            (receipt.compute_units, receipt.compute_unit_limit, receipt.fee.total());
         write!(f, "\n  used {units} of {of} compute units; paid {fee} lamports")?;
     }
     for note in &receipt.notes {
@@ -112,7 +113,7 @@ pub(crate) fn call_tree(receipt: &Receipt) -> String {
     let mut text = String::new();
     for frame in receipt.frames() {
         let indent = frame.depth.saturating_sub(1).saturating_mul(2);
-        let (program, units) = (named(&frame.program_id), frame.units);
+        let (program, units) = (named(&frame.program_id), frame.compute_units);
         let number =
             if frame.depth == 1 { format!("#{} ", frame.instruction) } else { String::new() };
         let _ = writeln!(text, "{:indent$}{number}{program} {units}", "");

@@ -59,8 +59,8 @@ impl Svm {
         signers: &[&dyn Signer],
     ) -> Result<Arc<Receipt>, FailedTransaction> {
         let mut transaction = self.sanitized(instructions, signers)?;
-        let recent = &self.journal.state().recent;
-        if recent.has_processed(transaction.blockhash(), transaction.message_id()) {
+        let blockhash_queue = &self.journal.state().blockhash_queue;
+        if blockhash_queue.has_processed(transaction.blockhash(), transaction.message_id()) {
             self.advance_blockhash();
             transaction = self.sanitized(instructions, signers)?;
         }

@@ -278,7 +278,7 @@ impl Header {
         environment.blockhash = self.blockhash;
         environment.lamports_per_signature = self.lamports_per_signature;
         svm.journal.set_stakes(self.stakes);
-        svm.journal.recent_mut().register(self.blockhash);
+        svm.journal.blockhash_queue_mut().register(self.blockhash);
         svm.warp_by_slots(1);
         svm.expire_blockhash();
         Ok(svm)

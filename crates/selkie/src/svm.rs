@@ -6,9 +6,9 @@ use std::sync::Arc;
 use selkie_bank::time::SLOT_MILLISECONDS;
 use selkie_svm::{
     AccountStore, ComputeBudget, Engine, Environment, Inspector, MessageId,
-    process::{Bank, ProcessOptions, Processed, process_into},
+    blockhash_queue::BlockhashQueue,
+    process::{ChainState, ProcessOptions, Processed, process_into},
     program_cache::{ProgramCache, ProgramFile},
-    recent::Recent,
     sysvars::minimum_balance,
     transaction::Transaction as Sanitized,
 };
@@ -41,7 +41,7 @@ use crate::{
 /// let transfer = system::transfer(&alice.pubkey(), &bob.pubkey(), 1_000_000_000);
 /// let receipt = svm.send_instructions(&[transfer], &[&alice])?;
 /// assert_eq!(svm.balance(&bob.pubkey()), 1_000_000_000);
-/// assert_eq!((receipt.units, receipt.fee.total()), (150, 5000));
+/// assert_eq!((receipt.compute_units, receipt.fee.total()), (150, 5000));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -256,21 +256,21 @@ impl Svm {
     ) -> Result<(), TransactionError> {
         let state = self.journal.state();
         let any_blockhash;
-        let recent = if self.checks_blockhashes {
-            &state.recent
+        let blockhash_queue = if self.checks_blockhashes {
+            &state.blockhash_queue
         } else {
-            any_blockhash = Recent::new([*transaction.blockhash()]);
+            any_blockhash = BlockhashQueue::new([*transaction.blockhash()]);
             &any_blockhash
         };
-        let bank = Bank {
+        let chain = ChainState {
             accounts: &state.accounts,
             environment: &state.environment,
-            recent,
+            blockhash_queue,
             programs: &self.programs,
         };
         let options =
             ProcessOptions { verify_signatures: self.verifies_signatures, engine: self.engine };
-        process_into(processed, transaction, &bank, &options, Some(witness))
+        process_into(processed, transaction, &chain, &options, Some(witness))
     }
 
     /// Gives lamports to an account, which is made if it is not there.

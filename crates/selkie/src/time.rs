@@ -10,7 +10,7 @@ use selkie_bank::{
     sysvars::{recent_blockhashes, slot_hashes_after},
     time::{clock_after, next_blockhash},
 };
-use selkie_svm::Recent;
+use selkie_svm::BlockhashQueue;
 use sha2::{Digest, Sha256};
 use solana_clock::Clock;
 use solana_hash::Hash;
@@ -56,8 +56,11 @@ pub(crate) fn slot_hash_list(before: &[u8], from: u64, slot: u64) -> Vec<u8> {
 }
 
 /// The data of the sysvar of recent blockhashes.
-pub(crate) fn blockhash_list(recent: &Recent, lamports_per_signature: u64) -> Vec<u8> {
-    recent_blockhashes(recent.blockhashes().rev(), lamports_per_signature)
+pub(crate) fn blockhash_list(
+    blockhash_queue: &BlockhashQueue,
+    lamports_per_signature: u64,
+) -> Vec<u8> {
+    recent_blockhashes(blockhash_queue.blockhashes().rev(), lamports_per_signature)
 }
 
 impl Svm {
@@ -88,14 +91,14 @@ impl Svm {
     /// Whether a transaction with this blockhash may still be sent.
     #[must_use]
     pub fn is_blockhash_valid(&self, blockhash: &Hash) -> bool {
-        self.journal.state().recent.is_recent(blockhash)
+        self.journal.state().blockhash_queue.is_recent(blockhash)
     }
 
     /// Makes a new blockhash, so that the same instructions make another transaction. The 150
     /// before it stay valid. The slot stays what it is.
     pub fn advance_blockhash(&mut self) -> Hash {
         let next = next_blockhash(&self.latest_blockhash(), self.slot());
-        self.journal.recent_mut().register(next);
+        self.journal.blockhash_queue_mut().register(next);
         self.blockhashes_changed();
         next
     }
@@ -103,17 +106,17 @@ impl Svm {
     /// Makes a new blockhash, and lets all others go.
     pub fn expire_blockhash(&mut self) -> Hash {
         let next = next_blockhash(&self.latest_blockhash(), self.slot());
-        let recent = self.journal.recent_mut();
-        recent.expire();
-        recent.register(next);
+        let blockhash_queue = self.journal.blockhash_queue_mut();
+        blockhash_queue.expire();
+        blockhash_queue.register(next);
         self.blockhashes_changed();
         next
     }
 
     fn blockhashes_changed(&mut self) {
         let state = self.journal.state();
-        let list = blockhash_list(&state.recent, state.environment.lamports_per_signature);
-        let newest = state.recent.blockhash().copied().unwrap_or_default();
+        let list = blockhash_list(&state.blockhash_queue, state.environment.lamports_per_signature);
+        let newest = state.blockhash_queue.blockhash().copied().unwrap_or_default();
         self.journal.environment_mut().blockhash = newest;
         self.put_sysvar(sysvar::recent_blockhashes::ID, &list);
     }
@@ -141,10 +144,10 @@ impl Svm {
             return Ok(());
         }
         let mut last = self.latest_blockhash();
-        let recent = self.journal.recent_mut();
+        let blockhash_queue = self.journal.blockhash_queue_mut();
         for slot in slot.saturating_sub(passed.min(BLOCKHASHES_VALID))..slot {
             last = next_blockhash(&last, slot);
-            recent.register(last);
+            blockhash_queue.register(last);
         }
         self.blockhashes_changed();
         let before = self.sysvar(&sysvar::slot_hashes::ID).unwrap_or_default();

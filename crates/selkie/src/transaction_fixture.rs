@@ -7,7 +7,7 @@ use selkie_fixture::{
     TransactionEffects as Effects,
 };
 use selkie_svm::{
-    AccountChange, InstructionError, Recent,
+    AccountChange, BlockhashQueue, InstructionError,
     cost::LAMPORTS_PER_SIGNATURE,
     error::{discriminant, transaction_discriminant},
     sysvars::Clock,
@@ -40,7 +40,7 @@ use crate::{
 ///
 /// let file: Vec<u8> = TransactionFixture::record(&svm, &transaction)?.to_bytes();
 /// let receipt = TransactionFixture::parse(&file)?.replay()?;
-/// assert_eq!(receipt.units, 150);
+/// assert_eq!(receipt.compute_units, 150);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -106,7 +106,13 @@ impl TransactionFixture {
             signatures: transaction.signatures.iter().map(|it| it.as_ref().to_vec()).collect(),
             message_hash: message.hash().to_bytes().to_vec(),
             accounts: accounts.collect(),
-            blockhashes: svm.journal.state().recent.blockhashes().map(Hash::to_bytes).collect(),
+            blockhashes: svm
+                .journal
+                .state()
+                .blockhash_queue
+                .blockhashes()
+                .map(Hash::to_bytes)
+                .collect(),
             slot: None,
             lamports_per_signature: Some(price),
             total_epoch_stake: Some(environment.epoch_stake.total),
@@ -143,10 +149,11 @@ impl TransactionFixture {
         // Of an address given twice, the first counts.
         let accounts = given.accounts.iter().rev().map(fixture_account::account);
         let accounts: Vec<_> = accounts.map(|(key, account)| (key, account.into())).collect();
-        let recent = Recent::new(given.blockhashes.iter().copied().map(Hash::new_from_array));
+        let blockhash_queue =
+            BlockhashQueue::new(given.blockhashes.iter().copied().map(Hash::new_from_array));
         let price = given.lamports_per_signature.map_or(LAMPORTS_PER_SIGNATURE, u64::from);
-        let mut svm =
-            fixture_state::cluster(features, &accounts, recent, price).with_signature_checks(false);
+        let mut svm = fixture_state::cluster(features, &accounts, blockhash_queue, price)
+            .with_signature_checks(false);
         // What belongs to the runtime is there in any case.
         for (key, account) in genesis::native_accounts(svm.environment()) {
             if svm.shared_account(&key).is_none() {
@@ -196,7 +203,7 @@ fn effects(receipt: &Receipt) -> Effects {
     Effects {
         is_executed: true,
         return_data: receipt.returned().to_vec(),
-        units: receipt.units,
+        units: receipt.compute_units,
         loaded_bytes: receipt.loaded_bytes.into(),
         fees: Some((receipt.fee.signatures, receipt.fee.priority)),
         accounts,

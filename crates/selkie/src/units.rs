@@ -100,7 +100,7 @@ impl UnitsReport {
     pub fn add(&mut self, name: &str, receipt: &Receipt) -> &mut Self {
         let units = receipt.result.clone().map_err(|error| error.to_string());
         let name = name.replace(['|', '\n'], "/");
-        self.0.push(Case { name, units: units.map(|()| receipt.units) });
+        self.0.push(Case { name, units: units.map(|()| receipt.compute_units) });
         self
     }
 

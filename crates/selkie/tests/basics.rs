@@ -25,9 +25,9 @@ fn lamports_move_and_the_payer_pays() {
     assert_eq!(svm.balance(&alice.pubkey()), 9 * SOL - 5000);
     assert_eq!(receipt.pre_balances()[..2], [10 * SOL, 0]);
     assert_eq!(receipt.post_balances()[..2], [9 * SOL - 5000, SOL]);
-    assert_eq!((receipt.units, receipt.stage), (150, Stage::Executed));
+    assert_eq!((receipt.compute_units, receipt.stage), (150, Stage::Executed));
     assert!(receipt.diff().contains("created\n  lamports 0 -> 1000000000 (+1000000000)"));
-    assert_eq!(svm.transaction(&receipt.signature()).unwrap().units, 150);
+    assert_eq!(svm.transaction(&receipt.signature()).unwrap().compute_units, 150);
 }
 
 #[test]
@@ -81,8 +81,8 @@ fn simulations_leave_no_trace() {
     assert_eq!((svm.balance(&bob), svm.transactions().count()), (0, 0));
     let sent = svm.send(transaction).unwrap();
     assert_eq!(
-        (&sent.logs, sent.units, sent.post_balances()),
-        (&simulated.logs, simulated.units, simulated.post_balances())
+        (&sent.logs, sent.compute_units, sent.post_balances()),
+        (&simulated.logs, simulated.compute_units, simulated.post_balances())
     );
 }
 

@@ -32,7 +32,7 @@ fn signatures_and_priority_are_paid_for() {
     let receipt = svm.send_instructions(&instructions, &[&payer, &other]).unwrap();
     assert_eq!((receipt.fee.signatures, receipt.fee.priority), (14_000, 2001));
     assert_eq!(svm.balance(&payer.pubkey()), 10 * SOL - 16_001);
-    assert_eq!((receipt.units, receipt.units_max), (450, 1000));
+    assert_eq!((receipt.compute_units, receipt.compute_unit_limit), (450, 1000));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn every_loader_and_engine_runs_programs() {
                 data: vec![],
             };
             let receipt = svm.send_instructions(&[instruction], &[&keypair("payer")]);
-            assert!(receipt.unwrap().units > 0, "{loader:?}");
+            assert!(receipt.unwrap().compute_units > 0, "{loader:?}");
         }
     }
 }

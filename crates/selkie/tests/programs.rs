@@ -150,7 +150,7 @@ fn check_token(program: &WellKnownProgram, units: u64) {
     let transfer =
         |amount| token::transfer(id, &from.pubkey(), &to.pubkey(), &payer.pubkey(), amount);
     let receipt = svm.send_instructions(&[transfer(30)], &[&payer]).unwrap();
-    assert_eq!(receipt.units, units, "{receipt}");
+    assert_eq!(receipt.compute_units, units, "{receipt}");
     assert_eq!((tokens(&svm, &from.pubkey()), tokens(&svm, &to.pubkey())), (70, 30));
     assert_eq!(receipt.changes().count(), 3);
     assert!(receipt.diff().contains("data 64..65: 64 -> 46"), "{}", receipt.diff());
@@ -183,7 +183,7 @@ fn associated_accounts_are_made_by_calls() {
     let create = token::create_associated(&id, &payer.pubkey(), &payer.pubkey(), &mint);
     let receipt = svm.send_instructions(std::slice::from_ref(&create), &[&payer]).unwrap();
     let account = token::associated_address(&id, &payer.pubkey(), &mint);
-    assert_eq!((tokens(&svm, &account), receipt.inner[0].len()), (0, 4));
+    assert_eq!((tokens(&svm, &account), receipt.inner_instructions[0].len()), (0, 4));
     let frames = receipt.frames();
     let depths: Vec<_> = frames.iter().map(|frame| (frame.depth, frame.program_id)).collect();
     assert_eq!(depths[0], (1, programs::ASSOCIATED_TOKEN.id));

@@ -18,7 +18,7 @@ fn call() -> Instruction {
 fn cluster() -> Svm {
     Svm::new().with_syscall("sol_log_64_", |context, [out, ..]| {
         context.consume(7)?;
-        let height = context.context().height() as u64;
+        let height = context.context().stack_height() as u64;
         context.write(out, &(41 + height).to_le_bytes())?;
         let written = context.read(out, 8)?.to_vec();
         context.log(format!("wrote {written:?}"));

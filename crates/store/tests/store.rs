@@ -67,7 +67,7 @@ impl Process {
         let call = Instruction { program_id: address(word), accounts: vec![], data: vec![] };
         let receipt = self.svm.send_instructions(&[call], &[&self.payer]).unwrap();
         assert_eq!(receipt.logs[1], format!("Program log: {word}"));
-        assert_eq!(receipt.units, 10_106);
+        assert_eq!(receipt.compute_units, 10_106);
     }
 
     fn persist(&self) -> usize {

@@ -27,7 +27,7 @@ use crate::{
     at_hand::AccountsAtHand,
     check::{check, is_reserved},
     key_map::KeyMap,
-    process::{Bank, ProcessOptions, Processed, process_with},
+    process::{ChainState, ProcessOptions, Processed, process_with},
     programs::TransactionPrograms,
     transaction::Transaction,
     workspace,
@@ -44,12 +44,12 @@ type Outcome = Result<Processed, TransactionError>;
 /// committed: what is to be written, and in which order, the results say.
 pub fn process_batch<S: AccountStore + Sync>(
     transactions: &[Transaction],
-    bank: &Bank<'_, S>,
+    chain: &ChainState<'_, S>,
     options: &ProcessOptions,
     threads: usize,
 ) -> Vec<Result<Processed, TransactionError>> {
     let mut outcomes = Vec::new();
-    process_batch_into(&mut outcomes, transactions, bank, options, threads);
+    process_batch_into(&mut outcomes, transactions, chain, options, threads);
     outcomes
 }
 
@@ -58,7 +58,7 @@ pub fn process_batch<S: AccountStore + Sync>(
 pub fn process_batch_into<S: AccountStore + Sync>(
     outcomes: &mut Vec<Result<Processed, TransactionError>>,
     transactions: &[Transaction],
-    bank: &Bank<'_, S>,
+    chain: &ChainState<'_, S>,
     options: &ProcessOptions,
     threads: usize,
 ) {
@@ -67,7 +67,7 @@ pub fn process_batch_into<S: AccountStore + Sync>(
     let batch = Batch {
         threads,
         transactions,
-        bank,
+        chain,
         options,
         entries: outcomes.iter_mut().map(Entry::new).collect(),
         next: AtomicUsize::new(0),
@@ -95,7 +95,7 @@ const SHARE_MAX: usize = 16;
 
 struct Batch<'b, S> {
     transactions: &'b [Transaction],
-    bank: &'b Bank<'b, S>,
+    chain: &'b ChainState<'b, S>,
     options: &'b ProcessOptions,
     entries: Vec<Entry<'b>>,
     /// The first that nobody has taken.
@@ -146,7 +146,7 @@ impl<'o, S: AccountStore + Sync> Batch<'o, S> {
         let abandon = Abandon(&self.is_abandoned);
         let mut planner = Planner::new(self.transactions.len());
         for (transaction, entry) in self.transactions.iter().zip(&self.entries) {
-            let is_first = entry.plan.set(planner.plan(transaction, self.bank)).is_ok();
+            let is_first = entry.plan.set(planner.plan(transaction, self.chain)).is_ok();
             debug_assert!(is_first, "one thread plans");
         }
         planner.keep();
@@ -186,7 +186,7 @@ impl<'o, S: AccountStore + Sync> Batch<'o, S> {
             let is_first = entry.outcome.set(room).is_ok();
             debug_assert!(is_first, "a transaction is taken by one thread");
         }
-        programs.count_uses(self.bank.environment.slot());
+        programs.count_uses(self.chain.environment.slot());
         core::mem::forget(abandon);
     }
 
@@ -238,20 +238,20 @@ impl<'o, S: AccountStore + Sync> Batch<'o, S> {
         programs: &mut TransactionPrograms,
         processed: &mut Processed,
     ) -> Result<(), TransactionError> {
-        let bank = Bank {
+        let chain = ChainState {
             accounts,
-            environment: self.bank.environment,
-            recent: self.bank.recent,
-            programs: self.bank.programs,
+            environment: self.chain.environment,
+            blockhash_queue: self.chain.blockhash_queue,
+            programs: self.chain.programs,
         };
         if self.has_processed(&accounts.planned.same) {
             if self.options.verify_signatures {
                 crate::check::verify_signatures(transaction)?;
             }
-            check(transaction, accounts, bank.environment, bank.recent)?;
+            check(transaction, accounts, chain.environment, chain.blockhash_queue)?;
             return Err(TransactionError::AlreadyProcessed);
         }
-        process_with(programs, processed, transaction, &bank, self.options, None)?;
+        process_with(programs, processed, transaction, &chain, self.options, None)?;
         if accounts.planned.is_barrier {
             accounts.note_others(processed);
         }
@@ -388,7 +388,7 @@ impl<S: AccountStore + Sync> AccountStore for Overlay<'_, '_, S> {
         key: &Pubkey,
         then: impl FnOnce(Option<&AccountSharedData>) -> R,
     ) -> R {
-        let before = self.batch.bank.accounts;
+        let before = self.batch.chain.accounts;
         if self.is_unwritten(key) {
             return self.at_hand.with_account(key, before, then);
         }

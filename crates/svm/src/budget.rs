@@ -83,7 +83,10 @@ impl TransactionBudget {
             let units = u64::from(config.compute_unit_limit.unwrap_or(0));
             let loaded_bytes = config.loaded_accounts_data_size_limit.unwrap_or(0);
             return Ok(Self {
-                compute: ComputeBudget { units: units.min(TRANSACTION_UNITS_MAX), heap_bytes },
+                compute: ComputeBudget {
+                    compute_unit_limit: units.min(TRANSACTION_UNITS_MAX),
+                    heap_bytes,
+                },
                 loaded_bytes_max: loaded_bytes.min(LOADED_BYTES_MAX),
                 fee: Fee { signatures, priority: config.priority_fee.unwrap_or(0) },
             });
@@ -104,7 +107,7 @@ impl TransactionBudget {
         }
         let priority = priority(requests.price.unwrap_or(0), units);
         Ok(Self {
-            compute: ComputeBudget { units, heap_bytes },
+            compute: ComputeBudget { compute_unit_limit: units, heap_bytes },
             loaded_bytes_max: loaded_bytes.min(LOADED_BYTES_MAX),
             fee: Fee { signatures, priority },
         })

@@ -13,13 +13,13 @@ use solana_transaction_error::TransactionError;
 
 use crate::{
     account::{AccountStore, is_same},
+    blockhash_queue::BlockhashQueue,
     budget::{Requests, TransactionBudget},
     cost::{ACCOUNT_LOCKS_MAX, ACCOUNT_LOCKS_MAX_RAISED},
     environment::Environment,
     features::Feature,
     lookup,
     nonce::{Nonce, durable_nonce},
-    recent::Recent,
     transaction::{Transaction, has_duplicate},
 };
 
@@ -70,7 +70,7 @@ pub fn check<'t>(
     transaction: &'t Transaction,
     accounts: &impl AccountStore,
     environment: &Environment,
-    recent: &Recent,
+    blockhash_queue: &BlockhashQueue,
 ) -> Result<Checked<'t>, TransactionError> {
     let mut requests = Requests::default();
     requests.read(transaction)?;
@@ -80,11 +80,11 @@ pub fn check<'t>(
     let features = environment.features;
     let price = environment.lamports_per_signature;
     let budget = TransactionBudget::of(transaction, &requests, features, price)?;
-    let mut known = recent.blockhash_known(transaction.blockhash());
+    let mut known = blockhash_queue.blockhash_known(transaction.blockhash());
     let mut nonce = None;
     if known.is_none() {
         nonce = Some(find_nonce(transaction, &keys, writable, accounts, environment)?);
-        known = recent.nonce_known(transaction.blockhash());
+        known = blockhash_queue.nonce_known(transaction.blockhash());
     }
     if known.is_some_and(|known| known.has_processed(transaction.message_id())) {
         return Err(TransactionError::AlreadyProcessed);

@@ -36,12 +36,12 @@ pub struct InstructionContext<'e> {
     /// The data.
     pub data: Cow<'e, [u8]>,
     /// 1 for the instructions of the transaction itself.
-    pub height: usize,
+    pub stack_height: usize,
     /// The place of the calling instruction in the trace.
     pub caller: Option<usize>,
     /// Compute units that it used, those of the instructions that it called included; 0 until it
     /// has ended.
-    pub units: u64,
+    pub compute_units: u64,
 }
 
 /// Sees the instructions of a transaction begin and end.
@@ -132,7 +132,7 @@ impl<'e> InvokeContext<'e> {
             accounts,
             return_data: ReturnData::default(),
             logs: Logs::new(environment.log_bytes_max),
-            meter: Meter::new(options.budget.units),
+            meter: Meter::new(options.budget.compute_unit_limit),
             heap_bytes: options.budget.heap_bytes,
             engine: options.engine,
             engine_error: None,
@@ -173,7 +173,7 @@ impl<'e> InvokeContext<'e> {
 
     /// How deep the current instruction is nested: 1 for the outermost.
     #[must_use]
-    pub fn height(&self) -> usize {
+    pub fn stack_height(&self) -> usize {
         self.stack.len()
     }
 

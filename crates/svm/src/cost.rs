@@ -171,7 +171,7 @@ pub const LAMPORTS_PER_SIGNATURE: u64 = 5_000;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ComputeBudget {
     /// Compute units.
-    pub units: u64,
+    pub compute_unit_limit: u64,
     /// Bytes of heap that each program gets.
     pub heap_bytes: u32,
 }
@@ -179,7 +179,7 @@ pub struct ComputeBudget {
 impl Default for ComputeBudget {
     /// What a transaction of one instruction gets.
     fn default() -> Self {
-        Self { units: INSTRUCTION_UNITS_DEFAULT, heap_bytes: 32 * 1024 }
+        Self { compute_unit_limit: INSTRUCTION_UNITS_DEFAULT, heap_bytes: 32 * 1024 }
     }
 }
 

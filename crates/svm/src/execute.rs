@@ -37,16 +37,16 @@ pub struct InnerInstruction {
     /// Its data.
     pub data: Vec<u8>,
     /// How deep it was nested: 2 for those that the transaction's own call.
-    pub height: u8,
+    pub stack_height: u8,
     /// Compute units that it used, those that it called included.
-    pub units: u64,
+    pub compute_units: u64,
 }
 
 /// Compute units of each of a transaction's own instructions.
-pub type OwnUnits = SmallVec<[u64; 4]>;
+pub type TopLevelUnits = SmallVec<[u64; 4]>;
 
 /// What each of a transaction's own instructions called.
-pub type Inner = SmallVec<[Vec<InnerInstruction>; 2]>;
+pub type InnerInstructions = SmallVec<[Vec<InnerInstruction>; 2]>;
 
 /// Executes a transaction: the accounts as its instructions left them. What else came of it is
 /// written down.
@@ -88,7 +88,7 @@ pub fn execute_instructions<'e>(
     processed: &mut Processed,
 ) -> Vec<TransactionAccount> {
     processed.clear();
-    processed.units_max = options.budget.units;
+    processed.compute_unit_limit = options.budget.compute_unit_limit;
     let mut known: BTreeSet<Pubkey> = accounts.iter().map(|account| account.key).collect();
     for key in instructions.iter().flat_map(|it| it.accounts.iter().map(|meta| meta.pubkey)) {
         if known.insert(key) {
@@ -119,10 +119,10 @@ fn shown(instruction: &Instruction) -> (Pubkey, Vec<AccountMeta>, &[u8]) {
 fn finish(context: &mut InvokeContext<'_>, processed: &mut Processed) -> Vec<TransactionAccount> {
     use core::mem::take;
     processed.is_executed = true;
-    take_inner(context, &mut processed.inner);
+    take_inner(context, &mut processed.inner_instructions);
     let own = context.trace.iter().take(context.top_level_started);
-    processed.instruction_units.extend(own.map(|instruction| instruction.units));
-    processed.units = processed.instruction_units.iter().sum();
+    processed.instruction_compute_units.extend(own.map(|instruction| instruction.compute_units));
+    processed.compute_units = processed.instruction_compute_units.iter().sum();
     processed.logs = context.logs.take_lines();
     let has_returned = !context.return_data.data.is_empty();
     processed.return_data = has_returned.then(|| take(&mut context.return_data));
@@ -170,9 +170,9 @@ fn add_own_instructions<'e>(context: &mut InvokeContext<'e>, checked: &'e Checke
             program_index: Some(u16::from(instruction.program_id_index)),
             accounts: InstructionAccounts::new(),
             data: (&instruction.data).into(),
-            height: 1,
+            stack_height: 1,
             caller: None,
-            units: 0,
+            compute_units: 0,
         });
         let Some(added) = context.trace.last_mut() else { continue };
         let accounts = &mut added.accounts;
@@ -191,7 +191,7 @@ fn add_own_instructions<'e>(context: &mut InvokeContext<'e>, checked: &'e Checke
 
 /// What each of the transaction's own instructions called, directly or not. What was called is
 /// taken from the trace.
-fn take_inner(context: &mut InvokeContext<'_>, inner: &mut Inner) {
+fn take_inner(context: &mut InvokeContext<'_>, inner: &mut InnerInstructions) {
     let own = context.top_level;
     inner.extend(core::iter::repeat_with(Vec::new).take(own));
     if context.trace.len() == own {
@@ -212,8 +212,8 @@ fn take_inner(context: &mut InvokeContext<'_>, inner: &mut Inner) {
                 program_index: byte(called.program_index.unwrap_or_default()),
                 accounts: called.accounts.iter().map(|account| byte(account.index)).collect(),
                 data: called.data.into_owned(),
-                height: u8::try_from(called.height).unwrap_or(u8::MAX),
-                units: called.units,
+                stack_height: u8::try_from(called.stack_height).unwrap_or(u8::MAX),
+                compute_units: called.compute_units,
             });
         }
     }

@@ -549,9 +549,9 @@ mod tests {
             ]
             .into(),
             data: vec![5; 3].into(),
-            height: 1,
+            stack_height: 1,
             caller: None,
-            units: 0,
+            compute_units: 0,
         }
     }
 

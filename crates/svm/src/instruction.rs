@@ -32,11 +32,11 @@ pub struct Options {
 
 /// What came of an instruction.
 #[derive(Debug)]
-pub struct Receipt {
+pub struct InstructionResult {
     /// Whether it succeeded.
     pub result: Result<(), InstructionError>,
     /// Compute units that it used.
-    pub units: u64,
+    pub compute_units: u64,
     /// The log.
     pub logs: Vec<String>,
     /// What the program returned besides r0, if it did.
@@ -75,7 +75,7 @@ pub struct Receipt {
 /// let instruction = Instruction { program_id: id, accounts: vec![], data: vec![] };
 /// let receipt =
 ///     process_instruction(&instruction, &[], &environment, &Options::default(), None)?;
-/// assert_eq!((receipt.result, receipt.units), (Ok(()), 2));
+/// assert_eq!((receipt.result, receipt.compute_units), (Ok(()), 2));
 /// assert_eq!(receipt.logs[2], format!("Program {id} success"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -92,7 +92,7 @@ pub fn process_instruction(
     environment: &Environment,
     options: &Options,
     observer: Option<&mut dyn Observer>,
-) -> Result<Receipt, EngineError> {
+) -> Result<InstructionResult, EngineError> {
     options.engine.resolve()?;
     let before = with_missing(instruction, accounts, environment);
     let mut context = enter(instruction, before.clone(), environment, options);
@@ -107,8 +107,8 @@ pub fn process_instruction(
     }
     let return_data = context.return_data;
     let after = |it: TransactionAccount| (it.key, it.account.into());
-    Ok(Receipt {
-        units: options.budget.units.saturating_sub(context.meter.remaining()),
+    Ok(InstructionResult {
+        compute_units: options.budget.compute_unit_limit.saturating_sub(context.meter.remaining()),
         logs: context.logs.take_lines(),
         return_data: (!return_data.data.is_empty()).then_some(return_data),
         accounts: match result {
@@ -218,8 +218,8 @@ pub(crate) fn compile(
         program_index: by_key.get(&instruction.program_id).map(|account| account.index),
         accounts: instruction.accounts.iter().map(resolve).collect(),
         data: instruction.data.clone().into(),
-        height: 1,
+        stack_height: 1,
         caller: None,
-        units: 0,
+        compute_units: 0,
     }
 }

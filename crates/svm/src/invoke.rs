@@ -166,9 +166,9 @@ impl<'e> InvokeContext<'e> {
             program_index,
             accounts,
             data: Cow::Owned(data),
-            height: self.height().saturating_add(1),
+            stack_height: self.stack_height().saturating_add(1),
             caller: Some(self.frame().instruction),
-            units: 0,
+            compute_units: 0,
         })
     }
 
@@ -280,7 +280,7 @@ impl<'e> InvokeContext<'e> {
             }
         };
         self.return_data = ReturnData { program_id, data: Vec::new() };
-        self.logs.invoke(&program_id, self.height());
+        self.logs.invoke(&program_id, self.stack_height());
         if let Some(inspector) = self.inspector.take() {
             inspector.before(self);
             self.inspector = Some(inspector);
@@ -303,7 +303,7 @@ impl<'e> InvokeContext<'e> {
         let units = units_before.saturating_sub(self.meter.remaining());
         let index = self.frame().instruction;
         if let Some(instruction) = self.trace.get_mut(index) {
-            instruction.units = units;
+            instruction.compute_units = units;
         }
         if let Some(inspector) = self.inspector.take() {
             inspector.after(self, &result);
@@ -391,9 +391,9 @@ mod tests {
             program_index: None,
             accounts: InstructionAccounts::new(),
             data: vec![].into(),
-            height: 1,
+            stack_height: 1,
             caller: None,
-            units: 0,
+            compute_units: 0,
         }
     }
 

@@ -1,7 +1,7 @@
 //! The Solana runtime: accounts, instructions, syscalls.
 //!
 //! ```text
-//! Instruction, accounts ── process_instruction ──> Receipt
+//! Instruction, accounts ── process_instruction ──> InstructionResult
 //!     push ─> input::serialize ─> vm::run ─> input::deserialize ─> pop
 //!                                   │  syscalls
 //!                                   └─────────> Call: InvokeContext, guest memory, meter
@@ -31,6 +31,7 @@
 pub mod account;
 mod at_hand;
 pub mod batch;
+pub mod blockhash_queue;
 pub mod budget;
 mod buffers;
 pub mod builtin;
@@ -57,7 +58,6 @@ pub mod nonce;
 pub mod process;
 pub mod program_cache;
 pub mod programs;
-pub mod recent;
 mod rent;
 pub mod run;
 mod settle;
@@ -75,6 +75,7 @@ pub use solana_sdk_ids::native_loader::ID as NATIVE_LOADER;
 pub use crate::{
     account::{Account, AccountSharedData, AccountStore, Loader},
     batch::{process_batch, process_batch_into},
+    blockhash_queue::BlockhashQueue,
     budget::{Fee, TransactionBudget},
     builtin::{Builtin, Builtins, Precompile, Precompiles},
     context::{Inspector, InstructionContext, InvokeContext},
@@ -85,18 +86,18 @@ pub use crate::{
     features::{Feature, FeatureSet},
     input::{Abi, DataMode, Input, Layout},
     instruction::{
-        AccountMeta, Instruction, Options, Receipt, instruction_input, process_instruction,
+        AccountMeta, Instruction, InstructionResult, Options, instruction_input,
+        process_instruction,
     },
     invocation::Invocation,
     key_map::{KeyHasher, KeyMap, KeyState},
     message_id::MessageId,
-    process::{AccountChange, Bank, ProcessOptions, Processed, process, process_into},
+    process::{AccountChange, ChainState, ProcessOptions, Processed, process, process_into},
     program_cache::ProgramCache,
     programs::{
         LoadError, Program, ProgramEntry, Programs, Purpose, RefusedFile, check_file,
         elf_environment, mainnet_environment,
     },
-    recent::Recent,
     run::Run,
     stop::{Stop, Stopped},
     syscalls::{Syscall, pda::find_program_address},

@@ -13,16 +13,16 @@ use solana_transaction_error::TransactionError;
 
 use crate::{
     account::AccountStore,
+    blockhash_queue::BlockhashQueue,
     budget::Fee,
     check::{check, verify_signatures},
     context::Inspector,
     engine::Engine,
     environment::Environment,
-    execute::{Inner, OwnUnits, execute},
+    execute::{InnerInstructions, TopLevelUnits, execute},
     load::{Loaded, load},
     program_cache::ProgramCache,
     programs::TransactionPrograms,
-    recent::Recent,
     settle::settle,
     stop::Stopped,
     transaction::Transaction,
@@ -47,13 +47,13 @@ impl Default for ProcessOptions {
 
 /// What a transaction is processed against.
 #[derive(Debug)]
-pub struct Bank<'a, S> {
+pub struct ChainState<'a, S> {
     /// The accounts.
     pub accounts: &'a S,
     /// What the cluster gives to all.
     pub environment: &'a Environment,
     /// What happened of late.
-    pub recent: &'a Recent,
+    pub blockhash_queue: &'a BlockhashQueue,
     /// Programs that are ready.
     pub programs: &'a ProgramCache,
 }
@@ -104,17 +104,17 @@ pub struct Processed {
     /// What it paid.
     pub fee: Fee,
     /// Compute units that it used.
-    pub units: u64,
+    pub compute_units: u64,
     /// Compute units that it might have used.
-    pub units_max: u64,
+    pub compute_unit_limit: u64,
     /// Compute units of each of its own instructions that was started.
-    pub instruction_units: OwnUnits,
+    pub instruction_compute_units: TopLevelUnits,
     /// What its accounts count for together (SIMD-0186).
     pub loaded_bytes: u32,
     /// The log.
     pub logs: Vec<String>,
     /// What its instructions called, for each of its own.
-    pub inner: Inner,
+    pub inner_instructions: InnerInstructions,
     /// What was returned last.
     pub return_data: Option<ReturnData>,
     /// Its accounts.
@@ -139,12 +139,12 @@ impl Default for Processed {
             result: Ok(()),
             is_executed: false,
             fee: Fee::default(),
-            units: 0,
-            units_max: 0,
-            instruction_units: OwnUnits::new(),
+            compute_units: 0,
+            compute_unit_limit: 0,
+            instruction_compute_units: TopLevelUnits::new(),
             loaded_bytes: 0,
             logs: Vec::new(),
-            inner: Inner::new(),
+            inner_instructions: InnerInstructions::new(),
             return_data: None,
             accounts: Vec::new(),
             notes: Vec::new(),
@@ -161,12 +161,12 @@ impl Processed {
             result,
             is_executed,
             fee,
-            units,
-            units_max,
-            instruction_units,
+            compute_units,
+            compute_unit_limit,
+            instruction_compute_units,
             loaded_bytes,
             logs,
-            inner,
+            inner_instructions,
             return_data,
             accounts,
             notes,
@@ -174,11 +174,11 @@ impl Processed {
         } = self;
         *result = Ok(());
         (*is_executed, *fee) = (false, Fee::default());
-        (*units, *units_max, *loaded_bytes) = (0, 0, 0);
+        (*compute_units, *compute_unit_limit, *loaded_bytes) = (0, 0, 0);
         workspace::keep_lines(logs);
         accounts.clear();
-        instruction_units.clear();
-        inner.clear();
+        instruction_compute_units.clear();
+        inner_instructions.clear();
         *return_data = None;
         notes.clear();
         *stopped = None;
@@ -191,12 +191,12 @@ impl Processed {
 /// If it is dropped: it pays nothing and leaves no trace.
 pub fn process<S: AccountStore>(
     transaction: &Transaction,
-    bank: &Bank<'_, S>,
+    chain: &ChainState<'_, S>,
     options: &ProcessOptions,
     inspector: Option<&mut dyn Inspector>,
 ) -> Result<Processed, TransactionError> {
     let mut processed = Processed::default();
-    process_into(&mut processed, transaction, bank, options, inspector)?;
+    process_into(&mut processed, transaction, chain, options, inspector)?;
     Ok(processed)
 }
 
@@ -210,12 +210,12 @@ pub fn process<S: AccountStore>(
 pub fn process_into<S: AccountStore>(
     processed: &mut Processed,
     transaction: &Transaction,
-    bank: &Bank<'_, S>,
+    chain: &ChainState<'_, S>,
     options: &ProcessOptions,
     inspector: Option<&mut dyn Inspector>,
 ) -> Result<(), TransactionError> {
     let mut programs = workspace::programs();
-    let result = process_with(&mut programs, processed, transaction, bank, options, inspector);
+    let result = process_with(&mut programs, processed, transaction, chain, options, inspector);
     workspace::keep_programs(programs);
     result
 }
@@ -226,18 +226,18 @@ pub(crate) fn process_with<S: AccountStore>(
     programs: &mut TransactionPrograms,
     processed: &mut Processed,
     transaction: &Transaction,
-    bank: &Bank<'_, S>,
+    chain: &ChainState<'_, S>,
     options: &ProcessOptions,
     inspector: Option<&mut dyn Inspector>,
 ) -> Result<(), TransactionError> {
-    let Bank { accounts, environment, recent, programs: cache } = *bank;
+    let ChainState { accounts, environment, blockhash_queue, programs: cache } = *chain;
     if options.verify_signatures {
         verify_signatures(transaction)?;
     }
-    let checked = check(transaction, accounts, environment, recent)?;
+    let checked = check(transaction, accounts, environment, blockhash_queue)?;
     processed.clear();
     processed.fee = checked.budget.fee;
-    processed.units_max = checked.budget.compute.units;
+    processed.compute_unit_limit = checked.budget.compute.compute_unit_limit;
     let Loaded { rollback, loaded_bytes, state } =
         load(&checked, accounts, environment, cache, &mut processed.accounts, programs)?;
     processed.loaded_bytes = loaded_bytes;

@@ -31,7 +31,7 @@ pub struct Run {
     /// The slots that the calls that had not returned would have returned to, outermost first.
     pub return_pcs: Vec<usize>,
     /// Compute units used by the program, syscalls included.
-    pub units: u64,
+    pub compute_units: u64,
     /// What ran the program: the interpreter, or the JIT.
     pub engine: Engine,
     /// The input region as the program left it.
@@ -89,8 +89,16 @@ pub(crate) fn run_program<'e>(
             layout: core::mem::take(&mut context.frame_mut().layout),
         };
         let End { result, pc, registers, return_pcs, units, engine, .. } = end;
-        context.last_run =
-            Some(Run { result, pc, registers, return_pcs, units, engine, input, heap_bytes });
+        context.last_run = Some(Run {
+            result,
+            pc,
+            registers,
+            return_pcs,
+            compute_units: units,
+            engine,
+            input,
+            heap_bytes,
+        });
     } else if let (Err(trap), None) = (end.result, &context.stopped) {
         context.stopped = Some(Box::new(Stopped {
             program_id: context.instruction().program_id,

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use common::key;
 use proptest::prelude::*;
 use selkie_svm::{
-    Account, AccountSharedData, Bank, Builtin, Environment, FeatureSet, InstructionError, Loader,
-    ProcessOptions, Processed, ProgramCache, Pubkey, Recent, Transaction, process, process_batch,
-    process_batch_into, sysvars::Clock,
+    Account, AccountSharedData, BlockhashQueue, Builtin, ChainState, Environment, FeatureSet,
+    InstructionError, Loader, ProcessOptions, Processed, ProgramCache, Pubkey, Transaction,
+    process, process_batch, process_batch_into, sysvars::Clock,
 };
 use solana_hash::Hash;
 use solana_message::{
@@ -301,14 +301,19 @@ fn one_by_one_with(
     programs: &ProgramCache,
 ) -> (Vec<Outcome>, Store) {
     let environment = environment();
-    let mut recent = Recent::new([BLOCKHASH]);
+    let mut blockhash_queue = BlockhashQueue::new([BLOCKHASH]);
     let mut outcomes = Vec::new();
     for transaction in transactions {
-        let bank = Bank { accounts: &store, environment: &environment, recent: &recent, programs };
-        let outcome = process(transaction, &bank, &OPTIONS, None);
+        let chain = ChainState {
+            accounts: &store,
+            environment: &environment,
+            blockhash_queue: &blockhash_queue,
+            programs,
+        };
+        let outcome = process(transaction, &chain, &OPTIONS, None);
         commit(&mut store, &outcome);
         if outcome.is_ok() {
-            recent.add_processed(*transaction.blockhash(), transaction.message_id());
+            blockhash_queue.add_processed(*transaction.blockhash(), transaction.message_id());
         }
         outcomes.push(outcome);
     }
@@ -325,14 +330,14 @@ fn process_all_into(
     store: &Store,
     threads: usize,
 ) {
-    let (environment, recent) = (environment(), Recent::new([BLOCKHASH]));
-    let bank = Bank {
+    let (environment, blockhash_queue) = (environment(), BlockhashQueue::new([BLOCKHASH]));
+    let chain = ChainState {
         accounts: store,
         environment: &environment,
-        recent: &recent,
+        blockhash_queue: &blockhash_queue,
         programs: &ProgramCache::new(),
     };
-    process_batch_into(outcomes, transactions, &bank, &OPTIONS, threads);
+    process_batch_into(outcomes, transactions, &chain, &OPTIONS, threads);
 }
 
 fn at_once_with(
@@ -342,9 +347,14 @@ fn at_once_with(
     programs: &ProgramCache,
 ) -> (Vec<Outcome>, Store) {
     let environment = environment();
-    let recent = Recent::new([BLOCKHASH]);
-    let bank = Bank { accounts: &store, environment: &environment, recent: &recent, programs };
-    let outcomes = process_batch(transactions, &bank, &OPTIONS, threads);
+    let blockhash_queue = BlockhashQueue::new([BLOCKHASH]);
+    let chain = ChainState {
+        accounts: &store,
+        environment: &environment,
+        blockhash_queue: &blockhash_queue,
+        programs,
+    };
+    let outcomes = process_batch(transactions, &chain, &OPTIONS, threads);
     for outcome in &outcomes {
         commit(&mut store, outcome);
     }
@@ -476,9 +486,14 @@ fn who_comes_to_nothing_is_passed_over() {
 fn a_panic_is_not_waited_for() {
     let mut environment = environment();
     environment.builtins.insert(MIXER, Builtin::new("mixer", |_| panic!("a builtin fails")));
-    let (store, programs, recent) = (store(3), ProgramCache::new(), Recent::new([BLOCKHASH]));
-    let bank =
-        Bank { accounts: &store, environment: &environment, recent: &recent, programs: &programs };
+    let (store, programs, blockhash_queue) =
+        (store(3), ProgramCache::new(), BlockhashQueue::new([BLOCKHASH]));
+    let chain = ChainState {
+        accounts: &store,
+        environment: &environment,
+        blockhash_queue: &blockhash_queue,
+        programs: &programs,
+    };
     let transactions: Vec<_> = (0..8).map(|salt| transaction(1, 1, 2, 3, salt)).collect();
-    process_batch(&transactions, &bank, &OPTIONS, 3);
+    process_batch(&transactions, &chain, &OPTIONS, 3);
 }

@@ -5,7 +5,7 @@ mod common;
 use common::{INPUT, PROGRAM, Setup, call, exit, key, lddw, load, poke, program, store, word};
 use selkie_svm::{
     Account, AccountMeta, ComputeBudget, Engine, Environment, Instruction, InstructionError,
-    Loader, Options, Pubkey, Receipt, SyscallError, process_instruction,
+    InstructionResult, Loader, Options, Pubkey, SyscallError, process_instruction,
 };
 use selkie_vm::{MachineCode, Observer, Trap};
 
@@ -61,9 +61,9 @@ fn changes_are_taken_back() {
     let receipt = own_account().run(&[store(1, DATA, 7), end(0)]);
     assert_eq!(receipt.result, Ok(()));
     assert_eq!(receipt.accounts[0].1.data, [7, 0, 0, 0, 0, 0, 0, 0]);
-    assert_eq!((receipt.units, receipt.return_data.is_none()), (3, true));
+    assert_eq!((receipt.compute_units, receipt.return_data.is_none()), (3, true));
     let run = receipt.run.unwrap();
-    assert_eq!((run.result.unwrap(), run.pc, run.units), (0, 2, 3));
+    assert_eq!((run.result.unwrap(), run.pc, run.compute_units), (0, 2, 3));
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn what_is_not_given_is_what_a_cluster_has() {
     assert_eq!(receipt.accounts[1].1.owner, Loader::V3.address());
 }
 
-fn log_after_invoke(receipt: &Receipt) -> Vec<String> {
+fn log_after_invoke(receipt: &InstructionResult) -> Vec<String> {
     let id = PROGRAM.to_string();
     assert_eq!(receipt.logs[0], format!("Program {id} invoke [1]"));
     receipt.logs[1..].iter().map(|line| line.replace(&id, "X")).collect()
@@ -216,7 +216,7 @@ fn log_of_return_data() {
 fn a_machine_that_stops_a_program_takes_all_units() {
     let receipt = own_account().run(&[lddw(1, 0), load(0, 1, 0), exit()]);
     assert_eq!(receipt.result, Err(InstructionError::ProgramFailedToComplete));
-    assert_eq!(receipt.units, 200_000);
+    assert_eq!(receipt.compute_units, 200_000);
     assert_eq!(
         log_after_invoke(&receipt),
         [
@@ -233,7 +233,7 @@ fn a_machine_that_stops_a_program_takes_all_units() {
 fn a_syscall_that_stops_a_program_leaves_the_rest() {
     let receipt = own_account().run(&[call("abort"), exit()]);
     assert_eq!(receipt.result, Err(InstructionError::ProgramFailedToComplete));
-    assert_eq!(receipt.units, 1);
+    assert_eq!(receipt.compute_units, 1);
     assert_eq!(
         log_after_invoke(&receipt),
         ["Program X consumed 1 of 200000 compute units", "Program X failed: SBF program panicked",]
@@ -246,7 +246,7 @@ fn a_syscall_that_stops_a_program_leaves_the_rest() {
 fn an_endless_program_ends() {
     // ja -1
     let receipt = own_account().run(&[word(0x05, 0, 0, -1, 0), exit()]);
-    assert_eq!((receipt.result.is_err(), receipt.units), (true, 200_000));
+    assert_eq!((receipt.result.is_err(), receipt.compute_units), (true, 200_000));
     let last = "Program X failed: exceeded CUs meter at BPF instruction";
     assert_eq!(log_after_invoke(&receipt).last().unwrap(), last);
 }
@@ -254,11 +254,14 @@ fn an_endless_program_ends() {
 #[test]
 fn heap_is_paid_for() {
     let with_heap = |units, heap_bytes| {
-        let options = Options { budget: ComputeBudget { units, heap_bytes }, ..Options::default() };
+        let options = Options {
+            budget: ComputeBudget { compute_unit_limit: units, heap_bytes },
+            ..Options::default()
+        };
         Setup { options, ..own_account() }.run(&[end(0)])
     };
     let receipt = with_heap(58, 256 * 1024);
-    assert_eq!((&receipt.result, receipt.units), (&Ok(()), 58));
+    assert_eq!((&receipt.result, receipt.compute_units), (&Ok(()), 58));
     assert_eq!(log_after_invoke(&receipt)[0], "Program X consumed 2 of 58 compute units");
     let receipt = with_heap(55, 256 * 1024);
     assert_eq!(receipt.result, Err(InstructionError::ProgramEnvironmentSetupFailure));
@@ -278,7 +281,7 @@ fn calls_of_what_is_not_there_end_the_program() {
         let receipt = own_account().run(&[call(name), exit()]);
         let last = log_after_invoke(&receipt).pop().unwrap();
         assert_eq!(last, "Program X failed: unsupported BPF instruction");
-        assert_eq!(receipt.units, 200_000);
+        assert_eq!(receipt.compute_units, 200_000);
         receipt.notes.join("\n")
     };
     assert_eq!(note("sol_nonsense"), "");
@@ -299,7 +302,7 @@ fn a_program_that_is_not_there() {
     )
     .unwrap();
     assert_eq!(receipt.result, Err(InstructionError::UnsupportedProgramId));
-    assert_eq!((receipt.units, receipt.logs.len(), receipt.notes.len()), (0, 0, 1));
+    assert_eq!((receipt.compute_units, receipt.logs.len(), receipt.notes.len()), (0, 0, 1));
 }
 
 #[test]
@@ -318,7 +321,7 @@ fn observers_see_every_instruction() {
     let observer: Option<&mut dyn Observer> = Some(&mut trace);
     let receipt =
         process_instruction(&instruction, &[], &environment, &Options::default(), observer);
-    assert_eq!(receipt.unwrap().units, 3);
+    assert_eq!(receipt.unwrap().compute_units, 3);
     assert_eq!(trace.0, [0, 2, 3]);
 }
 
@@ -332,7 +335,7 @@ fn check_engines(engines: [Engine; 3], expected: [Engine; 3]) {
     let ran = engines.map(|engine| {
         let options = Options { engine, ..Options::default() };
         let receipt = process_instruction(&instruction, &[], &environment, &options, None).unwrap();
-        assert_eq!((receipt.result, receipt.units), (Ok(()), 10_002));
+        assert_eq!((receipt.result, receipt.compute_units), (Ok(()), 10_002));
         assert_eq!(receipt.notes, [""; 0]);
         receipt.engine
     });

@@ -4,8 +4,9 @@
 use std::fs;
 
 use selkie_svm::{
-    Account, AccountMeta, Environment, FeatureSet, Instruction, InstructionError, Loader, Options,
-    Program, Pubkey, Purpose, Receipt, elf_environment, process_instruction,
+    Account, AccountMeta, Environment, FeatureSet, Instruction, InstructionError,
+    InstructionResult, Loader, Options, Program, Pubkey, Purpose, elf_environment,
+    process_instruction,
 };
 
 /// A program of mainnet.
@@ -95,7 +96,12 @@ impl Fixture {
         Self { id: file.id, environment }
     }
 
-    fn run(&self, metas: Vec<AccountMeta>, data: &[u8], accounts: &[(Pubkey, Account)]) -> Receipt {
+    fn run(
+        &self,
+        metas: Vec<AccountMeta>,
+        data: &[u8],
+        accounts: &[(Pubkey, Account)],
+    ) -> InstructionResult {
         let instruction = Instruction { program_id: self.id, accounts: metas, data: data.to_vec() };
         process_instruction(&instruction, accounts, &self.environment, &Options::default(), None)
             .expect("there is an engine")
@@ -136,7 +142,7 @@ fn transfer(fixture: &Fixture, units: u64) {
     let (id, (metas, accounts)) = (fixture.id, transfer_accounts(fixture.id));
     let receipt = fixture.run(metas, &transfer_data(42), &accounts);
     assert_eq!(receipt.result, Ok(()), "{:#?}", receipt.logs);
-    assert_eq!(receipt.units, units, "{:#?}", receipt.logs);
+    assert_eq!(receipt.compute_units, units, "{:#?}", receipt.logs);
     let expected = [(key(1), token_account(id, 3, 958)), (key(2), token_account(id, 4, 47))];
     assert_eq!(receipt.accounts[..2], expected);
     assert_eq!(receipt.accounts[2..], accounts[2..]);
@@ -160,17 +166,17 @@ fn overdraw(fixture: &Fixture) {
 
 fn memo_v1(fixture: &Fixture) {
     let receipt = fixture.run(vec![], b"", &[]);
-    assert_eq!((receipt.result, receipt.units), (Ok(()), 232));
+    assert_eq!((receipt.result, receipt.compute_units), (Ok(()), 232));
     let receipt = fixture.run(vec![], b"\xf0\x9f", &[]);
     assert_eq!(receipt.result, Err(InstructionError::InvalidInstructionData));
-    assert_eq!(receipt.units, 326);
+    assert_eq!(receipt.compute_units, 326);
 }
 
 fn memo_v4(fixture: &Fixture) {
     let log = |line: &str| format!("Program log: {line}");
     let lines = [log("Memo (len 4)"), log("\u{1f406}")];
     let receipt = fixture.run(vec![], "\u{1f406}".as_bytes(), &[]);
-    assert_eq!((receipt.units, &receipt.logs[1..3]), (274, &lines[..]));
+    assert_eq!((receipt.compute_units, &receipt.logs[1..3]), (274, &lines[..]));
 }
 
 /// An associated account that is there already, and whatever fails before it would be made.
@@ -202,7 +208,9 @@ fn associated(fixture: &Fixture) {
             AccountMeta::new_readonly(TOKEN, false),
         ]
     };
-    let end = |receipt: &Receipt| (receipt.units, receipt.logs.last().cloned().unwrap_or_default());
+    let end = |receipt: &InstructionResult| {
+        (receipt.compute_units, receipt.logs.last().cloned().unwrap_or_default())
+    };
     let line = |what: &str| format!("Program {} {what}", fixture.id);
     let receipt = fixture.run(metas(account), &[1], &accounts);
     assert_eq!(end(&receipt), (11937, line("success")));

@@ -4,8 +4,8 @@ mod common;
 
 use common::{HEAP, INPUT, PROGRAM, STACK, Setup, call, exit, key, lddw, poke};
 use selkie_svm::{
-    ComputeBudget, EpochStake, Feature, FeatureSet, InstructionError, Loader, Options, Pubkey,
-    Receipt, Sysvars, sysvars::Clock,
+    ComputeBudget, EpochStake, Feature, FeatureSet, InstructionError, InstructionResult, Loader,
+    Options, Pubkey, Sysvars, sysvars::Clock,
 };
 
 /// A call with up to five arguments.
@@ -56,7 +56,7 @@ impl Call {
         3 * self.words.len() as u64 + self.arguments.len() as u64 + 1
     }
 
-    fn run(&self) -> Receipt {
+    fn run(&self) -> InstructionResult {
         self.setup.run(&self.text())
     }
 
@@ -65,16 +65,16 @@ impl Call {
         let mut call = self.clone();
         let units = units + self.overhead();
         call.setup.options = Options {
-            budget: ComputeBudget { units, ..ComputeBudget::default() },
+            budget: ComputeBudget { compute_unit_limit: units, ..ComputeBudget::default() },
             ..Options::default()
         };
         outcome(&call, &call.run())
     }
 }
 
-fn outcome(call: &Call, receipt: &Receipt) -> Outcome {
+fn outcome(call: &Call, receipt: &InstructionResult) -> Outcome {
     let run = receipt.run.as_ref().expect("the program ran");
-    let units = run.units - call.overhead();
+    let units = run.compute_units - call.overhead();
     match &run.result {
         Ok(r0) => (Ok(*r0), units - 1),
         Err(_) => {
@@ -320,7 +320,7 @@ fn program_addresses_fail_in_order() {
     check_fails(find(ADDRESS, ADDRESS + 31), "Overlapping copy", units);
     // Sixteen seeds leave no room for a bump, which is found out bump by bump.
     let mut full = a_call("sol_try_find_program_address", &[HEAP, 16, DATA, DATA, DATA]);
-    full.setup.options.budget.units = 1_400_000;
+    full.setup.options.budget.compute_unit_limit = 1_400_000;
     check(full.data(&[0; 32]), 1, 1500 * 256);
 }
 
@@ -408,7 +408,7 @@ fn return_data_is_got_back() {
         let get = [lddw(1, out), lddw(2, len), lddw(3, program), call("sol_get_return_data")];
         let setup = Setup { data: [7; 300].to_vec(), ..Setup::default() };
         let receipt = setup.run(&[set.concat(), get.concat(), exit()]);
-        let units = receipt.units - 3 - 101 - 4;
+        let units = receipt.compute_units - 3 - 101 - 4;
         (receipt.result, units, receipt.run.unwrap().input.bytes[16..].to_vec())
     };
     let full = Err(InstructionError::Custom(250));

@@ -5,7 +5,7 @@
 use selkie_builtins::{builtins, precompiles};
 use selkie_svm::{
     Account, AccountMeta, ComputeBudget, Environment, FeatureSet, Instruction, InstructionError,
-    Options, Pubkey, Receipt, process_instruction,
+    InstructionResult, Options, Pubkey, process_instruction,
 };
 
 pub(crate) const fn key(byte: u8) -> Pubkey {
@@ -77,7 +77,7 @@ impl Setup {
         &mut self.accounts[place].0
     }
 
-    pub(crate) fn run(&self) -> Receipt {
+    pub(crate) fn run(&self) -> InstructionResult {
         let instruction = Instruction {
             program_id: self.program,
             accounts: self.accounts.iter().map(|(meta, _)| meta.clone()).collect(),
@@ -85,7 +85,7 @@ impl Setup {
         };
         let accounts: Vec<_> =
             self.accounts.iter().map(|(meta, account)| (meta.pubkey, account.clone())).collect();
-        let budget = ComputeBudget { units: self.units, ..ComputeBudget::default() };
+        let budget = ComputeBudget { compute_unit_limit: self.units, ..ComputeBudget::default() };
         let options = Options { budget, ..Options::default() };
         process_instruction(&instruction, &accounts, &self.environment, &options, None).unwrap()
     }
@@ -106,7 +106,7 @@ impl Setup {
 }
 
 /// The lines of the log that the program itself wrote.
-pub(crate) fn own_lines(receipt: &Receipt) -> Vec<&str> {
+pub(crate) fn own_lines(receipt: &InstructionResult) -> Vec<&str> {
     let is_own = |line: &&str| match line.strip_prefix("Program ").and_then(|it| it.split_once(' '))
     {
         Some((id, _)) => id.parse::<Pubkey>().is_err(),

@@ -13,8 +13,8 @@ use selkie::Svm;
 use selkie_elf::Foreign;
 use selkie_inspect::{Graph, Labels, SourceMap, Style};
 use selkie_svm::{
-    ComputeBudget, FeatureSet, LoadError, Loader, Options, Program, Pubkey, Purpose, Receipt,
-    elf_environment, process_instruction,
+    ComputeBudget, FeatureSet, InstructionResult, LoadError, Loader, Options, Program, Pubkey,
+    Purpose, elf_environment, process_instruction,
 };
 use selkie_vm::Observer;
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
     };
     environment.programs.insert(scenario.instruction.program_id, Arc::clone(&program));
     let options = Options {
-        budget: ComputeBudget { units: args.limit, heap_bytes: args.heap },
+        budget: ComputeBudget { compute_unit_limit: args.limit, heap_bytes: args.heap },
         engine: args.engine.into(),
     };
     let Scenario { instruction, accounts } = &scenario;
@@ -115,8 +115,8 @@ fn trace(
     path: &Path,
     file: &ProgramFile,
     program: &Program,
-    process: impl FnOnce(Option<&mut dyn Observer>) -> Result<Receipt>,
-) -> Result<Receipt> {
+    process: impl FnOnce(Option<&mut dyn Observer>) -> Result<InstructionResult>,
+) -> Result<InstructionResult> {
     let named = || format!("cannot write {}", path.display());
     let looked_into = crate::program::open_to_inspect(file.whole(), None)?;
     let graph = Graph::new(&looked_into, Style::Selkie);
@@ -167,7 +167,7 @@ impl Observer for Tracer<'_> {
 
 /// What is told of a run.
 struct Report<'a> {
-    receipt: &'a Receipt,
+    receipt: &'a InstructionResult,
     file: &'a ProgramFile,
     map: SourceMap,
     scenario: &'a Scenario,
@@ -193,7 +193,8 @@ impl Report<'_> {
     }
 
     fn show(&self, ui: &mut Ui) -> Result<()> {
-        let Receipt { result, units, logs, return_data, run, .. } = self.receipt;
+        let InstructionResult { result, compute_units: units, logs, return_data, run, .. } =
+            self.receipt;
         for line in logs {
             writeln!(ui.out, "{DIM}{line}{DIM:#}")?;
         }
@@ -224,7 +225,9 @@ impl Report<'_> {
     }
 
     fn as_json(&self) -> Value {
-        let Receipt { result, units, logs, return_data, run, engine, .. } = self.receipt;
+        let InstructionResult {
+            result, compute_units: units, logs, return_data, run, engine, ..
+        } = self.receipt;
         let accounts =
             self.receipt.accounts.iter().map(|(key, account)| account_json(key, account));
         let changed = self.account_changes();

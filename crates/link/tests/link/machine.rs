@@ -65,7 +65,7 @@ fn run_with(elf: &[u8], data: &[u8], features: FeatureSet, engine: Engine) -> Ru
         Environment { features, log_bytes_max: 1 << 20, ..Environment::default() };
     environment.programs.insert(id, program);
     let instruction = Instruction { program_id: id, accounts: vec![], data: data.to_vec() };
-    let budget = ComputeBudget { units: 100_000_000, ..ComputeBudget::default() };
+    let budget = ComputeBudget { compute_unit_limit: 100_000_000, ..ComputeBudget::default() };
     let options = selkie_svm::Options { budget, engine };
     let receipt = process_instruction(&instruction, &[], &environment, &options, None);
     let receipt = receipt.expect("the engine runs here");

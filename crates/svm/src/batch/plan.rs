@@ -19,7 +19,7 @@ use crate::{
     key_map::KeyMap,
     lookup,
     message_id::MessageId,
-    process::Bank,
+    process::ChainState,
     program_cache::program_data_address,
     transaction::Transaction,
 };
@@ -176,7 +176,7 @@ impl Planner {
     pub(super) fn plan<S: AccountStore>(
         &mut self,
         transaction: &Transaction,
-        bank: &Bank<'_, S>,
+        chain: &ChainState<'_, S>,
     ) -> Planned {
         let index = self.next;
         self.next = index.checked_add(1).expect("a batch fits into memory");
@@ -186,7 +186,7 @@ impl Planner {
         planned.before.extend(same);
         let mut touched = core::mem::take(&mut self.touched);
         touched.clear();
-        touch(transaction, bank, &mut touched);
+        touch(transaction, chain, &mut touched);
         let named = touched.len();
         let mut next = 0;
         while let Some(&Touched { key, is_writable, is_table }) = touched.get(next) {
@@ -194,7 +194,7 @@ impl Planner {
             next = next.saturating_add(1);
             let user = self.users.entry(key).or_insert_with(|| User {
                 writer: None,
-                program: Program::of(&key, bank.accounts),
+                program: Program::of(&key, chain.accounts),
             });
             if let Program::Yes(code) = user.program
                 && is_named
@@ -233,7 +233,11 @@ impl Planner {
 }
 
 /// The accounts that a transaction touches, as things stand before the batch.
-fn touch<S: AccountStore>(transaction: &Transaction, bank: &Bank<'_, S>, to: &mut Vec<Touched>) {
+fn touch<S: AccountStore>(
+    transaction: &Transaction,
+    chain: &ChainState<'_, S>,
+    to: &mut Vec<Touched>,
+) {
     let header = transaction.message().header();
     let own = transaction.static_keys();
     let signers = transaction.signers();
@@ -251,7 +255,7 @@ fn touch<S: AccountStore>(transaction: &Transaction, bank: &Bank<'_, S>, to: &mu
     let tables = lookups.iter().map(|lookup| lookup.account_key);
     to.extend(tables.map(|key| Touched { key, is_writable: false, is_table: true }));
     // What cannot be resolved is dropped, and touches nothing else.
-    if let Ok((writable, readonly)) = lookup::resolve(lookups, bank.accounts, bank.environment) {
+    if let Ok((writable, readonly)) = lookup::resolve(lookups, chain.accounts, chain.environment) {
         let given = |key, is_writable| Touched { key, is_writable, is_table: false };
         let writable = writable.into_iter().map(|key| given(key, true));
         let readonly = readonly.into_iter().map(|key| given(key, false));

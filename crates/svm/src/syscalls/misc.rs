@@ -22,7 +22,7 @@ pub(super) fn panic(
 }
 
 pub(super) fn stack_height(call: &mut Call<'_, '_, '_>) -> Result<u64, Error> {
-    Ok(call.context.height() as u64)
+    Ok(call.context.stack_height() as u64)
 }
 
 pub(super) fn remaining_compute_units(call: &mut Call<'_, '_, '_>) -> Result<u64, Error> {
@@ -98,7 +98,7 @@ fn find_sibling<'a, 'e>(
 ) -> Option<&'a InstructionContext<'e>> {
     let context = &call.context;
     let current = context.instruction();
-    let range = match current.height {
+    let range = match current.stack_height {
         1 => 0..context.top_level_started,
         _ => context.top_level..context.trace.len(),
     };
@@ -108,8 +108,8 @@ fn find_sibling<'a, 'e>(
         .iter()
         .rev()
         .filter(|other| other.caller == current.caller)
-        .take_while(|other| other.height >= current.height)
-        .filter(|other| other.height == current.height);
+        .take_while(|other| other.stack_height >= current.stack_height)
+        .filter(|other| other.stack_height == current.stack_height);
     // The first is the current instruction itself.
     same_caller.skip(1).nth(usize::try_from(index).ok()?)
 }
@@ -150,9 +150,9 @@ mod tests {
             program_index: None,
             accounts: vec![account; usize::from(program)].into(),
             data: vec![program; 3].into(),
-            height,
+            stack_height: height,
             caller,
-            units: 0,
+            compute_units: 0,
         }
     }
 
@@ -178,7 +178,7 @@ mod tests {
         // The transaction's own instructions come first; what they called comes behind.
         let current = trace.len() - 1;
         let mut order: Vec<usize> = (0..trace.len()).collect();
-        order.sort_by_key(|place| trace[*place].height > 1);
+        order.sort_by_key(|place| trace[*place].stack_height > 1);
         let place_of = |old: usize| order.iter().position(|place| *place == old).unwrap();
         context.trace = order
             .iter()
@@ -188,7 +188,7 @@ mod tests {
                 InstructionContext { caller, ..instruction }
             })
             .collect();
-        context.top_level = trace.iter().filter(|it| it.height == 1).count();
+        context.top_level = trace.iter().filter(|it| it.stack_height == 1).count();
         context.top_level_started = context.top_level;
         context.stack.push(Frame {
             instruction: place_of(current),

@@ -10,8 +10,8 @@ use selkie_elf::{
 };
 use selkie_isa::{Version, symbol::murmur3};
 use selkie_svm::{
-    Account, AccountMeta, Environment, Instruction, Loader, Options, Program, Pubkey, Receipt,
-    process_instruction, syscalls::SYSCALLS,
+    Account, AccountMeta, Environment, Instruction, InstructionResult, Loader, Options, Program,
+    Pubkey, process_instruction, syscalls::SYSCALLS,
 };
 
 pub(crate) const INPUT: u64 = 0x4_0000_0000;
@@ -85,7 +85,7 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    pub(crate) fn run(&self, text: &[Vec<u8>]) -> Receipt {
+    pub(crate) fn run(&self, text: &[Vec<u8>]) -> InstructionResult {
         let mut environment = self.environment.clone();
         environment.programs.insert(PROGRAM, program(self.loader, text));
         let instruction = Instruction {

@@ -11,12 +11,12 @@ use crate::{cost::BLOCKHASHES_VALID, message_id::MessageId};
 /// How many slots a transaction that lives by a durable nonce is remembered for.
 const NONCE_SLOTS: usize = 300;
 
-/// Recent blockhashes, and what was processed with them.
+/// BlockhashQueue blockhashes, and what was processed with them.
 ///
 /// Processed transactions are known by the blockhash that they have, or the durable nonce in its
 /// place, and their message (agave: `status_cache.rs`).
 #[derive(Clone, Default, Debug)]
-pub struct Recent {
+pub struct BlockhashQueue {
     /// Oldest first; the last one is the current one.
     blockhashes: VecDeque<Known>,
     /// Nonces that something was processed with, oldest first.
@@ -50,13 +50,13 @@ impl Known {
     }
 }
 
-impl Recent {
+impl BlockhashQueue {
     /// Blockhashes, oldest first.
     #[must_use]
     pub fn new(blockhashes: impl IntoIterator<Item = Hash>) -> Self {
-        let mut recent = Self::default();
-        blockhashes.into_iter().for_each(|blockhash| recent.register(blockhash));
-        recent
+        let mut blockhash_queue = Self::default();
+        blockhashes.into_iter().for_each(|blockhash| blockhash_queue.register(blockhash));
+        blockhash_queue
     }
 
     /// Adds a blockhash, which is the current one from here on. The oldest may fall out, and with
