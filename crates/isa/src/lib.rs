@@ -15,6 +15,7 @@
 //! | [`layout`] | the guest's address space and limits |
 //! | [`shown`] | names as people are shown them |
 //! | [`symbol`] | the hashes that stand for names in bytecode |
+//! | [`syscalls`] | the names, arguments and summaries of the syscalls, one row each |
 
 pub mod eval;
 pub mod insn;
@@ -23,6 +24,7 @@ pub mod op;
 pub mod shown;
 pub mod symbol;
 pub mod syntax;
+pub mod syscalls;
 pub mod table;
 
 pub use crate::{
