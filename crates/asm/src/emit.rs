@@ -6,6 +6,7 @@ use selkie_isa::{
     layout::{FRAME_POINTER, SLOT_BYTES},
     op::Field,
     symbol::murmur3,
+    syscalls,
 };
 
 use crate::{
@@ -17,7 +18,6 @@ use crate::{
     session::Session,
     source::Span,
     symbols::Def,
-    syscalls,
 };
 
 /// A source in bytes.
@@ -581,7 +581,7 @@ impl Emitter<'_, '_> {
             _ => None,
         };
         if let Some(key) = number.and_then(|number| u32::try_from(number & 0xffff_ffff).ok())
-            && (syscall || syscalls::by_key(key).is_some())
+            && (syscall || syscalls::find_hash(key).is_some())
         {
             return self.numbered_syscall(key, expr.span);
         }
@@ -627,7 +627,7 @@ impl Emitter<'_, '_> {
             return None;
         }
         let text = self.session.names.shared(name);
-        if !self.session.symbols.get(name).external && !syscalls::is_known(&text) {
+        if !self.session.symbols.get(name).external && syscalls::find(&text).is_none() {
             let near = self.session.near_callable(&text);
             if by_keyword {
                 let found =
@@ -665,14 +665,14 @@ impl Emitter<'_, '_> {
         if self.session.options.version.static_calls() || self.addresses.is_none() {
             return Some((0, key.cast_signed().into()));
         }
-        let Some(name) = syscalls::by_key(key) else {
+        let Some(syscall) = syscalls::find_hash(key) else {
             let message = format!("no syscall of the runtime has the key {key:#x}");
             let found = Diagnostic::error(span, message)
                 .note("until v2, files name the syscalls that they call");
             self.report(found);
             return None;
         };
-        let name = self.session.names.intern(name);
+        let name = self.session.names.intern(syscall.name);
         self.out.syscalls.push((self.place.pc(), name));
         Some((1, -1))
     }

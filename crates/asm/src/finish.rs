@@ -2,7 +2,7 @@
 //! it.
 
 use selkie_elf::write::{self, SymbolKind};
-use selkie_isa::{layout::SLOT_BYTES, symbol::ENTRYPOINT};
+use selkie_isa::{layout::SLOT_BYTES, symbol::ENTRYPOINT, syscalls};
 
 use crate::{
     Assembly, Object, Symbol,
@@ -15,7 +15,6 @@ use crate::{
     session::Session,
     source::Span,
     symbols::Def,
-    syscalls,
 };
 
 /// Makes the program; `None` if there was an error, then or before.
@@ -180,7 +179,7 @@ pub(crate) fn report_undefined_globals(session: &mut Session<'_>, is_used: impl 
     for name in session.globals.clone() {
         let symbol = session.symbols.get(name);
         let text = session.names.text(name);
-        if !session.is_undefined(name) || symbol.external || syscalls::is_known(text) {
+        if !session.is_undefined(name) || symbol.external || syscalls::find(text).is_some() {
             continue;
         }
         if is_used(name) {

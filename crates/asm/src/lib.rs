@@ -34,7 +34,6 @@
 //! | [`directives`] | the directives, one row each |
 //! | [`syntax`] | a source as lines of tokens, for formatters and editors |
 //! | `format` | the formatter |
-//! | [`syscalls`] | the names that calls may mean |
 
 #![forbid(unsafe_code)]
 
@@ -58,7 +57,6 @@ pub mod source;
 pub mod suggest;
 mod symbols;
 pub mod syntax;
-pub mod syscalls;
 
 use std::{path::PathBuf, sync::Arc};
 

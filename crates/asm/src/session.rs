@@ -1,6 +1,8 @@
 //! What all phases of one assembly share: the texts, the names and what they stand for, the
 //! expressions, the findings.
 
+use selkie_isa::syscalls::SYSCALLS;
+
 use crate::{
     Definition, Meaning, Options,
     ast::{ExprId, Exprs, SectionId},
@@ -10,7 +12,6 @@ use crate::{
     source::{Sources, Span},
     suggest,
     symbols::{Def, Symbols},
-    syscalls,
 };
 
 /// Stands between number and count in the name of a numeric label: no source can spell it.
@@ -108,7 +109,8 @@ impl<'o> Session<'o> {
             let symbol = self.symbols.get(*name);
             (matches!(symbol.def, Def::Label(_)) || symbol.external) && self.is_spelt(*name)
         });
-        self.near(text, defined.map(|(_, text)| text).chain(syscalls::NAMES.iter().copied()))
+        let syscalls = SYSCALLS.iter().map(|syscall| syscall.name);
+        self.near(text, defined.map(|(_, text)| text).chain(syscalls))
     }
 
     /// The names that stand for something, in the order in which they were first seen.

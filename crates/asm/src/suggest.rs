@@ -51,12 +51,13 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use selkie_isa::syscalls;
+
     use super::*;
 
     #[test]
     fn finds_what_was_meant() {
-        let syscalls = crate::syscalls::NAMES;
-        let check = |typo, meant| assert_eq!(nearest(typo, syscalls.iter().copied()), meant);
+        let check = |typo, meant| assert_eq!(nearest(typo, syscalls::names()), meant);
         check("sol_lgo_", Some("sol_log_"));
         check("sol_log", Some("sol_log_"));
         check("SOL_LOG_", Some("sol_log_"));

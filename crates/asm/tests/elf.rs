@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use selkie_asm::{Assembly, Options, assemble, syscalls};
+use selkie_asm::{Assembly, Options, assemble};
 use selkie_elf::{Environment, Executable, Sections, Syscalls};
-use selkie_isa::{Version, symbol::murmur3};
+use selkie_isa::{Version, symbol::murmur3, syscalls};
 
 const SMALLEST: &str = ".globl entrypoint\nentrypoint:\n    mov64 r0, 0\n    exit\n";
 
@@ -38,7 +38,7 @@ fn build(source: &str, options: &Options) -> Assembly {
 /// Deployment's rules, with every syscall.
 fn environment() -> Environment {
     Environment {
-        syscalls: Arc::new(Syscalls::new(syscalls::NAMES.iter().copied())),
+        syscalls: Arc::new(Syscalls::new(syscalls::names())),
         reject_broken_elfs: true,
         labels: true,
         ..Environment::default()

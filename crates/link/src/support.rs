@@ -4,8 +4,8 @@
 //! Archives have them too, but as their compiler passes numbers of 128 bits, which LLVM's calls need
 //! not agree with: rustc 1.99 returns them in memory.
 
-use selkie_asm::{Assembly, syscalls::NAMES};
-use selkie_isa::{Insn, Op, Version, insn::instructions, layout::FRAME_POINTER};
+use selkie_asm::Assembly;
+use selkie_isa::{Insn, Op, Version, insn::instructions, layout::FRAME_POINTER, syscalls};
 
 /// A routine that the linker writes where nobody else does.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -52,17 +52,17 @@ const ROUTINES: &[Support] = &[
 /// There for programs that were deployed long ago; new ones are refused.
 const RETIRED: &str = "sol_alloc_free_";
 
-/// The syscall of that name, from the assembler's list.
+/// The name of the syscall `name`, if there is one that new programs may call.
 pub(crate) fn syscall(name: &str) -> Option<&'static str> {
     if name == RETIRED {
         return None;
     }
-    NAMES.binary_search(&name).ok().and_then(|index| NAMES.get(index).copied())
+    syscalls::find(name).map(|syscall| syscall.name)
 }
 
 /// Every name that the linker gives a meaning.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    NAMES.iter().copied().filter(|it| *it != RETIRED).chain(ROUTINES.iter().map(|it| it.name()))
+    syscalls::names().filter(|it| *it != RETIRED).chain(ROUTINES.iter().map(|it| it.name()))
 }
 
 /// Whether the linker gives the name a meaning, so that no archive need be searched.
