@@ -12,12 +12,12 @@ use selkie_isa::{
 use crate::{
     ast::{Ast, ExprId, ExprKind, InsnStmt, SectionId, SectionKind, Stmt, StmtKind},
     diagnostic::Diagnostic,
-    eval::{Base, Value},
     layout::Layout,
     names::Name,
     session::Session,
     source::Span,
     symbols::Def,
+    value::{Base, Value},
 };
 
 /// A source in bytes.
@@ -296,7 +296,7 @@ impl Emitter<'_, '_> {
                 self.report(found);
                 None
             }
-            None => fit(self.session, span, value.number, size),
+            None => self.session.fit(span, value.number, size),
         }
     }
 
@@ -366,7 +366,7 @@ impl Emitter<'_, '_> {
         let Value { base, number } = self.session.eval(expr)?;
         let found = match base {
             Some(base) => self.address(expr, (base, number), (Relocated::Constant, self.place.at)),
-            None => fit(self.session, span, number, 8),
+            None => self.session.fit(span, number, 8),
         };
         found.map(u64::cast_signed)
     }
@@ -701,22 +701,6 @@ fn sign_extended(op: Op, span: Span, number: i128) -> Diagnostic {
 fn hex(number: i128) -> String {
     let sign = if number < 0 { "-" } else { "" };
     format!("{sign}{:#x}", number.unsigned_abs())
-}
-
-/// `number` as an integer of `size` bytes, signed or not; `None` after a report.
-pub(crate) fn fit(session: &mut Session<'_>, span: Span, number: i128, size: u8) -> Option<u64> {
-    let bits = u32::from(size) * 8;
-    if (-(1_i128 << (bits - 1))..1_i128 << bits).contains(&number) {
-        let bytes = number.to_le_bytes();
-        let low = bytes.first_chunk::<8>().expect("sixteen bytes");
-        return Some(u64::from_le_bytes(*low));
-    }
-    let (plural, hold) = if size == 1 { ("byte", "holds") } else { ("bytes", "hold") };
-    let found = Diagnostic::error(span, format!("{number} does not fit {size} {plural}")).note(
-        format!("{size} {plural} {hold} {} to {}", -(1_i128 << (bits - 1)), (1_i128 << bits) - 1),
-    );
-    session.diagnostics.push(found);
-    None
 }
 
 /// Whether control can run past the last instruction of a section; `never_return` are functions

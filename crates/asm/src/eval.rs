@@ -4,36 +4,14 @@
 //! bits, so that whoever uses a value checks its range, and nothing wraps on the way.
 
 use crate::{
-    ast::{Binary, Expr, ExprId, ExprKind, SectionId, Unary},
+    ast::{Binary, Expr, ExprId, ExprKind, Unary},
     diagnostic::Diagnostic,
     names::Name,
     session::Session,
     source::Span,
     symbols::Def,
+    value::{Base, Value},
 };
-
-/// What an address counts from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Base {
-    /// The start of a section.
-    Section(SectionId),
-    /// Of an object: a symbol whose place only the linker knows.
-    Symbol(Name),
-}
-
-/// A number, or an address.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Value {
-    /// What the number counts from; `None` if it is a plain number.
-    pub(crate) base: Option<Base>,
-    pub(crate) number: i128,
-}
-
-impl Value {
-    const fn plain(number: i128) -> Self {
-        Self { base: None, number }
-    }
-}
 
 /// Why an expression has no value. Until everything is read and placed, only `Wrong` is final.
 #[derive(Debug)]
@@ -83,6 +61,22 @@ impl Session<'_> {
         let message = "expected a number, found an address";
         let found = Diagnostic::error(self.exprs.get(expr).span, message)
             .help("`lddw` loads an address, `.quad` stores one; `a - b` is their distance");
+        self.diagnostics.push(found);
+        None
+    }
+
+    /// Returns `number` as an integer of `size` bytes, signed or unsigned; `None` after a report.
+    pub(crate) fn fit(&mut self, span: Span, number: i128, size: u8) -> Option<u64> {
+        let bits = u32::from(size) * 8;
+        let (min, max) = (-(1_i128 << (bits - 1)), (1_i128 << bits) - 1);
+        if (min..=max).contains(&number) {
+            let bytes = number.to_le_bytes();
+            let low = bytes.first_chunk::<8>().expect("sixteen bytes");
+            return Some(u64::from_le_bytes(*low));
+        }
+        let (plural, hold) = if size == 1 { ("byte", "holds") } else { ("bytes", "hold") };
+        let found = Diagnostic::error(span, format!("{number} does not fit {size} {plural}"))
+            .note(format!("{size} {plural} {hold} {min} to {max}"));
         self.diagnostics.push(found);
         None
     }

@@ -143,7 +143,7 @@ fn repeat(stmt: &mut Stmt, count: u32, size: u8, value: u64) -> u64 {
 fn fill_value(session: &mut Session<'_>, size: u8, value: ExprId) -> Option<u64> {
     let span = session.exprs.get(value).span;
     let number = session.eval_number(value)?;
-    crate::emit::fit(session, span, number, size)
+    session.fit(span, number, size)
 }
 
 pub(crate) fn alignment(session: &mut Session<'_>, to: ExprId, power: bool) -> Option<u32> {

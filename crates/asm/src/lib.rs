@@ -24,7 +24,7 @@
 //! | `mnemonic` | a mnemonic and its operands to a row of the instruction table |
 //! | `names`, `symbols` | names as numbers, and what they stand for |
 //! | `ast` | statements and expressions |
-//! | `eval` | the values of expressions |
+//! | `value`, `eval` | values, and the evaluation of expressions |
 //! | `layout` | sizes and addresses |
 //! | `emit` | statements to bytes, with every range checked |
 //! | `finish` | the entry, symbols, and checks of the whole program |
@@ -57,6 +57,7 @@ pub mod source;
 pub mod suggest;
 mod symbols;
 pub mod syntax;
+mod value;
 
 use std::{path::PathBuf, sync::Arc};
 

@@ -21,13 +21,13 @@ use crate::{
     ast::{Ast, SectionId, SectionKind},
     diagnostic::Diagnostic,
     dwarf,
-    emit::{Emitted, Relocated, fit},
-    eval::{Base, Value},
+    emit::{Emitted, Relocated},
     finish::{labels, report_undefined_globals},
     layout::{Layout, alignment},
     names::Name,
     session::{Common, Session},
     symbols::Def,
+    value::{Base, Value},
 };
 
 /// An object for the linker.
@@ -151,7 +151,7 @@ fn constants(session: &mut Session<'_>, sections: &[Option<FileSection>]) -> Vec
             kind: elf::STT_NOTYPE,
         };
         match symbol.def {
-            Def::Value(number) => match fit(session, span, number, 8) {
+            Def::Value(number) => match session.fit(span, number, 8) {
                 Some(value) => extra.value = value,
                 None => continue,
             },

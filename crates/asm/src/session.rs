@@ -7,11 +7,11 @@ use crate::{
     Definition, Meaning, Options,
     ast::{ExprId, Exprs, SectionId},
     diagnostic::{Diagnostic, Diagnostics},
-    eval::{Base, Value},
     names::{Name, Names},
     source::{Sources, Span},
     suggest,
     symbols::{Def, Symbols},
+    value::{Base, Value},
 };
 
 /// Stands between number and count in the name of a numeric label: no source can spell it.

@@ -2,9 +2,9 @@
 
 use crate::{
     ast::{ExprId, SectionId},
-    eval::Value,
     names::Name,
     source::Span,
+    value::Value,
 };
 
 /// What a name stands for.
