@@ -4,11 +4,10 @@
 use std::collections::BTreeMap;
 
 use selkie_svm::{
-    AccountStore, ComputeBudget, Inspector, Loader, Options, ProgramEntry,
+    AccountStore, ComputeBudget, Inspector, Loader, Options, ProgramEntry, TransactionPrograms,
     cost::TRANSACTION_UNITS_MAX,
     execute::execute_instructions,
     process::{AccountChange, Processed},
-    programs::TransactionPrograms,
     transaction_accounts::TransactionAccount,
 };
 use solana_account::{Account, AccountSharedData, ReadableAccount};

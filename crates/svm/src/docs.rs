@@ -3,8 +3,8 @@
 use core::fmt::Write;
 
 use crate::{
-    features::Feature,
-    syscalls::{Gate, SYSCALLS, UNSUPPORTED},
+    chain::features::Feature,
+    runtime::syscalls::{Gate, SYSCALLS, UNSUPPORTED},
 };
 
 /// `docs/syscalls.md`.
@@ -12,7 +12,7 @@ use crate::{
 pub fn syscalls() -> String {
     let mut text = String::from(
         "# Syscalls\n\n\
-         Made from the rows of `crates/svm/src/syscalls/table.rs`; do not edit.\n\n\
+         Made from the rows of `crates/svm/src/runtime/syscalls/table.rs`; do not edit.\n\n\
          Arguments are passed in r1 to r5, the result in r0. Prices are in compute units and come \
          on top of the one unit of the call; quotients are rounded down.\n\n\
          | syscall | price | there | what it does |\n|---|---|---|---|\n",
@@ -52,7 +52,7 @@ pub fn syscalls() -> String {
 pub fn features() -> String {
     let mut text = String::from(
         "# Features\n\n\
-         Made from the rows of `crates/svm/src/features.rs`; do not edit.\n\n\
+         Made from the rows of `crates/svm/src/chain/features.rs`; do not edit.\n\n\
          Only features that the runtime asks for have a row: what all clusters have had for long is \
          simply so. Mainnet is that of October 2026.\n\n\
          | feature | mainnet | what it does | account |\n|---|---|---|---|\n",

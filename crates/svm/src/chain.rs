@@ -1,0 +1,15 @@
+//! Data of the chain and the rules that it obeys: accounts, transactions, fees, rent, sysvars,
+//! features, costs and errors. Nothing here runs a program.
+
+pub mod account;
+pub mod blockhash_queue;
+pub mod budget;
+pub mod cost;
+pub mod error;
+pub mod features;
+pub(crate) mod key_map;
+pub(crate) mod message_id;
+pub mod nonce;
+pub(crate) mod rent;
+pub mod sysvars;
+pub mod transaction;

@@ -1,0 +1,199 @@
+//! Transactions, well formed: the first phase, *sanitize*.
+//!
+//! Everything here can be told from the transaction itself, without any account (agave:
+//! `solana-transaction`, `sanitized.rs`; SIMD-0160, SIMD-0385, SIMD-0406).
+
+use std::sync::OnceLock;
+
+use solana_hash::Hash;
+use solana_message::{VersionedMessage, compiled_instruction::CompiledInstruction};
+use solana_pubkey::Pubkey;
+use solana_sdk_ids::system_program;
+use solana_signature::Signature;
+use solana_transaction::versioned::VersionedTransaction;
+use solana_transaction_error::TransactionError;
+
+use crate::chain::{
+    account::is_same,
+    budget::is_heap,
+    cost::{
+        INSTRUCTION_ACCOUNTS_MAX, INSTRUCTION_TRACE_MAX, PACKET_BYTES_MAX, V1_ADDRESSES_MAX,
+        V1_BYTES_MAX, V1_SIGNATURES_MAX,
+    },
+    features::{Feature, FeatureSet},
+    message_id::MessageId,
+};
+
+/// The first byte of transactions of version 1.
+const V1_PREFIX: u8 = 0x81;
+
+/// A transaction that is well formed.
+#[derive(Clone, Debug)]
+pub struct Transaction {
+    inner: VersionedTransaction,
+    message_id: MessageId,
+    /// The message as it was signed, once somebody has asked for it.
+    message_bytes: OnceLock<Vec<u8>>,
+}
+
+impl Transaction {
+    /// Reads a transaction of any version, and checks it.
+    ///
+    /// # Errors
+    /// [`TransactionError::SanitizeFailure`] if it is too long, unreadable or malformed;
+    /// [`TransactionError::UnsupportedVersion`] if its version is switched off.
+    pub fn from_wire(wire: &[u8], features: FeatureSet) -> Result<Self, TransactionError> {
+        let is_v1 = wire.first() == Some(&V1_PREFIX);
+        let bytes_max = if is_v1 { V1_BYTES_MAX } else { PACKET_BYTES_MAX };
+        if wire.len() > bytes_max {
+            return Err(TransactionError::SanitizeFailure);
+        }
+        let read = wincode::deserialize_exact::<VersionedTransaction>(wire);
+        Self::new(read.map_err(|_| TransactionError::SanitizeFailure)?, features)
+    }
+
+    /// Checks a transaction.
+    ///
+    /// # Errors
+    /// [`TransactionError::SanitizeFailure`] if it is malformed;
+    /// [`TransactionError::UnsupportedVersion`] if its version is switched off.
+    #[inline]
+    pub fn new(
+        transaction: VersionedTransaction,
+        features: FeatureSet,
+    ) -> Result<Self, TransactionError> {
+        check(&transaction, features)?;
+        let message_id = MessageId::of(&transaction.message);
+        Ok(Self { inner: transaction, message_id, message_bytes: OnceLock::new() })
+    }
+
+    /// The signatures, the fee payer's first.
+    #[must_use]
+    pub fn signatures(&self) -> &[Signature] {
+        &self.inner.signatures
+    }
+
+    /// The message.
+    #[must_use]
+    pub fn message(&self) -> &VersionedMessage {
+        &self.inner.message
+    }
+
+    /// The message as it is signed.
+    #[must_use]
+    pub fn message_bytes(&self) -> &[u8] {
+        self.message_bytes.get_or_init(|| self.inner.message.serialize())
+    }
+
+    /// What clusters know the message by: its BLAKE3 hash, which is computed each time.
+    #[must_use]
+    pub fn message_hash(&self) -> Hash {
+        VersionedMessage::hash_raw_message(self.message_bytes())
+    }
+
+    /// What tells the message from others in this process.
+    #[must_use]
+    pub fn message_id(&self) -> MessageId {
+        self.message_id
+    }
+
+    /// The blockhash, or durable nonce, that limits the transaction's life.
+    #[must_use]
+    pub fn blockhash(&self) -> &Hash {
+        self.inner.message.recent_blockhash()
+    }
+
+    /// The addresses that the message has itself; tables may add to them.
+    #[must_use]
+    pub fn static_keys(&self) -> &[Pubkey] {
+        self.inner.message.static_account_keys()
+    }
+
+    /// The instructions.
+    #[must_use]
+    pub fn instructions(&self) -> &[CompiledInstruction] {
+        self.inner.message.instructions()
+    }
+
+    /// How many of the first addresses have signed.
+    #[must_use]
+    pub fn signers(&self) -> usize {
+        usize::from(self.inner.message.header().num_required_signatures)
+    }
+
+    /// The address of an instruction's program, which the message has itself.
+    #[must_use]
+    pub fn program(&self, instruction: &CompiledInstruction) -> Pubkey {
+        *self.program_key(instruction)
+    }
+
+    pub(crate) fn program_key(&self, instruction: &CompiledInstruction) -> &Pubkey {
+        const NONE: &Pubkey = &Pubkey::new_from_array([0; 32]);
+        self.static_keys().get(usize::from(instruction.program_id_index)).unwrap_or(NONE)
+    }
+
+    /// The place of the nonce account, if the first instruction advances one that the message has
+    /// itself (SIMD-0242).
+    #[must_use]
+    pub(crate) fn nonce_index(&self) -> Option<u8> {
+        const ADVANCE_NONCE: [u8; 4] = 4_u32.to_le_bytes();
+        let first = self.instructions().first()?;
+        let is_advance = self.program(first) == system_program::ID
+            && first.data.get(..4) == Some(&ADVANCE_NONCE);
+        let index = *first.accounts.first().filter(|_| is_advance)?;
+        (usize::from(index) < self.static_keys().len()).then_some(index)
+    }
+
+    /// The transaction as the ecosystem knows it.
+    #[inline]
+    #[must_use]
+    pub fn into_inner(self) -> VersionedTransaction {
+        self.inner
+    }
+}
+
+fn check(transaction: &VersionedTransaction, features: FeatureSet) -> Result<(), TransactionError> {
+    let failure = TransactionError::SanitizeFailure;
+    let message = &transaction.message;
+    if let VersionedMessage::V1(message) = message {
+        if !features.has(Feature::TransactionV1) {
+            return Err(TransactionError::UnsupportedVersion);
+        }
+        if message.account_keys.len() > V1_ADDRESSES_MAX
+            || usize::from(message.header.num_required_signatures) > V1_SIGNATURES_MAX
+            || message.instructions.len() > INSTRUCTION_TRACE_MAX
+            || has_duplicate(&message.account_keys)
+            || !message.config.heap_size.is_none_or(is_heap)
+        {
+            return Err(failure);
+        }
+    }
+    transaction.sanitize().map_err(|_| failure.clone())?;
+    let instructions = message.instructions();
+    if features.has(Feature::StaticInstructionLimit) && instructions.len() > INSTRUCTION_TRACE_MAX {
+        return Err(failure);
+    }
+    let has_too_many =
+        |instruction: &CompiledInstruction| instruction.accounts.len() > INSTRUCTION_ACCOUNTS_MAX;
+    if features.has(Feature::LimitInstructionAccounts) && instructions.iter().any(has_too_many) {
+        return Err(failure);
+    }
+    Ok(())
+}
+
+/// Up to here, comparing all with all is faster than sorting.
+const SEARCHED_KEYS_MAX: usize = 24;
+
+/// Whether an address is there twice.
+pub(crate) fn has_duplicate(keys: &[Pubkey]) -> bool {
+    if keys.len() <= SEARCHED_KEYS_MAX {
+        let before = |place: usize| keys.get(..place).unwrap_or_default();
+        return keys
+            .iter()
+            .enumerate()
+            .any(|(place, key)| before(place).iter().any(|other| is_same(other, key)));
+    }
+    let mut sorted: Vec<&Pubkey> = keys.iter().collect();
+    sorted.sort_unstable();
+    sorted.iter().zip(sorted.iter().skip(1)).any(|(one, next)| one == next)
+}

@@ -1,0 +1,10 @@
+//! A transaction's way: checked, loaded, executed and settled, alone or in a batch.
+
+pub mod batch;
+pub mod check;
+pub mod execute;
+pub mod load;
+pub(crate) mod lookup;
+pub mod process;
+pub(crate) mod settle;
+pub(crate) mod thread_cache;

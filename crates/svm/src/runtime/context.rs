@@ -1,0 +1,371 @@
+//! What the instructions of a transaction share while they are executed.
+
+use std::borrow::Cow;
+
+use selkie_elf::SyscallId;
+use selkie_vm::{Access, Host, MemoryMap, Meter, Region, SyscallError, Trap, Violation};
+use solana_instruction_error::InstructionError;
+use solana_pubkey::Pubkey;
+
+use crate::{
+    chain::features::Feature,
+    programs::{
+        engine::{Engine, EngineError},
+        program::{Bound, ProgramEntry, Running, TransactionPrograms},
+    },
+    runtime::{
+        environment::Environment,
+        input::Layout,
+        instruction::Options,
+        logs::Logs,
+        run::Run,
+        stop::Stopped,
+        syscalls::{Call, custom::SyscallContext},
+        transaction_accounts::{
+            BorrowedAccount, InstructionAccount, InstructionAccounts, ReturnData,
+            TransactionAccounts,
+        },
+        workspace,
+    },
+};
+
+/// An instruction that is, was or will be processed.
+#[derive(Clone, Debug)]
+pub struct InstructionContext<'e> {
+    /// The program.
+    pub program_id: Pubkey,
+    /// The place of the program's account in the transaction, if it is among its accounts.
+    pub program_index: Option<u16>,
+    /// The accounts, in the order that the program sees.
+    pub accounts: InstructionAccounts,
+    /// The data.
+    pub data: Cow<'e, [u8]>,
+    /// 1 for the instructions of the transaction itself.
+    pub stack_height: usize,
+    /// The place of the calling instruction in the trace.
+    pub caller: Option<usize>,
+    /// Compute units that it used, those of the instructions that it called included; 0 until it
+    /// has ended.
+    pub compute_units: u64,
+}
+
+/// Sees the instructions of a transaction begin and end.
+pub trait Inspector {
+    /// An instruction was entered: the last one of [`InvokeContext::stack_instructions`].
+    fn before(&mut self, context: &InvokeContext<'_>) {
+        let _ = context;
+    }
+
+    /// The instruction has ended so; it is left next.
+    fn after(&mut self, context: &InvokeContext<'_>, result: &Result<(), InstructionError>) {
+        let _ = (context, result);
+    }
+}
+
+/// Everything that instructions share while a transaction is executed.
+///
+/// Builtin programs get it to work on: the current instruction, its accounts, the environment.
+pub struct InvokeContext<'e> {
+    pub(crate) environment: &'e Environment,
+    pub(crate) accounts: TransactionAccounts,
+    pub(crate) return_data: ReturnData,
+    pub(crate) logs: Logs,
+    pub(crate) meter: Meter,
+    pub(crate) heap_bytes: u32,
+    pub(crate) engine: Engine,
+    /// Why a program could not be run as was asked for. What became of the instruction is void.
+    pub(crate) engine_error: Option<EngineError>,
+    /// The transaction's own instructions, then those that were called, in order.
+    pub(crate) trace: Vec<InstructionContext<'e>>,
+    /// How many of the transaction's own instructions are in the trace.
+    pub(crate) top_level: usize,
+    /// How many of them were started.
+    pub(crate) top_level_started: usize,
+    /// The instructions that are not finished, outermost first.
+    pub(crate) stack: Vec<Frame<'e>>,
+    /// The programs of the transaction.
+    pub(crate) programs: &'e TransactionPrograms,
+    /// Those that it has deployed or closed, in order.
+    pub(crate) modified: Vec<(Pubkey, ProgramEntry)>,
+    /// The place of the instructions sysvar among the accounts.
+    pub(crate) instructions_sysvar: Option<u16>,
+    pub(crate) inspector: Option<&'e mut (dyn Inspector + 'e)>,
+    /// Whether somebody wants to know how the last program ended.
+    pub(crate) keeps_runs: bool,
+    /// How the last program ended.
+    pub(crate) last_run: Option<Run>,
+    /// The program that was stopped first, where runs are not kept.
+    pub(crate) stopped: Option<Box<Stopped>>,
+    /// What tools may want to tell people besides the log.
+    pub(crate) notes: Vec<String>,
+}
+
+impl core::fmt::Debug for InvokeContext<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("InvokeContext")
+            .field("accounts", &self.accounts)
+            .field("trace", &self.trace)
+            .field("stack", &self.stack)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An instruction that is not finished.
+#[derive(Debug)]
+pub(crate) struct Frame<'e> {
+    /// Its place in the trace.
+    pub(crate) instruction: usize,
+    /// The program that runs, unless it is a builtin one.
+    pub(crate) program: Option<Running<'e>>,
+    /// Where the program sees its accounts.
+    pub(crate) layout: Layout,
+    /// Heap bytes that `sol_alloc_free_` handed out.
+    pub(crate) heap_used: u64,
+}
+
+impl<'e> InvokeContext<'e> {
+    #[inline(always)]
+    pub(crate) fn new(
+        accounts: TransactionAccounts,
+        environment: &'e Environment,
+        options: &Options,
+    ) -> Self {
+        let (trace, stack) = workspace::trace();
+        Self {
+            environment,
+            instructions_sysvar: accounts.find(&solana_sdk_ids::sysvar::instructions::ID),
+            accounts,
+            return_data: ReturnData::default(),
+            logs: Logs::new(environment.log_bytes_max),
+            meter: Meter::new(options.budget.compute_unit_limit),
+            heap_bytes: options.budget.heap_bytes,
+            engine: options.engine,
+            engine_error: None,
+            trace,
+            top_level: 0,
+            top_level_started: 0,
+            stack,
+            programs: TransactionPrograms::NONE,
+            modified: Vec::new(),
+            inspector: None,
+            keeps_runs: false,
+            last_run: None,
+            stopped: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Puts the transaction's own instructions in the trace.
+    pub(crate) fn add_top_level(
+        &mut self,
+        instructions: impl IntoIterator<Item = InstructionContext<'e>>,
+    ) {
+        self.trace.extend(instructions);
+        self.top_level = self.trace.len();
+    }
+
+    /// What a cluster gives to every instruction.
+    #[must_use]
+    pub fn environment(&self) -> &'e Environment {
+        self.environment
+    }
+
+    /// Whether a feature is switched on.
+    #[must_use]
+    pub fn has(&self, feature: Feature) -> bool {
+        self.environment.features.has(feature)
+    }
+
+    /// How deep the current instruction is nested: 1 for the outermost.
+    #[must_use]
+    pub fn stack_height(&self) -> usize {
+        self.stack.len()
+    }
+
+    /// The current instruction's frame.
+    ///
+    /// # Panics
+    /// Between instructions: programs and their syscalls run within one.
+    pub(crate) fn frame(&self) -> &Frame<'e> {
+        self.stack.last().expect("an instruction is being processed")
+    }
+
+    pub(crate) fn frame_mut(&mut self) -> &mut Frame<'e> {
+        self.stack.last_mut().expect("an instruction is being processed")
+    }
+
+    /// The current instruction.
+    ///
+    /// # Panics
+    /// Between instructions: whoever asks is processing one.
+    #[must_use]
+    pub fn instruction(&self) -> &InstructionContext<'e> {
+        let found = self.trace.get(self.frame().instruction);
+        found.expect("frames point into the trace")
+    }
+
+    /// The instructions that were started, in order: the transaction's own, then those that they
+    /// called.
+    pub fn trace(&self) -> impl Iterator<Item = &InstructionContext<'e>> {
+        let (own, called) = self.trace.split_at(self.top_level.min(self.trace.len()));
+        own.iter().take(self.top_level_started).chain(called)
+    }
+
+    /// The instructions that are not finished, outermost first.
+    pub fn stack_instructions(&self) -> impl Iterator<Item = &InstructionContext<'e>> {
+        self.stack.iter().filter_map(|frame| self.trace.get(frame.instruction))
+    }
+
+    /// The accounts of the transaction.
+    #[must_use]
+    pub fn accounts(&self) -> &TransactionAccounts {
+        &self.accounts
+    }
+
+    /// How an account of the current instruction is named by it.
+    ///
+    /// # Errors
+    /// [`InstructionError::MissingAccount`] if it has fewer accounts.
+    pub fn instruction_account(
+        &self,
+        place: usize,
+    ) -> Result<InstructionAccount, InstructionError> {
+        let account = self.instruction().accounts.get(place);
+        account.copied().ok_or(InstructionError::MissingAccount)
+    }
+
+    /// Whether the current instruction has so many accounts at least.
+    ///
+    /// # Errors
+    /// [`InstructionError::MissingAccount`] if not.
+    pub fn check_accounts(&self, count: usize) -> Result<(), InstructionError> {
+        if self.instruction().accounts.len() < count {
+            return Err(InstructionError::MissingAccount);
+        }
+        Ok(())
+    }
+
+    /// The address of an account of the current instruction.
+    ///
+    /// # Errors
+    /// [`InstructionError::MissingAccount`] if it has fewer accounts.
+    pub fn key(&self, place: usize) -> Result<Pubkey, InstructionError> {
+        let account = self.instruction_account(place)?;
+        Ok(self.accounts.get(usize::from(account.index))?.key)
+    }
+
+    /// An account of the current instruction, with the rights of the current program.
+    ///
+    /// # Errors
+    /// [`InstructionError::MissingAccount`] if it has fewer accounts.
+    pub fn borrow(&mut self, place: usize) -> Result<BorrowedAccount<'_>, InstructionError> {
+        let account = self.instruction_account(place)?;
+        let program = self.instruction().program_id;
+        self.accounts.borrow(account, &program)
+    }
+
+    /// Whether an account of this address signed the current instruction.
+    #[must_use]
+    pub fn has_signer(&self, key: &Pubkey) -> bool {
+        self.instruction().accounts.iter().any(|account| {
+            let found = self.accounts.get(usize::from(account.index));
+            account.is_signer && found.is_ok_and(|found| found.key == *key)
+        })
+    }
+
+    /// Takes compute units.
+    ///
+    /// # Errors
+    /// [`InstructionError::ComputationalBudgetExceeded`] if fewer are left, which are then gone.
+    pub fn consume(&mut self, units: u64) -> Result<(), InstructionError> {
+        self.meter.consume(units).map_err(|_| InstructionError::ComputationalBudgetExceeded)
+    }
+
+    /// Compute units that are left.
+    #[must_use]
+    pub fn units_left(&self) -> u64 {
+        self.meter.remaining()
+    }
+
+    /// Adds a line to the log, as it stands.
+    pub fn log(&mut self, line: impl Into<String>) {
+        self.logs.line(line);
+    }
+
+    /// The log so far.
+    #[must_use]
+    pub fn log_lines(&self) -> &[String] {
+        self.logs.lines()
+    }
+
+    /// What was returned last.
+    #[must_use]
+    pub fn return_data(&self) -> &ReturnData {
+        &self.return_data
+    }
+
+    /// Sets what the current program returns.
+    pub fn set_return_data(&mut self, data: Vec<u8>) {
+        self.return_data = ReturnData { program_id: self.instruction().program_id, data };
+    }
+
+    /// From here on, a program of the transaction is this one: it was deployed, or closed.
+    pub fn set_program(&mut self, id: Pubkey, entry: ProgramEntry) {
+        self.modified.push((id, entry));
+    }
+
+    /// The loader that owns a program, or the native loader: the owner of its account.
+    pub(crate) fn program_owner(&self, instruction: &InstructionContext<'_>) -> Option<Pubkey> {
+        use solana_account::ReadableAccount;
+        if let Some(index) = instruction.program_index {
+            let account = self.accounts.get(usize::from(index)).ok()?;
+            return Some(*account.account.owner());
+        }
+        let id = &instruction.program_id;
+        if let Some(program) = self.environment.programs.get(id) {
+            return Some(program.loader().address());
+        }
+        let is_builtin = self.environment.builtins.get(id).is_some();
+        is_builtin.then_some(solana_sdk_ids::native_loader::ID)
+    }
+}
+
+impl Host for InvokeContext<'_> {
+    fn syscall(
+        &mut self,
+        id: SyscallId,
+        arguments: [u64; 5],
+        memory: &mut MemoryMap<'_>,
+        meter: &mut Meter,
+    ) -> Result<u64, SyscallError> {
+        let program = self.frame().program.as_ref();
+        let syscall =
+            program.and_then(|program| program.syscall(id)).ok_or(Trap::UnsupportedInstruction)?;
+        match syscall {
+            Bound::Row(syscall) => (syscall.run)(&mut Call::new(self, memory, meter), arguments),
+            Bound::Custom(syscall) => {
+                let syscall = syscall.clone();
+                let mut context = SyscallContext::new(Call::new(self, memory, meter));
+                syscall.run(&mut context, arguments)
+            }
+        }
+    }
+
+    /// Lets an account grow as far as a store reaches beyond its data (SIMD-0460). Regions of
+    /// accounts that the program may change have their place in the transaction attached.
+    fn access_violation(&mut self, violation: &Violation, region: &mut Region<'_>) {
+        let Some(index) = region.payload() else { return };
+        let end = violation.vaddr.saturating_add(violation.len).saturating_sub(region.vaddr());
+        if violation.access == Access::Load || end > violation.len_max {
+            return;
+        }
+        self.accounts.touch(usize::from(index));
+        if end > region.len() {
+            let reserved = usize::try_from(violation.len_max).unwrap_or(usize::MAX);
+            if let Some(len) = self.accounts.grow_for_store(usize::from(index), reserved) {
+                region.grow(len as u64);
+            }
+        }
+        region.make_writable();
+    }
+}

@@ -1,0 +1,226 @@
+//! One instruction outside of any transaction: accounts in, accounts out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use selkie_vm::Observer;
+pub use solana_instruction::{AccountMeta, Instruction};
+use solana_instruction_error::InstructionError;
+use solana_pubkey::Pubkey;
+use solana_sdk_ids::{native_loader, sysvar};
+
+use crate::{
+    chain::{account::Account, cost::ComputeBudget},
+    programs::engine::{Engine, EngineError},
+    runtime::{
+        context::{InstructionContext, InvokeContext},
+        environment::Environment,
+        input::{Abi, Input},
+        run::Run,
+        transaction_accounts::{
+            InstructionAccount, ReturnData, TransactionAccount, TransactionAccounts,
+        },
+    },
+};
+
+/// How to process an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Options {
+    /// How much it may use.
+    pub budget: ComputeBudget,
+    /// What runs its program.
+    pub engine: Engine,
+}
+
+/// What came of an instruction.
+#[derive(Debug)]
+pub struct InstructionResult {
+    /// Whether it succeeded.
+    pub result: Result<(), InstructionError>,
+    /// Compute units that it used.
+    pub compute_units: u64,
+    /// The log.
+    pub logs: Vec<String>,
+    /// What the program returned besides r0, if it did.
+    pub return_data: Option<ReturnData>,
+    /// The accounts afterwards: those that were given, in order, then those that the instruction
+    /// names besides. If the instruction failed, they are as they were.
+    pub accounts: Vec<(Pubkey, Account)>,
+    /// How the program's run ended, if it started.
+    pub run: Option<Run>,
+    /// What ran its program: the interpreter, or the JIT. What was asked for, if nothing ran.
+    pub engine: Engine,
+    /// Sentences for people who wonder why.
+    pub notes: Vec<String>,
+}
+
+/// Processes an instruction.
+///
+/// ```
+/// use selkie_svm::{
+///     Environment, FeatureSet, Instruction, Loader, Options, Program, Pubkey, Purpose,
+///     elf_environment, process_instruction,
+/// };
+/// use selkie_elf::{Executable, Functions};
+/// use selkie_isa::Version;
+///
+/// // mov64 r0, 0; exit
+/// let text = [0xb7, 0, 0, 0, 0, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0];
+/// let against = elf_environment(FeatureSet::mainnet(), Purpose::Execution);
+/// let executable =
+///     Executable::from_text(Version::V0, text, 0, Functions::default(), against.syscalls)?;
+///
+/// let id = Pubkey::new_from_array([7; 32]);
+/// let mut environment = Environment::default();
+/// environment.programs.insert(id, Program::new(executable, Loader::V3)?);
+///
+/// let instruction = Instruction { program_id: id, accounts: vec![], data: vec![] };
+/// let receipt =
+///     process_instruction(&instruction, &[], &environment, &Options::default(), None)?;
+/// assert_eq!((receipt.result, receipt.compute_units), (Ok(()), 2));
+/// assert_eq!(receipt.logs[2], format!("Program {id} success"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// Accounts that it names but that are not given are what a cluster would have there: the program,
+/// a sysvar, or nothing, which is an empty account of the system program.
+///
+/// # Errors
+/// If the engine that was asked for cannot run the program on this host. That the instruction
+/// fails is no error: the receipt tells.
+pub fn process_instruction(
+    instruction: &Instruction,
+    accounts: &[(Pubkey, Account)],
+    environment: &Environment,
+    options: &Options,
+    observer: Option<&mut dyn Observer>,
+) -> Result<InstructionResult, EngineError> {
+    options.engine.resolve()?;
+    let before = with_missing(instruction, accounts, environment);
+    let mut context = enter(instruction, before.clone(), environment, options);
+    context.keeps_runs = true;
+    let precompile = environment.precompiles.get(&instruction.program_id, environment.features);
+    let result = match precompile {
+        Some(precompile) => context.verify(0, precompile.verify),
+        None => context.process_top_level(observer),
+    };
+    if let Some(error) = context.engine_error {
+        return Err(error);
+    }
+    let return_data = context.return_data;
+    let after = |it: TransactionAccount| (it.key, it.account.into());
+    Ok(InstructionResult {
+        compute_units: options.budget.compute_unit_limit.saturating_sub(context.meter.remaining()),
+        logs: context.logs.take_lines(),
+        return_data: (!return_data.data.is_empty()).then_some(return_data),
+        accounts: match result {
+            Ok(()) => context.accounts.take().into_iter().map(after).collect(),
+            Err(_) => before,
+        },
+        engine: context.last_run.as_ref().map_or(options.engine, |run| run.engine),
+        run: context.last_run,
+        notes: context.notes,
+        result,
+    })
+}
+
+/// A context whose only instruction is this one.
+pub(crate) fn enter<'e>(
+    instruction: &Instruction,
+    accounts: Vec<(Pubkey, Account)>,
+    environment: &'e Environment,
+    options: &Options,
+) -> InvokeContext<'e> {
+    let shared = accounts.into_iter().map(|(key, account)| (key, account.into()));
+    let accounts = TransactionAccounts::new(shared);
+    let instruction = compile(instruction, &accounts);
+    let mut context = InvokeContext::new(accounts, environment, options);
+    context.add_top_level([instruction]);
+    context
+}
+
+/// The input that [`process_instruction`] would give to the program.
+///
+/// # Errors
+/// [`InstructionError::MaxAccountsExceeded`] for more than 255 accounts.
+pub fn instruction_input(
+    instruction: &Instruction,
+    accounts: &[(Pubkey, Account)],
+    environment: &Environment,
+    abi: Abi,
+) -> Result<Input, InstructionError> {
+    let accounts = with_missing(instruction, accounts, environment);
+    let shared = accounts.into_iter().map(|(key, account)| (key, account.into()));
+    let accounts = TransactionAccounts::new(shared);
+    let instruction = compile(instruction, &accounts);
+    Input::of(abi, &instruction, &accounts, environment.features)
+}
+
+/// The accounts that were given, each once, and those that the instruction names besides.
+pub(crate) fn with_missing(
+    instruction: &Instruction,
+    accounts: &[(Pubkey, Account)],
+    environment: &Environment,
+) -> Vec<(Pubkey, Account)> {
+    let mut known = BTreeSet::new();
+    let mut all = Vec::with_capacity(accounts.len());
+    for (key, account) in accounts {
+        if known.insert(*key) {
+            all.push((*key, account.clone()));
+        }
+    }
+    for AccountMeta { pubkey, .. } in &instruction.accounts {
+        if known.insert(*pubkey) {
+            all.push((*pubkey, default_account(pubkey, environment)));
+        }
+    }
+    all
+}
+
+/// What a cluster would have at an address that nothing was said about.
+fn default_account(key: &Pubkey, environment: &Environment) -> Account {
+    if let Some(program) = environment.programs.get(key) {
+        let owner = program.loader().address();
+        Account { lamports: 1, owner, executable: true, ..Account::default() }
+    } else if let Some(data) = environment.sysvars.get(key) {
+        Account { lamports: 1, data: data.to_vec(), owner: sysvar::ID, ..Account::default() }
+    } else if environment.builtins.get(key).is_some() {
+        let owner = native_loader::ID;
+        Account { lamports: 1, owner, executable: true, ..Account::default() }
+    } else {
+        Account::default()
+    }
+}
+
+/// Resolves keys. An account that is named more than once has all rights that any mention has.
+pub(crate) fn compile(
+    instruction: &Instruction,
+    accounts: &TransactionAccounts,
+) -> InstructionContext<'static> {
+    // Of more accounts than are counted here nothing comes: they are too many for any instruction.
+    let short = |place| u16::try_from(place).unwrap_or(u16::MAX);
+    let account = |(place, account): (usize, &TransactionAccount)| {
+        let index = short(place);
+        let rights = InstructionAccount { index, first: 0, is_signer: false, is_writable: false };
+        (account.key, rights)
+    };
+    let mut by_key: BTreeMap<_, _> = accounts.iter().enumerate().map(account).collect();
+    for (place, meta) in instruction.accounts.iter().enumerate().rev() {
+        if let Some(account) = by_key.get_mut(&meta.pubkey) {
+            account.first = short(place);
+            account.is_signer |= meta.is_signer;
+            account.is_writable |= meta.is_writable;
+        }
+    }
+    let resolve = |meta: &AccountMeta| {
+        *by_key.get(&meta.pubkey).expect("`with_missing` added every account that is named")
+    };
+    InstructionContext {
+        program_id: instruction.program_id,
+        program_index: by_key.get(&instruction.program_id).map(|account| account.index),
+        accounts: instruction.accounts.iter().map(resolve).collect(),
+        data: instruction.data.clone().into(),
+        stack_height: 1,
+        caller: None,
+        compute_units: 0,
+    }
+}

@@ -1,0 +1,132 @@
+//! The curve alt_bn128.
+//!
+//! An operation's number has its upper bit set for little-endian points (SIMD-0284). What is not
+//! there, or not yet, ends the program; input that is wrong is 1 in r0.
+
+use selkie_crypto::{Endianness, bn254};
+use selkie_vm::SyscallError as Error;
+
+use super::Call;
+use crate::chain::{
+    cost::{self, HASH_BASE, SYSCALL_BASE},
+    error::SyscallError,
+    features::Feature,
+};
+
+const LITTLE: u64 = 0x80;
+
+/// A number's endianness, and the number without it.
+fn split(operation: u64) -> (Endianness, u64) {
+    if operation & LITTLE == 0 {
+        (Endianness::Big, operation)
+    } else {
+        (Endianness::Little, operation & !LITTLE)
+    }
+}
+
+/// An operation: how many bytes it writes, what it costs, and what it does.
+struct Operation {
+    out_len: u64,
+    units: u64,
+    run: Run,
+}
+
+type Run = fn(Endianness, &[u8]) -> Option<Vec<u8>>;
+
+macro_rules! run {
+    ($function:ident) => {
+        |endianness, input| bn254::$function(endianness, input).map(|it| it.to_vec())
+    };
+}
+
+const G1_BYTES: u64 = bn254::G1_BYTES as u64;
+const G2_BYTES: u64 = bn254::G2_BYTES as u64;
+
+/// `sol_alt_bn128_group_op`.
+pub(super) fn group_op(
+    call: &mut Call<'_, '_, '_>,
+    operation: u64,
+    input: u64,
+    len: u64,
+    out: u64,
+) -> Result<u64, Error> {
+    let (endianness, number) = split(operation);
+    let has = |feature| call.context.environment.features.has(feature);
+    let is_little = endianness == Endianness::Little;
+    let is_g1_there = !is_little || has(Feature::AltBn128LittleEndian);
+    let is_g2_there = has(Feature::AltBn128G2);
+    let operation = match number {
+        0 if is_g1_there => {
+            Operation { out_len: G1_BYTES, units: cost::ALT_BN128_G1_ADD, run: run!(g1_add) }
+        }
+        2 if is_g1_there => Operation {
+            out_len: G1_BYTES,
+            units: cost::ALT_BN128_G1_MULTIPLY,
+            run: run!(g1_multiply),
+        },
+        3 if is_g1_there => {
+            Operation { out_len: PAIRING_BYTES, units: pairing_units(len), run: run!(pairing) }
+        }
+        4 if is_g2_there => {
+            Operation { out_len: G2_BYTES, units: cost::ALT_BN128_G2_ADD, run: run!(g2_add) }
+        }
+        6 if is_g2_there => Operation {
+            out_len: G2_BYTES,
+            units: cost::ALT_BN128_G2_MULTIPLY,
+            run: run!(g2_multiply),
+        },
+        _ => return Err(SyscallError::InvalidAttribute.into()),
+    };
+    perform(call, &operation, endianness, input, len, out)
+}
+
+const PAIR_BYTES: u64 = bn254::PAIR_BYTES as u64;
+const PAIRING_BYTES: u64 = 32;
+
+/// A pairing costs as much as its pairs, and as if its input and its output were hashed.
+fn pairing_units(len: u64) -> u64 {
+    cost::ALT_BN128_PAIRING
+        .units(len / PAIR_BYTES)
+        .saturating_add(HASH_BASE)
+        .saturating_add(len)
+        .saturating_add(PAIRING_BYTES)
+}
+
+/// `sol_alt_bn128_compression`.
+pub(super) fn compression(
+    call: &mut Call<'_, '_, '_>,
+    operation: u64,
+    input: u64,
+    len: u64,
+    out: u64,
+) -> Result<u64, Error> {
+    let (endianness, number) = split(operation);
+    let features = call.context.environment.features;
+    if endianness == Endianness::Little && !features.has(Feature::AltBn128LittleEndian) {
+        return Err(SyscallError::InvalidAttribute.into());
+    }
+    let (out_len, units, run): (_, _, Run) = match number {
+        0 => (G1_BYTES / 2, cost::ALT_BN128_G1_COMPRESS, run!(g1_compress)),
+        1 => (G1_BYTES, cost::ALT_BN128_G1_DECOMPRESS, run!(g1_decompress)),
+        2 => (G2_BYTES / 2, cost::ALT_BN128_G2_COMPRESS, run!(g2_compress)),
+        3 => (G2_BYTES, cost::ALT_BN128_G2_DECOMPRESS, run!(g2_decompress)),
+        _ => return Err(SyscallError::InvalidAttribute.into()),
+    };
+    let units = SYSCALL_BASE.saturating_add(units);
+    perform(call, &Operation { out_len, units, run }, endianness, input, len, out)
+}
+
+/// Charges, checks the output, reads the input, and only then computes.
+fn perform(
+    call: &mut Call<'_, '_, '_>,
+    operation: &Operation,
+    endianness: Endianness,
+    input: u64,
+    len: u64,
+    out: u64,
+) -> Result<u64, Error> {
+    call.charge(operation.units)?;
+    call.memory.check_output(call.context, out, operation.out_len)?;
+    let result = (operation.run)(endianness, call.memory.bytes(input, len)?);
+    call.answer(out, result.as_deref())
+}

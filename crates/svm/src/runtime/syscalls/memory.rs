@@ -1,0 +1,70 @@
+//! Copying, filling and comparing memory.
+
+use selkie_vm::SyscallError as Error;
+
+use super::{
+    Call,
+    guest::{Output, are_apart},
+};
+use crate::chain::error::SyscallError;
+
+/// As C's `memcpy`, but overlap is an error. It is judged by guest addresses.
+pub(super) fn copy_apart(
+    call: &mut Call<'_, '_, '_>,
+    dst: u64,
+    src: u64,
+    len: u64,
+) -> Result<u64, Error> {
+    if !are_apart(src, len, dst, len) {
+        return Err(SyscallError::CopyOverlapping.into());
+    }
+    copy(call, dst, src, len)
+}
+
+/// As C's `memmove`. The destination is looked at first.
+pub(super) fn copy(
+    call: &mut Call<'_, '_, '_>,
+    dst: u64,
+    src: u64,
+    len: u64,
+) -> Result<u64, Error> {
+    if len > 0 {
+        call.memory.map.prepare_store(call.context, dst, len)?;
+        call.memory.map.copy(dst, src, len)?;
+    }
+    Ok(0)
+}
+
+/// As C's `memset`: of `byte` only the lowest eight bits count.
+pub(super) fn fill(
+    call: &mut Call<'_, '_, '_>,
+    dst: u64,
+    byte: u64,
+    len: u64,
+) -> Result<u64, Error> {
+    if len > 0 {
+        call.memory.map.prepare_store(call.context, dst, len)?;
+        call.memory.map.slice_mut(dst, len)?.fill(byte.to_le_bytes()[0]);
+    }
+    Ok(0)
+}
+
+/// As C's `memcmp`, with the result in memory.
+pub(super) fn compare(
+    call: &mut Call<'_, '_, '_>,
+    left: u64,
+    right: u64,
+    len: u64,
+    out: u64,
+) -> Result<u64, Error> {
+    let left = call.memory.bytes(left, len)?;
+    let right = call.memory.bytes(right, len)?;
+    let difference = left
+        .iter()
+        .zip(right)
+        .find(|(left, right)| left != right)
+        .map_or(0, |(left, right)| i32::from(*left).saturating_sub(i32::from(*right)));
+    call.memory.check_outputs(call.context, &[Output { addr: out, len: 4, align: 4 }])?;
+    call.memory.write(out, &difference.to_le_bytes())?;
+    Ok(0)
+}

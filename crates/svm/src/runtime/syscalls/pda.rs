@@ -1,0 +1,168 @@
+//! Program derived addresses: addresses off the curve, for which nobody has a key.
+
+use std::cell::RefCell;
+
+use selkie_crypto::curve25519::{self, Group};
+use selkie_vm::SyscallError as Error;
+use sha2::{Digest, Sha256};
+use smallvec::SmallVec;
+use solana_pubkey::{MAX_SEED_LEN, MAX_SEEDS, Pubkey, PubkeyError};
+
+use super::{
+    Call, charge,
+    guest::{Guest, Output},
+};
+use crate::chain::{cost::CREATE_PROGRAM_ADDRESS, error::SyscallError};
+
+/// The seeds of an address.
+pub(crate) type Seeds<'a> = SmallVec<[&'a [u8]; MAX_SEEDS + 1]>;
+
+/// What the hash of an address ends with, so that it is the hash of nothing else.
+const MARKER: &[u8] = b"ProgramDerivedAddress";
+
+/// Derives the address of `program` for `seeds`.
+///
+/// # Errors
+/// For too many or too long seeds, and if the address is on the curve.
+pub(crate) fn create_program_address(
+    seeds: &[&[u8]],
+    program: &Pubkey,
+) -> Result<Pubkey, PubkeyError> {
+    Derivation::new(seeds, 0, program)?.address(&[])
+}
+
+/// The hash of an address as far as its seeds.
+struct Derivation {
+    seeds: Sha256,
+    program: Pubkey,
+}
+
+impl Derivation {
+    /// Begins to derive addresses of `program` for `seeds`, which so many are to follow.
+    fn new(seeds: &[&[u8]], to_follow: usize, program: &Pubkey) -> Result<Self, PubkeyError> {
+        let count = seeds.len().saturating_add(to_follow);
+        if count > MAX_SEEDS || seeds.iter().any(|seed| seed.len() > MAX_SEED_LEN) {
+            return Err(PubkeyError::MaxSeedLengthExceeded);
+        }
+        let mut hasher = Sha256::new();
+        seeds.iter().for_each(|seed| hasher.update(seed));
+        Ok(Self { seeds: hasher, program: *program })
+    }
+
+    /// The address with one more seed, which is none if it is empty.
+    fn address(&self, last: &[u8]) -> Result<Pubkey, PubkeyError> {
+        let hasher = self.seeds.clone().chain_update(last).chain_update(self.program);
+        let address: [u8; 32] = hasher.chain_update(MARKER).finalize().into();
+        if is_on_curve(&address) {
+            Err(PubkeyError::InvalidSeeds)
+        } else {
+            Ok(Pubkey::new_from_array(address))
+        }
+    }
+}
+
+/// How many addresses each thread remembers the answer for.
+const REMEMBERED: usize = 256;
+
+/// Whether somebody may have a key for an address. To find out takes a while; and a program that
+/// finds an address derives it again to sign for it, in the same transaction and in the next.
+fn is_on_curve(address: &[u8; 32]) -> bool {
+    thread_local! {
+        static KNOWN: RefCell<Vec<([u8; 32], bool)>> = const { RefCell::new(Vec::new()) };
+    }
+    let place = usize::from(address[0]) % REMEMBERED;
+    let known = KNOWN.with_borrow(|known| {
+        known.get(place).filter(|(known, _)| known == address).map(|(_, answer)| *answer)
+    });
+    known.unwrap_or_else(|| {
+        let answer = curve25519::is_valid(Group::Edwards, address);
+        KNOWN.with_borrow_mut(|known| {
+            if known.is_empty() {
+                // Places that were not used yet hold an address with its answer, too.
+                known.resize(REMEMBERED, (*address, answer));
+            }
+            if let Some(place) = known.get_mut(place) {
+                *place = (*address, answer);
+            }
+        });
+        answer
+    })
+}
+
+/// The address of `program` for `seeds` and the highest bump that takes it off the curve, and that
+/// bump. `None` if no bump does, or for too many or too long seeds.
+///
+/// ```
+/// use selkie_svm::{Pubkey, find_program_address};
+/// let program = Pubkey::new_from_array([7; 32]);
+/// let (address, bump) = find_program_address(&[b"vault"], &program).unwrap();
+/// assert_ne!(find_program_address(&[b"vault", &[bump]], &program).unwrap().0, address);
+/// ```
+#[must_use]
+pub fn find_program_address(seeds: &[&[u8]], program: &Pubkey) -> Option<(Pubkey, u8)> {
+    let derivation = Derivation::new(seeds, 1, program).ok()?;
+    (1..=u8::MAX).rev().find_map(|bump| Some((derivation.address(&[bump]).ok()?, bump)))
+}
+
+pub(super) fn create(
+    call: &mut Call<'_, '_, '_>,
+    seeds: u64,
+    count: u64,
+    program: u64,
+    out: u64,
+) -> Result<u64, Error> {
+    let derivation = derivation(&call.memory, seeds, count, 0, program)?;
+    let Some(address) = derivation.and_then(|it| it.address(&[]).ok()) else { return Ok(1) };
+    call.memory.check_output(call.context, out, 32)?;
+    call.memory.write(out, address.as_ref())?;
+    Ok(0)
+}
+
+/// A failed bump is charged as soon as it failed, the last one too.
+pub(super) fn try_find(
+    call: &mut Call<'_, '_, '_>,
+    seeds: u64,
+    count: u64,
+    program: u64,
+    out: u64,
+    bump_out: u64,
+) -> Result<u64, Error> {
+    let derivation = derivation(&call.memory, seeds, count, 1, program)?;
+    for bump in (1..=u8::MAX).rev() {
+        if let Some(address) = derivation.as_ref().and_then(|it| it.address(&[bump]).ok()) {
+            let outputs = [Output::bytes(bump_out, 1), Output::bytes(out, 32)];
+            call.memory.check_outputs(call.context, &outputs)?;
+            call.memory.write(bump_out, &[bump])?;
+            call.memory.write(out, address.as_ref())?;
+            return Ok(0);
+        }
+        charge(call.meter, CREATE_PROGRAM_ADDRESS)?;
+    }
+    Ok(1)
+}
+
+/// Reads the seeds, which so many are to follow, and the program. Too many seeds in memory, or one
+/// too long, end the program; that there is no room for one more does not.
+fn derivation(
+    memory: &Guest<'_, '_>,
+    seeds: u64,
+    count: u64,
+    to_follow: usize,
+    program: u64,
+) -> Result<Option<Derivation>, Error> {
+    let too_long = || Error::from(SyscallError::BadSeeds(PubkeyError::MaxSeedLengthExceeded));
+    let slices = memory.slices(seeds, count)?;
+    if slices.len() > MAX_SEEDS {
+        return Err(too_long());
+    }
+    let seeds: Result<Seeds<'_>, Error> = slices
+        .map(|slice| {
+            if slice.len > MAX_SEED_LEN as u64 {
+                return Err(too_long());
+            }
+            memory.bytes(slice.addr, slice.len)
+        })
+        .collect();
+    let (seeds, program) = (seeds?, memory.pubkey(program)?);
+    Ok(Derivation::new(&seeds, to_follow, &program).ok())
+}

@@ -1,0 +1,115 @@
+//! The chain's variables.
+//!
+//! Getters serve no program of loader v1, and write below the input region only.
+
+use selkie_isa::layout::INPUT_START;
+use selkie_vm::SyscallError as Error;
+use solana_instruction_error::InstructionError;
+use solana_pubkey::Pubkey;
+use solana_sdk_ids::sysvar as ids;
+
+use super::{Call, guest::Output};
+use crate::chain::{
+    cost::{SYSCALL_BASE, SYSVAR_BASE, mem_op},
+    error::SyscallError,
+    features::Feature,
+    sysvars,
+};
+
+/// What a getter costs: the more, the longer the sysvar's C struct.
+pub(super) fn price(id: &Pubkey) -> u64 {
+    SYSVAR_BASE.saturating_add(sysvars::struct_layout(id).0)
+}
+
+pub(super) fn clock(call: &mut Call<'_, '_, '_>, out: u64) -> Result<u64, Error> {
+    get_struct(call, &ids::clock::ID, out)
+}
+
+pub(super) fn epoch_schedule(call: &mut Call<'_, '_, '_>, out: u64) -> Result<u64, Error> {
+    get_struct(call, &ids::epoch_schedule::ID, out)
+}
+
+pub(super) fn rent(call: &mut Call<'_, '_, '_>, out: u64) -> Result<u64, Error> {
+    get_struct(call, &ids::rent::ID, out)
+}
+
+pub(super) fn epoch_rewards(call: &mut Call<'_, '_, '_>, out: u64) -> Result<u64, Error> {
+    get_struct(call, &ids::epoch_rewards::ID, out)
+}
+
+pub(super) fn last_restart_slot(call: &mut Call<'_, '_, '_>, out: u64) -> Result<u64, Error> {
+    get_struct(call, &ids::last_restart_slot::ID, out)
+}
+
+/// What asking for the fees costs: they are one number.
+pub(super) const FEES_PRICE: u64 = SYSVAR_BASE + FEES_BYTES;
+const FEES_BYTES: u64 = 8;
+
+/// The fees sysvar is gone from every cluster, so that this only fails, and late.
+pub(super) fn fees(call: &mut Call<'_, '_, '_>, out: u64) -> Result<u64, Error> {
+    check_address(call, out)?;
+    let output = Output { addr: out, len: FEES_BYTES, align: FEES_BYTES };
+    call.memory.check_outputs(call.context, &[output])?;
+    Err(InstructionError::UnsupportedSysvar.into())
+}
+
+fn get_struct(call: &mut Call<'_, '_, '_>, id: &Pubkey, out: u64) -> Result<u64, Error> {
+    check_address(call, out)?;
+    let (len, align) = sysvars::struct_layout(id);
+    call.memory.check_outputs(call.context, &[Output { addr: out, len, align }])?;
+    let bytes = call.context.environment.sysvars.as_struct(id);
+    call.memory.write(out, bytes.ok_or(InstructionError::UnsupportedSysvar)?)?;
+    Ok(0)
+}
+
+fn check_address(call: &Call<'_, '_, '_>, out: u64) -> Result<(), Error> {
+    let features = call.context.environment.features;
+    if !call.memory.aligned {
+        Err(SyscallError::UnalignedPointer.into())
+    } else if out >= INPUT_START && features.has(Feature::SyscallParameterAddressRestrictions) {
+        Err(SyscallError::InvalidPointer.into())
+    } else {
+        Ok(())
+    }
+}
+
+const OUT_OF_RANGE: u64 = 1;
+const NOT_FOUND: u64 = 2;
+
+/// Any part of any sysvar that programs can ask for.
+pub(super) fn get(
+    call: &mut Call<'_, '_, '_>,
+    id: u64,
+    out: u64,
+    offset: u64,
+    len: u64,
+) -> Result<u64, Error> {
+    check_address(call, out)?;
+    call.memory.check_output(call.context, out, len)?;
+    let id = call.memory.pubkey(id)?;
+    let end = offset.checked_add(len).ok_or(InstructionError::ArithmeticOverflow)?;
+    out.checked_add(len).ok_or(InstructionError::ArithmeticOverflow)?;
+    let Some(data) = call.context.environment.sysvars.get_for_programs(&id) else {
+        return Ok(NOT_FOUND);
+    };
+    let range = usize::try_from(offset).ok().zip(usize::try_from(end).ok());
+    let Some(part) = range.and_then(|(start, end)| data.get(start..end)) else {
+        return Ok(OUT_OF_RANGE);
+    };
+    call.memory.write(out, part)?;
+    Ok(0)
+}
+
+/// The stake of the cluster is one number, that of a vote account must be looked up.
+pub(super) fn epoch_stake_price(vote_account: u64) -> u64 {
+    if vote_account == 0 { SYSCALL_BASE } else { SYSCALL_BASE.saturating_add(mem_op(32)) }
+}
+
+pub(super) fn epoch_stake(call: &mut Call<'_, '_, '_>, vote_account: u64) -> Result<u64, Error> {
+    let stake = &call.context.environment.epoch_stake;
+    if vote_account == 0 {
+        return Ok(stake.total);
+    }
+    let vote_account = call.memory.pubkey(vote_account)?;
+    Ok(stake.vote_accounts.get(&vote_account).copied().unwrap_or_default())
+}

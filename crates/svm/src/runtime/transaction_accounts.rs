@@ -1,0 +1,509 @@
+//! The accounts of a transaction while instructions work on them, and the rules of doing so.
+//!
+//! A program changes accounts in its own copy; what it may have changed is decided here, account
+//! by account, when the copy is taken back. Builtin programs change accounts through the same
+//! door. Which rule is asked first decides the error that the world sees (agave:
+//! `solana-transaction-context`, `instruction_accounts.rs`).
+
+use smallvec::SmallVec;
+use solana_account::{AccountSharedData, ReadableAccount, WritableAccount};
+use solana_instruction_error::InstructionError;
+use solana_pubkey::Pubkey;
+use solana_rent::Rent;
+
+use crate::chain::{
+    account::is_same,
+    cost::{ACCOUNT_BYTES_MAX, TRANSACTION_GROWTH_MAX},
+    sysvars::minimum_balance,
+};
+
+/// What the last program that returned something returned.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct ReturnData {
+    /// The program that set it.
+    pub program_id: Pubkey,
+    /// The bytes.
+    pub data: Vec<u8>,
+}
+
+/// The accounts of a transaction, and what is counted over all of them.
+#[derive(Debug)]
+pub struct TransactionAccounts {
+    accounts: Vec<TransactionAccount>,
+    /// Lamports that were made (or destroyed, if negative) so far. An instruction must leave 0.
+    lamports_delta: i128,
+    /// Bytes that accounts have grown by so far.
+    resize_delta: i64,
+}
+
+/// An account of a transaction.
+// The address comes first in memory, as in `AccountChange`.
+#[repr(C)]
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TransactionAccount {
+    /// Its address.
+    pub key: Pubkey,
+    /// Its state.
+    pub account: AccountSharedData,
+    /// Whether an instruction wrote to it, even if it wrote what was there.
+    pub is_touched: bool,
+}
+
+impl From<(Pubkey, AccountSharedData)> for TransactionAccount {
+    fn from((key, account): (Pubkey, AccountSharedData)) -> Self {
+        Self { key, account, is_touched: false }
+    }
+}
+
+/// An account as an instruction names it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InstructionAccount {
+    /// Its place among the transaction's accounts.
+    pub index: u16,
+    /// The first place at which the instruction names this account.
+    pub first: u16,
+    /// Whether it signed, for this instruction.
+    pub is_signer: bool,
+    /// Whether this instruction may change it.
+    pub is_writable: bool,
+}
+
+/// The accounts of an instruction, in the order that the program sees. Most have a few.
+pub type InstructionAccounts = SmallVec<[InstructionAccount; 8]>;
+
+impl TransactionAccounts {
+    /// Accounts as they are before the first instruction.
+    #[must_use]
+    pub fn new(accounts: impl IntoIterator<Item = (Pubkey, AccountSharedData)>) -> Self {
+        Self::untouched(accounts.into_iter().map(TransactionAccount::from).collect())
+    }
+
+    pub(crate) fn untouched(accounts: Vec<TransactionAccount>) -> Self {
+        Self { accounts, lamports_delta: 0, resize_delta: 0 }
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.accounts.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.accounts.is_empty()
+    }
+
+    /// The account at a place.
+    ///
+    /// # Errors
+    /// [`InstructionError::MissingAccount`] if there is none.
+    pub fn get(&self, index: usize) -> Result<&TransactionAccount, InstructionError> {
+        self.accounts.get(index).ok_or(InstructionError::MissingAccount)
+    }
+
+    /// All accounts, in order.
+    pub fn iter(&self) -> impl Iterator<Item = &TransactionAccount> {
+        self.accounts.iter()
+    }
+
+    /// The place of an account.
+    #[must_use]
+    pub fn find(&self, key: &Pubkey) -> Option<u16> {
+        let index = self.accounts.iter().position(|account| is_same(&account.key, key))?;
+        u16::try_from(index).ok()
+    }
+
+    /// An account, with the rights that a program has to it.
+    ///
+    /// # Errors
+    /// [`InstructionError::MissingAccount`] if there is no such account.
+    pub fn borrow(
+        &mut self,
+        account: InstructionAccount,
+        program: &Pubkey,
+    ) -> Result<BorrowedAccount<'_>, InstructionError> {
+        let found = self.accounts.get_mut(usize::from(account.index));
+        Ok(BorrowedAccount {
+            account: found.ok_or(InstructionError::MissingAccount)?,
+            lamports_delta: &mut self.lamports_delta,
+            resize_delta: &mut self.resize_delta,
+            program: *program,
+            rights: account,
+        })
+    }
+
+    /// An account, for the runtime itself: no rules, and no record that it was touched.
+    pub(crate) fn raw_mut(&mut self, index: usize) -> Option<&mut AccountSharedData> {
+        self.accounts.get_mut(index).map(|account| &mut account.account)
+    }
+
+    /// Lets an account grow as far as `len` bytes, because its program stores there; no rule is
+    /// asked but how far the transaction's accounts may grow. The new length.
+    pub(crate) fn grow_for_store(&mut self, index: usize, len: usize) -> Option<usize> {
+        let account = self.accounts.get_mut(index)?;
+        account.is_touched = true;
+        let before = account.account.data().len();
+        let left = TRANSACTION_GROWTH_MAX.saturating_sub(self.resize_delta).max(0);
+        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        let len = len.min(ACCOUNT_BYTES_MAX).min(before.saturating_add(left));
+        self.resize_delta = self.resize_delta.saturating_add(growth(before, len));
+        account.account.resize(len, 0);
+        Some(len)
+    }
+
+    /// Notes that an account is written to.
+    pub(crate) fn touch(&mut self, index: usize) {
+        if let Some(account) = self.accounts.get_mut(index) {
+            account.is_touched = true;
+        }
+    }
+
+    /// Lamports that were made so far, or destroyed, if negative.
+    #[must_use]
+    pub fn lamports_delta(&self) -> i128 {
+        self.lamports_delta
+    }
+
+    /// Bytes that accounts have grown by so far.
+    #[must_use]
+    pub fn resize_delta(&self) -> i64 {
+        self.resize_delta
+    }
+
+    /// Takes all accounts.
+    pub(crate) fn take(&mut self) -> Vec<TransactionAccount> {
+        core::mem::take(&mut self.accounts)
+    }
+}
+
+/// An account in the hands of an instruction: what its program may not do fails.
+#[derive(Debug)]
+pub struct BorrowedAccount<'a> {
+    account: &'a mut TransactionAccount,
+    lamports_delta: &'a mut i128,
+    resize_delta: &'a mut i64,
+    program: Pubkey,
+    rights: InstructionAccount,
+}
+
+impl BorrowedAccount<'_> {
+    /// The address.
+    #[must_use]
+    pub fn key(&self) -> &Pubkey {
+        &self.account.key
+    }
+
+    /// The account's place in the transaction.
+    #[must_use]
+    pub fn index(&self) -> u16 {
+        self.rights.index
+    }
+
+    /// The owner.
+    #[must_use]
+    pub fn owner(&self) -> &Pubkey {
+        self.account.account.owner()
+    }
+
+    /// The balance.
+    #[must_use]
+    pub fn lamports(&self) -> u64 {
+        self.account.account.lamports()
+    }
+
+    /// The data.
+    #[must_use]
+    pub fn data(&self) -> &[u8] {
+        self.account.account.data()
+    }
+
+    /// Whether it is marked as a program.
+    #[must_use]
+    pub fn is_executable(&self) -> bool {
+        self.account.account.executable()
+    }
+
+    /// Whether it signed.
+    #[must_use]
+    pub fn is_signer(&self) -> bool {
+        self.rights.is_signer
+    }
+
+    /// Whether the instruction may change it.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        self.rights.is_writable
+    }
+
+    /// Whether it belongs to the program that borrows it.
+    #[must_use]
+    pub fn is_owned(&self) -> bool {
+        is_same(self.owner(), &self.program)
+    }
+
+    fn touch(&mut self) -> &mut AccountSharedData {
+        self.account.is_touched = true;
+        &mut self.account.account
+    }
+
+    /// Sets the balance.
+    ///
+    /// # Errors
+    /// If another program's account would lose lamports, or if the account is read-only.
+    pub fn set_lamports(&mut self, lamports: u64) -> Result<(), InstructionError> {
+        let before = self.lamports();
+        if !self.is_owned() && lamports < before {
+            return Err(InstructionError::ExternalAccountLamportSpend);
+        }
+        if !self.rights.is_writable {
+            return Err(InstructionError::ReadonlyLamportChange);
+        }
+        if lamports == before {
+            return Ok(());
+        }
+        let delta = i128::from(lamports).saturating_sub(i128::from(before));
+        *self.lamports_delta =
+            self.lamports_delta.checked_add(delta).ok_or(InstructionError::ArithmeticOverflow)?;
+        self.touch().set_lamports(lamports);
+        Ok(())
+    }
+
+    /// Adds to the balance.
+    ///
+    /// # Errors
+    /// [`InstructionError::ArithmeticOverflow`], or as [`BorrowedAccount::set_lamports`].
+    pub fn add_lamports(&mut self, lamports: u64) -> Result<(), InstructionError> {
+        let sum = self.lamports().checked_add(lamports);
+        self.set_lamports(sum.ok_or(InstructionError::ArithmeticOverflow)?)
+    }
+
+    /// Takes from the balance.
+    ///
+    /// # Errors
+    /// [`InstructionError::ArithmeticOverflow`], or as [`BorrowedAccount::set_lamports`].
+    pub fn sub_lamports(&mut self, lamports: u64) -> Result<(), InstructionError> {
+        let rest = self.lamports().checked_sub(lamports);
+        self.set_lamports(rest.ok_or(InstructionError::ArithmeticOverflow)?)
+    }
+
+    /// Whether the program may change the data.
+    ///
+    /// # Errors
+    /// If the account is read-only, or another program's.
+    pub fn can_change_data(&self) -> Result<(), InstructionError> {
+        if !self.rights.is_writable {
+            Err(InstructionError::ReadonlyDataModified)
+        } else if !self.is_owned() {
+            Err(InstructionError::ExternalAccountDataModified)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Whether the program may make the data `len` bytes long.
+    ///
+    /// # Errors
+    /// If that is too long for an account, if the transaction's accounts have grown too much, or
+    /// if the program may not change the data at all.
+    pub fn can_resize_data(&self, len: usize) -> Result<(), InstructionError> {
+        if len > ACCOUNT_BYTES_MAX {
+            return Err(InstructionError::InvalidRealloc);
+        }
+        let growth = growth(self.data().len(), len);
+        if self.resize_delta.saturating_add(growth) > TRANSACTION_GROWTH_MAX {
+            return Err(InstructionError::MaxAccountsDataAllocationsExceeded);
+        }
+        self.can_change_data()
+    }
+
+    fn resized(&mut self, len: usize) {
+        let growth = growth(self.data().len(), len);
+        *self.resize_delta = self.resize_delta.saturating_add(growth);
+    }
+
+    /// The data, to be changed in place.
+    ///
+    /// # Errors
+    /// As [`BorrowedAccount::can_change_data`].
+    pub fn data_mut(&mut self) -> Result<&mut [u8], InstructionError> {
+        self.can_change_data()?;
+        Ok(self.touch().data_as_mut_slice())
+    }
+
+    /// Replaces the data.
+    ///
+    /// # Errors
+    /// As [`BorrowedAccount::can_resize_data`].
+    pub fn set_data(&mut self, data: &[u8]) -> Result<(), InstructionError> {
+        self.can_resize_data(data.len())?;
+        self.account.is_touched = true;
+        // Data that stay the same stay shared with whoever else holds them.
+        if self.data() != data {
+            self.resized(data.len());
+            self.account.account.set_data_from_slice(data);
+        }
+        Ok(())
+    }
+
+    /// Cuts the data, or fills them up with zeros.
+    ///
+    /// # Errors
+    /// As [`BorrowedAccount::can_resize_data`].
+    pub fn set_data_len(&mut self, len: usize) -> Result<(), InstructionError> {
+        self.can_resize_data(len)?;
+        if self.data().len() != len {
+            self.resized(len);
+            self.touch().resize(len, 0);
+        }
+        Ok(())
+    }
+
+    /// Adds to the end of the data.
+    ///
+    /// # Errors
+    /// As [`BorrowedAccount::can_resize_data`].
+    pub fn extend_data(&mut self, data: &[u8]) -> Result<(), InstructionError> {
+        let len = self.data().len().saturating_add(data.len());
+        self.can_resize_data(len)?;
+        if !data.is_empty() {
+            self.resized(len);
+            self.touch().extend_from_slice(data);
+        }
+        Ok(())
+    }
+
+    /// Gives the account to another program.
+    ///
+    /// # Errors
+    /// [`InstructionError::ModifiedProgramId`] if it is not this program's, if it is read-only, or
+    /// if its data are not all zeros.
+    pub fn set_owner(&mut self, owner: Pubkey) -> Result<(), InstructionError> {
+        let is_zero = || self.data().iter().all(|byte| *byte == 0);
+        if !self.is_owned() || !self.rights.is_writable || !is_zero() {
+            return Err(InstructionError::ModifiedProgramId);
+        }
+        if *self.owner() != owner {
+            self.touch().set_owner(owner);
+        }
+        Ok(())
+    }
+
+    /// Marks the account as a program, or takes the mark away.
+    ///
+    /// # Errors
+    /// If the account is not exempt from `rent`, not this program's, or read-only.
+    pub fn set_executable(
+        &mut self,
+        rent: &Rent,
+        executable: bool,
+    ) -> Result<(), InstructionError> {
+        if self.lamports() < minimum_balance(rent, self.data().len()) {
+            return Err(InstructionError::ExecutableAccountNotRentExempt);
+        }
+        if !self.is_owned() || !self.rights.is_writable {
+            return Err(InstructionError::ExecutableModified);
+        }
+        if self.is_executable() != executable {
+            self.touch().set_executable(executable);
+        }
+        Ok(())
+    }
+}
+
+fn growth(before: usize, after: usize) -> i64 {
+    let signed = |len| i64::try_from(len).unwrap_or(i64::MAX);
+    signed(after).saturating_sub(signed(before))
+}
+
+#[cfg(test)]
+mod tests {
+    use solana_account::Account;
+
+    use super::*;
+
+    const PROGRAM: Pubkey = Pubkey::new_from_array([1; 32]);
+    const OTHER: Pubkey = Pubkey::new_from_array([2; 32]);
+
+    /// Does something to an account of 10 lamports and 2 bytes, and compares the result.
+    fn check(
+        owner: Pubkey,
+        is_writable: bool,
+        change: impl Fn(&mut BorrowedAccount<'_>) -> Result<(), InstructionError>,
+        expected: Result<(), InstructionError>,
+    ) {
+        let account = Account { lamports: 10, data: vec![0, 0], owner, ..Account::default() };
+        let mut accounts = TransactionAccounts::new([(OTHER, account.into())]);
+        let account = InstructionAccount { index: 0, first: 0, is_signer: false, is_writable };
+        assert_eq!(change(&mut accounts.borrow(account, &PROGRAM).unwrap()), expected);
+    }
+
+    #[test]
+    fn lamports() {
+        use InstructionError::{ExternalAccountLamportSpend, ReadonlyLamportChange};
+        check(PROGRAM, true, |it| it.set_lamports(9), Ok(()));
+        check(OTHER, true, |it| it.set_lamports(11), Ok(()));
+        check(OTHER, false, |it| it.set_lamports(9), Err(ExternalAccountLamportSpend));
+        check(OTHER, false, |it| it.set_lamports(11), Err(ReadonlyLamportChange));
+        check(PROGRAM, false, |it| it.set_lamports(9), Err(ReadonlyLamportChange));
+    }
+
+    #[test]
+    fn data() {
+        use InstructionError::{
+            ExternalAccountDataModified, InvalidRealloc, MaxAccountsDataAllocationsExceeded,
+            ReadonlyDataModified,
+        };
+        check(PROGRAM, true, |it| it.set_data(&[1, 2, 3]), Ok(()));
+        check(OTHER, false, |it| it.set_data(&[]), Err(ReadonlyDataModified));
+        check(OTHER, true, |it| it.set_data(&[]), Err(ExternalAccountDataModified));
+        let too_long = ACCOUNT_BYTES_MAX + 1;
+        check(OTHER, false, |it| it.can_resize_data(too_long), Err(InvalidRealloc));
+        let grow = |it: &mut BorrowedAccount<'_>| {
+            *it.resize_delta = TRANSACTION_GROWTH_MAX;
+            it.can_resize_data(3)
+        };
+        check(OTHER, false, grow, Err(MaxAccountsDataAllocationsExceeded));
+    }
+
+    #[test]
+    fn owner() {
+        let refused = || Err(InstructionError::ModifiedProgramId);
+        check(PROGRAM, true, |it| it.set_owner(OTHER), Ok(()));
+        check(PROGRAM, false, |it| it.set_owner(OTHER), refused());
+        check(OTHER, true, |it| it.set_owner(PROGRAM), refused());
+        let fill = |it: &mut BorrowedAccount<'_>| {
+            it.set_data(&[0, 1])?;
+            it.set_owner(OTHER)
+        };
+        check(PROGRAM, true, fill, refused());
+    }
+
+    #[test]
+    fn lamports_are_counted() {
+        let accounts = [PROGRAM, OTHER].map(|key| (key, AccountSharedData::default()));
+        let mut accounts = TransactionAccounts::new(accounts);
+        let mut set = |index, lamports| {
+            let account =
+                InstructionAccount { index, first: index, is_signer: false, is_writable: true };
+            accounts.borrow(account, &PROGRAM).unwrap().set_lamports(lamports).unwrap();
+        };
+        set(0, u64::MAX);
+        set(1, 1);
+        assert_eq!(accounts.lamports_delta(), i128::from(u64::MAX) + 1);
+    }
+
+    #[test]
+    fn what_stays_the_same_stays_shared() {
+        let account = AccountSharedData::from(Account {
+            data: vec![7; 9],
+            owner: PROGRAM,
+            ..Account::default()
+        });
+        let mut accounts = TransactionAccounts::new([(OTHER, account.clone())]);
+        let rights = InstructionAccount { index: 0, first: 0, is_signer: false, is_writable: true };
+        accounts.borrow(rights, &PROGRAM).unwrap().set_data(&[7; 9]).unwrap();
+        let after = accounts.get(0).unwrap();
+        assert!(after.is_touched && after.account.data().as_ptr() == account.data().as_ptr());
+    }
+}
