@@ -5,7 +5,7 @@ use selkie_elf::SyscallId;
 use crate::{
     machine::Meter,
     memory::{MemoryMap, Region, Violation},
-    trap::SyscallError,
+    trap::{Access, SyscallError, Trap},
 };
 
 /// The runtime that a program calls into.
@@ -47,6 +47,28 @@ impl<H: Host + ?Sized> Host for &mut H {
 
     fn access_violation(&mut self, violation: &Violation, region: &mut Region<'_>) {
         (**self).access_violation(violation, region);
+    }
+}
+
+impl MemoryMap<'_> {
+    /// Makes ready for a store by a syscall: what a store of the program may change of a region,
+    /// this one may too.
+    ///
+    /// # Errors
+    /// [`Trap::AccessViolation`] or [`Trap::StackAccessViolation`], or
+    /// [`Trap::InvalidMemoryRegion`] if the region comes to reach into the next one.
+    pub fn prepare_store(
+        &mut self,
+        host: &mut (impl Host + ?Sized),
+        vaddr: u64,
+        len: u64,
+    ) -> Result<(), Trap> {
+        if self.locate(Access::Store, vaddr, len).is_err() {
+            self.reconsider(Access::Store, vaddr, len, |violation, region| {
+                host.access_violation(violation, region);
+            })?;
+        }
+        self.locate(Access::Store, vaddr, len).map(|_| ())
     }
 }
 

@@ -19,9 +19,8 @@ use crate::{
     cells::Cursor,
     host::{Host, Observer},
     machine::Machine,
-    memory::Access,
     program::{ACTIONS, Action, Cell, Decoded, Program, Register, code},
-    trap::Trap,
+    trap::{Access, Trap},
 };
 
 /// How a run ended.

@@ -37,7 +37,6 @@ pub mod machine;
 pub mod marks;
 pub mod memory;
 pub mod program;
-mod region_index;
 pub mod trap;
 pub mod verify;
 
@@ -48,9 +47,9 @@ pub use crate::{
     interp::{Outcome, observe, run},
     jit::{JitError, JitOptions, JitWork, MachineCode, MemoryCalls},
     machine::{Frames, Machine, Meter, MeterExceeded},
-    memory::{Access, MemoryMap, Region, Violation},
+    memory::{MemoryMap, Region, Violation},
     program::{Program, Verified},
-    trap::{SyscallError, Trap},
+    trap::{Access, SyscallError, Trap},
     verify::{VerifyError, verify, verify_calls},
 };
 pub use selkie_elf::{Executable, SyscallId};

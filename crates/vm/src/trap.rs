@@ -4,7 +4,23 @@ use core::fmt;
 
 use selkie_isa::eval::DivisionError;
 
-use crate::memory::Access;
+/// What an instruction or a syscall does to memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Access {
+    /// Read.
+    Load,
+    /// Write.
+    Store,
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Load => "reading",
+            Self::Store => "writing",
+        })
+    }
+}
 
 /// A syscall's own error.
 pub type SyscallError = Box<dyn core::error::Error + Send + Sync>;

@@ -30,14 +30,14 @@ use crate::{
     host::Host,
     interp,
     jit::{
-        MachineCode, Reach, Windows,
+        MachineCode, Reach,
         site::{Check, Site, What},
         x64,
     },
     machine::{Frame, Machine, Meter},
-    memory::{Access, MemoryMap},
+    memory::{MemoryMap, Windows},
     program::{Action, Program},
-    trap::Trap,
+    trap::{Access, Trap},
 };
 
 /// log2 of a window's size, less that of [`Windows`]' strides.

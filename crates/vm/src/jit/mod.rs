@@ -50,7 +50,7 @@ use std::sync::{Mutex, PoisonError};
 
 #[cfg(target_arch = "x86_64")]
 use self::scope::Want;
-pub(crate) use self::windows::{Near, Reach, Windows};
+pub(crate) use self::windows::Reach;
 use selkie_elf::SyscallId;
 
 use crate::{

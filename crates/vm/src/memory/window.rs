@@ -7,7 +7,8 @@ use core::{
 
 use selkie_isa::layout::REGION_SIZE;
 
-use super::{Access, Region, usize_of};
+use super::region::{Region, usize_of};
+use crate::trap::Access;
 
 /// Windows that have an entry in [`KnownWindows`]: those of rodata to input.
 pub(super) const WINDOW_COUNT: usize = 8;

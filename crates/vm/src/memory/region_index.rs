@@ -8,7 +8,7 @@ use selkie_isa::layout::INPUT_START;
 
 /// An index over the regions of the input window.
 #[derive(Debug, Default)]
-pub(crate) struct RegionIndex {
+pub(super) struct RegionIndex {
     /// Stretches are `1 << shift` bytes long.
     shift: u32,
     /// For each stretch, how many regions start before it; at the end, how many there are.
@@ -22,7 +22,7 @@ const STRETCHES_PER_REGION: u64 = 4;
 
 impl RegionIndex {
     /// Indexes regions by their start addresses, which ascend.
-    pub(crate) fn new(vaddrs: &[u64]) -> Self {
+    pub(super) fn new(vaddrs: &[u64]) -> Self {
         let Some(span) = vaddrs.last().and_then(|last| last.checked_sub(INPUT_START)) else {
             return Self::default();
         };
@@ -45,7 +45,7 @@ impl RegionIndex {
     /// The regions among which lies the last one that starts at or before `vaddr`: the first that
     /// may start behind it, and one past the last that may.
     #[inline]
-    pub(crate) fn narrow(&self, vaddr: u64, count: usize) -> (usize, usize) {
+    pub(super) fn narrow(&self, vaddr: u64, count: usize) -> (usize, usize) {
         let stretch = vaddr.checked_sub(INPUT_START).map(|offset| offset >> self.shift);
         let within = stretch.and_then(|stretch| {
             let at = usize::try_from(stretch).ok()?;

@@ -1,0 +1,280 @@
+//! Regions: spans of guest addresses, each backed by a host buffer.
+
+use core::{fmt, marker::PhantomData, ptr};
+
+use crate::{marks, trap::Access};
+
+/// A span of guest addresses backed by host memory.
+///
+/// The host buffer may be longer than what the guest sees of it ([`Region::reserve`]): a
+/// [`Host`](crate::Host) may then let the region grow when the guest first stores beyond its end.
+pub struct Region<'a> {
+    pub(super) vaddr: u64,
+    pub(super) host: *mut u8,
+    pub(super) len: u64,
+    pub(super) capacity: u64,
+    /// Bytes from the start that may have been written to. Stores beyond take the long way, which
+    /// raises it.
+    pub(super) touched: u64,
+    /// Records stores beyond by pages: as many bytes as [`marks::marks_len`] says; null if there are
+    /// none.
+    pub(super) marks: *mut u8,
+    pub(super) writable: bool,
+    buffer_writable: bool,
+    /// log2 of the frame size, if frames alternate with unmapped gaps of the same size.
+    pub(super) gap_shift: Option<u32>,
+    payload: Option<u16>,
+    buffer: PhantomData<&'a mut [u8]>,
+}
+
+// SAFETY: a region owns no more than the `&'a [u8]` or `&'a mut [u8]` that it was made from, and its
+// marks, which it borrows mutably too; all of them can be sent to another thread.
+unsafe impl Send for Region<'_> {}
+
+impl fmt::Debug for Region<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let access = if self.writable { "rw" } else { "r" };
+        write!(f, "{:#x}..{:#x} {access}", self.vaddr, self.vaddr_end())?;
+        if self.gap_shift.is_some() { f.write_str(", gaps") } else { Ok(()) }
+    }
+}
+
+impl<'a> Region<'a> {
+    /// A region that the guest may read.
+    #[must_use]
+    pub fn readonly(vaddr: u64, bytes: &'a [u8]) -> Self {
+        let len = bytes.len() as u64;
+        Self {
+            vaddr,
+            // Never written through: `writable` cannot be set without `buffer_writable`.
+            host: bytes.as_ptr().cast_mut(),
+            len,
+            capacity: len,
+            touched: u64::MAX,
+            marks: ptr::null_mut(),
+            writable: false,
+            buffer_writable: false,
+            gap_shift: None,
+            payload: None,
+            buffer: PhantomData,
+        }
+    }
+
+    /// A region that the guest may read and write.
+    #[must_use]
+    pub fn writable(vaddr: u64, bytes: &'a mut [u8]) -> Self {
+        let len = bytes.len() as u64;
+        Self {
+            host: bytes.as_mut_ptr(),
+            writable: true,
+            buffer_writable: true,
+            ..Self::readonly(vaddr, &[])
+        }
+        .with_len(len)
+    }
+
+    fn with_len(mut self, len: u64) -> Self {
+        (self.len, self.capacity) = (len, len);
+        self
+    }
+
+    /// Puts an unmapped gap of `frame_bytes` after every `frame_bytes` of the buffer, as V0's
+    /// stack has them.
+    ///
+    /// # Panics
+    /// If `frame_bytes` is no power of two.
+    #[must_use]
+    pub fn gapped(mut self, frame_bytes: u64) -> Self {
+        assert!(frame_bytes.is_power_of_two(), "frames are a power of two");
+        self.gap_shift = Some(frame_bytes.trailing_zeros());
+        self
+    }
+
+    /// Keeps a record of how far the buffer is written to: [`Region::touched`]. Raising it takes a
+    /// moment; so it starts at `expected` bytes, those that are likely to be written to.
+    #[must_use]
+    pub fn tracked(mut self, expected: u64) -> Self {
+        self.touched = expected;
+        self
+    }
+
+    /// Keeps a record by pages of what machine code and syscalls write to beyond that: see
+    /// [`marks`]. A page that is marked at the start may be written to at once.
+    ///
+    /// # Panics
+    /// If there are fewer marks than the buffer has pages.
+    #[must_use]
+    pub fn marked(mut self, marks: &'a mut [u8]) -> Self {
+        assert!(marks.len() >= marks::marks_len(usize_of(self.capacity)), "each page has a mark");
+        self.marks = marks.as_mut_ptr();
+        self
+    }
+
+    /// Marks the pages of a span; whether there was room for such a record.
+    pub(super) fn mark(&mut self, span: core::ops::Range<u64>, left: &mut u32) -> bool {
+        if self.marks.is_null() {
+            return false;
+        }
+        let len = marks::marks_len(usize_of(self.capacity));
+        // SAFETY: `marked` borrowed as many mutably for `'a`, and of a region's copies one is used
+        // at a time.
+        let marks = unsafe { core::slice::from_raw_parts_mut(self.marks, len) };
+        if !marks::mark(marks, usize_of(span.start)..usize_of(span.end)) {
+            return true;
+        }
+        *left = left.saturating_sub(1);
+        *left > 0
+    }
+
+    /// Bytes from the start of the buffer that may have been written to; of the others those that
+    /// are [`Region::marked`]. As much as there is, unless the region is [`Region::tracked`].
+    #[must_use]
+    pub fn touched(&self) -> u64 {
+        self.touched.min(self.capacity)
+    }
+
+    /// Bytes from the start that the guest may store to without a record.
+    pub(super) fn storable(&self) -> u64 {
+        self.touched.min(self.len)
+    }
+
+    /// Hides all but the first `len` bytes of the buffer, until [`Region::grow`] shows more.
+    #[must_use]
+    pub fn reserve(mut self, len: u64) -> Self {
+        self.len = len.min(self.capacity);
+        self
+    }
+
+    /// Takes the guest's right to write, until [`Region::make_writable`] gives it back.
+    #[must_use]
+    pub fn protected(mut self) -> Self {
+        self.writable = false;
+        self
+    }
+
+    /// Attaches a number for the [`Host`](crate::Host) to know the region by.
+    #[must_use]
+    pub fn with_payload(mut self, payload: u16) -> Self {
+        self.payload = Some(payload);
+        self
+    }
+
+    /// The guest address of the first byte.
+    #[must_use]
+    pub fn vaddr(&self) -> u64 {
+        self.vaddr
+    }
+
+    /// Bytes that the guest sees, gaps not counted.
+    #[must_use]
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether the guest may write.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        self.writable
+    }
+
+    /// The number that [`Region::with_payload`] attached.
+    #[must_use]
+    pub fn payload(&self) -> Option<u16> {
+        self.payload
+    }
+
+    /// The bytes that the guest sees, gaps left out.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the constructors took `capacity >= len` bytes at `host`, borrowed for `'a`.
+        unsafe { core::slice::from_raw_parts(self.host, usize_of(self.len)) }
+    }
+
+    /// Lets the guest see `len` bytes of the buffer, or all of it if it has fewer.
+    pub fn grow(&mut self, len: u64) {
+        self.len = len.min(self.capacity);
+    }
+
+    /// All of the buffer, what is hidden from the guest included, if it can be written. From here
+    /// on all of it counts as touched.
+    #[must_use]
+    pub fn buffer_mut(&mut self) -> Option<&mut [u8]> {
+        self.touched = u64::MAX;
+        // SAFETY: `buffer_writable` says that the region was made from `capacity` bytes at `host`
+        // that are borrowed mutably for `'a`, and regions do not share buffers.
+        self.buffer_writable
+            .then(|| unsafe { core::slice::from_raw_parts_mut(self.host, usize_of(self.capacity)) })
+    }
+
+    /// Takes or gives the guest's right to write; a buffer that cannot be written stays so.
+    pub fn set_writable(&mut self, writable: bool) {
+        self.writable = writable && self.buffer_writable;
+    }
+
+    /// Sets or takes away the number of [`Region::with_payload`].
+    pub fn set_payload(&mut self, payload: Option<u16>) {
+        self.payload = payload;
+    }
+
+    /// Lets the guest write, if the buffer can be written; says whether it can.
+    pub fn make_writable(&mut self) -> bool {
+        self.writable = self.buffer_writable;
+        self.writable
+    }
+
+    /// Backs the region by another buffer.
+    pub fn replace(&mut self, bytes: &'a mut [u8]) {
+        self.marks = ptr::null_mut();
+        self.capacity = bytes.len() as u64;
+        self.len = self.capacity;
+        self.host = bytes.as_mut_ptr();
+        self.writable = true;
+        self.buffer_writable = true;
+    }
+
+    /// One past the last guest address, gaps counted.
+    #[must_use]
+    pub fn vaddr_end(&self) -> u64 {
+        let span = if self.gap_shift.is_some() { self.len.saturating_mul(2) } else { self.len };
+        self.vaddr.saturating_add(span)
+    }
+
+    /// The host pointer for `len` bytes at `vaddr`, if the guest may access them so.
+    ///
+    /// Of a gapped region only the first byte is held against the gaps: an access that runs over
+    /// the end of a frame goes on in the next frame, not in the gap.
+    #[inline(always)]
+    pub(super) fn host(&self, access: Access, vaddr: u64, len: u64) -> Option<*mut u8> {
+        if access == Access::Store && !self.writable {
+            return None;
+        }
+        let mut offset = vaddr.checked_sub(self.vaddr)?;
+        if let Some(shift) = self.gap_shift {
+            if offset >> shift & 1 == 1 {
+                return None;
+            }
+            let within = (1 << shift) - 1;
+            offset = (offset & !within) >> 1 | offset & within;
+        }
+        let fits = offset <= self.len && len <= self.len - offset;
+        // The pointer stays within the buffer, or one past its end for an empty access.
+        fits.then(|| self.host.wrapping_add(usize_of(offset)))
+    }
+
+    /// A second region over the same buffer: not to be followed while the first one is, and not to
+    /// get out of [`MemoryMap::reconsider`](super::MemoryMap). A host that is handed one cannot keep it, because it
+    /// cannot name its lifetime; were `Host` to get that lifetime as a parameter, it could.
+    pub(super) fn copy(&self) -> Self {
+        Self { buffer: PhantomData, ..*self }
+    }
+}
+
+/// Guest sizes and offsets fit the host: `selkie` runs on 64-bit hosts.
+#[inline(always)]
+#[allow(clippy::cast_possible_truncation, reason = "checked below")]
+pub(super) const fn usize_of(value: u64) -> usize {
+    value as usize
+}
+
+const _: () = assert!(size_of::<usize>() == 8, "guest addresses are 64 bits wide");
