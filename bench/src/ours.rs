@@ -144,7 +144,7 @@ impl Program {
 
     pub(crate) fn run(&mut self, memory: &mut Memory, budget: u64) -> Run {
         let memory = self.map(memory);
-        let mut machine = Machine::new(&self.program, &self.config, memory, budget);
+        let mut machine = Machine::new(self.program.executable(), &self.config, memory, budget);
         let start = Instant::now();
         let outcome = self.execute(&mut machine);
         let time = start.elapsed();
@@ -159,7 +159,7 @@ impl Program {
     pub(crate) fn invoke(&mut self, memory: &mut Memory, budget: u64) -> Run {
         let start = Instant::now();
         let map = self.map(memory);
-        let mut machine = Machine::new(&self.program, &self.config, map, budget);
+        let mut machine = Machine::new(self.program.executable(), &self.config, map, budget);
         let outcome = self.execute(&mut machine);
         let touched = touched(&machine);
         drop(machine);

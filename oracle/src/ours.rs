@@ -310,7 +310,7 @@ fn run_by(
     let regions = regions.map(|(index, (spec, bytes))| region(case, spec, index, bytes)).collect();
     let memory =
         MemoryMap::new(regions, &case.config, case.version).map_err(|trap| debug_text(&trap))?;
-    let mut machine = Machine::new(program, &case.config, memory, case.budget);
+    let mut machine = Machine::new(program.executable(), &case.config, memory, case.budget);
     machine.registers_mut()[..10].copy_from_slice(&case.registers);
     let mut host = TestHost { case, calls, asked: Trace::default() };
     let Outcome { result, consumed } = engine(program, &mut machine, &mut host);

@@ -194,7 +194,7 @@ impl Case {
                 return Ok(None);
             }
         };
-        let mut machine = Machine::new(program, config, memory, self.budget);
+        let mut machine = Machine::new(program.executable(), config, memory, self.budget);
         for (register, value) in machine.registers_mut().iter_mut().zip(&self.regs) {
             *register = value.unwrap_or(*register);
         }

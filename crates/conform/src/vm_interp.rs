@@ -171,7 +171,7 @@ impl Case {
         let (result, left) = match MemoryMap::new(regions, &config, version) {
             Err(trap) => (Err(trap), None),
             Ok(memory) => {
-                let mut machine = Machine::new(program, &config, memory, self.cu);
+                let mut machine = Machine::new(program.executable(), &config, memory, self.cu);
                 machine.registers_mut()[..10].fill(0);
                 for (register, value) in machine.registers_mut().iter_mut().zip(&self.regs) {
                     *register = hex_number(value)?;

@@ -10,12 +10,11 @@ use selkie_elf::{Executable, Functions};
 use selkie_isa::{Kind, Version, layout::HEAP_START};
 
 use crate::{
-    cells::Cells,
     config::Config,
-    interp::sprint,
+    decoded::{ACTIONS, Action, Cell, Cells, Decoded, Register, code},
+    fast_path::{handlers, sprint},
     machine::Machine,
     memory::{MemoryMap, Region},
-    program::{ACTIONS, Action, Cell, Decoded, Program, Register, code},
 };
 
 /// The units of a chain where handlers nest. Unoptimised, each takes 3 KiB of the host's stack, of
@@ -40,13 +39,12 @@ pub(crate) fn units(version: Version) -> u64 {
 /// Executes a chain of all handlers; gives what it took of the host's stack, if it came to its end.
 fn try_all(version: Version) -> Option<usize> {
     let text = [0; 8];
-    let executable = Executable::from_text(version, text, 0, Functions::default(), <_>::default());
-    let program = Program::later(executable.ok()?);
+    let program = Executable::from_text(version, text, 0, Functions::default(), <_>::default());
     let config = Config::default();
     let mut bytes = [1; 16];
     let heap = vec![Region::writable(HEAP_START, &mut bytes)];
     let memory = MemoryMap::new(heap, &config, version).ok()?;
-    let mut machine = Machine::new(&program, &config, memory, UNITS_FLAT);
+    let mut machine = Machine::new(&program.ok()?, &config, memory, UNITS_FLAT);
     machine.registers = [7; 16];
     machine.registers[Register::R6 as usize] = HEAP_START;
     let start = 0_u8;
@@ -57,11 +55,12 @@ fn try_all(version: Version) -> Option<usize> {
 /// A chain of all handlers but that of calls of registers, which is the one of calls with a look at
 /// the register.
 fn all(version: Version) -> Decoded {
+    let handlers = handlers(version);
     let mut chain = Vec::new();
     for code in 0..=u8::MAX {
         let Action::Row(kind) = ACTIONS[usize::from(code)] else { continue };
         let next = u32::try_from(chain.len() + 1).unwrap_or_default();
-        let cell = Cell { dst: Register::R1, src: Register::R2, ..Cell::new(code, version) };
+        let cell = Cell { dst: Register::R1, src: Register::R2, ..Cell::new(code, handlers) };
         match kind {
             Kind::Alu(..) | Kind::Neg(_) => chain.push(Cell { imm: 3, ..cell }),
             Kind::Endian(_) => chain.push(Cell { imm: 16, ..cell }),
@@ -76,12 +75,12 @@ fn all(version: Version) -> Decoded {
     // A call of an exit, which returns to the end.
     let call = chain.len();
     let [exit, end] = [call + 1, call + 2];
-    let mut callee = Cell::new(code::CALL_LOCAL, version);
+    let mut callee = Cell::new(code::CALL_LOCAL, handlers);
     (callee.aux, callee.imm) = (u32::try_from(exit).unwrap_or_default(), end as u64);
     chain.push(callee);
     let is_exit = |code: &u8| ACTIONS[usize::from(*code)] == Action::Row(Kind::Exit);
-    chain.extend((0..=u8::MAX).find(is_exit).map(|code| Cell::new(code, version)));
-    let mut cells = Cells::new(chain.len(), version);
+    chain.extend((0..=u8::MAX).find(is_exit).map(|code| Cell::new(code, handlers)));
+    let mut cells = Cells::new(chain.len(), handlers);
     for (at, cell) in chain.into_iter().enumerate() {
         *cells.slot(at) = cell;
     }

@@ -6,10 +6,9 @@ use selkie_elf::{Executable, SyscallId};
 use selkie_isa::{Field, Kind, Op, Operand, Slot, Version, layout::SLOT_BYTES};
 
 use crate::{
-    cells::Cells,
     chain,
-    interp::handlers,
-    program::{Cell, Decoded, Register, code},
+    decoded::{Cell, Cells, Decoded, Handler, Register, code},
+    fast_path::handlers,
 };
 
 /// The longest run; longer ones are cut.
@@ -109,7 +108,7 @@ pub(crate) fn decode(executable: &Executable) -> Decoded {
     let templates = &TEMPLATES[version as usize];
     let handlers = handlers(version);
     let slots = text.as_chunks::<SLOT_BYTES>().0;
-    let mut cells = Cells::new(slots.len(), version);
+    let mut cells = Cells::new(slots.len(), handlers);
     let mut cut = Vec::new();
     let mut calls = [0; BLOCK];
     // Passing the end of the program counts as one more instruction, but a last `lddw` does not
@@ -143,7 +142,7 @@ pub(crate) fn decode(executable: &Executable) -> Decoded {
                 let aux = u32::try_from(cut.len()).expect("fewer cuts than slots");
                 cut.push(*cell);
                 run = 0;
-                *cell = Cell { aux, run, ..Cell::new(code::CUT, version) };
+                *cell = Cell { aux, run, ..Cell::new(code::CUT, handlers) };
             }
             (behind, two_behind) = (run, behind);
             word_behind = word;
@@ -151,7 +150,7 @@ pub(crate) fn decode(executable: &Executable) -> Decoded {
         for &pc in calls.iter().take(call_count) {
             let slot = Slot::from_word(u64::from_le_bytes(slots[pc]));
             if let Some(callee) = templates[usize::from(slot.code)].callee {
-                *cells.slot(pc) = call(executable, pc, slot, callee);
+                *cells.slot(pc) = call(executable, handlers, pc, slot, callee);
             }
         }
     }
@@ -159,7 +158,7 @@ pub(crate) fn decode(executable: &Executable) -> Decoded {
     if let Some([code, ..]) = slots.last()
         && templates[usize::from(*code)].is_lddw
     {
-        *cells.slot(slots.len() - 1) = Cell::new(code::UNSUPPORTED, version);
+        *cells.slot(slots.len() - 1) = Cell::new(code::UNSUPPORTED, handlers);
     }
     Decoded { cells, cut, chain_units: chain::units(version) }
 }
@@ -177,10 +176,15 @@ fn key(slot: Slot) -> u32 {
 }
 
 #[inline(never)]
-fn call(executable: &Executable, pc: usize, slot: Slot, callee: Callee) -> Cell {
-    let version = executable.version();
-    let unsupported = Cell::new(code::UNSUPPORTED, version);
-    let call = |code| Cell { imm: pc as u64 + 1, ..Cell::new(code, version) };
+fn call(
+    executable: &Executable,
+    handlers: &[Handler; 256],
+    pc: usize,
+    slot: Slot,
+    callee: Callee,
+) -> Cell {
+    let unsupported = Cell::new(code::UNSUPPORTED, handlers);
+    let call = |code| Cell { imm: pc as u64 + 1, ..Cell::new(code, handlers) };
     let local = |target| Cell { aux: target, ..call(code::CALL_LOCAL) };
     let syscall = |id: SyscallId| Cell { aux: id.0.into(), ..call(code::CALL_SYSCALL) };
     let by_register = |register: i64| match u8::try_from(register) {

@@ -21,49 +21,22 @@
 //! decoded when the interpreter or the compiler asks for it, which machine code that has everything
 //! does not.
 
-use core::fmt;
 use std::sync::Arc;
 
 use selkie_elf::{Executable, Function, Functions, Parts, ReadOnly, SharedBytes, Syscalls};
 use selkie_isa::Version;
 
 use crate::{
-    jit::JitError,
+    bytes::{Reader, put_bytes, put_u32, put_u64, put_words},
+    error::ThawError,
     program::{Program, Verified},
 };
+
+pub use crate::processor::processor;
 
 /// Names the build: its version, and a hash of the sources that it was made of.
 pub const BUILD: &str =
     concat!(env!("CARGO_PKG_VERSION"), "-", env!("SELKIE_VM_SOURCES"), "-", "frozen1");
-
-/// Names what machine code depends on of this host's processor.
-#[must_use]
-pub fn processor() -> &'static str {
-    crate::jit::processor()
-}
-
-/// Why bytes were not thawed.
-#[derive(Debug)]
-pub enum ThawError {
-    /// They are no frozen program, or no frozen machine code.
-    Malformed,
-    /// They are machine code for another program, configuration, kind of hardening or processor.
-    Other,
-    /// This host cannot run machine code.
-    Jit(JitError),
-}
-
-impl fmt::Display for ThawError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Malformed => f.write_str("malformed frozen bytes"),
-            Self::Other => f.write_str("frozen machine code is for something else"),
-            Self::Jit(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for ThawError {}
 
 const MAGIC: u64 = u64::from_le_bytes(*b"selkie-p");
 /// Stands for an offset where there is none.
@@ -217,73 +190,7 @@ fn put_functions(out: &mut Vec<u8>, functions: &Functions) {
     }
 }
 
-pub(crate) fn put_u32(out: &mut Vec<u8>, number: u32) {
-    out.extend(number.to_le_bytes());
-}
-
-pub(crate) fn put_u64(out: &mut Vec<u8>, number: u64) {
-    out.extend(number.to_le_bytes());
-}
-
-/// Bytes, and before them how many.
-pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    put_u64(out, bytes.len() as u64);
-    out.extend(bytes);
-}
-
-/// Records of words, and before them how many.
-pub(crate) fn put_words<const N: usize>(out: &mut Vec<u8>, records: &[[u32; N]]) {
-    put_u64(out, records.len() as u64);
-    out.reserve(size_of_val(records));
-    for word in records.iter().flatten() {
-        out.extend_from_slice(&word.to_le_bytes());
-    }
-}
-
-/// What is left to be read. Nothing that is not there is read, and no more memory taken than there
-/// are bytes for.
-pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
-
-impl<'a> Reader<'a> {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
-        let (first, rest) = self.0.split_first_chunk()?;
-        self.0 = rest;
-        Some(*first)
-    }
-
-    pub(crate) fn u32(&mut self) -> Option<u32> {
-        self.array().map(u32::from_le_bytes)
-    }
-
-    pub(crate) fn u64(&mut self) -> Option<u64> {
-        self.array().map(u64::from_le_bytes)
-    }
-
-    fn len(&mut self) -> Option<usize> {
-        usize::try_from(self.u64()?).ok()
-    }
-
-    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(len)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
-        let len = self.len()?;
-        self.take(len)
-    }
-
-    pub(crate) fn words<const N: usize>(&mut self) -> Option<Vec<[u32; N]>> {
-        let len = self.len()?.checked_mul(N * size_of::<u32>())?;
-        let words = self.take(len)?.as_chunks().0;
-        Some(words.as_chunks().0.iter().map(|record| record.map(u32::from_le_bytes)).collect())
-    }
-
+impl Reader<'_> {
     fn image(&mut self, elf: &[u8]) -> Option<Arc<[u8]>> {
         let offset = match self.u64()? {
             NONE => return self.bytes().map(Arc::from),

@@ -16,7 +16,7 @@ pub trait Host {
     /// costs it takes from `meter` itself.
     ///
     /// # Errors
-    /// An error ends the program with [`Trap::Syscall`](crate::Trap::Syscall).
+    /// An error ends the program with [`Trap::Syscall`].
     fn syscall(
         &mut self,
         id: SyscallId,

@@ -1,34 +1,50 @@
-//! The sBPF virtual machine.
+//! The sBPF virtual machine: verifies, interprets and compiles programs.
 //!
 //! ```text
 //! Executable ── verify ──> Verified ── run ──> Outcome
 //!                          (decoded)    │
-//!                             Machine: registers, frames, meter, memory
+//!                             Machine: registers, call frames, meter, memory
 //!                             Host: syscalls        Observer: traces
 //! ```
 //!
+//! The main path is [`Verified::new`], [`MemoryMap::new`], [`Machine::new`], and then [`run`], or
+//! [`MachineCode::compile`] and [`MachineCode::run`].
+//!
+//! Each module uses only those above it in this list (`cargo xtask tidy` checks that):
+//!
 //! | module | what it owns |
 //! |---|---|
-//! | [`mod@verify`] | what a program must keep to |
-//! | [`program`] | the decoded form that engines run |
-//! | [`frozen`] | programs as bytes that can be kept |
-//! | [`memory`] | every guest access is checked here |
+//! | [`config`] | the settings of a run |
+//! | [`trap`] | why programs are stopped |
+//! | [`error`] | why there is no machine code, or a frozen program is refused |
+//! | `bytes` | numbers and byte strings in frozen programs |
+//! | `processor` | what machine code may use of this processor |
 //! | [`marks`] | which pages may have been written to |
+//! | [`mod@verify`] | the rules that a program must keep |
+//! | [`memory`] | regions and the memory map: the check of every guest access |
 //! | [`machine`] | registers, call frames, meter |
+//! | [`host`] | the traits `Host` and `Observer` |
+//! | `decoded` | decoded instructions, and the cursor that walks them |
+//! | `fast_path` | the interpreter's handlers: instructions that need neither host nor trap |
+//! | `chain` | how long chains of handlers may be |
+//! | `decode` | from an executable to its decoded form |
+//! | [`program`] | a program with its decoded form |
+//! | [`frozen`] | programs as bytes that can be stored |
 //! | [`interp`] | the interpreter: the reference for every other engine |
 //! | [`jit`] | machine code that does the same, faster |
-//! | [`host`] | the seams: what programs call, and who watches |
-//! | [`trap`] | how programs end when they do not end well |
 
 #![cfg_attr(
     not(target_arch = "x86_64"),
     allow(dead_code, unused_imports, reason = "some of it serves machine code alone")
 )]
 
-mod cells;
+mod bytes;
 mod chain;
 pub mod config;
 mod decode;
+mod decoded;
+pub mod error;
+mod fast_path;
 pub mod frozen;
 pub mod host;
 pub mod interp;
@@ -36,16 +52,17 @@ pub mod jit;
 pub mod machine;
 pub mod marks;
 pub mod memory;
+mod processor;
 pub mod program;
 pub mod trap;
 pub mod verify;
 
 pub use crate::{
     config::Config,
-    frozen::ThawError,
+    error::{JitError, ThawError},
     host::{Host, NoHost, Observer},
     interp::{Outcome, observe, run},
-    jit::{JitError, JitOptions, JitWork, MachineCode, MemoryCalls},
+    jit::{JitOptions, JitWork, MachineCode, MemoryCalls},
     machine::{Frames, Machine, Meter, MeterExceeded},
     memory::{MemoryMap, Region, Violation},
     program::{Program, Verified},

@@ -1,5 +1,6 @@
 //! The state of a running program: registers, call frames, meter, memory.
 
+use selkie_elf::Executable;
 use selkie_isa::{
     Version,
     layout::{FRAME_POINTER, INPUT_START, REGISTER_COUNT, STACK_START},
@@ -8,7 +9,6 @@ use selkie_isa::{
 use crate::{
     config::Config,
     memory::{MemoryMap, Room},
-    program::Program,
 };
 
 /// The compute units that are left.
@@ -107,7 +107,7 @@ impl<'a> Machine<'a> {
     /// A machine about to run `program`: r1 points to the input, r10 to the end of the first
     /// stack frame, or with dynamic frames to the end of the stack.
     #[must_use]
-    pub fn new(program: &Program, config: &Config, memory: MemoryMap<'a>, budget: u64) -> Self {
+    pub fn new(program: &Executable, config: &Config, memory: MemoryMap<'a>, budget: u64) -> Self {
         let mut machine = Self::with_frames(program, config, memory, budget, Frames::default());
         machine.memory.remember_all();
         machine
@@ -118,7 +118,7 @@ impl<'a> Machine<'a> {
     /// when it does.
     #[must_use]
     pub fn with_frames(
-        program: &Program,
+        program: &Executable,
         config: &Config,
         mut memory: MemoryMap<'a>,
         budget: u64,
@@ -126,7 +126,7 @@ impl<'a> Machine<'a> {
     ) -> Self {
         memory.give_room(windows);
         frames.resize(config.call_depth_max, Frame::default());
-        let version = program.executable().version();
+        let version = program.version();
         let stack_bytes = config.stack_bytes() as u64;
         let mut registers = [0; 16];
         registers[1] = INPUT_START;
@@ -134,11 +134,11 @@ impl<'a> Machine<'a> {
             + if version.dynamic_frames() { stack_bytes } else { config.stack_frame_bytes };
         Self {
             registers,
-            pc: program.executable().entry_pc() as usize,
+            pc: program.entry_pc() as usize,
             frames,
             depth: 0,
             frame_step: frame_step(version, config),
-            text_vaddr: program.executable().text_vaddr(),
+            text_vaddr: program.text_vaddr(),
             metered: config.metered,
             chain_end: 0,
             memory,

@@ -1,9 +1,4 @@
-//! A program in the form that engines run: decoded once, calls resolved, runs counted.
-//!
-//! Every slot of the text has a `Cell`, so that a slot's number is an index. A *run* is what is
-//! executed from some slot on as long as no branch is taken: it ends with a jump, call or exit.
-//! Each cell knows how many instructions its run has from there, so that a whole run can be
-//! charged at once when it is entered, and the rest of it be refunded where it is left early.
+//! A program as engines run it: an executable that is decoded once, with its calls resolved.
 
 use core::{
     ops::Deref,
@@ -12,163 +7,13 @@ use core::{
 use std::sync::OnceLock;
 
 use selkie_elf::Executable;
-use selkie_isa::{Kind, Op, Version, for_each_op, layout::SLOT_BYTES};
+use selkie_isa::layout::SLOT_BYTES;
 
 use crate::{
-    cells::Cells,
     decode::decode,
-    interp::{Handler, handlers},
+    decoded::{Cell, Decoded},
     verify::{VerifyError, verify},
 };
-
-/// What a cell makes an engine do.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Action {
-    /// What the row of the instruction table says.
-    Row(Kind),
-    /// Call the function at the slot `aux`.
-    CallLocal,
-    /// Call the syscall of number `aux`.
-    CallSyscall,
-    /// Call the address in the register `src`.
-    CallRegister,
-    /// Where a run of straight code was cut: charge anew, then do what the cell at the index
-    /// `aux` of [`Program::cut`] does.
-    Cut,
-    /// Not an instruction, or a call of something unknown: traps when reached.
-    Unsupported,
-    /// The end of the program: traps when reached.
-    End,
-}
-
-/// Numbers for [`Action`]s: rows of the instruction table first.
-pub(crate) mod code {
-    use selkie_isa::Op;
-
-    #[allow(clippy::cast_possible_truncation, reason = "the table has fewer than 250 rows")]
-    const ROWS: u8 = Op::ALL.len() as u8;
-    pub(crate) const CALL_LOCAL: u8 = ROWS;
-    pub(crate) const CALL_SYSCALL: u8 = ROWS + 1;
-    pub(crate) const CALL_REGISTER: u8 = ROWS + 2;
-    pub(crate) const CUT: u8 = ROWS + 3;
-    pub(crate) const UNSUPPORTED: u8 = ROWS + 4;
-    /// Stands behind the last slot, and nowhere else.
-    pub(crate) const END: u8 = ROWS + 5;
-}
-
-/// What each code means. Codes that are not in use are unsupported.
-pub(crate) static ACTIONS: [Action; 256] = {
-    macro_rules! rows {
-        ($($opcode:literal, $versions:ident => $name:ident = $mnemonic:literal, $kind:expr;)*) => {
-            [$(Op::$name),*]
-        };
-    }
-    let rows = for_each_op!(rows);
-    let mut actions = [Action::Unsupported; 256];
-    let mut index = 0;
-    while index < rows.len() {
-        actions[index] = match rows[index].kind() {
-            // Calls are resolved into actions of their own; a tail is no instruction.
-            Kind::CallHash | Kind::CallStatic | Kind::CallReg(_) | Kind::Tail => {
-                Action::Unsupported
-            }
-            kind => Action::Row(kind),
-        };
-        index += 1;
-    }
-    actions[code::CALL_LOCAL as usize] = Action::CallLocal;
-    actions[code::CALL_SYSCALL as usize] = Action::CallSyscall;
-    actions[code::CALL_REGISTER as usize] = Action::CallRegister;
-    actions[code::CUT as usize] = Action::Cut;
-    actions[code::END as usize] = Action::End;
-    actions
-};
-
-/// A register number as a slot can hold it. An enumeration, so that the compiler knows that it is
-/// within the machine's sixteen cells.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-#[rustfmt::skip]
-pub(crate) enum Register { R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10, R11, R12, R13, R14, R15 }
-
-impl Register {
-    #[rustfmt::skip]
-    const ALL: [Self; 16] = {
-        use Register::*;
-        [R0, R1, R2, R3, R4, R5, R6, R7, R8, R9, R10, R11, R12, R13, R14, R15]
-    };
-
-    #[inline(always)]
-    pub(crate) fn new(number: u8) -> Self {
-        Self::ALL[usize::from(number & 15)]
-    }
-}
-
-/// One slot of a program, decoded.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Cell {
-    /// What the interpreter does.
-    pub(crate) handler: Handler,
-    /// The immediate, widened as the instruction wants it; of calls, the slot to return to.
-    pub(crate) imm: u64,
-    /// The target slot of a jump or call, the offset of a memory access, or what the action says.
-    pub(crate) aux: u32,
-    /// Index into [`ACTIONS`].
-    pub(crate) code: u8,
-    pub(crate) dst: Register,
-    pub(crate) src: Register,
-    /// Instructions from here to the end of the run; 0 for a cut.
-    pub(crate) run: u8,
-}
-
-const _: () = assert!(size_of::<Cell>() == 24);
-
-impl Cell {
-    pub(crate) fn new(code: u8, version: Version) -> Self {
-        Self {
-            handler: handlers(version)[usize::from(code)],
-            imm: 0,
-            aux: 0,
-            code,
-            dst: Register::R0,
-            src: Register::R0,
-            run: 1,
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn action(&self) -> Action {
-        ACTIONS[usize::from(self.code)]
-    }
-
-    /// The offset of a memory access, widened.
-    #[inline(always)]
-    pub(crate) fn offset(&self) -> u64 {
-        i64::from(self.aux.cast_signed()).cast_unsigned()
-    }
-}
-
-/// A program's cells.
-#[derive(Debug)]
-pub(crate) struct Decoded {
-    pub(crate) cells: Cells,
-    /// The cells that stand where runs were cut.
-    pub(crate) cut: Vec<Cell>,
-    /// The most units that a chain of handlers may use.
-    pub(crate) chain_units: u64,
-}
-
-impl Decoded {
-    /// The cell at a slot, with cuts looked through.
-    #[inline(always)]
-    pub(crate) fn cell(&self, pc: usize) -> Option<&Cell> {
-        let cell = self.cells.get(pc)?;
-        match cell.action() {
-            Action::Cut => Some(&self.cut[cell.aux as usize]),
-            _ => Some(cell),
-        }
-    }
-}
 
 /// A program, decoded.
 #[derive(Debug)]

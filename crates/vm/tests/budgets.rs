@@ -58,7 +58,7 @@ fn check(program: &Program, options: &JitOptions, runs: usize) -> JitWork {
         let mut stack = vec![0; config.stack_bytes()];
         let stack = vec![Region::writable(selkie_isa::layout::STACK_START, &mut stack)];
         let memory = MemoryMap::new(stack, &config, Version::V3).expect("it is alone");
-        let mut machine = Machine::new(program, &config, memory, 5_000);
+        let mut machine = Machine::new(program.executable(), &config, memory, 5_000);
         let outcome = match code {
             Some(code) => code.run(program, &mut machine, &mut NoHost),
             None => run(program, &mut machine, &mut NoHost),

@@ -81,7 +81,7 @@ fn seen(
         Region::writable(INPUT_START, input),
     ];
     let map = MemoryMap::new(regions, &config, executable.version()).unwrap();
-    let mut machine = Machine::new(program, &config, map, budget);
+    let mut machine = Machine::new(program.executable(), &config, map, budget);
     let Outcome { result, consumed } = engine(program, &mut machine, &mut host);
     let (pc, registers) = (machine.pc(), *machine.registers());
     drop(machine);

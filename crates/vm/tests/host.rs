@@ -134,7 +134,7 @@ fn execute(
         Region::writable(HEAP_START, &mut heap).protected(),
     ];
     let memory = MemoryMap::new(regions, &config, Version::V3).unwrap();
-    engine(program, &mut Machine::new(program, &config, memory, budget), host)
+    engine(program, &mut Machine::new(program.executable(), &config, memory, budget), host)
 }
 
 /// What an engine leaves: how the program ended, what it used, and what each syscall saw.

@@ -35,7 +35,7 @@ fn check(source: &str) {
                 Region::writable(HEAP_START, &mut heap),
             ];
             let memory = MemoryMap::new(regions, &config, Version::V0).expect("nothing overlaps");
-            let mut machine = Machine::new(&program, &config, memory, BUDGET);
+            let mut machine = Machine::new(program.executable(), &config, memory, BUDGET);
             machine.registers_mut()[6] = HEAP_START;
             let outcome = if compiled {
                 let code = MachineCode::compile(&program, &config, &JitOptions::plain());

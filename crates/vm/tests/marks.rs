@@ -130,7 +130,7 @@ fn left(
         Region::writable(INPUT_START, &mut input).tracked(expected[1]).marked(&mut input_marks),
     ];
     let memory = MemoryMap::new(regions, config, version).unwrap();
-    let mut machine = Machine::new(program, config, memory, UNITS);
+    let mut machine = Machine::new(program.executable(), config, memory, UNITS);
     let outcome = match code {
         Some(code) => code.run(program, &mut machine, &mut TestHost),
         None => run(program, &mut machine, &mut TestHost),
@@ -188,7 +188,7 @@ fn few_stores_at_both_ends_touch_little() {
         Region::writable(HEAP_START, &mut heap).tracked(0).marked(&mut marks),
     ];
     let memory = MemoryMap::new(regions, &config, Version::V3).unwrap();
-    let mut machine = Machine::new(&program, &config, memory, UNITS);
+    let mut machine = Machine::new(program.executable(), &config, memory, UNITS);
     assert!(code.run(&program, &mut machine, &mut TestHost).result.is_ok());
     assert_eq!(machine.memory.regions()[1].touched(), 0);
     drop(machine);

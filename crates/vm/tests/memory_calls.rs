@@ -135,7 +135,7 @@ fn seen(
         regions.push(Region::writable(INPUT_START + 1000, third).protected());
     }
     let map = MemoryMap::new(regions, config, version).unwrap();
-    let mut machine = Machine::new(program, config, map, budget);
+    let mut machine = Machine::new(program.executable(), config, map, budget);
     machine.registers_mut()[1..5].copy_from_slice(&arguments);
     let Outcome { result, consumed } = engine(program, &mut machine, &mut host);
     let (pc, registers) = (machine.pc(), *machine.registers());

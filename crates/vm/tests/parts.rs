@@ -41,7 +41,7 @@ fn machine<'a>(
 ) -> Machine<'a> {
     let stack = Region::writable(STACK_START, stack);
     let memory = MemoryMap::new(vec![stack], config, program.executable().version());
-    Machine::new(program, config, memory.expect("it is alone"), budget)
+    Machine::new(program.executable(), config, memory.expect("it is alone"), budget)
 }
 
 #[test]

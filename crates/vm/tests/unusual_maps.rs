@@ -95,7 +95,7 @@ fn a_syscall_may_replace_the_memory_map() {
             let seen = [None, Some(&code)].map(|code| {
                 let mut host = Replacing { config: config.clone(), version, byte: 1 };
                 let map = host.map();
-                let machine = Machine::new(&program, &config, map, 1000);
+                let machine = Machine::new(program.executable(), &config, map, 1000);
                 see(&program, code, machine, &mut host)
             });
             assert_eq!(seen[0], seen[1], "{version:?} aligned: {aligned_memory}");
@@ -140,7 +140,7 @@ fn gaps_need_not_be_as_long_as_frames() {
                         ];
                         let map = MemoryMap::new(regions, &config, Version::V0);
                         let map = map.expect("nothing overlaps");
-                        let mut machine = Machine::new(&program, &config, map, 100);
+                        let mut machine = Machine::new(program.executable(), &config, map, 100);
                         machine.registers_mut()[6] = HEAP_START + at;
                         (see(&program, code, machine, &mut NoHost), heap)
                     });

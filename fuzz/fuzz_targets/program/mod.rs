@@ -198,7 +198,7 @@ impl Input<'_> {
         let count = if config.aligned_memory || version.aligned_memory() { 3 } else { 5 };
         let regions = regions.take(count).collect();
         let memory = MemoryMap::new(regions, &config, version).ok()?;
-        let mut machine = Machine::new(program, &config, memory, self.budget.into());
+        let mut machine = Machine::new(program.executable(), &config, memory, self.budget.into());
         machine.registers_mut()[..10].copy_from_slice(&self.registers);
         let mut host = TestHost { hook: self.hook, asked: Vec::new() };
         let Outcome { result, consumed } = engine(program, &mut machine, &mut host);

@@ -198,7 +198,7 @@ fn run_machine(
     let units = context.meter.remaining();
     let verified = program.verified();
     let frames = core::mem::take(&mut buffers.frames);
-    let mut machine = Machine::with_frames(verified, &config, memory, units, frames);
+    let mut machine = Machine::with_frames(verified.executable(), &config, memory, units, frames);
     if context.has(Feature::InstructionDataPointer) {
         machine.registers_mut()[2] = input::vaddr(instruction_data);
     }

@@ -16,7 +16,6 @@ use core::{
     any::Any,
     mem::{self, MaybeUninit},
     ptr,
-    sync::atomic::AtomicU64,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -26,81 +25,21 @@ use selkie_isa::{
     layout::{FRAME_POINTER, STACK_START},
 };
 
+use super::{
+    context::{Answer, Context, NEAR_COUNT, Reach, STACK_STEP_FRAMES},
+    machine_code::MachineCode,
+    site::{Check, Site, What},
+    x64,
+};
 use crate::{
+    decoded::{Action, Cell},
     host::Host,
-    interp,
-    jit::{
-        MachineCode, Reach,
-        site::{Check, Site, What},
-        x64,
-    },
+    interp::{self, Outcome, run},
     machine::{Frame, Machine, Meter},
     memory::{MemoryMap, Windows},
-    program::{Action, Program},
+    program::Program,
     trap::{Access, Trap},
 };
-
-/// log2 of a window's size, less that of [`Windows`]' strides.
-pub(super) const WINDOW_SHIFT: u8 = 32 - 4;
-/// The numbers of windows, times the strides.
-pub(super) const WINDOWS_MASK: i32 = 7 << 4;
-
-/// The number of the stack's window.
-pub(super) const STACK_WINDOW: usize = 2;
-/// Frames that may be used more of the stack at a time.
-pub(super) const STACK_STEP_FRAMES: i32 = 1;
-
-/// How many regions are remembered.
-pub(super) const NEAR_COUNT: u8 = 16;
-
-/// What machine code and Rust share during a run. What machine code sees comes before what depends
-/// on the host's type.
-#[repr(C, align(64))]
-pub(super) struct Context<'r, 'a, H> {
-    pub(super) windows: Windows,
-    /// Pointers that checks gave, for later accesses of the block.
-    pub(super) kept: MaybeUninit<[u64; 8]>,
-    /// Regions of windows that have several, for the checks that share a number. Code for aligned
-    /// memory has no use for them.
-    pub(super) near: MaybeUninit<[Reach; NEAR_COUNT as usize]>,
-    /// r0 to r9, and what is in the register for frames: see [`x64`].
-    pub(super) registers: [u64; 11],
-    /// The units that are left, while Rust runs.
-    pub(super) meter: Meter,
-    /// What the register for frames may not reach at a call; with dynamic frames, what the stack
-    /// pointer may not go below.
-    pub(super) frame_limit: u64,
-    /// How many times that may be moved by a step, along with the limit for stores to the stack.
-    pub(super) stack_steps: u64,
-    /// r10, less the host's address of the end of the frame (twice that, with gaps).
-    pub(super) frame_key: u64,
-    pub(super) blinding_key: u64,
-    pub(super) text_vaddr: u64,
-    pub(super) slots: u64,
-    pub(super) entries: *const AtomicU64,
-    /// Addresses of routines, for code that is far from them.
-    pub(super) missing: u64,
-    pub(super) leave_routine: u64,
-    pub(super) syscall_routine: u64,
-    pub(super) more_stack_routine: u64,
-    pub(super) marked_store_routine: u64,
-    /// How many times that may yet be called.
-    pub(super) marked_stores_left: u64,
-    pub(super) memory_routines: [u64; 4],
-    /// The slot of the exit that ended the program, or of what is not compiled; the number of a
-    /// syscall.
-    pub(super) pc: u64,
-    /// The stack pointer on the way in.
-    pub(super) entry_stack: u64,
-    /// Where to go on after `leave`; 0 to stop.
-    pub(super) resume: u64,
-    /// What is at hand then.
-    pub(super) pointer: u64,
-    pub(super) leave: unsafe extern "sysv64" fn(*mut Context<'r, 'a, H>, usize, *const usize),
-    pub(super) syscall:
-        unsafe extern "sysv64" fn(*mut Context<'r, 'a, H>, u64, u64, u64, u64, u64) -> Answer,
-    run: Run<'r, 'a, H>,
-}
 
 /// Rust's part of the context.
 struct Run<'r, 'a, H> {
@@ -124,7 +63,7 @@ enum End {
 }
 
 /// Runs a program by its machine code; `None` if the machine is not one that the code fits.
-pub(super) fn run<H: Host>(
+fn run_code<H: Host>(
     code: &MachineCode,
     program: &Program,
     machine: &mut Machine<'_>,
@@ -208,11 +147,6 @@ pub(super) fn run<H: Host>(
     }
 }
 
-/// Whether the machine is one that the code fits.
-pub(super) fn fits(code: &MachineCode, machine: &Machine<'_>) -> bool {
-    stack_of(code, machine).is_some()
-}
-
 /// The host's address of the stack (0 with dynamic frames), if the machine is one that the code
 /// fits.
 fn stack_of(code: &MachineCode, machine: &Machine<'_>) -> Option<u64> {
@@ -236,15 +170,34 @@ fn stack_of(code: &MachineCode, machine: &Machine<'_>) -> Option<u64> {
         .flatten()
 }
 
-/// As many zeros.
-pub(super) fn table(len: usize) -> Box<[AtomicU64]> {
-    // Zeroed memory is had without touching it.
-    let zeros = Box::into_raw(vec![0_u64; len].into_boxed_slice());
-    // SAFETY: these are as large and aligned as those on this processor, and any bits are one.
-    unsafe { Box::from_raw(zeros as *mut [AtomicU64]) }
-}
-
 impl MachineCode {
+    /// Runs a program from the machine's state to its end, exactly as [`run`] does.
+    ///
+    /// A machine that the code does not fit (another configuration, call frames that are open
+    /// already, a stack of another shape) is run by the interpreter.
+    ///
+    /// # Panics
+    /// If the code was compiled from another program.
+    pub fn run<H: Host>(
+        &self,
+        program: &Program,
+        machine: &mut Machine<'_>,
+        host: &mut H,
+    ) -> Outcome {
+        assert_eq!(program.id, self.program_id, "machine code runs its own program");
+        let budget = machine.meter.remaining();
+        match run_code(self, program, machine, host) {
+            Some(result) => Outcome { result, consumed: interp::consumed(machine, budget) },
+            None => run(program, machine, host),
+        }
+    }
+
+    /// Whether the machine is one that the code fits. The interpreter runs others.
+    #[must_use]
+    pub fn fits(&self, machine: &Machine<'_>) -> bool {
+        stack_of(self, machine).is_some()
+    }
+
     /// The address of a routine.
     fn routine(&self, offset: u32) -> u64 {
         (self.base + offset as usize) as u64
@@ -269,7 +222,7 @@ const DEPTH_MAX: usize = 4096;
 /// Machine code has come to a place where it cannot go on by itself: the one before `address`,
 /// which is on the stack at `stack`.
 unsafe extern "sysv64" fn leave<H: Host>(
-    context: *mut Context<'_, '_, H>,
+    context: *mut Context<Run<'_, '_, H>>,
     address: usize,
     stack: *const usize,
 ) {
@@ -295,18 +248,9 @@ unsafe extern "sysv64" fn leave<H: Host>(
     }
 }
 
-/// What comes of a syscall, in two registers.
-#[repr(C)]
-pub(super) struct Answer {
-    /// For r0; what that was before if the syscall failed.
-    value: u64,
-    /// Whether to go on to `leave`.
-    stop: u64,
-}
-
 /// Arguments come and go in registers: what is written to memory has to be waited for.
 unsafe extern "sysv64" fn syscall<H: Host>(
-    context: *mut Context<'_, '_, H>,
+    context: *mut Context<Run<'_, '_, H>>,
     r1: u64,
     r2: u64,
     r3: u64,
@@ -337,14 +281,14 @@ unsafe extern "sysv64" fn syscall<H: Host>(
 
 #[cold]
 #[inline(never)]
-fn failed<H>(context: &mut Context<'_, '_, H>, end: End) -> Answer {
+fn failed<H>(context: &mut Context<Run<'_, '_, H>>, end: End) -> Answer {
     context.run.end = Some(end);
     Answer { value: context.registers[0], stop: 1 }
 }
 
 /// Where to go on from a site with a return address; `None` to stop.
 fn go_on<H: Host>(
-    context: &mut Context<'_, '_, H>,
+    context: &mut Context<Run<'_, '_, H>>,
     site: &Site,
     address: u64,
     stack: *const usize,
@@ -405,7 +349,7 @@ fn go_on<H: Host>(
     run.interpret(matches!(site.what, What::GiveUp), stack, pointer)
 }
 
-impl<H: Host> Context<'_, '_, H> {
+impl<H: Host> Context<Run<'_, '_, H>> {
     fn windows_if_changed(&mut self) {
         if !self.run.machine.memory.is_known_to_code() {
             self.record_stack();
@@ -486,7 +430,7 @@ impl<H: Host> Run<'_, '_, H> {
         let mut refused = refused;
         loop {
             let pc = self.machine.pc;
-            let action = self.program.decoded().cell(pc).map(crate::program::Cell::action);
+            let action = self.program.decoded().cell(pc).map(Cell::action);
             match action {
                 Some(Action::CallLocal | Action::CallRegister) => {
                     let refused = refused && !self.has_more_stack();

@@ -11,17 +11,18 @@
 use core::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::{
+    buffer::Executable,
+    machine_code::{Compiler, MachineCode, SLOTS_MAX, zeroed_entries},
+    options::JitOptions,
+    site::Sites,
+    units::{UNITS_MAX, Unit, Units},
+    x64::{Routines, Shape},
+};
 use crate::{
+    bytes::{Reader, put_bytes, put_u32, put_u64, put_words},
     config::Config,
-    frozen::{Reader, ThawError, put_bytes, put_u32, put_u64, put_words},
-    jit::{
-        Compiler, JitError, JitOptions, MachineCode, SLOTS_MAX,
-        buffer::Executable,
-        entry,
-        site::Sites,
-        units::{UNITS_MAX, Unit, Units},
-        x64::{Routines, Shape},
-    },
+    error::{JitError, ThawError},
     program::Program,
 };
 
@@ -145,7 +146,7 @@ impl MachineCode {
             routines: Routines::default(),
             base: 0,
             units: Units::new(),
-            entries: entry::table(slots),
+            entries: zeroed_entries(slots),
             compiler: Mutex::new(Compiler::new(program)),
             runs_left: AtomicI64::new(-1),
             unit_bytes: AtomicUsize::new(0),

@@ -8,7 +8,7 @@
 use core::hash::{BuildHasher, Hasher};
 use std::hash::RandomState;
 
-use crate::jit::JitOptions;
+use super::options::JitOptions;
 
 /// Everything that is random about a program's machine code.
 #[derive(Debug)]

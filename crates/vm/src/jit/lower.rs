@@ -6,14 +6,16 @@
 
 use selkie_isa::{Alu, Cond, Endian, Kind, Op, Operand, Size, Width, for_each_op};
 
+use super::{
+    class::{self, class_of},
+    plan::{Access, Block, Group, Planner, Step},
+    scope::{Effects, Scope},
+    site::Check,
+};
 use crate::{
     config::Config,
-    jit::{
-        plan::{Access, Block, Group, Planner, Step, class},
-        scope::{Effects, Scope},
-        site::Check,
-    },
-    program::{ACTIONS, Action, Cell, Program, Register, code},
+    decoded::{ACTIONS, Action, Cell, Register, code},
+    program::Program,
 };
 
 /// Where the interpreter goes on if machine code gives up.
@@ -149,7 +151,7 @@ fn leaf(program: &Program, slot: usize) -> Option<&[Cell]> {
     let len = short.position(|cell| cell.action() == Action::Row(Kind::Exit))?;
     let is_simple = |cell: &Cell| {
         let kept = Register::R6 as usize;
-        let class = class(cell) & !(class::COPIES | class::ADDS | class::SUBTRACTS);
+        let class = class_of(cell) & !(class::COPIES | class::ADDS | class::SUBTRACTS);
         class == class::WRITES
             && !matches!(cell.action(), Action::Row(Kind::Endian(_)))
             && (cell.dst as usize) < kept

@@ -10,102 +10,15 @@
 //! too: it is expected in the region of what is accessed before. With many small regions it may
 //! well not be, and a store may be behind the branch because its region cannot be written.
 
-use selkie_isa::{Alu, Kind, Operand, Width};
-
+use super::{
+    class::{self, classify},
+    scope::Slots,
+};
 use crate::{
     config::Config,
-    jit::scope::Slots,
-    program::{ACTIONS, Action, Cell, Decoded, Program, Register},
+    decoded::{Cell, Decoded, Register},
+    program::Program,
 };
-
-/// What instructions are told apart by before they are compiled.
-pub(super) mod class {
-    /// The destination register gets another value.
-    pub(in crate::jit) const WRITES: u16 = 1 << 0;
-    /// It gets one that is known: a copy of the source register.
-    pub(in crate::jit) const COPIES: u16 = 1 << 1;
-    /// It gets one that is known: with the immediate added.
-    pub(in crate::jit) const ADDS: u16 = 1 << 2;
-    /// The same with the immediate subtracted.
-    pub(in crate::jit) const SUBTRACTS: u16 = 1 << 3;
-    /// The pointer at hand is lost.
-    pub(in crate::jit) const DIVIDES: u16 = 1 << 4;
-    pub(in crate::jit) const LOADS: u16 = 1 << 5;
-    pub(in crate::jit) const STORES: u16 = 1 << 6;
-    /// Of an access: two bits with the logarithm of its size.
-    pub(in crate::jit) const SIZE_SHIFT: u32 = 7;
-    pub(in crate::jit) const BRANCHES: u16 = 1 << 9;
-    pub(in crate::jit) const JUMPS: u16 = 1 << 10;
-    /// Calls a function whose slot is known.
-    pub(in crate::jit) const CALLS: u16 = 1 << 11;
-    /// Calls anything else.
-    pub(in crate::jit) const CALLS_OUT: u16 = 1 << 12;
-    /// Control does not go on behind it, and nowhere else that is known.
-    pub(in crate::jit) const ENDS: u16 = 1 << 13;
-    pub(in crate::jit) const WIDE: u16 = 1 << 14;
-    /// The cell stands for another one.
-    pub(in crate::jit) const CUT: u16 = 1 << 15;
-
-    pub(in crate::jit) const LEADS: u16 = BRANCHES | JUMPS | CALLS | CALLS_OUT;
-    pub(in crate::jit) const ENDS_BLOCK: u16 = JUMPS | CALLS | CALLS_OUT | ENDS;
-}
-
-/// The classes, by the codes of [`ACTIONS`].
-static CLASSES: [u16; 256] = {
-    let mut classes = [0; 256];
-    let mut code = 0;
-    while code < 256 {
-        classes[code] = class_of(ACTIONS[code]);
-        code += 1;
-    }
-    classes
-};
-
-const fn class_of(action: Action) -> u16 {
-    let kind = match action {
-        Action::Row(kind) => kind,
-        Action::CallLocal => return class::CALLS,
-        Action::CallSyscall | Action::CallRegister => return class::CALLS_OUT,
-        Action::Cut => return class::CUT,
-        Action::Unsupported | Action::End => return class::ENDS,
-    };
-    match kind {
-        Kind::Alu(Alu::Mov, Width::W64, Operand::Reg) => class::WRITES | class::COPIES,
-        Kind::Alu(Alu::Add, Width::W64, Operand::Imm) => class::WRITES | class::ADDS,
-        Kind::Alu(Alu::Sub, Width::W64, Operand::Imm) => class::WRITES | class::SUBTRACTS,
-        Kind::Alu(Alu::Div | Alu::Mod | Alu::Sdiv | Alu::Srem | Alu::Uhmul | Alu::Shmul, _, _) => {
-            class::WRITES | class::DIVIDES
-        }
-        Kind::Alu(..) | Kind::Neg(_) | Kind::Endian(_) => class::WRITES,
-        Kind::LoadImm64 => class::WRITES | class::WIDE,
-        Kind::Load(size) => class::WRITES | class::LOADS | (size as u16) << class::SIZE_SHIFT,
-        Kind::StoreImm(size) | Kind::StoreReg(size) => {
-            class::STORES | (size as u16) << class::SIZE_SHIFT
-        }
-        Kind::Branch(..) => class::BRANCHES,
-        Kind::Jump => class::JUMPS,
-        Kind::Exit | Kind::Tail | Kind::CallHash | Kind::CallStatic | Kind::CallReg(_) => {
-            class::ENDS
-        }
-    }
-}
-
-#[inline(always)]
-pub(super) fn class(cell: &Cell) -> u16 {
-    CLASSES[usize::from(cell.code)]
-}
-
-/// A cell and its class; where a run was cut, those of the cell that belongs there.
-#[inline(always)]
-pub(super) fn classify<'p>(program: &'p Decoded, cell: &'p Cell) -> (&'p Cell, u16) {
-    match class(cell) {
-        class::CUT => {
-            let cell = &program.cut[cell.aux as usize];
-            (cell, class(cell))
-        }
-        class => (cell, class),
-    }
-}
 
 /// How a load or store gets at its memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

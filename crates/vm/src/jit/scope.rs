@@ -7,10 +7,8 @@
 
 use selkie_isa::layout::SLOT_BYTES;
 
-use crate::{
-    jit::plan::{class, classify},
-    program::{Decoded, Program},
-};
+use super::class::{self, classify};
+use crate::{decoded::Decoded, program::Program};
 
 /// A set of slots.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //!
 //! Every such place is a call, and its return address is the key.
 
-use crate::program::Register;
+use crate::decoded::Register;
 
 /// A place where machine code calls something. Fields of all kinds side by side: an enumeration
 /// with fields would be copied in ways that make wide loads wait for narrow stores.

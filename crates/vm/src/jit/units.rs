@@ -4,9 +4,9 @@
 
 use std::sync::OnceLock;
 
-use crate::jit::{
-    JitOptions,
+use super::{
     buffer::Executable,
+    options::JitOptions,
     scope::Want,
     site::{Site, Sites},
 };
@@ -24,6 +24,9 @@ pub(super) fn want(unit: usize, slot: usize, options: &JitOptions) -> Want {
     }
     Want::Slots(slot, options.slots_at_once.max(1).saturating_mul(1 << (unit / UNITS_ALIKE)))
 }
+
+/// Stands for the slot of code that all instructions share.
+pub(super) const SHARED: u32 = u32::MAX;
 
 /// Code that was compiled together.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use selkie_isa::{
     layout::{FRAME_POINTER, SLOT_BYTES},
 };
 
-use super::{DEMANDS, Demand, Rule};
+use super::rules::{DEMANDS, Demand, Rule};
 
 /// Slots that are listed at a time.
 const BLOCK: usize = 1024;

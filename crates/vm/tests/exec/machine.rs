@@ -187,7 +187,7 @@ fn run_with(
     let regions = memory.iter_mut().map(Backing::region).collect();
     let version = program.executable().version();
     let map = MemoryMap::new(regions, &case.setup.config, version).map_err(|it| it.to_string())?;
-    let mut machine = Machine::new(program, &case.setup.config, map, budget);
+    let mut machine = Machine::new(program.executable(), &case.setup.config, map, budget);
     let Outcome { result, consumed } = engine(program, &mut machine, &mut TestHost);
     let touched: Vec<_> =
         machine.memory.regions().iter().map(|region| (region.vaddr(), region.touched())).collect();

@@ -107,7 +107,7 @@ pub(crate) fn access(
     let program = Program::new(executable.expect("nothing collides"));
     let config = config(false);
     let nothing = MemoryMap::new(Vec::new(), &config, Version::V0).expect("nothing overlaps");
-    let mut machine = Machine::new(&program, &config, nothing, 2);
+    let mut machine = Machine::new(program.executable(), &config, nothing, 2);
     core::mem::swap(&mut machine.memory, map);
     machine.registers_mut()[1] = vaddr;
     machine.registers_mut()[2] = value;

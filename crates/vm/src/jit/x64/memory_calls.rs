@@ -8,12 +8,12 @@ use core::mem::offset_of;
 use selkie_elf::SyscallId;
 
 use super::{
-    METER, REGISTERS, SCRATCH, Writer,
     encoder::{Arith, Bits, Flag, Mem, Patch, Reg, Shift, Unary},
+    registers::{METER, REGISTERS, SCRATCH},
+    writer::Writer,
 };
 use crate::{
-    host::NoHost,
-    jit::entry::{Context, WINDOW_SHIFT, WINDOWS_MASK},
+    jit::context::{Context, WINDOW_SHIFT, WINDOWS_MASK},
     marks::PAGE_SHIFT,
 };
 
@@ -80,7 +80,7 @@ impl Writer<'_> {
         for (index, _) in ids.iter().enumerate().filter(|(_, id)| id.is_some()) {
             self.code.reserve();
             self.routines.memory[index] = self.code.here();
-            let field = offset_of!(Context<'_, '_, NoHost>, memory_routines) + 8 * index;
+            let field = offset_of!(Context<()>, memory_routines) + 8 * index;
             self.code.jump_mem(self.context(field));
         }
     }
@@ -197,10 +197,9 @@ impl Writer<'_> {
     /// its window.
     fn place(&mut self, dst: Reg, guest: Reg, len: Len, store: bool, slow: &mut Vec<Patch>) {
         self.code.reserve();
-        let limits =
-            offset_of!(Context<'_, '_, NoHost>, windows.limits) + if store { 8 } else { 0 };
-        let bases = offset_of!(Context<'_, '_, NoHost>, windows.bases);
-        let masks = offset_of!(Context<'_, '_, NoHost>, windows.masks);
+        let limits = offset_of!(Context<()>, windows.limits) + if store { 8 } else { 0 };
+        let bases = offset_of!(Context<()>, windows.bases);
+        let masks = offset_of!(Context<()>, windows.masks);
         self.code.mov(Bits::B64, SCRATCH, guest);
         self.code.shift_imm(Bits::B64, Shift::Shr, SCRATCH, WINDOW_SHIFT);
         self.code.arith_imm(Bits::B32, Arith::And, SCRATCH, WINDOWS_MASK);

@@ -3,13 +3,13 @@
 use core::mem::offset_of;
 
 use super::{
-    CONTEXT, CONTEXT_BIAS, METER, POINTER, REGISTERS, SCRATCH, Writer,
     encoder::{Arith, Bits, Flag, Mem, Patch, Reg, Shift},
+    registers::{CONTEXT, CONTEXT_BIAS, METER, POINTER, REGISTERS, SCRATCH},
+    writer::Writer,
 };
 use crate::{
-    host::NoHost,
     jit::{
-        entry::{Context, STACK_STEP_FRAMES, STACK_WINDOW},
+        context::{Context, STACK_STEP_FRAMES, STACK_WINDOW},
         site::{Site, What},
     },
     marks::PAGE_SHIFT,
@@ -19,7 +19,16 @@ use crate::{
 const PRESERVED: [Reg; 6] = [Reg::Rbp, Reg::Rbx, Reg::R12, Reg::R13, Reg::R14, Reg::R15];
 
 impl Writer<'_> {
-    pub(super) fn routines(&mut self) {
+    /// Writes what comes before the blocks of a unit.
+    pub(in crate::jit) fn begin(&mut self, unit: usize) {
+        if unit == 0 {
+            self.write_routines();
+        } else {
+            self.write_ways_to_routines();
+        }
+    }
+
+    fn write_routines(&mut self) {
         self.code.reserve();
         self.enter();
         self.code.reserve();
@@ -37,21 +46,21 @@ impl Writer<'_> {
 
     /// What the code of a unit other than the first calls instead of the routines: they find the
     /// same on the stack.
-    pub(super) fn ways_to_routines(&mut self) {
+    fn write_ways_to_routines(&mut self) {
         self.code.reserve();
         self.routines.leave = self.code.here();
-        self.code.jump_mem(self.context(offset_of!(Context<'_, '_, NoHost>, leave_routine)));
+        self.code.jump_mem(self.context(offset_of!(Context<()>, leave_routine)));
         self.routines.syscall = self.code.here();
-        self.code.jump_mem(self.context(offset_of!(Context<'_, '_, NoHost>, syscall_routine)));
+        self.code.jump_mem(self.context(offset_of!(Context<()>, syscall_routine)));
         self.routines.more_stack = self.code.here();
-        self.code.jump_mem(self.context(offset_of!(Context<'_, '_, NoHost>, more_stack_routine)));
+        self.code.jump_mem(self.context(offset_of!(Context<()>, more_stack_routine)));
         self.routines.marked_store = self.code.here();
-        self.code.jump_mem(self.context(offset_of!(Context<'_, '_, NoHost>, marked_store_routine)));
+        self.code.jump_mem(self.context(offset_of!(Context<()>, marked_store_routine)));
         self.ways_to_memory_routines();
     }
 
     fn guest_register(&self, number: usize) -> Mem {
-        self.context(offset_of!(Context<'_, '_, NoHost>, registers) + 8 * number)
+        self.context(offset_of!(Context<()>, registers) + 8 * number)
     }
 
     fn save(&mut self, numbers: impl IntoIterator<Item = usize>) {
@@ -67,11 +76,11 @@ impl Writer<'_> {
     }
 
     fn save_meter(&mut self) {
-        self.code.store(3, self.context(offset_of!(Context<'_, '_, NoHost>, meter)), METER);
+        self.code.store(3, self.context(offset_of!(Context<()>, meter)), METER);
     }
 
     fn restore_meter(&mut self) {
-        self.code.load(3, METER, self.context(offset_of!(Context<'_, '_, NoHost>, meter)));
+        self.code.load(3, METER, self.context(offset_of!(Context<()>, meter)));
     }
 
     /// Calls a function of the context with the context and what else is in the registers of
@@ -94,25 +103,17 @@ impl Writer<'_> {
         }
         self.code.mov(Bits::B64, CONTEXT, Reg::Rdi);
         self.code.mov(Bits::B64, POINTER, Reg::Rsi);
-        self.code.store(
-            3,
-            self.context(offset_of!(Context<'_, '_, NoHost>, entry_stack)),
-            Reg::Rsp,
-        );
+        self.code.store(3, self.context(offset_of!(Context<()>, entry_stack)), Reg::Rsp);
         if !self.shape.fixed_frames {
             let calls = i32::try_from(self.shape.call_depth_max).unwrap_or(0) - 2;
             self.code.lea(SCRATCH, Mem::at(Reg::Rsp, -8 - 48 * calls));
-            self.code.store(
-                3,
-                self.context(offset_of!(Context<'_, '_, NoHost>, frame_limit)),
-                SCRATCH,
-            );
+            self.code.store(3, self.context(offset_of!(Context<()>, frame_limit)), SCRATCH);
         }
         self.restore(0..11);
         self.restore_meter();
         self.code.call_reg(POINTER);
         self.sites.push(self.code.here(), Site::new(0, 0, What::Enter));
-        self.code.store(3, self.context(offset_of!(Context<'_, '_, NoHost>, pc)), Reg::Rax);
+        self.code.store(3, self.context(offset_of!(Context<()>, pc)), Reg::Rax);
         self.save(0..11);
         self.save_meter();
         self.code.arith(Bits::B32, Arith::Xor, Reg::Rax, Reg::Rax);
@@ -124,7 +125,7 @@ impl Writer<'_> {
         self.code.ret();
         // Where `leave` ends a run.
         self.routines.stopped = self.code.here();
-        self.code.load(3, Reg::Rsp, self.context(offset_of!(Context<'_, '_, NoHost>, entry_stack)));
+        self.code.load(3, Reg::Rsp, self.context(offset_of!(Context<()>, entry_stack)));
         self.code.mov_imm(Reg::Rax, 1);
         self.code.jump_to(out);
     }
@@ -136,15 +137,15 @@ impl Writer<'_> {
         self.save_meter();
         self.code.load(3, Reg::Rsi, Mem::at(Reg::Rsp, 0));
         self.code.mov(Bits::B64, Reg::Rdx, Reg::Rsp);
-        self.call_rust(offset_of!(Context<'_, '_, NoHost>, leave));
-        self.code.load(3, SCRATCH, self.context(offset_of!(Context<'_, '_, NoHost>, resume)));
+        self.call_rust(offset_of!(Context<()>, leave));
+        self.code.load(3, SCRATCH, self.context(offset_of!(Context<()>, resume)));
         self.code.test(Bits::B64, SCRATCH, SCRATCH);
         let stop = self.code.jump_if(Flag::Equal);
         self.code.patch(stop, self.routines.stopped);
         self.restore_meter();
-        self.code.load(3, SCRATCH, self.context(offset_of!(Context<'_, '_, NoHost>, resume)));
+        self.code.load(3, SCRATCH, self.context(offset_of!(Context<()>, resume)));
         self.restore(0..11);
-        self.code.load(3, POINTER, self.context(offset_of!(Context<'_, '_, NoHost>, pointer)));
+        self.code.load(3, POINTER, self.context(offset_of!(Context<()>, pointer)));
         // The return address.
         self.code.lea(Reg::Rsp, Mem::at(Reg::Rsp, 8));
         self.code.jump_reg(SCRATCH);
@@ -155,13 +156,13 @@ impl Writer<'_> {
         self.routines.syscall = self.code.here();
         self.save(0..6);
         self.save_meter();
-        self.code.store(3, self.context(offset_of!(Context<'_, '_, NoHost>, pc)), Reg::Rax);
+        self.code.store(3, self.context(offset_of!(Context<()>, pc)), Reg::Rax);
         // r1 to r5, in an order that overwrites none; the context is put before them.
         let arguments = [Reg::Rsi, Reg::Rdx, Reg::Rcx, Reg::R8, Reg::R9];
         for number in [3, 2, 1, 4, 5] {
             self.code.mov(Bits::B64, arguments[number - 1], REGISTERS[number]);
         }
-        self.call_rust(offset_of!(Context<'_, '_, NoHost>, syscall));
+        self.call_rust(offset_of!(Context<()>, syscall));
         self.code.mov(Bits::B64, REGISTERS[0], Reg::Rax);
         self.code.test(Bits::B64, Reg::Rdx, Reg::Rdx);
         // Leaves the flags alone.
@@ -176,7 +177,7 @@ impl Writer<'_> {
     /// Called or jumped to with a slot in `rax`, instead of its code, where that is not compiled.
     fn missing_routine(&mut self) {
         self.routines.missing = self.code.here();
-        self.code.store(3, self.context(offset_of!(Context<'_, '_, NoHost>, pc)), Reg::Rax);
+        self.code.store(3, self.context(offset_of!(Context<()>, pc)), Reg::Rax);
         self.leave(Site::new(0, 0, What::Missing));
         self.code.ud2();
     }
@@ -186,15 +187,15 @@ impl Writer<'_> {
     fn more_stack_routine(&mut self) {
         self.routines.more_stack = self.code.here();
         if self.shape.fixed_frames {
-            let steps = self.context(offset_of!(Context<'_, '_, NoHost>, stack_steps));
+            let steps = self.context(offset_of!(Context<()>, stack_steps));
             self.code.load(3, SCRATCH, steps);
             self.code.arith_imm(Bits::B64, Arith::Sub, SCRATCH, 1);
             let none = self.code.jump_if(Flag::Below);
             self.code.patch(none, self.routines.leave);
             self.code.store(3, steps, SCRATCH);
-            let limits = offset_of!(Context<'_, '_, NoHost>, windows.limits);
+            let limits = offset_of!(Context<()>, windows.limits);
             let stores = limits + STACK_WINDOW * 16 + 8;
-            for field in [offset_of!(Context<'_, '_, NoHost>, frame_limit), stores] {
+            for field in [offset_of!(Context<()>, frame_limit), stores] {
                 let place = self.context(field);
                 self.code.load(3, SCRATCH, place);
                 self.code
@@ -215,9 +216,9 @@ impl Writer<'_> {
         self.code.push(POINTER);
         let unmarked = self.look_at_mark(POINTER);
         self.code.pop(POINTER);
-        let bases = offset_of!(Context<'_, '_, NoHost>, windows.bases);
+        let bases = offset_of!(Context<()>, windows.bases);
         self.code.arith_mem(Bits::B64, Arith::Add, POINTER, self.window(bases));
-        let left = self.context(offset_of!(Context<'_, '_, NoHost>, marked_stores_left));
+        let left = self.context(offset_of!(Context<()>, marked_stores_left));
         self.code.load(3, SCRATCH, left);
         self.code.arith_imm(Bits::B64, Arith::Sub, SCRATCH, 1);
         let none = self.code.jump_if(Flag::Below);
@@ -236,12 +237,12 @@ impl Writer<'_> {
     /// Jumps away if the page of the address in a register is not marked, or not there. The window
     /// is in the scratch register.
     pub(super) fn look_at_mark(&mut self, address: Reg) -> [Patch; 2] {
-        let spans = offset_of!(Context<'_, '_, NoHost>, windows.spans);
+        let spans = offset_of!(Context<()>, windows.spans);
         self.code.arith_mem(Bits::B64, Arith::Sub, address, self.window(spans));
         self.code.arith_mem(Bits::B64, Arith::Cmp, address, self.window(spans + 8));
         let beyond = self.code.jump_if(Flag::AboveOrEqual);
         self.code.shift_imm(Bits::B64, Shift::Shr, address, PAGE_SHIFT);
-        let marks = offset_of!(Context<'_, '_, NoHost>, windows.marks);
+        let marks = offset_of!(Context<()>, windows.marks);
         self.code.arith_mem(Bits::B64, Arith::Add, address, self.window(marks));
         self.code.load(0, address, Mem::at(address, 0));
         self.code.test(Bits::B32, address, address);

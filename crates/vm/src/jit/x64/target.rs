@@ -5,17 +5,17 @@ use core::mem::offset_of;
 use selkie_isa::{Alu, Cond, Endian, Size, Width};
 
 use super::{
-    Cold, ColdKind, METER, POINTER, REGISTERS, SCRATCH, Writer,
     encoder::{Arith, Bits, Flag, Mem, Patch, Reg, Shift, Unary},
+    registers::{METER, POINTER, REGISTERS, SCRATCH},
+    writer::{Cold, ColdKind, Writer},
 };
 use crate::{
-    host::NoHost,
+    decoded::Register,
     jit::{
-        entry::{Context, WINDOW_SHIFT, WINDOWS_MASK},
+        context::{Context, WINDOW_SHIFT, WINDOWS_MASK},
         lower::{Exit, Next, Place, Target, Value},
         site::{Check, Site, What},
     },
-    program::Register,
 };
 
 /// What a part out of the way takes at most, with its site.
@@ -258,9 +258,8 @@ impl Target for Writer<'_> {
     fn check(&mut self, check: Check, kept: Option<u8>, exit: Exit) {
         let Check { disp, base, span, stride, store, .. } = check;
         let last = i32::from(span) - 1;
-        let limits =
-            offset_of!(Context<'_, '_, NoHost>, windows.limits) + if store { 8 } else { 0 };
-        let bases = offset_of!(Context<'_, '_, NoHost>, windows.bases);
+        let limits = offset_of!(Context<()>, windows.limits) + if store { 8 } else { 0 };
+        let bases = offset_of!(Context<()>, windows.bases);
         let mut jumps = [Patch(0); 2];
         let mut count = 0;
         if self.shape.gaps && stride > 0 {
@@ -288,7 +287,7 @@ impl Target for Writer<'_> {
                 self.code.pext(
                     POINTER,
                     POINTER,
-                    self.window(offset_of!(Context<'_, '_, NoHost>, windows.masks)),
+                    self.window(offset_of!(Context<()>, windows.masks)),
                 );
             }
             if last > 0 {
@@ -303,8 +302,7 @@ impl Target for Writer<'_> {
         self.code.arith_mem(Bits::B64, Arith::Add, POINTER, self.window(bases));
         let back = self.code.here();
         if let Some(kept) = kept {
-            let kept =
-                self.context(offset_of!(Context<'_, '_, NoHost>, kept) + 8 * usize::from(kept));
+            let kept = self.context(offset_of!(Context<()>, kept) + 8 * usize::from(kept));
             self.code.store(3, kept, POINTER);
         }
         let mut site = Site::new(exit.pc, exit.refund, What::Check);
@@ -314,7 +312,7 @@ impl Target for Writer<'_> {
 
     #[inline(always)]
     fn fetch(&mut self, kept: u8) {
-        let kept = self.context(offset_of!(Context<'_, '_, NoHost>, kept) + 8 * usize::from(kept));
+        let kept = self.context(offset_of!(Context<()>, kept) + 8 * usize::from(kept));
         self.code.load(3, POINTER, kept);
     }
 
@@ -427,14 +425,14 @@ impl Target for Writer<'_> {
         self.calls.push([exit.pc, self.code.here()]);
         self.check_depth(exit);
         self.code.mov(Bits::B64, POINTER, REGISTERS[register as usize]);
-        let text_vaddr = self.context(offset_of!(Context<'_, '_, NoHost>, text_vaddr));
+        let text_vaddr = self.context(offset_of!(Context<()>, text_vaddr));
         self.code.arith_mem(Bits::B64, Arith::Sub, POINTER, text_vaddr);
         self.code.shift_imm(Bits::B64, Shift::Shr, POINTER, 3);
-        let slots = self.context(offset_of!(Context<'_, '_, NoHost>, slots));
+        let slots = self.context(offset_of!(Context<()>, slots));
         self.code.arith_mem(Bits::B64, Arith::Cmp, POINTER, slots);
         let jump = self.code.jump_if(Flag::AboveOrEqual);
         self.cold_give_up(jump, exit);
-        self.code.load(3, SCRATCH, self.context(offset_of!(Context<'_, '_, NoHost>, entries)));
+        self.code.load(3, SCRATCH, self.context(offset_of!(Context<()>, entries)));
         self.code.load(3, SCRATCH, Mem::indexed(SCRATCH, POINTER, 3, 0));
         self.code.test(Bits::B64, SCRATCH, SCRATCH);
         let jump = self.code.jump_if(Flag::Equal);

@@ -1,0 +1,33 @@
+//! Which register holds what: see the table of [`x64`](super).
+
+use super::encoder::Reg;
+
+pub(super) const POINTER: Reg = Reg::Rax;
+pub(super) const SCRATCH: Reg = Reg::Rcx;
+pub(super) const FRAME: Reg = Reg::Rbx;
+pub(super) const METER: Reg = Reg::R11;
+pub(super) const CONTEXT: Reg = Reg::Rbp;
+
+/// r0 to r10.
+pub(super) const REGISTERS: [Reg; 11] = [
+    Reg::R8,
+    Reg::Rdi,
+    Reg::Rsi,
+    Reg::Rdx,
+    Reg::R9,
+    Reg::R10,
+    Reg::R13,
+    Reg::R14,
+    Reg::R15,
+    Reg::R12,
+    FRAME,
+];
+
+/// How far behind the start of the [`Context`](crate::jit::context::Context) its register points, so that the tables of windows
+/// are within reach of short displacements.
+pub(in crate::jit) const CONTEXT_BIAS: i32 = 128;
+
+/// From the [`Context`](crate::jit::context::Context) to what its register holds.
+pub(in crate::jit) fn context_offset(key: i32) -> isize {
+    (CONTEXT_BIAS - key) as isize
+}

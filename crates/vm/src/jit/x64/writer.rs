@@ -1,0 +1,587 @@
+//! A unit's code in the making: what all operations are written with.
+
+use core::mem::offset_of;
+use std::io;
+
+use super::{
+    encoder::{Arith, Bits, Encoder, Flag, Mem, Patch, Reg},
+    registers::{CONTEXT, CONTEXT_BIAS, FRAME, METER, POINTER, REGISTERS, SCRATCH},
+    shape::Shape,
+};
+use crate::{
+    decoded::Register,
+    jit::{
+        buffer::Executable,
+        context::{Context, NEAR_COUNT, Reach},
+        harden::Chaos,
+        lower::{Exit, Next, Place, Value},
+        options::JitOptions,
+        scope::Scope,
+        site::{Check, Site, Sites, What},
+        units::{SHARED, Unit},
+    },
+    marks::PAGE_SHIFT,
+};
+
+/// What is out of the way of the usual flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cold {
+    pub(super) jumps: [Patch; 2],
+    pub(super) count: u8,
+    pub(super) kind: ColdKind,
+    /// Where to come back to.
+    pub(super) back: u32,
+    /// The function that is called.
+    pub(super) slot: u32,
+    pub(super) site: Site,
+}
+
+/// What is done there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ColdKind {
+    /// Machine code gives up.
+    GiveUp,
+    /// Units are given back on the way to a block.
+    Refund,
+    /// A check asks for its pointer.
+    Check,
+    /// A call asks for more stack.
+    Call,
+    /// A call of a register leads to where nothing is compiled.
+    Missing,
+    /// A function that is written where it is called is called all the same.
+    Inlined,
+}
+
+/// Offsets of the routines that all code shares. Each unit has those that its own code calls; in
+/// units other than the first they lead on to those of the first.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::jit) struct Routines {
+    pub(in crate::jit) enter: u32,
+    pub(in crate::jit) leave: u32,
+    pub(super) stopped: u32,
+    /// Lets the stack be used further than before.
+    pub(in crate::jit) more_stack: u32,
+    /// Finds the pointer of a store to a page that is marked.
+    pub(in crate::jit) marked_store: u32,
+    pub(in crate::jit) syscall: u32,
+    pub(in crate::jit) missing: u32,
+    /// A bare return.
+    pub(in crate::jit) ret: u32,
+    /// Of [`MemoryCalls`](crate::MemoryCalls); 0 where there is no such call.
+    pub(in crate::jit) memory: [u32; 4],
+}
+
+impl Routines {
+    /// As words, to be kept.
+    pub(in crate::jit) fn words(self) -> [u32; 12] {
+        let Self { enter, leave, stopped, more_stack, marked_store, syscall, missing, ret, memory } =
+            self;
+        let [a, b, c, d] = memory;
+        [enter, leave, stopped, more_stack, marked_store, syscall, missing, ret, a, b, c, d]
+    }
+
+    pub(in crate::jit) fn of_words(words: [u32; 12]) -> Self {
+        let [enter, leave, stopped, more_stack, marked_store, syscall, missing, ret, a, b, c, d] =
+            words;
+        let memory = [a, b, c, d];
+        Self { enter, leave, stopped, more_stack, marked_store, syscall, missing, ret, memory }
+    }
+}
+
+/// A unit's code in the making.
+#[derive(Debug)]
+pub(in crate::jit) struct Writer<'o> {
+    pub(super) code: Encoder,
+    pub(super) chaos: Chaos<'o>,
+    pub(super) scope: &'o Scope,
+    pub(super) shape: &'o Shape,
+    pub(super) routines: Routines,
+    pub(super) sites: Sites,
+    /// Slots and offsets of calls.
+    pub(super) calls: Vec<[u32; 2]>,
+    /// By slot, where the unit's block starts that starts there; 0 where none does.
+    pub(super) labels: &'o mut [u32],
+    /// The slots of all blocks.
+    pub(super) blocks: Vec<u32>,
+    /// Slots that other units have, or will have.
+    pub(super) far: Vec<u32>,
+    /// Jumps and calls of blocks that were not written yet.
+    pub(super) fixups: Vec<(Patch, u32)>,
+    pub(super) cold: Vec<Cold>,
+    /// Where the code of each instruction starts, if that is asked for: offset, slot, cold.
+    pub(super) marks: Option<Vec<(u32, u32, bool)>>,
+    /// The register whose value the flags tell, in 64 bits, and where the code was then.
+    pub(super) flags: (Reg, u32),
+    pub(super) near: u8,
+    /// How large the unit may become.
+    pub(super) bytes_max: usize,
+    /// The jump out of an inlined function's way, the function, and its call.
+    pub(super) inlined: Option<(Patch, u32, Exit)>,
+}
+
+/// A unit that is complete.
+#[derive(Debug)]
+pub(in crate::jit) struct Written {
+    pub(in crate::jit) unit: Unit,
+    pub(in crate::jit) routines: Routines,
+    /// Slots and offsets of its blocks.
+    pub(in crate::jit) blocks: Vec<(u32, u32)>,
+    /// Slots that it goes to in other units.
+    pub(in crate::jit) far: Vec<u32>,
+}
+
+impl<'o> Writer<'o> {
+    /// A writer for the unit of a number, which takes about `bytes_max` at most. All labels are 0.
+    pub(in crate::jit) fn new(
+        unit: usize,
+        bytes_max: usize,
+        scope: &'o Scope,
+        shape: &'o Shape,
+        options: &'o JitOptions,
+        labels: &'o mut [u32],
+    ) -> Self {
+        let slots = scope.slots;
+        let mut writer = Self {
+            code: Encoder::new(slots * 20 + 2048),
+            chaos: Chaos::new(options, unit),
+            scope,
+            shape,
+            routines: Routines::default(),
+            sites: Sites::with_capacity(slots / 2),
+            calls: Vec::with_capacity(slots / 16),
+            labels,
+            blocks: Vec::with_capacity(slots / 4),
+            far: Vec::new(),
+            fixups: Vec::with_capacity(slots / 4),
+            cold: Vec::with_capacity(64),
+            marks: options.spans.then(Vec::new),
+            flags: (SCRATCH, 0),
+            near: 0,
+            bytes_max,
+            inlined: None,
+        };
+        writer.mark(SHARED, false);
+        for _ in 0..writer.chaos.padding() {
+            writer.code.reserve();
+            writer.code.nop();
+        }
+        writer
+    }
+
+    /// The unit, in memory where it can be executed.
+    ///
+    /// # Errors
+    /// If the operating system gives no such memory.
+    pub(in crate::jit) fn finish(mut self) -> io::Result<Written> {
+        self.flush_cold();
+        let fixups = core::mem::take(&mut self.fixups);
+        for (patch, slot) in fixups {
+            if self.labels[slot as usize] == 0 {
+                self.far_block(slot);
+            }
+            self.code.patch(patch, self.labels[slot as usize]);
+        }
+        for slot in &self.far {
+            self.labels[*slot as usize] = 0;
+        }
+        let blocks = self.blocks.iter().map(|slot| (*slot, self.labels[*slot as usize])).collect();
+        for slot in &self.blocks {
+            self.labels[*slot as usize] = 0;
+        }
+        self.sites.index();
+        // Blocks are written in order but where one starts within another's `lddw`.
+        self.calls.sort_unstable();
+        let unit = Unit {
+            memory: Executable::new(self.code.bytes())?,
+            sites: self.sites,
+            calls: self.calls,
+            marks: self.marks.unwrap_or_default(),
+        };
+        Ok(Written { unit, routines: self.routines, blocks, far: self.far })
+    }
+
+    /// Goes on at a block that another unit has, or will have.
+    pub(super) fn far_block(&mut self, slot: u32) {
+        self.code.reserve();
+        self.mark(slot, true);
+        self.labels[slot as usize] = self.code.here();
+        let entry = self.entry(slot);
+        self.code.jump_mem(entry);
+    }
+
+    /// Where the address of a slot's code is. Should that be the routine `missing`, it gets the
+    /// slot.
+    pub(super) fn entry(&mut self, slot: u32) -> Mem {
+        self.far.push(slot);
+        self.code.mov_imm(POINTER, slot.into());
+        self.code.load(3, SCRATCH, self.context(offset_of!(Context<()>, entries)));
+        Mem::at(SCRATCH, 8 * slot.cast_signed())
+    }
+
+    /// A field of the context.
+    #[inline(always)]
+    pub(super) fn context(&self, field: usize) -> Mem {
+        Mem::at(CONTEXT, self.disp(field))
+    }
+
+    /// A field of a window, whose offset is in the scratch register.
+    #[inline(always)]
+    pub(super) fn window(&self, field: usize) -> Mem {
+        Mem::indexed(CONTEXT, SCRATCH, 0, self.disp(field))
+    }
+
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "it is small")]
+    pub(super) fn disp(&self, field: usize) -> i32 {
+        (field as i32 - CONTEXT_BIAS).wrapping_add(self.shape.key)
+    }
+
+    #[inline(always)]
+    pub(super) fn mark(&mut self, slot: u32, cold: bool) {
+        if self.marks.is_some() {
+            self.push_mark(slot, cold);
+        }
+    }
+
+    #[cold]
+    pub(super) fn push_mark(&mut self, slot: u32, cold: bool) {
+        let here = self.code.here();
+        self.marks.get_or_insert_default().push((here, slot, cold));
+    }
+
+    /// `dst = r10 + addend`, where r10 is in no register.
+    #[inline(never)]
+    pub(super) fn guest_frame(&mut self, dst: Reg, addend: i32) {
+        self.code.load(3, dst, self.context(offset_of!(Context<()>, frame_key)));
+        self.code.lea(dst, Mem::indexed(dst, FRAME, u8::from(self.shape.gaps), addend));
+    }
+
+    /// Puts a number of the program's into a register.
+    #[inline(always)]
+    pub(super) fn constant(&mut self, dst: Reg, number: u64) {
+        if !self.chaos.blinds(number) {
+            self.code.mov_imm(dst, number);
+            return;
+        }
+        self.blinded_constant(dst, number);
+    }
+
+    #[allow(clippy::cast_possible_truncation, reason = "halves are taken apart on purpose")]
+    pub(super) fn blinded_constant(&mut self, dst: Reg, number: u64) {
+        if let Ok(number) = u32::try_from(number) {
+            let part = self.chaos.number() as u32;
+            self.code.mov_imm(dst, part.into());
+            self.code.lea32(dst, Mem::at(dst, number.wrapping_sub(part).cast_signed()));
+        } else if let Ok(number) = i32::try_from(number.cast_signed()) {
+            let (a, b) = self.parts(number);
+            self.code.mov_imm(dst, i64::from(a).cast_unsigned());
+            self.code.lea(dst, Mem::at(dst, b));
+        } else {
+            self.code.mov_imm(dst, number.wrapping_sub(self.shape.blinding_key));
+            let key = self.context(offset_of!(Context<()>, blinding_key));
+            self.code.arith_mem(Bits::B64, Arith::Add, dst, key);
+        }
+    }
+
+    /// Two numbers that add up to `number` without overflow.
+    #[allow(clippy::cast_possible_truncation, reason = "any bits will do")]
+    pub(super) fn parts(&mut self, number: i32) -> (i32, i32) {
+        let random = (self.chaos.number() as u32).cast_signed();
+        let part = if number < 0 { random | i32::MIN } else { random & i32::MAX };
+        (part, number - part)
+    }
+
+    /// The right-hand side as a register, which may be the scratch register.
+    #[inline(always)]
+    pub(super) fn register(&mut self, value: Value) -> Reg {
+        match value {
+            Value::Register(register) => REGISTERS[register as usize],
+            Value::Constant(constant) => {
+                self.constant(SCRATCH, constant);
+                SCRATCH
+            }
+            Value::FramePointer => {
+                self.guest_frame(SCRATCH, 0);
+                SCRATCH
+            }
+        }
+    }
+
+    /// `dst = dst op imm`, 64 or 32 bits of the immediate.
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation, reason = "a half is what 32-bit operations see")]
+    pub(super) fn arith_value(&mut self, bits: Bits, op: Arith, dst: Reg, value: Value) {
+        let Value::Constant(constant) = value else {
+            let src = self.register(value);
+            return self.code.arith(bits, op, dst, src);
+        };
+        let imm = match bits {
+            Bits::B32 => Ok((constant as u32).cast_signed()),
+            Bits::B64 => i32::try_from(constant.cast_signed()),
+        };
+        match imm {
+            Ok(imm) if !self.chaos.blinds(i64::from(imm).cast_unsigned()) => {
+                self.code.arith_imm(bits, op, dst, imm);
+            }
+            Ok(imm) if matches!(op, Arith::Add | Arith::Sub) => {
+                let (a, b) = self.parts(imm);
+                self.code.arith_imm(bits, op, dst, a);
+                self.code.arith_imm(bits, op, dst, b);
+            }
+            Ok(imm) if op == Arith::Xor => {
+                let part = (self.chaos.number() as u32).cast_signed();
+                self.code.arith_imm(bits, op, dst, part);
+                self.code.arith_imm(bits, op, dst, part ^ imm);
+            }
+            _ => {
+                self.constant(SCRATCH, constant);
+                self.code.arith(bits, op, dst, SCRATCH);
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn cold_give_up(&mut self, jump: Patch, exit: Exit) {
+        self.cold_jump(jump, exit, ColdKind::GiveUp, 0);
+    }
+
+    /// What is done out of the way if one jump is taken.
+    #[inline(always)]
+    pub(super) fn cold_jump(&mut self, jump: Patch, exit: Exit, kind: ColdKind, back: u32) {
+        let site = Site::new(exit.pc, exit.refund, What::GiveUp);
+        self.cold.push(Cold { jumps: [jump, Patch(0)], count: 1, kind, back, slot: 0, site });
+    }
+
+    pub(super) fn leave(&mut self, site: Site) {
+        self.code.call_to(self.routines.leave);
+        self.sites.push(self.code.here(), site);
+    }
+
+    /// The number of the region that the next check tries when its window has several.
+    #[inline(always)]
+    pub(super) fn next_near(&mut self) -> u8 {
+        self.near = (self.near + 1) % NEAR_COUNT;
+        self.near
+    }
+
+    /// Tries the region that a check's accesses went to before.
+    pub(super) fn try_near(&mut self, check: Check, back: u32) -> [Patch; 2] {
+        let Check { base, store, span, disp, near, .. } = check;
+        let entry = offset_of!(Context<()>, near) + size_of::<Reach>() * usize::from(near);
+        let last = i32::from(span) - 1;
+        self.address(SCRATCH, base, disp);
+        if self.shape.gaps {
+            self.code.lea(POINTER, Mem::at(SCRATCH, last));
+        }
+        let start = self.context(entry + offset_of!(Reach, start));
+        self.code.arith_mem(Bits::B64, Arith::Sub, SCRATCH, start);
+        // What is before the region is far behind it now, or becomes small by overflow.
+        self.code.arith_imm(Bits::B64, Arith::Add, SCRATCH, last);
+        let below = self.code.jump_if(Flag::Below);
+        let lens = offset_of!(Reach, lens) + if store { 8 } else { 0 };
+        let len = self.context(entry + lens);
+        self.code.arith_mem(Bits::B64, Arith::Cmp, SCRATCH, len);
+        let above = self.code.jump_if(Flag::AboveOrEqual);
+        let base = self.context(entry + offset_of!(Reach, base));
+        self.code.arith_mem(Bits::B64, Arith::Add, POINTER, base);
+        self.code.jump_to(back);
+        [below, above]
+    }
+
+    /// Writes what is out of the way so far.
+    pub(super) fn flush_cold(&mut self) {
+        let mut all = core::mem::take(&mut self.cold);
+        for Cold { jumps, count, kind, back, slot, site } in &all {
+            self.code.reserve();
+            self.mark(site.pc, true);
+            let here = self.code.here();
+            for jump in &jumps[..usize::from(*count)] {
+                self.code.patch(*jump, here);
+            }
+            match kind {
+                ColdKind::GiveUp => self.leave(*site),
+                ColdKind::Refund => {
+                    self.code.arith_imm(Bits::B64, Arith::Add, METER, site.refund.into());
+                    self.jump_to_block(site.pc);
+                }
+                ColdKind::Check => {
+                    if !self.shape.aligned {
+                        let far = self.try_near(site.check, *back);
+                        let here = self.code.here();
+                        for jump in far {
+                            self.code.patch(jump, here);
+                        }
+                    }
+                    let Check { store, span, .. } = site.check;
+                    let may_be_marked =
+                        self.shape.aligned && store && u32::from(span) <= 1 << PAGE_SHIFT;
+                    let routine = match may_be_marked {
+                        true => self.routines.marked_store,
+                        false => self.routines.leave,
+                    };
+                    self.code.call_to(routine);
+                    let here = self.code.here();
+                    self.sites.push(here, Site { back: here - back, ..*site });
+                    if may_be_marked {
+                        self.code.jump_to(*back);
+                    }
+                }
+                ColdKind::Missing => {
+                    let missing = self.context(offset_of!(Context<()>, missing));
+                    self.code.load(3, SCRATCH, missing);
+                    self.code.jump_to(*back);
+                }
+                ColdKind::Inlined => {
+                    self.code.arith_imm(Bits::B64, Arith::Add, METER, site.refund.into());
+                    self.call_slot(*slot, 0, Exit { pc: site.pc, refund: 0 });
+                    self.code.jump_to(*back);
+                }
+                ColdKind::Call => {
+                    self.code.call_to(self.routines.more_stack);
+                    self.sites.push(self.code.here(), *site);
+                    self.code.jump_to(*back);
+                }
+            }
+        }
+        all.clear();
+        self.cold = all;
+    }
+
+    /// Lets a jump or call lead to a block.
+    #[inline(always)]
+    pub(super) fn lead(&mut self, patch: Patch, slot: u32) {
+        let label = self.labels[slot as usize];
+        if label == 0 {
+            self.fixups.push((patch, slot));
+        } else {
+            self.code.patch(patch, label);
+        }
+    }
+
+    pub(super) fn jump_to_block(&mut self, slot: u32) {
+        let label = self.labels[slot as usize];
+        if label != 0 {
+            return self.code.jump_to(label);
+        }
+        let jump = self.code.jump();
+        self.lead(jump, slot);
+    }
+
+    pub(super) fn memory(&self, place: Place) -> Mem {
+        match place {
+            Place::Frame(disp) => Mem::at(FRAME, disp),
+            Place::Pointer(disp) => Mem::at(POINTER, disp),
+        }
+    }
+
+    /// `dst = address of the base + disp`, the guest's.
+    #[inline(always)]
+    pub(super) fn address(&mut self, dst: Reg, base: Register, disp: i32) {
+        if self.shape.fixed_frames && base == Register::R10 {
+            self.guest_frame(dst, disp);
+            return;
+        }
+        let base = REGISTERS[base as usize];
+        if disp == 0 {
+            self.code.mov(Bits::B64, dst, base);
+        } else {
+            self.code.lea(dst, Mem::at(base, disp));
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn branch_to(&mut self, flag: Flag, next: Next, refund: u8) {
+        if let Next::Block(slot) = next
+            && (refund == 0 || !self.shape.metered)
+        {
+            let label = self.labels[slot as usize];
+            if label != 0 {
+                return self.code.jump_if_to(flag, label);
+            }
+            let jump = self.code.jump_if(flag);
+            return self.lead(jump, slot);
+        }
+        let jump = self.code.jump_if(flag);
+        match next {
+            Next::Exit(exit) => self.cold_give_up(jump, exit),
+            Next::Block(pc) => self.cold_jump(jump, Exit { pc, refund }, ColdKind::Refund, 0),
+        }
+    }
+
+    /// Calls a function that overwrites some of r6 to r9, in this unit or another.
+    pub(super) fn call_slot(&mut self, slot: u32, overwritten: u8, exit: Exit) {
+        if self.scope.is_own(slot as usize) {
+            return self.call_around(exit, overwritten, |it| {
+                let call = it.code.call();
+                it.lead(call, slot);
+            });
+        }
+        self.call_around(exit, overwritten, |it| {
+            let entry = it.entry(slot);
+            it.code.call_mem(entry);
+        });
+    }
+
+    /// Calls what was pushed for, with frames around it.
+    pub(super) fn call_around(&mut self, exit: Exit, saved: u8, call: impl FnOnce(&mut Self)) {
+        let saved = if self.shape.fixed_frames { saved } else { 0b1_1111 };
+        for number in 0..5 {
+            if saved >> number & 1 == 1 {
+                self.code.push(REGISTERS[6 + number]);
+            }
+        }
+        if self.shape.fixed_frames {
+            self.code.arith_imm(Bits::B64, Arith::Add, FRAME, self.shape.frame_bytes);
+        }
+        call(self);
+        let site = Site { saved, ..Site::new(exit.pc, 0, What::Call) };
+        self.sites.push(self.code.here(), site);
+        if self.shape.fixed_frames {
+            self.code.arith_imm(Bits::B64, Arith::Sub, FRAME, self.shape.frame_bytes);
+        }
+        for number in (0..5).rev() {
+            if saved >> number & 1 == 1 {
+                self.code.pop(REGISTERS[6 + number]);
+            }
+        }
+    }
+
+    /// Gives up if there is no frame left.
+    pub(super) fn check_depth(&mut self, exit: Exit) {
+        let start = self.code.here();
+        let limit = self.context(offset_of!(Context<()>, frame_limit));
+        let (register, flag) = if self.shape.fixed_frames {
+            (FRAME, Flag::AboveOrEqual)
+        } else {
+            (Reg::Rsp, Flag::Below)
+        };
+        self.code.arith_mem(Bits::B64, Arith::Cmp, register, limit);
+        let jump = self.code.jump_if(flag);
+        self.cold_jump(jump, exit, ColdKind::Call, start);
+    }
+
+    /// Multiplies or divides `rax` by the scratch register, with `rdx` saved. `high` tells whether
+    /// the result is in `rdx`.
+    pub(super) fn with_rdx(
+        &mut self,
+        bits: Bits,
+        dst: Reg,
+        high: bool,
+        work: impl FnOnce(&mut Encoder),
+    ) {
+        let save = dst != Reg::Rdx;
+        self.code.mov(bits, Reg::Rax, dst);
+        if save {
+            self.code.push(Reg::Rdx);
+        }
+        work(&mut self.code);
+        let result = if high { Reg::Rdx } else { Reg::Rax };
+        if dst != result {
+            self.code.mov(bits, dst, result);
+        }
+        if save {
+            self.code.pop(Reg::Rdx);
+        }
+    }
+}
