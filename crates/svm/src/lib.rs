@@ -62,26 +62,25 @@ pub use crate::{
     programs::{
         cache::{self as program_cache, ProgramCache},
         engine::{self, Engine, EngineError},
-        program::{
-            LoadError, Program, ProgramEntry, Programs, Purpose, RefusedFile, TransactionPrograms,
-            check_file, elf_environment, mainnet_environment,
-        },
+        file::{LoadError, Purpose, RefusedFile, check_file, elf_environment, mainnet_environment},
+        program::Program,
+        transaction_programs::{ProgramEntry, Programs, TransactionPrograms},
     },
     runtime::{
-        builtin::{self, Builtin, Builtins, Precompile, Precompiles},
-        context::{self, Inspector, InstructionContext, InvokeContext},
-        environment::{self, Environment, EpochStake},
+        context::{
+            self, Inspector, InvokeContext, Options,
+            builtin::{self, Builtin, Builtins, Precompile, Precompiles},
+            environment::{self, Environment, EpochStake},
+        },
         input::{self, Abi, DataMode, Input, Layout},
         instruction::{
-            self, AccountMeta, Instruction, InstructionResult, Options, instruction_input,
+            self, AccountMeta, Instruction, InstructionResult, instruction_input,
             process_instruction,
         },
+        instruction_context::{InstructionAccount, InstructionContext},
         invocation::Invocation,
-        run::{self, Run},
-        stop::{self, Stop, Stopped},
+        stop::{self, Run, Stop, Stopped},
         syscalls::{self, Syscall, pda::find_program_address},
-        transaction_accounts::{
-            self, BorrowedAccount, InstructionAccount, ReturnData, TransactionAccounts,
-        },
+        transaction_accounts::{self, BorrowedAccount, ReturnData, TransactionAccounts},
     },
 };

@@ -2,5 +2,8 @@
 //! that run them.
 
 pub mod cache;
+pub(crate) mod dirty_hints;
 pub mod engine;
+pub(crate) mod file;
 pub(crate) mod program;
+pub(crate) mod transaction_programs;

@@ -2,16 +2,16 @@
 //! syscalls, and one program's run on the virtual machine.
 
 pub(crate) mod buffers;
-pub mod builtin;
 pub mod context;
-pub(crate) mod cpi;
-pub mod environment;
+pub(crate) mod host;
 pub mod input;
 pub mod instruction;
+pub(crate) mod instruction_context;
+pub(crate) mod instructions_sysvar;
 pub(crate) mod invocation;
 pub(crate) mod invoke;
 pub(crate) mod logs;
-pub mod run;
+pub(crate) mod run;
 pub mod stop;
 pub mod syscalls;
 pub mod transaction_accounts;

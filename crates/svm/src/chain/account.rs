@@ -5,7 +5,16 @@ pub use solana_account::{Account, AccountSharedData};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::{bpf_loader, bpf_loader_deprecated, bpf_loader_upgradeable, loader_v4};
 
-use crate::{chain::key_map::KeyMap, runtime::input::Abi};
+use crate::chain::key_map::KeyMap;
+
+/// How a loader lays out the input region of its programs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Abi {
+    /// Loaders v2 to v4: numbers are 8-byte aligned, and account data may grow by 10 KiB.
+    Aligned,
+    /// Loader v1: packed, and account data cannot grow.
+    Unaligned,
+}
 
 /// The owners of program accounts. Which one it is decides how a program gets its input.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]

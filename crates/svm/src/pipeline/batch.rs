@@ -33,7 +33,7 @@ use crate::{
         process::{ChainState, ProcessOptions, Processed, process_with},
         thread_cache::AccountsAtHand,
     },
-    programs::program::TransactionPrograms,
+    programs::transaction_programs::TransactionPrograms,
     runtime::workspace,
 };
 

@@ -22,7 +22,7 @@ use crate::{
         transaction::{Transaction, has_duplicate},
     },
     pipeline::lookup,
-    runtime::environment::Environment,
+    runtime::context::environment::Environment,
 };
 
 /// A transaction that may be run.

@@ -14,17 +14,15 @@ use crate::{
     chain::{features::Feature, rent::Before},
     pipeline::{
         check::Checked,
-        load::show_instructions,
         process::{AccountChange, Processed},
     },
-    programs::{engine::Engine, program::TransactionPrograms},
+    programs::{engine::Engine, transaction_programs::TransactionPrograms},
     runtime::{
-        context::{Inspector, InstructionContext, InvokeContext},
-        environment::Environment,
-        instruction::{Options, compile},
-        transaction_accounts::{
-            InstructionAccount, InstructionAccounts, TransactionAccount, TransactionAccounts,
-        },
+        context::{Inspector, InvokeContext, Options, environment::Environment},
+        instruction::compile,
+        instruction_context::{InstructionAccount, InstructionAccounts, InstructionContext},
+        instructions_sysvar::show_instructions,
+        transaction_accounts::{TransactionAccount, TransactionAccounts},
         workspace,
     },
 };

@@ -9,7 +9,7 @@ use solana_pubkey::Pubkey;
 use solana_sdk_ids::address_lookup_table;
 use solana_transaction_error::TransactionError;
 
-use crate::{chain::account::AccountStore, runtime::environment::Environment};
+use crate::{chain::account::AccountStore, runtime::context::environment::Environment};
 
 /// Bytes in front of a table's addresses.
 const META_BYTES: usize = 56;

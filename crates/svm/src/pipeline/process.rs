@@ -22,10 +22,12 @@ use crate::{
         load::{Loaded, load},
         settle::settle,
     },
-    programs::{cache::ProgramCache, engine::Engine, program::TransactionPrograms},
+    programs::{cache::ProgramCache, engine::Engine, transaction_programs::TransactionPrograms},
     runtime::{
-        context::Inspector, environment::Environment, stop::Stopped,
-        transaction_accounts::ReturnData, workspace,
+        context::{Inspector, environment::Environment},
+        stop::Stopped,
+        transaction_accounts::ReturnData,
+        workspace,
     },
 };
 

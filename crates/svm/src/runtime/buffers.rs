@@ -3,12 +3,11 @@
 //! Invariant: what [`take`] gives is clean. Buffers are kept for the next run of this thread, and
 //! are cleaned before; those that are dropped instead, as when something panics, are gone.
 
-use core::sync::atomic::{AtomicU64, Ordering};
 use std::cell::RefCell;
 
 use selkie_vm::{
     Frames,
-    marks::{PAGE_BYTES, is_marked, mark, marks_len, touched_spans},
+    marks::{is_marked, marks_len, touched_spans},
 };
 
 use crate::{
@@ -19,58 +18,6 @@ use crate::{
 thread_local! {
     /// Clean buffers.
     static CLEAN: RefCell<Vec<Buffers>> = const { RefCell::new(Vec::new()) };
-}
-
-/// How much of a buffer the last run of a program wrote to, which the next one is likely to do
-/// too. It is a guess, and nothing but speed depends on it.
-#[derive(Default, Debug)]
-pub(crate) struct Touched(AtomicU64);
-
-impl Touched {
-    pub(crate) fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn see(&self, bytes: u64) {
-        if self.get() != bytes {
-            self.0.store(bytes, Ordering::Relaxed);
-        }
-    }
-}
-
-/// How much of its heap the last run of a program wrote to: bytes from the start, and bytes from the
-/// end. Allocators have their number at the start, and what they give from the end on.
-#[derive(Default, Debug)]
-pub(crate) struct HeapTouched {
-    pub(crate) start: Touched,
-    end: Touched,
-}
-
-impl HeapTouched {
-    /// Marks the end of a heap.
-    pub(crate) fn mark_end(&self, marks: &mut [u8], heap_bytes: usize) {
-        let bytes = usize::try_from(self.end.get()).unwrap_or(usize::MAX);
-        mark(marks, heap_bytes.saturating_sub(bytes)..heap_bytes);
-    }
-
-    pub(crate) fn see(&self, touched: u64, marks: &[u8], heap_bytes: usize) {
-        if !is_marked(marks) {
-            self.start.see(touched);
-            return self.end.see(0);
-        }
-        let touched = usize::try_from(touched).unwrap_or(usize::MAX);
-        let (mut start, mut end) = (0, 0);
-        for span in touched_spans(touched, marks, heap_bytes) {
-            if span.start > start {
-                // The first page is there because the one behind it is marked.
-                end = heap_bytes.saturating_sub(span.start.saturating_add(PAGE_BYTES));
-                break;
-            }
-            start = span.end;
-        }
-        self.start.see(start as u64);
-        self.end.see(end as u64);
-    }
 }
 
 /// A stack and a heap, and room for an input and for call frames.

@@ -1,52 +1,36 @@
 //! What the instructions of a transaction share while they are executed.
 
-use std::borrow::Cow;
+pub mod builtin;
+pub mod environment;
 
-use selkie_elf::SyscallId;
-use selkie_vm::{Access, Host, MemoryMap, Meter, Region, SyscallError, Trap, Violation};
+use selkie_vm::Meter;
 use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
 
 use crate::{
-    chain::features::Feature,
+    chain::{cost::ComputeBudget, features::Feature},
     programs::{
         engine::{Engine, EngineError},
-        program::{Bound, ProgramEntry, Running, TransactionPrograms},
+        transaction_programs::{ProgramEntry, Running, TransactionPrograms},
     },
     runtime::{
-        environment::Environment,
+        context::environment::Environment,
         input::Layout,
-        instruction::Options,
+        instruction_context::{InstructionAccount, InstructionContext},
         logs::Logs,
-        run::Run,
-        stop::Stopped,
-        syscalls::{Call, custom::SyscallContext},
-        transaction_accounts::{
-            BorrowedAccount, InstructionAccount, InstructionAccounts, ReturnData,
-            TransactionAccounts,
-        },
+        stop::{Run, Stopped},
+        transaction_accounts::{BorrowedAccount, ReturnData, TransactionAccounts},
         workspace,
     },
 };
 
-/// An instruction that is, was or will be processed.
-#[derive(Clone, Debug)]
-pub struct InstructionContext<'e> {
-    /// The program.
-    pub program_id: Pubkey,
-    /// The place of the program's account in the transaction, if it is among its accounts.
-    pub program_index: Option<u16>,
-    /// The accounts, in the order that the program sees.
-    pub accounts: InstructionAccounts,
-    /// The data.
-    pub data: Cow<'e, [u8]>,
-    /// 1 for the instructions of the transaction itself.
-    pub stack_height: usize,
-    /// The place of the calling instruction in the trace.
-    pub caller: Option<usize>,
-    /// Compute units that it used, those of the instructions that it called included; 0 until it
-    /// has ended.
-    pub compute_units: u64,
+/// How to process an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Options {
+    /// How much it may use.
+    pub budget: ComputeBudget,
+    /// What runs its program.
+    pub engine: Engine,
 }
 
 /// Sees the instructions of a transaction begin and end.
@@ -327,45 +311,5 @@ impl<'e> InvokeContext<'e> {
         }
         let is_builtin = self.environment.builtins.get(id).is_some();
         is_builtin.then_some(solana_sdk_ids::native_loader::ID)
-    }
-}
-
-impl Host for InvokeContext<'_> {
-    fn syscall(
-        &mut self,
-        id: SyscallId,
-        arguments: [u64; 5],
-        memory: &mut MemoryMap<'_>,
-        meter: &mut Meter,
-    ) -> Result<u64, SyscallError> {
-        let program = self.frame().program.as_ref();
-        let syscall =
-            program.and_then(|program| program.syscall(id)).ok_or(Trap::UnsupportedInstruction)?;
-        match syscall {
-            Bound::Row(syscall) => (syscall.run)(&mut Call::new(self, memory, meter), arguments),
-            Bound::Custom(syscall) => {
-                let syscall = syscall.clone();
-                let mut context = SyscallContext::new(Call::new(self, memory, meter));
-                syscall.run(&mut context, arguments)
-            }
-        }
-    }
-
-    /// Lets an account grow as far as a store reaches beyond its data (SIMD-0460). Regions of
-    /// accounts that the program may change have their place in the transaction attached.
-    fn access_violation(&mut self, violation: &Violation, region: &mut Region<'_>) {
-        let Some(index) = region.payload() else { return };
-        let end = violation.vaddr.saturating_add(violation.len).saturating_sub(region.vaddr());
-        if violation.access == Access::Load || end > violation.len_max {
-            return;
-        }
-        self.accounts.touch(usize::from(index));
-        if end > region.len() {
-            let reserved = usize::try_from(violation.len_max).unwrap_or(usize::MAX);
-            if let Some(len) = self.accounts.grow_for_store(usize::from(index), reserved) {
-                region.grow(len as u64);
-            }
-        }
-        region.make_writable();
     }
 }

@@ -14,12 +14,13 @@ use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
 
 pub(crate) use self::bytes::InputBytes;
+pub use crate::chain::account::Abi;
 use crate::{
     chain::{
         cost::{ACCOUNT_BYTES_MAX, ACCOUNT_GROWTH_MAX, INSTRUCTION_ACCOUNTS_MAX},
         features::{Feature, FeatureSet},
     },
-    runtime::{context::InstructionContext, transaction_accounts::TransactionAccounts},
+    runtime::{instruction_context::InstructionContext, transaction_accounts::TransactionAccounts},
 };
 
 /// Marks an account that was not named before.
@@ -28,15 +29,6 @@ pub const NOT_DUPLICATE: u8 = 0xff;
 pub const ALIGNMENT: usize = 8;
 /// The epoch at which every account owes its next rent: never.
 pub const RENT_EPOCH: u64 = u64::MAX;
-
-/// How the input is laid out.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Abi {
-    /// Numbers at multiples of eight, room to grow behind account data: loaders v2 to v4.
-    Aligned,
-    /// Packed, no room to grow: loader v1.
-    Unaligned,
-}
 
 /// Where the fields of an account lie in the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -517,7 +509,7 @@ mod tests {
     use solana_account::{Account, AccountSharedData};
 
     use super::*;
-    use crate::runtime::transaction_accounts::InstructionAccount;
+    use crate::runtime::instruction_context::InstructionAccount;
 
     const PROGRAM: Pubkey = Pubkey::new_from_array([1; 32]);
 

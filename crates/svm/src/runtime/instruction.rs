@@ -9,27 +9,16 @@ use solana_pubkey::Pubkey;
 use solana_sdk_ids::{native_loader, sysvar};
 
 use crate::{
-    chain::{account::Account, cost::ComputeBudget},
+    chain::account::Account,
     programs::engine::{Engine, EngineError},
     runtime::{
-        context::{InstructionContext, InvokeContext},
-        environment::Environment,
+        context::{InvokeContext, Options, environment::Environment},
         input::{Abi, Input},
-        run::Run,
-        transaction_accounts::{
-            InstructionAccount, ReturnData, TransactionAccount, TransactionAccounts,
-        },
+        instruction_context::{InstructionAccount, InstructionContext},
+        stop::Run,
+        transaction_accounts::{ReturnData, TransactionAccount, TransactionAccounts},
     },
 };
-
-/// How to process an instruction.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Options {
-    /// How much it may use.
-    pub budget: ComputeBudget,
-    /// What runs its program.
-    pub engine: Engine,
-}
 
 /// What came of an instruction.
 #[derive(Debug)]

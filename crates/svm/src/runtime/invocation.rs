@@ -10,12 +10,11 @@ use solana_pubkey::Pubkey;
 
 use crate::{
     chain::cost::ComputeBudget,
-    programs::program::Running,
+    programs::transaction_programs::Running,
     runtime::{
-        context::InvokeContext,
-        environment::Environment,
+        context::{InvokeContext, Options, environment::Environment},
         input::{self, DataMode, Input},
-        instruction::{self, Instruction, Options, with_missing},
+        instruction::{self, Instruction, with_missing},
         syscalls::{Call, Syscall},
         transaction_accounts::ReturnData,
     },

@@ -18,13 +18,14 @@ use crate::{
         cost::{INSTRUCTION_DEPTH_MAX, INSTRUCTION_DEPTH_MAX_RAISED, INSTRUCTION_TRACE_MAX},
         features::Feature,
     },
-    programs::program::{ProgramEntry, Running},
+    programs::transaction_programs::{ProgramEntry, Running},
     runtime::{
-        context::{Frame, InstructionContext, InvokeContext},
+        context::{Frame, InvokeContext},
         input::Layout,
+        instruction_context::{InstructionAccount, InstructionAccounts, InstructionContext},
         run::{Failure, run_program},
         syscalls::pda::create_program_address,
-        transaction_accounts::{InstructionAccount, InstructionAccounts, ReturnData},
+        transaction_accounts::ReturnData,
     },
 };
 
@@ -61,7 +62,7 @@ impl<'e> InvokeContext<'e> {
     pub(crate) fn verify(
         &mut self,
         index: usize,
-        verify: crate::runtime::builtin::Verify,
+        verify: crate::runtime::context::builtin::Verify,
     ) -> Result<(), InstructionError> {
         self.push(None)?;
         let own = self.trace.get(..self.top_level).unwrap_or_default();
@@ -371,7 +372,7 @@ mod tests {
         chain::features::FeatureSet,
         programs::program::Program,
         runtime::{
-            environment::Environment, instruction::Options,
+            context::{Options, environment::Environment},
             transaction_accounts::TransactionAccounts,
         },
     };

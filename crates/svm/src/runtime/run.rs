@@ -10,37 +10,17 @@ use crate::{
     chain::{cost, error, features::Feature},
     programs::{
         engine::{Engine, Plan, config},
-        program::{Program, Running},
+        program::Program,
+        transaction_programs::Running,
     },
     runtime::{
         buffers::{self, Buffers},
         context::InvokeContext,
         input::{self, AccountLayout, DataMode, Input, RefusedChange, explain::abi_mismatch},
-        stop::Stopped,
+        stop::{Run, Stopped},
         syscalls::explain_unknown,
     },
 };
-
-/// How a program's run ended, for tools.
-#[derive(Debug)]
-pub struct Run {
-    /// r0, or why the program was stopped.
-    pub result: Result<u64, Trap>,
-    /// The slot of the instruction that ended the run.
-    pub pc: usize,
-    /// r0 to r10.
-    pub registers: [u64; 11],
-    /// The slots that the calls that had not returned would have returned to, outermost first.
-    pub return_pcs: Vec<usize>,
-    /// Compute units used by the program, syscalls included.
-    pub compute_units: u64,
-    /// What ran the program: the interpreter, or the JIT.
-    pub engine: Engine,
-    /// The input region as the program left it.
-    pub input: Input,
-    /// How many bytes the heap had.
-    pub heap_bytes: u64,
-}
 
 /// Why an instruction failed, and what the log says about it.
 #[derive(Debug)]

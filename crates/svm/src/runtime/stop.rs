@@ -9,7 +9,28 @@ use selkie_vm::Access;
 pub use selkie_vm::Trap;
 use solana_pubkey::Pubkey;
 
-use crate::runtime::run::Run;
+use crate::{programs::engine::Engine, runtime::input::Input};
+
+/// How a program's run ended, for tools.
+#[derive(Debug)]
+pub struct Run {
+    /// r0, or why the program was stopped.
+    pub result: Result<u64, Trap>,
+    /// The slot of the instruction that ended the run.
+    pub pc: usize,
+    /// r0 to r10.
+    pub registers: [u64; 11],
+    /// The slots that the calls that had not returned would have returned to, outermost first.
+    pub return_pcs: Vec<usize>,
+    /// Compute units used by the program, syscalls included.
+    pub compute_units: u64,
+    /// What ran the program: the interpreter, or the JIT.
+    pub engine: Engine,
+    /// The input region as the program left it.
+    pub input: Input,
+    /// How many bytes the heap had.
+    pub heap_bytes: u64,
+}
 
 /// Where a program was when it was stopped, and by what.
 #[derive(Clone, Copy, Debug)]

@@ -5,16 +5,18 @@
 //! door. Which rule is asked first decides the error that the world sees (agave:
 //! `solana-transaction-context`, `instruction_accounts.rs`).
 
-use smallvec::SmallVec;
 use solana_account::{AccountSharedData, ReadableAccount, WritableAccount};
 use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
 use solana_rent::Rent;
 
-use crate::chain::{
-    account::is_same,
-    cost::{ACCOUNT_BYTES_MAX, TRANSACTION_GROWTH_MAX},
-    sysvars::minimum_balance,
+use crate::{
+    chain::{
+        account::is_same,
+        cost::{ACCOUNT_BYTES_MAX, TRANSACTION_GROWTH_MAX},
+        sysvars::minimum_balance,
+    },
+    runtime::instruction_context::InstructionAccount,
 };
 
 /// What the last program that returned something returned.
@@ -54,22 +56,6 @@ impl From<(Pubkey, AccountSharedData)> for TransactionAccount {
         Self { key, account, is_touched: false }
     }
 }
-
-/// An account as an instruction names it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct InstructionAccount {
-    /// Its place among the transaction's accounts.
-    pub index: u16,
-    /// The first place at which the instruction names this account.
-    pub first: u16,
-    /// Whether it signed, for this instruction.
-    pub is_signer: bool,
-    /// Whether this instruction may change it.
-    pub is_writable: bool,
-}
-
-/// The accounts of an instruction, in the order that the program sees. Most have a few.
-pub type InstructionAccounts = SmallVec<[InstructionAccount; 8]>;
 
 impl TransactionAccounts {
     /// Accounts as they are before the first instruction.

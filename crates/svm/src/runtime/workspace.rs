@@ -10,10 +10,11 @@ use std::{
 };
 
 use crate::{
-    programs::program::TransactionPrograms,
+    programs::transaction_programs::TransactionPrograms,
     runtime::{
         buffers::{self, Buffers},
-        context::{Frame, InstructionContext},
+        context::Frame,
+        instruction_context::InstructionContext,
         transaction_accounts::TransactionAccount,
     },
 };

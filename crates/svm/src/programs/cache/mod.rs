@@ -75,7 +75,7 @@ use crate::{
         features::FeatureSet,
         key_map::KeyMap,
     },
-    programs::program::{LoadError, Program, ProgramEntry},
+    programs::{file::LoadError, program::Program, transaction_programs::ProgramEntry},
     runtime::syscalls::custom::CustomSyscalls,
 };
 

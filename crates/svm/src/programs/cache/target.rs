@@ -12,7 +12,10 @@ use selkie_elf::Syscalls;
 
 use crate::{
     chain::features::{Feature, FeatureSet},
-    programs::program::{Bindings, Purpose, bind_syscalls, elf_environment},
+    programs::{
+        file::{Purpose, elf_environment},
+        program::{Bindings, bind_syscalls},
+    },
     runtime::syscalls::custom::CustomSyscalls,
 };
 

@@ -6,7 +6,7 @@ use selkie_vm::SyscallError as Error;
 use super::{Call, guest::Output};
 use crate::{
     chain::error::SyscallError,
-    runtime::{context::InstructionContext, input::ALIGNMENT},
+    runtime::{input::ALIGNMENT, instruction_context::InstructionContext},
 };
 
 pub(super) fn abort(_: &mut Call<'_, '_, '_>) -> Result<u64, Error> {
@@ -129,13 +129,12 @@ mod tests {
     use super::*;
     use crate::{
         chain::account::Loader,
-        programs::program::{Program, Running},
+        programs::{program::Program, transaction_programs::Running},
         runtime::{
-            context::{Frame, InvokeContext},
-            environment::Environment,
+            context::{Frame, InvokeContext, Options, environment::Environment},
             input::Layout,
-            instruction::Options,
-            transaction_accounts::{InstructionAccount, TransactionAccounts},
+            instruction_context::InstructionAccount,
+            transaction_accounts::TransactionAccounts,
         },
     };
 

@@ -16,7 +16,7 @@ use crate::{
         cost::{self, CREATE_PROGRAM_ADDRESS, LOG_64, LOG_PUBKEY, SYSCALL_BASE},
         features::{Feature, FeatureSet},
     },
-    programs::program::Purpose,
+    programs::file::Purpose,
 };
 
 /// Hands the rows to the macro `$mac`.

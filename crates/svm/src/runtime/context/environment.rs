@@ -11,8 +11,8 @@ use crate::{
         features::FeatureSet,
         sysvars::{Rent, Sysvars},
     },
-    programs::program::Programs,
-    runtime::builtin::{Builtins, Precompiles},
+    programs::transaction_programs::Programs,
+    runtime::context::builtin::{Builtins, Precompiles},
 };
 
 /// What stays the same from instruction to instruction.

@@ -1,0 +1,205 @@
+//! The programs that a transaction or an instruction can run, found in the program cache.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use solana_account::AccountSharedData;
+use solana_pubkey::Pubkey;
+
+use crate::{
+    chain::{
+        account::{AccountStore, is_same},
+        features::FeatureSet,
+    },
+    programs::{
+        cache::{Holder, ProgramCache},
+        program::Program,
+    },
+};
+
+/// The programs that instructions can reach.
+#[derive(Clone, Default, Debug)]
+pub struct Programs(BTreeMap<Pubkey, Arc<Program>>);
+
+impl Programs {
+    /// Puts a program at an address, in place of what was there.
+    pub fn insert(&mut self, id: Pubkey, program: impl Into<Arc<Program>>) {
+        self.0.insert(id, program.into());
+    }
+
+    /// The program at an address.
+    #[must_use]
+    pub fn get(&self, id: &Pubkey) -> Option<&Arc<Program>> {
+        self.0.get(id)
+    }
+}
+
+/// What is known of a program that a transaction names.
+#[derive(Clone, Debug)]
+pub enum ProgramEntry {
+    /// It can be run.
+    Loaded(Arc<Program>),
+    /// Its file was refused.
+    FailedVerification,
+    /// The transaction has closed it.
+    Closed,
+    /// It was deployed in this very slot, and can be called from the next one on.
+    DelayVisibility,
+}
+
+/// The programs that a transaction names, as they are before it: few enough to be searched in order.
+///
+/// Within a batch it keeps those of one transaction for the next.
+#[derive(Default, Debug)]
+pub struct TransactionPrograms {
+    programs: Vec<Named>,
+    keeps: bool,
+}
+
+/// A program that a transaction names.
+#[derive(Debug)]
+struct Named {
+    id: Pubkey,
+    entry: ProgramEntry,
+    /// Whether this transaction names it.
+    is_named: bool,
+    /// Where it was found, and how often since, if it is kept.
+    kept: Option<(Holder<'static>, u64)>,
+}
+
+/// More programs are not kept for the next transaction.
+const KEPT_MAX: usize = 32;
+
+impl TransactionPrograms {
+    /// None, without memory of their own.
+    pub(crate) const NONE: &'static Self = &Self::new();
+
+    pub(crate) const fn new() -> Self {
+        Self { programs: Vec::new(), keeps: false }
+    }
+
+    /// None yet. Programs are kept for other transactions against the same cache, of the same slot
+    /// and with the same features, so that threads need not fight over what each look-up counts.
+    /// They are counted later; those of a version that is gone by then are not.
+    pub(crate) fn keeping() -> Self {
+        Self { keeps: true, ..Self::new() }
+    }
+
+    /// Adds a program that was loaded for the transaction.
+    #[inline]
+    pub fn insert(&mut self, id: Pubkey, entry: ProgramEntry) {
+        self.programs.push(Named { id, entry, is_named: true, kept: None });
+    }
+
+    /// The program at an address.
+    #[inline]
+    pub(crate) fn get(&self, id: &Pubkey) -> Option<&ProgramEntry> {
+        let is_it = |named: &&Named| is_same(&named.id, id) && named.is_named;
+        self.programs.iter().find(is_it).map(|named| &named.entry)
+    }
+
+    /// Forgets the programs of the last transaction, but for those that are kept.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.programs.retain_mut(|named| {
+            named.is_named = false;
+            named.kept.is_some()
+        });
+    }
+
+    /// Adds the program of an account that a loader owns, as the cache has it.
+    #[inline]
+    pub(crate) fn find(
+        &mut self,
+        id: &Pubkey,
+        account: &AccountSharedData,
+        accounts: &impl AccountStore,
+        cache: &ProgramCache,
+        slot: u64,
+        features: FeatureSet,
+    ) {
+        if self.keeps
+            && let Some(place) = self.programs.iter().position(|named| is_same(&named.id, id))
+        {
+            if let Some(Named { is_named, kept: Some((holder, uses)), .. }) =
+                self.programs.get_mut(place)
+                && holder.is_still_of(account, accounts)
+            {
+                *is_named = true;
+                *uses = uses.saturating_add(1);
+                return;
+            }
+            self.programs.swap_remove(place).count_uses(slot);
+        }
+        let Some(entry) = cache.get(id, account, accounts, slot, features) else {
+            return;
+        };
+        let has_room = self.programs.len() < KEPT_MAX;
+        let is_kept = self.keeps && has_room && matches!(entry, ProgramEntry::Loaded(_));
+        let holder = if is_kept { Holder::find(account, accounts) } else { None };
+        let kept = holder.map(|holder| (holder.into_owned(), 0));
+        self.programs.push(Named { id: *id, entry, is_named: true, kept });
+    }
+
+    /// Counts how often programs were found that were kept.
+    pub(crate) fn count_uses(self, slot: u64) {
+        self.programs.into_iter().for_each(|named| named.count_uses(slot));
+    }
+}
+
+impl Named {
+    fn count_uses(self, slot: u64) {
+        if let (ProgramEntry::Loaded(program), Some((_, uses @ 1..))) = (self.entry, self.kept) {
+            program.usage.note(slot, uses);
+        }
+    }
+}
+
+/// A program that runs: one that the transaction began with, or one that it has deployed.
+#[derive(Clone, Debug)]
+pub(crate) enum Running<'e> {
+    Lent(&'e Program),
+    Shared(Arc<Program>),
+}
+
+impl core::ops::Deref for Running<'_> {
+    type Target = Program;
+
+    fn deref(&self) -> &Program {
+        match self {
+            Self::Lent(program) => program,
+            Self::Shared(program) => program,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use selkie_elf::write::{Image, write};
+    use selkie_isa::Version;
+    use solana_account::Account;
+
+    use super::*;
+    use crate::chain::account::Loader;
+
+    #[test]
+    fn a_program_is_kept_and_is_there_for_those_who_name_it() {
+        // mov64 r0, 0; exit
+        let text = [0xb7, 0, 0, 0, 0, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0];
+        let data = write(&Image::of_text(Version::V3, &text));
+        let owner = Loader::V2.address();
+        let account = Account { lamports: 1, data, owner, ..Account::default() }.into();
+        let (id, cache) = (Pubkey::new_from_array([7; 32]), ProgramCache::new());
+        let (accounts, features) = (BTreeMap::new(), FeatureSet::mainnet());
+        let mut programs = TransactionPrograms::keeping();
+        for _ in 0..3 {
+            assert!(programs.get(&id).is_none());
+            programs.find(&id, &account, &accounts, &cache, 0, features);
+            assert!(matches!(programs.get(&id), Some(ProgramEntry::Loaded(_))));
+            programs.clear();
+        }
+        assert_eq!(cache.statistics().hits, 0);
+        programs.count_uses(1);
+        let statistics = cache.statistics();
+        assert_eq!((statistics.hits, statistics.misses), (2, 1));
+    }
+}
