@@ -13,8 +13,8 @@ use std::{
 
 use foldhash::fast::FixedState;
 use selkie_svm::{
-    AccountSharedData, AccountStore, BlockhashQueue, Builtins, Environment, FeatureSet, Fee,
-    ProgramCache, Pubkey, Transaction, sysvars::Clock,
+    AccountSharedData, AccountStore, BatchWorkspace, BlockhashQueue, Builtins, Environment,
+    FeatureSet, Fee, ProgramCache, Pubkey, Transaction, WorkspacePool, sysvars::Clock,
 };
 use solana_hash::Hash;
 
@@ -63,6 +63,8 @@ pub(crate) struct Ledger {
     pub(crate) accounts: Accounts,
     pub(crate) statuses: RwLock<Statuses>,
     pub(crate) programs: Arc<ProgramCache>,
+    pub(crate) workspaces: WorkspacePool,
+    pub(crate) batch_workspaces: WorkspacePool<BatchWorkspace>,
     pub(crate) options: Options,
 }
 

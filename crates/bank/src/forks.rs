@@ -6,7 +6,7 @@ use std::{
 };
 
 use selkie_svm::{
-    ProgramCache, Pubkey,
+    ProgramCache, Pubkey, WorkspacePool,
     program_cache::{BlockRelation, ForkGraph},
 };
 
@@ -50,6 +50,8 @@ impl Forks {
             accounts: Accounts::default(),
             statuses: RwLock::new(Statuses::default()),
             programs,
+            workspaces: WorkspacePool::default(),
+            batch_workspaces: WorkspacePool::default(),
             options,
         });
         let root = Arc::new(Bank::import(Arc::clone(&ledger), BankId(1), state));

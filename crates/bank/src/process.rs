@@ -3,9 +3,8 @@
 use std::sync::PoisonError;
 
 use selkie_svm::{
-    BlockhashQueue, ProcessOptions, Processed, Transaction,
-    batch::process_batch,
-    process::{self, process},
+    BlockhashQueue, ChainState, ProcessOptions, Processed, Transaction, batch::process_batch,
+    process,
 };
 use solana_transaction_error::TransactionError;
 
@@ -29,8 +28,10 @@ impl Bank {
         transaction: &Transaction,
         options: &ProcessOptions,
     ) -> Result<Outcome, BankError> {
-        let run = |runtime: &process::ChainState<'_, View<'_>>| {
-            vec![process(transaction, runtime, options, None)]
+        let run = |runtime: &ChainState<'_, View<'_>>| {
+            self.ledger
+                .workspaces
+                .with(|workspace| vec![process(transaction, runtime, options, None, workspace)])
         };
         let outcomes = self.process_all(core::slice::from_ref(transaction), run)?;
         Ok(outcomes.into_iter().next().expect("one was processed"))
@@ -47,8 +48,10 @@ impl Bank {
         options: &ProcessOptions,
         threads: usize,
     ) -> Result<Vec<Outcome>, BankError> {
-        let run = |runtime: &process::ChainState<'_, View<'_>>| {
-            process_batch(transactions, runtime, options, threads)
+        let run = |runtime: &ChainState<'_, View<'_>>| {
+            self.ledger
+                .batch_workspaces
+                .with(|workspace| process_batch(transactions, runtime, options, threads, workspace))
         };
         self.process_all(transactions, run)
     }
@@ -56,7 +59,7 @@ impl Bank {
     fn process_all(
         &self,
         transactions: &[Transaction],
-        run: impl FnOnce(&process::ChainState<'_, View<'_>>) -> Vec<Outcome>,
+        run: impl FnOnce(&ChainState<'_, View<'_>>) -> Vec<Outcome>,
     ) -> Result<Vec<Outcome>, BankError> {
         // This takes a while for many, and needs nothing of the bank.
         let known: Vec<Key> = transactions.iter().map(key).collect();
@@ -82,7 +85,9 @@ impl Bank {
         let working = self.read();
         let view = self.view();
         let simulate = |blockhash_queue| {
-            process(transaction, &self.runtime(&view, blockhash_queue), options, None)
+            let chain = self.runtime(&view, blockhash_queue);
+            let workspaces = &self.ledger.workspaces;
+            workspaces.with(|workspace| process(transaction, &chain, options, None, workspace))
         };
         let outcome = if self.has_processed(transaction) {
             let mut blockhash_queue =
@@ -101,9 +106,9 @@ impl Bank {
         &'a self,
         accounts: &'a View<'a>,
         blockhash_queue: &'a BlockhashQueue,
-    ) -> process::ChainState<'a, View<'a>> {
+    ) -> ChainState<'a, View<'a>> {
         let programs = &self.ledger.programs;
-        process::ChainState { accounts, environment: &self.environment, blockhash_queue, programs }
+        ChainState { accounts, environment: &self.environment, blockhash_queue, programs }
     }
 
     /// Notes which of these were processed by ancestors, or by the bank itself: the runtime says so

@@ -5,12 +5,12 @@ use std::{collections::BTreeMap, str::FromStr};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie_svm::{
-    Account, AccountSharedData, BlockhashQueue, Engine, EpochStake, FeatureSet, Pubkey, Sysvars,
-    Transaction,
+    Account, AccountSharedData, BlockhashQueue, ChainState, Engine, EpochStake, FeatureSet,
+    ProcessOptions, Processed, Pubkey, Sysvars, Transaction, Workspace,
     account::AccountStore,
     check::{check, verify_signatures},
     features::Feature,
-    process::{ChainState, ProcessOptions, Processed, process},
+    process,
     program_cache::ProgramCache,
 };
 use serde::{Deserialize, Deserializer, de::Error};
@@ -231,7 +231,7 @@ impl<'v> Case<'v> {
             programs: &ProgramCache::new(),
         };
         let options = ProcessOptions { verify_signatures: false, engine };
-        match process(&transaction, &chain, &options, None) {
+        match process(&transaction, &chain, &options, None, &mut Workspace::default()) {
             Ok(processed) => Outcome::Processed(Box::new(processed)),
             Err(error) => dropped("svm_rejected", error),
         }
@@ -339,7 +339,7 @@ fn stage(error: &str) -> &'static str {
 }
 
 impl Inner {
-    fn of(called: &selkie_svm::execute::InnerInstruction) -> Self {
+    fn of(called: &selkie_svm::InnerInstruction) -> Self {
         Self {
             program_idx: called.program_index,
             accounts: called.accounts.clone(),

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use selkie_fixture::{Transaction as Given, TransactionEffects, TransactionFixture};
 use selkie_svm::{
-    AccountSharedData, BlockhashQueue, Environment, InstructionError, Loader, Pubkey, Transaction,
+    AccountSharedData, BlockhashQueue, ChainState, Environment, InstructionError, Loader,
+    ProcessOptions, Processed, Pubkey, Transaction, Workspace,
     cost::LAMPORTS_PER_SIGNATURE,
-    error,
-    process::{ChainState, ProcessOptions, Processed, process},
+    error, process,
     program_cache::{ProgramCache, program_data_address},
     sysvars::Clock,
 };
@@ -270,7 +270,7 @@ impl<'f> Case<'f> {
             programs: &ProgramCache::new(),
         };
         let options = ProcessOptions { verify_signatures: false, ..ProcessOptions::default() };
-        process(&transaction, &chain, &options, None)
+        process(&transaction, &chain, &options, None, &mut Workspace::default())
     }
 
     fn compare(

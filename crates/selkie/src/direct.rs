@@ -4,10 +4,8 @@
 use std::collections::BTreeMap;
 
 use selkie_svm::{
-    AccountStore, ComputeBudget, Inspector, Loader, Options, ProgramEntry, TransactionPrograms,
-    cost::TRANSACTION_UNITS_MAX,
-    execute::execute_instructions,
-    process::{AccountChange, Processed},
+    AccountChange, AccountStore, ComputeBudget, Inspector, Loader, Options, ProgramEntry,
+    TransactionPrograms, cost::TRANSACTION_UNITS_MAX, execute::execute_instructions,
     transaction_accounts::TransactionAccount,
 };
 use solana_account::{Account, AccountSharedData, ReadableAccount};
@@ -138,16 +136,17 @@ impl Svm {
         let programs = self.find_programs(&accounts, &overlay);
         let options = Options { budget: self.instruction_budget, engine: self.engine };
         let mut witness = Witness::new(inspector);
-        let mut processed = Processed::default();
-        let after = execute_instructions(
-            instructions,
-            accounts.into_iter().map(TransactionAccount::from).collect(),
-            &programs,
-            self.environment(),
-            &options,
-            Some(&mut witness),
-            &mut processed,
-        );
+        let (mut processed, after) = self.workspaces.with(|workspace| {
+            execute_instructions(
+                instructions,
+                accounts.into_iter().map(TransactionAccount::from).collect(),
+                &programs,
+                self.environment(),
+                &options,
+                Some(&mut witness),
+                workspace,
+            )
+        });
         processed.accounts = changes(instructions, after, found, processed.result.is_ok());
         let culprit = witness.culprit_of(&processed);
         let message = VersionedMessage::Legacy(message);

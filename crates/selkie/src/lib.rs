@@ -66,10 +66,9 @@ pub mod units;
 
 pub use selkie_programs::{self as programs, program_data_key};
 pub use selkie_svm::{
-    self as runtime, BorrowedAccount, Builtin, ComputeBudget, Engine, Environment, EpochStake,
-    Feature, FeatureSet, Fee, Inspector, InstructionContext, InvokeContext, Loader, ReturnData,
-    execute::InnerInstruction,
-    process::AccountChange,
+    self as runtime, AccountChange, BorrowedAccount, Builtin, ComputeBudget, Engine, Environment,
+    EpochStake, Feature, FeatureSet, Fee, InnerInstruction, Inspector, InstructionContext,
+    InvokeContext, Loader, ReturnData,
     syscalls::custom::{SyscallContext, SyscallFailure},
     sysvars::SysvarError,
 };

@@ -8,10 +8,7 @@ use std::{
 
 use selkie_inspect::SourceMap;
 use selkie_svm::{
-    Inspector, InvokeContext,
-    process::{AccountChange, Processed},
-    program_cache::ProgramFile,
-    stop::Trap,
+    AccountChange, Inspector, InvokeContext, Processed, program_cache::ProgramFile, stop::Trap,
 };
 use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_hash::Hash;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use selkie_bank::time::SLOT_MILLISECONDS;
 use selkie_svm::{
-    AccountStore, ComputeBudget, Engine, Environment, Inspector, MessageId,
+    AccountStore, ChainState, ComputeBudget, Engine, Environment, Inspector, MessageId,
+    ProcessOptions, Processed, WorkspacePool,
     blockhash_queue::BlockhashQueue,
-    process::{ChainState, ProcessOptions, Processed, process_into},
+    process,
     program_cache::{ProgramCache, ProgramFile},
     sysvars::minimum_balance,
     transaction::Transaction as Sanitized,
@@ -56,6 +57,7 @@ use crate::{
 pub struct Svm {
     pub(crate) journal: Journal,
     pub(crate) programs: Arc<ProgramCache>,
+    pub(crate) workspaces: WorkspacePool,
     pub(crate) engine: Engine,
     pub(crate) verifies_signatures: bool,
     pub(crate) checks_blockhashes: bool,
@@ -99,6 +101,7 @@ impl Svm {
         Self {
             journal: Journal::new(genesis::state()),
             programs: Arc::new(ProgramCache::new()),
+            workspaces: WorkspacePool::default(),
             engine: Engine::default(),
             verifies_signatures: true,
             checks_blockhashes: true,
@@ -270,7 +273,11 @@ impl Svm {
         };
         let options =
             ProcessOptions { verify_signatures: self.verifies_signatures, engine: self.engine };
-        process_into(processed, transaction, &chain, &options, Some(witness))
+        self.workspaces.with(|workspace| {
+            workspace.recycle(core::mem::take(processed));
+            *processed = process(transaction, &chain, &options, Some(witness), workspace)?;
+            Ok(())
+        })
     }
 
     /// Gives lamports to an account, which is made if it is not there.

@@ -53,18 +53,19 @@ pub use crate::{
         transaction::{self, Transaction},
     },
     pipeline::{
-        batch::{self, process_batch, process_batch_into},
+        batch::{self, BatchWorkspace, process_batch, process_batch_into},
+        chain_state::{ChainState, ProcessOptions},
         check, execute, load,
-        process::{
-            self, AccountChange, ChainState, ProcessOptions, Processed, process, process_into,
-        },
+        outcome::{AccountChange, InnerInstruction, InnerInstructions, Processed, TopLevelUnits},
+        process::process,
+        workspace::{Workspace, WorkspacePool},
     },
     programs::{
         cache::{self as program_cache, ProgramCache},
         engine::{self, Engine, EngineError},
         file::{LoadError, Purpose, RefusedFile, check_file, elf_environment, mainnet_environment},
-        program::Program,
-        transaction_programs::{ProgramEntry, Programs, TransactionPrograms},
+        program::{Program, ProgramEntry},
+        transaction_programs::{Programs, TransactionPrograms},
     },
     runtime::{
         context::{
@@ -77,7 +78,7 @@ pub use crate::{
             self, AccountMeta, Instruction, InstructionResult, instruction_input,
             process_instruction,
         },
-        instruction_context::{InstructionAccount, InstructionContext},
+        instruction_context::{InstructionAccount, InstructionAccounts, InstructionContext},
         invocation::Invocation,
         stop::{self, Run, Stop, Stopped},
         syscalls::{self, Syscall, pda::find_program_address},

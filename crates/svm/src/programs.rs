@@ -7,3 +7,4 @@ pub mod engine;
 pub(crate) mod file;
 pub(crate) mod program;
 pub(crate) mod transaction_programs;
+pub(crate) mod usage;

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use common::key;
 use proptest::prelude::*;
 use selkie_svm::{
-    Account, AccountSharedData, BlockhashQueue, Builtin, ChainState, Environment, FeatureSet,
-    InstructionError, Loader, ProcessOptions, Processed, ProgramCache, Pubkey, Transaction,
-    process, process_batch, process_batch_into, sysvars::Clock,
+    Account, AccountSharedData, BatchWorkspace, BlockhashQueue, Builtin, ChainState, Environment,
+    FeatureSet, InstructionError, Loader, ProcessOptions, Processed, ProgramCache, Pubkey,
+    Transaction, Workspace, process, process_batch, process_batch_into, sysvars::Clock,
 };
 use solana_hash::Hash;
 use solana_message::{
@@ -302,7 +302,7 @@ fn one_by_one_with(
 ) -> (Vec<Outcome>, Store) {
     let environment = environment();
     let mut blockhash_queue = BlockhashQueue::new([BLOCKHASH]);
-    let mut outcomes = Vec::new();
+    let (mut outcomes, mut workspace) = (Vec::new(), Workspace::default());
     for transaction in transactions {
         let chain = ChainState {
             accounts: &store,
@@ -310,7 +310,7 @@ fn one_by_one_with(
             blockhash_queue: &blockhash_queue,
             programs,
         };
-        let outcome = process(transaction, &chain, &OPTIONS, None);
+        let outcome = process(transaction, &chain, &OPTIONS, None, &mut workspace);
         commit(&mut store, &outcome);
         if outcome.is_ok() {
             blockhash_queue.add_processed(*transaction.blockhash(), transaction.message_id());
@@ -337,7 +337,8 @@ fn process_all_into(
         blockhash_queue: &blockhash_queue,
         programs: &ProgramCache::new(),
     };
-    process_batch_into(outcomes, transactions, &chain, &OPTIONS, threads);
+    let mut workspace = BatchWorkspace::default();
+    process_batch_into(outcomes, transactions, &chain, &OPTIONS, threads, &mut workspace);
 }
 
 fn at_once_with(
@@ -354,7 +355,8 @@ fn at_once_with(
         blockhash_queue: &blockhash_queue,
         programs,
     };
-    let outcomes = process_batch(transactions, &chain, &OPTIONS, threads);
+    let mut workspace = BatchWorkspace::default();
+    let outcomes = process_batch(transactions, &chain, &OPTIONS, threads, &mut workspace);
     for outcome in &outcomes {
         commit(&mut store, outcome);
     }
@@ -495,5 +497,5 @@ fn a_panic_is_not_waited_for() {
         programs: &programs,
     };
     let transactions: Vec<_> = (0..8).map(|salt| transaction(1, 1, 2, 3, salt)).collect();
-    process_batch(&transactions, &chain, &OPTIONS, 3);
+    process_batch(&transactions, &chain, &OPTIONS, 3, &mut BatchWorkspace::default());
 }

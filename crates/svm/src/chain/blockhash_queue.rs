@@ -1,5 +1,4 @@
-//! What happened of late: the blockhashes that transactions may refer to, and the transactions
-//! that were processed with them.
+//! The blockhash queue: recent blockhashes, and the transactions processed under each.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -8,32 +7,32 @@ use solana_hash::Hash;
 
 use crate::chain::{cost::BLOCKHASHES_VALID, message_id::MessageId};
 
-/// How many slots a transaction that lives by a durable nonce is remembered for.
+/// For how many slots a transaction with a durable nonce is remembered.
 const NONCE_SLOTS: usize = 300;
 
-/// BlockhashQueue blockhashes, and what was processed with them.
+/// Recent blockhashes, and the transactions processed under each.
 ///
-/// Processed transactions are known by the blockhash that they have, or the durable nonce in its
-/// place, and their message (agave: `status_cache.rs`).
+/// A processed transaction is identified by its blockhash, or the durable nonce in its place, and its
+/// message (agave: `status_cache.rs`).
 #[derive(Clone, Default, Debug)]
 pub struct BlockhashQueue {
     /// Oldest first; the last one is the current one.
-    blockhashes: VecDeque<Known>,
-    /// Nonces that something was processed with, oldest first.
-    nonces: VecDeque<Known>,
+    blockhashes: VecDeque<BlockhashEntry>,
+    /// Durable nonces under which transactions were processed, oldest first.
+    nonces: VecDeque<BlockhashEntry>,
     registered: usize,
 }
 
-/// A blockhash or a nonce, and what was processed with it.
+/// A blockhash or a durable nonce, and the transactions processed under it.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct BlockhashEntry {
     hash: Hash,
-    /// How many blockhashes there had been when it became known.
+    /// How many blockhashes had been registered when this entry was added.
     since: usize,
     processed: HashSet<MessageId, FixedState>,
 }
 
-impl Known {
+impl BlockhashEntry {
     fn new(hash: Hash, since: usize) -> Self {
         Self { hash, since, processed: HashSet::default() }
     }
@@ -43,7 +42,7 @@ impl Known {
         self.hash == *hash
     }
 
-    /// Whether a message was processed with it.
+    /// Returns whether a message was processed under this blockhash.
     #[inline]
     pub(crate) fn has_processed(&self, message: MessageId) -> bool {
         self.processed.contains(&message)
@@ -51,7 +50,7 @@ impl Known {
 }
 
 impl BlockhashQueue {
-    /// Blockhashes, oldest first.
+    /// Creates a queue of blockhashes, oldest first.
     #[must_use]
     pub fn new(blockhashes: impl IntoIterator<Item = Hash>) -> Self {
         let mut blockhash_queue = Self::default();
@@ -59,11 +58,11 @@ impl BlockhashQueue {
         blockhash_queue
     }
 
-    /// Adds a blockhash, which is the current one from here on. The oldest may fall out, and with
-    /// it what was processed with it.
+    /// Adds a blockhash, which becomes the current one. The oldest is dropped when the queue is full,
+    /// with the transactions processed under it.
     pub fn register(&mut self, blockhash: Hash) {
         self.registered = self.registered.saturating_add(1);
-        self.blockhashes.push_back(Known::new(blockhash, self.registered));
+        self.blockhashes.push_back(BlockhashEntry::new(blockhash, self.registered));
         while self.blockhashes.len() > BLOCKHASHES_VALID {
             self.blockhashes.pop_front();
         }
@@ -75,68 +74,68 @@ impl BlockhashQueue {
         {}
     }
 
-    /// Drops every blockhash; what was processed is forgotten with them.
+    /// Drops all blockhashes, with the transactions processed under them.
     pub fn expire(&mut self) {
         let registered = self.registered;
         *self = Self { registered, ..Self::default() };
     }
 
-    /// The current blockhash.
+    /// Returns the current blockhash.
     #[must_use]
     pub fn blockhash(&self) -> Option<&Hash> {
-        self.blockhashes.back().map(|known| &known.hash)
+        self.blockhashes.back().map(|entry| &entry.hash)
     }
 
-    /// The blockhashes, oldest first.
+    /// Returns the blockhashes, oldest first.
     pub fn blockhashes(&self) -> impl DoubleEndedIterator<Item = &Hash> {
-        self.blockhashes.iter().map(|known| &known.hash)
+        self.blockhashes.iter().map(|entry| &entry.hash)
     }
 
-    /// What is known of a blockhash that transactions may still refer to.
+    /// Returns the entry of a blockhash that is still valid.
     #[inline]
-    pub(crate) fn blockhash_known(&self, blockhash: &Hash) -> Option<&Known> {
-        // Most refer to one of the last.
-        self.blockhashes.iter().rev().find(|known| known.is_of(blockhash))
+    pub(crate) fn blockhash_entry(&self, blockhash: &Hash) -> Option<&BlockhashEntry> {
+        // Most transactions use one of the newest.
+        self.blockhashes.iter().rev().find(|entry| entry.is_of(blockhash))
     }
 
-    /// What is known of a durable nonce, if anything was processed with it.
-    pub(crate) fn nonce_known(&self, nonce: &Hash) -> Option<&Known> {
-        self.nonces.iter().rev().find(|known| known.is_of(nonce))
+    /// Returns the entry of a durable nonce, if a transaction was processed under it.
+    pub(crate) fn nonce_entry(&self, nonce: &Hash) -> Option<&BlockhashEntry> {
+        self.nonces.iter().rev().find(|entry| entry.is_of(nonce))
     }
 
-    /// Whether a transaction may still refer to a blockhash.
+    /// Returns whether a blockhash is still valid.
     #[must_use]
     pub fn is_recent(&self, blockhash: &Hash) -> bool {
-        self.blockhash_known(blockhash).is_some()
+        self.blockhash_entry(blockhash).is_some()
     }
 
-    /// Whether a message was processed.
+    /// Returns whether a message was processed.
     #[must_use]
     pub fn has_processed(&self, blockhash: &Hash, message: MessageId) -> bool {
-        let known = self.blockhash_known(blockhash).or_else(|| self.nonce_known(blockhash));
-        known.is_some_and(|known| known.has_processed(message))
+        let entry = self.blockhash_entry(blockhash).or_else(|| self.nonce_entry(blockhash));
+        entry.is_some_and(|entry| entry.has_processed(message))
     }
 
-    /// Remembers that a message was processed.
+    /// Records that a message was processed.
     pub fn add_processed(&mut self, blockhash: Hash, message: MessageId) {
-        if let Some(known) = self.find_mut(&blockhash) {
-            known.processed.insert(message);
+        if let Some(entry) = self.find_mut(&blockhash) {
+            entry.processed.insert(message);
             return;
         }
-        let mut nonce = Known::new(blockhash, self.registered);
+        let mut nonce = BlockhashEntry::new(blockhash, self.registered);
         nonce.processed.insert(message);
         self.nonces.push_back(nonce);
     }
 
-    /// Forgets that a message was processed.
+    /// Removes the record of a processed message.
     pub fn remove_processed(&mut self, blockhash: &Hash, message: MessageId) {
-        if let Some(known) = self.find_mut(blockhash) {
-            known.processed.remove(&message);
+        if let Some(entry) = self.find_mut(blockhash) {
+            entry.processed.remove(&message);
         }
     }
 
-    fn find_mut(&mut self, hash: &Hash) -> Option<&mut Known> {
-        let blockhash = self.blockhashes.iter_mut().rev().find(|known| known.is_of(hash));
-        blockhash.or_else(|| self.nonces.iter_mut().rev().find(|known| known.is_of(hash)))
+    fn find_mut(&mut self, hash: &Hash) -> Option<&mut BlockhashEntry> {
+        let blockhash = self.blockhashes.iter_mut().rev().find(|entry| entry.is_of(hash));
+        blockhash.or_else(|| self.nonces.iter_mut().rev().find(|entry| entry.is_of(hash)))
     }
 }

@@ -13,13 +13,16 @@ use solana_sdk_ids::{
 use solana_transaction_error::TransactionError;
 
 use crate::chain::{
-    account::is_same,
-    cost::{
-        BUILTIN_UNITS_DEFAULT, ComputeBudget, HEAP_BYTES_MAX, HEAP_BYTES_MIN, HEAP_BYTES_STEP,
-        INSTRUCTION_UNITS_DEFAULT, LOADED_BYTES_MAX, TRANSACTION_UNITS_MAX,
+    transaction::is_heap,
+    {
+        account::is_same,
+        cost::{
+            BUILTIN_UNITS_DEFAULT, ComputeBudget, HEAP_BYTES_MIN,
+            INSTRUCTION_UNITS_DEFAULT, LOADED_BYTES_MAX, TRANSACTION_UNITS_MAX,
+        },
+        features::{Feature, FeatureSet},
+        transaction::Transaction,
     },
-    features::{Feature, FeatureSet},
-    transaction::Transaction,
 };
 
 /// What a transaction may use, and what that costs.
@@ -151,10 +154,6 @@ impl Requests {
         };
         if repeated { Err(TransactionError::DuplicateInstruction(index)) } else { Ok(()) }
     }
-}
-
-pub(crate) fn is_heap(bytes: u32) -> bool {
-    (HEAP_BYTES_MIN..=HEAP_BYTES_MAX).contains(&bytes) && bytes.is_multiple_of(HEAP_BYTES_STEP)
 }
 
 /// What a price in millionths of a lamport per unit comes to, rounded up.

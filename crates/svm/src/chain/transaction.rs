@@ -14,14 +14,16 @@ use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
 use crate::chain::{
-    account::is_same,
-    budget::is_heap,
-    cost::{
-        INSTRUCTION_ACCOUNTS_MAX, INSTRUCTION_TRACE_MAX, PACKET_BYTES_MAX, V1_ADDRESSES_MAX,
-        V1_BYTES_MAX, V1_SIGNATURES_MAX,
+    cost::{HEAP_BYTES_MAX, HEAP_BYTES_MIN, HEAP_BYTES_STEP},
+    {
+        account::is_same,
+        cost::{
+            INSTRUCTION_ACCOUNTS_MAX, INSTRUCTION_TRACE_MAX, PACKET_BYTES_MAX, V1_ADDRESSES_MAX,
+            V1_BYTES_MAX, V1_SIGNATURES_MAX,
+        },
+        features::{Feature, FeatureSet},
+        message_id::MessageId,
     },
-    features::{Feature, FeatureSet},
-    message_id::MessageId,
 };
 
 /// The first byte of transactions of version 1.
@@ -196,4 +198,9 @@ pub(crate) fn has_duplicate(keys: &[Pubkey]) -> bool {
     let mut sorted: Vec<&Pubkey> = keys.iter().collect();
     sorted.sort_unstable();
     sorted.iter().zip(sorted.iter().skip(1)).any(|(one, next)| one == next)
+}
+
+/// Returns whether a transaction may request a heap of so many bytes.
+pub(crate) fn is_heap(bytes: u32) -> bool {
+    (HEAP_BYTES_MIN..=HEAP_BYTES_MAX).contains(&bytes) && bytes.is_multiple_of(HEAP_BYTES_STEP)
 }

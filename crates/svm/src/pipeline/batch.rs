@@ -1,13 +1,13 @@
-//! Many transactions on many cores, with the result of one after the other.
+//! Transactions in parallel, with the results of sequential processing.
 //!
-//! A transaction waits for those before it that may write to what it touches; all others run at the
-//! same time. Threads take the next transactions in turn and process them in order, so of those that
-//! are not done the first one waits for nobody: there is no queue, no lock that all meet at, and
-//! nothing to get stuck on. What waits for what depends on those before alone; so one thread plans
-//! ahead while the others are at work already.
+//! A transaction waits for those before it that may write to an account it uses; all others run at
+//! the same time. Threads take the next transactions in turn and process them in order. So the first
+//! transaction that is not done never waits: there is no queue, no lock shared by all, and no
+//! deadlock. What a transaction waits for depends on those before it alone; so one thread plans ahead
+//! while the others already process.
 //!
-//! What a transaction leaves behind stays with its outcome, where those behind it read it: so none
-//! waits for others to have read what it writes to.
+//! The accounts that a transaction writes stay in its outcome, where later transactions read them: so
+//! none waits for the readers of what it overwrites.
 
 use core::ops::Range;
 use std::{
@@ -29,12 +29,14 @@ use crate::{
         transaction::Transaction,
     },
     pipeline::{
-        check::{check, is_reserved},
-        process::{ChainState, ProcessOptions, Processed, process_with},
-        thread_cache::AccountsAtHand,
+        chain_state::{ChainState, ProcessOptions},
+        check::{check, is_reserved, verify_signatures},
+        outcome::Processed,
+        process::process,
+        thread_cache::AccountCache,
+        workspace::Workspace,
     },
     programs::transaction_programs::TransactionPrograms,
-    runtime::workspace,
 };
 
 use self::plan::{Before, Index, Planned, Planner, Use};
@@ -51,23 +53,28 @@ pub fn process_batch<S: AccountStore + Sync>(
     chain: &ChainState<'_, S>,
     options: &ProcessOptions,
     threads: usize,
+    workspace: &mut BatchWorkspace,
 ) -> Vec<Result<Processed, TransactionError>> {
     let mut outcomes = Vec::new();
-    process_batch_into(&mut outcomes, transactions, chain, options, threads);
+    process_batch_into(&mut outcomes, transactions, chain, options, threads, workspace);
     outcomes
 }
 
-/// Processes transactions as [`process_batch`] does, and writes the results in place of those that
-/// were there. Whoever processes block after block saves finding room for them.
+/// Processes transactions as [`process_batch`] does, but overwrites `outcomes`, reusing its
+/// allocations.
 pub fn process_batch_into<S: AccountStore + Sync>(
     outcomes: &mut Vec<Result<Processed, TransactionError>>,
     transactions: &[Transaction],
     chain: &ChainState<'_, S>,
     options: &ProcessOptions,
     threads: usize,
+    workspace: &mut BatchWorkspace,
 ) {
     outcomes.resize_with(transactions.len(), || Ok(Processed::default()));
     let threads = threads.clamp(1, transactions.len().max(1));
+    let BatchWorkspace { planner, threads: workspaces } = workspace;
+    workspaces.resize_with(threads.max(workspaces.len()), Workspace::default);
+    let (own, others) = workspaces.split_first_mut().expect("there is one thread at least");
     let batch = Batch {
         threads,
         transactions,
@@ -76,16 +83,18 @@ pub fn process_batch_into<S: AccountStore + Sync>(
         entries: outcomes.iter_mut().map(Entry::new).collect(),
         next: AtomicUsize::new(0),
         is_abandoned: AtomicBool::new(false),
-        others: RwLock::default(),
+        unplanned_writes: RwLock::default(),
     };
     thread::scope(|scope| {
         // If a thread cannot be started, those before it must not wait for a plan.
-        let abandon = Abandon(&batch.is_abandoned);
-        let work = || workspace::in_room_left(|| batch.work());
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        let abandon = AbandonOnDrop(&batch.is_abandoned);
+        let batch = &batch;
+        let others = others.iter_mut().take(threads.saturating_sub(1));
+        let others: Vec<_> =
+            others.map(|workspace| scope.spawn(|| batch.work(workspace))).collect();
         core::mem::forget(abandon);
-        batch.plan();
-        batch.work();
+        batch.plan(planner);
+        batch.work(own);
         for other in others {
             if let Err(panic) = other.join() {
                 std::panic::resume_unwind(panic);
@@ -94,7 +103,15 @@ pub fn process_batch_into<S: AccountStore + Sync>(
     });
 }
 
-/// More transactions are not taken at once.
+/// Memory that is reused from one batch to the next.
+#[derive(Default, Debug)]
+pub struct BatchWorkspace {
+    planner: Planner,
+    /// One for each thread.
+    threads: Vec<Workspace>,
+}
+
+/// The most transactions that a thread takes at once.
 const SHARE_MAX: usize = 16;
 
 struct Batch<'b, S> {
@@ -102,39 +119,40 @@ struct Batch<'b, S> {
     chain: &'b ChainState<'b, S>,
     options: &'b ProcessOptions,
     entries: Vec<Entry<'b>>,
-    /// The first that nobody has taken.
+    /// The first transaction that no thread has taken.
     next: AtomicUsize,
     threads: usize,
-    /// Whether a thread has panicked, so that nobody must wait for what will not come.
+    /// Whether a thread has panicked: the others must not wait for its results.
     is_abandoned: AtomicBool,
-    /// What was written last to accounts that only turned out to be touched, and by which
-    /// transaction. Those that all others wait for alone do so.
-    others: RwLock<KeyMap<(Index, AccountSharedData)>>,
+    /// The last writes to accounts that were not planned to be touched, with the transaction that
+    /// wrote them. Only barriers make such writes.
+    unplanned_writes: RwLock<KeyMap<(Index, AccountSharedData)>>,
 }
 
-/// A transaction's part.
+/// The state of one transaction of the batch.
 struct Entry<'o> {
-    /// What it waits for, once that is known.
+    /// What the transaction waits for, once it is planned.
     plan: OnceLock<Planned>,
-    /// Where its outcome is to be, until a thread takes it.
-    room: Mutex<Option<&'o mut Outcome>>,
-    /// Its outcome, once it is known.
+    /// The slot for the outcome, until a thread takes the transaction.
+    slot: Mutex<Option<&'o mut Outcome>>,
+    /// The outcome, once the transaction is processed.
     outcome: OnceLock<&'o Outcome>,
 }
 
 impl<'o> Entry<'o> {
-    fn new(room: &'o mut Outcome) -> Self {
-        let room = Mutex::new(Some(room));
-        Self { plan: OnceLock::new(), room, outcome: OnceLock::new() }
+    fn new(slot: &'o mut Outcome) -> Self {
+        let slot = Mutex::new(Some(slot));
+        Self { plan: OnceLock::new(), slot, outcome: OnceLock::new() }
     }
 
-    /// What it has paid for.
+    /// Returns the result, if the transaction was processed and not dropped.
     fn processed(&self) -> Option<&'o Processed> {
         self.outcome.get()?.as_ref().ok()
     }
 
-    /// What it has left at an address: an account, or none. Nothing if it does not say.
-    fn left(&self, key: &Pubkey) -> Option<Option<&'o AccountSharedData>> {
+    /// Returns the account at an address after the transaction, or `Some(None)` if there is none.
+    /// `None` if the result does not tell.
+    fn account_after(&self, key: &Pubkey) -> Option<Option<&'o AccountSharedData>> {
         let processed = self.processed()?;
         let change = processed.accounts.iter().find(|change| is_same(&change.key, key))?;
         match &change.write {
@@ -146,21 +164,22 @@ impl<'o> Entry<'o> {
 
 impl<'o, S: AccountStore + Sync> Batch<'o, S> {
     /// Plans all transactions, in order.
-    fn plan(&self) {
-        let abandon = Abandon(&self.is_abandoned);
-        let mut planner = Planner::new(self.transactions.len());
+    fn plan(&self, planner: &mut Planner) {
+        let abandon = AbandonOnDrop(&self.is_abandoned);
+        planner.begin(self.transactions.len());
         for (transaction, entry) in self.transactions.iter().zip(&self.entries) {
             let is_first = entry.plan.set(planner.plan(transaction, self.chain)).is_ok();
             debug_assert!(is_first, "one thread plans");
         }
-        planner.keep();
+        planner.finish();
         core::mem::forget(abandon);
     }
 
-    fn work(&self) {
-        let abandon = Abandon(&self.is_abandoned);
-        let at_hand = AccountsAtHand::default();
-        let mut programs = TransactionPrograms::keeping();
+    /// Processes transactions until none is left.
+    fn work(&self, workspace: &mut Workspace) {
+        let abandon = AbandonOnDrop(&self.is_abandoned);
+        let thread_cache = AccountCache::default();
+        workspace.programs = TransactionPrograms::for_batch();
         let mut taken = 0..0;
         while let Some(index) = taken.next().or_else(|| {
             taken = self.take();
@@ -176,34 +195,30 @@ impl<'o, S: AccountStore + Sync> Batch<'o, S> {
             for before in planned.waits_for(index).filter_map(|before| self.entries.get(before)) {
                 self.wait(|| before.outcome.get().is_some());
             }
-            let room = entry.room.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let room = room.expect("a transaction is taken by one thread");
-            let accounts = Overlay { batch: self, index, planned, at_hand: &at_hand };
-            if room.is_err() {
-                *room = Ok(Processed::default());
+            let slot = entry.slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let slot = slot.expect("a transaction is taken by one thread");
+            if let Ok(processed) = slot {
+                workspace.recycle(core::mem::take(processed));
             }
-            if let Ok(processed) = room
-                && let Err(error) = self.run(transaction, &accounts, &mut programs, processed)
-            {
-                *room = Err(error);
-            }
-            let is_first = entry.outcome.set(room).is_ok();
+            let accounts =
+                BatchAccounts { batch: self, index, planned, thread_cache: &thread_cache };
+            *slot = self.process(transaction, &accounts, workspace);
+            let is_first = entry.outcome.set(slot).is_ok();
             debug_assert!(is_first, "a transaction is taken by one thread");
         }
-        programs.count_uses(self.chain.environment.slot());
+        core::mem::take(&mut workspace.programs).count_uses(self.chain.environment.slot());
         core::mem::forget(abandon);
     }
 
-    /// Takes the next transaction, and if it waits for nobody, those behind that do not either:
-    /// neighbours share what processors fight over. Towards the end shares get smaller, so that few
-    /// wait for the last.
+    /// Takes the next transaction, and those behind it that need not wait: neighbours share cache
+    /// lines. Towards the end shares get smaller, so that threads finish at about the same time.
     fn take(&self) -> Range<usize> {
         let end = self.entries.len();
         let taken_until = |next: usize| {
             let left = end.saturating_sub(next);
             let fair = left.checked_div(self.threads.saturating_mul(8)).unwrap_or_default();
             let max = next.saturating_add(fair.clamp(1, SHARE_MAX)).min(end);
-            let first_that_waits = (next..max).find(|place| !self.waits_for_nobody(*place));
+            let first_that_waits = (next..max).find(|index| !self.is_ready(*index));
             first_that_waits.unwrap_or(max).max(next.saturating_add(1))
         };
         let mut next = self.next.load(Ordering::Relaxed);
@@ -218,15 +233,15 @@ impl<'o, S: AccountStore + Sync> Batch<'o, S> {
         end..end
     }
 
-    fn waits_for_nobody(&self, place: usize) -> bool {
-        let is_done = |place: usize| {
-            self.entries.get(place).is_none_or(|entry| entry.outcome.get().is_some())
+    fn is_ready(&self, index: usize) -> bool {
+        let is_done = |index: usize| {
+            self.entries.get(index).is_none_or(|entry| entry.outcome.get().is_some())
         };
-        let planned = self.entries.get(place).and_then(|entry| entry.plan.get());
-        planned.is_some_and(|planned| planned.waits_for(place).all(is_done))
+        let planned = self.entries.get(index).and_then(|entry| entry.plan.get());
+        planned.is_some_and(|planned| planned.waits_for(index).all(is_done))
     }
 
-    /// Waits until something is done, or will not be.
+    /// Waits until `is_done` holds, or the batch is abandoned.
     fn wait(&self, is_done: impl Fn() -> bool) {
         let mut spins = 0_u32;
         while !is_done() && !self.is_abandoned.load(Ordering::Relaxed) {
@@ -235,34 +250,29 @@ impl<'o, S: AccountStore + Sync> Batch<'o, S> {
         }
     }
 
-    fn run(
+    fn process(
         &self,
         transaction: &Transaction,
-        accounts: &Overlay<'_, '_, S>,
-        programs: &mut TransactionPrograms,
-        processed: &mut Processed,
-    ) -> Result<(), TransactionError> {
-        let chain = ChainState {
-            accounts,
-            environment: self.chain.environment,
-            blockhash_queue: self.chain.blockhash_queue,
-            programs: self.chain.programs,
-        };
+        accounts: &BatchAccounts<'_, '_, S>,
+        workspace: &mut Workspace,
+    ) -> Outcome {
+        let ChainState { environment, blockhash_queue, programs, .. } = *self.chain;
         if self.has_processed(&accounts.planned.same) {
             if self.options.verify_signatures {
-                crate::pipeline::check::verify_signatures(transaction)?;
+                verify_signatures(transaction)?;
             }
-            check(transaction, accounts, chain.environment, chain.blockhash_queue)?;
+            check(transaction, accounts, environment, blockhash_queue)?;
             return Err(TransactionError::AlreadyProcessed);
         }
-        process_with(programs, processed, transaction, &chain, self.options, None)?;
+        let chain = ChainState { accounts, environment, blockhash_queue, programs };
+        let processed = process(transaction, &chain, self.options, None, workspace)?;
         if accounts.planned.is_barrier {
-            accounts.note_others(processed);
+            accounts.record_unplanned_writes(&processed);
         }
-        Ok(())
+        Ok(processed)
     }
 
-    /// Whether a transaction was processed, or one before that is the same.
+    /// Returns whether the same transaction was processed earlier in the batch.
     fn has_processed(&self, same: &Before) -> bool {
         let mut processed = same.get();
         while let Some(entry) = processed.and_then(|index| self.entry(index))
@@ -279,35 +289,35 @@ impl<'o, S: AccountStore + Sync> Batch<'o, S> {
     }
 }
 
-/// Lets everybody go on who waits, when it is dropped.
-struct Abandon<'b>(&'b AtomicBool);
+/// Ends the waiting of all threads when it is dropped, as by a panic.
+struct AbandonOnDrop<'b>(&'b AtomicBool);
 
-impl Drop for Abandon<'_> {
+impl Drop for AbandonOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
-/// Accounts as those before a transaction have left them.
-struct Overlay<'b, 'o, S> {
+/// The accounts as the transactions before one have left them.
+struct BatchAccounts<'b, 'o, S> {
     batch: &'b Batch<'o, S>,
     index: usize,
     planned: &'b Planned,
-    at_hand: &'b AccountsAtHand,
+    thread_cache: &'b AccountCache,
 }
 
-/// Where an account is.
-enum Found<'o> {
-    /// Where a transaction of the batch has left it, or none.
-    Left(Option<&'o AccountSharedData>),
-    /// Among those that only turned out to be touched.
-    Other(AccountSharedData),
-    /// Where it was before the batch.
-    Before,
+/// Where the newest state of an account is.
+enum Location<'o> {
+    /// In the outcome of a transaction of the batch; `None` if that deleted it.
+    Outcome(Option<&'o AccountSharedData>),
+    /// Among the unplanned writes.
+    Unplanned(AccountSharedData),
+    /// In the account store, as before the batch.
+    Store,
 }
 
-impl<'o, S: AccountStore + Sync> Overlay<'_, 'o, S> {
-    /// The last transaction before this one that can write to an account.
+impl<'o, S: AccountStore + Sync> BatchAccounts<'_, 'o, S> {
+    /// Returns the last transaction before this one that may write to an account.
     fn writer(&self, key: &Pubkey) -> Option<Index> {
         if let Some(used) = self.planned.use_of(key) {
             return used.writer.get();
@@ -315,7 +325,7 @@ impl<'o, S: AccountStore + Sync> Overlay<'_, 'o, S> {
         if is_reserved(key) {
             return None;
         }
-        // It turned out to be touched: what it depends on was written by one before.
+        // The access was not planned: it depends on what a transaction before has written.
         let before = self.batch.entries.iter().enumerate().take(self.index);
         before.rev().find_map(|(index, entry)| {
             let used = entry.plan.get()?.use_of(key)?;
@@ -324,8 +334,8 @@ impl<'o, S: AccountStore + Sync> Overlay<'_, 'o, S> {
         })?
     }
 
-    /// Whether an account is one that nobody can write to, up to this transaction: others are likely
-    /// to read it, too.
+    /// Returns whether no transaction of the batch up to this one may write to an account. Others are
+    /// likely to read it, too.
     fn is_unwritten(&self, key: &Pubkey) -> bool {
         let is_read = |used: &Use| !used.is_writable && used.writer.get().is_none();
         match self.planned.use_of(key) {
@@ -334,10 +344,10 @@ impl<'o, S: AccountStore + Sync> Overlay<'_, 'o, S> {
         }
     }
 
-    fn find(&self, key: &Pubkey) -> Found<'o> {
+    fn find(&self, key: &Pubkey) -> Location<'o> {
         let has_others = self.planned.barrier.is_some();
         let others = has_others
-            .then(|| self.batch.others.read().unwrap_or_else(PoisonError::into_inner))
+            .then(|| self.batch.unplanned_writes.read().unwrap_or_else(PoisonError::into_inner))
             .and_then(|others| others.get(key).cloned());
         let last = self.writer(key);
         let use_of = |index: Index| self.batch.entry(index)?.plan.get()?.use_of(key);
@@ -345,14 +355,14 @@ impl<'o, S: AccountStore + Sync> Overlay<'_, 'o, S> {
         while let Some(index) = writer
             && others.as_ref().is_none_or(|(other, _)| *other < index)
         {
-            left = self.batch.entry(index).and_then(|entry| entry.left(key));
+            left = self.batch.entry(index).and_then(|entry| entry.account_after(key));
             if left.is_some() {
                 break;
             }
-            // It was dropped, or has not come as far as this account.
+            // The transaction was dropped, or did not load this account.
             writer = use_of(index).and_then(|used| used.writer.get());
         }
-        // Those whom it has not waited for may still leave something.
+        // A transaction that this one has not waited for may still write the account.
         let has_waited = self.planned.is_barrier || self.planned.use_of(key).is_some();
         if has_waited
             && writer != last
@@ -361,28 +371,29 @@ impl<'o, S: AccountStore + Sync> Overlay<'_, 'o, S> {
             last.writer.pass_over(writer);
         }
         if let Some(left) = left {
-            return Found::Left(left);
+            return Location::Outcome(left);
         }
         match others {
-            Some((_, other)) if other.lamports() > 0 => Found::Other(other),
-            Some(_) => Found::Left(None),
-            None => Found::Before,
+            Some((_, other)) if other.lamports() > 0 => Location::Unplanned(other),
+            Some(_) => Location::Outcome(None),
+            None => Location::Store,
         }
     }
 
-    /// Notes what was written to accounts that nobody expected to be.
-    fn note_others(&self, processed: &Processed) {
+    /// Records writes to accounts that were not planned.
+    fn record_unplanned_writes(&self, processed: &Processed) {
         let Ok(index) = Index::try_from(self.index) else { return };
         for (key, account) in processed.writes() {
             if self.planned.use_of(key).is_none_or(|used| !used.is_writable) {
-                let mut others = self.batch.others.write().unwrap_or_else(PoisonError::into_inner);
+                let mut others =
+                    self.batch.unplanned_writes.write().unwrap_or_else(PoisonError::into_inner);
                 others.insert(*key, (index, account.clone()));
             }
         }
     }
 }
 
-impl<S: AccountStore + Sync> AccountStore for Overlay<'_, '_, S> {
+impl<S: AccountStore + Sync> AccountStore for BatchAccounts<'_, '_, S> {
     fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
         self.with_account(key, |found| found.cloned())
     }
@@ -394,12 +405,12 @@ impl<S: AccountStore + Sync> AccountStore for Overlay<'_, '_, S> {
     ) -> R {
         let before = self.batch.chain.accounts;
         if self.is_unwritten(key) {
-            return self.at_hand.with_account(key, before, then);
+            return self.thread_cache.with_account(key, before, then);
         }
         match self.find(key) {
-            Found::Left(account) => then(account),
-            Found::Other(account) => then(Some(&account)),
-            Found::Before => before.with_account(key, then),
+            Location::Outcome(account) => then(account),
+            Location::Unplanned(account) => then(Some(&account)),
+            Location::Store => before.with_account(key, then),
         }
     }
 }

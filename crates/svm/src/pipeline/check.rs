@@ -1,6 +1,6 @@
-//! The second phase, *check*: addresses resolved, locks, budget, age.
+//! The second step, *check*: addresses, account locks, compute budget, age.
 //!
-//! What fails here is dropped: it pays nothing and leaves no trace (agave: `bank.rs`,
+//! A transaction that fails here is dropped: it pays no fee and writes nothing (agave: `bank.rs`,
 //! `check_transactions.rs`, `account_locks.rs`).
 
 use std::borrow::Cow;
@@ -25,46 +25,58 @@ use crate::{
     runtime::context::environment::Environment,
 };
 
-/// A transaction that may be run.
+/// A transaction that has passed all checks before its fee is charged.
 #[derive(Clone, Debug)]
 pub struct Checked<'t> {
     /// The transaction.
     pub transaction: &'t Transaction,
-    /// All of its addresses: its own, then those that tables give.
+    /// All of its addresses: the static ones, then those from address lookup tables.
     pub keys: Cow<'t, [Pubkey]>,
-    /// Which of them may be written to.
-    pub writable: Places,
-    /// How many tables it uses.
+    /// The indexes of the writable accounts.
+    pub writable: AccountSet,
+    /// How many address lookup tables it uses.
     pub tables: usize,
-    /// What it may use.
+    /// The compute budget and the fee.
     pub budget: TransactionBudget,
-    /// The place of its durable nonce's account, if it lives by one.
-    pub nonce: Option<usize>,
+    /// The nonce account, if the transaction uses a durable nonce.
+    pub nonce: Option<NonceAccount>,
 }
 
-/// Some of a transaction's addresses, by their places.
+/// The account of a durable nonce, as it was before the transaction.
+#[derive(Clone, Debug)]
+pub struct NonceAccount {
+    /// Its index among the transaction's accounts.
+    pub index: usize,
+    /// The account.
+    pub account: AccountSharedData,
+    /// The nonce that the account holds, which the transaction uses.
+    pub nonce: Nonce,
+}
+
+/// A set of account indexes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Places(u128);
+pub struct AccountSet(u128);
 
-const _: () = assert!(ACCOUNT_LOCKS_MAX_RAISED <= 128, "every place has a bit");
+const _: () = assert!(ACCOUNT_LOCKS_MAX_RAISED <= 128, "every account index has a bit");
 
-impl Places {
-    /// Whether a place is among them.
+impl AccountSet {
+    /// Returns whether the set contains `index`.
     #[inline]
     #[must_use]
-    pub fn has(self, place: usize) -> bool {
-        place < 128 && self.0 >> place & 1 == 1
+    pub fn contains(self, index: usize) -> bool {
+        index < 128 && self.0 >> index & 1 == 1
     }
 
     #[inline]
-    fn add(&mut self, place: usize) {
-        if place < 128 {
-            self.0 |= 1 << place;
+    fn insert(&mut self, index: usize) {
+        if index < 128 {
+            self.0 |= 1 << index;
         }
     }
 }
 
-/// Checks a transaction. Signatures are verified before, by [`verify_signatures`].
+/// Checks a transaction: compute budget, addresses, account locks, age. Signatures are verified before,
+/// by [`verify_signatures`].
 ///
 /// # Errors
 /// The first check that fails, in mainnet's order.
@@ -82,19 +94,20 @@ pub fn check<'t>(
     let features = environment.features;
     let price = environment.lamports_per_signature;
     let budget = TransactionBudget::of(transaction, &requests, features, price)?;
-    let mut known = blockhash_queue.blockhash_known(transaction.blockhash());
+    let mut entry = blockhash_queue.blockhash_entry(transaction.blockhash());
     let mut nonce = None;
-    if known.is_none() {
+    if entry.is_none() {
         nonce = Some(find_nonce(transaction, &keys, writable, accounts, environment)?);
-        known = blockhash_queue.nonce_known(transaction.blockhash());
+        entry = blockhash_queue.nonce_entry(transaction.blockhash());
     }
-    if known.is_some_and(|known| known.has_processed(transaction.message_id())) {
+    if entry.is_some_and(|entry| entry.has_processed(transaction.message_id())) {
         return Err(TransactionError::AlreadyProcessed);
     }
     Ok(Checked { transaction, keys, writable, tables, budget, nonce })
 }
 
-/// All addresses, how many tables gave some, and how many of those may be written to.
+/// Returns all addresses, how many lookup tables there are, and how many of the addresses from
+/// tables are writable.
 fn resolve<'t>(
     transaction: &'t Transaction,
     accounts: &impl AccountStore,
@@ -122,40 +135,41 @@ fn check_locks(keys: &[Pubkey], environment: &Environment) -> Result<(), Transac
     if has_duplicate(keys) { Err(TransactionError::AccountLoadedTwice) } else { Ok(()) }
 }
 
-/// Which addresses may be written to: as the message says, but for those that the protocol keeps,
-/// and programs that are called, unless the loader that may change them is there.
-fn writable(transaction: &Transaction, keys: &[Pubkey], writable_loaded: usize) -> Places {
+/// Returns the writable accounts: those that the message requests, except reserved addresses, and
+/// except invoked programs unless the upgradeable loader is among the accounts.
+fn writable(transaction: &Transaction, keys: &[Pubkey], writable_loaded: usize) -> AccountSet {
     let header = transaction.message().header();
-    let own = transaction.static_keys().len();
+    let static_keys = transaction.static_keys().len();
     let signers = transaction.signers();
     let readonly_signers = usize::from(header.num_readonly_signed_accounts);
     let readonly_others = usize::from(header.num_readonly_unsigned_accounts);
     let has_loader = || keys.iter().any(|key| is_same(key, &ids::bpf_loader_upgradeable::ID));
-    let is_asked_for = |place: usize| {
-        if place < signers {
-            place < signers.saturating_sub(readonly_signers)
-        } else if place < own {
-            place < own.saturating_sub(readonly_others)
+    let is_requested = |index: usize| {
+        if index < signers {
+            index < signers.saturating_sub(readonly_signers)
+        } else if index < static_keys {
+            index < static_keys.saturating_sub(readonly_others)
         } else {
-            place < own.saturating_add(writable_loaded)
+            index < static_keys.saturating_add(writable_loaded)
         }
     };
-    let mut programs = Places::default();
-    let called = transaction.instructions().iter().map(|it| it.program_id_index);
-    called.for_each(|index| programs.add(index.into()));
-    let mut writable = Places::default();
-    for (place, key) in keys.iter().enumerate() {
-        if is_asked_for(place) && !is_reserved(key) && (!programs.has(place) || has_loader()) {
-            writable.add(place);
+    let mut invoked = AccountSet::default();
+    let instructions = transaction.instructions().iter();
+    instructions.for_each(|it| invoked.insert(it.program_id_index.into()));
+    let mut writable = AccountSet::default();
+    for (index, key) in keys.iter().enumerate() {
+        if is_requested(index) && !is_reserved(key) && (!invoked.contains(index) || has_loader()) {
+            writable.insert(index);
         }
     }
     writable
 }
 
-/// Whether an address is the protocol's own: nothing can be written there.
+/// Returns whether an address is reserved: builtin programs and sysvars, which are never writable
+/// (agave: `reserved_account_keys.rs`).
 #[must_use]
 pub fn is_reserved(key: &Pubkey) -> bool {
-    // Most addresses have a first byte that no reserved one has.
+    // The first byte rules out most addresses.
     let first = key.as_ref().first().copied().unwrap_or_default();
     RESERVED_FIRST_BYTES[usize::from(first)] && RESERVED.iter().any(|it| is_same(it, key))
 }
@@ -205,35 +219,31 @@ const RESERVED: [Pubkey; 31] = [
     ids::sysvar::ID,
 ];
 
-/// The place of the durable nonce that a transaction lives by, whose blockhash is not recent.
+/// Returns the nonce account of a transaction whose blockhash is not in the queue.
 fn find_nonce(
     transaction: &Transaction,
     keys: &[Pubkey],
-    writable: Places,
+    writable: AccountSet,
     accounts: &impl AccountStore,
     environment: &Environment,
-) -> Result<usize, TransactionError> {
+) -> Result<NonceAccount, TransactionError> {
     let find = || {
         if *transaction.blockhash() == durable_nonce(&environment.blockhash) {
             return None;
         }
         let index = usize::from(transaction.nonce_index()?);
-        let account = accounts.account(keys.get(index).filter(|_| writable.has(index))?)?;
-        nonce_of(&account, transaction)?;
-        Some(index)
+        let key = keys.get(index).filter(|_| writable.contains(index))?;
+        let account = accounts.account(key)?;
+        let nonce = Nonce::of_account(&account, transaction.blockhash())?;
+        Some(NonceAccount { index, account, nonce })
     };
     find().ok_or(TransactionError::BlockhashNotFound)
-}
-
-/// The nonce of an account, if the transaction lives by it.
-pub(crate) fn nonce_of(account: &AccountSharedData, transaction: &Transaction) -> Option<Nonce> {
-    Nonce::of_account(account, transaction.blockhash())
 }
 
 /// Verifies the signatures of a transaction.
 ///
 /// # Errors
-/// [`TransactionError::SignatureFailure`] if one is wrong.
+/// [`TransactionError::SignatureFailure`] if a signature is invalid.
 pub fn verify_signatures(transaction: &Transaction) -> Result<(), TransactionError> {
     let message = transaction.message_bytes();
     let signed = transaction.signatures().iter().zip(transaction.static_keys());

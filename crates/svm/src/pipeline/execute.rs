@@ -1,5 +1,4 @@
-//! The fourth phase, *execute*: the instructions, one after the other, and what must hold when
-//! they are done.
+//! The fourth step, *execute*: runs the instructions, then checks balances.
 
 use std::collections::BTreeSet;
 
@@ -14,70 +13,80 @@ use crate::{
     chain::{features::Feature, rent::Before},
     pipeline::{
         check::Checked,
-        process::{AccountChange, Processed},
+        load::{Loaded, Rollback},
+        outcome::{AccountChange, InnerInstruction, InnerInstructions, Processed},
+        workspace::Workspace,
     },
     programs::{engine::Engine, transaction_programs::TransactionPrograms},
     runtime::{
         context::{Inspector, InvokeContext, Options, environment::Environment},
         instruction::compile,
-        instruction_context::{InstructionAccount, InstructionAccounts, InstructionContext},
+        instruction_context::{InstructionAccounts, InstructionContext, push_account},
         instructions_sysvar::show_instructions,
         transaction_accounts::{TransactionAccount, TransactionAccounts},
-        workspace,
     },
 };
 
-/// An instruction that another one called, for those who want to know.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct InnerInstruction {
-    /// The place of its program among the transaction's addresses.
-    pub program_index: u8,
-    /// The places of its accounts.
-    pub accounts: Vec<u8>,
-    /// Its data.
-    pub data: Vec<u8>,
-    /// How deep it was nested: 2 for those that the transaction's own call.
-    pub stack_height: u8,
-    /// Compute units that it used, those that it called included.
-    pub compute_units: u64,
+/// A transaction whose instructions were executed, or which only pays its fee.
+#[derive(Debug)]
+pub(crate) struct Executed {
+    /// The result, in which no account is written yet.
+    pub(crate) processed: Processed,
+    /// The accounts as the instructions left them.
+    pub(crate) accounts: Vec<TransactionAccount>,
+    /// What is written if the transaction failed.
+    pub(crate) rollback: Rollback,
 }
 
-/// Compute units of each of a transaction's own instructions.
-pub type TopLevelUnits = SmallVec<[u64; 4]>;
-
-/// What each of a transaction's own instructions called.
-pub type InnerInstructions = SmallVec<[Vec<InnerInstruction>; 2]>;
-
-/// Executes a transaction: the accounts as its instructions left them. What else came of it is
-/// written down.
-pub(crate) fn execute<'e>(
-    checked: &'e Checked<'_>,
-    accounts: Vec<TransactionAccount>,
-    programs: &'e TransactionPrograms,
-    environment: &'e Environment,
+/// Executes a transaction.
+#[inline]
+pub(crate) fn execute(
+    checked: &Checked<'_>,
+    loaded: Loaded,
+    environment: &Environment,
     engine: Engine,
-    inspector: Option<&'e mut (dyn Inspector + 'e)>,
-    processed: &mut Processed,
-) -> Vec<TransactionAccount> {
-    let accounts = TransactionAccounts::untouched(accounts);
-    let options = Options { budget: checked.budget.compute, engine };
-    let mut context = InvokeContext::new(accounts, environment, &options);
-    context.programs = programs;
-    context.inspector = inspector;
-    context.logs.in_place_of(core::mem::take(&mut processed.logs));
-    add_own_instructions(&mut context, checked);
-    let result = context.process_all();
-    processed.result =
-        result.map_err(|(index, error)| TransactionError::InstructionError(index, error)).and_then(
-            |()| check_balances(checked, &processed.accounts, &context.accounts, environment),
-        );
-    finish(&mut context, processed)
+    inspector: Option<&mut dyn Inspector>,
+    workspace: &mut Workspace,
+) -> Executed {
+    let Loaded { accounts, changes, programs, rollback, loaded_bytes } = loaded;
+    let mut processed = Processed {
+        fee: checked.budget.fee,
+        compute_unit_limit: checked.budget.compute.compute_unit_limit,
+        loaded_bytes,
+        accounts: changes,
+        ..Processed::default()
+    };
+    let accounts = match accounts {
+        Ok(accounts) => {
+            let options = Options { budget: checked.budget.compute, engine };
+            let scratch = core::mem::take(&mut workspace.scratch);
+            let accounts = TransactionAccounts::untouched(accounts);
+            let mut context = InvokeContext::new(accounts, environment, &options, scratch);
+            context.programs = &programs;
+            context.inspector = inspector.map(|inspector| inspector as &mut dyn Inspector);
+            add_top_level(&mut context, checked);
+            let result = context.process_all();
+            processed.result = result
+                .map_err(|(index, error)| TransactionError::InstructionError(index, error))
+                .and_then(|()| {
+                    check_balances(checked, &processed.accounts, &context.accounts, environment)
+                });
+            finish(context, &mut processed, workspace)
+        }
+        Err(error) => {
+            processed.result = Err(error);
+            Vec::new()
+        }
+    };
+    workspace.programs = programs;
+    Executed { processed, accounts, rollback }
 }
 
-/// Executes instructions outside of any transaction, one after the other, on accounts that they
-/// share: the accounts as they left them. What else came of it is written down, in place of what was
-/// there. Accounts that they name and that are not there are empty. Nobody asks what the accounts'
-/// balances must be, but that instructions make no lamports.
+/// Executes instructions outside a transaction, one after the other, on accounts that they share.
+/// Returns the result, and the accounts as the instructions left them.
+///
+/// Accounts that instructions name and that are not given are empty. No rule on minimum balances
+/// applies, except that instructions create no lamports.
 pub fn execute_instructions<'e>(
     instructions: &[Instruction],
     mut accounts: Vec<TransactionAccount>,
@@ -85,86 +94,100 @@ pub fn execute_instructions<'e>(
     environment: &'e Environment,
     options: &Options,
     inspector: Option<&'e mut (dyn Inspector + 'e)>,
-    processed: &mut Processed,
-) -> Vec<TransactionAccount> {
-    processed.clear();
-    processed.compute_unit_limit = options.budget.compute_unit_limit;
+    workspace: &mut Workspace,
+) -> (Processed, Vec<TransactionAccount>) {
+    let mut processed =
+        Processed { compute_unit_limit: options.budget.compute_unit_limit, ..Processed::default() };
+    add_missing_accounts(&mut accounts, instructions);
+    let accounts = TransactionAccounts::untouched(accounts);
+    let compiled: Vec<_> = instructions.iter().map(|it| compile(it, &accounts)).collect();
+    let scratch = core::mem::take(&mut workspace.scratch);
+    let mut context = InvokeContext::new(accounts, environment, options, scratch);
+    context.programs = programs;
+    context.inspector = inspector;
+    context.add_top_level(compiled);
+    let result = context.process_all();
+    processed.result =
+        result.map_err(|(index, error)| TransactionError::InstructionError(index, error));
+    let accounts = finish(context, &mut processed, workspace);
+    (processed, accounts)
+}
+
+/// Adds the accounts that instructions name and that are not given: empty ones, and the instructions
+/// sysvar.
+fn add_missing_accounts(accounts: &mut Vec<TransactionAccount>, instructions: &[Instruction]) {
     let mut known: BTreeSet<Pubkey> = accounts.iter().map(|account| account.key).collect();
     for key in instructions.iter().flat_map(|it| it.accounts.iter().map(|meta| meta.pubkey)) {
         if known.insert(key) {
             let account = (key == sysvar::instructions::ID)
-                .then(|| show_instructions(instructions.iter().map(shown)))
+                .then(|| show_instructions(instructions.iter().map(parts)))
                 .flatten();
             let account = account.unwrap_or_default();
             accounts.push(TransactionAccount { key, account, is_touched: false });
         }
     }
-    let accounts = TransactionAccounts::untouched(accounts);
-    let own: Vec<_> = instructions.iter().map(|it| compile(it, &accounts)).collect();
-    let mut context = InvokeContext::new(accounts, environment, options);
-    context.programs = programs;
-    context.inspector = inspector;
-    context.add_top_level(own);
-    let result = context.process_all();
-    processed.result =
-        result.map_err(|(index, error)| TransactionError::InstructionError(index, error));
-    finish(&mut context, processed)
 }
 
-fn shown(instruction: &Instruction) -> (Pubkey, Vec<AccountMeta>, &[u8]) {
+fn parts(instruction: &Instruction) -> (Pubkey, Vec<AccountMeta>, &[u8]) {
     (instruction.program_id, instruction.accounts.clone(), &instruction.data)
 }
 
-/// Writes down what a context holds when its instructions are done; the accounts.
-fn finish(context: &mut InvokeContext<'_>, processed: &mut Processed) -> Vec<TransactionAccount> {
+/// Moves the results of a context into `processed`, its allocations into the workspace, and returns
+/// the accounts.
+fn finish(
+    mut context: InvokeContext<'_>,
+    processed: &mut Processed,
+    workspace: &mut Workspace,
+) -> Vec<TransactionAccount> {
     use core::mem::take;
     processed.is_executed = true;
-    take_inner(context, &mut processed.inner_instructions);
-    let own = context.trace.iter().take(context.top_level_started);
-    processed.instruction_compute_units.extend(own.map(|instruction| instruction.compute_units));
+    take_inner_instructions(&mut context, &mut processed.inner_instructions);
+    let started = context.trace.iter().take(context.top_level_started);
+    processed.instruction_compute_units.extend(started.map(|it| it.compute_units));
     processed.compute_units = processed.instruction_compute_units.iter().sum();
     processed.logs = context.logs.take_lines();
     let has_returned = !context.return_data.data.is_empty();
     processed.return_data = has_returned.then(|| take(&mut context.return_data));
     processed.notes = take(&mut context.notes);
     processed.stopped = context.stopped.take();
-    workspace::keep_trace(take(&mut context.trace), take(&mut context.stack));
-    context.accounts.take()
+    let accounts = context.accounts.take();
+    workspace.scratch = context.into_scratch();
+    accounts
 }
 
-/// Whether every account that may be written to has enough, and the sum of all is what it was.
+/// Checks that every writable account keeps its minimum balance, and that the sum of all balances
+/// is unchanged.
 fn check_balances(
     checked: &Checked<'_>,
-    found: &[AccountChange],
+    changes: &[AccountChange],
     accounts: &TransactionAccounts,
     environment: &Environment,
 ) -> Result<(), TransactionError> {
     let rent = environment.rent();
     let is_relaxed = environment.features.has(Feature::RelaxMinBalanceCheck);
     let (mut sum_before, mut sum_after) = (0_u128, 0_u128);
-    for (place, (after, before)) in accounts.iter().zip(found).enumerate() {
-        // What cannot be written to is as it was.
-        if !before.is_writable {
+    for (index, (after, change)) in accounts.iter().zip(changes).enumerate() {
+        if !change.is_writable {
             continue;
         }
-        let found = before.before.as_ref();
-        // The payer has paid before anything was executed.
-        let fee = if place == 0 { checked.budget.fee.total() } else { 0 };
-        let lamports = found.map_or(0, |found| found.lamports().saturating_sub(fee));
-        let before =
-            found.map_or(Before::NOTHING, |found| Before::of(found, lamports, &rent, is_relaxed));
-        before.check(place, &after.key, &after.account, &rent, is_relaxed)?;
+        let before = change.before.as_ref();
+        // The payer has paid its fee before the instructions were executed.
+        let fee = if index == 0 { checked.budget.fee.total() } else { 0 };
+        let lamports = before.map_or(0, |before| before.lamports().saturating_sub(fee));
+        let before = before
+            .map_or(Before::NOTHING, |before| Before::of(before, lamports, &rent, is_relaxed));
+        before.check(index, &after.key, &after.account, &rent, is_relaxed)?;
         sum_before = sum_before.saturating_add(lamports.into());
         sum_after = sum_after.saturating_add(after.account.lamports().into());
     }
     if sum_before == sum_after { Ok(()) } else { Err(TransactionError::UnbalancedTransaction) }
 }
 
-/// The transaction's own instructions.
-fn add_own_instructions<'e>(context: &mut InvokeContext<'e>, checked: &'e Checked<'_>) {
+/// Adds the transaction's top-level instructions to the trace.
+fn add_top_level<'e>(context: &mut InvokeContext<'e>, checked: &'e Checked<'_>) {
     let transaction = checked.transaction;
     for instruction in transaction.instructions() {
-        // First without its accounts, since a list of those takes a while to be moved.
+        // The accounts are filled in below, in place: moving a list of them is expensive.
         context.trace.push(InstructionContext {
             program_id: transaction.program(instruction),
             program_index: Some(u16::from(instruction.program_id_index)),
@@ -175,45 +198,40 @@ fn add_own_instructions<'e>(context: &mut InvokeContext<'e>, checked: &'e Checke
             compute_units: 0,
         });
         let Some(added) = context.trace.last_mut() else { continue };
-        let accounts = &mut added.accounts;
-        accounts.reserve(instruction.accounts.len());
-        for (place, index) in (0_u16..).zip(&instruction.accounts) {
-            let index = u16::from(*index);
-            let first = accounts.iter().find(|account| account.index == index);
-            let first = first.map_or(place, |account| account.first);
-            let is_signer = usize::from(index) < transaction.signers();
-            let is_writable = checked.writable.has(usize::from(index));
-            accounts.push(InstructionAccount { index, first, is_signer, is_writable });
+        added.accounts.reserve(instruction.accounts.len());
+        for index in &instruction.accounts {
+            let is_signer = usize::from(*index) < transaction.signers();
+            let is_writable = checked.writable.contains(usize::from(*index));
+            push_account(&mut added.accounts, u16::from(*index), is_signer, is_writable);
         }
     }
     context.top_level = context.trace.len();
 }
 
-/// What each of the transaction's own instructions called, directly or not. What was called is
-/// taken from the trace.
-fn take_inner(context: &mut InvokeContext<'_>, inner: &mut InnerInstructions) {
-    let own = context.top_level;
-    inner.extend(core::iter::repeat_with(Vec::new).take(own));
-    if context.trace.len() == own {
+/// Moves the inner instructions out of the trace, and sorts them by top-level instruction.
+fn take_inner_instructions(context: &mut InvokeContext<'_>, inner: &mut InnerInstructions) {
+    let top_level = context.top_level;
+    inner.extend(core::iter::repeat_with(Vec::new).take(top_level));
+    if context.trace.len() == top_level {
         return;
     }
-    // For each call, which of the transaction's own instructions it belongs to.
+    // The top-level instruction that each inner one belongs to.
     let mut roots: SmallVec<[usize; 16]> = SmallVec::new();
-    for called in context.trace.drain(own..) {
-        let caller = called.caller.unwrap_or_default();
-        let root = match caller.checked_sub(own) {
+    for instruction in context.trace.drain(top_level..) {
+        let caller = instruction.caller.unwrap_or_default();
+        let root = match caller.checked_sub(top_level) {
             None => caller,
-            Some(place) => roots.get(place).copied().unwrap_or_default(),
+            Some(index) => roots.get(index).copied().unwrap_or_default(),
         };
         roots.push(root);
         let byte = |index: u16| u8::try_from(index).unwrap_or(u8::MAX);
         if let Some(list) = inner.get_mut(root) {
             list.push(InnerInstruction {
-                program_index: byte(called.program_index.unwrap_or_default()),
-                accounts: called.accounts.iter().map(|account| byte(account.index)).collect(),
-                data: called.data.into_owned(),
-                stack_height: u8::try_from(called.stack_height).unwrap_or(u8::MAX),
-                compute_units: called.compute_units,
+                program_index: byte(instruction.program_index.unwrap_or_default()),
+                accounts: instruction.accounts.iter().map(|it| byte(it.index)).collect(),
+                data: instruction.data.into_owned(),
+                stack_height: u8::try_from(instruction.stack_height).unwrap_or(u8::MAX),
+                compute_units: instruction.compute_units,
             });
         }
     }

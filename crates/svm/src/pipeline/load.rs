@@ -1,8 +1,7 @@
-//! The third phase, *load*: the fee is taken, accounts and programs are found.
+//! The third step, *load*: the fee is charged, accounts and programs are loaded.
 //!
-//! From here on a transaction pays, whatever becomes of it. One whose accounts cannot be loaded
-//! pays and is not executed (agave: `account_loader.rs`, `transaction_processor.rs` of
-//! `solana-svm`).
+//! From here on the transaction pays its fee. If its accounts cannot be loaded, it pays and is not
+//! executed (agave: `account_loader.rs`, `transaction_processor.rs` of `solana-svm`).
 
 use solana_account::{Account, AccountSharedData, ReadableAccount, WritableAccount};
 use solana_instruction::AccountMeta;
@@ -21,121 +20,118 @@ use crate::{
         transaction::Transaction,
     },
     pipeline::{
-        check::{Checked, nonce_of},
-        process::AccountChange,
+        chain_state::ChainState,
+        check::{Checked, NonceAccount},
+        outcome::AccountChange,
+        workspace::Workspace,
     },
-    programs::{
-        cache::{ProgramCache, program_data_address},
-        transaction_programs::TransactionPrograms,
-    },
+    programs::{cache::program_data_address, transaction_programs::TransactionPrograms},
     runtime::{
         context::environment::Environment, instructions_sysvar::show_instructions,
-        transaction_accounts::TransactionAccount, workspace,
+        transaction_accounts::TransactionAccount,
     },
 };
 
-/// A transaction that has paid its fee.
+/// A transaction that has paid its fee, with its accounts and programs.
 #[derive(Debug)]
 pub struct Loaded {
-    /// What remains if it fails.
+    /// The accounts as instructions will work on them, in the order of the transaction's addresses;
+    /// or why they could not be loaded.
+    pub accounts: Result<Vec<TransactionAccount>, TransactionError>,
+    /// The accounts before the transaction, in the same order. A read-only account is in `accounts`
+    /// alone, and comes back when the transaction is settled.
+    pub changes: Vec<AccountChange>,
+    /// The programs among the accounts, invoked or not.
+    pub programs: TransactionPrograms,
+    /// What is written if the transaction fails.
     pub rollback: Rollback,
-    /// What its accounts count for together.
+    /// The loaded accounts data size, in bytes (SIMD-0186).
     pub loaded_bytes: u32,
-    /// Its accounts, in the order of its addresses, or why it only pays.
-    pub state: Result<Vec<TransactionAccount>, TransactionError>,
 }
 
-/// What remains of a transaction that fails: the payer without the fee, and the nonce advanced.
+/// What a failed transaction writes: the payer without the fee, and the nonce advanced.
 #[derive(Debug)]
 pub struct Rollback {
-    /// What the payer has left.
+    /// The payer's balance without the fee.
     lamports: u64,
-    /// The payer's epoch of rent.
+    /// The payer's rent epoch.
     rent_epoch: u64,
-    /// The nonce, advanced. It may be the payer's.
+    /// The nonce account with the nonce advanced. It may be the payer.
     nonce: Option<Box<(Pubkey, AccountSharedData)>>,
 }
 
-/// Takes the fee and loads accounts and programs. `changes`, which is empty, says what is there where
-/// it may be written to; the rest is lent, and noted when it comes back. Of addresses that loading
-/// does not get to, it says nothing. `programs` get those that are among the accounts.
+/// Charges the fee, and loads accounts and programs.
 ///
 /// # Errors
-/// If the payer cannot pay, or the nonce is not valid after all: the transaction is dropped.
+/// If the payer cannot pay, or the nonce turns out to be invalid: the transaction is dropped.
 #[inline(always)]
-pub fn load(
+pub fn load<S: AccountStore>(
     checked: &Checked<'_>,
-    accounts: &impl AccountStore,
-    environment: &Environment,
-    cache: &ProgramCache,
-    changes: &mut Vec<AccountChange>,
-    programs: &mut TransactionPrograms,
+    chain: &ChainState<'_, S>,
+    workspace: &mut Workspace,
 ) -> Result<Loaded, TransactionError> {
+    let environment = chain.environment;
     let rent = environment.rent();
-    let nonce = advance_nonce(checked, accounts, environment)?;
-    let loaded = workspace::accounts();
-    let bytes_max = checked.budget.loaded_bytes_max;
-    let mut loading = Loading {
-        checked,
-        accounts,
-        bytes: 0,
-        bytes_max,
-        data_loaded: Vec::new(),
-        changes,
-        loaded,
-    };
-    loading.find_all();
-    let payer_key = checked.keys.first().copied().unwrap_or_default();
-    let is_nonce = nonce.as_ref().is_some_and(|nonce| nonce.0 == payer_key);
-    let rollback = loading.charge(environment, &rent, nonce)?;
-    let result = loading.take_all(&rent, environment.features);
-    let mut loaded_bytes = loading.bytes.min(bytes_max);
-    if result.is_err() && !environment.features.has(Feature::FeesOnlyLoadedSize) {
-        let len = |account: &AccountSharedData| account.data().len();
-        let payer = loading.changes.first().and_then(|payer| payer.before.as_ref()).map_or(0, len);
-        let nonce = rollback.nonce.as_ref().filter(|_| !is_nonce).map_or(0, |nonce| len(&nonce.1));
-        loaded_bytes = u32::try_from(payer.saturating_add(nonce)).unwrap_or(u32::MAX);
-    }
-    let loaded = loading.loaded;
-    if let Err(error) = result {
-        workspace::keep_accounts(loaded);
-        return Ok(Loaded { rollback, loaded_bytes, state: Err(error) });
-    }
+    let nonce = checked.nonce.as_ref();
+    let nonce = nonce.map(|nonce| advance_nonce(checked, nonce, environment)).transpose()?;
+    let mut loader = AccountLoader::new(checked, chain.accounts, workspace);
+    loader.read_accounts();
+    let rollback = loader.charge_fee(environment, &rent, nonce)?;
+    let loaded = loader.load_accounts(&rent, environment.features);
+    let AccountLoader { bytes, changes, accounts, .. } = loader;
+    let mut loaded_bytes = bytes.min(checked.budget.loaded_bytes_max);
+    let mut programs = core::mem::take(&mut workspace.programs);
     programs.clear();
-    // Whether or not they are called.
-    for TransactionAccount { key, account, .. } in &loaded {
+    if let Err(error) = loaded {
+        if !environment.features.has(Feature::FeesOnlyLoadedSize) {
+            loaded_bytes = fees_only_bytes(&changes, &rollback);
+        }
+        workspace.recycle_accounts(accounts);
+        return Ok(Loaded { accounts: Err(error), changes, programs, rollback, loaded_bytes });
+    }
+    let (slot, features) = (environment.slot(), environment.features);
+    for TransactionAccount { key, account, .. } in &accounts {
         if Loader::of(account.owner()).is_some() {
-            programs.find(key, account, accounts, cache, environment.slot(), environment.features);
+            programs.find(key, account, chain.accounts, chain.programs, slot, features);
         }
     }
-    Ok(Loaded { rollback, loaded_bytes, state: Ok(loaded) })
+    Ok(Loaded { accounts: Ok(accounts), changes, programs, rollback, loaded_bytes })
 }
 
-/// The nonce's account with the next nonce in it.
+/// Returns the loaded accounts data size of a transaction that only pays its fee, before SIMD-0186
+/// counts what was loaded: that of the payer and of the nonce account.
+fn fees_only_bytes(changes: &[AccountChange], rollback: &Rollback) -> u32 {
+    let payer = changes.first();
+    let payer_len = payer.and_then(|it| it.before.as_ref()).map_or(0, |it| it.data().len());
+    let is_payer = |key: &Pubkey| payer.is_some_and(|payer| payer.key == *key);
+    let nonce = rollback.nonce.as_ref().filter(|nonce| !is_payer(&nonce.0));
+    let nonce_len = nonce.map_or(0, |nonce| nonce.1.data().len());
+    u32::try_from(payer_len.saturating_add(nonce_len)).unwrap_or(u32::MAX)
+}
+
+/// Returns the nonce account with the nonce advanced.
 fn advance_nonce(
     checked: &Checked<'_>,
-    accounts: &impl AccountStore,
+    found: &NonceAccount,
     environment: &Environment,
-) -> Result<Option<Box<(Pubkey, AccountSharedData)>>, TransactionError> {
-    let Some(index) = checked.nonce else { return Ok(None) };
-    let key = checked.keys.get(index).copied().unwrap_or_default();
-    let mut account = accounts.account(&key).ok_or(TransactionError::AccountNotFound)?;
+) -> Result<Box<(Pubkey, AccountSharedData)>, TransactionError> {
+    let NonceAccount { index, account, nonce } = found;
     let next = durable_nonce(&environment.blockhash);
-    let nonce = nonce_of(&account, checked.transaction);
-    let nonce = nonce.ok_or(TransactionError::BlockhashNotFound)?;
-    if nonce.durable_nonce == next || !has_signed_first(checked.transaction, &nonce.authority) {
+    if nonce.durable_nonce == next || !signs_first(checked.transaction, &nonce.authority) {
         return Err(TransactionError::BlockhashNotFound);
     }
     let lamports_per_signature = environment.lamports_per_signature;
-    let data = Nonce { durable_nonce: next, lamports_per_signature, ..nonce }.write();
-    if let Some(place) = account.data_as_mut_slice().first_chunk_mut::<NONCE_BYTES>() {
-        *place = data;
+    let data = Nonce { durable_nonce: next, lamports_per_signature, ..*nonce }.write();
+    let mut account = account.clone();
+    if let Some(bytes) = account.data_as_mut_slice().first_chunk_mut::<NONCE_BYTES>() {
+        *bytes = data;
     }
-    Ok(Some(Box::new((key, account))))
+    let key = checked.keys.get(*index).copied().unwrap_or_default();
+    Ok(Box::new((key, account)))
 }
 
-/// Whether an address signs the first instruction.
-fn has_signed_first(transaction: &Transaction, key: &Pubkey) -> bool {
+/// Returns whether an address signs the first instruction.
+fn signs_first(transaction: &Transaction, key: &Pubkey) -> bool {
     let Some(first) = transaction.instructions().first() else { return false };
     first.accounts.iter().map(|index| usize::from(*index)).any(|index| {
         index < transaction.signers() && transaction.static_keys().get(index) == Some(key)
@@ -143,7 +139,7 @@ fn has_signed_first(transaction: &Transaction, key: &Pubkey) -> bool {
 }
 
 impl Rollback {
-    /// Writes it, in place of what the instructions did.
+    /// Replaces what the instructions wrote.
     pub(crate) fn write(self, changes: &mut [AccountChange]) {
         if let Some(AccountChange { before: Some(before), write, .. }) = changes.first_mut() {
             let mut payer = before.clone();
@@ -153,7 +149,7 @@ impl Rollback {
         }
         let Some((key, nonce)) = self.nonce.map(|nonce| *nonce) else { return };
         match changes.iter_mut().find(|change| change.key == key).map(|change| &mut change.write) {
-            // A payer that is the nonce keeps both changes.
+            // A payer that is the nonce account keeps both changes.
             Some(Some(payer)) => payer.set_data_from_slice(nonce.data()),
             Some(write) => *write = Some(nonce),
             None => {}
@@ -161,41 +157,59 @@ impl Rollback {
     }
 }
 
-/// The accounts while they are loaded.
-struct Loading<'a, 't, S> {
+/// The accounts of a transaction while they are loaded.
+struct AccountLoader<'a, 't, S> {
     checked: &'a Checked<'t>,
-    accounts: &'a S,
+    store: &'a S,
+    /// The loaded accounts data size so far.
     bytes: u32,
-    bytes_max: u32,
-    /// Program data accounts that were counted besides the transaction's own.
-    data_loaded: Vec<Pubkey>,
-    changes: &'a mut Vec<AccountChange>,
-    loaded: Vec<TransactionAccount>,
+    /// Programdata accounts that were counted without being among the transaction's accounts.
+    counted_program_data: Vec<Pubkey>,
+    changes: Vec<AccountChange>,
+    accounts: Vec<TransactionAccount>,
 }
 
-impl<S: AccountStore> Loading<'_, '_, S> {
-    /// Takes what there is at each address to work on, and notes it where it may be written to. The
-    /// rest is only lent, and noted when it comes back, so that no other owner is counted.
+impl<'a, 't, S: AccountStore> AccountLoader<'a, 't, S> {
     #[inline(always)]
-    fn find_all(&mut self) {
-        let Self { checked, accounts, changes, loaded, .. } = self;
-        // Extending makes values where they are to be, which pushing does not.
-        loaded.extend(checked.keys.iter().map(|key| TransactionAccount {
-            key: *key,
-            account: accounts.account(key).unwrap_or_else(nothing),
-            is_touched: false,
+    fn new(checked: &'a Checked<'t>, store: &'a S, workspace: &mut Workspace) -> Self {
+        Self {
+            checked,
+            store,
+            bytes: 0,
+            counted_program_data: Vec::new(),
+            changes: core::mem::take(&mut workspace.changes),
+            accounts: core::mem::take(&mut workspace.accounts),
+        }
+    }
+
+    /// Reads every account from the store, but for that of the nonce, which was read before.
+    #[inline(always)]
+    fn read_accounts(&mut self) {
+        let Self { checked, store, changes, accounts, .. } = self;
+        let nonce = checked.nonce.as_ref();
+        // `extend` constructs the values in place, which `push` does not.
+        accounts.extend(checked.keys.iter().enumerate().map(|(index, key)| {
+            let account = match nonce {
+                Some(nonce) if nonce.index == index => Some(nonce.account.clone()),
+                _ => store.account(key),
+            };
+            TransactionAccount {
+                key: *key,
+                account: account.unwrap_or_else(empty_account),
+                is_touched: false,
+            }
         }));
-        changes.extend(loaded.iter().enumerate().map(|(place, found)| {
-            let is_writable = checked.writable.has(place);
-            let is_noted = (is_writable || place == 0) && found.account.lamports() > 0;
-            let before = is_noted.then(|| found.account.clone());
-            AccountChange { key: found.key, before, write: None, is_writable }
+        changes.extend(accounts.iter().enumerate().map(|(index, loaded)| {
+            let is_writable = checked.writable.contains(index);
+            let is_kept = (is_writable || index == 0) && loaded.account.lamports() > 0;
+            let before = is_kept.then(|| loaded.account.clone());
+            AccountChange { key: loaded.key, before, write: None, is_writable }
         }));
     }
 
-    /// Takes the fee from the payer, the first account.
+    /// Charges the fee to the payer, the first account.
     #[inline(always)]
-    fn charge(
+    fn charge_fee(
         &mut self,
         environment: &Environment,
         rent: &Rent,
@@ -203,7 +217,7 @@ impl<S: AccountStore> Loading<'_, '_, S> {
     ) -> Result<Rollback, TransactionError> {
         let found = self.changes.first().and_then(|payer| payer.before.as_ref());
         let found = found.ok_or(TransactionError::AccountNotFound)?;
-        let payer = self.loaded.first_mut().ok_or(TransactionError::AccountNotFound)?;
+        let payer = self.accounts.first_mut().ok_or(TransactionError::AccountNotFound)?;
         let payer = &mut payer.account;
         mark_exempt(payer, rent);
         let is_relaxed = environment.features.has(Feature::RelaxMinBalanceCheck);
@@ -220,59 +234,61 @@ impl<S: AccountStore> Loading<'_, '_, S> {
         left.ok_or(TransactionError::InsufficientFundsForFee)?;
         payer.set_lamports(payer.lamports().saturating_sub(fee));
         before.check(0, &Pubkey::default(), payer, rent, is_relaxed)?;
-        // Only with a nonce does a payer that fails keep the mark.
+        // A payer that fails keeps the new rent epoch only if the transaction uses a nonce.
         let rent_epoch = if nonce.is_some() { payer.rent_epoch() } else { found.rent_epoch() };
         Ok(Rollback { lamports: payer.lamports(), rent_epoch, nonce })
     }
 
-    fn take_all(&mut self, rent: &Rent, features: FeatureSet) -> Result<(), TransactionError> {
+    /// Counts all accounts, and checks that every invoked program can be executed. If that fails,
+    /// read-only accounts are returned, and those that were not reached are unknown.
+    fn load_accounts(&mut self, rent: &Rent, features: FeatureSet) -> Result<(), TransactionError> {
         let tables = u32::try_from(self.checked.tables).unwrap_or(u32::MAX);
         let mut result = self.count(u64::from(tables.saturating_mul(LOADED_TABLE_BYTES)));
-        let mut place = 0;
-        while result.is_ok() && place < self.checked.keys.len() {
-            result = self.take(place, rent);
-            place = place.saturating_add(1);
+        let mut index = 0;
+        while result.is_ok() && index < self.checked.keys.len() {
+            result = self.load_account(index, rent);
+            index = index.saturating_add(1);
         }
         let result = result.and_then(|()| self.check_programs(features));
         if result.is_err() {
-            for (change, found) in self.changes.iter_mut().zip(self.loaded.drain(..)) {
-                if let Some(lender) = change.lender(&found.account) {
-                    *lender = Some(found.account);
+            for (change, loaded) in self.changes.iter_mut().zip(self.accounts.drain(..)) {
+                if let Some(slot) = change.return_slot(&loaded.account) {
+                    *slot = Some(loaded.account);
                 }
             }
-            // Nobody knows what is at addresses that loading does not get to.
-            self.changes.iter_mut().skip(place.max(1)).for_each(|change| change.before = None);
+            self.changes.iter_mut().skip(index.max(1)).for_each(|change| change.before = None);
         }
         result
     }
 
+    /// Adds to the loaded accounts data size.
     fn count(&mut self, bytes: u64) -> Result<(), TransactionError> {
         let Ok(bytes) = u32::try_from(bytes) else {
             self.bytes = u32::MAX;
             return Err(TransactionError::MaxLoadedAccountsDataSizeExceeded);
         };
         self.bytes = self.bytes.saturating_add(bytes);
-        if self.bytes > self.bytes_max {
+        if self.bytes > self.checked.budget.loaded_bytes_max {
             return Err(TransactionError::MaxLoadedAccountsDataSizeExceeded);
         }
         Ok(())
     }
 
-    /// Takes an account: counts it, and what belongs to it.
+    /// Counts an account, and the programdata account that belongs to it.
     #[inline(always)]
-    fn take(&mut self, place: usize, rent: &Rent) -> Result<(), TransactionError> {
+    fn load_account(&mut self, index: usize, rent: &Rent) -> Result<(), TransactionError> {
         let (Some(change), Some(TransactionAccount { key, account, .. })) =
-            (self.changes.get_mut(place), self.loaded.get_mut(place))
+            (self.changes.get_mut(index), self.accounts.get_mut(index))
         else {
             return Ok(());
         };
-        // This account is made for each transaction, whatever there is.
-        if place > 0 && is_same(key, &sysvar::instructions::ID) {
-            (change.before, *account) = (None, nothing());
+        // This account is made for each transaction, whatever the store holds.
+        if index > 0 && is_same(key, &sysvar::instructions::ID) {
+            (change.before, *account) = (None, empty_account());
             *account = instructions_sysvar(self.checked)?;
             return Ok(());
         }
-        if !is_there(change, account) {
+        if !exists(change, account) {
             return Ok(());
         }
         if change.is_writable {
@@ -286,28 +302,28 @@ impl<S: AccountStore> Loading<'_, '_, S> {
         self.count(bytes)?;
         if let Some(address) = data_address
             && !self.checked.keys.contains(&address)
-            && !self.data_loaded.contains(&address)
-            && let Some(bytes) = self.accounts.with_account(&address, |found| found.map(size))
+            && !self.counted_program_data.contains(&address)
+            && let Some(bytes) = self.store.with_account(&address, |found| found.map(size))
         {
             self.count(bytes)?;
-            self.data_loaded.push(address);
+            self.counted_program_data.push(address);
         }
         Ok(())
     }
 
-    /// Every instruction's program must exist, and be something that can be run.
+    /// Checks that the program of every instruction exists and can be executed.
     fn check_programs(&self, features: FeatureSet) -> Result<(), TransactionError> {
         for instruction in self.checked.transaction.instructions() {
-            let place = usize::from(instruction.program_id_index);
-            let found = self.changes.get(place).zip(self.loaded.get(place));
+            let index = usize::from(instruction.program_id_index);
+            let found = self.changes.get(index).zip(self.accounts.get(index));
             let account = found.map(|(change, loaded)| (change, &loaded.account));
-            let account = account.filter(|(change, account)| is_there(change, account));
+            let account = account.filter(|(change, account)| exists(change, account));
             let (_, account) = account.ok_or(TransactionError::ProgramAccountNotFound)?;
             let owner = account.owner();
             if !is_same(owner, &native_loader::ID) && Loader::of(owner).is_none() {
                 return Err(TransactionError::InvalidProgramForExecution);
             }
-            // Once it was this flag that told programs from files that are being written.
+            // Before SIMD-0162 this flag told programs from files that are being written.
             if !account.executable() && !features.has(Feature::IgnoreExecutableFlag) {
                 return Err(TransactionError::InvalidProgramForExecution);
             }
@@ -316,32 +332,33 @@ impl<S: AccountStore> Loading<'_, '_, S> {
     }
 }
 
-/// Whether there is an account. One that was not noted is known by its lamports.
-fn is_there(change: &AccountChange, account: &AccountSharedData) -> bool {
+/// Returns whether an account exists. A read-only account is not in `change` now; its lamports tell.
+fn exists(change: &AccountChange, account: &AccountSharedData) -> bool {
     change.before.is_some() || account.lamports() > 0
 }
 
-/// What is there where nothing is.
-fn nothing() -> AccountSharedData {
+/// Returns the account at an address that holds none.
+fn empty_account() -> AccountSharedData {
     Account { rent_epoch: u64::MAX, ..Account::default() }.into()
 }
 
+/// Returns the bytes that an account adds to the loaded accounts data size.
 fn size(account: &AccountSharedData) -> u64 {
     u64::from(LOADED_ACCOUNT_BYTES).saturating_add(account.data().len() as u64)
 }
 
-/// The account that shows a transaction's instructions to its programs.
+/// Returns the instructions sysvar of a transaction.
 fn instructions_sysvar(checked: &Checked<'_>) -> Result<AccountSharedData, TransactionError> {
     let transaction = checked.transaction;
     let account = |index: &u8| {
         let index = usize::from(*index);
         let key = checked.keys.get(index).copied().unwrap_or_default();
-        let is_writable = checked.writable.has(index);
+        let is_writable = checked.writable.contains(index);
         AccountMeta { pubkey: key, is_signer: index < transaction.signers(), is_writable }
     };
-    let shown = transaction.instructions().iter().map(|instruction| {
+    let instructions = transaction.instructions().iter().map(|instruction| {
         let accounts = instruction.accounts.iter().map(account).collect();
         (transaction.program(instruction), accounts, &*instruction.data)
     });
-    show_instructions(shown).ok_or(TransactionError::MaxLoadedAccountsDataSizeExceeded)
+    show_instructions(instructions).ok_or(TransactionError::MaxLoadedAccountsDataSizeExceeded)
 }

@@ -1,9 +1,9 @@
-//! What a thread has at hand of what all threads share.
+//! A per-thread cache of accounts that no transaction of a batch writes.
 //!
-//! Many threads that process transactions all use the same few accounts and programs. Nobody writes
-//! to those, but each clone counts its owners, and processors fight over the counters. So a thread
-//! keeps what it has found for as long as that cannot change: while one batch is processed. Programs
-//! are kept likewise, by [`TransactionPrograms`](crate::programs::program::TransactionPrograms).
+//! All threads of a batch read the same few accounts and programs. Each clone of an account counts a
+//! reference, and processors contend for the counters. So a thread caches what it has read while one
+//! batch is processed, during which it cannot change. Programs are cached likewise, by
+//! [`TransactionPrograms::for_batch`](crate::programs::transaction_programs::TransactionPrograms::for_batch).
 
 use core::cell::RefCell;
 
@@ -18,18 +18,18 @@ use crate::{
     programs::cache::program_data_address,
 };
 
-/// More accounts are not kept: those that many transactions use are few.
+/// The most accounts that are cached: few are used by many transactions.
 const ACCOUNTS_MAX: usize = 64;
 
-/// Accounts with more data are not copied.
+/// Accounts with more bytes of data are not copied.
 const COPIED_BYTES_MAX: usize = 512;
 
-/// Accounts that nobody has written to since the batch began.
+/// Accounts that no transaction of the batch has written.
 #[derive(Default, Debug)]
-pub(crate) struct AccountsAtHand(RefCell<KeyMap<AccountSharedData>>);
+pub(crate) struct AccountCache(RefCell<KeyMap<AccountSharedData>>);
 
-impl AccountsAtHand {
-    /// Shows an account, which is that of `accounts`.
+impl AccountCache {
+    /// Calls `then` with the account of `accounts` at an address.
     pub(crate) fn with_account<R>(
         &self,
         key: &Pubkey,
@@ -50,8 +50,8 @@ impl AccountsAtHand {
     }
 }
 
-/// Whether an account gets an owner counter of its own. Not one with a program's file: a program is
-/// known by where its file is.
+/// Returns whether an account is copied, so that it has a reference count of its own. Accounts with a
+/// program's file are not: the program cache identifies a file by its address in memory.
 fn is_worth_a_copy(account: &AccountSharedData) -> bool {
     let data = account.data();
     data.len() <= COPIED_BYTES_MAX

@@ -11,10 +11,10 @@ use crate::{
         features::{Feature, FeatureSet},
     },
     programs::{
-        cache::{Share, Usage},
         dirty_hints::{HeapTouched, Touched},
         engine::{Compiled, EngineError, memory_calls},
         file::LoadError,
+        usage::{Share, Usage},
     },
     runtime::syscalls::{
         Syscall,
@@ -225,4 +225,35 @@ pub(crate) fn bind_syscalls(
         bound.ok_or_else(|| LoadError::UnknownSyscall(name.to_owned()))
     };
     syscalls.names().map(bind).collect()
+}
+
+/// The state of a program that a transaction names.
+#[derive(Clone, Debug)]
+pub enum ProgramEntry {
+    /// The program is ready to run.
+    Loaded(Arc<Program>),
+    /// The file was rejected by the loader or the verifier.
+    FailedVerification,
+    /// The transaction has closed the program.
+    Closed,
+    /// The program was deployed in this slot, and becomes visible in the next one.
+    DelayVisibility,
+}
+
+/// A program in progress: one of the transaction, or one that it has deployed itself.
+#[derive(Clone, Debug)]
+pub(crate) enum Running<'e> {
+    Borrowed(&'e Program),
+    Shared(Arc<Program>),
+}
+
+impl core::ops::Deref for Running<'_> {
+    type Target = Program;
+
+    fn deref(&self) -> &Program {
+        match self {
+            Self::Borrowed(program) => program,
+            Self::Shared(program) => program,
+        }
+    }
 }

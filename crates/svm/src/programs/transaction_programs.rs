@@ -12,7 +12,7 @@ use crate::{
     },
     programs::{
         cache::{Holder, ProgramCache},
-        program::Program,
+        program::{Program, ProgramEntry},
     },
 };
 
@@ -31,19 +31,6 @@ impl Programs {
     pub fn get(&self, id: &Pubkey) -> Option<&Arc<Program>> {
         self.0.get(id)
     }
-}
-
-/// What is known of a program that a transaction names.
-#[derive(Clone, Debug)]
-pub enum ProgramEntry {
-    /// It can be run.
-    Loaded(Arc<Program>),
-    /// Its file was refused.
-    FailedVerification,
-    /// The transaction has closed it.
-    Closed,
-    /// It was deployed in this very slot, and can be called from the next one on.
-    DelayVisibility,
 }
 
 /// The programs that a transaction names, as they are before it: few enough to be searched in order.
@@ -80,7 +67,7 @@ impl TransactionPrograms {
     /// None yet. Programs are kept for other transactions against the same cache, of the same slot
     /// and with the same features, so that threads need not fight over what each look-up counts.
     /// They are counted later; those of a version that is gone by then are not.
-    pub(crate) fn keeping() -> Self {
+    pub(crate) fn for_batch() -> Self {
         Self { keeps: true, ..Self::new() }
     }
 
@@ -154,24 +141,6 @@ impl Named {
     }
 }
 
-/// A program that runs: one that the transaction began with, or one that it has deployed.
-#[derive(Clone, Debug)]
-pub(crate) enum Running<'e> {
-    Lent(&'e Program),
-    Shared(Arc<Program>),
-}
-
-impl core::ops::Deref for Running<'_> {
-    type Target = Program;
-
-    fn deref(&self) -> &Program {
-        match self {
-            Self::Lent(program) => program,
-            Self::Shared(program) => program,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use selkie_elf::write::{Image, write};
@@ -190,7 +159,7 @@ mod tests {
         let account = Account { lamports: 1, data, owner, ..Account::default() }.into();
         let (id, cache) = (Pubkey::new_from_array([7; 32]), ProgramCache::new());
         let (accounts, features) = (BTreeMap::new(), FeatureSet::mainnet());
-        let mut programs = TransactionPrograms::keeping();
+        let mut programs = TransactionPrograms::for_batch();
         for _ in 0..3 {
             assert!(programs.get(&id).is_none());
             programs.find(&id, &account, &accounts, &cache, 0, features);

@@ -11,44 +11,46 @@ use crate::{
     chain::{cost::ComputeBudget, features::Feature},
     programs::{
         engine::{Engine, EngineError},
-        transaction_programs::{ProgramEntry, Running, TransactionPrograms},
+        program::{ProgramEntry, Running},
+        transaction_programs::TransactionPrograms,
     },
     runtime::{
+        buffers::BufferPool,
         context::environment::Environment,
         input::Layout,
         instruction_context::{InstructionAccount, InstructionContext},
-        logs::Logs,
+        logs::{LogBuffers, Logs},
+        on_curve::OnCurveCache,
         stop::{Run, Stopped},
         transaction_accounts::{BorrowedAccount, ReturnData, TransactionAccounts},
-        workspace,
     },
 };
 
-/// How to process an instruction.
+/// How instructions are processed.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Options {
-    /// How much it may use.
+    /// The compute unit limit and the heap size.
     pub budget: ComputeBudget,
-    /// What runs its program.
+    /// The engine that runs programs.
     pub engine: Engine,
 }
 
-/// Sees the instructions of a transaction begin and end.
+/// Observes the instructions of a transaction.
 pub trait Inspector {
-    /// An instruction was entered: the last one of [`InvokeContext::stack_instructions`].
+    /// Called when an instruction starts: the last one of [`InvokeContext::stack_instructions`].
     fn before(&mut self, context: &InvokeContext<'_>) {
         let _ = context;
     }
 
-    /// The instruction has ended so; it is left next.
+    /// Called when the instruction has ended, before it is popped from the stack.
     fn after(&mut self, context: &InvokeContext<'_>, result: &Result<(), InstructionError>) {
         let _ = (context, result);
     }
 }
 
-/// Everything that instructions share while a transaction is executed.
+/// The state that the instructions of a transaction share.
 ///
-/// Builtin programs get it to work on: the current instruction, its accounts, the environment.
+/// Builtin programs receive it: the current instruction, its accounts, the environment.
 pub struct InvokeContext<'e> {
     pub(crate) environment: &'e Environment,
     pub(crate) accounts: TransactionAccounts,
@@ -57,31 +59,45 @@ pub struct InvokeContext<'e> {
     pub(crate) meter: Meter,
     pub(crate) heap_bytes: u32,
     pub(crate) engine: Engine,
-    /// Why a program could not be run as was asked for. What became of the instruction is void.
+    /// Set if the requested engine cannot run a program. The result of the instruction is then
+    /// meaningless.
     pub(crate) engine_error: Option<EngineError>,
-    /// The transaction's own instructions, then those that were called, in order.
+    /// The top-level instructions, then the inner ones in the order of execution.
     pub(crate) trace: Vec<InstructionContext<'e>>,
-    /// How many of the transaction's own instructions are in the trace.
+    /// How many top-level instructions are in the trace.
     pub(crate) top_level: usize,
-    /// How many of them were started.
+    /// How many top-level instructions were started.
     pub(crate) top_level_started: usize,
-    /// The instructions that are not finished, outermost first.
-    pub(crate) stack: Vec<Frame<'e>>,
-    /// The programs of the transaction.
+    /// The instructions in progress, outermost first.
+    pub(crate) stack: Vec<InvokeFrame<'e>>,
+    /// The programs of the transaction, as they were before it.
     pub(crate) programs: &'e TransactionPrograms,
-    /// Those that it has deployed or closed, in order.
-    pub(crate) modified: Vec<(Pubkey, ProgramEntry)>,
-    /// The place of the instructions sysvar among the accounts.
+    /// The programs that the transaction has deployed or closed, oldest first.
+    pub(crate) modified_programs: Vec<(Pubkey, ProgramEntry)>,
+    /// The index of the instructions sysvar among the accounts.
     pub(crate) instructions_sysvar: Option<u16>,
     pub(crate) inspector: Option<&'e mut (dyn Inspector + 'e)>,
-    /// Whether somebody wants to know how the last program ended.
+    /// Whether `last_run` is recorded.
     pub(crate) keeps_runs: bool,
-    /// How the last program ended.
+    /// How the last program's run ended.
     pub(crate) last_run: Option<Run>,
-    /// The program that was stopped first, where runs are not kept.
+    /// Where the first program that trapped was, unless runs are recorded.
     pub(crate) stopped: Option<Box<Stopped>>,
-    /// What tools may want to tell people besides the log.
+    /// Explanations for people, beside the log.
     pub(crate) notes: Vec<String>,
+    pub(crate) buffers: BufferPool,
+    pub(crate) on_curve: OnCurveCache,
+}
+
+/// Allocations that an [`InvokeContext`] reuses from one transaction to the next. All are empty, or
+/// clean.
+#[derive(Default, Debug)]
+pub(crate) struct Scratch {
+    trace: Vec<InstructionContext<'static>>,
+    stack: Vec<InvokeFrame<'static>>,
+    pub(crate) logs: LogBuffers,
+    buffers: BufferPool,
+    on_curve: OnCurveCache,
 }
 
 impl core::fmt::Debug for InvokeContext<'_> {
@@ -94,16 +110,16 @@ impl core::fmt::Debug for InvokeContext<'_> {
     }
 }
 
-/// An instruction that is not finished.
+/// An instruction in progress.
 #[derive(Debug)]
-pub(crate) struct Frame<'e> {
-    /// Its place in the trace.
+pub(crate) struct InvokeFrame<'e> {
+    /// The index of the instruction in the trace.
     pub(crate) instruction: usize,
     /// The program that runs, unless it is a builtin one.
     pub(crate) program: Option<Running<'e>>,
-    /// Where the program sees its accounts.
+    /// Where the program sees its accounts in the input region.
     pub(crate) layout: Layout,
-    /// Heap bytes that `sol_alloc_free_` handed out.
+    /// Heap bytes that `sol_alloc_free_` has allocated.
     pub(crate) heap_used: u64,
 }
 
@@ -113,29 +129,43 @@ impl<'e> InvokeContext<'e> {
         accounts: TransactionAccounts,
         environment: &'e Environment,
         options: &Options,
+        scratch: Scratch,
     ) -> Self {
-        let (trace, stack) = workspace::trace();
+        let Scratch { trace, stack, logs, buffers, on_curve } = scratch;
         Self {
             environment,
             instructions_sysvar: accounts.find(&solana_sdk_ids::sysvar::instructions::ID),
             accounts,
             return_data: ReturnData::default(),
-            logs: Logs::new(environment.log_bytes_max),
+            logs: Logs::new(environment.log_bytes_max, logs),
             meter: Meter::new(options.budget.compute_unit_limit),
             heap_bytes: options.budget.heap_bytes,
             engine: options.engine,
             engine_error: None,
-            trace,
+            trace: emptied(trace),
             top_level: 0,
             top_level_started: 0,
-            stack,
+            stack: emptied(stack),
             programs: TransactionPrograms::NONE,
-            modified: Vec::new(),
+            modified_programs: Vec::new(),
             inspector: None,
             keeps_runs: false,
             last_run: None,
             stopped: None,
             notes: Vec::new(),
+            buffers,
+            on_curve,
+        }
+    }
+
+    /// Returns the context's allocations, for the next one.
+    pub(crate) fn into_scratch(mut self) -> Scratch {
+        Scratch {
+            trace: emptied(self.trace),
+            stack: emptied(self.stack),
+            logs: self.logs.take_buffers(),
+            buffers: self.buffers,
+            on_curve: self.on_curve,
         }
     }
 
@@ -170,11 +200,11 @@ impl<'e> InvokeContext<'e> {
     ///
     /// # Panics
     /// Between instructions: programs and their syscalls run within one.
-    pub(crate) fn frame(&self) -> &Frame<'e> {
+    pub(crate) fn frame(&self) -> &InvokeFrame<'e> {
         self.stack.last().expect("an instruction is being processed")
     }
 
-    pub(crate) fn frame_mut(&mut self) -> &mut Frame<'e> {
+    pub(crate) fn frame_mut(&mut self) -> &mut InvokeFrame<'e> {
         self.stack.last_mut().expect("an instruction is being processed")
     }
 
@@ -295,7 +325,7 @@ impl<'e> InvokeContext<'e> {
 
     /// From here on, a program of the transaction is this one: it was deployed, or closed.
     pub fn set_program(&mut self, id: Pubkey, entry: ProgramEntry) {
-        self.modified.push((id, entry));
+        self.modified_programs.push((id, entry));
     }
 
     /// The loader that owns a program, or the native loader: the owner of its account.
@@ -311,5 +341,31 @@ impl<'e> InvokeContext<'e> {
         }
         let is_builtin = self.environment.builtins.get(id).is_some();
         is_builtin.then_some(solana_sdk_ids::native_loader::ID)
+    }
+}
+
+/// Returns the same allocation for values of another lifetime: the standard library collects into
+/// the vector that it takes the elements from, where the sizes agree.
+fn emptied<A, B>(mut values: Vec<A>) -> Vec<B> {
+    values.clear();
+    values.into_iter().map(|_| unreachable!("the vector was cleared")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_context_returns_the_allocations_that_it_was_given() {
+        let environment = Environment::default();
+        let scratch = Scratch {
+            trace: Vec::with_capacity(8),
+            stack: Vec::with_capacity(8),
+            ..Scratch::default()
+        };
+        let accounts = TransactionAccounts::new([]);
+        let context = InvokeContext::new(accounts, &environment, &Options::default(), scratch);
+        let scratch = context.into_scratch();
+        assert!(scratch.trace.capacity() >= 8 && scratch.stack.capacity() >= 8);
     }
 }

@@ -1,6 +1,6 @@
 //! One instruction outside of any transaction: accounts in, accounts out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use selkie_vm::Observer;
 pub use solana_instruction::{AccountMeta, Instruction};
@@ -12,9 +12,11 @@ use crate::{
     chain::account::Account,
     programs::engine::{Engine, EngineError},
     runtime::{
-        context::{InvokeContext, Options, environment::Environment},
+        context::{InvokeContext, Options, Scratch, environment::Environment},
         input::{Abi, Input},
-        instruction_context::{InstructionAccount, InstructionContext},
+        instruction_context::{
+            InstructionAccounts, InstructionContext, push_account, share_privileges,
+        },
         stop::Run,
         transaction_accounts::{ReturnData, TransactionAccount, TransactionAccounts},
     },
@@ -122,7 +124,7 @@ pub(crate) fn enter<'e>(
     let shared = accounts.into_iter().map(|(key, account)| (key, account.into()));
     let accounts = TransactionAccounts::new(shared);
     let instruction = compile(instruction, &accounts);
-    let mut context = InvokeContext::new(accounts, environment, options);
+    let mut context = InvokeContext::new(accounts, environment, options, Scratch::default());
     context.add_top_level([instruction]);
     context
 }
@@ -180,33 +182,22 @@ fn default_account(key: &Pubkey, environment: &Environment) -> Account {
     }
 }
 
-/// Resolves keys. An account that is named more than once has all rights that any mention has.
+/// Resolves an instruction's accounts. A duplicate has the privileges of all mentions.
 pub(crate) fn compile(
     instruction: &Instruction,
     accounts: &TransactionAccounts,
 ) -> InstructionContext<'static> {
-    // Of more accounts than are counted here nothing comes: they are too many for any instruction.
-    let short = |place| u16::try_from(place).unwrap_or(u16::MAX);
-    let account = |(place, account): (usize, &TransactionAccount)| {
-        let index = short(place);
-        let rights = InstructionAccount { index, first: 0, is_signer: false, is_writable: false };
-        (account.key, rights)
-    };
-    let mut by_key: BTreeMap<_, _> = accounts.iter().enumerate().map(account).collect();
-    for (place, meta) in instruction.accounts.iter().enumerate().rev() {
-        if let Some(account) = by_key.get_mut(&meta.pubkey) {
-            account.first = short(place);
-            account.is_signer |= meta.is_signer;
-            account.is_writable |= meta.is_writable;
-        }
+    let mut resolved = InstructionAccounts::with_capacity(instruction.accounts.len());
+    for meta in &instruction.accounts {
+        // An index beyond this range belongs to an instruction with too many accounts, which fails.
+        let index = accounts.find(&meta.pubkey).unwrap_or(u16::MAX);
+        push_account(&mut resolved, index, meta.is_signer, meta.is_writable);
     }
-    let resolve = |meta: &AccountMeta| {
-        *by_key.get(&meta.pubkey).expect("`with_missing` added every account that is named")
-    };
+    share_privileges(&mut resolved);
     InstructionContext {
         program_id: instruction.program_id,
-        program_index: by_key.get(&instruction.program_id).map(|account| account.index),
-        accounts: instruction.accounts.iter().map(resolve).collect(),
+        program_index: accounts.find(&instruction.program_id),
+        accounts: resolved,
         data: instruction.data.clone().into(),
         stack_height: 1,
         caller: None,

@@ -10,7 +10,7 @@ use solana_pubkey::Pubkey;
 
 use crate::{
     chain::cost::ComputeBudget,
-    programs::transaction_programs::Running,
+    programs::program::Running,
     runtime::{
         context::{InvokeContext, Options, environment::Environment},
         input::{self, DataMode, Input},
@@ -72,7 +72,7 @@ impl<'e> Invocation<'e> {
         context.push(None)?;
         let program = environment.programs.get(&instruction.program_id);
         let program = program.ok_or(InstructionError::UnsupportedProgramId)?;
-        context.frame_mut().program = Some(Running::Lent(program));
+        context.frame_mut().program = Some(Running::Borrowed(program));
         let abi = program.loader().abi();
         let features = environment.features;
         let input = Input::of(abi, context.instruction(), &context.accounts, features)?;

@@ -18,11 +18,14 @@ use crate::{
         cost::{INSTRUCTION_DEPTH_MAX, INSTRUCTION_DEPTH_MAX_RAISED, INSTRUCTION_TRACE_MAX},
         features::Feature,
     },
-    programs::transaction_programs::{ProgramEntry, Running},
+    programs::program::{ProgramEntry, Running},
     runtime::{
-        context::{Frame, InvokeContext},
+        context::{InvokeContext, InvokeFrame},
         input::Layout,
-        instruction_context::{InstructionAccount, InstructionAccounts, InstructionContext},
+        instruction_context::{
+            InstructionAccount, InstructionAccounts, InstructionContext, push_account,
+            share_privileges,
+        },
         run::{Failure, run_program},
         syscalls::pda::create_program_address,
         transaction_accounts::ReturnData,
@@ -97,7 +100,7 @@ impl<'e> InvokeContext<'e> {
         let program_id = self.instruction().program_id;
         let mut signers = Vec::with_capacity(signer_seeds.len());
         for seeds in signer_seeds {
-            let address = create_program_address(seeds, &program_id);
+            let address = create_program_address(seeds, &program_id, &mut self.on_curve);
             // The validator takes the error's place in its list for an instruction error's number.
             signers.push(address.map_err(|error| crate::chain::error::from_number(error as u64))?);
         }
@@ -116,42 +119,19 @@ impl<'e> InvokeContext<'e> {
         signers: &[Pubkey],
     ) -> Result<InstructionContext<'e>, InstructionError> {
         let mut accounts = InstructionAccounts::with_capacity(metas.len());
-        for (place, meta) in (0_u16..).zip(metas) {
+        for meta in metas {
             let Some(index) = self.accounts.find(&meta.pubkey) else {
                 self.logs
                     .line(format!("Instruction references an unknown account {}", meta.pubkey));
                 return Err(InstructionError::MissingAccount);
             };
-            let (is_signer, is_writable) = (meta.is_signer, meta.is_writable);
-            match accounts.iter_mut().find(|account| account.index == index) {
-                Some(first) => {
-                    first.is_signer |= is_signer;
-                    first.is_writable |= is_writable;
-                    let account = *first;
-                    accounts.push(account);
-                }
-                None => accounts.push(InstructionAccount {
-                    index,
-                    first: place,
-                    is_signer,
-                    is_writable,
-                }),
-            }
+            push_account(&mut accounts, index, meta.is_signer, meta.is_writable);
         }
-        for place in 0..accounts.len() {
-            let Some(first) = accounts.get(place).map(|account| usize::from(account.first)) else {
-                break;
-            };
-            if first != place {
-                if let Some(rights) = accounts.get(first).copied()
-                    && let Some(account) = accounts.get_mut(place)
-                {
-                    (account.is_signer, account.is_writable) =
-                        (rights.is_signer, rights.is_writable);
-                }
-                continue;
+        share_privileges(&mut accounts);
+        for (position, account) in accounts.iter().enumerate() {
+            if usize::from(account.first) == position {
+                self.check_privileges(*account, signers)?;
             }
-            self.check_rights(accounts.get(place).copied(), signers)?;
         }
         let program_index = self.accounts.find(program_id);
         let caller = self.instruction();
@@ -177,14 +157,13 @@ impl<'e> InvokeContext<'e> {
         })
     }
 
-    /// What a call may do to an account the caller must be able to do itself, but for addresses
-    /// that it can sign for.
-    fn check_rights(
+    /// Checks that an inner instruction's privileges for an account do not exceed those of its
+    /// caller, which may sign for `signers` besides.
+    fn check_privileges(
         &mut self,
-        account: Option<InstructionAccount>,
+        account: InstructionAccount,
         signers: &[Pubkey],
     ) -> Result<(), InstructionError> {
-        let account = account.ok_or(InstructionError::MissingAccount)?;
         let caller = self.instruction();
         let of_caller = caller.accounts.iter().find(|it| it.index == account.index);
         let of_caller = *of_caller.ok_or(InstructionError::MissingAccount)?;
@@ -208,7 +187,7 @@ impl<'e> InvokeContext<'e> {
         let is_call = call.is_some();
         let entering = call.as_ref().or_else(|| self.trace.get(self.top_level_started));
         let program_id = entering.ok_or(InstructionError::UnsupportedProgramId)?.program_id;
-        let runs = |frame: &Frame| {
+        let runs = |frame: &InvokeFrame| {
             self.trace.get(frame.instruction).is_some_and(|it| it.program_id == program_id)
         };
         if self.stack.iter().any(runs) && !self.stack.last().is_some_and(runs) {
@@ -231,7 +210,7 @@ impl<'e> InvokeContext<'e> {
         if self.stack.len() >= depth_max {
             return Err(InstructionError::CallDepth);
         }
-        self.stack.push(Frame {
+        self.stack.push(InvokeFrame {
             instruction: index,
             program: None,
             layout: Layout::default(),
@@ -325,20 +304,20 @@ impl<'e> InvokeContext<'e> {
         program_id: &Pubkey,
         observer: Option<&mut dyn Observer>,
     ) -> Result<(), Failure> {
-        let mut newest_first = self.modified.iter().rev();
+        let mut newest_first = self.modified_programs.iter().rev();
         let modified = newest_first.find(|(known, _)| is_same(known, program_id));
         let program = match modified {
             Some((_, ProgramEntry::Loaded(program))) => Some(Running::Shared(Arc::clone(program))),
             Some(_) => None,
             None => match self.programs.get(program_id) {
-                Some(ProgramEntry::Loaded(program)) => Some(Running::Lent(program)),
+                Some(ProgramEntry::Loaded(program)) => Some(Running::Borrowed(program)),
                 Some(_) => None,
                 None => {
                     let Some(program) = self.environment.programs.get(program_id) else {
                         self.logs.line("Program is not cached");
                         return Err(InstructionError::UnsupportedProgramId.into());
                     };
-                    Some(Running::Lent(program))
+                    Some(Running::Borrowed(program))
                 }
             },
         };
@@ -368,6 +347,7 @@ mod tests {
     use solana_account::{Account, AccountSharedData};
 
     use super::*;
+    use crate::runtime::context::Scratch;
     use crate::{
         chain::features::FeatureSet,
         programs::program::Program,
@@ -408,7 +388,8 @@ mod tests {
 
     fn context<'e>(environment: &'e Environment, first: u8) -> InvokeContext<'e> {
         let accounts = TransactionAccounts::new([]);
-        let mut context = InvokeContext::new(accounts, environment, &Options::default());
+        let mut context =
+            InvokeContext::new(accounts, environment, &Options::default(), Scratch::default());
         context.add_top_level([instruction(first)]);
         context
     }
@@ -460,7 +441,8 @@ mod tests {
         let program = key(1);
         let account = AccountSharedData::from(Account { owner: program, ..Account::default() });
         let accounts = TransactionAccounts::new([(program, account)]);
-        let mut context = InvokeContext::new(accounts, &environment, &Options::default());
+        let mut context =
+            InvokeContext::new(accounts, &environment, &Options::default(), Scratch::default());
         context.add_top_level([instruction(1)]);
         context.push(None).unwrap();
         let account =

@@ -3,63 +3,77 @@
 //! Lines are part of the interface: explorers, wallets and client libraries parse them. Their
 //! texts, and which of them are dropped when there are too many, are agave's (`stable_log.rs`).
 
-use core::{
-    cell::RefCell,
-    fmt::{self, Write},
-};
+use core::fmt::{self, Write};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use solana_pubkey::Pubkey;
 
-use crate::{
-    chain::{account::is_same, cost::LOG_BYTES_MAX},
-    runtime::workspace,
-};
+use crate::chain::{account::is_same, cost::LOG_BYTES_MAX};
 
 const PROGRAM: &str = "Program ";
-/// How many addresses each thread remembers the text of.
-const REMEMBERED: usize = 64;
+/// How many program prefixes are cached.
+const PREFIXES: usize = 64;
+/// Spare lines that are kept, and how long they may be, so that idle memory stays small.
+const SPARE_LINES: usize = 64;
+const SPARE_LINE_BYTES: usize = 256;
 
-/// How a line about a program begins: `Program `, and its address as people write it.
-struct Start {
+/// The beginning of a line about a program: `Program ` and its address in base 58.
+#[derive(Clone, Debug)]
+struct ProgramPrefix {
     program: Pubkey,
     text: String,
 }
 
-impl Start {
-    /// Starts `line`. To write an address takes longer than many a program runs, and the same
-    /// programs are called over and over; so the last texts are kept.
-    fn write(program: &Pubkey, line: &mut String) {
-        thread_local! {
-            static KNOWN: RefCell<[Option<Start>; REMEMBERED]> =
-                const { RefCell::new([const { None }; REMEMBERED]) };
+/// Allocations that logs reuse, and the prefixes that were encoded last. Base-58 encoding an address
+/// takes longer than many programs run.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct LogBuffers {
+    /// An empty log.
+    log: Vec<String>,
+    /// Lines whose allocations are reused.
+    spare_lines: Vec<String>,
+    /// Empty, or [`PREFIXES`] long.
+    prefixes: Vec<Option<ProgramPrefix>>,
+}
+
+impl LogBuffers {
+    /// Takes back the allocations of a log that is no longer needed.
+    pub(crate) fn recycle(&mut self, mut log: Vec<String>) {
+        let free = SPARE_LINES.saturating_sub(self.spare_lines.len());
+        let short = log.drain(..).filter(|line| line.capacity() <= SPARE_LINE_BYTES);
+        self.spare_lines.extend(short.take(free));
+        self.log = log;
+    }
+
+    /// Appends `Program ` and the program's address to `line`.
+    fn write_prefix(&mut self, program: &Pubkey, line: &mut String) {
+        if self.prefixes.is_empty() {
+            self.prefixes.resize(PREFIXES, None);
         }
         let bytes = program.as_array();
-        let place = usize::from(bytes[0] ^ bytes[31]) % REMEMBERED;
-        KNOWN.with_borrow_mut(|known| {
-            let known = &mut known[place];
-            if known.as_ref().is_none_or(|known| !is_same(&known.program, program)) {
-                let text = format!("{PROGRAM}{program}");
-                *known = Some(Start { program: *program, text });
-            }
-            line.push_str(known.as_ref().map_or("", |known| &known.text));
-        });
+        let index = usize::from(bytes[0] ^ bytes[31]) % PREFIXES;
+        let cached = &mut self.prefixes[index];
+        if cached.as_ref().is_none_or(|cached| !is_same(&cached.program, program)) {
+            let text = format!("{PROGRAM}{program}");
+            *cached = Some(ProgramPrefix { program: *program, text });
+        }
+        line.push_str(cached.as_ref().map_or("", |cached| &cached.text));
     }
 }
 
-/// Room for a line about a program: the longest address has 44 letters, and this much may follow.
+/// The capacity of a line about a program: the longest address has 44 characters, and about this
+/// much follows it.
 const LINE_BYTES: usize = PROGRAM.len() + 44 + 52;
 
 fn push_number(line: &mut String, number: u64) {
     line.push_str(itoa::Buffer::new().format(number));
 }
 
-/// Collects lines until they take too many bytes.
+/// A log: collects lines up to a limit of bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Logs {
     lines: Vec<String>,
-    /// Lines of others, whose room is used.
-    spare: Vec<String>,
+    buffers: LogBuffers,
     bytes: usize,
     bytes_max: usize,
     truncated: bool,
@@ -67,24 +81,20 @@ pub(crate) struct Logs {
 
 impl Default for Logs {
     fn default() -> Self {
-        Self::new(LOG_BYTES_MAX)
+        Self::new(LOG_BYTES_MAX, LogBuffers::default())
     }
 }
 
 impl Logs {
-    pub(crate) fn new(bytes_max: usize) -> Self {
-        let (lines, spare) = (Vec::new(), workspace::lines());
-        Self { lines, spare, bytes: 0, bytes_max, truncated: false }
+    pub(crate) fn new(bytes_max: usize, mut buffers: LogBuffers) -> Self {
+        let lines = core::mem::take(&mut buffers.log);
+        Self { lines, buffers, bytes: 0, bytes_max, truncated: false }
     }
 
-    /// Puts the lines in the room of an empty log.
-    pub(crate) fn in_place_of(&mut self, log: Vec<String>) {
-        self.lines = log;
-    }
-
-    /// An empty line.
+    /// Returns an empty line.
     fn start(&mut self) -> String {
-        let Some(mut line) = self.spare.pop() else { return String::with_capacity(LINE_BYTES) };
+        let spare = self.buffers.spare_lines.pop();
+        let Some(mut line) = spare else { return String::with_capacity(LINE_BYTES) };
         line.clear();
         line
     }
@@ -102,10 +112,10 @@ impl Logs {
         }
     }
 
-    /// A line about a program. Most lines are of this kind, so they are put together by hand.
+    /// Adds a line about a program. Most lines are of this kind, so they are formatted by hand.
     fn about(&mut self, program: &Pubkey, rest: impl FnOnce(&mut String)) {
         let mut line = self.start();
-        Start::write(program, &mut line);
+        self.buffers.write_prefix(program, &mut line);
         rest(&mut line);
         self.line(line);
     }
@@ -159,8 +169,11 @@ impl Logs {
     }
 
     pub(crate) fn take_lines(&mut self) -> Vec<String> {
-        workspace::keep_spare_lines(core::mem::take(&mut self.spare));
         core::mem::take(&mut self.lines)
+    }
+
+    pub(crate) fn take_buffers(&mut self) -> LogBuffers {
+        core::mem::take(&mut self.buffers)
     }
 }
 

@@ -10,11 +10,10 @@ use crate::{
     chain::{cost, error, features::Feature},
     programs::{
         engine::{Engine, Plan, config},
-        program::Program,
-        transaction_programs::Running,
+        program::{Program, Running},
     },
     runtime::{
-        buffers::{self, Buffers},
+        buffers::Buffers,
         context::InvokeContext,
         input::{self, AccountLayout, DataMode, Input, RefusedChange, explain::abi_mismatch},
         stop::{Run, Stopped},
@@ -43,7 +42,7 @@ pub(crate) fn run_program<'e>(
 ) -> Result<(), Failure> {
     let features = context.environment.features;
     let mode = DataMode::of(features);
-    let mut buffers = buffers::take();
+    let mut buffers = context.buffers.take();
     let instruction = context.instruction();
     let abi = program.loader().abi();
     let (bytes, records) = (&mut buffers.input, core::mem::take(&mut buffers.records));
@@ -93,7 +92,7 @@ pub(crate) fn run_program<'e>(
         }));
     }
     buffers.records = core::mem::take(&mut context.frame_mut().layout.records);
-    buffers.put_back(end.stack_touched, end.heap_touched);
+    context.buffers.put_back(buffers, end.stack_touched, end.heap_touched);
     result
 }
 

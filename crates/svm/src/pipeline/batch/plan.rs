@@ -5,7 +5,7 @@
 //! as [`Before`] says.
 
 use core::sync::atomic::{AtomicU32, Ordering};
-use std::{cell::Cell, collections::HashMap};
+use std::collections::HashMap;
 
 use foldhash::fast::FixedState;
 use smallvec::SmallVec;
@@ -20,7 +20,7 @@ use crate::{
         message_id::MessageId,
         transaction::Transaction,
     },
-    pipeline::{check::is_reserved, lookup, process::ChainState},
+    pipeline::{chain_state::ChainState, check::is_reserved, lookup},
     programs::cache::program_data_address,
 };
 
@@ -98,6 +98,7 @@ impl Planned {
 }
 
 /// Who has touched an account so far.
+#[derive(Debug)]
 struct User {
     /// The last that can write to it.
     writer: Option<Index>,
@@ -106,7 +107,7 @@ struct User {
 }
 
 /// Whether an account is a program of loader v3, and where its code is.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Program {
     No,
     Yes(Option<Pubkey>),
@@ -124,7 +125,7 @@ impl Program {
 }
 
 /// Plans transactions one after the other.
-#[derive(Default)]
+#[derive(Default, Debug)]
 pub(super) struct Planner {
     users: KeyMap<User>,
     seen: HashMap<MessageId, Index, FixedState>,
@@ -134,16 +135,11 @@ pub(super) struct Planner {
     touched: Vec<Touched>,
 }
 
-thread_local! {
-    /// Room that a planner needed, which is empty.
-    static ROOM: Cell<Option<Planner>> = const { Cell::new(None) };
-}
-
-/// Room for more accounts is not kept.
-const ROOM_MAX: usize = 1 << 16;
+/// The greatest capacity that stays allocated, in accounts.
+const CAPACITY_KEPT: usize = 1 << 16;
 
 /// An account that a transaction touches.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Touched {
     key: Pubkey,
     is_writable: bool,
@@ -152,23 +148,21 @@ struct Touched {
 }
 
 impl Planner {
-    /// A planner for so many transactions.
-    pub(super) fn new(transactions: usize) -> Self {
-        let mut planner = ROOM.take().unwrap_or_default();
+    /// Begins a batch of so many transactions.
+    pub(super) fn begin(&mut self, transactions: usize) {
         // Most transactions write to a few accounts that no other one touches.
-        planner.users.reserve(transactions.saturating_mul(4));
-        planner.seen.reserve(transactions);
-        planner
+        self.users.reserve(transactions.saturating_mul(4));
+        self.seen.reserve(transactions);
     }
 
-    /// Keeps the room for this thread's next.
-    pub(super) fn keep(self) {
-        let Self { mut users, mut seen, mut touched, .. } = self;
-        if users.capacity() <= ROOM_MAX {
+    /// Ends the batch, and keeps allocations for the next one.
+    pub(super) fn finish(&mut self) {
+        let Self { mut users, mut seen, mut touched, .. } = core::mem::take(self);
+        if users.capacity() <= CAPACITY_KEPT {
             users.clear();
             seen.clear();
             touched.clear();
-            ROOM.set(Some(Self { users, seen, touched, ..Self::default() }));
+            *self = Self { users, seen, touched, ..Self::default() };
         }
     }
 

@@ -3,7 +3,6 @@
 use core::fmt;
 use std::sync::{
     Arc, OnceLock,
-    atomic::{AtomicU64, Ordering},
 };
 
 use smallvec::SmallVec;
@@ -12,7 +11,7 @@ use solana_pubkey::Pubkey;
 use super::{source::Source, target::Target};
 use crate::{
     chain::{account::Loader, features::FeatureSet},
-    programs::program::Program,
+    programs::{program::Program, usage::Usage},
 };
 
 /// What a program is to whoever looks it up.
@@ -68,48 +67,6 @@ pub struct CachedProgram {
     pub file_bytes: usize,
     /// Bytes that it takes while it is loaded: decoded, and as machine code.
     pub loaded_bytes: usize,
-}
-
-/// How often a program was looked up.
-#[derive(Default, Debug)]
-pub(crate) struct Usage {
-    uses: AtomicU64,
-    last_access: AtomicU64,
-}
-
-impl Usage {
-    /// Notes so many look-ups in a slot.
-    pub(crate) fn note(&self, slot: u64, uses: u64) {
-        self.uses.fetch_add(uses, Ordering::Relaxed);
-        // Most look-ups are of one slot, and what is only read is not fought for.
-        if self.last_access.load(Ordering::Relaxed) < slot {
-            self.last_access.fetch_max(slot, Ordering::Relaxed);
-        }
-    }
-
-    pub(super) fn uses(&self) -> u64 {
-        self.uses.load(Ordering::Relaxed)
-    }
-
-    /// The slot of the last look-up.
-    pub(super) fn last_access(&self) -> u64 {
-        self.last_access.load(Ordering::Relaxed)
-    }
-
-    /// Both together.
-    fn with(&self, other: &Self) -> Self {
-        Self {
-            uses: self.uses().saturating_add(other.uses()).into(),
-            last_access: self.last_access().max(other.last_access()).into(),
-        }
-    }
-
-    /// How much the program is worth keeping: uses and what it costs to load it again count by
-    /// their logarithm, against the slots that it was not asked for.
-    pub(super) fn score(&self, slots: u64) -> u64 {
-        let uses = self.uses().saturating_mul(slots).max(1);
-        self.last_access().saturating_add(uses.ilog2().into())
-    }
 }
 
 /// A program under one deployment and one target.

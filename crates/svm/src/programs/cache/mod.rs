@@ -26,7 +26,6 @@
 //! | `target` | what programs are loaded against |
 //! | `entry` | versions, and what they are to whoever looks |
 //! | `residents` | which programs are loaded, and which one has to go |
-//! | `size` | how much memory they take, as it grows |
 //! | `lifecycle` | new roots and new epochs |
 //! | `store` | the second level, which outlives the process |
 //! | `fork_graph` | how slots descend from each other |
@@ -35,7 +34,6 @@ mod entry;
 mod fork_graph;
 mod lifecycle;
 mod residents;
-mod size;
 mod source;
 mod store;
 mod target;
@@ -53,7 +51,7 @@ use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::native_loader;
 
-pub(crate) use self::{entry::Usage, size::Share, source::Holder};
+pub(crate) use self::source::Holder;
 use self::{
     entry::{Body, Version, Versions},
     residents::Residents,
@@ -75,7 +73,11 @@ use crate::{
         features::FeatureSet,
         key_map::KeyMap,
     },
-    programs::{file::LoadError, program::Program, transaction_programs::ProgramEntry},
+    programs::{
+        file::LoadError,
+        program::{Program, ProgramEntry},
+        usage::Share,
+    },
     runtime::syscalls::custom::CustomSyscalls,
 };
 

@@ -7,8 +7,9 @@ use solana_pubkey::Pubkey;
 use super::{
     CacheOptions, ProgramCache, count,
     entry::{Body, Version},
-    size::Total,
 };
+
+use crate::programs::usage::Total;
 
 /// Of how many the one that is worth least has to go. To compare all would find a slightly better
 /// one, and cost more the more there are.

@@ -226,7 +226,7 @@ fn check_size(accounts: u64, data_len: u64) -> Result<(), Error> {
 
 /// The addresses that the caller signs for: one for each list of seeds.
 fn read_signers(
-    call: &Call<'_, '_, '_>,
+    call: &mut Call<'_, '_, '_>,
     addr: u64,
     count: u64,
 ) -> Result<SmallVec<[Pubkey; 2]>, Error> {
@@ -244,7 +244,7 @@ fn read_signers(
         }
         let seeds: Result<Seeds<'_>, Error> =
             seeds.map(|seed| memory.bytes(seed.addr, seed.len)).collect();
-        let address = create_program_address(&seeds?, &caller);
+        let address = create_program_address(&seeds?, &caller, &mut call.context.on_curve);
         signers.push(address.map_err(SyscallError::BadSeeds)?);
     }
     Ok(signers)

@@ -127,11 +127,12 @@ mod tests {
     use solana_pubkey::Pubkey;
 
     use super::*;
+    use crate::runtime::context::Scratch;
     use crate::{
         chain::account::Loader,
-        programs::{program::Program, transaction_programs::Running},
+        programs::program::{Program, Running},
         runtime::{
-            context::{Frame, InvokeContext, Options, environment::Environment},
+            context::{InvokeContext, InvokeFrame, Options, environment::Environment},
             input::Layout,
             instruction_context::InstructionAccount,
             transaction_accounts::TransactionAccounts,
@@ -178,7 +179,8 @@ mod tests {
         let program = Program::new(executable, Loader::V3).unwrap();
         let environment = Environment::default();
         let accounts = TransactionAccounts::new([(key(9), Default::default())]);
-        let mut context = InvokeContext::new(accounts, &environment, &Options::default());
+        let mut context =
+            InvokeContext::new(accounts, &environment, &Options::default(), Scratch::default());
         // The transaction's own instructions come first; what they called comes behind.
         let current = trace.len() - 1;
         let mut order: Vec<usize> = (0..trace.len()).collect();
@@ -194,9 +196,9 @@ mod tests {
             .collect();
         context.top_level = trace.iter().filter(|it| it.stack_height == 1).count();
         context.top_level_started = context.top_level;
-        context.stack.push(Frame {
+        context.stack.push(InvokeFrame {
             instruction: place_of(current),
-            program: Some(Running::Lent(&program)),
+            program: Some(Running::Borrowed(&program)),
             layout: Layout::default(),
             heap_used: 0,
         });

@@ -1,8 +1,5 @@
 //! Program derived addresses: addresses off the curve, for which nobody has a key.
 
-use std::cell::RefCell;
-
-use selkie_crypto::curve25519::{self, Group};
 use selkie_vm::SyscallError as Error;
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
@@ -12,7 +9,10 @@ use super::{
     Call, charge,
     guest::{Guest, Output},
 };
-use crate::chain::{cost::CREATE_PROGRAM_ADDRESS, error::SyscallError};
+use crate::{
+    chain::{cost::CREATE_PROGRAM_ADDRESS, error::SyscallError},
+    runtime::on_curve::{OnCurveCache, is_on_curve},
+};
 
 /// The seeds of an address.
 pub(crate) type Seeds<'a> = SmallVec<[&'a [u8]; MAX_SEEDS + 1]>;
@@ -27,8 +27,9 @@ const MARKER: &[u8] = b"ProgramDerivedAddress";
 pub(crate) fn create_program_address(
     seeds: &[&[u8]],
     program: &Pubkey,
+    on_curve: &mut OnCurveCache,
 ) -> Result<Pubkey, PubkeyError> {
-    Derivation::new(seeds, 0, program)?.address(&[])
+    Derivation::new(seeds, 0, program)?.address(&[], |it| on_curve.is_on_curve(it))
 }
 
 /// The hash of an address as far as its seeds.
@@ -50,7 +51,11 @@ impl Derivation {
     }
 
     /// The address with one more seed, which is none if it is empty.
-    fn address(&self, last: &[u8]) -> Result<Pubkey, PubkeyError> {
+    fn address(
+        &self,
+        last: &[u8],
+        is_on_curve: impl FnOnce(&[u8; 32]) -> bool,
+    ) -> Result<Pubkey, PubkeyError> {
         let hasher = self.seeds.clone().chain_update(last).chain_update(self.program);
         let address: [u8; 32] = hasher.chain_update(MARKER).finalize().into();
         if is_on_curve(&address) {
@@ -59,34 +64,6 @@ impl Derivation {
             Ok(Pubkey::new_from_array(address))
         }
     }
-}
-
-/// How many addresses each thread remembers the answer for.
-const REMEMBERED: usize = 256;
-
-/// Whether somebody may have a key for an address. To find out takes a while; and a program that
-/// finds an address derives it again to sign for it, in the same transaction and in the next.
-fn is_on_curve(address: &[u8; 32]) -> bool {
-    thread_local! {
-        static KNOWN: RefCell<Vec<([u8; 32], bool)>> = const { RefCell::new(Vec::new()) };
-    }
-    let place = usize::from(address[0]) % REMEMBERED;
-    let known = KNOWN.with_borrow(|known| {
-        known.get(place).filter(|(known, _)| known == address).map(|(_, answer)| *answer)
-    });
-    known.unwrap_or_else(|| {
-        let answer = curve25519::is_valid(Group::Edwards, address);
-        KNOWN.with_borrow_mut(|known| {
-            if known.is_empty() {
-                // Places that were not used yet hold an address with its answer, too.
-                known.resize(REMEMBERED, (*address, answer));
-            }
-            if let Some(place) = known.get_mut(place) {
-                *place = (*address, answer);
-            }
-        });
-        answer
-    })
 }
 
 /// The address of `program` for `seeds` and the highest bump that takes it off the curve, and that
@@ -101,7 +78,9 @@ fn is_on_curve(address: &[u8; 32]) -> bool {
 #[must_use]
 pub fn find_program_address(seeds: &[&[u8]], program: &Pubkey) -> Option<(Pubkey, u8)> {
     let derivation = Derivation::new(seeds, 1, program).ok()?;
-    (1..=u8::MAX).rev().find_map(|bump| Some((derivation.address(&[bump]).ok()?, bump)))
+    (1..=u8::MAX)
+        .rev()
+        .find_map(|bump| Some((derivation.address(&[bump], is_on_curve).ok()?, bump)))
 }
 
 pub(super) fn create(
@@ -112,7 +91,11 @@ pub(super) fn create(
     out: u64,
 ) -> Result<u64, Error> {
     let derivation = derivation(&call.memory, seeds, count, 0, program)?;
-    let Some(address) = derivation.and_then(|it| it.address(&[]).ok()) else { return Ok(1) };
+    let Some(address) =
+        derivation.and_then(|it| it.address(&[], |it| call.context.on_curve.is_on_curve(it)).ok())
+    else {
+        return Ok(1);
+    };
     call.memory.check_output(call.context, out, 32)?;
     call.memory.write(out, address.as_ref())?;
     Ok(0)
@@ -129,7 +112,10 @@ pub(super) fn try_find(
 ) -> Result<u64, Error> {
     let derivation = derivation(&call.memory, seeds, count, 1, program)?;
     for bump in (1..=u8::MAX).rev() {
-        if let Some(address) = derivation.as_ref().and_then(|it| it.address(&[bump]).ok()) {
+        if let Some(address) = derivation
+            .as_ref()
+            .and_then(|it| it.address(&[bump], |it| call.context.on_curve.is_on_curve(it)).ok())
+        {
             let outputs = [Output::bytes(bump_out, 1), Output::bytes(out, 32)];
             call.memory.check_outputs(call.context, &outputs)?;
             call.memory.write(bump_out, &[bump])?;
