@@ -182,7 +182,7 @@ impl Program {
         let Self { program, config, touched, .. } = self;
         let executable = program.executable();
         let Memory { stack, heap, input, piece_bytes, .. } = memory;
-        let mut stack = Region::writable(STACK_START, stack).tracked(touched[0]);
+        let mut stack = Region::writable(STACK_START, stack).with_dirty_prefix(touched[0]);
         if executable.version().stack_frame_gaps() && config.stack_frame_gaps {
             stack = stack.gapped(config.stack_frame_bytes);
         }
@@ -190,7 +190,7 @@ impl Program {
         let mut regions = vec![
             Region::readonly(read_only.vaddr, &read_only.bytes),
             stack,
-            Region::writable(HEAP_START, heap).tracked(touched[1]),
+            Region::writable(HEAP_START, heap).with_dirty_prefix(touched[1]),
         ];
         let mut vaddr = INPUT_START;
         for piece in input.chunks_mut(*piece_bytes) {
@@ -205,5 +205,5 @@ impl Program {
 
 /// Of stack and heap.
 fn touched(machine: &Machine<'_>) -> [u64; 2] {
-    [1, 2].map(|index| machine.memory.regions()[index].touched())
+    [1, 2].map(|index| machine.memory.regions()[index].dirty_prefix())
 }

@@ -355,7 +355,7 @@ fn region<'a>(case: &Case, spec: &RegionSpec, index: usize, bytes: &'a mut [u8])
     }
     // What a region keeps of its stores must not show.
     if case.budget.is_multiple_of(2) {
-        region = region.tracked(if case.budget.is_multiple_of(4) { 0 } else { 5000 });
+        region = region.with_dirty_prefix(if case.budget.is_multiple_of(4) { 0 } else { 5000 });
     }
     if spec.gapped {
         region = region.gapped(case.config.stack_frame_bytes);

@@ -19,7 +19,7 @@
 //! | [`error`] | why there is no machine code, or a frozen program is refused |
 //! | `bytes` | numbers and byte strings in frozen programs |
 //! | `processor` | what machine code may use of this processor |
-//! | [`marks`] | which pages may have been written to |
+//! | [`dirty_pages`] | which pages may have been written to |
 //! | [`mod@verify`] | the rules that a program must keep |
 //! | [`memory`] | regions and the memory map: the check of every guest access |
 //! | [`machine`] | registers, call frames, meter |
@@ -43,6 +43,7 @@ mod chain;
 pub mod config;
 mod decode;
 mod decoded;
+pub mod dirty_pages;
 pub mod error;
 mod fast_path;
 pub mod frozen;
@@ -50,7 +51,6 @@ pub mod host;
 pub mod interp;
 pub mod jit;
 pub mod machine;
-pub mod marks;
 pub mod memory;
 mod processor;
 pub mod program;

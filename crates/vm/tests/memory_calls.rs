@@ -119,7 +119,7 @@ fn seen(
         vec![fill(config.stack_bytes(), 0), fill(5000, 1), fill(700, 2), fill(300, 3), fill(64, 4)];
     let mut host = TestHost::default();
     let [stack, heap, input, second, third] = &mut memory[..] else { unreachable!("five") };
-    let mut stack = Region::writable(STACK_START, stack).tracked(0);
+    let mut stack = Region::writable(STACK_START, stack).with_dirty_prefix(0);
     if version.stack_frame_gaps() && config.stack_frame_gaps {
         stack = stack.gapped(config.stack_frame_bytes);
     }
@@ -127,7 +127,7 @@ fn seen(
     let mut regions = vec![
         Region::readonly(read_only.vaddr, &read_only.bytes),
         stack,
-        Region::writable(HEAP_START, heap).tracked(100),
+        Region::writable(HEAP_START, heap).with_dirty_prefix(100),
         Region::writable(INPUT_START, input),
     ];
     if !config.aligned_memory && !version.aligned_memory() {

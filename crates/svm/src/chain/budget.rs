@@ -17,8 +17,8 @@ use crate::chain::{
     {
         account::is_same,
         cost::{
-            BUILTIN_UNITS_DEFAULT, ComputeBudget, HEAP_BYTES_MIN,
-            INSTRUCTION_UNITS_DEFAULT, LOADED_BYTES_MAX, TRANSACTION_UNITS_MAX,
+            BUILTIN_UNITS_DEFAULT, ComputeBudget, HEAP_BYTES_MIN, INSTRUCTION_UNITS_DEFAULT,
+            LOADED_BYTES_MAX, TRANSACTION_UNITS_MAX,
         },
         features::{Feature, FeatureSet},
         transaction::Transaction,

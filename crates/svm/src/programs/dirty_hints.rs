@@ -4,7 +4,7 @@
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use selkie_vm::marks::{PAGE_BYTES, is_marked, mark, touched_spans};
+use selkie_vm::dirty_pages::{PAGE_BYTES, any_dirty, dirty_spans, mark_dirty};
 
 /// How much of a buffer the last run of a program wrote to, which the next one is likely to do
 /// too. It is a guess, and nothing but speed depends on it.
@@ -35,17 +35,17 @@ impl HeapTouched {
     /// Marks the end of a heap.
     pub(crate) fn mark_end(&self, marks: &mut [u8], heap_bytes: usize) {
         let bytes = usize::try_from(self.end.get()).unwrap_or(usize::MAX);
-        mark(marks, heap_bytes.saturating_sub(bytes)..heap_bytes);
+        mark_dirty(marks, heap_bytes.saturating_sub(bytes)..heap_bytes);
     }
 
     pub(crate) fn see(&self, touched: u64, marks: &[u8], heap_bytes: usize) {
-        if !is_marked(marks) {
+        if !any_dirty(marks) {
             self.start.see(touched);
             return self.end.see(0);
         }
         let touched = usize::try_from(touched).unwrap_or(usize::MAX);
         let (mut start, mut end) = (0, 0);
-        for span in touched_spans(touched, marks, heap_bytes) {
+        for span in dirty_spans(touched, marks, heap_bytes) {
             if span.start > start {
                 // The first page is there because the one behind it is marked.
                 end = heap_bytes.saturating_sub(span.start.saturating_add(PAGE_BYTES));

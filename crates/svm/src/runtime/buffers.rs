@@ -5,7 +5,7 @@
 
 use selkie_vm::{
     Frames,
-    marks::{is_marked, marks_len, touched_spans},
+    dirty_pages::{any_dirty, dirty_pages_len, dirty_spans},
 };
 
 use crate::{
@@ -33,15 +33,15 @@ impl Buffers {
     pub(crate) fn fit(&mut self, stack_bytes: usize, heap_bytes: usize) {
         fit(&mut self.stack, stack_bytes);
         fit(&mut self.heap, heap_bytes);
-        fit(&mut self.heap_marks, marks_len(heap_bytes));
-        fit(&mut self.input_marks, marks_len(self.input.get().len()));
+        fit(&mut self.heap_marks, dirty_pages_len(heap_bytes));
+        fit(&mut self.input_marks, dirty_pages_len(self.input.get().len()));
     }
 
     /// Records which bytes of the input a program may have written to: the first `touched`, and
     /// those of dirty pages.
     pub(crate) fn touch_input(&mut self, touched: u64) {
         self.input.touch(usize::try_from(touched).unwrap_or(usize::MAX), &self.input_marks);
-        if is_marked(&self.input_marks) {
+        if any_dirty(&self.input_marks) {
             self.input_marks.fill(0);
         }
     }
@@ -51,8 +51,8 @@ impl Buffers {
     fn clean(&mut self, stack_touched: u64, heap_touched: u64) {
         zero(&mut self.stack, stack_touched);
         zero(&mut self.heap, heap_touched);
-        if is_marked(&self.heap_marks) {
-            for span in touched_spans(0, &self.heap_marks, self.heap.len()) {
+        if any_dirty(&self.heap_marks) {
+            for span in dirty_spans(0, &self.heap_marks, self.heap.len()) {
                 self.heap[span].fill(0);
             }
             self.heap_marks.fill(0);

@@ -125,19 +125,19 @@ fn run_machine(
     // Machine code finds frame by frame what it needs.
     let by_frames = matches!(plan, Plan::Run(_)) && !executable.version().dynamic_frames();
     let stack_expected = if by_frames { 0 } else { program.stack_touched.get() };
-    let stack = Region::writable(STACK_START, &mut buffers.stack).tracked(stack_expected);
+    let stack = Region::writable(STACK_START, &mut buffers.stack).with_dirty_prefix(stack_expected);
     let has_gaps = executable.version().stack_frame_gaps() && config.stack_frame_gaps;
     // With room for one that the map may put before them.
     let mut regions = Vec::with_capacity(5);
     regions.push(Region::readonly(executable.read_only().vaddr, &executable.read_only().bytes));
     regions.push(if has_gaps { stack.gapped(config.stack_frame_bytes) } else { stack });
-    let heap =
-        Region::writable(HEAP_START, &mut buffers.heap).tracked(program.heap_touched.start.get());
+    let heap = Region::writable(HEAP_START, &mut buffers.heap)
+        .with_dirty_prefix(program.heap_touched.start.get());
     // Machine code alone gains by marks, where every window has one region.
     let marks = matches!(plan, Plan::Run(_)) && !mode.has_regions();
     regions.push(if marks {
         program.heap_touched.mark_end(&mut buffers.heap_marks, heap_bytes);
-        heap.marked(&mut buffers.heap_marks)
+        heap.with_dirty_pages(&mut buffers.heap_marks)
     } else {
         heap
     });
@@ -166,8 +166,12 @@ fn run_machine(
     if !mode.has_regions()
         && let Some(input) = regions.pop()
     {
-        let input = input.tracked(input_expected);
-        regions.push(if marks_input { input.marked(&mut buffers.input_marks) } else { input });
+        let input = input.with_dirty_prefix(input_expected);
+        regions.push(if marks_input {
+            input.with_dirty_pages(&mut buffers.input_marks)
+        } else {
+            input
+        });
     }
     let instruction_data = frame.layout.instruction_data;
     let memory = MemoryMap::new(regions, &config, executable.version()).map_err(|trap| {
@@ -195,7 +199,7 @@ fn run_machine(
     context.meter = machine.meter;
     let touched = |vaddr| {
         let region = machine.memory.regions().iter().find(|region| region.vaddr() == vaddr);
-        region.map_or(0, Region::touched)
+        region.map_or(0, Region::dirty_prefix)
     };
     let (stack_touched, heap_touched) = (touched(STACK_START), touched(HEAP_START));
     let input_touched = if mode.has_regions() { u64::MAX } else { touched(INPUT_START) };

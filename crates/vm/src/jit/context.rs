@@ -50,9 +50,9 @@ pub(super) struct Context<R> {
     pub(super) leave_routine: u64,
     pub(super) syscall_routine: u64,
     pub(super) more_stack_routine: u64,
-    pub(super) marked_store_routine: u64,
+    pub(super) dirty_page_store_routine: u64,
     /// How many times that may yet be called.
-    pub(super) marked_stores_left: u64,
+    pub(super) dirty_page_stores_left: u64,
     pub(super) memory_routines: [u64; 4],
     /// The slot of the exit that ended the program, or of what is not compiled; the number of a
     /// syscall.

@@ -71,14 +71,14 @@ fn run_code<H: Host>(
 ) -> Option<Result<u64, Trap>> {
     let stack = stack_of(code, machine)?;
     let touched = match code.shape.fixed_frames {
-        true => machine.memory.touch_stack(code.config.stack_frame_bytes),
+        true => machine.memory.raise_stack_dirty_prefix(code.config.stack_frame_bytes),
         false => 0,
     };
     code.count_run(program);
     let target = usize::try_from(code.entry_made(program, machine.pc)?).ok()?;
     let text_vaddr = machine.text_vaddr;
     if code.shape.aligned {
-        machine.memory.begin_marks();
+        machine.memory.begin_page_tracking();
     }
     let mut context = Context {
         windows: Windows::EMPTY,
@@ -97,8 +97,8 @@ fn run_code<H: Host>(
         leave_routine: code.routine(code.routines.leave),
         syscall_routine: code.routine(code.routines.syscall),
         more_stack_routine: code.routine(code.routines.more_stack),
-        marked_store_routine: code.routine(code.routines.marked_store),
-        marked_stores_left: MARKED_STORES_MAX,
+        dirty_page_store_routine: code.routine(code.routines.dirty_page_store),
+        dirty_page_stores_left: DIRTY_PAGE_STORES_MAX,
         memory_routines: code.routines.memory.map(|offset| code.routine(offset)),
         pc: 0,
         entry_stack: 0,
@@ -212,7 +212,7 @@ impl MachineCode {
 
 /// A store to a marked page takes eighteen instructions more than one within the limit. A program that
 /// makes so many of them is better off without marks.
-const MARKED_STORES_MAX: u64 = 1024;
+const DIRTY_PAGE_STORES_MAX: u64 = 1024;
 /// A store that leaves machine code costs much more, and counts as so many of those.
 const STORES_WORTH_LEAVING: u64 = 16;
 
@@ -293,7 +293,7 @@ fn go_on<H: Host>(
     address: u64,
     stack: *const usize,
 ) -> Option<u64> {
-    let Context { run, near: known, pointer, pc: missing, marked_stores_left, .. } = context;
+    let Context { run, near: known, pointer, pc: missing, dirty_page_stores_left, .. } = context;
     let pc = match site.what {
         What::Syscall => {
             run.machine.pc = site.pc as usize;
@@ -312,9 +312,10 @@ fn go_on<H: Host>(
             let access = if store { Access::Store } else { Access::Load };
             if store {
                 // Some have no use for marks, since they are too long or meet a page that has none.
-                *marked_stores_left = marked_stores_left.saturating_sub(STORES_WORTH_LEAVING);
-                if *marked_stores_left == 0 {
-                    run.machine.memory.end_marks();
+                *dirty_page_stores_left =
+                    dirty_page_stores_left.saturating_sub(STORES_WORTH_LEAVING);
+                if *dirty_page_stores_left == 0 {
+                    run.machine.memory.end_page_tracking();
                 }
             }
             let vaddr = run.machine.registers[base as usize].wrapping_add_signed(disp.into());
@@ -358,7 +359,7 @@ impl<H: Host> Context<Run<'_, '_, H>> {
             *windows = Windows::EMPTY;
             run.machine.memory.fill_windows(windows, run.code.shape.window_gaps());
             if run.code.shape.fixed_frames {
-                let touched = self.run.machine.memory.touch_stack(0);
+                let touched = self.run.machine.memory.raise_stack_dirty_prefix(0);
                 self.set_stack_limits(touched);
             }
         }
@@ -383,7 +384,7 @@ impl<H: Host> Context<Run<'_, '_, H>> {
         if self.run.code.shape.fixed_frames && self.frame_limit != self.run.frame_limit {
             let frame_bytes = self.run.code.config.stack_frame_bytes;
             let touched = self.frame_limit - self.run.stack + frame_bytes - 1;
-            self.run.machine.memory.touch_stack(touched);
+            self.run.machine.memory.raise_stack_dirty_prefix(touched);
             self.run.frame_limit = self.frame_limit;
         }
     }
@@ -470,7 +471,8 @@ impl<H: Host> Run<'_, '_, H> {
         let depth = used / self.code.shape.frame_step;
         let memory = &mut self.machine.memory;
         depth + 1 < self.code.config.call_depth_max as u64
-            && memory.touch_stack(0) < memory.touch_stack(frame_bytes * (depth + 2))
+            && memory.raise_stack_dirty_prefix(0)
+                < memory.raise_stack_dirty_prefix(frame_bytes * (depth + 2))
     }
 
     fn charge(&mut self) -> bool {
@@ -490,7 +492,7 @@ impl<H: Host> Run<'_, '_, H> {
     /// The interpreter runs the program to its end.
     fn finish(&mut self, stack: *const usize) -> Option<u64> {
         self.take_frames(stack);
-        self.machine.memory.end_marks();
+        self.machine.memory.end_page_tracking();
         let result = interp::finish(self.program.decoded(), self.machine, self.host);
         self.end = Some(End::Result(result));
         None

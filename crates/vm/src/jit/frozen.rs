@@ -178,7 +178,7 @@ impl MachineCode {
             let unit = Unit {
                 sites: Sites::of_packed(sites, bytes.len()).ok_or_else(malformed)?,
                 calls,
-                marks: Vec::new(),
+                spans: Vec::new(),
                 memory: Executable::new(bytes)
                     .map_err(|error| ThawError::Jit(JitError::Memory(error)))?,
             };

@@ -339,9 +339,9 @@ impl MachineCode {
     #[must_use]
     pub fn spans(&self) -> Vec<Span> {
         let len = self.bytes().len();
-        let marks = self.units.first().map_or(&[][..], |unit| &unit.marks);
-        let ends = marks.iter().skip(1).map(|(start, ..)| *start as usize).chain([len]);
-        let spans = marks.iter().zip(ends).map(|(&(start, slot, cold), end)| Span {
+        let starts = self.units.first().map_or(&[][..], |unit| &unit.spans);
+        let ends = starts.iter().skip(1).map(|(start, ..)| *start as usize).chain([len]);
+        let spans = starts.iter().zip(ends).map(|(&(start, slot, cold), end)| Span {
             start: start as usize,
             end,
             slot: (slot != SHARED).then_some(slot as usize),

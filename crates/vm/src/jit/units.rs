@@ -36,7 +36,7 @@ pub(super) struct Unit {
     /// Slots and offsets of calls, by slot.
     pub(super) calls: Vec<[u32; 2]>,
     /// Where the code of each instruction starts, if that was asked for: offset, slot, cold.
-    pub(super) marks: Vec<(u32, u32, bool)>,
+    pub(super) spans: Vec<(u32, u32, bool)>,
 }
 
 impl Unit {
@@ -51,7 +51,7 @@ impl Unit {
         self.memory.bytes().len().next_multiple_of(PAGE_BYTES)
             + self.sites.memory_bytes()
             + size_of_val(&self.calls[..])
-            + size_of_val(&self.marks[..])
+            + size_of_val(&self.spans[..])
     }
 
     fn site(&self, address: usize) -> Option<Site> {

@@ -21,9 +21,9 @@ pub(crate) struct Windows {
     pub(crate) masks: [MaybeUninit<[u64; 2]>; 8],
     /// Where pages are marked that may be stored to beyond the limit: the first address, and how
     /// many bytes there are; 0 for none.
-    pub(crate) spans: [[u64; 2]; 8],
-    /// The host's address of the marks.
-    pub(crate) marks: [MaybeUninit<[u64; 2]>; 8],
+    pub(crate) tracked_ranges: [[u64; 2]; 8],
+    /// Host address of the record of dirty pages.
+    pub(crate) dirty_pages: [MaybeUninit<[u64; 2]>; 8],
 }
 
 impl Windows {
@@ -31,8 +31,8 @@ impl Windows {
         limits: [[0; 2]; 8],
         bases: [MaybeUninit::uninit(); 8],
         masks: [MaybeUninit::uninit(); 8],
-        spans: [[0; 2]; 8],
-        marks: [MaybeUninit::uninit(); 8],
+        tracked_ranges: [[0; 2]; 8],
+        dirty_pages: [MaybeUninit::uninit(); 8],
     };
 }
 
@@ -48,24 +48,24 @@ pub(crate) struct Near {
 }
 
 /// How often pages are marked in a run, until it is better to record no more.
-const MARKINGS_MAX: u32 = 64;
+const DIRTY_PAGES_MAX: u32 = 64;
 
 impl MemoryMap<'_> {
-    /// Machine code begins: from here on pages are marked.
-    pub(crate) fn begin_marks(&mut self) {
-        self.markings_left = MARKINGS_MAX;
+    /// Starts recording dirty pages, for a run of machine code.
+    pub(crate) fn begin_page_tracking(&mut self) {
+        self.dirty_pages_left = DIRTY_PAGES_MAX;
     }
 
-    /// Marks no more pages: what has marks counts as touched as a whole.
-    pub(crate) fn end_marks(&mut self) {
-        if core::mem::take(&mut self.markings_left) == 0 {
+    /// Stops recording pages: regions with a record count as dirty as a whole.
+    pub(crate) fn end_page_tracking(&mut self) {
+        if core::mem::take(&mut self.dirty_pages_left) == 0 {
             return;
         }
         for index in 0..self.regions.len() {
             let region = &self.regions[index];
             let (vaddr, len) = (region.vaddr, region.len);
-            if !region.marks.is_null() && region.touched < len {
-                self.touch(index, vaddr, len);
+            if !region.dirty_pages.is_null() && region.dirty_prefix < len {
+                self.raise_dirty_prefix(index, vaddr, len);
             }
         }
     }
@@ -105,12 +105,16 @@ impl MemoryMap<'_> {
                 }
             };
             let limit = if known { start + region.len.min(REGION_SIZE) } else { 0 };
-            let touched = start + region.storable().min(REGION_SIZE);
-            let stores = if known && region.writable { touched } else { 0 };
+            let storable_end = start + region.storable().min(REGION_SIZE);
+            let stores = if known && region.writable { storable_end } else { 0 };
             windows.limits[window] = [limit, stores];
-            if known && region.writable && self.markings_left > 0 && !region.marks.is_null() {
-                windows.spans[window] = [start, region.len];
-                windows.marks[window].write([region.marks as u64, 0]);
+            if known
+                && region.writable
+                && self.dirty_pages_left > 0
+                && !region.dirty_pages.is_null()
+            {
+                windows.tracked_ranges[window] = [start, region.len];
+                windows.dirty_pages[window].write([region.dirty_pages as u64, 0]);
             }
             windows.bases[window].write([(region.host as u64).wrapping_sub(start), gap_bits]);
             windows.masks[window].write([mask, 0]);
@@ -129,10 +133,10 @@ impl MemoryMap<'_> {
     }
 
     /// How much of the stack is touched; at least `len` bytes from now on, if it has as many.
-    pub(crate) fn touch_stack(&mut self, len: u64) -> u64 {
+    pub(crate) fn raise_stack_dirty_prefix(&mut self, len: u64) -> u64 {
         let Some(index) = self.region_index(STACK_START) else { return 0 };
-        if self.regions[index].touched < len {
-            self.regions[index].touched = len;
+        if self.regions[index].dirty_prefix < len {
+            self.regions[index].dirty_prefix = len;
             self.forget_window(index, STACK_START);
         }
         self.regions[index].storable()

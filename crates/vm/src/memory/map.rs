@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// What is touched is counted in steps of this.
-const TOUCHED_STEP_BYTES: u64 = 4096;
+const DIRTY_PREFIX_STEP_BYTES: u64 = 4096;
 
 /// All of the guest's memory.
 pub struct MemoryMap<'a> {
@@ -41,7 +41,7 @@ pub struct MemoryMap<'a> {
     pub(super) is_known_to_code: bool,
     /// How many times pages may yet be marked; 0 as long as machine code, which alone gains by it,
     /// is not at work.
-    pub(super) markings_left: u32,
+    pub(super) dirty_pages_left: u32,
 }
 
 impl fmt::Debug for MemoryMap<'_> {
@@ -97,7 +97,7 @@ impl<'a> MemoryMap<'a> {
             stack_slot_bytes: fixed_frames.then_some(config.stack_frame_bytes),
             call_depth_max: config.call_depth_max as u64,
             is_known_to_code: false,
-            markings_left: 0,
+            dirty_pages_left: 0,
         };
         if !aligned {
             let vaddrs: Vec<u64> = map.regions.iter().map(|region| region.vaddr).collect();
@@ -205,7 +205,7 @@ impl<'a> MemoryMap<'a> {
     pub(super) fn record(&mut self, index: usize, vaddr: u64, host: *mut u8, len: u64) {
         let region = &self.regions[index];
         let end = (host as u64).wrapping_sub(region.host as u64) + len;
-        if end > region.touched {
+        if end > region.dirty_prefix {
             self.note(index, vaddr, end - len..end);
         }
     }
@@ -214,22 +214,26 @@ impl<'a> MemoryMap<'a> {
     #[cold]
     fn note(&mut self, index: usize, vaddr: u64, span: core::ops::Range<u64>) {
         let end = span.end;
-        if self.markings_left == 0 || !self.regions[index].mark(span, &mut self.markings_left) {
-            self.touch(index, vaddr, end);
+        if self.dirty_pages_left == 0
+            || !self.regions[index].mark_dirty(span, &mut self.dirty_pages_left)
+        {
+            self.raise_dirty_prefix(index, vaddr, end);
         }
     }
 
     /// From here on stores to the first `len` bytes of a region, at least, need no record.
     #[cold]
-    pub(super) fn touch(&mut self, index: usize, vaddr: u64, len: u64) {
+    pub(super) fn raise_dirty_prefix(&mut self, index: usize, vaddr: u64, len: u64) {
         let region = &mut self.regions[index];
-        region.touched = match region.vaddr {
+        region.dirty_prefix = match region.vaddr {
             // They are often used from both ends.
             HEAP_START => region.len,
             // Stacks grow upwards from where they start. Of an input, programs change what they
             // were told to: it is not likely that more comes behind.
-            STACK_START => len.max(region.touched * 2).next_multiple_of(TOUCHED_STEP_BYTES),
-            _ => len.max(region.touched / 8 * 9).next_multiple_of(TOUCHED_STEP_BYTES / 4),
+            STACK_START => {
+                len.max(region.dirty_prefix * 2).next_multiple_of(DIRTY_PREFIX_STEP_BYTES)
+            }
+            _ => len.max(region.dirty_prefix / 8 * 9).next_multiple_of(DIRTY_PREFIX_STEP_BYTES / 4),
         };
         self.forget_window(index, vaddr);
     }
@@ -369,8 +373,8 @@ impl<'a> MemoryMap<'a> {
             self.is_known_to_code = false;
         } else {
             // What was written to its buffer stays.
-            let touched = &mut self.regions[index].touched;
-            *touched = region.touched.max(*touched);
+            let touched = &mut self.regions[index].dirty_prefix;
+            *touched = region.dirty_prefix.max(*touched);
         }
         Some(result)
     }

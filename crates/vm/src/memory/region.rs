@@ -2,7 +2,7 @@
 
 use core::{fmt, marker::PhantomData, ptr};
 
-use crate::{marks, trap::Access};
+use crate::{dirty_pages, trap::Access};
 
 /// A span of guest addresses backed by host memory.
 ///
@@ -13,12 +13,11 @@ pub struct Region<'a> {
     pub(super) host: *mut u8,
     pub(super) len: u64,
     pub(super) capacity: u64,
-    /// Bytes from the start that may have been written to. Stores beyond take the long way, which
-    /// raises it.
-    pub(super) touched: u64,
-    /// Records stores beyond by pages: as many bytes as [`marks::marks_len`] says; null if there are
-    /// none.
-    pub(super) marks: *mut u8,
+    /// Bytes from the start that may have been written to. Stores beyond it take the slow path,
+    /// which raises it.
+    pub(super) dirty_prefix: u64,
+    /// The record of dirty pages beyond the prefix, [`dirty_pages::dirty_pages_len`] bytes, or null.
+    pub(super) dirty_pages: *mut u8,
     pub(super) writable: bool,
     buffer_writable: bool,
     /// log2 of the frame size, if frames alternate with unmapped gaps of the same size.
@@ -28,7 +27,7 @@ pub struct Region<'a> {
 }
 
 // SAFETY: a region owns no more than the `&'a [u8]` or `&'a mut [u8]` that it was made from, and its
-// marks, which it borrows mutably too; all of them can be sent to another thread.
+// record of dirty pages, which it borrows mutably too; all of them can be sent to another thread.
 unsafe impl Send for Region<'_> {}
 
 impl fmt::Debug for Region<'_> {
@@ -50,8 +49,8 @@ impl<'a> Region<'a> {
             host: bytes.as_ptr().cast_mut(),
             len,
             capacity: len,
-            touched: u64::MAX,
-            marks: ptr::null_mut(),
+            dirty_prefix: u64::MAX,
+            dirty_pages: ptr::null_mut(),
             writable: false,
             buffer_writable: false,
             gap_shift: None,
@@ -90,52 +89,57 @@ impl<'a> Region<'a> {
         self
     }
 
-    /// Keeps a record of how far the buffer is written to: [`Region::touched`]. Raising it takes a
-    /// moment; so it starts at `expected` bytes, those that are likely to be written to.
+    /// Records how many bytes from the start may have been written to: [`Region::dirty_prefix`].
+    /// The record starts at `expected` bytes, since raising it takes the slow path.
     #[must_use]
-    pub fn tracked(mut self, expected: u64) -> Self {
-        self.touched = expected;
+    pub fn with_dirty_prefix(mut self, expected: u64) -> Self {
+        self.dirty_prefix = expected;
         self
     }
 
-    /// Keeps a record by pages of what machine code and syscalls write to beyond that: see
-    /// [`marks`]. A page that is marked at the start may be written to at once.
+    /// Records the pages that machine code and syscalls write to beyond the dirty prefix: see
+    /// [`dirty_pages`](crate::dirty_pages). Pages that are dirty at the start need no slow path.
     ///
     /// # Panics
-    /// If there are fewer marks than the buffer has pages.
+    /// If `dirty_pages` is shorter than [`dirty_pages_len`](dirty_pages::dirty_pages_len) says.
     #[must_use]
-    pub fn marked(mut self, marks: &'a mut [u8]) -> Self {
-        assert!(marks.len() >= marks::marks_len(usize_of(self.capacity)), "each page has a mark");
-        self.marks = marks.as_mut_ptr();
+    pub fn with_dirty_pages(mut self, dirty_pages: &'a mut [u8]) -> Self {
+        assert!(
+            dirty_pages.len() >= dirty_pages::dirty_pages_len(usize_of(self.capacity)),
+            "the record has a byte for each page"
+        );
+        self.dirty_pages = dirty_pages.as_mut_ptr();
         self
     }
 
-    /// Marks the pages of a span; whether there was room for such a record.
-    pub(super) fn mark(&mut self, span: core::ops::Range<u64>, left: &mut u32) -> bool {
-        if self.marks.is_null() {
+    /// Marks the pages of a span as dirty, and counts down `left` if one was clean. Returns `false`
+    /// if there is no record or `left` came to 0: the prefix must cover the span then.
+    pub(super) fn mark_dirty(&mut self, span: core::ops::Range<u64>, left: &mut u32) -> bool {
+        if self.dirty_pages.is_null() {
             return false;
         }
-        let len = marks::marks_len(usize_of(self.capacity));
-        // SAFETY: `marked` borrowed as many mutably for `'a`, and of a region's copies one is used
-        // at a time.
-        let marks = unsafe { core::slice::from_raw_parts_mut(self.marks, len) };
-        if !marks::mark(marks, usize_of(span.start)..usize_of(span.end)) {
+        let len = dirty_pages::dirty_pages_len(usize_of(self.capacity));
+        // SAFETY: `with_dirty_pages` borrowed `len` bytes mutably for `'a`, and of a region's copies
+        // one is used at a time.
+        let dirty_pages = unsafe { core::slice::from_raw_parts_mut(self.dirty_pages, len) };
+        if !dirty_pages::mark_dirty(dirty_pages, usize_of(span.start)..usize_of(span.end)) {
             return true;
         }
         *left = left.saturating_sub(1);
         *left > 0
     }
 
-    /// Bytes from the start of the buffer that may have been written to; of the others those that
-    /// are [`Region::marked`]. As much as there is, unless the region is [`Region::tracked`].
+    /// Returns how many bytes from the start of the buffer may have been written to, besides the
+    /// pages recorded by [`Region::with_dirty_pages`]: all of them, unless
+    /// [`Region::with_dirty_prefix`] began a record.
     #[must_use]
-    pub fn touched(&self) -> u64 {
-        self.touched.min(self.capacity)
+    pub fn dirty_prefix(&self) -> u64 {
+        self.dirty_prefix.min(self.capacity)
     }
 
     /// Bytes from the start that the guest may store to without a record.
     pub(super) fn storable(&self) -> u64 {
-        self.touched.min(self.len)
+        self.dirty_prefix.min(self.len)
     }
 
     /// Hides all but the first `len` bytes of the buffer, until [`Region::grow`] shows more.
@@ -200,7 +204,7 @@ impl<'a> Region<'a> {
     /// on all of it counts as touched.
     #[must_use]
     pub fn buffer_mut(&mut self) -> Option<&mut [u8]> {
-        self.touched = u64::MAX;
+        self.dirty_prefix = u64::MAX;
         // SAFETY: `buffer_writable` says that the region was made from `capacity` bytes at `host`
         // that are borrowed mutably for `'a`, and regions do not share buffers.
         self.buffer_writable
@@ -225,7 +229,7 @@ impl<'a> Region<'a> {
 
     /// Backs the region by another buffer.
     pub fn replace(&mut self, bytes: &'a mut [u8]) {
-        self.marks = ptr::null_mut();
+        self.dirty_pages = ptr::null_mut();
         self.capacity = bytes.len() as u64;
         self.len = self.capacity;
         self.host = bytes.as_mut_ptr();

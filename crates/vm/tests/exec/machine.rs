@@ -50,7 +50,7 @@ impl Backing {
         } else {
             Region::readonly(self.vaddr, &self.bytes)
         };
-        let region = if self.vaddr < INPUT_START { region.tracked(0) } else { region };
+        let region = if self.vaddr < INPUT_START { region.with_dirty_prefix(0) } else { region };
         match self.gap {
             Some(frame_bytes) => region.gapped(frame_bytes),
             None => region,
@@ -189,8 +189,12 @@ fn run_with(
     let map = MemoryMap::new(regions, &case.setup.config, version).map_err(|it| it.to_string())?;
     let mut machine = Machine::new(program.executable(), &case.setup.config, map, budget);
     let Outcome { result, consumed } = engine(program, &mut machine, &mut TestHost);
-    let touched: Vec<_> =
-        machine.memory.regions().iter().map(|region| (region.vaddr(), region.touched())).collect();
+    let touched: Vec<_> = machine
+        .memory
+        .regions()
+        .iter()
+        .map(|region| (region.vaddr(), region.dirty_prefix()))
+        .collect();
     Ok(Run {
         result: result.map_err(|trap| describe(&trap)),
         consumed,

@@ -1,9 +1,7 @@
 //! What the cache knows of a program.
 
 use core::fmt;
-use std::sync::{
-    Arc, OnceLock,
-};
+use std::sync::{Arc, OnceLock};
 
 use smallvec::SmallVec;
 use solana_pubkey::Pubkey;

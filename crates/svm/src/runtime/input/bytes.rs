@@ -8,7 +8,7 @@
 
 use core::ops::Range;
 
-use selkie_vm::marks::{PAGE_BYTES, is_marked, mark, next_marked};
+use selkie_vm::dirty_pages::{PAGE_BYTES, any_dirty, mark_dirty, next_dirty};
 
 /// Bytes of an input, and what is left of those before.
 #[derive(Default, Debug)]
@@ -92,16 +92,16 @@ impl InputBytes {
     pub(crate) fn mark_written(&self, marks: &mut [u8]) {
         let mut end = 0;
         for span in &self.zeros {
-            mark(marks, end..span.start.min(self.len));
+            mark_dirty(marks, end..span.start.min(self.len));
             end = span.end;
         }
-        mark(marks, end..self.len.max(end));
+        mark_dirty(marks, end..self.len.max(end));
     }
 
     /// Says that a program may have written to the first bytes, as many as told, and to others as
     /// far as they are marked.
     pub(crate) fn touch(&mut self, touched: usize, marks: &[u8]) {
-        if !is_marked(marks) {
+        if !any_dirty(marks) {
             self.zeros.retain_mut(|span| {
                 span.start = span.start.max(touched);
                 span.start < span.end
@@ -115,7 +115,7 @@ impl InputBytes {
             let mut start = span.start.max(touched);
             let mut page = start / PAGE_BYTES;
             while start < span.end {
-                let marked = next_marked(marks, page);
+                let marked = next_dirty(marks, page);
                 let gone =
                     marked.map_or(usize::MAX, |it| it.saturating_sub(1).saturating_mul(PAGE_BYTES));
                 let clean = start..span.end.min(gone);
@@ -160,7 +160,7 @@ fn zero(bytes: &mut [u8], span: Range<usize>) {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use selkie_vm::marks::marks_len;
+    use selkie_vm::dirty_pages::dirty_pages_len;
 
     use super::*;
 
@@ -191,11 +191,11 @@ mod tests {
                 prop_assert_eq!(bytes.get(), &*expected);
                 let touched = touched.min(len);
                 bytes.get_mut()[..touched].fill(9);
-                let mut marks = vec![0; marks_len(len)];
+                let mut marks = vec![0; dirty_pages_len(len)];
                 for (start, count) in stores {
                     let span = start.min(len)..(start + count).min(len);
                     bytes.get_mut()[span.clone()].fill(9);
-                    mark(&mut marks, span);
+                    mark_dirty(&mut marks, span);
                 }
                 bytes.touch(touched, &marks);
             }

@@ -13,8 +13,8 @@ use super::{
     writer::Writer,
 };
 use crate::{
+    dirty_pages::PAGE_SHIFT,
     jit::context::{Context, WINDOW_SHIFT, WINDOWS_MASK},
-    marks::PAGE_SHIFT,
 };
 
 const R0: Reg = REGISTERS[0];
@@ -225,7 +225,7 @@ impl Writer<'_> {
                 slow.push(self.code.jump_if(Flag::Above));
             }
             self.code.reserve();
-            slow.extend(self.look_at_mark(DATA));
+            slow.extend(self.check_dirty_page(DATA));
             self.here(within);
         } else {
             slow.push(self.code.jump_if(Flag::AboveOrEqual));

@@ -8,11 +8,11 @@ use super::{
     writer::Writer,
 };
 use crate::{
+    dirty_pages::PAGE_SHIFT,
     jit::{
         context::{Context, STACK_STEP_FRAMES, STACK_WINDOW},
         site::{Site, What},
     },
-    marks::PAGE_SHIFT,
 };
 
 /// Preserved by Rust functions, with the System V calling convention.
@@ -40,7 +40,7 @@ impl Writer<'_> {
         self.code.reserve();
         self.more_stack_routine();
         self.code.reserve();
-        self.marked_store_routine();
+        self.dirty_page_store_routine();
         self.memory_routines();
     }
 
@@ -54,8 +54,8 @@ impl Writer<'_> {
         self.code.jump_mem(self.context(offset_of!(Context<()>, syscall_routine)));
         self.routines.more_stack = self.code.here();
         self.code.jump_mem(self.context(offset_of!(Context<()>, more_stack_routine)));
-        self.routines.marked_store = self.code.here();
-        self.code.jump_mem(self.context(offset_of!(Context<()>, marked_store_routine)));
+        self.routines.dirty_page_store = self.code.here();
+        self.code.jump_mem(self.context(offset_of!(Context<()>, dirty_page_store_routine)));
         self.ways_to_memory_routines();
     }
 
@@ -211,14 +211,14 @@ impl Writer<'_> {
     /// Called where the check of a store found nothing within the limit, with the address of the
     /// last byte and the window: finds the pointer if the page is marked. Otherwise, and once it
     /// was called too often, it is a place to leave from.
-    fn marked_store_routine(&mut self) {
-        self.routines.marked_store = self.code.here();
+    fn dirty_page_store_routine(&mut self) {
+        self.routines.dirty_page_store = self.code.here();
         self.code.push(POINTER);
-        let unmarked = self.look_at_mark(POINTER);
+        let clean = self.check_dirty_page(POINTER);
         self.code.pop(POINTER);
         let bases = offset_of!(Context<()>, windows.bases);
         self.code.arith_mem(Bits::B64, Arith::Add, POINTER, self.window(bases));
-        let left = self.context(offset_of!(Context<()>, marked_stores_left));
+        let left = self.context(offset_of!(Context<()>, dirty_page_stores_left));
         self.code.load(3, SCRATCH, left);
         self.code.arith_imm(Bits::B64, Arith::Sub, SCRATCH, 1);
         let none = self.code.jump_if(Flag::Below);
@@ -227,7 +227,7 @@ impl Writer<'_> {
         self.code.ret();
         self.code.reserve();
         let here = self.code.here();
-        for jump in unmarked {
+        for jump in clean {
             self.code.patch(jump, here);
         }
         self.code.pop(POINTER);
@@ -236,14 +236,14 @@ impl Writer<'_> {
 
     /// Jumps away if the page of the address in a register is not marked, or not there. The window
     /// is in the scratch register.
-    pub(super) fn look_at_mark(&mut self, address: Reg) -> [Patch; 2] {
-        let spans = offset_of!(Context<()>, windows.spans);
+    pub(super) fn check_dirty_page(&mut self, address: Reg) -> [Patch; 2] {
+        let spans = offset_of!(Context<()>, windows.tracked_ranges);
         self.code.arith_mem(Bits::B64, Arith::Sub, address, self.window(spans));
         self.code.arith_mem(Bits::B64, Arith::Cmp, address, self.window(spans + 8));
         let beyond = self.code.jump_if(Flag::AboveOrEqual);
         self.code.shift_imm(Bits::B64, Shift::Shr, address, PAGE_SHIFT);
-        let marks = offset_of!(Context<()>, windows.marks);
-        self.code.arith_mem(Bits::B64, Arith::Add, address, self.window(marks));
+        let dirty_pages = offset_of!(Context<()>, windows.dirty_pages);
+        self.code.arith_mem(Bits::B64, Arith::Add, address, self.window(dirty_pages));
         self.code.load(0, address, Mem::at(address, 0));
         self.code.test(Bits::B32, address, address);
         [beyond, self.code.jump_if(Flag::Equal)]

@@ -59,7 +59,7 @@ impl Target for Writer<'_> {
     #[inline(always)]
     fn block(&mut self, pc: u32, cost: u8) {
         self.code.reserve();
-        self.mark(pc, false);
+        self.record_span(pc, false);
         self.labels[pc as usize] = self.code.here();
         self.blocks.push(pc);
         // Control may come from elsewhere.
@@ -74,7 +74,7 @@ impl Target for Writer<'_> {
     #[inline(always)]
     fn instruction(&mut self, pc: u32) {
         self.code.reserve();
-        self.mark(pc, false);
+        self.record_span(pc, false);
         if self.chaos.wants_noop() {
             self.code.nop();
         }

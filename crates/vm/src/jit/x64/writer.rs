@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     decoded::Register,
+    dirty_pages::PAGE_SHIFT,
     jit::{
         buffer::Executable,
         context::{Context, NEAR_COUNT, Reach},
@@ -20,7 +21,6 @@ use crate::{
         site::{Check, Site, Sites, What},
         units::{SHARED, Unit},
     },
-    marks::PAGE_SHIFT,
 };
 
 /// What is out of the way of the usual flow.
@@ -63,7 +63,7 @@ pub(in crate::jit) struct Routines {
     /// Lets the stack be used further than before.
     pub(in crate::jit) more_stack: u32,
     /// Finds the pointer of a store to a page that is marked.
-    pub(in crate::jit) marked_store: u32,
+    pub(in crate::jit) dirty_page_store: u32,
     pub(in crate::jit) syscall: u32,
     pub(in crate::jit) missing: u32,
     /// A bare return.
@@ -75,17 +75,38 @@ pub(in crate::jit) struct Routines {
 impl Routines {
     /// As words, to be kept.
     pub(in crate::jit) fn words(self) -> [u32; 12] {
-        let Self { enter, leave, stopped, more_stack, marked_store, syscall, missing, ret, memory } =
-            self;
+        let Self {
+            enter,
+            leave,
+            stopped,
+            more_stack,
+            dirty_page_store,
+            syscall,
+            missing,
+            ret,
+            memory,
+        } = self;
         let [a, b, c, d] = memory;
-        [enter, leave, stopped, more_stack, marked_store, syscall, missing, ret, a, b, c, d]
+        [enter, leave, stopped, more_stack, dirty_page_store, syscall, missing, ret, a, b, c, d]
     }
 
     pub(in crate::jit) fn of_words(words: [u32; 12]) -> Self {
-        let [enter, leave, stopped, more_stack, marked_store, syscall, missing, ret, a, b, c, d] =
-            words;
+        let [
+            enter,
+            leave,
+            stopped,
+            more_stack,
+            dirty_page_store,
+            syscall,
+            missing,
+            ret,
+            a,
+            b,
+            c,
+            d,
+        ] = words;
         let memory = [a, b, c, d];
-        Self { enter, leave, stopped, more_stack, marked_store, syscall, missing, ret, memory }
+        Self { enter, leave, stopped, more_stack, dirty_page_store, syscall, missing, ret, memory }
     }
 }
 
@@ -110,7 +131,7 @@ pub(in crate::jit) struct Writer<'o> {
     pub(super) fixups: Vec<(Patch, u32)>,
     pub(super) cold: Vec<Cold>,
     /// Where the code of each instruction starts, if that is asked for: offset, slot, cold.
-    pub(super) marks: Option<Vec<(u32, u32, bool)>>,
+    pub(super) spans: Option<Vec<(u32, u32, bool)>>,
     /// The register whose value the flags tell, in 64 bits, and where the code was then.
     pub(super) flags: (Reg, u32),
     pub(super) near: u8,
@@ -155,13 +176,13 @@ impl<'o> Writer<'o> {
             far: Vec::new(),
             fixups: Vec::with_capacity(slots / 4),
             cold: Vec::with_capacity(64),
-            marks: options.spans.then(Vec::new),
+            spans: options.spans.then(Vec::new),
             flags: (SCRATCH, 0),
             near: 0,
             bytes_max,
             inlined: None,
         };
-        writer.mark(SHARED, false);
+        writer.record_span(SHARED, false);
         for _ in 0..writer.chaos.padding() {
             writer.code.reserve();
             writer.code.nop();
@@ -196,7 +217,7 @@ impl<'o> Writer<'o> {
             memory: Executable::new(self.code.bytes())?,
             sites: self.sites,
             calls: self.calls,
-            marks: self.marks.unwrap_or_default(),
+            spans: self.spans.unwrap_or_default(),
         };
         Ok(Written { unit, routines: self.routines, blocks, far: self.far })
     }
@@ -204,7 +225,7 @@ impl<'o> Writer<'o> {
     /// Goes on at a block that another unit has, or will have.
     pub(super) fn far_block(&mut self, slot: u32) {
         self.code.reserve();
-        self.mark(slot, true);
+        self.record_span(slot, true);
         self.labels[slot as usize] = self.code.here();
         let entry = self.entry(slot);
         self.code.jump_mem(entry);
@@ -238,16 +259,16 @@ impl<'o> Writer<'o> {
     }
 
     #[inline(always)]
-    pub(super) fn mark(&mut self, slot: u32, cold: bool) {
-        if self.marks.is_some() {
-            self.push_mark(slot, cold);
+    pub(super) fn record_span(&mut self, slot: u32, cold: bool) {
+        if self.spans.is_some() {
+            self.push_span(slot, cold);
         }
     }
 
     #[cold]
-    pub(super) fn push_mark(&mut self, slot: u32, cold: bool) {
+    pub(super) fn push_span(&mut self, slot: u32, cold: bool) {
         let here = self.code.here();
-        self.marks.get_or_insert_default().push((here, slot, cold));
+        self.spans.get_or_insert_default().push((here, slot, cold));
     }
 
     /// `dst = r10 + addend`, where r10 is in no register.
@@ -394,7 +415,7 @@ impl<'o> Writer<'o> {
         let mut all = core::mem::take(&mut self.cold);
         for Cold { jumps, count, kind, back, slot, site } in &all {
             self.code.reserve();
-            self.mark(site.pc, true);
+            self.record_span(site.pc, true);
             let here = self.code.here();
             for jump in &jumps[..usize::from(*count)] {
                 self.code.patch(*jump, here);
@@ -414,16 +435,16 @@ impl<'o> Writer<'o> {
                         }
                     }
                     let Check { store, span, .. } = site.check;
-                    let may_be_marked =
+                    let may_be_dirty =
                         self.shape.aligned && store && u32::from(span) <= 1 << PAGE_SHIFT;
-                    let routine = match may_be_marked {
-                        true => self.routines.marked_store,
+                    let routine = match may_be_dirty {
+                        true => self.routines.dirty_page_store,
                         false => self.routines.leave,
                     };
                     self.code.call_to(routine);
                     let here = self.code.here();
                     self.sites.push(here, Site { back: here - back, ..*site });
-                    if may_be_marked {
+                    if may_be_dirty {
                         self.code.jump_to(*back);
                     }
                 }

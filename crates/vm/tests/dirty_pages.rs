@@ -13,7 +13,7 @@ use selkie_isa::{
 use selkie_vm::{
     Config, Host, JitOptions, Machine, MachineCode, MemoryCalls, MemoryMap, Meter, Program, Region,
     SyscallError,
-    marks::{is_marked, mark, marks_len, touched_spans},
+    dirty_pages::{any_dirty, dirty_pages_len, dirty_spans, mark_dirty},
     run,
 };
 
@@ -116,8 +116,8 @@ fn left(
     let mut stack = vec![0; config.stack_bytes()];
     let (mut heap, mut input) = (vec![0; HEAP_BYTES], vec![0; INPUT_BYTES]);
     let (mut heap_marks, mut input_marks) =
-        (vec![0; marks_len(HEAP_BYTES)], vec![0; marks_len(INPUT_BYTES)]);
-    mark(&mut heap_marks, HEAP_BYTES - tail..HEAP_BYTES);
+        (vec![0; dirty_pages_len(HEAP_BYTES)], vec![0; dirty_pages_len(INPUT_BYTES)]);
+    mark_dirty(&mut heap_marks, HEAP_BYTES - tail..HEAP_BYTES);
     let stack_region = Region::writable(STACK_START, &mut stack);
     let read_only = program.executable().read_only();
     let regions = vec![
@@ -126,8 +126,12 @@ fn left(
             true => stack_region.gapped(config.stack_frame_bytes),
             false => stack_region,
         },
-        Region::writable(HEAP_START, &mut heap).tracked(expected[0]).marked(&mut heap_marks),
-        Region::writable(INPUT_START, &mut input).tracked(expected[1]).marked(&mut input_marks),
+        Region::writable(HEAP_START, &mut heap)
+            .with_dirty_prefix(expected[0])
+            .with_dirty_pages(&mut heap_marks),
+        Region::writable(INPUT_START, &mut input)
+            .with_dirty_prefix(expected[1])
+            .with_dirty_pages(&mut input_marks),
     ];
     let memory = MemoryMap::new(regions, config, version).unwrap();
     let mut machine = Machine::new(program.executable(), config, memory, UNITS);
@@ -137,14 +141,14 @@ fn left(
     };
     let touched = [HEAP_START, INPUT_START].map(|vaddr| {
         let regions = machine.memory.regions();
-        regions.iter().find(|region| region.vaddr() == vaddr).unwrap().touched()
+        regions.iter().find(|region| region.vaddr() == vaddr).unwrap().dirty_prefix()
     });
     drop(machine);
     for (bytes, marks, touched) in
         [(&heap, &heap_marks, touched[0]), (&input, &input_marks, touched[1])]
     {
         let mut rest = bytes.clone();
-        for span in touched_spans(usize::try_from(touched).unwrap(), marks, bytes.len()) {
+        for span in dirty_spans(usize::try_from(touched).unwrap(), marks, bytes.len()) {
             rest[span].fill(0);
         }
         assert!(rest.iter().all(|byte| *byte == 0), "all that was written to is on record");
@@ -180,20 +184,20 @@ fn few_stores_at_both_ends_touch_little() {
     let program = program(&acts, Version::V3);
     let code = MachineCode::compile(&program, &Config::default(), &options()).unwrap();
     let mut heap = vec![0; HEAP_BYTES];
-    let mut marks = vec![0; marks_len(HEAP_BYTES)];
+    let mut marks = vec![0; dirty_pages_len(HEAP_BYTES)];
     let config = Config::default();
     let mut stack = vec![0; config.stack_bytes()];
     let regions = vec![
         Region::writable(STACK_START, &mut stack),
-        Region::writable(HEAP_START, &mut heap).tracked(0).marked(&mut marks),
+        Region::writable(HEAP_START, &mut heap).with_dirty_prefix(0).with_dirty_pages(&mut marks),
     ];
     let memory = MemoryMap::new(regions, &config, Version::V3).unwrap();
     let mut machine = Machine::new(program.executable(), &config, memory, UNITS);
     assert!(code.run(&program, &mut machine, &mut TestHost).result.is_ok());
-    assert_eq!(machine.memory.regions()[1].touched(), 0);
+    assert_eq!(machine.memory.regions()[1].dirty_prefix(), 0);
     drop(machine);
-    assert!(is_marked(&marks));
-    let touched: usize = touched_spans(0, &marks, HEAP_BYTES).map(|span| span.len()).sum();
+    assert!(any_dirty(&marks));
+    let touched: usize = dirty_spans(0, &marks, HEAP_BYTES).map(|span| span.len()).sum();
     assert!(touched <= 4 * 512, "{touched} bytes are cleared of {HEAP_BYTES}");
 }
 
