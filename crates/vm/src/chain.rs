@@ -11,8 +11,8 @@ use selkie_isa::{Kind, Version, layout::HEAP_START};
 
 use crate::{
     config::Config,
-    decoded::{ACTIONS, Action, Cell, Cells, Decoded, Register, code},
-    fast_path::{handlers, sprint},
+    decoded::{ACTIONS, Action, DecodedInsn, DecodedProgram, DecodedText, Register, code},
+    fast_path::{handlers, run_blocks},
     machine::Machine,
     memory::{MemoryMap, Region},
 };
@@ -48,43 +48,49 @@ fn try_all(version: Version) -> Option<usize> {
     machine.registers = [7; 16];
     machine.registers[Register::R6 as usize] = HEAP_START;
     let start = 0_u8;
-    sprint(&all(version), &mut machine);
+    run_blocks(&all(version), &mut machine);
     (machine.chain_end != 0).then(|| machine.chain_end.abs_diff(&raw const start as usize))
 }
 
 /// A chain of all handlers but that of calls of registers, which is the one of calls with a look at
 /// the register.
-fn all(version: Version) -> Decoded {
+fn all(version: Version) -> DecodedProgram {
     let handlers = handlers(version);
     let mut chain = Vec::new();
     for code in 0..=u8::MAX {
         let Action::Row(kind) = ACTIONS[usize::from(code)] else { continue };
         let next = u32::try_from(chain.len() + 1).unwrap_or_default();
-        let cell = Cell { dst: Register::R1, src: Register::R2, ..Cell::new(code, handlers) };
+        let insn = DecodedInsn {
+            dst: Register::R1,
+            src: Register::R2,
+            ..DecodedInsn::new(code, handlers)
+        };
         match kind {
-            Kind::Alu(..) | Kind::Neg(_) => chain.push(Cell { imm: 3, ..cell }),
-            Kind::Endian(_) => chain.push(Cell { imm: 16, ..cell }),
-            // Control skips the cell behind it.
-            Kind::LoadImm64 => chain.extend([cell; 2]),
-            Kind::Load(_) => chain.push(Cell { src: Register::R6, ..cell }),
-            Kind::StoreImm(_) | Kind::StoreReg(_) => chain.push(Cell { dst: Register::R6, ..cell }),
-            Kind::Jump | Kind::Branch(..) => chain.push(Cell { aux: next, ..cell }),
+            Kind::Alu(..) | Kind::Neg(_) => chain.push(DecodedInsn { imm: 3, ..insn }),
+            Kind::Endian(_) => chain.push(DecodedInsn { imm: 16, ..insn }),
+            // Control skips the decoded instruction behind it.
+            Kind::LoadImm64 => chain.extend([insn; 2]),
+            Kind::Load(_) => chain.push(DecodedInsn { src: Register::R6, ..insn }),
+            Kind::StoreImm(_) | Kind::StoreReg(_) => {
+                chain.push(DecodedInsn { dst: Register::R6, ..insn })
+            }
+            Kind::Jump | Kind::Branch(..) => chain.push(DecodedInsn { aux: next, ..insn }),
             Kind::Exit | Kind::Tail | Kind::CallHash | Kind::CallStatic | Kind::CallReg(_) => {}
         }
     }
     // A call of an exit, which returns to the end.
     let call = chain.len();
     let [exit, end] = [call + 1, call + 2];
-    let mut callee = Cell::new(code::CALL_LOCAL, handlers);
+    let mut callee = DecodedInsn::new(code::CALL_LOCAL, handlers);
     (callee.aux, callee.imm) = (u32::try_from(exit).unwrap_or_default(), end as u64);
     chain.push(callee);
     let is_exit = |code: &u8| ACTIONS[usize::from(*code)] == Action::Row(Kind::Exit);
-    chain.extend((0..=u8::MAX).find(is_exit).map(|code| Cell::new(code, handlers)));
-    let mut cells = Cells::new(chain.len(), handlers);
-    for (at, cell) in chain.into_iter().enumerate() {
-        *cells.slot(at) = cell;
+    chain.extend((0..=u8::MAX).find(is_exit).map(|code| DecodedInsn::new(code, handlers)));
+    let mut insns = DecodedText::new(chain.len(), handlers);
+    for (at, insn) in chain.into_iter().enumerate() {
+        *insns.slot(at) = insn;
     }
-    Decoded { cells, cut: Vec::new(), chain_units: UNITS_FLAT }
+    DecodedProgram { text: insns, cut: Vec::new(), chain_units: UNITS_FLAT }
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! From a program's text to its cells, in one pass.
+//! From a program's text to its decoded instructions, in one pass.
 //!
-//! The pass goes backwards, so that each cell can count its run from that of the cell behind it.
+//! The pass goes backwards, so that each decoded instruction can count its run from that of the decoded instruction behind it.
 
 use selkie_elf::{Executable, SyscallId};
 use selkie_isa::{Field, Kind, Op, Operand, Slot, Version, layout::SLOT_BYTES};
 
 use crate::{
     chain,
-    decoded::{Cell, Cells, Decoded, Handler, Register, code},
+    decoded::{DecodedInsn, DecodedProgram, DecodedText, Handler, Register, code},
     fast_path::handlers,
 };
 
@@ -101,14 +101,14 @@ static TEMPLATES: [[Template; 256]; Version::ALL.len()] = {
     tables
 };
 
-/// The cells of a program, and those that stand where its runs were cut.
-pub(crate) fn decode(executable: &Executable) -> Decoded {
+/// The decoded instructions of a program, and those that stand where its runs were cut.
+pub(crate) fn decode(executable: &Executable) -> DecodedProgram {
     let version = executable.version();
     let text = executable.text();
     let templates = &TEMPLATES[version as usize];
     let handlers = handlers(version);
     let slots = text.as_chunks::<SLOT_BYTES>().0;
-    let mut cells = Cells::new(slots.len(), handlers);
+    let mut insns = DecodedText::new(slots.len(), handlers);
     let mut cut = Vec::new();
     let mut calls = [0; BLOCK];
     // Passing the end of the program counts as one more instruction, but a last `lddw` does not
@@ -125,8 +125,8 @@ pub(crate) fn decode(executable: &Executable) -> Decoded {
             let template = &templates[usize::from(slot.code)];
             let skipped = if template.is_lddw { two_behind } else { behind };
             let mut run = 1 + (skipped & template.goes_on);
-            let cell = cells.slot(pc);
-            *cell = Cell {
+            let insn = insns.slot(pc);
+            *insn = DecodedInsn {
                 handler: handlers[usize::from(template.code)],
                 imm: i64::from(slot.imm).cast_unsigned() & template.imm
                     | word_behind & template.tail,
@@ -140,9 +140,9 @@ pub(crate) fn decode(executable: &Executable) -> Decoded {
             call_count += usize::from(template.callee.is_some());
             if run == RUN_MAX {
                 let aux = u32::try_from(cut.len()).expect("fewer cuts than slots");
-                cut.push(*cell);
+                cut.push(*insn);
                 run = 0;
-                *cell = Cell { aux, run, ..Cell::new(code::CUT, handlers) };
+                *insn = DecodedInsn { aux, run, ..DecodedInsn::new(code::CUT, handlers) };
             }
             (behind, two_behind) = (run, behind);
             word_behind = word;
@@ -150,7 +150,7 @@ pub(crate) fn decode(executable: &Executable) -> Decoded {
         for &pc in calls.iter().take(call_count) {
             let slot = Slot::from_word(u64::from_le_bytes(slots[pc]));
             if let Some(callee) = templates[usize::from(slot.code)].callee {
-                *cells.slot(pc) = call(executable, handlers, pc, slot, callee);
+                *insns.slot(pc) = call(executable, handlers, pc, slot, callee);
             }
         }
     }
@@ -158,9 +158,9 @@ pub(crate) fn decode(executable: &Executable) -> Decoded {
     if let Some([code, ..]) = slots.last()
         && templates[usize::from(*code)].is_lddw
     {
-        *cells.slot(slots.len() - 1) = Cell::new(code::UNSUPPORTED, handlers);
+        *insns.slot(slots.len() - 1) = DecodedInsn::new(code::UNSUPPORTED, handlers);
     }
-    Decoded { cells, cut, chain_units: chain::units(version) }
+    DecodedProgram { text: insns, cut, chain_units: chain::units(version) }
 }
 
 /// The slot behind `pc`, from which jumps count. A target before the first slot comes out as a
@@ -182,13 +182,15 @@ fn call(
     pc: usize,
     slot: Slot,
     callee: Callee,
-) -> Cell {
-    let unsupported = Cell::new(code::UNSUPPORTED, handlers);
-    let call = |code| Cell { imm: pc as u64 + 1, ..Cell::new(code, handlers) };
-    let local = |target| Cell { aux: target, ..call(code::CALL_LOCAL) };
-    let syscall = |id: SyscallId| Cell { aux: id.0.into(), ..call(code::CALL_SYSCALL) };
+) -> DecodedInsn {
+    let unsupported = DecodedInsn::new(code::UNSUPPORTED, handlers);
+    let call = |code| DecodedInsn { imm: pc as u64 + 1, ..DecodedInsn::new(code, handlers) };
+    let local = |target| DecodedInsn { aux: target, ..call(code::CALL_LOCAL) };
+    let syscall = |id: SyscallId| DecodedInsn { aux: id.0.into(), ..call(code::CALL_SYSCALL) };
     let by_register = |register: i64| match u8::try_from(register) {
-        Ok(register @ 0..=15) => Cell { src: Register::new(register), ..call(code::CALL_REGISTER) },
+        Ok(register @ 0..=15) => {
+            DecodedInsn { src: Register::new(register), ..call(code::CALL_REGISTER) }
+        }
         _ => unsupported,
     };
     match (callee, slot.src) {

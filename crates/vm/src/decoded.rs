@@ -1,12 +1,12 @@
 //! The decoded form of a program: what it is made of.
 //!
-//! Every slot of the text has a `Cell`, so that a slot's number is an index. A *run* is what is
+//! Every slot of the text has a `DecodedInsn`, so that a slot's number is an index. A *run* is what is
 //! executed from some slot on as long as no branch is taken: it ends with a jump, call or exit.
-//! Each cell knows how many instructions its run has from there, so that a whole run can be
+//! Each decoded instruction knows how many instructions its run has from there, so that a whole run can be
 //! charged at once when it is entered, and the rest of it be refunded where it is left early.
 //!
-//! Invariant: behind the cells stands a sentinel, which ends every walk: its handler is that of
-//! [`code::END`], which never moves on. So a handler may step to the next cell without asking
+//! Invariant: behind the decoded instructions stands a sentinel, which ends every walk: its handler is that of
+//! [`code::END`], which never moves on. So a handler may step to the next decoded instruction without asking
 //! whether there is one.
 
 #![allow(unsafe_code, reason = "cursors step without a look at the length")]
@@ -17,7 +17,7 @@ use selkie_isa::{Kind, Op, for_each_op};
 
 use crate::machine::Machine;
 
-/// What a cell makes an engine do.
+/// What a decoded instruction makes an engine do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Action {
     /// What the row of the instruction table says.
@@ -28,8 +28,8 @@ pub(crate) enum Action {
     CallSyscall,
     /// Call the address in the register `src`.
     CallRegister,
-    /// Where a run of straight code was cut: charge anew, then do what the cell at the index
-    /// `aux` of [`Decoded::cut`] does.
+    /// Where a run of straight code was cut: charge anew, then do what the decoded instruction at the index
+    /// `aux` of [`DecodedProgram::cut`] does.
     Cut,
     /// Not an instruction, or a call of something unknown: traps when reached.
     Unsupported,
@@ -102,7 +102,7 @@ impl Register {
 
 /// One slot of a program, decoded.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cell {
+pub(crate) struct DecodedInsn {
     /// What the interpreter does.
     pub(crate) handler: Handler,
     /// The immediate, widened as the instruction wants it; of calls, the slot to return to.
@@ -117,9 +117,9 @@ pub(crate) struct Cell {
     pub(crate) run: u8,
 }
 
-const _: () = assert!(size_of::<Cell>() == 24);
+const _: () = assert!(size_of::<DecodedInsn>() == 24);
 
-impl Cell {
+impl DecodedInsn {
     pub(crate) fn new(code: u8, handlers: &[Handler; 256]) -> Self {
         Self {
             handler: handlers[usize::from(code)],
@@ -144,47 +144,47 @@ impl Cell {
     }
 }
 
-/// A program's cells.
+/// A program's decoded instructions.
 #[derive(Debug)]
-pub(crate) struct Decoded {
-    pub(crate) cells: Cells,
-    /// The cells that stand where runs were cut.
-    pub(crate) cut: Vec<Cell>,
+pub(crate) struct DecodedProgram {
+    pub(crate) text: DecodedText,
+    /// The decoded instructions that stand where runs were cut.
+    pub(crate) cut: Vec<DecodedInsn>,
     /// The most units that a chain of handlers may use.
     pub(crate) chain_units: u64,
 }
 
-impl Decoded {
-    /// The cell at a slot, with cuts looked through.
+impl DecodedProgram {
+    /// The decoded instruction at a slot, with cuts looked through.
     #[inline(always)]
-    pub(crate) fn cell(&self, pc: usize) -> Option<&Cell> {
-        let cell = self.cells.get(pc)?;
-        match cell.action() {
-            Action::Cut => Some(&self.cut[cell.aux as usize]),
-            _ => Some(cell),
+    pub(crate) fn insn(&self, pc: usize) -> Option<&DecodedInsn> {
+        let insn = self.text.get(pc)?;
+        match insn.action() {
+            Action::Cut => Some(&self.cut[insn.aux as usize]),
+            _ => Some(insn),
         }
     }
 }
 
 /// Executes the instruction at the cursor and those behind it, within a run that is charged
 /// already. Gives the units that are left.
-pub(crate) type Handler = for<'p> fn(&mut Machine<'_>, &'p Decoded, Cursor<'p>, u64) -> u64;
+pub(crate) type Handler = for<'p> fn(&mut Machine<'_>, &'p DecodedProgram, Cursor<'p>, u64) -> u64;
 
-/// The cells of a program, and the sentinel.
-pub(crate) struct Cells(Box<[Cell]>);
+/// The decoded instructions of a program, and the sentinel.
+pub(crate) struct DecodedText(Box<[DecodedInsn]>);
 
-impl Cells {
-    /// As many cells as there are slots, each to be written, and the sentinel.
+impl DecodedText {
+    /// As many decoded instructions as there are slots, each to be written, and the sentinel.
     pub(crate) fn new(slots: usize, handlers: &[Handler; 256]) -> Self {
-        Self(vec![Cell::new(code::END, handlers); slots + 1].into_boxed_slice())
+        Self(vec![DecodedInsn::new(code::END, handlers); slots + 1].into_boxed_slice())
     }
 
-    /// The cell of a slot, to be written.
+    /// The decoded instruction of a slot, to be written.
     ///
     /// # Panics
     /// If there is no such slot: the sentinel stays.
     #[inline(always)]
-    pub(crate) fn slot(&mut self, pc: usize) -> &mut Cell {
+    pub(crate) fn slot(&mut self, pc: usize) -> &mut DecodedInsn {
         assert!(pc < self.len(), "the sentinel stays");
         &mut self.0[pc]
     }
@@ -195,20 +195,20 @@ impl Cells {
         self.0.len() - 1
     }
 
-    /// The cell of a slot.
+    /// The decoded instruction of a slot.
     #[inline(always)]
-    pub(crate) fn get(&self, pc: usize) -> Option<&Cell> {
+    pub(crate) fn get(&self, pc: usize) -> Option<&DecodedInsn> {
         self.0.get(pc).filter(|_| pc < self.len())
     }
 
-    /// The cells of all slots.
+    /// The decoded instructions of all slots.
     #[inline(always)]
-    pub(crate) fn all(&self) -> &[Cell] {
+    pub(crate) fn all(&self) -> &[DecodedInsn] {
         &self.0[..self.len()]
     }
 
     /// The sentinel.
-    pub(crate) fn end(&self) -> &Cell {
+    pub(crate) fn end(&self) -> &DecodedInsn {
         &self.0[self.len()]
     }
 
@@ -216,36 +216,36 @@ impl Cells {
     #[inline(always)]
     pub(crate) fn cursor(&self, pc: usize) -> Option<Cursor<'_>> {
         (pc < self.0.len())
-            .then(|| Cursor { cell: self.0.as_ptr().wrapping_add(pc), cells: PhantomData })
+            .then(|| Cursor { insn: self.0.as_ptr().wrapping_add(pc), text: PhantomData })
     }
 
-    /// The slot that a cursor of these cells is at.
+    /// The slot that a cursor of these decoded instructions is at.
     #[inline(always)]
     pub(crate) fn pc(&self, cursor: Cursor<'_>) -> usize {
-        (cursor.cell as usize).wrapping_sub(self.0.as_ptr() as usize) / size_of::<Cell>()
+        (cursor.insn as usize).wrapping_sub(self.0.as_ptr() as usize) / size_of::<DecodedInsn>()
     }
 }
 
-impl fmt::Debug for Cells {
+impl fmt::Debug for DecodedText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(&self.0).finish()
     }
 }
 
-/// A place among the cells of a program, the sentinel included.
+/// A place among the decoded instructions of a program, the sentinel included.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'p> {
-    cell: *const Cell,
-    cells: PhantomData<&'p Cells>,
+    insn: *const DecodedInsn,
+    text: PhantomData<&'p DecodedText>,
 }
 
 impl<'p> Cursor<'p> {
-    /// The cell there.
+    /// The decoded instruction there.
     #[inline(always)]
-    pub(crate) fn cell(self) -> &'p Cell {
-        // SAFETY: `Cells::cursor` and `Cursor::next` stay within the cells and the sentinel, which
+    pub(crate) fn insn(self) -> &'p DecodedInsn {
+        // SAFETY: `DecodedText::cursor` and `Cursor::next` stay within the decoded instructions and the sentinel, which
         // are borrowed for `'p`.
-        unsafe { &*self.cell }
+        unsafe { &*self.insn }
     }
 
     /// The next place.
@@ -254,6 +254,6 @@ impl<'p> Cursor<'p> {
     /// The cursor must not be at the sentinel.
     #[inline(always)]
     pub(crate) unsafe fn next(self) -> Self {
-        Self { cell: self.cell.wrapping_add(1), ..self }
+        Self { insn: self.insn.wrapping_add(1), ..self }
     }
 }

@@ -9,7 +9,7 @@ use core::array;
 use selkie_isa::{Kind, Op, Operand, Size, Version, for_each_op, layout::SLOT_BYTES};
 
 use crate::{
-    decoded::{ACTIONS, Action, Cell, Cursor, Decoded, Handler, Register, code},
+    decoded::{ACTIONS, Action, Cursor, DecodedInsn, DecodedProgram, Handler, Register, code},
     machine::Machine,
 };
 
@@ -24,7 +24,7 @@ pub(crate) enum Flow {
     /// The same, from within a run: a branch that was taken.
     Branch(usize),
     /// Nowhere: the instruction was not executed, because it needs the host, raises a trap or
-    /// ends the program. From [`Machine::execute_slowly`]: the program has ended.
+    /// ends the program. From [`Machine::execute_slow`]: the program has ended.
     Bail,
 }
 
@@ -41,21 +41,21 @@ impl Machine<'_> {
 
     /// What an instruction does when nothing is out of the ordinary.
     ///
-    /// `action` is `cell.action()`; where it is a constant, all but its own arm folds away.
+    /// `action` is `decoded instruction.action()`; where it is a constant, all but its own arm folds away.
     #[inline(always)]
     pub(crate) fn execute<const GAPS: bool>(
         &mut self,
         action: Action,
-        cell: &Cell,
+        insn: &DecodedInsn,
         slots: usize,
     ) -> Flow {
         let Action::Row(kind) = action else {
             return match action {
-                Action::CallLocal => self.call(cell, cell.aux as usize),
+                Action::CallLocal => self.call(insn, insn.aux as usize),
                 Action::CallRegister => {
-                    let offset = self.get(cell.src).wrapping_sub(self.text_vaddr);
+                    let offset = self.get(insn.src).wrapping_sub(self.text_vaddr);
                     match usize::try_from(offset / SLOT_BYTES as u64) {
-                        Ok(target) if target < slots => self.call(cell, target),
+                        Ok(target) if target < slots => self.call(insn, target),
                         _ => Flow::Bail,
                     }
                 }
@@ -63,49 +63,49 @@ impl Machine<'_> {
             };
         };
         let operand = |machine: &Self, operand| match operand {
-            Operand::Reg => machine.get(cell.src),
-            Operand::Imm | Operand::Uimm => cell.imm,
+            Operand::Reg => machine.get(insn.src),
+            Operand::Imm | Operand::Uimm => insn.imm,
         };
         match kind {
             Kind::Alu(alu, width, right) => {
                 let right = operand(self, right);
-                match alu.eval(width, self.get(cell.dst), right) {
-                    Ok(value) => self.set(cell.dst, value),
+                match alu.eval(width, self.get(insn.dst), right) {
+                    Ok(value) => self.set(insn.dst, value),
                     Err(_) => return Flow::Bail,
                 }
                 Flow::Next
             }
             Kind::Neg(width) => {
-                let value = selkie_isa::Alu::Sub.eval(width, 0, self.get(cell.dst));
-                self.set(cell.dst, value.unwrap_or_default());
+                let value = selkie_isa::Alu::Sub.eval(width, 0, self.get(insn.dst));
+                self.set(insn.dst, value.unwrap_or_default());
                 Flow::Next
             }
             Kind::Endian(order) => {
-                match order.eval(cell.imm.cast_signed(), self.get(cell.dst)) {
-                    Some(value) => self.set(cell.dst, value),
+                match order.eval(insn.imm.cast_signed(), self.get(insn.dst)) {
+                    Some(value) => self.set(insn.dst, value),
                     None => return Flow::Bail,
                 }
                 Flow::Next
             }
             Kind::LoadImm64 => {
-                self.set(cell.dst, cell.imm);
+                self.set(insn.dst, insn.imm);
                 Flow::Skip
             }
             Kind::Load(size) => {
-                let vaddr = self.get(cell.src).wrapping_add(cell.offset());
+                let vaddr = self.get(insn.src).wrapping_add(insn.offset());
                 match self.load::<GAPS>(size, vaddr) {
-                    Some(value) => self.set(cell.dst, value),
+                    Some(value) => self.set(insn.dst, value),
                     None => return Flow::Bail,
                 }
                 Flow::Next
             }
-            Kind::StoreImm(size) => self.store_flow::<GAPS>(size, cell, cell.imm),
-            Kind::StoreReg(size) => self.store_flow::<GAPS>(size, cell, self.get(cell.src)),
-            Kind::Jump => Flow::Goto(cell.aux as usize),
+            Kind::StoreImm(size) => self.store_flow::<GAPS>(size, insn, insn.imm),
+            Kind::StoreReg(size) => self.store_flow::<GAPS>(size, insn, self.get(insn.src)),
+            Kind::Jump => Flow::Goto(insn.aux as usize),
             Kind::Branch(cond, width, right) => {
                 let right = operand(self, right);
-                if cond.eval(width, self.get(cell.dst), right) {
-                    Flow::Branch(cell.aux as usize)
+                if cond.eval(width, self.get(insn.dst), right) {
+                    Flow::Branch(insn.aux as usize)
                 } else {
                     Flow::Next
                 }
@@ -119,13 +119,13 @@ impl Machine<'_> {
     }
 
     #[inline(always)]
-    fn call(&mut self, cell: &Cell, target: usize) -> Flow {
-        if self.push_frame(cell.imm) { Flow::Goto(target) } else { Flow::Bail }
+    fn call(&mut self, insn: &DecodedInsn, target: usize) -> Flow {
+        if self.push_frame(insn.imm) { Flow::Goto(target) } else { Flow::Bail }
     }
 
     #[inline(always)]
-    fn store_flow<const GAPS: bool>(&mut self, size: Size, cell: &Cell, value: u64) -> Flow {
-        let vaddr = self.get(cell.dst).wrapping_add(cell.offset());
+    fn store_flow<const GAPS: bool>(&mut self, size: Size, insn: &DecodedInsn, value: u64) -> Flow {
+        let vaddr = self.get(insn.dst).wrapping_add(insn.offset());
         match self.store::<GAPS>(size, vaddr, value) {
             Some(()) => Flow::Next,
             None => Flow::Bail,
@@ -158,30 +158,30 @@ impl Machine<'_> {
     /// Executes a load or store through whichever region its address belongs to; `None` if it is
     /// refused.
     #[inline(always)]
-    pub(crate) fn access_far(&mut self, action: Action, cell: &Cell) -> Option<()> {
+    pub(crate) fn access_any_region(&mut self, action: Action, insn: &DecodedInsn) -> Option<()> {
         let memory = &mut self.memory;
         if let Action::Row(Kind::Load(size)) = action {
-            let vaddr = self.registers[cell.src as usize].wrapping_add(cell.offset());
-            self.registers[cell.dst as usize] = match size {
-                Size::B => u64::from(u8::from_le_bytes(memory.load_far(vaddr)?)),
-                Size::H => u64::from(u16::from_le_bytes(memory.load_far(vaddr)?)),
-                Size::W => u64::from(u32::from_le_bytes(memory.load_far(vaddr)?)),
-                Size::Dw => u64::from_le_bytes(memory.load_far(vaddr)?),
+            let vaddr = self.registers[insn.src as usize].wrapping_add(insn.offset());
+            self.registers[insn.dst as usize] = match size {
+                Size::B => u64::from(u8::from_le_bytes(memory.load_any_region(vaddr)?)),
+                Size::H => u64::from(u16::from_le_bytes(memory.load_any_region(vaddr)?)),
+                Size::W => u64::from(u32::from_le_bytes(memory.load_any_region(vaddr)?)),
+                Size::Dw => u64::from_le_bytes(memory.load_any_region(vaddr)?),
             };
             return Some(());
         }
         let (size, value) = match action {
-            Action::Row(Kind::StoreImm(size)) => (size, cell.imm),
-            Action::Row(Kind::StoreReg(size)) => (size, self.registers[cell.src as usize]),
+            Action::Row(Kind::StoreImm(size)) => (size, insn.imm),
+            Action::Row(Kind::StoreReg(size)) => (size, self.registers[insn.src as usize]),
             _ => return None,
         };
-        let vaddr = self.registers[cell.dst as usize].wrapping_add(cell.offset());
+        let vaddr = self.registers[insn.dst as usize].wrapping_add(insn.offset());
         let bytes = value.to_le_bytes();
         match size {
-            Size::B => memory.store_far::<1>(vaddr, cut(bytes)),
-            Size::H => memory.store_far::<2>(vaddr, cut(bytes)),
-            Size::W => memory.store_far::<4>(vaddr, cut(bytes)),
-            Size::Dw => memory.store_far::<8>(vaddr, bytes),
+            Size::B => memory.store_any_region::<1>(vaddr, cut(bytes)),
+            Size::H => memory.store_any_region::<2>(vaddr, cut(bytes)),
+            Size::W => memory.store_any_region::<4>(vaddr, cut(bytes)),
+            Size::Dw => memory.store_any_region::<8>(vaddr, bytes),
         }
     }
 }
@@ -193,7 +193,7 @@ fn cut<const N: usize>(bytes: [u8; 8]) -> [u8; N] {
 
 /// Runs ahead until an instruction needs the slow path, until a run might exceed the budget, or until the
 /// chain of handlers is as long as it may be.
-pub(crate) fn sprint(program: &Decoded, machine: &mut Machine<'_>) {
+pub(crate) fn run_blocks(program: &DecodedProgram, machine: &mut Machine<'_>) {
     let remaining = if machine.metered { machine.meter.remaining() } else { u64::MAX };
     let units = remaining.min(program.chain_units);
     let left = enter(machine, program, machine.pc, units);
@@ -204,9 +204,9 @@ pub(crate) fn sprint(program: &Decoded, machine: &mut Machine<'_>) {
 
 /// Charges the run that starts at `pc`, and executes it.
 #[inline(always)]
-fn enter(machine: &mut Machine<'_>, program: &Decoded, pc: usize, units: u64) -> u64 {
-    if let Some(cursor) = program.cells.cursor(pc)
-        && let Some(units) = units.checked_sub(u64::from(cursor.cell().run))
+fn enter(machine: &mut Machine<'_>, program: &DecodedProgram, pc: usize, units: u64) -> u64 {
+    if let Some(cursor) = program.text.cursor(pc)
+        && let Some(units) = units.checked_sub(u64::from(cursor.insn().run))
     {
         return go(machine, program, cursor, units);
     }
@@ -214,8 +214,13 @@ fn enter(machine: &mut Machine<'_>, program: &Decoded, pc: usize, units: u64) ->
 }
 
 #[inline(always)]
-fn go<'p>(machine: &mut Machine<'_>, program: &'p Decoded, cursor: Cursor<'p>, units: u64) -> u64 {
-    (cursor.cell().handler)(machine, program, cursor, units)
+fn go<'p>(
+    machine: &mut Machine<'_>,
+    program: &'p DecodedProgram,
+    cursor: Cursor<'p>,
+    units: u64,
+) -> u64 {
+    (cursor.insn().handler)(machine, program, cursor, units)
 }
 
 #[inline(always)]
@@ -229,36 +234,36 @@ fn stop(machine: &mut Machine<'_>, pc: usize, units: u64) -> u64 {
 #[inline(always)]
 fn stop_before(
     machine: &mut Machine<'_>,
-    program: &Decoded,
+    program: &DecodedProgram,
     cursor: Cursor<'_>,
     units: u64,
 ) -> u64 {
-    stop(machine, program.cells.pc(cursor), units + u64::from(cursor.cell().run))
+    stop(machine, program.text.pc(cursor), units + u64::from(cursor.insn().run))
 }
 
 #[allow(unsafe_code, reason = "the handler of the end does not move on")]
 fn handle<const CODE: usize, const GAPS: bool>(
     machine: &mut Machine<'_>,
-    program: &Decoded,
+    program: &DecodedProgram,
     cursor: Cursor<'_>,
     units: u64,
 ) -> u64 {
     if const { CODE == code::END as usize } {
         return end(machine, program, cursor, units);
     }
-    let cell = cursor.cell();
-    // SAFETY: the cursor is not at the end: cells carry the handler of their code, the end has
+    let insn = cursor.insn();
+    // SAFETY: the cursor is not at the end: decoded instructions carry the handler of their code, the end has
     // another code than all others, and for that code this line is not reached.
     let next = unsafe { cursor.next() };
-    match machine.execute::<GAPS>(const { ACTIONS[CODE] }, cell, program.cells.len()) {
+    match machine.execute::<GAPS>(const { ACTIONS[CODE] }, insn, program.text.len()) {
         Flow::Next => go(machine, program, next, units),
         // SAFETY: without a slot behind it, an `lddw` is not decoded as one.
         Flow::Skip => go(machine, program, unsafe { next.next() }, units),
         Flow::Goto(target) => enter(machine, program, target, units),
         // What was charged for the rest of the run is given back.
-        Flow::Branch(target) => enter(machine, program, target, units + u64::from(cell.run) - 1),
+        Flow::Branch(target) => enter(machine, program, target, units + u64::from(insn.run) - 1),
         Flow::Bail if const { accesses_memory(ACTIONS[CODE]) } => {
-            handle_far::<CODE>(machine, program, cursor, units)
+            handle_any_region::<CODE>(machine, program, cursor, units)
         }
         Flow::Bail => stop_before(machine, program, cursor, units),
     }
@@ -267,7 +272,7 @@ fn handle<const CODE: usize, const GAPS: bool>(
 /// The end of the program, which tells how deep the chain is on the host's stack.
 #[cold]
 #[inline(never)]
-fn end(machine: &mut Machine<'_>, program: &Decoded, cursor: Cursor<'_>, units: u64) -> u64 {
+fn end(machine: &mut Machine<'_>, program: &DecodedProgram, cursor: Cursor<'_>, units: u64) -> u64 {
     let here = 0_u8;
     machine.chain_end = &raw const here as usize;
     stop_before(machine, program, cursor, units)
@@ -281,13 +286,13 @@ const fn accesses_memory(action: Action) -> bool {
 /// its own, so that those of loads and stores call nothing and need no stack.
 #[allow(unsafe_code, reason = "loads and stores are not the end")]
 #[inline(never)]
-fn handle_far<const CODE: usize>(
+fn handle_any_region<const CODE: usize>(
     machine: &mut Machine<'_>,
-    program: &Decoded,
+    program: &DecodedProgram,
     cursor: Cursor<'_>,
     units: u64,
 ) -> u64 {
-    match machine.access_far(const { ACTIONS[CODE] }, cursor.cell()) {
+    match machine.access_any_region(const { ACTIONS[CODE] }, cursor.insn()) {
         // SAFETY: the cursor is at a load or store, which is not the end.
         Some(()) => go(machine, program, unsafe { cursor.next() }, units),
         None => stop_before(machine, program, cursor, units),

@@ -1,7 +1,7 @@
 //! The interpreter: the reference for every other engine.
 //!
 //! It has two gears. `step` executes one instruction exactly: it charges the meter, calls the
-//! host, raises every trap. `sprint` runs ahead over instructions that need none of that, whole
+//! host, raises every trap. `run_blocks` runs ahead over instructions that need none of that, whole
 //! runs charged at once, and stops *before* the first one that does. Both take what an
 //! instruction computes from the same `Machine::execute`, so that there is one meaning, and
 //! everything out of the ordinary happens in `step` alone.
@@ -16,8 +16,8 @@ use selkie_elf::SyscallId;
 use selkie_isa::{Kind, Operand};
 
 use crate::{
-    decoded::{Action, Cell, Decoded},
-    fast_path::{Flow, sprint},
+    decoded::{Action, DecodedInsn, DecodedProgram},
+    fast_path::{Flow, run_blocks},
     host::{Host, Observer},
     machine::Machine,
     program::Program,
@@ -60,12 +60,12 @@ pub fn run(program: &Program, machine: &mut Machine<'_>, host: &mut dyn Host) ->
 
 /// Runs a program from wherever it is to its end.
 pub(crate) fn finish(
-    program: &Decoded,
+    program: &DecodedProgram,
     machine: &mut Machine<'_>,
     host: &mut dyn Host,
 ) -> Result<u64, Trap> {
     loop {
-        sprint(program, machine);
+        run_blocks(program, machine);
         if let Some(r0) = step_decoded(program, machine, host, &mut ())? {
             return Ok(r0);
         }
@@ -111,7 +111,7 @@ pub fn step<O: Observer + ?Sized>(
 
 #[inline(always)]
 fn step_decoded<O: Observer + ?Sized>(
-    program: &Decoded,
+    program: &DecodedProgram,
     machine: &mut Machine<'_>,
     host: &mut dyn Host,
     observer: &mut O,
@@ -120,15 +120,15 @@ fn step_decoded<O: Observer + ?Sized>(
     if machine.metered && machine.meter.consume(1).is_err() {
         return Err(Trap::ExceededMaxInstructions);
     }
-    let cell = program.cell(pc).ok_or(Trap::ExecutionOverrun)?;
+    let insn = program.insn(pc).ok_or(Trap::ExecutionOverrun)?;
     observer.instruction(pc, machine.registers());
-    if let Action::CallSyscall = cell.action() {
-        machine.syscall(cell, host)?;
+    if let Action::CallSyscall = insn.action() {
+        machine.syscall(insn, host)?;
         machine.pc = pc + 1;
         return Ok(None);
     }
-    let flow = match machine.execute::<true>(cell.action(), cell, program.cells.len()) {
-        Flow::Bail => machine.execute_slowly(cell, host)?,
+    let flow = match machine.execute::<true>(insn.action(), insn, program.text.len()) {
+        Flow::Bail => machine.execute_slow(insn, host)?,
         flow => flow,
     };
     machine.pc = match flow {
@@ -143,15 +143,15 @@ fn step_decoded<O: Observer + ?Sized>(
 impl Machine<'_> {
     /// What [`Machine::execute`] leaves: calls of the host, traps, the end of the program.
     #[cold]
-    fn execute_slowly(&mut self, cell: &Cell, host: &mut dyn Host) -> Result<Flow, Trap> {
-        let kind = match cell.action() {
+    fn execute_slow(&mut self, insn: &DecodedInsn, host: &mut dyn Host) -> Result<Flow, Trap> {
+        let kind = match insn.action() {
             Action::Row(kind) => kind,
             // The frame is pushed before the target is looked at.
-            Action::CallRegister if self.push_frame(cell.imm) => {
+            Action::CallRegister if self.push_frame(insn.imm) => {
                 return Err(Trap::CallOutsideTextSegment);
             }
             Action::CallLocal | Action::CallRegister => {
-                self.fill_frames(cell.imm);
+                self.fill_frames(insn.imm);
                 return Err(Trap::CallDepthExceeded);
             }
             Action::CallSyscall | Action::Cut | Action::Unsupported | Action::End => {
@@ -161,14 +161,14 @@ impl Machine<'_> {
         match kind {
             Kind::Exit => Ok(Flow::Bail),
             Kind::Alu(alu, width, right) => {
-                let right = if right == Operand::Reg { self.get(cell.src) } else { cell.imm };
-                let value = alu.eval(width, self.get(cell.dst), right)?;
-                self.set(cell.dst, value);
+                let right = if right == Operand::Reg { self.get(insn.src) } else { insn.imm };
+                let value = alu.eval(width, self.get(insn.dst), right)?;
+                self.set(insn.dst, value);
                 Ok(Flow::Next)
             }
             Kind::Load(_) | Kind::StoreImm(_) | Kind::StoreReg(_) => {
-                if self.access_far(cell.action(), cell).is_none() {
-                    self.ask_host(cell, host)?;
+                if self.access_any_region(insn.action(), insn).is_none() {
+                    self.reconsider_access(insn, host)?;
                 }
                 Ok(Flow::Next)
             }
@@ -178,25 +178,25 @@ impl Machine<'_> {
     }
 
     /// Lets the host change the region of a refused access, and tries once more.
-    fn ask_host(&mut self, cell: &Cell, host: &mut dyn Host) -> Result<(), Trap> {
-        let (access, base, size) = match cell.action() {
-            Action::Row(Kind::Load(size)) => (Access::Load, cell.src, size),
+    fn reconsider_access(&mut self, insn: &DecodedInsn, host: &mut dyn Host) -> Result<(), Trap> {
+        let (access, base, size) = match insn.action() {
+            Action::Row(Kind::Load(size)) => (Access::Load, insn.src, size),
             Action::Row(Kind::StoreImm(size) | Kind::StoreReg(size)) => {
-                (Access::Store, cell.dst, size)
+                (Access::Store, insn.dst, size)
             }
             _ => return Err(Trap::UnsupportedInstruction),
         };
-        let (vaddr, len) = (self.get(base).wrapping_add(cell.offset()), size.bytes());
+        let (vaddr, len) = (self.get(base).wrapping_add(insn.offset()), size.bytes());
         self.memory.reconsider(access, vaddr, len, |violation, region| {
             host.access_violation(violation, region);
         })?;
-        self.access_far(cell.action(), cell)
+        self.access_any_region(insn.action(), insn)
             .ok_or_else(|| self.memory.violation(access, vaddr, len))
     }
 
     #[inline]
-    fn syscall(&mut self, cell: &Cell, host: &mut dyn Host) -> Result<(), Trap> {
-        let id = SyscallId(u16::try_from(cell.aux).map_err(|_| Trap::UnsupportedInstruction)?);
+    fn syscall(&mut self, insn: &DecodedInsn, host: &mut dyn Host) -> Result<(), Trap> {
+        let id = SyscallId(u16::try_from(insn.aux).map_err(|_| Trap::UnsupportedInstruction)?);
         let arguments = array::from_fn(|index| self.registers[index + 1]);
         self.registers[0] = host
             .syscall(id, arguments, &mut self.memory, &mut self.meter)

@@ -11,7 +11,7 @@ use selkie_isa::layout::SLOT_BYTES;
 
 use crate::{
     decode::decode,
-    decoded::{Cell, Decoded},
+    decoded::{DecodedInsn, DecodedProgram},
     verify::{VerifyError, verify},
 };
 
@@ -20,7 +20,7 @@ use crate::{
 pub struct Program {
     executable: Executable,
     /// Programs that were thawed are decoded when somebody asks: machine code does not.
-    decoded: OnceLock<Decoded>,
+    decoded: OnceLock<DecodedProgram>,
     /// Tells it from every other program of this process.
     pub(crate) id: u64,
 }
@@ -52,10 +52,10 @@ impl Program {
     /// Bytes of memory that the program takes, its file's parts included.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        let cells = self.decoded.get().map_or(0, |it| self.slots() + it.cut.len());
+        let insns = self.decoded.get().map_or(0, |it| self.slots() + it.cut.len());
         self.executable.text().len()
             + self.executable.read_only().bytes.len()
-            + cells * size_of::<Cell>()
+            + insns * size_of::<DecodedInsn>()
     }
 
     /// Slots of the text.
@@ -64,7 +64,7 @@ impl Program {
     }
 
     #[inline]
-    pub(crate) fn decoded(&self) -> &Decoded {
+    pub(crate) fn decoded(&self) -> &DecodedProgram {
         self.decoded.get_or_init(|| decode(&self.executable))
     }
 }

@@ -2,7 +2,7 @@
 
 use selkie_isa::{Alu, Kind, Operand, Width};
 
-use crate::decoded::{ACTIONS, Action, Cell, Decoded};
+use crate::decoded::{ACTIONS, Action, DecodedInsn, DecodedProgram};
 
 /// The destination register gets another value.
 pub(super) const WRITES: u16 = 1 << 0;
@@ -27,7 +27,7 @@ pub(super) const CALLS_OUT: u16 = 1 << 12;
 /// Control does not go on behind it, and nowhere else that is known.
 pub(super) const ENDS: u16 = 1 << 13;
 pub(super) const WIDE: u16 = 1 << 14;
-/// The cell stands for another one.
+/// The decoded instruction stands for another one.
 pub(super) const CUT: u16 = 1 << 15;
 
 pub(super) const LEADS: u16 = BRANCHES | JUMPS | CALLS | CALLS_OUT;
@@ -70,18 +70,21 @@ const fn class_of_action(action: Action) -> u16 {
 }
 
 #[inline(always)]
-pub(super) fn class_of(cell: &Cell) -> u16 {
-    CLASSES[usize::from(cell.code)]
+pub(super) fn class_of(insn: &DecodedInsn) -> u16 {
+    CLASSES[usize::from(insn.code)]
 }
 
-/// A cell and its class; where a run was cut, those of the cell that belongs there.
+/// A decoded instruction and its class; where a run was cut, those of the decoded instruction that belongs there.
 #[inline(always)]
-pub(super) fn classify<'p>(program: &'p Decoded, cell: &'p Cell) -> (&'p Cell, u16) {
-    match class_of(cell) {
+pub(super) fn classify<'p>(
+    program: &'p DecodedProgram,
+    insn: &'p DecodedInsn,
+) -> (&'p DecodedInsn, u16) {
+    match class_of(insn) {
         CUT => {
-            let cell = &program.cut[cell.aux as usize];
-            (cell, class_of(cell))
+            let insn = &program.cut[insn.aux as usize];
+            (insn, class_of(insn))
         }
-        class => (cell, class),
+        class => (insn, class),
     }
 }

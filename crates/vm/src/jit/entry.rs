@@ -32,7 +32,7 @@ use super::{
     x64,
 };
 use crate::{
-    decoded::{Action, Cell},
+    decoded::{Action, DecodedInsn},
     host::Host,
     interp::{self, Outcome, run},
     machine::{Frame, Machine, Meter},
@@ -431,7 +431,7 @@ impl<H: Host> Run<'_, '_, H> {
         let mut refused = refused;
         loop {
             let pc = self.machine.pc;
-            let action = self.program.decoded().cell(pc).map(Cell::action);
+            let action = self.program.decoded().insn(pc).map(DecodedInsn::action);
             match action {
                 Some(Action::CallLocal | Action::CallRegister) => {
                     let refused = refused && !self.has_more_stack();

@@ -1,4 +1,4 @@
-//! From cells to the operations of a processor, whichever it is.
+//! From decoded instructions to the operations of a processor, whichever it is.
 //!
 //! What is written is the usual case. Whatever is out of the ordinary (an access that is refused,
 //! a budget that ends within a block, a division by zero, an instruction that is none) leaves the
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     config::Config,
-    decoded::{ACTIONS, Action, Cell, Register, code},
+    decoded::{ACTIONS, Action, DecodedInsn, Register, code},
     program::Program,
 };
 
@@ -145,20 +145,20 @@ const LEAF_MAX: usize = 8;
 
 /// The instructions before a function's exit, if nothing out of the ordinary can happen in them, and
 /// what calls save stays as it is.
-fn leaf(program: &Program, slot: usize) -> Option<&[Cell]> {
-    let cells = program.decoded().cells.all().get(slot..)?;
-    let mut short = cells.iter().take(LEAF_MAX + 1);
-    let len = short.position(|cell| cell.action() == Action::Row(Kind::Exit))?;
-    let is_simple = |cell: &Cell| {
+fn leaf(program: &Program, slot: usize) -> Option<&[DecodedInsn]> {
+    let insns = program.decoded().text.all().get(slot..)?;
+    let mut short = insns.iter().take(LEAF_MAX + 1);
+    let len = short.position(|insn| insn.action() == Action::Row(Kind::Exit))?;
+    let is_simple = |insn: &DecodedInsn| {
         let kept = Register::R6 as usize;
-        let class = class_of(cell) & !(class::COPIES | class::ADDS | class::SUBTRACTS);
+        let class = class_of(insn) & !(class::COPIES | class::ADDS | class::SUBTRACTS);
         class == class::WRITES
-            && !matches!(cell.action(), Action::Row(Kind::Endian(_)))
-            && (cell.dst as usize) < kept
-            && cell.src != Register::R10
-            && (cell.src as usize) < 11
+            && !matches!(insn.action(), Action::Row(Kind::Endian(_)))
+            && (insn.dst as usize) < kept
+            && insn.src != Register::R10
+            && (insn.src as usize) < 11
     };
-    cells[..len].iter().all(is_simple).then_some(&cells[..len])
+    insns[..len].iter().all(is_simple).then_some(&insns[..len])
 }
 
 struct Lowering<'t, T> {
@@ -207,7 +207,7 @@ impl<T: Target> Rows<T> {
 }
 
 /// Slots and blocks' lengths are counted by small numbers.
-#[allow(clippy::cast_possible_truncation, reason = "cells hold targets in 32 bits")]
+#[allow(clippy::cast_possible_truncation, reason = "insns hold targets in 32 bits")]
 fn slot(slot: usize) -> u32 {
     slot as u32
 }
@@ -227,7 +227,7 @@ impl<T: Target> Lowering<'_, T> {
         self.target.block(slot(start), cost);
         while let [step, ..] = steps {
             self.target.instruction(step.pc);
-            let done = Rows::<T>::ROWS[usize::from(step.cell.code)](self, steps, &block.groups);
+            let done = Rows::<T>::ROWS[usize::from(step.insn.code)](self, steps, &block.groups);
             steps = steps.get(done..).unwrap_or_default();
         }
         if block.falls_through && block.end >= self.slots {
@@ -242,7 +242,7 @@ impl<T: Target> Lowering<'_, T> {
         let exit = Exit { pc: step.pc, refund: steps.len() as u8 };
         if let Action::Row(Kind::Alu(Alu::Mov, Width::W64, Operand::Reg)) = const { ACTIONS[CODE] }
             && let [second, ..] = rest
-            && self.fused(step.cell, second.cell)
+            && self.fused(step.insn, second.insn)
         {
             return 2;
         }
@@ -251,7 +251,7 @@ impl<T: Target> Lowering<'_, T> {
     }
 
     /// A copy and an addition to it as one.
-    fn fused(&mut self, first: &Cell, second: &Cell) -> bool {
+    fn fused(&mut self, first: &DecodedInsn, second: &DecodedInsn) -> bool {
         if second.code != Op::Add64Imm as u8 || second.dst != first.dst {
             return false;
         }
@@ -280,28 +280,28 @@ impl<T: Target> Lowering<'_, T> {
     }
 
     #[inline(always)]
-    fn value(&self, cell: &Cell, operand: Operand) -> Value {
+    fn value(&self, insn: &DecodedInsn, operand: Operand) -> Value {
         match operand {
-            Operand::Reg => self.register(cell.src),
-            Operand::Imm | Operand::Uimm => Value::Constant(cell.imm),
+            Operand::Reg => self.register(insn.src),
+            Operand::Imm | Operand::Uimm => Value::Constant(insn.imm),
         }
     }
 
     #[inline(always)]
     fn step(&mut self, action: Action, step: &Step<'_>, exit: Exit, groups: &[Group]) {
-        let cell = step.cell;
-        let (dst, src) = (cell.dst, cell.src);
+        let insn = step.insn;
+        let (dst, src) = (insn.dst, insn.src);
         let known = (dst as usize) < 11 && (src as usize) < 11;
         let Action::Row(kind) = action else {
             return match action {
-                Action::CallLocal if (cell.aux as usize) < self.slots => {
-                    if let Some(cells) = leaf(self.program, cell.aux as usize) {
-                        return self.inline(cells, cell.aux, exit);
+                Action::CallLocal if (insn.aux as usize) < self.slots => {
+                    if let Some(insns) = leaf(self.program, insn.aux as usize) {
+                        return self.inline(insns, insn.aux, exit);
                     }
-                    let overwritten = self.effects.overwritten(self.program, cell.aux);
-                    self.target.call(cell.aux, overwritten, exit);
+                    let overwritten = self.effects.overwritten(self.program, insn.aux);
+                    self.target.call(insn.aux, overwritten, exit);
                 }
-                Action::CallSyscall => self.target.syscall(cell.aux, exit),
+                Action::CallSyscall => self.target.syscall(insn.aux, exit),
                 Action::CallRegister if self.is_written(src) => {
                     self.target.call_register(src, exit);
                 }
@@ -312,7 +312,7 @@ impl<T: Target> Lowering<'_, T> {
             _ if !known => self.target.give_up(exit),
             Kind::StoreImm(size) | Kind::StoreReg(size) => {
                 let value = match kind {
-                    Kind::StoreImm(_) => Value::Constant(cell.imm),
+                    Kind::StoreImm(_) => Value::Constant(insn.imm),
                     _ => self.register(src),
                 };
                 match self.place(step, groups, exit) {
@@ -321,17 +321,17 @@ impl<T: Target> Lowering<'_, T> {
                 }
             }
             Kind::Jump => {
-                let next = self.next(cell.aux as usize, 0);
+                let next = self.next(insn.aux as usize, 0);
                 self.jump(next, exit);
             }
             Kind::Branch(cond, width, right) => {
                 let refund = exit.refund - 1;
-                let next = match self.next(cell.aux as usize, refund) {
+                let next = match self.next(insn.aux as usize, refund) {
                     Next::Block(slot) => Next::Block(slot),
                     // The interpreter makes the jump that leads nowhere.
                     Next::Exit(_) => Next::Exit(exit),
                 };
-                let (left, right) = (self.register(dst), self.value(cell, right));
+                let (left, right) = (self.register(dst), self.value(insn, right));
                 self.target.branch(cond, width, left, right, next, refund);
             }
             Kind::Exit => self.target.exit(exit.pc),
@@ -341,7 +341,7 @@ impl<T: Target> Lowering<'_, T> {
                 None => self.target.give_up(exit),
             },
             Kind::Alu(alu, width, right) => {
-                let value = self.value(cell, right);
+                let value = self.value(insn, right);
                 match (alu, value) {
                     (Alu::Div | Alu::Mod | Alu::Sdiv | Alu::Srem, Value::Constant(constant))
                         if width.truncate(constant) == 0 =>
@@ -358,14 +358,14 @@ impl<T: Target> Lowering<'_, T> {
                 }
             }
             Kind::Neg(width) => self.target.negate(width, dst),
-            Kind::Endian(order) => match cell.imm {
+            Kind::Endian(order) => match insn.imm {
                 16 => self.target.endian(order, 16, dst),
                 32 => self.target.endian(order, 32, dst),
                 64 => self.target.endian(order, 64, dst),
                 _ => self.target.give_up(exit),
             },
             Kind::LoadImm64 => {
-                self.target.alu(Alu::Mov, Width::W64, dst, Value::Constant(cell.imm));
+                self.target.alu(Alu::Mov, Width::W64, dst, Value::Constant(insn.imm));
             }
             Kind::Tail | Kind::CallHash | Kind::CallStatic | Kind::CallReg(_) => {
                 self.target.give_up(exit);
@@ -374,13 +374,13 @@ impl<T: Target> Lowering<'_, T> {
     }
 
     #[inline(never)]
-    fn inline(&mut self, cells: &[Cell], slot: u32, exit: Exit) {
-        let cost = u8::try_from(cells.len() + 1).expect("such functions are short");
+    fn inline(&mut self, insns: &[DecodedInsn], slot: u32, exit: Exit) {
+        let cost = u8::try_from(insns.len() + 1).expect("such functions are short");
         self.target.call_inlined(slot, cost, exit);
-        for cell in cells {
-            let step = Step { cell, pc: exit.pc, at: 0, group: 0, access: Access::No };
+        for insn in insns {
+            let step = Step { insn, pc: exit.pc, at: 0, group: 0, access: Access::No };
             self.target.instruction(step.pc);
-            Rows::<T>::ROWS[usize::from(cell.code)](self, &[step], &[]);
+            Rows::<T>::ROWS[usize::from(insn.code)](self, &[step], &[]);
         }
         self.target.end_inlined();
     }

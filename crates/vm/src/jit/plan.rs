@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     config::Config,
-    decoded::{Cell, Decoded, Register},
+    decoded::{DecodedInsn, DecodedProgram, Register},
     program::Program,
 };
 
@@ -96,7 +96,7 @@ impl Group {
 /// An instruction of a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step<'p> {
-    pub(super) cell: &'p Cell,
+    pub(super) insn: &'p DecodedInsn,
     pub(super) pc: u32,
     /// Of an access: how far from the end of the frame, or from the value of its group.
     pub(super) at: i32,
@@ -120,8 +120,8 @@ pub(super) struct Block<'p> {
 
 impl<'p> Block<'p> {
     pub(super) fn new(program: &'p Program) -> Self {
-        let cell = program.decoded().cells.end();
-        let none = Step { cell, pc: 0, at: 0, group: 0, access: Access::No };
+        let insn = program.decoded().text.end();
+        let none = Step { insn, pc: 0, at: 0, group: 0, access: Access::No };
         Self {
             steps: vec![none; STEPS_MAX],
             len: 0,
@@ -158,7 +158,7 @@ pub(super) fn span_max(config: &Config) -> i32 {
 /// Finds a program's blocks.
 #[derive(Debug)]
 pub(super) struct Planner<'p> {
-    program: &'p Decoded,
+    program: &'p DecodedProgram,
     /// Bytes of a frame, where r10 moves by calls alone; 0 elsewhere.
     frame_bytes: i32,
     /// Whether checks cover accesses behind a branch.
@@ -200,26 +200,26 @@ impl<'p> Planner<'p> {
         let mut len = 0;
         block.group_count = 0;
         block.falls_through = true;
-        let cells = self.program.cells.all();
-        while let Some(cell) = cells.get(pc) {
+        let insns = self.program.text.all();
+        while let Some(insn) = insns.get(pc) {
             let Some(step) = block.steps.get_mut(len) else { break };
             if pc != start && leaders.contains(pc) {
                 break;
             }
-            let (cell, class) = classify(self.program, cell);
-            step.cell = cell;
-            step.pc = u32::try_from(pc).expect("cells hold slots in 32 bits");
+            let (insn, class) = classify(self.program, insn);
+            step.insn = insn;
+            step.pc = u32::try_from(pc).expect("insns hold slots in 32 bits");
             step.access = Access::No;
             if class == class::WRITES {
-                self.set_unknown(cell.dst);
+                self.set_unknown(insn.dst);
             } else if class & (class::LOADS | class::STORES) != 0 {
                 let groups = &mut block.groups[..];
-                self.access(class, cell, step, groups, &mut block.group_count);
+                self.access(class, insn, step, groups, &mut block.group_count);
                 if class & class::LOADS != 0 {
-                    self.set_unknown(cell.dst);
+                    self.set_unknown(insn.dst);
                 }
             } else if class & class::WRITES != 0 {
-                self.follow(class, cell);
+                self.follow(class, insn);
             }
             len += 1;
             pc += 1 + usize::from(class & class::WIDE != 0);
@@ -228,7 +228,7 @@ impl<'p> Planner<'p> {
                 break;
             }
             if class & class::BRANCHES != 0 {
-                if (cell.aux as usize) < pc {
+                if (insn.aux as usize) < pc {
                     break;
                 }
                 let groups = &mut block.groups[..usize::from(block.group_count)];
@@ -266,22 +266,22 @@ impl<'p> Planner<'p> {
 
     /// Follows what an instruction other than an access does to the registers.
     #[inline(always)]
-    fn follow(&mut self, class: u16, cell: &Cell) {
+    fn follow(&mut self, class: u16, insn: &DecodedInsn) {
         if class & class::COPIES != 0 {
-            self.values[cell.dst as usize] = self.values[cell.src as usize];
+            self.values[insn.dst as usize] = self.values[insn.src as usize];
         } else if class & (class::ADDS | class::SUBTRACTS) != 0 {
-            let imm = cell.imm.cast_signed();
+            let imm = insn.imm.cast_signed();
             let imm = if class & class::ADDS != 0 { imm } else { imm.wrapping_neg() };
-            let (value, at) = self.values[cell.dst as usize];
+            let (value, at) = self.values[insn.dst as usize];
             let at = i64::from(at).wrapping_add(imm);
             match i32::try_from(at) {
                 Ok(near) if (-FAR..FAR).contains(&at) => {
-                    self.values[cell.dst as usize] = (value, near);
+                    self.values[insn.dst as usize] = (value, near);
                 }
-                _ => self.set_unknown(cell.dst),
+                _ => self.set_unknown(insn.dst),
             }
         } else {
-            self.set_unknown(cell.dst);
+            self.set_unknown(insn.dst);
             if class & class::DIVIDES != 0 {
                 self.at_hand = NO_GROUP;
             }
@@ -293,15 +293,15 @@ impl<'p> Planner<'p> {
     fn access(
         &mut self,
         class: u16,
-        cell: &Cell,
+        insn: &DecodedInsn,
         step: &mut Step<'_>,
         groups: &mut [Group],
         group_count: &mut u16,
     ) {
         let store = class & class::STORES != 0;
-        let base = if store { cell.dst } else { cell.src };
+        let base = if store { insn.dst } else { insn.src };
         let (value, base_at) = self.values[base as usize];
-        let at = base_at + cell.aux.cast_signed();
+        let at = base_at + insn.aux.cast_signed();
         let end = at + (1 << (class >> class::SIZE_SHIFT & 3));
         step.at = at;
         if value == FRAME && at >= -self.frame_bytes && end <= 0 {

@@ -8,7 +8,7 @@
 use selkie_isa::layout::SLOT_BYTES;
 
 use super::class::{self, classify};
-use crate::{decoded::Decoded, program::Program};
+use crate::{decoded::DecodedProgram, program::Program};
 
 /// A set of slots.
 #[derive(Debug)]
@@ -183,10 +183,10 @@ impl Scope {
     }
 
     /// Follows straight code to its end, or until there are enough slots.
-    fn walk(&mut self, program: &Decoded, text: &Text, start: usize, wanted: usize) {
-        let cells = program.cells.all();
+    fn walk(&mut self, program: &DecodedProgram, text: &Text, start: usize, wanted: usize) {
+        let insns = program.text.all();
         let mut pc = start;
-        while let Some(cell) = cells.get(pc) {
+        while let Some(insn) = insns.get(pc) {
             if pc != start && (self.compiled.contains(pc) || self.slots >= wanted) {
                 self.lead(pc);
                 break;
@@ -195,17 +195,17 @@ impl Scope {
                 break;
             }
             self.slots += 1;
-            let (cell, class) = classify(program, cell);
+            let (insn, class) = classify(program, insn);
             let at = pc;
             pc += 1;
             if class & (class::LEADS | class::WIDE | class::ENDS) == 0 {
                 continue;
             }
-            let target = cell.aux as usize;
+            let target = insn.aux as usize;
             if class & class::WIDE != 0 {
                 pc += 1;
                 if self.want == Want::Everything {
-                    self.callees.extend(text.slot(cell.imm).map(number));
+                    self.callees.extend(text.slot(insn.imm).map(number));
                 }
             } else if class & class::BRANCHES != 0 {
                 self.lead(target);
@@ -220,7 +220,7 @@ impl Scope {
             } else {
                 self.lead(pc);
                 if class & class::CALLS != 0 && self.want != Want::Compiled {
-                    self.callees.push(cell.aux);
+                    self.callees.push(insn.aux);
                 }
             }
         }
@@ -228,7 +228,7 @@ impl Scope {
     }
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "cells hold slots in 32 bits")]
+#[allow(clippy::cast_possible_truncation, reason = "insns hold slots in 32 bits")]
 fn number(slot: usize) -> u32 {
     slot as u32
 }
@@ -327,16 +327,16 @@ impl Effects {
 /// Which of r6 to r9 the code of a function writes; all of them if control may leave it other than
 /// by an exit, or if that is not seen in `at_most` slots. The function is what lies between its start
 /// and the first end behind all that its jumps lead to. Gives how many slots were looked at, too.
-fn written(program: &Decoded, start: usize, at_most: usize) -> (u8, usize) {
+fn written(program: &DecodedProgram, start: usize, at_most: usize) -> (u8, usize) {
     let mut written: u32 = 0;
     let mut reach = start;
     let mut is_tail = false;
-    for (pc, cell) in program.cells.all().iter().enumerate().skip(start).take(at_most) {
+    for (pc, insn) in program.text.all().iter().enumerate().skip(start).take(at_most) {
         let scanned = pc - start + 1;
-        let (cell, class) = classify(program, cell);
-        written |= u32::from(class & class::WRITES) << (cell.dst as u8);
+        let (insn, class) = classify(program, insn);
+        written |= u32::from(class & class::WRITES) << (insn.dst as u8);
         if class & (class::BRANCHES | class::JUMPS) != 0 {
-            let target = cell.aux as usize;
+            let target = insn.aux as usize;
             if target < start {
                 return (ALL, scanned);
             }

@@ -274,14 +274,18 @@ impl<'a> MemoryMap<'a> {
     }
 
     /// As [`MemoryMap::load`], through whichever region the address belongs to.
-    pub(crate) fn load_far<const N: usize>(&mut self, vaddr: u64) -> Option<[u8; N]> {
+    pub(crate) fn load_any_region<const N: usize>(&mut self, vaddr: u64) -> Option<[u8; N]> {
         let host = self.search(Access::Load, vaddr, N as u64)?;
         // SAFETY: `search` bounded `N` bytes at `host`; byte arrays have no alignment.
         Some(unsafe { host.cast::<[u8; N]>().read() })
     }
 
     /// As [`MemoryMap::store`], through whichever region the address belongs to.
-    pub(crate) fn store_far<const N: usize>(&mut self, vaddr: u64, bytes: [u8; N]) -> Option<()> {
+    pub(crate) fn store_any_region<const N: usize>(
+        &mut self,
+        vaddr: u64,
+        bytes: [u8; N],
+    ) -> Option<()> {
         let host = self.search(Access::Store, vaddr, N as u64)?;
         // SAFETY: `search` bounded `N` writable bytes at `host`; byte arrays have no alignment.
         unsafe { host.cast::<[u8; N]>().write(bytes) };
