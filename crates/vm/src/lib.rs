@@ -63,7 +63,7 @@ pub use crate::{
     host::{Host, NoHost, Observer},
     interp::{Outcome, observe, run},
     jit::{JitOptions, JitWork, MachineCode, MemoryCalls},
-    machine::{Frames, Machine, Meter, MeterExceeded},
+    machine::{Machine, MachineBuffers, Meter, MeterExceeded},
     memory::{MemoryMap, Region, Violation},
     program::{Program, Verified},
     trap::{Access, SyscallError, Trap},

@@ -8,7 +8,7 @@ use selkie_isa::{
 
 use crate::{
     config::Config,
-    memory::{MemoryMap, Room},
+    memory::{MemoryMap, WindowBuffer},
 };
 
 /// The compute units that are left.
@@ -57,7 +57,7 @@ impl Meter {
 /// load right behind the narrow store of one of its halves has to wait for the store.
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(C)]
-pub(crate) struct Frame {
+pub(crate) struct CallFrame {
     r6: u64,
     return_pc: u64,
     r7: u64,
@@ -67,18 +67,18 @@ pub(crate) struct Frame {
     r9: u64,
 }
 
-impl Frame {
+impl CallFrame {
     /// r6 to r10, and the slot to return to.
     pub(crate) fn new([r6, r7, r8, r9, frame_pointer]: [u64; 5], return_pc: u64) -> Self {
         Self { r6, return_pc, r7, frame_pointer, r8, spacing: 0, r9 }
     }
 }
 
-/// Room for a machine's call frames and what else it must have, to be used again by the next.
+/// Buffer for a machine's call frames and what else it must have, to be used again by the next.
 #[derive(Default, Debug)]
-pub struct Frames {
-    frames: Vec<Frame>,
-    windows: Room,
+pub struct MachineBuffers {
+    frames: Vec<CallFrame>,
+    windows: WindowBuffer,
 }
 
 /// The state of a running program.
@@ -88,7 +88,7 @@ pub struct Machine<'a> {
     /// unverified programs can name.
     pub(crate) registers: [u64; 16],
     pub(crate) pc: usize,
-    pub(crate) frames: Vec<Frame>,
+    pub(crate) frames: Vec<CallFrame>,
     pub(crate) depth: usize,
     /// How far a call moves the frame pointer.
     pub(crate) frame_step: u64,
@@ -108,8 +108,9 @@ impl<'a> Machine<'a> {
     /// stack frame, or with dynamic frames to the end of the stack.
     #[must_use]
     pub fn new(program: &Executable, config: &Config, memory: MemoryMap<'a>, budget: u64) -> Self {
-        let mut machine = Self::with_frames(program, config, memory, budget, Frames::default());
-        machine.memory.remember_all();
+        let mut machine =
+            Self::with_buffers(program, config, memory, budget, MachineBuffers::default());
+        machine.memory.cache_all_windows();
         machine
     }
 
@@ -117,15 +118,15 @@ impl<'a> Machine<'a> {
     /// is pushed, so what is left in them does not matter. What the interpreter alone needs is made
     /// when it does.
     #[must_use]
-    pub fn with_frames(
+    pub fn with_buffers(
         program: &Executable,
         config: &Config,
         mut memory: MemoryMap<'a>,
         budget: u64,
-        Frames { mut frames, windows }: Frames,
+        MachineBuffers { mut frames, windows }: MachineBuffers,
     ) -> Self {
-        memory.give_room(windows);
-        frames.resize(config.call_depth_max, Frame::default());
+        memory.set_window_buffer(windows);
+        frames.resize(config.call_depth_max, CallFrame::default());
         let version = program.version();
         let stack_bytes = config.stack_bytes() as u64;
         let mut registers = [0; 16];
@@ -148,8 +149,8 @@ impl<'a> Machine<'a> {
 
     /// The room for frames, for another machine.
     #[must_use]
-    pub fn into_frames(mut self) -> Frames {
-        Frames { windows: self.memory.take_room(), frames: self.frames }
+    pub fn into_buffers(mut self) -> MachineBuffers {
+        MachineBuffers { windows: self.memory.take_window_buffer(), frames: self.frames }
     }
 
     /// r0 to r10.
@@ -223,7 +224,7 @@ fn slot(return_pc: u64) -> usize {
 }
 
 #[inline(always)]
-fn save(frame: &mut Frame, registers: &[u64; 16], return_pc: u64) {
+fn save(frame: &mut CallFrame, registers: &[u64; 16], return_pc: u64) {
     frame.r6 = registers[6];
     frame.r7 = registers[7];
     frame.r8 = registers[8];

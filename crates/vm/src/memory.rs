@@ -21,8 +21,8 @@ mod map;
 mod machine_code;
 
 pub(crate) use self::{
-    machine_code::{Near, Windows},
-    window::Room,
+    machine_code::{RegionBounds, WindowTable},
+    window::WindowBuffer,
 };
 pub use self::{
     map::{MemoryMap, Violation},

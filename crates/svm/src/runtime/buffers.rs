@@ -4,7 +4,7 @@
 //! put back; buffers that are dropped instead, as after a panic, are not reused.
 
 use selkie_vm::{
-    Frames,
+    MachineBuffers,
     dirty_pages::{any_dirty, dirty_pages_len, dirty_spans},
 };
 
@@ -23,7 +23,7 @@ pub(crate) struct Buffers {
     pub(crate) input_marks: Vec<u8>,
     /// The input region, or what the last run left of it.
     pub(crate) input: InputBytes,
-    pub(crate) frames: Frames,
+    pub(crate) frames: MachineBuffers,
     /// The allocation of the input's layout.
     pub(crate) records: Vec<Record>,
 }

@@ -181,7 +181,7 @@ fn run_machine(
     let units = context.meter.remaining();
     let verified = program.verified();
     let frames = core::mem::take(&mut buffers.frames);
-    let mut machine = Machine::with_frames(verified.executable(), &config, memory, units, frames);
+    let mut machine = Machine::with_buffers(verified.executable(), &config, memory, units, frames);
     if context.has(Feature::InstructionDataPointer) {
         machine.registers_mut()[2] = input::vaddr(instruction_data);
     }
@@ -221,7 +221,7 @@ fn run_machine(
         stack_touched,
         heap_touched,
     };
-    buffers.frames = machine.into_frames();
+    buffers.frames = machine.into_buffers();
     if marks {
         program.heap_touched.see(end.heap_touched, &buffers.heap_marks, heap_bytes);
     }

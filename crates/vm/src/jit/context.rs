@@ -4,10 +4,10 @@ use core::{mem::MaybeUninit, sync::atomic::AtomicU64};
 
 use crate::{
     machine::Meter,
-    memory::{Near, Windows},
+    memory::{RegionBounds, WindowTable},
 };
 
-/// log2 of a window's size, less that of [`Windows`]' strides.
+/// log2 of a window's size, less that of [`WindowTable`]'s strides.
 pub(super) const WINDOW_SHIFT: u8 = 32 - 4;
 /// The numbers of windows, times the strides.
 pub(super) const WINDOWS_MASK: i32 = 7 << 4;
@@ -18,18 +18,18 @@ pub(super) const STACK_WINDOW: usize = 2;
 pub(super) const STACK_STEP_FRAMES: i32 = 1;
 
 /// How many regions are remembered.
-pub(super) const NEAR_COUNT: u8 = 16;
+pub(super) const REGION_HINTS: u8 = 16;
 
 /// What machine code and Rust share during a run. What machine code sees comes before what depends
 /// on the type of Rust's part.
 #[repr(C, align(64))]
 pub(super) struct Context<R> {
-    pub(super) windows: Windows,
+    pub(super) windows: WindowTable,
     /// Pointers that checks gave, for later accesses of the block.
     pub(super) kept: MaybeUninit<[u64; 8]>,
     /// Regions of windows that have several, for the checks that share a number. Code for aligned
     /// memory has no use for them.
-    pub(super) near: MaybeUninit<[Reach; NEAR_COUNT as usize]>,
+    pub(super) near: MaybeUninit<[RegionHint; REGION_HINTS as usize]>,
     /// r0 to r9, and what is in the register for frames: see [`x64`](super::x64).
     pub(super) registers: [u64; 11],
     /// The units that are left, while Rust runs.
@@ -78,11 +78,11 @@ pub(super) struct Answer {
     pub(super) stop: u64,
 }
 
-/// A region ([`Near`]) as machine code compares it: offsets from the start cannot wrap around to be small,
+/// A region ([`RegionBounds`]) as machine code compares it: offsets from the start cannot wrap around to be small,
 /// as addresses can.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(super) struct Reach {
+pub(super) struct RegionHint {
     pub(super) start: u64,
     /// How many bytes may be loaded, and stored.
     pub(super) lens: [u64; 2],
@@ -90,12 +90,12 @@ pub(super) struct Reach {
     pub(super) base: u64,
 }
 
-impl Reach {
+impl RegionHint {
     pub(super) const EMPTY: Self = Self { start: 0, lens: [0; 2], base: 0 };
 }
 
-impl From<Near> for Reach {
-    fn from(near: Near) -> Self {
+impl From<RegionBounds> for RegionHint {
+    fn from(near: RegionBounds) -> Self {
         let lens = near.ends.map(|end| end.saturating_sub(near.start));
         Self { start: near.start, lens, base: near.base }
     }

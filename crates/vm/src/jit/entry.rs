@@ -26,17 +26,17 @@ use selkie_isa::{
 };
 
 use super::{
-    context::{Answer, Context, NEAR_COUNT, Reach, STACK_STEP_FRAMES},
+    context::{Answer, Context, REGION_HINTS, RegionHint, STACK_STEP_FRAMES},
     machine_code::MachineCode,
-    site::{Check, Site, What},
+    site::{Check, Site, SiteKind},
     x64,
 };
 use crate::{
     decoded::{Action, DecodedInsn},
     host::Host,
     interp::{self, Outcome, run},
-    machine::{Frame, Machine, Meter},
-    memory::{MemoryMap, Windows},
+    machine::{CallFrame, Machine, Meter},
+    memory::{MemoryMap, WindowTable},
     program::Program,
     trap::{Access, Trap},
 };
@@ -81,7 +81,7 @@ fn run_code<H: Host>(
         machine.memory.begin_page_tracking();
     }
     let mut context = Context {
-        windows: Windows::EMPTY,
+        windows: WindowTable::EMPTY,
         kept: MaybeUninit::uninit(),
         near: MaybeUninit::uninit(),
         registers: [0; 11],
@@ -108,7 +108,7 @@ fn run_code<H: Host>(
         syscall: syscall::<H>,
         run: Run { code, program, machine, host, stack, frame_limit: 0, unit: 0, end: None },
     };
-    context.run.machine.memory.fill_windows(&mut context.windows, code.shape.window_gaps());
+    context.run.machine.memory.fill_window_table(&mut context.windows, code.shape.window_gaps());
     context.registers.copy_from_slice(&context.run.machine.registers[..11]);
     if code.shape.fixed_frames {
         let scale = 1 + u64::from(code.shape.gaps);
@@ -119,7 +119,7 @@ fn run_code<H: Host>(
         context.set_stack_limits(touched);
     }
     if !code.shape.aligned {
-        context.near.write([Reach::EMPTY; NEAR_COUNT as usize]);
+        context.near.write([RegionHint::EMPTY; REGION_HINTS as usize]);
     }
     let context_register =
         (&raw mut context as usize).wrapping_add_signed(x64::context_offset(code.shape.key));
@@ -206,7 +206,7 @@ impl MachineCode {
     /// The host's address of the stack, if it has the shape that the code was made for.
     fn stack_in(&self, memory: &MemoryMap<'_>) -> Option<u64> {
         let gap = self.shape.gaps.then_some(self.config.stack_frame_bytes);
-        memory.stack_for_code(self.config.stack_bytes() as u64, gap)
+        memory.stack_address(self.config.stack_bytes() as u64, gap)
     }
 }
 
@@ -232,9 +232,9 @@ unsafe extern "sysv64" fn leave<H: Host>(
         let site = context.run.site(address);
         context.run.take_state(&context.registers);
         context.run.machine.meter = context.meter;
-        let resume = go_on(context, &site, address as u64, stack);
+        let resume = resume_at(context, &site, address as u64, stack);
         if let Some(resume) = resume {
-            context.windows_if_changed();
+            context.refresh_windows();
             context.give_state();
             context.resume = resume;
         } else {
@@ -287,15 +287,15 @@ fn failed<H>(context: &mut Context<Run<'_, '_, H>>, end: End) -> Answer {
 }
 
 /// Where to go on from a site with a return address; `None` to stop.
-fn go_on<H: Host>(
+fn resume_at<H: Host>(
     context: &mut Context<Run<'_, '_, H>>,
     site: &Site,
     address: u64,
     stack: *const usize,
 ) -> Option<u64> {
     let Context { run, near: known, pointer, pc: missing, dirty_page_stores_left, .. } = context;
-    let pc = match site.what {
-        What::Syscall => {
+    let pc = match site.kind {
+        SiteKind::Syscall => {
             run.machine.pc = site.pc as usize;
             if run.end.is_some() {
                 run.take_frames(stack);
@@ -307,7 +307,7 @@ fn go_on<H: Host>(
             run.machine.pc += 1;
             return run.finish(stack);
         }
-        What::Check => {
+        SiteKind::Check => {
             let Check { base, store, span, stride, disp, near } = site.check;
             let access = if store { Access::Store } else { Access::Load };
             if store {
@@ -319,7 +319,8 @@ fn go_on<H: Host>(
                 }
             }
             let vaddr = run.machine.registers[base as usize].wrapping_add_signed(disp.into());
-            let found = run.machine.memory.span_for_code(access, vaddr, span.into(), stride.into());
+            let found =
+                run.machine.memory.translate_span(access, vaddr, span.into(), stride.into());
             if let Some((found, region)) = found {
                 *pointer = found;
                 if let Some(region) = region
@@ -333,31 +334,31 @@ fn go_on<H: Host>(
             }
             site.pc as usize
         }
-        What::Missing => {
+        SiteKind::Missing => {
             let pc = usize::try_from(*missing).expect("slots are counted by it");
             if let Some(entry) = run.code.entry_made(run.program, pc) {
                 return Some(entry);
             }
             pc
         }
-        What::GiveUp | What::Call | What::Enter => site.pc as usize,
+        SiteKind::GiveUp | SiteKind::Call | SiteKind::Enter => site.pc as usize,
     };
     let meter = run.machine.meter.remaining().wrapping_add(site.refund.into());
     if run.code.shape.metered {
         run.machine.meter = Meter::new(meter);
     }
     run.machine.pc = pc;
-    run.interpret(matches!(site.what, What::GiveUp), stack, pointer)
+    run.interpret(matches!(site.kind, SiteKind::GiveUp), stack, pointer)
 }
 
 impl<H: Host> Context<Run<'_, '_, H>> {
-    fn windows_if_changed(&mut self) {
+    fn refresh_windows(&mut self) {
         if !self.run.machine.memory.is_known_to_code() {
             self.record_stack();
             let Self { run, windows, near, .. } = self;
-            near.write([Reach::EMPTY; NEAR_COUNT as usize]);
-            *windows = Windows::EMPTY;
-            run.machine.memory.fill_windows(windows, run.code.shape.window_gaps());
+            near.write([RegionHint::EMPTY; REGION_HINTS as usize]);
+            *windows = WindowTable::EMPTY;
+            run.machine.memory.fill_window_table(windows, run.code.shape.window_gaps());
             if run.code.shape.fixed_frames {
                 let touched = self.run.machine.memory.raise_stack_dirty_prefix(0);
                 self.set_stack_limits(touched);
@@ -518,7 +519,7 @@ impl<H: Host> Run<'_, '_, H> {
             // the routine for entering, at which this ends.
             let address = unsafe { ptr::read(word) };
             let site = self.site(address);
-            if site.what != What::Call {
+            if site.kind != SiteKind::Call {
                 break;
             }
             let mask = site.saved;
@@ -535,7 +536,7 @@ impl<H: Host> Run<'_, '_, H> {
             if self.code.shape.fixed_frames {
                 saved[4] = self.frame_pointer(depth as u64);
             }
-            self.machine.frames[depth] = Frame::new(saved, return_pc.into());
+            self.machine.frames[depth] = CallFrame::new(saved, return_pc.into());
         }
     }
 }

@@ -12,21 +12,21 @@ use super::options::JitOptions;
 
 /// Everything that is random about a program's machine code.
 #[derive(Debug)]
-pub(super) struct Chaos<'o> {
+pub(super) struct HardeningRng<'o> {
     options: &'o JitOptions,
     state: u64,
     until_noop: u32,
 }
 
-impl<'o> Chaos<'o> {
+impl<'o> HardeningRng<'o> {
     /// Parts of one program's code differ.
     pub(super) fn new(options: &'o JitOptions, part: usize) -> Self {
         // The standard library keys its hashers from the operating system's entropy.
         let seed = options.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
         let state = seed.wrapping_add((part as u64).wrapping_mul(0xa076_1d64_78bd_642f));
-        let mut chaos = Self { options, state, until_noop: 0 };
-        chaos.until_noop = chaos.distance();
-        chaos
+        let mut rng = Self { options, state, until_noop: 0 };
+        rng.until_noop = rng.distance();
+        rng
     }
 
     /// The next number (splitmix64).

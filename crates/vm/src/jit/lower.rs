@@ -8,7 +8,7 @@ use selkie_isa::{Alu, Cond, Endian, Kind, Op, Operand, Size, Width, for_each_op}
 
 use super::{
     class::{self, class_of},
-    plan::{Access, Block, Group, Planner, Step},
+    plan::{AccessPath, Block, Group, Planner, Step},
     scope::{Effects, Scope},
     site::Check,
 };
@@ -20,7 +20,7 @@ use crate::{
 
 /// Where the interpreter goes on if machine code gives up.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Exit {
+pub(super) struct SideExit {
     /// The slot of the instruction, which has not happened.
     pub(super) pc: u32,
     /// Units charged already for it and for the rest of its block.
@@ -38,7 +38,7 @@ pub(super) enum Value {
 
 /// Where an access goes that has been checked.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
+pub(super) enum MemLocation {
     /// This far from the end of the current stack frame.
     Frame(i32),
     /// This far from the pointer that the last check or fetch gave: to the last byte of the group.
@@ -51,7 +51,7 @@ pub(super) enum Next {
     /// At a block.
     Block(u32),
     /// With the interpreter: there is no such slot.
-    Exit(Exit),
+    Exit(SideExit),
 }
 
 /// Writes a processor's code. Registers are r0 to r9, and r10 where the program moves it.
@@ -67,7 +67,7 @@ pub(super) trait Target {
     /// Everything but divisions.
     fn alu(&mut self, alu: Alu, width: Width, dst: Register, value: Value);
     /// Quotients and remainders; gives up where they trap. The constant is not 0.
-    fn divide(&mut self, alu: Alu, width: Width, dst: Register, value: Value, exit: Exit);
+    fn divide(&mut self, alu: Alu, width: Width, dst: Register, value: Value, exit: SideExit);
     /// `dst = value + addend`, 64 bits.
     fn sum(&mut self, dst: Register, value: Value, addend: i32);
     fn negate(&mut self, width: Width, dst: Register);
@@ -75,11 +75,11 @@ pub(super) trait Target {
     fn endian(&mut self, order: Endian, bits: u8, dst: Register);
     /// Checks addresses; the pointer is at hand then.
     /// The pointer may have to be kept under a number.
-    fn check(&mut self, check: Check, kept: Option<u8>, exit: Exit);
+    fn check(&mut self, check: Check, kept: Option<u8>, exit: SideExit);
     /// Gets a pointer that was kept.
     fn fetch(&mut self, kept: u8);
-    fn load(&mut self, size: Size, dst: Register, place: Place);
-    fn store(&mut self, size: Size, place: Place, value: Value);
+    fn load(&mut self, size: Size, dst: Register, place: MemLocation);
+    fn store(&mut self, size: Size, place: MemLocation, value: Value);
     /// Goes on at `next` if the condition holds; `refund` units of the block are not used then.
     fn branch(
         &mut self,
@@ -92,16 +92,16 @@ pub(super) trait Target {
     );
     fn jump(&mut self, next: Next);
     /// Calls a function that overwrites some of r6 to r9 (lowest bit first).
-    fn call(&mut self, slot: u32, overwritten: u8, exit: Exit);
+    fn call(&mut self, slot: u32, overwritten: u8, exit: SideExit);
     /// Calls one whose instructions are written next instead. They cost `cost` units, and none of
     /// them leaves machine code, changes r6 to r10 or sees r10.
-    fn call_inlined(&mut self, slot: u32, cost: u8, exit: Exit);
+    fn call_inlined(&mut self, slot: u32, cost: u8, exit: SideExit);
     /// The function's instructions are written.
     fn end_inlined(&mut self);
-    fn call_register(&mut self, register: Register, exit: Exit);
-    fn syscall(&mut self, id: u32, exit: Exit);
+    fn call_register(&mut self, register: Register, exit: SideExit);
+    fn syscall(&mut self, id: u32, exit: SideExit);
     fn exit(&mut self, pc: u32);
-    fn give_up(&mut self, exit: Exit);
+    fn give_up(&mut self, exit: SideExit);
     /// A block has ended; what is out of the way may be written here if `open` is false.
     fn end_block(&mut self, open: bool);
 }
@@ -217,7 +217,7 @@ impl<T: Target> Lowering<'_, T> {
         if target < self.slots {
             Next::Block(slot(target))
         } else {
-            Next::Exit(Exit { pc: slot(target), refund })
+            Next::Exit(SideExit { pc: slot(target), refund })
         }
     }
 
@@ -231,7 +231,7 @@ impl<T: Target> Lowering<'_, T> {
             steps = steps.get(done..).unwrap_or_default();
         }
         if block.falls_through && block.end >= self.slots {
-            self.target.give_up(Exit { pc: slot(block.end), refund: 0 });
+            self.target.give_up(SideExit { pc: slot(block.end), refund: 0 });
         }
     }
 
@@ -239,7 +239,7 @@ impl<T: Target> Lowering<'_, T> {
     fn steps<const CODE: usize>(&mut self, steps: &[Step<'_>], groups: &[Group]) -> usize {
         let [step, rest @ ..] = steps else { return 1 };
         #[allow(clippy::cast_possible_truncation, reason = "blocks are short")]
-        let exit = Exit { pc: step.pc, refund: steps.len() as u8 };
+        let exit = SideExit { pc: step.pc, refund: steps.len() as u8 };
         if let Action::Row(Kind::Alu(Alu::Mov, Width::W64, Operand::Reg)) = const { ACTIONS[CODE] }
             && let [second, ..] = rest
             && self.fused(step.insn, second.insn)
@@ -288,7 +288,7 @@ impl<T: Target> Lowering<'_, T> {
     }
 
     #[inline(always)]
-    fn step(&mut self, action: Action, step: &Step<'_>, exit: Exit, groups: &[Group]) {
+    fn step(&mut self, action: Action, step: &Step<'_>, exit: SideExit, groups: &[Group]) {
         let insn = step.insn;
         let (dst, src) = (insn.dst, insn.src);
         let known = (dst as usize) < 11 && (src as usize) < 11;
@@ -374,18 +374,18 @@ impl<T: Target> Lowering<'_, T> {
     }
 
     #[inline(never)]
-    fn inline(&mut self, insns: &[DecodedInsn], slot: u32, exit: Exit) {
+    fn inline(&mut self, insns: &[DecodedInsn], slot: u32, exit: SideExit) {
         let cost = u8::try_from(insns.len() + 1).expect("such functions are short");
         self.target.call_inlined(slot, cost, exit);
         for insn in insns {
-            let step = Step { insn, pc: exit.pc, at: 0, group: 0, access: Access::No };
+            let step = Step { insn, pc: exit.pc, at: 0, group: 0, access: AccessPath::No };
             self.target.instruction(step.pc);
             Rows::<T>::ROWS[usize::from(insn.code)](self, &[step], &[]);
         }
         self.target.end_inlined();
     }
 
-    fn jump(&mut self, next: Next, exit: Exit) {
+    fn jump(&mut self, next: Next, exit: SideExit) {
         match next {
             Next::Block(_) => self.target.jump(next),
             Next::Exit(_) => self.target.give_up(exit),
@@ -394,12 +394,12 @@ impl<T: Target> Lowering<'_, T> {
 
     /// Makes an access's pointer be at hand, and tells where the access is then.
     #[inline(always)]
-    fn place(&mut self, step: &Step<'_>, groups: &[Group], exit: Exit) -> Option<Place> {
+    fn place(&mut self, step: &Step<'_>, groups: &[Group], exit: SideExit) -> Option<MemLocation> {
         let at = step.at;
         match step.access {
-            Access::No => return None,
-            Access::Frame => return Some(Place::Frame(at)),
-            Access::First => {
+            AccessPath::No => return None,
+            AccessPath::Frame => return Some(MemLocation::Frame(at)),
+            AccessPath::First => {
                 let group = groups.get(usize::from(step.group))?;
                 let check = Check {
                     base: group.base,
@@ -409,16 +409,16 @@ impl<T: Target> Lowering<'_, T> {
                     store: group.store,
                     near: 0,
                 };
-                self.target.check(check, group.is_kept.then_some(group.number), exit);
+                self.target.check(check, group.is_spilled.then_some(group.number), exit);
             }
-            Access::Fetch => {
+            AccessPath::Fetch => {
                 let group = groups.get(usize::from(step.group))?;
                 self.target.fetch(group.number);
             }
-            Access::AtHand => {}
+            AccessPath::InRegister => {}
         }
         let group = groups.get(usize::from(step.group))?;
-        Some(Place::Pointer(at - (group.end - 1)))
+        Some(MemLocation::Pointer(at - (group.end - 1)))
     }
 }
 

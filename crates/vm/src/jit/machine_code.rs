@@ -14,7 +14,7 @@ use super::options::JitOptions;
 #[cfg(target_arch = "x86_64")]
 use super::{
     lower,
-    scope::{self, Want},
+    scope::{self, Selection},
     units::{self, SHARED},
     x64,
 };
@@ -152,9 +152,9 @@ impl MachineCode {
                 unit_bytes: AtomicUsize::new(0),
             };
             let pc = program.executable().entry_pc() as usize;
-            let want = units::want(0, pc, options);
+            let selection = units::selection(0, pc, options);
             let mut compiler = code.compiler.lock().unwrap_or_else(PoisonError::into_inner);
-            let first = code.add_unit(&mut compiler, program, want)?;
+            let first = code.add_unit(&mut compiler, program, selection)?;
             drop(compiler);
             (code.base, code.routines) = first;
             Ok(code)
@@ -186,9 +186,9 @@ impl MachineCode {
         let mut compiler = self.compiler.lock().ok()?;
         // Another thread may have been faster.
         if self.entry(pc).is_none() && compiler.units < units::UNITS_MAX && !self.is_full() {
-            let want = units::want(compiler.units, pc, &self.options);
+            let selection = units::selection(compiler.units, pc, &self.options);
             // What fails once is tried no more.
-            if self.add_unit(&mut compiler, program, want).is_err() {
+            if self.add_unit(&mut compiler, program, selection).is_err() {
                 compiler.units = units::UNITS_MAX;
             }
         }
@@ -246,7 +246,7 @@ impl MachineCode {
             if compiler.complete {
                 return Ok(());
             }
-            for want in [Want::Everything, Want::Compiled] {
+            for selection in [Selection::Everything, Selection::Compiled] {
                 if self.is_full() {
                     return Ok(());
                 }
@@ -254,7 +254,7 @@ impl MachineCode {
                 if compiler.units + 1 >= units::UNITS_MAX {
                     return Err(JitError::Memory(io::ErrorKind::OutOfMemory.into()));
                 }
-                self.add_unit(&mut compiler, program, want)?;
+                self.add_unit(&mut compiler, program, selection)?;
             }
         }
         Ok(())
@@ -274,7 +274,7 @@ impl MachineCode {
         if compiler.units + 1 < units::UNITS_MAX && !self.is_full() {
             compiler.joins += 1;
             // If this fails, the units are as good as they were.
-            let _ = self.add_unit(&mut compiler, program, Want::Compiled);
+            let _ = self.add_unit(&mut compiler, program, Selection::Compiled);
         }
     }
 
@@ -284,10 +284,10 @@ impl MachineCode {
         &self,
         compiler: &mut Compiler,
         program: &Program,
-        want: Want,
+        selection: Selection,
     ) -> Result<(usize, x64::Routines), JitError> {
         let Compiler { scope, effects, labels, units, slots, joins, complete } = compiler;
-        scope.find(program, want, self.options.unit_slots_max);
+        scope.find(program, selection, self.options.unit_slots_max);
         *slots += scope.slots as u64;
         if labels.is_empty() {
             *labels = vec![0; program.slots()];
@@ -305,10 +305,10 @@ impl MachineCode {
             if *units == 0 { base as u64 + u64::from(routines.missing) } else { self.missing() };
         // Every time it has to be worth more.
         let runs = i64::from(self.options.runs_until_joined) << (*joins).min(24);
-        let is_bit = *units > 0 && matches!(want, Want::Slots(..));
+        let is_bit = *units > 0 && matches!(selection, Selection::Slots(..));
         self.runs_left.store(if is_bit { runs } else { -1 }, Ordering::Relaxed);
         *units += 1;
-        if want == Want::Everything {
+        if selection == Selection::Everything {
             *complete = true;
             *labels = Vec::new();
             effects.forget();

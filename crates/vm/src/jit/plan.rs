@@ -22,7 +22,7 @@ use crate::{
 
 /// How a load or store gets at its memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Access {
+pub(super) enum AccessPath {
     /// It is none.
     No,
     /// It lies in the current stack frame: no check is needed.
@@ -32,7 +32,7 @@ pub(super) enum Access {
     /// Its group is checked, but something else was done since: the pointer has to be fetched.
     Fetch,
     /// Its group's pointer is at hand.
-    AtHand,
+    InRegister,
 }
 
 /// Accesses that are checked together.
@@ -56,7 +56,7 @@ pub(super) struct Group {
     is_crossed: bool,
     /// The number under which the pointer is kept, if it has to be.
     pub(super) number: u8,
-    pub(super) is_kept: bool,
+    pub(super) is_spilled: bool,
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "spans are short")]
@@ -71,7 +71,7 @@ impl Group {
         store: false,
         is_crossed: false,
         number: 0,
-        is_kept: false,
+        is_spilled: false,
     };
 
     /// From the base register to the first byte.
@@ -101,7 +101,7 @@ pub(super) struct Step<'p> {
     /// Of an access: how far from the end of the frame, or from the value of its group.
     pub(super) at: i32,
     pub(super) group: u16,
-    pub(super) access: Access,
+    pub(super) access: AccessPath,
 }
 
 /// Straight code with one way in. Steps and groups are written in place, field by field: wide
@@ -121,7 +121,7 @@ pub(super) struct Block<'p> {
 impl<'p> Block<'p> {
     pub(super) fn new(program: &'p Program) -> Self {
         let insn = program.decoded().text.end();
-        let none = Step { insn, pc: 0, at: 0, group: 0, access: Access::No };
+        let none = Step { insn, pc: 0, at: 0, group: 0, access: AccessPath::No };
         Self {
             steps: vec![none; STEPS_MAX],
             len: 0,
@@ -144,7 +144,7 @@ const SPAN_MAX: i32 = 2048;
 /// How far from a value addresses are followed.
 const FAR: i64 = 1 << 24;
 /// The most pointers that are kept.
-pub(super) const KEPT_MAX: usize = 8;
+pub(super) const SPILLED_MAX: usize = 8;
 const NO_GROUP: u16 = u16::MAX;
 /// The value of r10, where it moves by calls alone.
 const FRAME: u32 = 0;
@@ -169,10 +169,10 @@ pub(super) struct Planner<'p> {
     values: [(u32, i32); 16],
     value_count: u32,
     /// The groups that accesses may belong to, by the number that their pointer is kept under.
-    recent: [u16; KEPT_MAX],
+    recent: [u16; SPILLED_MAX],
     next_number: usize,
     /// The group whose pointer is at hand.
-    at_hand: u16,
+    current_group: u16,
 }
 
 impl<'p> Planner<'p> {
@@ -187,9 +187,9 @@ impl<'p> Planner<'p> {
             span_max: span_max(config),
             values: [(0, 0); 16],
             value_count: 0,
-            recent: [NO_GROUP; KEPT_MAX],
+            recent: [NO_GROUP; SPILLED_MAX],
             next_number: 0,
-            at_hand: NO_GROUP,
+            current_group: NO_GROUP,
         }
     }
 
@@ -209,7 +209,7 @@ impl<'p> Planner<'p> {
             let (insn, class) = classify(self.program, insn);
             step.insn = insn;
             step.pc = u32::try_from(pc).expect("insns hold slots in 32 bits");
-            step.access = Access::No;
+            step.access = AccessPath::No;
             if class == class::WRITES {
                 self.set_unknown(insn.dst);
             } else if class & (class::LOADS | class::STORES) != 0 {
@@ -253,9 +253,9 @@ impl<'p> Planner<'p> {
             self.values[10] = (FRAME, 0);
         }
         self.value_count = 17;
-        self.recent = [NO_GROUP; KEPT_MAX];
+        self.recent = [NO_GROUP; SPILLED_MAX];
         self.next_number = 0;
-        self.at_hand = NO_GROUP;
+        self.current_group = NO_GROUP;
     }
 
     #[inline(always)]
@@ -283,7 +283,7 @@ impl<'p> Planner<'p> {
         } else {
             self.set_unknown(insn.dst);
             if class & class::DIVIDES != 0 {
-                self.at_hand = NO_GROUP;
+                self.current_group = NO_GROUP;
             }
         }
     }
@@ -305,7 +305,7 @@ impl<'p> Planner<'p> {
         let end = at + (1 << (class >> class::SIZE_SHIFT & 3));
         step.at = at;
         if value == FRAME && at >= -self.frame_bytes && end <= 0 {
-            step.access = Access::Frame;
+            step.access = AccessPath::Frame;
             return;
         }
         for index in self.recent {
@@ -328,12 +328,12 @@ impl<'p> Planner<'p> {
             group.last = group.last.max(at);
             group.store |= store;
             step.group = index;
-            step.access = Access::AtHand;
-            if self.at_hand != index {
-                step.access = Access::Fetch;
-                group.is_kept = true;
+            step.access = AccessPath::InRegister;
+            if self.current_group != index {
+                step.access = AccessPath::Fetch;
+                group.is_spilled = true;
             }
-            self.at_hand = index;
+            self.current_group = index;
             return;
         }
         let index = *group_count;
@@ -347,13 +347,13 @@ impl<'p> Planner<'p> {
         group.last = at;
         group.store = store;
         group.is_crossed = false;
-        group.is_kept = false;
+        group.is_spilled = false;
         let [number, ..] = self.next_number.to_le_bytes();
         group.number = number;
         self.recent[self.next_number] = index;
-        self.next_number = (self.next_number + 1) % KEPT_MAX;
-        self.at_hand = index;
+        self.next_number = (self.next_number + 1) % SPILLED_MAX;
+        self.current_group = index;
         step.group = index;
-        step.access = Access::First;
+        step.access = AccessPath::First;
     }
 }

@@ -42,7 +42,7 @@ impl Slots {
 
 /// What a unit is to have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Want {
+pub(super) enum Selection {
     /// About so many slots, those first that are most likely to be executed from a slot on.
     Slots(usize, usize),
     /// All that may be executed, as far as it is not too much. Where a register may lead is guessed
@@ -74,7 +74,7 @@ pub(super) struct Scope {
     compiled: Slots,
     /// All of these that there are.
     blocks: Vec<u32>,
-    want: Want,
+    selection: Selection,
 }
 
 impl Scope {
@@ -91,7 +91,7 @@ impl Scope {
             callees: Vec::new(),
             compiled: Slots::new(len),
             blocks: Vec::new(),
-            want: Want::Everything,
+            selection: Selection::Everything,
         }
     }
 
@@ -109,22 +109,22 @@ impl Scope {
     }
 
     /// Finds what belongs to a unit, which has about `slots_max` slots at most.
-    pub(super) fn find(&mut self, program: &Program, want: Want, slots_max: usize) {
+    pub(super) fn find(&mut self, program: &Program, selection: Selection, slots_max: usize) {
         self.clear();
-        self.want = want;
+        self.selection = selection;
         let text = Text::new(program);
         let decoded = program.decoded();
         let mut wanted = slots_max;
-        match want {
-            Want::Slots(root, slots) => {
+        match selection {
+            Selection::Slots(root, slots) => {
                 wanted = slots.min(slots_max);
                 let _ = self.lead(root);
             }
-            Want::Everything => {
+            Selection::Everything => {
                 let _ = self.lead(program.executable().entry_pc() as usize);
                 text.pointers(program, &mut self.callees);
             }
-            Want::Compiled => {
+            Selection::Compiled => {
                 let blocks = core::mem::take(&mut self.blocks);
                 for slot in &blocks {
                     let _ = self.lead(*slot as usize);
@@ -176,7 +176,7 @@ impl Scope {
             return false;
         }
         // To one that has all that is compiled, nothing else does.
-        let is_own = self.compiled.contains(slot) == (self.want == Want::Compiled);
+        let is_own = self.compiled.contains(slot) == (self.selection == Selection::Compiled);
         let list = if is_own { &mut self.starts } else { &mut self.others };
         list.push(number(slot));
         is_own
@@ -204,7 +204,7 @@ impl Scope {
             let target = insn.aux as usize;
             if class & class::WIDE != 0 {
                 pc += 1;
-                if self.want == Want::Everything {
+                if self.selection == Selection::Everything {
                     self.callees.extend(text.slot(insn.imm).map(number));
                 }
             } else if class & class::BRANCHES != 0 {
@@ -219,7 +219,7 @@ impl Scope {
                 break;
             } else {
                 self.lead(pc);
-                if class & class::CALLS != 0 && self.want != Want::Compiled {
+                if class & class::CALLS != 0 && self.selection != Selection::Compiled {
                     self.callees.push(insn.aux);
                 }
             }

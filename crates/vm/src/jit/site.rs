@@ -12,7 +12,7 @@ pub(super) struct Site {
     pub(super) pc: u32,
     /// Units charged for it and for what comes behind it in its block, to be given back.
     pub(super) refund: u8,
-    pub(super) what: What,
+    pub(super) kind: SiteKind,
     /// Of calls: some of r6 to r9 (lowest bit first), and r10 if it is a register (fifth bit), are
     /// on the stack above the return address.
     pub(super) saved: u8,
@@ -25,7 +25,7 @@ pub(super) struct Site {
 /// Why it calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(super) enum What {
+pub(super) enum SiteKind {
     /// The interpreter has to do the instruction.
     GiveUp,
     /// Some addresses are not in what the context knows of memory.
@@ -40,7 +40,7 @@ pub(super) enum What {
     Enter,
 }
 
-impl What {
+impl SiteKind {
     const ALL: [Self; 8] = [
         Self::GiveUp,
         Self::Check,
@@ -56,8 +56,8 @@ impl What {
 
 const _: () = {
     let mut number = 0;
-    while number <= What::Enter as usize {
-        assert!(What::ALL[number] as usize == number, "numbers are places");
+    while number <= SiteKind::Enter as usize {
+        assert!(SiteKind::ALL[number] as usize == number, "numbers are places");
         number += 1;
     }
 };
@@ -84,14 +84,14 @@ impl Check {
 }
 
 impl Site {
-    pub(super) fn new(pc: u32, refund: u8, what: What) -> Self {
-        Self { pc, refund, what, saved: 0, check: Check::NONE, back: 0 }
+    pub(super) fn new(pc: u32, refund: u8, kind: SiteKind) -> Self {
+        Self { pc, refund, kind, saved: 0, check: Check::NONE, back: 0 }
     }
 
     fn pack(self, at: u32) -> Packed {
-        let Self { pc, refund, what, saved, check, back } = self;
+        let Self { pc, refund, kind, saved, check, back } = self;
         let Check { disp, span, stride, base, store, near } = check;
-        let bits = what as u8 | (base as u8) << 3 | u8::from(store) << 7;
+        let bits = kind as u8 | (base as u8) << 3 | u8::from(store) << 7;
         let [span, stride] = [span, stride].map(u32::from);
         let last = u32::from_le_bytes([refund, saved, near, bits]);
         [at, pc, disp.cast_unsigned(), span | stride << 16, last, back]
@@ -108,7 +108,7 @@ impl Site {
             store: bits >> 7 == 1,
             near,
         };
-        Self { pc, refund, what: What::ALL[usize::from(bits & 7)], saved, check, back }
+        Self { pc, refund, kind: SiteKind::ALL[usize::from(bits & 7)], saved, check, back }
     }
 }
 
@@ -186,12 +186,12 @@ mod tests {
     fn sites_are_found_as_they_were_put() {
         let mut sites = Sites::default();
         let mut all = Vec::new();
-        for (number, what) in (1_u32..).zip(What::ALL.into_iter().cycle().take(64)) {
+        for (number, kind) in (1_u32..).zip(SiteKind::ALL.into_iter().cycle().take(64)) {
             let near = number.to_le_bytes()[0];
             let site = Site {
                 pc: number << 20,
                 refund: 255 - near,
-                what,
+                kind,
                 saved: near & 31,
                 check: Check {
                     disp: -(number.cast_signed() << 20),

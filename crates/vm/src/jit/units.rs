@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use super::{
     buffer::Executable,
     options::JitOptions,
-    scope::Want,
+    scope::Selection,
     site::{Site, Sites},
 };
 
@@ -18,11 +18,11 @@ pub(super) const UNITS_MAX: usize = 256;
 const UNITS_ALIKE: usize = 48;
 
 /// What a unit is to have that starts with a slot.
-pub(super) fn want(unit: usize, slot: usize, options: &JitOptions) -> Want {
+pub(super) fn selection(unit: usize, slot: usize, options: &JitOptions) -> Selection {
     if options.slots_at_once == usize::MAX || unit + 1 >= UNITS_MAX {
-        return Want::Everything;
+        return Selection::Everything;
     }
-    Want::Slots(slot, options.slots_at_once.max(1).saturating_mul(1 << (unit / UNITS_ALIKE)))
+    Selection::Slots(slot, options.slots_at_once.max(1).saturating_mul(1 << (unit / UNITS_ALIKE)))
 }
 
 /// Stands for the slot of code that all instructions share.

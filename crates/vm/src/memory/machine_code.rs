@@ -11,7 +11,7 @@ use crate::trap::Access;
 /// taken out, in windows that have gaps.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(crate) struct Windows {
+pub(crate) struct WindowTable {
     /// One past the last byte that may be loaded, that may be stored; 0 for none.
     pub(crate) limits: [[u64; 2]; 8],
     /// From a dense address to the host's; the bits of an address that say that it is in a gap.
@@ -26,7 +26,7 @@ pub(crate) struct Windows {
     pub(crate) dirty_pages: [MaybeUninit<[u64; 2]>; 8],
 }
 
-impl Windows {
+impl WindowTable {
     pub(crate) const EMPTY: Self = Self {
         limits: [[0; 2]; 8],
         bases: [MaybeUninit::uninit(); 8],
@@ -39,7 +39,7 @@ impl Windows {
 /// One region, of those that share a window.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(crate) struct Near {
+pub(crate) struct RegionBounds {
     pub(crate) start: u64,
     /// One past the last byte that may be loaded, that may be stored; 0 for none.
     pub(crate) ends: [u64; 2],
@@ -70,7 +70,7 @@ impl MemoryMap<'_> {
         }
     }
 
-    /// Whether [`MemoryMap::fill_windows`] has told the running machine code of this map, and no
+    /// Whether [`MemoryMap::fill_window_table`] has told the running machine code of this map, and no
     /// region was changed since.
     #[inline(always)]
     pub(crate) fn is_known_to_code(&self) -> bool {
@@ -85,7 +85,7 @@ impl MemoryMap<'_> {
     /// The windows as machine code looks them up: those whose region starts where they do, and has
     /// no gaps shorter than `gap_min`; none with gaps if there is no such number. The windows must
     /// not be used once the map is no longer known to code.
-    pub(crate) fn fill_windows(&mut self, windows: &mut Windows, gap_min: Option<u64>) {
+    pub(crate) fn fill_window_table(&mut self, windows: &mut WindowTable, gap_min: Option<u64>) {
         self.is_known_to_code = true;
         for region in &self.regions {
             let window = usize_of(region.vaddr / REGION_SIZE);
@@ -123,7 +123,7 @@ impl MemoryMap<'_> {
 
     /// The host's address of the stack, if it is a writable region of `len` bytes at the start of
     /// its window with gaps as expected.
-    pub(crate) fn stack_for_code(&self, len: u64, gap_bytes: Option<u64>) -> Option<u64> {
+    pub(crate) fn stack_address(&self, len: u64, gap_bytes: Option<u64>) -> Option<u64> {
         let region = &self.regions[self.region_index(STACK_START)?];
         let fits = region.vaddr == STACK_START
             && region.len >= len
@@ -137,7 +137,7 @@ impl MemoryMap<'_> {
         let Some(index) = self.region_index(STACK_START) else { return 0 };
         if self.regions[index].dirty_prefix < len {
             self.regions[index].dirty_prefix = len;
-            self.forget_window(index, STACK_START);
+            self.invalidate_window(index, STACK_START);
         }
         self.regions[index].storable()
     }
@@ -145,13 +145,13 @@ impl MemoryMap<'_> {
     /// The host's address of the last of `len` bytes that may be accessed one by one: the first
     /// access starts at `vaddr`, the last one `stride` bytes behind. And their region, if it has no
     /// gaps.
-    pub(crate) fn span_for_code(
+    pub(crate) fn translate_span(
         &mut self,
         access: Access,
         vaddr: u64,
         len: u64,
         stride: u64,
-    ) -> Option<(u64, Option<Near>)> {
+    ) -> Option<(u64, Option<RegionBounds>)> {
         let index = self.region_index(vaddr)?;
         // With aligned mapping, what lies in the next window is judged by that.
         if self.aligned && self.region_index(vaddr + stride) != Some(index) {
@@ -166,7 +166,7 @@ impl MemoryMap<'_> {
             self.record(index, vaddr, host, len);
         }
         let region = &self.regions[index];
-        let near = Near {
+        let near = RegionBounds {
             start: region.vaddr,
             ends: [
                 region.vaddr + region.len,

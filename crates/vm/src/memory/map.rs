@@ -10,7 +10,7 @@ use selkie_isa::{
 use super::{
     region::{Region, usize_of},
     region_index::RegionIndex,
-    window::{KnownWindows, Room, Window},
+    window::{Window, WindowBuffer, WindowCache},
 };
 use crate::{
     config::Config,
@@ -25,7 +25,7 @@ pub struct MemoryMap<'a> {
     /// Sorted by address. With aligned mapping the index is the window's number.
     pub(super) regions: Vec<Region<'a>>,
     /// None until something is looked up in them, since machine code has windows of its own.
-    known: KnownWindows,
+    cache: WindowCache,
     index: RegionIndex,
     /// The region that the last search ended at.
     recent: usize,
@@ -89,7 +89,7 @@ impl<'a> MemoryMap<'a> {
         let fixed_frames = !version.dynamic_frames();
         let mut map = Self {
             regions,
-            known: KnownWindows::default(),
+            cache: WindowCache::default(),
             index: RegionIndex::default(),
             recent: usize::MAX,
             aligned,
@@ -107,13 +107,13 @@ impl<'a> MemoryMap<'a> {
     }
 
     /// Gives the map room for its windows, which another one had.
-    pub(crate) fn give_room(&mut self, room: Room) {
-        self.known = KnownWindows::with_room(room);
+    pub(crate) fn set_window_buffer(&mut self, room: WindowBuffer) {
+        self.cache = WindowCache::with_buffer(room);
     }
 
     /// Takes the room for windows away, for another map.
-    pub(crate) fn take_room(&mut self) -> Room {
-        core::mem::take(&mut self.known).into_room()
+    pub(crate) fn take_window_buffer(&mut self) -> WindowBuffer {
+        core::mem::take(&mut self.cache).into_buffer()
     }
 
     /// The regions, in the order of their addresses.
@@ -235,15 +235,15 @@ impl<'a> MemoryMap<'a> {
             }
             _ => len.max(region.dirty_prefix / 8 * 9).next_multiple_of(DIRTY_PREFIX_STEP_BYTES / 4),
         };
-        self.forget_window(index, vaddr);
+        self.invalidate_window(index, vaddr);
     }
 
     /// What may be stored to through a region has changed.
-    pub(super) fn forget_window(&mut self, index: usize, vaddr: u64) {
+    pub(super) fn invalidate_window(&mut self, index: usize, vaddr: u64) {
         self.is_known_to_code = false;
-        if !self.known.is_empty() {
-            self.known.forget(vaddr);
-            self.remember(index, vaddr);
+        if !self.cache.is_empty() {
+            self.cache.remove(vaddr);
+            self.cache_window(index, vaddr);
         }
     }
 
@@ -253,7 +253,7 @@ impl<'a> MemoryMap<'a> {
     #[inline(always)]
     pub(crate) fn load<const N: usize, const GAPS: bool>(&self, vaddr: u64) -> Option<[u8; N]> {
         debug_assert!(GAPS || !self.gaps, "code for flat windows meets one with gaps");
-        let host = self.known.window(vaddr).host::<N, GAPS>(Access::Load, vaddr)?;
+        let host = self.cache.window(vaddr).host::<N, GAPS>(Access::Load, vaddr)?;
         // SAFETY: the window bounded `N` bytes at `host`; byte arrays have no alignment.
         Some(unsafe { host.cast::<[u8; N]>().read() })
     }
@@ -267,7 +267,7 @@ impl<'a> MemoryMap<'a> {
         bytes: [u8; N],
     ) -> Option<()> {
         debug_assert!(GAPS || !self.gaps, "code for flat windows meets one with gaps");
-        let host = self.known.window(vaddr).host::<N, GAPS>(Access::Store, vaddr)?;
+        let host = self.cache.window(vaddr).host::<N, GAPS>(Access::Store, vaddr)?;
         // SAFETY: the window bounded `N` writable bytes at `host`; byte arrays have no alignment.
         unsafe { host.cast::<[u8; N]>().write(bytes) };
         Some(())
@@ -301,28 +301,28 @@ impl<'a> MemoryMap<'a> {
         if access == Access::Store {
             self.record(index, vaddr, host, len);
         }
-        if self.known.is_empty() {
-            self.remember_all();
+        if self.cache.is_empty() {
+            self.cache_all_windows();
         } else if index == self.recent {
-            self.remember(index, vaddr);
+            self.cache_window(index, vaddr);
         }
         self.recent = index;
         Some(host)
     }
 
-    fn remember(&mut self, index: usize, vaddr: u64) {
+    fn cache_window(&mut self, index: usize, vaddr: u64) {
         let region = &self.regions[index];
         if self.gaps || region.gap_shift.is_none() {
-            self.known.set(vaddr, Window::of(region));
+            self.cache.set(vaddr, Window::of(region));
         }
     }
 
     /// Remembers the first region of each window.
     #[cold]
-    pub(crate) fn remember_all(&mut self) {
-        self.known.make();
+    pub(crate) fn cache_all_windows(&mut self) {
+        self.cache.make();
         for index in (0..self.regions.len()).rev() {
-            self.remember(index, self.regions[index].vaddr);
+            self.cache_window(index, self.regions[index].vaddr);
         }
     }
 
@@ -353,7 +353,7 @@ impl<'a> MemoryMap<'a> {
             return Err(Trap::InvalidMemoryRegion(index));
         }
         self.regions[index] = region;
-        self.known.forget_all();
+        self.cache.clear();
         self.is_known_to_code = false;
         Ok(())
     }
@@ -373,7 +373,7 @@ impl<'a> MemoryMap<'a> {
         let end = self.regions.get(index + 1).map_or(u64::MAX, |next| next.vaddr);
         if region.vaddr_end() <= end {
             self.regions[index] = region;
-            self.known.forget_all();
+            self.cache.clear();
             self.is_known_to_code = false;
         } else {
             // What was written to its buffer stays.

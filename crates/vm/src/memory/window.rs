@@ -10,7 +10,7 @@ use selkie_isa::layout::REGION_SIZE;
 use super::region::{Region, usize_of};
 use crate::trap::Access;
 
-/// Windows that have an entry in [`KnownWindows`]: those of rodata to input.
+/// Windows that have an entry in [`WindowCache`]: those of rodata to input.
 pub(super) const WINDOW_COUNT: usize = 8;
 
 /// The entry of the window that an address lies in.
@@ -84,7 +84,7 @@ struct NoWindows([Window; WINDOW_COUNT]);
 unsafe impl Sync for NoWindows {}
 
 /// The windows of a map; none until they are made.
-pub(super) struct KnownWindows {
+pub(super) struct WindowCache {
     /// Where windows are looked up: in `own`, or in [`NO_WINDOWS`] as long as there are none.
     lookup: NonNull<[Window; WINDOW_COUNT]>,
     own: Vec<Window>,
@@ -92,38 +92,38 @@ pub(super) struct KnownWindows {
 
 // SAFETY: `lookup` points to windows of its own, which stay where they are when it moves, or to a
 // static that nobody writes to.
-unsafe impl Send for KnownWindows {}
+unsafe impl Send for WindowCache {}
 
-impl Default for KnownWindows {
+impl Default for WindowCache {
     fn default() -> Self {
         Self { lookup: NonNull::from(&NO_WINDOWS.0), own: Vec::new() }
     }
 }
 
-/// Room for the windows of a map, to be used again by the next.
+/// Buffer for the windows of a map, to be used again by the next.
 #[derive(Default)]
-pub(crate) struct Room(Vec<Window>);
+pub(crate) struct WindowBuffer(Vec<Window>);
 
 // SAFETY: there is nothing in it.
-unsafe impl Sync for Room {}
+unsafe impl Sync for WindowBuffer {}
 
-impl fmt::Debug for Room {
+impl fmt::Debug for WindowBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Room")
+        f.write_str("WindowBuffer")
     }
 }
 
-impl KnownWindows {
+impl WindowCache {
     /// None, and room for all.
-    pub(super) fn with_room(Room(mut own): Room) -> Self {
+    pub(super) fn with_buffer(WindowBuffer(mut own): WindowBuffer) -> Self {
         own.clear();
         own.reserve(WINDOW_COUNT);
         Self { own, ..Self::default() }
     }
 
-    pub(super) fn into_room(mut self) -> Room {
+    pub(super) fn into_buffer(mut self) -> WindowBuffer {
         self.own.clear();
-        Room(self.own)
+        WindowBuffer(self.own)
     }
 
     /// Whether there are none yet.
@@ -157,12 +157,12 @@ impl KnownWindows {
     }
 
     /// Forgets what is known of the window that an address lies in.
-    pub(super) fn forget(&mut self, vaddr: u64) {
+    pub(super) fn remove(&mut self, vaddr: u64) {
         self.set(vaddr, Window::NONE);
     }
 
     /// Forgets all that is known.
-    pub(super) fn forget_all(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.own.fill(Window::NONE);
     }
 }

@@ -32,14 +32,15 @@ const RIGHT: Reg = R5;
 
 /// In the order of [`MemoryCalls::ids`](crate::MemoryCalls).
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
+enum MemoryOperation {
     Copy,
     Move,
     Set,
     Compare,
 }
 
-const ALL: [What; 4] = [What::Copy, What::Move, What::Set, What::Compare];
+const ALL: [MemoryOperation; 4] =
+    [MemoryOperation::Copy, MemoryOperation::Move, MemoryOperation::Set, MemoryOperation::Compare];
 
 /// How long an access is.
 #[derive(Clone, Copy)]
@@ -66,11 +67,11 @@ impl Writer<'_> {
 
     pub(super) fn memory_routines(&mut self) {
         let ids = self.shape.memory_calls.ids();
-        for (index, what) in ALL.into_iter().enumerate() {
+        for (index, operation) in ALL.into_iter().enumerate() {
             if ids[index].is_some() && self.has_memory_routines() {
                 self.code.reserve();
                 self.routines.memory[index] = self.code.here();
-                self.write_memory_routine(what);
+                self.write_memory_routine(operation);
             }
         }
     }
@@ -86,10 +87,10 @@ impl Writer<'_> {
     }
 
     /// Called as the routine for all syscalls is.
-    fn write_memory_routine(&mut self, what: What) {
-        let saved: &[Reg] = match what {
+    fn write_memory_routine(&mut self, operation: MemoryOperation) {
+        let saved: &[Reg] = match operation {
             // The second time it is room for an address.
-            What::Compare => &[DATA, LEFT, RIGHT, R3, DATA],
+            MemoryOperation::Compare => &[DATA, LEFT, RIGHT, R3, DATA],
             _ => &[DATA, LEFT, RIGHT],
         };
         for register in saved {
@@ -101,9 +102,9 @@ impl Writer<'_> {
         self.code.lea(SCRATCH, Mem::at(R3, -1));
         self.code.arith_imm(Bits::B64, Arith::Cmp, SCRATCH, bytes_max.into());
         slow.push(self.code.jump_if(Flag::AboveOrEqual));
-        match what {
-            What::Copy | What::Move => {
-                if what == What::Copy {
+        match operation {
+            MemoryOperation::Copy | MemoryOperation::Move => {
+                if operation == MemoryOperation::Copy {
                     self.code.mov(Bits::B64, DATA, R1);
                     self.code.arith(Bits::B64, Arith::Sub, DATA, R2);
                     let ahead = self.code.jump_if(Flag::AboveOrEqual);
@@ -121,8 +122,8 @@ impl Writer<'_> {
                 self.code.arith(Bits::B64, Arith::Cmp, DATA, R3);
                 slow.push(self.code.jump_if(Flag::Below));
             }
-            What::Set => self.place(LEFT, R1, Len::R3, true, &mut slow),
-            What::Compare => {
+            MemoryOperation::Set => self.place(LEFT, R1, Len::R3, true, &mut slow),
+            MemoryOperation::Compare => {
                 self.code.test_imm(Bits::B32, R4, 3);
                 slow.push(self.code.jump_if(Flag::NotEqual));
                 self.place(LEFT, R4, Len::I32, true, &mut slow);
@@ -135,8 +136,8 @@ impl Writer<'_> {
         self.code.arith_imm(Bits::B64, Arith::Sub, METER, units.into());
         let too_few = self.code.jump_if(Flag::Below);
         self.code.lea(LEFT, Mem::indexed(LEFT, R3, 0, 0));
-        match what {
-            What::Copy | What::Move => {
+        match operation {
+            MemoryOperation::Copy | MemoryOperation::Move => {
                 self.code.lea(RIGHT, Mem::indexed(RIGHT, R3, 0, 0));
                 self.longest_first(true, |it, size, disp| {
                     let (to, from) =
@@ -150,7 +151,7 @@ impl Writer<'_> {
                     }
                 });
             }
-            What::Set => {
+            MemoryOperation::Set => {
                 self.code.mov(Bits::B32, DATA, R2);
                 self.code.arith_imm(Bits::B32, Arith::And, DATA, 0xff);
                 self.code.mov_imm(RIGHT, 0x0101_0101_0101_0101);
@@ -159,14 +160,14 @@ impl Writer<'_> {
                     it.code.store(size, Mem::indexed(LEFT, SCRATCH, 0, disp), DATA);
                 });
             }
-            What::Compare => {
+            MemoryOperation::Compare => {
                 self.code.lea(RIGHT, Mem::indexed(RIGHT, R3, 0, 0));
                 self.difference();
             }
         }
         self.code.reserve();
         let taken_back = |it: &mut Self| {
-            let rest = if what == What::Compare {
+            let rest = if operation == MemoryOperation::Compare {
                 it.code.lea(Reg::Rsp, Mem::at(Reg::Rsp, 8));
                 &saved[..4]
             } else {

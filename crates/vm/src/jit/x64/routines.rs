@@ -11,7 +11,7 @@ use crate::{
     dirty_pages::PAGE_SHIFT,
     jit::{
         context::{Context, STACK_STEP_FRAMES, STACK_WINDOW},
-        site::{Site, What},
+        site::{Site, SiteKind},
     },
 };
 
@@ -112,7 +112,7 @@ impl Writer<'_> {
         self.restore(0..11);
         self.restore_meter();
         self.code.call_reg(POINTER);
-        self.sites.push(self.code.here(), Site::new(0, 0, What::Enter));
+        self.sites.push(self.code.here(), Site::new(0, 0, SiteKind::Enter));
         self.code.store(3, self.context(offset_of!(Context<()>, pc)), Reg::Rax);
         self.save(0..11);
         self.save_meter();
@@ -168,7 +168,7 @@ impl Writer<'_> {
         // Leaves the flags alone.
         self.restore(1..6);
         self.restore_meter();
-        // What `leave` finds on the stack is the site of the syscall.
+        // SiteKind `leave` finds on the stack is the site of the syscall.
         let leave = self.code.jump_if(Flag::NotEqual);
         self.code.patch(leave, self.routines.leave);
         self.code.ret();
@@ -178,7 +178,7 @@ impl Writer<'_> {
     fn missing_routine(&mut self) {
         self.routines.missing = self.code.here();
         self.code.store(3, self.context(offset_of!(Context<()>, pc)), Reg::Rax);
-        self.leave(Site::new(0, 0, What::Missing));
+        self.leave(Site::new(0, 0, SiteKind::Missing));
         self.code.ud2();
     }
 

@@ -3,7 +3,7 @@
 use crate::{
     config::Config,
     jit::{
-        harden::Chaos,
+        harden::HardeningRng,
         options::{JitOptions, MemoryCalls},
         plan::span_max,
     },
@@ -37,7 +37,7 @@ impl Shape {
     pub(in crate::jit) fn new(program: &Program, config: &Config, options: &JitOptions) -> Self {
         let version = program.executable().version();
         let (bmi2, pext) = features();
-        let mut chaos = Chaos::new(options, usize::MAX);
+        let mut rng = HardeningRng::new(options, usize::MAX);
         Self {
             metered: config.metered,
             gaps: version.stack_frame_gaps() && config.stack_frame_gaps,
@@ -49,8 +49,8 @@ impl Shape {
             frame_bytes: i32::try_from(config.stack_frame_bytes).unwrap_or(i32::MAX),
             frame_step: frame_step(version, config),
             call_depth_max: config.call_depth_max,
-            key: chaos.address_key(),
-            blinding_key: chaos.number(),
+            key: rng.address_key(),
+            blinding_key: rng.number(),
             memory_calls: options.memory_calls,
         }
     }

@@ -13,8 +13,8 @@ use crate::{
     decoded::Register,
     jit::{
         context::{Context, WINDOW_SHIFT, WINDOWS_MASK},
-        lower::{Exit, Next, Place, Target, Value},
-        site::{Check, Site, What},
+        lower::{MemLocation, Next, SideExit, Target, Value},
+        site::{Check, Site, SiteKind},
     },
 };
 
@@ -67,7 +67,7 @@ impl Target for Writer<'_> {
         if self.shape.metered {
             self.code.arith_imm(Bits::B64, Arith::Sub, METER, cost.into());
             let jump = self.code.jump_if(Flag::Below);
-            self.cold_give_up(jump, Exit { pc, refund: cost });
+            self.cold_give_up(jump, SideExit { pc, refund: cost });
         }
     }
 
@@ -75,7 +75,7 @@ impl Target for Writer<'_> {
     fn instruction(&mut self, pc: u32) {
         self.code.reserve();
         self.record_span(pc, false);
-        if self.chaos.wants_noop() {
+        if self.rng.wants_noop() {
             self.code.nop();
         }
     }
@@ -137,7 +137,7 @@ impl Target for Writer<'_> {
                     _ => None,
                 };
                 match imm {
-                    Some(imm) if !self.chaos.blinds(i64::from(imm).cast_unsigned()) => {
+                    Some(imm) if !self.rng.blinds(i64::from(imm).cast_unsigned()) => {
                         self.code.imul_imm(bits, dst, dst, imm);
                     }
                     _ => {
@@ -173,7 +173,7 @@ impl Target for Writer<'_> {
         }
     }
 
-    fn divide(&mut self, alu: Alu, width: Width, dst: Register, value: Value, exit: Exit) {
+    fn divide(&mut self, alu: Alu, width: Width, dst: Register, value: Value, exit: SideExit) {
         let dst = REGISTERS[dst as usize];
         let bits = bits(width);
         let signed = matches!(alu, Alu::Sdiv | Alu::Srem);
@@ -215,7 +215,7 @@ impl Target for Writer<'_> {
     #[inline(always)]
     fn sum(&mut self, dst: Register, value: Value, addend: i32) {
         let dst = REGISTERS[dst as usize];
-        let (addend, rest) = if self.chaos.blinds(i64::from(addend).cast_unsigned()) {
+        let (addend, rest) = if self.rng.blinds(i64::from(addend).cast_unsigned()) {
             self.parts(addend)
         } else {
             (addend, 0)
@@ -255,7 +255,7 @@ impl Target for Writer<'_> {
 
     // Out of line, as much that every load and store would have a copy of.
     #[inline(never)]
-    fn check(&mut self, check: Check, kept: Option<u8>, exit: Exit) {
+    fn check(&mut self, check: Check, kept: Option<u8>, exit: SideExit) {
         let Check { disp, base, span, stride, store, .. } = check;
         let last = i32::from(span) - 1;
         let limits = offset_of!(Context<()>, windows.limits) + if store { 8 } else { 0 };
@@ -305,8 +305,8 @@ impl Target for Writer<'_> {
             let kept = self.context(offset_of!(Context<()>, kept) + 8 * usize::from(kept));
             self.code.store(3, kept, POINTER);
         }
-        let mut site = Site::new(exit.pc, exit.refund, What::Check);
-        site.check = Check { near: self.next_near(), ..check };
+        let mut site = Site::new(exit.pc, exit.refund, SiteKind::Check);
+        site.check = Check { near: self.next_hint(), ..check };
         self.cold.push(Cold { jumps, count, kind: ColdKind::Check, back, slot: 0, site });
     }
 
@@ -317,16 +317,16 @@ impl Target for Writer<'_> {
     }
 
     #[inline(always)]
-    fn load(&mut self, size: Size, dst: Register, place: Place) {
+    fn load(&mut self, size: Size, dst: Register, place: MemLocation) {
         self.code.load(size as u8, REGISTERS[dst as usize], self.memory(place));
     }
 
     #[inline(always)]
-    fn store(&mut self, size: Size, place: Place, value: Value) {
+    fn store(&mut self, size: Size, place: MemLocation, value: Value) {
         let memory = self.memory(place);
         if let Value::Constant(constant) = value
             && let Ok(imm) = i32::try_from(constant.cast_signed())
-            && !self.chaos.blinds(constant)
+            && !self.rng.blinds(constant)
         {
             return self.code.store_imm(size as u8, memory, imm);
         }
@@ -369,7 +369,7 @@ impl Target for Writer<'_> {
                     Bits::B32 => (constant as u32).cast_signed(),
                     Bits::B64 => i32::try_from(constant.cast_signed()).unwrap_or_default(),
                 };
-                if self.chaos.blinds(i64::from(imm).cast_unsigned()) {
+                if self.rng.blinds(i64::from(imm).cast_unsigned()) {
                     self.constant(SCRATCH, constant);
                     self.code.test(bits, left, SCRATCH);
                 } else {
@@ -395,19 +395,19 @@ impl Target for Writer<'_> {
         }
     }
 
-    fn call(&mut self, slot: u32, overwritten: u8, exit: Exit) {
+    fn call(&mut self, slot: u32, overwritten: u8, exit: SideExit) {
         self.calls.push([exit.pc, self.code.here()]);
         self.check_depth(exit);
         self.call_slot(slot, overwritten, exit);
     }
 
-    fn call_inlined(&mut self, slot: u32, cost: u8, exit: Exit) {
+    fn call_inlined(&mut self, slot: u32, cost: u8, exit: SideExit) {
         self.calls.push([exit.pc, self.code.here()]);
         self.check_depth(exit);
         if self.shape.metered {
             self.code.arith_imm(Bits::B64, Arith::Sub, METER, cost.into());
             let jump = self.code.jump_if(Flag::Below);
-            self.inlined = Some((jump, slot, Exit { pc: exit.pc, refund: cost }));
+            self.inlined = Some((jump, slot, SideExit { pc: exit.pc, refund: cost }));
         }
     }
 
@@ -421,7 +421,7 @@ impl Target for Writer<'_> {
         }
     }
 
-    fn call_register(&mut self, register: Register, exit: Exit) {
+    fn call_register(&mut self, register: Register, exit: SideExit) {
         self.calls.push([exit.pc, self.code.here()]);
         self.check_depth(exit);
         self.code.mov(Bits::B64, POINTER, REGISTERS[register as usize]);
@@ -441,11 +441,11 @@ impl Target for Writer<'_> {
         self.call_around(exit, 0b1111, |it| it.code.call_reg(SCRATCH));
     }
 
-    fn syscall(&mut self, id: u32, exit: Exit) {
+    fn syscall(&mut self, id: u32, exit: SideExit) {
         self.code.mov_imm(Reg::Rax, id.into());
         let routine = self.memory_routine(id).unwrap_or(self.routines.syscall);
         self.code.call_to(routine);
-        let site = Site::new(exit.pc, 0, What::Syscall);
+        let site = Site::new(exit.pc, 0, SiteKind::Syscall);
         self.sites.push(self.code.here(), site);
     }
 
@@ -454,8 +454,8 @@ impl Target for Writer<'_> {
         self.code.ret();
     }
 
-    fn give_up(&mut self, exit: Exit) {
-        self.leave(Site::new(exit.pc, exit.refund, What::GiveUp));
+    fn give_up(&mut self, exit: SideExit) {
+        self.leave(Site::new(exit.pc, exit.refund, SiteKind::GiveUp));
     }
 
     fn end_block(&mut self, open: bool) {

@@ -13,12 +13,12 @@ use crate::{
     dirty_pages::PAGE_SHIFT,
     jit::{
         buffer::Executable,
-        context::{Context, NEAR_COUNT, Reach},
-        harden::Chaos,
-        lower::{Exit, Next, Place, Value},
+        context::{Context, REGION_HINTS, RegionHint},
+        harden::HardeningRng,
+        lower::{MemLocation, Next, SideExit, Value},
         options::JitOptions,
         scope::Scope,
-        site::{Check, Site, Sites, What},
+        site::{Check, Site, SiteKind, Sites},
         units::{SHARED, Unit},
     },
 };
@@ -114,7 +114,7 @@ impl Routines {
 #[derive(Debug)]
 pub(in crate::jit) struct Writer<'o> {
     pub(super) code: Encoder,
-    pub(super) chaos: Chaos<'o>,
+    pub(super) rng: HardeningRng<'o>,
     pub(super) scope: &'o Scope,
     pub(super) shape: &'o Shape,
     pub(super) routines: Routines,
@@ -138,7 +138,7 @@ pub(in crate::jit) struct Writer<'o> {
     /// How large the unit may become.
     pub(super) bytes_max: usize,
     /// The jump out of an inlined function's way, the function, and its call.
-    pub(super) inlined: Option<(Patch, u32, Exit)>,
+    pub(super) inlined: Option<(Patch, u32, SideExit)>,
 }
 
 /// A unit that is complete.
@@ -165,7 +165,7 @@ impl<'o> Writer<'o> {
         let slots = scope.slots;
         let mut writer = Self {
             code: Encoder::new(slots * 20 + 2048),
-            chaos: Chaos::new(options, unit),
+            rng: HardeningRng::new(options, unit),
             scope,
             shape,
             routines: Routines::default(),
@@ -183,7 +183,7 @@ impl<'o> Writer<'o> {
             inlined: None,
         };
         writer.record_span(SHARED, false);
-        for _ in 0..writer.chaos.padding() {
+        for _ in 0..writer.rng.padding() {
             writer.code.reserve();
             writer.code.nop();
         }
@@ -199,7 +199,7 @@ impl<'o> Writer<'o> {
         let fixups = core::mem::take(&mut self.fixups);
         for (patch, slot) in fixups {
             if self.labels[slot as usize] == 0 {
-                self.far_block(slot);
+                self.block_elsewhere(slot);
             }
             self.code.patch(patch, self.labels[slot as usize]);
         }
@@ -223,7 +223,7 @@ impl<'o> Writer<'o> {
     }
 
     /// Goes on at a block that another unit has, or will have.
-    pub(super) fn far_block(&mut self, slot: u32) {
+    pub(super) fn block_elsewhere(&mut self, slot: u32) {
         self.code.reserve();
         self.record_span(slot, true);
         self.labels[slot as usize] = self.code.here();
@@ -281,7 +281,7 @@ impl<'o> Writer<'o> {
     /// Puts a number of the program's into a register.
     #[inline(always)]
     pub(super) fn constant(&mut self, dst: Reg, number: u64) {
-        if !self.chaos.blinds(number) {
+        if !self.rng.blinds(number) {
             self.code.mov_imm(dst, number);
             return;
         }
@@ -291,7 +291,7 @@ impl<'o> Writer<'o> {
     #[allow(clippy::cast_possible_truncation, reason = "halves are taken apart on purpose")]
     pub(super) fn blinded_constant(&mut self, dst: Reg, number: u64) {
         if let Ok(number) = u32::try_from(number) {
-            let part = self.chaos.number() as u32;
+            let part = self.rng.number() as u32;
             self.code.mov_imm(dst, part.into());
             self.code.lea32(dst, Mem::at(dst, number.wrapping_sub(part).cast_signed()));
         } else if let Ok(number) = i32::try_from(number.cast_signed()) {
@@ -308,7 +308,7 @@ impl<'o> Writer<'o> {
     /// Two numbers that add up to `number` without overflow.
     #[allow(clippy::cast_possible_truncation, reason = "any bits will do")]
     pub(super) fn parts(&mut self, number: i32) -> (i32, i32) {
-        let random = (self.chaos.number() as u32).cast_signed();
+        let random = (self.rng.number() as u32).cast_signed();
         let part = if number < 0 { random | i32::MIN } else { random & i32::MAX };
         (part, number - part)
     }
@@ -342,7 +342,7 @@ impl<'o> Writer<'o> {
             Bits::B64 => i32::try_from(constant.cast_signed()),
         };
         match imm {
-            Ok(imm) if !self.chaos.blinds(i64::from(imm).cast_unsigned()) => {
+            Ok(imm) if !self.rng.blinds(i64::from(imm).cast_unsigned()) => {
                 self.code.arith_imm(bits, op, dst, imm);
             }
             Ok(imm) if matches!(op, Arith::Add | Arith::Sub) => {
@@ -351,7 +351,7 @@ impl<'o> Writer<'o> {
                 self.code.arith_imm(bits, op, dst, b);
             }
             Ok(imm) if op == Arith::Xor => {
-                let part = (self.chaos.number() as u32).cast_signed();
+                let part = (self.rng.number() as u32).cast_signed();
                 self.code.arith_imm(bits, op, dst, part);
                 self.code.arith_imm(bits, op, dst, part ^ imm);
             }
@@ -363,14 +363,14 @@ impl<'o> Writer<'o> {
     }
 
     #[inline(always)]
-    pub(super) fn cold_give_up(&mut self, jump: Patch, exit: Exit) {
+    pub(super) fn cold_give_up(&mut self, jump: Patch, exit: SideExit) {
         self.cold_jump(jump, exit, ColdKind::GiveUp, 0);
     }
 
     /// What is done out of the way if one jump is taken.
     #[inline(always)]
-    pub(super) fn cold_jump(&mut self, jump: Patch, exit: Exit, kind: ColdKind, back: u32) {
-        let site = Site::new(exit.pc, exit.refund, What::GiveUp);
+    pub(super) fn cold_jump(&mut self, jump: Patch, exit: SideExit, kind: ColdKind, back: u32) {
+        let site = Site::new(exit.pc, exit.refund, SiteKind::GiveUp);
         self.cold.push(Cold { jumps: [jump, Patch(0)], count: 1, kind, back, slot: 0, site });
     }
 
@@ -381,30 +381,30 @@ impl<'o> Writer<'o> {
 
     /// The number of the region that the next check tries when its window has several.
     #[inline(always)]
-    pub(super) fn next_near(&mut self) -> u8 {
-        self.near = (self.near + 1) % NEAR_COUNT;
+    pub(super) fn next_hint(&mut self) -> u8 {
+        self.near = (self.near + 1) % REGION_HINTS;
         self.near
     }
 
     /// Tries the region that a check's accesses went to before.
-    pub(super) fn try_near(&mut self, check: Check, back: u32) -> [Patch; 2] {
+    pub(super) fn try_hint(&mut self, check: Check, back: u32) -> [Patch; 2] {
         let Check { base, store, span, disp, near, .. } = check;
-        let entry = offset_of!(Context<()>, near) + size_of::<Reach>() * usize::from(near);
+        let entry = offset_of!(Context<()>, near) + size_of::<RegionHint>() * usize::from(near);
         let last = i32::from(span) - 1;
         self.address(SCRATCH, base, disp);
         if self.shape.gaps {
             self.code.lea(POINTER, Mem::at(SCRATCH, last));
         }
-        let start = self.context(entry + offset_of!(Reach, start));
+        let start = self.context(entry + offset_of!(RegionHint, start));
         self.code.arith_mem(Bits::B64, Arith::Sub, SCRATCH, start);
         // What is before the region is far behind it now, or becomes small by overflow.
         self.code.arith_imm(Bits::B64, Arith::Add, SCRATCH, last);
         let below = self.code.jump_if(Flag::Below);
-        let lens = offset_of!(Reach, lens) + if store { 8 } else { 0 };
+        let lens = offset_of!(RegionHint, lens) + if store { 8 } else { 0 };
         let len = self.context(entry + lens);
         self.code.arith_mem(Bits::B64, Arith::Cmp, SCRATCH, len);
         let above = self.code.jump_if(Flag::AboveOrEqual);
-        let base = self.context(entry + offset_of!(Reach, base));
+        let base = self.context(entry + offset_of!(RegionHint, base));
         self.code.arith_mem(Bits::B64, Arith::Add, POINTER, base);
         self.code.jump_to(back);
         [below, above]
@@ -428,7 +428,7 @@ impl<'o> Writer<'o> {
                 }
                 ColdKind::Check => {
                     if !self.shape.aligned {
-                        let far = self.try_near(site.check, *back);
+                        let far = self.try_hint(site.check, *back);
                         let here = self.code.here();
                         for jump in far {
                             self.code.patch(jump, here);
@@ -455,7 +455,7 @@ impl<'o> Writer<'o> {
                 }
                 ColdKind::Inlined => {
                     self.code.arith_imm(Bits::B64, Arith::Add, METER, site.refund.into());
-                    self.call_slot(*slot, 0, Exit { pc: site.pc, refund: 0 });
+                    self.call_slot(*slot, 0, SideExit { pc: site.pc, refund: 0 });
                     self.code.jump_to(*back);
                 }
                 ColdKind::Call => {
@@ -489,10 +489,10 @@ impl<'o> Writer<'o> {
         self.lead(jump, slot);
     }
 
-    pub(super) fn memory(&self, place: Place) -> Mem {
+    pub(super) fn memory(&self, place: MemLocation) -> Mem {
         match place {
-            Place::Frame(disp) => Mem::at(FRAME, disp),
-            Place::Pointer(disp) => Mem::at(POINTER, disp),
+            MemLocation::Frame(disp) => Mem::at(FRAME, disp),
+            MemLocation::Pointer(disp) => Mem::at(POINTER, disp),
         }
     }
 
@@ -526,12 +526,12 @@ impl<'o> Writer<'o> {
         let jump = self.code.jump_if(flag);
         match next {
             Next::Exit(exit) => self.cold_give_up(jump, exit),
-            Next::Block(pc) => self.cold_jump(jump, Exit { pc, refund }, ColdKind::Refund, 0),
+            Next::Block(pc) => self.cold_jump(jump, SideExit { pc, refund }, ColdKind::Refund, 0),
         }
     }
 
     /// Calls a function that overwrites some of r6 to r9, in this unit or another.
-    pub(super) fn call_slot(&mut self, slot: u32, overwritten: u8, exit: Exit) {
+    pub(super) fn call_slot(&mut self, slot: u32, overwritten: u8, exit: SideExit) {
         if self.scope.is_own(slot as usize) {
             return self.call_around(exit, overwritten, |it| {
                 let call = it.code.call();
@@ -545,7 +545,7 @@ impl<'o> Writer<'o> {
     }
 
     /// Calls what was pushed for, with frames around it.
-    pub(super) fn call_around(&mut self, exit: Exit, saved: u8, call: impl FnOnce(&mut Self)) {
+    pub(super) fn call_around(&mut self, exit: SideExit, saved: u8, call: impl FnOnce(&mut Self)) {
         let saved = if self.shape.fixed_frames { saved } else { 0b1_1111 };
         for number in 0..5 {
             if saved >> number & 1 == 1 {
@@ -556,7 +556,7 @@ impl<'o> Writer<'o> {
             self.code.arith_imm(Bits::B64, Arith::Add, FRAME, self.shape.frame_bytes);
         }
         call(self);
-        let site = Site { saved, ..Site::new(exit.pc, 0, What::Call) };
+        let site = Site { saved, ..Site::new(exit.pc, 0, SiteKind::Call) };
         self.sites.push(self.code.here(), site);
         if self.shape.fixed_frames {
             self.code.arith_imm(Bits::B64, Arith::Sub, FRAME, self.shape.frame_bytes);
@@ -569,7 +569,7 @@ impl<'o> Writer<'o> {
     }
 
     /// Gives up if there is no frame left.
-    pub(super) fn check_depth(&mut self, exit: Exit) {
+    pub(super) fn check_depth(&mut self, exit: SideExit) {
         let start = self.code.here();
         let limit = self.context(offset_of!(Context<()>, frame_limit));
         let (register, flag) = if self.shape.fixed_frames {
