@@ -1,4 +1,4 @@
-//! What machine code knows of memory.
+//! What machine code knows of the memory map, and how it is kept up to date.
 
 use core::mem::MaybeUninit;
 
@@ -7,20 +7,20 @@ use selkie_isa::layout::{REGION_SIZE, STACK_START};
 use super::{map::MemoryMap, region::usize_of, window::WINDOW_COUNT};
 use crate::trap::Access;
 
-/// What machine code knows of memory, by window. Addresses are *dense*: with the bit of the gap
-/// taken out, in windows that have gaps.
+/// What machine code knows of the regions, by window. Addresses are *dense*: in windows with gaps,
+/// the bit that tells gaps from frames is removed.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct WindowTable {
-    /// One past the last byte that may be loaded, that may be stored; 0 for none.
+    /// Behind the last byte that may be loaded, and stored to; 0 if there is none.
     pub(crate) limits: [[u64; 2]; 8],
-    /// From a dense address to the host's; the bits of an address that say that it is in a gap.
-    /// Where the limits are 0, whatever stands here leads to the same: no access is known to be fine.
+    /// The difference between host address and dense address, and the bit of an address that is set
+    /// in gaps. Not used where the limits are 0, since no access passes the check there.
     pub(crate) bases: [MaybeUninit<[u64; 2]>; 8],
-    /// The bits of an address that make up the dense one.
+    /// The mask that selects the bits of the dense address.
     pub(crate) masks: [MaybeUninit<[u64; 2]>; 8],
-    /// Where pages are marked that may be stored to beyond the limit: the first address, and how
-    /// many bytes there are; 0 for none.
+    /// The region whose dirty pages may be stored to beyond the limit: its first dense address and
+    /// its length in bytes, 0 if there is none.
     pub(crate) tracked_ranges: [[u64; 2]; 8],
     /// Host address of the record of dirty pages.
     pub(crate) dirty_pages: [MaybeUninit<[u64; 2]>; 8],
@@ -36,18 +36,18 @@ impl WindowTable {
     };
 }
 
-/// One region, of those that share a window.
+/// The bounds of a region that shares its window with others.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct RegionBounds {
     pub(crate) start: u64,
-    /// One past the last byte that may be loaded, that may be stored; 0 for none.
+    /// Behind the last byte that may be loaded, and stored to; 0 if there is none.
     pub(crate) ends: [u64; 2],
-    /// From the guest's address to the host's.
+    /// The difference between host address and guest address.
     pub(crate) base: u64,
 }
 
-/// How often pages are marked in a run, until it is better to record no more.
+/// Pages that are recorded as dirty in a run. Beyond that, clearing whole regions is cheaper.
 const DIRTY_PAGES_MAX: u32 = 64;
 
 impl MemoryMap<'_> {
@@ -70,26 +70,27 @@ impl MemoryMap<'_> {
         }
     }
 
-    /// Whether [`MemoryMap::fill_window_table`] has told the running machine code of this map, and no
-    /// region was changed since.
+    /// Returns whether no region has changed since the running machine code got its table from
+    /// [`MemoryMap::fill_window_table`].
     #[inline(always)]
     pub(crate) fn is_known_to_code(&self) -> bool {
         self.is_known_to_code
     }
 
-    /// The machine code that knows the map runs no more.
+    /// Notes that the machine code has ended.
     pub(crate) fn end_code(&mut self) {
         self.is_known_to_code = false;
     }
 
-    /// The windows as machine code looks them up: those whose region starts where they do, and has
-    /// no gaps shorter than `gap_min`; none with gaps if there is no such number. The windows must
-    /// not be used once the map is no longer known to code.
+    /// Fills the table that machine code looks regions up in: those that start where their window
+    /// does, without gaps, or with gaps of `gap_min` bytes or more if that is given.
+    ///
+    /// Machine code must not use the table once [`MemoryMap::is_known_to_code`] is false.
     pub(crate) fn fill_window_table(&mut self, windows: &mut WindowTable, gap_min: Option<u64>) {
         self.is_known_to_code = true;
         for region in &self.regions {
             let window = usize_of(region.vaddr / REGION_SIZE);
-            // Addresses beyond all windows fall into the last one, which stays empty.
+            // Addresses beyond all windows use the entry of the last one, which stays empty.
             if window >= WINDOW_COUNT - 1 || !region.vaddr.is_multiple_of(REGION_SIZE) {
                 continue;
             }
@@ -99,7 +100,7 @@ impl MemoryMap<'_> {
                 Some(shift) => {
                     start /= 2;
                     (gap_bits, mask) = (1 << shift, !(1 << shift));
-                    // Elsewhere the bit belongs to the number of the window.
+                    // A higher bit would belong to the number of the window.
                     let is_of_offset = gap_bits < REGION_SIZE;
                     is_of_offset && gap_min.is_some_and(|least| gap_bits >= least)
                 }
@@ -121,8 +122,8 @@ impl MemoryMap<'_> {
         }
     }
 
-    /// The host's address of the stack, if it is a writable region of `len` bytes at the start of
-    /// its window with gaps as expected.
+    /// Returns the host address of the stack, if it is a writable region of `len` bytes or more at
+    /// the start of its window, with gaps of `gap_bytes`.
     pub(crate) fn stack_address(&self, len: u64, gap_bytes: Option<u64>) -> Option<u64> {
         let region = &self.regions[self.region_index(STACK_START)?];
         let fits = region.vaddr == STACK_START
@@ -132,7 +133,8 @@ impl MemoryMap<'_> {
         fits.then_some(region.host as u64)
     }
 
-    /// How much of the stack is touched; at least `len` bytes from now on, if it has as many.
+    /// Raises the dirty prefix of the stack to `len` bytes, and returns how many bytes of the stack
+    /// may be stored to without recording it.
     pub(crate) fn raise_stack_dirty_prefix(&mut self, len: u64) -> u64 {
         let Some(index) = self.region_index(STACK_START) else { return 0 };
         if self.regions[index].dirty_prefix < len {
@@ -142,9 +144,9 @@ impl MemoryMap<'_> {
         self.regions[index].storable()
     }
 
-    /// The host's address of the last of `len` bytes that may be accessed one by one: the first
-    /// access starts at `vaddr`, the last one `stride` bytes behind. And their region, if it has no
-    /// gaps.
+    /// Translates a group of accesses to the `len` bytes at `vaddr`, of which the last one starts
+    /// `stride` bytes behind the first. Returns the host address of the last byte, and the bounds of
+    /// the region if it has no gaps and windows may have several regions.
     pub(crate) fn translate_span(
         &mut self,
         access: Access,
@@ -153,7 +155,7 @@ impl MemoryMap<'_> {
         stride: u64,
     ) -> Option<(u64, Option<RegionBounds>)> {
         let index = self.region_index(vaddr)?;
-        // With aligned mapping, what lies in the next window is judged by that.
+        // With aligned mapping, the region of the next window decides on addresses there.
         if self.aligned && self.region_index(vaddr + stride) != Some(index) {
             return None;
         }
@@ -166,7 +168,7 @@ impl MemoryMap<'_> {
             self.record(index, vaddr, host, len);
         }
         let region = &self.regions[index];
-        let near = RegionBounds {
+        let bounds = RegionBounds {
             start: region.vaddr,
             ends: [
                 region.vaddr + region.len,
@@ -174,7 +176,7 @@ impl MemoryMap<'_> {
             ],
             base: (region.host as u64).wrapping_sub(region.vaddr),
         };
-        let plain = region.gap_shift.is_none() && !self.aligned;
-        Some((host as u64 + len - 1, plain.then_some(near)))
+        let is_hint = region.gap_shift.is_none() && !self.aligned;
+        Some((host as u64 + len - 1, is_hint.then_some(bounds)))
     }
 }

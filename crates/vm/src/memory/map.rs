@@ -1,4 +1,4 @@
-//! The map of all regions, and every access through it.
+//! The memory map: all regions of a program, and accesses through them.
 
 use core::{fmt, ptr};
 
@@ -17,30 +17,32 @@ use crate::{
     trap::{Access, Trap},
 };
 
-/// What is touched is counted in steps of this.
+/// The granularity at which the dirty prefix is raised.
 const DIRTY_PREFIX_STEP_BYTES: u64 = 4096;
 
-/// All of the guest's memory.
+/// All memory of a guest program.
 pub struct MemoryMap<'a> {
     /// Sorted by address. With aligned mapping the index is the window's number.
     pub(super) regions: Vec<Region<'a>>,
-    /// None until something is looked up in them, since machine code has windows of its own.
+    /// Empty until the interpreter accesses memory, since machine code has its own
+    /// [`WindowTable`](super::WindowTable).
     cache: WindowCache,
     index: RegionIndex,
-    /// The region that the last search ended at.
+    /// The result of the last search.
     recent: usize,
     pub(super) aligned: bool,
-    /// Whether windows may have gaps. In a version whose code does not provide for them, a region
-    /// with gaps is searched for at each access.
+    /// Whether cached windows may have gaps. The interpreter's handlers for other versions do not
+    /// handle gaps, so a region with gaps is searched for at each access.
     gaps: bool,
-    /// Size of the slots that stack violations are counted in; `None` if they are not told apart.
+    /// Bytes of the frame slots that stack violations are reported in; `None` with dynamic frames,
+    /// which are not reported.
     stack_slot_bytes: Option<u64>,
     call_depth_max: u64,
-    /// Whether running machine code knows the regions as they are. Of a new map it knows nothing,
-    /// so that one which takes the place of another is told from it.
+    /// Whether the running machine code has been told of the regions as they are now. A new map
+    /// starts with `false`, so that machine code notices when a host has replaced the map.
     pub(super) is_known_to_code: bool,
-    /// How many times pages may yet be marked; 0 as long as machine code, which alone gains by it,
-    /// is not at work.
+    /// How many more pages may be recorded as dirty; 0 while no machine code runs, since only
+    /// machine code gains from the record.
     pub(super) dirty_pages_left: u32,
 }
 
@@ -50,21 +52,21 @@ impl fmt::Debug for MemoryMap<'_> {
     }
 }
 
-/// An access that the map refused, as a [`Host`](crate::Host) gets to see it.
+/// An access that the map refused, as passed to [`Host::access_violation`](crate::Host).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Violation {
-    /// What was tried.
+    /// Whether it was a load or a store.
     pub access: Access,
-    /// The guest address.
+    /// Guest address of the first byte.
     pub vaddr: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub len: u64,
-    /// The most that the region could be long without reaching the next one.
+    /// The length in bytes that the region can grow to before it reaches the next one.
     pub len_max: u64,
 }
 
 impl<'a> MemoryMap<'a> {
-    /// Maps `regions`, in any order.
+    /// Creates a map of `regions`, which may be in any order.
     ///
     /// # Errors
     /// [`Trap::InvalidMemoryRegion`] if two regions overlap or, with aligned mapping, share a
@@ -106,23 +108,25 @@ impl<'a> MemoryMap<'a> {
         Ok(map)
     }
 
-    /// Gives the map room for its windows, which another one had.
-    pub(crate) fn set_window_buffer(&mut self, room: WindowBuffer) {
-        self.cache = WindowCache::with_buffer(room);
+    /// Sets the allocation to use for the window cache.
+    pub(crate) fn set_window_buffer(&mut self, buffer: WindowBuffer) {
+        self.cache = WindowCache::with_buffer(buffer);
     }
 
-    /// Takes the room for windows away, for another map.
+    /// Takes the allocation of the window cache, for another map.
     pub(crate) fn take_window_buffer(&mut self) -> WindowBuffer {
         core::mem::take(&mut self.cache).into_buffer()
     }
 
-    /// The regions, in the order of their addresses.
+    /// Returns the regions in ascending order of addresses.
     #[must_use]
     pub fn regions(&self) -> &[Region<'a>] {
         &self.regions
     }
 
-    /// Which region an access at `vaddr` is judged by, whether or not it lies within.
+    /// Returns the index of the region that decides on accesses at `vaddr`: with aligned mapping the
+    /// one of its window, otherwise the last one that starts at or before `vaddr`. The address need
+    /// not lie within it.
     #[must_use]
     pub fn region_index(&self, vaddr: u64) -> Option<usize> {
         if self.aligned {
@@ -135,7 +139,8 @@ impl<'a> MemoryMap<'a> {
         }
     }
 
-    /// The region that holds all of an access, and the offset of the access in its buffer.
+    /// Returns the index of the region that contains an access, and the offset of the access in its
+    /// buffer.
     ///
     /// # Errors
     /// [`Trap::AccessViolation`] or [`Trap::StackAccessViolation`].
@@ -149,7 +154,7 @@ impl<'a> MemoryMap<'a> {
             .ok_or_else(|| self.violation(access, vaddr, len))
     }
 
-    /// The bytes at `vaddr`, for reading.
+    /// Returns the `len` bytes at `vaddr`, for reading.
     ///
     /// # Errors
     /// [`Trap::AccessViolation`] or [`Trap::StackAccessViolation`].
@@ -160,7 +165,7 @@ impl<'a> MemoryMap<'a> {
         Ok(unsafe { core::slice::from_raw_parts(host, usize_of(len)) })
     }
 
-    /// The bytes at `vaddr`, for writing.
+    /// Returns the `len` bytes at `vaddr`, for writing.
     ///
     /// # Errors
     /// [`Trap::AccessViolation`] or [`Trap::StackAccessViolation`].
@@ -171,8 +176,7 @@ impl<'a> MemoryMap<'a> {
         Ok(unsafe { core::slice::from_raw_parts_mut(host, usize_of(len)) })
     }
 
-    /// Copies `len` bytes from `src` to `dst`, which may overlap. The destination is checked
-    /// first.
+    /// Copies `len` bytes from `src` to `dst`, which may overlap. The destination is checked first.
     ///
     /// # Errors
     /// [`Trap::AccessViolation`] or [`Trap::StackAccessViolation`].
@@ -190,29 +194,30 @@ impl<'a> MemoryMap<'a> {
             .ok_or_else(|| self.violation(access, vaddr, len))
     }
 
-    /// As [`MemoryMap::translate`] for a store, which is recorded.
+    /// Translates like [`MemoryMap::translate`] for a store, and records the store.
     fn translate_store(&mut self, vaddr: u64, len: u64) -> Result<*mut u8, Trap> {
-        let found = self.region_index(vaddr).and_then(|index| {
+        let host = self.region_index(vaddr).and_then(|index| {
             let host = self.regions[index].host(Access::Store, vaddr, len)?;
             self.record(index, vaddr, host, len);
             Some(host)
         });
-        found.ok_or_else(|| self.violation(Access::Store, vaddr, len))
+        host.ok_or_else(|| self.violation(Access::Store, vaddr, len))
     }
 
-    /// Records a store of `len` bytes at `host`, which is the host's pointer for `vaddr`.
+    /// Records a store of `len` bytes at `vaddr`, whose host pointer is `host`.
     #[inline(always)]
     pub(super) fn record(&mut self, index: usize, vaddr: u64, host: *mut u8, len: u64) {
         let region = &self.regions[index];
         let end = (host as u64).wrapping_sub(region.host as u64) + len;
         if end > region.dirty_prefix {
-            self.note(index, vaddr, end - len..end);
+            self.record_beyond_prefix(index, vaddr, end - len..end);
         }
     }
 
-    /// Notes a store beyond what is touched.
+    /// Records a store beyond the dirty prefix: in the record of dirty pages if possible, otherwise
+    /// by raising the prefix.
     #[cold]
-    fn note(&mut self, index: usize, vaddr: u64, span: core::ops::Range<u64>) {
+    fn record_beyond_prefix(&mut self, index: usize, vaddr: u64, span: core::ops::Range<u64>) {
         let end = span.end;
         if self.dirty_pages_left == 0
             || !self.regions[index].mark_dirty(span, &mut self.dirty_pages_left)
@@ -221,15 +226,15 @@ impl<'a> MemoryMap<'a> {
         }
     }
 
-    /// From here on stores to the first `len` bytes of a region, at least, need no record.
+    /// Raises the dirty prefix of a region to `len` bytes or more.
     #[cold]
     pub(super) fn raise_dirty_prefix(&mut self, index: usize, vaddr: u64, len: u64) {
         let region = &mut self.regions[index];
         region.dirty_prefix = match region.vaddr {
-            // They are often used from both ends.
+            // Heaps are often used from both ends.
             HEAP_START => region.len,
-            // Stacks grow upwards from where they start. Of an input, programs change what they
-            // were told to: it is not likely that more comes behind.
+            // Stacks grow upwards from their start. In an input, programs change the accounts that
+            // they were told to change: stores further behind are not likely.
             STACK_START => {
                 len.max(region.dirty_prefix * 2).next_multiple_of(DIRTY_PREFIX_STEP_BYTES)
             }
@@ -238,7 +243,7 @@ impl<'a> MemoryMap<'a> {
         self.invalidate_window(index, vaddr);
     }
 
-    /// What may be stored to through a region has changed.
+    /// Drops what the window cache and machine code know of a region whose storable bytes changed.
     pub(super) fn invalidate_window(&mut self, index: usize, vaddr: u64) {
         self.is_known_to_code = false;
         if !self.cache.is_empty() {
@@ -247,40 +252,40 @@ impl<'a> MemoryMap<'a> {
         }
     }
 
-    /// Reads `N` bytes through the window's own region (`GAPS` if it may have gaps, which only
-    /// V0 programs provide for): `None` if the guest may not, or if
-    /// the address belongs to another region of the window.
+    /// Reads `N` bytes through the cached region of the window. Returns `None` if the access is not
+    /// allowed or the address belongs to another region of the window.
+    ///
+    /// Without `GAPS`, the map must not cache regions with gaps: only V0 programs have them.
     #[inline(always)]
     pub(crate) fn load<const N: usize, const GAPS: bool>(&self, vaddr: u64) -> Option<[u8; N]> {
-        debug_assert!(GAPS || !self.gaps, "code for flat windows meets one with gaps");
+        debug_assert!(GAPS || !self.gaps, "handlers without gaps run on a map with gaps");
         let host = self.cache.window(vaddr).host::<N, GAPS>(Access::Load, vaddr)?;
         // SAFETY: the window bounded `N` bytes at `host`; byte arrays have no alignment.
         Some(unsafe { host.cast::<[u8; N]>().read() })
     }
 
-    /// Writes `N` bytes through the window's own region (`GAPS` as above): `None` if the guest may not, or if
-    /// the address belongs to another region of the window.
+    /// Writes `N` bytes through the cached region of the window, like [`MemoryMap::load`].
     #[inline(always)]
     pub(crate) fn store<const N: usize, const GAPS: bool>(
         &mut self,
         vaddr: u64,
         bytes: [u8; N],
     ) -> Option<()> {
-        debug_assert!(GAPS || !self.gaps, "code for flat windows meets one with gaps");
+        debug_assert!(GAPS || !self.gaps, "handlers without gaps run on a map with gaps");
         let host = self.cache.window(vaddr).host::<N, GAPS>(Access::Store, vaddr)?;
         // SAFETY: the window bounded `N` writable bytes at `host`; byte arrays have no alignment.
         unsafe { host.cast::<[u8; N]>().write(bytes) };
         Some(())
     }
 
-    /// As [`MemoryMap::load`], through whichever region the address belongs to.
+    /// Reads `N` bytes through whichever region the address belongs to.
     pub(crate) fn load_any_region<const N: usize>(&mut self, vaddr: u64) -> Option<[u8; N]> {
         let host = self.search(Access::Load, vaddr, N as u64)?;
         // SAFETY: `search` bounded `N` bytes at `host`; byte arrays have no alignment.
         Some(unsafe { host.cast::<[u8; N]>().read() })
     }
 
-    /// As [`MemoryMap::store`], through whichever region the address belongs to.
+    /// Writes `N` bytes through whichever region the address belongs to.
     pub(crate) fn store_any_region<const N: usize>(
         &mut self,
         vaddr: u64,
@@ -292,8 +297,10 @@ impl<'a> MemoryMap<'a> {
         Some(())
     }
 
-    /// A window changes its region once two searches in a row end at the same one: accesses that
-    /// wander about many regions are not slowed down by changing it each time.
+    /// Returns the host pointer for an access, searching all regions.
+    ///
+    /// The window caches a region once two searches in a row end at it, so that accesses that
+    /// alternate between many regions do not pay for changing the cache each time.
     #[inline(always)]
     fn search(&mut self, access: Access, vaddr: u64, len: u64) -> Option<*mut u8> {
         let index = self.region_index(vaddr)?;
@@ -317,7 +324,7 @@ impl<'a> MemoryMap<'a> {
         }
     }
 
-    /// Remembers the first region of each window.
+    /// Caches the first region of each window.
     #[cold]
     pub(crate) fn cache_all_windows(&mut self) {
         self.cache.make();
@@ -326,12 +333,12 @@ impl<'a> MemoryMap<'a> {
         }
     }
 
-    /// Gives `decide` the chance to change the region that a refused access is judged by. The
-    /// change is kept if the access then succeeds, and is forgotten if it does not.
+    /// Lets `decide` change the region that refused an access. The change is kept if the region then
+    /// allows the access, and is discarded otherwise.
     ///
     /// # Errors
-    /// [`Trap::InvalidMemoryRegion`] if the access would succeed, but the changed region reaches
-    /// into the next one or out of its window.
+    /// [`Trap::InvalidMemoryRegion`] if the region then allows the access, but overlaps the next one
+    /// or leaves its window.
     pub(crate) fn reconsider(
         &mut self,
         access: Access,
@@ -358,16 +365,16 @@ impl<'a> MemoryMap<'a> {
         Ok(())
     }
 
-    /// Lets `change` alter a region, by its place in [`MemoryMap::regions`]: for a runtime that
-    /// changes what the program may see while a syscall runs. The region must not come to reach
-    /// into the next one.
+    /// Lets `change` modify the region at `index` of [`MemoryMap::regions`] and returns its result,
+    /// or `None` if there is no such region. For runtimes that change what the program sees during a
+    /// syscall. Changes that make the region overlap the next one are discarded.
     pub fn change_region<R>(
         &mut self,
         index: usize,
         change: impl FnOnce(&mut Region<'_>) -> R,
     ) -> Option<R> {
-        // As in `reconsider`, the region that is handed out cannot be kept, nor can a buffer that
-        // is borrowed for less than `'a` get in: its lifetime has no name.
+        // As in `reconsider`, `change` can neither keep the region nor put a buffer into it that is
+        // borrowed for less than `'a`, because it cannot name the lifetime.
         let mut region = self.regions.get(index)?.copy();
         let result = change(&mut region);
         let end = self.regions.get(index + 1).map_or(u64::MAX, |next| next.vaddr);
@@ -376,14 +383,14 @@ impl<'a> MemoryMap<'a> {
             self.cache.clear();
             self.is_known_to_code = false;
         } else {
-            // What was written to its buffer stays.
-            let touched = &mut self.regions[index].dirty_prefix;
-            *touched = region.dirty_prefix.max(*touched);
+            // What `change` wrote to the buffer stays.
+            let dirty_prefix = &mut self.regions[index].dirty_prefix;
+            *dirty_prefix = region.dirty_prefix.max(*dirty_prefix);
         }
         Some(result)
     }
 
-    /// The error for an access that was refused.
+    /// Returns the error for an access that was refused.
     pub(crate) fn violation(&self, access: Access, vaddr: u64, len: u64) -> Trap {
         if let Some(frame) = self.stack_frame(vaddr) {
             return Trap::StackAccessViolation { access, vaddr, len, frame };
@@ -403,8 +410,8 @@ impl<'a> MemoryMap<'a> {
         Trap::AccessViolation { access, vaddr, len, region }
     }
 
-    /// The slot of the stack that `vaddr` falls into, if it is near the stack. Division truncates
-    /// towards zero, so that what lies just below the stack is in slot 0.
+    /// Returns the frame slot that `vaddr` falls into, if it is in or next to the stack. Division
+    /// truncates towards zero, so addresses just below the stack are in slot 0.
     fn stack_frame(&self, vaddr: u64) -> Option<i64> {
         let slot_bytes = self.stack_slot_bytes?.cast_signed();
         let offset = vaddr.cast_signed().saturating_sub(STACK_START.cast_signed());
@@ -413,7 +420,10 @@ impl<'a> MemoryMap<'a> {
     }
 }
 
-/// Fills the windows without a region with empty ones, so that a window's number is an index.
+/// Adds an empty region for each window without one, so that the number of a window is an index.
+///
+/// # Errors
+/// [`Trap::InvalidMemoryRegion`] if two regions share a window, or one is beyond [`WINDOWS_MAX`].
 fn one_per_window(mut regions: Vec<Region<'_>>) -> Result<Vec<Region<'_>>, Trap> {
     let mut next = 0;
     while let Some(region) = regions.get(next) {
@@ -429,5 +439,5 @@ fn one_per_window(mut regions: Vec<Region<'_>>) -> Result<Vec<Region<'_>>, Trap>
     Ok(regions)
 }
 
-/// Aligned maps are tables indexed by window. Far more windows than any program has.
+/// Windows of an aligned map, which is a table indexed by window: far more than any program has.
 const WINDOWS_MAX: usize = 1 << 16;

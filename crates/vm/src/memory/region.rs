@@ -6,12 +6,14 @@ use crate::{dirty_pages, trap::Access};
 
 /// A span of guest addresses backed by host memory.
 ///
-/// The host buffer may be longer than what the guest sees of it ([`Region::reserve`]): a
-/// [`Host`](crate::Host) may then let the region grow when the guest first stores beyond its end.
+/// The host buffer may be longer than the region ([`Region::reserve`]): a [`Host`](crate::Host) may
+/// grow the region when the guest first stores beyond its end.
 pub struct Region<'a> {
     pub(super) vaddr: u64,
     pub(super) host: *mut u8,
+    /// Bytes that the guest sees, gaps not counted.
     pub(super) len: u64,
+    /// Bytes of the buffer.
     pub(super) capacity: u64,
     /// Bytes from the start that may have been written to. Stores beyond it take the slow path,
     /// which raises it.
@@ -39,7 +41,7 @@ impl fmt::Debug for Region<'_> {
 }
 
 impl<'a> Region<'a> {
-    /// A region that the guest may read.
+    /// Creates a region that the guest may read.
     #[must_use]
     pub fn readonly(vaddr: u64, bytes: &'a [u8]) -> Self {
         let len = bytes.len() as u64;
@@ -59,7 +61,7 @@ impl<'a> Region<'a> {
         }
     }
 
-    /// A region that the guest may read and write.
+    /// Creates a region that the guest may read and write.
     #[must_use]
     pub fn writable(vaddr: u64, bytes: &'a mut [u8]) -> Self {
         let len = bytes.len() as u64;
@@ -77,14 +79,14 @@ impl<'a> Region<'a> {
         self
     }
 
-    /// Puts an unmapped gap of `frame_bytes` after every `frame_bytes` of the buffer, as V0's
-    /// stack has them.
+    /// Puts an unmapped gap of `frame_bytes` after every `frame_bytes` of the buffer, as in the stack
+    /// of V0 programs.
     ///
     /// # Panics
-    /// If `frame_bytes` is no power of two.
+    /// If `frame_bytes` is not a power of two.
     #[must_use]
     pub fn gapped(mut self, frame_bytes: u64) -> Self {
-        assert!(frame_bytes.is_power_of_two(), "frames are a power of two");
+        assert!(frame_bytes.is_power_of_two(), "the frame size is a power of two");
         self.gap_shift = Some(frame_bytes.trailing_zeros());
         self
     }
@@ -98,7 +100,7 @@ impl<'a> Region<'a> {
     }
 
     /// Records the pages that machine code and syscalls write to beyond the dirty prefix: see
-    /// [`dirty_pages`](crate::dirty_pages). Pages that are dirty at the start need no slow path.
+    /// [`dirty_pages`]. Pages that are dirty at the start need no slow path.
     ///
     /// # Panics
     /// If `dirty_pages` is shorter than [`dirty_pages_len`](dirty_pages::dirty_pages_len) says.
@@ -137,71 +139,71 @@ impl<'a> Region<'a> {
         self.dirty_prefix.min(self.capacity)
     }
 
-    /// Bytes from the start that the guest may store to without a record.
+    /// Returns how many bytes from the start the guest may store to without recording it.
     pub(super) fn storable(&self) -> u64 {
         self.dirty_prefix.min(self.len)
     }
 
-    /// Hides all but the first `len` bytes of the buffer, until [`Region::grow`] shows more.
+    /// Limits the region to the first `len` bytes of its buffer, until [`Region::grow`] extends it.
     #[must_use]
     pub fn reserve(mut self, len: u64) -> Self {
         self.len = len.min(self.capacity);
         self
     }
 
-    /// Takes the guest's right to write, until [`Region::make_writable`] gives it back.
+    /// Makes the region read-only, until [`Region::make_writable`] reverts that.
     #[must_use]
     pub fn protected(mut self) -> Self {
         self.writable = false;
         self
     }
 
-    /// Attaches a number for the [`Host`](crate::Host) to know the region by.
+    /// Attaches a number by which the [`Host`](crate::Host) can identify the region.
     #[must_use]
     pub fn with_payload(mut self, payload: u16) -> Self {
         self.payload = Some(payload);
         self
     }
 
-    /// The guest address of the first byte.
+    /// Returns the guest address of the first byte.
     #[must_use]
     pub fn vaddr(&self) -> u64 {
         self.vaddr
     }
 
-    /// Bytes that the guest sees, gaps not counted.
+    /// Returns the number of bytes that the guest sees, gaps not counted.
     #[must_use]
-    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
+    #[allow(clippy::len_without_is_empty, reason = "no caller needs it")]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether the guest may write.
+    /// Returns whether the guest may write.
     #[must_use]
     pub fn is_writable(&self) -> bool {
         self.writable
     }
 
-    /// The number that [`Region::with_payload`] attached.
+    /// Returns the number attached by [`Region::with_payload`].
     #[must_use]
     pub fn payload(&self) -> Option<u16> {
         self.payload
     }
 
-    /// The bytes that the guest sees, gaps left out.
+    /// Returns the bytes that the guest sees, without gaps.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: the constructors took `capacity >= len` bytes at `host`, borrowed for `'a`.
         unsafe { core::slice::from_raw_parts(self.host, usize_of(self.len)) }
     }
 
-    /// Lets the guest see `len` bytes of the buffer, or all of it if it has fewer.
+    /// Extends the region to `len` bytes, or to its whole buffer if that is shorter.
     pub fn grow(&mut self, len: u64) {
         self.len = len.min(self.capacity);
     }
 
-    /// All of the buffer, what is hidden from the guest included, if it can be written. From here
-    /// on all of it counts as touched.
+    /// Returns the whole buffer, including what the guest does not see, if it can be written. From
+    /// then on all of it counts as dirty.
     #[must_use]
     pub fn buffer_mut(&mut self) -> Option<&mut [u8]> {
         self.dirty_prefix = u64::MAX;
@@ -211,23 +213,23 @@ impl<'a> Region<'a> {
             .then(|| unsafe { core::slice::from_raw_parts_mut(self.host, usize_of(self.capacity)) })
     }
 
-    /// Takes or gives the guest's right to write; a buffer that cannot be written stays so.
+    /// Sets whether the guest may write. A region with a read-only buffer stays read-only.
     pub fn set_writable(&mut self, writable: bool) {
         self.writable = writable && self.buffer_writable;
     }
 
-    /// Sets or takes away the number of [`Region::with_payload`].
+    /// Sets or removes the number of [`Region::with_payload`].
     pub fn set_payload(&mut self, payload: Option<u16>) {
         self.payload = payload;
     }
 
-    /// Lets the guest write, if the buffer can be written; says whether it can.
+    /// Makes the region writable if its buffer is. Returns whether it is.
     pub fn make_writable(&mut self) -> bool {
         self.writable = self.buffer_writable;
         self.writable
     }
 
-    /// Backs the region by another buffer.
+    /// Replaces the buffer. The region has the length of the new one and is writable.
     pub fn replace(&mut self, bytes: &'a mut [u8]) {
         self.dirty_pages = ptr::null_mut();
         self.capacity = bytes.len() as u64;
@@ -237,17 +239,17 @@ impl<'a> Region<'a> {
         self.buffer_writable = true;
     }
 
-    /// One past the last guest address, gaps counted.
+    /// Returns the guest address behind the last one, gaps counted.
     #[must_use]
     pub fn vaddr_end(&self) -> u64 {
         let span = if self.gap_shift.is_some() { self.len.saturating_mul(2) } else { self.len };
         self.vaddr.saturating_add(span)
     }
 
-    /// The host pointer for `len` bytes at `vaddr`, if the guest may access them so.
+    /// Returns the host pointer for an access of `len` bytes at `vaddr`, if it is allowed.
     ///
-    /// Of a gapped region only the first byte is held against the gaps: an access that runs over
-    /// the end of a frame goes on in the next frame, not in the gap.
+    /// In a gapped region only the first byte must be outside of gaps: an access that runs over the
+    /// end of a frame continues in the next frame, not in the gap.
     #[inline(always)]
     pub(super) fn host(&self, access: Access, vaddr: u64, len: u64) -> Option<*mut u8> {
         if access == Access::Store && !self.writable {
@@ -266,15 +268,16 @@ impl<'a> Region<'a> {
         fits.then(|| self.host.wrapping_add(usize_of(offset)))
     }
 
-    /// A second region over the same buffer: not to be followed while the first one is, and not to
-    /// get out of [`MemoryMap::reconsider`](super::MemoryMap). A host that is handed one cannot keep it, because it
-    /// cannot name its lifetime; were `Host` to get that lifetime as a parameter, it could.
+    /// Returns a second region over the same buffer. The two must not be accessed at the same time,
+    /// and the copy must not leave [`MemoryMap`](super::MemoryMap). A host that is handed one by
+    /// reference cannot keep it because it cannot name its lifetime; if `Host` had that lifetime as a
+    /// parameter, it could.
     pub(super) fn copy(&self) -> Self {
         Self { buffer: PhantomData, ..*self }
     }
 }
 
-/// Guest sizes and offsets fit the host: `selkie` runs on 64-bit hosts.
+/// Converts a guest size or offset, which fits because hosts have 64 bits.
 #[inline(always)]
 #[allow(clippy::cast_possible_truncation, reason = "checked below")]
 pub(super) const fn usize_of(value: u64) -> usize {

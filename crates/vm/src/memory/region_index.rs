@@ -1,8 +1,8 @@
-//! Which region an address is judged by, when there are many.
+//! An index for maps with many regions.
 //!
-//! The runtime may map every account of an instruction as a region of its own, byte-granular and
-//! one behind the other. A table over equal stretches of the addresses narrows the search to the
-//! regions that start within one stretch: mostly to one.
+//! The runtime may map each account of an instruction as a region of its own, one behind the other
+//! at byte granularity. A table over stretches of equal length narrows the search to the regions
+//! that start within one stretch, mostly a single one.
 
 use selkie_isa::layout::INPUT_START;
 
@@ -11,17 +11,17 @@ use selkie_isa::layout::INPUT_START;
 pub(super) struct RegionIndex {
     /// Stretches are `1 << shift` bytes long.
     shift: u32,
-    /// For each stretch, how many regions start before it; at the end, how many there are.
+    /// For each stretch, how many regions start before it; then how many regions there are.
     starts: Vec<u32>,
 }
 
-/// Below so many regions, a search is as fast.
+/// With fewer regions, a plain binary search is as fast.
 const REGIONS_MIN: usize = 8;
-/// How many stretches there are for a region, at most.
+/// The most stretches per region.
 const STRETCHES_PER_REGION: u64 = 4;
 
 impl RegionIndex {
-    /// Indexes regions by their start addresses, which ascend.
+    /// Creates an index from the start addresses of all regions, in ascending order.
     pub(super) fn new(vaddrs: &[u64]) -> Self {
         let Some(span) = vaddrs.last().and_then(|last| last.checked_sub(INPUT_START)) else {
             return Self::default();
@@ -42,14 +42,14 @@ impl RegionIndex {
         Self { shift, starts }
     }
 
-    /// The regions among which lies the last one that starts at or before `vaddr`: the first that
-    /// may start behind it, and one past the last that may.
+    /// Narrows the search for the last of `count` regions that starts at or before `vaddr`. Returns
+    /// the range of indices in which the first region behind it may lie.
     #[inline]
     pub(super) fn narrow(&self, vaddr: u64, count: usize) -> (usize, usize) {
         let stretch = vaddr.checked_sub(INPUT_START).map(|offset| offset >> self.shift);
         let within = stretch.and_then(|stretch| {
-            let at = usize::try_from(stretch).ok()?;
-            Some((*self.starts.get(at)? as usize, *self.starts.get(at + 1)? as usize))
+            let index = usize::try_from(stretch).ok()?;
+            Some((*self.starts.get(index)? as usize, *self.starts.get(index + 1)? as usize))
         });
         within.unwrap_or((0, count))
     }
@@ -63,7 +63,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn narrowing_never_leaves_out_the_region(
+        fn narrowed_range_contains_the_partition_point(
             mut offsets in prop::collection::vec(0_u64..1 << 22, 0..80),
             below in 0_usize..4,
             probes in prop::collection::vec(0_u64..1 << 23, 20),

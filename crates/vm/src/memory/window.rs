@@ -1,4 +1,4 @@
-//! What an access may be tried against first: a region of its window.
+//! The cache of one region per window, which the interpreter's accesses try first.
 
 use core::{
     fmt,
@@ -10,33 +10,32 @@ use selkie_isa::layout::REGION_SIZE;
 use super::region::{Region, usize_of};
 use crate::trap::Access;
 
-/// Windows that have an entry in [`WindowCache`]: those of rodata to input.
+/// Windows with an entry in [`WindowCache`]: all that programs use.
 pub(super) const WINDOW_COUNT: usize = 8;
 
-/// The entry of the window that an address lies in.
+/// Returns the entry for the window of an address.
 #[inline(always)]
 fn window_of(vaddr: u64) -> usize {
     usize_of(vaddr / REGION_SIZE) % WINDOW_COUNT
 }
 
-/// One region per window that an access may be tried against first, flattened so that gapped and
-/// plain regions are looked up alike, in few steps.
+/// A region, flattened so that regions with and without gaps are checked alike, in few steps.
 #[derive(Clone, Copy)]
 #[repr(align(128))]
 pub(super) struct Window {
     vaddr: u64,
     host: *mut u8,
-    /// The bit of an offset that is set within gaps; 0 if there are none.
+    /// The bit of an offset that is set in gaps; 0 if there are none.
     gap_bit: u64,
-    /// The bits of an offset from the gap bit on, which count half; 0 if there are no gaps.
+    /// The bits of an offset from the gap bit upwards, which count half; 0 if there are no gaps.
     halved: u64,
-    /// One past the last offset at which an access may start, by [`Access`] and by the logarithm
-    /// of its size.
+    /// Behind the last offset at which an access may start, by [`Access`] and by the logarithm of
+    /// its size.
     end: [[u64; 4]; 2],
 }
 
-// SAFETY: a window points into the buffer of one of the map's regions, which are `Send`, and is
-// never apart from the map: room that is handed on is empty.
+// SAFETY: a window points into the buffer of one of the map's regions, which are `Send`, and never
+// outlives the map: a `WindowBuffer` is empty.
 unsafe impl Send for Window {}
 
 impl Window {
@@ -55,8 +54,8 @@ impl Window {
         }
     }
 
-    /// As [`Region::host`], for accesses of `N` bytes: 1, 2, 4 or 8. Without `GAPS`, the window
-    /// must be of a region that has none.
+    /// Like [`Region::host`], for accesses of `N` bytes: 1, 2, 4 or 8. Without `GAPS`, the region
+    /// must have none.
     #[inline(always)]
     pub(super) fn host<const N: usize, const GAPS: bool>(
         &self,
@@ -64,7 +63,7 @@ impl Window {
         vaddr: u64,
     ) -> Option<*mut u8> {
         const { assert!(matches!(N, 1 | 2 | 4 | 8)) };
-        // Below the start, the offset wraps to one that no region reaches.
+        // Below the start, the offset wraps to one behind the end of any region.
         let offset = vaddr.wrapping_sub(self.vaddr);
         let in_gap = GAPS && offset & self.gap_bit != 0;
         let halved = if GAPS { self.halved } else { 0 };
@@ -74,24 +73,23 @@ impl Window {
     }
 }
 
-/// Windows in which nothing is found.
+/// Empty windows.
 static NO_WINDOWS: NoWindows = NoWindows([Window::NONE; WINDOW_COUNT]);
 
 struct NoWindows([Window; WINDOW_COUNT]);
 
-// SAFETY: there is nothing behind their pointers, and nobody writes to them: what changes windows
-// does so in those that somebody owns.
+// SAFETY: the pointers are null and never change: only windows in `WindowCache::own` are written.
 unsafe impl Sync for NoWindows {}
 
-/// The windows of a map; none until they are made.
+/// The cached windows of a map; none until [`WindowCache::make`].
 pub(super) struct WindowCache {
-    /// Where windows are looked up: in `own`, or in [`NO_WINDOWS`] as long as there are none.
+    /// Points to `own`, or to [`NO_WINDOWS`] while `own` is empty.
     lookup: NonNull<[Window; WINDOW_COUNT]>,
     own: Vec<Window>,
 }
 
-// SAFETY: `lookup` points to windows of its own, which stay where they are when it moves, or to a
-// static that nobody writes to.
+// SAFETY: `lookup` points to the heap allocation of `own`, which moves with it, or to a static that
+// is never written.
 unsafe impl Send for WindowCache {}
 
 impl Default for WindowCache {
@@ -100,11 +98,11 @@ impl Default for WindowCache {
     }
 }
 
-/// Buffer for the windows of a map, to be used again by the next.
+/// The allocation of a [`WindowCache`], to be reused by the next map.
 #[derive(Default)]
 pub(crate) struct WindowBuffer(Vec<Window>);
 
-// SAFETY: there is nothing in it.
+// SAFETY: it contains no windows.
 unsafe impl Sync for WindowBuffer {}
 
 impl fmt::Debug for WindowBuffer {
@@ -114,7 +112,7 @@ impl fmt::Debug for WindowBuffer {
 }
 
 impl WindowCache {
-    /// None, and room for all.
+    /// Creates an empty cache with the allocation of another one.
     pub(super) fn with_buffer(WindowBuffer(mut own): WindowBuffer) -> Self {
         own.clear();
         own.reserve(WINDOW_COUNT);
@@ -126,42 +124,42 @@ impl WindowCache {
         WindowBuffer(self.own)
     }
 
-    /// Whether there are none yet.
+    /// Returns whether no windows were made yet.
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
         self.own.is_empty()
     }
 
-    /// Makes windows in which nothing is found.
+    /// Makes empty windows.
     pub(super) fn make(&mut self) {
         self.own.resize(WINDOW_COUNT, Window::NONE);
-        // No reference is made of it, so that those of others do not end it.
+        // Made from the raw pointer, so that later references to `own` do not invalidate it.
         let own = self.own.as_mut_ptr().cast();
-        self.lookup = NonNull::new(own).expect("vectors are somewhere");
+        self.lookup = NonNull::new(own).expect("vectors have non-null pointers");
     }
 
-    /// The window that an address lies in.
+    /// Returns the window of an address.
     #[inline(always)]
     pub(super) fn window(&self, vaddr: u64) -> &Window {
-        // SAFETY: it is a static, or the windows in `own`, which stay where they are: only `make`
-        // adds any, and sets it anew.
+        // SAFETY: it points to a static, or to the windows in `own`, which do not move: only `make`
+        // adds windows, and it sets the pointer again.
         let windows = unsafe { self.lookup.as_ref() };
         &windows[window_of(vaddr)]
     }
 
-    /// Sets the window that an address lies in, if there are any.
+    /// Sets the window of an address, if windows were made.
     pub(super) fn set(&mut self, vaddr: u64, window: Window) {
-        if let Some(place) = self.own.get_mut(window_of(vaddr)) {
-            *place = window;
+        if let Some(entry) = self.own.get_mut(window_of(vaddr)) {
+            *entry = window;
         }
     }
 
-    /// Forgets what is known of the window that an address lies in.
+    /// Empties the window of an address.
     pub(super) fn remove(&mut self, vaddr: u64) {
         self.set(vaddr, Window::NONE);
     }
 
-    /// Forgets all that is known.
+    /// Empties all windows.
     pub(super) fn clear(&mut self) {
         self.own.fill(Window::NONE);
     }
