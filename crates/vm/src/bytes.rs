@@ -8,13 +8,13 @@ pub(crate) fn put_u64(out: &mut Vec<u8>, number: u64) {
     out.extend(number.to_le_bytes());
 }
 
-/// Bytes, and before them how many.
+/// Writes bytes, preceded by their number.
 pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_u64(out, bytes.len() as u64);
     out.extend(bytes);
 }
 
-/// Records of words, and before them how many.
+/// Writes records of words, preceded by their number.
 pub(crate) fn put_words<const N: usize>(out: &mut Vec<u8>, records: &[[u32; N]]) {
     put_u64(out, records.len() as u64);
     out.reserve(size_of_val(records));
@@ -23,8 +23,7 @@ pub(crate) fn put_words<const N: usize>(out: &mut Vec<u8>, records: &[[u32; N]])
     }
 }
 
-/// What is left to be read. Nothing that is not there is read, and no more memory taken than there
-/// are bytes for.
+/// Reads frozen bytes. It never reads past the end, and allocates no more than the bytes call for.
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {

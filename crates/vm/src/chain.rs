@@ -1,8 +1,8 @@
-//! How long the interpreter's chains of handlers may be.
+//! The maximum length of the interpreter's chains of handlers.
 //!
-//! Handlers call each other last, which a compiler may or may not make jumps of: that depends on how
-//! this crate is built, and on nothing that a program can ask for. So it is tried, once: a chain of
-//! all the handlers that a program can make one of shows how much of the host's stack it takes.
+//! Each handler ends with a call of the next one, which the compiler may turn into a jump. Whether it
+//! does depends on how this crate is built, not on the program. So it is measured once: a chain of
+//! all handlers is executed, to see how much of the host's stack it takes.
 
 use std::sync::OnceLock;
 
@@ -17,27 +17,28 @@ use crate::{
     memory::{MemoryMap, Region},
 };
 
-/// The units of a chain where handlers nest. Unoptimised, each takes 3 KiB of the host's stack, of
-/// which a thread may have no more than 2 MiB.
+/// Compute units of a chain if handlers nest. In unoptimized builds each takes 3 KiB of the host's
+/// stack, and a thread may have no more than 2 MiB.
 const UNITS_NESTED: u64 = 64;
-/// The same where they do not.
+/// Compute units of a chain if handlers do not nest.
 const UNITS_FLAT: u64 = 2048;
-/// A chain of all handlers that takes less of the host's stack does not nest. Should one handler nest
-/// all the same, it takes no more than this, and a chain of it alone fits a thread's stack.
+/// If a chain of all handlers takes fewer bytes of the host's stack, handlers do not nest. If a
+/// single one did, it would take no more than this, so that a chain of it alone fits the stack.
 const FLAT_BYTES: usize = 512;
 
-/// The most units that a chain may use in programs of a version.
-pub(crate) fn units(version: Version) -> u64 {
-    // By whether the handlers are those for gaps.
+/// Returns the most compute units that a chain may use in programs of a version.
+pub(crate) fn compute_units_max(version: Version) -> u64 {
+    // Indexed by whether the handlers support gaps.
     static UNITS: [OnceLock<u64>; 2] = [OnceLock::new(), OnceLock::new()];
     *UNITS[usize::from(version.stack_frame_gaps())].get_or_init(|| {
-        let is_flat = try_all(version).is_some_and(|bytes| bytes < FLAT_BYTES);
+        let is_flat = measure_all(version).is_some_and(|bytes| bytes < FLAT_BYTES);
         if is_flat { UNITS_FLAT } else { UNITS_NESTED }
     })
 }
 
-/// Executes a chain of all handlers; gives what it took of the host's stack, if it came to its end.
-fn try_all(version: Version) -> Option<usize> {
+/// Executes a chain of all handlers. Returns how many bytes of the host's stack it took, or `None` if
+/// it stopped before its end.
+fn measure_all(version: Version) -> Option<usize> {
     let text = [0; 8];
     let program = Executable::from_text(version, text, 0, Functions::default(), <_>::default());
     let config = Config::default();
@@ -48,13 +49,13 @@ fn try_all(version: Version) -> Option<usize> {
     machine.registers = [7; 16];
     machine.registers[Register::R6 as usize] = HEAP_START;
     let start = 0_u8;
-    run_blocks(&all(version), &mut machine);
+    run_blocks(&all_handlers(version), &mut machine);
     (machine.chain_end != 0).then(|| machine.chain_end.abs_diff(&raw const start as usize))
 }
 
-/// A chain of all handlers but that of calls of registers, which is the one of calls with a look at
-/// the register.
-fn all(version: Version) -> DecodedProgram {
+/// Builds a chain of all handlers except that of `callx`, which is that of a local call behind a
+/// check of the register.
+fn all_handlers(version: Version) -> DecodedProgram {
     let handlers = handlers(version);
     let mut chain = Vec::new();
     for code in 0..=u8::MAX {
@@ -68,7 +69,7 @@ fn all(version: Version) -> DecodedProgram {
         match kind {
             Kind::Alu(..) | Kind::Neg(_) => chain.push(DecodedInsn { imm: 3, ..insn }),
             Kind::Endian(_) => chain.push(DecodedInsn { imm: 16, ..insn }),
-            // Control skips the decoded instruction behind it.
+            // Control skips the next instruction.
             Kind::LoadImm64 => chain.extend([insn; 2]),
             Kind::Load(_) => chain.push(DecodedInsn { src: Register::R6, ..insn }),
             Kind::StoreImm(_) | Kind::StoreReg(_) => {
@@ -78,7 +79,7 @@ fn all(version: Version) -> DecodedProgram {
             Kind::Exit | Kind::Tail | Kind::CallHash | Kind::CallStatic | Kind::CallReg(_) => {}
         }
     }
-    // A call of an exit, which returns to the end.
+    // A call of an `exit`, which returns to the sentinel.
     let call = chain.len();
     let [exit, end] = [call + 1, call + 2];
     let mut callee = DecodedInsn::new(code::CALL_LOCAL, handlers);
@@ -87,8 +88,8 @@ fn all(version: Version) -> DecodedProgram {
     let is_exit = |code: &u8| ACTIONS[usize::from(*code)] == Action::Row(Kind::Exit);
     chain.extend((0..=u8::MAX).find(is_exit).map(|code| DecodedInsn::new(code, handlers)));
     let mut insns = DecodedText::new(chain.len(), handlers);
-    for (at, insn) in chain.into_iter().enumerate() {
-        *insns.slot(at) = insn;
+    for (pc, insn) in chain.into_iter().enumerate() {
+        *insns.slot(pc) = insn;
     }
     DecodedProgram { text: insns, cut: Vec::new(), chain_units: UNITS_FLAT }
 }
@@ -98,9 +99,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_handlers_are_tried() {
+    fn chain_of_all_handlers_reaches_its_end() {
         for version in [Version::V0, Version::V3] {
-            assert!(try_all(version).is_some(), "{version:?}: the chain stops before its end");
+            assert!(measure_all(version).is_some(), "{version:?}: the chain stops before its end");
         }
     }
 }

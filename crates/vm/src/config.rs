@@ -1,19 +1,19 @@
-//! What a run depends on besides the program.
+//! The settings of the virtual machine.
 
 use selkie_isa::layout::{CALL_DEPTH_MAX, STACK_FRAME_BYTES};
 
-/// The virtual machine's settings. The default is mainnet's.
+/// The settings of the virtual machine. The default is that of mainnet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// The call depth that is refused: with 64, the entry function and 63 nested calls fit.
+    /// The call depth that is refused: 64 allows the entry function and 63 nested calls.
     pub call_depth_max: usize,
     /// Bytes of a stack frame: a power of two.
     pub stack_frame_bytes: u64,
-    /// Put an unmapped gap after every stack frame of V0 programs.
+    /// Whether an unmapped gap follows every stack frame of V0 programs.
     pub stack_frame_gaps: bool,
-    /// Each 4 GiB window of the address space holds one region at most.
+    /// Whether each 4 GiB window of the address space holds at most one region.
     pub aligned_memory: bool,
-    /// Count instructions and stop at the budget.
+    /// Whether instructions are charged and programs stop when the budget is used up.
     pub metered: bool,
 }
 
@@ -30,7 +30,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Bytes of host memory that the stack takes.
+    /// Returns the bytes of host memory that the stack takes.
     #[must_use]
     pub fn stack_bytes(&self) -> usize {
         usize::try_from(self.stack_frame_bytes)

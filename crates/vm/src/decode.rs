@@ -1,6 +1,6 @@
-//! From a program's text to its decoded instructions, in one pass.
+//! Decodes the text of a program, in one pass.
 //!
-//! The pass goes backwards, so that each decoded instruction can count its run from that of the decoded instruction behind it.
+//! The pass goes backwards, so that the length of a block follows from that of the next instruction.
 
 use selkie_elf::{Executable, SyscallId};
 use selkie_isa::{Field, Kind, Op, Operand, Slot, Version, layout::SLOT_BYTES};
@@ -11,37 +11,37 @@ use crate::{
     fast_path::handlers,
 };
 
-/// The longest run; longer ones are cut.
-const RUN_MAX: u8 = 255;
+/// The longest block; longer ones are cut.
+const BLOCK_LEN_MAX: u8 = 255;
 
-/// Slots that are decoded before the calls among them are looked up.
-const BLOCK: usize = 1024;
+/// Slots that are decoded before the calls among them are resolved.
+const BATCH: usize = 1024;
 
-/// How the callee of a call is found.
+/// Where a call names its callee.
 #[derive(Clone, Copy)]
 enum Callee {
-    /// By the immediate.
+    /// The immediate is the hash of a name.
     Hash,
-    /// As the source nibble says.
+    /// The source register tells whether the immediate is a key of a syscall or a distance.
     Static,
-    /// In the register that a field names.
+    /// A field names the register that holds the address.
     Register(Field),
 }
 
-/// What is known of an opcode before its operands are. Masks instead of cases, since a branch on
-/// what comes next is wrongly guessed too often.
+/// What an opcode determines. Masks instead of branches, which depend on the program and are
+/// mispredicted too often.
 #[derive(Clone, Copy)]
 struct Template {
-    /// Which bits of the sign-extended immediate count.
+    /// Mask of the sign-extended immediate.
     imm: u64,
-    /// Which bits of the word behind belong to the immediate.
+    /// Mask of the next slot's word: its part of the immediate.
     tail: u64,
-    /// All bits if the offset counts from the slot behind.
+    /// All ones if the offset is relative to the next slot.
     jump: u32,
     code: u8,
-    /// All bits if control goes on behind it as a matter of course.
+    /// All ones if the block continues with the next instruction.
     goes_on: u8,
-    /// Whether there is a slot behind that belongs to it.
+    /// Whether the instruction takes two slots.
     is_lddw: bool,
     callee: Option<Callee>,
 }
@@ -101,7 +101,7 @@ static TEMPLATES: [[Template; 256]; Version::ALL.len()] = {
     tables
 };
 
-/// The decoded instructions of a program, and those that stand where its runs were cut.
+/// Decodes a program.
 pub(crate) fn decode(executable: &Executable) -> DecodedProgram {
     let version = executable.version();
     let text = executable.text();
@@ -110,21 +110,21 @@ pub(crate) fn decode(executable: &Executable) -> DecodedProgram {
     let slots = text.as_chunks::<SLOT_BYTES>().0;
     let mut insns = DecodedText::new(slots.len(), handlers);
     let mut cut = Vec::new();
-    let mut calls = [0; BLOCK];
-    // Passing the end of the program counts as one more instruction, but a last `lddw` does not
-    // get that far.
+    let mut calls = [0; BATCH];
+    // Running past the end of the program is charged as one more instruction, except behind an
+    // `lddw` in the last slot.
     let (mut behind, mut two_behind) = (1, 0);
     let mut word_behind = 0;
-    for (number, block) in slots.chunks(BLOCK).enumerate().rev() {
-        let block_start = number * BLOCK;
+    for (number, batch) in slots.chunks(BATCH).enumerate().rev() {
+        let batch_start = number * BATCH;
         let mut call_count = 0;
-        for (index, bytes) in block.iter().enumerate().rev() {
-            let pc = block_start + index;
+        for (index, bytes) in batch.iter().enumerate().rev() {
+            let pc = batch_start + index;
             let word = u64::from_le_bytes(*bytes);
             let slot = Slot::from_word(word);
             let template = &templates[usize::from(slot.code)];
             let skipped = if template.is_lddw { two_behind } else { behind };
-            let mut run = 1 + (skipped & template.goes_on);
+            let mut block_len = 1 + (skipped & template.goes_on);
             let insn = insns.slot(pc);
             *insn = DecodedInsn {
                 handler: handlers[usize::from(template.code)],
@@ -134,17 +134,17 @@ pub(crate) fn decode(executable: &Executable) -> DecodedProgram {
                 code: template.code,
                 dst: Register::new(slot.dst),
                 src: Register::new(slot.src),
-                run,
+                block_len,
             };
-            calls[call_count % BLOCK] = pc;
+            calls[call_count % BATCH] = pc;
             call_count += usize::from(template.callee.is_some());
-            if run == RUN_MAX {
+            if block_len == BLOCK_LEN_MAX {
                 let aux = u32::try_from(cut.len()).expect("fewer cuts than slots");
                 cut.push(*insn);
-                run = 0;
-                *insn = DecodedInsn { aux, run, ..DecodedInsn::new(code::CUT, handlers) };
+                block_len = 0;
+                *insn = DecodedInsn { aux, block_len, ..DecodedInsn::new(code::CUT, handlers) };
             }
-            (behind, two_behind) = (run, behind);
+            (behind, two_behind) = (block_len, behind);
             word_behind = word;
         }
         for &pc in calls.iter().take(call_count) {
@@ -154,27 +154,28 @@ pub(crate) fn decode(executable: &Executable) -> DecodedProgram {
             }
         }
     }
-    // Without a slot behind it, an `lddw` is no instruction.
+    // An `lddw` in the last slot lacks its second half.
     if let Some([code, ..]) = slots.last()
         && templates[usize::from(*code)].is_lddw
     {
         *insns.slot(slots.len() - 1) = DecodedInsn::new(code::UNSUPPORTED, handlers);
     }
-    DecodedProgram { text: insns, cut, chain_units: chain::units(version) }
+    DecodedProgram { text: insns, cut, chain_units: chain::compute_units_max(version) }
 }
 
-/// The slot behind `pc`, from which jumps count. A target before the first slot comes out as a
-/// number beyond the last: only unverified programs have such a jump, and any such number will do.
+/// Returns the slot behind `pc`, to which jumps are relative. A target before the first slot becomes
+/// a number beyond the last slot: only unverified programs have such jumps, and they trap there.
 #[allow(clippy::cast_possible_truncation, reason = "fewer slots fit in memory than in 32 bits")]
 fn pc_behind(pc: usize) -> u32 {
     (pc as u32).wrapping_add(1)
 }
 
-/// The immediate as the hash of a name.
+/// Returns the immediate as the hash of a name.
 fn key(slot: Slot) -> u32 {
     slot.imm.cast_unsigned()
 }
 
+/// Decodes a call, with its callee resolved.
 #[inline(never)]
 fn call(
     executable: &Executable,
@@ -194,8 +195,7 @@ fn call(
         _ => unsupported,
     };
     match (callee, slot.src) {
-        // A syscall's key is looked for first: both can only be known if the loader let a
-        // collision pass, which it does not.
+        // Syscalls come first. The loader refuses programs with a function of the same key.
         (Callee::Hash, _) => match executable.syscalls().find(key(slot)) {
             Some(id) => syscall(id),
             None => executable

@@ -1,15 +1,14 @@
-//! The decoded form of a program: what it is made of.
+//! The decoded form of a program.
 //!
-//! Every slot of the text has a `DecodedInsn`, so that a slot's number is an index. A *run* is what is
-//! executed from some slot on as long as no branch is taken: it ends with a jump, call or exit.
-//! Each decoded instruction knows how many instructions its run has from there, so that a whole run can be
-//! charged at once when it is entered, and the rest of it be refunded where it is left early.
+//! Every slot of the text has a [`DecodedInsn`], so the number of a slot is its index. A *block* is
+//! what is executed from a slot on as long as no branch is taken: it ends with a jump, call or exit.
+//! Each instruction holds the length of its block from there on, so that the interpreter can charge
+//! a whole block when it enters it, and refund the rest where it leaves the block early.
 //!
-//! Invariant: behind the decoded instructions stands a sentinel, which ends every walk: its handler is that of
-//! [`code::END`], which never moves on. So a handler may step to the next decoded instruction without asking
-//! whether there is one.
+//! Invariant: a sentinel with the handler of [`code::END`], which never moves on, follows the last
+//! instruction. So a handler may step to the next instruction without checking that there is one.
 
-#![allow(unsafe_code, reason = "cursors step without a look at the length")]
+#![allow(unsafe_code, reason = "cursors step without a bounds check")]
 
 use core::{fmt, marker::PhantomData};
 
@@ -17,27 +16,27 @@ use selkie_isa::{Kind, Op, for_each_op};
 
 use crate::machine::Machine;
 
-/// What a decoded instruction makes an engine do.
+/// The operation of a decoded instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Action {
-    /// What the row of the instruction table says.
+    /// That of a row of the instruction table.
     Row(Kind),
-    /// Call the function at the slot `aux`.
+    /// Call the function at slot `aux`.
     CallLocal,
-    /// Call the syscall of number `aux`.
+    /// Call syscall number `aux`.
     CallSyscall,
-    /// Call the address in the register `src`.
+    /// Call the address in register `src`.
     CallRegister,
-    /// Where a run of straight code was cut: charge anew, then do what the decoded instruction at the index
-    /// `aux` of [`DecodedProgram::cut`] does.
+    /// The start of a new block where a long one was cut: charge again, then execute the instruction
+    /// at index `aux` of [`DecodedProgram::cut`].
     Cut,
-    /// Not an instruction, or a call of something unknown: traps when reached.
+    /// Invalid, or a call of an unknown function: traps when it is reached.
     Unsupported,
-    /// The end of the program: traps when reached.
+    /// The end of the program: traps when it is reached.
     End,
 }
 
-/// Numbers for [`Action`]s: rows of the instruction table first.
+/// Codes of [`Action`]s. The rows of the instruction table come first.
 pub(crate) mod code {
     use selkie_isa::Op;
 
@@ -48,11 +47,11 @@ pub(crate) mod code {
     pub(crate) const CALL_REGISTER: u8 = ROWS + 2;
     pub(crate) const CUT: u8 = ROWS + 3;
     pub(crate) const UNSUPPORTED: u8 = ROWS + 4;
-    /// Stands behind the last slot, and nowhere else.
+    /// Only used for the sentinel.
     pub(crate) const END: u8 = ROWS + 5;
 }
 
-/// What each code means. Codes that are not in use are unsupported.
+/// The action of each code. Unused codes are unsupported.
 pub(crate) static ACTIONS: [Action; 256] = {
     macro_rules! rows {
         ($($opcode:literal, $versions:ident => $name:ident = $mnemonic:literal, $kind:expr;)*) => {
@@ -80,8 +79,8 @@ pub(crate) static ACTIONS: [Action; 256] = {
     actions
 };
 
-/// A register number as a slot can hold it. An enumeration, so that the compiler knows that it is
-/// within the machine's sixteen cells.
+/// A register number of four bits. An enumeration, so that the compiler omits bounds checks on the
+/// sixteen registers of a machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 #[rustfmt::skip]
@@ -100,21 +99,22 @@ impl Register {
     }
 }
 
-/// One slot of a program, decoded.
+/// A decoded instruction, one for each slot of a program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DecodedInsn {
-    /// What the interpreter does.
+    /// The interpreter's handler.
     pub(crate) handler: Handler,
-    /// The immediate, widened as the instruction wants it; of calls, the slot to return to.
+    /// The immediate, zero- or sign-extended as the instruction requires; for calls, the slot to
+    /// return to.
     pub(crate) imm: u64,
-    /// The target slot of a jump or call, the offset of a memory access, or what the action says.
+    /// The target slot of a jump or call, the offset of a memory access, or as [`Action`] says.
     pub(crate) aux: u32,
     /// Index into [`ACTIONS`].
     pub(crate) code: u8,
     pub(crate) dst: Register,
     pub(crate) src: Register,
-    /// Instructions from here to the end of the run; 0 for a cut.
-    pub(crate) run: u8,
+    /// Instructions from here to the end of the block; 0 for a cut.
+    pub(crate) block_len: u8,
 }
 
 const _: () = assert!(size_of::<DecodedInsn>() == 24);
@@ -128,7 +128,7 @@ impl DecodedInsn {
             code,
             dst: Register::R0,
             src: Register::R0,
-            run: 1,
+            block_len: 1,
         }
     }
 
@@ -137,25 +137,25 @@ impl DecodedInsn {
         ACTIONS[usize::from(self.code)]
     }
 
-    /// The offset of a memory access, widened.
+    /// Returns the offset of a memory access, sign-extended.
     #[inline(always)]
     pub(crate) fn offset(&self) -> u64 {
         i64::from(self.aux.cast_signed()).cast_unsigned()
     }
 }
 
-/// A program's decoded instructions.
+/// A decoded program.
 #[derive(Debug)]
 pub(crate) struct DecodedProgram {
     pub(crate) text: DecodedText,
-    /// The decoded instructions that stand where runs were cut.
+    /// The instructions in whose place blocks were cut.
     pub(crate) cut: Vec<DecodedInsn>,
-    /// The most units that a chain of handlers may use.
+    /// The most compute units that a chain of handlers may use.
     pub(crate) chain_units: u64,
 }
 
 impl DecodedProgram {
-    /// The decoded instruction at a slot, with cuts looked through.
+    /// Returns the instruction at a slot; for a cut, the one in whose place it is.
     #[inline(always)]
     pub(crate) fn insn(&self, pc: usize) -> Option<&DecodedInsn> {
         let insn = self.text.get(pc)?;
@@ -166,60 +166,60 @@ impl DecodedProgram {
     }
 }
 
-/// Executes the instruction at the cursor and those behind it, within a run that is charged
-/// already. Gives the units that are left.
+/// Executes the instruction at the cursor and those behind it, in a block that is already charged.
+/// Takes the compute units that are left, and returns those that are left afterwards.
 pub(crate) type Handler = for<'p> fn(&mut Machine<'_>, &'p DecodedProgram, Cursor<'p>, u64) -> u64;
 
-/// The decoded instructions of a program, and the sentinel.
+/// The decoded instructions of a program, followed by the sentinel.
 pub(crate) struct DecodedText(Box<[DecodedInsn]>);
 
 impl DecodedText {
-    /// As many decoded instructions as there are slots, each to be written, and the sentinel.
+    /// Creates a text of `slots` instructions, which the caller has to set, and the sentinel.
     pub(crate) fn new(slots: usize, handlers: &[Handler; 256]) -> Self {
         Self(vec![DecodedInsn::new(code::END, handlers); slots + 1].into_boxed_slice())
     }
 
-    /// The decoded instruction of a slot, to be written.
+    /// Returns the instruction at a slot, for writing.
     ///
     /// # Panics
-    /// If there is no such slot: the sentinel stays.
+    /// If there is no such slot: the sentinel must not change.
     #[inline(always)]
     pub(crate) fn slot(&mut self, pc: usize) -> &mut DecodedInsn {
-        assert!(pc < self.len(), "the sentinel stays");
+        assert!(pc < self.len(), "the sentinel is not written");
         &mut self.0[pc]
     }
 
-    /// Slots of the program.
+    /// Returns the number of slots.
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         self.0.len() - 1
     }
 
-    /// The decoded instruction of a slot.
+    /// Returns the instruction at a slot.
     #[inline(always)]
     pub(crate) fn get(&self, pc: usize) -> Option<&DecodedInsn> {
         self.0.get(pc).filter(|_| pc < self.len())
     }
 
-    /// The decoded instructions of all slots.
+    /// Returns the instructions of all slots.
     #[inline(always)]
     pub(crate) fn all(&self) -> &[DecodedInsn] {
         &self.0[..self.len()]
     }
 
-    /// The sentinel.
+    /// Returns the sentinel.
     pub(crate) fn end(&self) -> &DecodedInsn {
         &self.0[self.len()]
     }
 
-    /// A cursor at a slot, or at the end.
+    /// Returns a cursor at a slot or at the sentinel.
     #[inline(always)]
     pub(crate) fn cursor(&self, pc: usize) -> Option<Cursor<'_>> {
         (pc < self.0.len())
             .then(|| Cursor { insn: self.0.as_ptr().wrapping_add(pc), text: PhantomData })
     }
 
-    /// The slot that a cursor of these decoded instructions is at.
+    /// Returns the slot of a cursor, which must be one of this text.
     #[inline(always)]
     pub(crate) fn pc(&self, cursor: Cursor<'_>) -> usize {
         (cursor.insn as usize).wrapping_sub(self.0.as_ptr() as usize) / size_of::<DecodedInsn>()
@@ -232,7 +232,7 @@ impl fmt::Debug for DecodedText {
     }
 }
 
-/// A place among the decoded instructions of a program, the sentinel included.
+/// A position in a [`DecodedText`]: a slot or the sentinel.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'p> {
     insn: *const DecodedInsn,
@@ -240,15 +240,15 @@ pub(crate) struct Cursor<'p> {
 }
 
 impl<'p> Cursor<'p> {
-    /// The decoded instruction there.
+    /// Returns the instruction at the cursor.
     #[inline(always)]
     pub(crate) fn insn(self) -> &'p DecodedInsn {
-        // SAFETY: `DecodedText::cursor` and `Cursor::next` stay within the decoded instructions and the sentinel, which
-        // are borrowed for `'p`.
+        // SAFETY: `DecodedText::cursor` and `Cursor::next` stay within the text and its sentinel,
+        // which are borrowed for `'p`.
         unsafe { &*self.insn }
     }
 
-    /// The next place.
+    /// Returns the next position.
     ///
     /// # Safety
     /// The cursor must not be at the sentinel.

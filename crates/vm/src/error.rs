@@ -2,12 +2,12 @@
 
 use core::fmt;
 
-/// Why there is no machine code.
+/// Why a program has no machine code.
 #[derive(Debug)]
 pub enum JitError {
-    /// There is no back end for this kind of processor or operating system.
+    /// The JIT has no back end for this processor or operating system.
     NoBackEnd,
-    /// The operating system gives no memory that can be executed.
+    /// The operating system provides no executable memory.
     Memory(std::io::Error),
 }
 
@@ -22,12 +22,12 @@ impl fmt::Display for JitError {
 
 impl core::error::Error for JitError {}
 
-/// Why bytes were not thawed.
+/// Why a frozen program or frozen machine code was refused.
 #[derive(Debug)]
 pub enum ThawError {
-    /// They are no frozen program, or no frozen machine code.
+    /// The bytes are not a frozen program or not frozen machine code.
     Malformed,
-    /// They are machine code for another program, configuration, kind of hardening or processor.
+    /// The machine code was made for another program, configuration, hardening or processor.
     Other,
     /// This host cannot run machine code.
     Jit(JitError),

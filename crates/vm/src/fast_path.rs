@@ -1,8 +1,9 @@
-//! The interpreter's fast path: blocks of instructions that need neither the host nor raise a trap.
+//! The interpreter's fast path: instructions that neither need the host nor raise a trap.
 //!
-//! It is a chain of handlers, one per row of the instruction table, each of which ends by calling
-//! the next: the optimiser turns these calls into jumps, which predict better than one central
-//! dispatch. Where it does not, the chain nests, and must be short: see `chain.rs`.
+//! There is a handler for each row of the instruction table, and each ends by calling the handler of
+//! the next instruction. The optimizer turns these calls into jumps, which predict better than one
+//! central dispatch. In builds where it does not, the calls nest on the host's stack, so a chain of
+//! them must be short: see `chain.rs`.
 
 use core::array;
 
@@ -15,16 +16,16 @@ use crate::{
 
 /// Where control goes after an instruction.
 pub(crate) enum Flow {
-    /// To the next slot, within the run.
+    /// To the next slot, within the block.
     Next,
-    /// Over the second half of an `lddw`, within the run.
+    /// Over the second slot of an `lddw`, within the block.
     Skip,
-    /// To a slot at which another run starts.
+    /// To a slot at which another block starts.
     Goto(usize),
-    /// The same, from within a run: a branch that was taken.
+    /// The same, from within a block: a branch that is taken.
     Branch(usize),
-    /// Nowhere: the instruction was not executed, because it needs the host, raises a trap or
-    /// ends the program. From [`Machine::execute_slow`]: the program has ended.
+    /// Nowhere: the instruction was not executed, because it needs the host, raises a trap or ends
+    /// the program. From `Machine::execute_slow`: the program has ended.
     Bail,
 }
 
@@ -39,9 +40,9 @@ impl Machine<'_> {
         self.registers[register as usize] = value;
     }
 
-    /// What an instruction does when nothing is out of the ordinary.
+    /// Executes an instruction in the common case, or returns [`Flow::Bail`] with nothing changed.
     ///
-    /// `action` is `decoded instruction.action()`; where it is a constant, all but its own arm folds away.
+    /// `action` is `insn.action()`. Callers pass a constant so that only its arm is compiled.
     #[inline(always)]
     pub(crate) fn execute<const GAPS: bool>(
         &mut self,
@@ -155,8 +156,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Executes a load or store through whichever region its address belongs to; `None` if it is
-    /// refused.
+    /// Executes a load or store through whichever region its address belongs to. Returns `None` if
+    /// the access is refused.
     #[inline(always)]
     pub(crate) fn access_any_region(&mut self, action: Action, insn: &DecodedInsn) -> Option<()> {
         let memory = &mut self.memory;
@@ -191,8 +192,8 @@ fn cut<const N: usize>(bytes: [u8; 8]) -> [u8; N] {
     array::from_fn(|index| bytes[index])
 }
 
-/// Runs ahead until an instruction needs the slow path, until a run might exceed the budget, or until the
-/// chain of handlers is as long as it may be.
+/// Executes blocks until an instruction needs the slow path, the next block might exceed the budget,
+/// or the chain of handlers has reached its maximum length.
 pub(crate) fn run_blocks(program: &DecodedProgram, machine: &mut Machine<'_>) {
     let remaining = if machine.metered { machine.meter.remaining() } else { u64::MAX };
     let units = remaining.min(program.chain_units);
@@ -202,11 +203,11 @@ pub(crate) fn run_blocks(program: &DecodedProgram, machine: &mut Machine<'_>) {
     }
 }
 
-/// Charges the run that starts at `pc`, and executes it.
+/// Charges the block that starts at `pc`, and executes it.
 #[inline(always)]
 fn enter(machine: &mut Machine<'_>, program: &DecodedProgram, pc: usize, units: u64) -> u64 {
     if let Some(cursor) = program.text.cursor(pc)
-        && let Some(units) = units.checked_sub(u64::from(cursor.insn().run))
+        && let Some(units) = units.checked_sub(u64::from(cursor.insn().block_len))
     {
         return go(machine, program, cursor, units);
     }
@@ -229,8 +230,7 @@ fn stop(machine: &mut Machine<'_>, pc: usize, units: u64) -> u64 {
     units
 }
 
-/// Stops before the instruction at the cursor. What was charged for it and for the rest of its run
-/// is given back.
+/// Stops before the instruction at the cursor, and refunds it and the rest of its block.
 #[inline(always)]
 fn stop_before(
     machine: &mut Machine<'_>,
@@ -238,10 +238,10 @@ fn stop_before(
     cursor: Cursor<'_>,
     units: u64,
 ) -> u64 {
-    stop(machine, program.text.pc(cursor), units + u64::from(cursor.insn().run))
+    stop(machine, program.text.pc(cursor), units + u64::from(cursor.insn().block_len))
 }
 
-#[allow(unsafe_code, reason = "the handler of the end does not move on")]
+#[allow(unsafe_code, reason = "the handler of the sentinel does not move on")]
 fn handle<const CODE: usize, const GAPS: bool>(
     machine: &mut Machine<'_>,
     program: &DecodedProgram,
@@ -252,16 +252,18 @@ fn handle<const CODE: usize, const GAPS: bool>(
         return end(machine, program, cursor, units);
     }
     let insn = cursor.insn();
-    // SAFETY: the cursor is not at the end: decoded instructions carry the handler of their code, the end has
-    // another code than all others, and for that code this line is not reached.
+    // SAFETY: the cursor is not at the sentinel: each instruction has the handler of its code, only
+    // the sentinel has `code::END`, and for that code this line is not reached.
     let next = unsafe { cursor.next() };
     match machine.execute::<GAPS>(const { ACTIONS[CODE] }, insn, program.text.len()) {
         Flow::Next => go(machine, program, next, units),
-        // SAFETY: without a slot behind it, an `lddw` is not decoded as one.
+        // SAFETY: an `lddw` in the last slot is decoded as an unsupported instruction.
         Flow::Skip => go(machine, program, unsafe { next.next() }, units),
         Flow::Goto(target) => enter(machine, program, target, units),
-        // What was charged for the rest of the run is given back.
-        Flow::Branch(target) => enter(machine, program, target, units + u64::from(insn.run) - 1),
+        // The rest of the block is refunded.
+        Flow::Branch(target) => {
+            enter(machine, program, target, units + u64::from(insn.block_len) - 1)
+        }
         Flow::Bail if const { accesses_memory(ACTIONS[CODE]) } => {
             handle_any_region::<CODE>(machine, program, cursor, units)
         }
@@ -269,7 +271,7 @@ fn handle<const CODE: usize, const GAPS: bool>(
     }
 }
 
-/// The end of the program, which tells how deep the chain is on the host's stack.
+/// The handler of the sentinel. Records the host's stack pointer for `chain.rs`.
 #[cold]
 #[inline(never)]
 fn end(machine: &mut Machine<'_>, program: &DecodedProgram, cursor: Cursor<'_>, units: u64) -> u64 {
@@ -282,9 +284,9 @@ const fn accesses_memory(action: Action) -> bool {
     matches!(action, Action::Row(Kind::Load(_) | Kind::StoreImm(_) | Kind::StoreReg(_)))
 }
 
-/// Loads or stores through another region than the one that the window tries first. A handler of
-/// its own, so that those of loads and stores call nothing and need no stack.
-#[allow(unsafe_code, reason = "loads and stores are not the end")]
+/// Executes a load or store through a region that is not cached. A handler of its own, so that the
+/// handlers of loads and stores call nothing and need no stack.
+#[allow(unsafe_code, reason = "loads and stores are not the sentinel")]
 #[inline(never)]
 fn handle_any_region<const CODE: usize>(
     machine: &mut Machine<'_>,
@@ -293,13 +295,13 @@ fn handle_any_region<const CODE: usize>(
     units: u64,
 ) -> u64 {
     match machine.access_any_region(const { ACTIONS[CODE] }, cursor.insn()) {
-        // SAFETY: the cursor is at a load or store, which is not the end.
+        // SAFETY: the cursor is at a load or store, which is not the sentinel.
         Some(()) => go(machine, program, unsafe { cursor.next() }, units),
         None => stop_before(machine, program, cursor, units),
     }
 }
 
-/// The handlers for a version, by the codes of [`ACTIONS`].
+/// Returns the handlers for a version, by the codes of [`ACTIONS`].
 pub(crate) fn handlers(version: Version) -> &'static [Handler; 256] {
     static FLAT: [Handler; 256] = handler_table::<false>();
     static GAPPED: [Handler; 256] = handler_table::<true>();

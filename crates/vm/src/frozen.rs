@@ -1,25 +1,25 @@
-//! Programs as bytes, to be had again many times faster than by loading and verifying them.
+//! Frozen programs: bytes from which a program is restored many times faster than by loading and
+//! verifying its ELF file.
 //!
 //! ```text
-//! Program     ── freeze ──> bytes ── thaw, with the ELF file at hand ──> Program, Verified
-//! MachineCode ── freeze ──> bytes ── thaw, with the program at hand  ──> MachineCode
+//! Program     ── freeze ──> bytes ── thaw, with the ELF file ──> Program, Verified
+//! MachineCode ── freeze ──> bytes ── thaw, with the program  ──> MachineCode
 //! ```
 //!
-//! Who keeps the bytes keeps them safe, too. What is thawed has to be what was frozen:
+//! The caller that stores the bytes must ensure that thawing gets what was frozen:
 //! - by the same [`BUILD`], on the same [`processor`];
 //! - from the same file, loaded against the same environment;
-//! - unchanged: nothing of what loader and verifier have found is found again.
+//! - unchanged, because loader and verifier do not run again.
 //!
-//! All of that belongs into the key under which bytes are kept, and into a keyed hash over them
-//! that is checked before they are thawed. Bytes that were changed all the same never make a thawed
-//! program panic or touch what it must not: they make it another program, like one that was never
-//! verified, which traps where it comes to what the verifier would have refused. Machine code that
-//! was changed can do whatever it likes; so that [`MachineCode::thaw`](crate::MachineCode::thaw)
-//! is unsafe.
+//! All of this belongs into the key under which the bytes are stored, and into a keyed hash over the
+//! bytes that is checked before they are thawed. A program thawed from changed bytes neither panics
+//! nor accesses memory out of bounds: it is an unverified program, which traps where it reaches what
+//! the verifier would have refused. Changed machine code can do anything, so
+//! [`MachineCode::thaw`](crate::MachineCode::thaw) is unsafe.
 //!
-//! A frozen program says where it differs from the file: what was relocated, what is zeroed. It is
-//! decoded when the interpreter or the compiler asks for it, which machine code that has everything
-//! does not.
+//! A frozen program stores how it differs from the file: relocated words and zeroed bytes. It is
+//! decoded when the interpreter or the compiler first needs that, which complete machine code does
+//! not.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ use crate::{
 
 pub use crate::processor::processor;
 
-/// Names the build: its version, and a hash of the sources that it was made of.
+/// The name of this build: its version, and a hash of its sources.
 pub const BUILD: &str =
     concat!(env!("CARGO_PKG_VERSION"), "-", env!("SELKIE_VM_SOURCES"), "-", "frozen1");
 
@@ -43,8 +43,9 @@ const MAGIC: u64 = u64::from_le_bytes(*b"selkie-p");
 const NONE: u64 = u64::MAX;
 
 impl Program {
-    /// The program as bytes. `elf` is the file that it was loaded from, which thawing will need
-    /// again; any other will do too, if it is the same then, but the bytes are more.
+    /// Returns the program as bytes. `elf` is the file that it was loaded from, which
+    /// [`Program::thaw`] needs again. Any other bytes work too, if they are the same then, but the
+    /// result is longer.
     #[must_use]
     pub fn freeze(&self, elf: &[u8]) -> Vec<u8> {
         let executable = self.executable();
@@ -56,8 +57,7 @@ impl Program {
         put_u64(&mut out, executable.text_vaddr());
         put_u64(&mut out, executable.text_offset());
         put_u64(&mut out, read_only.vaddr);
-        // Where the instructions are in the read-only data, if they are part of it; as far apart in
-        // memory as in the file if they are not.
+        // The offset of the text in the read-only data, if it is part of it.
         let distance = (text.as_ptr() as usize).wrapping_sub(read_only.bytes.as_ptr() as usize);
         let within = read_only.bytes.get(distance..).and_then(|bytes| bytes.get(..text.len()));
         let text_at = executable.text_offset();
@@ -73,23 +73,23 @@ impl Program {
         out
     }
 
-    /// The program that was frozen, with the file that it was frozen with. `syscalls` are those
-    /// that it was loaded against.
+    /// Restores a frozen program. `elf` is the file that it was frozen with, `syscalls` are those that
+    /// it was loaded against.
     ///
     /// # Errors
-    /// If the bytes are no frozen program.
+    /// [`ThawError::Malformed`] if the bytes are not a frozen program.
     pub fn thaw(frozen: &[u8], elf: &[u8], syscalls: &Arc<Syscalls>) -> Result<Self, ThawError> {
         let executable = executable(frozen, elf, syscalls).ok_or(ThawError::Malformed)?;
-        Ok(Self::later(executable))
+        Ok(Self::undecoded(executable))
     }
 }
 
 impl Verified {
-    /// As [`Program::thaw`], of a program that was verified before it was frozen. Nothing says so
-    /// but the caller's word.
+    /// Restores a frozen program that was verified before. The caller promises that it was: it is not
+    /// verified again.
     ///
     /// # Errors
-    /// If the bytes are no frozen program.
+    /// [`ThawError::Malformed`] if the bytes are not a frozen program.
     pub fn thaw(frozen: &[u8], elf: &[u8], syscalls: &Arc<Syscalls>) -> Result<Self, ThawError> {
         Program::thaw(frozen, elf, syscalls).map(Self::trusted)
     }
@@ -120,21 +120,22 @@ fn executable(frozen: &[u8], elf: &[u8], syscalls: &Arc<Syscalls>) -> Option<Exe
     input.is_empty().then(|| parts.into())
 }
 
-/// What is written of a part of the image.
+/// How a piece of an image is stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Piece {
-    /// It is as in the file.
+    /// Taken from the file, with single words replaced.
     File,
+    /// All zero.
     Zeroes,
+    /// Stored as bytes.
     Bytes,
 }
 
-/// So many bytes are settled at a time.
+/// The granularity of pieces.
 const PIECE_BYTES: usize = 64;
 
-/// Writes bytes of which most are in the file as well, `offset` bytes behind its start: those that
-/// are zero, those that are not there, and single words that differ. Without a file that has as
-/// many bytes there, all of them.
+/// Writes bytes most of which are in the file too, at `offset`: pieces that are zero, pieces that
+/// differ, and single words that differ in other pieces. If the file is too short, writes all bytes.
 fn put_image(out: &mut Vec<u8>, bytes: &[u8], elf: &[u8], offset: u64) {
     let file = usize::try_from(offset).ok().and_then(|at| elf.get(at..)?.get(..bytes.len()));
     let Some(file) = file.filter(|_| u32::try_from(bytes.len()).is_ok()) else {
@@ -171,7 +172,7 @@ fn put_image(out: &mut Vec<u8>, bytes: &[u8], elf: &[u8], offset: u64) {
     put_u64(out, bytes.len() as u64);
     for kind in [Piece::Zeroes, Piece::Bytes] {
         let pieces: Vec<_> =
-            pieces.iter().filter(|(piece, _)| *piece == kind).map(|(_, place)| *place).collect();
+            pieces.iter().filter(|(piece, _)| *piece == kind).map(|(_, span)| *span).collect();
         put_words(out, &pieces);
         for [at, len] in pieces.into_iter().filter(|_| kind == Piece::Bytes) {
             out.extend(&bytes[at as usize..][..len as usize]);
@@ -203,8 +204,8 @@ impl Reader<'_> {
             bytes.get_mut(at as usize..)?.get_mut(..len as usize)?.fill(0);
         }
         for [at, len] in self.words()? {
-            let place = bytes.get_mut(at as usize..)?.get_mut(..len as usize)?;
-            place.copy_from_slice(self.take(len as usize)?);
+            let piece = bytes.get_mut(at as usize..)?.get_mut(..len as usize)?;
+            piece.copy_from_slice(self.take(len as usize)?);
         }
         let words = bytes.as_chunks_mut().0;
         for [word, value] in self.words()? {

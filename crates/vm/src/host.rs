@@ -1,4 +1,4 @@
-//! What surrounds a running program: the runtime below, an observer beside.
+//! The traits that connect a running program with its surroundings: `Host` and `Observer`.
 
 use selkie_elf::SyscallId;
 
@@ -8,15 +8,15 @@ use crate::{
     trap::{Access, SyscallError, Trap},
 };
 
-/// The runtime that a program calls into.
+/// The runtime that executes the syscalls of a program.
 pub trait Host {
-    /// Runs a syscall with the values of r1 to r5; the result goes to r0.
+    /// Executes a syscall with the values of r1 to r5, and returns the value for r0.
     ///
-    /// The instructions up to and including the call are charged already. Whatever the syscall
-    /// costs it takes from `meter` itself.
+    /// The instructions up to and including the call are already charged. The syscall consumes its own
+    /// cost from `meter`.
     ///
     /// # Errors
-    /// An error ends the program with [`Trap::Syscall`].
+    /// The error ends the program as [`Trap::Syscall`].
     fn syscall(
         &mut self,
         id: SyscallId,
@@ -25,15 +25,15 @@ pub trait Host {
         meter: &mut Meter,
     ) -> Result<u64, SyscallError>;
 
-    /// An instruction's access was refused: the host may change the region that it was judged by
-    /// (let it grow, make it writable, back it by another buffer), and the access is tried once
-    /// more.
+    /// Handles a refused access of an instruction. The host may change the region that refused it
+    /// (grow it, make it writable, replace its buffer); then the access is tried once more. Does
+    /// nothing by default.
     fn access_violation(&mut self, violation: &Violation, region: &mut Region<'_>) {
         let _ = (violation, region);
     }
 }
 
-/// A host that is known by reference only.
+/// Forwards to the referenced host.
 impl<H: Host + ?Sized> Host for &mut H {
     fn syscall(
         &mut self,
@@ -51,12 +51,12 @@ impl<H: Host + ?Sized> Host for &mut H {
 }
 
 impl MemoryMap<'_> {
-    /// Makes ready for a store by a syscall: what a store of the program may change of a region,
-    /// this one may too.
+    /// Prepares a region for a store by a syscall: lets `host` change it as for a store of the
+    /// program, if it refuses the store.
     ///
     /// # Errors
     /// [`Trap::AccessViolation`] or [`Trap::StackAccessViolation`], or
-    /// [`Trap::InvalidMemoryRegion`] if the region comes to reach into the next one.
+    /// [`Trap::InvalidMemoryRegion`] if the changed region overlaps the next one.
     pub fn prepare_store(
         &mut self,
         host: &mut (impl Host + ?Sized),
@@ -72,7 +72,7 @@ impl MemoryMap<'_> {
     }
 }
 
-/// A host without syscalls.
+/// A host on which every syscall does nothing and returns 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoHost;
 
@@ -88,13 +88,13 @@ impl Host for NoHost {
     }
 }
 
-/// Sees every instruction before it is executed.
+/// An observer of every instruction, called before it is executed.
 pub trait Observer {
-    /// `registers` are r0 to r10 before the instruction at slot `pc`.
+    /// Observes the instruction at slot `pc`; `registers` are r0 to r10 before it.
     fn instruction(&mut self, pc: usize, registers: &[u64; 11]);
 }
 
-/// Sees nothing, for free.
+/// Observes nothing, at no cost.
 impl Observer for () {
     #[inline(always)]
     fn instruction(&mut self, _: usize, _: &[u64; 11]) {}

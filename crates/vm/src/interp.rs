@@ -1,14 +1,10 @@
 //! The interpreter: the reference for every other engine.
 //!
-//! It has two gears. `step` executes one instruction exactly: it charges the meter, calls the
-//! host, raises every trap. `run_blocks` runs ahead over instructions that need none of that, whole
-//! runs charged at once, and stops *before* the first one that does. Both take what an
-//! instruction computes from the same `Machine::execute`, so that there is one meaning, and
-//! everything out of the ordinary happens in `step` alone.
-//!
-//! Sprinting is a chain of handlers, one per row of the instruction table, each of which ends by
-//! calling the next: the optimiser turns these calls into jumps, which predict better than one
-//! central dispatch. Where it does not, the chain nests, and must be short: see `chain.rs`.
+//! It has a slow path and a fast path. [`step`] executes one instruction exactly: it charges the meter,
+//! calls the host and raises every trap. `run_blocks` (in `fast_path.rs`) executes whole blocks of
+//! instructions that need none of that, and stops *before* the first one that does. Both call
+//! `Machine::execute` for what an instruction computes, so each has a single definition, and all
+//! exceptional cases are in `step`.
 
 use core::array;
 
@@ -24,16 +20,16 @@ use crate::{
     trap::{Access, Trap},
 };
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// r0, or why the program was stopped. [`Machine::pc`] tells where.
+    /// r0, or why the program was stopped; [`Machine::pc`] is the instruction.
     pub result: Result<u64, Trap>,
-    /// Compute units that were used, by instructions and by syscalls; 0 if they are not metered.
+    /// Compute units consumed by instructions and syscalls; 0 if the machine is not metered.
     pub consumed: u64,
 }
 
-/// Runs a program from the machine's state to its end.
+/// Interprets a program from the state of the machine to its end.
 ///
 /// ```
 /// use selkie_elf::{Executable, Functions};
@@ -58,7 +54,7 @@ pub fn run(program: &Program, machine: &mut Machine<'_>, host: &mut dyn Host) ->
     Outcome { result, consumed: consumed(machine, budget) }
 }
 
-/// Runs a program from wherever it is to its end.
+/// Interprets a program from the state of the machine to its end, without counting its use.
 pub(crate) fn finish(
     program: &DecodedProgram,
     machine: &mut Machine<'_>,
@@ -72,7 +68,7 @@ pub(crate) fn finish(
     }
 }
 
-/// Runs a program with an observer who sees every instruction.
+/// Interprets a program like [`run`], with an observer of every instruction.
 pub fn observe(
     program: &Program,
     machine: &mut Machine<'_>,
@@ -90,16 +86,16 @@ pub fn observe(
     Outcome { result, consumed: consumed(machine, budget) }
 }
 
-/// The units that are used of what the meter had.
+/// Returns the compute units consumed since the meter had `budget`.
 pub(crate) fn consumed(machine: &Machine<'_>, budget: u64) -> u64 {
     if machine.metered { budget.saturating_sub(machine.meter.remaining()) } else { 0 }
 }
 
-/// Executes one instruction. Gives r0 if it ended the program.
+/// Executes one instruction. Returns r0 if it ended the program.
 ///
 /// # Errors
 /// The trap that ended the program; [`Machine::pc`] is the instruction that raised it, or for
-/// [`Trap::ExceededMaxInstructions`] the one that was not executed.
+/// [`Trap::ExceededMaxInstructions`] the one that could not be paid for.
 pub fn step<O: Observer + ?Sized>(
     program: &Program,
     machine: &mut Machine<'_>,
@@ -141,17 +137,18 @@ fn step_decoded<O: Observer + ?Sized>(
 }
 
 impl Machine<'_> {
-    /// What [`Machine::execute`] leaves: calls of the host, traps, the end of the program.
+    /// Executes what [`Machine::execute`] does not: accesses that need the host, traps, and the end of
+    /// the program.
     #[cold]
     fn execute_slow(&mut self, insn: &DecodedInsn, host: &mut dyn Host) -> Result<Flow, Trap> {
         let kind = match insn.action() {
             Action::Row(kind) => kind,
-            // The frame is pushed before the target is looked at.
+            // The frame is pushed before the target is checked.
             Action::CallRegister if self.push_frame(insn.imm) => {
                 return Err(Trap::CallOutsideTextSegment);
             }
             Action::CallLocal | Action::CallRegister => {
-                self.fill_frames(insn.imm);
+                self.push_last_frame(insn.imm);
                 return Err(Trap::CallDepthExceeded);
             }
             Action::CallSyscall | Action::Cut | Action::Unsupported | Action::End => {
@@ -177,7 +174,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Lets the host change the region of a refused access, and tries once more.
+    /// Lets the host change the region that refused an access, and tries the access once more.
     fn reconsider_access(&mut self, insn: &DecodedInsn, host: &mut dyn Host) -> Result<(), Trap> {
         let (access, base, size) = match insn.action() {
             Action::Row(Kind::Load(size)) => (Access::Load, insn.src, size),

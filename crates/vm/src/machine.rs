@@ -11,50 +11,50 @@ use crate::{
     memory::{MemoryMap, WindowBuffer},
 };
 
-/// The compute units that are left.
+/// The compute units that are left to a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(transparent)]
 pub struct Meter {
     remaining: u64,
 }
 
-/// More compute units were asked for than are left.
+/// The error of consuming more compute units than are left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MeterExceeded;
 
 impl Meter {
-    /// A meter with `remaining` compute units.
+    /// Creates a meter with `remaining` compute units.
     #[must_use]
     pub fn new(remaining: u64) -> Self {
         Self { remaining }
     }
 
-    /// The compute units that are left.
+    /// Returns the compute units that are left.
     #[must_use]
     pub fn remaining(&self) -> u64 {
         self.remaining
     }
 
-    /// Takes `units`.
+    /// Consumes `compute_units`.
     ///
     /// # Errors
-    /// If fewer are left, all of them are taken.
-    pub fn consume(&mut self, units: u64) -> Result<(), MeterExceeded> {
-        let enough = self.remaining >= units;
-        self.remaining = self.remaining.saturating_sub(units);
+    /// If fewer are left; all of them are consumed then.
+    pub fn consume(&mut self, compute_units: u64) -> Result<(), MeterExceeded> {
+        let enough = self.remaining >= compute_units;
+        self.remaining = self.remaining.saturating_sub(compute_units);
         if enough { Ok(()) } else { Err(MeterExceeded) }
     }
 
-    /// Sets what is left: for hosts that nest programs.
+    /// Sets the compute units that are left, for hosts that run programs inside syscalls.
     pub fn set_remaining(&mut self, remaining: u64) {
         self.remaining = remaining;
     }
 }
 
-/// What a call saves: r6 to r9, r10 and the slot to return to.
+/// A call frame: what a call saves, which is r6 to r10 and the slot to return to.
 ///
-/// The scratch registers do not lie side by side, lest the compiler copy them pairwise: a wide
-/// load right behind the narrow store of one of its halves has to wait for the store.
+/// The saved registers are not adjacent, so that the compiler does not copy them in pairs: a wide
+/// load directly behind narrow stores to its halves stalls.
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(C)]
 pub(crate) struct CallFrame {
@@ -68,13 +68,13 @@ pub(crate) struct CallFrame {
 }
 
 impl CallFrame {
-    /// r6 to r10, and the slot to return to.
+    /// Creates a frame from r6 to r10 and the slot to return to.
     pub(crate) fn new([r6, r7, r8, r9, frame_pointer]: [u64; 5], return_pc: u64) -> Self {
         Self { r6, return_pc, r7, frame_pointer, r8, spacing: 0, r9 }
     }
 }
 
-/// Buffer for a machine's call frames and what else it must have, to be used again by the next.
+/// The allocations of a [`Machine`], to be reused by the next one.
 #[derive(Default, Debug)]
 pub struct MachineBuffers {
     frames: Vec<CallFrame>,
@@ -84,18 +84,20 @@ pub struct MachineBuffers {
 /// The state of a running program.
 #[derive(Debug)]
 pub struct Machine<'a> {
-    /// r0 to r10; behind them, as far as four bits of register number reach, cells that only
-    /// unverified programs can name.
+    /// r0 to r10, and behind them r11 to r15, which only unverified programs can name.
     pub(crate) registers: [u64; 16],
+    /// The slot of the next instruction.
     pub(crate) pc: usize,
+    /// All call frames that a run may use.
     pub(crate) frames: Vec<CallFrame>,
+    /// Frames in use.
     pub(crate) depth: usize,
-    /// How far a call moves the frame pointer.
+    /// Bytes by which a call moves the frame pointer.
     pub(crate) frame_step: u64,
     /// Guest address of the first instruction.
     pub(crate) text_vaddr: u64,
     pub(crate) metered: bool,
-    /// Where the host's stack was when the interpreter came to the program's end; 0 before that.
+    /// The host's stack pointer at the end of the program, or 0: for `chain.rs`.
     pub(crate) chain_end: usize,
     /// The guest's memory.
     pub memory: MemoryMap<'a>,
@@ -104,22 +106,27 @@ pub struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// A machine about to run `program`: r1 points to the input, r10 to the end of the first
-    /// stack frame, or with dynamic frames to the end of the stack.
+    /// Creates a machine that is about to run a program with `budget` compute units: r1 points to the
+    /// input, r10 to the end of the first stack frame, or with dynamic frames to the end of the stack.
     #[must_use]
-    pub fn new(program: &Executable, config: &Config, memory: MemoryMap<'a>, budget: u64) -> Self {
+    pub fn new(
+        executable: &Executable,
+        config: &Config,
+        memory: MemoryMap<'a>,
+        budget: u64,
+    ) -> Self {
         let mut machine =
-            Self::with_buffers(program, config, memory, budget, MachineBuffers::default());
+            Self::with_buffers(executable, config, memory, budget, MachineBuffers::default());
         machine.memory.cache_all_windows();
         machine
     }
 
-    /// As [`Machine::new`], with the frames of a machine that is no more: a frame is written when it
-    /// is pushed, so what is left in them does not matter. What the interpreter alone needs is made
-    /// when it does.
+    /// Creates a machine like [`Machine::new`] that reuses the allocations of another one. Call frames
+    /// are written before they are read, so their old contents do not matter. The window cache is
+    /// made when the interpreter first accesses memory.
     #[must_use]
     pub fn with_buffers(
-        program: &Executable,
+        executable: &Executable,
         config: &Config,
         mut memory: MemoryMap<'a>,
         budget: u64,
@@ -127,7 +134,7 @@ impl<'a> Machine<'a> {
     ) -> Self {
         memory.set_window_buffer(windows);
         frames.resize(config.call_depth_max, CallFrame::default());
-        let version = program.version();
+        let version = executable.version();
         let stack_bytes = config.stack_bytes() as u64;
         let mut registers = [0; 16];
         registers[1] = INPUT_START;
@@ -135,11 +142,11 @@ impl<'a> Machine<'a> {
             + if version.dynamic_frames() { stack_bytes } else { config.stack_frame_bytes };
         Self {
             registers,
-            pc: program.entry_pc() as usize,
+            pc: executable.entry_pc() as usize,
             frames,
             depth: 0,
             frame_step: frame_step(version, config),
-            text_vaddr: program.text_vaddr(),
+            text_vaddr: executable.text_vaddr(),
             metered: config.metered,
             chain_end: 0,
             memory,
@@ -147,42 +154,42 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The room for frames, for another machine.
+    /// Returns the allocations, for [`Machine::with_buffers`].
     #[must_use]
     pub fn into_buffers(mut self) -> MachineBuffers {
         MachineBuffers { windows: self.memory.take_window_buffer(), frames: self.frames }
     }
 
-    /// r0 to r10.
+    /// Returns r0 to r10.
     #[must_use]
     pub fn registers(&self) -> &[u64; REGISTER_COUNT] {
-        self.registers.first_chunk().expect("16 cells hold 11 registers")
+        self.registers.first_chunk().expect("16 registers include the first 11")
     }
 
-    /// r0 to r10, to be set before a run.
+    /// Returns r0 to r10, to be set before a run.
     pub fn registers_mut(&mut self) -> &mut [u64; REGISTER_COUNT] {
-        self.registers.first_chunk_mut().expect("16 cells hold 11 registers")
+        self.registers.first_chunk_mut().expect("16 registers include the first 11")
     }
 
-    /// The slot of the next instruction; after a run, of the one that ended it.
+    /// Returns the slot of the next instruction; after a run, of the one that ended it.
     #[must_use]
     pub fn pc(&self) -> usize {
         self.pc
     }
 
-    /// Calls that have not returned.
+    /// Returns the number of calls that have not returned.
     #[must_use]
     pub fn call_depth(&self) -> usize {
         self.depth
     }
 
-    /// The slots that the calls that have not returned will return to, outermost first.
+    /// Returns the return slots of the calls that have not returned, outermost first.
     pub fn return_pcs(&self) -> impl DoubleEndedIterator<Item = usize> {
         self.frames.iter().take(self.depth).map(|frame| slot(frame.return_pc))
     }
 
-    /// Saves the caller's state and moves to the next frame. `false`, with nothing changed, if
-    /// there is none.
+    /// Saves the caller's state and moves to the next frame. Returns `false`, with nothing changed, if
+    /// the maximum call depth is reached.
     #[inline(always)]
     pub(crate) fn push_frame(&mut self, return_pc: u64) -> bool {
         let Some([frame, _, ..]) = self.frames.get_mut(self.depth..) else { return false };
@@ -193,16 +200,17 @@ impl<'a> Machine<'a> {
         true
     }
 
-    /// Saves the caller's state in the last frame, from which nothing can be called.
+    /// Saves the caller's state in the last frame, whose call fails with
+    /// [`Trap::CallDepthExceeded`](crate::Trap::CallDepthExceeded).
     #[cold]
-    pub(crate) fn fill_frames(&mut self, return_pc: u64) {
+    pub(crate) fn push_last_frame(&mut self, return_pc: u64) {
         if let Some(frame) = self.frames.get_mut(self.depth) {
             save(frame, &self.registers, return_pc);
             self.depth += 1;
         }
     }
 
-    /// Restores the caller's state and gives the slot to return to; `None` at the outermost call.
+    /// Restores the caller's state and returns the slot to return to, or `None` in the entry function.
     #[inline(always)]
     pub(crate) fn pop_frame(&mut self) -> Option<usize> {
         let depth = self.depth.checked_sub(1)?;
@@ -217,7 +225,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// The slot that a frame returns to.
+/// Converts a saved return slot.
 #[inline(always)]
 fn slot(return_pc: u64) -> usize {
     usize::try_from(return_pc).unwrap_or(usize::MAX)
@@ -233,7 +241,7 @@ fn save(frame: &mut CallFrame, registers: &[u64; 16], return_pc: u64) {
     frame.return_pc = return_pc;
 }
 
-/// How far a call moves the frame pointer.
+/// Returns by how many bytes a call moves the frame pointer.
 pub(crate) fn frame_step(version: Version, config: &Config) -> u64 {
     if version.dynamic_frames() {
         0

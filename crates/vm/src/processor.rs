@@ -1,9 +1,9 @@
-//! What machine code may use of this host's processor.
+//! The features of this host's processor that machine code depends on.
 
 #[cfg(target_arch = "x86_64")]
 use std::sync::OnceLock;
 
-/// Names what machine code depends on of this host's processor.
+/// Returns the name of the processor features that machine code depends on.
 #[must_use]
 pub fn processor() -> &'static str {
     #[cfg(target_arch = "x86_64")]
@@ -16,10 +16,10 @@ pub fn processor() -> &'static str {
     "none"
 }
 
-/// Whether the processor has BMI2, and a `pext` that is not microcode.
+/// Returns whether the processor has BMI2, and whether its `pext` is not microcoded.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn features() -> (bool, bool) {
-    // Virtual machines take their time to answer the processor's question.
+    // `cpuid` is slow in virtual machines.
     static FEATURES: OnceLock<(bool, bool)> = OnceLock::new();
     *FEATURES.get_or_init(|| {
         let bmi2 = std::arch::is_x86_feature_detected!("bmi2");
@@ -27,7 +27,7 @@ pub(crate) fn features() -> (bool, bool) {
     })
 }
 
-/// AMD's processors before family 19h have `pext` in microcode.
+/// Returns whether this is an AMD processor before family 19h: those have `pext` in microcode.
 #[cfg(target_arch = "x86_64")]
 fn amd_before_zen3() -> bool {
     use core::arch::x86_64::__cpuid;

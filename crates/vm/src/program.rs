@@ -1,4 +1,4 @@
-//! A program as engines run it: an executable that is decoded once, with its calls resolved.
+//! Programs as engines run them: an executable and its decoded form.
 
 use core::{
     ops::Deref,
@@ -15,50 +15,50 @@ use crate::{
     verify::{VerifyError, verify},
 };
 
-/// A program, decoded.
+/// A program that engines can run: an executable, decoded.
 #[derive(Debug)]
 pub struct Program {
     executable: Executable,
-    /// Programs that were thawed are decoded when somebody asks: machine code does not.
+    /// Set on first use: thawed programs with complete machine code never need it.
     decoded: OnceLock<DecodedProgram>,
-    /// Tells it from every other program of this process.
+    /// Unique in this process.
     pub(crate) id: u64,
 }
 
 static PROGRAM_COUNT: AtomicU64 = AtomicU64::new(0);
 
 impl Program {
-    /// Decodes a program without verifying it. What the verifier would have refused traps when
-    /// it is reached.
+    /// Decodes a program without verifying it. Instructions that the verifier would refuse trap when
+    /// they are reached.
     #[must_use]
     pub fn new(executable: Executable) -> Self {
-        let program = Self::later(executable);
+        let program = Self::undecoded(executable);
         program.decoded();
         program
     }
 
-    /// As [`Program::new`]; it is decoded when that is asked for.
-    pub(crate) fn later(executable: Executable) -> Self {
+    /// Creates a program that is decoded on first use.
+    pub(crate) fn undecoded(executable: Executable) -> Self {
         let id = PROGRAM_COUNT.fetch_add(1, Ordering::Relaxed);
         Self { executable, decoded: OnceLock::new(), id }
     }
 
-    /// The program as it was loaded.
+    /// Returns the executable.
     #[must_use]
     pub fn executable(&self) -> &Executable {
         &self.executable
     }
 
-    /// Bytes of memory that the program takes, its file's parts included.
+    /// Returns how many bytes of memory the program takes, including text and read-only data.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        let insns = self.decoded.get().map_or(0, |it| self.slots() + it.cut.len());
+        let decoded = self.decoded.get().map_or(0, |it| self.slots() + it.cut.len());
         self.executable.text().len()
             + self.executable.read_only().bytes.len()
-            + insns * size_of::<DecodedInsn>()
+            + decoded * size_of::<DecodedInsn>()
     }
 
-    /// Slots of the text.
+    /// Returns the number of slots of the text.
     pub(crate) fn slots(&self) -> usize {
         self.executable.text().len() / SLOT_BYTES
     }
@@ -83,7 +83,7 @@ impl Verified {
         Ok(Self(Program::new(executable)))
     }
 
-    /// A program that passed the verifier before it was frozen.
+    /// Wraps a program that passed the verifier before it was frozen.
     pub(crate) fn trusted(program: Program) -> Self {
         Self(program)
     }

@@ -1,15 +1,15 @@
-//! How a program ends when it does not end well.
+//! Traps: why the machine stopped a program.
 
 use core::fmt;
 
 use selkie_isa::eval::DivisionError;
 
-/// What an instruction or a syscall does to memory.
+/// The kind of a memory access.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Access {
-    /// Read.
+    /// A read.
     Load,
-    /// Write.
+    /// A write.
     Store,
 }
 
@@ -22,58 +22,58 @@ impl fmt::Display for Access {
     }
 }
 
-/// A syscall's own error.
+/// The error of a syscall.
 pub type SyscallError = Box<dyn core::error::Error + Send + Sync>;
 
-/// Why a program was stopped. Texts are anza sbpf's `EbpfError`'s, which programs' logs show.
+/// Why a program was stopped. The texts are those of anza sbpf's `EbpfError`, which logs show.
 #[derive(Debug)]
 pub enum Trap {
-    /// More nested calls than there are frames.
+    /// The maximum call depth was exceeded.
     CallDepthExceeded,
     /// A divisor was zero.
     DivideByZero,
     /// The smallest signed number was divided by -1 (V2).
     DivideOverflow,
-    /// The last instruction was passed.
+    /// Execution ran past the last instruction.
     ExecutionOverrun,
-    /// `callx` of an address that is no instruction.
+    /// The target of a `callx` is outside of the text.
     CallOutsideTextSegment,
-    /// The compute budget is used up.
+    /// The compute units are used up.
     ExceededMaxInstructions,
-    /// Two regions overlap, or share a window: this one, or this window.
+    /// Two regions overlap or share a window. Holds the index of the region or the window.
     InvalidMemoryRegion(usize),
-    /// An access of memory that is not there, or not for this kind of access.
+    /// An access to unmapped memory, or a store to read-only memory.
     AccessViolation {
-        /// What was tried.
+        /// Whether it was a load or a store.
         access: Access,
-        /// The guest address.
+        /// Guest address of the first byte.
         vaddr: u64,
-        /// Bytes.
+        /// Length in bytes.
         len: u64,
-        /// The name of the region that holds the address, or `unallocated`.
+        /// The name of the region that contains the address, or `unallocated`.
         region: &'static str,
     },
-    /// The same, near the stack of a program with fixed frames.
+    /// Such an access in or next to the stack of a program with fixed frames.
     StackAccessViolation {
-        /// What was tried.
+        /// Whether it was a load or a store.
         access: Access,
-        /// The guest address.
+        /// Guest address of the first byte.
         vaddr: u64,
-        /// Bytes.
+        /// Length in bytes.
         len: u64,
-        /// Which slot of the size of a frame the address falls into, gaps counted.
+        /// The number of the frame that the address falls into, where gaps count as frames.
         frame: i64,
     },
-    /// An operand that no verified program has.
+    /// An operand that the verifier refuses.
     InvalidInstruction,
-    /// An instruction that this version lacks, or a call of something unknown.
+    /// An instruction that this version does not have, or a call of an unknown function.
     UnsupportedInstruction,
-    /// A syscall failed.
+    /// A syscall failed with this error.
     Syscall(SyscallError),
 }
 
 impl Trap {
-    /// The error's place in the validator's list, from 0 (anza sbpf: `error.rs`).
+    /// Returns the index of the variant in the validator's `EbpfError` (anza sbpf: `error.rs`).
     #[must_use]
     pub fn discriminant(&self) -> u64 {
         match self {

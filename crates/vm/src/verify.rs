@@ -1,11 +1,11 @@
-//! The verifier: what a program must keep to for engines to run it without looking.
+//! The verifier: the rules that a program must keep before engines run it.
 //!
 //! The first slot that breaks a rule decides, and within a slot the rule of its opcode comes
-//! before the rules on registers (anza sbpf: `verifier.rs`). Nothing is said about reachability,
+//! before the rules on registers (anza sbpf: `verifier.rs`). There are no rules on reachability,
 //! call targets or a final exit: those trap when they are reached.
 //!
-//! Nearly every program is valid, so a quick pass looks first whether this one is; only if it
-//! cannot tell are the rules gone through in order. What it says is never more than they would.
+//! Nearly every program is valid, so a quick pass (`quick.rs`) comes first. Only programs that it does
+//! not accept are checked rule by rule, to find the error. It accepts no program that the rules refuse.
 
 mod quick;
 mod rules;
@@ -20,7 +20,7 @@ use selkie_isa::{
 
 use self::rules::{DEMANDS, Demand, Rule};
 
-/// Why a program is refused. Texts are anza sbpf's `VerifierError`'s.
+/// Why a program is refused. The texts are those of anza sbpf's `VerifierError`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the text of each variant says what it means")]
 pub enum VerifyError {
@@ -44,7 +44,7 @@ pub enum VerifyError {
 }
 
 impl VerifyError {
-    /// The slot that is to blame, if it is one.
+    /// Returns the slot that breaks the rule, if it is a rule on a slot.
     #[must_use]
     pub fn pc(&self) -> Option<usize> {
         match *self {
@@ -66,7 +66,7 @@ impl VerifyError {
         }
     }
 
-    /// The error's place in the validator's list, from 0.
+    /// Returns the index of the variant in the validator's `VerifierError`.
     #[must_use]
     pub fn discriminant(&self) -> u32 {
         match self {
@@ -124,7 +124,7 @@ impl fmt::Display for VerifyError {
             Self::UnknownOpcode { code, pc } => {
                 write!(f, "unknown eBPF opcode {code:#2x} (insn #{pc})")
             }
-            // The words are the validator's; the numbers stand the other way round.
+            // The text is the validator's, which swaps the two numbers.
             Self::ShiftWithOverflow { shift, bits, pc } => {
                 write!(f, "Shift with overflow of {shift}-bit value by {bits} (insn #{pc})")
             }
@@ -140,10 +140,10 @@ impl fmt::Display for VerifyError {
 
 impl core::error::Error for VerifyError {}
 
-/// Checks every instruction of a program.
+/// Verifies every instruction of a program.
 ///
 /// # Errors
-/// The first rule that is broken.
+/// The first rule that the program breaks.
 pub fn verify(executable: &Executable) -> Result<(), VerifyError> {
     let text = executable.text();
     if !text.len().is_multiple_of(SLOT_BYTES) {
@@ -159,12 +159,12 @@ pub fn verify(executable: &Executable) -> Result<(), VerifyError> {
     }
 }
 
-/// Checks the calls of a program whose calls need no relocation (V3 and later): what a deployment
-/// tool looks at besides [`verify`], since the validator lets unknown calls trap when they are
+/// Verifies the calls of a program whose calls need no relocation (V3 and later). Deployment tools do
+/// this besides [`verify`], because the validator accepts unknown calls, which trap when they are
 /// reached.
 ///
 /// # Errors
-/// The first call of an unknown syscall, or the first that was never linked.
+/// The first call of an unknown syscall, or the first call that was not linked.
 pub fn verify_calls(executable: &Executable) -> Result<(), VerifyError> {
     if !executable.version().static_calls() {
         return Ok(());
@@ -201,9 +201,9 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Checks the instruction at `pc`, and gives how many slots it takes.
+    /// Checks the instruction at `pc`, and returns how many slots it takes.
     fn check(&self, pc: usize) -> Result<usize, VerifyError> {
-        let slot = Slot::read(self.text, pc).expect("the caller stays within the text");
+        let slot = Slot::read(self.text, pc).expect("callers pass slots of the text");
         let demand = self.demands[usize::from(slot.code)];
         let mut slots = 1;
         let mut moves_frame_pointer = false;
@@ -219,7 +219,7 @@ impl Verifier<'_> {
                 }
             }
             Rule::FrameSize => {
-                // With `add64 r10, imm` functions make their frames (SIMD-0166).
+                // Functions allocate their frames with `add64 r10, imm` (SIMD-0166).
                 moves_frame_pointer = slot.dst == FRAME_POINTER;
                 if moves_frame_pointer && slot.imm & 63 != 0 {
                     return Err(VerifyError::UnalignedImmediate { pc });
@@ -236,7 +236,7 @@ impl Verifier<'_> {
             Rule::Jump => self.check_jump(pc, slot)?,
             Rule::CallReg(field) => check_call_register(pc, slot, field)?,
         }
-        // The validator has moved on to the tail of an `lddw` by the time it looks at registers.
+        // The validator has advanced to the second slot of an `lddw` before it checks registers.
         let at = pc + slots - 1;
         if slot.src > FRAME_POINTER {
             return Err(VerifyError::InvalidSourceRegister { pc: at });

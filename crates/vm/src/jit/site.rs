@@ -74,7 +74,7 @@ pub(super) struct Check {
     /// The base; r10 may be a frame pointer that is in no register.
     pub(super) base: Register,
     pub(super) store: bool,
-    /// The number of the [`Near`](crate::memory::Near) that it tries besides, if there are any.
+    /// The number of the [`RegionHint`](super::context::RegionHint) that it tries besides, if there are any.
     pub(super) near: u8,
 }
 

@@ -1,10 +1,10 @@
-//! Whether a program is valid, without saying what is wrong with it if not.
+//! The quick pass of the verifier: accepts valid programs, but does not say what is wrong with others.
 //!
-//! Invariant: what passes here, the rules of [`verify`](super) pass.
+//! Invariant: a program that passes here passes the rules of [`verify`](super).
 //!
-//! The pass makes no guess about what comes next, since guesses at opcodes fail. Every slot is
-//! held to what its own word decides, by a mask of bits that it must not have. What points at
-//! another slot is listed meanwhile, and looked at when a block of slots is through.
+//! The pass avoids branches on opcodes, which are mispredicted. Each slot is checked against a mask of
+//! forbidden bits that follows from its opcode and registers. Instructions that point at another slot
+//! are listed meanwhile, and checked after each block of slots.
 
 use selkie_isa::{
     Op, Slot, Version,
@@ -13,11 +13,11 @@ use selkie_isa::{
 
 use super::rules::{DEMANDS, Demand, Rule};
 
-/// Slots that are listed at a time.
+/// Slots of a block.
 const BLOCK: usize = 1024;
 
-/// Whether the text of a program keeps the rules. Those of rare instructions are left to `check`,
-/// which tells whether the instruction at a slot keeps its own.
+/// Returns whether a text is valid. `check` tells whether the instruction at a slot keeps its rule; it
+/// is called for rare instructions.
 pub(super) fn is_valid(version: Version, text: &[u8], check: impl Fn(usize) -> bool) -> bool {
     let sketches = &SKETCHES[version as usize];
     let slots = text.as_chunks::<SLOT_BYTES>().0;
@@ -37,23 +37,23 @@ pub(super) fn is_valid(version: Version, text: &[u8], check: impl Fn(usize) -> b
         for index in listed.iter().take(counts.listed()) {
             let pc = block_start + usize::from(*index);
             let slot = Slot::from_word(u64::from_le_bytes(slots[pc]));
-            let sound = match sketches[usize::from(slot.code)].is_rare {
+            let is_valid = match sketches[usize::from(slot.code)].is_rare {
                 true => check(pc),
-                false => points_well(pc, slot, slots),
+                false => target_fits(pc, slot, slots),
             };
-            if !sound {
+            if !is_valid {
                 return false;
             }
         }
     }
-    // Every `lddw` has a tail of its own, so if there are as many of both, every tail has its
-    // `lddw`.
+    // Every `lddw` is followed by a tail of its own, so if there are as many tails as `lddw`, every
+    // tail belongs to one.
     broken == 0 && lddw_balance == 0
 }
 
-/// Whether a jump leads to an instruction, or an `lddw` to a tail.
+/// Returns whether a jump leads to an instruction, or an `lddw` is followed by a tail.
 #[inline(always)]
-fn points_well(pc: usize, slot: Slot, slots: &[[u8; SLOT_BYTES]]) -> bool {
+fn target_fits(pc: usize, slot: Slot, slots: &[[u8; SLOT_BYTES]]) -> bool {
     let is_lddw = slot.code == Op::Lddw.code();
     let off = if is_lddw { 0 } else { slot.off };
     let target = slots.get((pc + 1).wrapping_add_signed(off.into()));
@@ -62,12 +62,12 @@ fn points_well(pc: usize, slot: Slot, slots: &[[u8; SLOT_BYTES]]) -> bool {
 
 const TAIL: u8 = Op::Tail.code();
 
-/// What is known of an opcode.
+/// What the quick pass checks of an opcode.
 #[derive(Clone, Copy)]
 struct Sketch {
     class: Class,
     counts: Counts,
-    /// Listed, but too rare to have its rule here.
+    /// Whether it is listed and checked by the rule itself, being too rare for one here.
     is_rare: bool,
 }
 
@@ -106,7 +106,7 @@ static SKETCHES: [[Sketch; 256]; Version::ALL.len()] = {
     tables
 };
 
-/// How many slots of a block are listed, and in the upper half how many more are `lddw` than are
+/// How many slots of a block are listed, and in the upper half the number of `lddw` minus that of
 /// tails.
 #[derive(Clone, Copy)]
 struct Counts(u32);
@@ -132,7 +132,7 @@ impl Counts {
     }
 }
 
-/// What an instruction's own word must keep to, its registers included.
+/// The classes of opcodes with the same forbidden bits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 enum Class {
@@ -156,9 +156,9 @@ impl Class {
         Self::Shift64,
     ];
 
-    /// The bits that a word with these registers must not have.
+    /// Returns the bits that a word with these registers must not have.
     const fn forbidden(self, registers: u8) -> u64 {
-        // All opcodes but that of tails have one of these bits.
+        // Every opcode except that of tails has one of these bits.
         const ANY_OPCODE: u64 = 0xff;
         let (dst, src) = (registers & 15, registers >> 4);
         let dst_max = match self {
@@ -177,7 +177,7 @@ impl Class {
     }
 }
 
-/// [`Class::forbidden`], by the byte of the registers and by class: a cache line for each byte.
+/// [`Class::forbidden`] by the byte of the registers and by class: one cache line per byte.
 static FORBIDDEN: [[u64; 8]; 256] = {
     let mut table = [[0; 8]; 256];
     let mut registers = 0;
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
     use crate::verify::Verifier;
 
-    /// Both ways to tell whether a text is valid.
+    /// Returns the verdicts of the quick pass and of the rules.
     fn verdicts(version: Version, text: &[u8]) -> [bool; 2] {
         let verifier = Verifier { demands: &DEMANDS[version as usize], text };
         let quick = is_valid(version, text, |pc| verifier.check(pc).is_ok());
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn every_opcode_with_every_register_is_judged_alike() {
+    fn both_passes_agree_on_every_opcode_with_every_register() {
         let immediates = [0, 1, 15, 16, 31, 32, 63, 64, 128, -1, -64, i32::MIN, 9, 10];
         for version in Version::ALL {
             for low in 0..=u16::MAX {
@@ -227,8 +227,8 @@ mod tests {
     }
 
     #[test]
-    fn short_programs_are_judged_alike() {
-        // Jumps everywhere, `lddw`s, tails, and what is none of these.
+    fn both_passes_agree_on_all_programs_of_four_slots() {
+        // Jumps to everywhere, `lddw`, tails, and other instructions.
         let offs = [-4_i16, -3, -2, -1, 0, 1, 2, 3, i16::MIN, i16::MAX];
         let jumps = offs.map(|off| 0x05 | u64::from(off.cast_unsigned()) << 16);
         let others = [0x18, 0, 0x95, 0x0018_0000_0000, 0x37, 0x8d];
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_judged_alike_wherever_they_end() {
+    fn both_passes_agree_on_lddw_at_block_boundaries() {
         for len in [BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK, 2 * BLOCK + 1] {
             for lddw in [0, len - 2, len - 1, BLOCK - 2, BLOCK.min(len - 1)] {
                 // Every slot is listed: jumps to the next slot.

@@ -1,34 +1,35 @@
-//! What is asked of each opcode.
+//! The rule for each opcode and version.
 
 use selkie_isa::{Field, Kind, Op, Operand, Version, Width};
 
-/// What is asked of an instruction besides sound registers.
+/// The rule of an opcode, besides those on registers.
 #[derive(Clone, Copy)]
 pub(super) enum Rule {
-    /// That there is such an instruction.
+    /// There is no such instruction: refused.
     Unknown,
+    /// No rule.
     Nothing,
-    /// A divisor that is not zero.
+    /// The divisor must not be zero.
     Divisor,
-    /// A shift by less than so many bits.
+    /// The shift must be less than this many bits.
     Shift(u8),
-    /// A multiple of 64 if it moves the frame pointer.
+    /// The immediate must be a multiple of 64 if the destination is the frame pointer.
     FrameSize,
-    /// A width that can be converted.
+    /// The width must be 16, 32 or 64.
     Endian,
-    /// A second slot.
+    /// A second slot must follow.
     Lddw,
-    /// A target that is an instruction.
+    /// The target must be an instruction.
     Jump,
-    /// A register that can hold an address.
+    /// The register must be one of r0 to r9.
     CallReg(Field),
 }
 
-/// What is asked of an opcode, and what its destination may be.
+/// The rule of an opcode, and whether its destination may be the frame pointer.
 #[derive(Clone, Copy)]
 pub(super) struct Demand {
     pub(super) rule: Rule,
-    /// Whether the destination is only read, so that it may be the frame pointer.
+    /// Whether it is a store, whose destination register is only read and may be the frame pointer.
     pub(super) stores: bool,
 }
 
