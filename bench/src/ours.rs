@@ -106,7 +106,7 @@ pub(crate) fn compile(case: &Case, program: &Verified, whole: bool) -> MachineCo
         r#move: id(1),
         set: id(2),
         compare: id(3),
-        units: 10,
+        compute_units: 10,
         bytes_max: 2749,
     };
     let options = JitOptions { slots_at_once, memory_calls, ..options };

@@ -167,7 +167,7 @@ fn options() -> JitOptions {
         r#move: None,
         set: Some(SyscallId(0)),
         compare: None,
-        units: 10,
+        compute_units: 10,
         bytes_max: 2749,
     };
     JitOptions { memory_calls, ..JitOptions::default() }

@@ -81,7 +81,7 @@ fn options() -> JitOptions {
         r#move: id(1),
         set: id(2),
         compare: id(3),
-        units: 10,
+        compute_units: 10,
         bytes_max: 2749,
     };
     JitOptions { memory_calls, ..JitOptions::default() }

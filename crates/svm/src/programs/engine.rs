@@ -111,7 +111,7 @@ pub(crate) fn memory_calls(syscalls: &[Bound]) -> MemoryCalls {
         r#move: find("sol_memmove_"),
         set: find("sol_memset_"),
         compare: find("sol_memcmp_"),
-        units: u8::try_from(MEM_OP_BASE).expect("it is small"),
+        compute_units: u8::try_from(MEM_OP_BASE).expect("it is small"),
         // As long as they cost no more than the least (`cost::mem_op`).
         bytes_max: u16::try_from((MEM_OP_BASE + 1) * BYTES_PER_UNIT - 1).expect("it is small"),
     }

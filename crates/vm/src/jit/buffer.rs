@@ -1,10 +1,10 @@
-//! Memory that holds machine code: written first, executed then, never both at once.
+//! Memory for machine code: first writable, then executable, never both.
 
 use std::io;
 
 use memmap2::{Mmap, MmapOptions};
 
-/// Machine code that can be executed, and not be written.
+/// Machine code in executable, read-only pages.
 #[derive(Debug)]
 pub(super) struct Executable {
     memory: Mmap,
@@ -12,14 +12,14 @@ pub(super) struct Executable {
 }
 
 impl Executable {
-    /// Puts code into pages of its own.
+    /// Copies code into pages of its own.
     ///
     /// # Errors
-    /// If the operating system gives no such pages.
+    /// If the operating system provides no such pages.
     pub(super) fn new(code: &[u8]) -> io::Result<Self> {
         let mut memory = MmapOptions::new().len(code.len().max(1)).populate().map_anon()?;
         memory[..code.len()].copy_from_slice(code);
-        // Takes the right to write away.
+        // Also removes the right to write.
         Ok(Self { memory: memory.make_exec()?, len: code.len() })
     }
 

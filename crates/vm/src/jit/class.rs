@@ -1,39 +1,39 @@
-//! What instructions are told apart by before they are compiled.
+//! The classes of instructions that the planner distinguishes: sets of the bits below.
 
 use selkie_isa::{Alu, Kind, Operand, Width};
 
 use crate::decoded::{ACTIONS, Action, DecodedInsn, DecodedProgram};
 
-/// The destination register gets another value.
+/// Changes the destination register.
 pub(super) const WRITES: u16 = 1 << 0;
-/// It gets one that is known: a copy of the source register.
+/// With `WRITES`: sets it to the source register.
 pub(super) const COPIES: u16 = 1 << 1;
-/// It gets one that is known: with the immediate added.
+/// With `WRITES`: adds the immediate to it.
 pub(super) const ADDS: u16 = 1 << 2;
-/// The same with the immediate subtracted.
+/// With `WRITES`: subtracts the immediate from it.
 pub(super) const SUBTRACTS: u16 = 1 << 3;
-/// The pointer at hand is lost.
+/// Overwrites the pointer register.
 pub(super) const DIVIDES: u16 = 1 << 4;
 pub(super) const LOADS: u16 = 1 << 5;
 pub(super) const STORES: u16 = 1 << 6;
-/// Of an access: two bits with the logarithm of its size.
+/// The shift of two bits that hold the logarithm of the size of an access.
 pub(super) const SIZE_SHIFT: u32 = 7;
 pub(super) const BRANCHES: u16 = 1 << 9;
 pub(super) const JUMPS: u16 = 1 << 10;
 /// Calls a function whose slot is known.
 pub(super) const CALLS: u16 = 1 << 11;
-/// Calls anything else.
+/// Calls a syscall, or a function whose slot is not known.
 pub(super) const CALLS_OUT: u16 = 1 << 12;
-/// Control does not go on behind it, and nowhere else that is known.
+/// Control does not continue behind it.
 pub(super) const ENDS: u16 = 1 << 13;
 pub(super) const WIDE: u16 = 1 << 14;
-/// The decoded instruction stands for another one.
+/// Stands for another instruction: see `Action::Cut`.
 pub(super) const CUT: u16 = 1 << 15;
 
 pub(super) const LEADS: u16 = BRANCHES | JUMPS | CALLS | CALLS_OUT;
 pub(super) const ENDS_BLOCK: u16 = JUMPS | CALLS | CALLS_OUT | ENDS;
 
-/// The classes, by the codes of [`ACTIONS`].
+/// The classes of all codes, like [`ACTIONS`].
 static CLASSES: [u16; 256] = {
     let mut classes = [0; 256];
     let mut code = 0;
@@ -74,7 +74,7 @@ pub(super) fn class_of(insn: &DecodedInsn) -> u16 {
     CLASSES[usize::from(insn.code)]
 }
 
-/// A decoded instruction and its class; where a run was cut, those of the decoded instruction that belongs there.
+/// Returns an instruction and its class; for a cut, those of the instruction in whose place it is.
 #[inline(always)]
 pub(super) fn classify<'p>(
     program: &'p DecodedProgram,

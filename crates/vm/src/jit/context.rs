@@ -7,86 +7,87 @@ use crate::{
     memory::{RegionBounds, WindowTable},
 };
 
-/// log2 of a window's size, less that of [`WindowTable`]'s strides.
+/// The shift from an address to the offset of its entry in a [`WindowTable`], whose entries have 16
+/// bytes.
 pub(super) const WINDOW_SHIFT: u8 = 32 - 4;
-/// The numbers of windows, times the strides.
+/// The mask of that offset.
 pub(super) const WINDOWS_MASK: i32 = 7 << 4;
 
-/// The number of the stack's window.
+/// The index of the stack's window.
 pub(super) const STACK_WINDOW: usize = 2;
-/// Frames that may be used more of the stack at a time.
+/// The number of frames by which the usable stack grows at a time.
 pub(super) const STACK_STEP_FRAMES: i32 = 1;
 
-/// How many regions are remembered.
+/// The number of region hints.
 pub(super) const REGION_HINTS: u8 = 16;
 
-/// What machine code and Rust share during a run. What machine code sees comes before what depends
-/// on the type of Rust's part.
+/// What machine code and Rust share during a run. The fields that machine code uses come before
+/// `run`, so that their offsets do not depend on its type.
 #[repr(C, align(64))]
 pub(super) struct Context<R> {
     pub(super) windows: WindowTable,
-    /// Pointers that checks gave, for later accesses of the block.
+    /// Spilled pointers of checks, for later accesses of the block.
     pub(super) kept: MaybeUninit<[u64; 8]>,
-    /// Regions of windows that have several, for the checks that share a number. Code for aligned
-    /// memory has no use for them.
+    /// Regions of windows with several regions, for the checks with the same index. Not used with
+    /// aligned memory.
     pub(super) near: MaybeUninit<[RegionHint; REGION_HINTS as usize]>,
-    /// r0 to r9, and what is in the register for frames: see [`x64`](super::x64).
+    /// r0 to r9, and the frame register: see [`x64`](super::x64).
     pub(super) registers: [u64; 11],
-    /// The units that are left, while Rust runs.
+    /// The compute units that are left, while Rust runs.
     pub(super) meter: Meter,
-    /// What the register for frames may not reach at a call; with dynamic frames, what the stack
-    /// pointer may not go below.
+    /// The frame register must be below this at a call. With dynamic frames, the least stack
+    /// pointer.
     pub(super) frame_limit: u64,
-    /// How many times that may be moved by a step, along with the limit for stores to the stack.
+    /// How many steps `frame_limit` and the limit for stores to the stack may still be raised.
     pub(super) stack_steps: u64,
-    /// r10, less the host's address of the end of the frame (twice that, with gaps).
+    /// r10 minus the frame register (minus twice that, with gaps).
     pub(super) frame_key: u64,
     pub(super) blinding_key: u64,
     pub(super) text_vaddr: u64,
     pub(super) slots: u64,
     pub(super) entries: *const AtomicU64,
-    /// Addresses of routines, for code that is far from them.
+    /// Addresses of the routines in the first unit, for other units.
     pub(super) missing: u64,
     pub(super) leave_routine: u64,
     pub(super) syscall_routine: u64,
     pub(super) more_stack_routine: u64,
     pub(super) dirty_page_store_routine: u64,
-    /// How many times that may yet be called.
+    /// How many times that routine may still be used.
     pub(super) dirty_page_stores_left: u64,
     pub(super) memory_routines: [u64; 4],
-    /// The slot of the exit that ended the program, or of what is not compiled; the number of a
-    /// syscall.
+    /// The slot of the `exit` that ended the program, or of a function without machine code, or the
+    /// number of a syscall.
     pub(super) pc: u64,
-    /// The stack pointer on the way in.
+    /// The stack pointer at entry.
     pub(super) entry_stack: u64,
-    /// Where to go on after `leave`; 0 to stop.
+    /// Where to resume after `leave`; 0 to stop.
     pub(super) resume: u64,
-    /// What is at hand then.
+    /// The pointer register then.
     pub(super) pointer: u64,
     pub(super) leave: unsafe extern "sysv64" fn(*mut Self, usize, *const usize),
     pub(super) syscall: unsafe extern "sysv64" fn(*mut Self, u64, u64, u64, u64, u64) -> Answer,
-    /// Rust's part.
+    /// The data of Rust.
     pub(super) run: R,
 }
 
-/// What comes of a syscall, in two registers.
+/// The result of a syscall, in two registers.
 #[repr(C)]
 pub(super) struct Answer {
-    /// For r0; what that was before if the syscall failed.
+    /// The value for r0; its old value if the syscall failed.
     pub(super) value: u64,
-    /// Whether to go on to `leave`.
+    /// Whether to continue with `leave`.
     pub(super) stop: u64,
 }
 
-/// A region ([`RegionBounds`]) as machine code compares it: offsets from the start cannot wrap around to be small,
-/// as addresses can.
+/// A [region](RegionBounds) as machine code compares it: with lengths, because offsets from the
+/// start cannot wrap around, as addresses can.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct RegionHint {
     pub(super) start: u64,
-    /// How many bytes may be loaded, and stored.
+    /// How many bytes may be loaded, and stored to.
     pub(super) lens: [u64; 2],
-    /// From the guest's address to the host's.
+    /// The difference between host address and guest address.
     pub(super) base: u64,
 }
 

@@ -1,14 +1,15 @@
-//! The way into machine code, and what machine code calls.
+//! The entry into machine code, and the functions that machine code calls.
 //!
-//! Machine code keeps the program's registers, meter and calls to itself while it runs. Wherever
-//! it leaves its usual flow it saves the registers in the [`Context`] and calls `leave`, which
-//! finds the place by its return address, and decides: go on there with a pointer that the memory
-//! map gave, let the interpreter execute the rest of the block and go on behind it, or stop. What
-//! machine code has charged for instructions that the interpreter executes is given back first.
+//! While machine code runs, it keeps the registers of the program, the meter and the call frames to
+//! itself. To leave its common path, it saves the registers in the [`Context`] and calls `leave`,
+//! which finds the site by its return address and decides: resume there with a pointer from the
+//! memory map, let the interpreter execute the rest of the block and resume behind it, or stop.
+//! Compute units that machine code has charged for instructions that the interpreter executes are
+//! refunded first.
 //!
-//! Invariants: the context outlives the run and is not touched by Rust while machine code runs; the
-//! code was written for the program, configuration and shape of stack that [`MachineCode::run`]
-//! compared; a panic never crosses machine code.
+//! Invariants: the context outlives the run, and Rust does not access it while machine code runs;
+//! the code was compiled for the program, configuration and stack that [`MachineCode::run`]
+//! compares; a panic never unwinds through machine code.
 
 #![allow(unsafe_code, reason = "machine code is called, and calls back with a pointer")]
 
@@ -41,15 +42,15 @@ use crate::{
     trap::{Access, Trap},
 };
 
-/// Rust's part of the context.
+/// The part of the context that only Rust uses.
 struct Run<'r, 'a, H> {
     code: &'r MachineCode,
     program: &'r Program,
     machine: &'r mut Machine<'a>,
     host: &'r mut H,
-    /// The host's address of the stack.
+    /// The host address of the stack.
     stack: u64,
-    /// The limit that the memory map knows of.
+    /// The frame limit that the memory map knows of.
     frame_limit: u64,
     /// The unit of the last site.
     unit: usize,
@@ -62,7 +63,7 @@ enum End {
     Panic(Box<dyn Any + Send>),
 }
 
-/// Runs a program by its machine code; `None` if the machine is not one that the code fits.
+/// Runs a program with its machine code. Returns `None` if the code does not fit the machine.
 fn run_code<H: Host>(
     code: &MachineCode,
     program: &Program,
@@ -70,7 +71,7 @@ fn run_code<H: Host>(
     host: &mut H,
 ) -> Option<Result<u64, Trap>> {
     let stack = stack_of(code, machine)?;
-    let touched = match code.shape.fixed_frames {
+    let dirty_prefix = match code.shape.fixed_frames {
         true => machine.memory.raise_stack_dirty_prefix(code.config.stack_frame_bytes),
         false => 0,
     };
@@ -116,7 +117,7 @@ fn run_code<H: Host>(
         let guest = context.registers[usize::from(FRAME_POINTER)];
         context.registers[usize::from(FRAME_POINTER)] = frame;
         context.frame_key = guest.wrapping_sub(frame.wrapping_mul(scale));
-        context.set_stack_limits(touched);
+        context.set_stack_limits(dirty_prefix);
     }
     if !code.shape.aligned {
         context.near.write([RegionHint::EMPTY; REGION_HINTS as usize]);
@@ -125,8 +126,8 @@ fn run_code<H: Host>(
         (&raw mut context as usize).wrapping_add_signed(x64::context_offset(code.shape.key));
     let stopped = {
         let enter = code.base + code.routines.enter as usize;
-        // SAFETY: the code's routine for entering has this signature, and the code was made for
-        // this program and for a machine like this one, as `stack_of` compared.
+        // SAFETY: the routine `enter` has this signature, and the code was compiled for this
+        // program and a machine like this one, which `stack_of` has compared.
         unsafe {
             let enter: extern "sysv64" fn(usize, usize) -> u32 = mem::transmute(enter);
             enter(context_register, target)
@@ -138,17 +139,17 @@ fn run_code<H: Host>(
     if stopped == 0 {
         context.run.take_state(&context.registers);
         let machine = &mut *context.run.machine;
-        machine.pc = usize::try_from(context.pc).expect("pcs are small");
+        machine.pc = usize::try_from(context.pc).expect("slots fit `usize`");
         return Some(Ok(machine.registers[0]));
     }
-    match context.run.end.take().expect("what stops a run says why") {
+    match context.run.end.take().expect("whatever stops a run sets `end`") {
         End::Result(result) => Some(result),
         End::Panic(payload) => resume_unwind(payload),
     }
 }
 
-/// The host's address of the stack (0 with dynamic frames), if the machine is one that the code
-/// fits.
+/// Returns the host address of the stack (0 with dynamic frames), or `None` if the code does not
+/// fit the machine.
 fn stack_of(code: &MachineCode, machine: &Machine<'_>) -> Option<u64> {
     let config = &code.config;
     let fits = machine.depth == 0
@@ -171,10 +172,10 @@ fn stack_of(code: &MachineCode, machine: &Machine<'_>) -> Option<u64> {
 }
 
 impl MachineCode {
-    /// Runs a program from the machine's state to its end, exactly as [`run`] does.
+    /// Runs a program from the state of the machine to its end, with the same outcome as [`run`].
     ///
-    /// A machine that the code does not fit (another configuration, call frames that are open
-    /// already, a stack of another shape) is run by the interpreter.
+    /// A machine that the code does not fit (another configuration, open call frames, a stack with
+    /// another layout) is run by the interpreter.
     ///
     /// # Panics
     /// If the code was compiled from another program.
@@ -192,41 +193,41 @@ impl MachineCode {
         }
     }
 
-    /// Whether the machine is one that the code fits. The interpreter runs others.
+    /// Returns whether the code fits the machine. Other machines are run by the interpreter.
     #[must_use]
     pub fn fits(&self, machine: &Machine<'_>) -> bool {
         stack_of(self, machine).is_some()
     }
 
-    /// The address of a routine.
+    /// Returns the address of a routine.
     fn routine(&self, offset: u32) -> u64 {
         (self.base + offset as usize) as u64
     }
 
-    /// The host's address of the stack, if it has the shape that the code was made for.
+    /// Returns the host address of the stack, if it has the layout that the code was compiled for.
     fn stack_in(&self, memory: &MemoryMap<'_>) -> Option<u64> {
         let gap = self.shape.gaps.then_some(self.config.stack_frame_bytes);
         memory.stack_address(self.config.stack_bytes() as u64, gap)
     }
 }
 
-/// A store to a marked page takes eighteen instructions more than one within the limit. A program that
-/// makes so many of them is better off without marks.
+/// The most stores to dirty pages in a run: they take eighteen instructions more than stores within
+/// the limit. Beyond that, clearing whole regions is cheaper.
 const DIRTY_PAGE_STORES_MAX: u64 = 1024;
-/// A store that leaves machine code costs much more, and counts as so many of those.
+/// How many of them a store counts as that leaves machine code.
 const STORES_WORTH_LEAVING: u64 = 16;
 
-/// Calls nest on the host's stack: 48 bytes each.
+/// The maximum call depth: calls nest on the host's stack, with 48 bytes each.
 const DEPTH_MAX: usize = 4096;
 
-/// Machine code has come to a place where it cannot go on by itself: the one before `address`,
-/// which is on the stack at `stack`.
+/// Called by machine code where it leaves the common path. `address` is the return address of the
+/// site, `stack` the host's stack pointer there.
 unsafe extern "sysv64" fn leave<H: Host>(
     context: *mut Context<Run<'_, '_, H>>,
     address: usize,
     stack: *const usize,
 ) {
-    // SAFETY: `run` made the context, and machine code waits for this function.
+    // SAFETY: `run` made the context, and machine code does not use it until this function returns.
     let context = unsafe { &mut *context };
     let went_on = catch_unwind(AssertUnwindSafe(|| {
         let site = context.run.site(address);
@@ -248,7 +249,8 @@ unsafe extern "sysv64" fn leave<H: Host>(
     }
 }
 
-/// Arguments come and go in registers: what is written to memory has to be waited for.
+/// Called by machine code for a syscall. Arguments and results are in registers, since loads of
+/// memory that was just written stall.
 unsafe extern "sysv64" fn syscall<H: Host>(
     context: *mut Context<Run<'_, '_, H>>,
     r1: u64,
@@ -259,8 +261,8 @@ unsafe extern "sysv64" fn syscall<H: Host>(
 ) -> Answer {
     // SAFETY: as for `leave`.
     let context = unsafe { &mut *context };
-    // It is no larger: it was one when the program was decoded.
-    #[allow(clippy::cast_possible_truncation, reason = "as said")]
+    // The decoder made it from a `SyscallId`.
+    #[allow(clippy::cast_possible_truncation, reason = "syscall numbers fit")]
     let id = SyscallId(context.pc as u16);
     let run = &mut context.run;
     let machine = &mut *run.machine;
@@ -270,7 +272,7 @@ unsafe extern "sysv64" fn syscall<H: Host>(
     }));
     match result {
         Ok(Ok(value)) => {
-            // The host may have changed regions, or have put another map in the place of this one.
+            // The host may have changed regions, or replaced the whole map.
             let is_known = context.run.machine.memory.is_known_to_code();
             Answer { value, stop: u64::from(!is_known) }
         }
@@ -286,7 +288,7 @@ fn failed<H>(context: &mut Context<Run<'_, '_, H>>, end: End) -> Answer {
     Answer { value: context.registers[0], stop: 1 }
 }
 
-/// Where to go on from a site with a return address; `None` to stop.
+/// Returns where to resume after a site with return address `address`, or `None` to stop.
 fn resume_at<H: Host>(
     context: &mut Context<Run<'_, '_, H>>,
     site: &Site,
@@ -311,7 +313,8 @@ fn resume_at<H: Host>(
             let Check { base, store, span, stride, disp, near } = site.check;
             let access = if store { Access::Store } else { Access::Load };
             if store {
-                // Some have no use for marks, since they are too long or meet a page that has none.
+                // Stores that are too long or meet a page without a record do not profit from dirty
+                // pages.
                 *dirty_page_stores_left =
                     dirty_page_stores_left.saturating_sub(STORES_WORTH_LEAVING);
                 if *dirty_page_stores_left == 0 {
@@ -326,7 +329,7 @@ fn resume_at<H: Host>(
                 if let Some(region) = region
                     && !run.code.shape.aligned
                 {
-                    // SAFETY: `run` has written it for such code.
+                    // SAFETY: `run` initializes it for code for maps that are not aligned.
                     let known = unsafe { known.assume_init_mut() };
                     known[usize::from(near)] = region.into();
                 }
@@ -335,7 +338,7 @@ fn resume_at<H: Host>(
             site.pc as usize
         }
         SiteKind::Missing => {
-            let pc = usize::try_from(*missing).expect("slots are counted by it");
+            let pc = usize::try_from(*missing).expect("slots fit `usize`");
             if let Some(entry) = run.code.entry_made(run.program, pc) {
                 return Some(entry);
             }
@@ -360,37 +363,39 @@ impl<H: Host> Context<Run<'_, '_, H>> {
             *windows = WindowTable::EMPTY;
             run.machine.memory.fill_window_table(windows, run.code.shape.window_gaps());
             if run.code.shape.fixed_frames {
-                let touched = self.run.machine.memory.raise_stack_dirty_prefix(0);
-                self.set_stack_limits(touched);
+                let dirty_prefix = self.run.machine.memory.raise_stack_dirty_prefix(0);
+                self.set_stack_limits(dirty_prefix);
             }
         }
     }
 
-    /// Sets how far the stack may be used: as far as it is touched, and step by step to its end.
-    fn set_stack_limits(&mut self, touched: u64) {
+    /// Sets how much of the stack may be used: `dirty_prefix` bytes at first, and step by step all
+    /// of it.
+    fn set_stack_limits(&mut self, dirty_prefix: u64) {
         let config = &self.run.code.config;
         let frame_bytes = config.stack_frame_bytes;
         let all = frame_bytes * config.call_depth_max as u64;
-        // A call is fine if the frame behind the current one ends within.
-        let used = all.min((touched + 1).saturating_sub(frame_bytes));
+        // A call is allowed if the frame behind the current one ends within the prefix.
+        let used = all.min((dirty_prefix + 1).saturating_sub(frame_bytes));
         self.frame_limit = self.run.stack + used;
         self.run.frame_limit = self.frame_limit;
         // Frames are powers of two, and so are steps.
         let step = frame_bytes * u64::from(STACK_STEP_FRAMES.cast_unsigned());
-        self.stack_steps = all.saturating_sub(touched) >> step.trailing_zeros();
+        self.stack_steps = all.saturating_sub(dirty_prefix) >> step.trailing_zeros();
     }
 
-    /// The memory map learns how far machine code has moved the limits.
+    /// Tells the memory map how far machine code has raised the limits.
     fn record_stack(&mut self) {
         if self.run.code.shape.fixed_frames && self.frame_limit != self.run.frame_limit {
             let frame_bytes = self.run.code.config.stack_frame_bytes;
-            let touched = self.frame_limit - self.run.stack + frame_bytes - 1;
-            self.run.machine.memory.raise_stack_dirty_prefix(touched);
+            let dirty_prefix = self.frame_limit - self.run.stack + frame_bytes - 1;
+            self.run.machine.memory.raise_stack_dirty_prefix(dirty_prefix);
             self.run.frame_limit = self.frame_limit;
         }
     }
 
-    /// What the interpreter may have changed. It leaves r10 alone where that is in no register.
+    /// Copies the registers that the interpreter may have changed. It does not change r10 if that
+    /// is not in a register.
     fn give_state(&mut self) {
         let machine = &self.run.machine;
         let count = if self.run.code.shape.fixed_frames { 10 } else { 11 };
@@ -399,18 +404,18 @@ impl<H: Host> Context<Run<'_, '_, H>> {
 }
 
 impl<H: Host> Run<'_, '_, H> {
-    /// What is at a return address.
+    /// Returns the site with a return address.
     fn site(&mut self, address: usize) -> Site {
         let site = self.code.units.site(address, &mut self.unit);
-        site.expect("machine code calls from places that it knows")
+        site.expect("every call of machine code has a site")
     }
 
-    /// The machine gets what machine code had in registers.
+    /// Copies the registers of machine code to the machine.
     fn take_state(&mut self, registers: &[u64; 11]) {
         for (to, from) in self.machine.registers.iter_mut().zip(registers) {
-            // One by one: machine code has just stored them so, and a wide load of several would
-            // wait.
-            // SAFETY: it is a reference.
+            // One by one: machine code has just stored them one by one, and wider loads would
+            // stall.
+            // SAFETY: the pointer comes from a reference.
             *to = unsafe { ptr::read_volatile(from) };
         }
         if self.code.shape.fixed_frames {
@@ -420,13 +425,14 @@ impl<H: Host> Run<'_, '_, H> {
         }
     }
 
-    /// r10 at a depth of calls.
+    /// Returns r10 at a call depth.
     fn frame_pointer(&self, depth: u64) -> u64 {
         STACK_START + self.code.config.stack_frame_bytes + depth * self.code.shape.frame_step
     }
 
-    /// The interpreter executes the rest of a block, and what else has no machine code. `refused`
-    /// says that the first instruction was refused by the machine code itself.
+    /// Lets the interpreter execute the rest of a block, and any code that is not compiled.
+    /// `refused` says that machine code refused to execute the first instruction. Returns where to
+    /// resume.
     fn interpret(&mut self, refused: bool, stack: *const usize, pointer: &mut u64) -> Option<u64> {
         let frame_pointer = self.machine.registers[10];
         let mut refused = refused;
@@ -462,7 +468,8 @@ impl<H: Host> Run<'_, '_, H> {
         }
     }
 
-    /// Whether a call was refused only because the next frame was not touched before. Now it is.
+    /// Returns whether a call was refused only because the next frame is beyond the dirty prefix,
+    /// and raises that.
     fn has_more_stack(&mut self) -> bool {
         if !self.code.shape.fixed_frames {
             return false;
@@ -490,7 +497,7 @@ impl<H: Host> Run<'_, '_, H> {
         None
     }
 
-    /// The interpreter runs the program to its end.
+    /// Lets the interpreter run the program to its end.
     fn finish(&mut self, stack: *const usize) -> Option<u64> {
         self.take_frames(stack);
         self.machine.memory.end_page_tracking();
@@ -499,7 +506,7 @@ impl<H: Host> Run<'_, '_, H> {
         None
     }
 
-    /// Whether the stack is still where the code has it.
+    /// Returns whether the stack is still where machine code expects it.
     fn still_fits(&self) -> bool {
         if !self.code.shape.fixed_frames || self.machine.memory.is_known_to_code() {
             return true;
@@ -507,16 +514,16 @@ impl<H: Host> Run<'_, '_, H> {
         self.code.stack_in(&self.machine.memory) == Some(self.stack)
     }
 
-    /// The machine gets the calls that are on the host's stack, where `stack` points to the
-    /// address that the routine `leave` will return to.
+    /// Copies the call frames from the host's stack to the machine. `stack` points to the return
+    /// address of the site.
     fn take_frames(&mut self, stack: *const usize) {
         let mut saved: [u64; 5] = [0; 5];
         saved.copy_from_slice(&self.machine.registers[6..11]);
         let mut frames = Vec::new();
         let mut word = stack.wrapping_add(1);
         loop {
-            // SAFETY: the stack holds what machine code pushed: down to the return address into
-            // the routine for entering, at which this ends.
+            // SAFETY: the stack holds what machine code pushed, down to the return address into the
+            // routine `enter`, at which this ends.
             let address = unsafe { ptr::read(word) };
             let site = self.site(address);
             if site.kind != SiteKind::Call {

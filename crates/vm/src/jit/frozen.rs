@@ -1,12 +1,11 @@
-//! Machine code as bytes.
+//! Frozen machine code.
 //!
-//! The code of a unit does not depend on where it lies: it reaches the routines, the entries and
-//! everything else outside of itself through the context. What is random about it (the key that
-//! the context's register is off by, that of blinded constants) is kept beside it. What is not
-//! kept: units that were joined and are entered no more, and where the code of each instruction
-//! is, which is for listings.
+//! The code of a unit is position-independent: it reaches routines, entries and everything else
+//! outside of itself through the context. Its random keys (of the context register and of blinded
+//! constants) are stored with it. Joined units that are no longer entered, and the spans of
+//! instructions for listings, are not stored.
 
-#![allow(unsafe_code, reason = "what is thawed will be executed")]
+#![allow(unsafe_code, reason = "thawed code will be executed")]
 
 use core::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -28,7 +27,8 @@ use crate::{
 
 const MAGIC: u64 = u64::from_le_bytes(*b"selkie-c");
 
-/// All that code was made for, besides the program: what has to be the same when it is thawed.
+/// Returns what the code was compiled for besides the program. It must be equal when the code is
+/// thawed.
 fn purpose(slots: usize, config: &Config, options: &JitOptions, shape: &Shape) -> [u64; 7] {
     let Config { stack_frame_gaps, aligned_memory, metered, .. } = *config;
     let JitOptions { blind_constants, pad_start, key_addresses, noop_rate, .. } = *options;
@@ -53,15 +53,15 @@ fn purpose(slots: usize, config: &Config, options: &JitOptions, shape: &Shape) -
         u64::from(noop_rate) << 8 | bits,
         a << 32 | b,
         c << 32 | d,
-        u64::from(calls.units) << 16 | u64::from(calls.bytes_max),
+        u64::from(calls.compute_units) << 16 | u64::from(calls.bytes_max),
     ]
 }
 
 impl MachineCode {
-    /// The code as bytes: what is compiled so far. See [`frozen`](crate::frozen).
+    /// Returns the code as bytes: all that is compiled so far. See [`frozen`](crate::frozen).
     #[must_use]
     pub fn freeze(&self) -> Vec<u8> {
-        // No unit is added meanwhile.
+        // While this is locked, no unit is added.
         let compiler = self.compiler.lock().unwrap_or_else(PoisonError::into_inner);
         let units: Vec<&Unit> = self.units.iter().collect();
         let mut bases: Vec<(u64, usize)> =
@@ -94,7 +94,7 @@ impl MachineCode {
         put_u32(&mut out, u32::from(compiler.complete));
         put_u32(&mut out, u32::from(self.runs_left.load(Ordering::Relaxed) >= 0));
         put_words(&mut out, &missing);
-        // The first one has the routines.
+        // The first unit contains the routines.
         let is_kept = |number: &usize| *number == 0 || !blocks[*number].is_empty();
         for number in (0..units.len()).filter(is_kept) {
             let unit = units[number];
@@ -106,18 +106,18 @@ impl MachineCode {
         out
     }
 
-    /// The code that was frozen, for the program that was frozen with it.
+    /// Restores frozen machine code for the program that was frozen with it.
     ///
     /// # Errors
-    /// If the bytes are no frozen machine code, or were made for something else than what is asked
-    /// for now; [`ThawError::Jit`] if this host cannot run machine code.
+    /// [`ThawError::Malformed`] if the bytes are not frozen machine code, [`ThawError::Other`] if
+    /// it was compiled for something else, [`ThawError::Jit`] if this host cannot run machine code.
     ///
     /// # Safety
-    /// The code will be executed as it is. `frozen` must be what [`MachineCode::freeze`] gave,
-    /// unchanged, in a process of the same [`BUILD`](crate::frozen::BUILD) on the same
-    /// [`processor`](crate::frozen::processor), of code compiled from this very program: one that
-    /// was loaded from the same file against the same environment. That lengths and numbers are
-    /// looked at meets accidents only: have a keyed hash vouch for the bytes.
+    /// The code will be executed as it is. `frozen` must be the unchanged result of
+    /// [`MachineCode::freeze`], in a process of the same [`BUILD`](crate::frozen::BUILD) on the
+    /// same [`processor`](crate::frozen::processor), and the code must have been compiled from this
+    /// very program, loaded from the same file against the same environment. The checks of lengths
+    /// and numbers only detect accidents: authenticate the bytes with a keyed hash.
     pub unsafe fn thaw(
         frozen: &[u8],
         program: &Program,
@@ -155,7 +155,7 @@ impl MachineCode {
         Ok(code)
     }
 
-    /// Makes the units.
+    /// Restores the units.
     fn fill(&mut self, mut input: Reader<'_>) -> Result<(), ThawError> {
         let malformed = || ThawError::Malformed;
         let compiler = self.compiler.get_mut().unwrap_or_else(PoisonError::into_inner);

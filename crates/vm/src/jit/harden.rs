@@ -1,16 +1,16 @@
-//! What makes machine code hard to predict for whoever wrote the program.
+//! Hardening: randomness that makes machine code unpredictable for the author of a program.
 //!
-//! A program's author chooses the immediates of its instructions. Were they to stand in executable
-//! memory as they are, something else could be lured into executing them. So they are split in two
-//! at random (*blinded*), and the code is moved about by a few bytes (anza sbpf: `jit.rs`,
-//! `should_sanitize_constant` and the noise around it).
+//! The author of a program chooses its immediates. If they appeared in executable memory as they
+//! are, an exploit could jump into them. So they are split in two at random (*blinded*), and the
+//! code is shifted by random no-ops and padding (anza sbpf: `jit.rs`, `should_sanitize_constant`
+//! and the noise around it).
 
 use core::hash::{BuildHasher, Hasher};
 use std::hash::RandomState;
 
 use super::options::JitOptions;
 
-/// Everything that is random about a program's machine code.
+/// The random number generator of a program's machine code, and how it is used.
 #[derive(Debug)]
 pub(super) struct HardeningRng<'o> {
     options: &'o JitOptions,
@@ -19,9 +19,9 @@ pub(super) struct HardeningRng<'o> {
 }
 
 impl<'o> HardeningRng<'o> {
-    /// Parts of one program's code differ.
+    /// Creates the generator for a part of a program's code; the parts differ.
     pub(super) fn new(options: &'o JitOptions, part: usize) -> Self {
-        // The standard library keys its hashers from the operating system's entropy.
+        // The standard library seeds its hashers from the operating system.
         let seed = options.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
         let state = seed.wrapping_add((part as u64).wrapping_mul(0xa076_1d64_78bd_642f));
         let mut rng = Self { options, state, until_noop: 0 };
@@ -29,7 +29,7 @@ impl<'o> HardeningRng<'o> {
         rng
     }
 
-    /// The next number (splitmix64).
+    /// Returns the next number (splitmix64).
     pub(super) fn number(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
@@ -38,28 +38,28 @@ impl<'o> HardeningRng<'o> {
         z ^ z >> 31
     }
 
-    /// Whether a constant may not stand in the code as it is. Numbers of one byte may.
+    /// Returns whether a constant must be blinded. Numbers of one byte need not be.
     #[inline(always)]
     pub(super) fn blinds(&self, number: u64) -> bool {
         self.options.blind_constants && number.wrapping_add(0x100) >= 0x200
     }
 
-    /// What the register of the context is off by.
+    /// Returns what the context register is off by.
     pub(super) fn address_key(&mut self) -> i32 {
         if self.options.key_addresses {
-            // Small enough for every displacement to fit.
+            // Small enough for 32-bit displacements.
             (self.number() >> 34) as i32 - (1 << 29)
         } else {
             0
         }
     }
 
-    /// Bytes before the code starts.
+    /// Returns the number of bytes before the code.
     pub(super) fn padding(&mut self) -> u64 {
         if self.options.pad_start { self.number() % 256 } else { 0 }
     }
 
-    /// Whether a no-op goes before the next instruction.
+    /// Returns whether a no-op goes before the next instruction.
     #[inline(always)]
     pub(super) fn wants_noop(&mut self) -> bool {
         self.until_noop -= 1;
@@ -70,7 +70,8 @@ impl<'o> HardeningRng<'o> {
         false
     }
 
-    /// Instructions of the program until the next no-op, each taken for two of the processor.
+    /// Returns how many instructions of the program there are until the next no-op, each counted as
+    /// two machine instructions.
     #[cold]
     fn distance(&mut self) -> u32 {
         match self.options.noop_rate.div_ceil(2) {

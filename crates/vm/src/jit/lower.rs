@@ -1,8 +1,8 @@
-//! From decoded instructions to the operations of a processor, whichever it is.
+//! Lowers instructions to the operations of a processor, independent of its kind.
 //!
-//! What is written is the usual case. Whatever is out of the ordinary (an access that is refused,
-//! a budget that ends within a block, a division by zero, an instruction that is none) leaves the
-//! machine code before it has happened, and the interpreter does it.
+//! Only the common case becomes machine code. For any other (a refused access, a budget that ends
+//! within a block, a division by zero, an invalid instruction), machine code exits before the
+//! instruction, and the interpreter executes it.
 
 use selkie_isa::{Alu, Cond, Endian, Kind, Op, Operand, Size, Width, for_each_op};
 
@@ -18,12 +18,12 @@ use crate::{
     program::Program,
 };
 
-/// Where the interpreter goes on if machine code gives up.
+/// A side exit: where the interpreter takes over from machine code.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SideExit {
-    /// The slot of the instruction, which has not happened.
+    /// The slot of the instruction, which was not executed.
     pub(super) pc: u32,
-    /// Units charged already for it and for the rest of its block.
+    /// Compute units already charged for it and for the rest of its block.
     pub(super) refund: u8,
 }
 
@@ -32,55 +32,58 @@ pub(super) struct SideExit {
 pub(super) enum Value {
     Register(Register),
     Constant(u64),
-    /// r10, where it moves by calls alone and is in no register.
+    /// r10, if only calls change it, so that it is not in a register.
     FramePointer,
 }
 
-/// Where an access goes that has been checked.
+/// The location of an access that has been checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum MemLocation {
     /// This far from the end of the current stack frame.
     Frame(i32),
-    /// This far from the pointer that the last check or fetch gave: to the last byte of the group.
+    /// This far from the pointer of the last check or reload, which points to the last byte of its
+    /// group.
     Pointer(i32),
 }
 
-/// Where control goes on.
+/// Where control continues.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Next {
     /// At a block.
     Block(u32),
-    /// With the interpreter: there is no such slot.
+    /// In the interpreter, because there is no such slot.
     Exit(SideExit),
 }
 
-/// Writes a processor's code. Registers are r0 to r9, and r10 where the program moves it.
+/// The code generator of a processor. Registers are r0 to r9, and r10 if the program changes it.
 pub(super) trait Target {
-    /// Whether the block of a slot was written.
+    /// Returns whether the block of a slot is written.
     fn is_written(&self, pc: usize) -> bool;
-    /// Whether the unit is as large as it may be. What was not written is compiled later, or never.
+    /// Returns whether the unit has reached its maximum size. Code that is not written then is
+    /// compiled later, or interpreted.
     fn is_full(&self) -> bool;
-    /// A block starts: charges its instructions.
+    /// Starts a block: charges its instructions.
     fn block(&mut self, pc: u32, cost: u8);
-    /// An instruction starts.
+    /// Starts an instruction.
     fn instruction(&mut self, pc: u32);
-    /// Everything but divisions.
+    /// All arithmetic except divisions.
     fn alu(&mut self, alu: Alu, width: Width, dst: Register, value: Value);
-    /// Quotients and remainders; gives up where they trap. The constant is not 0.
+    /// Quotients and remainders. Exits where they trap. A constant divisor is not 0.
     fn divide(&mut self, alu: Alu, width: Width, dst: Register, value: Value, exit: SideExit);
     /// `dst = value + addend`, 64 bits.
     fn sum(&mut self, dst: Register, value: Value, addend: i32);
     fn negate(&mut self, width: Width, dst: Register);
     /// `bits` is 16, 32 or 64.
     fn endian(&mut self, order: Endian, bits: u8, dst: Register);
-    /// Checks addresses; the pointer is at hand then.
-    /// The pointer may have to be kept under a number.
+    /// Emits a bounds check, and exits if it fails. The pointer register then holds the host
+    /// address of the last byte of the group, and is spilled under the given index, if any.
     fn check(&mut self, check: Check, kept: Option<u8>, exit: SideExit);
-    /// Gets a pointer that was kept.
+    /// Reloads a spilled pointer into the pointer register.
     fn fetch(&mut self, kept: u8);
     fn load(&mut self, size: Size, dst: Register, place: MemLocation);
     fn store(&mut self, size: Size, place: MemLocation, value: Value);
-    /// Goes on at `next` if the condition holds; `refund` units of the block are not used then.
+    /// Continues at `next` if the condition holds; then `refund` compute units of the block are
+    /// refunded.
     fn branch(
         &mut self,
         cond: Cond,
@@ -91,22 +94,23 @@ pub(super) trait Target {
         refund: u8,
     );
     fn jump(&mut self, next: Next);
-    /// Calls a function that overwrites some of r6 to r9 (lowest bit first).
+    /// Calls a function that overwrites these of r6 to r9 (lowest bit first).
     fn call(&mut self, slot: u32, overwritten: u8, exit: SideExit);
-    /// Calls one whose instructions are written next instead. They cost `cost` units, and none of
-    /// them leaves machine code, changes r6 to r10 or sees r10.
+    /// Starts an inlined call. The instructions of the function follow; they cost `cost` compute
+    /// units, never exit, and neither change r6 to r10 nor read r10.
     fn call_inlined(&mut self, slot: u32, cost: u8, exit: SideExit);
-    /// The function's instructions are written.
+    /// Ends an inlined call.
     fn end_inlined(&mut self);
     fn call_register(&mut self, register: Register, exit: SideExit);
     fn syscall(&mut self, id: u32, exit: SideExit);
     fn exit(&mut self, pc: u32);
     fn give_up(&mut self, exit: SideExit);
-    /// A block has ended; what is out of the way may be written here if `open` is false.
+    /// Ends a block. Cold code may be emitted here, unless `open` says that control continues in
+    /// the next block.
     fn end_block(&mut self, open: bool);
 }
 
-/// Writes the code of a unit.
+/// Emits the code of a compilation unit.
 pub(super) fn lower<T: Target>(
     program: &Program,
     config: &Config,
@@ -140,11 +144,11 @@ pub(super) fn lower<T: Target>(
     }
 }
 
-/// The most instructions of a function that is written where it is called, without its exit.
+/// The most instructions of an inlined function, without its `exit`.
 const LEAF_MAX: usize = 8;
 
-/// The instructions before a function's exit, if nothing out of the ordinary can happen in them, and
-/// what calls save stays as it is.
+/// Returns the instructions of a function before its `exit`, if it can be inlined: none of them can
+/// exit to the interpreter or changes a register that calls save.
 fn leaf(program: &Program, slot: usize) -> Option<&[DecodedInsn]> {
     let insns = program.decoded().text.all().get(slot..)?;
     let mut short = insns.iter().take(LEAF_MAX + 1);
@@ -163,14 +167,14 @@ fn leaf(program: &Program, slot: usize) -> Option<&[DecodedInsn]> {
 
 struct Lowering<'t, T> {
     slots: usize,
-    /// Whether r10 moves by calls alone.
+    /// Whether only calls change r10.
     fixed_frames: bool,
     program: &'t Program,
     effects: &'t mut Effects,
     target: &'t mut T,
 }
 
-/// Writes the first of some steps, with those that it does besides; tells how many these are.
+/// Emits the first of some steps, together with those that are fused with it. Returns their number.
 type Row<T> = fn(&mut Lowering<'_, T>, &[Step<'_>], &[Group]) -> usize;
 
 fn steps<T: Target, const CODE: usize>(
@@ -181,8 +185,8 @@ fn steps<T: Target, const CODE: usize>(
     lowering.steps::<CODE>(steps, groups)
 }
 
-/// One function for each code of [`ACTIONS`], each made for that code alone: so that which one it
-/// is has to be found out only once.
+/// A function for each code of [`ACTIONS`], specialized for that code, so that each instruction is
+/// dispatched once.
 struct Rows<T>(T);
 
 impl<T: Target> Rows<T> {
@@ -206,8 +210,8 @@ impl<T: Target> Rows<T> {
     };
 }
 
-/// Slots and blocks' lengths are counted by small numbers.
-#[allow(clippy::cast_possible_truncation, reason = "insns hold targets in 32 bits")]
+/// Converts a slot, which fits 32 bits.
+#[allow(clippy::cast_possible_truncation, reason = "instructions hold targets in 32 bits")]
 fn slot(slot: usize) -> u32 {
     slot as u32
 }
@@ -250,7 +254,7 @@ impl<T: Target> Lowering<'_, T> {
         1
     }
 
-    /// A copy and an addition to it as one.
+    /// Fuses a copy and an addition to its result.
     fn fused(&mut self, first: &DecodedInsn, second: &DecodedInsn) -> bool {
         if second.code != Op::Add64Imm as u8 || second.dst != first.dst {
             return false;
@@ -264,7 +268,8 @@ impl<T: Target> Lowering<'_, T> {
         fits
     }
 
-    /// Whether machine code keeps the register, and writes it. Verified programs name no others.
+    /// Returns whether machine code has the register and may write it. Verified programs write no
+    /// others.
     #[inline(always)]
     fn is_written(&self, register: Register) -> bool {
         (register as usize) < if self.fixed_frames { 10 } else { 11 }
@@ -328,7 +333,7 @@ impl<T: Target> Lowering<'_, T> {
                 let refund = exit.refund - 1;
                 let next = match self.next(insn.aux as usize, refund) {
                     Next::Block(slot) => Next::Block(slot),
-                    // The interpreter makes the jump that leads nowhere.
+                    // The interpreter executes the jump to nowhere.
                     Next::Exit(_) => Next::Exit(exit),
                 };
                 let (left, right) = (self.register(dst), self.value(insn, right));
@@ -375,7 +380,7 @@ impl<T: Target> Lowering<'_, T> {
 
     #[inline(never)]
     fn inline(&mut self, insns: &[DecodedInsn], slot: u32, exit: SideExit) {
-        let cost = u8::try_from(insns.len() + 1).expect("such functions are short");
+        let cost = u8::try_from(insns.len() + 1).expect("inlined functions are short");
         self.target.call_inlined(slot, cost, exit);
         for insn in insns {
             let step = Step { insn, pc: exit.pc, at: 0, group: 0, access: AccessPath::No };
@@ -392,7 +397,7 @@ impl<T: Target> Lowering<'_, T> {
         }
     }
 
-    /// Makes an access's pointer be at hand, and tells where the access is then.
+    /// Emits what an access needs to get its pointer, and returns the location.
     #[inline(always)]
     fn place(&mut self, step: &Step<'_>, groups: &[Group], exit: SideExit) -> Option<MemLocation> {
         let at = step.at;
@@ -427,7 +432,7 @@ trait Truncate {
 }
 
 impl Truncate for Width {
-    /// What an operation of this width sees of a value.
+    /// Returns what an operation of this width sees of a value.
     fn truncate(self, value: u64) -> u64 {
         if self == Width::W64 { value } else { value & u64::from(u32::MAX) }
     }

@@ -1,6 +1,6 @@
-//! A program's machine code: compiled unit by unit, when control first comes to them.
+//! The machine code of a program, compiled unit by unit when control first reaches them.
 
-#![allow(unsafe_code, reason = "a table of zeroes; a stub that is unsafe to call")]
+#![allow(unsafe_code, reason = "makes a table of zeros; has a stub that is unsafe to call")]
 
 #[cfg(target_arch = "x86_64")]
 use core::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
@@ -27,8 +27,8 @@ use crate::{
     machine::Machine,
 };
 
-/// A program's machine code. It can be run by many threads at once; what they call for the first
-/// time is compiled meanwhile.
+/// The machine code of a program. Many threads can run it at once, and compile units while others
+/// run.
 #[derive(Debug)]
 pub struct MachineCode {
     pub(super) program_id: u64,
@@ -38,12 +38,12 @@ pub struct MachineCode {
     pub(super) shape: x64::Shape,
     #[cfg(target_arch = "x86_64")]
     pub(super) routines: x64::Routines,
-    /// The address of the first unit, which has the routines.
+    /// The address of the first unit, which contains the routines.
     pub(super) base: usize,
     #[cfg(target_arch = "x86_64")]
     pub(super) units: units::Units,
-    /// By slot, the address of the code that starts there; of the routine `missing` if it is only
-    /// known that something calls it, and 0 if nothing is known.
+    /// By slot: the address of the code that starts there, or of the routine `missing` if other
+    /// code refers to the slot, or 0.
     #[cfg(target_arch = "x86_64")]
     pub(super) entries: Box<[AtomicU64]>,
     #[cfg(target_arch = "x86_64")]
@@ -56,32 +56,32 @@ pub struct MachineCode {
     pub(super) unit_bytes: AtomicUsize,
 }
 
-/// What compiling a program has taken so far. None of it depends on how long that took.
+/// What compiling a program has taken so far. None of it depends on timing.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct JitWork {
-    /// Stretches of code that were compiled.
+    /// Compilation units.
     pub units: usize,
-    /// Slots in all of them; those that were compiled again count again.
+    /// Slots of all units; slots that were compiled again count again.
     pub slots: u64,
-    /// Slots that were looked at to find out what functions change.
+    /// Slots that were scanned to find out which registers functions overwrite.
     pub scanned: u64,
     /// Bytes of machine code and its tables.
     pub bytes: usize,
 }
 
-/// What compiling needs besides, one unit at a time.
+/// The state of the compiler, for one unit at a time.
 #[cfg(target_arch = "x86_64")]
 #[derive(Debug)]
 pub(super) struct Compiler {
     pub(super) scope: scope::Scope,
     pub(super) effects: scope::Effects,
-    /// All 0 between units; none until there is a unit to compile, and once there is no more.
+    /// All 0 between units; empty before the first and after the last unit.
     pub(super) labels: Vec<u32>,
     pub(super) units: usize,
     /// Slots of all units.
     pub(super) slots: u64,
     pub(super) joins: u32,
-    /// Whether all that may be executed was compiled.
+    /// Whether all code that may be executed was compiled.
     pub(super) complete: bool,
 }
 
@@ -100,25 +100,25 @@ impl Compiler {
     }
 }
 
-/// A stretch of machine code, and what it was made for.
+/// A span of machine code, and the instruction that it belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Span {
     /// Offset in [`MachineCode::bytes`].
     pub start: usize,
-    /// One past the last byte.
+    /// The offset behind the last byte.
     pub end: usize,
-    /// The slot of the instruction; `None` for code that all instructions share.
+    /// The slot of the instruction; `None` for the shared routines.
     pub slot: Option<usize>,
-    /// Whether this is the part that is out of the way of the usual flow.
+    /// Whether the span is out of the common path.
     pub cold: bool,
 }
 
 impl MachineCode {
-    /// Whether this host has a back end.
+    /// Whether the JIT has a back end for this host.
     pub const SUPPORTED: bool = cfg!(target_arch = "x86_64");
 
-    /// Compiles a program for machines of a configuration: the function that it starts with, or all
-    /// of it if that is asked for. Other functions are compiled when they are called.
+    /// Compiles the entry function of a program, or all of it if `options` say so, for machines
+    /// with this configuration. Other functions are compiled when they are first called.
     ///
     /// # Errors
     /// If this host cannot run machine code.
@@ -161,7 +161,7 @@ impl MachineCode {
         }
     }
 
-    /// The address of the code that starts at a slot, if there is any.
+    /// Returns the address of the code that starts at a slot, if it is compiled.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn entry(&self, pc: usize) -> Option<u64> {
         let entry = self.entries.get(pc)?.load(Ordering::Acquire);
@@ -173,8 +173,8 @@ impl MachineCode {
         (self.base + self.routines.missing as usize) as u64
     }
 
-    /// The same; it is compiled now if it is not yet. Without memory for it, or with too many
-    /// units, there is none.
+    /// Returns the address of the code that starts at a slot, and compiles it if necessary. Returns
+    /// `None` if there is no memory for it, or the limits are reached.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn entry_made(&self, program: &Program, pc: usize) -> Option<u64> {
         self.entry(pc).or_else(|| self.compile_at(program, pc))
@@ -184,10 +184,10 @@ impl MachineCode {
     #[cold]
     fn compile_at(&self, program: &Program, pc: usize) -> Option<u64> {
         let mut compiler = self.compiler.lock().ok()?;
-        // Another thread may have been faster.
+        // Another thread may have compiled it.
         if self.entry(pc).is_none() && compiler.units < units::UNITS_MAX && !self.is_full() {
             let selection = units::selection(compiler.units, pc, &self.options);
-            // What fails once is tried no more.
+            // Compilation is not tried again after a failure.
             if self.add_unit(&mut compiler, program, selection).is_err() {
                 compiler.units = units::UNITS_MAX;
             }
@@ -195,13 +195,13 @@ impl MachineCode {
         self.entry(pc)
     }
 
-    /// Whether the machine code is as large as it may be.
+    /// Returns whether the machine code has reached its maximum size.
     #[cfg(target_arch = "x86_64")]
     fn is_full(&self) -> bool {
         self.unit_bytes.load(Ordering::Relaxed) >= self.options.code_bytes_max
     }
 
-    /// Bytes of memory that the machine code takes by now, with its tables.
+    /// Returns how many bytes of memory the machine code takes now, including its tables.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         #[cfg(target_arch = "x86_64")]
@@ -211,7 +211,7 @@ impl MachineCode {
         0
     }
 
-    /// What compiling has taken so far.
+    /// Returns what compiling has taken so far.
     #[must_use]
     pub fn work(&self) -> JitWork {
         #[cfg(target_arch = "x86_64")]
@@ -228,10 +228,10 @@ impl MachineCode {
         JitWork::default()
     }
 
-    /// Compiles what is not compiled yet, as far as it can be told what may be executed and as it
-    /// may be ([`JitOptions::unit_slots_max`], [`JitOptions::code_bytes_max`]), and
-    /// makes one unit of all: for who wants to [`freeze`](MachineCode::freeze) it, so that
-    /// nothing is left to be compiled later. The rest is compiled when it is called, as ever.
+    /// Compiles all code that may be executed, as far as that is known and
+    /// [`JitOptions::unit_slots_max`] and [`JitOptions::code_bytes_max`] allow, and joins it into
+    /// one unit. For callers that [`freeze`](MachineCode::freeze) the code. Code that is still
+    /// missing then is compiled when it is first called.
     ///
     /// # Errors
     /// If there is no memory for it.
@@ -250,7 +250,7 @@ impl MachineCode {
                 if self.is_full() {
                     return Ok(());
                 }
-                // A thread that runs the program must find its unit for what is left.
+                // One unit is left for threads that run the program.
                 if compiler.units + 1 >= units::UNITS_MAX {
                     return Err(JitError::Memory(io::ErrorKind::OutOfMemory.into()));
                 }
@@ -260,8 +260,8 @@ impl MachineCode {
         Ok(())
     }
 
-    /// Counts runs; joins units when there were enough. The code of the units stays, as it may be
-    /// executed meanwhile, but is entered no more.
+    /// Counts a run, and joins the units after enough of them. The old units stay, since they may
+    /// be running, but are not entered again.
     #[cfg(target_arch = "x86_64")]
     pub(super) fn count_run(&self, program: &Program) {
         if self.runs_left.load(Ordering::Relaxed) < 0
@@ -270,10 +270,10 @@ impl MachineCode {
             return;
         }
         let Ok(mut compiler) = self.compiler.lock() else { return };
-        // The last one is for what is left of the program.
+        // The last unit is for the rest of the program.
         if compiler.units + 1 < units::UNITS_MAX && !self.is_full() {
             compiler.joins += 1;
-            // If this fails, the units are as good as they were.
+            // If this fails, the old units remain.
             let _ = self.add_unit(&mut compiler, program, Selection::Compiled);
         }
     }
@@ -303,7 +303,7 @@ impl MachineCode {
         let base = self.units.set(*units, unit);
         let missing =
             if *units == 0 { base as u64 + u64::from(routines.missing) } else { self.missing() };
-        // Every time it has to be worth more.
+        // Joining gets rarer each time.
         let runs = i64::from(self.options.runs_until_joined) << (*joins).min(24);
         let is_bit = *units > 0 && matches!(selection, Selection::Slots(..));
         self.runs_left.store(if is_bit { runs } else { -1 }, Ordering::Relaxed);
@@ -313,7 +313,7 @@ impl MachineCode {
             *labels = Vec::new();
             effects.forget();
         }
-        // First of all, since the unit may be executed as soon as one of its blocks is known.
+        // This comes first, since the unit may be executed as soon as one of its blocks is known.
         for slot in far {
             let (first, later) = (Ordering::Release, Ordering::Relaxed);
             let _ = self.entries[slot as usize].compare_exchange(0, missing, first, later);
@@ -325,8 +325,7 @@ impl MachineCode {
         Ok((base, routines))
     }
 
-    /// The code that [`MachineCode::compile`] made. What was called for the first time since is
-    /// elsewhere.
+    /// Returns the code of the first unit, the one that [`MachineCode::compile`] made.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         #[cfg(target_arch = "x86_64")]
@@ -335,7 +334,8 @@ impl MachineCode {
         &[]
     }
 
-    /// Where in that the code of each instruction is, in the order of the code.
+    /// Returns the spans of that code by instruction, in the order of the code. Empty unless
+    /// [`JitOptions::spans`] was set.
     #[must_use]
     pub fn spans(&self) -> Vec<Span> {
         let len = self.bytes().len();
@@ -352,7 +352,7 @@ impl MachineCode {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-#[allow(missing_docs, reason = "as with a back end, where it is said what they do")]
+#[allow(missing_docs, reason = "documented where there is a back end")]
 impl MachineCode {
     pub fn run<H: Host>(
         &self,
@@ -374,7 +374,7 @@ impl MachineCode {
     }
 
     /// # Safety
-    /// There is nothing to keep to.
+    /// Always safe to call.
     pub unsafe fn thaw(
         _: &[u8],
         _: &Program,
@@ -386,14 +386,15 @@ impl MachineCode {
 }
 
 #[cfg(target_arch = "x86_64")]
-/// As many zeros.
+/// Returns a table of zeros.
 pub(super) fn zeroed_entries(len: usize) -> Box<[AtomicU64]> {
-    // Zeroed memory is had without touching it.
+    // `vec![0; n]` uses `calloc`: pages stay untouched until they are written.
     let zeros = Box::into_raw(vec![0_u64; len].into_boxed_slice());
-    // SAFETY: these are as large and aligned as those on this processor, and any bits are one.
+    // SAFETY: `AtomicU64` has the size and alignment of `u64` on this processor, and any bits are
+    // valid.
     unsafe { Box::from_raw(zeros as *mut [AtomicU64]) }
 }
 
 #[cfg(target_arch = "x86_64")]
-/// Displacements of 32 bits reach all entries.
+/// The most slots: displacements of 32 bits reach all entries.
 pub(super) const SLOTS_MAX: usize = 1 << 27;

@@ -1,34 +1,36 @@
-//! The JIT: programs as machine code.
+//! The JIT: compiles programs to machine code.
 //!
 //! ```text
-//! Program ── scope ──> a unit ── plan ──> blocks, groups ── lower ──> operations ── x64 ──> Unit
-//!              ╰──── where control comes for the first time <──── entry: in, out, back ─────╯
-//!                                                                   │
-//!                                                      the interpreter, for all but the usual
+//! Program ── scope ──> slots of a unit ── plan ──> blocks, groups ── lower ──> operations ── x64 ──> Unit
+//!              ╰──── where control arrives for the first time <──── entry: enter, leave, resume ────╯
+//!                                                                      │
+//!                                                    the interpreter, for all uncommon cases
 //! ```
+//!
+//! A compilation unit (*unit* for short in this module) is what is compiled at a time. It has nothing
+//! to do with compute units.
 //!
 //! Each module uses only those above it in this list:
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | `class` | what instructions are told apart by |
-//! | `scope` | what is compiled at a time, and what functions overwrite |
-//! | `plan` | what is straight code, and which accesses are checked together |
-//! | `site` | what is known about the places where machine code calls something |
-//! | `lower` | instructions as operations of whichever processor |
-//! | `options` | how programs are compiled |
-//! | `harden` | what is random about the code |
-//! | `buffer` | pages that are written or executed, never both |
-//! | `units` | what is compiled so far |
+//! | `options` | the options of the JIT |
+//! | `class` | the classes of instructions |
+//! | `scope` | which slots a unit contains; which registers functions overwrite |
+//! | `plan` | blocks, and which accesses are checked together |
+//! | `site` | the calls by which machine code leaves the common path, by return address |
+//! | `lower` | instructions as operations of any processor |
+//! | `harden` | randomness: blinding, keys, no-ops, padding |
+//! | `buffer` | pages that are writable or executable, never both |
+//! | `units` | the units that are compiled |
 //! | `context` | what machine code and Rust share during a run |
-//! | `x64` | operations as instructions of x86-64, and the routines that all code shares |
-//! | `machine_code` | a program's machine code, compiled unit by unit |
-//! | `entry` | the way in, the ways out to the interpreter and to syscalls |
-//! | `frozen` | code as bytes that can be kept |
+//! | `x64` | operations as instructions of x86-64, and the shared routines |
+//! | `machine_code` | the machine code of a program, compiled unit by unit |
+//! | `entry` | entering machine code; exits to the interpreter and to syscalls |
+//! | `frozen` | machine code as bytes that can be stored |
 //!
-//! What a change must keep: machine code does nothing that the interpreter would not have done. It
-//! charges a block before it starts it, and leaves *before* anything out of the ordinary, so that
-//! the interpreter can do it instead.
+//! Invariant: machine code does nothing that the interpreter would not do. It charges a block before
+//! it executes it, and exits *before* any uncommon case, which the interpreter then executes.
 
 mod class;
 mod lower;

@@ -1,61 +1,62 @@
-//! How programs are compiled.
+//! The options of the JIT.
 
 use selkie_elf::SyscallId;
 
-/// How programs are compiled. The default is hardened as validators have it.
+/// How programs are compiled. The default has the hardening of validators.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct JitOptions {
-    /// Let no immediate of the program stand in the code as it is, but for small ones.
+    /// Whether immediates of the program are blinded, except small ones: no immediate then appears
+    /// in the code as it is.
     pub blind_constants: bool,
-    /// Mean number of machine instructions between no-ops strewn in at random; 0 for none.
+    /// Mean number of machine instructions between random no-ops; 0 for none.
     pub noop_rate: u32,
-    /// Start the code at a random distance from the start of its page.
+    /// Whether the code starts at a random offset in its page.
     pub pad_start: bool,
-    /// Address the engine's own data relative to a register that is off by a random key.
+    /// Whether the context is addressed relative to a register that is off by a random key.
     pub key_addresses: bool,
-    /// About how many slots are compiled at a time, when they are executed for the first time;
-    /// `usize::MAX` compiles the whole program at once.
+    /// About how many slots are compiled at a time, when they are first executed. `usize::MAX`
+    /// compiles the whole program at once.
     pub slots_at_once: usize,
-    /// Join what was compiled bit by bit after so many runs that had all they needed.
+    /// After how many runs without a compilation the compilation units are joined into one.
     pub runs_until_joined: u32,
-    /// About how many slots are compiled at a time at most, however many are asked for.
+    /// The most slots of a compilation unit, roughly, whatever `slots_at_once` says.
     pub unit_slots_max: usize,
-    /// About how many bytes the machine code of a program may take, with its tables. What has none
-    /// then is interpreted.
+    /// The most bytes of machine code and tables of a program, roughly. Code beyond that is
+    /// interpreted.
     pub code_bytes_max: usize,
-    /// Keep what [`MachineCode::spans`](super::MachineCode::spans) tells.
+    /// Whether to record the spans that [`MachineCode::spans`](super::MachineCode::spans) returns.
     pub spans: bool,
-    /// Seeds all that is random; `None` asks the operating system.
+    /// The seed of all randomness; `None` takes one from the operating system.
     pub seed: Option<u64>,
-    /// Syscalls that machine code does without the host.
+    /// The syscalls that machine code executes without the host.
     pub memory_calls: MemoryCalls,
 }
 
-/// Syscalls that do to the guest's memory what C's functions of these names do, and nothing else:
-/// machine code may do them without the host.
+/// Syscalls that do to guest memory what the C functions of these names do, and nothing else, so
+/// that machine code can execute them without the host.
 ///
-/// It takes `units` from the meter, and r0 becomes 0. Where anything is out of the ordinary (too
-/// few units, other lengths than 1 to `bytes_max`, memory that is not there or was not written to
-/// before, an overlap that matters) nothing has happened, and [`Host::syscall`](crate::Host::syscall) is called as ever.
+/// Machine code consumes `compute_units` and sets r0 to 0. In any other case (too few compute
+/// units, a length that is 0 or more than `bytes_max`, memory that is unmapped or not dirty yet,
+/// overlaps that matter) it changes nothing and calls [`Host::syscall`](crate::Host::syscall).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct MemoryCalls {
-    /// Copies r3 bytes from r2 to r1. If they overlap, the host decides.
+    /// Copies r3 bytes from r2 to r1. If they overlap, the host is called.
     pub copy: Option<SyscallId>,
     /// Copies r3 bytes from r2 to r1.
     pub r#move: Option<SyscallId>,
     /// Fills r3 bytes at r1 with the lowest eight bits of r2.
     pub set: Option<SyscallId>,
-    /// Compares r3 bytes at r1 and at r2, and writes the difference of the first two that differ,
-    /// or 0, to the four bytes at r4. If r4 is no multiple of 4, the host decides.
+    /// Compares r3 bytes at r1 and r2, and writes the difference of the first two that differ, or
+    /// 0, as an `i32` to r4. If r4 is not a multiple of 4, the host is called.
     pub compare: Option<SyscallId>,
-    /// What each costs if it is not longer than `bytes_max`.
-    pub units: u8,
-    /// The most bytes for this price.
+    /// The cost of each for up to `bytes_max` bytes.
+    pub compute_units: u8,
+    /// The most bytes for that cost.
     pub bytes_max: u16,
 }
 
 impl MemoryCalls {
-    /// Their numbers, always in this order.
+    /// Returns the syscalls, always in this order.
     pub(super) fn ids(&self) -> [Option<SyscallId>; 4] {
         [self.copy, self.r#move, self.set, self.compare]
     }
@@ -80,7 +81,7 @@ impl Default for JitOptions {
 }
 
 impl JitOptions {
-    /// Without any hardening: what the code costs without it, and listings that can be repeated.
+    /// Returns options without any hardening, for measurements and reproducible listings.
     #[must_use]
     pub fn plain() -> Self {
         Self {

@@ -1,14 +1,15 @@
-//! What is settled about straight code before it is written.
+//! The planner: finds the blocks of a program and groups their memory accesses.
 //!
-//! A *block* is straight code with one way in: it starts at a leader, and ends before the next
-//! leader, with a jump, call or exit, or with a branch backwards. Branches forward may leave it on
-//! the way. The whole block is charged when it is entered.
+//! A *block* is straight code with one entry: it starts at a leader, and ends before the next
+//! leader, or with a jump, call, exit or backward branch. Forward branches may leave it in the
+//! middle. A whole block is charged when it is entered.
 //!
-//! Within a block, accesses off the same unchanged base are checked together by the first of them.
-//! If that check fails, the interpreter executes the rest of the block, and finds the one that is
-//! refused, if one is. With one region for each window, what is accessed behind a branch is checked
-//! too: it is expected in the region of what is accessed before. With many small regions it may
-//! well not be, and a store may be behind the branch because its region cannot be written.
+//! Accesses relative to the same unchanged base are checked together, by the first of them. If the
+//! check fails, the interpreter executes the rest of the block and finds the access that is
+//! refused, if there is one. If each window has one region, the check includes accesses behind a
+//! branch, since they most likely belong to the same region. With several regions per window that
+//! is not likely. A store behind a branch is not included if no store precedes it, because the
+//! branch may exist to avoid writing to a read-only region.
 
 use super::{
     class::{self, classify},
@@ -20,41 +21,42 @@ use crate::{
     program::Program,
 };
 
-/// How a load or store gets at its memory.
+/// How a load or store gets its host pointer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AccessPath {
-    /// It is none.
+    /// The instruction is not an access.
     No,
-    /// It lies in the current stack frame: no check is needed.
+    /// The access is in the current stack frame: no check is needed.
     Frame,
-    /// It checks its group.
+    /// The access checks its group.
     First,
-    /// Its group is checked, but something else was done since: the pointer has to be fetched.
+    /// The group is checked, but the pointer register was overwritten since: the pointer is
+    /// reloaded.
     Fetch,
-    /// Its group's pointer is at hand.
+    /// The pointer of the group is in the pointer register.
     InRegister,
 }
 
-/// Accesses that are checked together.
+/// A group: accesses that are checked together.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group {
-    /// The value that all addresses of the group are offsets from.
+    /// The number of the base value: all addresses of the group are offsets from it.
     value: u32,
-    /// How far the register was from the value when the first access came.
+    /// The offset of the base register from that value at the first access.
     base_at: i32,
-    /// The first byte, relative to the value.
+    /// The offset of the first byte from the base value.
     min: i32,
-    /// One past the last byte.
+    /// The offset behind the last byte.
     pub(super) end: i32,
-    /// The last access's first byte.
+    /// The offset of the first byte of the last access.
     last: i32,
-    /// The register that the first access names.
+    /// The base register of the first access.
     pub(super) base: Register,
-    /// Whether one of them is a store.
+    /// Whether one of the accesses is a store.
     pub(super) store: bool,
-    /// A branch came since the first access.
+    /// Whether a branch followed the first access.
     is_crossed: bool,
-    /// The number under which the pointer is kept, if it has to be.
+    /// The index under which the pointer is spilled, if it is.
     pub(super) number: u8,
     pub(super) is_spilled: bool,
 }
@@ -74,19 +76,19 @@ impl Group {
         is_spilled: false,
     };
 
-    /// From the base register to the first byte.
+    /// Returns the offset of the first byte from the base register.
     #[inline(always)]
     pub(super) fn disp(&self) -> i32 {
         self.min - self.base_at
     }
 
-    /// Bytes from the first to the last.
+    /// Returns the number of bytes from the first to the last.
     #[inline(always)]
     pub(super) fn span(&self) -> u16 {
         (self.end - self.min) as u16
     }
 
-    /// From the first byte of the first access in the order of addresses to that of the last.
+    /// Returns the distance from the start of the first access to that of the last, by address.
     #[inline(always)]
     pub(super) fn stride(&self) -> u16 {
         (self.last - self.min) as u16
@@ -98,14 +100,15 @@ impl Group {
 pub(super) struct Step<'p> {
     pub(super) insn: &'p DecodedInsn,
     pub(super) pc: u32,
-    /// Of an access: how far from the end of the frame, or from the value of its group.
+    /// For accesses: the offset from the end of the stack frame, or from the base value of the
+    /// group.
     pub(super) at: i32,
     pub(super) group: u16,
     pub(super) access: AccessPath,
 }
 
-/// Straight code with one way in. Steps and groups are written in place, field by field: wide
-/// copies would wait for narrow stores.
+/// A block. Steps and groups are written in place, field by field: wide copies directly behind
+/// narrow stores stall.
 #[derive(Debug)]
 pub(super) struct Block<'p> {
     steps: Vec<Step<'p>>,
@@ -114,7 +117,7 @@ pub(super) struct Block<'p> {
     group_count: u16,
     /// The slot behind the last instruction.
     pub(super) end: usize,
-    /// Whether control goes on there.
+    /// Whether control continues there.
     pub(super) falls_through: bool,
 }
 
@@ -141,37 +144,37 @@ impl<'p> Block<'p> {
 const STEPS_MAX: usize = 64;
 /// The most bytes that one check covers.
 const SPAN_MAX: i32 = 2048;
-/// How far from a value addresses are followed.
+/// The largest offset from a base value that is tracked.
 const FAR: i64 = 1 << 24;
-/// The most pointers that are kept.
+/// The most pointers that are spilled.
 pub(super) const SPILLED_MAX: usize = 8;
 const NO_GROUP: u16 = u16::MAX;
-/// The value of r10, where it moves by calls alone.
+/// The base value of r10, if only calls change it.
 const FRAME: u32 = 0;
 
-/// The most bytes that one check covers on machines of a configuration. Between accesses so close to
-/// each other lies no gap of a frame's length, if both ends are outside of gaps.
+/// Returns the most bytes that one check covers: no more than a stack frame, so that if both ends
+/// are outside of gaps, so is everything between them.
 pub(super) fn span_max(config: &Config) -> i32 {
     i32::try_from(config.stack_frame_bytes).unwrap_or(SPAN_MAX).min(SPAN_MAX)
 }
 
-/// Finds a program's blocks.
+/// Plans the blocks of a program.
 #[derive(Debug)]
 pub(super) struct Planner<'p> {
     program: &'p DecodedProgram,
-    /// Bytes of a frame, where r10 moves by calls alone; 0 elsewhere.
+    /// Bytes of a stack frame if only calls change r10; 0 otherwise.
     frame_bytes: i32,
     /// Whether checks cover accesses behind a branch.
     speculates: bool,
-    /// The most bytes that one check covers: in a stack with gaps, no more than a frame.
+    /// The most bytes that one check covers; in a stack with gaps, a frame at most.
     span_max: i32,
-    /// What each register is known to be: a value, and how far from it.
+    /// For each register, a base value and the offset from it.
     values: [(u32, i32); 16],
     value_count: u32,
-    /// The groups that accesses may belong to, by the number that their pointer is kept under.
+    /// The groups that accesses may join, by the index under which their pointer is spilled.
     recent: [u16; SPILLED_MAX],
     next_number: usize,
-    /// The group whose pointer is at hand.
+    /// The group whose pointer is in the pointer register.
     current_group: u16,
 }
 
@@ -193,7 +196,7 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// The block that starts at a slot.
+    /// Plans the block that starts at a slot.
     pub(super) fn plan(&mut self, start: usize, leaders: &Slots, block: &mut Block<'p>) {
         self.start();
         let mut pc = start;
@@ -208,7 +211,7 @@ impl<'p> Planner<'p> {
             }
             let (insn, class) = classify(self.program, insn);
             step.insn = insn;
-            step.pc = u32::try_from(pc).expect("insns hold slots in 32 bits");
+            step.pc = u32::try_from(pc).expect("instructions hold slots in 32 bits");
             step.access = AccessPath::No;
             if class == class::WRITES {
                 self.set_unknown(insn.dst);
@@ -264,7 +267,7 @@ impl<'p> Planner<'p> {
         self.values[register as usize] = (self.value_count, 0);
     }
 
-    /// Follows what an instruction other than an access does to the registers.
+    /// Tracks the effect of an instruction other than an access on the registers.
     #[inline(always)]
     fn follow(&mut self, class: u16, insn: &DecodedInsn) {
         if class & class::COPIES != 0 {
@@ -288,7 +291,7 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// Says how an instruction gets at memory.
+    /// Assigns an access to a group, or starts a new one.
     #[inline(always)]
     fn access(
         &mut self,

@@ -1,9 +1,10 @@
-//! What is compiled at a time: the code that control comes to from one slot on.
+//! What is compiled at a time: a compilation unit.
 //!
-//! A *unit* has what is most likely to be executed from a slot on: straight code to its end, what
-//! that calls, and then what its branches lead to, until there is enough. What else control comes to is compiled then. Code that an earlier
-//! unit has is not written again where a block of it starts. Once no more comes, all of it is
-//! compiled as one unit, whose jumps and calls lead straight to where they go.
+//! A unit consists of the code that is most likely to be executed from a slot on: straight code to
+//! its end, the functions that it calls, and then the targets of its branches, until the unit is
+//! large enough. Other code is compiled when control first reaches it. A unit does not contain
+//! blocks of earlier units again. Once runs no longer cause compilations, all units are joined:
+//! everything is compiled again as one unit, whose jumps and calls are direct.
 
 use selkie_isa::layout::SLOT_BYTES;
 
@@ -19,7 +20,7 @@ impl Slots {
         Self(vec![0; len / 64 + 1])
     }
 
-    /// Tells whether it is new. Numbers beyond the program are ignored.
+    /// Inserts a slot and returns whether it is new. Slots beyond the program are ignored.
     #[inline(always)]
     fn insert(&mut self, slot: usize) -> bool {
         let Some(word) = self.0.get_mut(slot / 64) else { return false };
@@ -40,39 +41,39 @@ impl Slots {
     }
 }
 
-/// What a unit is to have.
+/// What a compilation unit is to contain.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Selection {
-    /// About so many slots, those first that are most likely to be executed from a slot on.
+    /// From a slot on, about this many slots: those first that are most likely to be executed.
     Slots(usize, usize),
-    /// All that may be executed, as far as it is not too much. Where a register may lead is guessed
-    /// from constants that are addresses of code.
+    /// All code that may be executed, up to the maximum size. Targets of `callx` are guessed from
+    /// constants that are addresses of code.
     Everything,
-    /// What is compiled already, as one.
+    /// All blocks that are already compiled.
     Compiled,
 }
 
-/// What belongs to a unit.
+/// The slots and blocks of a compilation unit.
 #[derive(Debug)]
 pub(super) struct Scope {
     /// Slots of the program.
     len: usize,
-    /// Where blocks start or would start, those of other units included.
+    /// Where blocks start, including those of other units.
     pub(super) leaders: Slots,
-    /// Where the unit's own blocks start, in ascending order.
+    /// Where the blocks of this unit start, in ascending order.
     pub(super) starts: Vec<u32>,
-    /// How many slots the unit has.
+    /// The number of slots of this unit.
     pub(super) slots: usize,
-    /// The slots of the unit.
+    /// The slots of this unit.
     seen: Slots,
-    /// Stretches of them.
+    /// The same, as spans.
     walks: Vec<(usize, usize)>,
-    /// Leaders that are not the unit's.
+    /// Starts of blocks that are not part of this unit.
     others: Vec<u32>,
     callees: Vec<u32>,
-    /// Where blocks of other units start, which are not to be written again.
+    /// Where blocks of earlier units start.
     compiled: Slots,
-    /// All of these that there are.
+    /// The same, as a list.
     blocks: Vec<u32>,
     selection: Selection,
 }
@@ -95,20 +96,20 @@ impl Scope {
         }
     }
 
-    /// Whether a slot's code belongs to the unit.
+    /// Returns whether a slot is part of this unit.
     #[inline(always)]
     pub(super) fn is_own(&self, slot: usize) -> bool {
         self.seen.contains(slot)
     }
 
-    /// Remembers a block for the units to come.
+    /// Records that a block is compiled, for later units.
     pub(super) fn set_compiled(&mut self, slot: u32) {
         if self.compiled.insert(slot as usize) {
             self.blocks.push(slot);
         }
     }
 
-    /// Finds what belongs to a unit, which has about `slots_max` slots at most.
+    /// Selects the slots of a unit, about `slots_max` at most.
     pub(super) fn find(&mut self, program: &Program, selection: Selection, slots_max: usize) {
         self.clear();
         self.selection = selection;
@@ -146,7 +147,7 @@ impl Scope {
                 break;
             }
         }
-        // Those that nobody has come to.
+        // Starts that were not reached.
         let Self { starts, others, seen, .. } = self;
         starts.retain(|start| {
             let is_own = seen.contains(*start as usize);
@@ -169,20 +170,21 @@ impl Scope {
         self.slots = 0;
     }
 
-    /// A block starts at a slot. Tells whether that is new, and may belong to the unit.
+    /// Records that a block starts at a slot. Returns whether that is new and the block may be part
+    /// of this unit.
     #[inline(always)]
     fn lead(&mut self, slot: usize) -> bool {
         if slot >= self.len || !self.leaders.insert(slot) {
             return false;
         }
-        // To one that has all that is compiled, nothing else does.
+        // A unit of all compiled blocks contains no others.
         let is_own = self.compiled.contains(slot) == (self.selection == Selection::Compiled);
         let list = if is_own { &mut self.starts } else { &mut self.others };
         list.push(number(slot));
         is_own
     }
 
-    /// Follows straight code to its end, or until there are enough slots.
+    /// Follows straight code to its end, or until the unit has `wanted` slots.
     fn walk(&mut self, program: &DecodedProgram, text: &Text, start: usize, wanted: usize) {
         let insns = program.text.all();
         let mut pc = start;
@@ -228,12 +230,12 @@ impl Scope {
     }
 }
 
-#[allow(clippy::cast_possible_truncation, reason = "insns hold slots in 32 bits")]
+#[allow(clippy::cast_possible_truncation, reason = "instructions hold slots in 32 bits")]
 fn number(slot: usize) -> u32 {
     slot as u32
 }
 
-/// Where the code is in the guest's memory.
+/// The address range of the text in guest memory.
 struct Text {
     vaddr: u64,
     bytes: u64,
@@ -245,7 +247,7 @@ impl Text {
         Self { vaddr: program.executable().text_vaddr(), bytes }
     }
 
-    /// The slot at an address.
+    /// Returns the slot at an address.
     #[inline(always)]
     #[allow(clippy::cast_possible_truncation, reason = "less than the length of the text")]
     fn slot(&self, vaddr: u64) -> Option<usize> {
@@ -254,11 +256,11 @@ impl Text {
             .then_some(offset as usize / SLOT_BYTES)
     }
 
-    /// Adds the slots that addresses in read-only data point to.
+    /// Adds the slots that addresses in the read-only data point to.
     fn pointers(&self, program: &Program, slots: &mut Vec<u32>) {
         let data = program.executable().read_only();
         let bytes: &[u8] = &data.bytes;
-        // Where the code itself is part of it.
+        // The text itself may be part of the read-only data.
         let start = usize::try_from(self.vaddr.wrapping_sub(data.vaddr)).unwrap_or(usize::MAX);
         let start = start.min(bytes.len());
         let end = start.saturating_add(program.slots() * SLOT_BYTES).min(bytes.len());
@@ -269,42 +271,42 @@ impl Text {
     }
 }
 
-/// What calls of functions change, found out once for each.
+/// Which registers functions overwrite, computed once per function.
 #[derive(Default, Debug)]
 pub(super) struct Effects {
-    /// By slot: 0 where nothing is known yet. None until somebody asks.
+    /// By slot of the function; 0 if not known yet. Empty until it is first needed.
     known: Vec<u8>,
-    /// How many slots may yet be looked at for the current unit.
+    /// Slots that may still be scanned for the current unit.
     left: usize,
-    /// How many were looked at, for all units.
+    /// Slots that were scanned for all units.
     pub(super) scanned: u64,
 }
 
-/// Stands beside the registers of what is known.
+/// The bit of `known` that is set for known functions.
 const KNOWN: u8 = 1 << 7;
 /// All of r6 to r9.
 const ALL: u8 = 0b1111;
-/// How far a function is followed.
+/// The most slots that are scanned of a function.
 const FUNCTION_SLOTS_MAX: usize = 1024;
-/// How many slots of functions are looked at for each slot of a unit that may call them, and how many
-/// besides: as many as programs of compilers call for, so that nothing is saved in vain.
+/// Slots that may be scanned per slot of a unit, and besides: as many as compiled programs need, so
+/// that the limits do not cause needless saving of registers.
 const SCANNED_FOR_SLOT: usize = 16;
 const SCANNED_FOR_UNIT: usize = 8 * FUNCTION_SLOTS_MAX;
 
 impl Effects {
-    /// Gives the memory for what is known back.
+    /// Frees the memory.
     pub(super) fn forget(&mut self) {
         self.known = Vec::new();
     }
 
-    /// A unit of so many slots is compiled next.
+    /// Starts a unit of `slots` slots.
     pub(super) fn begin_unit(&mut self, slots: usize) {
         self.left = slots.saturating_mul(SCANNED_FOR_SLOT).saturating_add(SCANNED_FOR_UNIT);
     }
 
-    /// Which of r6 to r9 (lowest bit first) may have changed when a function returns, if its call
-    /// saves none. What it calls saves them in turn. All of them, if finding out takes more than is
-    /// left for the unit.
+    /// Returns which of r6 to r9 (lowest bit first) a function may have changed when it returns.
+    /// Functions that it calls do not count, since those calls save registers in turn. Returns all
+    /// of them once the limits of the unit are reached.
     pub(super) fn overwritten(&mut self, program: &Program, slot: u32) -> u8 {
         if self.known.is_empty() {
             self.known = vec![0; program.slots()];
@@ -324,9 +326,10 @@ impl Effects {
     }
 }
 
-/// Which of r6 to r9 the code of a function writes; all of them if control may leave it other than
-/// by an exit, or if that is not seen in `at_most` slots. The function is what lies between its start
-/// and the first end behind all that its jumps lead to. Gives how many slots were looked at, too.
+/// Returns which of r6 to r9 a function writes, and how many slots were scanned. The function ends
+/// with the first end of straight code behind all targets of its jumps. All registers count as
+/// written if control may leave the function other than by `exit`, or if its end is not within
+/// `at_most` slots.
 fn written(program: &DecodedProgram, start: usize, at_most: usize) -> (u8, usize) {
     let mut written: u32 = 0;
     let mut reach = start;
@@ -346,7 +349,7 @@ fn written(program: &DecodedProgram, start: usize, at_most: usize) -> (u8, usize
         if registers & ALL == ALL {
             return (ALL, scanned);
         }
-        // The second half of an `lddw` is not what comes last.
+        // An opcode in the second slot of an `lddw` does not end the function.
         if class & (class::ENDS | class::JUMPS) != 0 && !is_tail && pc >= reach {
             return (registers & ALL, scanned);
         }

@@ -1,40 +1,40 @@
-//! What is known about the places where machine code leaves its usual flow.
+//! Sites: the calls by which machine code leaves the common path.
 //!
-//! Every such place is a call, and its return address is the key.
+//! The key of a site is its return address.
 
 use crate::decoded::Register;
 
-/// A place where machine code calls something. Fields of all kinds side by side: an enumeration
-/// with fields would be copied in ways that make wide loads wait for narrow stores.
+/// A call from machine code. Holds the fields of all kinds: an enumeration with fields would be
+/// copied with wide loads directly behind narrow stores, which stall.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Site {
     /// The slot of the instruction.
     pub(super) pc: u32,
-    /// Units charged for it and for what comes behind it in its block, to be given back.
+    /// Compute units to refund: those of the instruction and of the rest of its block.
     pub(super) refund: u8,
     pub(super) kind: SiteKind,
-    /// Of calls: some of r6 to r9 (lowest bit first), and r10 if it is a register (fifth bit), are
-    /// on the stack above the return address.
+    /// For calls: which of r6 to r9 (lowest bit first), and r10 if it is in a register (fifth bit),
+    /// are on the stack above the return address.
     pub(super) saved: u8,
-    /// Of checks.
+    /// For checks.
     pub(super) check: Check,
-    /// Of checks, how far before the return address the code goes on once there is a pointer.
+    /// For checks: how many bytes before the return address execution resumes with a pointer.
     pub(super) back: u32,
 }
 
-/// Why it calls.
+/// The reason for a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(super) enum SiteKind {
-    /// The interpreter has to do the instruction.
+    /// The interpreter must execute the instruction.
     GiveUp,
-    /// Some addresses are not in what the context knows of memory.
+    /// The check of a group of accesses failed.
     Check,
     /// A function of the program.
     Call,
     /// A syscall.
     Syscall,
-    /// The routine for functions that have no entry: the slot is not known before.
+    /// The routine `missing`, for functions without machine code. The slot is in the context.
     Missing,
     /// The routine that enters machine code.
     Enter,
@@ -48,7 +48,7 @@ impl SiteKind {
         Self::Syscall,
         Self::Missing,
         Self::Enter,
-        // Three bits have more numbers than are in use.
+        // Three bits can hold more values than are used.
         Self::GiveUp,
         Self::GiveUp,
     ];
@@ -62,19 +62,20 @@ const _: () = {
     }
 };
 
-/// Accesses that are checked together.
+/// The check of a group of accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Check {
-    /// The guest address of the first byte is this far from the base.
+    /// The offset of the first byte from the base register.
     pub(super) disp: i32,
-    /// Bytes.
+    /// Bytes from the first to the last.
     pub(super) span: u16,
-    /// From where the first access starts to where the last one does.
+    /// From the start of the first access to that of the last.
     pub(super) stride: u16,
-    /// The base; r10 may be a frame pointer that is in no register.
+    /// The base register. r10 may be a frame pointer that is not in a register.
     pub(super) base: Register,
     pub(super) store: bool,
-    /// The number of the [`RegionHint`](super::context::RegionHint) that it tries besides, if there are any.
+    /// The index of the [`RegionHint`](super::context::RegionHint) that the check tries, if windows
+    /// may have several regions.
     pub(super) near: u8,
 }
 
@@ -112,16 +113,16 @@ impl Site {
     }
 }
 
-/// A site as it is kept, for programs have many: the offset of the instruction behind the call
-/// first.
+/// A site as it is stored, because programs have many. The first word is the offset of the return
+/// address in the code.
 pub(super) type Packed = [u32; 6];
 
-/// All sites, by return address.
+/// The sites of a compilation unit, by return address.
 #[derive(Debug, Default)]
 pub(super) struct Sites {
     all: Vec<Packed>,
-    /// For every stretch of code, the number of sites before it: a search over all of them would
-    /// touch too much memory that is in no cache.
+    /// The number of sites before each stretch of code. A binary search over all sites would cause
+    /// too many cache misses.
     starts: Vec<u32>,
 }
 
@@ -139,7 +140,7 @@ impl Sites {
         self.all.push(site.pack(at));
     }
 
-    /// Makes sites be found, once all are there.
+    /// Builds the index, once all sites are added.
     pub(super) fn index(&mut self) {
         for (number, [at, ..]) in (0..).zip(&self.all) {
             while self.starts.len() <= (at >> STRETCH_SHIFT) as usize {
@@ -149,24 +150,25 @@ impl Sites {
         self.all.shrink_to_fit();
     }
 
-    /// The site behind which the code goes on at an offset.
+    /// Returns the site with a return address, given as an offset in the code.
     pub(super) fn find(&self, at: u32) -> Option<Site> {
         let start = *self.starts.get((at >> STRETCH_SHIFT) as usize)?;
         let found = self.all.get(start as usize..)?.iter().find(|[it, ..]| *it >= at);
         found.filter(|[it, ..]| *it == at).map(|packed| Site::unpack(*packed))
     }
 
-    /// Bytes of memory that they take.
+    /// Returns how many bytes of memory the sites take.
     pub(super) fn memory_bytes(&self) -> usize {
         size_of_val(&self.all[..]) + size_of_val(&self.starts[..])
     }
 
-    /// All of them as they are kept.
+    /// Returns the sites as they are stored.
     pub(super) fn packed(&self) -> &[Packed] {
         &self.all
     }
 
-    /// Sites of code of so many bytes, as they were kept. `None` if they are out of place.
+    /// Creates sites from stored ones, for code of `code_bytes` bytes. Returns `None` if they are
+    /// out of order or out of bounds.
     pub(super) fn of_packed(all: Vec<Packed>, code_bytes: usize) -> Option<Self> {
         let in_order = all.is_sorted_by(|a, b| a[0] < b[0]);
         let within = all.last().is_none_or(|last| last[0] as usize <= code_bytes);

@@ -1,6 +1,7 @@
-//! The units of a program that are compiled, and where their code is.
+//! The compilation units of a program.
 //!
-//! Units are added and never change, so that they are found without a lock, while others are made.
+//! Units are only added and never change, so they can be looked up without a lock while others are
+//! compiled.
 
 use std::sync::OnceLock;
 
@@ -13,11 +14,11 @@ use super::{
 
 /// The most units of a program. Each has pages of its own.
 pub(super) const UNITS_MAX: usize = 256;
-/// Units of about the same size. Those that follow have twice as many slots, so that no program
-/// can make its compilation take much longer than that of all of it at once.
+/// The size of a unit doubles after this many units, so that compiling a program bit by bit cannot
+/// take much longer than compiling it at once.
 const UNITS_ALIKE: usize = 48;
 
-/// What a unit is to have that starts with a slot.
+/// Returns what the unit of a number is to contain if it starts at a slot.
 pub(super) fn selection(unit: usize, slot: usize, options: &JitOptions) -> Selection {
     if options.slots_at_once == usize::MAX || unit + 1 >= UNITS_MAX {
         return Selection::Everything;
@@ -25,27 +26,28 @@ pub(super) fn selection(unit: usize, slot: usize, options: &JitOptions) -> Selec
     Selection::Slots(slot, options.slots_at_once.max(1).saturating_mul(1 << (unit / UNITS_ALIKE)))
 }
 
-/// Stands for the slot of code that all instructions share.
+/// The slot of code that belongs to no instruction.
 pub(super) const SHARED: u32 = u32::MAX;
 
-/// Code that was compiled together.
+/// A compilation unit: code that was compiled together.
 #[derive(Debug)]
 pub(super) struct Unit {
     pub(super) memory: Executable,
     pub(super) sites: Sites,
-    /// Slots and offsets of calls, by slot.
+    /// Slots and code offsets of calls, sorted by slot.
     pub(super) calls: Vec<[u32; 2]>,
-    /// Where the code of each instruction starts, if that was asked for: offset, slot, cold.
+    /// Where the code of each instruction starts, if [`JitOptions::spans`] is set: offset, slot,
+    /// cold.
     pub(super) spans: Vec<(u32, u32, bool)>,
 }
 
 impl Unit {
-    /// The address of the first byte.
+    /// Returns the address of the first byte.
     pub(super) fn base(&self) -> usize {
         self.memory.bytes().as_ptr() as usize
     }
 
-    /// Bytes of memory that it takes, in whole pages.
+    /// Returns how many bytes of memory the unit takes, in whole pages.
     pub(super) fn memory_bytes(&self) -> usize {
         const PAGE_BYTES: usize = 4096;
         self.memory.bytes().len().next_multiple_of(PAGE_BYTES)
@@ -60,7 +62,7 @@ impl Unit {
     }
 }
 
-/// A program's units.
+/// The compilation units of a program.
 #[derive(Debug)]
 pub(super) struct Units(Box<[OnceLock<Unit>]>);
 
@@ -77,12 +79,13 @@ impl Units {
         self.0[0].get()
     }
 
-    /// Adds the unit of a number; tells where its code is.
+    /// Adds a unit and returns the address of its code.
     pub(super) fn set(&self, number: usize, unit: Unit) -> usize {
         self.0[number].get_or_init(|| unit).base()
     }
 
-    /// What is at a return address, which is in the unit of `guess` as likely as not.
+    /// Returns the site with a return address. `guess` is the unit of the last site, which is tried
+    /// first.
     pub(super) fn site(&self, address: usize, guess: &mut usize) -> Option<Site> {
         let guessed = self.0.get(*guess).and_then(OnceLock::get);
         if let Some(site) = guessed.and_then(|unit| unit.site(address)) {
@@ -95,7 +98,7 @@ impl Units {
         Some(site)
     }
 
-    /// Where the machine code of a call starts, behind its charge.
+    /// Returns the address of the machine code of a call, behind its charge.
     pub(super) fn call(&self, pc: usize) -> Option<usize> {
         self.iter().find_map(|unit| {
             let index = unit.calls.binary_search_by_key(&pc, |[pc, _]| *pc as usize).ok()?;

@@ -1,22 +1,22 @@
-//! Writes x86-64 instructions, as few forms of them as the JIT needs.
+//! An encoder of x86-64 instructions, with the forms that the JIT needs.
 //!
 //! Each is tested against a disassembler.
 
 use core::{cell::Cell, mem};
 
-/// A general-purpose register, as instructions number them.
+/// A general-purpose register, with its number in instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 #[rustfmt::skip]
 #[allow(missing_docs, reason = "the names are the processor's")]
 pub(crate) enum Reg { Rax, Rcx, Rdx, Rbx, Rsp, Rbp, Rsi, Rdi, R8, R9, R10, R11, R12, R13, R14, R15 }
 
-/// A place in memory.
+/// A memory operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Mem {
     base: Reg,
     index: Option<Reg>,
-    /// The index counts this many bits to the left.
+    /// The index is shifted left by this.
     shift: u8,
     disp: i32,
 }
@@ -40,7 +40,7 @@ pub(crate) enum Bits {
     B64,
 }
 
-/// The two-operand operations that share their encoding; the number is the one in `81 /n`.
+/// The two-operand operations with a common encoding; the number is the one in `81 /n`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Arith {
@@ -89,24 +89,24 @@ pub(crate) enum Flag {
     Greater = 15,
 }
 
-/// A jump or call whose displacement is to be filled in.
+/// A jump or call whose displacement is not known yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Patch(pub(crate) u32);
 
-/// Machine code in the making.
+/// The encoder, with the code written so far.
 #[derive(Debug)]
 pub(crate) struct Encoder {
-    /// Longer than what is written.
+    /// A buffer, longer than the code.
     code: Vec<u8>,
     at: usize,
 }
 
 thread_local! {
-    /// What the last encoder of this thread wrote to: fresh memory takes time to be had.
+    /// The buffer of this thread's last encoder, since fresh memory causes page faults.
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// The most bytes that a thread keeps for the next program.
+/// The most bytes that a thread keeps.
 const SCRATCH_BYTES_MAX: usize = 4 << 20;
 
 impl Drop for Encoder {
@@ -117,7 +117,7 @@ impl Drop for Encoder {
     }
 }
 
-/// Bytes that may be written between two calls of [`Encoder::reserve`].
+/// The most bytes that may be written between two calls of [`Encoder::reserve`].
 const RESERVE_BYTES: usize = 1024;
 
 #[rustfmt::skip]
@@ -131,7 +131,7 @@ impl Encoder {
         Self { code, at: 0 }
     }
 
-    /// Makes room for what is written next.
+    /// Ensures that the buffer is long enough for the next instructions.
     #[inline(always)]
     pub(crate) fn reserve(&mut self) {
         if self.at + RESERVE_BYTES > self.code.len() {
@@ -145,7 +145,7 @@ impl Encoder {
         self.code.resize(len, 0);
     }
 
-    /// The offset of what is written next.
+    /// Returns the offset of the next instruction.
     #[inline(always)]
     #[allow(clippy::cast_possible_truncation, reason = "code of 4 GiB does not fit the host")]
     pub(crate) fn here(&self) -> u32 {
@@ -163,14 +163,14 @@ impl Encoder {
         self.at += len;
     }
 
-    /// Writes the low bytes of one number, then of another.
+    /// Writes the low bytes of two numbers.
     #[inline(always)]
     fn put_both(&mut self, first: u64, first_len: usize, second: i32, second_len: usize) {
-        let room: &mut [u8; 16] = self.code[self.at..].first_chunk_mut().expect("reserved before");
-        room[..8].copy_from_slice(&first.to_le_bytes());
-        // Eight at most, which the optimiser sees.
+        let bytes: &mut [u8; 16] = self.code[self.at..].first_chunk_mut().expect("reserved before");
+        bytes[..8].copy_from_slice(&first.to_le_bytes());
+        // At most 8; the mask lets the optimizer omit a bounds check.
         let at = first_len & 15;
-        room[at.min(12)..][..4].copy_from_slice(&second.to_le_bytes());
+        bytes[at.min(12)..][..4].copy_from_slice(&second.to_le_bytes());
         self.at += first_len + second_len;
     }
 
@@ -179,13 +179,13 @@ impl Encoder {
         self.put(u64::from(value.cast_unsigned()), 4);
     }
 
-    /// What comes first: a prefix, REX, an opcode of one byte or of two with `0f` first. Gives
-    /// their bytes and how many bits these are. Which of them are there is decided without jumps,
-    /// which would be hard to predict.
+    /// Returns the bytes before the operands and their length in bits: a prefix, REX, and an opcode
+    /// of one byte, or of two beginning with `0f`. Computed without branches, which would be
+    /// mispredicted.
     #[inline(always)]
     fn head(prefix: u64, rex: u8, byte: bool, opcode: u64) -> (u64, u32) {
         let prefix_bits = if prefix != 0 { 8 } else { 0 };
-        // Without it, 4 to 7 name other bytes than the lowest ones of these registers.
+        // Without REX, 4 to 7 name the second-lowest bytes of other registers.
         let needs_rex = rex != 0 || byte;
         let rex = if needs_rex { u64::from(0x40 | rex) } else { 0 };
         let rex_bits = if needs_rex { 8 } else { 0 };
@@ -194,7 +194,7 @@ impl Encoder {
         (word, prefix_bits + rex_bits + opcode_bits)
     }
 
-    /// Opcode and operands: a register and another.
+    /// Writes opcode and operands: a register and another.
     #[inline(always)]
     fn with_reg(&mut self, bits: Bits, prefix: u64, opcode: u64, reg: u8, rm: Reg, byte: bool) {
         let rm = rm as u8;
@@ -204,7 +204,7 @@ impl Encoder {
         self.put(word, len as usize / 8 + 1);
     }
 
-    /// Opcode and operands: a register and a place in memory.
+    /// Writes opcode and operands: a register and a memory operand.
     #[inline(always)]
     fn with_mem(&mut self, bits: Bits, prefix: u64, opcode: u64, reg: u8, mem: Mem, byte: bool) {
         let base = mem.base as u8;
@@ -221,7 +221,7 @@ impl Encoder {
         self.put_both(word, len as usize / 8, mem.disp, disp_bytes);
     }
 
-    /// The mode of a displacement, and how many bytes it takes.
+    /// Returns the mode of a displacement, and its length in bytes.
     #[inline(always)]
     fn disp_mode(mem: Mem) -> (u8, usize) {
         // rbp and r13 as a base need a displacement.
@@ -283,7 +283,7 @@ impl Encoder {
         self.with_reg(Bits::B32, 0, 0xb70f, dst as u8, src, false);
     }
 
-    /// The shortest instruction that puts a number into a register. Leaves the flags alone.
+    /// Uses the shortest instruction. Does not change the flags.
     #[inline(always)]
     pub(crate) fn mov_imm(&mut self, dst: Reg, imm: u64) {
         let number = dst as u8;
@@ -306,7 +306,7 @@ impl Encoder {
         self.with_mem(Bits::B64, 0, 0x8d, dst as u8, mem, false);
     }
 
-    /// Of 32 bits.
+    /// `lea` of 32 bits.
     #[inline(always)]
     pub(crate) fn lea32(&mut self, dst: Reg, mem: Mem) {
         self.with_mem(Bits::B32, 0, 0x8d, dst as u8, mem, false);
@@ -473,7 +473,7 @@ impl Encoder {
         self.put(0x90, 1);
     }
 
-    /// A trap of the processor: where control never comes.
+    /// A trap of the processor, where control never arrives.
     pub(crate) fn ud2(&mut self) {
         self.put(0x0b0f, 2);
     }
@@ -516,14 +516,14 @@ impl Encoder {
         Patch(self.here() - 4)
     }
 
-    /// Lets a jump or call lead to an offset.
+    /// Sets the target of a jump or call to an offset.
     #[inline(always)]
     pub(crate) fn patch(&mut self, Patch(at): Patch, target: u32) {
         let distance = target.wrapping_sub(at + 4);
         self.code[at as usize..][..4].copy_from_slice(&distance.to_le_bytes());
     }
 
-    /// To where the code is known to be.
+    /// Jumps to code that is already written.
     pub(crate) fn jump_to(&mut self, target: u32) {
         if let Some(distance) = self.short(target) {
             return self.put(0xeb | distance << 8, 2);
@@ -532,7 +532,7 @@ impl Encoder {
         self.patch(patch, target);
     }
 
-    /// To where the code is known to be.
+    /// Jumps to code that is already written.
     pub(crate) fn jump_if_to(&mut self, flag: Flag, target: u32) {
         if let Some(distance) = self.short(target) {
             return self.put(0x70 | flag as u64 | distance << 8, 2);
@@ -541,7 +541,7 @@ impl Encoder {
         self.patch(patch, target);
     }
 
-    /// From behind an instruction of two bytes, if it fits into one.
+    /// Returns the displacement of a jump of two bytes, if it fits into one byte.
     fn short(&self, target: u32) -> Option<u64> {
         let distance = target.wrapping_sub(self.here() + 2).cast_signed();
         i8::try_from(distance).ok().map(|distance| distance.cast_unsigned().into())

@@ -1,7 +1,7 @@
-//! Syscalls on memory as routines, for the usual case: whatever is out of the ordinary goes on at
-//! the routine for all syscalls, with nothing changed.
+//! Routines for syscalls on memory, for the common case. In any other case they change nothing and
+//! continue with the routine for all syscalls.
 //!
-//! They look addresses up as checks do: in the region at the start of each window.
+//! They look up addresses as checks do, in the region at the start of each window.
 
 use core::mem::offset_of;
 
@@ -24,13 +24,13 @@ const R3: Reg = REGISTERS[3];
 const R4: Reg = REGISTERS[4];
 const R5: Reg = REGISTERS[5];
 
-/// What is at work besides the scratch register: a number on its way, and two host addresses. The
-/// last two are r0 and r5 elsewhere.
+/// The registers that the routines use besides the scratch register: for data, and for two host
+/// addresses. The latter two are those of r0 and r5.
 const DATA: Reg = Reg::Rax;
 const LEFT: Reg = R0;
 const RIGHT: Reg = R5;
 
-/// In the order of [`MemoryCalls::ids`](crate::MemoryCalls).
+/// The operations, in the order of `MemoryCalls::ids`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MemoryOperation {
     Copy,
@@ -42,17 +42,17 @@ enum MemoryOperation {
 const ALL: [MemoryOperation; 4] =
     [MemoryOperation::Copy, MemoryOperation::Move, MemoryOperation::Set, MemoryOperation::Compare];
 
-/// How long an access is.
+/// The length of an access.
 #[derive(Clone, Copy)]
 enum Len {
-    /// As r3 says.
+    /// The value of r3.
     R3,
     /// The four bytes of an `i32`.
     I32,
 }
 
 impl Writer<'_> {
-    /// The routine for a syscall, if it is one of these.
+    /// Returns the routine for a syscall, if it is one of these.
     pub(super) fn memory_routine(&self, id: u32) -> Option<u32> {
         let ids = self.shape.memory_calls.ids();
         let is_it = |known: &Option<SyscallId>| known.is_some_and(|known| u32::from(known.0) == id);
@@ -60,7 +60,8 @@ impl Writer<'_> {
         Some(self.routines.memory[index])
     }
 
-    /// Without a meter, there is nothing that could be charged.
+    /// Returns whether there are such routines. Without a meter there are none, since they always
+    /// charge.
     fn has_memory_routines(&self) -> bool {
         self.shape.metered && self.shape.memory_calls.bytes_max > 0
     }
@@ -86,10 +87,10 @@ impl Writer<'_> {
         }
     }
 
-    /// Called as the routine for all syscalls is.
+    /// Writes a routine, which is called like the routine for all syscalls.
     fn write_memory_routine(&mut self, operation: MemoryOperation) {
         let saved: &[Reg] = match operation {
-            // The second time it is room for an address.
+            // The second time it reserves memory for an address.
             MemoryOperation::Compare => &[DATA, LEFT, RIGHT, R3, DATA],
             _ => &[DATA, LEFT, RIGHT],
         };
@@ -97,7 +98,7 @@ impl Writer<'_> {
             self.code.push(*register);
         }
         let bytes_max = self.shape.memory_calls.bytes_max;
-        let units = self.shape.memory_calls.units;
+        let units = self.shape.memory_calls.compute_units;
         let mut slow = Vec::new();
         self.code.lea(SCRATCH, Mem::at(R3, -1));
         self.code.arith_imm(Bits::B64, Arith::Cmp, SCRATCH, bytes_max.into());
@@ -115,8 +116,8 @@ impl Writer<'_> {
                 }
                 self.place(LEFT, R1, Len::R3, true, &mut slow);
                 self.place(RIGHT, R2, Len::R3, false, &mut slow);
-                // What is copied from front to back must not be overwritten ahead. It is not the same
-                // with the guest's addresses, which have gaps where the host's have none.
+                // Copying forwards must not overwrite bytes that are still to be copied. This
+                // compares host addresses, since guest addresses may have gaps.
                 self.code.mov(Bits::B64, DATA, LEFT);
                 self.code.arith(Bits::B64, Arith::Sub, DATA, RIGHT);
                 self.code.arith(Bits::B64, Arith::Cmp, DATA, R3);
@@ -194,8 +195,7 @@ impl Writer<'_> {
         self.code.patch(jump, here);
     }
 
-    /// `dst = host address of the guest's`, if all of the access lies in the region that is known of
-    /// its window.
+    /// `dst = host address of guest`, if all of the access is in the known region of its window.
     fn place(&mut self, dst: Reg, guest: Reg, len: Len, store: bool, slow: &mut Vec<Patch>) {
         self.code.reserve();
         let limits = offset_of!(Context<()>, windows.limits) + if store { 8 } else { 0 };
@@ -234,10 +234,9 @@ impl Writer<'_> {
         self.code.arith_mem(Bits::B64, Arith::Add, dst, self.window(bases));
     }
 
-    /// Works on r3 bytes from front to back: sixteen at a time as long as there are as many, if that
-    /// is asked for, then eight, then one. What is worked on lies before the ends of the two spans:
-    /// so far as the scratch register and a displacement say. The work is told the logarithm of how
-    /// many bytes it is.
+    /// Processes r3 bytes forwards: sixteen at a time if `by_sixteen`, then eight, then one. `work`
+    /// gets the logarithm of the number of bytes, and the displacement that, with the scratch
+    /// register, gives their distance from the ends of both spans.
     fn longest_first(&mut self, by_sixteen: bool, work: impl Fn(&mut Self, u8, i32)) {
         self.code.reserve();
         self.code.mov(Bits::B64, SCRATCH, R3);
@@ -261,7 +260,8 @@ impl Writer<'_> {
         self.here(done);
     }
 
-    /// Writes the difference of the first bytes that differ to where the stack says. r3 is lost.
+    /// Writes the difference of the first bytes that differ to the address on the stack. Overwrites
+    /// r3.
     fn difference(&mut self) {
         self.code.reserve();
         self.code.mov(Bits::B64, SCRATCH, R3);

@@ -2,14 +2,14 @@
 //!
 //! | register | holds |
 //! |---|---|
-//! | rax | the pointer that the last check or fetch gave; scratch elsewhere |
+//! | rax | pointer register: the pointer of the last check or reload; scratch elsewhere |
 //! | rcx | scratch |
-//! | r8, rdi, rsi, rdx, r9, r10 | r0 to r5: what Rust functions may overwrite |
-//! | r13, r14, r15, r12 | r6 to r9: what Rust functions preserve |
-//! | rbx | the host address of the end of the current stack frame; with dynamic frames, r10 |
-//! | r11 | the units that are left |
-//! | rbp | the [`Context`](super::context::Context), off by a distance and a key |
-//! | rsp | the host's stack: return addresses and what calls save |
+//! | r8, rdi, rsi, rdx, r9, r10 | r0 to r5: registers that Rust functions may overwrite |
+//! | r13, r14, r15, r12 | r6 to r9: registers that Rust functions preserve |
+//! | rbx | frame register: the host address of the end of the current stack frame; with dynamic frames, r10 |
+//! | r11 | compute units that are left |
+//! | rbp | context register: the [`Context`](super::context::Context), plus a bias and a key |
+//! | rsp | the host's stack: return addresses and saved registers |
 
 mod encoder;
 mod registers;

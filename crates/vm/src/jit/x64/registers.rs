@@ -1,4 +1,4 @@
-//! Which register holds what: see the table of [`x64`](super).
+//! The registers of the processor: see the table of [`x64`](super).
 
 use super::encoder::Reg;
 
@@ -23,11 +23,11 @@ pub(super) const REGISTERS: [Reg; 11] = [
     FRAME,
 ];
 
-/// How far behind the start of the [`Context`](crate::jit::context::Context) its register points, so that the tables of windows
-/// are within reach of short displacements.
+/// How far behind the start of the [`Context`](crate::jit::context::Context) the context register
+/// points, so that 8-bit displacements reach the window table.
 pub(in crate::jit) const CONTEXT_BIAS: i32 = 128;
 
-/// From the [`Context`](crate::jit::context::Context) to what its register holds.
+/// Returns the distance from the [`Context`](crate::jit::context::Context) to the context register.
 pub(in crate::jit) fn context_offset(key: i32) -> isize {
     (CONTEXT_BIAS - key) as isize
 }

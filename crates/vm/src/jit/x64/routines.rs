@@ -1,4 +1,4 @@
-//! The routines that all machine code shares: the ways in and out.
+//! The routines that all machine code shares: entry and exits.
 
 use core::mem::offset_of;
 
@@ -15,11 +15,11 @@ use crate::{
     },
 };
 
-/// Preserved by Rust functions, with the System V calling convention.
+/// Registers that functions of the System V calling convention preserve.
 const PRESERVED: [Reg; 6] = [Reg::Rbp, Reg::Rbx, Reg::R12, Reg::R13, Reg::R14, Reg::R15];
 
 impl Writer<'_> {
-    /// Writes what comes before the blocks of a unit.
+    /// Writes the routines of a unit, which precede its blocks.
     pub(in crate::jit) fn begin(&mut self, unit: usize) {
         if unit == 0 {
             self.write_routines();
@@ -44,8 +44,8 @@ impl Writer<'_> {
         self.memory_routines();
     }
 
-    /// What the code of a unit other than the first calls instead of the routines: they find the
-    /// same on the stack.
+    /// Writes the routines of units other than the first: jumps to those of the first, with the
+    /// same stack.
     fn write_ways_to_routines(&mut self) {
         self.code.reserve();
         self.routines.leave = self.code.here();
@@ -83,8 +83,8 @@ impl Writer<'_> {
         self.code.load(3, METER, self.context(offset_of!(Context<()>, meter)));
     }
 
-    /// Calls a function of the context with the context and what else is in the registers of
-    /// arguments but `rax`. The stack is aligned for it, and is as it was afterwards.
+    /// Calls a function of the context. Its arguments other than the context are in their
+    /// registers, except `rax`. The stack is aligned for the call and restored after it.
     fn call_rust(&mut self, function: usize) {
         self.code.lea(Reg::Rdi, Mem::at(CONTEXT, (-CONTEXT_BIAS).wrapping_add(self.shape.key)));
         self.code.mov(Bits::B64, Reg::Rax, Reg::Rsp);
@@ -95,7 +95,7 @@ impl Writer<'_> {
         self.code.load(3, Reg::Rsp, Mem::at(Reg::Rsp, 0));
     }
 
-    /// `extern "sysv64" fn(context register, address) -> whether it was stopped`.
+    /// `extern "sysv64" fn(context register, address) -> u32`: 1 if the run was stopped.
     fn enter(&mut self) {
         self.routines.enter = self.code.here();
         for register in PRESERVED {
@@ -123,14 +123,14 @@ impl Writer<'_> {
         }
         self.routines.ret = self.code.here();
         self.code.ret();
-        // Where `leave` ends a run.
+        // `leave` ends a run here.
         self.routines.stopped = self.code.here();
         self.code.load(3, Reg::Rsp, self.context(offset_of!(Context<()>, entry_stack)));
         self.code.mov_imm(Reg::Rax, 1);
         self.code.jump_to(out);
     }
 
-    /// Called from a site: lets Rust decide how to go on, and goes on there.
+    /// Called at a site: asks Rust where to resume, and jumps there.
     fn leave_routine(&mut self) {
         self.routines.leave = self.code.here();
         self.save(0..11);
@@ -146,7 +146,7 @@ impl Writer<'_> {
         self.code.load(3, SCRATCH, self.context(offset_of!(Context<()>, resume)));
         self.restore(0..11);
         self.code.load(3, POINTER, self.context(offset_of!(Context<()>, pointer)));
-        // The return address.
+        // Drops the return address.
         self.code.lea(Reg::Rsp, Mem::at(Reg::Rsp, 8));
         self.code.jump_reg(SCRATCH);
     }
@@ -157,7 +157,7 @@ impl Writer<'_> {
         self.save(0..6);
         self.save_meter();
         self.code.store(3, self.context(offset_of!(Context<()>, pc)), Reg::Rax);
-        // r1 to r5, in an order that overwrites none; the context is put before them.
+        // r1 to r5, in an order that overwrites none of them; the context is the first argument.
         let arguments = [Reg::Rsi, Reg::Rdx, Reg::Rcx, Reg::R8, Reg::R9];
         for number in [3, 2, 1, 4, 5] {
             self.code.mov(Bits::B64, arguments[number - 1], REGISTERS[number]);
@@ -165,16 +165,16 @@ impl Writer<'_> {
         self.call_rust(offset_of!(Context<()>, syscall));
         self.code.mov(Bits::B64, REGISTERS[0], Reg::Rax);
         self.code.test(Bits::B64, Reg::Rdx, Reg::Rdx);
-        // Leaves the flags alone.
+        // Does not change the flags.
         self.restore(1..6);
         self.restore_meter();
-        // SiteKind `leave` finds on the stack is the site of the syscall.
+        // `leave` finds the site of the syscall on the stack.
         let leave = self.code.jump_if(Flag::NotEqual);
         self.code.patch(leave, self.routines.leave);
         self.code.ret();
     }
 
-    /// Called or jumped to with a slot in `rax`, instead of its code, where that is not compiled.
+    /// Called or jumped to with a slot in `rax`, in place of code that is not compiled.
     fn missing_routine(&mut self) {
         self.routines.missing = self.code.here();
         self.code.store(3, self.context(offset_of!(Context<()>, pc)), Reg::Rax);
@@ -182,8 +182,8 @@ impl Writer<'_> {
         self.code.ud2();
     }
 
-    /// Called where a call came to the end of what may be used of the stack: moves that a step
-    /// further. Without a step left it is a place to leave from.
+    /// Called where a call reaches the limit of the stack: raises the limit by a step. If no step
+    /// is left, this is a side exit.
     fn more_stack_routine(&mut self) {
         self.routines.more_stack = self.code.here();
         if self.shape.fixed_frames {
@@ -208,9 +208,9 @@ impl Writer<'_> {
         }
     }
 
-    /// Called where the check of a store found nothing within the limit, with the address of the
-    /// last byte and the window: finds the pointer if the page is marked. Otherwise, and once it
-    /// was called too often, it is a place to leave from.
+    /// Called where the check of a store fails, with the address of the last byte and the offset of
+    /// the window: finds the pointer if the page is dirty. Otherwise, or if it was called too
+    /// often, this is a side exit.
     fn dirty_page_store_routine(&mut self) {
         self.routines.dirty_page_store = self.code.here();
         self.code.push(POINTER);
@@ -234,8 +234,8 @@ impl Writer<'_> {
         self.code.jump_to(self.routines.leave);
     }
 
-    /// Jumps away if the page of the address in a register is not marked, or not there. The window
-    /// is in the scratch register.
+    /// Emits a check of the page of the address in a register, with the offset of the window in the
+    /// scratch register. Returns the jumps that are taken if the page is clean or not recorded.
     pub(super) fn check_dirty_page(&mut self, address: Reg) -> [Patch; 2] {
         let spans = offset_of!(Context<()>, windows.tracked_ranges);
         self.code.arith_mem(Bits::B64, Arith::Sub, address, self.window(spans));

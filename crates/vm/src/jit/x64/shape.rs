@@ -12,22 +12,22 @@ use crate::{
     program::Program,
 };
 
-/// What is the same for all units of a program.
+/// The parts of program, configuration and options that the emitted code depends on, and its keys.
 #[derive(Clone, Debug)]
 pub(in crate::jit) struct Shape {
     pub(in crate::jit) metered: bool,
     pub(in crate::jit) gaps: bool,
-    /// The shortest gaps that checks see, however the accesses lie that they cover.
+    /// The shortest gaps that checks detect, wherever the accesses lie that they cover.
     pub(super) gap_min: u64,
     pub(in crate::jit) pext: bool,
     pub(in crate::jit) bmi2: bool,
-    /// Whether every window has one region at most.
+    /// Whether each window has at most one region.
     pub(in crate::jit) aligned: bool,
     pub(in crate::jit) fixed_frames: bool,
     pub(super) frame_bytes: i32,
     pub(in crate::jit) frame_step: u64,
     pub(super) call_depth_max: usize,
-    /// Added to displacements from the context.
+    /// Added to displacements from the context register.
     pub(in crate::jit) key: i32,
     pub(in crate::jit) blinding_key: u64,
     pub(super) memory_calls: MemoryCalls,
@@ -55,7 +55,8 @@ impl Shape {
         }
     }
 
-    /// The shortest gaps of a region that the code finds its way in; `None` if in none with gaps.
+    /// Returns the shortest gaps of regions that the code can access; `None` if it can access none
+    /// with gaps.
     pub(in crate::jit) fn window_gaps(&self) -> Option<u64> {
         (self.gaps && self.pext).then_some(self.gap_min)
     }

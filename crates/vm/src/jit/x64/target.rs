@@ -1,4 +1,4 @@
-//! Each operation of [`Target`] as instructions of x86-64.
+//! The operations of [`Target`] as instructions of x86-64.
 
 use core::mem::offset_of;
 
@@ -18,9 +18,9 @@ use crate::{
     },
 };
 
-/// What a part out of the way takes at most, with its site.
+/// The most bytes of cold code for a jump, with its site.
 const COLD_BYTES: usize = 128;
-/// What the way to a block of another unit takes.
+/// The most bytes of a jump to a block of another unit.
 const FAR_BYTES: usize = 24;
 
 fn bits(width: Width) -> Bits {
@@ -50,7 +50,7 @@ impl Target for Writer<'_> {
 
     #[inline(always)]
     fn is_full(&self) -> bool {
-        // What is written in the end for those that wait for it is counted with the rest.
+        // Cold code and jumps to other units are emitted later.
         let later = self.cold.len() * COLD_BYTES + self.fixups.len() * FAR_BYTES;
         let tables = self.sites.memory_bytes() + size_of_val(&self.calls[..]);
         self.code.here() as usize + tables + later >= self.bytes_max
@@ -62,7 +62,7 @@ impl Target for Writer<'_> {
         self.record_span(pc, false);
         self.labels[pc as usize] = self.code.here();
         self.blocks.push(pc);
-        // Control may come from elsewhere.
+        // Control may also come from elsewhere, with other flags.
         self.flags = (SCRATCH, 0);
         if self.shape.metered {
             self.code.arith_imm(Bits::B64, Arith::Sub, METER, cost.into());
@@ -165,7 +165,7 @@ impl Target for Writer<'_> {
                 let op = if alu == Alu::Uhmul { Unary::Mul } else { Unary::Imul };
                 self.with_rdx(Bits::B64, dst, true, |code| code.unary(Bits::B64, op, SCRATCH));
             }
-            // These have an operation of their own.
+            // See `divide`.
             Alu::Div | Alu::Mod | Alu::Sdiv | Alu::Srem => self.code.ud2(),
         }
         if width == Width::S32 {
@@ -253,7 +253,7 @@ impl Target for Writer<'_> {
         }
     }
 
-    // Out of line, as much that every load and store would have a copy of.
+    // Not inlined into every load and store, because it is long.
     #[inline(never)]
     fn check(&mut self, check: Check, kept: Option<u8>, exit: SideExit) {
         let Check { disp, base, span, stride, store, .. } = check;
@@ -267,7 +267,7 @@ impl Target for Writer<'_> {
         }
         self.address(SCRATCH, base, disp);
         if self.shape.gaps && stride > 0 {
-            // If either the first or the last access starts in a gap, so do all bits together.
+            // If the first or the last access starts in a gap, the bit is set in their disjunction.
             self.code.arith(Bits::B64, Arith::Or, POINTER, SCRATCH);
         }
         self.code.shift_imm(Bits::B64, Shift::Shr, SCRATCH, WINDOW_SHIFT);
@@ -349,7 +349,7 @@ impl Target for Writer<'_> {
         let mut saved = false;
         let left = match (left, right) {
             (Value::FramePointer, Value::Constant(_)) => {
-                // Both sides may want the scratch register.
+                // Both sides may need the scratch register.
                 self.code.push(POINTER);
                 saved = true;
                 self.guest_frame(POINTER, 0);

@@ -1,4 +1,4 @@
-//! Every encoding, read back by a disassembler.
+//! Every encoding is read back by a disassembler.
 
 use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter};
 
@@ -62,7 +62,7 @@ fn check(expected: &str, write: impl FnOnce(&mut Encoder)) {
     assert!(!decoder.can_decode(), "`{expected}` is one instruction");
 }
 
-/// Memory operands of every shape, with their text.
+/// Memory operands of every form, with their text.
 fn places() -> Vec<(Mem, String)> {
     let mut places = Vec::new();
     for base in REGS {
@@ -131,7 +131,7 @@ fn registers() {
                 check(&format!("mov {a_name}, {b_name}"), |code| code.mov(bits, a, b));
                 check(&format!("test {a_name}, {b_name}"), |code| code.test(bits, a, b));
                 check(&format!("imul {a_name}, {b_name}"), |code| code.imul(bits, a, b));
-                // The disassembler leaves out the operand that repeats.
+                // The disassembler omits the repeated operand.
                 let factors = if a == b { a_name.clone() } else { format!("{a_name}, {b_name}") };
                 check(&format!("imul {factors}, -0x3"), |code| {
                     code.imul_imm(bits, a, b, -3);

@@ -1,4 +1,4 @@
-//! A unit's code in the making: what all operations are written with.
+//! The writer of a unit's code, with what all operations have in common.
 
 use core::mem::offset_of;
 use std::io;
@@ -23,57 +23,57 @@ use crate::{
     },
 };
 
-/// What is out of the way of the usual flow.
+/// Cold code: emitted behind the block, and reached if one of two jumps is taken.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cold {
     pub(super) jumps: [Patch; 2],
     pub(super) count: u8,
     pub(super) kind: ColdKind,
-    /// Where to come back to.
+    /// The offset at which the common path continues.
     pub(super) back: u32,
     /// The function that is called.
     pub(super) slot: u32,
     pub(super) site: Site,
 }
 
-/// What is done there.
+/// The purpose of cold code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ColdKind {
-    /// Machine code gives up.
+    /// A side exit: the interpreter takes over.
     GiveUp,
-    /// Units are given back on the way to a block.
+    /// Refunds compute units on the way to a block.
     Refund,
-    /// A check asks for its pointer.
+    /// Asks for the pointer of a check that failed.
     Check,
-    /// A call asks for more stack.
+    /// Asks for more stack for a call.
     Call,
-    /// A call of a register leads to where nothing is compiled.
+    /// Calls the routine `missing` for a function that is not compiled.
     Missing,
-    /// A function that is written where it is called is called all the same.
+    /// Calls a function that was inlined, because the budget does not suffice for all of it.
     Inlined,
 }
 
-/// Offsets of the routines that all code shares. Each unit has those that its own code calls; in
-/// units other than the first they lead on to those of the first.
+/// The offsets of the routines. Each unit has those that its code calls; in all units but the first
+/// they jump to those of the first.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::jit) struct Routines {
     pub(in crate::jit) enter: u32,
     pub(in crate::jit) leave: u32,
     pub(super) stopped: u32,
-    /// Lets the stack be used further than before.
+    /// Raises the limits of the stack.
     pub(in crate::jit) more_stack: u32,
-    /// Finds the pointer of a store to a page that is marked.
+    /// Finds the pointer of a store to a dirty page.
     pub(in crate::jit) dirty_page_store: u32,
     pub(in crate::jit) syscall: u32,
     pub(in crate::jit) missing: u32,
-    /// A bare return.
+    /// A bare `ret`.
     pub(in crate::jit) ret: u32,
-    /// Of [`MemoryCalls`](crate::MemoryCalls); 0 where there is no such call.
+    /// The routines of [`MemoryCalls`](crate::MemoryCalls); 0 for those that are not used.
     pub(in crate::jit) memory: [u32; 4],
 }
 
 impl Routines {
-    /// As words, to be kept.
+    /// Returns the offsets as words, for freezing.
     pub(in crate::jit) fn words(self) -> [u32; 12] {
         let Self {
             enter,
@@ -110,7 +110,7 @@ impl Routines {
     }
 }
 
-/// A unit's code in the making.
+/// The writer of a unit's code.
 #[derive(Debug)]
 pub(in crate::jit) struct Writer<'o> {
     pub(super) code: Encoder,
@@ -119,41 +119,42 @@ pub(in crate::jit) struct Writer<'o> {
     pub(super) shape: &'o Shape,
     pub(super) routines: Routines,
     pub(super) sites: Sites,
-    /// Slots and offsets of calls.
+    /// Slots and code offsets of calls.
     pub(super) calls: Vec<[u32; 2]>,
-    /// By slot, where the unit's block starts that starts there; 0 where none does.
+    /// By slot, the offset of the block of this unit that starts there, or 0.
     pub(super) labels: &'o mut [u32],
     /// The slots of all blocks.
     pub(super) blocks: Vec<u32>,
-    /// Slots that other units have, or will have.
+    /// Slots in other units that this unit refers to.
     pub(super) far: Vec<u32>,
-    /// Jumps and calls of blocks that were not written yet.
+    /// Jumps and calls of blocks that are not written yet.
     pub(super) fixups: Vec<(Patch, u32)>,
     pub(super) cold: Vec<Cold>,
     /// Where the code of each instruction starts, if that is asked for: offset, slot, cold.
     pub(super) spans: Option<Vec<(u32, u32, bool)>>,
-    /// The register whose value the flags tell, in 64 bits, and where the code was then.
+    /// The register whose value the flags reflect (64 bits), and the offset at which they do.
     pub(super) flags: (Reg, u32),
     pub(super) near: u8,
-    /// How large the unit may become.
+    /// The maximum size of the unit.
     pub(super) bytes_max: usize,
-    /// The jump out of an inlined function's way, the function, and its call.
+    /// The jump that skips an inlined function, the function, and the call.
     pub(super) inlined: Option<(Patch, u32, SideExit)>,
 }
 
-/// A unit that is complete.
+/// A finished unit.
 #[derive(Debug)]
 pub(in crate::jit) struct Written {
     pub(in crate::jit) unit: Unit,
     pub(in crate::jit) routines: Routines,
     /// Slots and offsets of its blocks.
     pub(in crate::jit) blocks: Vec<(u32, u32)>,
-    /// Slots that it goes to in other units.
+    /// Slots in other units that it refers to.
     pub(in crate::jit) far: Vec<u32>,
 }
 
 impl<'o> Writer<'o> {
-    /// A writer for the unit of a number, which takes about `bytes_max` at most. All labels are 0.
+    /// Creates a writer for the unit of a number, which takes about `bytes_max` bytes at most. All
+    /// `labels` must be 0.
     pub(in crate::jit) fn new(
         unit: usize,
         bytes_max: usize,
@@ -190,10 +191,10 @@ impl<'o> Writer<'o> {
         writer
     }
 
-    /// The unit, in memory where it can be executed.
+    /// Returns the unit, in executable memory.
     ///
     /// # Errors
-    /// If the operating system gives no such memory.
+    /// If the operating system provides no such memory.
     pub(in crate::jit) fn finish(mut self) -> io::Result<Written> {
         self.flush_cold();
         let fixups = core::mem::take(&mut self.fixups);
@@ -211,7 +212,7 @@ impl<'o> Writer<'o> {
             self.labels[*slot as usize] = 0;
         }
         self.sites.index();
-        // Blocks are written in order but where one starts within another's `lddw`.
+        // Blocks are in order, except where one starts within an `lddw` of another.
         self.calls.sort_unstable();
         let unit = Unit {
             memory: Executable::new(self.code.bytes())?,
@@ -222,7 +223,7 @@ impl<'o> Writer<'o> {
         Ok(Written { unit, routines: self.routines, blocks, far: self.far })
     }
 
-    /// Goes on at a block that another unit has, or will have.
+    /// Emits a jump to a block in another unit.
     pub(super) fn block_elsewhere(&mut self, slot: u32) {
         self.code.reserve();
         self.record_span(slot, true);
@@ -231,8 +232,8 @@ impl<'o> Writer<'o> {
         self.code.jump_mem(entry);
     }
 
-    /// Where the address of a slot's code is. Should that be the routine `missing`, it gets the
-    /// slot.
+    /// Returns the location of the address of a slot's code. The pointer register gets the slot,
+    /// for the routine `missing`.
     pub(super) fn entry(&mut self, slot: u32) -> Mem {
         self.far.push(slot);
         self.code.mov_imm(POINTER, slot.into());
@@ -240,13 +241,13 @@ impl<'o> Writer<'o> {
         Mem::at(SCRATCH, 8 * slot.cast_signed())
     }
 
-    /// A field of the context.
+    /// Returns a field of the context.
     #[inline(always)]
     pub(super) fn context(&self, field: usize) -> Mem {
         Mem::at(CONTEXT, self.disp(field))
     }
 
-    /// A field of a window, whose offset is in the scratch register.
+    /// Returns a field of a window's entry, whose offset is in the scratch register.
     #[inline(always)]
     pub(super) fn window(&self, field: usize) -> Mem {
         Mem::indexed(CONTEXT, SCRATCH, 0, self.disp(field))
@@ -271,14 +272,14 @@ impl<'o> Writer<'o> {
         self.spans.get_or_insert_default().push((here, slot, cold));
     }
 
-    /// `dst = r10 + addend`, where r10 is in no register.
+    /// `dst = r10 + addend`, where r10 is not in a register.
     #[inline(never)]
     pub(super) fn guest_frame(&mut self, dst: Reg, addend: i32) {
         self.code.load(3, dst, self.context(offset_of!(Context<()>, frame_key)));
         self.code.lea(dst, Mem::indexed(dst, FRAME, u8::from(self.shape.gaps), addend));
     }
 
-    /// Puts a number of the program's into a register.
+    /// Loads a constant of the program.
     #[inline(always)]
     pub(super) fn constant(&mut self, dst: Reg, number: u64) {
         if !self.rng.blinds(number) {
@@ -305,7 +306,7 @@ impl<'o> Writer<'o> {
         }
     }
 
-    /// Two numbers that add up to `number` without overflow.
+    /// Splits a number into two random summands, without overflow.
     #[allow(clippy::cast_possible_truncation, reason = "any bits will do")]
     pub(super) fn parts(&mut self, number: i32) -> (i32, i32) {
         let random = (self.rng.number() as u32).cast_signed();
@@ -313,7 +314,7 @@ impl<'o> Writer<'o> {
         (part, number - part)
     }
 
-    /// The right-hand side as a register, which may be the scratch register.
+    /// Returns a register with the right-hand side: its own, or the scratch register.
     #[inline(always)]
     pub(super) fn register(&mut self, value: Value) -> Reg {
         match value {
@@ -329,7 +330,7 @@ impl<'o> Writer<'o> {
         }
     }
 
-    /// `dst = dst op imm`, 64 or 32 bits of the immediate.
+    /// `dst = dst op value`, with the low 32 bits or all 64 bits of an immediate.
     #[inline(always)]
     #[allow(clippy::cast_possible_truncation, reason = "a half is what 32-bit operations see")]
     pub(super) fn arith_value(&mut self, bits: Bits, op: Arith, dst: Reg, value: Value) {
@@ -367,7 +368,7 @@ impl<'o> Writer<'o> {
         self.cold_jump(jump, exit, ColdKind::GiveUp, 0);
     }
 
-    /// What is done out of the way if one jump is taken.
+    /// Adds cold code that is reached by one jump.
     #[inline(always)]
     pub(super) fn cold_jump(&mut self, jump: Patch, exit: SideExit, kind: ColdKind, back: u32) {
         let site = Site::new(exit.pc, exit.refund, SiteKind::GiveUp);
@@ -379,14 +380,14 @@ impl<'o> Writer<'o> {
         self.sites.push(self.code.here(), site);
     }
 
-    /// The number of the region that the next check tries when its window has several.
+    /// Returns the index of the region hint for the next check.
     #[inline(always)]
     pub(super) fn next_hint(&mut self) -> u8 {
         self.near = (self.near + 1) % REGION_HINTS;
         self.near
     }
 
-    /// Tries the region that a check's accesses went to before.
+    /// Tries the region that accesses of a check went to before.
     pub(super) fn try_hint(&mut self, check: Check, back: u32) -> [Patch; 2] {
         let Check { base, store, span, disp, near, .. } = check;
         let entry = offset_of!(Context<()>, near) + size_of::<RegionHint>() * usize::from(near);
@@ -397,7 +398,7 @@ impl<'o> Writer<'o> {
         }
         let start = self.context(entry + offset_of!(RegionHint, start));
         self.code.arith_mem(Bits::B64, Arith::Sub, SCRATCH, start);
-        // What is before the region is far behind it now, or becomes small by overflow.
+        // For addresses before the region, the sum is large, or small and then overflows.
         self.code.arith_imm(Bits::B64, Arith::Add, SCRATCH, last);
         let below = self.code.jump_if(Flag::Below);
         let lens = offset_of!(RegionHint, lens) + if store { 8 } else { 0 };
@@ -410,7 +411,7 @@ impl<'o> Writer<'o> {
         [below, above]
     }
 
-    /// Writes what is out of the way so far.
+    /// Emits the cold code that was added so far.
     pub(super) fn flush_cold(&mut self) {
         let mut all = core::mem::take(&mut self.cold);
         for Cold { jumps, count, kind, back, slot, site } in &all {
@@ -469,7 +470,7 @@ impl<'o> Writer<'o> {
         self.cold = all;
     }
 
-    /// Lets a jump or call lead to a block.
+    /// Sets the target of a jump or call to a block.
     #[inline(always)]
     pub(super) fn lead(&mut self, patch: Patch, slot: u32) {
         let label = self.labels[slot as usize];
@@ -496,7 +497,7 @@ impl<'o> Writer<'o> {
         }
     }
 
-    /// `dst = address of the base + disp`, the guest's.
+    /// `dst = base + disp`, a guest address.
     #[inline(always)]
     pub(super) fn address(&mut self, dst: Reg, base: Register, disp: i32) {
         if self.shape.fixed_frames && base == Register::R10 {
@@ -530,7 +531,7 @@ impl<'o> Writer<'o> {
         }
     }
 
-    /// Calls a function that overwrites some of r6 to r9, in this unit or another.
+    /// Calls a function in this unit or another. It overwrites these of r6 to r9.
     pub(super) fn call_slot(&mut self, slot: u32, overwritten: u8, exit: SideExit) {
         if self.scope.is_own(slot as usize) {
             return self.call_around(exit, overwritten, |it| {
@@ -544,7 +545,7 @@ impl<'o> Writer<'o> {
         });
     }
 
-    /// Calls what was pushed for, with frames around it.
+    /// Emits a call between saving and restoring registers and the frame register.
     pub(super) fn call_around(&mut self, exit: SideExit, saved: u8, call: impl FnOnce(&mut Self)) {
         let saved = if self.shape.fixed_frames { saved } else { 0b1_1111 };
         for number in 0..5 {
@@ -568,7 +569,7 @@ impl<'o> Writer<'o> {
         }
     }
 
-    /// Gives up if there is no frame left.
+    /// Emits the check of the call depth.
     pub(super) fn check_depth(&mut self, exit: SideExit) {
         let start = self.code.here();
         let limit = self.context(offset_of!(Context<()>, frame_limit));
