@@ -1,4 +1,4 @@
-//! What a program can make the compiler do is bounded, whatever the program is.
+//! What compiling a program takes is bounded, for any program.
 
 use selkie_elf::{Executable, Functions};
 use selkie_isa::{Op, Slot, Version};
@@ -6,18 +6,18 @@ use selkie_vm::{
     Config, JitOptions, JitWork, Machine, MachineCode, MemoryMap, NoHost, Program, Region, run,
 };
 
-/// Slots of the largest program that an account can hold.
+/// Slots of the largest program that fits an account.
 const SLOTS: i32 = (10 << 20) / 8;
-/// Calls of functions of one slot, each of which is a unit of its own.
+/// Calls of functions of one slot, each of which becomes a compilation unit.
 const UNITS: i32 = 255;
 
 fn slot(op: Op, dst: u8, src: u8, off: i16, imm: i32) -> Slot {
     Slot { code: op.code(), dst, src, off, imm }
 }
 
-/// A program that goes through all units but one with functions of one slot, and then calls
-/// something else. The rest of it, which a branch might lead to, are calls: each of a function that
-/// takes long to be looked at, since it neither ends nor writes to a register.
+/// Returns a program that makes all compilation units but one out of functions of one slot, and
+/// then calls something else. The rest of the program, which a branch might lead to, consists of
+/// calls. Their callees take long to scan, since they neither end nor write to a register.
 fn hostile() -> Program {
     const FUNCTIONS: i32 = 64;
     const BODY: i32 = 0x1000;
@@ -35,7 +35,7 @@ fn hostile() -> Program {
         slot(Op::Exit, 0, 0, 0, 0),
     ];
     text.resize(0x800, slot(Op::Exit, 0, 0, 0, 0));
-    // Addresses of code, which is read-only data here, too.
+    // Addresses of code in the text, which is read-only data too.
     for number in 0..0x800 {
         let at = BODY + number * ((SLOTS - BODY) / 0x800);
         text.push(Slot::from_word((1 << 32) + u64::from(at.unsigned_abs()) * 8));
@@ -50,7 +50,8 @@ fn hostile() -> Program {
     Program::new(executable.expect("no names, no collision"))
 }
 
-/// Runs a program on the interpreter and by its machine code, so often; tells what compiling it took.
+/// Runs a program on the interpreter and as machine code `runs` times, and returns what compiling
+/// took.
 fn check(program: &Program, options: &JitOptions, runs: usize) -> JitWork {
     let config = Config::default();
     let code = MachineCode::compile(program, &config, options).expect("it is supported");
@@ -72,7 +73,7 @@ fn check(program: &Program, options: &JitOptions, runs: usize) -> JitWork {
 }
 
 #[test]
-fn a_cheap_run_does_not_compile_a_large_program() {
+fn compiling_a_large_program_lazily_stays_within_limits() {
     if !MachineCode::SUPPORTED {
         return;
     }
@@ -80,7 +81,7 @@ fn a_cheap_run_does_not_compile_a_large_program() {
     let options = JitOptions::default();
     let work = check(&program, &options, 3);
     assert!(work.units <= 256, "{work:?}");
-    // Without budgets, it would be ten times as much, and scans a thousand times.
+    // Without limits, slots would be ten times as many, and scans a thousand times.
     assert!(work.slots > 1 << 17 && work.scanned > 1 << 21, "{work:?}");
     // All units that begin with few slots, and the last one.
     assert!(work.slots <= 512 * 1024 + options.unit_slots_max as u64, "{work:?}");
@@ -88,9 +89,9 @@ fn a_cheap_run_does_not_compile_a_large_program() {
     assert!(work.bytes <= options.code_bytes_max + (64 << 10), "{work:?}");
 }
 
-/// What compiles all at once does not do so either.
+/// Compiling everything at once is bounded too.
 #[test]
-fn a_large_program_is_not_compiled_as_a_whole() {
+fn compiling_a_large_program_at_once_stays_within_limits() {
     if !MachineCode::SUPPORTED {
         return;
     }
@@ -102,7 +103,7 @@ fn a_large_program_is_not_compiled_as_a_whole() {
 }
 
 #[test]
-fn machine_code_takes_no_more_memory_than_it_may() {
+fn machine_code_stays_within_code_bytes_max() {
     if !MachineCode::SUPPORTED {
         return;
     }
@@ -110,7 +111,7 @@ fn machine_code_takes_no_more_memory_than_it_may() {
     for code_bytes_max in [0, 1, 5_000, 20_000, 300_000, 1 << 20] {
         let options = JitOptions { code_bytes_max, runs_until_joined: 1, ..JitOptions::plain() };
         let work = check(&program, &options, 4);
-        // The first unit has the routines in any case; the last one ends with a block.
+        // The first unit always contains the routines; the last one ends with a block.
         assert!(work.bytes <= code_bytes_max + 20_000, "{code_bytes_max}: {work:?}");
     }
 }

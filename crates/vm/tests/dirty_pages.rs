@@ -1,5 +1,5 @@
-//! Marks: whatever a program writes to, and however often, the record of its regions covers it, and
-//! machine code leaves the same bytes as the interpreter.
+//! Dirty pages: the records of regions cover every store of a program, and machine code leaves the
+//! same bytes as the interpreter.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -21,7 +21,7 @@ const HEAP_BYTES: usize = 32 << 10;
 const INPUT_BYTES: usize = 50_000;
 const UNITS: u64 = 100_000;
 
-/// `sol_memset_`, as a runtime has it.
+/// A host with `sol_memset_`, which charges like the runtime.
 struct TestHost;
 
 impl Host for TestHost {
@@ -40,10 +40,11 @@ impl Host for TestHost {
     }
 }
 
-/// What a program does.
+/// A part of a random program.
 #[derive(Clone, Debug)]
-enum Act {
-    /// Stores so many times, so far apart, from an address on, and somewhere else besides.
+enum Action {
+    /// Stores `count` times from `at` on, `stride` bytes apart, and each time also at offset
+    /// `other`.
     Store { size: &'static str, at: u64, other: i16, stride: i32, count: u16 },
     /// Fills memory.
     Set { at: u64, len: u16 },
@@ -56,7 +57,7 @@ fn address() -> impl Strategy<Value = u64> {
     prop_oneof![4 => heap, 4 => end - 2000..end, 6 => input, 1 => HEAP_START..HEAP_START + 16]
 }
 
-fn act() -> impl Strategy<Value = Act> {
+fn action() -> impl Strategy<Value = Action> {
     let size = prop_oneof![Just("stb"), Just("sth"), Just("stw"), Just("stdw")];
     let strides = prop_oneof![-700..700_i32, Just(8), Just(-8)];
     let others = prop_oneof![3 => Just(24_i16), 1 => -1100..1100_i16];
@@ -64,24 +65,24 @@ fn act() -> impl Strategy<Value = Act> {
     let store = (size, address(), others, strides, counts);
     prop_oneof![
         5 => store.prop_map(|(size, at, other, stride, count)| {
-            Act::Store { size, at, other, stride, count }
+            Action::Store { size, at, other, stride, count }
         }),
-        1 => (address(), 0..3000_u16).prop_map(|(at, len)| Act::Set { at, len }),
+        1 => (address(), 0..3000_u16).prop_map(|(at, len)| Action::Set { at, len }),
     ]
 }
 
-fn program(acts: &[Act], version: Version) -> Program {
+fn program(actions: &[Action], version: Version) -> Program {
     let mut source = ".globl entrypoint\nentrypoint:\n".to_owned();
-    for (number, act) in acts.iter().enumerate() {
-        match act {
-            Act::Store { size, at, other, stride, count } => {
+    for (number, action) in actions.iter().enumerate() {
+        match action {
+            Action::Store { size, at, other, stride, count } => {
                 write!(
                     source,
                     "lddw r1, {at}\nmov64 r2, {count}\nagain{number}:\n{size} [r1+0], 7\n\
                      {size} [r1+{other}], 5\nadd64 r1, {stride}\nadd64 r2, -1\njne r2, 0, again{number}\n"
                 )
             }
-            Act::Set { at, len } => {
+            Action::Set { at, len } => {
                 write!(source, "lddw r1, {at}\nmov64 r2, 3\nmov64 r3, {len}\ncall sol_memset_\n")
             }
         }
@@ -95,7 +96,7 @@ fn program(acts: &[Act], version: Version) -> Program {
     Program::new(load(&assembly.to_elf(), &environment).unwrap())
 }
 
-/// What a run has left.
+/// What a run leaves.
 #[derive(PartialEq, Eq, Debug)]
 struct Left {
     result: Result<u64, String>,
@@ -104,7 +105,8 @@ struct Left {
     input: Vec<u8>,
 }
 
-/// Runs the program, by its machine code if there is some, and holds the record against the bytes.
+/// Runs a program, as machine code if there is some, and checks that the records cover all nonzero
+/// bytes.
 fn left(
     program: &Program,
     config: &Config,
@@ -115,9 +117,9 @@ fn left(
     let version = program.executable().version();
     let mut stack = vec![0; config.stack_bytes()];
     let (mut heap, mut input) = (vec![0; HEAP_BYTES], vec![0; INPUT_BYTES]);
-    let (mut heap_marks, mut input_marks) =
+    let (mut heap_pages, mut input_pages) =
         (vec![0; dirty_pages_len(HEAP_BYTES)], vec![0; dirty_pages_len(INPUT_BYTES)]);
-    mark_dirty(&mut heap_marks, HEAP_BYTES - tail..HEAP_BYTES);
+    mark_dirty(&mut heap_pages, HEAP_BYTES - tail..HEAP_BYTES);
     let stack_region = Region::writable(STACK_START, &mut stack);
     let read_only = program.executable().read_only();
     let regions = vec![
@@ -128,10 +130,10 @@ fn left(
         },
         Region::writable(HEAP_START, &mut heap)
             .with_dirty_prefix(expected[0])
-            .with_dirty_pages(&mut heap_marks),
+            .with_dirty_pages(&mut heap_pages),
         Region::writable(INPUT_START, &mut input)
             .with_dirty_prefix(expected[1])
-            .with_dirty_pages(&mut input_marks),
+            .with_dirty_pages(&mut input_pages),
     ];
     let memory = MemoryMap::new(regions, config, version).unwrap();
     let mut machine = Machine::new(program.executable(), config, memory, UNITS);
@@ -139,19 +141,19 @@ fn left(
         Some(code) => code.run(program, &mut machine, &mut TestHost),
         None => run(program, &mut machine, &mut TestHost),
     };
-    let touched = [HEAP_START, INPUT_START].map(|vaddr| {
+    let dirty_prefixes = [HEAP_START, INPUT_START].map(|vaddr| {
         let regions = machine.memory.regions();
         regions.iter().find(|region| region.vaddr() == vaddr).unwrap().dirty_prefix()
     });
     drop(machine);
-    for (bytes, marks, touched) in
-        [(&heap, &heap_marks, touched[0]), (&input, &input_marks, touched[1])]
+    for (bytes, pages, dirty_prefix) in
+        [(&heap, &heap_pages, dirty_prefixes[0]), (&input, &input_pages, dirty_prefixes[1])]
     {
         let mut rest = bytes.clone();
-        for span in dirty_spans(usize::try_from(touched).unwrap(), marks, bytes.len()) {
+        for span in dirty_spans(usize::try_from(dirty_prefix).unwrap(), pages, bytes.len()) {
             rest[span].fill(0);
         }
-        assert!(rest.iter().all(|byte| *byte == 0), "all that was written to is on record");
+        assert!(rest.iter().all(|byte| *byte == 0), "every store is recorded");
     }
     Left {
         result: outcome.result.map_err(|trap| trap.to_string()),
@@ -175,38 +177,38 @@ fn options() -> JitOptions {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn few_stores_at_both_ends_touch_little() {
+fn few_stores_at_both_ends_of_the_heap_dirty_few_pages() {
     let end = HEAP_START + HEAP_BYTES as u64;
-    let acts = [
-        Act::Store { size: "stdw", at: HEAP_START, other: 16, stride: 0, count: 9 },
-        Act::Store { size: "stdw", at: end - 40, other: 8, stride: -8, count: 30 },
+    let actions = [
+        Action::Store { size: "stdw", at: HEAP_START, other: 16, stride: 0, count: 9 },
+        Action::Store { size: "stdw", at: end - 40, other: 8, stride: -8, count: 30 },
     ];
-    let program = program(&acts, Version::V3);
+    let program = program(&actions, Version::V3);
     let code = MachineCode::compile(&program, &Config::default(), &options()).unwrap();
     let mut heap = vec![0; HEAP_BYTES];
-    let mut marks = vec![0; dirty_pages_len(HEAP_BYTES)];
+    let mut pages = vec![0; dirty_pages_len(HEAP_BYTES)];
     let config = Config::default();
     let mut stack = vec![0; config.stack_bytes()];
     let regions = vec![
         Region::writable(STACK_START, &mut stack),
-        Region::writable(HEAP_START, &mut heap).with_dirty_prefix(0).with_dirty_pages(&mut marks),
+        Region::writable(HEAP_START, &mut heap).with_dirty_prefix(0).with_dirty_pages(&mut pages),
     ];
     let memory = MemoryMap::new(regions, &config, Version::V3).unwrap();
     let mut machine = Machine::new(program.executable(), &config, memory, UNITS);
     assert!(code.run(&program, &mut machine, &mut TestHost).result.is_ok());
     assert_eq!(machine.memory.regions()[1].dirty_prefix(), 0);
     drop(machine);
-    assert!(any_dirty(&marks));
-    let touched: usize = dirty_spans(0, &marks, HEAP_BYTES).map(|span| span.len()).sum();
-    assert!(touched <= 4 * 512, "{touched} bytes are cleared of {HEAP_BYTES}");
+    assert!(any_dirty(&pages));
+    let dirty: usize = dirty_spans(0, &pages, HEAP_BYTES).map(|span| span.len()).sum();
+    assert!(dirty <= 4 * 512, "{dirty} bytes are dirty of {HEAP_BYTES}");
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_record_covers_all_that_is_written_to(
-        acts in prop::collection::vec(act(), 1..6),
+    fn dirty_prefix_and_pages_cover_every_store(
+        actions in prop::collection::vec(action(), 1..6),
         expected in [0..40_000_u64, 0..60_000_u64],
         near_start in any::<bool>(),
         tail in 0..3000_usize,
@@ -216,7 +218,7 @@ proptest! {
         let config = Config { aligned_memory, ..Config::default() };
         let version = if is_new { Version::V3 } else { Version::V0 };
         let expected = if near_start { expected.map(|it| it % 600) } else { expected };
-        let program = program(&acts, version);
+        let program = program(&actions, version);
         let interpreted = left(&program, &config, None, expected, tail);
         if MachineCode::SUPPORTED {
             let code = MachineCode::compile(&program, &config, &options()).unwrap();

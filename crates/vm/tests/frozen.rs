@@ -1,5 +1,4 @@
-//! Programs and machine code as bytes: what is had from them is what they were made of, and bytes
-//! that were changed do no harm.
+//! Frozen programs and machine code behave like the originals, and changed bytes do no harm.
 
 #![allow(unsafe_code, reason = "machine code has to be trusted")]
 
@@ -16,7 +15,7 @@ use selkie_vm::{
     Region, SyscallError, ThawError, Verified, run,
 };
 
-/// Some of what real programs call.
+/// Syscalls that real programs use.
 const SYSCALLS: [&str; 8] = [
     "sol_log_",
     "sol_log_64_",
@@ -32,7 +31,7 @@ fn environment() -> Environment {
     Environment { syscalls: Arc::new(Syscalls::new(SYSCALLS)), ..Environment::default() }
 }
 
-/// Charges, looks at all it is given, and says no to some.
+/// A host that charges for syscalls, records their arguments and fails some.
 struct TestHost(Vec<[u64; 6]>);
 
 impl Host for TestHost {
@@ -55,10 +54,10 @@ impl Host for TestHost {
     }
 }
 
-/// All that can be seen of a run.
+/// Everything observable of a run.
 type Seen = (Result<u64, String>, u64, usize, [u64; 11], Vec<[u64; 6]>, Vec<Vec<u8>>);
 
-/// Runs a program with no accounts, or with garbage.
+/// Runs a program with an input.
 fn seen(
     program: &Program,
     input: &[u8],
@@ -93,17 +92,17 @@ fn interpret(program: &Program, machine: &mut Machine<'_>, host: &mut TestHost) 
 }
 
 fn thaw_code(code: &MachineCode, thawed: &Program, options: &JitOptions) -> MachineCode {
-    // SAFETY: the bytes are fresh, and the program was thawed from those of the code's own.
+    // SAFETY: the bytes are fresh, and the program was thawed from those of the code's own program.
     unsafe { MachineCode::thaw(&code.freeze(), thawed, &Config::default(), options) }.unwrap()
 }
 
-/// Freezes a program and its code in all states, and looks for a difference.
+/// Freezes and thaws a program and its code in all states, and compares their runs.
 fn check(name: &str, elf: &[u8], verified: &Verified, inputs: &[Vec<u8>]) {
     let syscalls = verified.executable().syscalls();
     let frozen = verified.freeze(elf);
     let again = Verified::thaw(&frozen, elf, syscalls).unwrap();
     assert_eq!(again.executable(), verified.executable(), "{name}");
-    // Any other file does as well.
+    // Any other bytes work in place of the file.
     for other in [&[][..], &frozen] {
         let again = Verified::thaw(&verified.freeze(other), other, syscalls).unwrap();
         assert_eq!(again.executable(), verified.executable(), "{name}");
@@ -145,7 +144,7 @@ fn check(name: &str, elf: &[u8], verified: &Verified, inputs: &[Vec<u8>]) {
     }
 }
 
-/// Inputs as programs get them: without accounts, with instruction data; and one that is none.
+/// Returns inputs: without accounts, with instruction data, and random bytes.
 fn inputs() -> Vec<Vec<u8>> {
     let mut plain = vec![vec![0; 64]];
     plain.extend([0_u8, 3, 7].map(|number| {
@@ -159,9 +158,8 @@ fn inputs() -> Vec<Vec<u8>> {
     plain
 }
 
-/// Programs of the ecosystem.
 #[test]
-fn what_compilers_made() {
+fn programs_of_the_ecosystem_run_alike_after_thawing() {
     let mut count = 0;
     for path in selkie_testdata::elfs() {
         let elf = fs::read(&path).unwrap();
@@ -208,7 +206,7 @@ text:
     .ascii "hello"
 "#;
 
-/// The program above as each version has it.
+/// Assembles the program for each version.
 fn sources() -> impl Iterator<Item = (Vec<u8>, Verified)> {
     Version::ALL.into_iter().map(|version| {
         let output = assemble(SOURCE, &Options { version, ..Options::default() });
@@ -220,14 +218,14 @@ fn sources() -> impl Iterator<Item = (Vec<u8>, Verified)> {
 }
 
 #[test]
-fn every_version() {
+fn programs_of_every_version_run_alike_after_thawing() {
     for (elf, verified) in sources() {
         check(&verified.executable().version().to_string(), &elf, &verified, &inputs());
     }
 }
 
 #[test]
-fn without_a_file() {
+fn programs_without_a_file_run_alike_after_thawing() {
     for version in Version::ALL {
         let text = [0xb7, 0, 0, 0, 7, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0];
         let syscalls = environment().syscalls;
@@ -238,7 +236,7 @@ fn without_a_file() {
     }
 }
 
-/// Whatever is thawed can be run; what comes of it is another matter.
+/// Programs thawed from changed bytes can be run, and both engines agree on them.
 fn check_changed(frozen: &[u8], elf: &[u8], verified: &Verified) {
     if let Ok(program) = Program::thaw(frozen, elf, verified.executable().syscalls())
         && program.executable().read_only().vaddr < STACK_START
@@ -256,7 +254,7 @@ fn check_changed(frozen: &[u8], elf: &[u8], verified: &Verified) {
 }
 
 #[test]
-fn changed_bytes_do_no_harm() {
+fn changed_bytes_neither_panic_nor_split_the_engines() {
     for (elf, verified) in sources() {
         let syscalls = verified.executable().syscalls();
         for elf in [&elf[..], &elf[..elf.len() / 2], &[]] {
@@ -274,14 +272,14 @@ fn changed_bytes_do_no_harm() {
                     check_changed(&changed, elf, &verified);
                 }
             }
-            // With another file, it is another program.
+            // With another file, the result is another program.
             check_changed(&frozen, &elf[..elf.len().saturating_sub(1)], &verified);
         }
     }
 }
 
 #[test]
-fn code_for_something_else_is_not_thawed() {
+fn machine_code_for_another_program_or_configuration_is_refused() {
     if !MachineCode::SUPPORTED {
         return;
     }
@@ -290,7 +288,7 @@ fn code_for_something_else_is_not_thawed() {
     let programs: Vec<_> = sources().collect();
     let (_, program) = &programs[0];
     let frozen = MachineCode::compile(program, &config, &options).unwrap().freeze();
-    // SAFETY: none of this is ever run.
+    // SAFETY: the code is never run.
     let thaw = |frozen: &[u8], program: &Program, config: &Config, options: &JitOptions| unsafe {
         MachineCode::thaw(frozen, program, config, options).map(|_| ())
     };

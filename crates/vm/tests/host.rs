@@ -1,4 +1,4 @@
-//! What a syscall sees of the machine, what it may do to the meter, and what becomes of its errors.
+//! What syscalls can do: see and change the meter, write to memory, fail, panic, and run programs.
 
 use core::fmt;
 use std::{
@@ -17,7 +17,7 @@ use selkie_vm::{
     Program, Region, SyscallError, Trap, Violation, observe, run,
 };
 
-/// The host's own error.
+/// An error of the host.
 #[derive(Debug, PartialEq)]
 struct Refused(u64);
 
@@ -31,7 +31,7 @@ impl core::error::Error for Refused {}
 
 type Engine = fn(&Program, &mut Machine<'_>, &mut dyn Host) -> Outcome;
 
-/// The ways to run a program that this host has.
+/// Returns all engines of this host.
 fn engines() -> Vec<Engine> {
     let mut engines: Vec<Engine> =
         vec![run, |program, machine, host| observe(program, machine, host, &mut ())];
@@ -60,7 +60,7 @@ fn compiled(
     code.run(program, machine, &mut host)
 }
 
-/// Remembers what was left at each syscall; `nest` runs a program on what is left.
+/// A host that records the compute units left at each syscall. Its syscall `nest` runs a program.
 struct TestHost {
     engine: Engine,
     nested: Option<Program>,
@@ -137,10 +137,11 @@ fn execute(
     engine(program, &mut Machine::new(program.executable(), &config, memory, budget), host)
 }
 
-/// What an engine leaves: how the program ended, what it used, and what each syscall saw.
+/// What a run leaves: the result, consumed compute units, and the compute units left at each
+/// syscall.
 type Left = (Result<u64, Trap>, u64, Vec<u64>);
 
-/// Runs a program by every engine, nested programs too.
+/// Runs a program, and those it nests, on each engine, and checks that all agree.
 fn run_source(source: &str, budget: u64, nested: &str) -> Left {
     let program = program(source);
     let lefts = engines().into_iter().map(|engine| {
@@ -169,41 +170,41 @@ fn check(source: &str, budget: u64, result: &str, consumed: u64, left: &[u64]) {
 const EXCEEDED: &str = "exceeded CUs meter at BPF instruction";
 
 #[test]
-fn a_syscall_sees_what_is_left_after_its_call() {
+fn a_syscall_sees_the_compute_units_left_after_its_call() {
     check("mov64 r1, 5\n call take\n call take\n exit", 20, "0", 14, &[18, 12]);
-    // Right behind a jump, in the middle of straight code, and as the very last instruction.
+    // Behind a jump, within straight code, and as the last instruction.
     check("ja +0\n call take\n exit", 100, "Syscall error: refused 17179869184", 100, &[98]);
     check("mov64 r1, 0\n call take", 2, EXCEEDED, 2, &[0]);
 }
 
 #[test]
-fn what_a_syscall_takes_is_gone() {
+fn compute_units_consumed_by_a_syscall_are_gone() {
     let source = "mov64 r1, 7\n call take\n mov64 r0, 3\n exit";
     check(source, 11, "3", 11, &[9]);
     check(source, 10, EXCEEDED, 10, &[8]);
     check(source, 9, EXCEEDED, 9, &[7]);
-    // What is not there is taken as far as it goes.
+    // If fewer are left, all are consumed.
     check(source, 8, "Syscall error: refused 7", 8, &[6]);
     check(source, 1, EXCEEDED, 1, &[]);
 }
 
-/// A syscall that empties the meter ends well; the next instruction does not.
+/// A syscall that empties the meter succeeds; the next instruction fails.
 #[test]
-fn nothing_left_is_enough_for_the_syscall_itself() {
+fn a_syscall_may_consume_all_compute_units() {
     check("mov64 r1, 8\n call take\n exit", 10, EXCEEDED, 10, &[8]);
     check("mov64 r1, 8\n call take\n exit", 11, "0", 11, &[9]);
 }
 
 #[test]
-fn a_syscall_may_give_back() {
-    // More is left at the end than was at the start: nothing was used.
+fn a_syscall_may_raise_the_meter() {
+    // More is left at the end than at the start: nothing counts as consumed.
     check("mov64 r1, 50\n call give\n exit", 10, "0", 0, &[8]);
     check("mov64 r1, 5\n call give\n exit", 10, "0", 6, &[8]);
     check("mov64 r1, 0\n call give\n exit", 10, EXCEEDED, 10, &[8]);
 }
 
 #[test]
-fn a_nested_program_uses_its_caller_s_units() {
+fn a_nested_program_consumes_compute_units_of_its_caller() {
     let nested = "mov64 r1, 4\n call take\n mov64 r0, 9\n exit";
     let nest = |budget| {
         let (result, consumed, left) = run_source("call nest\n exit", budget, nested);
@@ -217,7 +218,7 @@ fn a_nested_program_uses_its_caller_s_units() {
 }
 
 #[test]
-fn a_host_gets_its_own_error_back() {
+fn errors_of_the_host_are_passed_through() {
     let (result, consumed, _) = run_source("mov64 r1, 42\n call refuse\n exit", 10, "exit");
     let Err(Trap::Syscall(error)) = result else { panic!("{result:?}") };
     assert_eq!(error.downcast_ref(), Some(&Refused(42)));
@@ -228,22 +229,23 @@ fn a_host_gets_its_own_error_back() {
 }
 
 #[test]
-fn a_trap_in_a_syscall_is_no_trap_of_the_program() {
+fn a_trap_returned_by_a_syscall_is_a_syscall_error() {
     let (result, ..) = run_source("call trap\n exit", 10, "exit");
     let Err(Trap::Syscall(error)) = result else { panic!("{result:?}") };
     assert!(matches!(error.downcast_ref(), Some(Trap::DivideByZero)));
 }
 
-/// Runs a program by an engine: how it ended, and how often the host was asked.
+/// Runs a program on an engine. Returns its result and the number of refused accesses passed to the
+/// host.
 fn violations(source: &str, budget: u64, engine: Engine) -> (Result<u64, Trap>, usize) {
     let mut host = TestHost { engine, nested: None, left: vec![], violations: 0 };
     let outcome = execute(&program(source), budget, &mut host, engine);
     (outcome.result, host.violations)
 }
 
-/// What an instruction may ask for, a syscall may not.
+/// Only accesses of instructions are passed to the host, not those of syscalls.
 #[test]
-fn a_refused_slice_is_not_reconsidered() {
+fn slices_refused_to_a_syscall_are_not_passed_to_the_host() {
     for engine in engines() {
         let source = "lddw r1, 0x300000000\n mov64 r2, 4\n call write\n exit";
         let (result, count) = violations(source, 100, engine);
@@ -261,9 +263,9 @@ fn a_refused_slice_is_not_reconsidered() {
     }
 }
 
-/// The host is not asked about a store that the budget does not reach.
+/// A store that the budget does not reach is not passed to the host.
 #[test]
-fn nobody_is_asked_beyond_the_budget() {
+fn accesses_beyond_the_budget_are_not_passed_to_the_host() {
     for engine in engines() {
         for (budget, expected) in [(1, 0), (2, 1), (3, 1)] {
             let source = "lddw r1, 0x300000000\n stb [r1], 1\n exit";
@@ -273,9 +275,9 @@ fn nobody_is_asked_beyond_the_budget() {
     }
 }
 
-/// An observer sees every instruction once, before it is executed, and none that is not.
+/// An observer sees every executed instruction once, before it is executed.
 #[test]
-fn an_observer_sees_each_instruction() {
+fn an_observer_sees_each_executed_instruction_once() {
     #[derive(Default)]
     struct Seen(Vec<(usize, u64)>);
     impl Observer for Seen {
@@ -295,9 +297,9 @@ fn an_observer_sees_each_instruction() {
     }
 }
 
-/// A host that panics does so through machine code and the calls of the program.
+/// A panic of the host unwinds past machine code and the frames of the program.
 #[test]
-fn a_panic_of_the_host_passes_through() {
+fn a_panic_of_the_host_unwinds_through_machine_code() {
     let program = program("call inner\n exit\n inner:\n call panic\n exit");
     for engine in engines() {
         let mut host = TestHost { engine, nested: None, left: vec![], violations: 0 };

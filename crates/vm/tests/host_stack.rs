@@ -1,7 +1,8 @@
-//! However long a program runs, it takes little of the host's stack, optimised or not.
+//! Programs use little of the host's stack, however long they run, in optimized and unoptimized
+//! builds.
 //!
-//! `cargo xtask ci` runs this once more without any optimisation, where handlers of the interpreter
-//! nest (the profile `unoptimized`).
+//! `cargo xtask ci` runs this a second time with the profile `unoptimized`, in which the handlers
+//! of the interpreter nest.
 
 use std::thread;
 
@@ -15,10 +16,10 @@ use selkie_vm::{
     Config, JitOptions, Machine, MachineCode, MemoryMap, NoHost, Program, Region, run,
 };
 
-/// What new threads of Rust programs have is four times as much.
+/// A quarter of the default for threads in Rust.
 const HOST_STACK_BYTES: usize = 512 * 1024;
 
-/// Runs a program until its units are used up, on the interpreter and as machine code.
+/// Runs a program until its compute units are used up, on the interpreter and as machine code.
 fn check(source: &str) {
     const BUDGET: u64 = 1_000_000;
     let output = assemble(source, &Options { version: Version::V0, ..Options::default() });

@@ -1,5 +1,5 @@
-//! Syscalls on memory that machine code does without the host: what comes of them is what the host
-//! would have done, wherever they point and whatever is left to pay them with.
+//! Syscalls on memory that machine code executes without the host have the results that the host
+//! would have, for any addresses, lengths and budgets.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use selkie_vm::{
 
 const NAMES: [&str; 4] = ["sol_memcpy_", "sol_memmove_", "sol_memset_", "sol_memcmp_"];
 
-/// As a runtime has them.
+/// A host with these syscalls, as in the runtime.
 #[derive(Default)]
 struct TestHost {
     calls: usize,
@@ -73,7 +73,6 @@ impl Host for TestHost {
     }
 }
 
-/// How they are compiled.
 fn options() -> JitOptions {
     let id = |number| Some(SyscallId(number));
     let memory_calls = MemoryCalls {
@@ -87,7 +86,7 @@ fn options() -> JitOptions {
     JitOptions { memory_calls, ..JitOptions::default() }
 }
 
-/// A program that calls each of them with what is in its registers.
+/// Assembles a program that calls one of them with what is in its registers.
 fn program(version: Version, call: usize) -> Program {
     let source = format!(
         ".globl entrypoint\nentrypoint:\nstxdw [r10-8], r1\nmov64 r6, r1\nmov64 r7, r4\ncall {}\n\
@@ -101,7 +100,7 @@ fn program(version: Version, call: usize) -> Program {
     Program::new(load(&assembly.to_elf(), &environment).unwrap())
 }
 
-/// All that can be seen of a run.
+/// Everything observable of a run.
 type Seen = (Result<u64, String>, [u64; 2], usize, [u64; 11], Vec<Vec<u8>>, usize);
 
 fn seen(
@@ -167,7 +166,7 @@ fn length() -> impl Strategy<Value = u64> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
     #[test]
-    fn they_do_what_the_host_does(
+    fn machine_code_and_host_agree_on_memory_syscalls(
         cases in prop::collection::vec((address(), address(), length(), address(), 0..60_u64), 40),
         version in prop::sample::select(Version::ALL.to_vec()),
         call in 0..NAMES.len(),
@@ -188,7 +187,7 @@ proptest! {
         let program = program(version, call);
         let code = MachineCode::compile(&program, &config, &options()).unwrap();
         for (a, b, len, out, budget) in cases {
-            // Fills take a number, and overlaps are rare otherwise.
+            // Fills take a number; the sources of copies often overlap with their destinations.
             let b = if len % 3 == 0 { a.wrapping_add(len / 2) } else { b };
             for out in [out, out & !3] {
                 let arguments = [a, b, len, out];
@@ -207,7 +206,7 @@ proptest! {
 }
 
 #[test]
-fn the_usual_case_needs_no_host() {
+fn common_memory_syscalls_do_not_call_the_host() {
     if !MachineCode::SUPPORTED {
         return;
     }

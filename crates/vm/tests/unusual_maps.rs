@@ -1,4 +1,4 @@
-//! Memory maps that no runtime makes: both engines treat them alike.
+//! Memory maps that no runtime makes: interpreter and machine code treat them alike.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ fn program(source: &str, version: Version) -> Program {
     Program::new(selkie_elf::load(&file.to_elf(), &environment).expect("the file is right"))
 }
 
-/// All that can be seen of a run: how it ended, the registers, the slot, what is left of the meter.
+/// Everything observable of a run: its result, the registers, the slot, the compute units left.
 type Seen = (String, [u64; 11], usize, u64);
 
-/// Runs a program on the interpreter, or by its machine code.
+/// Runs a program on the interpreter, or as machine code.
 fn see<H: Host>(
     program: &Program,
     code: Option<&MachineCode>,
@@ -43,8 +43,8 @@ fn see<H: Host>(
     (format!("{:?}", outcome.result), *machine.registers(), machine.pc(), left)
 }
 
-/// Puts other maps in the place of the machine's: by the first register as many, one after the
-/// other. The heap of each holds a byte that none before had.
+/// A host that replaces the map of the machine, as many times as r1 says. The heap of each map
+/// holds another byte.
 struct Replacing {
     config: Config,
     version: Version,
@@ -77,7 +77,7 @@ impl Host for Replacing {
     }
 }
 
-/// With dynamic frames machine code goes on after that, with fixed ones the interpreter does.
+/// After that, machine code continues with dynamic frames, and the interpreter with fixed ones.
 #[test]
 fn a_syscall_may_replace_the_memory_map() {
     if !MachineCode::SUPPORTED {
@@ -106,10 +106,10 @@ fn a_syscall_may_replace_the_memory_map() {
     }
 }
 
-/// Accesses off one base are checked together by machine code, as many bytes as a frame has: what
-/// is between two of them must not be in a gap either.
+/// Machine code checks accesses off one base together, up to the length of a frame: no gap may lie
+/// between two of them.
 #[test]
-fn gaps_need_not_be_as_long_as_frames() {
+fn both_engines_agree_on_gaps_of_any_length() {
     if !MachineCode::SUPPORTED {
         return;
     }

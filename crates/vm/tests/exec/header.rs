@@ -1,32 +1,32 @@
 //! Headers: lines `//! key: value` at the start of a program.
 //!
-//! A `versions` line starts a case; what stands before the first is common to all of them.
+//! A `versions` line starts a case; lines before the first one apply to all cases.
 //!
 //! | setting | meaning |
 //! |---|---|
-//! | `versions: v0 v3` | run for each of these, and expect the same |
+//! | `versions: v0 v3` | run for each of these versions, with the same expectations |
 //! | `budget: 10` | compute units; 10,000 if not given |
 //! | `config: gaps=off aligned=off depth=4 frame=512 metered=off` | instead of mainnet's |
-//! | `heap: 64`, `input: 0102 ff*6` | bytes there; none if not given |
+//! | `heap: 64`, `input: 0102 ff*6` | contents of these regions; empty if not given |
 //! | `region: 0x400000010 r 00*8` | one more region, `r` or `rw` |
-//! | `unverified` | run it, whatever the verifier says |
+//! | `unverified` | run it even if the verifier refuses it |
 //!
 //! | expectation | meaning |
 //! |---|---|
-//! | `r0: 7, cu 3` | it ends well |
-//! | `trap: DivideByZero, pc 2, cu 3` | it does not |
-//! | `verify: CannotWriteR10, pc 0` | the verifier's verdict |
+//! | `r0: 7, cu 3` | it returns |
+//! | `trap: DivideByZero, pc 2, cu 3` | it traps |
+//! | `verify: CannotWriteR10, pc 0` | the verdict of the verifier |
 //! | `pc: 4`, `depth: 1`, `returns to: [3]` | where it ended |
 //! | `steps: 5` | instructions that an observer saw |
-//! | `registers: r6=1 r10=0x200001000` | then |
-//! | `memory: 0x300000000 = 2a00` | then, gaps left out |
+//! | `registers: r6=1 r10=0x200001000` | registers at the end |
+//! | `memory: 0x300000000 = 2a00` | memory at the end, without gaps |
 
 use core::ops::Range;
 
 use selkie_isa::Version;
 use selkie_vm::{Config, VerifyError};
 
-/// What a program is run with, besides the version.
+/// The settings of a run, besides the version.
 #[derive(Clone)]
 pub(crate) struct Setup {
     pub(crate) budget: u64,
@@ -44,7 +44,7 @@ pub(crate) struct ExtraRegion {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Something that must come of a run.
+/// An expectation.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Expectation {
     pub(crate) key: String,
@@ -61,16 +61,16 @@ impl Expectation {
     }
 }
 
-/// A run and what must come of it.
+/// A run and its expectations.
 pub(crate) struct Case {
-    /// The line of the source that starts it, from 1.
+    /// The line of the source that starts the case, from 1.
     pub(crate) line: usize,
     pub(crate) versions: Vec<Version>,
     pub(crate) setup: Setup,
     pub(crate) expectations: Vec<Expectation>,
-    /// What came of it instead.
+    /// The actual results.
     pub(crate) updated: Vec<Expectation>,
-    /// The lines of the source that hold the expectations, from 0.
+    /// The lines of the source with the expectations, from 0.
     lines: Vec<usize>,
 }
 
@@ -119,7 +119,7 @@ impl Header {
         if cases.is_empty() { Err("  there is no case".to_owned()) } else { Ok(Self { cases }) }
     }
 
-    /// The source with what came of the cases instead of what was expected.
+    /// Returns the source with the actual results in place of the expectations.
     pub(crate) fn rewrite(&self, source: &str) -> String {
         let mut lines: Vec<String> = source.lines().map(str::to_owned).collect();
         for case in self.cases.iter().rev() {
@@ -191,7 +191,7 @@ fn parse_size(text: &str) -> Result<usize, String> {
     text.parse().map_err(|_| format!("`{text}` is no size"))
 }
 
-/// Words of hex digits; `00*8` is a word eight times over.
+/// Parses words of hex digits; `00*8` is eight times the word `00`.
 fn parse_bytes(text: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     for word in text.split_whitespace() {
@@ -205,7 +205,7 @@ fn parse_bytes(text: &str) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The address and the length of a `memory` line.
+/// Parses the address and the length of a `memory` line.
 pub(crate) fn span(value: &str) -> Result<(u64, usize), String> {
     let (vaddr, bytes) = value.split_once(" = ").ok_or("it is `ADDRESS = BYTES`")?;
     Ok((parse_number(vaddr)?, parse_bytes(bytes)?.len()))
@@ -216,7 +216,7 @@ pub(crate) fn memory(vaddr: u64, bytes: &[u8]) -> String {
     format!("{vaddr:#x} = {hex}")
 }
 
-/// The registers that are asked for, as they are.
+/// Returns the values of the registers in `asked`.
 pub(crate) fn registers(asked: &str, registers: &[u64; 11]) -> Result<String, String> {
     let render = |word: &str| {
         let name = word.split('=').next().unwrap_or_default();
@@ -229,12 +229,12 @@ pub(crate) fn registers(asked: &str, registers: &[u64; 11]) -> Result<String, St
     Ok(words?.join(" "))
 }
 
-/// Small numbers in decimal, others in hex.
+/// Formats small numbers in decimal, others in hex.
 pub(crate) fn number(value: u64) -> String {
     if value < 0x1_0000 { value.to_string() } else { format!("{value:#x}") }
 }
 
-/// The verifier's verdict: the name of the error, and its fields.
+/// Formats the verdict of the verifier: the name of the error and its fields.
 pub(crate) fn verdict(verdict: &Result<(), VerifyError>) -> String {
     match verdict {
         Ok(()) => "ok".to_owned(),

@@ -1,4 +1,4 @@
-//! The machine that programs of `testdata/exec` run on, and the syscalls they call.
+//! The machine on which programs of `testdata/exec` run, and their syscalls.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use selkie_vm::{
 
 use crate::header::Case;
 
-/// All that can be seen of a run.
+/// Everything observable of a run.
 #[derive(PartialEq, Debug)]
 pub(crate) struct Run {
     pub(crate) result: Result<u64, String>,
@@ -20,13 +20,13 @@ pub(crate) struct Run {
     pub(crate) depth: usize,
     pub(crate) return_pcs: Vec<usize>,
     pub(crate) registers: [u64; 11],
-    /// Instructions that an observer saw.
+    /// The number of instructions that an observer saw.
     pub(crate) steps: u64,
     remaining: u64,
     memory: Vec<Backing>,
 }
 
-/// The host's side of a region.
+/// The buffer of a region.
 #[derive(Clone, PartialEq)]
 struct Backing {
     vaddr: u64,
@@ -59,7 +59,7 @@ impl Backing {
 }
 
 impl Run {
-    /// Bytes at an address of a region without gaps, or as if it had none.
+    /// Returns bytes at an address, with gaps ignored.
     pub(crate) fn bytes(&self, vaddr: u64, len: usize) -> Result<Vec<u8>, String> {
         self.memory
             .iter()
@@ -72,11 +72,11 @@ impl Run {
     }
 }
 
-/// A program and its machine code, if this host can run any: hardened and plain.
+/// A program and its machine code (hardened and plain), if this host can run any.
 pub(crate) struct Compiled {
     program: Program,
     codes: Vec<(&'static str, MachineCode)>,
-    /// The program as it was thawed, and its machine code.
+    /// The thawed program, and its machine code.
     thawed: Program,
     thawed_codes: Vec<(&'static str, MachineCode)>,
 }
@@ -95,7 +95,7 @@ impl Compiled {
             let plain = JitOptions::plain;
             let whole = JitOptions { slots_at_once: usize::MAX, ..plain() };
             let cut = JitOptions { slots_at_once: 1, runs_until_joined: 0, ..plain() };
-            // Units of few slots, and room for the first of them only: the rest is interpreted.
+            // Small units, and memory for the first of them only: the rest is interpreted.
             let scarce = JitOptions { code_bytes_max: 5000, unit_slots_max: 3, ..whole };
             for (name, options) in [
                 ("hardened", hardened),
@@ -110,7 +110,7 @@ impl Compiled {
                 thawed_codes.push((name, thaw_code(&code, &thawed, case, &options)?));
                 codes.push((name, code));
                 if name == "cut" {
-                    // What was compiled bit by bit, and then as a whole.
+                    // Code compiled bit by bit, and then as a whole.
                     let code = MachineCode::compile(&program, config, &options);
                     let code = code.map_err(|error| error.to_string())?;
                     code.complete(&program).map_err(|error| error.to_string())?;
@@ -123,7 +123,7 @@ impl Compiled {
     }
 }
 
-/// Machine code, kept and had again for the thawed program.
+/// Freezes machine code and thaws it for the thawed program.
 #[allow(unsafe_code, reason = "machine code has to be trusted")]
 fn thaw_code(
     code: &MachineCode,
@@ -131,12 +131,12 @@ fn thaw_code(
     case: &Case,
     options: &JitOptions,
 ) -> Result<MachineCode, String> {
-    // SAFETY: the bytes are fresh, and the program was thawed from those of the code's own.
+    // SAFETY: the bytes are fresh, and the program was thawed from those of the code's own program.
     let again = unsafe { MachineCode::thaw(&code.freeze(), thawed, &case.setup.config, options) };
     again.map_err(|error| error.to_string())
 }
 
-/// Runs a program by `run`, by `observe` and as machine code.
+/// Runs a program with `run`, with `observe` and as machine code, and checks that all agree.
 pub(crate) fn run_all_ways(compiled: &Compiled, case: &Case, budget: u64) -> Result<Run, String> {
     let Compiled { program, codes, thawed, thawed_codes } = compiled;
     let mut count = Count::default();
@@ -157,7 +157,7 @@ pub(crate) fn run_all_ways(compiled: &Compiled, case: &Case, budget: u64) -> Res
             code.run(program, machine, &mut { host })
         };
         same(&format!("{name} code"), &run_with(program, case, budget, engine)?)?;
-        // Nothing of the first run may be left in the code, nor may joining its units change it.
+        // A second run must not depend on the first, nor on joining its units.
         same(&format!("{name} code, run again,"), &run_with(program, case, budget, engine)?)?;
     }
     same("run, thawed,", &run_with(thawed, case, budget, run)?)?;
@@ -249,7 +249,7 @@ fn backings(program: &Program, case: &Case) -> Vec<Backing> {
     memory
 }
 
-/// A trap in one line.
+/// Formats a trap in one line.
 fn describe(trap: &Trap) -> String {
     match trap {
         Trap::AccessViolation { access, vaddr, len, region } => {
@@ -268,22 +268,22 @@ fn describe(trap: &Trap) -> String {
 
 type Syscall = fn([u64; 5], &mut MemoryMap<'_>, &mut Meter) -> Result<u64, SyscallError>;
 
-/// The syscalls there are, by name.
+/// The syscalls, by name.
 const SYSCALLS: [(&str, Syscall); 6] = [
     // r1 + 2 r2 + 3 r3 + 4 r4 + 5 r5.
     ("weigh", |arguments, _, _| {
         let weigh = |sum: u64, (at, it): (u64, u64)| sum.wrapping_add(it.wrapping_mul(at));
         Ok((1..).zip(arguments).fold(0, weigh))
     }),
-    // The compute units that are left.
+    // Returns the compute units that are left.
     ("left", |_, _, meter| Ok(meter.remaining())),
-    // Takes r1 compute units; gives what was left before.
+    // Consumes r1 compute units; returns how many were left before.
     ("take", |[units, ..], _, meter| {
         let before = meter.remaining();
         meter.consume(units).map_err(|_| "out of compute units")?;
         Ok(before)
     }),
-    // Fills r2 bytes at r1 with r3; gives r1.
+    // Fills r2 bytes at r1 with r3; returns r1.
     ("fill", |[vaddr, len, byte, ..], memory, _| {
         memory.slice_mut(vaddr, len)?.fill(byte.to_le_bytes()[0]);
         Ok(vaddr)
@@ -296,7 +296,7 @@ const SYSCALLS: [(&str, Syscall); 6] = [
     ("fail", |_, _, _| Err("as asked".into())),
 ];
 
-/// What programs are loaded against.
+/// Returns the syscalls that programs are loaded against.
 pub(crate) fn syscalls() -> Arc<Syscalls> {
     Arc::new(Syscalls::new(SYSCALLS.map(|(name, _)| name)))
 }

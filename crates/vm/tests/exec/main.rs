@@ -1,10 +1,8 @@
-//! The programs in `testdata/exec`: assembled, written as a file, loaded, verified, and run by both
-//! of the interpreter's ways and as machine code, which must agree in everything that can be seen of
-//! a run.
+//! The programs in `testdata/exec`: assembled, loaded, verified, and run by `run`, by `observe` and
+//! as machine code, which must agree on everything observable.
 //!
-//! What a program is run with, and what must come of it, says its header; see [`header`].
-//! `UPDATE=1 cargo test -p selkie-vm --test exec` writes what came of it into the headers: read the
-//! difference before you believe it.
+//! The header of a program states settings and expectations: see [`header`]. `UPDATE=1 cargo test
+//! -p selkie-vm --test exec` writes the actual results into the headers: review the differences.
 
 mod header;
 mod machine;
@@ -25,11 +23,11 @@ use crate::{
     machine::{Compiled, Run, run_all_ways},
 };
 
-/// All ways are compared with so many smaller budgets besides.
+/// The number of smaller budgets with which runs are compared too.
 const SMALLER_BUDGETS: usize = 24;
 
 #[test]
-fn programs_do_what_their_headers_say() {
+fn programs_match_their_headers() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/exec");
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)
         .expect("the test data is there")
@@ -74,7 +72,7 @@ fn check(path: &Path) -> Result<(), String> {
     if failures.is_empty() { Ok(()) } else { Err(failures) }
 }
 
-/// The case's expectations as they ought to be.
+/// Returns the expectations of a case with the actual results.
 fn case_lines(source: &str, case: &Case, version: Version) -> Result<Vec<Expectation>, String> {
     let (elf, executable) = load(source, version)?;
     let verdict = verify(&executable);
@@ -107,7 +105,7 @@ fn case_lines(source: &str, case: &Case, version: Version) -> Result<Vec<Expecta
         .collect()
 }
 
-/// What came of a run, in the form of an expectation.
+/// Returns the actual result for an expectation.
 fn actual(expected: &Expectation, run: &Run) -> Result<Expectation, String> {
     let value = match expected.key.as_str() {
         "r0" | "trap" => {

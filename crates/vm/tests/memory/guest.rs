@@ -1,4 +1,4 @@
-//! Regions to test with, and programs of one access.
+//! Regions for tests, and programs of one access.
 
 use core::cell::Cell;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use selkie_vm::{
     Access, Config, Host, JitOptions, Machine, MachineCode, MemoryMap, Program, Region, Trap, run,
 };
 
-/// A region, of which every byte is its number from 1.
+/// The description of a region, whose bytes all have its number, from 1.
 #[derive(Clone, Debug)]
 pub(crate) struct Spec {
     pub(crate) vaddr: u64,
@@ -18,12 +18,12 @@ pub(crate) struct Spec {
     pub(crate) gap: Option<u64>,
 }
 
-/// A region that can be written.
+/// Describes a writable region.
 pub(crate) fn rw(vaddr: u64, len: usize) -> Spec {
     Spec { vaddr, len, writable: true, gap: None }
 }
 
-/// A region that cannot be written.
+/// Describes a read-only region.
 pub(crate) fn ro(vaddr: u64, len: usize) -> Spec {
     Spec { writable: false, ..rw(vaddr, len) }
 }
@@ -54,7 +54,7 @@ pub(crate) fn config(aligned_memory: bool) -> Config {
     Config { aligned_memory, ..Config::default() }
 }
 
-/// Maps regions and hands the map on.
+/// Calls `then` with a map of these regions.
 pub(crate) fn with_map<T>(
     specs: &[Spec],
     aligned: bool,
@@ -71,7 +71,7 @@ thread_local! {
     static COMPILES: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Makes a test whose accesses are interpreted, and then once more with accesses by machine code.
+/// Runs a test with interpreted accesses, and again with accesses of machine code.
 pub(crate) fn by_each_engine(test: impl Fn()) {
     test();
     COMPILES.set(MachineCode::SUPPORTED);
@@ -79,8 +79,8 @@ pub(crate) fn by_each_engine(test: impl Fn()) {
     COMPILES.set(false);
 }
 
-/// Executes a load, or a store of `value`, of `size` bytes: a program of two instructions in the
-/// version that has everything in the way, V0. A map without gaps suits V0 as well.
+/// Executes a load, or a store of `value`, of `size` bytes: a program of two instructions. Its
+/// version is V0, which handles everything; maps without gaps work with V0 too.
 pub(crate) fn access(
     map: &mut MemoryMap<'_>,
     access: Access,
@@ -101,7 +101,7 @@ pub(crate) fn access(
     };
     let words: [u64; 2] = [word, 0x95];
     let text = words.map(u64::to_le_bytes).concat();
-    // With dynamic frames machine code takes any stack; these maps have odd ones.
+    // With dynamic frames, machine code accepts any stack; these maps have unusual ones.
     let version = if COMPILES.get() { Version::V1 } else { Version::V0 };
     let executable = Executable::from_text(version, text, 0, Functions::default(), Arc::default());
     let program = Program::new(executable.expect("nothing collides"));

@@ -1,4 +1,4 @@
-//! What a host may do about a refused access, and what becomes of it.
+//! What a host may change about the region of a refused access.
 
 use selkie_elf::SyscallId;
 use selkie_isa::{Version, layout::INPUT_START};
@@ -8,7 +8,7 @@ use crate::guest::{access, by_each_engine, config};
 
 const I: u64 = INPUT_START;
 
-/// A host that does `decide`, and remembers what it was asked.
+/// A host that calls `decide`, and records the violations.
 struct Asked<F> {
     decide: F,
     calls: Vec<(Violation, Option<u16>)>,
@@ -37,8 +37,8 @@ impl<F: FnMut(&Violation, &mut Region<'_>)> Host for Asked<F> {
     }
 }
 
-/// Maps two regions: 4 of 32 bytes at the start of the input, writable if `writable`, and 8 bytes
-/// behind 16.
+/// Calls `then` with a map of two regions: 4 of 32 bytes at the start of the input, writable if
+/// `writable`, and 8 bytes at offset 16.
 fn with_two(writable: bool, then: impl Fn(&mut MemoryMap<'_>)) {
     by_each_engine(|| {
         let (mut first, mut second) = ([1; 32], [2; 8]);
@@ -61,7 +61,7 @@ fn a_region_may_grow_for_a_store() {
         let expected = Violation { access: Access::Store, vaddr: I + 4, len: 8, len_max: 16 };
         assert_eq!(host.calls, [(expected, Some(7))]);
         assert_eq!(map.slice(I, 12).unwrap(), [[1; 4], [255; 4], [255; 4]].concat());
-        // It stays so: nobody is asked again, neither by what was seen before nor behind it.
+        // The change persists: later accesses before and behind it succeed.
         store(map, I, &mut host).unwrap();
         store(map, I + 4, &mut host).unwrap();
         assert_eq!(access(map, Access::Load, 1, I + 11, 0, &mut NoHost).unwrap(), 255);
@@ -94,7 +94,7 @@ fn a_region_may_be_made_writable() {
 }
 
 #[test]
-fn what_was_made_of_a_shared_buffer_is_never_writable() {
+fn a_region_with_a_shared_buffer_never_becomes_writable() {
     by_each_engine(|| {
         let bytes = [1; 8];
         let regions = vec![Region::readonly(I, &bytes)];
@@ -107,7 +107,7 @@ fn what_was_made_of_a_shared_buffer_is_never_writable() {
 }
 
 #[test]
-fn a_region_may_be_backed_by_another_buffer() {
+fn the_buffer_of_a_region_may_be_replaced() {
     with_two(false, |map| {
         assert_eq!(access(map, Access::Load, 1, I, 0, &mut NoHost).unwrap(), 1);
         let mut host = Asked::new(|_, region| region.replace(Box::leak(Box::new([9; 16]))));
@@ -118,7 +118,7 @@ fn a_region_may_be_backed_by_another_buffer() {
 }
 
 #[test]
-fn a_host_that_does_nothing_is_asked_once() {
+fn a_host_that_changes_nothing_is_called_once() {
     with_two(true, |map| {
         let mut host = Asked::new(|_, _| ());
         let trap = store(map, I, &mut host).unwrap_err();
@@ -127,9 +127,9 @@ fn a_host_that_does_nothing_is_asked_once() {
     });
 }
 
-/// The violation is judged by the region as it was, and the next access finds it so.
+/// The violation refers to the region as it was, and so does the next access.
 #[test]
-fn a_change_that_does_not_help_is_forgotten() {
+fn a_change_that_does_not_allow_the_access_is_discarded() {
     with_two(false, |map| {
         let mut host = Asked::new(|_, region| region.grow(16));
         let trap = store(map, I + 4, &mut host).unwrap_err();
@@ -148,7 +148,7 @@ fn a_region_must_not_grow_into_the_next() {
         let trap = store(map, I + 8, &mut host).unwrap_err();
         assert!(matches!(trap, Trap::InvalidMemoryRegion(0)), "{trap:?}");
         assert_eq!(map.regions()[0].len(), 4);
-        // It may, if that would not help either: then the change is forgotten anyway.
+        // If the access is refused all the same, the change is discarded.
         let trap = store(map, I + 10, &mut Asked::new(|_, region| region.grow(17))).unwrap_err();
         assert!(matches!(trap, Trap::AccessViolation { region: "unallocated", .. }), "{trap:?}");
         store(map, I + 8, &mut Asked::new(|_, region| region.grow(16))).unwrap();
@@ -173,7 +173,7 @@ fn an_aligned_region_must_not_leave_its_window() {
 }
 
 #[test]
-fn a_window_without_a_region_is_asked_for_too() {
+fn accesses_to_windows_without_a_region_are_passed_to_the_host() {
     by_each_engine(|| {
         let mut bytes = [1; 8];
         let regions = vec![Region::writable(I, &mut bytes)];
@@ -183,14 +183,14 @@ fn a_window_without_a_region_is_asked_for_too() {
         let expected =
             Violation { access: Access::Store, vaddr: 3 << 32, len: 8, len_max: 1 << 32 };
         assert_eq!(host.calls, [(expected, None)]);
-        // Behind the last window there is nothing to ask for.
+        // Behind the last window there is no region to change.
         store(&mut map, 5 << 32, &mut host).unwrap_err();
         assert_eq!(host.calls.len(), 1);
     });
 }
 
 #[test]
-fn before_the_first_region_nobody_is_asked() {
+fn accesses_before_the_first_region_are_not_passed_to_the_host() {
     with_two(true, |map| {
         let mut host = Asked::new(|_, _| ());
         store(map, I - 8, &mut host).unwrap_err();
@@ -199,7 +199,7 @@ fn before_the_first_region_nobody_is_asked() {
 }
 
 #[test]
-fn gaps_stay_gaps() {
+fn a_host_cannot_remove_gaps() {
     by_each_engine(|| {
         let mut bytes = [0; 8192];
         let stack = 2 << 32;
@@ -214,10 +214,10 @@ fn gaps_stay_gaps() {
     });
 }
 
-/// What windows remember of a region must go when the region changes, even if the change was made
-/// for another region of the window.
+/// Cached windows must not outlive changes of their region, even if the change was made because of
+/// another region of the window.
 #[test]
-fn no_window_remembers_a_region_as_it_was() {
+fn cached_windows_follow_changes_of_their_region() {
     with_two(true, |map| {
         for _ in 0..3 {
             assert_eq!(access(map, Access::Load, 1, I, 0, &mut NoHost).unwrap(), 1);

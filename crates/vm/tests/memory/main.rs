@@ -1,4 +1,4 @@
-//! The guest's memory, through the public interface and through loads and stores of programs.
+//! Guest memory, through the public interface and through loads and stores of programs.
 
 mod guest;
 mod hook;
@@ -15,7 +15,7 @@ use crate::guest::{Spec, access, by_each_engine, ro, rw, with_map};
 const I: u64 = INPUT_START;
 const S: u64 = STACK_START;
 
-/// The region at which mapping fails, if it does.
+/// Returns the number in the error of mapping these regions, if it fails.
 fn refused(specs: &[Spec], aligned: bool, version: Version) -> Option<usize> {
     with_map(specs, aligned, version, |map| match map {
         Ok(_) => None,
@@ -31,18 +31,18 @@ fn regions_may_touch_but_not_overlap() {
     };
     check(&[rw(I, 8), rw(I + 8, 8)], None);
     check(&[rw(I, 9), rw(I + 8, 8)], Some(1));
-    // The error names the second region of the first pair, by the order of addresses.
+    // The error names the second region of the first pair, in the order of addresses.
     check(&[rw(I + 16, 8), rw(I + 12, 8), rw(I, 8)], Some(2));
     check(&[ro(0, 8), rw(I, 9), rw(I + 8, 9), rw(I + 16, 8)], Some(2));
     check(&[rw(I, 8), rw(I, 8)], Some(1));
-    // Empty regions take no place.
+    // Empty regions overlap nothing.
     check(&[rw(I, 0), rw(I, 0), rw(I, 8), rw(I + 8, 0)], None);
     check(&[rw(I, 8), rw(I + 4, 0)], Some(1));
     check(&[], None);
 }
 
 #[test]
-fn gaps_take_place() {
+fn gaps_count_as_part_of_their_region() {
     let check = |next: u64, expected: Option<usize>| {
         let specs = [rw(S, 8192).gapped(4096), rw(S + next, 8)];
         assert_eq!(refused(&specs, false, Version::V0), expected);
@@ -60,16 +60,16 @@ fn with_aligned_memory_a_window_holds_one_region() {
     let two = [rw(I, 8), rw(I + 8, 8)];
     check(&two, Version::V3, true, Some(4));
     check(&two, Version::V3, false, None);
-    // V4 knows nothing else.
+    // V4 always has aligned memory.
     check(&two, Version::V4, false, Some(4));
     check(&[rw(I, 0), rw(I, 8)], Version::V0, true, Some(4));
     check(&[rw(I, 8), rw(HEAP_START + 8, 8), ro(1 << 32, 8)], Version::V0, true, None);
-    // A table of windows is not made longer than any program needs.
+    // The table of windows has a maximum length.
     check(&[rw(u64::MAX - 8, 8)], Version::V3, true, Some(0xffff_ffff));
     check(&[rw(u64::MAX - 8, 8)], Version::V3, false, None);
 }
 
-/// Where an access is, as `(region, offset)`.
+/// Returns where an access is, as `(region, offset)`.
 fn located(map: &MemoryMap<'_>, access: Access, vaddr: u64, len: u64) -> Option<(usize, u64)> {
     map.locate(access, vaddr, len).ok()
 }
@@ -109,11 +109,11 @@ fn an_empty_access_may_be_at_the_end_of_a_region() {
 }
 
 #[test]
-fn of_regions_with_one_start_the_later_is_meant() {
+fn of_regions_with_the_same_start_the_later_decides() {
     with_map(&[rw(I, 0), ro(I, 8), rw(I + 8, 0)], false, Version::V3, |map| {
         let map = map.unwrap();
         assert_eq!(located(&map, Access::Load, I, 8), Some((1, 0)));
-        // Behind the second region starts an empty one, which refuses whatever is not empty.
+        // Behind the second region, an empty one starts, which refuses all accesses but empty ones.
         assert_eq!(located(&map, Access::Load, I + 8, 0), Some((2, 0)));
         assert_eq!(located(&map, Access::Load, I + 8, 1), None);
         assert_eq!(map.region_index(I + 8), Some(2));
@@ -132,7 +132,7 @@ fn windows_without_a_region_hold_an_empty_one() {
         assert_eq!(located(&map, Access::Load, I + 4, 8), Some((4, 0)));
         assert_eq!(located(&map, Access::Load, I, 1), None);
         assert_eq!(located(&map, Access::Load, I + 5, 8), None);
-        // With aligned memory nobody looks at what is in front of a region.
+        // With aligned memory, what precedes a region does not matter.
         assert_eq!(map.region_index(I), Some(4));
     });
 }
@@ -147,7 +147,7 @@ fn gaps_are_left_out_of_offsets() {
         assert_eq!(load(0x1fff, 8), None);
         assert_eq!(load(0x2000, 1), Some((2, 0x1000)));
         assert_eq!(load(0x4fff, 1), Some((2, 0x2fff)));
-        // Only the first byte is held against the gaps, the end against the buffer.
+        // Only the first byte must be outside of gaps; the end must be within the buffer.
         assert_eq!(load(0xffc, 8), Some((2, 0xffc)));
         assert_eq!(load(0, 0x3000), Some((2, 0)));
         assert_eq!(load(0, 0x3001), None);
@@ -155,7 +155,7 @@ fn gaps_are_left_out_of_offsets() {
     });
 }
 
-/// What the refusal of a load of one byte says.
+/// Returns the text of the error of loading one byte.
 fn refusal(map: &MemoryMap<'_>, vaddr: u64) -> String {
     match map.locate(Access::Load, vaddr, 1) {
         Err(Trap::AccessViolation { region, .. }) => region.to_owned(),
@@ -165,7 +165,7 @@ fn refusal(map: &MemoryMap<'_>, vaddr: u64) -> String {
 }
 
 #[test]
-fn refusals_name_a_frame_near_the_stack_and_a_region_elsewhere() {
+fn errors_name_a_frame_near_the_stack_and_a_region_elsewhere() {
     let specs = [ro(1 << 32, 8), rw(S, 64 * 4096), rw(3 << 32, 8), rw(I, 8)];
     with_map(&specs, true, Version::V3, |map| {
         let map = map.unwrap();
@@ -204,7 +204,7 @@ fn slices_are_bounded_and_copies_may_overlap() {
         assert!(map.slice(I, 9).is_err());
         assert!(map.slice_mut(I + 8, 1).is_err());
         assert!(map.slice_mut(I + 1, u64::MAX).is_err());
-        // The destination is looked at first.
+        // The destination is checked first.
         let refused = map.copy(I + 8, I + 100, 1).unwrap_err();
         assert!(matches!(refused, Trap::AccessViolation { access: Access::Store, .. }));
         let refused = map.copy(I, I + 9, 8).unwrap_err();
@@ -219,7 +219,7 @@ fn loads_and_stores_of_every_size_end_with_their_region() {
         for size in [1, 2, 4, 8] {
             with_map(&specs, false, Version::V3, |map| {
                 let mut map = map.unwrap();
-                // Twice, since the second access of a region may take another way.
+                // Twice, since the second access of a region may take the fast path.
                 for vaddr in (I..I + 50).flat_map(|vaddr| [vaddr, vaddr]) {
                     let first = vaddr + size <= I + 24;
                     let second = vaddr >= I + 24 && vaddr + size <= I + 48;
@@ -234,7 +234,7 @@ fn loads_and_stores_of_every_size_end_with_their_region() {
 }
 
 #[test]
-fn a_region_keeps_what_it_was_made_with() {
+fn a_region_reports_what_it_was_made_with() {
     let mut bytes = [1, 2, 3, 4];
     let region = Region::writable(I, &mut bytes).reserve(2).protected().with_payload(7);
     assert_eq!(

@@ -1,4 +1,5 @@
-//! Random accesses of many regions, against a model that looks at every region every time.
+//! Random accesses of many regions, compared with a model that searches all regions for each
+//! access.
 
 use proptest::prelude::*;
 use selkie_isa::{
@@ -9,8 +10,7 @@ use selkie_vm::{Access, MemoryMap, NoHost, Trap};
 
 use crate::guest::{Spec, access, buffers, by_each_engine, config, ro, rw};
 
-/// Where an access is by the rules: of the regions that start at or before it, the last one
-/// decides.
+/// Returns where an access is by the rules: the last region that starts at or before it decides.
 fn model(specs: &[Spec], access: Access, vaddr: u64, len: u64) -> Option<(usize, usize)> {
     let index = specs.iter().rposition(|spec| spec.vaddr <= vaddr)?;
     let spec = &specs[index];
@@ -27,7 +27,7 @@ fn model(specs: &[Spec], access: Access, vaddr: u64, len: u64) -> Option<(usize,
     (fits && allowed).then(|| (index, usize::try_from(offset).expect("regions are small")))
 }
 
-/// The name that a refusal gives to the place.
+/// Returns the name of the region in the error for an address.
 fn name(specs: &[Spec], vaddr: u64) -> &'static str {
     let spec = specs.iter().rfind(|spec| spec.vaddr <= vaddr);
     let within = spec.is_some_and(|spec| {
@@ -43,7 +43,7 @@ fn name(specs: &[Spec], vaddr: u64) -> &'static str {
     }
 }
 
-/// A load or store by an instruction, near the start of a region.
+/// A load or store near the start of a region.
 #[derive(Clone, Debug)]
 struct Probe {
     region: prop::sample::Index,
@@ -59,14 +59,14 @@ fn probes(count: usize) -> impl Strategy<Value = Vec<Probe>> {
     prop::collection::vec(probe, count)
 }
 
-/// Regions of a program, then `count` regions of the input, close to each other.
+/// Returns the regions of a program, then `count` regions of the input, close to each other.
 fn regions(count: usize) -> impl Strategy<Value = Vec<Spec>> {
     let input = prop::collection::vec((0_usize..24, 0_u64..6, any::<bool>()), count);
     input.prop_map(|input| {
         let mut specs = vec![ro(1 << 32, 40), rw(STACK_START, 64).gapped(16), rw(HEAP_START, 32)];
         let mut vaddr = INPUT_START;
         for (len, hole, writable) in input {
-            // Most regions touch.
+            // Most regions are adjacent.
             vaddr += hole.saturating_sub(4);
             specs.push(if writable { rw(vaddr, len) } else { ro(vaddr, len) });
             vaddr += len as u64;
@@ -75,8 +75,8 @@ fn regions(count: usize) -> impl Strategy<Value = Vec<Spec>> {
     })
 }
 
-/// Makes every access by an instruction and, as a slice, the way of syscalls; then compares all
-/// that was written.
+/// Makes every access by an instruction and by a slice, as syscalls do, and compares all bytes
+/// written.
 fn check(specs: &[Spec], probes: &[Probe]) {
     by_each_engine(|| check_once(specs, probes));
 }
@@ -124,24 +124,24 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
 
     #[test]
-    fn three_regions_are_told_apart(specs in regions(3), probes in probes(60)) {
+    fn map_of_three_regions_agrees_with_the_model(specs in regions(3), probes in probes(60)) {
         check(&specs, &probes);
     }
 
     #[test]
-    fn thirty_three_regions_are_told_apart(specs in regions(33), probes in probes(200)) {
+    fn map_of_thirty_three_regions_agrees_with_the_model(specs in regions(33), probes in probes(200)) {
         check(&specs, &probes);
     }
 
     #[test]
-    fn three_hundred_regions_are_told_apart(specs in regions(300), probes in probes(200)) {
+    fn map_of_three_hundred_regions_agrees_with_the_model(specs in regions(300), probes in probes(200)) {
         check(&specs, &probes);
     }
 }
 
-/// A program that goes around many regions gets each one's own bytes, however it goes about.
+/// A program that accesses many regions in turn gets the bytes of each, in whatever order.
 #[test]
-fn regions_that_take_turns() {
+fn accesses_that_alternate_between_regions_read_the_right_bytes() {
     by_each_engine(|| {
         let specs: Vec<Spec> = (0..300).map(|at| rw(INPUT_START + at * 8, 8)).collect();
         let mut buffers = buffers(&specs);
@@ -150,7 +150,7 @@ fn regions_that_take_turns() {
         let mut map = MemoryMap::new(mapped, &config(false), Version::V3).unwrap();
         for step in [1, 2, 7, 149, 299] {
             for turn in 0..900_u64 {
-                // Now and then the same region two and three times.
+                // Sometimes the same region two or three times.
                 let at = turn / (1 + turn % 3) * step % 300;
                 let loaded =
                     access(&mut map, Access::Load, 1, INPUT_START + at * 8, 0, &mut NoHost);

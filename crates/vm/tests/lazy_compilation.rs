@@ -1,4 +1,4 @@
-//! Programs of many functions, which are compiled when they are called, by several threads.
+//! Programs of many functions are compiled when their functions are called, by several threads.
 
 use core::fmt::Write as _;
 use std::thread;
@@ -10,7 +10,7 @@ use selkie_vm::{
     Config, JitOptions, Machine, MachineCode, MemoryMap, NoHost, Program, Region, Verified, run,
 };
 
-/// More functions than there are units, which call one another.
+/// Returns a program with more functions than there can be units, which call one another.
 fn program() -> Verified {
     let mut source = String::from(".globl entrypoint\nentrypoint:\nmov64 r6, 3\nround:\n");
     for number in 0..150 {
@@ -45,7 +45,7 @@ fn machine<'a>(
 }
 
 #[test]
-fn functions_are_compiled_when_they_are_called() {
+fn functions_are_compiled_when_threads_first_call_them() {
     if !MachineCode::SUPPORTED {
         return;
     }
