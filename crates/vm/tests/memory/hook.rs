@@ -199,7 +199,7 @@ fn accesses_before_the_first_region_are_not_passed_to_the_host() {
 }
 
 #[test]
-fn a_host_cannot_remove_gaps() {
+fn a_grown_region_keeps_its_gaps() {
     by_each_engine(|| {
         let mut bytes = [0; 8192];
         let stack = 2 << 32;
