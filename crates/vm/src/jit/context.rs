@@ -27,10 +27,10 @@ pub(super) const REGION_HINTS: u8 = 16;
 pub(super) struct Context<R> {
     pub(super) windows: WindowTable,
     /// Spilled pointers of checks, for later accesses of the block.
-    pub(super) kept: MaybeUninit<[u64; 8]>,
+    pub(super) spilled: MaybeUninit<[u64; 8]>,
     /// Regions of windows with several regions, for the checks with the same index. Not used with
     /// aligned memory.
-    pub(super) near: MaybeUninit<[RegionHint; REGION_HINTS as usize]>,
+    pub(super) hints: MaybeUninit<[RegionHint; REGION_HINTS as usize]>,
     /// r0 to r9, and the frame register: see [`x64`](super::x64).
     pub(super) registers: [u64; 11],
     /// The compute units that are left, while Rust runs.

@@ -83,8 +83,8 @@ fn run_code<H: Host>(
     }
     let mut context = Context {
         windows: WindowTable::EMPTY,
-        kept: MaybeUninit::uninit(),
-        near: MaybeUninit::uninit(),
+        spilled: MaybeUninit::uninit(),
+        hints: MaybeUninit::uninit(),
         registers: [0; 11],
         meter: machine.meter,
         frame_limit: 0,
@@ -109,19 +109,7 @@ fn run_code<H: Host>(
         syscall: syscall::<H>,
         run: Run { code, program, machine, host, stack, frame_limit: 0, unit: 0, end: None },
     };
-    context.run.machine.memory.fill_window_table(&mut context.windows, code.shape.window_gaps());
-    context.registers.copy_from_slice(&context.run.machine.registers[..11]);
-    if code.shape.fixed_frames {
-        let scale = 1 + u64::from(code.shape.gaps);
-        let frame = stack + code.config.stack_frame_bytes;
-        let guest = context.registers[usize::from(FRAME_POINTER)];
-        context.registers[usize::from(FRAME_POINTER)] = frame;
-        context.frame_key = guest.wrapping_sub(frame.wrapping_mul(scale));
-        context.set_stack_limits(dirty_prefix);
-    }
-    if !code.shape.aligned {
-        context.near.write([RegionHint::EMPTY; REGION_HINTS as usize]);
-    }
+    context.fill(dirty_prefix);
     let context_register =
         (&raw mut context as usize).wrapping_add_signed(x64::context_offset(code.shape.key));
     let stopped = {
@@ -133,19 +121,7 @@ fn run_code<H: Host>(
             enter(context_register, target)
         }
     };
-    context.record_stack();
-    context.run.machine.memory.end_code();
-    context.run.machine.meter = context.meter;
-    if stopped == 0 {
-        context.run.take_state(&context.registers);
-        let machine = &mut *context.run.machine;
-        machine.pc = usize::try_from(context.pc).expect("slots fit `usize`");
-        return Some(Ok(machine.registers[0]));
-    }
-    match context.run.end.take().expect("whatever stops a run sets `end`") {
-        End::Result(result) => Some(result),
-        End::Panic(payload) => resume_unwind(payload),
-    }
+    Some(context.end(stopped != 0))
 }
 
 /// Returns the host address of the stack (0 with dynamic frames), or `None` if the code does not
@@ -295,57 +271,24 @@ fn resume_at<H: Host>(
     address: u64,
     stack: *const usize,
 ) -> Option<u64> {
-    let Context { run, near: known, pointer, pc: missing, dirty_page_stores_left, .. } = context;
     let pc = match site.kind {
-        SiteKind::Syscall => {
-            run.machine.pc = site.pc as usize;
-            if run.end.is_some() {
-                run.take_frames(stack);
-                return None;
-            }
-            if run.still_fits() {
-                return Some(address);
-            }
-            run.machine.pc += 1;
-            return run.finish(stack);
-        }
+        SiteKind::Syscall => return context.run.resume_after_syscall(site, address, stack),
         SiteKind::Check => {
-            let Check { base, store, span, stride, disp, near } = site.check;
-            let access = if store { Access::Store } else { Access::Load };
-            if store {
-                // Stores that are too long or meet a page without a record do not profit from dirty
-                // pages.
-                *dirty_page_stores_left =
-                    dirty_page_stores_left.saturating_sub(STORES_WORTH_LEAVING);
-                if *dirty_page_stores_left == 0 {
-                    run.machine.memory.end_page_tracking();
-                }
-            }
-            let vaddr = run.machine.registers[base as usize].wrapping_add_signed(disp.into());
-            let found =
-                run.machine.memory.translate_span(access, vaddr, span.into(), stride.into());
-            if let Some((found, region)) = found {
-                *pointer = found;
-                if let Some(region) = region
-                    && !run.code.shape.aligned
-                {
-                    // SAFETY: `run` initializes it for code for maps that are not aligned.
-                    let known = unsafe { known.assume_init_mut() };
-                    known[usize::from(near)] = region.into();
-                }
-                return Some(address - u64::from(site.back));
+            if let Some(resume) = resolve_check(context, site, address) {
+                return Some(resume);
             }
             site.pc as usize
         }
         SiteKind::Missing => {
-            let pc = usize::try_from(*missing).expect("slots fit `usize`");
-            if let Some(entry) = run.code.entry_made(run.program, pc) {
+            let pc = usize::try_from(context.pc).expect("slots fit `usize`");
+            if let Some(entry) = context.run.code.entry_made(context.run.program, pc) {
                 return Some(entry);
             }
             pc
         }
         SiteKind::GiveUp | SiteKind::Call | SiteKind::Enter => site.pc as usize,
     };
+    let Context { run, pointer, .. } = context;
     let meter = run.machine.meter.remaining().wrapping_add(site.refund.into());
     if run.code.shape.metered {
         run.machine.meter = Meter::new(meter);
@@ -354,12 +297,82 @@ fn resume_at<H: Host>(
     run.interpret(matches!(site.kind, SiteKind::GiveUp), stack, pointer)
 }
 
+/// Asks the memory map for the pointer of a check that failed. Returns where to resume with it, or
+/// `None` if the map refuses the accesses too.
+#[inline(always)]
+fn resolve_check<H: Host>(
+    context: &mut Context<Run<'_, '_, H>>,
+    site: &Site,
+    address: u64,
+) -> Option<u64> {
+    let Context { run, hints, pointer, dirty_page_stores_left, .. } = context;
+    let Check { base, store, span, stride, disp, hint } = site.check;
+    let access = if store { Access::Store } else { Access::Load };
+    if store {
+        // Stores that are too long or meet a page without a record do not profit from dirty pages.
+        *dirty_page_stores_left = dirty_page_stores_left.saturating_sub(STORES_WORTH_LEAVING);
+        if *dirty_page_stores_left == 0 {
+            run.machine.memory.end_page_tracking();
+        }
+    }
+    let vaddr = run.machine.registers[base as usize].wrapping_add_signed(disp.into());
+    let memory = &mut run.machine.memory;
+    let (last, region) = memory.translate_span(access, vaddr, span.into(), stride.into())?;
+    *pointer = last;
+    if let Some(region) = region
+        && !run.code.shape.aligned
+    {
+        // SAFETY: `run` initializes them for code for maps that are not aligned.
+        let hints = unsafe { hints.assume_init_mut() };
+        hints[usize::from(hint)] = region.into();
+    }
+    Some(address - u64::from(site.back))
+}
+
 impl<H: Host> Context<Run<'_, '_, H>> {
+    /// Fills the context from the machine.
+    #[inline(always)]
+    fn fill(&mut self, dirty_prefix: u64) {
+        let code = self.run.code;
+        self.run.machine.memory.fill_window_table(&mut self.windows, code.shape.window_gaps());
+        self.registers.copy_from_slice(&self.run.machine.registers[..11]);
+        if code.shape.fixed_frames {
+            let scale = 1 + u64::from(code.shape.gaps);
+            let frame = self.run.stack + code.config.stack_frame_bytes;
+            let guest = self.registers[usize::from(FRAME_POINTER)];
+            self.registers[usize::from(FRAME_POINTER)] = frame;
+            self.frame_key = guest.wrapping_sub(frame.wrapping_mul(scale));
+            self.set_stack_limits(dirty_prefix);
+        }
+        if !code.shape.aligned {
+            self.hints.write([RegionHint::EMPTY; REGION_HINTS as usize]);
+        }
+    }
+
+    /// Updates the machine after a run, and returns the result.
+    #[inline(always)]
+    fn end(&mut self, is_stopped: bool) -> Result<u64, Trap> {
+        self.record_stack();
+        self.run.machine.memory.end_code();
+        self.run.machine.meter = self.meter;
+        if !is_stopped {
+            self.run.take_state(&self.registers);
+            let machine = &mut *self.run.machine;
+            machine.pc = usize::try_from(self.pc).expect("slots fit `usize`");
+            return Ok(machine.registers[0]);
+        }
+        match self.run.end.take().expect("whatever stops a run sets `end`") {
+            End::Result(result) => result,
+            End::Panic(payload) => resume_unwind(payload),
+        }
+    }
+
+    /// Fills the window table again if regions have changed.
     fn refresh_windows(&mut self) {
         if !self.run.machine.memory.is_known_to_code() {
             self.record_stack();
-            let Self { run, windows, near, .. } = self;
-            near.write([RegionHint::EMPTY; REGION_HINTS as usize]);
+            let Self { run, windows, hints, .. } = self;
+            hints.write([RegionHint::EMPTY; REGION_HINTS as usize]);
             *windows = WindowTable::EMPTY;
             run.machine.memory.fill_window_table(windows, run.code.shape.window_gaps());
             if run.code.shape.fixed_frames {
@@ -404,6 +417,26 @@ impl<H: Host> Context<Run<'_, '_, H>> {
 }
 
 impl<H: Host> Run<'_, '_, H> {
+    /// Returns where to resume after a syscall that failed or changed regions.
+    #[inline(always)]
+    fn resume_after_syscall(
+        &mut self,
+        site: &Site,
+        address: u64,
+        stack: *const usize,
+    ) -> Option<u64> {
+        self.machine.pc = site.pc as usize;
+        if self.end.is_some() {
+            self.take_frames(stack);
+            return None;
+        }
+        if self.still_fits() {
+            return Some(address);
+        }
+        self.machine.pc += 1;
+        self.finish(stack)
+    }
+
     /// Returns the site with a return address.
     fn site(&mut self, address: usize) -> Site {
         let site = self.code.units.site(address, &mut self.unit);

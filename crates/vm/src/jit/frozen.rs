@@ -7,7 +7,7 @@
 
 #![allow(unsafe_code, reason = "thawed code will be executed")]
 
-use core::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::{
@@ -171,29 +171,9 @@ impl MachineCode {
         }
         let missing: Vec<[u32; 1]> = input.words().ok_or_else(malformed)?;
         while !input.is_empty() && compiler.units < UNITS_MAX {
-            let blocks: Vec<[u32; 2]> = input.words().ok_or_else(malformed)?;
-            let sites = input.words().ok_or_else(malformed)?;
-            let calls = input.words().ok_or_else(malformed)?;
-            let bytes = input.bytes().ok_or_else(malformed)?;
-            let unit = Unit {
-                sites: Sites::of_packed(sites, bytes.len()).ok_or_else(malformed)?,
-                calls,
-                spans: Vec::new(),
-                memory: Executable::new(bytes)
-                    .map_err(|error| ThawError::Jit(JitError::Memory(error)))?,
-            };
-            *self.unit_bytes.get_mut() += unit.memory_bytes();
-            let base = self.units.set(compiler.units, unit) as u64;
-            for [slot, at] in blocks {
-                let entry = self.entries.get_mut(slot as usize).ok_or_else(malformed)?;
-                if at as usize >= bytes.len() {
-                    return Err(ThawError::Malformed);
-                }
-                *entry.get_mut() = base + u64::from(at);
-                compiler.scope.set_compiled(slot);
-            }
-            compiler.units += 1;
+            thaw_unit(&self.units, &mut self.entries, compiler, &mut input)?;
         }
+        *self.unit_bytes.get_mut() = self.units.iter().map(Unit::memory_bytes).sum();
         let first = self.units.first().ok_or_else(malformed)?;
         let code_bytes = first.memory.bytes().len();
         if !input.is_empty() || routines.iter().any(|at| *at as usize >= code_bytes) {
@@ -207,4 +187,35 @@ impl MachineCode {
         }
         Ok(())
     }
+}
+
+/// Restores the next unit.
+fn thaw_unit(
+    units: &Units,
+    entries: &mut [AtomicU64],
+    compiler: &mut Compiler,
+    input: &mut Reader<'_>,
+) -> Result<(), ThawError> {
+    let malformed = || ThawError::Malformed;
+    let blocks: Vec<[u32; 2]> = input.words().ok_or_else(malformed)?;
+    let sites = input.words().ok_or_else(malformed)?;
+    let calls = input.words().ok_or_else(malformed)?;
+    let bytes = input.bytes().ok_or_else(malformed)?;
+    let unit = Unit {
+        sites: Sites::of_packed(sites, bytes.len()).ok_or_else(malformed)?,
+        calls,
+        spans: Vec::new(),
+        memory: Executable::new(bytes).map_err(|error| ThawError::Jit(JitError::Memory(error)))?,
+    };
+    let base = units.set(compiler.units, unit) as u64;
+    for [slot, at] in blocks {
+        let entry = entries.get_mut(slot as usize).ok_or_else(malformed)?;
+        if at as usize >= bytes.len() {
+            return Err(ThawError::Malformed);
+        }
+        *entry.get_mut() = base + u64::from(at);
+        compiler.scope.set_compiled(slot);
+    }
+    compiler.units += 1;
+    Ok(())
 }

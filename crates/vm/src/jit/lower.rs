@@ -77,9 +77,9 @@ pub(super) trait Target {
     fn endian(&mut self, order: Endian, bits: u8, dst: Register);
     /// Emits a bounds check, and exits if it fails. The pointer register then holds the host
     /// address of the last byte of the group, and is spilled under the given index, if any.
-    fn check(&mut self, check: Check, kept: Option<u8>, exit: SideExit);
+    fn check(&mut self, check: Check, spilled: Option<u8>, exit: SideExit);
     /// Reloads a spilled pointer into the pointer register.
-    fn fetch(&mut self, kept: u8);
+    fn reload(&mut self, spilled: u8);
     fn load(&mut self, size: Size, dst: Register, place: MemLocation);
     fn store(&mut self, size: Size, place: MemLocation, value: Value);
     /// Continues at `next` if the condition holds; then `refund` compute units of the block are
@@ -154,11 +154,11 @@ fn leaf(program: &Program, slot: usize) -> Option<&[DecodedInsn]> {
     let mut short = insns.iter().take(LEAF_MAX + 1);
     let len = short.position(|insn| insn.action() == Action::Row(Kind::Exit))?;
     let is_simple = |insn: &DecodedInsn| {
-        let kept = Register::R6 as usize;
+        let first_saved = Register::R6 as usize;
         let class = class_of(insn) & !(class::COPIES | class::ADDS | class::SUBTRACTS);
         class == class::WRITES
             && !matches!(insn.action(), Action::Row(Kind::Endian(_)))
-            && (insn.dst as usize) < kept
+            && (insn.dst as usize) < first_saved
             && insn.src != Register::R10
             && (insn.src as usize) < 11
     };
@@ -412,13 +412,13 @@ impl<T: Target> Lowering<'_, T> {
                     span: group.span(),
                     stride: group.stride(),
                     store: group.store,
-                    near: 0,
+                    hint: 0,
                 };
                 self.target.check(check, group.is_spilled.then_some(group.number), exit);
             }
-            AccessPath::Fetch => {
+            AccessPath::Reload => {
                 let group = groups.get(usize::from(step.group))?;
-                self.target.fetch(group.number);
+                self.target.reload(group.number);
             }
             AccessPath::InRegister => {}
         }

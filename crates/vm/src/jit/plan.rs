@@ -32,7 +32,7 @@ pub(super) enum AccessPath {
     First,
     /// The group is checked, but the pointer register was overwritten since: the pointer is
     /// reloaded.
-    Fetch,
+    Reload,
     /// The pointer of the group is in the pointer register.
     InRegister,
 }
@@ -333,7 +333,7 @@ impl<'p> Planner<'p> {
             step.group = index;
             step.access = AccessPath::InRegister;
             if self.current_group != index {
-                step.access = AccessPath::Fetch;
+                step.access = AccessPath::Reload;
                 group.is_spilled = true;
             }
             self.current_group = index;

@@ -76,12 +76,12 @@ pub(super) struct Check {
     pub(super) store: bool,
     /// The index of the [`RegionHint`](super::context::RegionHint) that the check tries, if windows
     /// may have several regions.
-    pub(super) near: u8,
+    pub(super) hint: u8,
 }
 
 impl Check {
     pub(super) const NONE: Self =
-        Self { disp: 0, span: 0, stride: 0, base: Register::R0, store: false, near: 0 };
+        Self { disp: 0, span: 0, stride: 0, base: Register::R0, store: false, hint: 0 };
 }
 
 impl Site {
@@ -91,15 +91,15 @@ impl Site {
 
     fn pack(self, at: u32) -> Packed {
         let Self { pc, refund, kind, saved, check, back } = self;
-        let Check { disp, span, stride, base, store, near } = check;
+        let Check { disp, span, stride, base, store, hint } = check;
         let bits = kind as u8 | (base as u8) << 3 | u8::from(store) << 7;
         let [span, stride] = [span, stride].map(u32::from);
-        let last = u32::from_le_bytes([refund, saved, near, bits]);
+        let last = u32::from_le_bytes([refund, saved, hint, bits]);
         [at, pc, disp.cast_unsigned(), span | stride << 16, last, back]
     }
 
     fn unpack([_, pc, disp, spans, last, back]: Packed) -> Self {
-        let [refund, saved, near, bits] = last.to_le_bytes();
+        let [refund, saved, hint, bits] = last.to_le_bytes();
         let [a, b, c, d] = spans.to_le_bytes();
         let check = Check {
             disp: disp.cast_signed(),
@@ -107,7 +107,7 @@ impl Site {
             stride: u16::from_le_bytes([c, d]),
             base: Register::new(bits >> 3),
             store: bits >> 7 == 1,
-            near,
+            hint,
         };
         Self { pc, refund, kind: SiteKind::ALL[usize::from(bits & 7)], saved, check, back }
     }
@@ -189,19 +189,19 @@ mod tests {
         let mut sites = Sites::default();
         let mut all = Vec::new();
         for (number, kind) in (1_u32..).zip(SiteKind::ALL.into_iter().cycle().take(64)) {
-            let near = number.to_le_bytes()[0];
+            let hint = number.to_le_bytes()[0];
             let site = Site {
                 pc: number << 20,
-                refund: 255 - near,
+                refund: 255 - hint,
                 kind,
-                saved: near & 31,
+                saved: hint & 31,
                 check: Check {
                     disp: -(number.cast_signed() << 20),
-                    span: u16::MAX - u16::from(near),
-                    stride: u16::from(near) << 8,
-                    base: Register::new(near),
+                    span: u16::MAX - u16::from(hint),
+                    stride: u16::from(hint) << 8,
+                    base: Register::new(hint),
                     store: number % 3 == 0,
-                    near,
+                    hint,
                 },
                 back: number << 8,
             };

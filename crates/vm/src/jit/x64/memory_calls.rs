@@ -97,25 +97,45 @@ impl Writer<'_> {
         for register in saved {
             self.code.push(*register);
         }
-        let bytes_max = self.shape.memory_calls.bytes_max;
-        let units = self.shape.memory_calls.compute_units;
         let mut slow = Vec::new();
+        self.check_length(&mut slow);
+        self.place_operands(operation, &mut slow);
+        self.code.reserve();
+        let cost = self.shape.memory_calls.compute_units.into();
+        self.code.arith_imm(Bits::B64, Arith::Sub, METER, cost);
+        let too_few = self.code.jump_if(Flag::Below);
+        self.execute_operation(operation);
+        self.code.reserve();
+        self.restore_registers(operation, saved);
+        self.code.arith(Bits::B32, Arith::Xor, R0, R0);
+        self.code.ret();
+        self.here(too_few);
+        self.code.arith_imm(Bits::B64, Arith::Add, METER, cost);
+        for jump in slow {
+            self.here(jump);
+        }
+        self.restore_registers(operation, saved);
+        self.code.jump_to(self.routines.syscall);
+    }
+
+    /// Emits the check that r3 is between 1 and the most bytes for the cost.
+    fn check_length(&mut self, slow: &mut Vec<Patch>) {
+        let bytes_max = self.shape.memory_calls.bytes_max;
         self.code.lea(SCRATCH, Mem::at(R3, -1));
         self.code.arith_imm(Bits::B64, Arith::Cmp, SCRATCH, bytes_max.into());
         slow.push(self.code.jump_if(Flag::AboveOrEqual));
+    }
+
+    /// Emits the checks of an operation's addresses and overlaps. `LEFT` and `RIGHT` then hold host
+    /// addresses; for a comparison, the address of the result is on the stack.
+    fn place_operands(&mut self, operation: MemoryOperation, slow: &mut Vec<Patch>) {
         match operation {
             MemoryOperation::Copy | MemoryOperation::Move => {
                 if operation == MemoryOperation::Copy {
-                    self.code.mov(Bits::B64, DATA, R1);
-                    self.code.arith(Bits::B64, Arith::Sub, DATA, R2);
-                    let ahead = self.code.jump_if(Flag::AboveOrEqual);
-                    self.code.unary(Bits::B64, Unary::Neg, DATA);
-                    self.here(ahead);
-                    self.code.arith(Bits::B64, Arith::Cmp, DATA, R3);
-                    slow.push(self.code.jump_if(Flag::Below));
+                    self.check_overlap(slow);
                 }
-                self.place(LEFT, R1, Len::R3, true, &mut slow);
-                self.place(RIGHT, R2, Len::R3, false, &mut slow);
+                self.place(LEFT, R1, Len::R3, true, slow);
+                self.place(RIGHT, R2, Len::R3, false, slow);
                 // Copying forwards must not overwrite bytes that are still to be copied. This
                 // compares host addresses, since guest addresses may have gaps.
                 self.code.mov(Bits::B64, DATA, LEFT);
@@ -123,19 +143,31 @@ impl Writer<'_> {
                 self.code.arith(Bits::B64, Arith::Cmp, DATA, R3);
                 slow.push(self.code.jump_if(Flag::Below));
             }
-            MemoryOperation::Set => self.place(LEFT, R1, Len::R3, true, &mut slow),
+            MemoryOperation::Set => self.place(LEFT, R1, Len::R3, true, slow),
             MemoryOperation::Compare => {
                 self.code.test_imm(Bits::B32, R4, 3);
                 slow.push(self.code.jump_if(Flag::NotEqual));
-                self.place(LEFT, R4, Len::I32, true, &mut slow);
+                self.place(LEFT, R4, Len::I32, true, slow);
                 self.code.store(3, Mem::at(Reg::Rsp, 0), LEFT);
-                self.place(LEFT, R1, Len::R3, false, &mut slow);
-                self.place(RIGHT, R2, Len::R3, false, &mut slow);
+                self.place(LEFT, R1, Len::R3, false, slow);
+                self.place(RIGHT, R2, Len::R3, false, slow);
             }
         }
-        self.code.reserve();
-        self.code.arith_imm(Bits::B64, Arith::Sub, METER, units.into());
-        let too_few = self.code.jump_if(Flag::Below);
+    }
+
+    /// Emits the check that the guest addresses r1 and r2 are at least r3 apart.
+    fn check_overlap(&mut self, slow: &mut Vec<Patch>) {
+        self.code.mov(Bits::B64, DATA, R1);
+        self.code.arith(Bits::B64, Arith::Sub, DATA, R2);
+        let ahead = self.code.jump_if(Flag::AboveOrEqual);
+        self.code.unary(Bits::B64, Unary::Neg, DATA);
+        self.here(ahead);
+        self.code.arith(Bits::B64, Arith::Cmp, DATA, R3);
+        slow.push(self.code.jump_if(Flag::Below));
+    }
+
+    /// Emits an operation on the host addresses in `LEFT` and `RIGHT`.
+    fn execute_operation(&mut self, operation: MemoryOperation) {
         self.code.lea(LEFT, Mem::indexed(LEFT, R3, 0, 0));
         match operation {
             MemoryOperation::Copy | MemoryOperation::Move => {
@@ -166,28 +198,19 @@ impl Writer<'_> {
                 self.difference();
             }
         }
-        self.code.reserve();
-        let taken_back = |it: &mut Self| {
-            let rest = if operation == MemoryOperation::Compare {
-                it.code.lea(Reg::Rsp, Mem::at(Reg::Rsp, 8));
-                &saved[..4]
-            } else {
-                saved
-            };
-            for register in rest.iter().rev() {
-                it.code.pop(*register);
-            }
+    }
+
+    /// Emits the restoring of the saved registers.
+    fn restore_registers(&mut self, operation: MemoryOperation, saved: &[Reg]) {
+        let rest = if operation == MemoryOperation::Compare {
+            self.code.lea(Reg::Rsp, Mem::at(Reg::Rsp, 8));
+            &saved[..4]
+        } else {
+            saved
         };
-        taken_back(self);
-        self.code.arith(Bits::B32, Arith::Xor, R0, R0);
-        self.code.ret();
-        self.here(too_few);
-        self.code.arith_imm(Bits::B64, Arith::Add, METER, units.into());
-        for jump in slow {
-            self.here(jump);
+        for register in rest.iter().rev() {
+            self.code.pop(*register);
         }
-        taken_back(self);
-        self.code.jump_to(self.routines.syscall);
     }
 
     fn here(&mut self, jump: Patch) {

@@ -255,7 +255,7 @@ impl Target for Writer<'_> {
 
     // Not inlined into every load and store, because it is long.
     #[inline(never)]
-    fn check(&mut self, check: Check, kept: Option<u8>, exit: SideExit) {
+    fn check(&mut self, check: Check, spilled: Option<u8>, exit: SideExit) {
         let Check { disp, base, span, stride, store, .. } = check;
         let last = i32::from(span) - 1;
         let limits = offset_of!(Context<()>, windows.limits) + if store { 8 } else { 0 };
@@ -301,19 +301,19 @@ impl Target for Writer<'_> {
         count += 1;
         self.code.arith_mem(Bits::B64, Arith::Add, POINTER, self.window(bases));
         let back = self.code.here();
-        if let Some(kept) = kept {
-            let kept = self.context(offset_of!(Context<()>, kept) + 8 * usize::from(kept));
-            self.code.store(3, kept, POINTER);
+        if let Some(spilled) = spilled {
+            let spilled = self.context(offset_of!(Context<()>, spilled) + 8 * usize::from(spilled));
+            self.code.store(3, spilled, POINTER);
         }
         let mut site = Site::new(exit.pc, exit.refund, SiteKind::Check);
-        site.check = Check { near: self.next_hint(), ..check };
+        site.check = Check { hint: self.next_hint(), ..check };
         self.cold.push(Cold { jumps, count, kind: ColdKind::Check, back, slot: 0, site });
     }
 
     #[inline(always)]
-    fn fetch(&mut self, kept: u8) {
-        let kept = self.context(offset_of!(Context<()>, kept) + 8 * usize::from(kept));
-        self.code.load(3, POINTER, kept);
+    fn reload(&mut self, spilled: u8) {
+        let spilled = self.context(offset_of!(Context<()>, spilled) + 8 * usize::from(spilled));
+        self.code.load(3, POINTER, spilled);
     }
 
     #[inline(always)]

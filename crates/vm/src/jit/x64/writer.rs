@@ -134,7 +134,7 @@ pub(in crate::jit) struct Writer<'o> {
     pub(super) spans: Option<Vec<(u32, u32, bool)>>,
     /// The register whose value the flags reflect (64 bits), and the offset at which they do.
     pub(super) flags: (Reg, u32),
-    pub(super) near: u8,
+    pub(super) hint: u8,
     /// The maximum size of the unit.
     pub(super) bytes_max: usize,
     /// The jump that skips an inlined function, the function, and the call.
@@ -179,7 +179,7 @@ impl<'o> Writer<'o> {
             cold: Vec::with_capacity(64),
             spans: options.spans.then(Vec::new),
             flags: (SCRATCH, 0),
-            near: 0,
+            hint: 0,
             bytes_max,
             inlined: None,
         };
@@ -383,14 +383,14 @@ impl<'o> Writer<'o> {
     /// Returns the index of the region hint for the next check.
     #[inline(always)]
     pub(super) fn next_hint(&mut self) -> u8 {
-        self.near = (self.near + 1) % REGION_HINTS;
-        self.near
+        self.hint = (self.hint + 1) % REGION_HINTS;
+        self.hint
     }
 
     /// Tries the region that accesses of a check went to before.
     pub(super) fn try_hint(&mut self, check: Check, back: u32) -> [Patch; 2] {
-        let Check { base, store, span, disp, near, .. } = check;
-        let entry = offset_of!(Context<()>, near) + size_of::<RegionHint>() * usize::from(near);
+        let Check { base, store, span, disp, hint, .. } = check;
+        let entry = offset_of!(Context<()>, hints) + size_of::<RegionHint>() * usize::from(hint);
         let last = i32::from(span) - 1;
         self.address(SCRATCH, base, disp);
         if self.shape.gaps {
@@ -427,28 +427,7 @@ impl<'o> Writer<'o> {
                     self.code.arith_imm(Bits::B64, Arith::Add, METER, site.refund.into());
                     self.jump_to_block(site.pc);
                 }
-                ColdKind::Check => {
-                    if !self.shape.aligned {
-                        let far = self.try_hint(site.check, *back);
-                        let here = self.code.here();
-                        for jump in far {
-                            self.code.patch(jump, here);
-                        }
-                    }
-                    let Check { store, span, .. } = site.check;
-                    let may_be_dirty =
-                        self.shape.aligned && store && u32::from(span) <= 1 << PAGE_SHIFT;
-                    let routine = match may_be_dirty {
-                        true => self.routines.dirty_page_store,
-                        false => self.routines.leave,
-                    };
-                    self.code.call_to(routine);
-                    let here = self.code.here();
-                    self.sites.push(here, Site { back: here - back, ..*site });
-                    if may_be_dirty {
-                        self.code.jump_to(*back);
-                    }
-                }
+                ColdKind::Check => self.cold_check(site, *back),
                 ColdKind::Missing => {
                     let missing = self.context(offset_of!(Context<()>, missing));
                     self.code.load(3, SCRATCH, missing);
@@ -468,6 +447,29 @@ impl<'o> Writer<'o> {
         }
         all.clear();
         self.cold = all;
+    }
+
+    /// Emits the cold code of a check, which resumes at `back` once it has a pointer.
+    fn cold_check(&mut self, site: &Site, back: u32) {
+        if !self.shape.aligned {
+            let far = self.try_hint(site.check, back);
+            let here = self.code.here();
+            for jump in far {
+                self.code.patch(jump, here);
+            }
+        }
+        let Check { store, span, .. } = site.check;
+        let may_be_dirty = self.shape.aligned && store && u32::from(span) <= 1 << PAGE_SHIFT;
+        let routine = match may_be_dirty {
+            true => self.routines.dirty_page_store,
+            false => self.routines.leave,
+        };
+        self.code.call_to(routine);
+        let here = self.code.here();
+        self.sites.push(here, Site { back: here - back, ..*site });
+        if may_be_dirty {
+            self.code.jump_to(back);
+        }
     }
 
     /// Sets the target of a jump or call to a block.
