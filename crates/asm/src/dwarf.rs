@@ -14,7 +14,10 @@ use gimli::{
 use selkie_elf::write::SymbolKind;
 use selkie_isa::layout::{BYTECODE_START, SLOT_BYTES};
 
-use crate::{Assembly, Line, Symbol};
+use crate::{
+    assembly::{Assembly, Symbol},
+    source::Line,
+};
 
 const ENCODING: Encoding = Encoding { format: Format::Dwarf32, version: 5, address_size: 8 };
 

@@ -11,7 +11,7 @@ use selkie_isa::{
 
 use crate::{
     ast::{Ast, ExprId, ExprKind, InsnStmt, SectionId, SectionKind, Stmt, StmtKind},
-    diagnostic::Diagnostic,
+    diagnostic::{Diagnostic, Severity},
     layout::Layout,
     names::Name,
     session::Session,
@@ -463,7 +463,7 @@ impl Emitter<'_, '_> {
             }
             _ => return Some(()),
         };
-        let is_error = found.severity == crate::Severity::Error;
+        let is_error = found.severity == Severity::Error;
         self.report(found);
         (!is_error).then_some(())
     }

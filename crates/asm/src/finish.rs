@@ -5,13 +5,13 @@ use selkie_elf::write::{self, SymbolKind};
 use selkie_isa::{layout::SLOT_BYTES, symbol::ENTRYPOINT, syscalls};
 
 use crate::{
-    Assembly, Object, Symbol,
+    assembly::{Assembly, Symbol},
     ast::{Ast, SectionId, SectionKind},
     diagnostic::Diagnostic,
     emit::{self, Emitted},
     layout,
     names::Name,
-    object,
+    object::{self, Object},
     session::Session,
     source::Span,
     symbols::Def,

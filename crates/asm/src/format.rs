@@ -6,9 +6,11 @@
 //! argument, keeps it.
 
 use crate::{
-    Diagnostic, Options, Output,
+    diagnostic::Diagnostic,
     directives::Form,
     lex::{Lexer, Tok, Token},
+    options::Options,
+    output::Output,
     read,
     session::{Product, Session},
     source::Sources,

@@ -17,7 +17,7 @@ use selkie_elf::write::SymbolKind as Kind;
 use selkie_isa::Version;
 
 use crate::{
-    Symbol,
+    assembly::Symbol,
     ast::{Ast, SectionId, SectionKind},
     diagnostic::Diagnostic,
     dwarf,

@@ -4,14 +4,13 @@
 use selkie_isa::syscalls::SYSCALLS;
 
 use crate::{
-    Definition, Meaning, Options,
-    ast::{ExprId, Exprs, SectionId},
+    ast::{ExprId, Exprs},
     diagnostic::{Diagnostic, Diagnostics},
     names::{Name, Names},
+    options::Options,
     source::{Sources, Span},
     suggest,
     symbols::{Def, Symbols},
-    value::{Base, Value},
 };
 
 /// Stands between number and count in the name of a numeric label: no source can spell it.
@@ -111,32 +110,6 @@ impl<'o> Session<'o> {
         });
         let syscalls = SYSCALLS.iter().map(|syscall| syscall.name);
         self.near(text, defined.map(|(_, text)| text).chain(syscalls))
-    }
-
-    /// The names that stand for something, in the order in which they were first seen.
-    pub(crate) fn definitions(&self) -> Vec<Definition> {
-        let place = |section, number| match section {
-            SectionId::TEXT => Meaning::Text(number),
-            _ => Meaning::Rodata(number),
-        };
-        let definition = |(name, text): (Name, &str)| {
-            let symbol = self.symbols.get(name);
-            let meaning = match symbol.def {
-                Def::Value(number) => Meaning::Number(number),
-                Def::Label(Some((section, offset))) => place(section, offset.into()),
-                Def::Address(Value { base: Some(Base::Section(section)), number }) => {
-                    place(section, number)
-                }
-                Def::Address(Value { base: None, number }) => Meaning::Number(number),
-                Def::Address(Value { base: Some(Base::Symbol(_)), .. })
-                | Def::None
-                | Def::Label(None)
-                | Def::Expr(_) => return None,
-            };
-            let span = (symbol.span != Span::default()).then_some(symbol.span);
-            self.is_spelt(name).then(|| Definition { name: text.to_owned(), span, meaning })
-        };
-        self.names.all().filter_map(definition).collect()
     }
 
     fn near<'a>(&self, text: &str, all: impl Iterator<Item = &'a str>) -> Option<String> {

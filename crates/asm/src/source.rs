@@ -242,6 +242,19 @@ pub(crate) fn candidates(name: &str, from: &str, include_paths: &[PathBuf]) -> V
     core::iter::once(beside).chain(include_paths.iter().map(|path| path.join(name))).collect()
 }
 
+/// The place in the source that an instruction was written at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Line {
+    /// The slot.
+    pub pc: u32,
+    /// The file, as an index into [`Assembly::files`].
+    pub file: u32,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column, from 1.
+    pub column: u32,
+}
+
 /// The line that was looked at last: statements follow each other.
 #[derive(Clone, Copy, Default)]
 struct LastLine {
@@ -253,20 +266,15 @@ struct LastLine {
 
 impl Sources {
     /// The line table for statements in the order of their slots, and the names of its files.
-    pub(crate) fn lines(&self, spans: &[(u32, Span)]) -> (Vec<crate::Line>, Vec<String>) {
+    pub(crate) fn lines(&self, spans: &[(u32, Span)]) -> (Vec<Line>, Vec<String>) {
         let mut files: Vec<String> = Vec::new();
-        let mut lines: Vec<crate::Line> = Vec::with_capacity(spans.len());
+        let mut lines: Vec<Line> = Vec::with_capacity(spans.len());
         let mut last: Option<LastLine> = None;
         for &(pc, span) in spans {
             let near = last.and_then(|last| self.advance(last, span.start));
             let (found, column) = near.unwrap_or_else(|| self.find_line(span, &mut files));
             last = Some(found);
-            lines.push(crate::Line {
-                pc,
-                file: found.file,
-                line: position(found.line + 1),
-                column,
-            });
+            lines.push(Line { pc, file: found.file, line: position(found.line + 1), column });
         }
         lines.sort_by_key(|line| line.pc);
         (lines, files)
