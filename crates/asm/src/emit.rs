@@ -702,38 +702,3 @@ fn hex(number: i128) -> String {
     let sign = if number < 0 { "-" } else { "" };
     format!("{sign}{:#x}", number.unsigned_abs())
 }
-
-/// Whether control can run past the last instruction of a section; `never_return` are functions
-/// that end the program.
-pub(crate) fn falls_off(
-    version: Version,
-    emitted: &Emitted,
-    section: SectionId,
-    never_return: &[Name],
-) -> bool {
-    let index = section.0 as usize;
-    let last = emitted.spans[index].last().map_or(0, |(pc, _)| *pc);
-    let text = &emitted.sections[index];
-    let Some(insn) = Insn::decode(version, text, last as usize) else { return false };
-    let names_one = |imm: i64| {
-        let mut names = ["abort", "sol_panic_"].iter();
-        names.any(|name| i64::from(murmur3(name.as_bytes()).cast_signed()) == imm)
-    };
-    match insn.op.kind() {
-        Kind::Exit | Kind::Jump => false,
-        Kind::CallStatic | Kind::CallHash => {
-            let by_name = emitted
-                .syscalls
-                .iter()
-                .any(|(pc, name)| *pc == last && never_return.contains(name));
-            let linked = emitted.relocations.iter().rfind(|it| it.section == section);
-            let by_symbol = linked.is_some_and(|it| {
-                let is_last = u64::from(it.offset) == u64::from(last) * SLOT_BYTES as u64;
-                let names_one = |name| never_return.contains(name);
-                is_last && matches!(&it.target, Base::Symbol(name) if names_one(name))
-            });
-            !(names_one(insn.imm) || by_name || by_symbol)
-        }
-        _ => true,
-    }
-}

@@ -27,8 +27,10 @@
 //! | `value`, `eval` | values, and the evaluation of expressions |
 //! | `layout` | sizes and addresses |
 //! | `emit` | statements to bytes, with every range checked |
-//! | `finish` | the entry, symbols, and checks of the whole program |
+//! | `program` | programs: layout, emission, the entry |
 //! | `object` | objects for the linker |
+//! | `labels`, `checks` | symbols of labels, checks of the whole |
+//! | `file` | the ELF file of a program |
 //! | `dwarf` | debug information |
 //! | [`diagnostic`], `render` | findings, and their text for people |
 //! | [`directives`] | the directives, one row each |
@@ -40,14 +42,15 @@
 mod analysis;
 mod assembly;
 mod ast;
+mod checks;
 pub mod diagnostic;
 pub mod directives;
 mod dwarf;
 mod emit;
 mod eval;
 mod file;
-mod finish;
 mod format;
+mod labels;
 mod layout;
 mod lex;
 mod mnemonic;
@@ -55,6 +58,7 @@ mod names;
 mod object;
 mod options;
 mod output;
+mod program;
 mod read;
 mod render;
 mod session;
@@ -104,7 +108,7 @@ pub fn assemble(source: &str, options: &Options) -> Output {
 pub fn assemble_object(source: &str, options: &Options) -> Output<Object> {
     let mut session = session::Session::new(options, Product::Object);
     let mut ast = read::read(&mut session, &options.name, source);
-    let assembly = finish::finish_object(&mut session, &mut ast);
+    let assembly = object::object(&mut session, &mut ast);
     let session::Session { sources, diagnostics, .. } = session;
     Output { assembly, diagnostics: diagnostics.into_sorted(), sources }
 }
@@ -123,7 +127,7 @@ fn run<T>(
 ) -> (Output, T) {
     let mut session = session::Session::new(options, Product::Program);
     let mut ast = read::read(&mut session, &options.name, source);
-    let assembly = finish::finish(&mut session, &mut ast);
+    let assembly = program::program(&mut session, &mut ast);
     let seen = look(&session);
     let session::Session { sources, diagnostics, .. } = session;
     (Output { assembly, diagnostics: diagnostics.into_sorted(), sources }, seen)

@@ -19,13 +19,15 @@ use selkie_isa::Version;
 use crate::{
     assembly::Symbol,
     ast::{Ast, SectionId, SectionKind},
+    checks::{report_undefined_globals, warn_if_falls_off},
     diagnostic::Diagnostic,
     dwarf,
-    emit::{Emitted, Relocated},
-    finish::{labels, report_undefined_globals},
-    layout::{Layout, alignment},
+    emit::{self, Emitted, Relocated},
+    labels::labels,
+    layout::{self, Layout, alignment},
     names::Name,
     session::{Common, Session},
+    source::Span,
     symbols::Def,
     value::{Base, Value},
 };
@@ -58,8 +60,32 @@ struct Extra {
     kind: elf::SymbolType,
 }
 
+/// Makes the object; `None` if there was an error, then or before.
+pub(crate) fn object(session: &mut Session<'_>, ast: &mut Ast) -> Option<Object> {
+    if ast.is_partial {
+        return None;
+    }
+    let version = session.options.version;
+    if version.dynamic_frames() {
+        let found = Diagnostic::error(Span::default(), format!("no objects for {version}"))
+            .note("the linker makes programs whose frames are fixed: v0, v3 and v4")
+            .help("assemble the program as a whole");
+        session.diagnostics.push(found);
+        return None;
+    }
+    let layout = layout::layout(session, ast)?;
+    let emitted = emit::emit(session, ast, &layout, None);
+    let object = write_object(session, ast, &layout, &emitted)?;
+    for (index, section) in (0..).map(SectionId).zip(&ast.sections) {
+        if section.kind == SectionKind::Text && layout.size(index) > 0 {
+            warn_if_falls_off(session, &emitted, index);
+        }
+    }
+    Some(object)
+}
+
 /// Writes the object; `None` after a report.
-pub(crate) fn object(
+fn write_object(
     session: &mut Session<'_>,
     ast: &Ast,
     layout: &Layout,

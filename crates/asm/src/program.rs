@@ -1,24 +1,24 @@
-//! From what was read to a program or an object: layout, emission, and what concerns the whole of
-//! it.
+//! From statements to a program: layout, emission, the entry, and the checks of the whole.
 
-use selkie_elf::write::{self, SymbolKind};
-use selkie_isa::{layout::SLOT_BYTES, symbol::ENTRYPOINT, syscalls};
+use selkie_elf::write;
+use selkie_isa::{layout::SLOT_BYTES, symbol::ENTRYPOINT};
 
 use crate::{
-    assembly::{Assembly, Symbol},
-    ast::{Ast, SectionId, SectionKind},
+    assembly::Assembly,
+    ast::{Ast, SectionId},
+    checks::{report_undefined_globals, warn_if_falls_off},
     diagnostic::Diagnostic,
-    emit::{self, Emitted},
+    emit,
+    labels::labels,
     layout,
     names::Name,
-    object::{self, Object},
     session::Session,
     source::Span,
     symbols::Def,
 };
 
 /// Makes the program; `None` if there was an error, then or before.
-pub(crate) fn finish(session: &mut Session<'_>, ast: &mut Ast) -> Option<Assembly> {
+pub(crate) fn program(session: &mut Session<'_>, ast: &mut Ast) -> Option<Assembly> {
     if ast.is_partial {
         return None;
     }
@@ -57,30 +57,6 @@ pub(crate) fn finish(session: &mut Session<'_>, ast: &mut Ast) -> Option<Assembl
         strip: session.options.strip,
         debug_info: session.options.debug_info,
     })
-}
-
-/// Makes the object; `None` if there was an error, then or before.
-pub(crate) fn finish_object(session: &mut Session<'_>, ast: &mut Ast) -> Option<Object> {
-    if ast.is_partial {
-        return None;
-    }
-    let version = session.options.version;
-    if version.dynamic_frames() {
-        let found = Diagnostic::error(Span::default(), format!("no objects for {version}"))
-            .note("the linker makes programs whose frames are fixed: v0, v3 and v4")
-            .help("assemble the program as a whole");
-        session.diagnostics.push(found);
-        return None;
-    }
-    let layout = layout::layout(session, ast)?;
-    let emitted = emit::emit(session, ast, &layout, None);
-    let object = object::object(session, ast, &layout, &emitted)?;
-    for (index, section) in (0..).map(SectionId).zip(&ast.sections) {
-        if section.kind == SectionKind::Text && layout.size(index) > 0 {
-            warn_if_falls_off(session, &emitted, index);
-        }
-    }
-    Some(object)
 }
 
 /// Where in the file the instructions start: what `.text_offset` says, which listings of other
@@ -171,80 +147,4 @@ fn label_pc(
         found.help("put `.text` before the label")
     });
     None
-}
-
-/// Reports names that `.globl` names for nothing; `is_used` says which of those that the source does
-/// not define it refers to all the same.
-pub(crate) fn report_undefined_globals(session: &mut Session<'_>, is_used: impl Fn(Name) -> bool) {
-    for name in session.globals.clone() {
-        let symbol = session.symbols.get(name);
-        let text = session.names.text(name);
-        if !session.is_undefined(name) || symbol.external || syscalls::find(text).is_some() {
-            continue;
-        }
-        if is_used(name) {
-            continue;
-        }
-        let near = session.near_symbol(text);
-        let found = Diagnostic::error(
-            symbol.global.unwrap_or_default(),
-            format!("`.globl` names `{text}`, which is not defined"),
-        );
-        let found = match near {
-            Some(near) => found.did_you_mean(Some(near)),
-            None => found.help(format!("put `{text}:` before the instruction that it names")),
-        };
-        session.diagnostics.push(found);
-    }
-}
-
-fn warn_if_falls_off(session: &mut Session<'_>, emitted: &Emitted, section: SectionId) {
-    let never_return = ["abort", "sol_panic_"].map(|name| session.names.intern(name));
-    if !emit::falls_off(session.options.version, emitted, section, &never_return) {
-        return;
-    }
-    let spans = &emitted.spans[section.0 as usize];
-    let span = spans.last().map_or(Span::default(), |(_, span)| *span);
-    let found = Diagnostic::warning(span, "execution can run past the last instruction")
-        .note("the program would stop with an error there")
-        .help("end it with `exit`, or with a `ja`");
-    session.diagnostics.push(found);
-}
-
-/// Every label that has a name, by section and offset, functions with their sizes. Of sections it
-/// takes whether there are instructions in them, and their bytes.
-pub(crate) fn labels(session: &Session<'_>, sections: &[(bool, u32)]) -> Vec<Vec<(Name, Symbol)>> {
-    let mut labels: Vec<Vec<(Name, Symbol)>> = vec![Vec::new(); sections.len()];
-    for (name, text) in session.names.all() {
-        let symbol = session.symbols.get(name);
-        let Def::Label(Some((section, offset))) = symbol.def else { continue };
-        if !session.is_spelt(name) {
-            continue;
-        }
-        let index = section.0 as usize;
-        let Some(&(in_text, bytes)) = sections.get(index) else { continue };
-        // Where the program starts is for the linker to know, said or not.
-        let linked = session.is_object() && (symbol.weak || text == ENTRYPOINT);
-        let global = symbol.global.is_some() || linked;
-        let function = symbol.function || global || text == ENTRYPOINT;
-        let kind = match (in_text, function) {
-            (true, true) if offset < bytes => SymbolKind::Function,
-            (true, _) => SymbolKind::Label,
-            (false, _) => SymbolKind::Object,
-        };
-        labels[index].push((name, Symbol { name: text.to_owned(), kind, offset, size: 0, global }));
-    }
-    for (labels, (_, bytes)) in labels.iter_mut().zip(sections) {
-        labels.sort_by(|(_, a), (_, b)| a.offset.cmp(&b.offset).then_with(|| a.name.cmp(&b.name)));
-        let (mut start, mut end) = (*bytes, *bytes);
-        let functions = labels.iter_mut().map(|(_, it)| it);
-        for symbol in functions.rev().filter(|it| it.kind == SymbolKind::Function) {
-            if symbol.offset < start {
-                end = start;
-                start = symbol.offset;
-            }
-            symbol.size = end - symbol.offset;
-        }
-    }
-    labels
 }
