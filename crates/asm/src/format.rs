@@ -11,7 +11,7 @@ use crate::{
     lex::{Lexer, Tok, Token},
     options::Options,
     output::Output,
-    read,
+    parse,
     session::{Product, Session},
     source::Sources,
     syntax::{File, Line, Statement, is_backslash},
@@ -46,7 +46,7 @@ pub fn format(source: &str, name: &str) -> Result<String, Box<Output>> {
 fn unreadable(source: &str, name: &str) -> Output {
     let options = Options { name: name.to_owned(), ..Options::default() };
     let mut session = Session::new(&options, Product::Program);
-    read::read(&mut session, name, source);
+    parse::parse(&mut session, name, source);
     let Session { sources, diagnostics, .. } = session;
     let is_written = |it: &Diagnostic, sources: &Sources| sources.expansions(it.span).is_empty();
     let diagnostics = diagnostics.into_sorted();

@@ -20,7 +20,7 @@
 //! |---|---|
 //! | [`source`] | texts, and where in them something stands |
 //! | `lex` | text to tokens |
-//! | `read` | lines to statements: dialects, directives, macros |
+//! | `parse` | lines to statements: dialects, directives, macros |
 //! | `mnemonic` | a mnemonic and its operands to a row of the instruction table |
 //! | `names`, `symbols` | names as numbers, and what they stand for |
 //! | `ast` | statements and expressions |
@@ -58,8 +58,8 @@ mod names;
 mod object;
 mod options;
 mod output;
+mod parse;
 mod program;
-mod read;
 mod render;
 mod session;
 pub mod source;
@@ -107,7 +107,7 @@ pub fn assemble(source: &str, options: &Options) -> Output {
 #[must_use]
 pub fn assemble_object(source: &str, options: &Options) -> Output<Object> {
     let mut session = session::Session::new(options, Product::Object);
-    let mut ast = read::read(&mut session, &options.name, source);
+    let mut ast = parse::parse(&mut session, &options.name, source);
     let assembly = object::object(&mut session, &mut ast);
     let session::Session { sources, diagnostics, .. } = session;
     Output { assembly, diagnostics: diagnostics.into_sorted(), sources }
@@ -126,7 +126,7 @@ fn run<T>(
     look: impl FnOnce(&session::Session<'_>) -> T,
 ) -> (Output, T) {
     let mut session = session::Session::new(options, Product::Program);
-    let mut ast = read::read(&mut session, &options.name, source);
+    let mut ast = parse::parse(&mut session, &options.name, source);
     let assembly = program::program(&mut session, &mut ast);
     let seen = look(&session);
     let session::Session { sources, diagnostics, .. } = session;

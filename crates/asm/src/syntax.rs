@@ -12,7 +12,7 @@ use crate::{
     directives::Directive,
     lex::{Lexer, Tok, Token as LexToken},
     mnemonic,
-    read::register,
+    parse::register,
 };
 
 /// What a token is.

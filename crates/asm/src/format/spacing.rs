@@ -4,7 +4,7 @@ use super::{Statement, is_same, token_text, trim};
 use crate::{
     directives::Form,
     lex::{Tok, Token},
-    read::register,
+    parse::register,
     syntax::{File, Line},
 };
 

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::{Read, Reader};
+use super::{Parsed, Parser};
 use crate::{
     diagnostic::Diagnostic,
     lex::{Lexer, Tok, Token},
@@ -45,9 +45,9 @@ pub(super) enum FrameKind {
     },
 }
 
-impl Reader<'_, '_> {
+impl Parser<'_, '_> {
     /// Puts a text in front of what is left to read. The current line must be read to its end.
-    pub(super) fn push_frame(&mut self, lexer: Lexer, kind: FrameKind, span: Span) -> Read {
+    pub(super) fn push_frame(&mut self, lexer: Lexer, kind: FrameKind, span: Span) -> Parsed {
         if self.frames.len() >= DEPTH_MAX {
             self.stopped = true;
             let found = Diagnostic::error(span, "includes, macros or loops nest too deep").note(
@@ -108,7 +108,7 @@ impl Reader<'_, '_> {
     }
 
     /// Reads a text that was made of another.
-    pub(super) fn push_expansion(&mut self, name: &str, text: String, origin: Origin) -> Read {
+    pub(super) fn push_expansion(&mut self, name: &str, text: String, origin: Origin) -> Parsed {
         let span = origin.call;
         self.expanded_bytes_check(text.len(), span)?;
         let text: Arc<str> = text.into();
@@ -120,7 +120,7 @@ impl Reader<'_, '_> {
         self.push_frame(Lexer::new(text, base), FrameKind::Macro, span)
     }
 
-    fn expanded_bytes_check(&mut self, length: usize, span: Span) -> Read {
+    fn expanded_bytes_check(&mut self, length: usize, span: Span) -> Parsed {
         self.expanded_bytes = self.expanded_bytes.saturating_add(length);
         if self.expanded_bytes <= EXPANDED_BYTES_MAX {
             return Ok(());
@@ -134,7 +134,7 @@ impl Reader<'_, '_> {
     // Includes.
 
     /// The bytes of the file that a string operand names, and the path it was found at.
-    pub(super) fn read_file(&mut self) -> Read<(Vec<u8>, String)> {
+    pub(super) fn read_file(&mut self) -> Parsed<(Vec<u8>, String)> {
         if self.token.kind != Tok::Str {
             return Err(self.expected("the name of a file in quotes"));
         }
@@ -166,7 +166,7 @@ impl Reader<'_, '_> {
         })
     }
 
-    pub(super) fn include(&mut self, first: Token) -> Read {
+    pub(super) fn include(&mut self, first: Token) -> Parsed {
         let (bytes, path) = self.read_file()?;
         let span = self.span_from(first);
         self.end_of_line()?;
@@ -192,7 +192,7 @@ impl Reader<'_, '_> {
         first: Token,
         open: &[&str],
         close: &[&str],
-    ) -> Read<(usize, usize)> {
+    ) -> Parsed<(usize, usize)> {
         let opener = self.span_from(first);
         self.end_of_line()?;
         self.lexer.at = self.token.end;

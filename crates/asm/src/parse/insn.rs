@@ -1,6 +1,6 @@
 //! Instructions as `mnemonic operand, operand`.
 
-use super::{Failed, Read, Reader};
+use super::{Failed, Parsed, Parser};
 use crate::{
     ast::StmtKind,
     diagnostic::Diagnostic,
@@ -28,13 +28,13 @@ pub(crate) fn register(word: &str) -> Option<Register> {
     Some(Register { number, half: matches!(letter, b'w' | b'W') })
 }
 
-impl Reader<'_, '_> {
+impl Parser<'_, '_> {
     pub(super) fn is_register(&self, token: Token) -> bool {
         token.kind == Tok::Ident && register(self.text_of(token)).is_some()
     }
 
     /// The register in front, if there is one; reports one that does not exist.
-    pub(super) fn register(&mut self) -> Read<Option<Register>> {
+    pub(super) fn register(&mut self) -> Parsed<Option<Register>> {
         if self.token.kind != Tok::Ident {
             return Ok(None);
         }
@@ -50,7 +50,7 @@ impl Reader<'_, '_> {
     }
 
     /// A line that starts with a word which is no directive.
-    pub(super) fn instruction(&mut self, word: &str, first: Token) -> Read {
+    pub(super) fn instruction(&mut self, word: &str, first: Token) -> Parsed {
         if word == "call" || word == "syscall" {
             return self.call(word == "syscall", first);
         }
@@ -72,7 +72,7 @@ impl Reader<'_, '_> {
         mnemonic: &mnemonic::Mnemonic,
         written: Written<'_>,
         operands: &[Operand],
-    ) -> Read {
+    ) -> Parsed {
         let insn = self.session.select(mnemonic, written, operands).ok_or(Failed)?;
         self.push(written.span, StmtKind::Insn(insn));
         Ok(())
@@ -92,7 +92,7 @@ impl Reader<'_, '_> {
         self.report(found)
     }
 
-    fn call(&mut self, syscall: bool, first: Token) -> Read {
+    fn call(&mut self, syscall: bool, first: Token) -> Parsed {
         self.check_text_section(first)?;
         if !syscall && self.is_register(self.token) {
             let found = Diagnostic::error(self.span(), "`call` takes a name, not a register").help(
@@ -108,7 +108,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn check_text_section(&mut self, first: Token) -> Read {
+    pub(super) fn check_text_section(&mut self, first: Token) -> Parsed {
         use crate::ast::SectionKind;
         if self.section_kind() == SectionKind::Text {
             return Ok(());
@@ -120,7 +120,7 @@ impl Reader<'_, '_> {
         Err(self.report(found))
     }
 
-    fn operands(&mut self) -> Read<([Operand; 3], usize)> {
+    fn operands(&mut self) -> Parsed<([Operand; 3], usize)> {
         let none = Operand { span: self.span(), kind: OperandKind::Reg(0) };
         let mut operands = [none; 3];
         let mut count = 0;
@@ -144,7 +144,7 @@ impl Reader<'_, '_> {
         Ok((operands, count))
     }
 
-    fn operand(&mut self) -> Read<Operand> {
+    fn operand(&mut self) -> Parsed<Operand> {
         let first = self.token;
         let kind = match first.kind {
             Tok::BracketL => self.memory(Tok::BracketR, "`]`")?,
@@ -166,7 +166,7 @@ impl Reader<'_, '_> {
     }
 
     /// `[r1 + 8]`, the opening bracket in front.
-    pub(super) fn memory(&mut self, close: Tok, closing: &str) -> Read<OperandKind> {
+    pub(super) fn memory(&mut self, close: Tok, closing: &str) -> Parsed<OperandKind> {
         self.bump();
         let Some(base) = self.register()? else {
             let message = format!("expected a register, found {}", self.found());

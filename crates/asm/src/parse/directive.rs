@@ -1,6 +1,6 @@
 //! Directives: sections, symbols, data.
 
-use super::{Failed, Read, Reader};
+use super::{Failed, Parsed, Parser};
 use crate::{
     ast::{ExprKind, SectionKind, StmtKind},
     diagnostic::Diagnostic,
@@ -12,9 +12,9 @@ use crate::{
     suggest,
 };
 
-impl Reader<'_, '_> {
+impl Parser<'_, '_> {
     /// A line that starts with `.word`.
-    pub(super) fn directive(&mut self, word: &str, first: Token, dropped: bool) -> Read {
+    pub(super) fn directive(&mut self, word: &str, first: Token, dropped: bool) -> Parsed {
         if let Some(result) = self.control(word, first) {
             return result;
         }
@@ -89,7 +89,7 @@ impl Reader<'_, '_> {
     }
 
     /// Directives that count even where all else is dropped.
-    fn control(&mut self, word: &str, first: Token) -> Option<Read> {
+    fn control(&mut self, word: &str, first: Token) -> Option<Parsed> {
         Some(match word {
             ".text" => self.named_section(first, ".text", SectionKind::Text),
             ".rodata" => self.named_section(first, ".rodata", SectionKind::ReadOnly),
@@ -133,7 +133,7 @@ impl Reader<'_, '_> {
         self.report(found)
     }
 
-    fn message(&mut self, word: &str, first: Token) -> Read {
+    fn message(&mut self, word: &str, first: Token) -> Parsed {
         let mut text = format!("`{word}` was reached");
         if self.token.kind == Tok::Str {
             let bytes = self.unescape(self.token)?;
@@ -150,7 +150,7 @@ impl Reader<'_, '_> {
 
     // Symbols.
 
-    fn symbols(&mut self, mut each: impl FnMut(&mut Self, crate::names::Name, Span)) -> Read {
+    fn symbols(&mut self, mut each: impl FnMut(&mut Self, crate::names::Name, Span)) -> Parsed {
         loop {
             let span = self.span();
             let name = self.name()?;
@@ -161,7 +161,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn symbol_type(&mut self) -> Read {
+    fn symbol_type(&mut self) -> Parsed {
         let name = self.name()?;
         let (start, end) =
             (self.token.start, self.lexer.text[self.token.start..self.lexer.end].find('\n'));
@@ -173,7 +173,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    fn symbol_size(&mut self) -> Read {
+    fn symbol_size(&mut self) -> Parsed {
         let name = self.name()?;
         self.expect(Tok::Comma, "`,`")?;
         let size = self.expr()?;
@@ -182,7 +182,7 @@ impl Reader<'_, '_> {
     }
 
     /// `.comm name, size, alignment`
-    fn common(&mut self) -> Read {
+    fn common(&mut self) -> Parsed {
         let span = self.span();
         let name = self.name()?;
         self.expect(Tok::Comma, "`,`")?;
@@ -200,7 +200,7 @@ impl Reader<'_, '_> {
     }
 
     /// `.lcomm name, size, alignment`: the same, of this object alone.
-    fn local_common(&mut self, first: Token) -> Read {
+    fn local_common(&mut self, first: Token) -> Parsed {
         let token = self.token;
         self.name()?;
         self.expect(Tok::Comma, "`,`")?;
@@ -219,7 +219,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    fn constant(&mut self, variable: bool) -> Read {
+    fn constant(&mut self, variable: bool) -> Parsed {
         let (token, span) = (self.token, self.span());
         if self.is_register(token) {
             return Err(self.expected("a name that is no register"));
@@ -233,7 +233,7 @@ impl Reader<'_, '_> {
 
     // Sections.
 
-    fn named_section(&mut self, first: Token, text: &str, kind: SectionKind) -> Read {
+    fn named_section(&mut self, first: Token, text: &str, kind: SectionKind) -> Parsed {
         // `.text 0` is old syntax for a subsection.
         if let Tok::Int(_) = self.token.kind {
             self.bump();
@@ -257,7 +257,7 @@ impl Reader<'_, '_> {
         self.report(found)
     }
 
-    fn section(&mut self, first: Token, push: bool) -> Read {
+    fn section(&mut self, first: Token, push: bool) -> Parsed {
         let name = match self.token.kind {
             Tok::Ident | Tok::Str => self.name()?,
             _ => return Err(self.expected("the name of a section")),
@@ -282,7 +282,7 @@ impl Reader<'_, '_> {
         self.named_section(first, &text, kind)
     }
 
-    fn pop_section(&mut self, first: Token) -> Read {
+    fn pop_section(&mut self, first: Token) -> Parsed {
         match self.section_stack.pop() {
             Some(id) => {
                 self.enter_section(id, self.span_of(first));
@@ -296,7 +296,7 @@ impl Reader<'_, '_> {
 
     /// Data between instructions would be executed, or refused by the verifier. Whole slots are
     /// let through: they are how instructions are written in numbers.
-    fn check_data_section(&mut self, first: Token, whole_slots: bool) -> Read {
+    fn check_data_section(&mut self, first: Token, whole_slots: bool) -> Parsed {
         if self.section_kind() != SectionKind::Text || whole_slots {
             return Ok(());
         }
@@ -306,7 +306,7 @@ impl Reader<'_, '_> {
         Err(self.report(found))
     }
 
-    pub(super) fn push_bytes(&mut self, first: Token, bytes: &[u8]) -> Read {
+    pub(super) fn push_bytes(&mut self, first: Token, bytes: &[u8]) -> Parsed {
         self.check_data_section(first, false)?;
         if (self.ast.bytes.len() + bytes.len()) as u64 > IMAGE_BYTES_MAX {
             self.stopped = true;
@@ -320,7 +320,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    fn strings(&mut self, terminated: bool) -> Read {
+    fn strings(&mut self, terminated: bool) -> Parsed {
         loop {
             let token = self.token;
             if token.kind != Tok::Str {
@@ -338,7 +338,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn values(&mut self, size: u8, first: Token) -> Read {
+    fn values(&mut self, size: u8, first: Token) -> Parsed {
         self.check_data_section(first, size == 8)?;
         let mut pending = Vec::new();
         loop {
@@ -363,7 +363,7 @@ impl Reader<'_, '_> {
         self.report(found)
     }
 
-    fn leb128(&mut self, signed: bool) -> Read {
+    fn leb128(&mut self, signed: bool) -> Parsed {
         let first = self.token;
         let mut bytes = Vec::new();
         loop {
@@ -388,7 +388,7 @@ impl Reader<'_, '_> {
         self.push_bytes(first, &bytes)
     }
 
-    fn space(&mut self, first: Token) -> Read {
+    fn space(&mut self, first: Token) -> Parsed {
         let count = self.expr()?;
         let value = if self.eat(Tok::Comma) { Some(self.expr()?) } else { None };
         self.check_data_section(first, false)?;
@@ -397,7 +397,7 @@ impl Reader<'_, '_> {
     }
 
     /// `.fill count, size, value`; in `.text`, `.fill count, word` is that many slots.
-    fn fill(&mut self, first: Token) -> Read {
+    fn fill(&mut self, first: Token) -> Parsed {
         let count = self.expr()?;
         let second = if self.eat(Tok::Comma) { Some(self.expr()?) } else { None };
         let third = if self.eat(Tok::Comma) { Some(self.expr()?) } else { None };
@@ -419,7 +419,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    fn align(&mut self, power: bool, first: Token) -> Read {
+    fn align(&mut self, power: bool, first: Token) -> Parsed {
         let to = self.expr()?;
         let mut fill = 0;
         if self.eat(Tok::Comma) && self.token.kind != Tok::Comma && !self.at_end() {
@@ -438,7 +438,7 @@ impl Reader<'_, '_> {
     }
 
     /// `.incbin "file", skip, count`
-    fn include_bytes(&mut self, first: Token) -> Read {
+    fn include_bytes(&mut self, first: Token) -> Parsed {
         let (bytes, path) = self.read_file()?;
         let mut range = [0, bytes.len()];
         for bound in &mut range {

@@ -1,7 +1,7 @@
 //! Directives that compute what people count by hand elsewhere: the offsets of the serialized
 //! input, the offsets of fields, the bytes of a key.
 
-use super::{Read, Reader};
+use super::{Parsed, Parser};
 use crate::{
     diagnostic::Diagnostic,
     lex::{Tok, Token},
@@ -39,7 +39,7 @@ pub(super) struct Structure {
     base: i128,
 }
 
-impl Reader<'_, '_> {
+impl Parser<'_, '_> {
     fn define_number(&mut self, text: &str, span: Span, number: i128) {
         let name = self.session.names.intern(text);
         self.define_value(name, span, Def::Value(number), false);
@@ -47,7 +47,7 @@ impl Reader<'_, '_> {
 
     /// `.accounts N, data length…`: the offsets of an input region with `N` accounts, none of them
     /// a duplicate. Accounts without a data length have none.
-    pub(super) fn accounts(&mut self, first: Token) -> Read {
+    pub(super) fn accounts(&mut self, first: Token) -> Parsed {
         let (count, span) = self.number()?;
         let count = match u64::try_from(count) {
             Ok(count) if count <= ACCOUNTS_MAX => count,
@@ -83,7 +83,7 @@ impl Reader<'_, '_> {
     }
 
     /// `.pubkey "base58"`: the 32 bytes of a key.
-    pub(super) fn pubkey(&mut self) -> Read {
+    pub(super) fn pubkey(&mut self) -> Parsed {
         loop {
             let token = self.token;
             if token.kind != Tok::Str {
@@ -107,7 +107,7 @@ impl Reader<'_, '_> {
     }
 
     /// `.struct NAME` or `.struct NAME, base`
-    pub(super) fn begin_struct(&mut self, first: Token) -> Read {
+    pub(super) fn begin_struct(&mut self, first: Token) -> Parsed {
         if let Some(open) = &self.structure {
             let found = Diagnostic::syntax(self.span_of(first), "`.struct` inside a `.struct`")
                 .secondary(open.span, "this one has no `.ends` yet");
@@ -122,7 +122,7 @@ impl Reader<'_, '_> {
     }
 
     /// `.field NAME, size` or `.field NAME, size, alignment`
-    pub(super) fn field(&mut self, first: Token) -> Read {
+    pub(super) fn field(&mut self, first: Token) -> Parsed {
         let name_span = self.span();
         let name = self.name()?;
         self.expect(Tok::Comma, "`,` and the size of the field")?;
@@ -146,7 +146,7 @@ impl Reader<'_, '_> {
     }
 
     /// `.ends`: defines `NAME.SIZE`.
-    pub(super) fn end_struct(&mut self, first: Token) -> Read {
+    pub(super) fn end_struct(&mut self, first: Token) -> Parsed {
         let Some(open) = self.structure.take() else {
             return Err(self.unreadable(self.span_of(first), "`.ends` without a `.struct`"));
         };

@@ -46,9 +46,9 @@ use macros::Macro;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Failed;
 
-pub(crate) type Read<T = ()> = Result<T, Failed>;
+pub(crate) type Parsed<T = ()> = Result<T, Failed>;
 
-pub(crate) struct Reader<'s, 'o> {
+pub(crate) struct Parser<'s, 'o> {
     session: &'s mut Session<'o>,
     ast: Ast,
     /// The text that is being read.
@@ -81,7 +81,7 @@ pub(crate) struct Reader<'s, 'o> {
 }
 
 /// Reads the main file.
-pub(crate) fn read(session: &mut Session<'_>, name: &str, text: &str) -> Ast {
+pub(crate) fn parse(session: &mut Session<'_>, name: &str, text: &str) -> Ast {
     let text: Arc<str> = text.into();
     let Some(base) = session.sources.add(name.to_owned(), Arc::clone(&text), None) else {
         session.error(Span::default(), "the source is too large");
@@ -90,7 +90,7 @@ pub(crate) fn read(session: &mut Session<'_>, name: &str, text: &str) -> Ast {
     // An instruction takes some twenty bytes of source, and has an expression more often than not.
     let guess = text.len() / 20;
     session.exprs.reserve(guess);
-    let mut reader = Reader::new(session, Lexer::new(text, base));
+    let mut reader = Parser::new(session, Lexer::new(text, base));
     reader.ast.stmts.reserve(guess);
     reader.define_predefined();
     reader.bump();
@@ -98,7 +98,7 @@ pub(crate) fn read(session: &mut Session<'_>, name: &str, text: &str) -> Ast {
     reader.ast
 }
 
-impl<'s, 'o> Reader<'s, 'o> {
+impl<'s, 'o> Parser<'s, 'o> {
     fn new(session: &'s mut Session<'o>, lexer: Lexer) -> Self {
         let mut reader = Self {
             session,
@@ -241,11 +241,11 @@ impl<'s, 'o> Reader<'s, 'o> {
         self.unreadable(self.span(), message)
     }
 
-    fn expect(&mut self, kind: Tok, what: &str) -> Read {
+    fn expect(&mut self, kind: Tok, what: &str) -> Parsed {
         if self.eat(kind) { Ok(()) } else { Err(self.expected(what)) }
     }
 
-    fn end_of_line(&mut self) -> Read {
+    fn end_of_line(&mut self) -> Parsed {
         if self.at_end() { Ok(()) } else { Err(self.expected("the end of the line")) }
     }
 
@@ -265,7 +265,7 @@ impl<'s, 'o> Reader<'s, 'o> {
 
     // Lines.
 
-    fn line(&mut self) -> Read {
+    fn line(&mut self) -> Parsed {
         let dropped = self.section_kind() == SectionKind::Dropped;
         while matches!(self.token.kind, Tok::Ident | Tok::Str | Tok::Int(_)) {
             let first = self.token;
@@ -289,7 +289,7 @@ impl<'s, 'o> Reader<'s, 'o> {
     }
 
     /// A line whose first word is no label.
-    fn after_word(&mut self, first: Token, dropped: bool) -> Read {
+    fn after_word(&mut self, first: Token, dropped: bool) -> Parsed {
         match first.kind {
             _ if dropped && first.kind != Tok::Ident => {
                 self.skip_line();
@@ -305,7 +305,7 @@ impl<'s, 'o> Reader<'s, 'o> {
         }
     }
 
-    fn label(&mut self, first: Token) -> Read {
+    fn label(&mut self, first: Token) -> Parsed {
         let span = self.span_of(first);
         let name = match first.kind {
             Tok::Int(number) => self.numeric_label(span, number)?,
@@ -319,7 +319,7 @@ impl<'s, 'o> Reader<'s, 'o> {
         Ok(())
     }
 
-    fn numeric_label(&mut self, span: Span, number: u64) -> Read<Name> {
+    fn numeric_label(&mut self, span: Span, number: u64) -> Parsed<Name> {
         let Ok(number) = u32::try_from(number) else {
             return Err(self.fail(span, "numeric labels have 32 bits"));
         };
@@ -353,7 +353,7 @@ impl<'s, 'o> Reader<'s, 'o> {
     }
 
     /// `NAME = expression`
-    fn assignment(&mut self, first: Token) -> Read {
+    fn assignment(&mut self, first: Token) -> Parsed {
         self.bump();
         let name = self.name_of(first)?;
         let span = self.span_of(first);
@@ -403,7 +403,7 @@ impl<'s, 'o> Reader<'s, 'o> {
         self.aliases.get(&name).copied().unwrap_or(name)
     }
 
-    fn statement(&mut self, first: Token, dropped: bool) -> Read {
+    fn statement(&mut self, first: Token, dropped: bool) -> Parsed {
         let text = Arc::clone(&self.lexer.text);
         let word = &text[first.start..first.end];
         if !self.macros.is_empty() && !dropped {
@@ -430,7 +430,7 @@ impl<'s, 'o> Reader<'s, 'o> {
 
     // Names and sections.
 
-    fn name_of(&mut self, token: Token) -> Read<Name> {
+    fn name_of(&mut self, token: Token) -> Parsed<Name> {
         if token.kind != Tok::Str {
             let text = &self.lexer.text[token.start..token.end];
             return Ok(self.session.names.intern(text));
@@ -445,7 +445,7 @@ impl<'s, 'o> Reader<'s, 'o> {
     }
 
     /// A name as an operand of a directive.
-    fn name(&mut self) -> Read<Name> {
+    fn name(&mut self) -> Parsed<Name> {
         if !matches!(self.token.kind, Tok::Ident | Tok::Str) {
             return Err(self.expected("a name"));
         }
@@ -455,7 +455,7 @@ impl<'s, 'o> Reader<'s, 'o> {
     }
 
     /// The bytes that a string token stands for.
-    fn unescape(&mut self, token: Token) -> Read<Vec<u8>> {
+    fn unescape(&mut self, token: Token) -> Parsed<Vec<u8>> {
         let text = Arc::clone(&self.lexer.text);
         let mut rest = &text[token.start + 1..token.end - 1];
         let mut bytes = Vec::with_capacity(rest.len());

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::{
-    Read, Reader,
+    Parsed, Parser,
     expand::{EXPANDED_BYTES_MAX, FrameKind},
 };
 use crate::{
@@ -35,8 +35,8 @@ struct Param {
     rest: bool,
 }
 
-impl Reader<'_, '_> {
-    pub(super) fn define_macro(&mut self, first: Token) -> Read {
+impl Parser<'_, '_> {
+    pub(super) fn define_macro(&mut self, first: Token) -> Parsed {
         if self.token.kind != Tok::Ident {
             return Err(self.expected("the name of the macro"));
         }
@@ -59,7 +59,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    fn params(&mut self) -> Read<Vec<Param>> {
+    fn params(&mut self) -> Parsed<Vec<Param>> {
         let mut params: Vec<Param> = Vec::new();
         while !self.at_end() {
             if self.token.kind != Tok::Ident {
@@ -95,7 +95,7 @@ impl Reader<'_, '_> {
     }
 
     /// The text up to the next comma outside brackets, or to the end of the line.
-    pub(super) fn argument(&mut self) -> Read<String> {
+    pub(super) fn argument(&mut self) -> Parsed<String> {
         let (start, mut end) = (self.token.start, self.token.start);
         let mut depth = 0_usize;
         loop {
@@ -113,7 +113,7 @@ impl Reader<'_, '_> {
         Ok(self.lexer.text[start..end].to_owned())
     }
 
-    fn arguments(&mut self) -> Read<Vec<String>> {
+    fn arguments(&mut self) -> Parsed<Vec<String>> {
         let mut arguments = Vec::new();
         if self.at_end() {
             return Ok(arguments);
@@ -138,7 +138,7 @@ impl Reader<'_, '_> {
         names
     }
 
-    pub(super) fn call_macro(&mut self, found: &Macro, first: Token) -> Read {
+    pub(super) fn call_macro(&mut self, found: &Macro, first: Token) -> Parsed {
         let arguments = self.arguments()?;
         let span = self.span_from(first);
         let values = self.bind(found, arguments, span)?;
@@ -155,7 +155,7 @@ impl Reader<'_, '_> {
     }
 
     /// The value of every parameter for one call.
-    fn bind(&mut self, found: &Macro, arguments: Vec<String>, span: Span) -> Read<Vec<String>> {
+    fn bind(&mut self, found: &Macro, arguments: Vec<String>, span: Span) -> Parsed<Vec<String>> {
         let params = &found.params;
         let mut values: Vec<Option<String>> = vec![None; params.len()];
         let mut next = 0;
@@ -205,7 +205,7 @@ impl Reader<'_, '_> {
         Ok(bound)
     }
 
-    pub(super) fn purge_macro(&mut self) -> Read {
+    pub(super) fn purge_macro(&mut self) -> Parsed {
         let span = self.span();
         let name = self.name()?;
         if self.macros.remove(&name).is_none() {
@@ -216,7 +216,7 @@ impl Reader<'_, '_> {
     }
 
     /// `.exitm`: leaves the macro that is being expanded.
-    pub(super) fn exit_macro(&mut self, first: Token) -> Read {
+    pub(super) fn exit_macro(&mut self, first: Token) -> Parsed {
         if !matches!(self.kind, FrameKind::Macro) {
             return Err(self.fail(self.span_of(first), "`.exitm` outside a macro"));
         }
@@ -229,7 +229,7 @@ impl Reader<'_, '_> {
 
     // Loops.
 
-    pub(super) fn repeat(&mut self, first: Token) -> Read {
+    pub(super) fn repeat(&mut self, first: Token) -> Parsed {
         let count = self.number();
         if count.is_err() {
             self.skip_line();
@@ -250,7 +250,7 @@ impl Reader<'_, '_> {
         self.expand_loop(first, start, core::iter::repeat_n(Vec::new(), count as usize), &body)
     }
 
-    fn loop_body(&mut self, first: Token) -> Read<(usize, usize)> {
+    fn loop_body(&mut self, first: Token) -> Parsed<(usize, usize)> {
         self.body(first, &[".rept", ".rep", ".irp", ".irpc"], &[".endr"])
     }
 
@@ -261,7 +261,7 @@ impl Reader<'_, '_> {
         start: usize,
         rounds: impl Iterator<Item = Vec<(&'a str, String)>>,
         body: &str,
-    ) -> Read {
+    ) -> Parsed {
         self.end_of_line()?;
         let call = self.span_of(first);
         let mut text = String::new();
@@ -281,7 +281,7 @@ impl Reader<'_, '_> {
         self.push_expansion("loop", text, Origin { call, body })
     }
 
-    pub(super) fn irp(&mut self, first: Token, characters: bool) -> Read {
+    pub(super) fn irp(&mut self, first: Token, characters: bool) -> Parsed {
         let head = self.irp_head(characters);
         if head.is_err() {
             self.skip_line();
@@ -293,7 +293,7 @@ impl Reader<'_, '_> {
         self.expand_loop(first, start, rounds, &body)
     }
 
-    fn irp_head(&mut self, characters: bool) -> Read<(String, Vec<String>)> {
+    fn irp_head(&mut self, characters: bool) -> Parsed<(String, Vec<String>)> {
         if self.token.kind != Tok::Ident {
             return Err(self.expected("the name of a parameter"));
         }

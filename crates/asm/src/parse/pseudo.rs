@@ -5,7 +5,7 @@
 
 use selkie_isa::Version;
 
-use super::{Read, Reader, insn::Register};
+use super::{Parsed, Parser, insn::Register};
 use crate::{
     diagnostic::Diagnostic,
     lex::{Tok, Token},
@@ -65,9 +65,9 @@ fn size(word: &str) -> Option<&'static str> {
     })
 }
 
-impl Reader<'_, '_> {
+impl Parser<'_, '_> {
     /// Reads the line if it is pseudo-C; its first word is read already.
-    pub(super) fn pseudo(&mut self, word: &str, first: Token) -> Option<Read> {
+    pub(super) fn pseudo(&mut self, word: &str, first: Token) -> Option<Parsed> {
         if let Some(dst) = super::insn::register(word) {
             return Some(self.check_text_section(first).and_then(|()| self.assign(dst, first)));
         }
@@ -85,13 +85,13 @@ impl Reader<'_, '_> {
         }))
     }
 
-    fn unsupported(&mut self, first: Token, message: &str, help: &str) -> Read {
+    fn unsupported(&mut self, first: Token, message: &str, help: &str) -> Parsed {
         self.skip_line();
         let found = Diagnostic::error(self.span_from(first), message).help(help);
         Err(self.report(found))
     }
 
-    fn emit(&mut self, name: &str, first: Token, operands: &[Operand]) -> Read {
+    fn emit(&mut self, name: &str, first: Token, operands: &[Operand]) -> Parsed {
         let span = self.span_from(first);
         self.end_of_line()?;
         let Some(found) = mnemonic::find(name) else {
@@ -101,7 +101,7 @@ impl Reader<'_, '_> {
     }
 
     /// `r1 …`: everything that writes a register.
-    fn assign(&mut self, dst: Register, first: Token) -> Read {
+    fn assign(&mut self, dst: Register, first: Token) -> Parsed {
         if dst.number > 10 {
             let message = format!("unknown register `{}`", self.text_of(first));
             let found = Diagnostic::syntax(self.span_of(first), message)
@@ -151,7 +151,7 @@ impl Reader<'_, '_> {
     }
 
     /// The right-hand side of an operator: a register of the same width, or a number.
-    fn value_operand(&mut self, dst: Register) -> Read<Operand> {
+    fn value_operand(&mut self, dst: Register) -> Parsed<Operand> {
         let first = self.token;
         let kind = match self.register()? {
             Some(src) => {
@@ -163,7 +163,7 @@ impl Reader<'_, '_> {
         Ok(operand(kind, self.span_from(first)))
     }
 
-    fn same_width(&mut self, dst: Register, src: Register, at: Token) -> Read {
+    fn same_width(&mut self, dst: Register, src: Register, at: Token) -> Parsed {
         if dst.half == src.half {
             return Ok(());
         }
@@ -173,7 +173,7 @@ impl Reader<'_, '_> {
     }
 
     /// What stands behind `r1 =`.
-    fn assign_value(&mut self, dst: Register, target: Operand, first: Token) -> Read {
+    fn assign_value(&mut self, dst: Register, target: Operand, first: Token) -> Parsed {
         let at = self.token;
         match at.kind {
             Tok::Star => {
@@ -243,7 +243,7 @@ impl Reader<'_, '_> {
     }
 
     /// Operations with one operand work in place.
-    fn same_register(&mut self, dst: Register, operation: &str) -> Read {
+    fn same_register(&mut self, dst: Register, operation: &str) -> Parsed {
         let at = self.token;
         let found = self.register()?;
         if found.is_some_and(|src| src.number == dst.number) {
@@ -254,7 +254,7 @@ impl Reader<'_, '_> {
     }
 
     /// `*(u64 *)` and gives the suffix of its mnemonic.
-    fn type_of_access(&mut self) -> Read<(&'static str, Span)> {
+    fn type_of_access(&mut self) -> Parsed<(&'static str, Span)> {
         self.bump();
         self.expect(Tok::ParenL, "`(`")?;
         let at = self.token;
@@ -276,7 +276,7 @@ impl Reader<'_, '_> {
         Ok((size, self.span_of(at)))
     }
 
-    fn memory_operand(&mut self) -> Read<Operand> {
+    fn memory_operand(&mut self) -> Parsed<Operand> {
         let first = self.token;
         if first.kind != Tok::ParenL {
             return Err(self.expected("`(`"));
@@ -286,7 +286,7 @@ impl Reader<'_, '_> {
     }
 
     /// `*(u64 *)(r1 + 8) = …`
-    pub(super) fn store(&mut self) -> Read {
+    pub(super) fn store(&mut self) -> Parsed {
         let first = self.token;
         self.check_text_section(first)?;
         let (size, _) = self.type_of_access()?;
@@ -302,7 +302,7 @@ impl Reader<'_, '_> {
     }
 
     /// `if r1 > 5 goto L`
-    fn branch(&mut self, first: Token) -> Read {
+    fn branch(&mut self, first: Token) -> Parsed {
         let at = self.token;
         let Some(left) = self.register()? else { return Err(self.expected("a register")) };
         let target = operand(OperandKind::Reg(left.number), self.span_of(at));
@@ -326,7 +326,7 @@ impl Reader<'_, '_> {
         self.emit(&name, first, &[target, right, destination])
     }
 
-    fn goto(&mut self, first: Token) -> Read {
+    fn goto(&mut self, first: Token) -> Parsed {
         let at = self.token;
         let expr = self.expr()?;
         let destination = operand(OperandKind::Expr(expr), self.span_from(at));

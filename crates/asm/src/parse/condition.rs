@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Read, Reader};
+use super::{Parsed, Parser};
 use crate::{
     lex::{Tok, Token},
     source::Span,
@@ -15,8 +15,8 @@ pub(super) struct Condition {
     has_else: bool,
 }
 
-impl Reader<'_, '_> {
-    pub(super) fn condition(&mut self, word: &str, first: Token) -> Read {
+impl Parser<'_, '_> {
+    pub(super) fn condition(&mut self, word: &str, first: Token) -> Parsed {
         let span = self.span_of(first);
         let holds = self.condition_holds(word);
         if holds.is_err() {
@@ -30,7 +30,7 @@ impl Reader<'_, '_> {
         self.skip_branches(holds.is_ok())
     }
 
-    fn condition_holds(&mut self, word: &str) -> Read<bool> {
+    fn condition_holds(&mut self, word: &str) -> Parsed<bool> {
         match word {
             ".ifdef" | ".ifndef" | ".ifnotdef" => {
                 let name = self.name()?;
@@ -65,7 +65,7 @@ impl Reader<'_, '_> {
     }
 
     /// Passes over branches until one is to be read (if `take`), or the `.endif`.
-    fn skip_branches(&mut self, take: bool) -> Read {
+    fn skip_branches(&mut self, take: bool) -> Parsed {
         let mut depth = 0_usize;
         self.lexer.at = self.token.start;
         self.lexer.rest_of_line();
@@ -111,7 +111,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn note_else(&mut self, token: Token) -> Read {
+    fn note_else(&mut self, token: Token) -> Parsed {
         let span = self.span_of(token);
         match self.conditions.last_mut() {
             Some(condition) if !condition.has_else => {
@@ -123,7 +123,7 @@ impl Reader<'_, '_> {
     }
 
     /// `.else`, `.elseif` and `.endif` where the branch before was read.
-    pub(super) fn condition_ends(&mut self, word: &str, first: Token) -> Read {
+    pub(super) fn condition_ends(&mut self, word: &str, first: Token) -> Parsed {
         let outer = self.outer_conditions();
         if self.conditions.len() <= outer {
             return Err(self.unreadable(self.span_of(first), format!("`{word}` without an `.if`")));

@@ -1,6 +1,6 @@
 //! Expressions, with the precedence of C.
 
-use super::{Failed, Read, Reader, numeric_name};
+use super::{Failed, Parsed, Parser, numeric_name};
 use crate::{
     ast::{Binary, ExprId, ExprKind, StmtKind, Unary},
     diagnostic::Diagnostic,
@@ -39,15 +39,15 @@ fn operator(kind: Tok) -> Option<(Binary, u8)> {
     })
 }
 
-impl Reader<'_, '_> {
+impl Parser<'_, '_> {
     /// An expression.
-    pub(super) fn expr(&mut self) -> Read<ExprId> {
+    pub(super) fn expr(&mut self) -> Parsed<ExprId> {
         let mut budget = OPERATORS_MAX;
         self.binary(0, &mut budget)
     }
 
     /// A number that must be known here.
-    pub(super) fn number(&mut self) -> Read<(i128, Span)> {
+    pub(super) fn number(&mut self) -> Parsed<(i128, Span)> {
         let first = self.token;
         let expr = self.expr()?;
         let span = self.span_from(first);
@@ -59,7 +59,7 @@ impl Reader<'_, '_> {
         self.session.eval_number(expr).map(|number| (number, span)).ok_or(Failed)
     }
 
-    fn spend(&mut self, budget: &mut u32) -> Read {
+    fn spend(&mut self, budget: &mut u32) -> Parsed {
         match budget.checked_sub(1) {
             Some(left) => {
                 *budget = left;
@@ -69,7 +69,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn binary(&mut self, tightness: u8, budget: &mut u32) -> Read<ExprId> {
+    fn binary(&mut self, tightness: u8, budget: &mut u32) -> Parsed<ExprId> {
         let mut left = self.unary(budget)?;
         while let Some((operator, binds)) = operator(self.token.kind)
             && binds > tightness
@@ -83,7 +83,7 @@ impl Reader<'_, '_> {
         Ok(left)
     }
 
-    fn unary(&mut self, budget: &mut u32) -> Read<ExprId> {
+    fn unary(&mut self, budget: &mut u32) -> Parsed<ExprId> {
         let operator = match self.token.kind {
             Tok::Minus => Some(Unary::Neg),
             Tok::Tilde => Some(Unary::Not),
@@ -100,7 +100,7 @@ impl Reader<'_, '_> {
         Ok(self.session.exprs.add(span, ExprKind::Unary(operator, operand)))
     }
 
-    fn primary(&mut self, budget: &mut u32) -> Read<ExprId> {
+    fn primary(&mut self, budget: &mut u32) -> Parsed<ExprId> {
         let (token, span) = (self.token, self.span());
         let kind = match token.kind {
             Tok::Int(number) => {
@@ -155,7 +155,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    fn symbol(&mut self) -> Read<ExprId> {
+    fn symbol(&mut self) -> Parsed<ExprId> {
         let (token, span) = (self.token, self.span());
         if self.is_register(token) {
             let message = format!("expected a number or a name, found register {}", self.found());
