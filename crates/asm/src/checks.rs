@@ -20,15 +20,15 @@ pub(crate) fn report_undefined_globals(session: &mut Session<'_>, is_used: impl 
             continue;
         }
         let near = session.near_symbol(text);
-        let found = Diagnostic::error(
+        let diagnostic = Diagnostic::error(
             symbol.global.unwrap_or_default(),
             format!("`.globl` names `{text}`, which is not defined"),
         );
-        let found = match near {
-            Some(near) => found.did_you_mean(Some(near)),
-            None => found.help(format!("put `{text}:` before the instruction that it names")),
+        let diagnostic = match near {
+            Some(near) => diagnostic.did_you_mean(Some(near)),
+            None => diagnostic.help(format!("put `{text}:` before the instruction that it names")),
         };
-        session.diagnostics.push(found);
+        session.diagnostics.push(diagnostic);
     }
 }
 
@@ -39,10 +39,10 @@ pub(crate) fn warn_if_falls_off(session: &mut Session<'_>, emitted: &Emitted, se
     }
     let spans = &emitted.spans[section.0 as usize];
     let span = spans.last().map_or(Span::default(), |(_, span)| *span);
-    let found = Diagnostic::warning(span, "execution can run past the last instruction")
+    let diagnostic = Diagnostic::warning(span, "execution can run past the last instruction")
         .note("the program would stop with an error there")
         .help("end it with `exit`, or with a `ja`");
-    session.diagnostics.push(found);
+    session.diagnostics.push(diagnostic);
 }
 
 /// Whether control can run past the last instruction of a section; `never_return` are functions

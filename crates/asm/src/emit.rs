@@ -215,9 +215,9 @@ impl Emitter<'_, '_> {
         let is_relocated = |it: &Relocation| it.section == section && it.offset >= at;
         let is_zero = self.out.sections[section.0 as usize][start..end].iter().all(|it| *it == 0);
         if !is_zero || self.out.relocations.last().is_some_and(is_relocated) {
-            let found = Diagnostic::error(span, "this section holds nothing but zeros")
+            let diagnostic = Diagnostic::error(span, "this section holds nothing but zeros")
                 .help("reserve room with `.zero`, or put constants into `.rodata`");
-            self.report(found);
+            self.report(diagnostic);
         }
     }
 
@@ -281,19 +281,19 @@ impl Emitter<'_, '_> {
         let value = self.session.eval(expr)?;
         match value.base {
             Some(_) if self.place.in_text && self.addresses.is_none() => {
-                let found = Diagnostic::error(span, "an address between instructions")
+                let diagnostic = Diagnostic::error(span, "an address between instructions")
                     .help("load it with `lddw`, or put `.rodata` before the data");
-                self.report(found);
+                self.report(diagnostic);
                 None
             }
             Some(base) if size == 8 => {
                 self.address(expr, (base, value.number), (Relocated::Data, at))
             }
             Some(_) => {
-                let found =
+                let diagnostic =
                     Diagnostic::error(span, format!("an address does not fit {size} bytes"))
                         .help("store it with `.quad`, or the distance of two labels");
-                self.report(found);
+                self.report(diagnostic);
                 None
             }
             None => self.session.fit(span, value.number, size),
@@ -344,18 +344,18 @@ impl Emitter<'_, '_> {
         if !self.session.options.version.dynamic_frames() {
             let version = self.session.options.version;
             let message = format!("`add64 r10` does nothing in {version}: `or64 r0, 0` is emitted");
-            let found = Diagnostic::warning(span, message)
+            let diagnostic = Diagnostic::warning(span, message)
                 .note(
                     "a call moves the frame pointer by itself; v1 and v2 leave it to the function",
                 )
                 .help("remove it; to point into the frame: `mov64 r2, r10` then `add64 r2, -8`");
-            self.report(found);
+            self.report(diagnostic);
             return Some(Insn { op: Op::Or64Imm, dst: 0, imm: 0, ..insn });
         }
         if insn.imm % 64 != 0 {
-            let found = Diagnostic::error(span, format!("r10 cannot move by {}", insn.imm))
+            let diagnostic = Diagnostic::error(span, format!("r10 cannot move by {}", insn.imm))
                 .note("the verifier accepts multiples of 64 only");
-            self.report(found);
+            self.report(diagnostic);
             return None;
         }
         Some(insn)
@@ -364,11 +364,11 @@ impl Emitter<'_, '_> {
     fn imm64(&mut self, expr: ExprId) -> Option<i64> {
         let span = self.span_of(expr);
         let Value { base, number } = self.session.eval(expr)?;
-        let found = match base {
+        let value = match base {
             Some(base) => self.address(expr, (base, number), (Relocated::Constant, self.place.at)),
             None => self.session.fit(span, number, 8),
         };
-        found.map(u64::cast_signed)
+        value.map(u64::cast_signed)
     }
 
     /// The offset of a memory access, `base` being its register.
@@ -381,12 +381,12 @@ impl Emitter<'_, '_> {
             if number < 0 { ("is below", "-0x8000") } else { ("exceeds", "0x7fff") };
         let hex = hex(number);
         let temporary = if base == 2 { 3 } else { 2 };
-        let found = Diagnostic::error(self.span_of(expr), format!("offset {hex} {what} {limit}"))
+        let diagnostic = Diagnostic::error(self.span_of(expr), format!("offset {hex} {what} {limit}"))
             .note("the offset of a memory access has 16 bits")
             .help(format!(
                 "advance a base register first: `mov64 r{temporary}, r{base}` then `add64 r{temporary}, {hex}`"
             ));
-        self.report(found);
+        self.report(diagnostic);
         None
     }
 
@@ -396,14 +396,14 @@ impl Emitter<'_, '_> {
         let number = match self.session.eval(expr)? {
             Value { base: None, number } => number,
             Value { base: Some(Base::Symbol(name)), .. } if self.session.is_undefined(name) => {
-                let found = self.session.undefined(name, span);
-                self.report(found);
+                let diagnostic = self.session.undefined(name, span);
+                self.report(diagnostic);
                 return None;
             }
             Value { base: Some(_), .. } => {
-                let found = Diagnostic::error(span, "an address does not fit an immediate")
+                let diagnostic = Diagnostic::error(span, "an address does not fit an immediate")
                     .help("load it into a register with `lddw`");
-                self.report(found);
+                self.report(diagnostic);
                 return None;
             }
         };
@@ -424,19 +424,19 @@ impl Emitter<'_, '_> {
             self.report(sign_extended(op, span, number));
             return None;
         }
-        let found =
+        let diagnostic =
             Diagnostic::error(span, format!("immediate {} does not fit 32 bits", hex(number)));
-        let found = match op.kind() {
-            Kind::Alu(Alu::Mov, ..) => found.help("use `lddw`, which loads 64 bits"),
-            _ => found.help("load it into a register with `lddw` first"),
+        let diagnostic = match op.kind() {
+            Kind::Alu(Alu::Mov, ..) => diagnostic.help("use `lddw`, which loads 64 bits"),
+            _ => diagnostic.help("load it into a register with `lddw` first"),
         };
-        self.report(found);
+        self.report(diagnostic);
         None
     }
 
     /// Refuses immediates that the verifier refuses, and warns of those that cannot be meant.
     fn check_meaning(&mut self, op: Op, span: Span, number: i128) -> Option<()> {
-        let found = match op.kind() {
+        let diagnostic = match op.kind() {
             Kind::Alu(Alu::Lsh | Alu::Rsh | Alu::Arsh, width, _)
                 if !(0..i128::from(width.bits())).contains(&number) =>
             {
@@ -463,8 +463,8 @@ impl Emitter<'_, '_> {
             }
             _ => return Some(()),
         };
-        let is_error = found.severity == Severity::Error;
-        self.report(found);
+        let is_error = diagnostic.severity == Severity::Error;
+        self.report(diagnostic);
         (!is_error).then_some(())
     }
 
@@ -488,13 +488,13 @@ impl Emitter<'_, '_> {
             return Some(offset);
         }
         let message = format!("the target is {distance} instructions away");
-        let mut found = Diagnostic::error(self.span_of(expr), message)
+        let mut diagnostic = Diagnostic::error(self.span_of(expr), message)
             .note("a jump reaches -32768 to 32767 slots")
             .help("jump in two steps, through a `ja` in between, or make it a function and `call`");
         if let Some(label) = self.label_span(expr) {
-            found = found.secondary(label, "the target");
+            diagnostic = diagnostic.secondary(label, "the target");
         }
-        self.report(found);
+        self.report(diagnostic);
         None
     }
 
@@ -518,8 +518,8 @@ impl Emitter<'_, '_> {
                 return None;
             }
             Some(Base::Symbol(name)) if self.session.is_undefined(name) => {
-                let found = self.session.undefined(name, span);
-                self.report(found);
+                let diagnostic = self.session.undefined(name, span);
+                self.report(diagnostic);
                 return None;
             }
             Some(Base::Section(section)) if !self.is_text[section.0 as usize] => {
@@ -527,10 +527,10 @@ impl Emitter<'_, '_> {
                 return None;
             }
             Some(_) => {
-                let found = Diagnostic::error(span, format!("the {what} leaves its section"))
+                let diagnostic = Diagnostic::error(span, format!("the {what} leaves its section"))
                     .note("the linker places each section, and each function in it, by itself")
                     .help("`call` it, or move both into one section");
-                self.report(found);
+                self.report(diagnostic);
                 return None;
             }
         };
@@ -543,10 +543,10 @@ impl Emitter<'_, '_> {
             }
             None => {
                 let slots = self.slots;
-                let found = Diagnostic::error(span, format!("the {what} leaves the program"))
+                let diagnostic = Diagnostic::error(span, format!("the {what} leaves the program"))
                     .label(format!("to slot {target}"))
                     .note(format!("the program has slots 0 to {}", slots.saturating_sub(1)));
-                self.report(found);
+                self.report(diagnostic);
                 None
             }
         }
@@ -555,9 +555,10 @@ impl Emitter<'_, '_> {
     fn check_computed_targets(&mut self) {
         for (section, slot, span) in core::mem::take(&mut self.computed_targets) {
             if self.out.sections[section.0 as usize][slot as usize * SLOT_BYTES] == 0 {
-                let found = Diagnostic::error(span, "the target is the second half of an `lddw`")
-                    .note("`lddw` takes two slots; the verifier refuses jumps between them");
-                self.report(found);
+                let diagnostic =
+                    Diagnostic::error(span, "the target is the second half of an `lddw`")
+                        .note("`lddw` takes two slots; the verifier refuses jumps between them");
+                self.report(diagnostic);
             }
         }
     }
@@ -587,19 +588,19 @@ impl Emitter<'_, '_> {
         }
         let value = self.session.eval(target)?;
         if let (None, Some(base)) = (self.addresses, value.base) {
-            let found = self.linked_call(target, base, value.number);
-            if found.is_some() {
-                return found;
+            let call = self.linked_call(target, base, value.number);
+            if call.is_some() {
+                return call;
             }
         }
         let (slot, pc) = (self.target(target, value, "call")?, self.place.pc());
         let marks = !self.session.options.version.static_calls() || self.addresses.is_none();
         if slot == i128::from(pc) && marks {
             let span = self.session.exprs.get(target).span;
-            let found = Diagnostic::error(span, "the call calls itself")
+            let diagnostic = Diagnostic::error(span, "the call calls itself")
                 .note("its distance, -1, is how files mark the calls that are filled in later")
                 .help("put an instruction between the label and the call");
-            self.report(found);
+            self.report(diagnostic);
             return None;
         }
         i64::try_from(slot - i128::from(pc) - 1).ok().map(|distance| (1, distance))
@@ -622,30 +623,29 @@ impl Emitter<'_, '_> {
 
     fn named_syscall(&mut self, name: Name, span: Span, by_keyword: bool) -> Option<(u8, i64)> {
         if !self.session.is_spelt(name) {
-            let found = self.session.undefined(name, span);
-            self.report(found);
+            let diagnostic = self.session.undefined(name, span);
+            self.report(diagnostic);
             return None;
         }
         let text = self.session.names.shared(name);
         if !self.session.symbols.get(name).external && syscalls::find(&text).is_none() {
             let near = self.session.near_callable(&text);
             if by_keyword {
-                let found =
+                let diagnostic =
                     Diagnostic::warning(span, format!("`{text}` is no syscall of the runtime"))
                         .did_you_mean(near)
                         .help(format!("if it is one of yours, say so: `.syscall {text}`"));
-                self.report(found);
+                self.report(diagnostic);
             } else {
-                let found =
+                let diagnostic =
                     Diagnostic::error(span, format!("undefined function or syscall `{text}`"))
                         .label("not a label, and no syscall has this name");
-                let found = match near {
-                    Some(near) => found.did_you_mean(Some(near)),
-                    None => {
-                        found.help(format!("if it is a syscall, declare it: `.syscall {text}`"))
-                    }
+                let diagnostic = match near {
+                    Some(near) => diagnostic.did_you_mean(Some(near)),
+                    None => diagnostic
+                        .help(format!("if it is a syscall, declare it: `.syscall {text}`")),
                 };
-                self.report(found);
+                self.report(diagnostic);
                 return None;
             }
         }
@@ -667,9 +667,9 @@ impl Emitter<'_, '_> {
         }
         let Some(syscall) = syscalls::find_hash(key) else {
             let message = format!("no syscall of the runtime has the key {key:#x}");
-            let found = Diagnostic::error(span, message)
+            let diagnostic = Diagnostic::error(span, message)
                 .note("until v2, files name the syscalls that they call");
-            self.report(found);
+            self.report(diagnostic);
             return None;
         };
         let name = self.session.names.intern(syscall.name);
@@ -687,13 +687,12 @@ fn stores(op: Op) -> bool {
 
 fn sign_extended(op: Op, span: Span, number: i128) -> Diagnostic {
     let hex = hex(number);
-    let found = Diagnostic::error(span, format!("immediate {hex} would be sign-extended"))
+    let diagnostic = Diagnostic::error(span, format!("immediate {hex} would be sign-extended"))
         .note("a 64-bit operation takes -0x80000000 to 0x7fffffff");
     match op.kind() {
-        Kind::Alu(Alu::Mov, ..) => {
-            found.help("use `lddw` for all 64 bits, or `mov32`, which does not extend the sign")
-        }
-        _ => found.help("load it into a register with `lddw` first"),
+        Kind::Alu(Alu::Mov, ..) => diagnostic
+            .help("use `lddw` for all 64 bits, or `mov32`, which does not extend the sign"),
+        _ => diagnostic.help("load it into a register with `lddw` first"),
     }
 }
 

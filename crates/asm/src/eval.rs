@@ -39,8 +39,8 @@ impl Session<'_> {
         match self.value(expr) {
             Ok(value) => Some(value),
             Err(why) => {
-                let found = self.explain(why);
-                self.diagnostics.push(found);
+                let diagnostic = self.explain(why);
+                self.diagnostics.push(diagnostic);
                 None
             }
         }
@@ -52,16 +52,16 @@ impl Session<'_> {
         match value.base {
             None => return Some(value.number),
             Some(Base::Symbol(name)) if self.is_undefined(name) => {
-                let found = self.undefined(name, self.exprs.get(expr).span);
-                self.diagnostics.push(found);
+                let diagnostic = self.undefined(name, self.exprs.get(expr).span);
+                self.diagnostics.push(diagnostic);
                 return None;
             }
             Some(_) => {}
         }
         let message = "expected a number, found an address";
-        let found = Diagnostic::error(self.exprs.get(expr).span, message)
+        let diagnostic = Diagnostic::error(self.exprs.get(expr).span, message)
             .help("`lddw` loads an address, `.quad` stores one; `a - b` is their distance");
-        self.diagnostics.push(found);
+        self.diagnostics.push(diagnostic);
         None
     }
 
@@ -75,15 +75,15 @@ impl Session<'_> {
             return Some(u64::from_le_bytes(*low));
         }
         let (plural, hold) = if size == 1 { ("byte", "holds") } else { ("bytes", "hold") };
-        let found = Diagnostic::error(span, format!("{number} does not fit {size} {plural}"))
+        let diagnostic = Diagnostic::error(span, format!("{number} does not fit {size} {plural}"))
             .note(format!("{size} {plural} {hold} {min} to {max}"));
-        self.diagnostics.push(found);
+        self.diagnostics.push(diagnostic);
         None
     }
 
     pub(crate) fn explain(&self, why: NoValue) -> Diagnostic {
         match why {
-            NoValue::Wrong(found) => *found,
+            NoValue::Wrong(diagnostic) => *diagnostic,
             NoValue::Undefined(name, span) => self.undefined(name, span),
             NoValue::Unplaced(span) => {
                 Diagnostic::error(span, "the address of this label is not known yet")
@@ -103,8 +103,8 @@ impl Session<'_> {
                 Ok(address) => Def::Address(address),
                 Err(_) if !all_placed => continue,
                 Err(why) => {
-                    let found = self.explain(why);
-                    self.diagnostics.push(found);
+                    let diagnostic = self.explain(why);
+                    self.diagnostics.push(diagnostic);
                     Def::Value(0)
                 }
             };
@@ -127,13 +127,13 @@ impl Session<'_> {
             return Diagnostic::error(span, message).help(help);
         }
         let near = self.near_symbol(text);
-        let found = Diagnostic::error(span, format!("undefined symbol `{text}`"))
+        let diagnostic = Diagnostic::error(span, format!("undefined symbol `{text}`"))
             .label("not a label, not a constant")
             .did_you_mean(near);
         match self.links {
-            true => found
+            true => diagnostic
                 .note("of what other objects define, `lddw`, `.quad` and `call` take the address"),
-            false => found,
+            false => diagnostic,
         }
     }
 }

@@ -76,10 +76,10 @@ pub(crate) fn layout(session: &mut Session<'_>, ast: &mut Ast) -> Option<Layout>
         if in_data && size > 0 && !data_has_label {
             // Once is enough.
             data_has_label = true;
-            let found = Diagnostic::warning(stmt.span, "data without a label")
+            let diagnostic = Diagnostic::warning(stmt.span, "data without a label")
                 .note("no instruction can refer to it")
                 .help("put a name before it: `message: .ascii \"…\"`");
-            session.diagnostics.push(found);
+            session.diagnostics.push(diagnostic);
         }
         total = total.saturating_add(size);
         if total > IMAGE_BYTES_MAX {
@@ -157,10 +157,10 @@ pub(crate) fn alignment(session: &mut Session<'_>, to: ExprId, power: bool) -> O
     };
     let found = u32::try_from(align).ok().filter(|it| it.is_power_of_two() && align <= ALIGN_MAX);
     if found.is_none() {
-        let found = Diagnostic::error(span, "this is no alignment")
+        let diagnostic = Diagnostic::error(span, "this is no alignment")
             .note("alignments are powers of two up to 4096")
             .help("`.align 8` and `.p2align 3` both align to 8 bytes");
-        session.diagnostics.push(found);
+        session.diagnostics.push(diagnostic);
     }
     found
 }

@@ -158,7 +158,7 @@ impl Session<'_> {
         if register != frame_pointer {
             return Some(());
         }
-        let found = match insn.op.kind() {
+        let diagnostic = match insn.op.kind() {
             Kind::CallReg(_) => Diagnostic::error(span, "`callx` cannot call the address in r10")
                 .note("the verifier accepts r0 to r9 here"),
             Kind::Branch(..) => Diagnostic::error(span, "r10 cannot be compared here")
@@ -169,7 +169,7 @@ impl Session<'_> {
                 .label("the frame pointer is read-only")
                 .help("to point into the frame, copy it: `mov64 r2, r10` then `add64 r2, -8`"),
         };
-        self.diagnostics.push(found);
+        self.diagnostics.push(diagnostic);
         None
     }
 }
@@ -216,11 +216,11 @@ fn wrong_operands(mnemonic: &Mnemonic, written: Written<'_>) -> Diagnostic {
 fn wrong_version(op: Op, version: Version, written: Written<'_>) -> Diagnostic {
     let name = written.name;
     let versions: Vec<String> = op.versions().iter().map(|it| it.to_string()).collect();
-    let found = Diagnostic::error(written.name_span, format!("{version} has no `{name}`"))
+    let diagnostic = Diagnostic::error(written.name_span, format!("{version} has no `{name}`"))
         .note(format!("versions that have it: {}", versions.join(", ")));
     match substitute(op, version) {
-        Some(help) => found.help(help),
-        None => found,
+        Some(help) => diagnostic.help(help),
+        None => diagnostic,
     }
 }
 

@@ -67,10 +67,10 @@ pub(crate) fn object(session: &mut Session<'_>, ast: &mut Ast) -> Option<Object>
     }
     let version = session.options.version;
     if version.dynamic_frames() {
-        let found = Diagnostic::error(Span::default(), format!("no objects for {version}"))
+        let diagnostic = Diagnostic::error(Span::default(), format!("no objects for {version}"))
             .note("the linker makes programs whose frames are fixed: v0, v3 and v4")
             .help("assemble the program as a whole");
-        session.diagnostics.push(found);
+        session.diagnostics.push(diagnostic);
         return None;
     }
     let layout = layout::layout(session, ast)?;
@@ -155,9 +155,9 @@ fn set_size(session: &mut Session<'_>, name: Name, symbol: &mut Symbol, section_
         None => {
             let span = session.exprs.get(expr).span;
             let message = format!("`{}` cannot have {size} bytes", symbol.name);
-            let found = Diagnostic::error(span, message)
+            let diagnostic = Diagnostic::error(span, message)
                 .note(format!("its section ends {max} bytes behind it"));
-            session.diagnostics.push(found);
+            session.diagnostics.push(diagnostic);
         }
     }
 }
@@ -192,9 +192,10 @@ fn constants(session: &mut Session<'_>, sections: &[Option<FileSection>]) -> Vec
                 }
             }
             Def::Address(Value { base: Some(Base::Symbol(_)), .. }) => {
-                let found = Diagnostic::error(span, "another name for what only the linker places")
-                    .help("declare it where it is defined, or write a function that calls it");
-                session.diagnostics.push(found);
+                let diagnostic =
+                    Diagnostic::error(span, "another name for what only the linker places")
+                        .help("declare it where it is defined, or write a function that calls it");
+                session.diagnostics.push(diagnostic);
                 continue;
             }
             _ => continue,
@@ -218,9 +219,9 @@ fn commons(session: &mut Session<'_>) -> Vec<Extra> {
         let symbol = session.symbols.get(name);
         if !matches!(symbol.def, Def::None) {
             let message = format!("`{}` is defined twice", session.names.text(name));
-            let found = Diagnostic::error(symbol.span, message)
+            let diagnostic = Diagnostic::error(symbol.span, message)
                 .help("leave out `.comm`, or this definition");
-            session.diagnostics.push(found);
+            session.diagnostics.push(diagnostic);
             continue;
         }
         let Ok(size) = u32::try_from(number) else {

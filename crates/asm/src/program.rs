@@ -66,7 +66,7 @@ fn text_offset(session: &mut Session<'_>) -> u64 {
     let Some(expr) = session.text_offset else { return write::TEXT_OFFSET_MIN };
     let span = session.exprs.get(expr).span;
     let Some(number) = session.eval_number(expr) else { return write::TEXT_OFFSET_MIN };
-    let found = if session.options.version.strict_elf() {
+    let diagnostic = if session.options.version.strict_elf() {
         let version = session.options.version;
         Diagnostic::error(span, format!("instructions of {version} start at a fixed address"))
             .help("leave `.text_offset` out")
@@ -76,7 +76,7 @@ fn text_offset(session: &mut Session<'_>) -> u64 {
         Diagnostic::error(span, "instructions cannot start there")
             .note(format!("the offset is a multiple of 8 from {} to {MAX}", write::TEXT_OFFSET_MIN))
     };
-    session.diagnostics.push(found);
+    session.diagnostics.push(diagnostic);
     write::TEXT_OFFSET_MIN
 }
 
@@ -85,9 +85,9 @@ fn text_offset(session: &mut Session<'_>) -> u64 {
 fn entry(session: &mut Session<'_>, text_bytes: u32, start: Span) -> Option<u32> {
     if text_bytes == 0 {
         if session.diagnostics.error_count() == 0 {
-            let found = Diagnostic::error(start, "the program has no instructions")
+            let diagnostic = Diagnostic::error(start, "the program has no instructions")
                 .help("the smallest program is `mov64 r0, 0` and `exit`");
-            session.diagnostics.push(found);
+            session.diagnostics.push(diagnostic);
         }
         return None;
     }
@@ -108,10 +108,10 @@ fn entry(session: &mut Session<'_>, text_bytes: u32, start: Span) -> Option<u32>
         [(name, offset)] => label_pc(session, name, (SectionId::TEXT, offset), text_bytes),
         [] if session.diagnostics.error_count() > 0 => None,
         [] => {
-            let found = Diagnostic::warning(start, "the program has no label `entrypoint`")
+            let diagnostic = Diagnostic::warning(start, "the program has no label `entrypoint`")
                 .note("it starts at its first instruction")
                 .help("put `.globl entrypoint` and `entrypoint:` before that instruction");
-            session.diagnostics.push(found);
+            session.diagnostics.push(diagnostic);
             Some(0)
         }
         [(first, _), (second, _), ..] => {
@@ -119,10 +119,10 @@ fn entry(session: &mut Session<'_>, text_bytes: u32, start: Span) -> Option<u32>
             let text = |name: Name| session.names.text(name);
             let message =
                 format!("`{}` and `{}` could both be the entry", text(first), text(second));
-            let found = Diagnostic::error(span(second), message)
+            let diagnostic = Diagnostic::error(span(second), message)
                 .secondary(span(first), "one is declared here")
                 .help("name the one where the program starts `entrypoint`");
-            session.diagnostics.push(found);
+            session.diagnostics.push(diagnostic);
             None
         }
     }
@@ -140,11 +140,11 @@ fn label_pc(
         return Some(offset / 8);
     }
     let message = format!("the entry `{}` is not an instruction", session.names.text(name));
-    let found = Diagnostic::error(session.symbols.get(name).span, message);
+    let diagnostic = Diagnostic::error(session.symbols.get(name).span, message);
     session.diagnostics.push(if is_text {
-        found.help("put the label before the instruction that the program starts with")
+        diagnostic.help("put the label before the instruction that the program starts with")
     } else {
-        found.help("put `.text` before the label")
+        diagnostic.help("put `.text` before the label")
     });
     None
 }

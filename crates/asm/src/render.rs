@@ -59,17 +59,18 @@ impl Renderer<'_> {
         let _ = write!(self.out, "\x1b[{code}m{text}\x1b[0m");
     }
 
-    fn diagnostic(&mut self, found: &Diagnostic) {
-        let (style, word) = match found.severity {
+    fn diagnostic(&mut self, diagnostic: &Diagnostic) {
+        let (style, word) = match diagnostic.severity {
             Severity::Error => (Style::Error, "error"),
             Severity::Warning => (Style::Warning, "warning"),
         };
         self.paint(style, word);
-        self.paint(Style::Strong, &format!(": {}\n", printable(&found.message)));
+        self.paint(Style::Strong, &format!(": {}\n", printable(&diagnostic.message)));
 
-        let mut places: Vec<(Span, &str, bool)> = vec![(found.span, &found.label, true)];
-        places.extend(found.labels.iter().map(|label| (label.span, label.text.as_str(), false)));
-        let expansions = self.sources.expansions(found.span);
+        let mut places: Vec<(Span, &str, bool)> = vec![(diagnostic.span, &diagnostic.label, true)];
+        places
+            .extend(diagnostic.labels.iter().map(|label| (label.span, label.text.as_str(), false)));
+        let expansions = self.sources.expansions(diagnostic.span);
         if let Some((innermost, outer)) = expansions.split_first() {
             places.push((*innermost, "expanded from here", false));
             places.extend(outer.last().map(|call| (*call, "which came from here", false)));
@@ -89,8 +90,8 @@ impl Renderer<'_> {
             self.file(&inside, margin, style, drawn.is_empty());
             drawn.push(file);
         }
-        let extra = found.notes.iter().map(|text| ("note", text));
-        for (word, text) in extra.chain(found.help.iter().map(|text| ("help", text))) {
+        let extra = diagnostic.notes.iter().map(|text| ("note", text));
+        for (word, text) in extra.chain(diagnostic.help.iter().map(|text| ("help", text))) {
             self.paint(Style::Frame, &format!("{:margin$} = ", ""));
             self.paint(Style::Strong, &format!("{word}: "));
             self.out.push_str(&printable(text));

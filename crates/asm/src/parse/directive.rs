@@ -23,11 +23,11 @@ impl Parser<'_, '_> {
             return Ok(());
         }
         // What has no row does not exist, so that no directive is unknown to editors.
-        let Some(found) = Directive::find(word) else {
+        let Some(directive) = Directive::find(word) else {
             return Err(self.unknown_directive(word, first));
         };
         // What is said to linkers counts where there is one.
-        if found.is_ignored() || found.is_for_linkers() && !self.session.is_object() {
+        if directive.is_ignored() || directive.is_for_linkers() && !self.session.is_object() {
             self.skip_line();
             return Ok(());
         }
@@ -128,9 +128,10 @@ impl Parser<'_, '_> {
         } else {
             None
         };
-        let found = Diagnostic::error(self.span_of(first), format!("unknown directive `{word}`"))
-            .did_you_mean(near);
-        self.report(found)
+        let diagnostic =
+            Diagnostic::error(self.span_of(first), format!("unknown directive `{word}`"))
+                .did_you_mean(near);
+        self.report(diagnostic)
     }
 
     fn message(&mut self, word: &str, first: Token) -> Parsed {
@@ -249,12 +250,13 @@ impl Parser<'_, '_> {
     }
 
     fn refuse_writable(&mut self, span: Span, section: &str) -> Failed {
-        let found = Diagnostic::error(span, format!("`{section}`: programs have no writable data"))
-            .note("the loader refuses files with writable sections")
-            .help(
-                "constants go to `.rodata`; variables to the stack (r10), the heap or an account",
-            );
-        self.report(found)
+        let diagnostic = Diagnostic::error(
+            span,
+            format!("`{section}`: programs have no writable data"),
+        )
+        .note("the loader refuses files with writable sections")
+        .help("constants go to `.rodata`; variables to the stack (r10), the heap or an account");
+        self.report(diagnostic)
     }
 
     fn section(&mut self, first: Token, push: bool) -> Parsed {
@@ -272,9 +274,9 @@ impl Parser<'_, '_> {
         self.skip_line();
         let span = self.span_of(first);
         let Some(kind) = section_kind(&text, flags.as_deref()) else {
-            let found = Diagnostic::error(span, format!("unknown section `{text}`"))
+            let diagnostic = Diagnostic::error(span, format!("unknown section `{text}`"))
                 .help("use `.text` or `.rodata`, or give flags: `\"a\"` for read-only data");
-            return Err(self.report(found));
+            return Err(self.report(diagnostic));
         };
         if push {
             self.section_stack.push(self.section);
@@ -300,10 +302,10 @@ impl Parser<'_, '_> {
         if self.section_kind() != SectionKind::Text || whole_slots {
             return Ok(());
         }
-        let found = Diagnostic::error(self.span_of(first), "data in `.text`")
+        let diagnostic = Diagnostic::error(self.span_of(first), "data in `.text`")
             .note("the verifier would read it as instructions")
             .help("put `.rodata` before the data, and `.text` before further instructions");
-        Err(self.report(found))
+        Err(self.report(diagnostic))
     }
 
     pub(super) fn push_bytes(&mut self, first: Token, bytes: &[u8]) -> Parsed {
@@ -358,9 +360,9 @@ impl Parser<'_, '_> {
     }
 
     fn string_as_byte(&mut self) -> Failed {
-        let found = Diagnostic::syntax(self.span(), "`.byte` takes numbers, not strings")
+        let diagnostic = Diagnostic::syntax(self.span(), "`.byte` takes numbers, not strings")
             .help("use `.ascii`, or `.asciz` for a zero at the end");
-        self.report(found)
+        self.report(diagnostic)
     }
 
     fn leb128(&mut self, signed: bool) -> Parsed {

@@ -50,10 +50,11 @@ impl Parser<'_, '_> {
     pub(super) fn push_frame(&mut self, lexer: Lexer, kind: FrameKind, span: Span) -> Parsed {
         if self.frames.len() >= DEPTH_MAX {
             self.stopped = true;
-            let found = Diagnostic::error(span, "includes, macros or loops nest too deep").note(
-                format!("the limit is {DEPTH_MAX}; a macro that calls itself needs an `.if`"),
-            );
-            return Err(self.report(found));
+            let diagnostic = Diagnostic::error(span, "includes, macros or loops nest too deep")
+                .note(format!(
+                    "the limit is {DEPTH_MAX}; a macro that calls itself needs an `.if`"
+                ));
+            return Err(self.report(diagnostic));
         }
         self.frames.push(Frame {
             lexer: core::mem::replace(&mut self.lexer, lexer),
@@ -101,9 +102,10 @@ impl Parser<'_, '_> {
         if self.expanded_lines > EXPANDED_LINES_MAX {
             self.stopped = true;
             let span = self.span();
-            let found = Diagnostic::error(span, "includes, macros and loops make too many lines")
-                .note(format!("the limit is {EXPANDED_LINES_MAX}"));
-            self.report(found);
+            let diagnostic =
+                Diagnostic::error(span, "includes, macros and loops make too many lines")
+                    .note(format!("the limit is {EXPANDED_LINES_MAX}"));
+            self.report(diagnostic);
         }
     }
 
@@ -126,9 +128,9 @@ impl Parser<'_, '_> {
             return Ok(());
         }
         self.stopped = true;
-        let found = Diagnostic::error(span, "macros and loops make too much text of this")
+        let diagnostic = Diagnostic::error(span, "macros and loops make too much text of this")
             .note(format!("the limit is {} MiB", EXPANDED_BYTES_MAX >> 20));
-        Err(self.report(found))
+        Err(self.report(diagnostic))
     }
 
     // Includes.
@@ -153,8 +155,8 @@ impl Parser<'_, '_> {
                 Err(error) => reason = format!("{}: {error}", path.display()),
             }
         }
-        let found = Diagnostic::error(span, format!("cannot read `{name}`")).note(reason);
-        Err(self.report(found))
+        let diagnostic = Diagnostic::error(span, format!("cannot read `{name}`")).note(reason);
+        Err(self.report(diagnostic))
     }
 
     /// The files that are being read, the innermost last.

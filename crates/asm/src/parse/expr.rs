@@ -53,8 +53,8 @@ impl Parser<'_, '_> {
         let span = self.span_from(first);
         if let Err(why @ (NoValue::Undefined(..) | NoValue::Unplaced(_))) = self.session.value(expr)
         {
-            let found = self.session.explain(why).note("it must be known before this line");
-            return Err(self.report(found));
+            let diagnostic = self.session.explain(why).note("it must be known before this line");
+            return Err(self.report(diagnostic));
         }
         self.session.eval_number(expr).map(|number| (number, span)).ok_or(Failed)
     }
@@ -136,10 +136,10 @@ impl Parser<'_, '_> {
     }
 
     fn bad_number(&mut self, span: Span) -> Failed {
-        let message = format!("{} is no number", self.found());
-        let found = Diagnostic::syntax(span, message)
+        let message = format!("{} is no number", self.token_text());
+        let diagnostic = Diagnostic::syntax(span, message)
             .help("numbers are written 10, 0xff, 0o17, 0b101 or 'A', with `_` between digits");
-        self.report(found)
+        self.report(diagnostic)
     }
 
     /// Some assemblers read `010` as 8.
@@ -148,17 +148,18 @@ impl Parser<'_, '_> {
         let octal = text.len() > 1 && text.starts_with('0') && text.as_bytes()[1].is_ascii_digit();
         if octal && number > 7 {
             let digits = text.trim_start_matches('0').to_owned();
-            let found =
+            let diagnostic =
                 Diagnostic::warning(self.span_of(token), format!("read as {number}, not as octal"))
                     .help(format!("write `{number}`, or `0o{digits}` for octal"));
-            self.report(found);
+            self.report(diagnostic);
         }
     }
 
     fn symbol(&mut self) -> Parsed<ExprId> {
         let (token, span) = (self.token, self.span());
         if self.is_register(token) {
-            let message = format!("expected a number or a name, found register {}", self.found());
+            let message =
+                format!("expected a number or a name, found register {}", self.token_text());
             return Err(self.unreadable(span, message));
         }
         let name = if self.is_word(HERE) {

@@ -95,9 +95,9 @@ impl Parser<'_, '_> {
             match base58_key(&text) {
                 Ok(key) => self.push_bytes(token, &key)?,
                 Err(why) => {
-                    let found = Diagnostic::error(span, format!("not a public key: {why}"))
+                    let diagnostic = Diagnostic::error(span, format!("not a public key: {why}"))
                         .note("a public key is 32 bytes in base58");
-                    return Err(self.report(found));
+                    return Err(self.report(diagnostic));
                 }
             }
             if !self.eat(Tok::Comma) {
@@ -109,9 +109,10 @@ impl Parser<'_, '_> {
     /// `.struct NAME` or `.struct NAME, base`
     pub(super) fn begin_struct(&mut self, first: Token) -> Parsed {
         if let Some(open) = &self.structure {
-            let found = Diagnostic::syntax(self.span_of(first), "`.struct` inside a `.struct`")
-                .secondary(open.span, "this one has no `.ends` yet");
-            return Err(self.report(found));
+            let diagnostic =
+                Diagnostic::syntax(self.span_of(first), "`.struct` inside a `.struct`")
+                    .secondary(open.span, "this one has no `.ends` yet");
+            return Err(self.report(diagnostic));
         }
         let name = self.name()?;
         let name = self.session.names.text(name).to_owned();

@@ -38,15 +38,15 @@ impl Parser<'_, '_> {
         if self.token.kind != Tok::Ident {
             return Ok(None);
         }
-        let Some(found) = register(self.text_of(self.token)) else { return Ok(None) };
-        if found.number > 10 {
-            let message = format!("unknown register {}", self.found());
-            let found =
+        let Some(register) = register(self.text_of(self.token)) else { return Ok(None) };
+        if register.number > 10 {
+            let message = format!("unknown register {}", self.token_text());
+            let diagnostic =
                 Diagnostic::syntax(self.span(), message).help("the registers are r0 to r10");
-            return Err(self.report(found));
+            return Err(self.report(diagnostic));
         }
         self.bump();
-        Ok(Some(found))
+        Ok(Some(register))
     }
 
     /// A line that starts with a word which is no directive.
@@ -54,12 +54,12 @@ impl Parser<'_, '_> {
         if word == "call" || word == "syscall" {
             return self.call(word == "syscall", first);
         }
-        if let Some(found) = mnemonic::find(word) {
+        if let Some(mnemonic) = mnemonic::find(word) {
             self.check_text_section(first)?;
             let (operands, count) = self.operands()?;
             let written =
                 Written { name: word, name_span: self.span_of(first), span: self.span_from(first) };
-            return self.push_selected(found, written, &operands[..count]);
+            return self.push_selected(mnemonic, written, &operands[..count]);
         }
         if let Some(result) = self.pseudo(word, first) {
             return result;
@@ -87,18 +87,20 @@ impl Parser<'_, '_> {
         } else {
             None
         };
-        let found = Diagnostic::error(self.span_of(first), format!("unknown instruction `{word}`"))
-            .did_you_mean(near);
-        self.report(found)
+        let diagnostic =
+            Diagnostic::error(self.span_of(first), format!("unknown instruction `{word}`"))
+                .did_you_mean(near);
+        self.report(diagnostic)
     }
 
     fn call(&mut self, syscall: bool, first: Token) -> Parsed {
         self.check_text_section(first)?;
         if !syscall && self.is_register(self.token) {
-            let found = Diagnostic::error(self.span(), "`call` takes a name, not a register").help(
-                format!("`callx {}` calls the address in a register", self.text_of(self.token)),
-            );
-            return Err(self.report(found));
+            let diagnostic =
+                Diagnostic::error(self.span(), "`call` takes a name, not a register").help(
+                    format!("`callx {}` calls the address in a register", self.text_of(self.token)),
+                );
+            return Err(self.report(diagnostic));
         }
         if self.at_end() {
             return Err(self.expected("a function or syscall to call"));
@@ -115,9 +117,9 @@ impl Parser<'_, '_> {
         }
         let section = self.ast.sections[self.section.0 as usize].name;
         let message = format!("an instruction in `{}`", self.session.names.text(section));
-        let found = Diagnostic::error(self.span_of(first), message)
+        let diagnostic = Diagnostic::error(self.span_of(first), message)
             .help("put `.text` before the instructions");
-        Err(self.report(found))
+        Err(self.report(diagnostic))
     }
 
     fn operands(&mut self) -> Parsed<([Operand; 3], usize)> {
@@ -138,7 +140,8 @@ impl Parser<'_, '_> {
             }
         }
         if !self.at_end() {
-            let message = format!("expected `,` or the end of the line, found {}", self.found());
+            let message =
+                format!("expected `,` or the end of the line, found {}", self.token_text());
             return Err(self.unreadable(self.span(), message));
         }
         Ok((operands, count))
@@ -169,10 +172,10 @@ impl Parser<'_, '_> {
     pub(super) fn memory(&mut self, close: Tok, closing: &str) -> Parsed<OperandKind> {
         self.bump();
         let Some(base) = self.register()? else {
-            let message = format!("expected a register, found {}", self.found());
-            let found = Diagnostic::syntax(self.span(), message)
+            let message = format!("expected a register, found {}", self.token_text());
+            let diagnostic = Diagnostic::syntax(self.span(), message)
                 .help("an address is written `[r1 + offset]`, the register first");
-            return Err(self.report(found));
+            return Err(self.report(diagnostic));
         };
         let off = match self.token.kind {
             Tok::Plus => {

@@ -49,11 +49,11 @@ impl Parser<'_, '_> {
         let body = self.lexer.text[start..end].to_owned();
         let key = self.session.names.intern(&name);
         if let Some(before) = self.macros.get(&key) {
-            let found = Diagnostic::error(span, format!("macro `{name}` is defined twice"))
+            let diagnostic = Diagnostic::error(span, format!("macro `{name}` is defined twice"))
                 .label("again here")
                 .secondary(before.span, "first defined here")
                 .help(format!("`.purgem {name}` forgets the first"));
-            return Err(self.report(found));
+            return Err(self.report(diagnostic));
         }
         self.macros.insert(key, Arc::new(Macro { name, span, params, body }));
         Ok(())
@@ -138,25 +138,25 @@ impl Parser<'_, '_> {
         names
     }
 
-    pub(super) fn call_macro(&mut self, found: &Macro, first: Token) -> Parsed {
+    pub(super) fn call_macro(&mut self, called: &Macro, first: Token) -> Parsed {
         let arguments = self.arguments()?;
         let span = self.span_from(first);
-        let values = self.bind(found, arguments, span)?;
-        let replaced: Vec<(&str, &str)> = found
+        let values = self.bind(called, arguments, span)?;
+        let replaced: Vec<(&str, &str)> = called
             .params
             .iter()
             .zip(&values)
             .map(|(param, value)| (param.name.as_str(), value.as_str()))
             .collect();
-        let text = substitute(&found.body, &replaced, self.calls);
+        let text = substitute(&called.body, &replaced, self.calls);
         self.calls += 1;
         let origin = Origin { call: span, body: None };
-        self.push_expansion(&format!("macro {}", found.name), text, origin)
+        self.push_expansion(&format!("macro {}", called.name), text, origin)
     }
 
     /// The value of every parameter for one call.
-    fn bind(&mut self, found: &Macro, arguments: Vec<String>, span: Span) -> Parsed<Vec<String>> {
-        let params = &found.params;
+    fn bind(&mut self, called: &Macro, arguments: Vec<String>, span: Span) -> Parsed<Vec<String>> {
+        let params = &called.params;
         let mut values: Vec<Option<String>> = vec![None; params.len()];
         let mut next = 0;
         for argument in arguments {
@@ -181,11 +181,11 @@ impl Parser<'_, '_> {
                 }
                 _ => {
                     let message =
-                        format!("macro `{}` takes {} arguments", found.name, params.len());
-                    let found = Diagnostic::error(span, message)
+                        format!("macro `{}` takes {} arguments", called.name, params.len());
+                    let diagnostic = Diagnostic::error(span, message)
                         .label("more are given here")
-                        .secondary(found.span, "defined here");
-                    return Err(self.report(found));
+                        .secondary(called.span, "defined here");
+                    return Err(self.report(diagnostic));
                 }
             }
         }
@@ -194,10 +194,10 @@ impl Parser<'_, '_> {
             match value.or_else(|| param.default.clone()) {
                 None if param.required => {
                     let message =
-                        format!("macro `{}` needs an argument for `{}`", found.name, param.name);
-                    let found =
-                        Diagnostic::error(span, message).secondary(found.span, "defined here");
-                    return Err(self.report(found));
+                        format!("macro `{}` needs an argument for `{}`", called.name, param.name);
+                    let diagnostic =
+                        Diagnostic::error(span, message).secondary(called.span, "defined here");
+                    return Err(self.report(diagnostic));
                 }
                 value => bound.push(value.unwrap_or_default()),
             }

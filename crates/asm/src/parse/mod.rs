@@ -211,7 +211,7 @@ impl<'s, 'o> Parser<'s, 'o> {
     }
 
     /// How the token in front reads in a message.
-    fn found(&self) -> String {
+    fn token_text(&self) -> String {
         match self.token.kind {
             Tok::Newline | Tok::Eof => "the end of the line".to_owned(),
             Tok::StrOpen => "a string without its closing `\"`".to_owned(),
@@ -237,7 +237,7 @@ impl<'s, 'o> Parser<'s, 'o> {
     }
 
     fn expected(&mut self, what: &str) -> Failed {
-        let message = format!("expected {what}, found {}", self.found());
+        let message = format!("expected {what}, found {}", self.token_text());
         self.unreadable(self.span(), message)
     }
 
@@ -343,13 +343,13 @@ impl<'s, 'o> Parser<'s, 'o> {
 
     fn report_duplicate(&mut self, name: Name, span: Span, before: Span) {
         let text = self.session.names.text(name);
-        let found = Diagnostic::error(span, format!("`{text}` is defined twice"));
-        let found = if before == Span::default() {
-            found.note("it is predefined")
+        let diagnostic = Diagnostic::error(span, format!("`{text}` is defined twice"));
+        let diagnostic = if before == Span::default() {
+            diagnostic.note("it is predefined")
         } else {
-            found.label("again here").secondary(before, "first defined here")
+            diagnostic.label("again here").secondary(before, "first defined here")
         };
-        self.report(found);
+        self.report(diagnostic);
     }
 
     /// `NAME = expression`
@@ -366,8 +366,8 @@ impl<'s, 'o> Parser<'s, 'o> {
     fn define_constant(&mut self, name: Name, span: Span, expr: ExprId, variable: bool) {
         let def = match self.session.value(expr) {
             Ok(value) if value.base.is_none() => Def::Value(value.number),
-            Err(NoValue::Wrong(found)) => {
-                self.report(*found);
+            Err(NoValue::Wrong(diagnostic)) => {
+                self.report(*diagnostic);
                 Def::Value(0)
             }
             Ok(_) | Err(NoValue::Undefined(..) | NoValue::Unplaced(_)) => Def::Expr(expr),
@@ -408,8 +408,8 @@ impl<'s, 'o> Parser<'s, 'o> {
         let word = &text[first.start..first.end];
         if !self.macros.is_empty() && !dropped {
             let name = self.session.names.intern(word);
-            if let Some(found) = self.macros.get(&name).map(Arc::clone) {
-                return self.call_macro(&found, first);
+            if let Some(called) = self.macros.get(&name).map(Arc::clone) {
+                return self.call_macro(&called, first);
             }
         }
         if word.starts_with('.') && word.len() > 1 {
@@ -420,10 +420,10 @@ impl<'s, 'o> Parser<'s, 'o> {
             return Ok(());
         }
         if self.structure.is_some() {
-            let found =
+            let diagnostic =
                 Diagnostic::error(self.span_of(first), "only `.field` may stand in a `.struct`")
                     .help("close it with `.ends`");
-            return Err(self.report(found));
+            return Err(self.report(diagnostic));
         }
         self.instruction(word, first)
     }
@@ -466,9 +466,9 @@ impl<'s, 'o> Parser<'s, 'o> {
                 let start = token.end - 1 - rest.len() - 1;
                 let length = rest.chars().next().map_or(0, char::len_utf8);
                 let span = self.lexer.span(start, start + 1 + length);
-                let found = Diagnostic::syntax(span, "unknown escape in a string")
+                let diagnostic = Diagnostic::syntax(span, "unknown escape in a string")
                     .help(r#"known are \n \t \r \b \f \v \a \e \\ \" \' \xHH and octal \NNN"#);
-                return Err(self.report(found));
+                return Err(self.report(diagnostic));
             };
             rest = &rest[length..];
         }

@@ -87,26 +87,26 @@ impl Parser<'_, '_> {
 
     fn unsupported(&mut self, first: Token, message: &str, help: &str) -> Parsed {
         self.skip_line();
-        let found = Diagnostic::error(self.span_from(first), message).help(help);
-        Err(self.report(found))
+        let diagnostic = Diagnostic::error(self.span_from(first), message).help(help);
+        Err(self.report(diagnostic))
     }
 
     fn emit(&mut self, name: &str, first: Token, operands: &[Operand]) -> Parsed {
         let span = self.span_from(first);
         self.end_of_line()?;
-        let Some(found) = mnemonic::find(name) else {
+        let Some(mnemonic) = mnemonic::find(name) else {
             return Err(self.fail(span, format!("sBPF has no instruction for this (`{name}`)")));
         };
-        self.push_selected(found, Written { name, name_span: span, span }, operands)
+        self.push_selected(mnemonic, Written { name, name_span: span, span }, operands)
     }
 
     /// `r1 …`: everything that writes a register.
     fn assign(&mut self, dst: Register, first: Token) -> Parsed {
         if dst.number > 10 {
             let message = format!("unknown register `{}`", self.text_of(first));
-            let found = Diagnostic::syntax(self.span_of(first), message)
+            let diagnostic = Diagnostic::syntax(self.span_of(first), message)
                 .help("the registers are r0 to r10");
-            return Err(self.report(found));
+            return Err(self.report(diagnostic));
         }
         let target = operand(OperandKind::Reg(dst.number), self.span_of(first));
         let signed = self.is_word("s");
@@ -140,13 +140,13 @@ impl Parser<'_, '_> {
             && self.session.options.version != Version::V2;
         if differs && !self.warned_sign_extension {
             self.warned_sign_extension = true;
-            let found = Diagnostic::warning(
+            let diagnostic = Diagnostic::warning(
                 self.span_from(first),
                 "sBPF sign-extends 32-bit sums, differences and products",
             )
             .note("eBPF, which LLVM writes pseudo-C for, zero-extends them; this is said once")
             .help("compile with -mcpu=v2, or follow each with `w1 = w1`");
-            self.report(found);
+            self.report(diagnostic);
         }
     }
 
@@ -167,9 +167,9 @@ impl Parser<'_, '_> {
         if dst.half == src.half {
             return Ok(());
         }
-        let found = Diagnostic::syntax(self.span_of(at), "`r` and `w` registers are mixed")
+        let diagnostic = Diagnostic::syntax(self.span_of(at), "`r` and `w` registers are mixed")
             .help("`w1` is the lower half of `r1`; write both as `r`, or both as `w`");
-        Err(self.report(found))
+        Err(self.report(diagnostic))
     }
 
     /// What stands behind `r1 =`.
@@ -245,8 +245,8 @@ impl Parser<'_, '_> {
     /// Operations with one operand work in place.
     fn same_register(&mut self, dst: Register, operation: &str) -> Parsed {
         let at = self.token;
-        let found = self.register()?;
-        if found.is_some_and(|src| src.number == dst.number) {
+        let src = self.register()?;
+        if src.is_some_and(|src| src.number == dst.number) {
             return Ok(());
         }
         let message = format!("`{operation}` works in place: both registers must be the same");
@@ -260,15 +260,15 @@ impl Parser<'_, '_> {
         let at = self.token;
         let word = self.text_of(at).to_owned();
         let Some(size) = size(&word) else {
-            let found = if matches!(word.as_str(), "s8" | "s16" | "s32") {
+            let diagnostic = if matches!(word.as_str(), "s8" | "s16" | "s32") {
                 Diagnostic::error(self.span(), "sBPF has no sign-extending loads")
                     .help("load unsigned, shift left and `s>>=` back; or compile with -mcpu=v2")
             } else {
                 let message =
-                    format!("expected `u8`, `u16`, `u32` or `u64`, found {}", self.found());
+                    format!("expected `u8`, `u16`, `u32` or `u64`, found {}", self.token_text());
                 Diagnostic::syntax(self.span(), message)
             };
-            return Err(self.report(found));
+            return Err(self.report(diagnostic));
         };
         self.bump();
         self.expect(Tok::Star, "`*`")?;
