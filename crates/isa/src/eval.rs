@@ -1,12 +1,12 @@
-//! What each ALU operation and each condition computes: the only place that says so.
+//! The semantics of ALU operations, conditions and byte swaps, defined only here.
 //!
-//! Everything here folds away when the operation and the width are constants.
+//! With a constant operation and width, the `match`es fold to a single operation.
 
 use core::fmt;
 
 use crate::op::{Alu, Cond, Endian, Width};
 
-/// A division that has no result.
+/// The reason why a division has no result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DivisionError {
     /// The divisor is zero.
@@ -27,7 +27,7 @@ impl fmt::Display for DivisionError {
 impl core::error::Error for DivisionError {}
 
 impl Width {
-    /// Fills a register from a 32-bit result.
+    /// Extends a 32-bit result to a register.
     #[inline(always)]
     const fn extend(self, value: u32) -> u64 {
         match self {
@@ -38,21 +38,21 @@ impl Width {
 }
 
 impl Alu {
-    /// Whether the operation can fail.
+    /// Whether the operation is a division, which can fail.
     #[must_use]
     pub const fn divides(self) -> bool {
         matches!(self, Self::Div | Self::Mod | Self::Sdiv | Self::Srem)
     }
 
-    /// Whether the operand is a shift amount.
+    /// Whether the operation is a shift.
     #[must_use]
     pub const fn shifts(self) -> bool {
         matches!(self, Self::Lsh | Self::Rsh | Self::Arsh)
     }
 
-    /// The register after `dst = dst op operand`.
+    /// Returns the value of the register after `dst = dst op operand`.
     ///
-    /// Shift amounts are taken modulo the width. 32-bit operations see the low halves only.
+    /// Shift amounts are taken modulo the width. 32-bit operations use the lower halves only.
     ///
     /// ```
     /// use selkie_isa::{Alu, Width};
@@ -61,9 +61,9 @@ impl Alu {
     /// ```
     ///
     /// # Errors
-    /// If a division has no result.
+    /// Division by zero, and signed overflow in V2.
     #[inline(always)]
-    #[allow(clippy::cast_possible_truncation, reason = "32-bit operations see the low halves")]
+    #[allow(clippy::cast_possible_truncation, reason = "32-bit operations use the lower halves")]
     pub const fn eval(self, width: Width, dst: u64, operand: u64) -> Result<u64, DivisionError> {
         match width {
             Width::W64 => self.eval64(dst, operand),
@@ -129,7 +129,7 @@ impl Alu {
             Self::Arsh => sa.wrapping_shr(b).cast_unsigned(),
             Self::Uhmul => ((a as u64 * b as u64) >> 32) as u32,
             Self::Shmul => ((sa as i64 * sb as i64) >> 32).cast_unsigned() as u32,
-            // No row pairs `Hor` with 32 bits; a half has no upper half to fill.
+            // No row has a 32-bit `Hor`.
             Self::Hor => a,
             Self::Sdiv | Self::Srem if overflow => return Err(DivisionError::Overflow),
             Self::Sdiv => (sa / sb).cast_unsigned(),
@@ -139,7 +139,7 @@ impl Alu {
 }
 
 impl Cond {
-    /// Whether the comparison holds.
+    /// Whether the condition holds for `a` and `b`. 32-bit comparisons use the lower halves only.
     ///
     /// ```
     /// use selkie_isa::{Cond, Width};
@@ -148,7 +148,7 @@ impl Cond {
     /// ```
     #[must_use]
     #[inline(always)]
-    #[allow(clippy::cast_possible_truncation, reason = "32-bit comparisons see the low halves")]
+    #[allow(clippy::cast_possible_truncation, reason = "32-bit comparisons use the lower halves")]
     pub const fn eval(self, width: Width, a: u64, b: u64) -> bool {
         let (a, b, sa, sb) = match width {
             Width::W64 => (a, b, a.cast_signed(), b.cast_signed()),
@@ -174,10 +174,10 @@ impl Cond {
 }
 
 impl Endian {
-    /// `value` cut to its low `bits` (16, 32 or 64), in this byte order; `None` for other widths.
+    /// Returns the low `bits` (16, 32 or 64) of `value` in this byte order; `None` for other widths.
     #[must_use]
     #[inline(always)]
-    #[allow(clippy::cast_possible_truncation, reason = "truncation is what the instruction does")]
+    #[allow(clippy::cast_possible_truncation, reason = "the instruction truncates")]
     pub const fn eval(self, bits: i64, value: u64) -> Option<u64> {
         Some(match (self, bits) {
             (Self::Little, 16) => value as u16 as u64,
@@ -197,7 +197,7 @@ mod tests {
     use crate::Width::{S32, W64, Z32};
 
     #[test]
-    fn signed_overflow_is_told_from_division_by_zero() {
+    fn signed_overflow_and_division_by_zero_are_different_errors() {
         let min32 = u64::from(i32::MIN.cast_unsigned());
         let minus_one = u64::MAX;
         assert_eq!(Alu::Sdiv.eval(W64, 1 << 63, minus_one), Err(DivisionError::Overflow));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_extend_as_their_width_says() {
+    fn z32_results_are_zero_extended_and_s32_results_sign_extended() {
         assert_eq!(Alu::Sub.eval(S32, 0, 1), Ok(u64::MAX));
         assert_eq!(Alu::Sub.eval(Z32, 0, 1), Ok(0xffff_ffff));
         assert_eq!(Alu::Mov.eval(S32, 0, 0x8000_0000), Ok(0xffff_ffff_8000_0000));
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_see_only_their_width() {
+    fn z32_conditions_ignore_the_upper_halves() {
         assert!(Cond::Eq.eval(Z32, 0x1_0000_0005, 5));
         assert!(!Cond::Eq.eval(W64, 0x1_0000_0005, 5));
         assert!(Cond::Slt.eval(Z32, 0x8000_0000, 0));

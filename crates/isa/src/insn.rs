@@ -1,4 +1,4 @@
-//! Instructions as eight-byte words, both ways.
+//! Decoding and encoding of instructions, which are eight-byte words.
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use crate::{
     op::{Kind, Op, Version},
 };
 
-/// The fields of one eight-byte word, before anything is known about the opcode.
+/// The fields of one eight-byte instruction slot, split without looking at the opcode.
 ///
 /// | byte 0 | byte 1 | bytes 2, 3 | bytes 4 to 7 |
 /// |---|---|---|---|
@@ -30,7 +30,7 @@ impl Slot {
     /// Splits a word into its fields.
     #[must_use]
     #[inline]
-    #[allow(clippy::cast_possible_truncation, reason = "fields are cut out of the word")]
+    #[allow(clippy::cast_possible_truncation, reason = "fields are extracted from the word")]
     pub const fn from_word(word: u64) -> Self {
         Self {
             code: word as u8,
@@ -41,7 +41,7 @@ impl Slot {
         }
     }
 
-    /// Joins the fields to a word. Register numbers are cut to a nibble.
+    /// Packs the fields into a word. Register numbers are truncated to a nibble.
     #[must_use]
     #[inline]
     pub const fn to_word(self) -> u64 {
@@ -52,7 +52,7 @@ impl Slot {
             | (self.imm.cast_unsigned() as u64) << 32
     }
 
-    /// Reads slot `pc` of `text`, if there is one.
+    /// Reads slot `pc` of `text`; `None` if `text` ends before the slot does.
     #[must_use]
     #[inline]
     pub fn read(text: &[u8], pc: usize) -> Option<Self> {
@@ -65,7 +65,7 @@ impl Slot {
 /// A decoded instruction: a row of the table and its operands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Insn {
-    /// Immediate, sign-extended; of `lddw` all 64 bits.
+    /// Immediate, sign-extended from 32 bits; all 64 bits for `lddw`.
     pub imm: i64,
     /// Offset of a jump in slots, or of a memory access in bytes.
     pub off: i16,
@@ -73,17 +73,17 @@ pub struct Insn {
     pub dst: u8,
     /// Source register, 0 to 15; only 0 to 10 exist.
     pub src: u8,
-    /// The row.
+    /// The row of the instruction table.
     pub op: Op,
 }
 
 const _: () = assert!(size_of::<Insn>() == 16);
 
 impl Insn {
-    /// Decodes the instruction at slot `pc` of `text` as `version` would.
+    /// Decodes the instruction at slot `pc` of `text` by the rules of `version`.
     ///
-    /// `None` if there is no such slot, if `version` has no such opcode, or if the second half of
-    /// an `lddw` is missing. The second slot of an `lddw` decodes as [`Op::Tail`].
+    /// Returns `None` if `text` has no such slot, if `version` has no such opcode, or if the second
+    /// slot of an `lddw` is missing. The second slot of an `lddw` decodes as [`Op::Tail`].
     ///
     /// ```
     /// use selkie_isa::{Insn, Op, Version};
@@ -104,9 +104,9 @@ impl Insn {
         Some(Self { imm, off: slot.off, dst: slot.dst, src: slot.src, op })
     }
 
-    /// The words of the instruction: the second is there for `lddw` only.
+    /// Encodes the instruction as one word; `lddw` has a second one.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, reason = "halves are cut out of the immediate")]
+    #[allow(clippy::cast_possible_truncation, reason = "the immediate is split into halves")]
     pub const fn encode(self) -> (u64, Option<u64>) {
         let slot = Slot {
             code: self.op.code(),
@@ -122,7 +122,7 @@ impl Insn {
         (slot.to_word(), tail)
     }
 
-    /// Slots that the instruction takes: 2 for `lddw`, else 1.
+    /// Returns how many slots the instruction takes: 2 for `lddw`, otherwise 1.
     #[must_use]
     pub const fn slots(self) -> usize {
         match self.op.kind() {
@@ -139,8 +139,9 @@ impl fmt::Debug for Insn {
     }
 }
 
-/// The instructions of `text` with the slots that they start at, as `version` reads them. A slot
-/// that is no instruction is `None`; the tail of an `lddw` is passed over.
+/// Iterates over the instructions of `text` in `version`, each with the slot that it starts at.
+///
+/// A slot that does not decode yields `None`; the second slot of an `lddw` is skipped.
 pub fn instructions(
     version: Version,
     text: &[u8],
@@ -148,8 +149,8 @@ pub fn instructions(
     let mut pc = 0;
     core::iter::from_fn(move || {
         Slot::read(text, pc)?;
-        let (at, insn) = (pc, Insn::decode(version, text, pc));
+        let (start, insn) = (pc, Insn::decode(version, text, pc));
         pc += insn.map_or(1, Insn::slots);
-        Some((at, insn))
+        Some((start, insn))
     })
 }

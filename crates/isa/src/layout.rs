@@ -1,34 +1,34 @@
-//! The guest's address space and the limits of a run.
+//! The guest address space, and the limits of stack and heap.
 //!
-//! The upper half of an address names a window of 4 GiB (anza sbpf: `ebpf.rs`).
+//! The upper 32 bits of an address select a region of 4 GiB (anza sbpf: `ebpf.rs`).
 
-/// Bytes of one window of the address space.
+/// Bytes of the address space that one region occupies.
 pub const REGION_SIZE: u64 = 1 << 32;
-/// V3 and later: where read-only data starts (SIMD-0189).
+/// Address of the read-only data from V3 on (SIMD-0189).
 pub const RODATA_START: u64 = 0;
-/// Where code starts; until V2 the whole program image, read-only data included, starts here.
+/// Address of the code. Until V2 the whole program image starts here, read-only data included.
 pub const BYTECODE_START: u64 = REGION_SIZE;
-/// Where the stack starts. It grows upwards by frames, and downwards within a frame.
+/// Address of the stack. Calls move up by one frame; within a frame the stack grows downwards.
 pub const STACK_START: u64 = REGION_SIZE * 2;
-/// Where the heap starts.
+/// Address of the heap.
 pub const HEAP_START: u64 = REGION_SIZE * 3;
-/// Where the serialized input starts.
+/// Address of the serialized input.
 pub const INPUT_START: u64 = REGION_SIZE * 4;
 
 /// Bytes of an instruction slot.
 pub const SLOT_BYTES: usize = 8;
 /// Bytes of one stack frame.
 pub const STACK_FRAME_BYTES: u64 = 4096;
-/// The call depth that is refused: the entry function and 63 nested calls fit.
+/// The call depth at which a call traps: the entry function and 63 nested calls fit.
 pub const CALL_DEPTH_MAX: usize = 64;
 /// Bytes of the whole stack.
 pub const STACK_BYTES: u64 = STACK_FRAME_BYTES * CALL_DEPTH_MAX as u64;
-/// Bytes of heap that a program gets unless it asks for more.
+/// Bytes of heap that a program has unless its transaction requests more.
 pub const HEAP_BYTES_DEFAULT: u64 = 32 * 1024;
-/// The most heap that a transaction may ask for.
+/// Bytes of heap that a transaction can request at most.
 pub const HEAP_BYTES_MAX: u64 = 256 * 1024;
 
-/// The register that holds the frame pointer.
+/// Number of the register that holds the frame pointer.
 pub const FRAME_POINTER: u8 = 10;
-/// Registers of the machine, the frame pointer included.
+/// Number of registers, including the frame pointer.
 pub const REGISTER_COUNT: usize = 11;

@@ -1,20 +1,20 @@
-//! The sBPF instruction set, stated once.
+//! The sBPF instruction set, declared once.
 //!
-//! [`table`] holds one row per instruction and sBPF version range. The decoder, the encoder, the
+//! [`table`] has one row per instruction and sBPF version range. The decoder, the encoder, the
 //! assembler's look-up, the disassembler's text, the verifier's classes, the interpreter's
-//! dispatch and `docs/isa.md` are all derived from those rows: to add an opcode is to add a row,
-//! and the compiler names the rest.
+//! dispatch and `docs/isa.md` are all derived from these rows. To add an opcode, add a row; the
+//! compiler then points at every `match` that needs an arm.
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | [`table`] | the rows, and the `for_each_op!` macro that hands them out |
-//! | [`op`] | [`Op`], [`Kind`] and the vocabulary of a row; the decode tables |
+//! | [`table`] | the instruction table, as the macro `for_each_op!` |
+//! | [`op`] | [`Op`], [`Kind`] and the other types of a row; the decode tables |
 //! | [`eval`] | what each ALU operation and condition computes |
-//! | [`insn`] | [`Slot`] and [`Insn`]: eight-byte words, both ways |
-//! | [`syntax`] | operand shapes, mnemonic look-up, the text of an instruction |
-//! | [`layout`] | the guest's address space and limits |
-//! | [`shown`] | names as people are shown them |
-//! | [`symbol`] | the hashes that stand for names in bytecode |
+//! | [`insn`] | [`Slot`] and [`Insn`]: decoding and encoding of eight-byte words |
+//! | [`syntax`] | operand shapes, mnemonic look-up, disassembly |
+//! | [`layout`] | the guest address space, limits of the stack and heap |
+//! | [`shown`] | truncation of long names in messages |
+//! | [`symbol`] | the hashes by which bytecode refers to names |
 //! | [`syscalls`] | the names, arguments and summaries of the syscalls, one row each |
 
 pub mod eval;

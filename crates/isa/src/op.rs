@@ -1,14 +1,14 @@
-//! The vocabulary of a row of the instruction table, and the tables that answer by opcode.
+//! The types of a row of the instruction table, and the decode tables.
 
 use core::fmt;
 
 use crate::for_each_op;
 
-/// An sBPF version, as an ELF header's `e_flags` names it.
+/// An sBPF version, which the `e_flags` of a program's ELF header selects.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(u8)]
 pub enum Version {
-    /// The original instruction set. Deployed programs are mostly of this version.
+    /// The original instruction set, which most deployed programs use.
     #[default]
     V0,
     /// Dynamic stack frames (SIMD-0166).
@@ -25,7 +25,7 @@ impl Version {
     /// Every version, oldest first.
     pub const ALL: [Self; 5] = [Self::V0, Self::V1, Self::V2, Self::V3, Self::V4];
 
-    /// The version that the ELF header field `e_flags` names, if there is such a version.
+    /// Returns the version that the ELF header field `e_flags` selects.
     #[must_use]
     pub const fn from_e_flags(e_flags: u32) -> Option<Self> {
         match e_flags {
@@ -38,21 +38,21 @@ impl Version {
         }
     }
 
-    /// Whether a function moves the frame pointer itself, by `add64 r10, imm`, instead of every
-    /// call moving it by one frame (SIMD-0166).
+    /// Whether functions move the frame pointer themselves with `add64 r10, imm`; otherwise each call
+    /// moves it by one frame (SIMD-0166).
     #[must_use]
     pub const fn dynamic_frames(self) -> bool {
         matches!(self, Self::V1 | Self::V2)
     }
 
-    /// Whether an unmapped gap may follow every stack frame.
+    /// Whether every stack frame may be followed by an unmapped gap of the same size.
     #[must_use]
     pub const fn stack_frame_gaps(self) -> bool {
         matches!(self, Self::V0)
     }
 
-    /// Whether calls name their target without relocation: the source nibble tells syscalls from
-    /// functions, and functions are addressed relative to the call (SIMD-0178, SIMD-0377).
+    /// Whether calls need no relocation: the source nibble tells syscalls from functions, and
+    /// functions are addressed relative to the call (SIMD-0178, SIMD-0377).
     #[must_use]
     pub const fn static_calls(self) -> bool {
         matches!(self, Self::V3 | Self::V4)
@@ -65,8 +65,8 @@ impl Version {
         matches!(self, Self::V3 | Self::V4)
     }
 
-    /// Whether each 4 GiB window of the address space holds exactly one region whatever the
-    /// configuration says (SIMD-0177).
+    /// Whether each 4 GiB of the address space hold exactly one region, regardless of the
+    /// configuration (SIMD-0177).
     #[must_use]
     pub const fn aligned_memory(self) -> bool {
         matches!(self, Self::V4)
@@ -88,7 +88,7 @@ impl core::str::FromStr for Version {
     }
 }
 
-/// The text names no sBPF version.
+/// The error of parsing a text that is not the name of an sBPF version.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnknownVersion;
 
@@ -107,7 +107,7 @@ pub struct Versions(u8);
 impl Versions {
     /// Every version.
     pub const ALL: Self = Self(0b11111);
-    /// V2 alone, which departs from all others.
+    /// V2 only, whose encodings and arithmetic differ from all others.
     pub const V2: Self = Self(0b00100);
     /// Every version but V2.
     pub const NOT_V2: Self = Self(0b11011);
@@ -118,47 +118,60 @@ impl Versions {
     /// V3 and later.
     pub const V3UP: Self = Self(0b11000);
 
-    /// Whether `version` is in the set.
+    /// Whether the set contains `version`.
     #[must_use]
     pub const fn contains(self, version: Version) -> bool {
         self.0 & (1 << version as u8) != 0
     }
 
-    /// The versions in the set, oldest first.
+    /// Iterates over the versions in the set, oldest first.
     pub fn iter(self) -> impl Iterator<Item = Version> {
         Version::ALL.into_iter().filter(move |&version| self.contains(version))
     }
 }
 
-/// A binary arithmetic or logical operation. [`Alu::eval`] says what each computes.
+/// A binary arithmetic or logical operation, which [`Alu::eval`] computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "the names are the field's mnemonics")]
 pub enum Alu {
+    /// Addition.
     Add,
+    /// Subtraction: `dst - operand`.
     Sub,
     /// Subtraction with the operands swapped: `operand - dst`.
     Rsub,
+    /// Lower half of the product.
     Mul,
+    /// Unsigned quotient.
     Div,
+    /// Unsigned remainder.
     Mod,
+    /// Bitwise or.
     Or,
+    /// Bitwise and.
     And,
+    /// Bitwise exclusive or.
     Xor,
+    /// The operand itself.
     Mov,
+    /// Left shift.
     Lsh,
+    /// Right shift that fills with zeros.
     Rsh,
+    /// Right shift that fills with the sign.
     Arsh,
-    /// Or with the operand moved to the upper half: what builds 64-bit constants in V2.
+    /// Bitwise or with the operand shifted left by 32: builds 64-bit constants in V2.
     Hor,
     /// Upper half of the unsigned 128-bit product.
     Uhmul,
     /// Upper half of the signed 128-bit product.
     Shmul,
+    /// Signed quotient.
     Sdiv,
+    /// Signed remainder.
     Srem,
 }
 
-/// The width of an operation, and how a 32-bit result fills the register.
+/// The width of an operation, and how a 32-bit result is extended to the register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Width {
     /// 64 bits.
@@ -170,7 +183,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// 32 or 64.
+    /// Returns 32 or 64.
     #[must_use]
     pub const fn bits(self) -> u32 {
         match self {
@@ -180,7 +193,7 @@ impl Width {
     }
 }
 
-/// Where the right-hand operand comes from.
+/// The source of the right-hand operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Operand {
     /// The immediate, sign-extended.
@@ -191,36 +204,48 @@ pub enum Operand {
     Reg,
 }
 
-/// A comparison. [`Cond::eval`] says what each asks.
+/// The condition of a branch, which [`Cond::eval`] evaluates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "the names are the field's mnemonics")]
 pub enum Cond {
+    /// Equal.
     Eq,
+    /// Not equal.
     Ne,
+    /// Greater, unsigned.
     Gt,
+    /// Greater or equal, unsigned.
     Ge,
+    /// Less, unsigned.
     Lt,
+    /// Less or equal, unsigned.
     Le,
-    /// Some bit is set in both.
+    /// The operands have a set bit in common.
     Set,
+    /// Greater, signed.
     Sgt,
+    /// Greater or equal, signed.
     Sge,
+    /// Less, signed.
     Slt,
+    /// Less or equal, signed.
     Sle,
 }
 
 /// The size of a memory access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "the names are the field's suffixes")]
 pub enum Size {
+    /// Byte.
     B,
+    /// Half word: 2 bytes.
     H,
+    /// Word: 4 bytes.
     W,
+    /// Double word: 8 bytes.
     Dw,
 }
 
 impl Size {
-    /// 1, 2, 4 or 8.
+    /// Returns 1, 2, 4 or 8.
     #[must_use]
     pub const fn bytes(self) -> u64 {
         match self {
@@ -234,29 +259,32 @@ impl Size {
 
 /// The byte order that `le` and `be` convert to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum Endian {
+    /// `le`, which only truncates.
     Little,
+    /// `be`, which swaps the bytes, since registers are little-endian.
     Big,
 }
 
-/// Which field of the instruction names the register of `callx`.
+/// The field of a `callx` that holds the register number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "the names say it")]
 pub enum Field {
+    /// The immediate (V0 and V1).
     InImm,
+    /// The source register (V2).
     InSrc,
+    /// The destination register (V3 and later).
     InDst,
 }
 
-/// What an instruction does, with everything that code generators and checkers tell apart.
+/// What an instruction does, with every distinction that the verifier and the engines make.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// `dst = dst op operand`
     Alu(Alu, Width, Operand),
     /// `dst = -dst`
     Neg(Width),
-    /// Truncates `dst` to as many bits as the immediate says (16, 32 or 64), in that byte order.
+    /// Truncates `dst` to `imm` bits (16, 32 or 64) and converts it to a byte order
     Endian(Endian),
     /// `dst = *(src + off)`, zero-extended
     Load(Size),
@@ -264,22 +292,22 @@ pub enum Kind {
     StoreImm(Size),
     /// `*(dst + off) = src`
     StoreReg(Size),
-    /// `dst = imm`, all 64 bits of it, the upper half from the slot behind
+    /// `dst = imm`, with the upper 32 bits from the next slot
     LoadImm64,
-    /// The second slot of [`Kind::LoadImm64`]: no instruction of its own
+    /// The second slot of [`Kind::LoadImm64`], which is not an instruction
     Tail,
     /// `pc += off`
     Jump,
     /// `if dst cond operand { pc += off }`
     Branch(Cond, Width, Operand),
-    /// A call of what the immediate is the hash of: a syscall, or else a function
+    /// Call of the syscall, or else of the function, whose hash is the immediate
     CallHash,
-    /// A call of a syscall by hash (source nibble 0) or of a function relative to the next
+    /// Call of a syscall by hash (source nibble 0), or of a function by its distance from the next
     /// instruction (source nibble 1)
     CallStatic,
-    /// A call of the address in a register
+    /// Call of the address in a register
     CallReg(Field),
-    /// Return to the caller, or end of the program
+    /// Return to the caller; ends the program in the entry function
     Exit,
 }
 
@@ -295,8 +323,8 @@ macro_rules! declare_op {
             )*
         }
 
-        /// The rows as data, in the table's order. A module of its own, since rows are written
-        /// with the bare names of their vocabulary.
+        /// The rows as data, in the table's order. A separate module, because rows use the names of
+        /// enum variants without their types.
         mod rows {
             use super::{
                 Alu::*, Cond::*, Endian::*, Field::*, Kind::*, Operand::*, Row, Size::*,
@@ -312,7 +340,7 @@ macro_rules! declare_op {
         }
 
         impl Op {
-            /// Every row, in the table's order.
+            /// All rows, in the table's order.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
         }
     };
@@ -332,31 +360,31 @@ impl Op {
         &rows::ROWS[self as usize]
     }
 
-    /// The opcode: the first byte of the instruction.
+    /// Returns the opcode, which is the first byte of the instruction.
     #[must_use]
     pub const fn code(self) -> u8 {
         self.row().code
     }
 
-    /// The versions in which the opcode has this meaning.
+    /// Returns the versions that have this row.
     #[must_use]
     pub const fn versions(self) -> Versions {
         self.row().versions
     }
 
-    /// The mnemonic; of `le` and `be` without the width, which the immediate holds.
+    /// Returns the mnemonic; for `le` and `be` without the width, which is in the immediate.
     #[must_use]
     pub const fn mnemonic(self) -> &'static str {
         self.row().mnemonic
     }
 
-    /// What the instruction does.
+    /// Returns what the instruction does.
     #[must_use]
     pub const fn kind(self) -> Kind {
         self.row().kind
     }
 
-    /// The row that `version` picks for opcode `code`, if it has one.
+    /// Returns the row for the opcode `code` in `version`.
     ///
     /// ```
     /// use selkie_isa::{Op, Version};
@@ -372,7 +400,7 @@ impl Op {
 
 static DECODE: [[Option<Op>; 256]; 5] = decode_tables();
 
-/// Refuses, at compile time, two rows that one version could both pick.
+/// Builds the decode tables. Fails to compile if two rows share an opcode in one version.
 const fn decode_tables() -> [[Option<Op>; 256]; 5] {
     let mut tables = [[None; 256]; 5];
     let mut version = 0;

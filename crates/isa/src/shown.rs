@@ -1,18 +1,18 @@
-//! Names as people are shown them.
+//! Truncation of long names in messages.
 //!
-//! Files and sources may hold names of megabytes. Whatever shows a name, alone or in a sentence,
-//! cuts it here.
+//! Files and sources can contain names of several megabytes. All code that prints a name, alone or in
+//! a message, truncates it with these functions.
 
 use std::borrow::Cow;
 
-/// Bytes of a name that are shown.
+/// Bytes to which a name is truncated.
 pub const NAME_SHOWN_BYTES_MAX: usize = 256;
-/// How many of them are from the end of a name, where compilers put what tells it from others.
+/// How many of them are kept from the end, where compilers put the suffix that makes a name unique.
 const TAIL_BYTES: usize = 96;
-/// Stands for what is left out.
+/// Replaces the part that is left out.
 const CUT: &str = "…";
 
-/// A name, without its middle if it is longer than [`NAME_SHOWN_BYTES_MAX`].
+/// Returns the name, without its middle if it is longer than [`NAME_SHOWN_BYTES_MAX`].
 ///
 /// ```
 /// use selkie_isa::shown::name;
@@ -33,7 +33,7 @@ pub fn name(text: &str) -> Cow<'_, str> {
     Cow::Owned([head, CUT, tail].concat())
 }
 
-/// A sentence, in which names that are too long are cut.
+/// Truncates all words of a message that are longer than [`NAME_SHOWN_BYTES_MAX`].
 ///
 /// ```
 /// use selkie_isa::shown::sentence;
@@ -54,7 +54,7 @@ pub fn sentence(text: &str) -> Cow<'_, str> {
     Cow::Owned(words.flat_map(|(word, space)| [name(word), Cow::Borrowed(space)]).collect())
 }
 
-/// The same of a sentence that is kept.
+/// Like [`sentence`], for an owned message.
 #[must_use]
 pub fn shorten(text: String) -> String {
     match sentence(&text) {
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn characters_stay_whole() {
+    fn truncation_does_not_split_characters() {
         for shift in 0..4 {
             let text = format!("{}{}", &"abc"[..shift.min(3)], "🦭".repeat(1000));
             let short = name(&text);
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_enough_stays() {
+    fn names_up_to_the_limit_are_not_truncated() {
         let limit = "a".repeat(NAME_SHOWN_BYTES_MAX);
         assert_eq!(name(&limit), limit);
         let sentence_of_names = format!("{limit} and {limit}");

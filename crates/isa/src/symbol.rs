@@ -1,6 +1,8 @@
-//! The hashes that stand for names in bytecode.
+//! The hashes by which bytecode refers to functions and syscalls.
 
-/// MurmurHash3, x86 32-bit variant, seed 0: the key of a syscall is this hash of its name.
+/// Returns the MurmurHash3 of `bytes`, in its x86 32-bit variant with seed 0.
+///
+/// The hash of a syscall's name is the immediate of a call of it.
 ///
 /// ```
 /// assert_eq!(selkie_isa::symbol::murmur3(b"sol_log_"), 0x2075_59bd);
@@ -50,13 +52,13 @@ const fn scramble(block: u32) -> u32 {
     block.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593)
 }
 
-/// The name that every program's first function goes by.
+/// The symbol name of a program's entry function.
 pub const ENTRYPOINT: &str = "entrypoint";
 
-/// The key of the function `entrypoint`.
+/// The key under which ELF files until V2 register the entry function.
 pub const ENTRYPOINT_KEY: u32 = murmur3(ENTRYPOINT.as_bytes());
 
-/// The key under which ELF files until V2 register the function at `pc`.
+/// Returns the key under which ELF files until V2 register the function at slot `pc`.
 ///
 /// ```
 /// use selkie_isa::symbol::{murmur3, pc_key};

@@ -1,14 +1,14 @@
-//! The instruction table: one row per meaning.
+//! The instruction table: one row per meaning of an opcode.
 //!
 //! `code, versions => Name = "mnemonic", Kind;`
 //!
-//! Where a version changes what an opcode means, that is another row under the same code; a
-//! `const` assertion in [`op`](crate::op) refuses two rows that one version could both pick.
+//! An opcode that means something else in another version has another row with the same code; a
+//! `const` assertion in [`op`](crate::op) rejects two rows with the same code in one version.
 //! Sources: anza sbpf `ebpf.rs`, `interpreter.rs`, `verifier.rs` and `program.rs`; SIMD-0166
 //! (dynamic frames, V1), SIMD-0173 (encoding, V2), SIMD-0174 (arithmetic, V2), SIMD-0178 and
 //! SIMD-0377 (static calls and 32-bit jumps, V3).
 
-/// Calls `$mac!` with every row of the instruction table.
+/// Invokes `$mac!` once, with all rows of the instruction table.
 ///
 /// ```
 /// macro_rules! count {
@@ -22,7 +22,7 @@
 macro_rules! for_each_op {
     ($mac:ident) => {
         $mac! {
-            // Immediate of 64 bits, over two slots.
+            // 64-bit immediate in two slots.
             0x18, NOT_V2 => Lddw        = "lddw",    LoadImm64;
             0x00, ALL    => Tail        = "",        Tail;
 
@@ -52,8 +52,8 @@ macro_rules! for_each_op {
             0x8f, V2     => StxwV2      = "stxw",    StoreReg(W);
             0x9f, V2     => StxdwV2     = "stxdw",   StoreReg(Dw);
 
-            // 32-bit arithmetic. Sums, differences and products are sign-extended (S32), but in V2
-            // zero-extended (Z32, SIMD-0174), like all else.
+            // 32-bit arithmetic. Sums, differences and products are sign-extended (S32), except in V2
+            // (SIMD-0174); all other results are zero-extended (Z32).
             0x04, NOT_V2 => Add32Imm    = "add32",   Alu(Add, S32, Imm);
             0x0c, NOT_V2 => Add32Reg    = "add32",   Alu(Add, S32, Reg);
             0x14, NOT_V2 => Sub32Imm    = "sub32",   Alu(Sub, S32, Imm);
