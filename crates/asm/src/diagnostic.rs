@@ -1,6 +1,6 @@
 //! What the assembler has to say to the author of a program: plain data, collected.
 
-use selkie_isa::shown::shorten;
+use selkie_isa::truncate::truncated;
 
 use crate::source::Span;
 
@@ -100,12 +100,12 @@ impl Diagnostic {
 
     /// The finding with the names in its texts cut to what can be shown.
     fn shortened(self) -> Self {
-        let all = |texts: Vec<String>| texts.into_iter().map(shorten).collect();
+        let all = |texts: Vec<String>| texts.into_iter().map(truncated).collect();
         let labels = self.labels.into_iter();
         Self {
-            message: shorten(self.message),
-            label: shorten(self.label),
-            labels: labels.map(|it| Label { text: shorten(it.text), ..it }).collect(),
+            message: truncated(self.message),
+            label: truncated(self.label),
+            labels: labels.map(|it| Label { text: truncated(it.text), ..it }).collect(),
             notes: all(self.notes),
             help: all(self.help),
             ..self

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
-use selkie_isa::shown::shorten;
+use selkie_isa::truncate::truncated;
 use serde_json::{Value, json};
 
 /// Whether what was asked for worked.
@@ -97,7 +97,7 @@ impl Ui {
     /// Prints an error, and what to do about it.
     pub(crate) fn fail(&mut self, error: &str, help: Option<&str>) {
         // Nothing can be done if even this cannot be written.
-        let error = shorten(error.to_owned());
+        let error = truncated(error.to_owned());
         let _ = if self.json {
             self.report = Some(json!({ "error": error, "help": help }));
             self.finish(Status::Failure)

@@ -4,7 +4,7 @@ use core::fmt::{self, Write as _};
 use std::collections::{BTreeMap, btree_map::Entry};
 
 use selkie_elf::{DYNAMIC_NAME_BYTES_MAX, Sections, Symbol};
-use selkie_isa::{layout::SLOT_BYTES, shown};
+use selkie_isa::{layout::SLOT_BYTES, truncate};
 
 /// The functions of a file by the slot of their first instruction.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -69,7 +69,7 @@ fn take(budget: &mut usize, symbol: &Symbol<'_>) -> Option<String> {
 }
 
 /// A name as people write it: Rust's and C++'s mangling undone, all else as it is. What is too long
-/// to be shown is cut ([`shown::name`]).
+/// to be shown is cut ([`truncate::name`]).
 ///
 /// ```
 /// use selkie_inspect::demangle;
@@ -80,7 +80,7 @@ fn take(budget: &mut usize, symbol: &Symbol<'_>) -> Option<String> {
 #[must_use]
 pub fn demangle(name: &str) -> String {
     let plain = rust(name).or_else(|| cpp(name));
-    shown::name(plain.as_deref().unwrap_or(name)).into_owned()
+    truncate::name(plain.as_deref().unwrap_or(name)).into_owned()
 }
 
 fn rust(name: &str) -> Option<String> {

@@ -13,7 +13,7 @@
 //! | [`insn`] | [`Slot`] and [`Insn`]: decoding and encoding of eight-byte words |
 //! | [`syntax`] | operand shapes, mnemonic look-up, disassembly |
 //! | [`layout`] | the guest address space, limits of the stack and heap |
-//! | [`shown`] | truncation of long names in messages |
+//! | [`truncate`] | truncation of long names in messages |
 //! | [`symbol`] | the hashes by which bytecode refers to names |
 //! | [`syscalls`] | the names, arguments and summaries of the syscalls, one row each |
 
@@ -21,11 +21,11 @@ pub mod eval;
 pub mod insn;
 pub mod layout;
 pub mod op;
-pub mod shown;
 pub mod symbol;
 pub mod syntax;
 pub mod syscalls;
 pub mod table;
+pub mod truncate;
 
 pub use crate::{
     insn::{Insn, Slot},

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use selkie_isa::shown::shorten;
+use selkie_isa::truncate::truncated;
 
 /// A reason why there is no program.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,7 +35,7 @@ impl LinkError {
             symbol: None,
             offset: None,
             source: None,
-            message: shorten(message.into()),
+            message: truncated(message.into()),
             help: None,
             once: false,
             compiled: None,
@@ -43,12 +43,12 @@ impl LinkError {
     }
 
     pub(crate) fn object(mut self, name: impl Into<String>) -> Self {
-        self.object = Some(shorten(name.into()));
+        self.object = Some(truncated(name.into()));
         self
     }
 
     pub(crate) fn section(mut self, name: impl Into<String>) -> Self {
-        self.section = Some(shorten(name.into()));
+        self.section = Some(truncated(name.into()));
         self
     }
 
@@ -63,7 +63,7 @@ impl LinkError {
     }
 
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(shorten(help.into()));
+        self.help = Some(truncated(help.into()));
         self
     }
 

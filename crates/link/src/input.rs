@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use selkie_isa::shown;
+use selkie_isa::truncate;
 
 use object::read::archive::ArchiveFile;
 
@@ -120,7 +120,7 @@ impl<'a> Archives<'a> {
                 continue;
             }
             let name = String::from_utf8_lossy(member.name());
-            let name = format!("{}({})", input.name, shown::name(&name));
+            let name = format!("{}({})", input.name, truncate::name(&name));
             let index = self.members.len();
             for symbol in defined_names(bytes) {
                 self.by_symbol.entry(symbol).or_insert(index);

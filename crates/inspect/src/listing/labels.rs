@@ -6,7 +6,7 @@ use std::{
     sync::LazyLock,
 };
 
-use selkie_isa::{Insn, Kind, Version, shown, symbol::ENTRYPOINT, syntax};
+use selkie_isa::{Insn, Kind, Version, symbol::ENTRYPOINT, syntax, truncate};
 
 use crate::{
     image::Image,
@@ -83,7 +83,7 @@ impl<'a> LabelMap<'a> {
 /// `name`, made one that an assembler can read, and told from the names before it.
 fn unique(name: String, place: u64, used: &mut BTreeSet<String>) -> String {
     let readable = |char: char| if char.is_control() || "\"\\".contains(char) { '_' } else { char };
-    let mut name: String = shown::name(&name).chars().map(readable).collect();
+    let mut name: String = truncate::name(&name).chars().map(readable).collect();
     if name.is_empty() || used.contains(&name) {
         name = format!("{name}_{place}");
     }

@@ -6,16 +6,16 @@
 use std::borrow::Cow;
 
 /// Bytes to which a name is truncated.
-pub const NAME_SHOWN_BYTES_MAX: usize = 256;
+pub const NAME_BYTES_MAX: usize = 256;
 /// How many of them are kept from the end, where compilers put the suffix that makes a name unique.
 const TAIL_BYTES: usize = 96;
 /// Replaces the part that is left out.
 const CUT: &str = "…";
 
-/// Returns the name, without its middle if it is longer than [`NAME_SHOWN_BYTES_MAX`].
+/// Returns the name, without its middle if it is longer than [`NAME_BYTES_MAX`].
 ///
 /// ```
-/// use selkie_isa::shown::name;
+/// use selkie_isa::truncate::name;
 /// assert_eq!(name("entrypoint"), "entrypoint");
 /// let long = format!("first{}last", "a".repeat(1 << 20));
 /// let short = name(&long);
@@ -23,41 +23,41 @@ const CUT: &str = "…";
 /// ```
 #[must_use]
 pub fn name(text: &str) -> Cow<'_, str> {
-    if text.len() <= NAME_SHOWN_BYTES_MAX {
+    if text.len() <= NAME_BYTES_MAX {
         return Cow::Borrowed(text);
     }
-    let head = text.floor_char_boundary(NAME_SHOWN_BYTES_MAX - TAIL_BYTES - CUT.len());
+    let head = text.floor_char_boundary(NAME_BYTES_MAX - TAIL_BYTES - CUT.len());
     let tail = text.ceil_char_boundary(text.len() - TAIL_BYTES);
     let (head, _) = text.split_at(head);
     let (_, tail) = text.split_at(tail);
     Cow::Owned([head, CUT, tail].concat())
 }
 
-/// Truncates all words of a message that are longer than [`NAME_SHOWN_BYTES_MAX`].
+/// Truncates all words of a message that are longer than [`NAME_BYTES_MAX`].
 ///
 /// ```
-/// use selkie_isa::shown::sentence;
+/// use selkie_isa::truncate::message;
 /// let long = format!("`{}` is not defined", "a".repeat(1 << 20));
-/// let short = sentence(&long);
+/// let short = message(&long);
 /// assert!(short.len() < 300 && short.ends_with("aaa` is not defined"));
 /// ```
 #[must_use]
-pub fn sentence(text: &str) -> Cow<'_, str> {
-    if text.len() <= NAME_SHOWN_BYTES_MAX {
+pub fn message(text: &str) -> Cow<'_, str> {
+    if text.len() <= NAME_BYTES_MAX {
         return Cow::Borrowed(text);
     }
     let words = text.split_inclusive(char::is_whitespace);
     let words = words.map(|word| word.split_at(word.trim_end().len()));
-    if words.clone().all(|(word, _)| word.len() <= NAME_SHOWN_BYTES_MAX) {
+    if words.clone().all(|(word, _)| word.len() <= NAME_BYTES_MAX) {
         return Cow::Borrowed(text);
     }
     Cow::Owned(words.flat_map(|(word, space)| [name(word), Cow::Borrowed(space)]).collect())
 }
 
-/// Like [`sentence`], for an owned message.
+/// Like [`message`], for an owned message.
 #[must_use]
-pub fn shorten(text: String) -> String {
-    match sentence(&text) {
+pub fn truncated(text: String) -> String {
+    match message(&text) {
         Cow::Borrowed(_) => text,
         Cow::Owned(short) => short,
     }
@@ -72,16 +72,16 @@ mod tests {
         for shift in 0..4 {
             let text = format!("{}{}", &"abc"[..shift.min(3)], "🦭".repeat(1000));
             let short = name(&text);
-            assert!(short.len() <= NAME_SHOWN_BYTES_MAX && short.contains(CUT), "{short}");
+            assert!(short.len() <= NAME_BYTES_MAX && short.contains(CUT), "{short}");
         }
     }
 
     #[test]
     fn names_up_to_the_limit_are_not_truncated() {
-        let limit = "a".repeat(NAME_SHOWN_BYTES_MAX);
+        let limit = "a".repeat(NAME_BYTES_MAX);
         assert_eq!(name(&limit), limit);
-        let sentence_of_names = format!("{limit} and {limit}");
-        assert_eq!(sentence(&sentence_of_names), sentence_of_names);
+        let message_of_names = format!("{limit} and {limit}");
+        assert_eq!(message(&message_of_names), message_of_names);
         assert_ne!(name(&format!("{limit}b")), format!("{limit}b"));
     }
 }
