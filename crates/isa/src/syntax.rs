@@ -1,18 +1,17 @@
-//! The text of an instruction: its mnemonic, and the shape of its operands.
+//! The text of instructions: mnemonics and operand shapes.
 //!
-//! [`Op::find`] is how an assembler gets from text to a row, [`Insn::display`] how a disassembler
-//! gets back. The text is that of anza sbpf's disassembler (`disassembler.rs`), which is also what
-//! register traces show.
+//! [`Op::find`] finds the row for a mnemonic and its operands; [`Insn::display`] disassembles. The
+//! text is that of anza sbpf's disassembler (`disassembler.rs`), which register traces use too.
 
 use core::fmt;
 use std::borrow::Cow;
 
 use crate::{
     insn::Insn,
-    op::{Endian, Field, Kind, Op, Operand, Version},
+    op::{Alu, Cond, Endian, Field, Kind, Op, Operand, Version, Width},
 };
 
-/// Which operands an instruction is written with, in order.
+/// The operands of an instruction, in the order in which they are written.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Shape {
     /// `exit`
@@ -64,7 +63,7 @@ impl fmt::Display for Shape {
 }
 
 impl Kind {
-    /// The operands that the instruction is written with.
+    /// Returns the operands that the instruction is written with.
     #[must_use]
     pub const fn shape(self) -> Shape {
         match self {
@@ -85,7 +84,8 @@ impl Kind {
     }
 }
 
-/// A mnemonic without its width, and the width as the immediate of `le` and `be` holds it.
+/// Splits the mnemonic of a byte order conversion into `le` or `be` and the width in bits, which is
+/// the instruction's immediate. Other mnemonics are returned as they are.
 ///
 /// ```
 /// use selkie_isa::syntax::split_endian;
@@ -106,9 +106,9 @@ pub fn split_endian(mnemonic: &str) -> (&str, Option<i64>) {
 }
 
 impl Op {
-    /// The row for a mnemonic and operands of this shape in `version`.
+    /// Returns the row for a mnemonic with operands of this shape in `version`.
     ///
-    /// `le` and `be` go without their width ([`split_endian`]).
+    /// `le` and `be` are passed without their width (see [`split_endian`]).
     ///
     /// ```
     /// use selkie_isa::{Op, Shape, Version};
@@ -121,7 +121,7 @@ impl Op {
             .find(|op| op.versions().contains(version) && op.kind().shape() == shape)
     }
 
-    /// Every row with this mnemonic, of any version and shape.
+    /// Iterates over all rows with this mnemonic, of any version and shape.
     pub fn named(mnemonic: &str) -> impl Iterator<Item = Self> + '_ {
         Self::ALL
             .iter()
@@ -130,24 +130,24 @@ impl Op {
     }
 }
 
-/// What an operand of a jump or call refers to.
+/// The target of a jump or call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
-    /// The instruction at a slot; out of the program if negative or too large.
+    /// The instruction at a slot; may be negative or past the end of the program.
     Slot(i64),
-    /// The function of a key: until V2 what it was registered under, from V3 its slot.
+    /// The function with a key: until V2 the hash it is registered under, from V3 its slot.
     Function(u32),
-    /// The syscall registered under a key.
+    /// The syscall whose name has this hash.
     Syscall(u32),
 }
 
-/// Names for what jumps and calls refer to.
+/// Provides the names of jump and call targets to [`Insn::display`].
 pub trait Names {
-    /// The name of `target`, if it has one.
+    /// Returns the name of `target`, if it has one.
     fn name(&self, target: Target) -> Option<Cow<'_, str>>;
 }
 
-/// Knows no name.
+/// Provides no names: targets are displayed as numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoNames;
 
@@ -158,7 +158,7 @@ impl Names for NoNames {
 }
 
 impl Insn {
-    /// The text of the instruction, which stands at slot `pc`.
+    /// Returns the text of the instruction, which is at slot `pc`.
     ///
     /// ```
     /// use selkie_isa::{Insn, NoNames, Version};
@@ -171,7 +171,7 @@ impl Insn {
         InsnText { insn: self, pc, names }
     }
 
-    /// The slot that a jump at slot `pc` goes to when taken; `None` if this is no jump.
+    /// Returns the target slot of a jump at slot `pc`; `None` if this is not a jump.
     #[must_use]
     #[allow(clippy::cast_possible_wrap, reason = "programs have fewer than 2^63 slots")]
     pub const fn jump_target(&self, pc: usize) -> Option<i64> {
@@ -181,8 +181,8 @@ impl Insn {
         }
     }
 
-    /// The register that holds the address to call; `None` if this is no `callx`. The verifier
-    /// sees to it that the number is that of a register.
+    /// Returns the number of the register that holds the address to call; `None` if this is not a
+    /// `callx`. Only verification guarantees that the number is valid.
     #[must_use]
     pub const fn call_register(&self) -> Option<i64> {
         match self.op.kind() {
@@ -194,7 +194,7 @@ impl Insn {
     }
 }
 
-/// The text of an instruction. Made by [`Insn::display`].
+/// The text of an instruction, returned by [`Insn::display`].
 #[derive(Clone, Copy)]
 pub struct InsnText<'a> {
     insn: &'a Insn,
@@ -213,19 +213,18 @@ impl InsnText<'_> {
         self.names.name(Target::Slot(slot)).unwrap_or_else(|| format!("lbb_{slot}").into())
     }
 
-    /// A call that no function is known for is a syscall's, named or not; from V3 the source
-    /// nibble decides.
+    /// Until V2 a call is a function's if its key has the name of a function, and else a syscall's.
+    /// From V3 the source nibble tells them apart.
     fn call(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Insn { op, src, imm, .. } = *self.insn;
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "keys are u32")]
         let key = |value: i64| value as u32;
         let is_static = op.kind() == Kind::CallStatic;
+        #[allow(clippy::cast_possible_wrap, reason = "programs have fewer than 2^63 slots")]
+        let slot = (self.pc as i64).wrapping_add(1).wrapping_add(imm);
+        let function_key = key(if is_static { slot } else { imm });
         let syscall = || self.names.name(Target::Syscall(key(imm)));
-        let function = || {
-            #[allow(clippy::cast_possible_wrap, reason = "programs have fewer than 2^63 slots")]
-            let slot = (self.pc as i64).wrapping_add(1).wrapping_add(imm);
-            self.names.name(Target::Function(key(if is_static { slot } else { imm })))
-        };
+        let function = || self.names.name(Target::Function(function_key));
         let (verb, name) = match (is_static, src) {
             (true, 0) => ("syscall", syscall()),
             (true, 1) => ("call", function()),
@@ -246,7 +245,11 @@ impl fmt::Display for InsnText<'_> {
         let Insn { op, dst, src, off, imm } = *self.insn;
         let mnemonic = op.mnemonic();
         let target = || self.label(self.insn.jump_target(self.pc).unwrap_or_default());
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as anza's")]
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "truncated as in anza's disassembler"
+        )]
         let register = || self.insn.call_register().unwrap_or_default() as u8;
         match op.kind().shape() {
             Shape::None if op == Op::Tail => f.write_str("unknown opcode=0x0"),
@@ -280,39 +283,12 @@ impl fmt::Display for Memory {
     }
 }
 
-/// What an instruction computes, in one line of pseudo-code: the text of documentation and hovers.
+/// Returns what an instruction computes as one line of pseudo-code, for documentation and editors.
 #[must_use]
 pub fn meaning(op: Op) -> String {
-    use crate::op::{Alu, Cond, Width};
-
-    let operand = |operand| match operand {
-        Operand::Imm => "imm",
-        Operand::Uimm => "(u32)imm",
-        Operand::Reg => "src",
-    };
     match op.kind() {
         Kind::Alu(alu, width, right) => {
-            let (bits, right) = (width.bits(), operand(right));
-            let value = match alu {
-                Alu::Add => format!("dst + {right}"),
-                Alu::Sub => format!("dst - {right}"),
-                Alu::Rsub => format!("{right} - dst"),
-                Alu::Mul => format!("dst * {right}"),
-                Alu::Div => format!("dst / {right}"),
-                Alu::Mod => format!("dst % {right}"),
-                Alu::Or => format!("dst | {right}"),
-                Alu::And => format!("dst & {right}"),
-                Alu::Xor => format!("dst ^ {right}"),
-                Alu::Mov => right.to_owned(),
-                Alu::Lsh => format!("dst << ({right} & {})", bits - 1),
-                Alu::Rsh => format!("dst >> ({right} & {})", bits - 1),
-                Alu::Arsh => format!("dst >> ({right} & {}), signed", bits - 1),
-                Alu::Hor => format!("dst | {right} << 32"),
-                Alu::Uhmul => format!("(dst * {right}) >> 64"),
-                Alu::Shmul => format!("(dst * {right}) >> 64, signed"),
-                Alu::Sdiv => format!("dst / {right}, signed"),
-                Alu::Srem => format!("dst % {right}, signed"),
-            };
+            let value = alu_value(alu, width, operand(right));
             match width {
                 Width::W64 => format!("dst = {value}"),
                 Width::Z32 => format!("dst = zero_extend32({value})"),
@@ -330,20 +306,7 @@ pub fn meaning(op: Op) -> String {
         Kind::Tail => "upper half of lddw".to_owned(),
         Kind::Jump => "pc += off".to_owned(),
         Kind::Branch(cond, width, right) => {
-            let right = operand(right);
-            let test = match cond {
-                Cond::Eq => format!("dst == {right}"),
-                Cond::Ne => format!("dst != {right}"),
-                Cond::Gt => format!("dst > {right}"),
-                Cond::Ge => format!("dst >= {right}"),
-                Cond::Lt => format!("dst < {right}"),
-                Cond::Le => format!("dst <= {right}"),
-                Cond::Set => format!("dst & {right} != 0"),
-                Cond::Sgt => format!("dst > {right}, signed"),
-                Cond::Sge => format!("dst >= {right}, signed"),
-                Cond::Slt => format!("dst < {right}, signed"),
-                Cond::Sle => format!("dst <= {right}, signed"),
-            };
+            let test = condition(cond, operand(right));
             let halves = if width == Width::W64 { "" } else { ", low halves" };
             format!("if {test}{halves}: pc += off")
         }
@@ -358,7 +321,55 @@ pub fn meaning(op: Op) -> String {
     }
 }
 
-/// The mnemonics that `version` knows, in the table's order, `le` and `be` with their widths.
+fn operand(operand: Operand) -> &'static str {
+    match operand {
+        Operand::Imm => "imm",
+        Operand::Uimm => "(u32)imm",
+        Operand::Reg => "src",
+    }
+}
+
+fn alu_value(alu: Alu, width: Width, right: &str) -> String {
+    let shift_mask = width.bits() - 1;
+    match alu {
+        Alu::Add => format!("dst + {right}"),
+        Alu::Sub => format!("dst - {right}"),
+        Alu::Rsub => format!("{right} - dst"),
+        Alu::Mul => format!("dst * {right}"),
+        Alu::Div => format!("dst / {right}"),
+        Alu::Mod => format!("dst % {right}"),
+        Alu::Or => format!("dst | {right}"),
+        Alu::And => format!("dst & {right}"),
+        Alu::Xor => format!("dst ^ {right}"),
+        Alu::Mov => right.to_owned(),
+        Alu::Lsh => format!("dst << ({right} & {shift_mask})"),
+        Alu::Rsh => format!("dst >> ({right} & {shift_mask})"),
+        Alu::Arsh => format!("dst >> ({right} & {shift_mask}), signed"),
+        Alu::Hor => format!("dst | {right} << 32"),
+        Alu::Uhmul => format!("(dst * {right}) >> 64"),
+        Alu::Shmul => format!("(dst * {right}) >> 64, signed"),
+        Alu::Sdiv => format!("dst / {right}, signed"),
+        Alu::Srem => format!("dst % {right}, signed"),
+    }
+}
+
+fn condition(cond: Cond, right: &str) -> String {
+    match cond {
+        Cond::Eq => format!("dst == {right}"),
+        Cond::Ne => format!("dst != {right}"),
+        Cond::Gt => format!("dst > {right}"),
+        Cond::Ge => format!("dst >= {right}"),
+        Cond::Lt => format!("dst < {right}"),
+        Cond::Le => format!("dst <= {right}"),
+        Cond::Set => format!("dst & {right} != 0"),
+        Cond::Sgt => format!("dst > {right}, signed"),
+        Cond::Sge => format!("dst >= {right}, signed"),
+        Cond::Slt => format!("dst < {right}, signed"),
+        Cond::Sle => format!("dst <= {right}, signed"),
+    }
+}
+
+/// Iterates over the mnemonics of `version` in the table's order, `le` and `be` with their widths.
 pub fn mnemonics(version: Version) -> impl Iterator<Item = Cow<'static, str>> {
     let mut seen = std::collections::BTreeSet::new();
     Op::ALL
@@ -381,7 +392,7 @@ mod tests {
     use crate::insn::Slot;
 
     #[test]
-    fn every_row_is_found_by_its_own_text() {
+    fn every_row_is_found_by_its_opcode_and_by_its_mnemonic_and_shape() {
         for &op in Op::ALL {
             if op == Op::Tail {
                 continue;
@@ -395,7 +406,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn words_round_trip(word: u64, upper: u64, version in 0_usize..5) {
+        fn decoded_instructions_encode_to_the_same_words(word: u64, upper: u64, version in 0_usize..5) {
             prop_assert_eq!(Slot::from_word(word).to_word(), word);
             let version = Version::ALL[version];
             let text = [word.to_le_bytes(), upper.to_le_bytes()].concat();
