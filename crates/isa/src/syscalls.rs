@@ -37,89 +37,89 @@ table! {
     abort(),
         "Ends the program with an error.";
     sol_alloc_free_(size, addr),
-        "Allocates heap, from the bottom up; frees nothing. Not allowed in new programs.";
+        "Allocates heap memory from the bottom up; frees nothing. New programs cannot call it.";
     sol_alt_bn128_compression(operation, input, len, out),
-        "Compresses (0) or decompresses (1) a point of alt_bn128, or one of G2 (2, 3); r0 is 1 if the input is wrong.";
+        "Compresses (0) or decompresses (1) a point of alt_bn128 in G1, or in G2 (2, 3); r0 is 1 if the input is invalid.";
     sol_alt_bn128_group_op(operation, input, len, out),
-        "Adds (0) or multiplies (2) on alt_bn128, pairs (3), adds (4) or multiplies (6) in G2; r0 is 1 if the input is wrong.";
+        "Adds (0) or multiplies (2) on alt_bn128, computes pairings (3), adds (4) or multiplies (6) in G2; r0 is 1 if the input is invalid.";
     sol_big_mod_exp(params, out),
-        "Raises a number to a power modulo another, little-endian and 512 bytes at most each.";
+        "Raises a number to a power modulo another; all are little-endian, of at most 512 bytes.";
     sol_blake3(slices, count, out),
         "Hashes slices of bytes with BLAKE3.";
     sol_create_program_address(seeds, count, program, out),
-        "Derives a program address from seeds; r0 is 1 if there is none.";
+        "Derives a program address from seeds; r0 is 1 if the result is not a valid address.";
     sol_curve_decompress(curve, point, out),
-        "Decompresses a point of BLS12-381; r0 is 1 if there is no such point.";
+        "Decompresses a point of BLS12-381; r0 is 1 if it is invalid.";
     sol_curve_group_op(curve, operation, left, right, out),
-        "Adds (0) or subtracts (1) points, or multiplies (2) a scalar and a point; r0 is 1 if there is no such point or scalar.";
+        "Adds (0) or subtracts (1) two points, or multiplies (2) a scalar and a point; r0 is 1 if one of them is invalid.";
     sol_curve_multiscalar_mul(curve, scalars, points, count, out),
-        "Adds up multiples of points, 512 at most; r0 is 1 if there is no such point or scalar.";
+        "Sums at most 512 points, each multiplied by a scalar; r0 is 1 if a point or scalar is invalid.";
     sol_curve_pairing_map(curve, count, g1, g2, out),
-        "Writes the product of pairings on BLS12-381, 8 at most; r0 is 1 if there is no such point.";
+        "Writes the product of at most 8 pairings on BLS12-381; r0 is 1 if a point is invalid.";
     sol_curve_validate_point(curve, point),
-        "Checks a point of a curve; r0 is 1 if there is no such point.";
+        "Checks whether a point is on a curve; r0 is 1 if it is not.";
     sol_get_clock_sysvar(out),
-        "Writes the clock.";
+        "Writes the Clock sysvar.";
     sol_get_epoch_rewards_sysvar(out),
-        "Writes the epoch rewards.";
+        "Writes the EpochRewards sysvar.";
     sol_get_epoch_schedule_sysvar(out),
-        "Writes the epoch schedule.";
+        "Writes the EpochSchedule sysvar.";
     sol_get_epoch_stake(vote_account),
-        "Returns the stake of a vote account, or for address 0 of the whole cluster.";
+        "Returns the stake of a vote account, or of the whole cluster if the address is 0.";
     sol_get_fees_sysvar(out),
-        "Writes the fees, which no cluster has any more: it fails.";
+        "Fails: no cluster has the Fees sysvar any more.";
     sol_get_last_restart_slot(out),
         "Writes the slot of the cluster's last restart.";
     sol_get_processed_sibling_instruction(index, meta, program_out, data_out, accounts_out),
-        "Writes an instruction that was processed before; returns whether there is one.";
+        "Writes a sibling instruction that was processed earlier; returns whether there is one.";
     sol_get_rent_sysvar(out),
-        "Writes the rent.";
+        "Writes the Rent sysvar.";
     sol_get_return_data(out, len, program_out),
-        "Writes what the last program returned, and returns its full length.";
+        "Writes the return data of the last program that set any, and returns its full length.";
     sol_get_stack_height(),
-        "Returns how deep the instruction is nested: 1 for the outermost.";
+        "Returns the stack height: 1 in a top-level instruction.";
     sol_get_sysvar(id, out, offset, len),
-        "Writes a part of a sysvar; r0 is 1 if it is not that long, 2 if there is no such sysvar.";
+        "Writes part of a sysvar; r0 is 1 if the sysvar ends before it, 2 if there is no such sysvar.";
     sol_invoke_signed_c(instruction, infos, infos_count, seeds, seeds_count),
-        "Calls another program, in the layout of the C SDK.";
+        "Invokes another program; the arguments have the layout of the C SDK.";
     sol_invoke_signed_rust(instruction, infos, infos_count, seeds, seeds_count),
-        "Calls another program, in the layout of the Rust SDK.";
+        "Invokes another program; the arguments have the layout of the Rust SDK.";
     sol_keccak256(slices, count, out),
         "Hashes slices of bytes with Keccak-256.";
     sol_log_(addr, len),
-        "Logs a text, which must be UTF-8.";
+        "Logs a message, which must be UTF-8.";
     sol_log_64_(a, b, c, d, e),
         "Logs five numbers in hexadecimal.";
     sol_log_compute_units_(),
-        "Logs the compute units that are left.";
+        "Logs the remaining compute units.";
     sol_log_data(slices, count),
-        "Logs slices of bytes in base 64.";
+        "Logs slices of bytes in base64.";
     sol_log_pubkey(addr),
-        "Logs an address in base 58.";
+        "Logs a public key in base58.";
     sol_memcmp_(left, right, len, out),
-        "Writes the difference of the first bytes that differ, or 0, as an i32.";
+        "Writes the difference of the first two bytes that differ, or 0, as an i32.";
     sol_memcpy_(dst, src, len),
-        "Copies bytes between places that do not overlap.";
+        "Copies bytes; source and destination must not overlap.";
     sol_memmove_(dst, src, len),
-        "Copies bytes.";
+        "Copies bytes; source and destination may overlap.";
     sol_memset_(dst, byte, len),
         "Fills memory with a byte.";
     sol_panic_(file, len, line, column),
-        "Ends the program with an error that tells a place in its source.";
+        "Ends the program with an error that names a source location.";
     sol_poseidon(parameters, endianness, slices, count, out),
-        "Hashes up to 12 numbers of 32 bytes with Poseidon over BN254; r0 is 1 if one is no such number.";
+        "Hashes at most 12 field elements of 32 bytes with Poseidon over BN254; r0 is 1 if one is invalid.";
     sol_remaining_compute_units(),
-        "Returns the compute units that are left.";
+        "Returns the remaining compute units.";
     sol_secp256k1_recover(hash, recovery_id, signature, out),
-        "Writes the key that signed a hash; r0 is 2 for a wrong recovery id, 3 for a wrong signature.";
+        "Recovers the public key that signed a hash; r0 is 2 if the recovery id is invalid, 3 if the signature is.";
     sol_set_return_data(addr, len),
-        "Sets what the program returns: 1024 bytes at most.";
+        "Sets the return data of the program, at most 1024 bytes.";
     sol_sha256(slices, count, out),
         "Hashes slices of bytes with SHA-256.";
     sol_sha512(slices, count, out),
         "Hashes slices of bytes with SHA-512.";
     sol_try_find_program_address(seeds, count, program, out, bump_out),
-        "Derives a program address from seeds and the greatest bump for which there is one.";
+        "Derives a program address from seeds and the largest bump that makes it valid.";
 }
 
 const _: () = {
