@@ -53,7 +53,7 @@ impl Session<'_> {
                 | Def::Expr(_) => return None,
             };
             let span = (symbol.span != Span::default()).then_some(symbol.span);
-            self.is_spelt(name).then(|| Definition { name: text.to_owned(), span, meaning })
+            self.is_source_name(name).then(|| Definition { name: text.to_owned(), span, meaning })
         };
         self.names.all().filter_map(definition).collect()
     }

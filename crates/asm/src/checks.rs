@@ -19,7 +19,7 @@ pub(crate) fn report_undefined_globals(session: &mut Session<'_>, is_used: impl 
         if is_used(name) {
             continue;
         }
-        let near = session.near_symbol(text);
+        let near = session.suggest_symbol(text);
         let diagnostic = Diagnostic::error(
             symbol.global.unwrap_or_default(),
             format!("`.globl` names `{text}`, which is not defined"),

@@ -22,7 +22,7 @@ use crate::{
 const ENCODING: Encoding = Encoding { format: Format::Dwarf32, version: 5, address_size: 8 };
 
 /// Instructions that lie together, and what is known of them.
-pub(crate) struct Code<'a> {
+pub(crate) struct CodeRange<'a> {
     /// The address of the first one.
     pub(crate) start: Address,
     pub(crate) bytes: u32,
@@ -37,7 +37,7 @@ pub(crate) type Section = (&'static str, Vec<u8>, Vec<Relocation>);
 
 /// The sections of a program's debug information.
 pub(crate) fn of_program(assembly: &Assembly) -> Vec<(&'static str, Vec<u8>)> {
-    let code = Code {
+    let code = CodeRange {
         start: Address::Constant(text_address(assembly)),
         bytes: u32::try_from(assembly.text.len()).unwrap_or(u32::MAX),
         lines: &assembly.lines,
@@ -48,7 +48,7 @@ pub(crate) fn of_program(assembly: &Assembly) -> Vec<(&'static str, Vec<u8>)> {
 }
 
 /// The sections of debug information about stretches of code.
-pub(crate) fn sections(code: &[Code<'_>]) -> Vec<Section> {
+pub(crate) fn sections(code: &[CodeRange<'_>]) -> Vec<Section> {
     let mut dwarf = Dwarf::new();
     for code in code {
         dwarf.units.add(unit(code));
@@ -106,7 +106,7 @@ fn text_address(assembly: &Assembly) -> u64 {
 }
 
 /// The address so many bytes behind another.
-fn behind(start: Address, bytes: u64) -> Address {
+fn offset_address(start: Address, bytes: u64) -> Address {
     match start {
         Address::Constant(address) => Address::Constant(address + bytes),
         Address::Symbol { symbol, addend } => {
@@ -124,7 +124,7 @@ fn length(start: Address, bytes: u32) -> AttributeValue {
     }
 }
 
-fn unit(code: &Code<'_>) -> Unit {
+fn unit(code: &CodeRange<'_>) -> Unit {
     let mut names = code.files.iter();
     let main = file_name(names.next().map_or("", String::as_str));
     let line_encoding = LineEncoding { minimum_instruction_length: 8, ..LineEncoding::default() };
@@ -160,7 +160,7 @@ fn file_name(name: &str) -> Vec<u8> {
     if name.is_empty() { b"program.s".to_vec() } else { name.into_bytes() }
 }
 
-fn rows(program: &mut LineProgram, code: &Code<'_>, files: &[FileId]) {
+fn rows(program: &mut LineProgram, code: &CodeRange<'_>, files: &[FileId]) {
     program.begin_sequence(Some(code.start));
     for line in code.lines {
         let row = program.row();
@@ -173,7 +173,7 @@ fn rows(program: &mut LineProgram, code: &Code<'_>, files: &[FileId]) {
     program.end_sequence(code.bytes.into());
 }
 
-fn label(unit: &mut Unit, code: &Code<'_>, symbol: &Symbol, files: &[FileId]) {
+fn label(unit: &mut Unit, code: &CodeRange<'_>, symbol: &Symbol, files: &[FileId]) {
     let tag = match symbol.kind {
         SymbolKind::Function => DW_TAG_subprogram,
         SymbolKind::Label => DW_TAG_label,
@@ -184,7 +184,7 @@ fn label(unit: &mut Unit, code: &Code<'_>, symbol: &Symbol, files: &[FileId]) {
     let entry = unit.get_mut(id);
     let name = symbol.name.replace('\0', "");
     entry.set(DW_AT_name, AttributeValue::String(name.into_bytes()));
-    let address = behind(code.start, symbol.offset.into());
+    let address = offset_address(code.start, symbol.offset.into());
     entry.set(DW_AT_low_pc, AttributeValue::Address(address));
     if symbol.kind == SymbolKind::Function {
         entry.set(DW_AT_high_pc, length(code.start, symbol.size));

@@ -42,14 +42,14 @@ pub(crate) struct Relocation {
     pub(crate) section: SectionId,
     /// The offset of the place there.
     pub(crate) offset: u32,
-    pub(crate) field: Relocated,
+    pub(crate) field: RelocationKind,
     /// What the place refers to.
     pub(crate) target: Base,
 }
 
 /// What is filled in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Relocated {
+pub(crate) enum RelocationKind {
     /// The distance of a call.
     Call,
     /// The constant of an `lddw`.
@@ -67,14 +67,14 @@ pub(crate) fn emit(
     addresses: Option<Addresses>,
 ) -> Emitted {
     let mut is_text = vec![false; layout.sizes.len()];
-    for (section, (id, _)) in ast.sections.iter().zip(&layout.places) {
+    for (section, (id, _)) in ast.sections.iter().zip(&layout.placements) {
         is_text[id.0 as usize] |= section.kind == SectionKind::Text;
     }
     let mut emitter = Emitter {
         session,
         addresses,
         is_text,
-        place: Place { section: SectionId::TEXT, in_text: true, at: 0 },
+        cursor: Cursor { section: SectionId::TEXT, in_text: true, at: 0 },
         slots: 0,
         out: Emitted {
             sections: layout.sizes.iter().map(|&size| vec![0; size as usize]).collect(),
@@ -84,7 +84,7 @@ pub(crate) fn emit(
         },
         computed_targets: Vec::new(),
     };
-    let mut ends: Vec<u32> = layout.places.iter().map(|(_, start)| *start).collect();
+    let mut ends: Vec<u32> = layout.placements.iter().map(|(_, start)| *start).collect();
     let mut current = SectionId::TEXT;
     for stmt in &ast.stmts {
         if let StmtKind::Section(id) = stmt.kind {
@@ -93,8 +93,8 @@ pub(crate) fn emit(
         }
         let kind = ast.sections[current.0 as usize].kind;
         let at = &mut ends[current.0 as usize];
-        let (section, _) = layout.places[current.0 as usize];
-        emitter.place = Place { section, in_text: kind == SectionKind::Text, at: *at };
+        let (section, _) = layout.placements[current.0 as usize];
+        emitter.cursor = Cursor { section, in_text: kind == SectionKind::Text, at: *at };
         emitter.slots = layout.size(section) / 8;
         let size = emitter.stmt(ast, stmt);
         if kind == SectionKind::Zeroed {
@@ -108,7 +108,7 @@ pub(crate) fn emit(
 
 /// Where a statement is emitted.
 #[derive(Clone, Copy)]
-struct Place {
+struct Cursor {
     section: SectionId,
     /// Whether the section has instructions.
     in_text: bool,
@@ -116,7 +116,7 @@ struct Place {
     at: u32,
 }
 
-impl Place {
+impl Cursor {
     fn pc(self) -> u32 {
         self.at / 8
     }
@@ -129,7 +129,7 @@ struct Emitter<'s, 'o> {
     /// By section: whether it has instructions.
     is_text: Vec<bool>,
     /// Of the statement.
-    place: Place,
+    cursor: Cursor,
     /// Slots of its section.
     slots: u32,
     out: Emitted,
@@ -140,7 +140,7 @@ struct Emitter<'s, 'o> {
 impl Emitter<'_, '_> {
     /// Emits a statement and returns its size.
     fn stmt(&mut self, ast: &Ast, stmt: &Stmt) -> u32 {
-        let Place { in_text, at, .. } = self.place;
+        let Cursor { in_text, at, .. } = self.cursor;
         match stmt.kind {
             StmtKind::Label(_) | StmtKind::Section(_) => 0,
             StmtKind::Insn(insn) => {
@@ -198,19 +198,19 @@ impl Emitter<'_, '_> {
     }
 
     fn note_line(&mut self, span: Span) {
-        let pc = self.place.pc();
-        self.out.spans[self.place.section.0 as usize].push((pc, span));
+        let pc = self.cursor.pc();
+        self.out.spans[self.cursor.section.0 as usize].push((pc, span));
     }
 
     fn put(&mut self, at: u32, bytes: &[u8]) {
         let at = at as usize;
-        let section = &mut self.out.sections[self.place.section.0 as usize];
+        let section = &mut self.out.sections[self.cursor.section.0 as usize];
         section[at..at + bytes.len()].copy_from_slice(bytes);
     }
 
     /// Refuses what is not zero, of the statement that was just emitted.
     fn check_zeros(&mut self, span: Span, size: u32) {
-        let Place { section, at, .. } = self.place;
+        let Cursor { section, at, .. } = self.cursor;
         let (start, end) = (at as usize, (at + size) as usize);
         let is_relocated = |it: &Relocation| it.section == section && it.offset >= at;
         let is_zero = self.out.sections[section.0 as usize][start..end].iter().all(|it| *it == 0);
@@ -235,7 +235,7 @@ impl Emitter<'_, '_> {
         &mut self,
         expr: ExprId,
         (base, number): (Base, i128),
-        (field, at): (Relocated, u32),
+        (field, at): (RelocationKind, u32),
     ) -> Option<u64> {
         let span = self.span_of(expr);
         let Some(addresses) = self.addresses else {
@@ -270,8 +270,8 @@ impl Emitter<'_, '_> {
         (base, number)
     }
 
-    fn relocate(&mut self, target: Base, field: Relocated, offset: u32) {
-        let section = self.place.section;
+    fn relocate(&mut self, target: Base, field: RelocationKind, offset: u32) {
+        let section = self.cursor.section;
         self.out.relocations.push(Relocation { section, offset, field, target });
     }
 
@@ -280,14 +280,14 @@ impl Emitter<'_, '_> {
         let span = self.span_of(expr);
         let value = self.session.eval(expr)?;
         match value.base {
-            Some(_) if self.place.in_text && self.addresses.is_none() => {
+            Some(_) if self.cursor.in_text && self.addresses.is_none() => {
                 let diagnostic = Diagnostic::error(span, "an address between instructions")
                     .help("load it with `lddw`, or put `.rodata` before the data");
                 self.report(diagnostic);
                 None
             }
             Some(base) if size == 8 => {
-                self.address(expr, (base, value.number), (Relocated::Data, at))
+                self.address(expr, (base, value.number), (RelocationKind::Data, at))
             }
             Some(_) => {
                 let diagnostic =
@@ -365,7 +365,9 @@ impl Emitter<'_, '_> {
         let span = self.span_of(expr);
         let Value { base, number } = self.session.eval(expr)?;
         let value = match base {
-            Some(base) => self.address(expr, (base, number), (Relocated::Constant, self.place.at)),
+            Some(base) => {
+                self.address(expr, (base, number), (RelocationKind::Constant, self.cursor.at))
+            }
             None => self.session.fit(span, number, 8),
         };
         value.map(u64::cast_signed)
@@ -483,7 +485,7 @@ impl Emitter<'_, '_> {
             _ => self.session.eval(expr)?,
         };
         let target = self.target(expr, value, "jump")?;
-        let distance = target - i128::from(self.place.pc()) - 1;
+        let distance = target - i128::from(self.cursor.pc()) - 1;
         if let Ok(offset) = i16::try_from(distance) {
             return Some(offset);
         }
@@ -509,11 +511,11 @@ impl Emitter<'_, '_> {
         let span = self.span_of(expr);
         let Value { base, number } = value;
         let target = match base {
-            None => i128::from(self.place.pc()) + 1 + number,
-            Some(Base::Section(section)) if section == self.place.section && number % 8 == 0 => {
+            None => i128::from(self.cursor.pc()) + 1 + number,
+            Some(Base::Section(section)) if section == self.cursor.section && number % 8 == 0 => {
                 number / 8
             }
-            Some(Base::Section(section)) if section == self.place.section => {
+            Some(Base::Section(section)) if section == self.cursor.section => {
                 self.session.error(span, format!("the {what} goes between two instructions"));
                 return None;
             }
@@ -537,7 +539,7 @@ impl Emitter<'_, '_> {
         match u32::try_from(target).ok().filter(|target| *target < self.slots) {
             Some(slot) => {
                 if !matches!(self.session.exprs.get(expr).kind, ExprKind::Symbol(_)) {
-                    self.computed_targets.push((self.place.section, slot, span));
+                    self.computed_targets.push((self.cursor.section, slot, span));
                 }
                 Some(target)
             }
@@ -593,7 +595,7 @@ impl Emitter<'_, '_> {
                 return call;
             }
         }
-        let (slot, pc) = (self.target(target, value, "call")?, self.place.pc());
+        let (slot, pc) = (self.target(target, value, "call")?, self.cursor.pc());
         let marks = !self.session.options.version.static_calls() || self.addresses.is_none();
         if slot == i128::from(pc) && marks {
             let span = self.session.exprs.get(target).span;
@@ -613,23 +615,23 @@ impl Emitter<'_, '_> {
             Base::Section(section) => !self.is_text[section.0 as usize],
             Base::Symbol(_) => false,
         };
-        if goes_to_data || target == Base::Section(self.place.section) || addend % 8 != 0 {
+        if goes_to_data || target == Base::Section(self.cursor.section) || addend % 8 != 0 {
             return None;
         }
         let slots = i32::try_from(addend / 8).ok()?.checked_sub(1)?;
-        self.relocate(target, Relocated::Call, self.place.at);
+        self.relocate(target, RelocationKind::Call, self.cursor.at);
         Some((1, slots.into()))
     }
 
     fn named_syscall(&mut self, name: Name, span: Span, by_keyword: bool) -> Option<(u8, i64)> {
-        if !self.session.is_spelt(name) {
+        if !self.session.is_source_name(name) {
             let diagnostic = self.session.undefined(name, span);
             self.report(diagnostic);
             return None;
         }
         let text = self.session.names.shared(name);
         if !self.session.symbols.get(name).external && syscalls::find(&text).is_none() {
-            let near = self.session.near_callable(&text);
+            let near = self.session.suggest_callable(&text);
             if by_keyword {
                 let diagnostic =
                     Diagnostic::warning(span, format!("`{text}` is no syscall of the runtime"))
@@ -657,7 +659,7 @@ impl Emitter<'_, '_> {
             self.session.error(span, "the loader reads names of at most 63 bytes");
             return None;
         }
-        self.out.syscalls.push((self.place.pc(), name));
+        self.out.syscalls.push((self.cursor.pc(), name));
         Some((1, -1))
     }
 
@@ -673,7 +675,7 @@ impl Emitter<'_, '_> {
             return None;
         };
         let name = self.session.names.intern(syscall.name);
-        self.out.syscalls.push((self.place.pc(), name));
+        self.out.syscalls.push((self.cursor.pc(), name));
         Some((1, -1))
     }
 }

@@ -93,7 +93,7 @@ impl Session<'_> {
 
     /// Computes the constants that refer to what came later, each once. When everything is placed,
     /// what is still without a value is reported.
-    pub(crate) fn settle_constants(&mut self, all_placed: bool) {
+    pub(crate) fn resolve_constants(&mut self, all_placed: bool) {
         // Whoever defines constants before what they need writes the last one last, so this order
         // finds what a constant needs computed already.
         for name in self.names.reversed() {
@@ -126,11 +126,11 @@ impl Session<'_> {
             let help = format!("`{number}f` looks forward, `{number}b` backward");
             return Diagnostic::error(span, message).help(help);
         }
-        let near = self.near_symbol(text);
+        let near = self.suggest_symbol(text);
         let diagnostic = Diagnostic::error(span, format!("undefined symbol `{text}`"))
             .label("not a label, not a constant")
             .did_you_mean(near);
-        match self.links {
+        match self.resolves_at_link_time {
             true => diagnostic
                 .note("of what other objects define, `lddw`, `.quad` and `call` take the address"),
             false => diagnostic,
@@ -184,7 +184,7 @@ impl Evaluator<'_, '_> {
         match symbol.def {
             Def::Value(number) => Ok(Value::plain(number)),
             // Another object may define it anew.
-            Def::Label(Some(_)) if symbol.weak && self.session.links => {
+            Def::Label(Some(_)) if symbol.weak && self.session.resolves_at_link_time => {
                 Ok(Value { base: Some(Base::Symbol(name)), number: 0 })
             }
             Def::Label(Some((section, offset))) => {
@@ -192,7 +192,7 @@ impl Evaluator<'_, '_> {
             }
             Def::Address(address) => Ok(address),
             Def::Label(None) => Err(NoValue::Unplaced(span)),
-            Def::None if self.session.links && self.session.is_linkable(name) => {
+            Def::None if self.session.resolves_at_link_time && self.session.is_linkable(name) => {
                 Ok(Value { base: Some(Base::Symbol(name)), number: 0 })
             }
             Def::None => Err(NoValue::Undefined(name, span)),

@@ -38,12 +38,12 @@ const COMMENT_GAP: usize = 2;
 /// If the assembler cannot read some of the text: the findings. Names that are not defined and
 /// instructions that a version does not have are no such findings.
 pub fn format(source: &str, name: &str) -> Result<String, Box<Output>> {
-    let output = unreadable(source, name);
+    let output = syntax_errors(source, name);
     if output.diagnostics.is_empty() { Ok(reformat(source)) } else { Err(output.into()) }
 }
 
 /// The findings of what cannot be read in a text by itself, without the files that it includes.
-fn unreadable(source: &str, name: &str) -> Output {
+fn syntax_errors(source: &str, name: &str) -> Output {
     let options = Options { name: name.to_owned(), ..Options::default() };
     let mut session = Session::new(&options, Product::Program);
     parse::parse(&mut session, name, source);

@@ -12,7 +12,7 @@ pub(crate) fn labels(session: &Session<'_>, sections: &[(bool, u32)]) -> Vec<Vec
     for (name, text) in session.names.all() {
         let symbol = session.symbols.get(name);
         let Def::Label(Some((section, offset))) = symbol.def else { continue };
-        if !session.is_spelt(name) {
+        if !session.is_source_name(name) {
             continue;
         }
         let index = section.0 as usize;

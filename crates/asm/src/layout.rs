@@ -23,11 +23,11 @@ const SLOT_BYTES: u32 = 8;
 /// `ja +0`, which does nothing: what fills the space between aligned instructions.
 const FILLER: u64 = Op::Ja.code() as u64;
 
-/// The places of the sections of a source.
+/// The placements of the sections of a source.
 #[derive(Debug)]
 pub(crate) struct Layout {
     /// For each section of the source: the section that it goes to, and its offset there.
-    pub(crate) places: Vec<(SectionId, u32)>,
+    pub(crate) placements: Vec<(SectionId, u32)>,
     /// Bytes of each section that something goes to.
     pub(crate) sizes: Vec<u32>,
     /// The largest alignment that was asked for in each section of the source.
@@ -43,7 +43,7 @@ impl Layout {
 
 /// Places everything; `None` if a section is too large.
 pub(crate) fn layout(session: &mut Session<'_>, ast: &mut Ast) -> Option<Layout> {
-    session.settle_constants(false);
+    session.resolve_constants(false);
     let mut total = 0_u64;
     let mut sizes = vec![0_u64; ast.sections.len().max(2)];
     let mut aligns = vec![SLOT_BYTES; sizes.len()];
@@ -91,12 +91,12 @@ pub(crate) fn layout(session: &mut Session<'_>, ast: &mut Ast) -> Option<Layout>
     }
     ast.stmts = stmts;
     let layout = match session.is_object() {
-        true => keep(&sizes, aligns)?,
-        false => merge(ast, &sizes)?,
+        true => keep_sections(&sizes, aligns)?,
+        false => merge_sections(ast, &sizes)?,
     };
-    settle_labels(session, &layout);
-    session.links = session.is_object();
-    session.settle_constants(true);
+    place_labels(session, &layout);
+    session.resolves_at_link_time = session.is_object();
+    session.resolve_constants(true);
     Some(layout)
 }
 
@@ -166,9 +166,9 @@ pub(crate) fn alignment(session: &mut Session<'_>, to: ExprId, power: bool) -> O
 }
 
 /// Puts the sections of each kind behind each other, in the order in which they came up.
-fn merge(ast: &Ast, sizes: &[u64]) -> Option<Layout> {
+fn merge_sections(ast: &Ast, sizes: &[u64]) -> Option<Layout> {
     let mut ends = [0_u64; 2];
-    let mut places = Vec::with_capacity(sizes.len());
+    let mut placements = Vec::with_capacity(sizes.len());
     for (section, size) in ast.sections.iter().zip(sizes) {
         let (id, end) = match (section.kind, &mut ends) {
             (SectionKind::Text, [text, _]) => (SectionId::TEXT, text),
@@ -177,26 +177,26 @@ fn merge(ast: &Ast, sizes: &[u64]) -> Option<Layout> {
         if *size > 0 {
             *end = end.next_multiple_of(SLOT_BYTES.into());
         }
-        places.push((id, u32::try_from(*end).ok()?));
+        placements.push((id, u32::try_from(*end).ok()?));
         *end += size;
     }
     let [text, rodata] = ends;
     let sizes = vec![u32::try_from(text).ok()?, u32::try_from(rodata).ok()?];
-    Some(Layout { places, sizes, aligns: Vec::new() })
+    Some(Layout { placements, sizes, aligns: Vec::new() })
 }
 
 /// Leaves every section where it is.
-fn keep(sizes: &[u64], aligns: Vec<u32>) -> Option<Layout> {
+fn keep_sections(sizes: &[u64], aligns: Vec<u32>) -> Option<Layout> {
     let sizes: Option<Vec<u32>> = sizes.iter().map(|&size| u32::try_from(size).ok()).collect();
     let sizes = sizes?;
-    let places = (0..).map(|index| (SectionId(index), 0)).take(sizes.len()).collect();
-    Some(Layout { places, sizes, aligns })
+    let placements = (0..).map(|index| (SectionId(index), 0)).take(sizes.len()).collect();
+    Some(Layout { placements, sizes, aligns })
 }
 
-fn settle_labels(session: &mut Session<'_>, layout: &Layout) {
+fn place_labels(session: &mut Session<'_>, layout: &Layout) {
     for symbol in session.symbols.all_mut() {
         if let Def::Label(Some((section, offset))) = &mut symbol.def {
-            let (id, start) = layout.places[section.0 as usize];
+            let (id, start) = layout.placements[section.0 as usize];
             *section = id;
             *offset += start;
         }

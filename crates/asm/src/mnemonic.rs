@@ -88,7 +88,7 @@ impl Mnemonic {
     }
 
     /// Whether operands that look like `operands` suit `shape`.
-    fn suits(shape: Shape, operands: &[Operand]) -> bool {
+    fn matches_shape(shape: Shape, operands: &[Operand]) -> bool {
         use OperandKind::{Expr, Mem, Reg};
         let kinds = |at: usize| operands.get(at).map(|operand| operand.kind);
         match (kinds(0), kinds(1), kinds(2), operands.len()) {
@@ -111,7 +111,7 @@ impl Mnemonic {
 
 /// Where the parts of an instruction stand.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Written<'a> {
+pub(crate) struct InsnSource<'a> {
     pub(crate) name: &'a str,
     pub(crate) name_span: Span,
     /// The whole instruction.
@@ -124,25 +124,28 @@ impl Session<'_> {
     pub(crate) fn select(
         &mut self,
         mnemonic: &Mnemonic,
-        written: Written<'_>,
+        source: InsnSource<'_>,
         operands: &[Operand],
     ) -> Option<InsnStmt> {
         let version = self.options.version;
-        let mut suits =
-            mnemonic.ops.iter().copied().filter(|op| Mnemonic::suits(op.kind().shape(), operands));
-        let Some(first) = suits.clone().next() else {
-            self.diagnostics.push(wrong_operands(mnemonic, written));
+        let mut candidates = mnemonic
+            .ops
+            .iter()
+            .copied()
+            .filter(|op| Mnemonic::matches_shape(op.kind().shape(), operands));
+        let Some(first) = candidates.clone().next() else {
+            self.diagnostics.push(wrong_operands(mnemonic, source));
             return None;
         };
         // V2 has no `lddw`; emission makes two instructions of it there.
         let in_version = |op: &Op| op.versions().contains(version) || *op == Op::Lddw;
-        let Some(op) = suits.find(in_version) else {
-            self.diagnostics.push(wrong_version(first, version, written));
+        let Some(op) = candidates.find(in_version) else {
+            self.diagnostics.push(wrong_version(first, version, source));
             return None;
         };
-        let mut insn = fill(op, operands);
+        let mut insn = assign_fields(op, operands);
         if let Some(bits) = mnemonic.bits {
-            insn.imm = Some(self.exprs.add(written.span, ExprKind::Int(bits)));
+            insn.imm = Some(self.exprs.add(source.span, ExprKind::Int(bits)));
         }
         self.check_registers(insn, operands)?;
         Some(insn)
@@ -174,7 +177,7 @@ impl Session<'_> {
     }
 }
 
-fn fill(op: Op, operands: &[Operand]) -> InsnStmt {
+fn assign_fields(op: Op, operands: &[Operand]) -> InsnStmt {
     use OperandKind::{Expr, Mem, Reg};
     let mut insn = InsnStmt { op, dst: 0, src: 0, off: None, imm: None };
     let shape = op.kind().shape();
@@ -193,12 +196,12 @@ fn fill(op: Op, operands: &[Operand]) -> InsnStmt {
             (Expr(expr), _) => insn.off = Some(expr),
         }
     }
-    debug_assert!(Mnemonic::suits(shape, operands));
+    debug_assert!(Mnemonic::matches_shape(shape, operands));
     insn
 }
 
-fn wrong_operands(mnemonic: &Mnemonic, written: Written<'_>) -> Diagnostic {
-    let name = written.name;
+fn wrong_operands(mnemonic: &Mnemonic, source: InsnSource<'_>) -> Diagnostic {
+    let name = source.name;
     let mut forms: Vec<String> = Vec::new();
     for op in &mnemonic.ops {
         let form = match op.kind().shape() {
@@ -209,14 +212,14 @@ fn wrong_operands(mnemonic: &Mnemonic, written: Written<'_>) -> Diagnostic {
             forms.push(form);
         }
     }
-    Diagnostic::syntax(written.span, format!("wrong operands for `{name}`"))
+    Diagnostic::syntax(source.span, format!("wrong operands for `{name}`"))
         .help(format!("it is written {}", forms.join(" or ")))
 }
 
-fn wrong_version(op: Op, version: Version, written: Written<'_>) -> Diagnostic {
-    let name = written.name;
+fn wrong_version(op: Op, version: Version, source: InsnSource<'_>) -> Diagnostic {
+    let name = source.name;
     let versions: Vec<String> = op.versions().iter().map(|it| it.to_string()).collect();
-    let diagnostic = Diagnostic::error(written.name_span, format!("{version} has no `{name}`"))
+    let diagnostic = Diagnostic::error(source.name_span, format!("{version} has no `{name}`"))
         .note(format!("versions that have it: {}", versions.join(", ")));
     match substitute(op, version) {
         Some(help) => diagnostic.help(help),

@@ -22,7 +22,7 @@ use crate::{
     checks::{report_undefined_globals, warn_if_falls_off},
     diagnostic::Diagnostic,
     dwarf,
-    emit::{self, Emitted, Relocated},
+    emit::{self, Emitted, RelocationKind},
     labels::labels,
     layout::{self, Layout, alignment},
     names::Name,
@@ -52,7 +52,7 @@ struct Attributes {
 }
 
 /// A symbol that is no label.
-struct Extra {
+struct SymbolEntry {
     name: Name,
     section: SymbolSection,
     value: u64,
@@ -145,9 +145,9 @@ fn write_object(
 fn set_size(session: &mut Session<'_>, name: Name, symbol: &mut Symbol, section_bytes: u32) {
     let Some(expr) = session.symbols.get(name).size else { return };
     // Within its own section the distance from a weak label is as good as from any other.
-    session.links = false;
+    session.resolves_at_link_time = false;
     let size = session.eval_number(expr);
-    session.links = true;
+    session.resolves_at_link_time = true;
     let Some(size) = size else { return };
     let max = section_bytes - symbol.offset;
     match u32::try_from(size).ok().filter(|size| *size <= max) {
@@ -163,13 +163,13 @@ fn set_size(session: &mut Session<'_>, name: Name, symbol: &mut Symbol, section_
 }
 
 /// The constants and aliases that other objects may use.
-fn constants(session: &mut Session<'_>, sections: &[Option<FileSection>]) -> Vec<Extra> {
+fn constants(session: &mut Session<'_>, sections: &[Option<FileSection>]) -> Vec<SymbolEntry> {
     let named: Vec<Name> = session.names.all().map(|(name, _)| name).collect();
     let mut extras = Vec::new();
     for name in named {
         let symbol = session.symbols.get(name);
         let Some(span) = symbol.global.or(symbol.weak.then_some(symbol.span)) else { continue };
-        let mut extra = Extra {
+        let mut extra = SymbolEntry {
             name,
             section: SymbolSection::Absolute,
             value: 0,
@@ -206,7 +206,7 @@ fn constants(session: &mut Session<'_>, sections: &[Option<FileSection>]) -> Vec
 }
 
 /// What `.comm` declares.
-fn commons(session: &mut Session<'_>) -> Vec<Extra> {
+fn commons(session: &mut Session<'_>) -> Vec<SymbolEntry> {
     let mut extras = Vec::new();
     for Common { name, size, align } in session.commons.clone() {
         let span = session.exprs.get(size).span;
@@ -228,7 +228,7 @@ fn commons(session: &mut Session<'_>) -> Vec<Extra> {
             session.error(span, format!("a variable of {number} bytes"));
             continue;
         };
-        extras.push(Extra {
+        extras.push(SymbolEntry {
             name,
             section: SymbolSection::Common,
             value: align.into(),
@@ -272,7 +272,12 @@ impl Writer {
         id
     }
 
-    fn symbol(&mut self, session: &Session<'_>, extra: &Extra, attributes: Attributes) -> SymbolId {
+    fn symbol(
+        &mut self,
+        session: &Session<'_>,
+        extra: &SymbolEntry,
+        attributes: Attributes,
+    ) -> SymbolId {
         let Attributes { global, weak, visibility } = attributes;
         let binding = match (weak, global) {
             (true, _) => elf::STB_WEAK,
@@ -303,7 +308,7 @@ impl Writer {
 
     fn label(&mut self, session: &Session<'_>, section: FileSection, name: Name, it: &Symbol) {
         let known = session.symbols.get(name);
-        let extra = Extra {
+        let extra = SymbolEntry {
             name,
             section: SymbolSection::Section(section),
             value: it.offset.into(),
@@ -319,7 +324,7 @@ impl Writer {
         self.symbol(session, &extra, attributes);
     }
 
-    fn extra(&mut self, session: &Session<'_>, extra: &Extra) {
+    fn extra(&mut self, session: &Session<'_>, extra: &SymbolEntry) {
         let known = session.symbols.get(extra.name);
         let attributes =
             Attributes { global: true, weak: known.weak, visibility: known.visibility };
@@ -332,7 +337,7 @@ impl Writer {
             return id;
         }
         let section = SymbolSection::Undefined;
-        let extra = Extra { name, section, value: 0, size: 0, kind: elf::STT_NOTYPE };
+        let extra = SymbolEntry { name, section, value: 0, size: 0, kind: elf::STT_NOTYPE };
         let known = session.symbols.get(name);
         let attributes =
             Attributes { global: true, weak: known.weak, visibility: known.visibility };
@@ -350,9 +355,9 @@ impl Writer {
                 continue;
             };
             let kind = match it.field {
-                Relocated::Call => R_64_32,
-                Relocated::Constant => R_64_64,
-                Relocated::Data => R_64_ABS64,
+                RelocationKind::Call => R_64_32,
+                RelocationKind::Constant => R_64_64,
+                RelocationKind::Data => R_64_ABS64,
             };
             self.relocate(section, it.offset.into(), target, kind);
         }
@@ -391,8 +396,8 @@ impl Writer {
             .iter()
             .map(|&index| labels[index].iter().map(|(_, it)| it.clone()).collect())
             .collect();
-        let code: Vec<dwarf::Code<'_>> = (indices.iter().zip(&lines).zip(&symbols))
-            .map(|((&index, (lines, files)), symbols)| dwarf::Code {
+        let code: Vec<dwarf::CodeRange<'_>> = (indices.iter().zip(&lines).zip(&symbols))
+            .map(|((&index, (lines, files)), symbols)| dwarf::CodeRange {
                 start: Address::Symbol { symbol: index, addend: 0 },
                 bytes: layout.sizes[index],
                 lines,

@@ -13,11 +13,11 @@ enum Style {
     Error,
     Warning,
     Strong,
-    Frame,
+    Margin,
 }
 
 /// A remark to be drawn under a line of source.
-struct Mark<'a> {
+struct Underline<'a> {
     line: u32,
     /// Columns from 0.
     start: usize,
@@ -54,7 +54,7 @@ impl Renderer<'_> {
             Style::Error => "1;31",
             Style::Warning => "1;33",
             Style::Strong => "1",
-            Style::Frame => "1;34",
+            Style::Margin => "1;34",
         };
         let _ = write!(self.out, "\x1b[{code}m{text}\x1b[0m");
     }
@@ -92,7 +92,7 @@ impl Renderer<'_> {
         }
         let extra = diagnostic.notes.iter().map(|text| ("note", text));
         for (word, text) in extra.chain(diagnostic.help.iter().map(|text| ("help", text))) {
-            self.paint(Style::Frame, &format!("{:margin$} = ", ""));
+            self.paint(Style::Margin, &format!("{:margin$} = ", ""));
             self.paint(Style::Strong, &format!("{word}: "));
             self.out.push_str(&printable(text));
             self.out.push('\n');
@@ -106,45 +106,46 @@ impl Renderer<'_> {
         let (head, ..) = places[0];
         let location = sources.locate(*head);
         let arrow = if first { "-->" } else { ":::" };
-        self.paint(Style::Frame, &format!("{:margin$}{arrow} ", ""));
+        self.paint(Style::Margin, &format!("{:margin$}{arrow} ", ""));
         let _ = writeln!(self.out, "{}:{}:{}", location.file, location.line, location.column);
-        self.paint(Style::Frame, &format!("{:margin$} |\n", ""));
+        self.paint(Style::Margin, &format!("{:margin$} |\n", ""));
 
-        let mut marks: Vec<Mark<'_>> = places.iter().map(|it| mark(sources, it)).collect();
-        marks.sort_by_key(|mark| (mark.line, !mark.primary, mark.start));
+        let mut underlines: Vec<Underline<'_>> =
+            places.iter().map(|it| underline(sources, it)).collect();
+        underlines.sort_by_key(|underline| (underline.line, !underline.primary, underline.start));
         let mut last = None;
-        for mark in &marks {
-            if last != Some(mark.line) {
-                if last.is_some_and(|last| mark.line > last + 1) {
-                    self.paint(Style::Frame, "...\n");
+        for underline in &underlines {
+            if last != Some(underline.line) {
+                if last.is_some_and(|last| underline.line > last + 1) {
+                    self.paint(Style::Margin, "...\n");
                 }
-                self.paint(Style::Frame, &format!("{:>margin$} | ", mark.line));
-                self.out.push_str(&shown(mark.source));
+                self.paint(Style::Margin, &format!("{:>margin$} | ", underline.line));
+                self.out.push_str(&displayed(underline.source));
                 self.out.push('\n');
-                last = Some(mark.line);
+                last = Some(underline.line);
             }
-            self.paint(Style::Frame, &format!("{:margin$} | ", ""));
-            let sign = if mark.primary { "^" } else { "-" };
-            let style = if mark.primary { style } else { Style::Frame };
-            let _ = write!(self.out, "{:1$}", "", mark.start);
-            let space = if mark.text.is_empty() { "" } else { " " };
+            self.paint(Style::Margin, &format!("{:margin$} | ", ""));
+            let sign = if underline.primary { "^" } else { "-" };
+            let style = if underline.primary { style } else { Style::Margin };
+            let _ = write!(self.out, "{:1$}", "", underline.start);
+            let space = if underline.text.is_empty() { "" } else { " " };
             self.paint(
                 style,
-                &format!("{}{space}{}", sign.repeat(mark.length), printable(mark.text)),
+                &format!("{}{space}{}", sign.repeat(underline.length), printable(underline.text)),
             );
             self.out.push('\n');
         }
     }
 }
 
-fn mark<'a>(sources: &'a Sources, place: &(Span, &'a str, bool)) -> Mark<'a> {
+fn underline<'a>(sources: &'a Sources, place: &(Span, &'a str, bool)) -> Underline<'a> {
     let (span, text, primary) = *place;
     let (_, file) = sources.file(span);
     let range = sources.range(span);
     let line_start = file[..range.start].rfind('\n').map_or(0, |at| at + 1);
     let source = file[line_start..].lines().next().unwrap_or_default();
     let marked = file[range.clone()].lines().next().unwrap_or_default();
-    Mark {
+    Underline {
         line: sources.locate(span).line,
         start: width(&file[line_start..range.start]),
         length: width(marked.trim_end()).max(1),
@@ -158,7 +159,7 @@ fn mark<'a>(sources: &'a Sources, place: &(Span, &'a str, bool)) -> Mark<'a> {
 const COLUMNS_MAX: usize = 200;
 
 /// A line of source as it is shown.
-fn shown(line: &str) -> String {
+fn displayed(line: &str) -> String {
     match line.char_indices().nth(COLUMNS_MAX) {
         Some((cut, _)) => printable(&line[..cut]) + "…",
         None => printable(line),
@@ -167,7 +168,7 @@ fn shown(line: &str) -> String {
 
 /// Columns that text takes when [`shown`].
 fn width(text: &str) -> usize {
-    shown(text).chars().count().min(COLUMNS_MAX)
+    displayed(text).chars().count().min(COLUMNS_MAX)
 }
 
 /// Text that keeps its columns and cannot drive a terminal.

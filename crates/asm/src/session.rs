@@ -42,7 +42,7 @@ pub(crate) struct Session<'o> {
     pub(crate) product: Product,
     /// From now on a name without a meaning is left to the linker: of an object, once everything
     /// has its place.
-    pub(crate) links: bool,
+    pub(crate) resolves_at_link_time: bool,
     pub(crate) sources: Sources,
     pub(crate) names: Names,
     pub(crate) exprs: Exprs,
@@ -61,7 +61,7 @@ impl<'o> Session<'o> {
         Self {
             options,
             product,
-            links: false,
+            resolves_at_link_time: false,
             sources: Sources::default(),
             names: Names::default(),
             exprs: Exprs::default(),
@@ -78,7 +78,7 @@ impl<'o> Session<'o> {
     }
 
     /// Whether a name can be shown to people and tools.
-    pub(crate) fn is_spelt(&self, name: Name) -> bool {
+    pub(crate) fn is_source_name(&self, name: Name) -> bool {
         let text = self.names.text(name);
         !text.contains(NUMERIC) && text != HERE
     }
@@ -91,29 +91,29 @@ impl<'o> Session<'o> {
     /// Whether other objects could know a name: those of compilers and of single lines are a
     /// source's own.
     pub(crate) fn is_linkable(&self, name: Name) -> bool {
-        self.is_spelt(name) && !self.names.text(name).starts_with(".L")
+        self.is_source_name(name) && !self.names.text(name).starts_with(".L")
     }
 
     /// The defined name that `text` was probably meant to be.
-    pub(crate) fn near_symbol(&self, text: &str) -> Option<String> {
+    pub(crate) fn suggest_symbol(&self, text: &str) -> Option<String> {
         let defined = self.names.all().filter(|(name, _)| {
-            !matches!(self.symbols.get(*name).def, Def::None) && self.is_spelt(*name)
+            !matches!(self.symbols.get(*name).def, Def::None) && self.is_source_name(*name)
         });
-        self.near(text, defined.map(|(_, text)| text))
+        self.suggestion(text, defined.map(|(_, text)| text))
     }
 
     /// The label or syscall that `text` was probably meant to be.
-    pub(crate) fn near_callable(&self, text: &str) -> Option<String> {
+    pub(crate) fn suggest_callable(&self, text: &str) -> Option<String> {
         let defined = self.names.all().filter(|(name, _)| {
             let symbol = self.symbols.get(*name);
-            (matches!(symbol.def, Def::Label(_)) || symbol.external) && self.is_spelt(*name)
+            (matches!(symbol.def, Def::Label(_)) || symbol.external) && self.is_source_name(*name)
         });
         let syscalls = SYSCALLS.iter().map(|syscall| syscall.name);
-        self.near(text, defined.map(|(_, text)| text).chain(syscalls))
+        self.suggestion(text, defined.map(|(_, text)| text).chain(syscalls))
     }
 
-    fn near<'a>(&self, text: &str, all: impl Iterator<Item = &'a str>) -> Option<String> {
-        if !self.suggests() {
+    fn suggestion<'a>(&self, text: &str, all: impl Iterator<Item = &'a str>) -> Option<String> {
+        if !self.may_suggest() {
             return None;
         }
         suggest::nearest(text, all).map(str::to_owned)
@@ -121,7 +121,7 @@ impl<'o> Session<'o> {
 
     /// Whether the search for a near name is still worth its time: not for the hundredth error, and
     /// among very many names only for the first.
-    pub(crate) fn suggests(&self) -> bool {
+    pub(crate) fn may_suggest(&self) -> bool {
         let searches = if self.names.len() < 10_000 { 32 } else { 2 };
         self.diagnostics.len() < searches
     }

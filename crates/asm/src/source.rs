@@ -237,7 +237,7 @@ impl Files for DiskFiles {
 }
 
 /// The places where a file named in `from` may be: beside it, then in `include_paths`.
-pub(crate) fn candidates(name: &str, from: &str, include_paths: &[PathBuf]) -> Vec<PathBuf> {
+pub(crate) fn candidate_paths(name: &str, from: &str, include_paths: &[PathBuf]) -> Vec<PathBuf> {
     let beside = Path::new(from).parent().unwrap_or(Path::new("")).join(name);
     core::iter::once(beside).chain(include_paths.iter().map(|path| path.join(name))).collect()
 }

@@ -118,7 +118,7 @@ impl Parser<'_, '_> {
                 condition.has_else = true;
                 Ok(())
             }
-            _ => Err(self.unreadable(span, "a second `.else` for the same condition")),
+            _ => Err(self.syntax_error(span, "a second `.else` for the same condition")),
         }
     }
 
@@ -126,7 +126,9 @@ impl Parser<'_, '_> {
     pub(super) fn condition_ends(&mut self, word: &str, first: Token) -> Parsed {
         let outer = self.outer_conditions();
         if self.conditions.len() <= outer {
-            return Err(self.unreadable(self.span_of(first), format!("`{word}` without an `.if`")));
+            return Err(
+                self.syntax_error(self.span_of(first), format!("`{word}` without an `.if`"))
+            );
         }
         if word == ".endif" {
             self.conditions.pop();

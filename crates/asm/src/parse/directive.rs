@@ -105,7 +105,8 @@ impl Parser<'_, '_> {
             ".include" => self.include(first),
             ".macro" => self.define_macro(first),
             ".endm" | ".endmacro" | ".endr" => {
-                Err(self.unreadable(self.span_of(first), format!("`{word}` without its beginning")))
+                Err(self
+                    .syntax_error(self.span_of(first), format!("`{word}` without its beginning")))
             }
             ".exitm" => self.exit_macro(first),
             ".purgem" => self.purge_macro(),
@@ -123,7 +124,7 @@ impl Parser<'_, '_> {
     }
 
     fn unknown_directive(&mut self, word: &str, first: Token) -> Failed {
-        let near = if self.session.suggests() {
+        let near = if self.session.may_suggest() {
             suggest::nearest(word, directives::names())
         } else {
             None

@@ -8,7 +8,7 @@ use super::{Parsed, Parser};
 use crate::{
     diagnostic::Diagnostic,
     lex::{Lexer, Tok, Token},
-    source::{Origin, Span, candidates},
+    source::{Origin, Span, candidate_paths},
 };
 
 /// Includes, macros and loops inside each other.
@@ -23,17 +23,17 @@ const ROUND_BYTES_MIN: usize = EXPANDED_BYTES_MAX / EXPANDED_LINES_MAX;
 
 /// A text that waits for another to end.
 #[derive(Debug)]
-pub(super) struct Frame {
+pub(super) struct SuspendedInput {
     lexer: Lexer,
     token: Token,
-    kind: FrameKind,
+    kind: InputKind,
     /// How many conditions were open when the other text was put in front.
     conditions: usize,
 }
 
 /// What the text that is being read is.
 #[derive(Debug)]
-pub(super) enum FrameKind {
+pub(super) enum InputKind {
     File {
         path: String,
     },
@@ -41,14 +41,14 @@ pub(super) enum FrameKind {
     /// A loop whose body is the same every time.
     Loop {
         start: usize,
-        left: u32,
+        remaining: u32,
     },
 }
 
 impl Parser<'_, '_> {
     /// Puts a text in front of what is left to read. The current line must be read to its end.
-    pub(super) fn push_frame(&mut self, lexer: Lexer, kind: FrameKind, span: Span) -> Parsed {
-        if self.frames.len() >= DEPTH_MAX {
+    pub(super) fn push_input(&mut self, lexer: Lexer, kind: InputKind, span: Span) -> Parsed {
+        if self.suspended.len() >= DEPTH_MAX {
             self.stopped = true;
             let diagnostic = Diagnostic::error(span, "includes, macros or loops nest too deep")
                 .note(format!(
@@ -56,7 +56,7 @@ impl Parser<'_, '_> {
                 ));
             return Err(self.report(diagnostic));
         }
-        self.frames.push(Frame {
+        self.suspended.push(SuspendedInput {
             lexer: core::mem::replace(&mut self.lexer, lexer),
             token: self.token,
             kind: core::mem::replace(&mut self.kind, kind),
@@ -69,33 +69,33 @@ impl Parser<'_, '_> {
 
     /// How many conditions were open before the text that is being read: it cannot close them.
     pub(super) fn outer_conditions(&self) -> usize {
-        self.frames.last().map_or(0, |frame| frame.conditions)
+        self.suspended.last().map_or(0, |outer| outer.conditions)
     }
 
     /// Goes back to the text that waited; false if there is none.
-    pub(super) fn pop_frame(&mut self) -> bool {
+    pub(super) fn pop_input(&mut self) -> bool {
         while self.conditions.len() > self.outer_conditions() {
             let open = self.conditions.pop().expect("one more is open than outside");
-            self.unreadable(open.span, "this condition has no `.endif`");
+            self.syntax_error(open.span, "this condition has no `.endif`");
         }
-        if let FrameKind::Loop { start, left } = self.kind
-            && left > 0
+        if let InputKind::Loop { start, remaining } = self.kind
+            && remaining > 0
         {
-            self.kind = FrameKind::Loop { start, left: left - 1 };
+            self.kind = InputKind::Loop { start, remaining: remaining - 1 };
             let length = self.lexer.end - start;
             self.lexer.at = start;
             self.bump();
             // A loop that makes too much has stopped the reader by this.
             return self.expanded_bytes_check(length.max(ROUND_BYTES_MIN), self.span()).is_ok();
         }
-        let Some(frame) = self.frames.pop() else { return false };
-        (self.lexer, self.token, self.kind) = (frame.lexer, frame.token, frame.kind);
+        let Some(outer) = self.suspended.pop() else { return false };
+        (self.lexer, self.token, self.kind) = (outer.lexer, outer.token, outer.kind);
         true
     }
 
     /// Counts a line, and stops a source that makes too many.
     pub(super) fn count_line(&mut self) {
-        if self.frames.is_empty() {
+        if self.suspended.is_empty() {
             return;
         }
         self.expanded_lines += 1;
@@ -119,7 +119,7 @@ impl Parser<'_, '_> {
             self.stopped = true;
             return Err(self.fail(span, "macros and loops make too much text"));
         };
-        self.push_frame(Lexer::new(text, base), FrameKind::Macro, span)
+        self.push_input(Lexer::new(text, base), InputKind::Macro, span)
     }
 
     fn expanded_bytes_check(&mut self, length: usize, span: Span) -> Parsed {
@@ -149,7 +149,7 @@ impl Parser<'_, '_> {
         let from = self.open_files().last().unwrap_or_default().to_owned();
         let options = self.session.options;
         let mut reason = String::new();
-        for path in candidates(&name, &from, &options.include_paths) {
+        for path in candidate_paths(&name, &from, &options.include_paths) {
             match options.files.read(&path) {
                 Ok(bytes) => return Ok((bytes, path.to_string_lossy().into_owned())),
                 Err(error) => reason = format!("{}: {error}", path.display()),
@@ -161,9 +161,9 @@ impl Parser<'_, '_> {
 
     /// The files that are being read, the innermost last.
     fn open_files(&self) -> impl Iterator<Item = &str> {
-        let kinds = self.frames.iter().map(|frame| &frame.kind).chain(Some(&self.kind));
+        let kinds = self.suspended.iter().map(|outer| &outer.kind).chain(Some(&self.kind));
         kinds.filter_map(|kind| match kind {
-            FrameKind::File { path } => Some(path.as_str()),
+            InputKind::File { path } => Some(path.as_str()),
             _ => None,
         })
     }
@@ -182,7 +182,7 @@ impl Parser<'_, '_> {
         let Some(base) = self.session.sources.add(path.clone(), Arc::clone(&text), None) else {
             return Err(self.fail(span, "the sources are too large"));
         };
-        self.push_frame(Lexer::new(text, base), FrameKind::File { path }, span)
+        self.push_input(Lexer::new(text, base), InputKind::File { path }, span)
     }
 
     // Bodies.
@@ -209,7 +209,7 @@ impl Parser<'_, '_> {
                     let name = close[0];
                     self.token = token;
                     return Err(
-                        self.unreadable(opener, format!("the `{name}` for this is missing"))
+                        self.syntax_error(opener, format!("the `{name}` for this is missing"))
                     );
                 }
                 Tok::Ident => {

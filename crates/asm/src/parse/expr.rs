@@ -65,7 +65,7 @@ impl Parser<'_, '_> {
                 *budget = left;
                 Ok(())
             }
-            None => Err(self.unreadable(self.span(), "this expression has too many operators")),
+            None => Err(self.syntax_error(self.span(), "this expression has too many operators")),
         }
     }
 
@@ -126,7 +126,7 @@ impl Parser<'_, '_> {
                 return Ok(inner);
             }
             Tok::IntTooLarge => {
-                return Err(self.unreadable(span, "the number does not fit 64 bits"));
+                return Err(self.syntax_error(span, "the number does not fit 64 bits"));
             }
             Tok::IntBad => return Err(self.bad_number(span)),
             _ => return Err(self.expected("a number, a name or `(`")),
@@ -160,7 +160,7 @@ impl Parser<'_, '_> {
         if self.is_register(token) {
             let message =
                 format!("expected a number or a name, found register {}", self.token_text());
-            return Err(self.unreadable(span, message));
+            return Err(self.syntax_error(span, message));
         }
         let name = if self.is_word(HERE) {
             self.here(span)

@@ -136,7 +136,7 @@ impl Parser<'_, '_> {
             return Err(self.fail(self.span_from(first), "the alignment must be 1, 2, 4, 8 or 16"));
         }
         let Some(open) = &mut self.structure else {
-            return Err(self.unreadable(self.span_of(first), "`.field` outside a `.struct`"));
+            return Err(self.syntax_error(self.span_of(first), "`.field` outside a `.struct`"));
         };
         let into = open.offset - open.base;
         let offset = open.base + into + (align - into.rem_euclid(align)) % align;
@@ -149,7 +149,7 @@ impl Parser<'_, '_> {
     /// `.ends`: defines `NAME.SIZE`.
     pub(super) fn end_struct(&mut self, first: Token) -> Parsed {
         let Some(open) = self.structure.take() else {
-            return Err(self.unreadable(self.span_of(first), "`.ends` without a `.struct`"));
+            return Err(self.syntax_error(self.span_of(first), "`.ends` without a `.struct`"));
         };
         self.define_number(&format!("{}.SIZE", open.name), open.span, open.offset - open.base);
         Ok(())
@@ -158,7 +158,7 @@ impl Parser<'_, '_> {
     /// Reports what is still open at the end of the source.
     pub(super) fn finish_generated(&mut self) {
         if let Some(open) = self.structure.take() {
-            self.unreadable(open.span, "this `.struct` has no `.ends`");
+            self.syntax_error(open.span, "this `.struct` has no `.ends`");
         }
     }
 }

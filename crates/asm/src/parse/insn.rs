@@ -5,7 +5,7 @@ use crate::{
     ast::StmtKind,
     diagnostic::Diagnostic,
     lex::{Tok, Token},
-    mnemonic::{self, Operand, OperandKind, Written},
+    mnemonic::{self, InsnSource, Operand, OperandKind},
 };
 
 /// A register: its number, and whether it was written as its lower half, `w1`.
@@ -57,9 +57,12 @@ impl Parser<'_, '_> {
         if let Some(mnemonic) = mnemonic::find(word) {
             self.check_text_section(first)?;
             let (operands, count) = self.operands()?;
-            let written =
-                Written { name: word, name_span: self.span_of(first), span: self.span_from(first) };
-            return self.push_selected(mnemonic, written, &operands[..count]);
+            let source = InsnSource {
+                name: word,
+                name_span: self.span_of(first),
+                span: self.span_from(first),
+            };
+            return self.push_selected(mnemonic, source, &operands[..count]);
         }
         if let Some(result) = self.pseudo(word, first) {
             return result;
@@ -70,16 +73,16 @@ impl Parser<'_, '_> {
     pub(super) fn push_selected(
         &mut self,
         mnemonic: &mnemonic::Mnemonic,
-        written: Written<'_>,
+        source: InsnSource<'_>,
         operands: &[Operand],
     ) -> Parsed {
-        let insn = self.session.select(mnemonic, written, operands).ok_or(Failed)?;
-        self.push(written.span, StmtKind::Insn(insn));
+        let insn = self.session.select(mnemonic, source, operands).ok_or(Failed)?;
+        self.push(source.span, StmtKind::Insn(insn));
         Ok(())
     }
 
     fn unknown_instruction(&mut self, word: &str, first: Token) -> Failed {
-        let near = if self.session.suggests() {
+        let near = if self.session.may_suggest() {
             let by_macro = self.macro_names();
             mnemonic::nearest(word, self.session.options.version).or_else(|| {
                 crate::suggest::nearest(word, by_macro.iter().map(AsRef::as_ref)).map(str::to_owned)
@@ -131,7 +134,7 @@ impl Parser<'_, '_> {
         }
         loop {
             if count == operands.len() {
-                return Err(self.unreadable(self.span(), "more than three operands"));
+                return Err(self.syntax_error(self.span(), "more than three operands"));
             }
             operands[count] = self.operand()?;
             count += 1;
@@ -142,7 +145,7 @@ impl Parser<'_, '_> {
         if !self.at_end() {
             let message =
                 format!("expected `,` or the end of the line, found {}", self.token_text());
-            return Err(self.unreadable(self.span(), message));
+            return Err(self.syntax_error(self.span(), message));
         }
         Ok((operands, count))
     }
@@ -161,10 +164,10 @@ impl Parser<'_, '_> {
     }
 
     fn register_follows(&mut self) -> bool {
-        let mark = self.mark();
+        let checkpoint = self.checkpoint();
         self.bump();
         let follows = self.is_register(self.token);
-        self.reset(mark);
+        self.rewind(checkpoint);
         follows
     }
 

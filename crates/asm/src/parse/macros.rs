@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::{
     Parsed, Parser,
-    expand::{EXPANDED_BYTES_MAX, FrameKind},
+    expand::{EXPANDED_BYTES_MAX, InputKind},
 };
 use crate::{
     diagnostic::Diagnostic,
@@ -217,7 +217,7 @@ impl Parser<'_, '_> {
 
     /// `.exitm`: leaves the macro that is being expanded.
     pub(super) fn exit_macro(&mut self, first: Token) -> Parsed {
-        if !matches!(self.kind, FrameKind::Macro) {
+        if !matches!(self.kind, InputKind::Macro) {
             return Err(self.fail(self.span_of(first), "`.exitm` outside a macro"));
         }
         let outer = self.outer_conditions();
@@ -239,12 +239,12 @@ impl Parser<'_, '_> {
         let Ok(count) = u32::try_from(count) else {
             return Err(self.fail(span, format!("a loop cannot run {count} times")));
         };
-        let Some(left) = count.checked_sub(1) else { return Ok(()) };
+        let Some(remaining) = count.checked_sub(1) else { return Ok(()) };
         if !self.lexer.text[start..end].contains('\\') {
             let mut lexer = self.lexer.clone();
             (lexer.at, lexer.end) = (start, end);
             self.end_of_line()?;
-            return self.push_frame(lexer, FrameKind::Loop { start, left }, span);
+            return self.push_input(lexer, InputKind::Loop { start, remaining }, span);
         }
         let body = self.lexer.text[start..end].to_owned();
         self.expand_loop(first, start, core::iter::repeat_n(Vec::new(), count as usize), &body)

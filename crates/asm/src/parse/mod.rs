@@ -39,7 +39,7 @@ use crate::{
 pub(crate) use insn::register;
 
 use condition::Condition;
-use expand::{Frame, FrameKind};
+use expand::{InputKind, SuspendedInput};
 use macros::Macro;
 
 /// A report was made, and the rest of the line is not worth reading.
@@ -55,9 +55,9 @@ pub(crate) struct Parser<'s, 'o> {
     lexer: Lexer,
     /// The token in front.
     token: Token,
-    kind: FrameKind,
+    kind: InputKind,
     /// The texts that wait for this one to end.
-    frames: Vec<Frame>,
+    suspended: Vec<SuspendedInput>,
     macros: FastMap<Name, Arc<Macro>>,
     conditions: Vec<Condition>,
     sections: FastMap<Name, SectionId>,
@@ -105,8 +105,8 @@ impl<'s, 'o> Parser<'s, 'o> {
             ast: Ast::default(),
             lexer,
             token: Token { kind: Tok::Newline, start: 0, end: 0 },
-            kind: FrameKind::File { path: String::new() },
-            frames: Vec::new(),
+            kind: InputKind::File { path: String::new() },
+            suspended: Vec::new(),
             macros: FastMap::default(),
             conditions: Vec::new(),
             sections: FastMap::default(),
@@ -122,7 +122,7 @@ impl<'s, 'o> Parser<'s, 'o> {
             stopped: false,
             warned_sign_extension: false,
         };
-        reader.kind = FrameKind::File { path: reader.session.options.name.clone() };
+        reader.kind = InputKind::File { path: reader.session.options.name.clone() };
         reader.add_section(".text", SectionKind::Text);
         reader.add_section(".rodata", SectionKind::ReadOnly);
         reader
@@ -144,7 +144,7 @@ impl<'s, 'o> Parser<'s, 'o> {
             match self.token.kind {
                 Tok::Newline => self.bump(),
                 Tok::Eof => {
-                    if !self.pop_frame() {
+                    if !self.pop_input() {
                         break;
                     }
                 }
@@ -201,13 +201,13 @@ impl<'s, 'o> Parser<'s, 'o> {
         self.token.kind == Tok::Ident && self.text_of(self.token) == word
     }
 
-    /// Remembers the place, to come back by [`Self::reset`].
-    fn mark(&self) -> (Token, usize) {
+    /// Remembers the place, to come back by [`Self::rewind`].
+    fn checkpoint(&self) -> (Token, usize) {
         (self.token, self.lexer.at)
     }
 
-    fn reset(&mut self, mark: (Token, usize)) {
-        (self.token, self.lexer.at) = mark;
+    fn rewind(&mut self, checkpoint: (Token, usize)) {
+        (self.token, self.lexer.at) = checkpoint;
     }
 
     /// How the token in front reads in a message.
@@ -232,13 +232,13 @@ impl<'s, 'o> Parser<'s, 'o> {
     }
 
     /// Reports an error of the text itself, which no other line and no version can make right.
-    fn unreadable(&mut self, span: Span, message: impl Into<String>) -> Failed {
+    fn syntax_error(&mut self, span: Span, message: impl Into<String>) -> Failed {
         self.report(Diagnostic::syntax(span, message))
     }
 
     fn expected(&mut self, what: &str) -> Failed {
         let message = format!("expected {what}, found {}", self.token_text());
-        self.unreadable(self.span(), message)
+        self.syntax_error(self.span(), message)
     }
 
     fn expect(&mut self, kind: Tok, what: &str) -> Parsed {
@@ -297,7 +297,7 @@ impl<'s, 'o> Parser<'s, 'o> {
             }
             Tok::Str => Err(self.expected("`:` after a quoted label")),
             Tok::Int(_) => {
-                self.reset((first, first.end));
+                self.rewind((first, first.end));
                 Err(self.expected("a label, a directive or an instruction"))
             }
             _ if self.token.kind == Tok::Eq && !self.is_register(first) => self.assignment(first),
@@ -311,7 +311,7 @@ impl<'s, 'o> Parser<'s, 'o> {
             Tok::Int(number) => self.numeric_label(span, number)?,
             _ if self.is_register(first) => {
                 let message = format!("`{}` is a register, not a label", self.text_of(first));
-                return Err(self.unreadable(span, message));
+                return Err(self.syntax_error(span, message));
             }
             _ => self.name_of(first)?,
         };
@@ -440,7 +440,7 @@ impl<'s, 'o> Parser<'s, 'o> {
             Ok(text) if !text.is_empty() && !text.contains(NUMERIC) => {
                 Ok(self.session.names.intern(&text))
             }
-            _ => Err(self.unreadable(self.span_of(token), "this is no name")),
+            _ => Err(self.syntax_error(self.span_of(token), "this is no name")),
         }
     }
 

@@ -9,7 +9,7 @@ use super::{Parsed, Parser, insn::Register};
 use crate::{
     diagnostic::Diagnostic,
     lex::{Tok, Token},
-    mnemonic::{self, Operand, OperandKind, Written},
+    mnemonic::{self, InsnSource, Operand, OperandKind},
     source::Span,
 };
 
@@ -97,7 +97,7 @@ impl Parser<'_, '_> {
         let Some(mnemonic) = mnemonic::find(name) else {
             return Err(self.fail(span, format!("sBPF has no instruction for this (`{name}`)")));
         };
-        self.push_selected(mnemonic, Written { name, name_span: span, span }, operands)
+        self.push_selected(mnemonic, InsnSource { name, name_span: span, span }, operands)
     }
 
     /// `r1 …`: everything that writes a register.
@@ -226,19 +226,19 @@ impl Parser<'_, '_> {
     }
 
     fn register_after_minus(&mut self) -> bool {
-        let mark = self.mark();
+        let checkpoint = self.checkpoint();
         self.bump();
         let follows = self.is_register(self.token);
-        self.reset(mark);
+        self.rewind(checkpoint);
         follows
     }
 
     /// `(s8)`, `(s16)`, `(s32)`
     fn cast_follows(&mut self) -> bool {
-        let mark = self.mark();
+        let checkpoint = self.checkpoint();
         self.bump();
         let follows = ["s8", "s16", "s32"].iter().any(|it| self.is_word(it));
-        self.reset(mark);
+        self.rewind(checkpoint);
         follows
     }
 
