@@ -116,7 +116,7 @@ pub(crate) fn price(syscall: &Syscall) -> String {
 pub(crate) fn directive(directive: &Directive) -> String {
     let names = directive.names.iter().map(|name| format!("{name} {}", directive.operands));
     let forms: Vec<String> = names.map(|it| it.trim_end().to_owned()).collect();
-    format!("{}{}\n", code(&forms.join("\n")), directive.what)
+    format!("{}{}\n", code(&forms.join("\n")), directive.summary)
 }
 
 /// What a register is for.

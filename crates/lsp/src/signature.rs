@@ -203,7 +203,7 @@ fn directive(found: &Directive, name: &str, commas: usize) -> Option<SignatureHe
     };
     let parts: Vec<(String, String)> =
         parts.into_iter().map(|it| (it.to_owned(), String::new())).collect();
-    Some(alone(signature(name, (" ", ""), &parts, found.what.to_owned()), Some(active)))
+    Some(alone(signature(name, (" ", ""), &parts, found.summary.to_owned()), Some(active)))
 }
 
 fn macro_call(unit: &[Rc<Source>], name: &str, commas: usize) -> Option<SignatureHelp> {
