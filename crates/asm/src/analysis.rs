@@ -9,30 +9,30 @@ use crate::{
     value::{Base, Value},
 };
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Meaning {
     /// A number.
     Number(i128),
-    /// A place, in bytes from the start of the instructions.
+    /// An offset in bytes from the start of the instructions.
     Text(i128),
-    /// A place, in bytes from the start of the read-only data.
+    /// An offset in bytes from the start of the read-only data.
     Rodata(i128),
 }
 
-/// A name that is defined in a source, as far as the assembler got.
+/// A name that a source defines. Names after an error that ends the assembly are missing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Definition {
     /// The name.
     pub name: String,
-    /// Where it is defined; `None` if it is predefined.
+    /// Its definition; `None` if it is predefined.
     pub span: Option<Span>,
-    /// What it stands for.
+    /// Its meaning.
     pub meaning: Meaning,
 }
 
 impl Session<'_> {
-    /// The names that stand for something, in the order in which they were first seen.
+    /// Returns the names that have a value, in the order of their first occurrence.
     pub(crate) fn definitions(&self) -> Vec<Definition> {
         let place = |section, number| match section {
             SectionId::TEXT => Meaning::Text(number),

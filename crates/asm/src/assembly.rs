@@ -10,48 +10,50 @@ use crate::source::Line;
 pub struct Assembly {
     /// The sBPF version.
     pub version: Version,
-    /// The instructions. Until V2, calls are as the loader wants them: of functions relative with
-    /// source nibble 1, of syscalls with immediate -1 and an entry in [`Assembly::syscalls`].
+    /// The instructions. Until V2, calls have the form that the loader relocates: calls of functions
+    /// are relative with source nibble 1; calls of syscalls have the immediate -1 and an entry in
+    /// [`Assembly::syscalls`].
     pub text: Vec<u8>,
-    /// Until V2: where in the file, and from the start of their window, the instructions start.
+    /// Until V2: the offset of the instructions, in the file and in their region.
     pub text_offset: u64,
     /// The read-only data.
     pub rodata: Vec<u8>,
     /// The slot at which the program starts.
     pub entry_pc: u32,
-    /// Until V2: the slots of calls of syscalls, ascending, and the names of the syscalls.
+    /// Until V2: the slots of calls of syscalls, in ascending order, with the syscalls' names.
     pub syscalls: Vec<(u32, String)>,
-    /// Labels that have a name, by kind of section and offset.
+    /// The labels of `.text`, then those of `.rodata`, each sorted by offset.
     pub symbols: Vec<Symbol>,
-    /// Where instructions were written, by slot; a slot without an entry belongs to the one before.
+    /// The source lines of instructions, sorted by slot. A slot without an entry belongs to the entry
+    /// before it.
     pub lines: Vec<Line>,
     /// Names of the source files.
     pub files: Vec<String>,
-    /// As [`Options::strip`] said.
+    /// [`Options::strip`](crate::Options::strip) of the assembly.
     pub strip: bool,
-    /// As [`Options::debug_info`] said.
+    /// [`Options::debug_info`](crate::Options::debug_info) of the assembly.
     pub debug_info: bool,
 }
 
 impl Assembly {
-    /// Guest addresses of the instructions and the read-only data.
+    /// Returns the guest addresses of the instructions and of the read-only data.
     #[must_use]
     pub fn addresses(&self) -> write::Addresses {
         write::addresses(self.version, self.text.len(), self.text_offset)
     }
 }
 
-/// A name in an assembled program.
+/// A label of an assembled program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Symbol {
     /// The name.
     pub name: String,
-    /// What it stands for.
+    /// Its kind.
     pub kind: SymbolKind,
-    /// Offset in [`Assembly::text`], or of an object in [`Assembly::rodata`].
+    /// Offset in [`Assembly::text`], or in [`Assembly::rodata`] for data objects.
     pub offset: u32,
-    /// Bytes of a function; else 0.
+    /// Bytes of a function; 0 for other labels.
     pub size: u32,
-    /// Whether `.globl` named it.
+    /// Whether it is global (`.globl`).
     pub global: bool,
 }

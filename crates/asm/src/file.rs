@@ -5,7 +5,7 @@ use selkie_elf::write;
 use crate::{assembly::Assembly, dwarf};
 
 impl Assembly {
-    /// The bytes of the `.so`.
+    /// Returns the bytes of the `.so` file.
     #[must_use]
     pub fn to_elf(&self) -> Vec<u8> {
         let syscalls: Vec<(u32, &str)> =

@@ -13,28 +13,28 @@
 //! let elf: Vec<u8> = program.to_elf();
 //! ```
 //!
-//! It reads the union of the dialects in use, told apart line by line: mnemonics with and without
-//! their width, and the pseudo-C that LLVM writes. All errors of a source are found at once.
+//! The assembler accepts the dialects in use, even mixed line by line: mnemonics with and without their
+//! width, and the pseudo-C that LLVM emits. One run reports all errors of a source.
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | [`source`] | texts, and where in them something stands |
+//! | [`source`] | source texts, spans and lines |
 //! | `lex` | text to tokens |
-//! | `parse` | lines to statements: dialects, directives, macros |
-//! | `mnemonic` | a mnemonic and its operands to a row of the instruction table |
-//! | `names`, `symbols` | names as numbers, and what they stand for |
+//! | `parse` | tokens to statements: dialects, directives, macros |
+//! | `mnemonic` | mnemonics and operands to rows of the instruction table |
+//! | `names`, `symbols` | interned names, and their definitions |
 //! | `ast` | statements and expressions |
 //! | `value`, `eval` | values, and the evaluation of expressions |
-//! | `layout` | sizes and addresses |
-//! | `emit` | statements to bytes, with every range checked |
-//! | `program` | programs: layout, emission, the entry |
+//! | `layout` | sizes and offsets |
+//! | `emit` | statements to bytes, with all range checks |
+//! | `program`, `file` | programs, and their ELF files |
 //! | `object` | objects for the linker |
-//! | `labels`, `checks` | symbols of labels, checks of the whole |
-//! | `file` | the ELF file of a program |
+//! | `labels`, `checks` | symbols of labels; checks of a whole program or object |
 //! | `dwarf` | debug information |
-//! | [`diagnostic`], `render` | findings, and their text for people |
+//! | [`diagnostic`], `render` | diagnostics, and their rendering |
+//! | [`suggest`] | suggestions for misspelt names |
 //! | [`directives`] | the directives, one row each |
-//! | [`syntax`] | a source as lines of tokens, for formatters and editors |
+//! | [`syntax`], `analysis` | a source as lines of tokens, and its definitions, for editors |
 //! | `format` | the formatter |
 
 #![forbid(unsafe_code)]
@@ -81,15 +81,17 @@ pub use crate::{
     source::{DiskFiles, Files, Line, Location, NoFiles, Sources, Span},
 };
 
-/// Assembles a source. The program is there if no finding is an error.
+/// Assembles a source to a program.
 #[must_use]
 pub fn assemble(source: &str, options: &Options) -> Output {
     run(source, options, |_| ()).0
 }
 
-/// Assembles a source to an object, which is linked with others, of this assembler and of compilers.
-/// What it refers to without defining it is left to the linker. Debug information is there unless
-/// [`Options::strip`] says otherwise.
+/// Assembles a source to an object, which the linker combines with others, of this assembler and of
+/// compilers.
+///
+/// The linker resolves names that the source does not define. The object has debug information unless
+/// [`Options::strip`] is set.
 ///
 /// ```
 /// let source = "
@@ -113,8 +115,8 @@ pub fn assemble_object(source: &str, options: &Options) -> Output<Object> {
     Output { assembly, diagnostics: diagnostics.into_sorted(), sources }
 }
 
-/// Assembles a source, and tells what its names stand for, for editors. A name that `.set` defines
-/// several times is there as often.
+/// Assembles a source and also returns the names that it defines, for editors. A name that `.set`
+/// defines several times has several entries.
 #[must_use]
 pub fn analyze(source: &str, options: &Options) -> (Output, Vec<Definition>) {
     run(source, options, |session| session.definitions())
@@ -123,12 +125,12 @@ pub fn analyze(source: &str, options: &Options) -> (Output, Vec<Definition>) {
 fn run<T>(
     source: &str,
     options: &Options,
-    look: impl FnOnce(&session::Session<'_>) -> T,
+    inspect: impl FnOnce(&session::Session<'_>) -> T,
 ) -> (Output, T) {
     let mut session = session::Session::new(options, Product::Program);
     let mut ast = parse::parse(&mut session, &options.name, source);
     let assembly = program::program(&mut session, &mut ast);
-    let seen = look(&session);
+    let inspected = inspect(&session);
     let session::Session { sources, diagnostics, .. } = session;
-    (Output { assembly, diagnostics: diagnostics.into_sorted(), sources }, seen)
+    (Output { assembly, diagnostics: diagnostics.into_sorted(), sources }, inspected)
 }

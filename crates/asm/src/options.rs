@@ -6,28 +6,29 @@ use selkie_isa::Version;
 
 use crate::source::{Files, NoFiles};
 
-/// How to assemble.
+/// Options of an assembly.
 #[derive(Clone)]
 pub struct Options {
     /// The sBPF version to assemble for.
     pub version: Version,
-    /// The name of the source, for messages and line tables; what it includes is looked for
-    /// beside it.
+    /// The name of the source, for messages and line tables. Included files are looked up relative
+    /// to its folder.
     pub name: String,
-    /// Emit DWARF line tables, and a symbol for every label.
+    /// Whether to emit DWARF line tables and a symbol for every label. Objects have line tables
+    /// unless they are stripped.
     pub debug_info: bool,
-    /// Leave out everything that only tools read.
+    /// Whether to leave out what only tools use, such as symbols and debug information.
     pub strip: bool,
-    /// Constants that the source may use as if it had defined them.
+    /// Predefined constants.
     pub defines: Vec<(String, i64)>,
-    /// Where included files are looked for, after the folder of the file that includes them.
+    /// Folders in which included files are looked up, after the folder of the including file.
     pub include_paths: Vec<PathBuf>,
     /// Reads included files.
     pub files: Arc<dyn Files + Send + Sync>,
 }
 
 impl Default for Options {
-    /// V0, unstripped, without debug information and without files to include.
+    /// V0, not stripped, without debug information and without access to files.
     fn default() -> Self {
         Self {
             version: Version::V0,

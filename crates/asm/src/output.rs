@@ -6,25 +6,25 @@ use crate::{
     source::Sources,
 };
 
-/// Everything that came of a source.
+/// The result of assembling a source.
 #[derive(Debug)]
 pub struct Output<T = Assembly> {
     /// The program or the object; `None` if there are errors.
     pub assembly: Option<T>,
-    /// The findings, in the order of the text.
+    /// The diagnostics, in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
-    /// The texts that the findings speak of.
+    /// The texts that the spans of the diagnostics refer to.
     pub sources: Sources,
 }
 
 impl<T> Output<T> {
-    /// How many findings are errors.
+    /// Returns the number of errors.
     #[must_use]
     pub fn error_count(&self) -> usize {
         self.diagnostics.iter().filter(|it| it.severity == Severity::Error).count()
     }
 
-    /// The findings as text for people, with ANSI colours if asked for.
+    /// Renders the diagnostics as text, with ANSI colours if `colour` is set.
     #[must_use]
     pub fn render(&self, colour: bool) -> String {
         self.diagnostics.iter().map(|it| it.render(&self.sources, colour)).collect()
