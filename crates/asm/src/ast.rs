@@ -1,7 +1,7 @@
-//! A program after reading: a flat list of statements, macros and loops expanded.
+//! The parsed program: a flat list of statements, in which macros and loops are expanded.
 //!
-//! Expressions live in one arena and are referred to by number; a statement is a few words. All
-//! dialects give the same statements: `add64 r1, 2`, `add r1, 2` and `r1 += 2` are one thing.
+//! Expressions are stored in an arena and referred to by index, so a statement is a few words. All
+//! dialects parse to the same statements: `add64 r1, 2`, `add r1, 2` and `r1 += 2` are equal.
 
 use core::num::NonZeroU32;
 
@@ -9,7 +9,7 @@ use selkie_isa::Op;
 
 use crate::{names::Name, source::Span};
 
-/// An expression in [`Exprs`].
+/// The index of an expression in [`Exprs`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ExprId(NonZeroU32);
 
@@ -57,7 +57,7 @@ pub(crate) struct Expr {
     pub(crate) kind: ExprKind,
 }
 
-/// The arena of expressions. What an expression refers to was added before it.
+/// The arena of expressions. Operands are added before the expressions that use them.
 #[derive(Debug, Default)]
 pub(crate) struct Exprs(Vec<Expr>);
 
@@ -77,28 +77,28 @@ impl Exprs {
     }
 }
 
-/// A section, by its place in [`Ast::sections`].
+/// A section, as an index into [`Ast::sections`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct SectionId(pub(crate) u32);
 
 impl SectionId {
-    /// All instructions, once laid out; `.text` before.
+    /// `.text`; after the layout of a program, all instructions.
     pub(crate) const TEXT: Self = Self(0);
-    /// All read-only data, once laid out; `.rodata` before.
+    /// `.rodata`; after the layout of a program, all read-only data.
     pub(crate) const RODATA: Self = Self(1);
 }
 
-/// What becomes of what stands in a section.
+/// The kind of a section's content.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SectionKind {
     Text,
     ReadOnly,
-    /// For compilers and linkers, not for the VM: debug information and notes.
+    /// Debug information and notes for other tools, which are dropped.
     Dropped,
-    /// Data that the program may write. In a program it is reported, and then laid out like the
-    /// rest so that nothing else is.
+    /// Writable data. A program with it is reported as an error, and then laid out like the rest to
+    /// avoid follow-up errors.
     Writable,
-    /// The same, all zeros.
+    /// Zero-initialized writable data.
     Zeroed,
 }
 
@@ -108,7 +108,7 @@ pub(crate) struct Section {
     pub(crate) kind: SectionKind,
 }
 
-/// One instruction, its operands not yet evaluated.
+/// An instruction with unevaluated operands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InsnStmt {
     pub(crate) op: Op,
@@ -124,7 +124,7 @@ pub(crate) enum StmtKind {
     Label(Name),
     Section(SectionId),
     Insn(InsnStmt),
-    /// A call; `syscall` says that the source used that word.
+    /// A call; `syscall` if it was written as `syscall name`.
     Call {
         target: ExprId,
         syscall: bool,
@@ -146,13 +146,13 @@ pub(crate) enum StmtKind {
         size: u8,
         value: Option<ExprId>,
     },
-    /// Up to a multiple of `to` (of two to the power of it, if `power`).
+    /// Alignment to a multiple of `to`, or of 2 to the power `to` if `power` is set.
     Align {
         to: ExprId,
         power: bool,
         fill: u8,
     },
-    /// [`StmtKind::Align`] and [`StmtKind::Fill`] once laid out: `count` times `value`.
+    /// [`StmtKind::Align`] or [`StmtKind::Fill`] after layout: `count` times `value`.
     Repeat {
         count: u32,
         size: u8,
@@ -166,13 +166,13 @@ pub(crate) struct Stmt {
     pub(crate) kind: StmtKind,
 }
 
-/// A program as it was read.
+/// A parsed program.
 #[derive(Debug, Default)]
 pub(crate) struct Ast {
     pub(crate) stmts: Vec<Stmt>,
     pub(crate) sections: Vec<Section>,
     pub(crate) bytes: Vec<u8>,
     pub(crate) lists: Vec<ExprId>,
-    /// A limit was met, and the rest was not read.
+    /// Whether parsing ended early, at a limit.
     pub(crate) is_partial: bool,
 }

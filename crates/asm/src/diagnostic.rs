@@ -1,56 +1,56 @@
-//! What the assembler has to say to the author of a program: plain data, collected.
+//! Diagnostics: errors and warnings for the author of a program, collected as plain data.
 
 use selkie_isa::truncate::truncated;
 
 use crate::source::Span;
 
-/// How bad it is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Severity {
-    /// There is no program.
+    /// No program is assembled.
     Error,
-    /// There is a program, but hardly the one that was meant.
+    /// The program is assembled, but is probably not what the author meant.
     Warning,
 }
 
-/// A remark at a second place.
+/// A remark on a secondary span.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Label {
-    /// The place.
+    /// The span.
     pub span: Span,
     /// The remark.
     pub text: String,
 }
 
-/// A change to the text.
+/// A suggested replacement of text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fix {
-    /// What is replaced.
+    /// The span to replace.
     pub span: Span,
-    /// What stands there instead.
+    /// The replacement.
     pub text: String,
 }
 
-/// One finding: where, what, why, and what to do.
+/// An error or warning.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
-    /// Where.
+    /// The primary span.
     pub span: Span,
-    /// What is wrong: lower case, no full stop.
+    /// What is wrong, in lower case and without a full stop.
     pub message: String,
-    /// A remark at the place itself; may be empty.
+    /// A remark on the primary span; may be empty.
     pub label: String,
-    /// Other places that have to do with it.
+    /// Remarks on related spans.
     pub labels: Vec<Label>,
-    /// Why it is wrong.
+    /// Explanations.
     pub notes: Vec<String>,
-    /// What to do.
+    /// Suggestions.
     pub help: Vec<String>,
-    /// The change that is probably what to do.
+    /// The replacement that probably fixes it.
     pub fix: Option<Fix>,
-    /// Whether the text cannot be read, whatever the rest of the program and its version are.
+    /// Whether it is a syntax error, independent of the rest of the program and of the version.
     pub syntax: bool,
 }
 
@@ -73,7 +73,7 @@ impl Diagnostic {
         Self { severity: Severity::Warning, ..Self::error(span, message) }
     }
 
-    /// An error of the text itself.
+    /// Returns a syntax error.
     pub(crate) fn syntax(span: Span, message: impl Into<String>) -> Self {
         Self { syntax: true, ..Self::error(span, message) }
     }
@@ -98,8 +98,8 @@ impl Diagnostic {
         self
     }
 
-    /// The finding with the names in its texts cut to what can be shown.
-    fn shortened(self) -> Self {
+    /// Truncates long names in the texts.
+    fn with_truncated_names(self) -> Self {
         let all = |texts: Vec<String>| texts.into_iter().map(truncated).collect();
         let labels = self.labels.into_iter();
         Self {
@@ -112,17 +112,17 @@ impl Diagnostic {
         }
     }
 
-    /// Adds `did you mean …?` if there is a near name for what the finding points at.
-    pub(crate) fn did_you_mean(mut self, near: Option<impl AsRef<str>>) -> Self {
-        let Some(near) = near else { return self };
-        let text = near.as_ref().to_owned();
+    /// Adds `did you mean …?` with a fix of the primary span, if there is a suggestion.
+    pub(crate) fn did_you_mean(mut self, suggestion: Option<impl AsRef<str>>) -> Self {
+        let Some(suggestion) = suggestion else { return self };
+        let text = suggestion.as_ref().to_owned();
         let help = format!("did you mean `{text}`?");
         self.fix = Some(Fix { span: self.span, text });
         self.help(help)
     }
 }
 
-/// The findings so far.
+/// The diagnostics reported so far.
 #[derive(Debug, Default)]
 pub(crate) struct Diagnostics {
     list: Vec<Diagnostic>,
@@ -130,8 +130,8 @@ pub(crate) struct Diagnostics {
     warnings: usize,
 }
 
-/// More errors, or more warnings, help nobody; and garbage must not fill the memory.
-const SHOWN_MAX: usize = 1000;
+/// How many errors, and how many warnings, are kept: invalid input must not fill the memory.
+const KEPT_MAX: usize = 1000;
 
 impl Diagnostics {
     pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
@@ -140,8 +140,8 @@ impl Diagnostics {
             Severity::Warning => &mut self.warnings,
         };
         *count += 1;
-        if *count <= SHOWN_MAX {
-            self.list.push(diagnostic.shortened());
+        if *count <= KEPT_MAX {
+            self.list.push(diagnostic.with_truncated_names());
         }
     }
 
@@ -149,19 +149,18 @@ impl Diagnostics {
         self.errors
     }
 
-    /// How many findings there are to show.
+    /// Returns the number of diagnostics kept.
     pub(crate) fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// The findings in the order of the text.
+    /// Returns the diagnostics in the order of the text, without duplicates.
     pub(crate) fn into_sorted(mut self) -> Vec<Diagnostic> {
         self.list.sort_by_key(|it| (it.span.start, it.severity));
         self.list.dedup();
-        let hidden =
-            self.errors.saturating_sub(SHOWN_MAX) + self.warnings.saturating_sub(SHOWN_MAX);
+        let hidden = self.errors.saturating_sub(KEPT_MAX) + self.warnings.saturating_sub(KEPT_MAX);
         if let (Some(last), 1..) = (self.list.last_mut(), hidden) {
-            last.notes.push(format!("{hidden} more findings are not shown"));
+            last.notes.push(format!("{hidden} more diagnostics are not shown"));
         }
         self.list
     }

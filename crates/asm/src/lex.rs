@@ -1,21 +1,21 @@
-//! Text to tokens, on demand and without allocation: a token is a kind and two positions.
+//! The lexer, which produces tokens on demand and without allocation: a token is a kind and a range.
 //!
-//! One lexer serves all dialects. Comments (`;`, `#`, `//` to the end of the line, `/* */`) are
-//! white space; newlines are tokens, since statements end with them.
+//! All dialects share it. Comments (`;`, `#`, `//` to the end of the line, `/* */`) are white space;
+//! newlines are tokens, since they end statements.
 
 use std::sync::Arc;
 
 use crate::source::{Span, position};
 
-/// What a token is. Punctuation is named by its look.
+/// The kind of a token. Punctuation is named after its characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Tok {
     Ident,
-    /// A number that fits 64 bits.
+    /// A number of at most 64 bits.
     Int(u64),
-    /// A number that does not fit.
+    /// A number of more than 64 bits.
     IntTooLarge,
-    /// Digits followed by what is no digit.
+    /// A malformed number.
     IntBad,
     /// `1f`, `1b`
     NumericRef {
@@ -24,7 +24,7 @@ pub(crate) enum Tok {
     },
     /// A quoted string, quotes included.
     Str,
-    /// A quote without its end.
+    /// A string without a closing quote.
     StrOpen,
     Char(u64),
     CharBad,
@@ -71,7 +71,7 @@ pub(crate) enum Tok {
     Other,
 }
 
-/// A token: its kind, and where it stands in its text.
+/// A token: its kind, and its range in the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Token {
     pub(crate) kind: Tok,
@@ -79,13 +79,13 @@ pub(crate) struct Token {
     pub(crate) end: usize,
 }
 
-/// A text and how far it was read.
+/// A text and the position of the next token.
 #[derive(Clone, Debug)]
 pub(crate) struct Lexer {
     pub(crate) text: Arc<str>,
     pub(crate) base: u32,
-    pub(crate) at: usize,
-    /// Reading stops here, which is the end of the text or of a loop's body.
+    pub(crate) pos: usize,
+    /// The position at which lexing ends: the end of the text or of a loop's body.
     pub(crate) end: usize,
 }
 
@@ -93,7 +93,7 @@ const fn is_ident_start(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.' | b'$') || byte >= 0x80
 }
 
-/// The bytes that names are made of: the lexer asks for every byte of most tokens.
+/// The bytes that names consist of, as a table: the lexer tests every byte of most tokens.
 static IDENT: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0_u8;
@@ -110,17 +110,17 @@ pub(crate) fn is_ident(byte: u8) -> bool {
     IDENT[usize::from(byte)]
 }
 
-/// What some editors put before UTF-8 text.
+/// Written by some editors at the start of UTF-8 text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 impl Lexer {
     pub(crate) fn new(text: Arc<str>, base: u32) -> Self {
         let end = text.len();
-        let at = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
-        Self { text, base, at, end }
+        let pos = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
+        Self { text, base, pos, end }
     }
 
-    /// The position space's view of a stretch of this text.
+    /// Converts a range of this text to a span.
     pub(crate) fn span(&self, start: usize, end: usize) -> Span {
         Span { start: self.base + position(start), end: self.base + position(end) }
     }
@@ -130,39 +130,40 @@ impl Lexer {
     }
 
     fn peek(&self, ahead: usize) -> u8 {
-        self.bytes().get(self.at + ahead).copied().unwrap_or(0)
+        self.bytes().get(self.pos + ahead).copied().unwrap_or(0)
     }
 
-    /// Moves behind the end of the current line and returns what is left of it, without the end.
+    /// Moves to the start of the next line and returns the range of the rest of the current one, without
+    /// the newline.
     pub(crate) fn rest_of_line(&mut self) -> (usize, usize) {
-        let start = self.at;
+        let start = self.pos;
         let rest = &self.bytes()[start..];
         let newline = rest.iter().position(|byte| *byte == b'\n').map(|length| start + length);
-        self.at = newline.map_or(self.end, |newline| newline + 1);
+        self.pos = newline.map_or(self.end, |newline| newline + 1);
         (start, newline.unwrap_or(self.end))
     }
 
-    /// The next token.
+    /// Returns the next token.
     pub(crate) fn next(&mut self) -> Token {
         self.skip_blank();
-        let start = self.at;
+        let start = self.pos;
         let kind = if start >= self.end { Tok::Eof } else { self.token() };
-        Token { kind, start, end: self.at }
+        Token { kind, start, end: self.pos }
     }
 
     fn skip_blank(&mut self) {
         loop {
-            let rest = &self.bytes()[self.at..];
+            let rest = &self.bytes()[self.pos..];
             let blank =
                 rest.iter().position(|it| !matches!(it, b' ' | b'\t' | b'\r' | 0x0b | 0x0c));
-            self.at += blank.unwrap_or(rest.len());
+            self.pos += blank.unwrap_or(rest.len());
             match self.peek(0) {
                 b';' | b'#' => self.skip_comment(),
                 b'/' if self.peek(1) == b'/' => self.skip_comment(),
                 b'/' if self.peek(1) == b'*' => {
-                    let rest = &self.bytes()[self.at + 2..];
+                    let rest = &self.bytes()[self.pos + 2..];
                     let close = rest.windows(2).position(|pair| pair == b"*/");
-                    self.at = close.map_or(self.end, |close| self.at + 2 + close + 2);
+                    self.pos = close.map_or(self.end, |close| self.pos + 2 + close + 2);
                 }
                 _ => return,
             }
@@ -170,15 +171,15 @@ impl Lexer {
     }
 
     fn skip_comment(&mut self) {
-        let rest = &self.bytes()[self.at..];
-        self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+        let rest = &self.bytes()[self.pos..];
+        self.pos += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
     }
 
     fn token(&mut self) -> Tok {
         let first = self.peek(0);
         match first {
             b'\n' => {
-                self.at += 1;
+                self.pos += 1;
                 Tok::Newline
             }
             b'0'..=b'9' => self.number(),
@@ -193,14 +194,14 @@ impl Lexer {
     }
 
     fn skip_ident(&mut self) {
-        let rest = &self.bytes()[self.at..];
-        self.at += rest.iter().position(|byte| !is_ident(*byte)).unwrap_or(rest.len());
+        let rest = &self.bytes()[self.pos..];
+        self.pos += rest.iter().position(|byte| !is_ident(*byte)).unwrap_or(rest.len());
     }
 
     fn number(&mut self) -> Tok {
-        let start = self.at;
+        let start = self.pos;
         self.skip_ident();
-        let text = &self.text.as_bytes()[start..self.at];
+        let text = &self.text.as_bytes()[start..self.pos];
         let (digits, radix) = match text {
             [b'0', b'x' | b'X', digits @ ..] => (digits, 16),
             [b'0', b'o' | b'O', digits @ ..] => (digits, 8),
@@ -220,26 +221,26 @@ impl Lexer {
     }
 
     fn string(&mut self) -> Tok {
-        self.at += 1;
+        self.pos += 1;
         loop {
             match self.peek(0) {
                 b'"' => {
-                    self.at += 1;
+                    self.pos += 1;
                     return Tok::Str;
                 }
-                b'\\' if self.at + 1 < self.end && self.peek(1) != b'\n' => self.at += 2,
+                b'\\' if self.pos + 1 < self.end && self.peek(1) != b'\n' => self.pos += 2,
                 b'\n' => return Tok::StrOpen,
-                _ if self.at >= self.end => {
-                    self.at = self.end;
+                _ if self.pos >= self.end => {
+                    self.pos = self.end;
                     return Tok::StrOpen;
                 }
-                _ => self.at += 1,
+                _ => self.pos += 1,
             }
         }
     }
 
     fn character(&mut self) -> Tok {
-        let start = self.at;
+        let start = self.pos;
         let rest = &self.text[start + 1..self.end];
         let line = rest.split('\n').next().unwrap_or_default();
         let mut end = line.chars().next().map_or(0, char::len_utf8);
@@ -249,17 +250,17 @@ impl Lexer {
             if let [byte] = bytes[..]
                 && line[end..].starts_with('\'')
             {
-                self.at = start + end + 2;
+                self.pos = start + end + 2;
                 return Tok::Char(u64::from(byte));
             }
         } else if let Some(character) = line.chars().next()
             && line[end..].starts_with('\'')
             && character != '\''
         {
-            self.at = start + end + 2;
+            self.pos = start + end + 2;
             return Tok::Char(u64::from(u32::from(character)));
         }
-        self.at = start + 1 + end;
+        self.pos = start + 1 + end;
         Tok::CharBad
     }
 
@@ -305,12 +306,12 @@ impl Lexer {
             (b'@', ..) => (Tok::At, 1),
             _ => (Tok::Other, 1),
         };
-        self.at += length;
+        self.pos += length;
         kind
     }
 }
 
-/// Digits of `radix` with `_` between them.
+/// Parses digits of `radix`, which may be separated by `_`.
 fn parse_digits(digits: &[u8], radix: u32) -> Tok {
     let mut value = 0_u64;
     let mut any = false;
@@ -324,8 +325,8 @@ fn parse_digits(digits: &[u8], radix: u32) -> Tok {
     if any { Tok::Int(value) } else { Tok::IntBad }
 }
 
-/// Appends what an escape stands for, `text` being what follows the backslash, and returns how
-/// much of `text` it took; `None` if there is no such escape.
+/// Appends the bytes of an escape sequence to `out`. `text` starts after the backslash; returns how many
+/// bytes of it belong to the sequence, or `None` if it is unknown.
 pub(crate) fn unescape_one(text: &str, out: &mut Vec<u8>) -> Option<usize> {
     let first = text.chars().next()?;
     let byte = match first {
@@ -367,16 +368,16 @@ mod tests {
     }
 
     #[test]
-    fn numbers() {
+    fn numbers_have_four_radixes_and_underscores() {
         check("0x1_F 0o17 0b101 1_000", &[Tok::Int(31), Tok::Int(15), Tok::Int(5), Tok::Int(1000)]);
         check("18446744073709551616 0x 12q", &[Tok::IntTooLarge, Tok::IntBad, Tok::IntBad]);
-        let (back, forth) = (false, true);
-        check("1f", &[Tok::NumericRef { number: 1, forward: forth }]);
-        check("0b", &[Tok::NumericRef { number: 0, forward: back }]);
+        let (backward, forward) = (false, true);
+        check("1f", &[Tok::NumericRef { number: 1, forward }]);
+        check("0b", &[Tok::NumericRef { number: 0, forward: backward }]);
     }
 
     #[test]
-    fn comments_are_blank() {
+    fn comments_are_white_space() {
         check(
             "a ; b\n# c\n/* d\n */ e // f",
             &[Tok::Ident, Tok::Newline, Tok::Newline, Tok::Ident],
@@ -385,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_and_strings() {
+    fn characters_and_strings_may_contain_escapes() {
         check(r"'A' '\n' '\''", &[Tok::Char(65), Tok::Char(10), Tok::Char(39)]);
         check(r#""a\"b" "open"#, &[Tok::Str, Tok::StrOpen]);
         check("'", &[Tok::CharBad]);

@@ -1,9 +1,9 @@
-//! Names as numbers: each spelling is stored once, and compared and looked up by index after.
+//! Interned names: each spelling is stored once, and compared and looked up by index.
 
 use core::hash::{BuildHasherDefault, Hasher};
 use std::{collections::HashMap, sync::Arc};
 
-/// A name that was seen in the source.
+/// An interned name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Name(u32);
 
@@ -13,7 +13,7 @@ impl Name {
     }
 }
 
-/// Every name, by number and by spelling.
+/// All names, by index and by spelling.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     by_text: FastMap<Arc<str>, Name>,
@@ -31,7 +31,7 @@ impl Names {
         name
     }
 
-    /// A name of its own, whatever other name is spelt the same.
+    /// Returns a new name, distinct from all others with this spelling.
     pub(crate) fn fresh(&mut self, text: Arc<str>) -> Name {
         let index = u32::try_from(self.texts.len()).expect("fewer names than bytes of source");
         self.texts.push(text);
@@ -50,24 +50,24 @@ impl Names {
         self.texts.len()
     }
 
-    /// Every name, the last one first.
+    /// Iterates over all names, the last one first.
     pub(crate) fn reversed(&self) -> impl Iterator<Item = Name> + use<> {
         let count = u32::try_from(self.texts.len()).expect("`fresh` counts in 32 bits");
         (0..count).rev().map(Name)
     }
 
-    /// Every name that can be spelt in a source.
+    /// Iterates over all names with their spellings.
     pub(crate) fn all(&self) -> impl Iterator<Item = (Name, &str)> {
         let index = |at: usize| Name(u32::try_from(at).expect("`fresh` counts in 32 bits"));
         self.texts.iter().enumerate().map(move |(at, text)| (index(at), &**text))
     }
 }
 
-/// A map for short keys of a trusted length: fast, and not hardened against chosen keys, which can
-/// only slow down the assembly of the source that chose them.
+/// A fast hash map for short keys. It is not hardened against chosen keys, which could only slow down the
+/// assembly of the source that contains them.
 pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FastHasher>>;
 
-/// Rotate, mix, multiply: a word at a time.
+/// Hashes one word at a time by rotation, exclusive or and multiplication.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FastHasher(u64);
 
@@ -93,7 +93,7 @@ impl Hasher for FastHasher {
     }
 
     fn finish(&self) -> u64 {
-        // The map takes its bucket from the low bits, which a product mixes least.
+        // The map takes its bucket from the low bits, which multiplication mixes least.
         self.0 ^ self.0 >> 32
     }
 }

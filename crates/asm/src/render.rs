@@ -1,4 +1,4 @@
-//! Findings as text for people, in the look that rustc made familiar.
+//! Rendering of diagnostics as text, in the style of rustc.
 
 use core::fmt::Write;
 
@@ -7,7 +7,7 @@ use crate::{
     source::{Sources, Span},
 };
 
-/// What text is, which decides its colour.
+/// The role of a text, which selects its colour.
 #[derive(Clone, Copy)]
 enum Style {
     Error,
@@ -16,20 +16,21 @@ enum Style {
     Margin,
 }
 
-/// A remark to be drawn under a line of source.
+/// An underlined span in a line of source, with its remark.
 struct Underline<'a> {
     line: u32,
-    /// Columns from 0.
+    /// Column, from 0.
     start: usize,
     length: usize,
     text: &'a str,
     primary: bool,
-    /// The line of source.
+    /// The text of the line.
     source: &'a str,
 }
 
 impl Diagnostic {
-    /// The finding as text, with ANSI colours if asked for. Ends with an empty line.
+    /// Renders the diagnostic as text that ends with an empty line, with ANSI colours if `colour` is
+    /// set.
     #[must_use]
     pub fn render(&self, sources: &Sources, colour: bool) -> String {
         let mut out = String::new();
@@ -100,7 +101,7 @@ impl Renderer<'_> {
         self.out.push('\n');
     }
 
-    /// The marked lines of one file.
+    /// Renders the underlined lines of one file.
     fn file(&mut self, places: &[&(Span, &str, bool)], margin: usize, style: Style, first: bool) {
         let sources = self.sources;
         let (head, ..) = places[0];
@@ -155,10 +156,10 @@ fn underline<'a>(sources: &'a Sources, place: &(Span, &'a str, bool)) -> Underli
     }
 }
 
-/// Longer lines are data, or garbage.
+/// Columns after which a line is cut: longer lines are data.
 const COLUMNS_MAX: usize = 200;
 
-/// A line of source as it is shown.
+/// Returns a line of source as it is rendered.
 fn displayed(line: &str) -> String {
     match line.char_indices().nth(COLUMNS_MAX) {
         Some((cut, _)) => printable(&line[..cut]) + "…",
@@ -166,12 +167,12 @@ fn displayed(line: &str) -> String {
     }
 }
 
-/// Columns that text takes when [`shown`].
+/// Returns the number of columns that text takes when it is rendered.
 fn width(text: &str) -> usize {
     displayed(text).chars().count().min(COLUMNS_MAX)
 }
 
-/// Text that keeps its columns and cannot drive a terminal.
+/// Replaces tabs by four spaces, and control characters, which could drive a terminal.
 fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,5 +1,4 @@
-//! What all phases of one assembly share: the texts, the names and what they stand for, the
-//! expressions, the findings.
+//! The state that all phases of an assembly share: sources, names, symbols, expressions, diagnostics.
 
 use selkie_isa::syscalls::SYSCALLS;
 
@@ -13,22 +12,22 @@ use crate::{
     symbols::{Def, Symbols},
 };
 
-/// Stands between number and count in the name of a numeric label: no source can spell it.
+/// Separates number and count in the internal name of a numeric label. Names in sources cannot contain it.
 pub(crate) const NUMERIC: char = '\0';
 
-/// The name of the label that a `.` in an expression makes.
+/// The name of the internal label that a `.` in an expression defines.
 pub(crate) const HERE: &str = ".";
 
-/// What is made of the source.
+/// The kind of output.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Product {
-    /// Everything is in the source, and every address is final.
+    /// A program: all names are defined in the source, and all addresses are final.
     Program,
-    /// Other objects are linked to it: what is not defined here is defined there.
+    /// An object: names that the source does not define are defined in other objects.
     Object,
 }
 
-/// A variable that is one with those of the same name in other objects: `.comm`.
+/// A common symbol (`.comm`): one variable for all objects that declare the name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Common {
     pub(crate) name: Name,
@@ -40,19 +39,18 @@ pub(crate) struct Common {
 pub(crate) struct Session<'o> {
     pub(crate) options: &'o Options,
     pub(crate) product: Product,
-    /// From now on a name without a meaning is left to the linker: of an object, once everything
-    /// has its place.
+    /// Whether undefined names evaluate to symbols for the linker to resolve: in objects, after layout.
     pub(crate) resolves_at_link_time: bool,
     pub(crate) sources: Sources,
     pub(crate) names: Names,
     pub(crate) exprs: Exprs,
     pub(crate) symbols: Symbols,
     pub(crate) diagnostics: Diagnostics,
-    /// What `.globl` named, in order.
+    /// The operands of `.globl`, in order.
     pub(crate) globals: Vec<Name>,
-    /// What `.comm` declared, in order.
+    /// The declarations of `.comm`, in order.
     pub(crate) commons: Vec<Common>,
-    /// What `.text_offset` said.
+    /// The operand of `.text_offset`.
     pub(crate) text_offset: Option<ExprId>,
 }
 
@@ -77,24 +75,24 @@ impl<'o> Session<'o> {
         self.diagnostics.push(Diagnostic::error(span, message));
     }
 
-    /// Whether a name can be shown to people and tools.
+    /// Whether a name is from the source, rather than an internal one.
     pub(crate) fn is_source_name(&self, name: Name) -> bool {
         let text = self.names.text(name);
         !text.contains(NUMERIC) && text != HERE
     }
 
-    /// Whether this is an object.
+    /// Whether the output is an object.
     pub(crate) fn is_object(&self) -> bool {
         self.product == Product::Object
     }
 
-    /// Whether other objects could know a name: those of compilers and of single lines are a
-    /// source's own.
+    /// Whether other objects can refer to a name: not to internal ones, and not to those that begin
+    /// with `.L`.
     pub(crate) fn is_linkable(&self, name: Name) -> bool {
         self.is_source_name(name) && !self.names.text(name).starts_with(".L")
     }
 
-    /// The defined name that `text` was probably meant to be.
+    /// Returns the defined name of which `text` is probably a misspelling.
     pub(crate) fn suggest_symbol(&self, text: &str) -> Option<String> {
         let defined = self.names.all().filter(|(name, _)| {
             !matches!(self.symbols.get(*name).def, Def::None) && self.is_source_name(*name)
@@ -102,7 +100,7 @@ impl<'o> Session<'o> {
         self.suggestion(text, defined.map(|(_, text)| text))
     }
 
-    /// The label or syscall that `text` was probably meant to be.
+    /// Returns the label or syscall of which `text` is probably a misspelling.
     pub(crate) fn suggest_callable(&self, text: &str) -> Option<String> {
         let defined = self.names.all().filter(|(name, _)| {
             let symbol = self.symbols.get(*name);
@@ -119,8 +117,8 @@ impl<'o> Session<'o> {
         suggest::nearest(text, all).map(str::to_owned)
     }
 
-    /// Whether the search for a near name is still worth its time: not for the hundredth error, and
-    /// among very many names only for the first.
+    /// Whether to search for a suggestion: only for the first diagnostics, since each search takes time;
+    /// fewer if there are very many names.
     pub(crate) fn may_suggest(&self) -> bool {
         let searches = if self.names.len() < 10_000 { 32 } else { 2 };
         self.diagnostics.len() < searches

@@ -1,8 +1,8 @@
-//! Where text comes from, and where in it something stands.
+//! Source texts, spans and lines.
 //!
-//! Every file and every macro expansion gets a stretch of one 32-bit position space, so that a
-//! [`Span`] is two words and needs no file. What a change must keep: a position belongs to exactly
-//! one text, and the end of a text is a position of that text.
+//! Every file and every macro expansion has a range of one 32-bit position space, so that a [`Span`] is
+//! two words and needs no file. Invariants: a position belongs to exactly one text, and the end of a
+//! text is a position of that text.
 
 use std::{
     io::Read as _,
@@ -10,24 +10,24 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-/// A stretch of source text. [`Sources`] knows which file it is in.
+/// A range of source text. [`Sources`] resolves it to a file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Span {
     /// Position of the first byte.
     pub start: u32,
-    /// Position behind the last byte.
+    /// Position after the last byte.
     pub end: u32,
 }
 
 impl Span {
-    /// The stretch from the start of `self` to the end of `other`.
+    /// Returns the span from the start of `self` to the end of `other`.
     #[must_use]
     pub fn to(self, other: Self) -> Self {
         Self { start: self.start, end: other.end.max(self.start) }
     }
 }
 
-/// A place in a file, as people count: lines and columns from 1, columns in characters.
+/// A line and column in a file, both from 1; columns count characters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Location<'a> {
     /// Name of the file, or `<macro name>` for the text of an expansion.
@@ -38,7 +38,7 @@ pub struct Location<'a> {
     pub column: u32,
 }
 
-/// Every text that took part in an assembly.
+/// The texts of an assembly: files and expansions.
 #[derive(Debug, Default)]
 pub struct Sources {
     texts: Vec<Text>,
@@ -53,21 +53,21 @@ struct Text {
     origin: Option<Origin>,
 }
 
-/// What an expanded text was made from.
+/// The origin of an expanded text.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin {
     /// The call of the macro, or the head of the loop.
     pub(crate) call: Span,
-    /// Start and line count of the body that the text repeats, if its lines count as lines of the
-    /// body (loops), and not as the line of the call (macros).
+    /// For loops: start and line count of the body, whose lines the lines of the text are attributed
+    /// to. For macros `None`: the text is attributed to the line of the call.
     pub(crate) body: Option<(u32, u32)>,
 }
 
-/// The most text that one assembly may hold, expansions included.
+/// Limit for all texts of an assembly together, expansions included.
 const TEXT_BYTES_MAX: usize = 256 << 20;
 
 impl Sources {
-    /// Adds a text and returns its first position; `None` if there is too much text.
+    /// Adds a text and returns its first position; `None` if the texts would exceed their limit.
     pub(crate) fn add(
         &mut self,
         name: String,
@@ -88,13 +88,13 @@ impl Sources {
         self.texts.get(after.checked_sub(1)?)
     }
 
-    /// Name and text of the file that holds `span`.
+    /// Returns the name and text of the file that contains `span`.
     #[must_use]
     pub fn file(&self, span: Span) -> (&str, &str) {
         self.text_at(span.start).map_or(("", ""), |text| (&text.name, &text.text))
     }
 
-    /// The bytes of its file that `span` covers.
+    /// Returns the range of bytes in its file that `span` covers.
     #[must_use]
     pub fn range(&self, span: Span) -> core::ops::Range<usize> {
         let Some(text) = self.text_at(span.start) else { return 0..0 };
@@ -103,13 +103,13 @@ impl Sources {
         local(span.start)..local(span.end)
     }
 
-    /// The text of `span`.
+    /// Returns the text of `span`.
     #[must_use]
     pub fn slice(&self, span: Span) -> &str {
         self.file(span).1.get(self.range(span)).unwrap_or_default()
     }
 
-    /// Where `span` starts.
+    /// Returns the file, line and column at which `span` starts.
     #[must_use]
     pub fn locate(&self, span: Span) -> Location<'_> {
         let Some(text) = self.text_at(span.start) else {
@@ -119,10 +119,10 @@ impl Sources {
         Location { file: &text.name, line, column }
     }
 
-    /// Where `span` starts in a file that a person wrote: calls of macros stand for their
-    /// expansions.
+    /// Like [`Self::locate`], but always in a file: a span in the expansion of a macro is located at
+    /// the call.
     #[must_use]
-    pub fn locate_written(&self, span: Span) -> Location<'_> {
+    pub fn locate_in_file(&self, span: Span) -> Location<'_> {
         let mut position = span.start;
         while let Some(text) = self.text_at(position)
             && let Some(origin) = text.origin
@@ -139,7 +139,7 @@ impl Sources {
         self.locate(Span { start: position, end: position })
     }
 
-    /// The calls that led to the text of `span`, the innermost first.
+    /// Returns the calls whose expansion contains `span`, the innermost first.
     #[must_use]
     pub fn expansions(&self, span: Span) -> Vec<Span> {
         let mut calls = Vec::new();
@@ -151,8 +151,8 @@ impl Sources {
         calls
     }
 
-    /// Names of the files that people wrote, in the order in which they were read.
-    pub fn written(&self) -> impl Iterator<Item = &str> {
+    /// Iterates over the names of the files, without expansions, in the order of reading.
+    pub fn file_names(&self) -> impl Iterator<Item = &str> {
         self.texts.iter().filter(|text| text.origin.is_none()).map(|text| text.name.as_str())
     }
 }
@@ -180,7 +180,7 @@ impl Text {
         position(characters) + 1
     }
 
-    /// The start of the line `count` lines below the line of `at`.
+    /// Returns the start of the line `count` lines below the line of `at`.
     fn line_after(&self, at: u32, count: u32) -> u32 {
         let line = self.lines().partition_point(|start| *start <= at).max(1) - 1;
         let wanted = (line + count as usize).min(self.lines().len() - 1);
@@ -188,21 +188,21 @@ impl Text {
     }
 }
 
-/// A position as 32 bits: [`TEXT_BYTES_MAX`] keeps them in range.
+/// Converts a position to 32 bits, which [`TEXT_BYTES_MAX`] guarantees to fit.
 pub(crate) fn position(at: usize) -> u32 {
     u32::try_from(at).expect("`Sources::add` keeps texts below 4 GiB")
 }
 
-/// Reads the files that `.include` and `.incbin` name.
+/// Reads the files of `.include` and `.incbin`.
 pub trait Files {
-    /// The bytes of the file at `path`.
+    /// Returns the bytes of the file at `path`.
     ///
     /// # Errors
-    /// If there is no such file, or it cannot be read: the reason, for people.
+    /// If the file does not exist or cannot be read: the reason, as text for a diagnostic.
     fn read(&self, path: &Path) -> Result<Vec<u8>, String>;
 }
 
-/// No files: `.include` and `.incbin` fail.
+/// Access to no files: `.include` and `.incbin` fail.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFiles;
 
@@ -212,16 +212,16 @@ impl Files for NoFiles {
     }
 }
 
-/// The file system. Files that are larger than any source are refused, and what is no file: a pipe
-/// may have no writer, and a device no end.
+/// Access to the file system. Refuses files that are too large for a source, and all but regular files,
+/// since reading a pipe or device may never end.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DiskFiles;
 
 impl Files for DiskFiles {
     fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
-        // Opening a pipe would wait already.
+        // Checked first, because opening a pipe blocks.
         if std::fs::metadata(path).is_ok_and(|it| !it.is_file()) {
-            return Err("it is no regular file".to_owned());
+            return Err("it is not a regular file".to_owned());
         }
         let mut bytes = Vec::new();
         let read = std::fs::File::open(path)
@@ -236,18 +236,19 @@ impl Files for DiskFiles {
     }
 }
 
-/// The places where a file named in `from` may be: beside it, then in `include_paths`.
+/// Returns the paths at which to look for the file `name` that the file `from` includes: in the folder
+/// of `from`, then in `include_paths`.
 pub(crate) fn candidate_paths(name: &str, from: &str, include_paths: &[PathBuf]) -> Vec<PathBuf> {
     let beside = Path::new(from).parent().unwrap_or(Path::new("")).join(name);
     core::iter::once(beside).chain(include_paths.iter().map(|path| path.join(name))).collect()
 }
 
-/// The place in the source that an instruction was written at.
+/// The source line of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Line {
-    /// The slot.
+    /// The slot of the instruction.
     pub pc: u32,
-    /// The file, as an index into [`Assembly::files`].
+    /// The file, as an index into [`Assembly::files`](crate::Assembly::files).
     pub file: u32,
     /// The line, from 1.
     pub line: u32,
@@ -255,7 +256,7 @@ pub struct Line {
     pub column: u32,
 }
 
-/// The line that was looked at last: statements follow each other.
+/// The last line looked up, since the next statement is usually near.
 #[derive(Clone, Copy, Default)]
 struct LastLine {
     text: usize,
@@ -265,23 +266,24 @@ struct LastLine {
 }
 
 impl Sources {
-    /// The line table for statements in the order of their slots, and the names of its files.
+    /// Returns the line table of statements, given in the order of their slots, and the names of its
+    /// files.
     pub(crate) fn lines(&self, spans: &[(u32, Span)]) -> (Vec<Line>, Vec<String>) {
         let mut files: Vec<String> = Vec::new();
         let mut lines: Vec<Line> = Vec::with_capacity(spans.len());
         let mut last: Option<LastLine> = None;
         for &(pc, span) in spans {
-            let near = last.and_then(|last| self.advance(last, span.start));
-            let (found, column) = near.unwrap_or_else(|| self.find_line(span, &mut files));
-            last = Some(found);
-            lines.push(Line { pc, file: found.file, line: position(found.line + 1), column });
+            let next = last.and_then(|last| self.advance(last, span.start));
+            let (line, column) = next.unwrap_or_else(|| self.find_line(span, &mut files));
+            last = Some(line);
+            lines.push(Line { pc, file: line.file, line: position(line.line + 1), column });
         }
         lines.sort_by_key(|line| line.pc);
         (lines, files)
     }
 
     fn find_line(&self, span: Span, files: &mut Vec<String>) -> (LastLine, u32) {
-        let Location { file, line, column } = self.locate_written(span);
+        let Location { file, line, column } = self.locate_in_file(span);
         let index = files.iter().position(|known| known == file).unwrap_or_else(|| {
             files.push(file.to_owned());
             files.len() - 1
@@ -290,7 +292,8 @@ impl Sources {
         (LastLine { text, line: line as usize - 1, file: position(index) }, column)
     }
 
-    /// The line and column of `at` if it is in the same file, on the same line or one of the next.
+    /// Returns the line and column of `at` if it is in the same file as `last`, on the same line or a
+    /// few lines below.
     fn advance(&self, last: LastLine, at: u32) -> Option<(LastLine, u32)> {
         const FAR: usize = 16;
         let text = self.texts.get(last.text).filter(|text| text.origin.is_none())?;
@@ -314,9 +317,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_file_is_refused() {
+    fn devices_and_folders_are_refused() {
         for path in ["/dev/zero", "/"] {
-            assert_eq!(DiskFiles.read(Path::new(path)).unwrap_err(), "it is no regular file");
+            assert_eq!(DiskFiles.read(Path::new(path)).unwrap_err(), "it is not a regular file");
         }
     }
 }

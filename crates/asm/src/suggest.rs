@@ -1,10 +1,10 @@
-//! The name that was meant.
+//! Suggestions for misspelt names.
 
-/// Letters that are compared with letters at most: as many as take some milliseconds. A name of a
-/// thousand letters is compared with a few others, a usual one with ten thousand.
+/// Limit for the pairs of characters that one search compares, which take a few milliseconds: enough to
+/// compare a usual name with ten thousand others.
 const WORK_MAX: usize = 1 << 22;
 
-/// The candidate nearest to `name`, if one is near enough to be what was meant.
+/// Returns the candidate most similar to `name`, if one is similar enough to be a misspelling of it.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = match name.len() {
@@ -26,8 +26,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Edits from `a` to `b`: insertions, deletions, substitutions and swaps of neighbours. A change
-/// of case alone counts nothing, so that it is always near.
+/// Returns the edit distance of `a` and `b`, with transpositions and without regard to case.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.to_ascii_lowercase(), b.to_ascii_lowercase());
     let (a, b) = (a.as_bytes(), b.as_bytes());
@@ -56,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_what_was_meant() {
+    fn misspelt_syscalls_are_recognized() {
         let check = |typo, meant| assert_eq!(nearest(typo, syscalls::names()), meant);
         check("sol_lgo_", Some("sol_log_"));
         check("sol_log", Some("sol_log_"));

@@ -1,4 +1,4 @@
-//! What names stand for: labels, constants, and what was said about them.
+//! Symbols: the definitions of labels and constants, and their attributes.
 
 use crate::{
     ast::{ExprId, SectionId},
@@ -7,18 +7,18 @@ use crate::{
     value::Value,
 };
 
-/// What a name stands for.
+/// The definition of a name.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Def {
     #[default]
     None,
-    /// A place; without an offset until it is laid out.
+    /// A label; its section and offset are known after layout.
     Label(Option<(SectionId, u32)>),
-    /// A constant that was known where it was defined.
+    /// A constant whose value is known.
     Value(i128),
-    /// A constant that refers to what comes later.
+    /// A constant that depends on later definitions.
     Expr(ExprId),
-    /// A constant that turned out to be an address.
+    /// A constant whose value is an address.
     Address(Value),
 }
 
@@ -26,25 +26,25 @@ pub(crate) enum Def {
 pub(crate) struct Symbol {
     pub(crate) def: Def,
     pub(crate) span: Span,
-    /// Where `.globl` named it.
+    /// The operand of `.globl` that names it.
     pub(crate) global: Option<Span>,
     /// `.type name, @function`
     pub(crate) function: bool,
     /// `.extern name` or `.syscall name`
     pub(crate) external: bool,
-    /// `.weak name`: a definition elsewhere counts before this one.
+    /// `.weak name`: a definition in another object overrides this one.
     pub(crate) weak: bool,
     /// `.comm name, size`
     pub(crate) common: bool,
-    /// `.hidden name` and the like: what ELF calls visibility.
+    /// ELF visibility: `.hidden name` and others.
     pub(crate) visibility: u8,
     /// `.size name, value`
     pub(crate) size: Option<ExprId>,
-    /// Redefinition is allowed: `.set`.
+    /// Whether it can be redefined (`.set`).
     pub(crate) variable: bool,
 }
 
-/// The symbols, by name.
+/// All symbols, by name.
 #[derive(Debug, Default)]
 pub(crate) struct Symbols(Vec<Symbol>);
 

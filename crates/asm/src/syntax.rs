@@ -93,7 +93,7 @@ impl File {
         let mut lexer = Lexer::new(text.into(), 0);
         let text = Arc::clone(&lexer.text);
         let mut file = Self { text, tokens: vec![], lines: vec![], macros: BTreeSet::new() };
-        let (mut start, mut first) = (lexer.at, 0);
+        let (mut start, mut first) = (lexer.pos, 0);
         loop {
             let token = lexer.next();
             if !matches!(token.kind, Tok::Newline | Tok::Eof) {

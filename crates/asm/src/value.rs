@@ -2,19 +2,19 @@
 
 use crate::{ast::SectionId, names::Name};
 
-/// What an address counts from.
+/// The base of an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Base {
     /// The start of a section.
     Section(SectionId),
-    /// Of an object: a symbol whose place only the linker knows.
+    /// In objects: a symbol whose address only the linker knows.
     Symbol(Name),
 }
 
 /// A number, or an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Value {
-    /// What the number counts from; `None` if it is a plain number.
+    /// The base that the number is added to; `None` for a plain number.
     pub(crate) base: Option<Base>,
     pub(crate) number: i128,
 }

@@ -67,7 +67,7 @@ impl Parser<'_, '_> {
     /// Passes over branches until one is to be read (if `take`), or the `.endif`.
     fn skip_branches(&mut self, take: bool) -> Parsed {
         let mut depth = 0_usize;
-        self.lexer.at = self.token.start;
+        self.lexer.pos = self.token.start;
         self.lexer.rest_of_line();
         loop {
             let token = self.lexer.next();
@@ -95,18 +95,18 @@ impl Parser<'_, '_> {
                     if take {
                         return Ok(());
                     }
-                    self.lexer.at = self.token.start;
+                    self.lexer.pos = self.token.start;
                 }
                 ".elseif" if depth == 0 && take => {
                     self.bump();
                     if self.condition_holds(".if")? {
                         return Ok(());
                     }
-                    self.lexer.at = self.token.start;
+                    self.lexer.pos = self.token.start;
                 }
                 _ => {}
             }
-            self.lexer.at = self.lexer.at.max(token.start);
+            self.lexer.pos = self.lexer.pos.max(token.start);
             self.lexer.rest_of_line();
         }
     }

@@ -63,7 +63,7 @@ impl Parser<'_, '_> {
             conditions: self.conditions.len(),
         });
         // What is in front is read as a line of its own.
-        self.token = Token { kind: Tok::Newline, start: self.lexer.at, end: self.lexer.at };
+        self.token = Token { kind: Tok::Newline, start: self.lexer.pos, end: self.lexer.pos };
         Ok(())
     }
 
@@ -83,7 +83,7 @@ impl Parser<'_, '_> {
         {
             self.kind = InputKind::Loop { start, remaining: remaining - 1 };
             let length = self.lexer.end - start;
-            self.lexer.at = start;
+            self.lexer.pos = start;
             self.bump();
             // A loop that makes too much has stopped the reader by this.
             return self.expanded_bytes_check(length.max(ROUND_BYTES_MIN), self.span()).is_ok();
@@ -197,11 +197,11 @@ impl Parser<'_, '_> {
     ) -> Parsed<(usize, usize)> {
         let opener = self.span_from(first);
         self.end_of_line()?;
-        self.lexer.at = self.token.end;
-        let start = self.lexer.at;
+        self.lexer.pos = self.token.end;
+        let start = self.lexer.pos;
         let mut depth = 0_usize;
         loop {
-            let line = self.lexer.at;
+            let line = self.lexer.pos;
             let token = self.lexer.next();
             match token.kind {
                 Tok::Newline => continue,
@@ -226,7 +226,7 @@ impl Parser<'_, '_> {
                 }
                 _ => {}
             }
-            self.lexer.at = token.start;
+            self.lexer.pos = token.start;
             self.lexer.rest_of_line();
         }
     }

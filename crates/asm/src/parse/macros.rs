@@ -222,7 +222,7 @@ impl Parser<'_, '_> {
         }
         let outer = self.outer_conditions();
         self.conditions.truncate(outer);
-        self.lexer.at = self.lexer.end;
+        self.lexer.pos = self.lexer.end;
         self.bump();
         Ok(())
     }
@@ -242,7 +242,7 @@ impl Parser<'_, '_> {
         let Some(remaining) = count.checked_sub(1) else { return Ok(()) };
         if !self.lexer.text[start..end].contains('\\') {
             let mut lexer = self.lexer.clone();
-            (lexer.at, lexer.end) = (start, end);
+            (lexer.pos, lexer.end) = (start, end);
             self.end_of_line()?;
             return self.push_input(lexer, InputKind::Loop { start, remaining }, span);
         }

@@ -203,11 +203,11 @@ impl<'s, 'o> Parser<'s, 'o> {
 
     /// Remembers the place, to come back by [`Self::rewind`].
     fn checkpoint(&self) -> (Token, usize) {
-        (self.token, self.lexer.at)
+        (self.token, self.lexer.pos)
     }
 
     fn rewind(&mut self, checkpoint: (Token, usize)) {
-        (self.token, self.lexer.at) = checkpoint;
+        (self.token, self.lexer.pos) = checkpoint;
     }
 
     /// How the token in front reads in a message.
@@ -252,9 +252,9 @@ impl<'s, 'o> Parser<'s, 'o> {
     /// Passes over the rest of the line, up to its end.
     fn skip_line(&mut self) {
         if !self.at_end() {
-            self.lexer.at = self.token.start;
+            self.lexer.pos = self.token.start;
             let (_, end) = self.lexer.rest_of_line();
-            self.lexer.at = end;
+            self.lexer.pos = end;
             self.bump();
         }
     }

@@ -77,7 +77,7 @@ fn what_is_no_file_is_not_included() {
             let outputs = check(&folder, &source);
             let text = outputs[0].text();
             assert_eq!(outputs[0].code, Some(1), "{text}");
-            assert!(text.contains("program.s:2:") && text.contains("no regular file"), "{text}");
+            assert!(text.contains("program.s:2:") && text.contains("not a regular file"), "{text}");
         }
     }
 }
