@@ -354,7 +354,7 @@ impl Writer {
             else {
                 continue;
             };
-            let kind = match it.field {
+            let kind = match it.kind {
                 RelocationKind::Call => R_64_32,
                 RelocationKind::Constant => R_64_64,
                 RelocationKind::Data => R_64_ABS64,

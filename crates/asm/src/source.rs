@@ -150,11 +150,6 @@ impl Sources {
         }
         calls
     }
-
-    /// Iterates over the names of the files, without expansions, in the order of reading.
-    pub fn file_names(&self) -> impl Iterator<Item = &str> {
-        self.texts.iter().filter(|text| text.origin.is_none()).map(|text| text.name.as_str())
-    }
 }
 
 impl Text {
