@@ -1,4 +1,4 @@
-//! From statements to a program: layout, emission, the entry, and the checks of the whole.
+//! Assembly of a program: layout, emission, the entry, and checks of the whole.
 
 use selkie_elf::write;
 use selkie_isa::{layout::SLOT_BYTES, symbol::ENTRYPOINT};
@@ -8,7 +8,7 @@ use crate::{
     ast::{Ast, SectionId},
     checks::{report_undefined_globals, warn_if_falls_off},
     diagnostic::Diagnostic,
-    emit,
+    emit::{self, Emitted},
     labels::labels,
     layout,
     names::Name,
@@ -17,7 +17,7 @@ use crate::{
     symbols::Def,
 };
 
-/// Makes the program; `None` if there was an error, then or before.
+/// Returns the program; `None` if there was an error, in this or an earlier phase.
 pub(crate) fn program(session: &mut Session<'_>, ast: &mut Ast) -> Option<Assembly> {
     if ast.is_partial {
         return None;
@@ -34,33 +34,39 @@ pub(crate) fn program(session: &mut Session<'_>, ast: &mut Ast) -> Option<Assemb
     if session.diagnostics.error_count() > 0 {
         return None;
     }
-    debug_assert!(entry_pc * 8 < text_bytes, "`entry` answers with a slot of the program");
+    debug_assert!(entry_pc * 8 < text_bytes, "`entry` returns a slot of the program");
     warn_if_falls_off(session, &emitted, SectionId::TEXT);
     let sections = [(true, text_bytes), (false, layout.size(SectionId::RODATA))];
     let symbols = labels(session, &sections).into_iter().flatten().map(|(_, it)| it).collect();
     let (lines, files) = session.sources.lines(spans);
-    let named = |(pc, name): &(u32, Name)| (*pc, session.names.text(*name).to_owned());
-    let mut syscalls: Vec<(u32, String)> = emitted.syscalls.iter().map(named).collect();
-    syscalls.sort_unstable();
+    let syscalls = syscalls(session, &emitted);
     let mut sections = emitted.sections.into_iter();
     let [text, rodata] = [(); 2].map(|()| sections.next().unwrap_or_default());
+    let (strip, debug_info) = (session.options.strip, session.options.debug_info);
     Some(Assembly {
         version,
+        text,
+        text_offset,
+        rodata,
         entry_pc,
         syscalls,
         symbols,
         lines,
         files,
-        text,
-        text_offset,
-        rodata,
-        strip: session.options.strip,
-        debug_info: session.options.debug_info,
+        strip,
+        debug_info,
     })
 }
 
-/// Where in the file the instructions start: what `.text_offset` says, which listings of other
-/// programs use to keep their addresses.
+fn syscalls(session: &Session<'_>, emitted: &Emitted) -> Vec<(u32, String)> {
+    let named = |(pc, name): &(u32, Name)| (*pc, session.names.text(*name).to_owned());
+    let mut syscalls: Vec<(u32, String)> = emitted.syscalls.iter().map(named).collect();
+    syscalls.sort_unstable();
+    syscalls
+}
+
+/// Returns the file offset of the instructions. Disassemblies of programs that other tools built set it
+/// with `.text_offset`, to keep their addresses.
 fn text_offset(session: &mut Session<'_>) -> u64 {
     const MAX: i128 = 1 << 20;
     let Some(expr) = session.text_offset else { return write::TEXT_OFFSET_MIN };
@@ -80,12 +86,12 @@ fn text_offset(session: &mut Session<'_>) -> u64 {
     write::TEXT_OFFSET_MIN
 }
 
-/// The slot at which the program starts; `None` after a report. `start` is where it would start for
-/// want of anything better.
-fn entry(session: &mut Session<'_>, text_bytes: u32, start: Span) -> Option<u32> {
+/// Returns the slot at which the program starts; `None` after a report. `first` is the span of the first
+/// instruction.
+fn entry(session: &mut Session<'_>, text_bytes: u32, first: Span) -> Option<u32> {
     if text_bytes == 0 {
         if session.diagnostics.error_count() == 0 {
-            let diagnostic = Diagnostic::error(start, "the program has no instructions")
+            let diagnostic = Diagnostic::error(first, "the program has no instructions")
                 .help("the smallest program is `mov64 r0, 0` and `exit`");
             session.diagnostics.push(diagnostic);
         }
@@ -96,6 +102,20 @@ fn entry(session: &mut Session<'_>, text_bytes: u32, start: Span) -> Option<u32>
     if let Def::Label(Some((section, offset))) = session.symbols.get(entrypoint).def {
         return label_pc(session, entrypoint, (section, offset), text_bytes);
     }
+    let (pc, diagnostic) = match global_functions(session)[..] {
+        [(name, offset)] => {
+            return label_pc(session, name, (SectionId::TEXT, offset), text_bytes);
+        }
+        [] if session.diagnostics.error_count() > 0 => return None,
+        [] => (Some(0), no_entry(first)),
+        [(first, _), (second, _), ..] => (None, ambiguous_entry(session, first, second)),
+    };
+    session.diagnostics.push(diagnostic);
+    pc
+}
+
+/// Returns the labels in `.text` that are declared global, with their offsets.
+fn global_functions(session: &Session<'_>) -> Vec<(Name, u32)> {
     let mut globals: Vec<(Name, u32)> = Vec::new();
     for &name in &session.globals {
         if let Def::Label(Some((SectionId::TEXT, offset))) = session.symbols.get(name).def
@@ -104,30 +124,25 @@ fn entry(session: &mut Session<'_>, text_bytes: u32, start: Span) -> Option<u32>
             globals.push((name, offset));
         }
     }
-    match globals[..] {
-        [(name, offset)] => label_pc(session, name, (SectionId::TEXT, offset), text_bytes),
-        [] if session.diagnostics.error_count() > 0 => None,
-        [] => {
-            let diagnostic = Diagnostic::warning(start, "the program has no label `entrypoint`")
-                .note("it starts at its first instruction")
-                .help("put `.globl entrypoint` and `entrypoint:` before that instruction");
-            session.diagnostics.push(diagnostic);
-            Some(0)
-        }
-        [(first, _), (second, _), ..] => {
-            let span = |name: Name| session.symbols.get(name).global.unwrap_or_default();
-            let text = |name: Name| session.names.text(name);
-            let message =
-                format!("`{}` and `{}` could both be the entry", text(first), text(second));
-            let diagnostic = Diagnostic::error(span(second), message)
-                .secondary(span(first), "one is declared here")
-                .help("name the one where the program starts `entrypoint`");
-            session.diagnostics.push(diagnostic);
-            None
-        }
-    }
+    globals
 }
 
+fn no_entry(first: Span) -> Diagnostic {
+    Diagnostic::warning(first, "the program has no label `entrypoint`")
+        .note("it starts at its first instruction")
+        .help("put `.globl entrypoint` and `entrypoint:` before that instruction")
+}
+
+fn ambiguous_entry(session: &Session<'_>, first: Name, second: Name) -> Diagnostic {
+    let span = |name: Name| session.symbols.get(name).global.unwrap_or_default();
+    let text = |name: Name| session.names.text(name);
+    let message = format!("`{}` and `{}` could both be the entry", text(first), text(second));
+    Diagnostic::error(span(second), message)
+        .secondary(span(first), "one is declared here")
+        .help("name the one where the program starts `entrypoint`")
+}
+
+/// Returns the slot of the label that is the entry; `None` after a report.
 fn label_pc(
     session: &mut Session<'_>,
     name: Name,

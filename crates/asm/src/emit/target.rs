@@ -58,7 +58,7 @@ impl Emitter<'_, '_> {
         let target = match self.target_slot(expr, value, verb) {
             Ok(target) => target,
             Err(diagnostic) => {
-                self.report(diagnostic);
+                self.report(*diagnostic);
                 return None;
             }
         };
@@ -77,28 +77,28 @@ impl Emitter<'_, '_> {
         None
     }
 
-    fn target_slot(&self, expr: ExprId, value: Value, verb: &str) -> Result<i128, Diagnostic> {
+    fn target_slot(&self, expr: ExprId, value: Value, verb: &str) -> Result<i128, Box<Diagnostic>> {
         let span = self.span_of(expr);
         let Value { base, number } = value;
-        match base {
-            None => Ok(i128::from(self.cursor.pc()) + 1 + number),
+        let diagnostic = match base {
+            None => return Ok(i128::from(self.cursor.pc()) + 1 + number),
             Some(Base::Section(section)) if section == self.cursor.section => {
-                if number % 8 != 0 {
-                    let message = format!("the {verb} goes between two instructions");
-                    return Err(Diagnostic::error(span, message));
+                if number % 8 == 0 {
+                    return Ok(number / 8);
                 }
-                Ok(number / 8)
+                Diagnostic::error(span, format!("the {verb} goes between two instructions"))
             }
             Some(Base::Symbol(name)) if self.session.is_undefined(name) => {
-                Err(self.session.undefined(name, span))
+                self.session.undefined(name, span)
             }
             Some(Base::Section(section)) if !self.is_text[section.0 as usize] => {
-                Err(Diagnostic::error(span, format!("the {verb} goes to data")))
+                Diagnostic::error(span, format!("the {verb} goes to data"))
             }
-            Some(_) => Err(Diagnostic::error(span, format!("the {verb} leaves its section"))
+            Some(_) => Diagnostic::error(span, format!("the {verb} leaves its section"))
                 .note("the linker places each section, and each function in it, by itself")
-                .help("`call` it, or move both into one section")),
-        }
+                .help("`call` it, or move both into one section"),
+        };
+        Err(diagnostic.into())
     }
 
     /// Reports computed targets that are the second slot of an `lddw`, the only slot that begins with
