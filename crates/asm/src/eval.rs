@@ -1,7 +1,7 @@
-//! What expressions amount to.
+//! Evaluation of expressions.
 //!
-//! A value is a number, or a distance from the start of a section or from a symbol of another object. Arithmetic is exact within 128
-//! bits, so that whoever uses a value checks its range, and nothing wraps on the way.
+//! A value is a number, or an offset from a section or from a symbol of another object. Arithmetic is
+//! exact within 128 bits and never wraps; the users of a value check its range.
 
 use crate::{
     ast::{Binary, Expr, ExprId, ExprKind, Unary},
@@ -13,28 +13,30 @@ use crate::{
     value::{Base, Value},
 };
 
-/// Why an expression has no value. Until everything is read and placed, only `Wrong` is final.
+/// The reason why an expression has no value. Until all sources are parsed and laid out, only `Wrong` is
+/// final.
 #[derive(Debug)]
 pub(crate) enum NoValue {
-    /// The name is not defined, so far.
+    /// The name is not defined yet.
     Undefined(Name, Span),
-    /// The label is not placed, so far.
+    /// The label has no offset yet.
     Unplaced(Span),
+    /// The expression is invalid.
     Wrong(Box<Diagnostic>),
 }
 
-/// Constants defined by constants defined by constants…: deeper is a circle or a machine's joke.
+/// Limit for constants that are defined by each other; a deeper nesting is probably a cycle.
 const DEPTH_MAX: usize = 128;
-/// Operands that one value may take, those of the constants in it included.
+/// Limit for the operands of one expression, including those of the constants in it.
 const STEPS_MAX: u32 = 1 << 12;
 
 impl Session<'_> {
-    /// The value of an expression as far as names are defined.
+    /// Returns the value of an expression, from the names that are defined so far.
     pub(crate) fn value(&self, expr: ExprId) -> Result<Value, NoValue> {
         Evaluator { session: self, constants: Vec::new(), steps: STEPS_MAX }.value(expr)
     }
 
-    /// The value, or `None` after a report.
+    /// Returns the value of an expression; `None` after a report.
     pub(crate) fn eval(&mut self, expr: ExprId) -> Option<Value> {
         match self.value(expr) {
             Ok(value) => Some(value),
@@ -46,7 +48,7 @@ impl Session<'_> {
         }
     }
 
-    /// The value, which must be a plain number, or `None` after a report.
+    /// Returns the value of an expression that must be a plain number; `None` after a report.
     pub(crate) fn eval_number(&mut self, expr: ExprId) -> Option<i128> {
         let value = self.eval(expr)?;
         match value.base {
@@ -91,11 +93,11 @@ impl Session<'_> {
         }
     }
 
-    /// Computes the constants that refer to what came later, each once. When everything is placed,
-    /// what is still without a value is reported.
+    /// Evaluates the constants that depend on later definitions. After layout (`all_placed`) it reports
+    /// those that still have no value.
     pub(crate) fn resolve_constants(&mut self, all_placed: bool) {
-        // Whoever defines constants before what they need writes the last one last, so this order
-        // finds what a constant needs computed already.
+        // In reverse: such constants are defined before the ones they depend on, whose values are
+        // therefore known by then.
         for name in self.names.reversed() {
             let Def::Expr(expr) = self.symbols.get(name).def else { continue };
             let def = match self.value(expr) {
@@ -118,7 +120,7 @@ impl Session<'_> {
         matches!(symbol.def, Def::None) && !symbol.common
     }
 
-    /// The report that `name` is not defined.
+    /// Returns the diagnostic that `name` is not defined.
     pub(crate) fn undefined(&self, name: Name, span: Span) -> Diagnostic {
         let text = self.names.text(name);
         if let Some((number, _)) = text.split_once(crate::session::NUMERIC) {
@@ -126,13 +128,13 @@ impl Session<'_> {
             let help = format!("`{number}f` looks forward, `{number}b` backward");
             return Diagnostic::error(span, message).help(help);
         }
-        let near = self.suggest_symbol(text);
+        let suggestion = self.suggest_symbol(text);
         let diagnostic = Diagnostic::error(span, format!("undefined symbol `{text}`"))
             .label("not a label, not a constant")
-            .did_you_mean(near);
+            .did_you_mean(suggestion);
         match self.resolves_at_link_time {
             true => diagnostic
-                .note("of what other objects define, `lddw`, `.quad` and `call` take the address"),
+                .note("only `lddw`, `.quad` and `call` can refer to symbols of other objects"),
             false => diagnostic,
         }
     }
@@ -140,9 +142,9 @@ impl Session<'_> {
 
 struct Evaluator<'s, 'o> {
     session: &'s Session<'o>,
-    /// The constants that are being looked into.
+    /// The constants that are being evaluated.
     constants: Vec<Name>,
-    /// How many more operands may be looked at.
+    /// The number of operands that may still be evaluated.
     steps: u32,
 }
 
@@ -150,7 +152,10 @@ impl Evaluator<'_, '_> {
     fn value(&mut self, id: ExprId) -> Result<Value, NoValue> {
         let expr = self.session.exprs.get(id);
         let Some(steps) = self.steps.checked_sub(1) else {
-            return Err(wrong(expr.span, "the constants in this expression are too entangled"));
+            return Err(wrong(
+                expr.span,
+                "the constants in this expression have too many operands",
+            ));
         };
         self.steps = steps;
         match expr.kind {
@@ -159,18 +164,18 @@ impl Evaluator<'_, '_> {
             ExprKind::Unary(operator, operand) => {
                 let value = self.value(operand)?;
                 unary(operator, value, expr.span)
-                    .map_err(|why| self.blame(why, &[(operand, value)]))
+                    .map_err(|why| self.find_cause(why, &[(operand, value)]))
             }
             ExprKind::Binary(operator, left, right) => {
                 let operands = [(left, self.value(left)?), (right, self.value(right)?)];
                 binary(operator, operands[0].1, operands[1].1, expr)
-                    .map_err(|why| self.blame(why, &operands))
+                    .map_err(|why| self.find_cause(why, &operands))
             }
         }
     }
 
-    /// Of an undefined name, that is what is wrong, rather than what was computed with it.
-    fn blame(&self, why: NoValue, operands: &[(ExprId, Value)]) -> NoValue {
+    /// Replaces an error by that of an undefined name among the operands, which is its cause.
+    fn find_cause(&self, why: NoValue, operands: &[(ExprId, Value)]) -> NoValue {
         let undefined = operands.iter().find_map(|(expr, value)| match value.base {
             Some(Base::Symbol(name)) if self.session.is_undefined(name) => Some((name, *expr)),
             _ => None,
@@ -183,7 +188,7 @@ impl Evaluator<'_, '_> {
         let symbol = self.session.symbols.get(name);
         match symbol.def {
             Def::Value(number) => Ok(Value::plain(number)),
-            // Another object may define it anew.
+            // Another object may override it.
             Def::Label(Some(_)) if symbol.weak && self.session.resolves_at_link_time => {
                 Ok(Value { base: Some(Base::Symbol(name)), number: 0 })
             }
@@ -199,7 +204,7 @@ impl Evaluator<'_, '_> {
             Def::Expr(expr) => {
                 if self.constants.contains(&name) || self.constants.len() > DEPTH_MAX {
                     let text = self.session.names.text(name);
-                    let message = format!("constant `{text}` is defined by itself");
+                    let message = format!("constant `{text}` depends on itself");
                     return Err(NoValue::Wrong(Diagnostic::error(span, message).into()));
                 }
                 self.constants.push(name);
@@ -231,29 +236,39 @@ fn overflow(span: Span) -> NoValue {
 }
 
 fn binary(operator: Binary, left: Value, right: Value, expr: Expr) -> Result<Value, NoValue> {
-    let span = expr.span;
-    let base = match (operator, left.base, right.base) {
-        (_, None, None) => None,
-        (operator, Some(left), Some(right)) if left == right && compares(operator) => None,
+    let base = base_of(operator, left.base, right.base, expr.span)?;
+    let number = number_of(operator, left.number, right.number, expr.span)?;
+    Ok(Value { base, number })
+}
+
+/// Returns the base of the result of an operation.
+fn base_of(
+    operator: Binary,
+    left: Option<Base>,
+    right: Option<Base>,
+    span: Span,
+) -> Result<Option<Base>, NoValue> {
+    let diagnostic = match (operator, left, right) {
+        (_, None, None) => return Ok(None),
+        (_, Some(left), Some(right)) if left == right && compares(operator) => return Ok(None),
         (Binary::Add | Binary::Sub, Some(base), None) | (Binary::Add, None, Some(base)) => {
-            Some(base)
+            return Ok(Some(base));
         }
         (Binary::Sub, Some(Base::Symbol(_)), _) | (Binary::Sub, _, Some(Base::Symbol(_))) => {
-            let why = Diagnostic::error(span, "only the linker knows this distance")
-                .note("a weak label may be defined elsewhere, and counts there");
-            return Err(NoValue::Wrong(why.into()));
+            Diagnostic::error(span, "only the linker knows this distance")
+                .note("another object may override a weak label")
         }
         (Binary::Sub, Some(_), Some(_)) => {
-            let message = "the distance of labels in different sections has no meaning";
-            return Err(wrong(span, message));
+            Diagnostic::error(span, "labels of different sections cannot be subtracted")
         }
-        _ => {
-            let why = Diagnostic::error(span, "this cannot be computed with an address")
-                .help("a number may be added to an address, and labels of a section subtracted");
-            return Err(NoValue::Wrong(why.into()));
-        }
+        _ => Diagnostic::error(span, "this operation does not apply to addresses")
+            .help("add numbers to addresses, or subtract labels of the same section"),
     };
-    let (a, b) = (left.number, right.number);
+    Err(NoValue::Wrong(diagnostic.into()))
+}
+
+/// Returns the number of the result of an operation.
+fn number_of(operator: Binary, a: i128, b: i128, span: Span) -> Result<i128, NoValue> {
     let truth = |it: bool| Some(i128::from(it));
     let shift = u32::try_from(b).ok().filter(|bits| *bits < 64);
     let number = match operator {
@@ -280,10 +295,10 @@ fn binary(operator: Binary, left: Value, right: Value, expr: Expr) -> Result<Val
         Binary::AndAnd => truth(a != 0 && b != 0),
         Binary::OrOr => truth(a != 0 || b != 0),
     };
-    Ok(Value { base, number: number.ok_or_else(|| overflow(span))? })
+    number.ok_or_else(|| overflow(span))
 }
 
-/// What two addresses in one section can be put into.
+/// Whether the operator applies to two addresses in one section.
 fn compares(operator: Binary) -> bool {
     use Binary::{Eq, Ge, Gt, Le, Lt, Ne, Sub};
     matches!(operator, Sub | Eq | Ne | Lt | Le | Gt | Ge)

@@ -1,7 +1,7 @@
-//! From a mnemonic and its operands to a row of the instruction table.
+//! Selection of the row of the instruction table for a mnemonic and its operands.
 //!
-//! The look-up is a map built once from the table; aliases of the dialects are more keys for the
-//! same rows.
+//! Mnemonics are looked up in a map that is built once from the table; the aliases of dialects are
+//! further keys for the same rows.
 
 use std::{borrow::Cow, sync::LazyLock};
 
@@ -16,7 +16,7 @@ use crate::{
     suggest,
 };
 
-/// The rows that a mnemonic stands for, and the width that `le16`… carry.
+/// The rows with a mnemonic, and the width in a mnemonic like `le16`.
 #[derive(Debug, Default)]
 pub(crate) struct Mnemonic {
     ops: Vec<Op>,
@@ -35,7 +35,7 @@ static TABLE: LazyLock<FastMap<Cow<'static, str>, Mnemonic>> = LazyLock::new(|| 
     table
 });
 
-/// Every way to write the mnemonic of a row: `add64` is `add` too, `jeq` is `jeq64` too.
+/// Returns the aliases of a row's mnemonic: `add` for `add64`, `jeq64` for `jeq`.
 fn spellings(op: Op) -> Vec<(Cow<'static, str>, Option<u64>)> {
     let name = op.mnemonic();
     match op.kind() {
@@ -52,18 +52,18 @@ fn spellings(op: Op) -> Vec<(Cow<'static, str>, Option<u64>)> {
     }
 }
 
-/// The mnemonic spelt `text`.
+/// Returns the mnemonic that is spelt `text`.
 pub(crate) fn find(text: &str) -> Option<&'static Mnemonic> {
     TABLE.get(text)
 }
 
-/// Every spelling of a mnemonic.
+/// Iterates over the spellings of all mnemonics.
 pub(crate) fn words() -> impl Iterator<Item = &'static str> {
     TABLE.keys().map(AsRef::as_ref)
 }
 
-/// The mnemonic of `version` that `text` was probably meant to be.
-pub(crate) fn nearest(text: &str, version: Version) -> Option<String> {
+/// Returns the mnemonic of `version` of which `text` is probably a misspelling.
+pub(crate) fn suggest(text: &str, version: Version) -> Option<String> {
     let all: Vec<_> = syntax::mnemonics(version).collect();
     suggest::nearest(text, all.iter().map(AsRef::as_ref)).map(str::to_owned)
 }
@@ -87,11 +87,11 @@ impl Mnemonic {
         &self.ops
     }
 
-    /// Whether operands that look like `operands` suit `shape`.
+    /// Whether the kinds of `operands` match `shape`.
     fn matches_shape(shape: Shape, operands: &[Operand]) -> bool {
         use OperandKind::{Expr, Mem, Reg};
-        let kinds = |at: usize| operands.get(at).map(|operand| operand.kind);
-        match (kinds(0), kinds(1), kinds(2), operands.len()) {
+        let kind = |index: usize| operands.get(index).map(|operand| operand.kind);
+        match (kind(0), kind(1), kind(2), operands.len()) {
             (None, ..) => shape == Shape::None,
             (Some(Reg(_)), None, ..) => matches!(shape, Shape::Dst | Shape::CallReg),
             (Some(Expr(_)), None, ..) => matches!(shape, Shape::Target | Shape::Call),
@@ -109,7 +109,7 @@ impl Mnemonic {
     }
 }
 
-/// Where the parts of an instruction stand.
+/// An instruction as it was written, for diagnostics.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InsnSource<'a> {
     pub(crate) name: &'a str,
@@ -119,8 +119,7 @@ pub(crate) struct InsnSource<'a> {
 }
 
 impl Session<'_> {
-    /// The row for a mnemonic with these operands, and the operands in its fields; `None` after a
-    /// report.
+    /// Returns the instruction for a mnemonic with these operands; `None` after a report.
     pub(crate) fn select(
         &mut self,
         mnemonic: &Mnemonic,
@@ -137,7 +136,7 @@ impl Session<'_> {
             self.diagnostics.push(wrong_operands(mnemonic, source));
             return None;
         };
-        // V2 has no `lddw`; emission makes two instructions of it there.
+        // V2 has no `lddw`; emission replaces it by two instructions.
         let in_version = |op: &Op| op.versions().contains(version) || *op == Op::Lddw;
         let Some(op) = candidates.find(in_version) else {
             self.diagnostics.push(wrong_version(first, version, source));
@@ -151,7 +150,7 @@ impl Session<'_> {
         Some(insn)
     }
 
-    /// Reports registers that the verifier would refuse where they stand.
+    /// Reports uses of r10 that the verifier rejects.
     fn check_registers(&mut self, insn: InsnStmt, operands: &[Operand]) -> Option<()> {
         let frame_pointer = selkie_isa::layout::FRAME_POINTER;
         let Some(Operand { span, kind: OperandKind::Reg(register) }) = operands.first().copied()
@@ -165,7 +164,7 @@ impl Session<'_> {
             Kind::CallReg(_) => Diagnostic::error(span, "`callx` cannot call the address in r10")
                 .note("the verifier accepts r0 to r9 here"),
             Kind::Branch(..) => Diagnostic::error(span, "r10 cannot be compared here")
-                .note("the verifier refuses r10 as the first operand of a branch")
+                .note("the verifier rejects r10 as the first operand of a branch")
                 .help("copy it first: `mov64 r2, r10`, or swap the operands"),
             _ if insn.op == Op::Add64Imm => return Some(()),
             _ => Diagnostic::error(span, "cannot write to r10")
@@ -181,8 +180,8 @@ fn assign_fields(op: Op, operands: &[Operand]) -> InsnStmt {
     use OperandKind::{Expr, Mem, Reg};
     let mut insn = InsnStmt { op, dst: 0, src: 0, off: None, imm: None };
     let shape = op.kind().shape();
-    for (at, operand) in operands.iter().enumerate() {
-        match (operand.kind, at) {
+    for (index, operand) in operands.iter().enumerate() {
+        match (operand.kind, index) {
             (Reg(register), 0) => match op.kind() {
                 Kind::CallReg(Field::InSrc) => insn.src = register,
                 // Emission moves it into the immediate for `Field::InImm`.
@@ -227,7 +226,7 @@ fn wrong_version(op: Op, version: Version, source: InsnSource<'_>) -> Diagnostic
     }
 }
 
-/// What to write instead in `version`.
+/// Returns a suggestion for `version`, which lacks `op`.
 fn substitute(op: Op, version: Version) -> Option<&'static str> {
     use selkie_isa::Alu;
     let v2 = version == Version::V2;
@@ -255,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn aliases_name_the_same_rows() {
+    fn aliases_find_the_same_rows() {
         let check = |a: &str, b: &str| assert_eq!(find(a).unwrap().ops, find(b).unwrap().ops);
         check("mov", "mov64");
         check("neg", "neg64");

@@ -84,7 +84,7 @@ impl Parser<'_, '_> {
     fn unknown_instruction(&mut self, word: &str, first: Token) -> Failed {
         let near = if self.session.may_suggest() {
             let by_macro = self.macro_names();
-            mnemonic::nearest(word, self.session.options.version).or_else(|| {
+            mnemonic::suggest(word, self.session.options.version).or_else(|| {
                 crate::suggest::nearest(word, by_macro.iter().map(AsRef::as_ref)).map(str::to_owned)
             })
         } else {
