@@ -1,4 +1,4 @@
-//! Debug information: which line an instruction was written on, and where functions and labels are.
+//! DWARF debug information: the source lines of instructions, functions and labels.
 
 use gimli::{
     DW_LANG_Mips_Assembler, Encoding, Format, LineEncoding, LittleEndian,
@@ -21,21 +21,21 @@ use crate::{
 
 const ENCODING: Encoding = Encoding { format: Format::Dwarf32, version: 5, address_size: 8 };
 
-/// Instructions that lie together, and what is known of them.
+/// Contiguous instructions, with their lines and symbols.
 pub(crate) struct CodeRange<'a> {
     /// The address of the first one.
     pub(crate) start: Address,
     pub(crate) bytes: u32,
     pub(crate) lines: &'a [Line],
     pub(crate) files: &'a [String],
-    /// The labels in it, and others, which are passed over.
+    /// The symbols to describe; data objects are skipped.
     pub(crate) symbols: &'a [Symbol],
 }
 
-/// A section of debug information: its name, its bytes, and what the linker fills in.
+/// A section of debug information: its name, bytes and relocations.
 pub(crate) type Section = (&'static str, Vec<u8>, Vec<Relocation>);
 
-/// The sections of a program's debug information.
+/// Returns the debug information of a program, by section.
 pub(crate) fn of_program(assembly: &Assembly) -> Vec<(&'static str, Vec<u8>)> {
     let code = CodeRange {
         start: Address::Constant(text_address(assembly)),
@@ -47,7 +47,7 @@ pub(crate) fn of_program(assembly: &Assembly) -> Vec<(&'static str, Vec<u8>)> {
     sections(&[code]).into_iter().map(|(name, bytes, _)| (name, bytes)).collect()
 }
 
-/// The sections of debug information about stretches of code.
+/// Returns the debug information of ranges of code, by section.
 pub(crate) fn sections(code: &[CodeRange<'_>]) -> Vec<Section> {
     let mut dwarf = Dwarf::new();
     for code in code {
@@ -69,7 +69,7 @@ pub(crate) fn sections(code: &[CodeRange<'_>]) -> Vec<Section> {
     named
 }
 
-/// A section in the making.
+/// A section that is being written.
 #[derive(Clone, Debug)]
 struct Recorder {
     writer: EndianVec<LittleEndian>,
@@ -98,14 +98,13 @@ impl RelocateWriter for Recorder {
     }
 }
 
-/// The address of the first instruction as the file's sections and symbols give it, which until V2
-/// is the offset in the file.
+/// Returns the address of the first instruction in the file's terms, which until V2 is its file offset.
 fn text_address(assembly: &Assembly) -> u64 {
     let address = assembly.addresses().text;
     if assembly.version.strict_elf() { address } else { address - BYTECODE_START }
 }
 
-/// The address so many bytes behind another.
+/// Returns the address `bytes` after `start`.
 fn offset_address(start: Address, bytes: u64) -> Address {
     match start {
         Address::Constant(address) => Address::Constant(address + bytes),
@@ -115,8 +114,7 @@ fn offset_address(start: Address, bytes: u64) -> Address {
     }
 }
 
-/// A length behind an address. The linker corrects it where it stands, so it has as many bytes as any
-/// number there could take.
+/// Encodes a length. In objects it has a fixed size, since the linker corrects it in place.
 fn length(start: Address, bytes: u32) -> AttributeValue {
     match start {
         Address::Constant(_) => AttributeValue::Udata(bytes.into()),
@@ -125,20 +123,9 @@ fn length(start: Address, bytes: u32) -> AttributeValue {
 }
 
 fn unit(code: &CodeRange<'_>) -> Unit {
-    let mut names = code.files.iter();
-    let main = file_name(names.next().map_or("", String::as_str));
-    let line_encoding = LineEncoding { minimum_instruction_length: 8, ..LineEncoding::default() };
-    let directory = LineString::String(b".".to_vec());
-    let file = LineString::String(main.clone());
-    let mut program = LineProgram::new(ENCODING, line_encoding, directory, None, file, None);
-    let directory = program.default_directory();
-    let mut files = vec![program.add_file(LineString::String(main.clone()), directory, None)];
-    files.extend(
-        names.map(|name| program.add_file(LineString::String(file_name(name)), directory, None)),
-    );
-    rows(&mut program, code, &files);
+    let main = file_name(code.files.first().map_or("", String::as_str));
+    let (program, files) = line_program(code, &main);
     let mut unit = Unit::new(ENCODING, program);
-
     let root = unit.root();
     let entry = unit.get_mut(root);
     let producer = concat!("selkie ", env!("CARGO_PKG_VERSION"));
@@ -154,7 +141,21 @@ fn unit(code: &CodeRange<'_>) -> Unit {
     unit
 }
 
-/// The name of a file as DWARF can hold it.
+/// Returns the line program of a unit, and the ids of its files.
+fn line_program(code: &CodeRange<'_>, main: &[u8]) -> (LineProgram, Vec<FileId>) {
+    let encoding = LineEncoding { minimum_instruction_length: 8, ..LineEncoding::default() };
+    let directory = LineString::String(b".".to_vec());
+    let file = LineString::String(main.to_vec());
+    let mut program = LineProgram::new(ENCODING, encoding, directory, None, file, None);
+    let directory = program.default_directory();
+    let mut add = |name| program.add_file(LineString::String(name), directory, None);
+    let mut files = vec![add(main.to_vec())];
+    files.extend(code.files.iter().skip(1).map(|name| add(file_name(name))));
+    rows(&mut program, code, &files);
+    (program, files)
+}
+
+/// Returns the name of a file without NUL, which DWARF cannot represent.
 fn file_name(name: &str) -> Vec<u8> {
     let name = name.replace('\0', "");
     if name.is_empty() { b"program.s".to_vec() } else { name.into_bytes() }
@@ -196,7 +197,7 @@ fn label(unit: &mut Unit, code: &CodeRange<'_>, symbol: &Symbol, files: &[FileId
     }
 }
 
-/// The line of the instruction at `offset`.
+/// Returns the line of the instruction at `offset`.
 fn line_of(lines: &[Line], offset: u32) -> Option<&Line> {
     let pc = offset / 8;
     let after = lines.partition_point(|line| line.pc <= pc);

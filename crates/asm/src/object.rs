@@ -1,9 +1,7 @@
-//! Objects for the linker: the sections of a source as they are, what its names stand for, and the
-//! places where addresses are to be filled in.
+//! Assembly of an object for the linker: the sections of a source, its symbols and relocations.
 //!
-//! The file says for which sBPF version its instructions are: machine 263, and the version as flags.
-//! Relocations are LLVM's for BPF, which platform-tools have for sBPF too; what is added to a
-//! symbol's address stands where the address goes.
+//! The ELF file has machine 263 and the sBPF version of its instructions as flags. Relocations are
+//! LLVM's for BPF, which platform-tools use for sBPF too; the addend is stored in the relocated field.
 
 use std::collections::HashMap;
 
@@ -35,15 +33,15 @@ use crate::{
 /// An object for the linker.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Object {
-    /// The sBPF version of its instructions: programs of other versions cannot have them.
+    /// The sBPF version of its instructions. Programs of other versions cannot contain them.
     pub version: Version,
-    /// Slots of instructions.
+    /// The number of instruction slots.
     pub slots: u32,
     /// The bytes of the ELF file.
     pub elf: Vec<u8>,
 }
 
-/// What is known of a name beside its value.
+/// The attributes of a symbol that are declared by directives.
 #[derive(Clone, Copy)]
 struct Attributes {
     global: bool,
@@ -51,7 +49,7 @@ struct Attributes {
     visibility: u8,
 }
 
-/// A symbol that is no label.
+/// An entry of the symbol table.
 struct SymbolEntry {
     name: Name,
     section: SymbolSection,
@@ -60,7 +58,7 @@ struct SymbolEntry {
     kind: elf::SymbolType,
 }
 
-/// Makes the object; `None` if there was an error, then or before.
+/// Returns the object; `None` if there was an error, in this or an earlier phase.
 pub(crate) fn object(session: &mut Session<'_>, ast: &mut Ast) -> Option<Object> {
     if ast.is_partial {
         return None;
@@ -94,40 +92,21 @@ fn write_object(
     report_undefined_globals(session, |name| {
         emitted.relocations.iter().any(|it| it.target == Base::Symbol(name))
     });
-    let stretches: Vec<(bool, u32)> = (ast.sections.iter().zip(&layout.sizes))
+    let sections: Vec<(bool, u32)> = (ast.sections.iter().zip(&layout.sizes))
         .map(|(section, size)| (section.kind == SectionKind::Text, *size))
         .collect();
-    let mut labels = labels(session, &stretches);
-    for (label, (_, bytes)) in labels.iter_mut().zip(&stretches) {
-        label.iter_mut().for_each(|(name, symbol)| set_size(session, *name, symbol, *bytes));
-    }
-    let mut writer = Writer {
-        file: write::Object::new(BinaryFormat::Elf, Architecture::Sbf, Endianness::Little),
-        sections: Vec::new(),
-        symbols: HashMap::new(),
-    };
-    writer.file.flags = FileFlags::Elf {
-        os_abi: elf::ELFOSABI_NONE,
-        abi_version: 0,
-        e_flags: elf::FileFlags(session.options.version as u32),
-    };
-    let is_needed = |index: usize| layout.sizes[index] > 0 || !labels[index].is_empty();
-    for (index, section) in ast.sections.iter().enumerate() {
-        let id = is_needed(index).then(|| {
-            let (bytes, align) = (&emitted.sections[index], layout.aligns[index]);
-            writer.section(session.names.text(section.name), section.kind, bytes, align)
-        });
-        writer.sections.push(id);
-    }
-    for (index, labels) in labels.iter().enumerate() {
-        let Some(section) = writer.sections[index] else { continue };
+    let labels = sized_labels(session, &sections);
+    let mut writer = Writer::new(session.options.version);
+    writer.sections(session, ast, layout, emitted, &labels);
+    for (section, labels) in writer.sections.clone().into_iter().zip(&labels) {
+        let Some(section) = section else { continue };
         for (name, symbol) in labels.iter().filter(|(name, _)| session.is_linkable(*name)) {
             writer.label(session, section, *name, symbol);
         }
     }
-    let extras = constants(session, &writer.sections).into_iter().chain(commons(session));
-    for extra in extras.collect::<Vec<_>>() {
-        writer.extra(session, &extra);
+    let others = constants(session, &writer.sections).into_iter().chain(commons(session));
+    for entry in others.collect::<Vec<_>>() {
+        writer.global(session, &entry);
     }
     if session.diagnostics.error_count() > 0 {
         return None;
@@ -136,15 +115,24 @@ fn write_object(
     if !session.options.strip {
         writer.debug(session, ast, layout, emitted, &labels);
     }
-    let slots = stretches.iter().filter(|(in_text, _)| *in_text).map(|(_, bytes)| bytes / 8).sum();
+    let slots = sections.iter().filter(|(in_text, _)| *in_text).map(|(_, bytes)| bytes / 8).sum();
     let elf = writer.file.write().expect("every symbol and section has its flags");
     Some(Object { version: session.options.version, slots, elf })
 }
 
-/// Gives a symbol the size that `.size` says.
+/// Returns the labels of each section, with the sizes that `.size` sets.
+fn sized_labels(session: &mut Session<'_>, sections: &[(bool, u32)]) -> Vec<Vec<(Name, Symbol)>> {
+    let mut labels = labels(session, sections);
+    for (labels, (_, bytes)) in labels.iter_mut().zip(sections) {
+        labels.iter_mut().for_each(|(name, symbol)| set_size(session, *name, symbol, *bytes));
+    }
+    labels
+}
+
+/// Sets the size of a symbol to that of its `.size` directive, if it has one.
 fn set_size(session: &mut Session<'_>, name: Name, symbol: &mut Symbol, section_bytes: u32) {
     let Some(expr) = session.symbols.get(name).size else { return };
-    // Within its own section the distance from a weak label is as good as from any other.
+    // Within a section, the distance from a weak label is known.
     session.resolves_at_link_time = false;
     let size = session.eval_number(expr);
     session.resolves_at_link_time = true;
@@ -162,94 +150,114 @@ fn set_size(session: &mut Session<'_>, name: Name, symbol: &mut Symbol, section_
     }
 }
 
-/// The constants and aliases that other objects may use.
+/// Returns the constants and aliases that are global.
 fn constants(session: &mut Session<'_>, sections: &[Option<FileSection>]) -> Vec<SymbolEntry> {
-    let named: Vec<Name> = session.names.all().map(|(name, _)| name).collect();
-    let mut extras = Vec::new();
-    for name in named {
-        let symbol = session.symbols.get(name);
-        let Some(span) = symbol.global.or(symbol.weak.then_some(symbol.span)) else { continue };
-        let mut extra = SymbolEntry {
-            name,
-            section: SymbolSection::Absolute,
-            value: 0,
-            size: 0,
-            kind: elf::STT_NOTYPE,
-        };
-        match symbol.def {
-            Def::Value(number) => match session.fit(span, number, 8) {
-                Some(value) => extra.value = value,
-                None => continue,
-            },
-            Def::Address(Value { base: Some(Base::Section(section)), number }) => {
-                let Some(id) = sections.get(section.0 as usize).copied().flatten() else {
-                    continue;
-                };
-                extra.section = SymbolSection::Section(id);
-                extra.value = u64::try_from(number).unwrap_or_default();
-                if symbol.function {
-                    extra.kind = elf::STT_FUNC;
-                }
-            }
-            Def::Address(Value { base: Some(Base::Symbol(_)), .. }) => {
-                let diagnostic =
-                    Diagnostic::error(span, "another name for what only the linker places")
-                        .help("declare it where it is defined, or write a function that calls it");
-                session.diagnostics.push(diagnostic);
-                continue;
-            }
-            _ => continue,
-        }
-        extras.push(extra);
-    }
-    extras
+    let names: Vec<Name> = session.names.all().map(|(name, _)| name).collect();
+    names.into_iter().filter_map(|name| constant(session, sections, name)).collect()
 }
 
-/// What `.comm` declares.
-fn commons(session: &mut Session<'_>) -> Vec<SymbolEntry> {
-    let mut extras = Vec::new();
-    for Common { name, size, align } in session.commons.clone() {
-        let span = session.exprs.get(size).span;
-        let number = session.eval_number(size);
-        let align = match align {
-            Some(align) => alignment(session, align, false),
-            None => Some(8),
-        };
-        let (Some(number), Some(align)) = (number, align) else { continue };
-        let symbol = session.symbols.get(name);
-        if !matches!(symbol.def, Def::None) {
-            let message = format!("`{}` is defined twice", session.names.text(name));
-            let diagnostic = Diagnostic::error(symbol.span, message)
-                .help("leave out `.comm`, or this definition");
-            session.diagnostics.push(diagnostic);
-            continue;
+fn constant(
+    session: &mut Session<'_>,
+    sections: &[Option<FileSection>],
+    name: Name,
+) -> Option<SymbolEntry> {
+    let symbol = session.symbols.get(name);
+    let span = symbol.global.or(symbol.weak.then_some(symbol.span))?;
+    let (section, value, kind) = match symbol.def {
+        Def::Value(number) => {
+            (SymbolSection::Absolute, session.fit(span, number, 8)?, elf::STT_NOTYPE)
         }
-        let Ok(size) = u32::try_from(number) else {
-            session.error(span, format!("a variable of {number} bytes"));
-            continue;
-        };
-        extras.push(SymbolEntry {
-            name,
-            section: SymbolSection::Common,
-            value: align.into(),
-            size: size.into(),
-            kind: elf::STT_OBJECT,
-        });
+        Def::Address(Value { base: Some(Base::Section(section)), number }) => {
+            let id = sections.get(section.0 as usize).copied().flatten()?;
+            let kind = if symbol.function { elf::STT_FUNC } else { elf::STT_NOTYPE };
+            (SymbolSection::Section(id), u64::try_from(number).unwrap_or_default(), kind)
+        }
+        Def::Address(Value { base: Some(Base::Symbol(_)), .. }) => {
+            let diagnostic = Diagnostic::error(span, "an alias of a symbol that the linker places")
+                .help("declare it where it is defined, or write a function that calls it");
+            session.diagnostics.push(diagnostic);
+            return None;
+        }
+        _ => return None,
+    };
+    Some(SymbolEntry { name, section, value, size: 0, kind })
+}
+
+/// Returns the common symbols, which `.comm` declares.
+fn commons(session: &mut Session<'_>) -> Vec<SymbolEntry> {
+    let commons = session.commons.clone();
+    commons.into_iter().filter_map(|it| common(session, it)).collect()
+}
+
+fn common(session: &mut Session<'_>, Common { name, size, align }: Common) -> Option<SymbolEntry> {
+    let span = session.exprs.get(size).span;
+    let number = session.eval_number(size);
+    let align = match align {
+        Some(align) => alignment(session, align, false),
+        None => Some(8),
+    };
+    let (Some(number), Some(align)) = (number, align) else { return None };
+    let symbol = session.symbols.get(name);
+    if !matches!(symbol.def, Def::None) {
+        let message = format!("`{}` is defined twice", session.names.text(name));
+        let diagnostic =
+            Diagnostic::error(symbol.span, message).help("leave out `.comm`, or this definition");
+        session.diagnostics.push(diagnostic);
+        return None;
     }
-    extras
+    let Ok(size) = u32::try_from(number) else {
+        session.error(span, format!("a variable of {number} bytes"));
+        return None;
+    };
+    Some(SymbolEntry {
+        name,
+        section: SymbolSection::Common,
+        value: align.into(),
+        size: size.into(),
+        kind: elf::STT_OBJECT,
+    })
 }
 
 struct Writer {
     file: write::Object<'static>,
-    /// By section of the source: that of the file, if there is anything in it.
+    /// By section of the source: the section of the file, unless it is empty.
     sections: Vec<Option<FileSection>>,
     symbols: HashMap<Name, SymbolId>,
 }
 
 impl Writer {
+    fn new(version: Version) -> Self {
+        let mut file = write::Object::new(BinaryFormat::Elf, Architecture::Sbf, Endianness::Little);
+        file.flags = FileFlags::Elf {
+            os_abi: elf::ELFOSABI_NONE,
+            abi_version: 0,
+            e_flags: elf::FileFlags(version as u32),
+        };
+        Self { file, sections: Vec::new(), symbols: HashMap::new() }
+    }
+
+    /// Adds the sections of the source that have content or labels.
+    fn sections(
+        &mut self,
+        session: &Session<'_>,
+        ast: &Ast,
+        layout: &Layout,
+        emitted: &Emitted,
+        labels: &[Vec<(Name, Symbol)>],
+    ) {
+        for (index, section) in ast.sections.iter().enumerate() {
+            let is_needed = layout.sizes[index] > 0 || !labels[index].is_empty();
+            let id = is_needed.then(|| {
+                let (bytes, align) = (&emitted.sections[index], layout.aligns[index]);
+                self.section(session.names.text(section.name), section.kind, bytes, align)
+            });
+            self.sections.push(id);
+        }
+    }
+
     fn section(&mut self, name: &str, kind: SectionKind, bytes: &[u8], align: u32) -> FileSection {
         use elf::{SHF_ALLOC, SHF_EXECINSTR, SHF_WRITE, SHT_NOBITS, SHT_PROGBITS};
-        // `object` tells data from room for data by the kind.
+        // `object` distinguishes data from zero-initialized data by the kind.
         let (kind, sh_type, sh_flags) = match kind {
             SectionKind::Text => {
                 (object::SectionKind::Text, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR)
@@ -275,7 +283,7 @@ impl Writer {
     fn symbol(
         &mut self,
         session: &Session<'_>,
-        extra: &SymbolEntry,
+        entry: &SymbolEntry,
         attributes: Attributes,
     ) -> SymbolId {
         let Attributes { global, weak, visibility } = attributes;
@@ -285,30 +293,30 @@ impl Writer {
             (false, false) => elf::STB_LOCAL,
         };
         let symbol = write::Symbol {
-            name: session.names.text(extra.name).as_bytes().to_vec(),
-            value: extra.value,
-            size: extra.size,
+            name: session.names.text(entry.name).as_bytes().to_vec(),
+            value: entry.value,
+            size: entry.size,
             kind: SymbolKind::Unknown,
-            // `object` tells local symbols by the scope.
+            // `object` recognizes local symbols by the scope.
             scope: match binding {
                 elf::STB_LOCAL => SymbolScope::Compilation,
                 _ => SymbolScope::Dynamic,
             },
             weak,
-            section: extra.section,
+            section: entry.section,
             flags: SymbolFlags::Elf {
-                st_info: elf::SymbolInfo::new(binding, extra.kind),
+                st_info: elf::SymbolInfo::new(binding, entry.kind),
                 st_other: elf::SymbolOther(visibility),
             },
         };
         let id = self.file.add_symbol(symbol);
-        self.symbols.insert(extra.name, id);
+        self.symbols.insert(entry.name, id);
         id
     }
 
     fn label(&mut self, session: &Session<'_>, section: FileSection, name: Name, it: &Symbol) {
         let known = session.symbols.get(name);
-        let extra = SymbolEntry {
+        let entry = SymbolEntry {
             name,
             section: SymbolSection::Section(section),
             value: it.offset.into(),
@@ -321,27 +329,28 @@ impl Writer {
         };
         let Symbol { global, .. } = *it;
         let attributes = Attributes { global, weak: known.weak, visibility: known.visibility };
-        self.symbol(session, &extra, attributes);
+        self.symbol(session, &entry, attributes);
     }
 
-    fn extra(&mut self, session: &Session<'_>, extra: &SymbolEntry) {
-        let known = session.symbols.get(extra.name);
+    /// Adds a global symbol.
+    fn global(&mut self, session: &Session<'_>, entry: &SymbolEntry) {
+        let known = session.symbols.get(entry.name);
         let attributes =
             Attributes { global: true, weak: known.weak, visibility: known.visibility };
-        self.symbol(session, extra, attributes);
+        self.symbol(session, entry, attributes);
     }
 
-    /// The symbol of a name; one that is not defined here if the source has no other.
+    /// Returns the symbol of a name. Adds an undefined one if the source does not define it.
     fn symbol_of(&mut self, session: &Session<'_>, name: Name) -> SymbolId {
         if let Some(&id) = self.symbols.get(&name) {
             return id;
         }
         let section = SymbolSection::Undefined;
-        let extra = SymbolEntry { name, section, value: 0, size: 0, kind: elf::STT_NOTYPE };
+        let entry = SymbolEntry { name, section, value: 0, size: 0, kind: elf::STT_NOTYPE };
         let known = session.symbols.get(name);
         let attributes =
             Attributes { global: true, weak: known.weak, visibility: known.visibility };
-        self.symbol(session, &extra, attributes)
+        self.symbol(session, &entry, attributes)
     }
 
     fn relocations(&mut self, session: &Session<'_>, emitted: &Emitted) {
@@ -363,9 +372,9 @@ impl Writer {
         }
     }
 
-    /// The symbol of a section of the source.
+    /// Returns the symbol of a section of the source; `None` if the section has neither content nor
+    /// labels, so that nothing can refer to it.
     fn section_symbol(&mut self, section: SectionId) -> Option<SymbolId> {
-        // Whoever refers to an empty section refers to a label in it.
         let id = self.sections[section.0 as usize]?;
         Some(self.file.section_symbol(id))
     }
@@ -374,10 +383,10 @@ impl Writer {
         let flags = RelocationFlags::Elf { r_type: elf::RelocationType(kind) };
         let relocation = write::Relocation { offset, symbol, addend: 0, flags };
         let added = self.file.add_relocation(section, relocation);
-        added.expect("the kind is given, and nothing is added");
+        added.expect("the relocation has ELF flags and no addend");
     }
 
-    /// Debug information: one unit for each section of instructions.
+    /// Adds debug information, with a unit for each section of instructions.
     fn debug(
         &mut self,
         session: &Session<'_>,
@@ -405,37 +414,46 @@ impl Writer {
                 symbols,
             })
             .collect();
-        let sections = dwarf::sections(&code);
+        self.debug_sections(&dwarf::sections(&code));
+    }
+
+    fn debug_sections(&mut self, sections: &[dwarf::Section]) {
         let mut ids: HashMap<&str, FileSection> = HashMap::new();
-        for (name, bytes, _) in &sections {
+        for (name, bytes, _) in sections {
             let kind = object::SectionKind::Debug;
             let id = self.file.add_section(Vec::new(), name.as_bytes().to_vec(), kind);
             self.file.append_section_data(id, bytes, 1);
             ids.insert(name, id);
         }
-        for (name, _, relocations) in &sections {
-            for it in relocations {
-                let (symbol, addend) = match it.target {
-                    RelocationTarget::Symbol(index) => {
-                        let index = u32::try_from(index).expect("an index of a section");
-                        (self.section_symbol(SectionId(index)), it.addend)
-                    }
-                    RelocationTarget::Section(id) => {
-                        let id = ids.get(id.name()).copied();
-                        (id.map(|id| self.file.section_symbol(id)), it.addend)
-                    }
-                };
-                let Some(symbol) = symbol else { continue };
-                let section = ids[name];
-                let kind = if it.size == 4 { R_64_ABS32 } else { R_64_ABS64 };
-                let at = it.offset..it.offset + usize::from(it.size);
-                let place = self.file.section_mut(section).data_mut().get_mut(at);
-                if let Some(place) = place {
-                    place.copy_from_slice(&addend.to_le_bytes()[..it.size.into()]);
-                }
-                self.relocate(section, it.offset as u64, symbol, kind);
+        for (name, _, relocations) in sections {
+            for relocation in relocations {
+                self.debug_relocation(&ids, ids[name], relocation);
             }
         }
+    }
+
+    fn debug_relocation(
+        &mut self,
+        ids: &HashMap<&str, FileSection>,
+        section: FileSection,
+        relocation: &gimli::write::Relocation,
+    ) {
+        let symbol = match relocation.target {
+            RelocationTarget::Symbol(index) => {
+                let index = u32::try_from(index).expect("an index of a section");
+                self.section_symbol(SectionId(index))
+            }
+            RelocationTarget::Section(id) => {
+                ids.get(id.name()).map(|id| self.file.section_symbol(*id))
+            }
+        };
+        let Some(symbol) = symbol else { return };
+        let kind = if relocation.size == 4 { R_64_ABS32 } else { R_64_ABS64 };
+        let range = relocation.offset..relocation.offset + usize::from(relocation.size);
+        if let Some(bytes) = self.file.section_mut(section).data_mut().get_mut(range) {
+            bytes.copy_from_slice(&relocation.addend.to_le_bytes()[..relocation.size.into()]);
+        }
+        self.relocate(section, relocation.offset as u64, symbol, kind);
     }
 }
 
