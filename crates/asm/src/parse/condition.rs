@@ -1,4 +1,4 @@
-//! Conditions: `.if` and its kin, and the lines that they pass over.
+//! Conditional assembly: `.if` and its variants.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::{
     source::Span,
 };
 
-/// An `.if` whose `.endif` was not met yet.
+/// An `.if` without its `.endif` yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Condition {
     pub(super) span: Span,
@@ -26,7 +26,7 @@ impl Parser<'_, '_> {
         if matches!(holds, Ok(true)) {
             return Ok(());
         }
-        // A condition that cannot be read skips all of its branches.
+        // An invalid condition skips all of its branches.
         self.skip_branches(holds.is_ok())
     }
 
@@ -64,7 +64,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Passes over branches until one is to be read (if `take`), or the `.endif`.
+    /// Skips lines up to the next branch to assemble, or to the `.endif` if `take` is false.
     fn skip_branches(&mut self, take: bool) -> Parsed {
         let mut depth = 0_usize;
         self.lexer.pos = self.token.start;
@@ -80,29 +80,13 @@ impl Parser<'_, '_> {
                 _ => {}
             }
             let text = Arc::clone(&self.lexer.text);
-            let word = &text[token.start..token.end];
-            match word {
-                _ if word.starts_with(".if") => depth += 1,
+            match &text[token.start..token.end] {
+                word if word.starts_with(".if") => depth += 1,
                 ".endif" if depth > 0 => depth -= 1,
-                ".endif" => {
-                    self.bump();
-                    self.conditions.pop();
+                word @ (".endif" | ".else" | ".elseif")
+                    if depth == 0 && self.branch_starts(word, token, take)? =>
+                {
                     return Ok(());
-                }
-                ".else" if depth == 0 => {
-                    self.bump();
-                    self.note_else(token)?;
-                    if take {
-                        return Ok(());
-                    }
-                    self.lexer.pos = self.token.start;
-                }
-                ".elseif" if depth == 0 && take => {
-                    self.bump();
-                    if self.condition_holds(".if")? {
-                        return Ok(());
-                    }
-                    self.lexer.pos = self.token.start;
                 }
                 _ => {}
             }
@@ -111,7 +95,31 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn note_else(&mut self, token: Token) -> Parsed {
+    /// Whether the directive `word` between skipped lines ends the skipping: as the `.endif`, or as a
+    /// branch to assemble.
+    fn branch_starts(&mut self, word: &str, token: Token, take: bool) -> Parsed<bool> {
+        if word == ".elseif" && !take {
+            return Ok(false);
+        }
+        self.bump();
+        let starts = match word {
+            ".endif" => {
+                self.conditions.pop();
+                true
+            }
+            ".else" => {
+                self.record_else(token)?;
+                take
+            }
+            _ => self.condition_holds(".if")?,
+        };
+        if !starts {
+            self.lexer.pos = self.token.start;
+        }
+        Ok(starts)
+    }
+
+    fn record_else(&mut self, token: Token) -> Parsed {
         let span = self.span_of(token);
         match self.conditions.last_mut() {
             Some(condition) if !condition.has_else => {
@@ -122,7 +130,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// `.else`, `.elseif` and `.endif` where the branch before was read.
+    /// Parses an `.else`, `.elseif` or `.endif` that ends an assembled branch.
     pub(super) fn condition_ends(&mut self, word: &str, first: Token) -> Parsed {
         let outer = self.outer_conditions();
         if self.conditions.len() <= outer {
@@ -135,7 +143,7 @@ impl Parser<'_, '_> {
             return Ok(());
         }
         if word == ".else" {
-            self.note_else(first)?;
+            self.record_else(first)?;
         }
         self.skip_branches(false)
     }

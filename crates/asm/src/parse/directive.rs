@@ -13,7 +13,8 @@ use crate::{
 };
 
 impl Parser<'_, '_> {
-    /// A line that starts with `.word`.
+    /// Parses a line that starts with the directive `word`. In sections that are dropped, only control
+    /// directives have an effect.
     pub(super) fn directive(&mut self, word: &str, first: Token, dropped: bool) -> Parsed {
         if let Some(result) = self.control(word, first) {
             return result;
@@ -22,45 +23,48 @@ impl Parser<'_, '_> {
             self.skip_line();
             return Ok(());
         }
-        // What has no row does not exist, so that no directive is unknown to editors.
+        // Directives without a row are refused, so that editors know all directives.
         let Some(directive) = Directive::find(word) else {
             return Err(self.unknown_directive(word, first));
         };
-        // What is said to linkers counts where there is one.
         if directive.is_ignored() || directive.is_for_linkers() && !self.session.is_object() {
             self.skip_line();
             return Ok(());
         }
-        match word {
-            ".weak" => self.symbols(|reader, name, _| {
-                reader.session.symbols.entry(name).weak = true;
+        self.symbol_directive(word)
+            .or_else(|| self.data_directive(word, first))
+            .or_else(|| self.generator(word, first))
+            .unwrap_or_else(|| Err(self.unknown_directive(word, first)))
+    }
+
+    /// Parses a directive that declares or defines symbols.
+    fn symbol_directive(&mut self, word: &str) -> Option<Parsed> {
+        Some(match word {
+            ".weak" => self.symbols(|parser, name, _| {
+                parser.session.symbols.entry(name).weak = true;
             }),
             ".local" => self.symbols(|_, _, _| {}),
-            ".hidden" | ".internal" | ".protected" => {
-                let visibility = match word {
-                    ".internal" => 1,
-                    ".hidden" => 2,
-                    _ => 3,
-                };
-                self.symbols(|reader, name, _| {
-                    reader.session.symbols.entry(name).visibility = visibility;
-                })
-            }
+            ".internal" => self.visibility(1),
+            ".hidden" => self.visibility(2),
+            ".protected" => self.visibility(3),
             ".size" => self.symbol_size(),
-            ".globl" | ".global" => self.symbols(|reader, name, span| {
-                reader.session.globals.push(name);
-                reader.session.symbols.entry(name).global.get_or_insert(span);
+            ".globl" | ".global" => self.symbols(|parser, name, span| {
+                parser.session.globals.push(name);
+                parser.session.symbols.entry(name).global.get_or_insert(span);
             }),
-            ".extern" | ".syscall" => self.symbols(|reader, name, _| {
-                reader.session.symbols.entry(name).external = true;
+            ".extern" | ".syscall" => self.symbols(|parser, name, _| {
+                parser.session.symbols.entry(name).external = true;
             }),
-            ".text_offset" => {
-                self.session.text_offset = Some(self.expr()?);
-                Ok(())
-            }
             ".type" => self.symbol_type(),
             ".equ" | ".equiv" => self.constant(false),
             ".set" => self.constant(true),
+            _ => return None,
+        })
+    }
+
+    /// Parses a directive that emits data.
+    fn data_directive(&mut self, word: &str, first: Token) -> Option<Parsed> {
+        Some(match word {
             ".ascii" => self.strings(false),
             ".asciz" | ".string" => self.strings(true),
             ".byte" => self.values(1, first),
@@ -79,16 +83,24 @@ impl Parser<'_, '_> {
                 self.skip_line();
                 Err(self.refuse_writable(self.span_of(first), word))
             }
+            _ => return None,
+        })
+    }
+
+    /// Parses a directive of [`super::generate`], or `.text_offset`.
+    fn generator(&mut self, word: &str, first: Token) -> Option<Parsed> {
+        Some(match word {
+            ".text_offset" => self.expr().map(|offset| self.session.text_offset = Some(offset)),
             ".accounts" => self.accounts(first),
             ".pubkey" => self.pubkey(),
             ".struct" => self.begin_struct(first),
             ".field" => self.field(first),
             ".ends" | ".endstruct" => self.end_struct(first),
-            _ => Err(self.unknown_directive(word, first)),
-        }
+            _ => return None,
+        })
     }
 
-    /// Directives that count even where all else is dropped.
+    /// Parses a directive that has an effect even in sections that are dropped.
     fn control(&mut self, word: &str, first: Token) -> Option<Parsed> {
         Some(match word {
             ".text" => self.named_section(first, ".text", SectionKind::Text),
@@ -124,14 +136,13 @@ impl Parser<'_, '_> {
     }
 
     fn unknown_directive(&mut self, word: &str, first: Token) -> Failed {
-        let near = if self.session.may_suggest() {
-            suggest::nearest(word, directives::names())
-        } else {
-            None
+        let suggestion = match self.session.may_suggest() {
+            true => suggest::nearest(word, directives::names()),
+            false => None,
         };
         let diagnostic =
             Diagnostic::error(self.span_of(first), format!("unknown directive `{word}`"))
-                .did_you_mean(near);
+                .did_you_mean(suggestion);
         self.report(diagnostic)
     }
 
@@ -163,6 +174,13 @@ impl Parser<'_, '_> {
         }
     }
 
+    /// Sets the ELF visibility of symbols.
+    fn visibility(&mut self, visibility: u8) -> Parsed {
+        self.symbols(|parser, name, _| {
+            parser.session.symbols.entry(name).visibility = visibility;
+        })
+    }
+
     fn symbol_type(&mut self) -> Parsed {
         let name = self.name()?;
         let (start, end) =
@@ -183,7 +201,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// `.comm name, size, alignment`
+    /// Parses `.comm name, size, alignment`.
     fn common(&mut self) -> Parsed {
         let span = self.span();
         let name = self.name()?;
@@ -201,7 +219,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// `.lcomm name, size, alignment`: the same, of this object alone.
+    /// Parses `.lcomm name, size, alignment`, which defines a label in `.bss`.
     fn local_common(&mut self, first: Token) -> Parsed {
         let token = self.token;
         self.name()?;
@@ -224,7 +242,7 @@ impl Parser<'_, '_> {
     fn constant(&mut self, variable: bool) -> Parsed {
         let (token, span) = (self.token, self.span());
         if self.is_register(token) {
-            return Err(self.expected("a name that is no register"));
+            return Err(self.expected("a name that is not a register"));
         }
         let name = self.name()?;
         self.expect(Tok::Comma, "`,`")?;
@@ -236,7 +254,7 @@ impl Parser<'_, '_> {
     // Sections.
 
     fn named_section(&mut self, first: Token, text: &str, kind: SectionKind) -> Parsed {
-        // `.text 0` is old syntax for a subsection.
+        // `.text 0` is obsolete syntax for a subsection.
         if let Tok::Int(_) = self.token.kind {
             self.bump();
         }
@@ -297,8 +315,8 @@ impl Parser<'_, '_> {
 
     // Data.
 
-    /// Data between instructions would be executed, or refused by the verifier. Whole slots are
-    /// let through: they are how instructions are written in numbers.
+    /// Refuses data between instructions, which the verifier rejects or the program executes. Whole slots
+    /// are accepted, since they can be instructions.
     fn check_data_section(&mut self, first: Token, whole_slots: bool) -> Parsed {
         if self.section_kind() != SectionKind::Text || whole_slots {
             return Ok(());
@@ -370,20 +388,11 @@ impl Parser<'_, '_> {
         let first = self.token;
         let mut bytes = Vec::new();
         loop {
-            let (mut number, span) = self.number()?;
+            let (number, span) = self.number()?;
             if !signed && number < 0 {
                 return Err(self.fail(span, "`.uleb128` takes no negative numbers"));
             }
-            loop {
-                let low = u8::try_from(number & 0x7f).unwrap_or_default();
-                number >>= 7;
-                let sign = low & 0x40 != 0;
-                let done = number == 0 && !(signed && sign) || signed && number == -1 && sign;
-                bytes.push(if done { low } else { low | 0x80 });
-                if done {
-                    break;
-                }
-            }
+            push_leb128(&mut bytes, number, signed);
             if !self.eat(Tok::Comma) {
                 break;
             }
@@ -399,7 +408,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// `.fill count, size, value`; in `.text`, `.fill count, word` is that many slots.
+    /// Parses `.fill count, size, value`, or in `.text` `.fill count, word`, which emits slots.
     fn fill(&mut self, first: Token) -> Parsed {
         let count = self.expr()?;
         let second = if self.eat(Tok::Comma) { Some(self.expr()?) } else { None };
@@ -432,7 +441,7 @@ impl Parser<'_, '_> {
                 Err(_) => return Err(self.fail(span, "the fill must be a byte")),
             }
         }
-        // The most bytes to skip, of compilers: alignment is not optional here.
+        // Compilers give the maximum of bytes to skip. It is ignored: alignment is not optional.
         if self.eat(Tok::Comma) {
             self.expr()?;
         }
@@ -440,7 +449,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// `.incbin "file", skip, count`
+    /// Parses `.incbin "file", skip, count`.
     fn include_bytes(&mut self, first: Token) -> Parsed {
         let (bytes, path) = self.read_file()?;
         let mut range = [0, bytes.len()];
@@ -462,26 +471,42 @@ impl Parser<'_, '_> {
     }
 }
 
-/// What becomes of a section: by its name, else by its flags.
+/// Appends a number in LEB128, which stores 7 bits per byte.
+fn push_leb128(bytes: &mut Vec<u8>, mut number: i128, signed: bool) {
+    loop {
+        let low = u8::try_from(number & 0x7f).unwrap_or_default();
+        number >>= 7;
+        let sign = low & 0x40 != 0;
+        if number == 0 && !(signed && sign) || signed && number == -1 && sign {
+            bytes.push(low);
+            return;
+        }
+        bytes.push(low | 0x80);
+    }
+}
+
+/// Sections for other tools, which are dropped, as are those that begin with `.debug_`.
+const DROPPED: [&str; 9] = [
+    ".eh_frame",
+    ".BTF",
+    ".comment",
+    ".note",
+    ".llvm_addrsig",
+    ".symtab",
+    ".strtab",
+    ".llvm_stackmaps",
+    ".discard",
+];
+
+/// Returns the kind of a section by its name, or else by its flags.
 fn section_kind(name: &str, flags: Option<&str>) -> Option<SectionKind> {
     let is =
         |stem: &str| name.strip_prefix(stem).is_some_and(|it| it.is_empty() || it.starts_with('.'));
-    let dropped = [
-        ".eh_frame",
-        ".BTF",
-        ".comment",
-        ".note",
-        ".llvm_addrsig",
-        ".symtab",
-        ".strtab",
-        ".llvm_stackmaps",
-        ".discard",
-    ];
     if is(".text") {
         Some(SectionKind::Text)
     } else if is(".rodata") || is(".data.rel.ro") {
         Some(SectionKind::ReadOnly)
-    } else if name.starts_with(".debug_") || dropped.iter().any(|stem| is(stem)) {
+    } else if name.starts_with(".debug_") || DROPPED.iter().any(|stem| is(stem)) {
         Some(SectionKind::Dropped)
     } else if is(".data") {
         Some(SectionKind::Writable)

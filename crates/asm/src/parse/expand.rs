@@ -1,6 +1,6 @@
-//! Which text is read next: texts in front of texts, and the limits of that. Includes are here.
+//! The stack of inputs: files, and the expansions of macros and loops.
 //!
-//! Every way to make more text out of less is limited: in depth, in lines and in bytes.
+//! All expansion is limited in depth, in lines and in bytes.
 
 use std::sync::Arc;
 
@@ -11,34 +11,34 @@ use crate::{
     source::{Origin, Span, candidate_paths},
 };
 
-/// Includes, macros and loops inside each other.
+/// Limit for the nesting of includes, macros and loops.
 const DEPTH_MAX: usize = 64;
-/// Lines that includes, macros and loops may add to a source.
+/// Limit for the lines that includes, macros and loops add to a source.
 const EXPANDED_LINES_MAX: usize = 250_000;
-/// Text that macros and loops may make of a source.
+/// Limit for the text that macros and loops expand to.
 pub(super) const EXPANDED_BYTES_MAX: usize = 16 << 20;
-/// What a round of a loop counts at least: going round takes its time, and an empty body would
-/// otherwise go round far more often than one that has a line.
-const ROUND_BYTES_MIN: usize = EXPANDED_BYTES_MAX / EXPANDED_LINES_MAX;
+/// Bytes that one iteration of a loop counts at least. Otherwise a loop with an empty body could iterate
+/// far more often than one with a line.
+const ITERATION_BYTES_MIN: usize = EXPANDED_BYTES_MAX / EXPANDED_LINES_MAX;
 
-/// A text that waits for another to end.
+/// An input that is suspended until another one ends.
 #[derive(Debug)]
 pub(super) struct SuspendedInput {
     lexer: Lexer,
     token: Token,
     kind: InputKind,
-    /// How many conditions were open when the other text was put in front.
+    /// The number of conditions that were open when it was suspended.
     conditions: usize,
 }
 
-/// What the text that is being read is.
+/// The kind of an input.
 #[derive(Debug)]
 pub(super) enum InputKind {
     File {
         path: String,
     },
     Macro,
-    /// A loop whose body is the same every time.
+    /// A loop whose body is the same in every iteration.
     Loop {
         start: usize,
         remaining: u32,
@@ -46,14 +46,14 @@ pub(super) enum InputKind {
 }
 
 impl Parser<'_, '_> {
-    /// Puts a text in front of what is left to read. The current line must be read to its end.
+    /// Suspends the current input, which must be at the end of a line, and starts another one.
     pub(super) fn push_input(&mut self, lexer: Lexer, kind: InputKind, span: Span) -> Parsed {
         if self.suspended.len() >= DEPTH_MAX {
             self.stopped = true;
-            let diagnostic = Diagnostic::error(span, "includes, macros or loops nest too deep")
-                .note(format!(
-                    "the limit is {DEPTH_MAX}; a macro that calls itself needs an `.if`"
-                ));
+            let diagnostic =
+                Diagnostic::error(span, "includes, macros or loops are nested too deeply").note(
+                    format!("the limit is {DEPTH_MAX}; a macro that calls itself needs an `.if`"),
+                );
             return Err(self.report(diagnostic));
         }
         self.suspended.push(SuspendedInput {
@@ -62,20 +62,21 @@ impl Parser<'_, '_> {
             kind: core::mem::replace(&mut self.kind, kind),
             conditions: self.conditions.len(),
         });
-        // What is in front is read as a line of its own.
+        // The new input starts on a line of its own.
         self.token = Token { kind: Tok::Newline, start: self.lexer.pos, end: self.lexer.pos };
         Ok(())
     }
 
-    /// How many conditions were open before the text that is being read: it cannot close them.
+    /// Returns the number of conditions that were open before the current input, which cannot close them.
     pub(super) fn outer_conditions(&self) -> usize {
         self.suspended.last().map_or(0, |outer| outer.conditions)
     }
 
-    /// Goes back to the text that waited; false if there is none.
+    /// Ends the current input, or starts the next iteration of a loop. Returns whether there is an input
+    /// to continue.
     pub(super) fn pop_input(&mut self) -> bool {
         while self.conditions.len() > self.outer_conditions() {
-            let open = self.conditions.pop().expect("one more is open than outside");
+            let open = self.conditions.pop().expect("there are more than the outer ones");
             self.syntax_error(open.span, "this condition has no `.endif`");
         }
         if let InputKind::Loop { start, remaining } = self.kind
@@ -85,15 +86,15 @@ impl Parser<'_, '_> {
             let length = self.lexer.end - start;
             self.lexer.pos = start;
             self.bump();
-            // A loop that makes too much has stopped the reader by this.
-            return self.expanded_bytes_check(length.max(ROUND_BYTES_MIN), self.span()).is_ok();
+            // On failure the limit was exceeded, and parsing ends.
+            return self.count_expanded_bytes(length.max(ITERATION_BYTES_MIN), self.span()).is_ok();
         }
         let Some(outer) = self.suspended.pop() else { return false };
         (self.lexer, self.token, self.kind) = (outer.lexer, outer.token, outer.kind);
         true
     }
 
-    /// Counts a line, and stops a source that makes too many.
+    /// Counts a line, and ends parsing if there are too many.
     pub(super) fn count_line(&mut self) {
         if self.suspended.is_empty() {
             return;
@@ -103,39 +104,39 @@ impl Parser<'_, '_> {
             self.stopped = true;
             let span = self.span();
             let diagnostic =
-                Diagnostic::error(span, "includes, macros and loops make too many lines")
+                Diagnostic::error(span, "includes, macros and loops expand to too many lines")
                     .note(format!("the limit is {EXPANDED_LINES_MAX}"));
             self.report(diagnostic);
         }
     }
 
-    /// Reads a text that was made of another.
+    /// Starts an input that is an expansion.
     pub(super) fn push_expansion(&mut self, name: &str, text: String, origin: Origin) -> Parsed {
         let span = origin.call;
-        self.expanded_bytes_check(text.len(), span)?;
+        self.count_expanded_bytes(text.len(), span)?;
         let text: Arc<str> = text.into();
         let added = self.session.sources.add(format!("<{name}>"), Arc::clone(&text), Some(origin));
         let Some(base) = added else {
             self.stopped = true;
-            return Err(self.fail(span, "macros and loops make too much text"));
+            return Err(self.fail(span, "macros and loops expand to too much text"));
         };
         self.push_input(Lexer::new(text, base), InputKind::Macro, span)
     }
 
-    fn expanded_bytes_check(&mut self, length: usize, span: Span) -> Parsed {
+    fn count_expanded_bytes(&mut self, length: usize, span: Span) -> Parsed {
         self.expanded_bytes = self.expanded_bytes.saturating_add(length);
         if self.expanded_bytes <= EXPANDED_BYTES_MAX {
             return Ok(());
         }
         self.stopped = true;
-        let diagnostic = Diagnostic::error(span, "macros and loops make too much text of this")
+        let diagnostic = Diagnostic::error(span, "macros and loops expand to too much text here")
             .note(format!("the limit is {} MiB", EXPANDED_BYTES_MAX >> 20));
         Err(self.report(diagnostic))
     }
 
     // Includes.
 
-    /// The bytes of the file that a string operand names, and the path it was found at.
+    /// Reads the file that a string operand names. Returns its bytes and its path.
     pub(super) fn read_file(&mut self) -> Parsed<(Vec<u8>, String)> {
         if self.token.kind != Tok::Str {
             return Err(self.expected("the name of a file in quotes"));
@@ -159,7 +160,7 @@ impl Parser<'_, '_> {
         Err(self.report(diagnostic))
     }
 
-    /// The files that are being read, the innermost last.
+    /// Iterates over the paths of the files that are being parsed, the innermost last.
     fn open_files(&self) -> impl Iterator<Item = &str> {
         let kinds = self.suspended.iter().map(|outer| &outer.kind).chain(Some(&self.kind));
         kinds.filter_map(|kind| match kind {
@@ -187,8 +188,8 @@ impl Parser<'_, '_> {
 
     // Bodies.
 
-    /// Takes the lines up to the one that starts with a word of `close`, which is read too. Words
-    /// of `open` start bodies inside.
+    /// Returns the range of the body of a macro or loop: the lines up to a word of `close`, where words
+    /// of `open` start nested bodies. Parses the closing word too.
     pub(super) fn body(
         &mut self,
         first: Token,

@@ -1,4 +1,4 @@
-//! Expressions, with the precedence of C.
+//! Expressions, with the operator precedence of C.
 
 use super::{Failed, Parsed, Parser, numeric_name};
 use crate::{
@@ -11,10 +11,10 @@ use crate::{
     symbols::Def,
 };
 
-/// Operators and parentheses in one expression: evaluation recurses over them.
+/// Limit for the operators and parentheses of one expression, over which evaluation recurses.
 const OPERATORS_MAX: u32 = 400;
 
-/// An operator and how tightly it binds.
+/// Returns the operator of a token, and its precedence.
 fn operator(kind: Tok) -> Option<(Binary, u8)> {
     Some(match kind {
         Tok::OrOr => (Binary::OrOr, 1),
@@ -40,20 +40,20 @@ fn operator(kind: Tok) -> Option<(Binary, u8)> {
 }
 
 impl Parser<'_, '_> {
-    /// An expression.
+    /// Parses an expression.
     pub(super) fn expr(&mut self) -> Parsed<ExprId> {
         let mut budget = OPERATORS_MAX;
         self.binary(0, &mut budget)
     }
 
-    /// A number that must be known here.
+    /// Parses an expression whose value must be a number that is known at this line.
     pub(super) fn number(&mut self) -> Parsed<(i128, Span)> {
         let first = self.token;
         let expr = self.expr()?;
         let span = self.span_from(first);
         if let Err(why @ (NoValue::Undefined(..) | NoValue::Unplaced(_))) = self.session.value(expr)
         {
-            let diagnostic = self.session.explain(why).note("it must be known before this line");
+            let diagnostic = self.session.explain(why).note("its value must be known at this line");
             return Err(self.report(diagnostic));
         }
         self.session.eval_number(expr).map(|number| (number, span)).ok_or(Failed)
@@ -69,14 +69,14 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn binary(&mut self, tightness: u8, budget: &mut u32) -> Parsed<ExprId> {
+    fn binary(&mut self, precedence_min: u8, budget: &mut u32) -> Parsed<ExprId> {
         let mut left = self.unary(budget)?;
-        while let Some((operator, binds)) = operator(self.token.kind)
-            && binds > tightness
+        while let Some((operator, precedence)) = operator(self.token.kind)
+            && precedence > precedence_min
         {
             self.spend(budget)?;
             self.bump();
-            let right = self.binary(binds, budget)?;
+            let right = self.binary(precedence, budget)?;
             let span = self.session.exprs.get(left).span.to(self.session.exprs.get(right).span);
             left = self.session.exprs.add(span, ExprKind::Binary(operator, left, right));
         }
@@ -136,21 +136,23 @@ impl Parser<'_, '_> {
     }
 
     fn bad_number(&mut self, span: Span) -> Failed {
-        let message = format!("{} is no number", self.token_text());
+        let message = format!("{} is not a number", self.token_text());
         let diagnostic = Diagnostic::syntax(span, message)
             .help("numbers are written 10, 0xff, 0o17, 0b101 or 'A', with `_` between digits");
         self.report(diagnostic)
     }
 
-    /// Some assemblers read `010` as 8.
+    /// Warns about `010`, which some assemblers parse as 8.
     fn warn_octal(&mut self, token: Token, number: u64) {
         let text = self.text_of(token);
         let octal = text.len() > 1 && text.starts_with('0') && text.as_bytes()[1].is_ascii_digit();
         if octal && number > 7 {
             let digits = text.trim_start_matches('0').to_owned();
-            let diagnostic =
-                Diagnostic::warning(self.span_of(token), format!("read as {number}, not as octal"))
-                    .help(format!("write `{number}`, or `0o{digits}` for octal"));
+            let diagnostic = Diagnostic::warning(
+                self.span_of(token),
+                format!("parsed as decimal {number}, not as octal"),
+            )
+            .help(format!("write `{number}`, or `0o{digits}` for octal"));
             self.report(diagnostic);
         }
     }
@@ -172,7 +174,7 @@ impl Parser<'_, '_> {
         Ok(self.session.exprs.add(span, ExprKind::Symbol(name)))
     }
 
-    /// A label without a name at the place where the current statement will be.
+    /// Defines an internal label at the current statement, for `.`.
     fn here(&mut self, span: Span) -> crate::names::Name {
         let name = self.session.names.fresh(HERE.into());
         let symbol = self.session.symbols.entry(name);

@@ -1,5 +1,5 @@
-//! Directives that compute what people count by hand elsewhere: the offsets of the serialized
-//! input, the offsets of fields, the bytes of a key.
+//! Directives that compute offsets of the serialized input, offsets of structure fields, and the bytes
+//! of public keys.
 
 use super::{Parsed, Parser};
 use crate::{
@@ -9,14 +9,14 @@ use crate::{
     symbols::Def,
 };
 
-/// Bytes behind an account's data that the runtime reserves for growth.
+/// Bytes that the runtime reserves after an account's data for growth.
 const DATA_INCREASE_MAX: u64 = 10_240;
-/// The most accounts that an instruction can have.
+/// Limit for the accounts of an instruction.
 const ACCOUNTS_MAX: u64 = 255;
-/// The longest account data: 10 MiB.
+/// Limit for the data of an account: 10 MiB.
 const DATA_BYTES_MAX: u64 = 10 << 20;
 
-/// Fields of a serialized account: name, and offset from the account's start.
+/// The fields of a serialized account: name, and offset from the start of the account.
 const FIELDS: &[(&str, u64)] = &[
     ("HEADER", 0x00),
     ("IS_SIGNER", 0x01),
@@ -30,7 +30,7 @@ const FIELDS: &[(&str, u64)] = &[
 ];
 const DATA_OFFSET: u64 = 0x58;
 
-/// A `.struct` that is being read.
+/// A `.struct` without its `.ends` yet.
 #[derive(Debug)]
 pub(super) struct Structure {
     name: String,
@@ -45,8 +45,8 @@ impl Parser<'_, '_> {
         self.define_value(name, span, Def::Value(number), false);
     }
 
-    /// `.accounts N, data length…`: the offsets of an input region with `N` accounts, none of them
-    /// a duplicate. Accounts without a data length have none.
+    /// Parses `.accounts N, data length…` and defines the offsets of an input region with `N` distinct
+    /// accounts. The data length is 0 unless it is given.
     pub(super) fn accounts(&mut self, first: Token) -> Parsed {
         let (count, span) = self.number()?;
         let count = match u64::try_from(count) {
@@ -64,25 +64,30 @@ impl Parser<'_, '_> {
         if lengths.len() as u64 > count {
             return Err(self.fail(self.span_from(first), "more data lengths than accounts"));
         }
-        let span = self.span_from(first);
-        self.define_number("NUM_ACCOUNTS", span, 0);
-        let mut at = 8_u64;
-        for account in 0..count {
-            let length = usize::try_from(account).ok().and_then(|it| lengths.get(it).copied());
-            for (field, offset) in FIELDS {
-                self.define_number(&format!("ACCT{account}_{field}"), span, (at + offset).into());
-            }
-            let data_end = at + DATA_OFFSET + length.unwrap_or(0) + DATA_INCREASE_MAX;
-            let rent_epoch = data_end.next_multiple_of(8);
-            self.define_number(&format!("ACCT{account}_RENT_EPOCH"), span, rent_epoch.into());
-            at = rent_epoch + 8;
-        }
-        self.define_number("INSTRUCTION_DATA_LEN", span, at.into());
-        self.define_number("INSTRUCTION_DATA", span, (at + 8).into());
+        lengths.resize(usize::try_from(count).expect("at most 255"), 0);
+        self.define_input(&lengths, self.span_from(first));
         Ok(())
     }
 
-    /// `.pubkey "base58"`: the 32 bytes of a key.
+    /// Defines the offsets of an input region whose accounts have these data lengths.
+    fn define_input(&mut self, data_lengths: &[u64], span: Span) {
+        self.define_number("NUM_ACCOUNTS", span, 0);
+        let mut start = 8_u64;
+        for (account, length) in data_lengths.iter().enumerate() {
+            for (field, offset) in FIELDS {
+                let name = format!("ACCT{account}_{field}");
+                self.define_number(&name, span, (start + offset).into());
+            }
+            let data_end = start + DATA_OFFSET + length + DATA_INCREASE_MAX;
+            let rent_epoch = data_end.next_multiple_of(8);
+            self.define_number(&format!("ACCT{account}_RENT_EPOCH"), span, rent_epoch.into());
+            start = rent_epoch + 8;
+        }
+        self.define_number("INSTRUCTION_DATA_LEN", span, start.into());
+        self.define_number("INSTRUCTION_DATA", span, (start + 8).into());
+    }
+
+    /// Parses `.pubkey "base58"` and emits the 32 bytes of the key.
     pub(super) fn pubkey(&mut self) -> Parsed {
         loop {
             let token = self.token;
@@ -106,7 +111,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// `.struct NAME` or `.struct NAME, base`
+    /// Parses `.struct NAME` or `.struct NAME, base`.
     pub(super) fn begin_struct(&mut self, first: Token) -> Parsed {
         if let Some(open) = &self.structure {
             let diagnostic =
@@ -122,7 +127,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// `.field NAME, size` or `.field NAME, size, alignment`
+    /// Parses `.field NAME, size` or `.field NAME, size, alignment`.
     pub(super) fn field(&mut self, first: Token) -> Parsed {
         let name_span = self.span();
         let name = self.name()?;
@@ -130,7 +135,7 @@ impl Parser<'_, '_> {
         let (size, span) = self.number()?;
         let align = if self.eat(Tok::Comma) { self.number()?.0 } else { 1 };
         if !(0..=i128::from(DATA_BYTES_MAX)).contains(&size) {
-            return Err(self.fail(span, "a field has 0 to 10 MiB bytes"));
+            return Err(self.fail(span, "a field has at most 10 MiB"));
         }
         if !matches!(align, 1 | 2 | 4 | 8 | 16) {
             return Err(self.fail(self.span_from(first), "the alignment must be 1, 2, 4, 8 or 16"));
@@ -146,7 +151,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// `.ends`: defines `NAME.SIZE`.
+    /// Parses `.ends` and defines `NAME.SIZE`.
     pub(super) fn end_struct(&mut self, first: Token) -> Parsed {
         let Some(open) = self.structure.take() else {
             return Err(self.syntax_error(self.span_of(first), "`.ends` without a `.struct`"));
@@ -155,7 +160,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// Reports what is still open at the end of the source.
+    /// Reports a `.struct` that is still open at the end of the source.
     pub(super) fn finish_generated(&mut self) {
         if let Some(open) = self.structure.take() {
             self.syntax_error(open.span, "this `.struct` has no `.ends`");
@@ -165,12 +170,15 @@ impl Parser<'_, '_> {
 
 const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 
-/// The 32 bytes that base58 text stands for.
+/// Decodes a public key in base58.
 fn base58_key(text: &[u8]) -> Result<[u8; 32], String> {
     let mut key = [0_u8; 32];
     for &character in text {
         let Some(digit) = ALPHABET.iter().position(|it| *it == character) else {
-            return Err(format!("`{}` is no base58 digit", char::from(character).escape_debug()));
+            return Err(format!(
+                "`{}` is not a base58 digit",
+                char::from(character).escape_debug()
+            ));
         };
         let mut carry = u32::try_from(digit).expect("58 digits");
         for byte in key.iter_mut().rev() {
@@ -182,7 +190,7 @@ fn base58_key(text: &[u8]) -> Result<[u8; 32], String> {
             return Err("it is longer than 32 bytes".to_owned());
         }
     }
-    // Each leading zero byte is one leading `1`, so that every key has one spelling.
+    // Each leading zero byte is written as one `1`, so that every key has one encoding.
     let zeros = key.iter().take_while(|byte| **byte == 0).count();
     let ones = text.iter().take_while(|it| **it == b'1').count();
     if zeros != ones {
@@ -196,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys() {
+    fn only_base58_of_exactly_32_bytes_is_a_key() {
         assert_eq!(base58_key(&[b'1'; 32]), Ok([0; 32]));
         let token = base58_key(b"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA").unwrap();
         assert_eq!(token[..4], [0x06, 0xdd, 0xf6, 0xe1]);

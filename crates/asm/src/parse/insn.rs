@@ -1,4 +1,4 @@
-//! Instructions as `mnemonic operand, operand`.
+//! Instructions written as `mnemonic operand, operand`.
 
 use super::{Failed, Parsed, Parser};
 use crate::{
@@ -8,14 +8,14 @@ use crate::{
     mnemonic::{self, InsnSource, Operand, OperandKind},
 };
 
-/// A register: its number, and whether it was written as its lower half, `w1`.
+/// A register: its number, and whether it was written as its lower half, like `w1`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Register {
     pub(crate) number: u8,
     pub(crate) half: bool,
 }
 
-/// What looks like a register: `r`, `R`, `w` or `W` and one or two digits; or `fp`.
+/// Parses a register: `r`, `R`, `w` or `W` and one or two digits, or `fp`. The number may be too large.
 pub(crate) fn register(word: &str) -> Option<Register> {
     let (letter, digits) = word.as_bytes().split_first()?;
     let digit = |byte: &u8| byte.is_ascii_digit().then(|| byte - b'0');
@@ -33,7 +33,7 @@ impl Parser<'_, '_> {
         token.kind == Tok::Ident && register(self.text_of(token)).is_some()
     }
 
-    /// The register in front, if there is one; reports one that does not exist.
+    /// Parses a register if the next token is one; reports one that does not exist.
     pub(super) fn register(&mut self) -> Parsed<Option<Register>> {
         if self.token.kind != Tok::Ident {
             return Ok(None);
@@ -49,7 +49,7 @@ impl Parser<'_, '_> {
         Ok(Some(register))
     }
 
-    /// A line that starts with a word which is no directive.
+    /// Parses a line that starts with a word that is not a directive.
     pub(super) fn instruction(&mut self, word: &str, first: Token) -> Parsed {
         if word == "call" || word == "syscall" {
             return self.call(word == "syscall", first);
@@ -171,7 +171,7 @@ impl Parser<'_, '_> {
         follows
     }
 
-    /// `[r1 + 8]`, the opening bracket in front.
+    /// Parses `[r1 + 8]`; the next token is the opening bracket.
     pub(super) fn memory(&mut self, close: Tok, closing: &str) -> Parsed<OperandKind> {
         self.bump();
         let Some(base) = self.register()? else {

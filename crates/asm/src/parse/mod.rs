@@ -1,19 +1,18 @@
-//! From text to a flat list of statements.
+//! The parser, which turns text into a flat list of statements.
 //!
-//! The reader goes through the main file line by line; includes, macros and loops put another text
-//! in front of what is left to read. A line that cannot be read is reported and passed over, so
-//! that one run finds everything.
+//! It parses the main file line by line. Includes, macros and loops suspend the current input and insert
+//! another one. A line with an error is reported and skipped, so that one run reports all errors.
 //!
-//! | module | what it reads |
+//! | module | what it parses |
 //! |---|---|
-//! | here | lines: labels, constants, and which dialect a line is in |
+//! | this one | lines: labels, constants, and the dialect of a line |
 //! | [`expr`] | expressions |
 //! | [`insn`] | `add64 r1, 2` and its operands |
-//! | [`pseudo`] | `r1 += 2`, as LLVM writes it |
+//! | [`pseudo`] | `r1 += 2`, LLVM's pseudo-C |
 //! | [`directive`] | sections, symbols, data |
 //! | [`generate`] | `.accounts`, `.struct`, `.pubkey` |
-//! | [`expand`] | which text is next: includes, and the limits of expansion |
-//! | [`macros`], [`condition`] | macros and loops; conditions |
+//! | [`expand`] | the stack of inputs: includes, and the limits of expansion |
+//! | [`macros`], [`condition`] | macros and loops; conditional assembly |
 
 mod condition;
 mod directive;
@@ -42,7 +41,7 @@ use condition::Condition;
 use expand::{InputKind, SuspendedInput};
 use macros::Macro;
 
-/// A report was made, and the rest of the line is not worth reading.
+/// The error of a line that was reported; the rest of the line is skipped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Failed;
 
@@ -51,12 +50,12 @@ pub(crate) type Parsed<T = ()> = Result<T, Failed>;
 pub(crate) struct Parser<'s, 'o> {
     session: &'s mut Session<'o>,
     ast: Ast,
-    /// The text that is being read.
+    /// The current input.
     lexer: Lexer,
-    /// The token in front.
+    /// The next token.
     token: Token,
     kind: InputKind,
-    /// The texts that wait for this one to end.
+    /// The suspended inputs, the innermost last.
     suspended: Vec<SuspendedInput>,
     macros: FastMap<Name, Arc<Macro>>,
     conditions: Vec<Condition>,
@@ -64,43 +63,43 @@ pub(crate) struct Parser<'s, 'o> {
     section: SectionId,
     section_previous: SectionId,
     section_stack: Vec<SectionId>,
-    /// How many times each numeric label was defined.
+    /// The number of definitions of each numeric label.
     numeric: FastMap<u32, u32>,
-    /// The current meaning of names that `.set` defined more than once.
+    /// The current definition of names that `.set` defined more than once.
     aliases: FastMap<Name, Name>,
     structure: Option<generate::Structure>,
-    /// Lines that came out of includes, macros and loops.
+    /// Lines of includes, macros and loops so far.
     expanded_lines: usize,
-    /// Bytes of text that came out of macros and loops.
+    /// Bytes of text that macros and loops expanded to so far.
     expanded_bytes: usize,
-    /// How many macros were called: `\@`.
+    /// The number of macro calls so far: `\@`.
     calls: u32,
-    /// A limit was met: read no more.
+    /// Whether a limit was exceeded, which ends parsing.
     stopped: bool,
     warned_sign_extension: bool,
 }
 
-/// Reads the main file.
+/// Parses the main file.
 pub(crate) fn parse(session: &mut Session<'_>, name: &str, text: &str) -> Ast {
     let text: Arc<str> = text.into();
     let Some(base) = session.sources.add(name.to_owned(), Arc::clone(&text), None) else {
         session.error(Span::default(), "the source is too large");
         return Ast::default();
     };
-    // An instruction takes some twenty bytes of source, and has an expression more often than not.
-    let guess = text.len() / 20;
-    session.exprs.reserve(guess);
-    let mut reader = Parser::new(session, Lexer::new(text, base));
-    reader.ast.stmts.reserve(guess);
-    reader.define_predefined();
-    reader.bump();
-    reader.run();
-    reader.ast
+    // An instruction takes about twenty bytes of source, and usually has one expression.
+    let estimate = text.len() / 20;
+    session.exprs.reserve(estimate);
+    let mut parser = Parser::new(session, Lexer::new(text, base));
+    parser.ast.stmts.reserve(estimate);
+    parser.define_predefined();
+    parser.bump();
+    parser.run();
+    parser.ast
 }
 
 impl<'s, 'o> Parser<'s, 'o> {
     fn new(session: &'s mut Session<'o>, lexer: Lexer) -> Self {
-        let mut reader = Self {
+        let mut parser = Self {
             session,
             ast: Ast::default(),
             lexer,
@@ -122,13 +121,13 @@ impl<'s, 'o> Parser<'s, 'o> {
             stopped: false,
             warned_sign_extension: false,
         };
-        reader.kind = InputKind::File { path: reader.session.options.name.clone() };
-        reader.add_section(".text", SectionKind::Text);
-        reader.add_section(".rodata", SectionKind::ReadOnly);
-        reader
+        parser.kind = InputKind::File { path: parser.session.options.name.clone() };
+        parser.add_section(".text", SectionKind::Text);
+        parser.add_section(".rodata", SectionKind::ReadOnly);
+        parser
     }
 
-    /// Constants that every source may use.
+    /// Defines the predefined constants.
     fn define_predefined(&mut self) {
         let version = self.session.options.version as u8;
         let name = self.session.names.intern("SBPF_VERSION");
@@ -174,7 +173,7 @@ impl<'s, 'o> Parser<'s, 'o> {
         self.span_of(self.token)
     }
 
-    /// From the start of `first` to the end of what was read last.
+    /// Returns the span from the start of `first` to the end of the last token parsed.
     fn span_from(&self, first: Token) -> Span {
         let text = &self.lexer.text[first.start..self.token.start];
         let end = first.start + text.trim_end().len();
@@ -201,7 +200,7 @@ impl<'s, 'o> Parser<'s, 'o> {
         self.token.kind == Tok::Ident && self.text_of(self.token) == word
     }
 
-    /// Remembers the place, to come back by [`Self::rewind`].
+    /// Returns the position, for [`Self::rewind`].
     fn checkpoint(&self) -> (Token, usize) {
         (self.token, self.lexer.pos)
     }
@@ -210,7 +209,7 @@ impl<'s, 'o> Parser<'s, 'o> {
         (self.token, self.lexer.pos) = checkpoint;
     }
 
-    /// How the token in front reads in a message.
+    /// Returns the next token as messages quote it.
     fn token_text(&self) -> String {
         match self.token.kind {
             Tok::Newline | Tok::Eof => "the end of the line".to_owned(),
@@ -231,25 +230,25 @@ impl<'s, 'o> Parser<'s, 'o> {
         self.report(Diagnostic::error(span, message))
     }
 
-    /// Reports an error of the text itself, which no other line and no version can make right.
+    /// Reports a syntax error, which does not depend on other lines or on the version.
     fn syntax_error(&mut self, span: Span, message: impl Into<String>) -> Failed {
         self.report(Diagnostic::syntax(span, message))
     }
 
-    fn expected(&mut self, what: &str) -> Failed {
-        let message = format!("expected {what}, found {}", self.token_text());
+    fn expected(&mut self, expected: &str) -> Failed {
+        let message = format!("expected {expected}, found {}", self.token_text());
         self.syntax_error(self.span(), message)
     }
 
-    fn expect(&mut self, kind: Tok, what: &str) -> Parsed {
-        if self.eat(kind) { Ok(()) } else { Err(self.expected(what)) }
+    fn expect(&mut self, kind: Tok, expected: &str) -> Parsed {
+        if self.eat(kind) { Ok(()) } else { Err(self.expected(expected)) }
     }
 
     fn end_of_line(&mut self) -> Parsed {
         if self.at_end() { Ok(()) } else { Err(self.expected("the end of the line")) }
     }
 
-    /// Passes over the rest of the line, up to its end.
+    /// Skips the rest of the line, up to the newline.
     fn skip_line(&mut self) {
         if !self.at_end() {
             self.lexer.pos = self.token.start;
@@ -288,7 +287,7 @@ impl<'s, 'o> Parser<'s, 'o> {
         }
     }
 
-    /// A line whose first word is no label.
+    /// Parses a line whose first word is not a label.
     fn after_word(&mut self, first: Token, dropped: bool) -> Parsed {
         match first.kind {
             _ if dropped && first.kind != Tok::Ident => {
@@ -352,7 +351,7 @@ impl<'s, 'o> Parser<'s, 'o> {
         self.report(diagnostic);
     }
 
-    /// `NAME = expression`
+    /// Parses `NAME = expression`.
     fn assignment(&mut self, first: Token) -> Parsed {
         self.bump();
         let name = self.name_of(first)?;
@@ -362,7 +361,7 @@ impl<'s, 'o> Parser<'s, 'o> {
         Ok(())
     }
 
-    /// Defines a constant. `variable` ones may be defined again, which counts from there on.
+    /// Defines a constant. If `variable`, it can be redefined, which applies to the lines below.
     fn define_constant(&mut self, name: Name, span: Span, expr: ExprId, variable: bool) {
         let def = match self.session.value(expr) {
             Ok(value) if value.base.is_none() => Def::Value(value.number),
@@ -395,7 +394,7 @@ impl<'s, 'o> Parser<'s, 'o> {
         (symbol.def, symbol.span, symbol.variable) = (def, span, variable);
     }
 
-    /// What a name stands for at this point of the text.
+    /// Returns the current definition of a name that `.set` may have redefined.
     fn current(&self, name: Name) -> Name {
         if self.aliases.is_empty() {
             return name;
@@ -440,11 +439,11 @@ impl<'s, 'o> Parser<'s, 'o> {
             Ok(text) if !text.is_empty() && !text.contains(NUMERIC) => {
                 Ok(self.session.names.intern(&text))
             }
-            _ => Err(self.syntax_error(self.span_of(token), "this is no name")),
+            _ => Err(self.syntax_error(self.span_of(token), "invalid name")),
         }
     }
 
-    /// A name as an operand of a directive.
+    /// Parses a name, as an operand of a directive.
     fn name(&mut self) -> Parsed<Name> {
         if !matches!(self.token.kind, Tok::Ident | Tok::Str) {
             return Err(self.expected("a name"));
@@ -454,7 +453,7 @@ impl<'s, 'o> Parser<'s, 'o> {
         Ok(name)
     }
 
-    /// The bytes that a string token stands for.
+    /// Returns the bytes of a string token, without quotes and with escapes replaced.
     fn unescape(&mut self, token: Token) -> Parsed<Vec<u8>> {
         let text = Arc::clone(&self.lexer.text);
         let mut rest = &text[token.start + 1..token.end - 1];
@@ -499,7 +498,7 @@ impl<'s, 'o> Parser<'s, 'o> {
     }
 }
 
-/// The name of the `count`th definition of a numeric label.
+/// Returns the internal name of the `count`th definition of a numeric label.
 fn numeric_name(number: u32, count: u32) -> String {
     format!("{number}{NUMERIC}{count}")
 }
