@@ -1,7 +1,6 @@
 //! Macros and loops.
 //!
-//! Bodies are kept as text and read when they are used, with parameters replaced; so a body may
-//! hold whatever a line may hold.
+//! Bodies are stored as text, and parsed after parameters are replaced, so they can contain any lines.
 
 use std::sync::Arc;
 
@@ -15,10 +14,10 @@ use crate::{
     source::{Origin, Span},
 };
 
-/// Parameters of one macro.
+/// Limit for the parameters of a macro.
 const PARAMS_MAX: usize = 100;
 
-/// A macro as it was defined.
+/// The definition of a macro.
 #[derive(Debug)]
 pub(super) struct Macro {
     name: String,
@@ -52,7 +51,7 @@ impl Parser<'_, '_> {
             let diagnostic = Diagnostic::error(span, format!("macro `{name}` is defined twice"))
                 .label("again here")
                 .secondary(before.span, "first defined here")
-                .help(format!("`.purgem {name}` forgets the first"));
+                .help(format!("`.purgem {name}` removes the first"));
             return Err(self.report(diagnostic));
         }
         self.macros.insert(key, Arc::new(Macro { name, span, params, body }));
@@ -62,26 +61,7 @@ impl Parser<'_, '_> {
     fn params(&mut self) -> Parsed<Vec<Param>> {
         let mut params: Vec<Param> = Vec::new();
         while !self.at_end() {
-            if self.token.kind != Tok::Ident {
-                return Err(self.expected("the name of a parameter"));
-            }
-            let name = self.text_of(self.token).to_owned();
-            if params.iter().any(|param| param.name == name) {
-                return Err(self.fail(self.span(), format!("two parameters are named `{name}`")));
-            }
-            self.bump();
-            let mut param = Param { name, default: None, required: false, rest: false };
-            if self.eat(Tok::Colon) {
-                match self.text_of(self.token) {
-                    "req" => param.required = true,
-                    "vararg" => param.rest = true,
-                    _ => return Err(self.expected("`req` or `vararg`")),
-                }
-                self.bump();
-            }
-            if self.eat(Tok::Eq) {
-                param.default = Some(self.argument()?);
-            }
+            let param = self.param(&params)?;
             if params.len() >= PARAMS_MAX {
                 return Err(self.fail(self.span(), "a macro has at most 100 parameters"));
             }
@@ -94,7 +74,32 @@ impl Parser<'_, '_> {
         Ok(params)
     }
 
-    /// The text up to the next comma outside brackets, or to the end of the line.
+    /// Parses `name`, `name=default`, `name:req` or `name:vararg`.
+    fn param(&mut self, before: &[Param]) -> Parsed<Param> {
+        if self.token.kind != Tok::Ident {
+            return Err(self.expected("the name of a parameter"));
+        }
+        let name = self.text_of(self.token).to_owned();
+        if before.iter().any(|param| param.name == name) {
+            return Err(self.fail(self.span(), format!("two parameters are named `{name}`")));
+        }
+        self.bump();
+        let mut param = Param { name, default: None, required: false, rest: false };
+        if self.eat(Tok::Colon) {
+            match self.text_of(self.token) {
+                "req" => param.required = true,
+                "vararg" => param.rest = true,
+                _ => return Err(self.expected("`req` or `vararg`")),
+            }
+            self.bump();
+        }
+        if self.eat(Tok::Eq) {
+            param.default = Some(self.argument()?);
+        }
+        Ok(param)
+    }
+
+    /// Parses an argument: the text up to the next comma outside brackets, or to the end of the line.
     pub(super) fn argument(&mut self) -> Parsed<String> {
         let (start, mut end) = (self.token.start, self.token.start);
         let mut depth = 0_usize;
@@ -154,43 +159,18 @@ impl Parser<'_, '_> {
         self.push_expansion(&format!("macro {}", called.name), text, origin)
     }
 
-    /// The value of every parameter for one call.
+    /// Returns the value of every parameter for one call.
     fn bind(&mut self, called: &Macro, arguments: Vec<String>, span: Span) -> Parsed<Vec<String>> {
-        let params = &called.params;
-        let mut values: Vec<Option<String>> = vec![None; params.len()];
-        let mut next = 0;
-        for argument in arguments {
-            let named = argument.split_once('=').and_then(|(name, value)| {
-                let at = params.iter().position(|param| param.name == name.trim())?;
-                Some((at, value.trim().to_owned()))
-            });
-            if let Some((at, value)) = named {
-                values[at] = Some(value);
-                continue;
-            }
-            match (params.get(next), values.get_mut(next)) {
-                (Some(param), Some(value)) if param.rest => match value {
-                    Some(joined) => joined.extend([", ", argument.as_str()]),
-                    None => *value = Some(argument),
-                },
-                (Some(_), Some(value)) => {
-                    if !argument.is_empty() {
-                        *value = Some(argument);
-                    }
-                    next += 1;
-                }
-                _ => {
-                    let message =
-                        format!("macro `{}` takes {} arguments", called.name, params.len());
-                    let diagnostic = Diagnostic::error(span, message)
-                        .label("more are given here")
-                        .secondary(called.span, "defined here");
-                    return Err(self.report(diagnostic));
-                }
-            }
-        }
-        let mut bound = Vec::with_capacity(params.len());
-        for (param, value) in params.iter().zip(values) {
+        let Ok(values) = assign_arguments(&called.params, arguments) else {
+            let message =
+                format!("macro `{}` takes {} arguments", called.name, called.params.len());
+            let diagnostic = Diagnostic::error(span, message)
+                .label("more are given here")
+                .secondary(called.span, "defined here");
+            return Err(self.report(diagnostic));
+        };
+        let mut bound = Vec::with_capacity(values.len());
+        for (param, value) in called.params.iter().zip(values) {
             match value.or_else(|| param.default.clone()) {
                 None if param.required => {
                     let message =
@@ -215,7 +195,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// `.exitm`: leaves the macro that is being expanded.
+    /// Parses `.exitm`, which ends the expansion of the current macro.
     pub(super) fn exit_macro(&mut self, first: Token) -> Parsed {
         if !matches!(self.kind, InputKind::Macro) {
             return Err(self.fail(self.span_of(first), "`.exitm` outside a macro"));
@@ -254,23 +234,23 @@ impl Parser<'_, '_> {
         self.body(first, &[".rept", ".rep", ".irp", ".irpc"], &[".endr"])
     }
 
-    /// Reads `body` once for each element of `rounds`, which says what its parameters are.
+    /// Expands `body` once per element of `iterations`, which has the values of its parameters.
     fn expand_loop<'a>(
         &mut self,
         first: Token,
         start: usize,
-        rounds: impl Iterator<Item = Vec<(&'a str, String)>>,
+        iterations: impl Iterator<Item = Vec<(&'a str, String)>>,
         body: &str,
     ) -> Parsed {
         self.end_of_line()?;
         let call = self.span_of(first);
         let mut text = String::new();
-        for values in rounds {
+        for values in iterations {
             let values: Vec<(&str, &str)> =
                 values.iter().map(|(name, value)| (*name, value.as_str())).collect();
-            let round = substitute(body, &values, self.calls);
+            let iteration = substitute(body, &values, self.calls);
             self.calls = self.calls.wrapping_add(1);
-            text.push_str(&round);
+            text.push_str(&iteration);
             if text.len() > EXPANDED_BYTES_MAX {
                 break;
             }
@@ -289,8 +269,8 @@ impl Parser<'_, '_> {
         let (start, end) = self.loop_body(first)?;
         let (name, values) = head?;
         let body = self.lexer.text[start..end].to_owned();
-        let rounds = values.into_iter().map(|value| vec![(name.as_str(), value)]);
-        self.expand_loop(first, start, rounds, &body)
+        let iterations = values.into_iter().map(|value| vec![(name.as_str(), value)]);
+        self.expand_loop(first, start, iterations, &body)
     }
 
     fn irp_head(&mut self, characters: bool) -> Parsed<(String, Vec<String>)> {
@@ -308,43 +288,86 @@ impl Parser<'_, '_> {
     }
 }
 
-/// `body` with `\name` replaced, `\@` by the number of the call, and `\()` by nothing. Stops
-/// when there is more than may be.
-fn substitute(body: &str, values: &[(&str, &str)], call: u32) -> String {
-    let mut out = String::with_capacity(body.len());
-    let mut rest = body;
-    while let Some(at) = rest.find('\\')
-        && out.len() <= EXPANDED_BYTES_MAX
-    {
-        out.push_str(&rest[..at]);
-        rest = &rest[at + 1..];
-        if let Some(after) = rest.strip_prefix('@') {
-            out.push_str(&call.to_string());
-            rest = after;
-        } else if let Some(after) = rest.strip_prefix("()") {
-            rest = after;
-        } else {
-            let is_name = |byte: u8| is_ident(byte) && !matches!(byte, b'.' | b'$');
-            let length = rest.bytes().position(|byte| !is_name(byte)).unwrap_or(rest.len());
-            let name = &rest[..length];
-            match values.iter().find(|(param, _)| *param == name) {
-                Some((_, value)) => {
-                    out.push_str(value);
-                    rest = &rest[length..];
+/// More arguments than parameters.
+struct TooManyArguments;
+
+/// Assigns arguments to parameters, by name or else in order. The value of a parameter without an
+/// argument, or with an empty one in order, is `None`.
+fn assign_arguments(
+    params: &[Param],
+    arguments: Vec<String>,
+) -> Result<Vec<Option<String>>, TooManyArguments> {
+    let mut values: Vec<Option<String>> = vec![None; params.len()];
+    let mut next = 0;
+    for argument in arguments {
+        let named = argument.split_once('=').and_then(|(name, value)| {
+            let index = params.iter().position(|param| param.name == name.trim())?;
+            Some((index, value.trim().to_owned()))
+        });
+        if let Some((index, value)) = named {
+            values[index] = Some(value);
+            continue;
+        }
+        let param = params.get(next).ok_or(TooManyArguments)?;
+        match &mut values[next] {
+            Some(joined) if param.rest => joined.extend([", ", argument.as_str()]),
+            value if param.rest => *value = Some(argument),
+            value => {
+                if !argument.is_empty() {
+                    *value = Some(argument);
                 }
-                // An escape in a string, or a parameter of a macro that the body defines.
-                None => {
-                    out.push('\\');
-                    if let Some(after) = rest.strip_prefix('\\') {
-                        out.push('\\');
-                        rest = after;
-                    }
-                }
+                next += 1;
             }
         }
     }
+    Ok(values)
+}
+
+/// Replaces `\name` by the parameter's value, `\@` by the number of the call, and `\()` by nothing. Stops
+/// when the text exceeds its limit.
+fn substitute(body: &str, values: &[(&str, &str)], call: u32) -> String {
+    let mut out = String::with_capacity(body.len());
+    let mut rest = body;
+    while let Some((before, after)) = rest.split_once('\\')
+        && out.len() <= EXPANDED_BYTES_MAX
+    {
+        out.push_str(before);
+        rest = substitute_one(&mut out, after, values, call);
+    }
     out.push_str(rest);
     out
+}
+
+/// Replaces what follows a backslash, and returns the rest of the text.
+fn substitute_one<'a>(
+    out: &mut String,
+    text: &'a str,
+    values: &[(&str, &str)],
+    call: u32,
+) -> &'a str {
+    if let Some(rest) = text.strip_prefix('@') {
+        out.push_str(&call.to_string());
+        return rest;
+    }
+    if let Some(rest) = text.strip_prefix("()") {
+        return rest;
+    }
+    let is_name = |byte: u8| is_ident(byte) && !matches!(byte, b'.' | b'$');
+    let length = text.bytes().position(|byte| !is_name(byte)).unwrap_or(text.len());
+    let (name, rest) = text.split_at(length);
+    if let Some((_, value)) = values.iter().find(|(param, _)| *param == name) {
+        out.push_str(value);
+        return rest;
+    }
+    // An escape in a string, or a parameter of a macro that the body defines.
+    out.push('\\');
+    match text.strip_prefix('\\') {
+        Some(rest) => {
+            out.push('\\');
+            rest
+        }
+        None => text,
+    }
 }
 
 #[cfg(test)]
@@ -352,7 +375,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_are_replaced_by_whole_names() {
+    fn only_whole_names_of_parameters_are_replaced() {
         let check = |body: &str, expected: &str| {
             assert_eq!(substitute(body, &[("a", "1"), ("ab", "2")], 7), expected);
         };

@@ -1,7 +1,6 @@
-//! Instructions as LLVM's BPF back end writes them: `r1 += 2`, `if r1 s> 5 goto L`.
+//! Instructions in the pseudo-C of LLVM's BPF back end: `r1 += 2`, `if r1 s> 5 goto L`.
 //!
-//! Each is turned into the mnemonic and operands that it stands for, so that all that follows knows
-//! one form.
+//! Each is converted to its mnemonic and operands, so that later phases handle only one form.
 
 use selkie_isa::Version;
 
@@ -16,7 +15,7 @@ use crate::{
 const ATOMIC_HELP: &str =
     "a program runs in one thread: load, compute and store one after the other";
 
-/// The arithmetic mnemonic of a compound assignment; of V2's renamed ones too.
+/// Returns the mnemonic of a compound assignment without its width. V2 renamed some.
 fn compound(kind: Tok, version: Version) -> Option<&'static str> {
     let v2 = version == Version::V2;
     Some(match kind {
@@ -37,6 +36,7 @@ fn compound(kind: Tok, version: Version) -> Option<&'static str> {
     })
 }
 
+/// Returns the mnemonic of a comparison.
 fn comparison(kind: Tok, signed: bool) -> Option<&'static str> {
     Some(match (kind, signed) {
         (Tok::EqEq, false) => "jeq",
@@ -54,7 +54,7 @@ fn comparison(kind: Tok, signed: bool) -> Option<&'static str> {
     })
 }
 
-/// The suffix of a memory instruction on `type`.
+/// Returns the suffix of memory instructions for the type `word`.
 fn size(word: &str) -> Option<&'static str> {
     Some(match word {
         "u8" => "b",
@@ -66,7 +66,7 @@ fn size(word: &str) -> Option<&'static str> {
 }
 
 impl Parser<'_, '_> {
-    /// Reads the line if it is pseudo-C; its first word is read already.
+    /// Parses the line if it is pseudo-C, after its first word.
     pub(super) fn pseudo(&mut self, word: &str, first: Token) -> Option<Parsed> {
         if let Some(dst) = super::insn::register(word) {
             return Some(self.check_text_section(first).and_then(|()| self.assign(dst, first)));
@@ -100,7 +100,7 @@ impl Parser<'_, '_> {
         self.push_selected(mnemonic, InsnSource { name, name_span: span, span }, operands)
     }
 
-    /// `r1 …`: everything that writes a register.
+    /// Parses an assignment to a register.
     fn assign(&mut self, dst: Register, first: Token) -> Parsed {
         if dst.number > 10 {
             let message = format!("unknown register `{}`", self.text_of(first));
@@ -133,7 +133,8 @@ impl Parser<'_, '_> {
         self.emit(&with_width(stem, dst), first, &[target, right])
     }
 
-    /// What LLVM assumes and what sBPF does differ, so compiled code would go wrong unnoticed.
+    /// Warns about 32-bit arithmetic whose result sBPF extends differently than LLVM assumes, so that
+    /// compiled code would be wrong.
     fn warn_sign_extension(&mut self, stem: &str, dst: Register, first: Token) {
         let differs = dst.half
             && matches!(stem, "add" | "sub" | "mul")
@@ -144,13 +145,13 @@ impl Parser<'_, '_> {
                 self.span_from(first),
                 "sBPF sign-extends 32-bit sums, differences and products",
             )
-            .note("eBPF, which LLVM writes pseudo-C for, zero-extends them; this is said once")
+            .note("eBPF, which LLVM writes pseudo-C for, zero-extends them; this is reported once")
             .help("compile with -mcpu=v2, or follow each with `w1 = w1`");
             self.report(diagnostic);
         }
     }
 
-    /// The right-hand side of an operator: a register of the same width, or a number.
+    /// Parses the right-hand side of an operator: a register of the same width, or a number.
     fn value_operand(&mut self, dst: Register) -> Parsed<Operand> {
         let first = self.token;
         let kind = match self.register()? {
@@ -172,10 +173,10 @@ impl Parser<'_, '_> {
         Err(self.report(diagnostic))
     }
 
-    /// What stands behind `r1 =`.
+    /// Parses the right-hand side of `r1 =`.
     fn assign_value(&mut self, dst: Register, target: Operand, first: Token) -> Parsed {
-        let at = self.token;
-        match at.kind {
+        let kind = self.token.kind;
+        match kind {
             Tok::Star => {
                 let (size, _) = self.type_of_access()?;
                 let memory = self.memory_operand()?;
@@ -194,11 +195,11 @@ impl Parser<'_, '_> {
                 );
             }
             Tok::Ident => {
-                let word = self.text_of(at).to_owned();
-                if let Some(bits) = byte_swap(&word) {
+                let word = self.text_of(self.token).to_owned();
+                if let Some(mnemonic) = byte_swap(&word) {
                     self.bump();
                     self.same_register(dst, &word)?;
-                    return self.emit(&bits, first, &[target]);
+                    return self.emit(&mnemonic, first, &[target]);
                 }
                 if ["atomic_", "cmpxchg", "xchg"].iter().any(|it| word.starts_with(it)) {
                     let message = "sBPF has no atomic instructions";
@@ -207,17 +208,23 @@ impl Parser<'_, '_> {
             }
             _ => {}
         }
+        self.assign_operand(dst, target, first)
+    }
+
+    /// Parses the right-hand side of a move or of an `lddw`.
+    fn assign_operand(&mut self, dst: Register, target: Operand, first: Token) -> Parsed {
+        let start = self.token;
         if let Some(src) = self.register()? {
-            // `r0 = w1` is how LLVM zero-extends. V2's `mov32` extends the sign.
+            // LLVM writes zero-extension as `r0 = w1`. V2's `mov32` extends the sign instead.
             let zero_extends = src.half && self.session.options.version != Version::V2;
             if !zero_extends {
-                self.same_width(dst, src, at)?;
+                self.same_width(dst, src, start)?;
             }
-            let right = operand(OperandKind::Reg(src.number), self.span_of(at));
+            let right = operand(OperandKind::Reg(src.number), self.span_of(start));
             return self.emit(&with_width("mov", src), first, &[target, right]);
         }
         let expr = self.expr()?;
-        let right = operand(OperandKind::Expr(expr), self.span_from(at));
+        let right = operand(OperandKind::Expr(expr), self.span_from(start));
         if self.is_word("ll") {
             self.bump();
             return self.emit("lddw", first, &[target, right]);
@@ -233,7 +240,7 @@ impl Parser<'_, '_> {
         follows
     }
 
-    /// `(s8)`, `(s16)`, `(s32)`
+    /// Whether a cast `(s8)`, `(s16)` or `(s32)` follows.
     fn cast_follows(&mut self) -> bool {
         let checkpoint = self.checkpoint();
         self.bump();
@@ -242,7 +249,7 @@ impl Parser<'_, '_> {
         follows
     }
 
-    /// Operations with one operand work in place.
+    /// Checks that the operand is the destination register: unary operations work in place.
     fn same_register(&mut self, dst: Register, operation: &str) -> Parsed {
         let at = self.token;
         let src = self.register()?;
@@ -253,7 +260,7 @@ impl Parser<'_, '_> {
         Err(self.fail(self.span_of(at), message))
     }
 
-    /// `*(u64 *)` and gives the suffix of its mnemonic.
+    /// Parses `*(u64 *)` and returns the suffix of its mnemonic.
     fn type_of_access(&mut self) -> Parsed<(&'static str, Span)> {
         self.bump();
         self.expect(Tok::ParenL, "`(`")?;
@@ -285,7 +292,7 @@ impl Parser<'_, '_> {
         Ok(operand(kind, self.span_from(first)))
     }
 
-    /// `*(u64 *)(r1 + 8) = …`
+    /// Parses `*(u64 *)(r1 + 8) = …`.
     pub(super) fn store(&mut self) -> Parsed {
         let first = self.token;
         self.check_text_section(first)?;
@@ -301,7 +308,7 @@ impl Parser<'_, '_> {
         self.emit(&format!("{stem}{size}"), first, &[memory, value])
     }
 
-    /// `if r1 > 5 goto L`
+    /// Parses `if r1 > 5 goto L`, after `if`.
     fn branch(&mut self, first: Token) -> Parsed {
         let at = self.token;
         let Some(left) = self.register()? else { return Err(self.expected("a register")) };
@@ -342,7 +349,7 @@ fn with_width(stem: &str, register: Register) -> String {
     format!("{stem}{}", if register.half { "32" } else { "64" })
 }
 
-/// The mnemonic of a byte order operation. Memory is little endian, so `bswap` is `be`.
+/// Returns the mnemonic of a byte order conversion. Memory is little-endian, so `bswap` is `be`.
 fn byte_swap(word: &str) -> Option<String> {
     let bits = ["be", "le", "bswap"].iter().find_map(|stem| word.strip_prefix(stem))?;
     let known = matches!(bits, "16" | "32" | "64");
