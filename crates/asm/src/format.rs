@@ -1,9 +1,8 @@
-//! The formatter: a source with the white space that everybody's sources have.
+//! The formatter.
 //!
-//! It works on lines of tokens and changes what stands between them, and the case of registers.
-//! What a change must keep: the assembler reads the same tokens before and after, and formatting
-//! twice is formatting once. A line whose white space may mean something, such as a macro's
-//! argument, keeps it.
+//! It works on lines of tokens, and changes only white space and the case of registers. Invariants: the
+//! source has the same tokens before and after, and formatting is idempotent. Lines in which white
+//! space may be significant, such as arguments of macros, keep it.
 
 use crate::{
     diagnostic::Diagnostic,
@@ -13,20 +12,19 @@ use crate::{
     output::Output,
     parse,
     session::{Product, Session},
-    source::Sources,
     syntax::{File, Line, Statement, is_backslash},
 };
 
 mod spacing;
 
-/// What stands in front of an instruction.
+/// Spaces before an instruction.
 const INDENT: usize = 4;
-/// Code that reaches further than this does not move the comments of the lines around it.
+/// Code that ends after this column does not affect the alignment of comments.
 const CODE_COLUMN_MAX: usize = 48;
-/// What stands between code and a comment at least.
+/// Spaces between code and a comment, at least.
 const COMMENT_GAP: usize = 2;
 
-/// Formats a source. `name` is for messages.
+/// Formats a source. `name` is its name in diagnostics.
 ///
 /// ```
 /// let source = "entrypoint:\nMOV64_IS_NO_MNEMONIC = 1\nldxw r1,[R2+8];size\n";
@@ -35,33 +33,32 @@ const COMMENT_GAP: usize = 2;
 /// ```
 ///
 /// # Errors
-/// If the assembler cannot read some of the text: the findings. Names that are not defined and
-/// instructions that a version does not have are no such findings.
+/// If the source has syntax errors: an output with these diagnostics. Undefined names, and instructions
+/// that a version does not have, are not syntax errors.
 pub fn format(source: &str, name: &str) -> Result<String, Box<Output>> {
     let output = syntax_errors(source, name);
     if output.diagnostics.is_empty() { Ok(reformat(source)) } else { Err(output.into()) }
 }
 
-/// The findings of what cannot be read in a text by itself, without the files that it includes.
+/// Returns the syntax errors of a text itself, without the files that it includes.
 fn syntax_errors(source: &str, name: &str) -> Output {
     let options = Options { name: name.to_owned(), ..Options::default() };
     let mut session = Session::new(&options, Product::Program);
     parse::parse(&mut session, name, source);
     let Session { sources, diagnostics, .. } = session;
-    let is_written = |it: &Diagnostic, sources: &Sources| sources.expansions(it.span).is_empty();
+    let in_source = |it: &Diagnostic| sources.expansions(it.span).is_empty();
     let diagnostics = diagnostics.into_sorted();
-    let diagnostics =
-        diagnostics.into_iter().filter(|it| it.syntax && is_written(it, &sources)).collect();
+    let diagnostics = diagnostics.into_iter().filter(|it| it.syntax && in_source(it)).collect();
     Output { assembly: None, diagnostics, sources }
 }
 
-/// The text with the formatter's white space, whatever it says.
+/// Returns the text with the formatter's white space.
 fn reformat(source: &str) -> String {
     let is_dos = source.find('\n').is_some_and(|at| source[..at].ends_with('\r'));
     let plain = if is_dos { source.replace("\r\n", "\n") } else { source.to_owned() };
     let file = File::read(&plain);
     let mut rows: Vec<Row<'_>> = Vec::new();
-    // The blocks that a line is in: whether they have parameters.
+    // For each enclosing block, whether it or an outer one has parameters.
     let mut blocks = Vec::new();
     for line in file.lines() {
         if let Statement::Directive(directive) = line.statement {
@@ -79,7 +76,7 @@ fn reformat(source: &str) -> String {
     if is_dos { text.replace('\n', "\r\n") } else { text }
 }
 
-/// A line to be written.
+/// A line of the output.
 #[derive(Debug, Default)]
 struct Row<'a> {
     indent: usize,
@@ -96,48 +93,44 @@ impl Row<'_> {
         self.code.is_empty() && !self.comment.is_empty()
     }
 
-    /// The column behind the code.
+    /// Returns the column after the code.
     fn end(&self) -> usize {
         self.indent + self.code.chars().count()
     }
 }
 
-/// `has_parameters` says that the line is in the body of a macro or the like.
+/// Appends the rows of a line. `has_parameters`: the line is in the body of a macro or loop that has
+/// parameters.
 fn push_rows<'a>(rows: &mut Vec<Row<'a>>, file: &'a File, line: &Line, has_parameters: bool) {
+    let text = &*file.text;
     let (labels, rest) = (file.label_tokens(line), file.statement_tokens(line));
     let Some(last) = rest.last().or(labels.last()) else {
-        let comment = trim(&file.text[line.range.clone()]);
+        let comment = trim(&text[line.range.clone()]);
         rows.push(Row { comment, ..Row::default() });
         return;
     };
-    let text = &*file.text;
     let comment = trim(&text[last.end..line.range.end]);
     let indent = indent(line.statement);
     let whole = text[line.range.start..last.end].trim_start_matches(is_blank);
-    // A comment over several lines within the code: nobody knows what it wants to look like.
+    // The layout of a comment of several lines within the code is kept.
     if whole.contains('\n') {
         let indent = if labels.is_empty() { indent } else { 0 };
         rows.push(Row { indent, code: whole.to_owned(), comment });
         return;
     }
-    let labels_end = labels.last().map_or(line.range.start, |it| it.end);
-    let mut code = String::new();
-    for (at, label) in labels.iter().enumerate() {
-        let before = at.checked_sub(1).map_or(line.range.start, |at| labels[at].end);
-        let behind_colon = at > 0 && labels[at - 1].kind == Tok::Colon;
-        let glued = label.kind == Tok::Colon || (before == label.start && !behind_colon);
-        spacing::push(&mut code, trim(&text[before..label.start]), !glued, token_text(text, label));
-    }
+    let code = labels_code(text, line, labels);
     if rest.is_empty() {
         rows.push(Row { indent: 0, code, comment });
         return;
     }
+    let labels_end = labels.last().map_or(line.range.start, |it| it.end);
     let mut statement = String::new();
     spacing::statement(&mut statement, file, line, labels_end);
     if labels.is_empty() {
         rows.push(Row { indent, code: statement, comment });
     } else if matches!(line.statement, Statement::Instruction | Statement::Pseudo)
-        // Elsewhere a backslash makes no label, and all of the line is one thing, whatever it is.
+        // A backslash is part of a label only where there are parameters. Elsewhere such a line is
+        // kept as a whole.
         && (has_parameters || !labels.iter().any(|it| is_backslash(text, it)))
     {
         rows.push(Row { indent: 0, code, comment: "" });
@@ -145,6 +138,20 @@ fn push_rows<'a>(rows: &mut Vec<Row<'a>>, file: &'a File, line: &Line, has_param
     } else {
         rows.push(Row { indent: 0, code: format!("{code} {statement}"), comment });
     }
+}
+
+/// Returns the labels of a line with the formatter's white space.
+fn labels_code(text: &str, line: &Line, labels: &[Token]) -> String {
+    let mut code = String::new();
+    let mut end = line.range.start;
+    let mut after_colon = false;
+    for label in labels {
+        let is_colon = label.kind == Tok::Colon;
+        let glued = is_colon || (end == label.start && !after_colon);
+        spacing::push(&mut code, trim(&text[end..label.start]), !glued, token_text(text, label));
+        (end, after_colon) = (label.end, is_colon);
+    }
+    code
 }
 
 fn indent(statement: Statement) -> usize {
@@ -155,7 +162,8 @@ fn indent(statement: Statement) -> usize {
     }
 }
 
-/// What the lexer takes for white space within a line. Other blanks of Unicode are names to it.
+/// Whether the lexer treats the character as white space within a line. Other Unicode white space is part
+/// of names.
 fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\r' | '\u{b}' | '\u{c}')
 }
@@ -168,7 +176,7 @@ fn token_text<'a>(text: &'a str, token: &Token) -> &'a str {
     &text[token.start..token.end]
 }
 
-/// A comment on a line of its own goes with the line below, or else with the one above.
+/// Indents comments on lines of their own like the line below, or else like the one above.
 fn indent_comments(rows: &mut [Row<'_>]) {
     let mut below = None;
     for row in rows.iter_mut().rev() {
@@ -225,14 +233,14 @@ fn is_code(row: &Row<'_>) -> bool {
     !row.code.is_empty()
 }
 
-/// The column of the comments behind the lines of a block.
+/// Returns the column at which comments after code are aligned in a block of lines.
 fn comment_column(block: &[Row<'_>]) -> usize {
     let commented = block.iter().filter(|it| !it.comment.is_empty()).map(Row::end);
     let ends = commented.filter(|end| *end <= CODE_COLUMN_MAX);
     ends.max().map_or(0, |end| end + COMMENT_GAP)
 }
 
-/// Whether the lexer takes `code` for these tokens; registers may differ in case.
+/// Whether `code` has these tokens, with registers in any case.
 fn is_same(code: &str, text: &str, tokens: &[Token]) -> bool {
     let mut lexer = Lexer::new(code.into(), 0);
     let same = |expected: &Token| {

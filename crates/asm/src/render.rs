@@ -16,7 +16,14 @@ enum Style {
     Margin,
 }
 
-/// An underlined span in a line of source, with its remark.
+/// A text to render at a span.
+struct Remark<'a> {
+    span: Span,
+    text: &'a str,
+    primary: bool,
+}
+
+/// A remark under a line of source.
 struct Underline<'a> {
     line: u32,
     /// Column, from 0.
@@ -68,31 +75,22 @@ impl Renderer<'_> {
         self.paint(style, word);
         self.paint(Style::Strong, &format!(": {}\n", printable(&diagnostic.message)));
 
-        let mut places: Vec<(Span, &str, bool)> = vec![(diagnostic.span, &diagnostic.label, true)];
-        places
-            .extend(diagnostic.labels.iter().map(|label| (label.span, label.text.as_str(), false)));
-        let expansions = self.sources.expansions(diagnostic.span);
-        if let Some((innermost, outer)) = expansions.split_first() {
-            places.push((*innermost, "expanded from here", false));
-            places.extend(outer.last().map(|call| (*call, "which came from here", false)));
-        }
-
-        let widest = places.iter().map(|(span, ..)| self.sources.locate(*span).line).max();
-        let margin = widest.unwrap_or(1).to_string().len();
-        let mut drawn: Vec<&str> = Vec::new();
         let sources = self.sources;
-        for (span, ..) in &places {
-            let file = sources.file(*span).0;
-            if drawn.contains(&file) {
-                continue;
+        let remarks = remarks(sources, diagnostic);
+        let widest = remarks.iter().map(|it| sources.locate(it.span).line).max();
+        let margin = widest.unwrap_or(1).to_string().len();
+        let mut rendered: Vec<&str> = Vec::new();
+        for remark in &remarks {
+            let file = sources.file(remark.span).0;
+            if !rendered.contains(&file) {
+                let inside: Vec<_> =
+                    remarks.iter().filter(|other| sources.file(other.span).0 == file).collect();
+                self.file(&inside, margin, style, rendered.is_empty());
+                rendered.push(file);
             }
-            let inside: Vec<_> =
-                places.iter().filter(|(other, ..)| sources.file(*other).0 == file).collect();
-            self.file(&inside, margin, style, drawn.is_empty());
-            drawn.push(file);
         }
-        let extra = diagnostic.notes.iter().map(|text| ("note", text));
-        for (word, text) in extra.chain(diagnostic.help.iter().map(|text| ("help", text))) {
+        let notes = diagnostic.notes.iter().map(|text| ("note", text));
+        for (word, text) in notes.chain(diagnostic.help.iter().map(|text| ("help", text))) {
             self.paint(Style::Margin, &format!("{:margin$} = ", ""));
             self.paint(Style::Strong, &format!("{word}: "));
             self.out.push_str(&printable(text));
@@ -102,17 +100,16 @@ impl Renderer<'_> {
     }
 
     /// Renders the underlined lines of one file.
-    fn file(&mut self, places: &[&(Span, &str, bool)], margin: usize, style: Style, first: bool) {
+    fn file(&mut self, remarks: &[&Remark<'_>], margin: usize, style: Style, first: bool) {
         let sources = self.sources;
-        let (head, ..) = places[0];
-        let location = sources.locate(*head);
+        let location = sources.locate(remarks[0].span);
         let arrow = if first { "-->" } else { ":::" };
         self.paint(Style::Margin, &format!("{:margin$}{arrow} ", ""));
         let _ = writeln!(self.out, "{}:{}:{}", location.file, location.line, location.column);
         self.paint(Style::Margin, &format!("{:margin$} |\n", ""));
 
         let mut underlines: Vec<Underline<'_>> =
-            places.iter().map(|it| underline(sources, it)).collect();
+            remarks.iter().map(|it| underline(sources, it)).collect();
         underlines.sort_by_key(|underline| (underline.line, !underline.primary, underline.start));
         let mut last = None;
         for underline in &underlines {
@@ -125,31 +122,47 @@ impl Renderer<'_> {
                 self.out.push('\n');
                 last = Some(underline.line);
             }
-            self.paint(Style::Margin, &format!("{:margin$} | ", ""));
-            let sign = if underline.primary { "^" } else { "-" };
-            let style = if underline.primary { style } else { Style::Margin };
-            let _ = write!(self.out, "{:1$}", "", underline.start);
-            let space = if underline.text.is_empty() { "" } else { " " };
-            self.paint(
-                style,
-                &format!("{}{space}{}", sign.repeat(underline.length), printable(underline.text)),
-            );
-            self.out.push('\n');
+            self.underline(underline, margin, style);
         }
+    }
+
+    /// Renders the line below a line of source.
+    fn underline(&mut self, underline: &Underline<'_>, margin: usize, style: Style) {
+        self.paint(Style::Margin, &format!("{:margin$} | ", ""));
+        let (sign, style) = if underline.primary { ("^", style) } else { ("-", Style::Margin) };
+        let _ = write!(self.out, "{:1$}", "", underline.start);
+        let space = if underline.text.is_empty() { "" } else { " " };
+        let signs = sign.repeat(underline.length);
+        self.paint(style, &format!("{signs}{space}{}", printable(underline.text)));
+        self.out.push('\n');
     }
 }
 
-fn underline<'a>(sources: &'a Sources, place: &(Span, &'a str, bool)) -> Underline<'a> {
-    let (span, text, primary) = *place;
+/// The remarks of a diagnostic, with the calls of the macros that its primary span is in.
+fn remarks<'a>(sources: &Sources, diagnostic: &'a Diagnostic) -> Vec<Remark<'a>> {
+    let secondary = |span, text| Remark { span, text, primary: false };
+    let mut remarks =
+        vec![Remark { span: diagnostic.span, text: &diagnostic.label, primary: true }];
+    remarks.extend(diagnostic.labels.iter().map(|it| secondary(it.span, &it.text)));
+    let expansions = sources.expansions(diagnostic.span);
+    if let Some((innermost, outer)) = expansions.split_first() {
+        remarks.push(secondary(*innermost, "expanded from here"));
+        remarks.extend(outer.last().map(|call| secondary(*call, "which came from here")));
+    }
+    remarks
+}
+
+fn underline<'a>(sources: &'a Sources, remark: &Remark<'a>) -> Underline<'a> {
+    let Remark { span, text, primary } = *remark;
     let (_, file) = sources.file(span);
     let range = sources.range(span);
     let line_start = file[..range.start].rfind('\n').map_or(0, |at| at + 1);
     let source = file[line_start..].lines().next().unwrap_or_default();
-    let marked = file[range.clone()].lines().next().unwrap_or_default();
+    let underlined = file[range.clone()].lines().next().unwrap_or_default();
     Underline {
         line: sources.locate(span).line,
         start: width(&file[line_start..range.start]),
-        length: width(marked.trim_end()).max(1),
+        length: width(underlined.trim_end()).max(1),
         text,
         primary,
         source,

@@ -1,8 +1,7 @@
-//! A source as lines of tokens: what formatters and editors look at.
+//! A source as lines of tokens, for the formatter and editors.
 //!
-//! Nothing is expanded, evaluated or left out, so this works on any text. [`File`] says of each line
-//! what kind of statement it is by the rules that the assembler goes by, as far as one file tells:
-//! a word that is none of its own is the call of a macro.
+//! Nothing is expanded or evaluated, so this works on any text. [`File`] classifies each line by the rules
+//! of the assembler, as far as a single file allows: an unknown word is assumed to call a macro.
 
 use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
@@ -15,16 +14,16 @@ use crate::{
     parse::register,
 };
 
-/// What a token is.
+/// The class of a token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
-    /// A word: of an instruction, a directive, a register, a label, a constant…
+    /// A word: a mnemonic, directive, register, label, constant…
     Word,
     /// A number or a character.
     Number,
     /// A reference to a local label, `1f` or `1b`.
     LocalLabel,
-    /// A text in quotes.
+    /// A string in quotes.
     Text,
     /// `,`
     Comma,
@@ -36,16 +35,16 @@ pub enum Class {
     Other,
 }
 
-/// A token: what it is, and the bytes of the text that it covers.
+/// A token: its class and its range.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Token {
-    /// What it is.
+    /// The class.
     pub class: Class,
-    /// Where it is.
+    /// The range of bytes in the text.
     pub range: Range<usize>,
 }
 
-/// What stands on a line behind its labels.
+/// The statement on a line, after its labels.
 #[derive(Clone, Copy, Debug)]
 pub enum Statement {
     /// Nothing.
@@ -58,26 +57,26 @@ pub enum Statement {
     Constant,
     /// A directive.
     Directive(&'static Directive),
-    /// The call of a macro, or what the assembler would not understand.
+    /// The call of a macro, or an error.
     Call,
 }
 
-/// A line.
+/// A line of a [`File`].
 #[derive(Debug)]
 pub struct Line {
-    /// What stands on it.
+    /// The statement on it.
     pub statement: Statement,
-    /// Where it begins, and where it ends, in front of the line break.
+    /// The range of bytes in the text, without the line break.
     pub range: Range<usize>,
     /// All tokens of the line.
     tokens: Range<usize>,
-    /// How many of them belong to labels.
+    /// The number of tokens that belong to labels.
     labels: usize,
-    /// How many of them, behind the labels, are the first word.
+    /// The number of tokens after the labels that belong to the first word.
     word: usize,
 }
 
-/// A source.
+/// A source as lines of tokens.
 #[derive(Debug)]
 pub struct File {
     pub(crate) text: Arc<str>,
@@ -87,7 +86,7 @@ pub struct File {
 }
 
 impl File {
-    /// Takes a text apart.
+    /// Splits a text into lines of tokens.
     #[must_use]
     pub fn read(text: &str) -> Self {
         let mut lexer = Lexer::new(text.into(), 0);
@@ -114,24 +113,24 @@ impl File {
         file
     }
 
-    /// The lines, in order; there is one at least.
+    /// Returns the lines, in order; there is at least one.
     #[must_use]
     pub fn lines(&self) -> &[Line] {
         &self.lines
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The tokens of the labels of a line, with their colons.
+    /// Iterates over the tokens of the labels of a line, including their colons.
     pub fn labels(&self, line: &Line) -> impl ExactSizeIterator<Item = Token> {
         self.label_tokens(line).iter().map(|it| public(&self.text, *it))
     }
 
-    /// The first word of the statement on a line.
+    /// Returns the first word of the statement on a line.
     #[must_use]
     pub fn word(&self, line: &Line) -> Option<Token> {
         let [first, .., last] = self.word_tokens(line) else {
@@ -140,18 +139,18 @@ impl File {
         Some(Token { range: first.start..last.end, ..public(&self.text, *first) })
     }
 
-    /// The tokens behind the first word.
+    /// Iterates over the tokens after the first word.
     pub fn operands(&self, line: &Line) -> impl ExactSizeIterator<Item = Token> {
         self.operand_tokens(line).iter().map(|it| public(&self.text, *it))
     }
 
-    /// The text of a token.
+    /// Returns the text of a token.
     #[must_use]
     pub fn slice(&self, token: &Token) -> &str {
         &self.text[token.range.clone()]
     }
 
-    /// The number of the line that holds a byte of the text, from 0.
+    /// Returns the number of the line that contains the byte at `offset`, from 0.
     #[must_use]
     pub fn line_at(&self, offset: usize) -> usize {
         self.lines.partition_point(|it| it.range.start <= offset).saturating_sub(1)
@@ -190,7 +189,7 @@ impl File {
                 statement(word, rest.first().is_some_and(|it| it.kind == Tok::Eq))
             }
         };
-        // The first token of a store, `*`, is no word.
+        // A store begins with `*`, which is not a word.
         let word = if rest.first().is_some_and(|it| it.kind == Tok::Star) { 0 } else { word };
         Line { statement, range, tokens, labels, word }
     }
@@ -204,7 +203,7 @@ impl File {
         Some(&self.text[name.start..name.end])
     }
 
-    /// A macro goes before everything else that has its name.
+    /// Classifies calls of macros, which take precedence over everything else with their name.
     fn mark_macro_calls(&mut self) {
         if self.macros.is_empty() {
             return;
@@ -239,7 +238,7 @@ fn statement(word: &str, assigns: bool) -> Statement {
     }
 }
 
-/// How many of the tokens of a line are labels and their colons.
+/// Returns the number of tokens at the start of a line that are labels and their colons.
 fn labels(text: &str, tokens: &[LexToken]) -> usize {
     let mut count = 0;
     loop {
@@ -261,11 +260,11 @@ fn labels(text: &str, tokens: &[LexToken]) -> usize {
     }
 }
 
-/// How many tokens the first word has: more than one if a parameter of a macro is part of it.
+/// Returns the number of tokens of the first word: more than one if it contains a parameter of a macro.
 fn first_word(text: &str, tokens: &[LexToken]) -> usize {
     let glued = tokens.windows(2).take_while(|pair| pair[0].end == pair[1].start).count() + 1;
     let glued = &tokens[..glued.min(tokens.len())];
-    // It ends with a colon, behind which another label or the statement may stand.
+    // A colon ends it; another label or the statement may follow without white space.
     let end = glued.iter().position(|it| it.kind == Tok::Colon).map_or(glued.len(), |at| at + 1);
     let word = &glued[..end];
     if word.iter().any(|it| is_backslash(text, it)) { word.len() } else { word.len().min(1) }
@@ -289,25 +288,25 @@ fn public(text: &str, token: LexToken) -> Token {
     Token { class, range: token.start..token.end }
 }
 
-/// Every word that an instruction can begin with, of all versions; those of pseudo-C are others.
+/// Returns the mnemonics of all versions, with their aliases. Pseudo-C is not included.
 #[must_use]
 pub fn mnemonics() -> BTreeSet<&'static str> {
     ["call", "syscall"].into_iter().chain(mnemonic::words()).collect()
 }
 
-/// The rows of the instruction table that a mnemonic stands for, of all versions and shapes.
+/// Returns the rows of the instruction table with a mnemonic, of all versions and shapes.
 #[must_use]
 pub fn instructions(mnemonic: &str) -> &'static [Op] {
     mnemonic::find(mnemonic).map_or(&[], mnemonic::Mnemonic::ops)
 }
 
-/// The number of the register that a word names, as `r1`, `w1` or `fp`; it may be too large.
+/// Returns the number of a register like `r1`, `w1` or `fp`; it may be too large.
 #[must_use]
 pub fn register_number(word: &str) -> Option<u8> {
     register(word).map(|it| it.number)
 }
 
-/// Whether a name can be written without quotes: it is one word, and no register.
+/// Whether a name can be written without quotes: it is a single word and not a register.
 #[must_use]
 pub fn is_plain_name(name: &str) -> bool {
     let mut lexer = Lexer::new(name.into(), 0);

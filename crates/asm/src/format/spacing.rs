@@ -1,4 +1,4 @@
-//! What stands between the tokens of a statement.
+//! White space between the tokens of a statement.
 
 use super::{Statement, is_same, token_text, trim};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     syntax::{File, Line},
 };
 
-/// Appends a token, behind a comment if one stands in front of it.
+/// Appends a token, after the comment that precedes it, if any.
 pub(super) fn push(out: &mut String, comment: &str, spaced: bool, text: &str) {
     let space = |out: &mut String, wanted: bool| {
         if wanted && !out.is_empty() {
@@ -23,7 +23,7 @@ pub(super) fn push(out: &mut String, comment: &str, spaced: bool, text: &str) {
     out.push_str(text);
 }
 
-/// Appends the statement of a line, which begins behind `start`.
+/// Appends the statement of a line, which begins after `start`.
 pub(super) fn statement(out: &mut String, file: &File, line: &Line, start: usize) {
     let (text, tokens) = (&*file.text, file.statement_tokens(line));
     let [first, .., last] = tokens else {
@@ -43,8 +43,8 @@ pub(super) fn statement(out: &mut String, file: &File, line: &Line, start: usize
     push(out, trim(&text[start..first.start]), false, code);
 }
 
-/// Whether white space within operands may mean something: they are text then, or become
-/// something else when a macro is called.
+/// Whether white space within operands may be significant: because they are text, or because a macro
+/// may replace them.
 fn keeps_text(file: &File, line: &Line) -> bool {
     let is_text = match line.statement {
         Statement::Call => true,
@@ -57,8 +57,8 @@ fn keeps_text(file: &File, line: &Line) -> bool {
     is_text || file.statement_tokens(line).iter().any(is_odd)
 }
 
-/// The first word, and operands as they are: only the space around commas outside brackets is
-/// settled, as the reader of macros' arguments takes them apart.
+/// Appends the first word and the operands unchanged, except for the white space around commas outside
+/// brackets, at which the arguments of macros are split.
 fn words(out: &mut String, file: &File, line: &Line) {
     let (text, operands) = (&*file.text, file.operand_tokens(line));
     let mut end = match file.word_tokens(line) {
@@ -74,7 +74,7 @@ fn words(out: &mut String, file: &File, line: &Line) {
     };
     let mut depth = 0_usize;
     let mut fresh = true;
-    // The name of a macro ends with its first blank.
+    // The name of a macro ends at the first white space.
     let names_macro = matches!(line.statement, Statement::Directive(it) if it.names[0] == ".macro");
     for (at, token) in operands.iter().enumerate() {
         let between = &text[end..token.start];
@@ -100,13 +100,13 @@ fn words(out: &mut String, file: &File, line: &Line) {
     }
 }
 
-/// What a token is to its neighbours.
+/// The role of a token, which determines the white space around it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// The first word, or one like it: `goto`.
     Keyword,
     Operand,
-    /// `-` of `-1`: nothing stands behind it.
+    /// `-` of `-1`: no white space follows.
     Prefix,
     Operator,
     Comma,
@@ -116,46 +116,52 @@ enum Role {
 
 fn expressions(out: &mut String, text: &str, statement: Statement, tokens: &[Token]) {
     let is_code = matches!(statement, Statement::Instruction | Statement::Pseudo);
-    let is_pseudo = matches!(statement, Statement::Pseudo);
     let mut before: Option<(Role, &Token)> = None;
-    for (at, token) in tokens.iter().enumerate() {
-        let mut written = token_text(text, token).to_owned();
-        let is_register = token.kind == Tok::Ident && register(&written).is_some();
-        let behind_operand =
-            before.is_some_and(|(role, _)| matches!(role, Role::Operand | Role::Close));
-        let role = match token.kind {
-            Tok::Comma | Tok::Colon => Role::Comma,
-            Tok::ParenL | Tok::BracketL => Role::Open,
-            Tok::ParenR | Tok::BracketR => Role::Close,
-            Tok::Ident if at == 0 && !is_register && !matches!(statement, Statement::Constant) => {
-                Role::Keyword
-            }
-            Tok::Ident if is_pseudo && matches!(written.as_str(), "goto" | "if") => Role::Keyword,
-            // `s>`, `s>>=`: a sign in front of the operator.
-            Tok::Ident if is_pseudo && written == "s" && behind_register(text, before) => {
-                Role::Prefix
-            }
-            Tok::Ident
-            | Tok::Int(_)
-            | Tok::IntTooLarge
-            | Tok::NumericRef { .. }
-            | Tok::Str
-            | Tok::Char(_) => Role::Operand,
-            Tok::Plus | Tok::Minus | Tok::Tilde | Tok::Bang | Tok::Star if !behind_operand => {
-                Role::Prefix
-            }
-            _ => Role::Operator,
-        };
-        if is_code && is_register {
-            written.make_ascii_lowercase();
+    for token in tokens {
+        let mut word = token_text(text, token).to_owned();
+        let role = role(text, statement, before, token);
+        if is_code && token.kind == Tok::Ident && register(&word).is_some() {
+            word.make_ascii_lowercase();
         }
         let comment = before.map_or("", |(_, it)| trim(&text[it.end..token.start]));
-        push(out, comment, before.is_some_and(|(it, _)| is_spaced(it, role)), &written);
+        push(out, comment, before.is_some_and(|(it, _)| is_spaced(it, role)), &word);
         before = Some((role, token));
     }
 }
 
-fn behind_register(text: &str, before: Option<(Role, &Token)>) -> bool {
+/// Returns the role of a token, `before` being the one in front of it.
+fn role(text: &str, statement: Statement, before: Option<(Role, &Token)>, token: &Token) -> Role {
+    let is_pseudo = matches!(statement, Statement::Pseudo);
+    let word = token_text(text, token);
+    let after_operand = before.is_some_and(|(role, _)| matches!(role, Role::Operand | Role::Close));
+    match token.kind {
+        Tok::Comma | Tok::Colon => Role::Comma,
+        Tok::ParenL | Tok::BracketL => Role::Open,
+        Tok::ParenR | Tok::BracketR => Role::Close,
+        Tok::Ident
+            if before.is_none()
+                && register(word).is_none()
+                && !matches!(statement, Statement::Constant) =>
+        {
+            Role::Keyword
+        }
+        Tok::Ident if is_pseudo && matches!(word, "goto" | "if") => Role::Keyword,
+        // `s>`, `s>>=`: the sign before an operator.
+        Tok::Ident if is_pseudo && word == "s" && after_register(text, before) => Role::Prefix,
+        Tok::Ident
+        | Tok::Int(_)
+        | Tok::IntTooLarge
+        | Tok::NumericRef { .. }
+        | Tok::Str
+        | Tok::Char(_) => Role::Operand,
+        Tok::Plus | Tok::Minus | Tok::Tilde | Tok::Bang | Tok::Star if !after_operand => {
+            Role::Prefix
+        }
+        _ => Role::Operator,
+    }
+}
+
+fn after_register(text: &str, before: Option<(Role, &Token)>) -> bool {
     before.is_some_and(|(_, it)| it.kind == Tok::Ident && register(token_text(text, it)).is_some())
 }
 
