@@ -66,7 +66,8 @@ const PSEUDO: &str = "\tr2 = *(u64 *)(r1 + OFFSET)
 \texit
 ";
 
-/// CPU time of this process, where the system tells: on a busy machine, time on the clock is longer.
+/// CPU time of this process, where the system tells: on a busy machine, time on the clock is
+/// longer.
 fn cpu_seconds() -> f64 {
     let schedule = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
     let nanoseconds: Option<f64> = schedule.split(' ').next().and_then(|word| word.parse().ok());

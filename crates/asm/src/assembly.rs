@@ -10,9 +10,9 @@ use crate::source::Line;
 pub struct Assembly {
     /// The sBPF version.
     pub version: Version,
-    /// The instructions. Until V2, calls have the form that the loader relocates: calls of functions
-    /// are relative with source nibble 1; calls of syscalls have the immediate -1 and an entry in
-    /// [`Assembly::syscalls`].
+    /// The instructions. Until V2, calls have the form that the loader relocates: calls of
+    /// functions are relative with source nibble 1; calls of syscalls have the immediate -1 and an
+    /// entry in [`Assembly::syscalls`].
     pub text: Vec<u8>,
     /// Until V2: the offset of the instructions, in the file and in their region.
     pub text_offset: u64,
@@ -24,8 +24,8 @@ pub struct Assembly {
     pub syscalls: Vec<(u32, String)>,
     /// The labels of `.text`, then those of `.rodata`, each sorted by offset.
     pub symbols: Vec<Symbol>,
-    /// The source lines of instructions, sorted by slot. A slot without an entry belongs to the entry
-    /// before it.
+    /// The source lines of instructions, sorted by slot. A slot without an entry belongs to the
+    /// entry before it.
     pub lines: Vec<Line>,
     /// Names of the source files.
     pub files: Vec<String>,

@@ -7,8 +7,8 @@ use crate::{
     source::Span, value::Base,
 };
 
-/// Reports operands of `.globl` that the source does not define, unless `is_used` returns that it refers
-/// to them.
+/// Reports operands of `.globl` that the source does not define, unless `is_used` returns that it
+/// refers to them.
 pub(crate) fn report_undefined_globals(session: &mut Session<'_>, is_used: impl Fn(Name) -> bool) {
     for name in session.globals.clone() {
         let symbol = session.symbols.get(name);

@@ -1,5 +1,5 @@
-//! The directive table, one row each. The assembler, its suggestions for misspelt names, the formatter
-//! and the completions and hovers of editors use it.
+//! The directive table, one row each. The assembler, its suggestions for misspelt names, the
+//! formatter and the completions and hovers of editors use it.
 
 use std::sync::LazyLock;
 

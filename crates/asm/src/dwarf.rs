@@ -98,7 +98,8 @@ impl RelocateWriter for Recorder {
     }
 }
 
-/// Returns the address of the first instruction in the file's terms, which until V2 is its file offset.
+/// Returns the address of the first instruction in the file's terms, which until V2 is its file
+/// offset.
 fn text_address(assembly: &Assembly) -> u64 {
     let address = assembly.addresses().text;
     if assembly.version.strict_elf() { address } else { address - BYTECODE_START }

@@ -23,8 +23,8 @@ pub(crate) struct Emitted {
     /// The bytes by output section: [`SectionId::TEXT`] and [`SectionId::RODATA`] of a program, all
     /// sections of an object.
     pub(crate) sections: Vec<Vec<u8>>,
-    /// By output section, if it contains instructions: slot and span of every statement that emitted
-    /// some.
+    /// By output section, if it contains instructions: slot and span of every statement that
+    /// emitted some.
     pub(crate) spans: Vec<Vec<(u32, Span)>>,
     /// In programs until V2: the slots of calls of syscalls, with the syscalls.
     pub(crate) syscalls: Vec<(u32, Name)>,
@@ -55,8 +55,8 @@ pub(crate) enum RelocationKind {
     Data,
 }
 
-/// Emits all statements, with final addresses in programs, and with relocations in objects, which have
-/// no `addresses`. Statements with errors are reported and emitted as zeros.
+/// Emits all statements, with final addresses in programs, and with relocations in objects, which
+/// have no `addresses`. Statements with errors are reported and emitted as zeros.
 pub(crate) fn emit(
     session: &mut Session<'_>,
     ast: &Ast,
@@ -274,8 +274,8 @@ impl<'s, 'o> Emitter<'s, 'o> {
         address
     }
 
-    /// Returns the target and addend of a relocation. An expression that is only a label refers to the
-    /// label's symbol instead of its section, which makes relocations readable.
+    /// Returns the target and addend of a relocation. An expression that is only a label refers to
+    /// the label's symbol instead of its section, which makes relocations readable.
     fn symbol_of(&self, expr: ExprId, base: Base, number: i128) -> (Base, i128) {
         if let ExprKind::Symbol(name) = self.session.exprs.get(expr).kind
             && let Def::Label(Some(_)) = self.session.symbols.get(name).def
@@ -343,7 +343,8 @@ impl<'s, 'o> Emitter<'s, 'o> {
         Some(insn)
     }
 
-    /// Encodes an instruction. V2 has no `lddw`: `mov32` and `hor64` take its two slots (SIMD-0173).
+    /// Encodes an instruction. V2 has no `lddw`: `mov32` and `hor64` take its two slots
+    /// (SIMD-0173).
     #[allow(clippy::cast_possible_truncation, reason = "the immediate is split into halves")]
     fn encode(&self, insn: Insn) -> (u64, Option<u64>) {
         if insn.op != Op::Lddw || self.session.options.version != Version::V2 {

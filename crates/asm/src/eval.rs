@@ -1,7 +1,7 @@
 //! Evaluation of expressions.
 //!
-//! A value is a number, or an offset from a section or from a symbol of another object. Arithmetic is
-//! exact within 128 bits and never wraps; the users of a value check its range.
+//! A value is a number, or an offset from a section or from a symbol of another object. Arithmetic
+//! is exact within 128 bits and never wraps; the users of a value check its range.
 
 use crate::{
     ast::{Binary, Expr, ExprId, ExprKind, Unary},
@@ -13,8 +13,8 @@ use crate::{
     value::{Base, Value},
 };
 
-/// The reason why an expression has no value. Until all sources are parsed and laid out, only `Wrong` is
-/// final.
+/// The reason why an expression has no value. Until all sources are parsed and laid out, only
+/// `Wrong` is final.
 #[derive(Debug)]
 pub(crate) enum NoValue {
     /// The name is not defined yet.
@@ -93,8 +93,8 @@ impl Session<'_> {
         }
     }
 
-    /// Evaluates the constants that depend on later definitions. After layout (`all_placed`) it reports
-    /// those that still have no value.
+    /// Evaluates the constants that depend on later definitions. After layout (`all_placed`) it
+    /// reports those that still have no value.
     pub(crate) fn resolve_constants(&mut self, all_placed: bool) {
         // In reverse: such constants are defined before the ones they depend on, whose values are
         // therefore known by then.

@@ -1,8 +1,8 @@
 //! The formatter.
 //!
-//! It works on lines of tokens, and changes only white space and the case of registers. Invariants: the
-//! source has the same tokens before and after, and formatting is idempotent. Lines in which white
-//! space may be significant, such as arguments of macros, keep it.
+//! It works on lines of tokens, and changes only white space and the case of registers. Invariants:
+//! the source has the same tokens before and after, and formatting is idempotent. Lines in which
+//! white space may be significant, such as arguments of macros, keep it.
 
 use crate::{
     diagnostic::Diagnostic,
@@ -33,8 +33,8 @@ const COMMENT_GAP: usize = 2;
 /// ```
 ///
 /// # Errors
-/// If the source has syntax errors: an output with these diagnostics. Undefined names, and instructions
-/// that a version does not have, are not syntax errors.
+/// If the source has syntax errors: an output with these diagnostics. Undefined names, and
+/// instructions that a version does not have, are not syntax errors.
 pub fn format(source: &str, name: &str) -> Result<String, Box<Output>> {
     let output = syntax_errors(source, name);
     if output.diagnostics.is_empty() { Ok(reformat(source)) } else { Err(output.into()) }
@@ -99,8 +99,8 @@ impl Row<'_> {
     }
 }
 
-/// Appends the rows of a line. `has_parameters`: the line is in the body of a macro or loop that has
-/// parameters.
+/// Appends the rows of a line. `has_parameters`: the line is in the body of a macro or loop that
+/// has parameters.
 fn push_rows<'a>(rows: &mut Vec<Row<'a>>, file: &'a File, line: &Line, has_parameters: bool) {
     let text = &*file.text;
     let (labels, rest) = (file.label_tokens(line), file.statement_tokens(line));
@@ -162,8 +162,8 @@ fn indent(statement: Statement) -> usize {
     }
 }
 
-/// Whether the lexer treats the character as white space within a line. Other Unicode white space is part
-/// of names.
+/// Whether the lexer treats the character as white space within a line. Other Unicode white space
+/// is part of names.
 fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\r' | '\u{b}' | '\u{c}')
 }

@@ -5,8 +5,8 @@ use selkie_isa::symbol::ENTRYPOINT;
 
 use crate::{assembly::Symbol, names::Name, session::Session, symbols::Def};
 
-/// Returns the named labels of each section, sorted by offset, functions with their sizes. `sections` has
-/// the size of each section and whether it contains instructions.
+/// Returns the named labels of each section, sorted by offset, functions with their sizes.
+/// `sections` has the size of each section and whether it contains instructions.
 pub(crate) fn labels(session: &Session<'_>, sections: &[(bool, u32)]) -> Vec<Vec<(Name, Symbol)>> {
     let mut labels: Vec<Vec<(Name, Symbol)>> = vec![Vec::new(); sections.len()];
     for (name, _) in session.names.all().filter(|(name, _)| session.is_source_name(*name)) {

@@ -1,8 +1,9 @@
 //! Layout: the sizes of statements and sections, and the offsets of labels.
 //!
-//! Layout replaces alignments and fills by repeats with a count, and gives every label an offset. In
-//! programs the offset is from the start of the merged instructions ([`SectionId::TEXT`]) or of the
-//! merged read-only data ([`SectionId::RODATA`]), in objects from the start of the label's section.
+//! Layout replaces alignments and fills by repeats with a count, and gives every label an offset.
+//! In programs the offset is from the start of the merged instructions ([`SectionId::TEXT`]) or of
+//! the merged read-only data ([`SectionId::RODATA`]), in objects from the start of the label's
+//! section.
 
 use selkie_isa::Op;
 
@@ -122,7 +123,8 @@ impl Sizing {
     }
 }
 
-/// Returns the size of a statement. Evaluates the count and value of fills, and replaces them by repeats.
+/// Returns the size of a statement. Evaluates the count and value of fills, and replaces them by
+/// repeats.
 fn size(session: &mut Session<'_>, stmt: &mut Stmt) -> u64 {
     match stmt.kind {
         StmtKind::Insn(insn) if insn.op == Op::Lddw => 16,

@@ -1,7 +1,8 @@
-//! The lexer, which produces tokens on demand and without allocation: a token is a kind and a range.
+//! The lexer, which produces tokens on demand and without allocation: a token is a kind and a
+//! range.
 //!
-//! All dialects share it. Comments (`;`, `#`, `//` to the end of the line, `/* */`) are white space;
-//! newlines are tokens, since they end statements.
+//! All dialects share it. Comments (`;`, `#`, `//` to the end of the line, `/* */`) are white
+//! space; newlines are tokens, since they end statements.
 
 use std::sync::Arc;
 
@@ -133,8 +134,8 @@ impl Lexer {
         self.bytes().get(self.pos + ahead).copied().unwrap_or(0)
     }
 
-    /// Moves to the start of the next line and returns the range of the rest of the current one, without
-    /// the newline.
+    /// Moves to the start of the next line and returns the range of the rest of the current one,
+    /// without the newline.
     pub(crate) fn rest_of_line(&mut self) -> (usize, usize) {
         let start = self.pos;
         let rest = &self.bytes()[start..];
@@ -325,8 +326,8 @@ fn parse_digits(digits: &[u8], radix: u32) -> Tok {
     if any { Tok::Int(value) } else { Tok::IntBad }
 }
 
-/// Appends the bytes of an escape sequence to `out`. `text` starts after the backslash; returns how many
-/// bytes of it belong to the sequence, or `None` if it is unknown.
+/// Appends the bytes of an escape sequence to `out`. `text` starts after the backslash; returns how
+/// many bytes of it belong to the sequence, or `None` if it is unknown.
 pub(crate) fn unescape_one(text: &str, out: &mut Vec<u8>) -> Option<usize> {
     let first = text.chars().next()?;
     let byte = match first {

@@ -13,8 +13,8 @@
 //! let elf: Vec<u8> = program.to_elf();
 //! ```
 //!
-//! The assembler accepts the dialects in use, even mixed line by line: mnemonics with and without their
-//! width, and the pseudo-C that LLVM emits. One run reports all errors of a source.
+//! The assembler accepts the dialects in use, even mixed line by line: mnemonics with and without
+//! their width, and the pseudo-C that LLVM emits. One run reports all errors of a source.
 //!
 //! | module | what it owns |
 //! |---|---|
@@ -90,8 +90,8 @@ pub fn assemble(source: &str, options: &Options) -> Output {
 /// Assembles a source to an object, which the linker combines with others, of this assembler and of
 /// compilers.
 ///
-/// The linker resolves names that the source does not define. The object has debug information unless
-/// [`Options::strip`] is set.
+/// The linker resolves names that the source does not define. The object has debug information
+/// unless [`Options::strip`] is set.
 ///
 /// ```
 /// let source = "

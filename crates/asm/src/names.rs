@@ -63,8 +63,8 @@ impl Names {
     }
 }
 
-/// A fast hash map for short keys. It is not hardened against chosen keys, which could only slow down the
-/// assembly of the source that contains them.
+/// A fast hash map for short keys. It is not hardened against chosen keys, which could only slow
+/// down the assembly of the source that contains them.
 pub(crate) type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<FastHasher>>;
 
 /// Hashes one word at a time by rotation, exclusive or and multiplication.

@@ -1,7 +1,8 @@
 //! Assembly of an object for the linker: the sections of a source, its symbols and relocations.
 //!
 //! The ELF file has machine 263 and the sBPF version of its instructions as flags. Relocations are
-//! LLVM's for BPF, which platform-tools use for sBPF too; the addend is stored in the relocated field.
+//! LLVM's for BPF, which platform-tools use for sBPF too; the addend is stored in the relocated
+//! field.
 
 use std::collections::HashMap;
 
@@ -66,7 +67,7 @@ pub(crate) fn object(session: &mut Session<'_>, ast: &mut Ast) -> Option<Object>
     let version = session.options.version;
     if version.dynamic_frames() {
         let diagnostic = Diagnostic::error(Span::default(), format!("no objects for {version}"))
-            .note("the linker makes programs whose frames are fixed: v0, v3 and v4")
+            .note("the linker only supports versions with fixed stack frames: v0, v3 and v4")
             .help("assemble the program as a whole");
         session.diagnostics.push(diagnostic);
         return None;
@@ -144,7 +145,7 @@ fn set_size(session: &mut Session<'_>, name: Name, symbol: &mut Symbol, section_
             let span = session.exprs.get(expr).span;
             let message = format!("`{}` cannot have {size} bytes", symbol.name);
             let diagnostic = Diagnostic::error(span, message)
-                .note(format!("its section ends {max} bytes behind it"));
+                .note(format!("its section ends {max} bytes after it"));
             session.diagnostics.push(diagnostic);
         }
     }
@@ -206,7 +207,7 @@ fn common(session: &mut Session<'_>, Common { name, size, align }: Common) -> Op
         return None;
     }
     let Ok(size) = u32::try_from(number) else {
-        session.error(span, format!("a variable of {number} bytes"));
+        session.error(span, format!("a variable cannot have {number} bytes"));
         return None;
     };
     Some(SymbolEntry {

@@ -65,8 +65,8 @@ fn syscalls(session: &Session<'_>, emitted: &Emitted) -> Vec<(u32, String)> {
     syscalls
 }
 
-/// Returns the file offset of the instructions. Disassemblies of programs that other tools built set it
-/// with `.text_offset`, to keep their addresses.
+/// Returns the file offset of the instructions. Disassemblies of programs that other tools built
+/// set it with `.text_offset`, to keep their addresses.
 fn text_offset(session: &mut Session<'_>) -> u64 {
     const MAX: i128 = 1 << 20;
     let Some(expr) = session.text_offset else { return write::TEXT_OFFSET_MIN };
@@ -86,8 +86,8 @@ fn text_offset(session: &mut Session<'_>) -> u64 {
     write::TEXT_OFFSET_MIN
 }
 
-/// Returns the slot at which the program starts; `None` after a report. `first` is the span of the first
-/// instruction.
+/// Returns the slot at which the program starts; `None` after a report. `first` is the span of the
+/// first instruction.
 fn entry(session: &mut Session<'_>, text_bytes: u32, first: Span) -> Option<u32> {
     if text_bytes == 0 {
         if session.diagnostics.error_count() == 0 {
@@ -139,7 +139,7 @@ fn ambiguous_entry(session: &Session<'_>, first: Name, second: Name) -> Diagnost
     let message = format!("`{}` and `{}` could both be the entry", text(first), text(second));
     Diagnostic::error(span(second), message)
         .secondary(span(first), "one is declared here")
-        .help("name the one where the program starts `entrypoint`")
+        .help("rename the function that the program starts with to `entrypoint`")
 }
 
 /// Returns the slot of the label that is the entry; `None` after a report.

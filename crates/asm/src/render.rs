@@ -36,8 +36,8 @@ struct Underline<'a> {
 }
 
 impl Diagnostic {
-    /// Renders the diagnostic as text that ends with an empty line, with ANSI colours if `colour` is
-    /// set.
+    /// Renders the diagnostic as text that ends with an empty line, with ANSI colours if `colour`
+    /// is set.
     #[must_use]
     pub fn render(&self, sources: &Sources, colour: bool) -> String {
         let mut out = String::new();

@@ -1,4 +1,5 @@
-//! The state that all phases of an assembly share: sources, names, symbols, expressions, diagnostics.
+//! The state that all phases of an assembly share: sources, names, symbols, expressions,
+//! diagnostics.
 
 use selkie_isa::syscalls::SYSCALLS;
 
@@ -12,7 +13,8 @@ use crate::{
     symbols::{Def, Symbols},
 };
 
-/// Separates number and count in the internal name of a numeric label. Names in sources cannot contain it.
+/// Separates number and count in the internal name of a numeric label. Names in sources cannot
+/// contain it.
 pub(crate) const NUMERIC: char = '\0';
 
 /// The name of the internal label that a `.` in an expression defines.
@@ -39,7 +41,8 @@ pub(crate) struct Common {
 pub(crate) struct Session<'o> {
     pub(crate) options: &'o Options,
     pub(crate) product: Product,
-    /// Whether undefined names evaluate to symbols for the linker to resolve: in objects, after layout.
+    /// Whether undefined names evaluate to symbols for the linker to resolve: in objects, after
+    /// layout.
     pub(crate) resolves_at_link_time: bool,
     pub(crate) sources: Sources,
     pub(crate) names: Names,
@@ -117,8 +120,8 @@ impl<'o> Session<'o> {
         suggest::nearest(text, all).map(str::to_owned)
     }
 
-    /// Whether to search for a suggestion: only for the first diagnostics, since each search takes time;
-    /// fewer if there are very many names.
+    /// Whether to search for a suggestion: only for the first diagnostics, since each search takes
+    /// time; fewer if there are very many names.
     pub(crate) fn may_suggest(&self) -> bool {
         let searches = if self.names.len() < 10_000 { 32 } else { 2 };
         self.diagnostics.len() < searches

@@ -1,8 +1,8 @@
 //! Source texts, spans and lines.
 //!
-//! Every file and every macro expansion has a range of one 32-bit position space, so that a [`Span`] is
-//! two words and needs no file. Invariants: a position belongs to exactly one text, and the end of a
-//! text is a position of that text.
+//! Every file and every macro expansion has a range of one 32-bit position space, so that a
+//! [`Span`] is two words and needs no file. Invariants: a position belongs to exactly one text, and
+//! the end of a text is a position of that text.
 
 use std::{
     io::Read as _,
@@ -58,8 +58,8 @@ struct Text {
 pub(crate) struct Origin {
     /// The call of the macro, or the head of the loop.
     pub(crate) call: Span,
-    /// For loops: start and line count of the body, whose lines the lines of the text are attributed
-    /// to. For macros `None`: the text is attributed to the line of the call.
+    /// For loops: start and line count of the body, whose lines the lines of the text are
+    /// attributed to. For macros `None`: the text is attributed to the line of the call.
     pub(crate) body: Option<(u32, u32)>,
 }
 
@@ -119,8 +119,8 @@ impl Sources {
         Location { file: &text.name, line, column }
     }
 
-    /// Like [`Self::locate`], but always in a file: a span in the expansion of a macro is located at
-    /// the call.
+    /// Like [`Self::locate`], but always in a file: a span in the expansion of a macro is located
+    /// at the call.
     #[must_use]
     pub fn locate_in_file(&self, span: Span) -> Location<'_> {
         let mut position = span.start;
@@ -207,8 +207,8 @@ impl Files for NoFiles {
     }
 }
 
-/// Access to the file system. Refuses files that are too large for a source, and all but regular files,
-/// since reading a pipe or device may never end.
+/// Access to the file system. Refuses files that are too large for a source, and all but regular
+/// files, since reading a pipe or device may never end.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DiskFiles;
 
@@ -231,8 +231,8 @@ impl Files for DiskFiles {
     }
 }
 
-/// Returns the paths at which to look for the file `name` that the file `from` includes: in the folder
-/// of `from`, then in `include_paths`.
+/// Returns the paths at which to look for the file `name` that the file `from` includes: in the
+/// folder of `from`, then in `include_paths`.
 pub(crate) fn candidate_paths(name: &str, from: &str, include_paths: &[PathBuf]) -> Vec<PathBuf> {
     let beside = Path::new(from).parent().unwrap_or(Path::new("")).join(name);
     core::iter::once(beside).chain(include_paths.iter().map(|path| path.join(name))).collect()
@@ -261,8 +261,8 @@ struct LastLine {
 }
 
 impl Sources {
-    /// Returns the line table of statements, given in the order of their slots, and the names of its
-    /// files.
+    /// Returns the line table of statements, given in the order of their slots, and the names of
+    /// its files.
     pub(crate) fn lines(&self, spans: &[(u32, Span)]) -> (Vec<Line>, Vec<String>) {
         let mut files: Vec<String> = Vec::new();
         let mut lines: Vec<Line> = Vec::with_capacity(spans.len());
@@ -287,8 +287,8 @@ impl Sources {
         (LastLine { text, line: line as usize - 1, file: position(index) }, column)
     }
 
-    /// Returns the line and column of `at` if it is in the same file as `last`, on the same line or a
-    /// few lines below.
+    /// Returns the line and column of `at` if it is in the same file as `last`, on the same line or
+    /// a few lines below.
     fn advance(&self, last: LastLine, at: u32) -> Option<(LastLine, u32)> {
         const FAR: usize = 16;
         let text = self.texts.get(last.text).filter(|text| text.origin.is_none())?;

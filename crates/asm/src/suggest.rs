@@ -1,10 +1,11 @@
 //! Suggestions for misspelt names.
 
-/// Limit for the pairs of characters that one search compares, which take a few milliseconds: enough to
-/// compare a usual name with ten thousand others.
+/// Limit for the pairs of characters that one search compares, which take a few milliseconds:
+/// enough to compare a usual name with ten thousand others.
 const WORK_MAX: usize = 1 << 22;
 
-/// Returns the candidate most similar to `name`, if one is similar enough to be a misspelling of it.
+/// Returns the candidate most similar to `name`, if one is similar enough to be a misspelling of
+/// it.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = match name.len() {

@@ -1,7 +1,8 @@
 //! A source as lines of tokens, for the formatter and editors.
 //!
-//! Nothing is expanded or evaluated, so this works on any text. [`File`] classifies each line by the rules
-//! of the assembler, as far as a single file allows: an unknown word is assumed to call a macro.
+//! Nothing is expanded or evaluated, so this works on any text. [`File`] classifies each line by
+//! the rules of the assembler, as far as a single file allows: an unknown word is assumed to call a
+//! macro.
 
 use std::{collections::BTreeSet, ops::Range, sync::Arc};
 
@@ -260,7 +261,8 @@ fn labels(text: &str, tokens: &[LexToken]) -> usize {
     }
 }
 
-/// Returns the number of tokens of the first word: more than one if it contains a parameter of a macro.
+/// Returns the number of tokens of the first word: more than one if it contains a parameter of a
+/// macro.
 fn first_word(text: &str, tokens: &[LexToken]) -> usize {
     let glued = tokens.windows(2).take_while(|pair| pair[0].end == pair[1].start).count() + 1;
     let glued = &tokens[..glued.min(tokens.len())];

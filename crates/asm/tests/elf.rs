@@ -8,7 +8,8 @@ use selkie_isa::{Version, symbol::murmur3, syscalls};
 
 const SMALLEST: &str = ".globl entrypoint\nentrypoint:\n    mov64 r0, 0\n    exit\n";
 
-/// Every part that a file can have: data, functions, calls of both kinds, an entry behind the start.
+/// Every part that a file can have: data, functions, calls of both kinds, an entry behind the
+/// start.
 const PARTS: &str = "
 helper:
     mov64 r0, 1

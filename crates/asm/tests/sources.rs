@@ -1,8 +1,8 @@
 //! The sources in `testdata/asm`.
 //!
 //! `bad/NAME.s` gives the findings in `bad/NAME.stderr`; `good/NAME.s` gives the bytes in
-//! `good/NAME.hex`, without a finding. A first line `; version: v3 …` says for which versions; it is
-//! V0 otherwise. `UPDATE=1 cargo test -p selkie-asm` writes what is expected anew.
+//! `good/NAME.hex`, without a finding. A first line `; version: v3 …` says for which versions; it
+//! is V0 otherwise. `UPDATE=1 cargo test -p selkie-asm` writes what is expected anew.
 
 use std::{
     fmt::Write,

@@ -174,7 +174,8 @@ impl Cond {
 }
 
 impl Endian {
-    /// Returns the low `bits` (16, 32 or 64) of `value` in this byte order; `None` for other widths.
+    /// Returns the low `bits` (16, 32 or 64) of `value` in this byte order; `None` for other
+    /// widths.
     #[must_use]
     #[inline(always)]
     #[allow(clippy::cast_possible_truncation, reason = "the instruction truncates")]

@@ -38,8 +38,8 @@ impl Version {
         }
     }
 
-    /// Whether functions move the frame pointer themselves with `add64 r10, imm`; otherwise each call
-    /// moves it by one frame (SIMD-0166).
+    /// Whether functions move the frame pointer themselves with `add64 r10, imm`; otherwise each
+    /// call moves it by one frame (SIMD-0166).
     #[must_use]
     pub const fn dynamic_frames(self) -> bool {
         matches!(self, Self::V1 | Self::V2)

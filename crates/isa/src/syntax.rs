@@ -406,7 +406,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn decoded_instructions_encode_to_the_same_words(word: u64, upper: u64, version in 0_usize..5) {
+        fn decoded_words_encode_to_the_same_words(word: u64, upper: u64, version in 0_usize..5) {
             prop_assert_eq!(Slot::from_word(word).to_word(), word);
             let version = Version::ALL[version];
             let text = [word.to_le_bytes(), upper.to_le_bytes()].concat();

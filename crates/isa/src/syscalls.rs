@@ -1,8 +1,8 @@
 //! The syscall table: the name, arguments and summary of every syscall, one row each.
 //!
 //! A program calls a syscall by name until it is linked or loaded, and by the Murmur3 hash of the
-//! name after that. The assembler resolves and suggests names by this table. The runtime's own table
-//! adds what depends on the runtime: costs, features and handlers.
+//! name after that. The assembler resolves and suggests names by this table. The runtime's own
+//! table adds what depends on the runtime: costs, features and handlers.
 
 use core::cmp::Ordering;
 

@@ -52,8 +52,8 @@ macro_rules! for_each_op {
             0x8f, V2     => StxwV2      = "stxw",    StoreReg(W);
             0x9f, V2     => StxdwV2     = "stxdw",   StoreReg(Dw);
 
-            // 32-bit arithmetic. Sums, differences and products are sign-extended (S32), except in V2
-            // (SIMD-0174); all other results are zero-extended (Z32).
+            // 32-bit arithmetic. Sums, differences and products are sign-extended (S32), except in
+            // V2 (SIMD-0174); all other results are zero-extended (Z32).
             0x04, NOT_V2 => Add32Imm    = "add32",   Alu(Add, S32, Imm);
             0x0c, NOT_V2 => Add32Reg    = "add32",   Alu(Add, S32, Reg);
             0x14, NOT_V2 => Sub32Imm    = "sub32",   Alu(Sub, S32, Imm);
@@ -191,8 +191,8 @@ macro_rules! for_each_op {
             0xde, V3UP   => Jsle32Reg   = "jsle32",  Branch(Sle, Z32, Reg);
 
             // Calls. Until V2 the immediate is a hash for syscalls and functions alike; from V3 the
-            // source nibble tells a syscall (0, hash) from a function (1, relative) (SIMD-0178). The
-            // register of `callx` moved twice (SIMD-0173, SIMD-0377).
+            // source nibble tells a syscall (0, hash) from a function (1, relative) (SIMD-0178).
+            // The register of `callx` moved twice (SIMD-0173, SIMD-0377).
             0x85, UNTIL_V2 => CallHash  = "call",    CallHash;
             0x85, V3UP   => CallStatic  = "call",    CallStatic;
             0x8d, V0V1   => CallxImm    = "callx",   CallReg(InImm);

@@ -1,7 +1,7 @@
 //! Truncation of long names in messages.
 //!
-//! Files and sources can contain names of several megabytes. All code that prints a name, alone or in
-//! a message, truncates it with these functions.
+//! Files and sources can contain names of several megabytes. All code that prints a name, alone or
+//! in a message, truncates it with these functions.
 
 use std::borrow::Cow;
 

@@ -76,7 +76,8 @@ impl Emitter<'_, '_> {
         None
     }
 
-    /// Reports immediates that the verifier rejects, and warns about those that are probably mistakes.
+    /// Reports immediates that the verifier rejects, and warns about those that are probably
+    /// mistakes.
     fn check_meaning(&mut self, op: Op, span: Span, number: i128) -> Option<()> {
         let diagnostic = match op.kind() {
             Kind::Alu(Alu::Lsh | Alu::Rsh | Alu::Arsh, width, _)
@@ -88,7 +89,7 @@ impl Emitter<'_, '_> {
             }
             Kind::Alu(Alu::Div | Alu::Mod | Alu::Sdiv | Alu::Srem, ..) if number == 0 => {
                 Diagnostic::error(span, "division by zero")
-                    .note("the verifier refuses a constant zero here")
+                    .note("the verifier rejects a constant zero here")
             }
             Kind::Branch(Cond::Set, ..) if number == 0 => {
                 Diagnostic::warning(span, "no bit is set in 0: this never jumps")

@@ -95,20 +95,20 @@ impl Emitter<'_, '_> {
                 Diagnostic::error(span, format!("the {verb} goes to data"))
             }
             Some(_) => Diagnostic::error(span, format!("the {verb} leaves its section"))
-                .note("the linker places each section, and each function in it, by itself")
+                .note("the linker places each section, and each function in it, separately")
                 .help("`call` it, or move both into one section"),
         };
         Err(diagnostic.into())
     }
 
-    /// Reports computed targets that are the second slot of an `lddw`, the only slot that begins with
-    /// opcode 0.
+    /// Reports computed targets that are the second slot of an `lddw`, the only slot that begins
+    /// with opcode 0.
     pub(super) fn check_computed_targets(&mut self) {
         for (section, slot, span) in core::mem::take(&mut self.computed_targets) {
             if self.out.sections[section.0 as usize][slot as usize * SLOT_BYTES] == 0 {
                 let diagnostic =
                     Diagnostic::error(span, "the target is the second half of an `lddw`")
-                        .note("`lddw` takes two slots; the verifier refuses jumps between them");
+                        .note("`lddw` takes two slots; the verifier rejects jumps between them");
                 self.report(diagnostic);
             }
         }
@@ -151,8 +151,10 @@ impl Emitter<'_, '_> {
         let (slot, pc) = (self.target(expr, value, "call")?, i128::from(self.cursor.pc()));
         let is_relocated = !self.session.options.version.static_calls() || self.addresses.is_none();
         if slot == pc && is_relocated {
-            let diagnostic = Diagnostic::error(self.span_of(expr), "the call calls itself")
-                .note("its distance, -1, is how files mark the calls that are filled in later")
+            let diagnostic = Diagnostic::error(self.span_of(expr), "the call targets itself")
+                .note(
+                    "files use its distance, -1, to mark calls that the loader or linker relocates",
+                )
                 .help("put an instruction between the label and the call");
             self.report(diagnostic);
             return None;
@@ -160,8 +162,8 @@ impl Emitter<'_, '_> {
         i64::try_from(slot - pc - 1).ok().map(|distance| (1, distance))
     }
 
-    /// Returns the fields of a call that the linker relocates; `None` if its distance is already known,
-    /// or if it cannot be relocated.
+    /// Returns the fields of a call that the linker relocates; `None` if its distance is already
+    /// known, or if it cannot be relocated.
     fn linked_call(&mut self, expr: ExprId, base: Base, number: i128) -> Option<CallFields> {
         let (target, addend) = self.symbol_of(expr, base, number);
         let goes_to_data = match base {
@@ -226,8 +228,8 @@ impl Emitter<'_, '_> {
         }
         let Some(syscall) = syscalls::find_hash(hash) else {
             let message = format!("no syscall of the runtime has the hash {hash:#x}");
-            let diagnostic = Diagnostic::error(span, message)
-                .note("until v2, files name the syscalls that they call");
+            let diagnostic =
+                Diagnostic::error(span, message).note("until v2, files call syscalls by name");
             self.report(diagnostic);
             return None;
         };

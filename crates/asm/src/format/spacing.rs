@@ -43,8 +43,8 @@ pub(super) fn statement(out: &mut String, file: &File, line: &Line, start: usize
     push(out, trim(&text[start..first.start]), false, code);
 }
 
-/// Whether white space within operands may be significant: because they are text, or because a macro
-/// may replace them.
+/// Whether white space within operands may be significant: because they are text, or because a
+/// macro may replace them.
 fn keeps_text(file: &File, line: &Line) -> bool {
     let is_text = match line.statement {
         Statement::Call => true,
@@ -57,8 +57,8 @@ fn keeps_text(file: &File, line: &Line) -> bool {
     is_text || file.statement_tokens(line).iter().any(is_odd)
 }
 
-/// Appends the first word and the operands unchanged, except for the white space around commas outside
-/// brackets, at which the arguments of macros are split.
+/// Appends the first word and the operands unchanged, except for the white space around commas
+/// outside brackets, at which the arguments of macros are split.
 fn words(out: &mut String, file: &File, line: &Line) {
     let (text, operands) = (&*file.text, file.operand_tokens(line));
     let mut end = match file.word_tokens(line) {

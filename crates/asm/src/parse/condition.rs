@@ -95,8 +95,8 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Whether the directive `word` between skipped lines ends the skipping: as the `.endif`, or as a
-    /// branch to assemble.
+    /// Whether the directive `word` between skipped lines ends the skipping: as the `.endif`, or as
+    /// a branch to assemble.
     fn branch_starts(&mut self, word: &str, token: Token, take: bool) -> Parsed<bool> {
         if word == ".elseif" && !take {
             return Ok(false);

@@ -13,8 +13,8 @@ use crate::{
 };
 
 impl Parser<'_, '_> {
-    /// Parses a line that starts with the directive `word`. In sections that are dropped, only control
-    /// directives have an effect.
+    /// Parses a line that starts with the directive `word`. In sections that are dropped, only
+    /// control directives have an effect.
     pub(super) fn directive(&mut self, word: &str, first: Token, dropped: bool) -> Parsed {
         if let Some(result) = self.control(word, first) {
             return result;
@@ -116,10 +116,10 @@ impl Parser<'_, '_> {
             }
             ".include" => self.include(first),
             ".macro" => self.define_macro(first),
-            ".endm" | ".endmacro" | ".endr" => {
-                Err(self
-                    .syntax_error(self.span_of(first), format!("`{word}` without its beginning")))
-            }
+            ".endm" | ".endmacro" | ".endr" => Err(self.syntax_error(
+                self.span_of(first),
+                format!("`{word}` without a matching opening directive"),
+            )),
             ".exitm" => self.exit_macro(first),
             ".purgem" => self.purge_macro(),
             ".rept" | ".rep" => self.repeat(first),
@@ -273,7 +273,7 @@ impl Parser<'_, '_> {
             span,
             format!("`{section}`: programs have no writable data"),
         )
-        .note("the loader refuses files with writable sections")
+        .note("the loader rejects files with writable sections")
         .help("constants go to `.rodata`; variables to the stack (r10), the heap or an account");
         self.report(diagnostic)
     }
@@ -315,14 +315,14 @@ impl Parser<'_, '_> {
 
     // Data.
 
-    /// Refuses data between instructions, which the verifier rejects or the program executes. Whole slots
-    /// are accepted, since they can be instructions.
+    /// Refuses data between instructions, which the verifier rejects or the program executes. Whole
+    /// slots are accepted, since they can be instructions.
     fn check_data_section(&mut self, first: Token, whole_slots: bool) -> Parsed {
         if self.section_kind() != SectionKind::Text || whole_slots {
             return Ok(());
         }
         let diagnostic = Diagnostic::error(self.span_of(first), "data in `.text`")
-            .note("the verifier would read it as instructions")
+            .note("the verifier would decode it as instructions")
             .help("put `.rodata` before the data, and `.text` before further instructions");
         Err(self.report(diagnostic))
     }

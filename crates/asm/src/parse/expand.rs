@@ -17,8 +17,8 @@ const DEPTH_MAX: usize = 64;
 const EXPANDED_LINES_MAX: usize = 250_000;
 /// Limit for the text that macros and loops expand to.
 pub(super) const EXPANDED_BYTES_MAX: usize = 16 << 20;
-/// Bytes that one iteration of a loop counts at least. Otherwise a loop with an empty body could iterate
-/// far more often than one with a line.
+/// Bytes that one iteration of a loop counts at least. Otherwise a loop with an empty body could
+/// iterate far more often than one with a line.
 const ITERATION_BYTES_MIN: usize = EXPANDED_BYTES_MAX / EXPANDED_LINES_MAX;
 
 /// An input that is suspended until another one ends.
@@ -67,13 +67,14 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// Returns the number of conditions that were open before the current input, which cannot close them.
+    /// Returns the number of conditions that were open before the current input, which cannot close
+    /// them.
     pub(super) fn outer_conditions(&self) -> usize {
         self.suspended.last().map_or(0, |outer| outer.conditions)
     }
 
-    /// Ends the current input, or starts the next iteration of a loop. Returns whether there is an input
-    /// to continue.
+    /// Ends the current input, or starts the next iteration of a loop. Returns whether there is an
+    /// input to continue.
     pub(super) fn pop_input(&mut self) -> bool {
         while self.conditions.len() > self.outer_conditions() {
             let open = self.conditions.pop().expect("there are more than the outer ones");
@@ -188,8 +189,8 @@ impl Parser<'_, '_> {
 
     // Bodies.
 
-    /// Returns the range of the body of a macro or loop: the lines up to a word of `close`, where words
-    /// of `open` start nested bodies. Parses the closing word too.
+    /// Returns the range of the body of a macro or loop: the lines up to a word of `close`, where
+    /// words of `open` start nested bodies. Parses the closing word too.
     pub(super) fn body(
         &mut self,
         first: Token,
@@ -209,9 +210,7 @@ impl Parser<'_, '_> {
                 Tok::Eof => {
                     let name = close[0];
                     self.token = token;
-                    return Err(
-                        self.syntax_error(opener, format!("the `{name}` for this is missing"))
-                    );
+                    return Err(self.syntax_error(opener, format!("this block has no `{name}`")));
                 }
                 Tok::Ident => {
                     let word = self.text_of(token);

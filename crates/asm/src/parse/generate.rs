@@ -1,5 +1,5 @@
-//! Directives that compute offsets of the serialized input, offsets of structure fields, and the bytes
-//! of public keys.
+//! Directives that compute offsets of the serialized input, offsets of structure fields, and the
+//! bytes of public keys.
 
 use super::{Parsed, Parser};
 use crate::{
@@ -45,8 +45,8 @@ impl Parser<'_, '_> {
         self.define_value(name, span, Def::Value(number), false);
     }
 
-    /// Parses `.accounts N, data length…` and defines the offsets of an input region with `N` distinct
-    /// accounts. The data length is 0 unless it is given.
+    /// Parses `.accounts N, data length…` and defines the offsets of an input region with `N`
+    /// distinct accounts. The data length is 0 unless it is given.
     pub(super) fn accounts(&mut self, first: Token) -> Parsed {
         let (count, span) = self.number()?;
         let count = match u64::try_from(count) {

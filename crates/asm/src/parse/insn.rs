@@ -15,7 +15,8 @@ pub(crate) struct Register {
     pub(crate) half: bool,
 }
 
-/// Parses a register: `r`, `R`, `w` or `W` and one or two digits, or `fp`. The number may be too large.
+/// Parses a register: `r`, `R`, `w` or `W` and one or two digits, or `fp`. The number may be too
+/// large.
 pub(crate) fn register(word: &str) -> Option<Register> {
     let (letter, digits) = word.as_bytes().split_first()?;
     let digit = |byte: &u8| byte.is_ascii_digit().then(|| byte - b'0');

@@ -1,6 +1,7 @@
 //! Macros and loops.
 //!
-//! Bodies are stored as text, and parsed after parameters are replaced, so they can contain any lines.
+//! Bodies are stored as text, and parsed after parameters are replaced, so they can contain any
+//! lines.
 
 use std::sync::Arc;
 
@@ -99,7 +100,8 @@ impl Parser<'_, '_> {
         Ok(param)
     }
 
-    /// Parses an argument: the text up to the next comma outside brackets, or to the end of the line.
+    /// Parses an argument: the text up to the next comma outside brackets, or to the end of the
+    /// line.
     pub(super) fn argument(&mut self) -> Parsed<String> {
         let (start, mut end) = (self.token.start, self.token.start);
         let mut depth = 0_usize;
@@ -323,8 +325,8 @@ fn assign_arguments(
     Ok(values)
 }
 
-/// Replaces `\name` by the parameter's value, `\@` by the number of the call, and `\()` by nothing. Stops
-/// when the text exceeds its limit.
+/// Replaces `\name` by the parameter's value, `\@` by the number of the call, and `\()` by nothing.
+/// Stops when the text exceeds its limit.
 fn substitute(body: &str, values: &[(&str, &str)], call: u32) -> String {
     let mut out = String::with_capacity(body.len());
     let mut rest = body;

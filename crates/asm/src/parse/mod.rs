@@ -1,7 +1,8 @@
 //! The parser, which turns text into a flat list of statements.
 //!
-//! It parses the main file line by line. Includes, macros and loops suspend the current input and insert
-//! another one. A line with an error is reported and skipped, so that one run reports all errors.
+//! It parses the main file line by line. Includes, macros and loops suspend the current input and
+//! insert another one. A line with an error is reported and skipped, so that one run reports all
+//! errors.
 //!
 //! | module | what it parses |
 //! |---|---|
@@ -320,7 +321,7 @@ impl<'s, 'o> Parser<'s, 'o> {
 
     fn numeric_label(&mut self, span: Span, number: u64) -> Parsed<Name> {
         let Ok(number) = u32::try_from(number) else {
-            return Err(self.fail(span, "numeric labels have 32 bits"));
+            return Err(self.fail(span, "numeric labels have at most 32 bits"));
         };
         let count = self.numeric.entry(number).or_default();
         *count += 1;
@@ -420,7 +421,7 @@ impl<'s, 'o> Parser<'s, 'o> {
         }
         if self.structure.is_some() {
             let diagnostic =
-                Diagnostic::error(self.span_of(first), "only `.field` may stand in a `.struct`")
+                Diagnostic::error(self.span_of(first), "a `.struct` can only contain `.field`")
                     .help("close it with `.ends`");
             return Err(self.report(diagnostic));
         }
@@ -465,8 +466,9 @@ impl<'s, 'o> Parser<'s, 'o> {
                 let start = token.end - 1 - rest.len() - 1;
                 let length = rest.chars().next().map_or(0, char::len_utf8);
                 let span = self.lexer.span(start, start + 1 + length);
-                let diagnostic = Diagnostic::syntax(span, "unknown escape in a string")
-                    .help(r#"known are \n \t \r \b \f \v \a \e \\ \" \' \xHH and octal \NNN"#);
+                let diagnostic = Diagnostic::syntax(span, "unknown escape in a string").help(
+                    r#"known escapes are \n \t \r \b \f \v \a \e \\ \" \' \xHH and octal \NNN"#,
+                );
                 return Err(self.report(diagnostic));
             };
             rest = &rest[length..];

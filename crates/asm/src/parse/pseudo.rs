@@ -133,8 +133,8 @@ impl Parser<'_, '_> {
         self.emit(&with_width(stem, dst), first, &[target, right])
     }
 
-    /// Warns about 32-bit arithmetic whose result sBPF extends differently than LLVM assumes, so that
-    /// compiled code would be wrong.
+    /// Warns about 32-bit arithmetic whose result sBPF extends differently than LLVM assumes, so
+    /// that compiled code would be wrong.
     fn warn_sign_extension(&mut self, stem: &str, dst: Register, first: Token) {
         let differs = dst.half
             && matches!(stem, "add" | "sub" | "mul")
