@@ -1,8 +1,8 @@
-//! How fast the assembler is: `cargo run --release -p selkie-asm --example throughput`.
+//! Measures the assembler: `cargo run --release -p selkie-asm --example throughput`.
 //!
 //! Prints time, CPU time and peak memory for a source of 200,000 instructions in each dialect.
 
-#![allow(clippy::print_stdout, reason = "printing is what this is for")]
+#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
 
 use std::{fmt::Write, time::Instant};
 
@@ -10,7 +10,7 @@ use selkie_asm::{Options, assemble};
 use selkie_isa::Version;
 
 const INSTRUCTIONS: usize = 200_000;
-/// The best of so many runs counts: a busy machine only makes it slower.
+/// Runs per measurement, of which the fastest counts, since other load only makes a run slower.
 const ROUNDS: usize = 5;
 
 fn main() {
@@ -66,7 +66,7 @@ const PSEUDO: &str = "\tr2 = *(u64 *)(r1 + OFFSET)
 \texit
 ";
 
-/// CPU time of this process, where the system tells: on a busy machine, time on the clock is
+/// Returns the CPU time of this process, on systems that report it. Other load makes the wall time
 /// longer.
 fn cpu_seconds() -> f64 {
     let schedule = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
@@ -74,7 +74,7 @@ fn cpu_seconds() -> f64 {
     nanoseconds.unwrap_or(f64::NAN) / 1e9
 }
 
-/// Peak resident memory of this process, where the system tells.
+/// Returns the peak resident memory of this process, on systems that report it.
 fn peak_kib() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

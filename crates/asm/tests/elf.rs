@@ -1,4 +1,4 @@
-//! The files that the assembler writes, as the loader and as tools read them.
+//! The ELF files of programs, as the loader and other tools read them.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use selkie_isa::{Version, symbol::murmur3, syscalls};
 
 const SMALLEST: &str = ".globl entrypoint\nentrypoint:\n    mov64 r0, 0\n    exit\n";
 
-/// Every part that a file can have: data, functions, calls of both kinds, an entry behind the
-/// start.
+/// A program with everything that a file can contain: data, functions, calls of functions and
+/// syscalls, and an entry that is not the first function.
 const PARTS: &str = "
 helper:
     mov64 r0, 1
@@ -36,7 +36,7 @@ fn build(source: &str, options: &Options) -> Assembly {
     output.assembly.unwrap()
 }
 
-/// Deployment's rules, with every syscall.
+/// The rules of deployment, with all syscalls.
 fn environment() -> Environment {
     Environment {
         syscalls: Arc::new(Syscalls::new(syscalls::names())),
@@ -47,11 +47,11 @@ fn environment() -> Environment {
 }
 
 fn load(elf: &[u8]) -> Executable {
-    selkie_elf::load(elf, &environment()).expect("what we write can be loaded")
+    selkie_elf::load(elf, &environment()).expect("the loader accepts the file")
 }
 
 #[test]
-fn the_smallest_program_is_small() {
+fn stripped_minimal_program_takes_296_bytes_in_v0_and_136_in_v3() {
     let check = |version, bytes_max: usize| {
         let options = Options { version, strip: true, ..Options::default() };
         let elf = build(SMALLEST, &options).to_elf();
@@ -63,7 +63,7 @@ fn the_smallest_program_is_small() {
 }
 
 #[test]
-fn files_load_with_every_part_in_place() {
+fn loaded_programs_have_the_data_calls_and_entry_of_the_source() {
     for version in Version::ALL {
         for (strip, debug_info) in [(false, false), (true, false), (false, true)] {
             let options = Options { version, strip, debug_info, ..Options::default() };
@@ -78,7 +78,7 @@ fn files_load_with_every_part_in_place() {
     }
 }
 
-/// The data is where the addresses in the instructions and in the data itself say.
+/// The addresses in the instructions and in the data point to the data.
 fn check_data(assembly: &Assembly, executable: &Executable) {
     let rodata = executable.read_only();
     let at = |address: u64, length: usize| {
@@ -95,7 +95,7 @@ fn check_data(assembly: &Assembly, executable: &Executable) {
     assert_eq!(at(address + 5, 16), words);
 }
 
-/// Calls of syscalls have the hash of the name, wherever they stand.
+/// Calls of syscalls have the hash of the name as immediate.
 fn check_calls(executable: &Executable) {
     let imm =
         |pc: usize| u32::from_le_bytes(*executable.text()[pc * 8 + 4..].first_chunk().unwrap());
@@ -110,7 +110,7 @@ fn check_calls(executable: &Executable) {
 }
 
 #[test]
-fn symbols_name_functions_with_their_sizes() {
+fn symbol_table_has_the_functions_with_their_sizes() {
     for version in [Version::V0, Version::V3] {
         let assembly = build(PARTS, &Options { version, ..Options::default() });
         let elf = assembly.to_elf();
@@ -127,7 +127,7 @@ fn symbols_name_functions_with_their_sizes() {
 }
 
 #[test]
-fn labels_of_compilers_are_named_for_debuggers_only() {
+fn labels_that_begin_with_dot_l_have_symbols_only_with_debug_info() {
     let names = |debug_info| {
         let elf = build(PARTS, &Options { debug_info, ..Options::default() }).to_elf();
         let sections = Sections::read(&elf);
@@ -138,7 +138,7 @@ fn labels_of_compilers_are_named_for_debuggers_only() {
 }
 
 #[test]
-fn line_tables_lead_back_to_the_source() {
+fn line_tables_attribute_macros_to_their_call_and_loops_to_their_body() {
     let source = ".macro two\n    mov64 r0, 1\n    mov64 r0, 2\n.endm\n.globl entrypoint\n\
                   entrypoint:\n    two\n.rept 2\n    mov64 r1, 1\n.endr\n.irp r, r2, r3\n\
                   nop_\\r:\n    mov64 \\r, 1\n.endr\n    exit\n";
@@ -154,7 +154,7 @@ fn line_tables_lead_back_to_the_source() {
     }
 }
 
-/// The lines of the instructions, as a debugger reads them.
+/// Returns the lines of the instructions from the DWARF line table.
 fn debug_lines(elf: &[u8], start: u64) -> Vec<u64> {
     let sections = Sections::read(elf);
     let load = |id: gimli::SectionId| -> Result<_, gimli::Error> {

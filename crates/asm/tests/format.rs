@@ -1,4 +1,4 @@
-//! The formatter: what it makes of sources, and that it changes nothing but their looks.
+//! The formatter: its output, and that it preserves the program.
 
 use std::{
     fs,
@@ -19,7 +19,7 @@ fn repository() -> PathBuf {
 
 fn sources(folder: &str) -> Vec<PathBuf> {
     let mut paths = Vec::new();
-    for entry in fs::read_dir(repository().join(folder)).expect("the folder is there") {
+    for entry in fs::read_dir(repository().join(folder)).expect("the folder exists") {
         let path = entry.expect("the folder is readable").path();
         if path.is_dir() {
             paths.extend(sources(path.to_str().expect("the path is text")));
@@ -31,7 +31,7 @@ fn sources(folder: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// What a source is assembled to: nothing of it may depend on white space.
+/// Returns the program that a source assembles to.
 fn program(path: &Path, source: &str, version: Version) -> Option<Vec<u8>> {
     let options = Options {
         version,
@@ -43,46 +43,46 @@ fn program(path: &Path, source: &str, version: Version) -> Option<Vec<u8>> {
     assemble(source, &options).assembly.as_ref().map(Assembly::to_elf)
 }
 
-/// Formats, and checks what always holds.
+/// Formats a source, and checks that formatting is idempotent and preserves the program.
 fn formatted(path: &Path, source: &str) -> String {
     let name = path.display();
     let once =
         format(source, "source.s").unwrap_or_else(|it| panic!("{name}\n{}", it.render(false)));
-    let twice = format(&once, "source.s").expect("what was formatted can be read");
-    assert_eq!(once, twice, "{name}: formatting twice is not formatting once");
+    let twice = format(&once, "source.s").expect("the formatted source has no syntax errors");
+    assert_eq!(once, twice, "{name}: formatting is not idempotent");
     for version in Version::ALL {
         assert!(
             program(path, source, version) == program(path, &once, version),
-            "{name}: another program for {version}"
+            "{name}: the program changes for {version}"
         );
     }
     once
 }
 
 #[test]
-fn a_backslash_makes_labels_in_macros_alone() {
+fn backslash_is_part_of_a_label_only_in_bodies_with_parameters() {
     let source = "a\\:*\n.macro again\nl\\@:mov64 r0, 1\n.endm\n.rept 1\nb\\:*\n.endr\n";
     let expected = "a\\: *\n.macro again\nl\\@:\n    mov64 r0, 1\n.endm\n.rept 1\nb\\: *\n.endr\n";
     assert_eq!(formatted(Path::new("labels.s"), source), expected);
 }
 
 #[test]
-fn sources_get_the_form_that_is_expected() {
+fn sources_of_testdata_format_as_expected() {
     for path in sources("testdata/asm/format") {
         let source = fs::read_to_string(&path).expect("the file is readable");
-        let found = formatted(&path, &source);
+        let actual = formatted(&path, &source);
         let expected = path.with_extension("formatted");
         if std::env::var_os("UPDATE").is_some() {
-            fs::write(expected, found).expect("the folder is writable");
+            fs::write(expected, actual).expect("the folder is writable");
             continue;
         }
         let expected = fs::read_to_string(expected).unwrap_or_default();
-        assert_eq!(found, expected, "{}", path.display());
+        assert_eq!(actual, expected, "{}", path.display());
     }
 }
 
 #[test]
-fn formatting_changes_no_program() {
+fn formatting_preserves_programs() {
     let mut count = 0;
     for folder in ["testdata/asm/good", "testdata/asm/dialects", "testdata/exec", "examples"] {
         for path in sources(folder) {
@@ -91,7 +91,7 @@ fn formatting_changes_no_program() {
             count += 1;
         }
     }
-    assert!(count > 100, "sources are missing");
+    assert!(count > 100, "too few sources were found");
 }
 
 #[test]
@@ -102,18 +102,18 @@ fn examples_are_formatted() {
     }
 }
 
-/// Whatever is in it, a text that is formatted keeps its findings.
+/// A source that can be formatted keeps its diagnostics.
 #[test]
-fn bad_sources_are_refused_or_keep_their_findings() {
+fn sources_with_errors_are_refused_or_keep_their_diagnostics() {
     for path in sources("testdata/asm/bad") {
         let source = fs::read_to_string(&path).expect("the file is readable");
-        let findings = |source: &str| -> Vec<String> {
+        let messages = |source: &str| -> Vec<String> {
             let output = assemble(source, &Options::default());
             output.diagnostics.into_iter().map(|it| it.message).collect()
         };
         match format(&source, "bad.s") {
             Ok(formatted) => {
-                assert_eq!(findings(&formatted), findings(&source), "{}", path.display());
+                assert_eq!(messages(&formatted), messages(&source), "{}", path.display());
             }
             Err(output) => assert!(output.diagnostics.iter().all(|it| it.syntax)),
         }
@@ -121,7 +121,7 @@ fn bad_sources_are_refused_or_keep_their_findings() {
 }
 
 #[test]
-fn what_cannot_be_read_is_left_alone() {
+fn sources_with_syntax_errors_are_refused() {
     let check = |source: &str, message: &str| {
         let output = format(source, "bad.s").expect_err(source);
         assert_eq!(output.diagnostics[0].message, message);
@@ -133,22 +133,22 @@ fn what_cannot_be_read_is_left_alone() {
 }
 
 #[test]
-fn what_other_files_or_versions_define_can_be_read() {
+fn undefined_names_and_instructions_of_other_versions_are_formatted() {
     let check = |source: &str| drop(format(source, "part.s").expect(source));
     check("lmul64 r1, 2\njeq32 r1, 2, nowhere");
     check(".include \"macros.inc\"\nassert_eq r1, NOWHERE");
     check(".if NOWHERE\n.endif");
 }
 
-/// White space where it means nothing, changed as `seeds` say: within a line, not within texts,
-/// comments, or what macros are given.
+/// Replaces insignificant white space within lines, selected by `seeds`: outside of strings,
+/// comments and arguments of macros.
 fn respaced(source: &str, seeds: &[u8]) -> String {
     let file = File::read(source);
     let mut seeds = seeds.iter().copied().cycle();
     let mut space = |required: bool| {
         let spaces = ["", " ", "\t", "  ", " \t "];
-        let at = usize::from(seeds.next().unwrap_or_default()) % spaces.len();
-        if required && at == 0 { " " } else { spaces[at] }
+        let index = usize::from(seeds.next().unwrap_or_default()) % spaces.len();
+        if required && index == 0 { " " } else { spaces[index] }
     };
     let mut out = String::new();
     for line in file.lines() {
@@ -185,7 +185,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn the_form_depends_on_no_white_space(
+    fn output_is_independent_of_white_space_in_the_source(
         seeds in proptest::collection::vec(any::<u8>(), 1..200),
         which in any::<prop::sample::Index>(),
     ) {
@@ -198,7 +198,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_keeps_its_program(source in "(\\PC|[\n\t ;:,.#'\"\\\\@=()\\[\\]]){0,80}") {
+    fn formatting_preserves_the_program_of_any_text(source in "(\\PC|[\n\t ;:,.#'\"\\\\@=()\\[\\]]){0,80}") {
         if format(&source, "any.s").is_ok() {
             formatted(Path::new("any.s"), &source);
         }

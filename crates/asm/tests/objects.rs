@@ -1,7 +1,7 @@
 //! The sources in `testdata/asm/objects`, assembled to objects.
 //!
-//! `NAME.s` gives what the assembler says in `NAME.stderr`, or else the object in `NAME.lst`, as
-//! tools read it. `UPDATE=1 cargo test -p selkie-asm` writes what is expected anew.
+//! `NAME.s` gives the diagnostics in `NAME.stderr`, or else the object in `NAME.lst`, as other
+//! tools read it. `UPDATE=1 cargo test -p selkie-asm` rewrites the expected files.
 
 use std::{
     fmt::Write as _,
@@ -12,13 +12,14 @@ use std::{
 
 use object::{
     LittleEndian as LE, elf,
-    read::elf::{FileHeader as _, Rel as _, SectionHeader as _, Sym as _},
+    read::elf::{
+        FileHeader as _, Rel as _, SectionHeader as _, SectionTable, Sym as _, SymbolTable,
+    },
 };
 use selkie_asm::{DiskFiles, Object, Options, assemble, assemble_object};
 use selkie_isa::{Insn, NoNames, Version};
 
-/// A file as tools read it: sections with their bytes, symbols, relocations. Debug information is
-/// left out.
+/// Lists the sections with their bytes, the symbols and the relocations, without debug information.
 fn list(object: &Object) -> object::read::Result<String> {
     let bytes = &*object.elf;
     let header = elf::FileHeader64::<LE>::parse(bytes)?;
@@ -26,6 +27,25 @@ fn list(object: &Object) -> object::read::Result<String> {
     let sections = header.sections(LE, bytes)?;
     let symbols = sections.symbols(LE, bytes, elf::SHT_SYMTAB)?;
     let mut out = format!("machine {}, flags {}\n", header.e_machine(LE).0, header.e_flags(LE).0);
+    list_sections(&mut out, object, &sections)?;
+    list_symbols(&mut out, &sections, &symbols)?;
+    list_relocations(&mut out, bytes, &sections, &symbols)?;
+    Ok(out)
+}
+
+type Sections<'a> = SectionTable<'a, elf::FileHeader64<LE>>;
+type Symbols<'a> = SymbolTable<'a, elf::FileHeader64<LE>>;
+
+fn section_name(sections: &Sections<'_>, index: usize) -> object::read::Result<String> {
+    let section = sections.section(object::SectionIndex(index))?;
+    Ok(String::from_utf8_lossy(sections.section_name(LE, section)?).into_owned())
+}
+
+fn list_sections(
+    out: &mut String,
+    object: &Object,
+    sections: &Sections<'_>,
+) -> object::read::Result<()> {
     for section in sections.iter() {
         let name = String::from_utf8_lossy(sections.section_name(LE, section)?).into_owned();
         let flags = section.sh_flags(LE).0;
@@ -39,30 +59,34 @@ fn list(object: &Object) -> object::read::Result<String> {
             .collect();
         let (size, align) = (section.sh_size(LE), section.sh_addralign(LE));
         writeln!(out, "{name} {letters} {size} bytes, aligned to {align}").unwrap();
-        let data = section.data(LE, bytes)?;
-        if letters.contains('x') {
-            for (pc, word) in data.chunks(8).enumerate() {
-                let hex: Vec<String> = word.iter().map(|byte| format!("{byte:02x}")).collect();
-                let insn = Insn::decode(object.version, data, pc);
-                let text = insn.map(|insn| insn.display(pc, &NoNames).to_string());
-                writeln!(out, "{pc:4}: {}  {}", hex.join(" "), text.unwrap_or_default()).unwrap();
-            }
-        } else {
-            for chunk in data.chunks(16) {
-                let hex: Vec<String> = chunk.iter().map(|byte| format!("{byte:02x}")).collect();
-                writeln!(out, "    {}", hex.join(" ")).unwrap();
+        let data = section.data(LE, &*object.elf)?;
+        let line_bytes = if letters.contains('x') { 8 } else { 16 };
+        for (line, bytes) in data.chunks(line_bytes).enumerate() {
+            let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            let hex = hex.join(" ");
+            if letters.contains('x') {
+                let insn = Insn::decode(object.version, data, line);
+                let text = insn.map(|insn| insn.display(line, &NoNames).to_string());
+                writeln!(out, "{line:4}: {hex}  {}", text.unwrap_or_default()).unwrap();
+            } else {
+                writeln!(out, "    {hex}").unwrap();
             }
         }
     }
+    Ok(())
+}
+
+fn list_symbols(
+    out: &mut String,
+    sections: &Sections<'_>,
+    symbols: &Symbols<'_>,
+) -> object::read::Result<()> {
     for symbol in symbols.iter().skip(1).filter(|it| it.st_type() != elf::STT_SECTION) {
-        let home = match symbol.st_shndx(LE) {
+        let section = match symbol.st_shndx(LE) {
             elf::SHN_UNDEF => "undefined".to_owned(),
             elf::SHN_ABS => "absolute".to_owned(),
             elf::SHN_COMMON => "common".to_owned(),
-            index => {
-                let section = sections.section(object::SectionIndex(index.0.into()))?;
-                String::from_utf8_lossy(sections.section_name(LE, section)?).into_owned()
-            }
+            index => section_name(sections, index.0.into())?,
         };
         let name = String::from_utf8_lossy(symbols.symbol_name(LE, symbol)?);
         let binding = ["local", "global", "weak"][usize::from(symbol.st_bind().0)];
@@ -70,24 +94,30 @@ fn list(object: &Object) -> object::read::Result<String> {
         let visibility =
             ["", ", internal", ", hidden", ", protected"][usize::from(symbol.st_visibility().0)];
         let (value, size) = (symbol.st_value(LE), symbol.st_size(LE));
-        writeln!(out, "{name}: {home}+{value:#x}, {size} bytes, {binding}{kind}{visibility}")
+        writeln!(out, "{name}: {section}+{value:#x}, {size} bytes, {binding}{kind}{visibility}")
             .unwrap();
     }
+    Ok(())
+}
+
+fn list_relocations(
+    out: &mut String,
+    bytes: &[u8],
+    sections: &Sections<'_>,
+    symbols: &Symbols<'_>,
+) -> object::read::Result<()> {
     for section in sections.iter() {
         let Some((relocations, _)) = section.rel(LE, bytes)? else { continue };
-        let target = sections.section(object::SectionIndex(section.sh_info(LE) as usize))?;
-        let target = String::from_utf8_lossy(sections.section_name(LE, target)?);
+        let target = section_name(sections, section.sh_info(LE) as usize)?;
         if target.starts_with(".debug") {
             continue;
         }
         for it in relocations {
             let symbol = symbols.symbol(object::SymbolIndex(it.r_sym(LE) as usize))?;
-            let mut name = String::from_utf8_lossy(symbols.symbol_name(LE, symbol)?).into_owned();
-            if symbol.st_type() == elf::STT_SECTION {
-                let section =
-                    sections.section(object::SectionIndex(symbol.st_shndx(LE).0.into()))?;
-                name = String::from_utf8_lossy(sections.section_name(LE, section)?).into_owned();
-            }
+            let name = match symbol.st_type() {
+                elf::STT_SECTION => section_name(sections, symbol.st_shndx(LE).0.into())?,
+                _ => String::from_utf8_lossy(symbols.symbol_name(LE, symbol)?).into_owned(),
+            };
             let kind = match it.r_type(LE).0 {
                 1 => "constant",
                 2 => "data",
@@ -97,13 +127,13 @@ fn list(object: &Object) -> object::read::Result<String> {
             writeln!(out, "{target}+{:#x}: {kind} {name}", it.r_offset(LE)).unwrap();
         }
     }
-    Ok(out)
+    Ok(())
 }
 
 #[test]
-fn objects_are_what_linkers_expect() {
+fn objects_have_the_expected_sections_symbols_and_relocations() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/asm/objects");
-    let entries = fs::read_dir(&folder).expect("the test data is there");
+    let entries = fs::read_dir(&folder).expect("the test data exists");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "s"));
     paths.sort();
@@ -124,7 +154,7 @@ fn objects_are_what_linkers_expect() {
         };
         let output = assemble_object(&source, &options);
         let (extension, actual) = match &output.assembly {
-            Some(object) => ("lst", list(object).expect("tools read what we write")),
+            Some(object) => ("lst", list(object).expect("the object is valid ELF")),
             None => ("stderr", String::new()),
         };
         let actual = format!("{}{actual}", output.render(false));
@@ -142,12 +172,12 @@ fn objects_are_what_linkers_expect() {
     assert!(failures.is_empty(), "{failures}");
 }
 
-/// Whatever is a program is an object too.
+/// Sources of programs can be assembled to objects.
 #[test]
-fn programs_are_objects() {
+fn sources_of_programs_assemble_to_objects() {
     for folder in ["good", "dialects"] {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/asm").join(folder);
-        for entry in fs::read_dir(folder).expect("the test data is there") {
+        for entry in fs::read_dir(folder).expect("the test data exists") {
             let path = entry.unwrap().path();
             let Ok(source) = fs::read_to_string(&path) else { continue };
             for version in [Version::V0, Version::V3, Version::V4] {
@@ -162,9 +192,8 @@ fn programs_are_objects() {
     }
 }
 
-/// Debug information is there unless it is to be stripped.
 #[test]
-fn objects_have_lines() {
+fn objects_have_line_tables_unless_stripped() {
     let source = "f:\n mov64 r0, 1\n exit\n";
     for strip in [false, true] {
         let output = assemble_object(source, &Options { strip, ..Options::default() });

@@ -1,10 +1,10 @@
-//! Round trips and survival.
+//! Round trips of instructions, and assembly of random text without a panic.
 
 use proptest::prelude::*;
 use selkie_asm::{Options, assemble};
 use selkie_isa::{Alu, Insn, Kind, NoNames, Op, Operand, Size, Version, op::Field};
 
-/// An instruction that the verifier of `version` accepts and its text can express.
+/// Generates instructions that the verifier of `version` accepts and that text can express.
 fn instruction(version: Version) -> impl Strategy<Value = Insn> {
     let ops: Vec<Op> = Op::ALL
         .iter()
@@ -15,9 +15,9 @@ fn instruction(version: Version) -> impl Strategy<Value = Insn> {
     (proptest::sample::select(ops), fields).prop_map(|(op, fields)| fit(op, fields))
 }
 
-/// Puts random fields into the ranges of an operation, and zero into those it does not use.
+/// Limits random fields to the ranges of an operation, and zeroes those it does not use.
 fn fit(op: Op, (imm, off, dst, src): (i64, i16, u8, u8)) -> Insn {
-    #[allow(clippy::cast_possible_truncation, reason = "any 32 bits will do")]
+    #[allow(clippy::cast_possible_truncation, reason = "any 32 bits are a valid immediate")]
     let imm32 = i64::from(imm as i32);
     let plain = Insn { imm: 0, off: 0, dst: 0, src: 0, op };
     match op.kind() {
@@ -38,7 +38,7 @@ fn fit(op: Op, (imm, off, dst, src): (i64, i16, u8, u8)) -> Insn {
             Insn { dst, off, imm: imm32, ..plain }
         }
         Kind::LoadImm64 => Insn { dst, imm, ..plain },
-        // To the next instruction, which is there whatever the rest of the program is.
+        // To the next instruction, which exists in any program.
         Kind::Jump => plain,
         Kind::Branch(_, _, Operand::Reg) => Insn { dst, src, ..plain },
         Kind::Branch(..) => Insn { dst, imm: imm32, ..plain },
@@ -50,7 +50,7 @@ fn fit(op: Op, (imm, off, dst, src): (i64, i16, u8, u8)) -> Insn {
     }
 }
 
-/// The text of an instruction; jumps and calls by distance, since there are no labels.
+/// Returns the text of an instruction, with distances as targets, since there are no labels.
 fn text(insn: Insn) -> String {
     let shown = insn.display(0, &NoNames).to_string();
     match insn.op.kind() {
@@ -73,13 +73,13 @@ fn round_trips(version: Version, insns: &[Insn]) -> Result<(), TestCaseError> {
     source.push_str("exit\n");
     expected.extend_from_slice(&[0x95, 0, 0, 0, 0, 0, 0, 0]);
     let output = assemble(&source, &Options { version, ..Options::default() });
-    let found = output.render(false);
-    let Some(assembly) = output.assembly else { return Err(TestCaseError::fail(found)) };
+    let rendered = output.render(false);
+    let Some(assembly) = output.assembly else { return Err(TestCaseError::fail(rendered)) };
     prop_assert_eq!(assembly.text, expected, "{}", source);
     Ok(())
 }
 
-/// Words that mean something, so that random text reaches more than the first error.
+/// Words of the language, so that random text reaches more than the lexer.
 const WORDS: &[&str] = &[
     "mov64",
     "r1",
@@ -171,7 +171,7 @@ const WORDS: &[&str] = &[
     "$",
 ];
 
-fn survives(source: &str) {
+fn assemble_all(source: &str) {
     for version in [Version::V0, Version::V2, Version::V3] {
         let output = assemble(source, &Options { version, debug_info: true, ..Options::default() });
         let _ = output.render(true);
@@ -183,7 +183,7 @@ fn survives(source: &str) {
 }
 
 #[test]
-fn no_length_breaks_the_assembler() {
+fn very_long_inputs_do_not_panic() {
     for unit in ["a: ", "1: ", "(", "-", "1,", "'", "/*", "a", "[r1", "\"x\",", ".if 1\n", "m \\a"]
     {
         let long = unit.repeat(20_000);
@@ -195,7 +195,7 @@ fn no_length_breaks_the_assembler() {
 
 proptest! {
     #[test]
-    fn every_instruction_survives_its_own_text(
+    fn disassembled_instructions_assemble_to_the_same_words(
         (version, insns) in (0..5_usize).prop_map(|at| Version::ALL[at]).prop_flat_map(|version| {
             (Just(version), proptest::collection::vec(instruction(version), 1..20))
         })
@@ -204,15 +204,15 @@ proptest! {
     }
 
     #[test]
-    fn no_text_breaks_the_assembler(source in any::<String>()) {
-        survives(&source);
+    fn random_text_does_not_panic(source in any::<String>()) {
+        assemble_all(&source);
     }
 
     #[test]
-    fn no_order_of_words_breaks_the_assembler(
+    fn random_sequences_of_words_do_not_panic(
         words in proptest::collection::vec(proptest::sample::select(WORDS), 0..60)
     ) {
-        survives(&words.concat());
-        survives(&words.join(" "));
+        assemble_all(&words.concat());
+        assemble_all(&words.join(" "));
     }
 }

@@ -1,8 +1,8 @@
 //! The sources in `testdata/asm`.
 //!
-//! `bad/NAME.s` gives the findings in `bad/NAME.stderr`; `good/NAME.s` gives the bytes in
-//! `good/NAME.hex`, without a finding. A first line `; version: v3 …` says for which versions; it
-//! is V0 otherwise. `UPDATE=1 cargo test -p selkie-asm` writes what is expected anew.
+//! `bad/NAME.s` gives the diagnostics in `bad/NAME.stderr`; `good/NAME.s` gives the bytes in
+//! `good/NAME.hex`, without diagnostics. A first line `; version: v3 …` selects the versions, which
+//! default to V0. `UPDATE=1 cargo test -p selkie-asm` rewrites the expected files.
 
 use std::{
     fmt::Write,
@@ -19,7 +19,7 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn sources(name: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder(name)).expect("the test data is there");
+    let entries = fs::read_dir(folder(name)).expect("the test data exists");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "s"));
     paths.sort();
@@ -45,7 +45,7 @@ fn options(path: &Path, version: Version) -> Options {
     }
 }
 
-/// Compares with the file beside the source, or writes it.
+/// Compares with the expected file beside the source, or rewrites it.
 fn check(path: &Path, extension: &str, actual: &str, failures: &mut String) {
     let expected_path = path.with_extension(extension);
     if std::env::var_os("UPDATE").is_some() {
@@ -59,13 +59,13 @@ fn check(path: &Path, extension: &str, actual: &str, failures: &mut String) {
     }
 }
 
-/// Paths of this machine have no place in what is expected.
+/// Removes the path of the test data from a text.
 fn without_folder(text: &str, path: &Path) -> String {
     text.replace(&format!("{}/", path.parent().unwrap().display()), "")
 }
 
 #[test]
-fn bad_sources_are_explained() {
+fn sources_in_bad_give_the_expected_diagnostics() {
     let paths = sources("bad");
     assert!(paths.len() >= 60);
     let mut failures = String::new();
@@ -73,7 +73,7 @@ fn bad_sources_are_explained() {
         let text = fs::read_to_string(path).unwrap();
         let [version] = versions(&text)[..] else { panic!("one version for {}", path.display()) };
         let output = assemble(&text, &options(path, version));
-        assert!(!output.diagnostics.is_empty(), "{} has no finding", path.display());
+        assert!(!output.diagnostics.is_empty(), "{} has no diagnostics", path.display());
         assert_eq!(output.assembly.is_none(), output.error_count() > 0);
         let rendered = without_folder(&output.render(false), path);
         check(path, "stderr", &rendered, &mut failures);
@@ -82,7 +82,7 @@ fn bad_sources_are_explained() {
 }
 
 #[test]
-fn good_sources_give_their_bytes() {
+fn sources_in_good_give_the_expected_bytes() {
     let mut failures = String::new();
     for path in sources("good") {
         let text = fs::read_to_string(&path).unwrap();
@@ -97,7 +97,7 @@ fn good_sources_give_their_bytes() {
     assert!(failures.is_empty(), "{failures}");
 }
 
-/// Sources with the same name up to a `-` are one program in several dialects.
+/// Sources whose names are equal up to a `-` are the same program in several dialects.
 #[test]
 fn dialects_give_the_same_bytes() {
     let mut compared = 0;
@@ -123,9 +123,9 @@ fn dialects_give_the_same_bytes() {
     assert!(compared >= 4);
 }
 
-/// What people are given to start from has no finding in any version.
+/// The examples have no diagnostics in any version.
 #[test]
-fn examples_assemble() {
+fn examples_assemble_without_diagnostics() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     for name in ["hello.s", "dispatch.s", "counter/counter.s"] {
         let path = examples.join(name);
@@ -137,7 +137,7 @@ fn examples_assemble() {
 }
 
 #[test]
-fn the_manual_is_right() {
+fn listings_in_the_manual_assemble_without_diagnostics() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/assembler.md");
     let manual = fs::read_to_string(&path).unwrap();
     let blocks: Vec<&str> = manual.split("```asm\n").skip(1).collect();
@@ -146,7 +146,7 @@ fn the_manual_is_right() {
         let source = block.split("```").next().unwrap();
         for version in [Version::V0, Version::V3] {
             let options = options(&path, version);
-            // What does not say where a program starts is there to be linked.
+            // The listing without an entry is an object.
             match source.contains(".globl scale") {
                 true => assert_eq!(assemble_object(source, &options).render(false), ""),
                 false => assert_eq!(assemble(source, &options).render(false), ""),
@@ -155,9 +155,9 @@ fn the_manual_is_right() {
     }
 }
 
-/// Each row of the table of dialects gives the same bytes in all of its columns.
+/// All columns of a row in the manual's table of dialects give the same bytes.
 #[test]
-fn the_table_of_dialects_is_right() {
+fn dialects_in_the_table_of_the_manual_give_the_same_bytes() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/assembler.md");
     let manual = fs::read_to_string(&path).unwrap();
     let table = manual.split("|---|---|---|\n").nth(1).unwrap().split("\n\n").next().unwrap();
@@ -170,7 +170,7 @@ fn the_table_of_dialects_is_right() {
     };
     for row in table.lines() {
         let cells: Vec<&str> = row.split('|').filter_map(|cell| cell.split('`').nth(1)).collect();
-        // `ja +3` is another target than `ja label`: it is a form of its own.
+        // `ja +3` has another target than `ja label`.
         let cells: Vec<&str> = cells.into_iter().filter(|cell| !cell.contains("ja +")).collect();
         for cell in &cells {
             assert_eq!(program(cell), program(cells[0]), "{row}");
@@ -180,10 +180,10 @@ fn the_table_of_dialects_is_right() {
 }
 
 fn assembly(output: Output) -> Assembly {
-    output.assembly.expect("there was no finding")
+    output.assembly.expect("there are no errors")
 }
 
-/// Words of the text with their disassembly, then the data.
+/// Lists the words of the text with their disassembly, then the data.
 fn list(out: &mut String, assembly: &Assembly) {
     let _ = writeln!(out, "version {}, entry {}", assembly.version, assembly.entry_pc);
     for (pc, word) in assembly.text.chunks(8).enumerate() {
