@@ -1,8 +1,6 @@
-//! Files lose what only tools read, and stay the same programs.
+//! Stripped files lose what only tools read, and load as the same programs.
 
 mod common;
-
-use std::path::Path;
 
 use common::*;
 use selkie_elf::{
@@ -11,13 +9,13 @@ use selkie_elf::{
 };
 use selkie_isa::Version;
 
-/// What a run depends on.
+/// The parts of an executable that a run depends on.
 fn parts(executable: &Executable) -> (u32, &[u8], &[u8]) {
     (executable.entry_pc(), executable.text(), &executable.read_only().bytes)
 }
 
 #[test]
-fn debug_information_and_symbols_are_left_out() {
+fn debug_information_and_symbols_are_removed() {
     const EXIT: [u8; 8] = [0x95, 0, 0, 0, 0, 0, 0, 0];
     let symbol =
         Symbol { name: "entrypoint", kind: SymbolKind::Function, offset: 0, size: 8, global: true };
@@ -50,10 +48,10 @@ fn relocations_still_apply_to_stripped_files() {
 }
 
 #[test]
-fn files_that_cannot_be_read_are_not_stripped() {
+fn unreadable_files_are_not_stripped() {
     let file = lenient();
     for len in 0..file.bytes.len() {
-        // A file that is cut off behind what is loaded may lose the rest as well.
+        // A file truncated behind its loaded bytes may be stripped too.
         if let Some(stripped) = strip(&file.bytes[..len], &environment()) {
             load(&stripped, &environment()).unwrap();
         }
@@ -62,17 +60,16 @@ fn files_that_cannot_be_read_are_not_stripped() {
 }
 
 #[test]
-fn deployed_programs_stay_what_they_are() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/elfs");
+fn deployed_programs_are_the_same_after_stripping() {
     let mut environment = environment();
     environment.reject_broken_elfs = false;
     let mut stripped_files = 0;
-    for entry in std::fs::read_dir(folder).into_iter().flatten() {
-        let bytes = std::fs::read(entry.unwrap().path()).unwrap_or_default();
+    for path in selkie_testdata::elfs() {
+        let bytes = std::fs::read(path).expect("the file was just fetched");
         let Some(stripped) = strip(&bytes, &environment) else { continue };
         let [before, after] = [&bytes, &stripped].map(|it| load(it, &environment).unwrap());
         assert_eq!(parts(&before), parts(&after));
         stripped_files += 1;
     }
-    assert!(stripped_files > 0, "run `cargo xtask fixtures` for files to strip");
+    assert!(stripped_files > 0, "no file of the list has anything to strip");
 }
