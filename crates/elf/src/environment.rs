@@ -1,34 +1,34 @@
-//! What a program is loaded against.
+//! What programs are loaded against: versions, syscalls and rules.
 
 use core::ops::RangeInclusive;
 use std::sync::Arc;
 
 use selkie_isa::{Version, symbol::murmur3};
 
-/// The versions, syscalls and rules under which files are loaded.
+/// The versions, syscalls and rules that files are loaded against.
 ///
-/// Whatever would change how a file is loaded belongs here, so that a loaded program can be cached
-/// under the environment that it was loaded against.
+/// Everything that affects how a file is loaded belongs here, so that a loaded program can be
+/// cached under its environment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Environment {
     /// The sBPF versions that are enabled.
     pub versions: RangeInclusive<Version>,
     /// The syscalls that programs may call.
     pub syscalls: Arc<Syscalls>,
-    /// Refuse files with unresolved symbols or sections out of place. Deployment does, execution
-    /// of what was deployed long ago does not.
+    /// Refuse files with unresolved symbols, or sections whose address is not their file offset.
+    /// Set for deployment, not for execution of programs that were deployed long ago.
     pub reject_broken_elfs: bool,
-    /// Use the read-only sections in place when they lie together. The validator does not.
+    /// Use read-only sections in place if they are contiguous. The validator does not.
     pub optimize_rodata: bool,
-    /// Keep the names of functions: for tools, never needed to run.
+    /// Keep the names of functions, which only tools need.
     pub labels: bool,
-    /// Let code start at the very address of the stack, as anza sbpf did before 0.24. What starts
-    /// there is refused all the same, but for the next reason that comes up.
+    /// Accept code at the start address of the stack region, as anza sbpf did before 0.24. Such a
+    /// file is refused in either case, but by a later check and with another error.
     pub text_at_stack: bool,
 }
 
 impl Default for Environment {
-    /// Every version, no syscalls, lenient, without names.
+    /// Enables every version, without syscalls, rejection of broken files or names.
     fn default() -> Self {
         Self {
             versions: Version::V0..=Version::V4,
@@ -41,11 +41,14 @@ impl Default for Environment {
     }
 }
 
-/// The place of a syscall in the [`Syscalls`] that a program was loaded against.
+/// The index of a syscall in the [`Syscalls`] that a program was loaded against.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct SyscallId(pub u16);
+pub struct SyscallId(
+    /// The index, in the order of registration.
+    pub u16,
+);
 
-/// The syscalls that programs may call, by the hash of their name.
+/// A registry of syscalls by the Murmur3 hash of their name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Syscalls {
     names: Vec<String>,
@@ -57,32 +60,33 @@ impl Syscalls {
     /// Registers names in order: the first gets [`SyscallId`] 0.
     ///
     /// # Panics
-    /// If two names share a hash, or if there are more than 65,536: the host's own mistakes.
+    /// If two names share a hash, or if there are more than 65,536 names. Both are mistakes of the
+    /// host, since programs do not choose the names.
     pub fn new<S: Into<String>>(names: impl IntoIterator<Item = S>) -> Self {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
         let ids = (0..=u16::MAX).map(SyscallId);
-        assert!(names.len() <= ids.len(), "there are more syscalls than numbers for them");
+        assert!(names.len() <= ids.len(), "more syscalls than a `SyscallId` can number");
         let mut by_key: Vec<_> = names.iter().map(|it| murmur3(it.as_bytes())).zip(ids).collect();
         by_key.sort_unstable();
         let shared = by_key.windows(2).find(|pair| matches!(pair, [a, b] if a.0 == b.0));
-        assert!(shared.is_none(), "two syscalls share the hash of their names: {shared:?}");
+        assert!(shared.is_none(), "the names of two syscalls have the same hash: {shared:?}");
         Self { names, by_key }
     }
 
-    /// The syscall whose name hashes to `key`.
+    /// Returns the syscall whose name hashes to `key`.
     #[must_use]
     pub fn find(&self, key: u32) -> Option<SyscallId> {
         let index = self.by_key.binary_search_by_key(&key, |&(other, _)| other).ok()?;
         self.by_key.get(index).map(|&(_, id)| id)
     }
 
-    /// The name of a syscall.
+    /// Returns the name of a syscall; `None` if `id` is not of this registry.
     #[must_use]
     pub fn name(&self, id: SyscallId) -> Option<&str> {
         self.names.get(usize::from(id.0)).map(String::as_str)
     }
 
-    /// Every name, in the order of registration.
+    /// Returns the names in the order of registration.
     pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
         self.names.iter().map(String::as_str)
     }

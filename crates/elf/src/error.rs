@@ -1,45 +1,67 @@
-//! Every way to refuse a file.
+//! The errors of the loader.
 
 use core::fmt;
 
-/// Why a file is no loadable program. Variants, their order and their texts, `Debug` included, are
+/// Why a file cannot be loaded. Variants, their order, `Display` and `Debug` texts equal those of
 /// anza sbpf's `ElfError`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "the text of each variant says what it means")]
 pub enum ElfError {
+    /// The file breaks the ELF format, or a rule that has no error of its own. Holds the reason.
     FailedToParse(String),
+    /// The entry address lies outside `.text` (until V2).
     EntrypointOutOfBounds,
+    /// The entry address is not that of an instruction slot (until V2).
     InvalidEntrypoint,
+    /// A section cannot be read. Not used by the current rules.
     FailedToGetSection(String),
-    /// Name, slot, offset in the file.
+    /// A call of a syscall that is not registered: name, slot and offset in the file.
     UnresolvedSymbol(String, u64, u64),
+    /// A required section is missing. Not used by the current rules.
     SectionNotFound(String),
+    /// The call at this slot leaves `.text`.
     RelativeJumpOutOfBounds(u32),
+    /// Two functions, or a function and a syscall, share this call key.
     SymbolHashCollision(u32),
+    /// The file is big-endian. Not used by the current rules.
     WrongEndianess,
+    /// The OS ABI of the header is not 0.
     WrongAbi,
+    /// The machine of the header is neither BPF (247) nor sBPF (263).
     WrongMachine,
+    /// The file is not a 64-bit one. Not used by the current rules.
     WrongClass,
+    /// The number of `.text` sections is not 1.
     NotOneTextSection,
+    /// The section of this name, `.bss` or a writable `.data`, is not supported.
     WritableSectionNotSupported(String),
+    /// No loadable section contains this address. Not used by the current rules.
     AddressOutsideLoadableSection(u64),
+    /// A relocation in code refers to this address, which is 0.
     InvalidVirtualAddress(u64),
+    /// A relocation has this unknown type.
     UnknownRelocation(u32),
+    /// A relocation cannot be read. Not used by the current rules.
     FailedToReadRelocationInfo,
+    /// The type of the header is not `ET_DYN` (until V2).
     WrongType,
+    /// A relocation refers to a symbol that does not exist (its index), or that has no readable name (the
+    /// offset of the name).
     UnknownSymbol(u32),
+    /// An offset, size or address is out of bounds.
     ValueOutOfBounds,
+    /// The sBPF version is unknown or not enabled.
     UnsupportedSBPFVersion,
+    /// A program header breaks the rules.
     InvalidProgramHeader,
 }
 
 impl ElfError {
-    /// The file breaks the format itself.
+    /// Makes the error of a file that breaks the format.
     pub(crate) fn parse(why: &str) -> Self {
         Self::FailedToParse(why.to_owned())
     }
 
-    /// The error's place in the validator's list, from 0.
+    /// Returns the index of the variant in anza sbpf's `ElfError`.
     #[must_use]
     pub fn discriminant(&self) -> u32 {
         match self {

@@ -1,4 +1,4 @@
-//! A loaded program: what is left of a file once its rules were applied.
+//! The result of loading: a program's code, read-only data and functions.
 
 use core::ops::{Deref, Range};
 use std::{fmt, sync::Arc};
@@ -10,15 +10,12 @@ use selkie_isa::{
 
 use crate::{Functions, Syscalls, error::ElfError};
 
-/// A program, loaded and relocated, but not yet verified.
+/// A program that was loaded and relocated, but not verified.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Executable {
     pub(crate) version: Version,
-    /// The instructions, relocated.
     pub(crate) text: SharedBytes,
-    /// Guest address of the first instruction: what `callx` counts from.
     pub(crate) text_vaddr: u64,
-    /// Offset of the instructions in the file; 0 if there is no file.
     pub(crate) text_offset: u64,
     pub(crate) entry_pc: u32,
     pub(crate) read_only: ReadOnly,
@@ -26,7 +23,7 @@ pub struct Executable {
     pub(crate) syscalls: Arc<Syscalls>,
 }
 
-/// The read-only data that a program sees. Until V2 its own instructions are part of it.
+/// The read-only data of a program. Until V2 it includes the program's instructions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReadOnly {
     /// Guest address of the first byte.
@@ -35,23 +32,30 @@ pub struct ReadOnly {
     pub bytes: SharedBytes,
 }
 
-/// All that an [`Executable`] consists of: for who keeps one elsewhere and makes it again later.
+/// The fields of an [`Executable`], for code that stores executables and restores them later.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "each is what the method of the same name says")]
 pub struct Parts {
+    /// The sBPF version.
     pub version: Version,
+    /// The relocated instructions, eight bytes per slot.
     pub text: SharedBytes,
+    /// Guest address of the first instruction, relative to which `callx` computes slots.
     pub text_vaddr: u64,
+    /// Offset of the first instruction in the file; 0 if there is no file.
     pub text_offset: u64,
+    /// The slot at which the program starts.
     pub entry_pc: u32,
+    /// The read-only data.
     pub read_only: ReadOnly,
+    /// The known functions, by call key until V2.
     pub functions: Functions,
+    /// The syscalls that the program was loaded against.
     pub syscalls: Arc<Syscalls>,
 }
 
 impl From<Parts> for Executable {
-    /// Takes the parts as they are. They are meant to come from an executable that was loaded: no
-    /// rule of any loader is checked again, and the parts of another one make another program.
+    /// Restores an executable from the parts of one that was loaded. No loader rule is checked
+    /// again.
     fn from(parts: Parts) -> Self {
         let Parts { version, text, text_vaddr, text_offset, .. } = parts;
         let Parts { entry_pc, read_only, functions, syscalls, .. } = parts;
@@ -60,9 +64,9 @@ impl From<Parts> for Executable {
 }
 
 impl Executable {
-    /// A program made of raw instructions, which are their own read-only data.
+    /// Makes a program of raw instructions, which are its read-only data too.
     ///
-    /// `functions` are what hashed calls (until V2) can reach, and names for tools.
+    /// `functions` are the targets of hashed calls (until V2), and names for tools.
     ///
     /// # Errors
     /// If a function and a syscall share a key ([`ElfError::SymbolHashCollision`]).
@@ -79,7 +83,7 @@ impl Executable {
         Self::from_parts(version, text, entry_pc, read_only, functions, syscalls)
     }
 
-    /// A program made of raw instructions and read-only data of the caller's choice.
+    /// Makes a program of raw instructions and separate read-only data.
     ///
     /// # Errors
     /// If a function and a syscall share a key ([`ElfError::SymbolHashCollision`]).
@@ -106,56 +110,57 @@ impl Executable {
         })
     }
 
-    /// The sBPF version.
+    /// Returns the sBPF version.
     #[must_use]
     pub fn version(&self) -> Version {
         self.version
     }
 
-    /// The instructions, relocated: eight bytes a slot.
+    /// Returns the relocated instructions, eight bytes per slot.
     #[must_use]
     pub fn text(&self) -> &[u8] {
         &self.text
     }
 
-    /// Guest address of the first instruction.
+    /// Returns the guest address of the first instruction, relative to which `callx` computes slots.
     #[must_use]
     pub fn text_vaddr(&self) -> u64 {
         self.text_vaddr
     }
 
-    /// Offset of the first instruction in the file; 0 if there is no file.
+    /// Returns the offset of the first instruction in the file; 0 if there is no file.
     #[must_use]
     pub fn text_offset(&self) -> u64 {
         self.text_offset
     }
 
-    /// The slot at which the program starts.
+    /// Returns the slot at which the program starts.
     #[must_use]
     pub fn entry_pc(&self) -> u32 {
         self.entry_pc
     }
 
-    /// The read-only data that the program sees.
+    /// Returns the read-only data.
     #[must_use]
     pub fn read_only(&self) -> &ReadOnly {
         &self.read_only
     }
 
-    /// The functions that are known, by call key until V2.
+    /// Returns the known functions, by call key until V2.
     #[must_use]
     pub fn functions(&self) -> &Functions {
         &self.functions
     }
 
-    /// The syscalls that the program was loaded against.
+    /// Returns the syscalls that the program was loaded against.
     #[must_use]
     pub fn syscalls(&self) -> &Arc<Syscalls> {
         &self.syscalls
     }
 }
 
-/// Part of a buffer that has several owners: code and read-only data share one.
+/// A range of a reference-counted buffer. The code and the read-only data of a program share one
+/// buffer.
 #[derive(Clone)]
 pub struct SharedBytes {
     buffer: Arc<[u8]>,
@@ -163,19 +168,18 @@ pub struct SharedBytes {
 }
 
 impl SharedBytes {
-    /// The bytes of a buffer at `range`, if it has them.
+    /// Returns the bytes of a buffer at `range`; `None` if the range is out of bounds.
     #[must_use]
     pub fn of(buffer: &Arc<[u8]>, range: Range<usize>) -> Option<Self> {
         buffer.get(range.clone())?;
         Some(Self { buffer: Arc::clone(buffer), range })
     }
 
-    /// The bytes at `range`, if it lies inside a `buffer` whose first byte is at `base`.
+    /// Returns the bytes at the addresses `range` of a buffer whose first byte is at `base`; `None`
+    /// if they are out of bounds.
     pub(crate) fn part(buffer: &Arc<[u8]>, base: u64, range: &Range<u64>) -> Option<Self> {
-        let index = |at: u64| usize::try_from(at.checked_sub(base)?).ok();
-        let range = index(range.start)?..index(range.end)?;
-        buffer.get(range.clone())?;
-        Some(Self { buffer: Arc::clone(buffer), range })
+        let index = |addr: u64| usize::try_from(addr.checked_sub(base)?).ok();
+        Self::of(buffer, index(range.start)?..index(range.end)?)
     }
 }
 

@@ -1,5 +1,4 @@
-//! Files that are no programs at all, told apart before the loader's rules, whose errors speak of
-//! offsets, are applied to them.
+//! Detection of files that are no sBPF programs at all, for clearer messages than the loader's.
 
 use core::fmt;
 
@@ -8,27 +7,28 @@ use crate::header::{
     SectionHeader, read_front,
 };
 
-/// What a file is that is no program for Solana's virtual machine.
+/// The reason why a file cannot be an sBPF program, found from its first 64 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Foreign {
-    /// It has no bytes.
+    /// The file is empty.
     Empty,
-    /// It does not begin as ELF files do.
-    NoElf,
-    /// It begins as one, and ends inside of the header.
-    HeaderCutOff,
-    /// It is an ELF file of 32 bits or with big-endian numbers.
-    OtherElf,
-    /// It is for another processor: `e_machine` of its header.
+    /// The file does not start with the ELF magic number.
+    NotElf,
+    /// The file starts with the ELF magic number, but is shorter than an ELF header.
+    TruncatedHeader,
+    /// The file is a 32-bit or a big-endian ELF file.
+    ClassOrEndianness,
+    /// The file is for another machine, whose `e_machine` this is.
     Machine(u16),
 }
 
 impl Foreign {
-    /// What `bytes` are, if they are no program. The rest of the file may still be broken.
+    /// Returns the reason why `bytes` cannot be a program; `None` if the header names sBPF, even if
+    /// the rest of the file is broken.
     ///
     /// ```
     /// use selkie_elf::Foreign;
-    /// assert_eq!(Foreign::of(b"#!/bin/sh\n"), Some(Foreign::NoElf));
+    /// assert_eq!(Foreign::of(b"#!/bin/sh\n"), Some(Foreign::NotElf));
     /// ```
     #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {
@@ -36,14 +36,16 @@ impl Foreign {
             return Some(Self::Empty);
         }
         if !bytes.starts_with(&MAGIC) {
-            return Some(Self::NoElf);
+            return Some(Self::NotElf);
         }
-        let Some(header) = read_front::<FileHeader>(bytes) else { return Some(Self::HeaderCutOff) };
+        let Some(header) = read_front::<FileHeader>(bytes) else {
+            return Some(Self::TruncatedHeader);
+        };
         if header.class != CLASS_64 || header.endianness != LITTLE_ENDIAN {
-            return Some(Self::OtherElf);
+            return Some(Self::ClassOrEndianness);
         }
-        let is_ours = [MACHINE_BPF, MACHINE_SBPF].contains(&header.e_machine);
-        (!is_ours).then_some(Self::Machine(header.e_machine))
+        let is_sbpf = [MACHINE_BPF, MACHINE_SBPF].contains(&header.e_machine);
+        (!is_sbpf).then_some(Self::Machine(header.e_machine))
     }
 }
 
@@ -51,17 +53,17 @@ impl fmt::Display for Foreign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => f.write_str("the file is empty"),
-            Self::NoElf => f.write_str("this is no ELF file"),
-            Self::HeaderCutOff => f.write_str("the file ends inside of its ELF header"),
-            Self::OtherElf => f.write_str("this is no 64-bit little-endian ELF file"),
+            Self::NotElf => f.write_str("not an ELF file"),
+            Self::TruncatedHeader => f.write_str("the file ends inside its ELF header"),
+            Self::ClassOrEndianness => f.write_str("not a 64-bit little-endian ELF file"),
             Self::Machine(machine) => {
-                write!(f, "this ELF file is not for sBPF but for {}", Machine(*machine))
+                write!(f, "this ELF file is for {}, not for sBPF", Machine(*machine))
             }
         }
     }
 }
 
-/// A processor by its number in ELF files.
+/// The name of a machine, by its `e_machine`.
 struct Machine(u16);
 
 impl fmt::Display for Machine {
@@ -78,8 +80,8 @@ impl fmt::Display for Machine {
     }
 }
 
-/// Whether an ELF file ends before the tables that its header speaks of do. From V3 the loader does
-/// not look at the sections, and takes such a file; but it is not what was written by the linker.
+/// Returns whether an ELF file ends before its section or program header table does. From V3 the
+/// loader ignores sections and accepts such a file, but it is not the file that the linker wrote.
 #[must_use]
 pub fn is_cut_off(bytes: &[u8]) -> bool {
     let Some(header) = read_front::<FileHeader>(bytes) else { return true };

@@ -1,33 +1,34 @@
-//! The functions of a program, by the key that calls know them by.
+//! The functions of a program, by call key.
 
 use crate::error::ElfError;
 
 /// A function of a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Function {
-    /// Its name; empty if it has none or names were not asked for.
+    /// Its name; empty if it has none, or if [`Environment::labels`](crate::Environment::labels) is
+    /// not set.
     pub name: String,
     /// The slot of its first instruction.
     pub pc: u32,
 }
 
-/// The functions of a program by key: until V2 the immediate of a call, from V3 the slot.
+/// A map of functions by call key: until V2 the immediate of a call, from V3 the slot.
 ///
-/// Sorted by key, so that iteration is the same in every run.
+/// Iteration is in the order of keys.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Functions {
-    /// Ascending. By themselves, so that a search touches little memory.
+    /// Ascending. Separate from the functions, so that a binary search touches little memory.
     keys: Vec<u32>,
-    /// The function of each key.
+    /// The function of each key, in the order of `keys`.
     functions: Vec<Function>,
 }
 
 impl Functions {
-    /// Registers many functions at once, whatever their order. Of two under one key the first
-    /// stays.
+    /// Makes a map of functions in any order. Of two entries with the same key and slot, the first
+    /// is kept.
     ///
     /// # Errors
-    /// If a key stands for two slots ([`ElfError::SymbolHashCollision`]).
+    /// If a key has two slots ([`ElfError::SymbolHashCollision`]).
     pub fn new(mut entries: Vec<(u32, Function)>) -> Result<Self, ElfError> {
         entries.sort_by_key(|&(key, _)| key);
         let mut collision = None;
@@ -43,7 +44,7 @@ impl Functions {
             .map_or(Ok(Self { keys, functions }), |key| Err(ElfError::SymbolHashCollision(key)))
     }
 
-    /// Makes functions of keys, each of which comes once, and slots; names are asked for by both.
+    /// Makes a map of distinct keys and their slots. `name` returns the name for a key and slot.
     pub(crate) fn of_distinct(
         mut entries: Vec<(u32, u32)>,
         mut name: impl FnMut(u32, u32) -> String,
@@ -54,13 +55,13 @@ impl Functions {
         Self { keys, functions: functions.collect() }
     }
 
-    /// Registers a function. The same key for the same slot again changes nothing.
+    /// Registers a function. A key that has the same slot already keeps its name.
     ///
-    /// Costs as much as there are functions unless keys come in ascending order: for many at once
-    /// there is [`Functions::new`].
+    /// Takes time linear in the number of functions, unless keys are registered in ascending order.
+    /// Use [`Functions::new`] to register many.
     ///
     /// # Errors
-    /// If the key stands for another slot already ([`ElfError::SymbolHashCollision`]).
+    /// If the key has another slot already ([`ElfError::SymbolHashCollision`]).
     pub fn register(&mut self, key: u32, pc: u32, name: impl Into<String>) -> Result<(), ElfError> {
         match self.get(key) {
             Some(function) if function.pc == pc => Ok(()),
@@ -74,7 +75,7 @@ impl Functions {
         }
     }
 
-    /// Forgets the function of a key.
+    /// Removes the function of a key and returns it.
     pub fn remove(&mut self, key: u32) -> Option<Function> {
         self.get(key)?;
         let position = self.position(key);
@@ -82,20 +83,19 @@ impl Functions {
         Some(self.functions.remove(position))
     }
 
-    /// The function of a key.
+    /// Returns the function of a key.
     #[must_use]
     pub fn get(&self, key: u32) -> Option<&Function> {
         let position = self.position(key);
-        let found = self.keys.get(position)?;
-        if *found == key { self.functions.get(position) } else { None }
+        if *self.keys.get(position)? == key { self.functions.get(position) } else { None }
     }
 
-    /// Every function with its key, in the order of keys.
+    /// Returns every function with its key, in the order of keys.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (u32, &Function)> {
         self.keys.iter().copied().zip(&self.functions)
     }
 
-    /// Where `key` is, or would be.
+    /// Returns the index of `key`, or the index at which it would be inserted.
     fn position(&self, key: u32) -> usize {
         self.keys.partition_point(|&other| other < key)
     }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn one_by_one_is_the_same_as_all_at_once() {
+    fn registering_one_by_one_equals_registering_all_at_once() {
         let entries = [(9, 1, "c"), (2, 7, "a"), (5, 3, "b"), (2, 7, "late")];
         let mut one_by_one = Functions::default();
         for (key, pc, name) in entries {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn one_key_stands_for_one_slot() {
+    fn one_key_for_two_slots_is_a_collision() {
         let mut functions = Functions::default();
         functions.register(1, 4, "").unwrap();
         assert_eq!(functions.register(1, 5, ""), Err(ElfError::SymbolHashCollision(1)));

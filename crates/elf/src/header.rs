@@ -1,7 +1,7 @@
-//! The structures of an ELF file, and how they are read: by value, little-endian, bounds-checked.
+//! The structures of an ELF file, read by value, little-endian and bounds-checked.
 //!
-//! Nothing here judges a file. A read that does not fit gives `None`; which error that is, the
-//! rules decide ([`strict`](crate::strict), [`legacy`](crate::legacy)).
+//! A read that is out of bounds returns `None`; the loaders ([`strict`](crate::strict),
+//! [`legacy`](crate::legacy)) decide which error that is.
 
 use core::{marker::PhantomData, ops::Range};
 
@@ -32,21 +32,21 @@ pub(crate) const SHF_ALLOC: u64 = 2;
 
 pub(crate) const STT_FUNC: u8 = 2;
 
-/// Where the file header holds the sBPF version.
+/// Offset in the file header of `e_flags`, which hold the sBPF version.
 pub(crate) const E_FLAGS: usize = 48;
 
-/// A structure that takes a fixed number of bytes in the file.
+/// A structure of a fixed size in the file.
 pub(crate) trait Record: Sized {
     const BYTES: usize;
     fn read(fields: &mut Fields<'_>) -> Self;
 }
 
-/// The fields of one record, taken off from its front.
+/// A reader of the fields of one record, front to back.
 #[derive(Debug)]
 pub(crate) struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
-    /// The next `N` bytes. A record is never read from fewer bytes than it takes.
+    /// Takes the next `N` bytes. `Table` never reads a record from fewer bytes than it has.
     fn take<const N: usize>(&mut self) -> [u8; N] {
         let Some((field, rest)) = self.0.split_first_chunk() else { return [0; N] };
         self.0 = rest;
@@ -130,7 +130,7 @@ impl Record for FileHeader {
 }
 
 impl FileHeader {
-    /// What strict and lenient rules ask of the header alike.
+    /// Checks the fields that the strict and the legacy loader require alike.
     pub(crate) fn is_current_elf64(&self) -> bool {
         self.magic == MAGIC
             && self.class == CLASS_64
@@ -197,7 +197,7 @@ impl Record for SectionHeader {
 }
 
 impl SectionHeader {
-    /// The bytes of the file that the section takes: none, at 0, if it has no bits.
+    /// Returns the bytes of the file that the section occupies: `0..0` for `SHT_NOBITS`.
     pub(crate) fn file_range(&self) -> Range<u64> {
         match self.sh_type {
             SHT_NOBITS => 0..0,
@@ -205,7 +205,7 @@ impl SectionHeader {
         }
     }
 
-    /// The addresses that the section takes, bits or not.
+    /// Returns the addresses that the section occupies, also for `SHT_NOBITS`.
     pub(crate) fn vm_range(&self) -> Range<u64> {
         self.sh_addr..self.sh_addr.saturating_add(self.sh_size)
     }
@@ -267,7 +267,7 @@ impl Record for Dyn {
     }
 }
 
-/// Records behind one another.
+/// An array of records in the file.
 #[derive(Debug)]
 pub(crate) struct Table<'a, T> {
     bytes: &'a [u8],
@@ -275,11 +275,11 @@ pub(crate) struct Table<'a, T> {
 }
 
 impl<'a, T: Record> Table<'a, T> {
-    /// A table over `range` of `bytes`.
+    /// Makes a table over `range` of `bytes`.
     ///
     /// # Errors
-    /// In this order: if the size is no multiple of a record's, if the range leaves the file, and
-    /// if its start is not aligned to eight bytes, empty or not.
+    /// In this order: if the size is not a multiple of the record size, if the range is out of
+    /// bounds, or if its start is not aligned to eight bytes (even if the range is empty).
     pub(crate) fn parse(bytes: &'a [u8], range: Range<u64>) -> Result<Self, ElfError> {
         if !range.end.saturating_sub(range.start).is_multiple_of(T::BYTES as u64) {
             return Err(ElfError::parse("invalid size"));
@@ -292,7 +292,7 @@ impl<'a, T: Record> Table<'a, T> {
         Ok(Self::new(bytes))
     }
 
-    /// A table of as many records as fit in `bytes`.
+    /// Makes a table of as many records as fit into `bytes`.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, record: PhantomData }
     }
@@ -301,7 +301,7 @@ impl<'a, T: Record> Table<'a, T> {
         Some(T::read(&mut Fields(self.record(index)?)))
     }
 
-    /// The bytes of a record.
+    /// Returns the bytes of a record.
     pub(crate) fn record(&self, index: usize) -> Option<&'a [u8]> {
         self.bytes.get(index.checked_mul(T::BYTES)?..)?.get(..T::BYTES)
     }
@@ -311,17 +311,17 @@ impl<'a, T: Record> Table<'a, T> {
     }
 }
 
-/// The record at the front of `bytes`.
+/// Reads the record at the start of `bytes`.
 pub(crate) fn read_front<T: Record>(bytes: &[u8]) -> Option<T> {
     Table::new(bytes).get(0)
 }
 
-/// `bytes[range]`, if the range lies inside.
+/// Returns `bytes[range]`; `None` if the range is out of bounds.
 pub(crate) fn slice(bytes: &[u8], range: Range<u64>) -> Option<&[u8]> {
     bytes.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)
 }
 
-/// The bytes before the first NUL of `bytes`, if there is one.
+/// Returns the bytes before the first NUL; `None` if there is no NUL.
 pub(crate) fn until_nul(bytes: &[u8]) -> Option<&[u8]> {
     let end = bytes.iter().position(|&byte| byte == 0)?;
     bytes.get(..end)

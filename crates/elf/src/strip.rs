@@ -1,46 +1,44 @@
-//! Files without what only tools read: symbols, debug information and comments.
+//! Removal of what only tools read: symbols, debug information and comments.
 
 use crate::{
     Environment, Executable,
     header::{
-        E_FLAGS, FileHeader, MAGIC, ProgramHeader, Record as _, SHF_ALLOC, SHT_STRTAB,
-        SectionHeader, Table, read_front, slice, until_nul,
+        E_FLAGS, FileHeader, MAGIC, ProgramHeader, Record, SHF_ALLOC, SHT_STRTAB, SectionHeader,
+        Table, read_front, slice, until_nul,
     },
     load,
 };
 use selkie_isa::Version;
 
-/// Where the file header holds the offset, and the count, of section headers, and which of them
-/// holds the names.
+/// Offsets in the file header: of the offset and count of section headers, and of the index of the
+/// section that holds their names.
 const E_SHOFF: usize = 40;
 const E_SHNUM: usize = 60;
 const E_SHSTRNDX: usize = 62;
-/// Where a section header holds the section that it refers to.
+/// Offset of `sh_link` in a section header.
 const SH_LINK: usize = 40;
 
 /// The name of the section that holds the names of sections.
-const NAMES: &[u8] = b".shstrtab";
+const SHSTRTAB: &[u8] = b".shstrtab";
 
-/// A shorter file of the same program: without symbols, debug information and comments, which
-/// only tools read. `None` if there is nothing to leave out, or if the shorter file would not load
-/// as the same program in `environment`.
+/// Returns the file without symbols, debug information and comments, which only tools read; `None`
+/// if there are none, or if the shorter file would not load as the same program in `environment`.
 #[must_use]
 pub fn strip(bytes: &[u8], environment: &Environment) -> Option<Vec<u8>> {
-    let stripped = without_tools(bytes).filter(|it| it.len() < bytes.len())?;
+    let stripped = without_debug(bytes).filter(|it| it.len() < bytes.len())?;
     let [before, after] = [bytes, &stripped].map(|it| load(it, environment).ok());
-    is_same(&before?, &after?).then_some(stripped)
+    is_same_program(&before?, &after?).then_some(stripped)
 }
 
-fn is_same(a: &Executable, b: &Executable) -> bool {
-    let parts = |it: &Executable| (it.version(), it.entry_pc());
-    parts(a) == parts(b)
+fn is_same_program(a: &Executable, b: &Executable) -> bool {
+    a.version() == b.version()
+        && a.entry_pc() == b.entry_pc()
         && a.text() == b.text()
-        && a.read_only().bytes == b.read_only().bytes
-        && a.read_only().vaddr == b.read_only().vaddr
+        && a.read_only() == b.read_only()
 }
 
-/// The file up to the last byte that is loaded, and headers of the sections up to there.
-fn without_tools(bytes: &[u8]) -> Option<Vec<u8>> {
+/// Returns the file up to its last loaded byte, with the headers of the sections up to there.
+fn without_debug(bytes: &[u8]) -> Option<Vec<u8>> {
     let header: FileHeader = read_front(bytes).filter(|it: &FileHeader| it.magic == MAGIC)?;
     let sections = table::<SectionHeader>(bytes, header.e_shoff, header.e_shnum)?;
     let loaded = sections.iter().zip(1..).filter(|(it, _)| it.sh_flags & SHF_ALLOC != 0);
@@ -54,8 +52,8 @@ fn without_tools(bytes: &[u8]) -> Option<Vec<u8>> {
     let end = segment_ends.chain(section_ends).fold(headers, u64::max);
     let mut out = slice(bytes, 0..end.max(FileHeader::BYTES as u64))?.to_vec();
     if version(bytes)?.strict_elf() {
-        // The loader does not look at sections.
-        point(&mut out, 0, 0, 0)?;
+        // The loader ignores sections from V3 on.
+        set_section_table(&mut out, 0, 0, 0)?;
         return Some(out);
     }
     let names = sections.get(header.e_shstrndx.into())?;
@@ -68,12 +66,12 @@ fn version(bytes: &[u8]) -> Option<Version> {
     Version::from_e_flags(u32::from_le_bytes(*bytes.get(E_FLAGS..)?.first_chunk()?))
 }
 
-fn table<T: crate::header::Record>(bytes: &[u8], start: u64, count: u16) -> Option<Table<'_, T>> {
+fn table<T: Record>(bytes: &[u8], start: u64, count: u16) -> Option<Table<'_, T>> {
     let end = start.checked_add(u64::from(count).checked_mul(T::BYTES as u64)?)?;
     slice(bytes, start..end).map(Table::new)
 }
 
-/// Appends the names of the first sections and their headers.
+/// Appends the names and headers of the first `kept` sections.
 fn append_sections(
     out: &mut Vec<u8>,
     sections: &Table<'_, SectionHeader>,
@@ -93,9 +91,9 @@ fn append_sections(
         }
         headers.extend(header);
     }
-    let own = add_name(&mut names, NAMES)?;
+    let shstrtab = add_name(&mut names, SHSTRTAB)?;
     let offset = out.len() as u64;
-    headers.extend(own.to_le_bytes());
+    headers.extend(shstrtab.to_le_bytes());
     headers.extend(SHT_STRTAB.to_le_bytes());
     for field in [0, 0, offset, names.len() as u64, 0, 1, 0] {
         headers.extend(u64::to_le_bytes(field));
@@ -104,10 +102,10 @@ fn append_sections(
     out.resize(out.len().next_multiple_of(8), 0);
     let (start, count) = (out.len() as u64, u16::try_from(kept).ok()?);
     out.extend(headers);
-    point(out, start, count.checked_add(1)?, count)
+    set_section_table(out, start, count.checked_add(1)?, count)
 }
 
-/// Adds a name to a table of names, and tells where it begins.
+/// Appends a name to a string table and returns its offset.
 fn add_name(names: &mut Vec<u8>, name: &[u8]) -> Option<u32> {
     if name.is_empty() {
         return Some(0);
@@ -118,8 +116,9 @@ fn add_name(names: &mut Vec<u8>, name: &[u8]) -> Option<u32> {
     Some(start)
 }
 
-/// Says in the file header where section headers are, how many, and which one holds names.
-fn point(out: &mut [u8], start: u64, count: u16, names: u16) -> Option<()> {
+/// Writes offset and count of the section headers, and the index of the section that holds their
+/// names, into the file header.
+fn set_section_table(out: &mut [u8], start: u64, count: u16, names: u16) -> Option<()> {
     put(out, E_SHOFF, &start.to_le_bytes())?;
     put(out, E_SHNUM, &count.to_le_bytes())?;
     put(out, E_SHSTRNDX, &names.to_le_bytes())

@@ -21,7 +21,7 @@ fn call_key(key: u32) -> u64 {
 }
 
 #[test]
-fn a_file_with_all_kinds_of_relocations_loads() {
+fn file_with_all_kinds_of_relocations_loads() {
     let program = accept(&lenient(), |_| (), &deployment());
     assert_eq!(program.version(), Version::V0);
     assert_eq!((program.entry_pc(), program.text_offset()), (0, TEXT));
@@ -42,7 +42,7 @@ fn a_file_with_all_kinds_of_relocations_loads() {
 }
 
 #[test]
-fn the_image_starts_below_the_first_section_and_ends_with_the_last() {
+fn image_starts_below_the_first_section_and_ends_with_the_last() {
     let program = accept(&lenient(), |_| (), &environment());
     let image = program.read_only();
     assert_eq!(image.vaddr, BYTECODE_START);
@@ -55,7 +55,7 @@ fn the_image_starts_below_the_first_section_and_ends_with_the_last() {
 }
 
 #[test]
-fn an_optimized_image_starts_with_the_first_section() {
+fn optimized_image_starts_with_the_first_section() {
     let optimized = Environment { optimize_rodata: true, ..environment() };
     let program = accept(&lenient(), |_| (), &optimized);
     let image = program.read_only();
@@ -65,7 +65,7 @@ fn an_optimized_image_starts_with_the_first_section() {
 }
 
 #[test]
-fn what_lies_between_read_only_sections_reads_as_zeroes() {
+fn gaps_between_read_only_sections_read_as_zeroes() {
     let unreadable = |file: &mut File| {
         let name = file.of(".comment", SH_NAME);
         file.section(".rodata", SH_NAME, name);
@@ -80,7 +80,7 @@ fn what_lies_between_read_only_sections_reads_as_zeroes() {
 }
 
 #[test]
-fn sections_may_lie_elsewhere_in_memory_than_in_the_file() {
+fn section_address_may_differ_from_file_offset() {
     let program = accept(&lenient(), |file| file.section(".rodata", SH_ADDR, 8), &environment());
     assert_eq!(program.read_only().bytes[8..24], (1..=16).collect::<Vec<u8>>());
     assert_eq!(program.read_only().bytes[..8], [0; 8]);
@@ -88,14 +88,14 @@ fn sections_may_lie_elsewhere_in_memory_than_in_the_file() {
 }
 
 #[test]
-fn of_sections_that_overlap_in_memory_the_later_is_seen_even_as_code() {
+fn later_of_two_overlapping_sections_is_visible_even_as_code() {
     let program =
         accept(&lenient(), |file| file.section(".rodata", SH_ADDR, TEXT + 8), &environment());
     assert_eq!(program.text()[8..24], (1..=16).collect::<Vec<u8>>());
 }
 
 #[test]
-fn an_image_longer_than_its_file_is_refused() {
+fn image_longer_than_its_file_is_refused() {
     let moved = |file: &mut File| file.section(".rodata", SH_ADDR, 1 << 20);
     refuse(&lenient(), moved, OUT_OF_BOUNDS);
     let end_of_window = |file: &mut File| file.section(".rodata", SH_ADDR, (1 << 32) + 1);
@@ -103,7 +103,7 @@ fn an_image_longer_than_its_file_is_refused() {
 }
 
 #[test]
-fn versions_that_are_not_enabled_are_refused_before_anything_else() {
+fn version_that_is_not_enabled_is_refused_before_any_other_check() {
     let v5 = |file: &mut File| {
         file.header(E_FLAGS, 5);
         file.header(E_VERSION, 9);
@@ -116,7 +116,7 @@ fn versions_that_are_not_enabled_are_refused_before_anything_else() {
 }
 
 #[test]
-fn the_file_header_is_checked() {
+fn invalid_file_headers_are_refused() {
     for (field, value) in [
         ((0, 4), 0),
         (EI_CLASS, 1),
@@ -140,7 +140,7 @@ fn the_file_header_is_checked() {
 }
 
 #[test]
-fn tables_lie_clear_of_each_other_in_the_file_and_aligned() {
+fn overlapping_or_misaligned_tables_are_refused() {
     let overlap = || parse_error("values overlap");
     refuse(&lenient(), |file| file.header(E_PHOFF, 63), overlap());
     refuse(&lenient(), |file| file.header(E_SHOFF, 0), overlap());
@@ -153,7 +153,7 @@ fn tables_lie_clear_of_each_other_in_the_file_and_aligned() {
         file.header(E_SHOFF, table + 1);
     };
     refuse(&lenient(), odd, parse_error("invalid alignment"));
-    // Aligned even where there is nothing to align.
+    // The alignment of an empty table is checked too.
     let empty = |file: &mut File| {
         file.header(E_PHNUM, 0);
         file.header(E_PHOFF, 65);
@@ -163,7 +163,7 @@ fn tables_lie_clear_of_each_other_in_the_file_and_aligned() {
 }
 
 #[test]
-fn segments_ascend_and_lie_in_the_file() {
+fn descending_or_out_of_bounds_segments_are_refused() {
     let descending = |file: &mut File| {
         file.segment(1, P_TYPE, 1);
         file.segment(1, P_VADDR, 0);
@@ -174,7 +174,7 @@ fn segments_ascend_and_lie_in_the_file() {
 }
 
 #[test]
-fn sections_ascend_do_not_overlap_and_lie_in_the_file() {
+fn descending_overlapping_or_out_of_bounds_sections_are_refused() {
     let before = parse_error("sections not in ascending order");
     refuse(&lenient(), |file| file.section(".rodata", SH_OFFSET, TEXT), before);
     let overlap = || parse_error("values overlap");
@@ -186,7 +186,7 @@ fn sections_ascend_do_not_overlap_and_lie_in_the_file() {
         file.section(".text", SH_OFFSET, 80);
     };
     refuse(&lenient(), empty, overlap());
-    // Without bits there is nothing to overlap, but the size is still held to the file.
+    // A section without content overlaps nothing, but the size of the file bounds it.
     let no_bits = |file: &mut File| {
         file.section(".comment", SH_TYPE, SHT_NOBITS);
         file.section(".comment", SH_OFFSET, 0);
@@ -200,7 +200,7 @@ fn sections_ascend_do_not_overlap_and_lie_in_the_file() {
 }
 
 #[test]
-fn section_names_are_read_from_a_string_table_and_short() {
+fn section_names_must_be_short_and_in_a_string_table() {
     let none = parse_error("no section name string table found");
     refuse(&lenient(), |file| file.header(E_SHSTRNDX, 0), none);
     let invalid = || parse_error("invalid section header");
@@ -222,7 +222,7 @@ fn section_names_are_read_from_a_string_table_and_short() {
 }
 
 #[test]
-fn there_is_one_text_section_and_no_writable_data() {
+fn more_than_one_text_section_and_writable_data_are_refused() {
     let renamed = |from: &'static str, name: &'static [u8]| {
         move |file: &mut File| {
             let at = file.data(".shstrtab") + usize::try_from(file.of(from, SH_NAME)).unwrap();
@@ -239,7 +239,7 @@ fn there_is_one_text_section_and_no_writable_data() {
 }
 
 #[test]
-fn the_dynamic_table_is_found_by_segment_or_else_by_section() {
+fn dynamic_table_is_found_by_segment_or_else_by_section() {
     let no_segment = |file: &mut File| file.segment(1, P_TYPE, 0);
     assert_eq!(
         accept(&lenient(), no_segment, &deployment()),
@@ -266,13 +266,13 @@ fn the_dynamic_table_is_found_by_segment_or_else_by_section() {
 }
 
 #[test]
-fn without_a_dynamic_table_nothing_is_relocated_but_calls() {
+fn without_a_dynamic_table_only_relative_calls_are_relocated() {
     let program = accept(&lenient(), |file| file.dynamic(17, 0), &deployment());
     assert_eq!(slots(program.text())[..2], [call_key(pc_key(3)), call(-1)]);
 }
 
 #[test]
-fn the_entry_lies_in_the_code_at_a_slot() {
+fn entry_must_be_an_aligned_address_in_the_code() {
     refuse(&lenient(), |file| file.header(E_ENTRY, TEXT - 8), ElfError::EntrypointOutOfBounds);
     refuse(&lenient(), |file| file.header(E_ENTRY, RODATA), ElfError::EntrypointOutOfBounds);
     refuse(&lenient(), |file| file.header(E_ENTRY, TEXT + 4), ElfError::InvalidEntrypoint);
@@ -290,7 +290,7 @@ fn code_at(addr: u64) -> impl Fn(&mut File) {
 }
 
 #[test]
-fn code_at_the_stack_is_refused_sooner_or_later() {
+fn code_at_the_stack_is_refused_with_and_without_text_at_stack() {
     refuse(&lenient(), code_at(1 << 32), OUT_OF_BOUNDS);
     let before_0_24 = Environment { text_at_stack: true, ..environment() };
     let without_functions = |file: &mut File| {
@@ -302,16 +302,16 @@ fn code_at_the_stack_is_refused_sooner_or_later() {
 }
 
 #[test]
-fn relative_calls_stay_in_the_code() {
+fn relative_calls_out_of_the_code_are_refused() {
     refuse(&lenient(), |file| file.slot(0, call(9)), ElfError::RelativeJumpOutOfBounds(0));
     refuse(&lenient(), |file| file.slot(2, call(-4)), ElfError::RelativeJumpOutOfBounds(2));
     accept(&lenient(), |file| file.slot(2, call(-3)), &deployment());
-    // The tail of an `lddw` is taken for a call, too.
+    // The second slot of an `lddw` is taken for a call too.
     refuse(&lenient(), |file| file.slot(4, call(99)), ElfError::RelativeJumpOutOfBounds(4));
 }
 
 #[test]
-fn functions_and_syscalls_do_not_share_keys() {
+fn function_with_the_key_of_a_syscall_is_refused() {
     let entrypoint = Syscalls::new(["log", "entrypoint"]);
     let environment = Environment { syscalls: entrypoint.into(), ..environment() };
     let collision = ElfError::SymbolHashCollision(ENTRYPOINT_KEY);
@@ -327,7 +327,7 @@ fn functions_and_syscalls_do_not_share_keys() {
 }
 
 #[test]
-fn relocations_of_unknown_types_are_refused_and_none_is_one() {
+fn relocations_of_unknown_types_including_none_are_refused() {
     for kind in [0, 2, 9, 11, u64::from(u32::MAX)] {
         let unknown = ElfError::UnknownRelocation(u32::try_from(kind).unwrap());
         refuse(&lenient(), |file| file.relocation(0, R_TYPE, kind), unknown);
@@ -335,7 +335,7 @@ fn relocations_of_unknown_types_are_refused_and_none_is_one() {
 }
 
 #[test]
-fn relocations_name_symbols_that_exist() {
+fn relocations_to_missing_symbols_are_refused() {
     for index in [0, 2, 3] {
         let unknown = ElfError::UnknownSymbol(5);
         refuse(&lenient(), |file| file.relocation(index, R_SYM, 5), unknown);
@@ -347,7 +347,7 @@ fn relocations_name_symbols_that_exist() {
 }
 
 #[test]
-fn relocations_stay_in_the_file() {
+fn relocations_outside_the_file_are_refused() {
     for index in 0..5 {
         for offset in [1 << 20, u64::MAX, u64::MAX - 4] {
             refuse(&lenient(), |file| file.relocation(index, R_OFFSET, offset), OUT_OF_BOUNDS);
@@ -356,22 +356,22 @@ fn relocations_stay_in_the_file() {
 }
 
 #[test]
-fn an_address_of_zero_in_code_is_refused() {
+fn address_zero_in_code_is_refused() {
     refuse(&lenient(), |file| file.slot(3, 0x0118), ElfError::InvalidVirtualAddress(0));
 }
 
 #[test]
-fn addresses_that_the_linker_moved_already_stay() {
+fn addresses_that_the_linker_rebased_are_kept() {
     let moved = |file: &mut File| file.slot(4, 1 << 32);
     let program = accept(&lenient(), moved, &deployment());
     assert_eq!(slots(program.text())[3..5], [0x0118 | RODATA << 32, 1 << 32]);
 }
 
 #[test]
-fn called_functions_lie_in_the_code() {
+fn called_functions_outside_the_code_are_refused() {
     let outside = |file: &mut File| file.symbol(".dynsym", 2, ST_VALUE, RODATA);
     refuse(&lenient(), outside, OUT_OF_BOUNDS);
-    // Without an address it is a syscall, whatever its type.
+    // A symbol without an address is a syscall, even if its type is function.
     let nowhere = |file: &mut File| file.symbol(".dynsym", 2, ST_VALUE, 0);
     let program = accept(&lenient(), nowhere, &environment());
     assert_eq!(slots(program.text())[5], call_key(murmur3(b"helper")));
@@ -391,7 +391,7 @@ fn unknown_syscalls_load_but_cannot_be_deployed() {
 }
 
 #[test]
-fn code_without_bits_is_empty_but_entered() {
+fn code_without_content_is_empty_and_has_an_entry() {
     let no_bits = |file: &mut File| {
         file.section(".text", SH_TYPE, SHT_NOBITS);
         file.dynamic(17, 0);
@@ -402,7 +402,7 @@ fn code_without_bits_is_empty_but_entered() {
 }
 
 #[test]
-fn labels_name_functions_by_first_come() {
+fn first_label_of_a_slot_names_the_function() {
     let labels = Environment { labels: true, ..deployment() };
     let program = accept(&lenient(), |_| (), &labels);
     let name = |key| program.functions().get(key).unwrap().name.as_str();

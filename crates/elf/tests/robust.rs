@@ -1,4 +1,4 @@
-//! Whatever the bytes, loading ends with a verdict.
+//! Loading never panics: corrupted files load or are refused.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::*;
 use selkie_elf::{Environment, Sections, load};
 
 #[test]
-fn files_with_any_byte_changed_are_judged() {
+fn files_with_any_byte_changed_load_or_are_refused() {
     let environments = [
         environment(),
         Environment { labels: true, ..deployment() },
@@ -30,7 +30,7 @@ fn files_with_any_byte_changed_are_judged() {
 }
 
 #[test]
-fn files_cut_off_anywhere_are_judged() {
+fn files_truncated_at_any_byte_load_or_are_refused() {
     for file in [lenient(), strict()] {
         for length in 0..file.bytes.len() {
             assert!(load(&file.bytes[..length], &environment()).is_err(), "{length} bytes");

@@ -26,7 +26,7 @@ fn symbols_name_functions_by_slot() {
     };
     let expected = [(0, "entrypoint".to_owned()), (7, "helper".to_owned())];
     assert_eq!(names(&file), expected);
-    // Stripped, it still has the dynamic symbols.
+    // A stripped file still has its dynamic symbols.
     file.section(".symtab", SH_TYPE, 1);
     assert_eq!(names(&file), expected);
     file.section(".dynsym", SH_TYPE, 1);
@@ -34,7 +34,7 @@ fn symbols_name_functions_by_slot() {
 }
 
 #[test]
-fn symbols_tell_functions_from_data() {
+fn symbols_distinguish_functions_from_data() {
     let file = lenient();
     let symbols: Vec<_> = Sections::read(&file.bytes).symbols().collect();
     let data = symbols.iter().find(|symbol| symbol.name() == "data").unwrap();
@@ -44,7 +44,7 @@ fn symbols_tell_functions_from_data() {
 }
 
 #[test]
-fn broken_files_give_what_can_be_read() {
+fn broken_files_yield_their_readable_sections() {
     let file = lenient();
     for length in 0..file.bytes.len() {
         let sections = Sections::read(&file.bytes[..length]);

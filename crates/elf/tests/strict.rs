@@ -10,7 +10,7 @@ fn bad_header() -> ElfError {
     parse_error("invalid file header")
 }
 
-/// Takes the segment of read-only data away.
+/// Removes the segment of read-only data.
 fn only_code(file: &mut File) {
     file.header(E_PHNUM, 1);
     file.bytes.drain(64..120);
@@ -19,7 +19,7 @@ fn only_code(file: &mut File) {
 }
 
 #[test]
-fn code_and_data_are_taken_from_their_segments() {
+fn code_and_data_are_read_from_their_segments() {
     let program = accept(&strict(), |_| (), &deployment());
     assert_eq!((program.version(), program.entry_pc()), (Version::V3, 0));
     assert_eq!((program.text_vaddr(), program.text_offset()), (BYTECODE_START, 192));
@@ -41,7 +41,7 @@ fn read_only_data_may_be_missing() {
 }
 
 #[test]
-fn the_file_header_is_checked() {
+fn invalid_file_headers_are_refused() {
     for (field, value) in [
         ((0, 4), 0),
         (EI_CLASS, 1),
@@ -68,7 +68,7 @@ fn the_file_header_is_checked() {
 }
 
 #[test]
-fn segments_are_just_as_expected() {
+fn segments_with_a_wrong_field_are_refused() {
     for (segment, field, value) in [
         (0, P_TYPE, 2),
         (0, P_OFFSET, 168),
@@ -84,13 +84,13 @@ fn segments_are_just_as_expected() {
         let change = |file: &mut File| file.segment(segment, field, value);
         refuse(&strict(), change, ElfError::InvalidProgramHeader);
     }
-    // Flags other than those of read-only data mean code.
+    // A first segment with flags other than those of read-only data is taken for code.
     let code_first = |file: &mut File| file.segment(0, P_FLAGS, 1);
     refuse(&strict(), code_first, ElfError::InvalidProgramHeader);
 }
 
 #[test]
-fn segments_are_whole_slots_inside_the_file() {
+fn segments_must_be_whole_slots_inside_the_file() {
     let sized = |size| {
         move |file: &mut File| {
             file.segment(1, P_FILESZ, size);
@@ -105,7 +105,7 @@ fn segments_are_whole_slots_inside_the_file() {
 }
 
 #[test]
-fn the_first_segment_follows_all_program_headers() {
+fn first_segment_follows_all_program_headers() {
     let third = |file: &mut File| {
         file.header(E_PHNUM, 3);
         file.bytes.splice(176..176, [0xff; 56]);
@@ -117,7 +117,7 @@ fn the_first_segment_follows_all_program_headers() {
 }
 
 #[test]
-fn the_entry_is_a_slot_of_the_code() {
+fn entry_must_be_a_slot_of_the_code() {
     for entry in [0, (1 << 32) - 8, (1 << 32) + 4, (1 << 32) + 24, u64::MAX - 7] {
         refuse(&strict(), |file| file.header(E_ENTRY, entry), bad_header());
     }
@@ -126,7 +126,7 @@ fn the_entry_is_a_slot_of_the_code() {
 }
 
 #[test]
-fn broken_labels_cost_labels_only() {
+fn invalid_symbol_tables_leave_a_program_without_names() {
     let labels = Environment { labels: true, ..deployment() };
     for shoff in [0, 176, u64::MAX] {
         let broken = |file: &mut File| {
@@ -184,20 +184,20 @@ fn labels_name_functions_by_slot() {
 }
 
 #[test]
-fn of_two_labels_for_a_slot_the_first_stays() {
+fn first_of_two_labels_for_a_slot_is_kept() {
     check_labels(&[("a", 2, CODE), ("b", 2, CODE + 7)], &[(0, "a")]);
-    // Sections pass for functions, and what lies below the code for its first slot.
+    // Section symbols count as functions, and addresses below the code as its first slot.
     check_labels(&[(".rodata", 3, 8), ("entrypoint", 2, CODE)], &[(0, ".rodata")]);
 }
 
 #[test]
-fn labels_too_far_off_for_a_slot_are_left_out() {
+fn labels_beyond_32_bit_slots_are_left_out() {
     let far = CODE + (8 << 32);
     check_labels(&[("far", 2, far), ("near", 2, far - 8)], &[(u32::MAX, "near")]);
 }
 
 #[test]
-fn labels_too_long_to_be_read_are_left_out() {
+fn labels_longer_than_the_maximum_are_left_out() {
     let (fits, long) = ("x".repeat(254), "x".repeat(255));
     check_labels(&[(&fits, 2, CODE), (&long, 2, CODE + 8)], &[(0, &fits)]);
 }

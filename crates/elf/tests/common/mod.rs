@@ -1,4 +1,4 @@
-//! Small files to bend: a program that uses every rule, and its fields by name.
+//! Small ELF files for tests to corrupt, with access to their fields by name.
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
@@ -54,7 +54,7 @@ pub(crate) const R_SYM: Field = (12, 4);
 pub(crate) const SHT_STRTAB: u64 = 3;
 pub(crate) const SHT_NOBITS: u64 = 8;
 
-/// A file, and where in it things are.
+/// A file, with the offsets of its parts.
 #[derive(Clone)]
 pub(crate) struct File {
     pub(crate) bytes: Vec<u8>,
@@ -100,7 +100,7 @@ impl File {
         self.get(self.section_at(name), field)
     }
 
-    /// Where a section's content is in the file.
+    /// The file offset of a section's content.
     pub(crate) fn data(&self, name: &str) -> usize {
         usize::try_from(self.of(name, SH_OFFSET)).unwrap()
     }
@@ -135,7 +135,7 @@ pub(crate) fn call(imm: i32) -> u64 {
     CALL | u64::from(imm.cast_unsigned()) << 32
 }
 
-/// Where things are in [`lenient`]: addresses are offsets.
+/// Offsets in [`lenient`], which equal the addresses.
 pub(crate) const TEXT: u64 = 64 + 2 * 56;
 pub(crate) const TEXT_SLOTS: u64 = 10;
 pub(crate) const RODATA: u64 = TEXT + TEXT_SLOTS * 8;
@@ -219,7 +219,7 @@ pub(crate) fn lenient() -> File {
     file
 }
 
-/// Lays out sections behind two program headers, addresses equal to offsets, then their headers.
+/// Writes two program headers, the sections at addresses equal to their offsets, and their headers.
 fn build(mut sections: Vec<(&'static str, u32, u64, Vec<u8>)>) -> File {
     sections.insert(0, ("", 0, 0, Vec::new()));
     sections.push((".shstrtab", 3, 0, Vec::new()));
@@ -322,17 +322,17 @@ pub(crate) fn strict() -> File {
     file
 }
 
-/// Lenient, with the syscall that the lenient file calls.
+/// The lenient environment, with the syscall that the lenient file calls.
 pub(crate) fn environment() -> Environment {
     Environment { syscalls: Syscalls::new(["log"]).into(), ..Environment::default() }
 }
 
-/// As for deployment.
+/// The environment of a deployment.
 pub(crate) fn deployment() -> Environment {
     Environment { reject_broken_elfs: true, ..environment() }
 }
 
-/// The file, changed, must load.
+/// Asserts that the changed file loads.
 pub(crate) fn accept(
     file: &File,
     change: impl FnOnce(&mut File),
@@ -343,13 +343,13 @@ pub(crate) fn accept(
     load(&file.bytes, environment).unwrap()
 }
 
-/// The file, changed, must be refused with this error.
+/// Asserts that the changed file is refused with this error.
 #[track_caller]
 pub(crate) fn refuse(file: &File, change: impl FnOnce(&mut File), expected: ElfError) {
     refuse_in(file, change, &environment(), expected);
 }
 
-/// The same in an environment of its own.
+/// Asserts that the changed file is refused with this error in this environment.
 #[track_caller]
 pub(crate) fn refuse_in(
     file: &File,
