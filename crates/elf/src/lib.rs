@@ -1,22 +1,24 @@
-//! From the bytes of a `.so` to an [`Executable`], by the rules of mainnet's own loader, and back.
+//! Loads sBPF ELF files as mainnet's validator does, and writes them.
 //!
-//! This crate is a security boundary: it reads what strangers deployed. Every read is bounds
-//! checked, nothing is trusted that was not checked, and the rules, their order and their errors
-//! are those of anza sbpf's `elf.rs`, `elf_parser` and `program.rs`, quirk by quirk.
+//! [`load`] turns the bytes of a `.so` into an [`Executable`]; [`write`](write::write) does the
+//! reverse. This crate is a security boundary, since deployed files are untrusted: every read is
+//! bounds checked. The rules, their order, their errors and their quirks are those of anza sbpf's
+//! `elf.rs`, `elf_parser` and `program.rs`.
 //!
 //! | module | what it owns |
 //! |---|---|
 //! | [`environment`] | what a file is loaded against: versions, syscalls, strictness |
-//! | [`executable`] | the result: code, read-only image, entry |
-//! | [`functions`] | the functions that calls can reach |
-//! | `foreign` | files that are no programs, told before any rule is applied |
+//! | `strict` | the loader from V3 on |
+//! | `legacy` | the loader until V2, with relocation |
+//! | [`executable`] | the loaded program: code, read-only image, entry |
+//! | [`functions`] | the functions of a program, by call key |
+//! | [`error`] | the loader's errors |
 //! | `header` | the structures of the format, read by value |
-//! | `strict` | the rules from V3 |
-//! | `legacy`, `relocate` | the rules until V2 |
-//! | [`sections`] | sections and symbols for tools, loadable file or not |
-//! | [`error`] | every way to refuse a file |
-//! | `strip` | files without what only tools read |
-//! | [`write`](mod@write) | from a program's image to the bytes of a `.so` |
+//! | `tables` | checks of tables and strings that both loaders share |
+//! | [`write`](mod@write) | the writer: from a program's image to the bytes of a `.so` |
+//! | `strip` | removal of symbols and debug information |
+//! | [`sections`] | sections and symbols for tools, of loadable and of broken files |
+//! | `foreign` | detection of files that are no programs at all |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::indexing_slicing))]
@@ -28,10 +30,10 @@ mod foreign;
 pub mod functions;
 mod header;
 mod legacy;
-mod relocate;
 pub mod sections;
 mod strict;
 mod strip;
+mod tables;
 pub mod write;
 
 use selkie_isa::Version;
@@ -42,15 +44,16 @@ pub use crate::{
     executable::{Executable, Parts, ReadOnly, SharedBytes},
     foreign::{Foreign, is_cut_off},
     functions::{Function, Functions},
-    sections::{DYNAMIC_NAME_BYTES_MAX, Section, Sections, Symbol},
+    sections::{Section, Sections, Symbol},
     strip::strip,
+    tables::DYNAMIC_NAME_BYTES_MAX,
 };
 
 /// Loads an ELF file.
 ///
 /// # Errors
-/// If `environment` or the format's rules refuse the file: the first reason found, in the order
-/// in which the validator looks.
+/// If `environment` does not enable the version of the file, or the file breaks a rule of the
+/// format: the first violation in the order of the validator's checks.
 pub fn load(bytes: &[u8], environment: &Environment) -> Result<Executable, ElfError> {
     let e_flags = bytes.get(header::E_FLAGS..).and_then(<[u8]>::first_chunk);
     let e_flags = u32::from_le_bytes(*e_flags.ok_or(ElfError::ValueOutOfBounds)?);

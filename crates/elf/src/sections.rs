@@ -1,10 +1,10 @@
-//! Sections and symbols as tools want them: whatever can be read of a file, loadable or not.
+//! Sections and symbols for tools, as far as they can be read, of loadable and of broken files.
 //!
-//! The loader's rules do not pass through here, and nothing here refuses a file.
+//! The loaders do not use this module, and it refuses no file.
 //!
-//! Invariant: names stay in the file until they are asked for. Any number of sections and symbols
-//! can name overlapping parts of one string table, so that copies of all names could be larger than
-//! the file by orders of magnitude.
+//! Invariant: names are borrowed from the file. Any number of sections and symbols can name
+//! overlapping parts of one string table, so copies of all names could be orders of magnitude larger
+//! than the file.
 
 use std::{borrow::Cow, collections::BTreeMap};
 
@@ -21,7 +21,7 @@ use crate::{
 /// The sections of a file.
 ///
 /// ```
-/// let sections = selkie_elf::Sections::read(b"no ELF file at all");
+/// let sections = selkie_elf::Sections::read(b"not an ELF file");
 /// assert!(sections.get(".debug_line").is_none());
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -29,23 +29,19 @@ pub struct Sections<'a> {
     sections: Vec<Section<'a>>,
 }
 
-/// Bytes of a name that are read; what a longer name has beyond that is left out. The longest names
-/// that compilers write have about half of that.
+/// Length in bytes to which longer names are cut. The longest names that compilers write have about
+/// half of that.
 pub const NAME_BYTES_MAX: usize = 4096;
-
-/// Bytes that the name of a dynamic symbol may take, with its NUL, in files that load (anza sbpf:
-/// `elf_parser`).
-pub const DYNAMIC_NAME_BYTES_MAX: usize = 64;
 
 /// A section of a file.
 #[derive(Clone, Debug)]
 pub struct Section<'a> {
     name: Name<'a>,
-    /// Its address in the file's own address space.
+    /// Its address as the file states it.
     pub addr: u64,
     /// Its offset in the file.
     pub offset: u64,
-    /// Its content; empty if it has none or if that lies outside of the file.
+    /// Its content; empty if it has none, or if its range is out of bounds.
     pub bytes: &'a [u8],
     sh_type: u32,
     sh_link: u32,
@@ -55,49 +51,49 @@ pub struct Section<'a> {
 #[derive(Clone, Debug)]
 pub struct Symbol<'a> {
     name: Name<'a>,
-    /// Its address in the file's own address space.
+    /// Its address as the file states it.
     pub addr: u64,
-    /// How many bytes it stands for.
+    /// The size in bytes of what it names.
     pub size: u64,
-    /// Whether it names a function: it says so, or is a label that other files may use.
+    /// Whether it names a function: its type is `STT_FUNC`, or it is a global symbol without type.
     pub is_function: bool,
 }
 
-/// What a string table holds from a name's first byte on, up to the last NUL of the table.
+/// A string table from the first byte of a name up to the last NUL of the table.
 #[derive(Clone, Copy, Debug, Default)]
 struct Name<'a>(&'a [u8]);
 
 impl<'a> Sections<'a> {
-    /// Reads the section table of a 64-bit little-endian file; anything else has no sections.
+    /// Reads the section table of a 64-bit little-endian ELF file. Other files have no sections.
     #[must_use]
     pub fn read(bytes: &'a [u8]) -> Self {
         Self { sections: read_sections(bytes).unwrap_or_default() }
     }
 
-    /// The first section of that name.
+    /// Returns the first section of that name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Section<'a>> {
         self.sections.iter().find(|section| section.name.is(name))
     }
 
-    /// Every section, in the file's order.
+    /// Returns the sections in the order of the file.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Section<'a>> {
         self.sections.iter()
     }
 
-    /// The symbols that are defined: the static ones, or if the file was stripped the dynamic ones.
+    /// Returns the defined symbols: the static ones, or the dynamic ones of a stripped file.
     pub fn symbols(&self) -> impl Iterator<Item = Symbol<'a>> + use<'a> {
         let table = self.table(SHT_SYMTAB).or_else(|| self.table(SHT_DYNSYM));
         table.into_iter().flatten().filter(|(symbol, _)| symbol.st_shndx != 0).map(Symbol::new)
     }
 
-    /// The symbols that the file uses and does not define: until V2, the syscalls that it calls.
+    /// Returns the undefined symbols: until V2, the syscalls that the program calls.
     pub fn imports(&self) -> impl Iterator<Item = Symbol<'a>> + use<'a> {
         let table = self.table(SHT_DYNSYM).into_iter().flatten();
         table.filter(|(symbol, _)| symbol.st_shndx == 0).map(Symbol::new)
     }
 
-    /// The symbols of the first table of a type; those without a name are left out.
+    /// Returns the symbols of the first table of a type, without those that have no name.
     fn table(&self, sh_type: u32) -> Option<impl Iterator<Item = (Sym, Name<'a>)> + use<'a>> {
         let table = self.sections.iter().find(|section| section.sh_type == sh_type)?;
         let strings = usize::try_from(table.sh_link).ok().and_then(|at| self.sections.get(at));
@@ -109,17 +105,17 @@ impl<'a> Sections<'a> {
         }))
     }
 
-    /// The names of a loaded program's functions, by the slot of their first instruction.
+    /// Returns the names of a program's functions by the slot of their first instruction.
     ///
-    /// `self` must be of the file that `executable` was loaded from.
+    /// `executable` must be loaded from the same file.
     #[must_use]
     pub fn function_names(&self, executable: &Executable) -> BTreeMap<u32, Cow<'a, str>> {
         let mut names = BTreeMap::new();
         let slots = executable.text().len() / SLOT_BYTES;
         for symbol in self.symbols().filter(|symbol| symbol.is_function) {
-            // Files place code at its offset or, as from V3, at the guest's address.
-            let moved = if symbol.addr < REGION_SIZE { BYTECODE_START } else { 0 };
-            let Some(offset) = (symbol.addr + moved).checked_sub(executable.text_vaddr()) else {
+            // Until V2 symbols hold file offsets, from V3 guest addresses.
+            let base = if symbol.addr < REGION_SIZE { BYTECODE_START } else { 0 };
+            let Some(offset) = (symbol.addr + base).checked_sub(executable.text_vaddr()) else {
                 continue;
             };
             let pc = u32::try_from(offset / SLOT_BYTES as u64).ok();
@@ -132,7 +128,7 @@ impl<'a> Sections<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// Its name, of which [`NAME_BYTES_MAX`] bytes are read.
+    /// Returns its name, cut to [`NAME_BYTES_MAX`] bytes.
     #[must_use]
     pub fn name(&self) -> Cow<'a, str> {
         String::from_utf8_lossy(self.name.bytes())
@@ -153,7 +149,7 @@ impl<'a> Symbol<'a> {
         }
     }
 
-    /// Its name, not demangled, of which [`NAME_BYTES_MAX`] bytes are read.
+    /// Returns its name, not demangled and cut to [`NAME_BYTES_MAX`] bytes.
     #[must_use]
     pub fn name(&self) -> Cow<'a, str> {
         String::from_utf8_lossy(self.name.bytes())
@@ -161,13 +157,13 @@ impl<'a> Symbol<'a> {
 }
 
 impl<'a> Name<'a> {
-    /// The name at an offset of a string table that ends with a NUL.
+    /// Returns the name at an offset of a string table that ends with a NUL.
     fn at(strings: &'a [u8], offset: u32) -> Option<Self> {
         let rest = strings.get(usize::try_from(offset).ok()?..)?;
         (!rest.is_empty()).then_some(Self(rest))
     }
 
-    /// Whether this is the name. Looks at no more bytes than `name` has.
+    /// Compares without reading more bytes than `name` has.
     fn is(self, name: &str) -> bool {
         self.0
             .strip_prefix(name.as_bytes())
@@ -180,7 +176,7 @@ impl<'a> Name<'a> {
     }
 }
 
-/// A string table without what no NUL ends.
+/// Returns a string table up to its last NUL.
 fn until_last_nul(strings: &[u8]) -> &[u8] {
     let end = strings.iter().rposition(|&byte| byte == 0).map_or(0, |last| last + 1);
     strings.get(..end).unwrap_or_default()

@@ -1,7 +1,7 @@
-//! The rules for V3 and later (SIMD-0189): one header, one or two program headers, code behind
-//! read-only data, nothing to relocate. Source: anza sbpf `elf.rs`, `load_with_strict_parser`.
+//! The loader for V3 and later (SIMD-0189): a file header, one or two program headers, read-only
+//! data, code, and no relocations. Source: anza sbpf `elf.rs`, `load_with_strict_parser`.
 //!
-//! All checks must stay in order: which error a bad file gets is part of the rules.
+//! The order of the checks is part of the rules: it decides which error a file gets.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::{
         FileHeader, MACHINE_BPF, OSABI_NONE, PF_R, PF_X, PT_LOAD, ProgramHeader, Record, STT_FUNC,
         Sym, Table, read_front, slice,
     },
-    legacy::{DEBUG_NAME_BYTES_MAX, SECTION_NAME_BYTES_MAX, section_table, string_at},
+    tables::{DEBUG_NAME_BYTES_MAX, SECTION_NAME_BYTES_MAX, section_table, string_at},
 };
 
-/// Loads a file of V3 or later.
+/// Loads a V3 or later file.
 pub(crate) fn load(
     bytes: &[u8],
     version: Version,
@@ -35,7 +35,7 @@ pub(crate) fn load(
         true => labels(bytes, &header, layout.table_end).unwrap_or_default(),
         false => Functions::default(),
     };
-    // One buffer for both, from the start of the read-only data to the end of the code.
+    // Read-only data and code share one buffer.
     let base = layout.rodata.start;
     let image = slice(bytes, base..layout.bytecode.end).ok_or(ElfError::ValueOutOfBounds)?;
     let image = Arc::from(image);
@@ -54,8 +54,8 @@ pub(crate) fn load(
     })
 }
 
-/// Where things are in the file: the table of program headers, then read-only data, which may be
-/// empty, then code, with nothing in between.
+/// The layout of the file: the program headers, read-only data, which may be empty, and code,
+/// without gaps.
 #[derive(Debug)]
 struct Layout {
     table_end: u64,
@@ -66,10 +66,9 @@ struct Layout {
 impl Layout {
     fn parse(bytes: &[u8], header: &FileHeader) -> Result<Self, ElfError> {
         let table_start = FileHeader::BYTES as u64;
-        // The running offset starts behind all program headers, not just behind those in use.
+        // The first segment follows all program headers, even those that are not read.
         let table_end = table_start + ProgramHeader::BYTES as u64 * u64::from(header.e_phnum);
-        // Neither the type, nor anything about sections, nor a second machine number: SIMD-0189
-        // names one machine and asks for no sections.
+        // `e_type` and sections are not checked, and only one machine number is allowed (SIMD-0189).
         if !header.is_current_elf64()
             || header.osabi != OSABI_NONE
             || header.abi_version != 0
@@ -94,7 +93,8 @@ impl Layout {
     }
 }
 
-/// The bytes of the file that a program header maps, which must be just what is expected there.
+/// Returns the bytes of the file that a program header maps, which must have these flags, address
+/// and offset.
 fn segment(
     bytes: &[u8],
     header: &ProgramHeader,
@@ -103,7 +103,7 @@ fn segment(
     offset: u64,
 ) -> Result<Range<u64>, ElfError> {
     let file_len = bytes.len() as u64;
-    let as_expected = header.p_type == PT_LOAD
+    let is_valid = header.p_type == PT_LOAD
         && header.p_flags == flags
         && header.p_offset == offset
         && header.p_offset < file_len
@@ -114,13 +114,13 @@ fn segment(
         && header.p_filesz <= file_len - header.p_offset
         && header.p_filesz.is_multiple_of(SLOT_BYTES as u64)
         && header.p_memsz < REGION_SIZE;
-    match as_expected {
+    match is_valid {
         true => Ok(offset..offset + header.p_filesz),
         false => Err(ElfError::InvalidProgramHeader),
     }
 }
 
-/// The slot that the entry address names: a whole one inside the code.
+/// Returns the slot of the entry address, which must be aligned and inside the code.
 fn entry_pc(header: &FileHeader, bytecode: &Range<u64>) -> Result<u32, ElfError> {
     let offset = header.e_entry.checked_sub(BYTECODE_START);
     offset
@@ -134,15 +134,15 @@ fn invalid_file_header() -> ElfError {
     ElfError::parse("invalid file header")
 }
 
-/// The functions that the symbol table names, by their slot. Names are for tools only: whatever is
-/// wrong with them costs names, never the program (anza sbpf: `parse_debug_labels`).
+/// Returns the functions of the symbol table by slot. An invalid symbol table leaves the program
+/// without names, but is no error (anza sbpf: `parse_debug_labels`).
 fn labels(bytes: &[u8], header: &FileHeader, table_end: u64) -> Option<Functions> {
     let sections = section_table(bytes, header, &(FileHeader::BYTES as u64..table_end)).ok()?;
     let names = match usize::from(header.e_shstrndx) {
         0 => return None,
         index => sections.get(index)?,
     };
-    // Of several sections with one name the last counts.
+    // Of several sections of the same name the last one counts.
     let find = |name: &[u8]| {
         let is_named = |sh_name| {
             string_at(bytes, &names, sh_name, SECTION_NAME_BYTES_MAX).is_ok_and(|it| it == name)
@@ -153,12 +153,13 @@ fn labels(bytes: &[u8], header: &FileHeader, table_end: u64) -> Option<Functions
     let range = symbols.sh_offset..symbols.sh_offset.checked_add(symbols.sh_size)?;
     let mut entries = Vec::new();
     for symbol in Table::<Sym>::parse(bytes, range).ok()?.iter() {
-        // A test for one bit: sections and files pass it too (anza sbpf: `parse_debug_labels`).
+        // This tests one bit, which section and file symbols have set too (anza sbpf:
+        // `parse_debug_labels`).
         if symbol.st_info & STT_FUNC == 0 {
             continue;
         }
-        // The validator keeps even symbols too far off for a slot, under the rest of their number.
-        // Nothing can come of those, and here they are left out.
+        // The validator truncates slots that do not fit 32 bits. Those names have no effect, so they
+        // are left out here.
         let pc = symbol.st_value.saturating_sub(BYTECODE_START) / SLOT_BYTES as u64;
         let name = string_at(bytes, &strings, symbol.st_name, DEBUG_NAME_BYTES_MAX);
         if let (Ok(pc), Ok(name)) = (u32::try_from(pc), name) {

@@ -1,37 +1,35 @@
-//! Relocation of V0 to V2: calls and addresses are patched into the file's copy, and every function
-//! that is called is registered by its key. Source: anza sbpf `elf.rs`, `relocate`, and
-//! `program.rs`, `register_function_hashed_legacy`.
+//! Relocation of V0 to V2: patches calls and addresses into a copy of the file, and registers every
+//! called function by its key. Source: anza sbpf `elf.rs`, `relocate`.
 //!
-//! Invariants: everything is patched in the file's order, since one relocation may read what
-//! another wrote; nothing is read or written outside the file.
-
-use std::collections::BTreeMap;
+//! Invariants: relocations are applied in the file's order, since one may read what another wrote;
+//! nothing is read or written outside the file.
 
 use selkie_isa::{
     Op, Slot,
     layout::{BYTECODE_START, REGION_SIZE, SLOT_BYTES},
-    symbol::{ENTRYPOINT, ENTRYPOINT_KEY, murmur3, pc_key},
+    symbol::murmur3,
 };
 
+use super::{file::File, registry::Registry};
 use crate::{
-    Environment, Functions,
+    Environment,
     error::ElfError,
     header::{Rel, STT_FUNC, SectionHeader, Sym, slice},
-    legacy::File,
 };
 
-/// Bytes of an instruction before its immediate.
+/// Offset of the immediate in an instruction slot.
 const IMM_OFFSET: u64 = 4;
 
-/// Relocates `image`, a copy of the file, and gives the functions that calls can reach.
-pub(crate) fn relocate<'a>(
+/// Relocates `image`, a copy of the file, and returns the functions that calls can reach.
+pub(super) fn relocate<'a>(
     file: &File<'_>,
     text: &SectionHeader,
     environment: &'a Environment,
     image: &mut [u8],
 ) -> Result<Registry<'a>, ElfError> {
     let registry = Registry::new(environment, text)?;
-    let mut relocator = Relocator { file, text, environment, image, registry, called: Vec::new() };
+    let call_keys = Vec::new();
+    let mut relocator = Relocator { file, text, environment, image, registry, call_keys };
     relocator.relative_calls()?;
     for relocation in file.relocations() {
         relocator.apply(&relocation)?;
@@ -48,17 +46,16 @@ struct Relocator<'r, 'a> {
     environment: &'a Environment,
     image: &'r mut [u8],
     registry: Registry<'a>,
-    /// The keys of symbols that were called, by the symbol's index: what a second call of one
-    /// would come to.
-    called: Vec<Option<u32>>,
+    /// Call keys by symbol index, so that a second call of a symbol needs no look-up.
+    call_keys: Vec<Option<u32>>,
 }
 
 impl Relocator<'_, '_> {
-    /// Turns calls relative to the next instruction into calls by key.
+    /// Turns pc-relative calls into calls by key.
     ///
-    /// Every slot is looked at, the tail of `lddw` included, and every immediate but -1, which
-    /// stands for a relocation to come, counts as an offset: a hash put there by the linker would
-    /// be taken for one.
+    /// Like anza sbpf, this looks at every slot, including the second one of an `lddw`, and takes
+    /// every immediate except -1 (a call that a relocation completes) for a relative offset, even
+    /// one that the linker wrote as a hash.
     fn relative_calls(&mut self) -> Result<(), ElfError> {
         let range = self.text.file_range();
         let slots = slice_mut(self.image, range.start, range.end)?.as_chunks_mut().0;
@@ -83,7 +80,7 @@ impl Relocator<'_, '_> {
     }
 
     fn apply(&mut self, relocation: &Rel) -> Result<(), ElfError> {
-        // x86-64's numbers, which LLVM once gave to BPF's relocations.
+        // LLVM once numbered BPF's relocations like those of x86-64.
         const R_BPF_64_64: u32 = 1;
         const R_BPF_64_RELATIVE: u32 = 8;
         const R_BPF_64_32: u32 = 10;
@@ -98,7 +95,7 @@ impl Relocator<'_, '_> {
         }
     }
 
-    /// `lddw` of a symbol's address; the addend is the first immediate.
+    /// Relocates an `lddw` of a symbol's address. The addend is the first immediate.
     fn symbol_address(&mut self, relocation: &Rel) -> Result<(), ElfError> {
         let low = relocation.r_offset.saturating_add(IMM_OFFSET);
         let addend = self.word(low)?;
@@ -107,12 +104,12 @@ impl Relocator<'_, '_> {
         self.set_address(low, low.saturating_add(SLOT_BYTES as u64), addr)
     }
 
-    /// `lddw` of an address that has no symbol: both immediates hold it.
-    #[allow(clippy::cast_possible_truncation, reason = "the halves are cut out of the address")]
+    /// Relocates an `lddw` of an address without a symbol, which its two immediates hold.
+    #[allow(clippy::cast_possible_truncation, reason = "the address is split into its halves")]
     fn code_address(&mut self, r_offset: u64) -> Result<(), ElfError> {
         let start = r_offset.saturating_add(IMM_OFFSET);
         let end = start.saturating_add(SLOT_BYTES as u64 + 4);
-        // The first immediate, the front of the second slot, and its immediate.
+        // The first immediate, the first half of the second slot, and its immediate.
         let [low, _, high] = slice_mut(self.image, start, end)?.as_chunks_mut().0 else {
             return Err(ElfError::ValueOutOfBounds);
         };
@@ -126,24 +123,26 @@ impl Relocator<'_, '_> {
         Ok(())
     }
 
-    /// An address in data. Early toolchains left it in the upper half of the eight bytes, so there
-    /// it is read from, whoever made the file (anza sbpf: `relocate`).
+    /// Relocates an eight-byte address in data. It is always read from the upper four bytes, where
+    /// early toolchains left it (anza sbpf: `relocate`).
     fn data_address(&mut self, r_offset: u64) -> Result<(), ElfError> {
         let addr = u64::from(self.word(r_offset.saturating_add(IMM_OFFSET))?);
         self.set(r_offset, (BYTECODE_START + addr).to_le_bytes())
     }
 
-    /// A call of a function by its slot, or of a syscall by its name.
+    /// Relocates a call of a function or a syscall.
     fn call(&mut self, relocation: &Rel) -> Result<(), ElfError> {
-        let key = match usize::try_from(relocation.r_sym).ok().and_then(|it| self.called.get(it)) {
+        let index = usize::try_from(relocation.r_sym).ok();
+        let key = match index.and_then(|it| self.call_keys.get(it)) {
             Some(&Some(key)) => key,
-            _ => self.call_first(relocation)?,
+            _ => self.resolve_call(relocation)?,
         };
         self.set(relocation.r_offset.saturating_add(IMM_OFFSET), key.to_le_bytes())
     }
 
-    /// The key of a symbol that was not called before.
-    fn call_first(&mut self, relocation: &Rel) -> Result<u32, ElfError> {
+    /// Computes and caches the call key of a symbol: of a function by its slot, of a syscall by its
+    /// name.
+    fn resolve_call(&mut self, relocation: &Rel) -> Result<u32, ElfError> {
         let symbol = self.symbol(relocation)?;
         let name = self.file.dynamic_symbol_name(&symbol);
         let name = name.ok_or(ElfError::UnknownSymbol(symbol.st_name))?;
@@ -152,7 +151,7 @@ impl Relocator<'_, '_> {
             self.registry.register_symbol(pc, name)?
         } else {
             let key = murmur3(name);
-            // Before V3 a call of an unknown syscall loads, and traps only when it is reached.
+            // Before V3 a call of an unknown syscall loads, and traps only when it is executed.
             if self.environment.reject_broken_elfs && self.environment.syscalls.find(key).is_none()
             {
                 let name = String::from_utf8_lossy(name).into_owned();
@@ -161,19 +160,19 @@ impl Relocator<'_, '_> {
             }
             key
         };
-        // The file has that symbol, so this list is never longer than its symbol table.
+        // The symbol exists, so the cache is never longer than the symbol table.
         if let Ok(index) = usize::try_from(relocation.r_sym) {
-            self.called.resize(self.called.len().max(index + 1), None);
-            if let Some(called) = self.called.get_mut(index) {
-                *called = Some(key);
+            self.call_keys.resize(self.call_keys.len().max(index + 1), None);
+            if let Some(cached) = self.call_keys.get_mut(index) {
+                *cached = Some(key);
             }
         }
         Ok(key)
     }
 
-    /// Registers every function of the static symbol table, for its name.
+    /// Registers the functions of the static symbol table under their names.
     fn labels(&mut self) -> Result<(), ElfError> {
-        // Leaves out the bit that tells global from local: weak functions are not registered (anza
+        // Masks the bit that tells global from local, so weak functions are not registered (anza
         // sbpf: `relocate`).
         const INFO_MASK: u8 = 0xef;
         for symbol in self.file.static_symbols().filter(|it| it.st_info & INFO_MASK == STT_FUNC) {
@@ -185,7 +184,7 @@ impl Relocator<'_, '_> {
         Ok(())
     }
 
-    /// The slot of a function, which must lie in `.text`, but need not be aligned.
+    /// Returns the slot of a function, which must lie in `.text`, but need not be aligned.
     fn function_pc(&self, symbol: &Sym) -> Result<u64, ElfError> {
         match self.text.vm_range().contains(&symbol.st_value) {
             true => Ok((symbol.st_value - self.text.sh_addr) / SLOT_BYTES as u64),
@@ -212,24 +211,24 @@ impl Relocator<'_, '_> {
     }
 
     /// Writes the halves of an address into two immediates.
-    #[allow(clippy::cast_possible_truncation, reason = "the halves are cut out of the address")]
+    #[allow(clippy::cast_possible_truncation, reason = "the address is split into its halves")]
     fn set_address(&mut self, low: u64, high: u64, addr: u64) -> Result<(), ElfError> {
         self.set(low, (addr as u32).to_le_bytes())?;
         self.set(high, ((addr >> 32) as u32).to_le_bytes())
     }
 }
 
-/// Slots that are looked at together.
+/// Number of slots that are searched for calls at a time.
 const BLOCK: usize = 32;
 
-/// Which slots of a block are calls.
+/// Returns the indices of the calls in a block of at most [`BLOCK`] slots.
 fn calls(block: &[[u8; SLOT_BYTES]]) -> impl Iterator<Item = u32> + use<> {
     let mut calls = match block.first_chunk() {
-        Some(block) => calls_of_whole(block),
+        Some(block) => call_bits(block),
         None => {
-            let mut whole = [[0; SLOT_BYTES]; BLOCK];
-            whole.iter_mut().zip(block).for_each(|(to, from)| *to = *from);
-            calls_of_whole(&whole)
+            let mut padded = [[0; SLOT_BYTES]; BLOCK];
+            padded.iter_mut().zip(block).for_each(|(to, from)| *to = *from);
+            call_bits(&padded)
         }
     };
     core::iter::from_fn(move || {
@@ -239,13 +238,13 @@ fn calls(block: &[[u8; SLOT_BYTES]]) -> impl Iterator<Item = u32> + use<> {
     })
 }
 
-/// A bit for each slot: whether it is a call.
+/// Returns one bit per slot, set if the slot is a call.
 ///
-/// Nobody can guess where the next call is, so a branch for each slot would cost more than all the
-/// rest. In this form, and as a function of its own, it becomes mostly vector instructions.
+/// A branch per slot would be unpredictable and cost more than the rest of the loop. In this form,
+/// and as a function that is not inlined, the loop is vectorized.
 #[inline(never)]
 #[allow(clippy::cast_possible_truncation, reason = "the opcode is in the lower half")]
-fn calls_of_whole(block: &[[u8; SLOT_BYTES]; BLOCK]) -> u32 {
+fn call_bits(block: &[[u8; SLOT_BYTES]; BLOCK]) -> u32 {
     let call = u32::from(Op::CallHash.code());
     let code = |bytes: &[u8; SLOT_BYTES]| u64::from_le_bytes(*bytes) as u32 & 0xff;
     block.iter().zip(0..).map(|(bytes, bit)| u32::from(code(bytes) == call) << bit).sum()
@@ -256,110 +255,7 @@ fn slice_mut(bytes: &mut [u8], start: u64, end: u64) -> Result<&mut [u8], ElfErr
     bounds.and_then(|(start, end)| bytes.get_mut(start..end)).ok_or(ElfError::ValueOutOfBounds)
 }
 
-/// Moves an address of the file to where the program is mapped, unless the linker did.
+/// Returns the guest address of an address in the file, unless the linker rebased it already.
 fn rebased(addr: u64) -> u64 {
     if addr < REGION_SIZE { BYTECODE_START + addr } else { addr }
-}
-
-/// The functions found so far.
-///
-/// Keys of slots cannot collide: [`pc_key`] is one-to-one. What can collide is the key of
-/// `entrypoint`, which stands for no slot, and any key with a syscall's.
-pub(crate) struct Registry<'a> {
-    environment: &'a Environment,
-    /// One bit for every slot of `.text`: whether it is registered.
-    known: Vec<u64>,
-    /// Key and slot.
-    functions: Vec<(u32, u32)>,
-    /// By slot; only if names were asked for.
-    names: BTreeMap<u32, String>,
-    entrypoint: Option<u32>,
-}
-
-impl<'a> Registry<'a> {
-    fn new(environment: &'a Environment, text: &SectionHeader) -> Result<Self, ElfError> {
-        // No function lies outside `.text`, whose size the file's bounds.
-        let slots = u32::try_from(text.sh_size / SLOT_BYTES as u64 + 1);
-        let words = slots.map(|slots| slots.div_ceil(u64::BITS)).ok();
-        let words = words.and_then(|words| usize::try_from(words).ok());
-        let known = vec![0; words.ok_or(ElfError::ValueOutOfBounds)?];
-        Ok(Self {
-            environment,
-            known,
-            functions: Vec::new(),
-            names: BTreeMap::new(),
-            entrypoint: None,
-        })
-    }
-
-    /// Registers a function under its symbol's name.
-    fn register_symbol(&mut self, pc: u64, name: &[u8]) -> Result<u32, ElfError> {
-        let pc = u32::try_from(pc).map_err(|_| ElfError::ValueOutOfBounds)?;
-        match name == ENTRYPOINT.as_bytes() {
-            true => self.register_entrypoint(pc),
-            false => self.register(pc, || String::from_utf8_lossy(name).into_owned()),
-        }
-    }
-
-    /// Registers the function at a slot and gives its key. The first name stays.
-    #[inline]
-    fn register(&mut self, pc: u32, name: impl FnOnce() -> String) -> Result<u32, ElfError> {
-        let key = pc_key(pc);
-        let word = usize::try_from(pc / u64::BITS).ok().and_then(|at| self.known.get_mut(at));
-        let word = word.ok_or(ElfError::ValueOutOfBounds)?;
-        let bit = 1 << (pc % u64::BITS);
-        if *word & bit == 0 {
-            *word |= bit;
-            self.register_new(key, pc, name)?;
-        }
-        Ok(key)
-    }
-
-    fn register_new(
-        &mut self,
-        key: u32,
-        pc: u32,
-        name: impl FnOnce() -> String,
-    ) -> Result<(), ElfError> {
-        if key == ENTRYPOINT_KEY {
-            return self.register_entrypoint(pc).map(|_| ());
-        }
-        self.check_syscalls(key)?;
-        if self.environment.labels {
-            self.names.insert(pc, name());
-        }
-        self.functions.push((key, pc));
-        Ok(())
-    }
-
-    fn register_entrypoint(&mut self, pc: u32) -> Result<u32, ElfError> {
-        self.check_syscalls(ENTRYPOINT_KEY)?;
-        match *self.entrypoint.get_or_insert(pc) == pc {
-            true => Ok(ENTRYPOINT_KEY),
-            false => Err(ElfError::SymbolHashCollision(ENTRYPOINT_KEY)),
-        }
-    }
-
-    fn check_syscalls(&self, key: u32) -> Result<(), ElfError> {
-        match self.environment.syscalls.find(key) {
-            Some(_) => Err(ElfError::SymbolHashCollision(key)),
-            None => Ok(()),
-        }
-    }
-
-    /// Makes `pc` the entrypoint, whatever symbol had that name.
-    pub(crate) fn set_entry(&mut self, pc: u64) -> Result<u32, ElfError> {
-        let pc = u32::try_from(pc).map_err(|_| ElfError::ValueOutOfBounds)?;
-        self.entrypoint = None;
-        self.register_entrypoint(pc)?;
-        Ok(pc)
-    }
-
-    pub(crate) fn finish(mut self) -> Functions {
-        self.functions.extend(self.entrypoint.map(|pc| (ENTRYPOINT_KEY, pc)));
-        Functions::of_distinct(self.functions, |key, pc| match key {
-            ENTRYPOINT_KEY => ENTRYPOINT.to_owned(),
-            _ => self.names.remove(&pc).unwrap_or_default(),
-        })
-    }
 }
