@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context as _, Result, anyhow};
 use selkie_asm::{DiskFiles, Severity};
-use selkie_elf::Foreign;
+use selkie_elf::NotSbpf;
 use selkie_inspect::{Graph, SourceMap, demangle};
 use selkie_isa::Version;
 use selkie_svm::{FeatureSet, Purpose, elf_environment};
@@ -214,8 +214,8 @@ pub(crate) fn open_to_inspect(
     let environment = elf_environment(FeatureSet::all(), Purpose::Execution);
     match bare {
         Some(version) => Ok(selkie_inspect::Program::bare(version, elf, &environment.syscalls)),
-        None => match Foreign::of(elf) {
-            Some(foreign) => Err(anyhow!("{foreign}")).advise(RAW_IS_LISTED),
+        None => match NotSbpf::detect(elf) {
+            Some(reason) => Err(anyhow!("{reason}")).advise(RAW_IS_LISTED),
             None => selkie_inspect::Program::open_any(elf, &environment)
                 .context("no instructions can be found in this file")
                 .advise(RAW_IS_LISTED),

@@ -73,10 +73,10 @@ fn files_for_other_machines_are_told_so() {
     fs::write(folder.join("empty.so"), []).expect("the folder is writable");
     fs::write(folder.join("header.so"), &bytes[..40]).expect("the folder is writable");
     let cases = [
-        ("foreign.so", "this ELF file is not for sBPF but for x86-64"),
-        ("random.so", "this is no ELF file"),
+        ("foreign.so", "this ELF file is for x86-64, not for sBPF"),
+        ("random.so", "not an ELF file"),
         ("empty.so", "the file is empty"),
-        ("header.so", "the file ends inside of its ELF header"),
+        ("header.so", "the file ends inside its ELF header"),
     ];
     for (file, message) in cases {
         for command in ["check", "disasm", "cfg", "run"] {

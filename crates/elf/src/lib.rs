@@ -18,7 +18,7 @@
 //! | [`write`](mod@write) | the writer: from a program's image to the bytes of a `.so` |
 //! | `strip` | removal of symbols and debug information |
 //! | [`sections`] | sections and symbols for tools, of loadable and of broken files |
-//! | `foreign` | detection of files that are no programs at all |
+//! | `not_sbpf` | detection of files that are no programs at all |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::indexing_slicing))]
@@ -26,10 +26,10 @@
 pub mod environment;
 pub mod error;
 pub mod executable;
-mod foreign;
 pub mod functions;
 mod header;
 mod legacy;
+mod not_sbpf;
 pub mod sections;
 mod strict;
 mod strip;
@@ -42,8 +42,8 @@ pub use crate::{
     environment::{Environment, SyscallId, Syscalls},
     error::ElfError,
     executable::{Executable, Parts, ReadOnly, SharedBytes},
-    foreign::{Foreign, is_cut_off},
     functions::{Function, Functions},
+    not_sbpf::{NotSbpf, is_truncated},
     sections::{Section, Sections, Symbol},
     strip::strip,
     tables::DYNAMIC_NAME_BYTES_MAX,

@@ -92,7 +92,7 @@ pub(crate) fn refuse(
 ) -> Result<Status> {
     let RefusedFile { error, executable } = refused;
     let (stage, by, pc) = match error {
-        LoadError::Foreign(_) | LoadError::CutOff => ("file", "", None),
+        LoadError::NotSbpf(_) | LoadError::Truncated => ("file", "", None),
         LoadError::Elf(error) => ("load", " by the loader", elf_pc(error)),
         LoadError::UnknownSyscall(_) => ("load", " by the loader", None),
         LoadError::Verify(error) => ("verify", " by the verifier", error.pc()),
@@ -134,8 +134,8 @@ fn elf_pc(error: &ElfError) -> Option<usize> {
 /// What to do about a refusal, where something is known.
 fn help_for(error: &LoadError) -> Option<String> {
     let text = match error {
-        LoadError::Foreign(_) => PROGRAMS_ARE_BUILT.to_owned(),
-        LoadError::CutOff => {
+        LoadError::NotSbpf(_) => PROGRAMS_ARE_BUILT.to_owned(),
+        LoadError::Truncated => {
             "was it copied or downloaded in full? the loader would take it as it is".to_owned()
         }
         LoadError::Elf(ElfError::UnresolvedSymbol(name, ..)) => format!(

@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use selkie::Svm;
-use selkie_elf::Foreign;
+use selkie_elf::NotSbpf;
 use selkie_inspect::{Graph, Labels, SourceMap, Style};
 use selkie_svm::{
     ComputeBudget, FeatureSet, InstructionResult, LoadError, Loader, Options, Program, Pubkey,
@@ -86,8 +86,8 @@ fn load(file: &ProgramFile, loader: Loader, features: FeatureSet) -> Result<Prog
 
 fn refuse(ui: &mut Ui, args: &RunArgs, file: &ProgramFile, error: &LoadError) -> Result<Status> {
     let name = args.program.display();
-    let foreign = Foreign::of(&file.elf);
-    let message = foreign.map_or_else(|| error.to_string(), |it| it.to_string());
+    let not_sbpf = NotSbpf::detect(&file.elf);
+    let message = not_sbpf.map_or_else(|| error.to_string(), |it| it.to_string());
     if ui.json {
         let help = format!("`selkie check {name} --execution` says more");
         ui.object(&json!({ "error": format!("{name} cannot be run: {message}"), "help": help }))?;

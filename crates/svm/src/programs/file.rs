@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::Arc;
 
-use selkie_elf::{ElfError, Executable, Foreign, Syscalls, is_cut_off};
+use selkie_elf::{ElfError, Executable, NotSbpf, Syscalls, is_truncated};
 use selkie_isa::Version;
 use selkie_vm::{VerifyError, verify, verify_calls};
 
@@ -81,14 +81,14 @@ pub fn check_file(
     purpose: Purpose,
 ) -> Result<Executable, RefusedFile> {
     let refuse = |error| RefusedFile { error, executable: None };
-    if let Some(foreign) = Foreign::of(elf) {
-        return Err(refuse(LoadError::Foreign(foreign)));
+    if let Some(reason) = NotSbpf::detect(elf) {
+        return Err(refuse(LoadError::NotSbpf(reason)));
     }
     let environment = elf_environment(features, purpose);
     let executable =
         selkie_elf::load(elf, &environment).map_err(|error| refuse(LoadError::Elf(error)))?;
-    if is_cut_off(elf) {
-        return Err(refuse(LoadError::CutOff));
+    if is_truncated(elf) {
+        return Err(refuse(LoadError::Truncated));
     }
     let calls = || match purpose {
         Purpose::Execution => Ok(()),
@@ -111,9 +111,9 @@ pub enum LoadError {
     /// An instruction was refused.
     Verify(VerifyError),
     /// The file is no program at all. [`check_file`] says so; to the loader it is an ELF error.
-    Foreign(Foreign),
+    NotSbpf(NotSbpf),
     /// The file ends inside of its section table. [`check_file`] alone refuses that.
-    CutOff,
+    Truncated,
     /// The executable was made for an environment with a syscall that the runtime has not.
     UnknownSyscall(String),
 }
@@ -123,8 +123,8 @@ impl fmt::Display for LoadError {
         match self {
             Self::Elf(error) => error.fmt(f),
             Self::Verify(error) => error.fmt(f),
-            Self::Foreign(foreign) => foreign.fmt(f),
-            Self::CutOff => f.write_str("the file ends inside of its section table"),
+            Self::NotSbpf(reason) => reason.fmt(f),
+            Self::Truncated => f.write_str("the file ends inside of its section table"),
             Self::UnknownSyscall(name) => write!(f, "unknown syscall `{name}`"),
         }
     }
@@ -135,7 +135,7 @@ impl core::error::Error for LoadError {
         match self {
             Self::Elf(error) => Some(error),
             Self::Verify(error) => Some(error),
-            Self::Foreign(_) | Self::CutOff | Self::UnknownSyscall(_) => None,
+            Self::NotSbpf(_) | Self::Truncated | Self::UnknownSyscall(_) => None,
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::header::{
 
 /// The reason why a file cannot be an sBPF program, found from its first 64 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Foreign {
+pub enum NotSbpf {
     /// The file is empty.
     Empty,
     /// The file does not start with the ELF magic number.
@@ -22,16 +22,16 @@ pub enum Foreign {
     Machine(u16),
 }
 
-impl Foreign {
+impl NotSbpf {
     /// Returns the reason why `bytes` cannot be a program; `None` if the header names sBPF, even if
     /// the rest of the file is broken.
     ///
     /// ```
-    /// use selkie_elf::Foreign;
-    /// assert_eq!(Foreign::of(b"#!/bin/sh\n"), Some(Foreign::NotElf));
+    /// use selkie_elf::NotSbpf;
+    /// assert_eq!(NotSbpf::detect(b"#!/bin/sh\n"), Some(NotSbpf::NotElf));
     /// ```
     #[must_use]
-    pub fn of(bytes: &[u8]) -> Option<Self> {
+    pub fn detect(bytes: &[u8]) -> Option<Self> {
         if bytes.is_empty() {
             return Some(Self::Empty);
         }
@@ -49,7 +49,7 @@ impl Foreign {
     }
 }
 
-impl fmt::Display for Foreign {
+impl fmt::Display for NotSbpf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => f.write_str("the file is empty"),
@@ -83,7 +83,7 @@ impl fmt::Display for Machine {
 /// Returns whether an ELF file ends before its section or program header table does. From V3 the
 /// loader ignores sections and accepts such a file, but it is not the file that the linker wrote.
 #[must_use]
-pub fn is_cut_off(bytes: &[u8]) -> bool {
+pub fn is_truncated(bytes: &[u8]) -> bool {
     let Some(header) = read_front::<FileHeader>(bytes) else { return true };
     let end = |offset: u64, record: usize, count: u16| match count {
         0 => 0,
