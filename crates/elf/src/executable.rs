@@ -34,7 +34,7 @@ pub struct ReadOnly {
 
 /// The fields of an [`Executable`], for code that stores executables and restores them later.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Parts {
+pub struct ExecutableParts {
     /// The sBPF version.
     pub version: Version,
     /// The relocated instructions, eight bytes per slot.
@@ -53,12 +53,12 @@ pub struct Parts {
     pub syscalls: Arc<Syscalls>,
 }
 
-impl From<Parts> for Executable {
+impl From<ExecutableParts> for Executable {
     /// Restores an executable from the parts of one that was loaded. No loader rule is checked
     /// again.
-    fn from(parts: Parts) -> Self {
-        let Parts { version, text, text_vaddr, text_offset, .. } = parts;
-        let Parts { entry_pc, read_only, functions, syscalls, .. } = parts;
+    fn from(parts: ExecutableParts) -> Self {
+        let ExecutableParts { version, text, text_vaddr, text_offset, .. } = parts;
+        let ExecutableParts { entry_pc, read_only, functions, syscalls, .. } = parts;
         Self { version, text, text_vaddr, text_offset, entry_pc, read_only, functions, syscalls }
     }
 }

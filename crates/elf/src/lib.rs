@@ -41,7 +41,7 @@ use selkie_isa::Version;
 pub use crate::{
     environment::{Environment, SyscallId, Syscalls},
     error::ElfError,
-    executable::{Executable, Parts, ReadOnly, SharedBytes},
+    executable::{Executable, ExecutableParts, ReadOnly, SharedBytes},
     functions::{Function, Functions},
     not_sbpf::{NotSbpf, is_truncated},
     sections::{Section, Sections, Symbol},

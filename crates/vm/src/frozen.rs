@@ -23,7 +23,9 @@
 
 use std::sync::Arc;
 
-use selkie_elf::{Executable, Function, Functions, Parts, ReadOnly, SharedBytes, Syscalls};
+use selkie_elf::{
+    Executable, ExecutableParts, Function, Functions, ReadOnly, SharedBytes, Syscalls,
+};
 use selkie_isa::Version;
 
 use crate::{
@@ -115,8 +117,16 @@ fn executable(frozen: &[u8], elf: &[u8], syscalls: &Arc<Syscalls>) -> Option<Exe
     let read_only = ReadOnly { vaddr, bytes: image.into() };
     let functions = input.functions()?;
     let syscalls = Arc::clone(syscalls);
-    let parts =
-        Parts { version, text, text_vaddr, text_offset, entry_pc, read_only, functions, syscalls };
+    let parts = ExecutableParts {
+        version,
+        text,
+        text_vaddr,
+        text_offset,
+        entry_pc,
+        read_only,
+        functions,
+        syscalls,
+    };
     input.is_empty().then(|| parts.into())
 }
 
