@@ -1,9 +1,9 @@
-//! From the bytes of a function to items: every instruction known, every reference resolved.
+//! Decoding of functions to items, with resolved references.
 //!
-//! eBPF is read strictly. A field that an instruction does not use must be zero: newer compilers
-//! give old opcodes new meanings by them. sBPF is what it is; it is held to what the verifier will
-//! ask of it.
+//! eBPF is decoded strictly: unused fields of an instruction must be zero, since newer compilers use
+//! them to give old opcodes new meanings. sBPF is checked against the verifier's rules.
 
+use core::iter::Peekable;
 use std::collections::HashMap;
 
 use selkie_isa::{
@@ -13,14 +13,14 @@ use selkie_isa::{
 
 use crate::{
     LinkError,
-    error::Errors,
-    item::{Action, Item, Link, Right, What},
-    object::{R_BPF_64_32, R_BPF_64_64, Relocation},
-    program::{AtomId, Body, Place, Program, Target},
-    support::{Support, names, syscall},
+    error::{CORRUPT, Errors},
+    item::{AtomicAction, Item, Operation, Reference, Rhs},
+    object::{Definition, R_BPF_64_32, R_BPF_64_64, Relocation, SectionKind},
+    program::{AtomId, Body, Location, Program, Target},
+    routines::{Routine, names, syscall},
 };
 
-/// Decodes the function that an atom is.
+/// Decodes the function of an atom.
 pub(crate) fn decode(program: &mut Program<'_>, atom: AtomId, errors: &mut Errors) -> Vec<Item> {
     match program.atoms[atom.0].body {
         Body::Part { object, section, start, end } => {
@@ -28,27 +28,31 @@ pub(crate) fn decode(program: &mut Program<'_>, atom: AtomId, errors: &mut Error
             let decoder = Decoder { atom, object, section, start, end, version };
             decoder.run(program, errors)
         }
-        Body::Support(support) => written(support),
+        Body::Routine(routine) => routine_items(routine),
         Body::Common { .. } => Vec::new(),
     }
 }
 
-fn written(support: Support) -> Vec<Item> {
-    let call = Insn { op: Op::CallStatic, dst: 0, src: 0, off: 0, imm: 0 };
-    let items = support.code().into_iter().zip(0..).map(|(insn, slot)| {
-        let (what, link) = match insn {
+/// Returns the items of a routine that the linker provides.
+fn routine_items(routine: Routine) -> Vec<Item> {
+    let items = routine.code().into_iter().zip(0..).map(|(insn, slot)| {
+        let (operation, reference) = match insn {
             Ok(insn) if matches!(insn.op.kind(), Kind::Jump | Kind::Branch(..)) => {
                 let target = i64::from(slot) + 1 + i64::from(insn.off);
                 let target = usize::try_from(target).expect("the routine jumps within itself");
-                (insn, Link::Jump(target))
+                (insn, Reference::Jump(target))
             }
-            Ok(insn) => (insn, Link::None),
-            Err(syscall) => (call, Link::Syscall(syscall)),
+            Ok(insn) => (insn, Reference::None),
+            Err(syscall) => (CALL, Reference::Syscall(syscall)),
         };
-        Item { slot, what: What::Row(what), link }
+        Item { slot, operation: Operation::Insn(operation), reference }
     });
     items.collect()
 }
+
+/// A call whose target the layout fills in.
+const CALL: Insn = Insn { op: Op::CallStatic, dst: 0, src: 0, off: 0, imm: 0 };
+const EXIT: Insn = Insn { op: Op::Exit, dst: 0, src: 0, off: 0, imm: 0 };
 
 struct Decoder {
     atom: AtomId,
@@ -56,21 +60,20 @@ struct Decoder {
     section: usize,
     start: u64,
     end: u64,
-    /// Of sBPF.
+    /// The version of sBPF; `None` for eBPF.
     version: Option<Version>,
 }
 
 impl Decoder {
     fn run(&self, program: &mut Program<'_>, errors: &mut Errors) -> Vec<Item> {
         let section = &program.objects[self.object].sections[self.section];
-        let range = as_usize(self.start)..as_usize(self.end);
-        let data = section.data;
-        let text = data.get(range).unwrap_or_default();
+        let text = section.data.get(as_usize(self.start)..as_usize(self.end)).unwrap_or_default();
         let all = &section.relocations;
         let from = |offset: u64| all.partition_point(|it| it.offset < offset);
         let relocations: Vec<Relocation> = all[from(self.start)..from(self.end)].to_vec();
         if text.is_empty() || !text.len().is_multiple_of(8) {
-            let message = format!("{} bytes are no instructions", text.len());
+            let message =
+                format!("a function of {} bytes, not a multiple of 8 above 0", text.len());
             errors.push(self.error(program, 0, message));
             return Vec::new();
         }
@@ -79,42 +82,52 @@ impl Decoder {
         let mut item_of: HashMap<u32, usize> = HashMap::with_capacity(text.len() / 8);
         let mut slot = 0;
         while let Some(raw) = Slot::read(text, slot as usize) {
-            let at = self.start + u64::from(slot) * 8;
-            let mut relocation = None;
-            while let Some(it) = relocations.next_if(|it| it.offset < at + 8) {
-                if it.offset == at {
-                    relocation = Some(it);
-                } else {
-                    let message = "a relocation in the middle of an instruction".to_owned();
-                    errors.push(self.error(program, slot, message));
-                }
-            }
+            let relocation = self.relocation(program, slot, &mut relocations, errors);
             item_of.insert(slot, items.len());
             let tail = Slot::read(text, slot as usize + 1);
-            let slots = if raw.code == Op::Lddw.code() { 2 } else { 1 };
-            match self.item(program, slot, raw, tail, relocation) {
-                Ok((what, link)) => items.push(Item { slot, what, link }),
-                Err(error) => {
-                    let error = self.placed(program, slot, error);
-                    errors.push(error);
-                    items.push(Item { slot, what: nothing(), link: Link::None });
-                }
-            }
-            slot += slots;
+            let item = self.item(program, slot, raw, tail, relocation);
+            let (operation, reference) = item.unwrap_or_else(|error| {
+                errors.push(self.at_slot(program, slot, error));
+                // Takes the place of the instruction until all errors are found.
+                (Operation::Insn(EXIT), Reference::None)
+            });
+            items.push(Item { slot, operation, reference });
+            slot += if raw.code == Op::Lddw.code() { 2 } else { 1 };
         }
-        self.aim(program, &mut items, &item_of, errors);
-        if items.last().is_some_and(|it| it.what.falls_through() && !is_call(&it.what)) {
-            // Compilers end a function like this where they know that nobody gets there.
-            let insn = Insn { op: Op::CallStatic, dst: 0, src: 0, off: 0, imm: 0 };
-            items.push(Item { slot, what: What::Row(insn), link: Link::Syscall("abort") });
-            let insn = Insn { op: Op::Exit, ..insn };
-            items.push(Item { slot, what: What::Row(insn), link: Link::None });
+        self.resolve_jumps(program, &mut items, &item_of, errors);
+        if items.last().is_some_and(|it| it.operation.falls_through() && !is_call(&it.operation)) {
+            // Compilers end a function like this if its end is unreachable.
+            let abort = Reference::Syscall("abort");
+            items.push(Item { slot, operation: Operation::Insn(CALL), reference: abort });
+            let exit = Operation::Insn(EXIT);
+            items.push(Item { slot, operation: exit, reference: Reference::None });
         }
         items
     }
 
-    /// Turns the targets of jumps from slots into items.
-    fn aim(
+    /// Takes the relocations of an instruction slot, and returns the one at its start.
+    fn relocation(
+        &self,
+        program: &Program<'_>,
+        slot: u32,
+        relocations: &mut Peekable<impl Iterator<Item = Relocation>>,
+        errors: &mut Errors,
+    ) -> Option<Relocation> {
+        let start = self.start + u64::from(slot) * 8;
+        let mut relocation = None;
+        while let Some(it) = relocations.next_if(|it| it.offset < start + 8) {
+            if it.offset == start {
+                relocation = Some(it);
+            } else {
+                let message = "a relocation inside an instruction, not at its start".to_owned();
+                errors.push(self.error(program, slot, message));
+            }
+        }
+        relocation
+    }
+
+    /// Turns the targets of jumps from slots into indices of items.
+    fn resolve_jumps(
         &self,
         program: &Program<'_>,
         items: &mut [Item],
@@ -122,26 +135,27 @@ impl Decoder {
         errors: &mut Errors,
     ) {
         for item in items {
-            let Link::Jump(target) = &mut item.link else { continue };
+            let Reference::Jump(target) = &mut item.reference else { continue };
             match u32::try_from(*target).ok().and_then(|it| item_of.get(&it)) {
                 Some(&index) => *target = index,
                 None => {
-                    let message =
-                        "a jump to where no instruction of the function starts".to_owned();
-                    errors.push(self.error(program, item.slot, message));
-                    item.link = Link::Jump(0);
+                    let error =
+                        LinkError::new("a jump out of the function or into a 64-bit constant")
+                            .help("jump to the start of an instruction of the same function");
+                    errors.push(self.at_slot(program, item.slot, error));
+                    item.reference = Reference::Jump(0);
                 }
             }
         }
     }
 
     fn error(&self, program: &Program<'_>, slot: u32, message: String) -> LinkError {
-        self.placed(program, slot, LinkError::new(message))
+        self.at_slot(program, slot, LinkError::new(message))
     }
 
-    fn placed(&self, program: &Program<'_>, slot: u32, error: LinkError) -> LinkError {
+    fn at_slot(&self, program: &Program<'_>, slot: u32, error: LinkError) -> LinkError {
         let offset = self.start + u64::from(slot) * 8;
-        program.blame(self.atom, error).offset(offset).symbol(program.atoms[self.atom.0].name)
+        program.attribute(self.atom, error).offset(offset).symbol(program.atoms[self.atom.0].name)
     }
 
     fn item(
@@ -151,107 +165,104 @@ impl Decoder {
         raw: Slot,
         tail: Option<Slot>,
         relocation: Option<Relocation>,
-    ) -> Result<(What, Link), LinkError> {
+    ) -> Result<(Operation, Reference), LinkError> {
         if raw.code == Op::CallStatic.code() {
-            return self.call(program, slot, raw, relocation);
+            let reference = self.call(program, slot, raw, relocation)?;
+            return Ok((Operation::Insn(CALL), reference));
         }
         if raw.code == Op::Lddw.code() {
             return self.constant(program, raw, tail, relocation);
         }
         if let Some(it) = relocation {
-            return Err(LinkError::new(format!(
-                "a relocation of type {} on an instruction that is neither a call nor a constant \
-                 of 64 bits",
-                it.kind
-            )));
+            let message = format!("an unsupported relocation of type {}", it.kind);
+            let help = "only calls and 64-bit constants (lddw) can refer to symbols";
+            return Err(LinkError::new(message).help(help));
         }
-        let (what, distance) = match self.version {
-            Some(version) => native(raw, version)?,
-            None => instruction(raw)?,
+        let (operation, distance) = match self.version {
+            Some(version) => decode_sbpf(raw, version)?,
+            None => decode_ebpf(raw)?,
         };
-        let link = distance.map_or(Link::None, |distance| {
+        let reference = distance.map_or(Reference::None, |distance| {
             let target = i64::from(slot) + 1 + distance;
-            Link::Jump(usize::try_from(target).unwrap_or(usize::MAX))
+            Reference::Jump(usize::try_from(target).unwrap_or(usize::MAX))
         });
-        Ok((what, link))
+        Ok((operation, reference))
     }
 
+    /// Resolves the reference of a call.
     fn call(
         &self,
         program: &mut Program<'_>,
         slot: u32,
         raw: Slot,
         relocation: Option<Relocation>,
-    ) -> Result<(What, Link), LinkError> {
-        let what = What::Row(Insn { op: Op::CallStatic, dst: 0, src: 0, off: 0, imm: 0 });
-        // From the start of the section, or of the symbol.
-        let distance = (i64::from(raw.imm) + 1) * 8;
+    ) -> Result<Reference, LinkError> {
         if raw.dst != 0 || raw.off != 0 {
-            return Err(LinkError::new(unknown(raw)));
+            return Err(LinkError::new(unknown_instruction(raw)).help(MCPU_V2));
         }
         let Some(relocation) = relocation else {
-            return match raw.src {
-                0 => {
-                    let key = raw.imm.cast_unsigned();
-                    let name = names().find(|it| murmur3(it.as_bytes()) == key).and_then(syscall);
-                    let name = name.ok_or_else(|| unknown_number(key))?;
-                    Ok((what, Link::Syscall(name)))
-                }
-                1 if raw.imm == -1 => {
-                    let message = "a call that no relocation gives a target";
-                    Err(LinkError::new(message).help("the object was stripped, or is broken"))
-                }
-                1 => {
-                    let offset = self.start.cast_signed() + i64::from(slot) * 8 + distance;
-                    let place = self.function(program, offset)?;
-                    Ok((what, Link::Target(Target::Place(place))))
-                }
-                _ => Err(LinkError::new("a call of a function of the Linux kernel")),
-            };
+            return self.call_without_relocation(program, slot, raw);
         };
         if relocation.kind != R_BPF_64_32 {
             let message = format!("a relocation of type {} on a call", relocation.kind);
-            return Err(LinkError::new(message).help("only clang's and rustc's objects are known"));
+            return Err(LinkError::new(message).help(KNOWN_COMPILERS));
         }
+        // From the start of the section or symbol.
+        let distance = (i64::from(raw.imm) + 1) * 8;
         let symbol = program.objects[self.object].symbols[relocation.symbol];
         if symbol.is_section
-            && let crate::object::Home::Section(section) = symbol.home
+            && let Definition::Section(section) = symbol.definition
         {
             let offset = symbol.value.cast_signed() + distance;
-            let place = program.place(self.object, section, offset);
-            let place = place.filter(|it| is_code(program, *it));
-            let place = place.ok_or_else(|| LinkError::new("a call of what is no function"))?;
-            return Ok((what, Link::Target(Target::Place(place))));
+            let location = program.location(self.object, section, offset);
+            let location = location.filter(|it| is_code(program, *it)).ok_or_else(no_function)?;
+            return Ok(Reference::Target(Target::Location(location)));
         }
         match program.resolve(self.object, relocation.symbol)? {
-            Target::Syscall(name) => Ok((what, Link::Syscall(name))),
-            Target::Place(place) if is_code(program, place) => {
-                let place = Place { offset: place.offset + distance, ..place };
-                match program.atoms[place.atom.0].body {
-                    // Nothing returns from it, so there is no need for a frame of its own.
-                    Body::Support(Support::Trap) => Ok((what, Link::Syscall("abort"))),
-                    _ => Ok((what, Link::Target(Target::Place(place)))),
+            Target::Syscall(name) => Ok(Reference::Syscall(name)),
+            Target::Location(location) if is_code(program, location) => {
+                let location = Location { offset: location.offset + distance, ..location };
+                match program.atoms[location.atom.0].body {
+                    // It does not return, so it needs no frame of its own.
+                    Body::Routine(Routine::Trap) => Ok(Reference::Syscall("abort")),
+                    _ => Ok(Reference::Target(Target::Location(location))),
                 }
             }
-            Target::Place(_) | Target::HeapStart => {
-                let message = format!("a call of `{}`, which is no function", symbol.name);
-                Err(LinkError::new(message))
+            Target::Location(_) | Target::HeapStart => {
+                let message = format!("a call of `{}`, which is not a function", symbol.name);
+                Err(LinkError::new(message).help("correct its declaration, or define a function"))
             }
             Target::Number(0) => {
-                let message = format!("a call of `{}`, which is weak and not defined", symbol.name);
+                let message = format!("a call of the undefined weak symbol `{}`", symbol.name);
                 Err(LinkError::new(message).help("define it, or do not call it"))
             }
-            Target::Number(number) => {
-                let key = u32::try_from(number).unwrap_or_default();
-                let name = names().find(|it| murmur3(it.as_bytes()) == key).and_then(syscall);
-                Ok((what, Link::Syscall(name.ok_or_else(|| unknown_number(key))?)))
-            }
+            Target::Number(number) => syscall_by_key(u32::try_from(number).unwrap_or_default()),
         }
     }
 
-    fn function(&self, program: &Program<'_>, offset: i64) -> Result<Place, LinkError> {
-        let place = program.place(self.object, self.section, offset);
-        place.ok_or_else(|| LinkError::new("a call of what is no function"))
+    /// Resolves the reference of a call that no relocation completes: of a syscall by its hash, or
+    /// of a function of the same section.
+    fn call_without_relocation(
+        &self,
+        program: &Program<'_>,
+        slot: u32,
+        raw: Slot,
+    ) -> Result<Reference, LinkError> {
+        match raw.src {
+            0 => syscall_by_key(raw.imm.cast_unsigned()),
+            1 if raw.imm == -1 => {
+                let help = "the object was stripped or is corrupt: compile it again";
+                Err(LinkError::new("a call without target and relocation").help(help))
+            }
+            1 => {
+                let offset =
+                    self.start.cast_signed() + (i64::from(slot) + 1 + i64::from(raw.imm)) * 8;
+                let location = program.location(self.object, self.section, offset);
+                location.map(|it| Reference::Target(Target::Location(it))).ok_or_else(no_function)
+            }
+            _ => Err(LinkError::new("a call of a function of the Linux kernel")
+                .help("call syscalls of Solana or functions of the program")),
+        }
     }
 
     fn constant(
@@ -260,30 +271,33 @@ impl Decoder {
         raw: Slot,
         tail: Option<Slot>,
         relocation: Option<Relocation>,
-    ) -> Result<(What, Link), LinkError> {
-        let tail = tail.ok_or_else(|| LinkError::new("half a constant of 64 bits"))?;
+    ) -> Result<(Operation, Reference), LinkError> {
+        let tail = tail.ok_or_else(|| {
+            LinkError::new("a 64-bit constant (lddw) without its second slot").help(CORRUPT)
+        })?;
         let is_tail = tail.code == 0 && tail.dst == 0 && tail.src == 0 && tail.off == 0;
         if !is_tail || raw.src != 0 || raw.off != 0 {
-            let message = "a constant of a kind that only the Linux kernel knows";
-            return Err(LinkError::new(message));
+            let message = "a map or other constant of the Linux kernel";
+            let help = "load addresses of this program's own functions and data only";
+            return Err(LinkError::new(message).help(help));
         }
         let wide = i64::from(raw.imm.cast_unsigned()) | i64::from(tail.imm) << 32;
         let insn = Insn { op: Op::Lddw, dst: raw.dst, src: 0, off: 0, imm: wide };
         check_registers(&insn)?;
-        let what = What::Row(insn);
-        let Some(relocation) = relocation else { return Ok((what, Link::None)) };
+        let operation = Operation::Insn(insn);
+        let Some(relocation) = relocation else { return Ok((operation, Reference::None)) };
         if relocation.kind != R_BPF_64_64 {
             let message = format!("a relocation of type {} on a constant", relocation.kind);
-            return Err(LinkError::new(message).help("only clang's and rustc's objects are known"));
+            return Err(LinkError::new(message).help(KNOWN_COMPILERS));
         }
-        // Addends have 32 bits, with a sign.
+        // Addends are signed 32-bit numbers.
         let addend = if tail.imm == 0 { i64::from(raw.imm) } else { wide };
         let target = address(program, self.object, relocation.symbol, addend)?;
-        Ok((what, Link::Target(target)))
+        Ok((operation, Reference::Target(target)))
     }
 }
 
-/// What the address of a symbol and so many bytes is.
+/// Resolves the address `addend` bytes behind a symbol.
 pub(crate) fn address(
     program: &mut Program<'_>,
     object: usize,
@@ -292,77 +306,87 @@ pub(crate) fn address(
 ) -> Result<Target, LinkError> {
     let symbol = program.objects[object].symbols[number];
     if symbol.is_section
-        && let crate::object::Home::Section(section) = symbol.home
+        && let Definition::Section(section) = symbol.definition
     {
         let offset = symbol.value.cast_signed().wrapping_add(addend);
-        if let Some(place) = program.place(object, section, offset) {
-            return Ok(Target::Place(place));
+        if let Some(location) = program.location(object, section, offset) {
+            return Ok(Target::Location(location));
         }
     }
     Ok(match program.resolve(object, number)? {
-        Target::Place(place) => {
-            Target::Place(Place { offset: place.offset.wrapping_add(addend), ..place })
+        Target::Location(location) => {
+            Target::Location(Location { offset: location.offset.wrapping_add(addend), ..location })
         }
         Target::Number(number) => Target::Number(number.wrapping_add_signed(addend)),
         Target::HeapStart if addend == 0 => Target::HeapStart,
-        Target::HeapStart => return Err(LinkError::new("an offset from the start of the heap")),
-        // A pointer to a syscall needs a function to point to.
+        Target::HeapStart => {
+            let message = "an offset from `__heap_start`";
+            return Err(LinkError::new(message).help("add the offset at run time"));
+        }
+        // A pointer to a syscall is the address of a function that calls it.
         Target::Syscall(name) if addend == 0 => {
-            let atom = program.support(Support::Syscall(name));
-            Target::Place(Place { atom, offset: 0 })
+            let atom = program.routine(Routine::Syscall(name));
+            Target::Location(Location { atom, offset: 0 })
         }
         Target::Syscall(name) => {
-            return Err(LinkError::new(format!("an offset from the syscall `{name}`")));
+            let message = format!("an offset from the syscall `{name}`");
+            return Err(LinkError::new(message).help("refer to the syscall itself"));
         }
     })
 }
 
-fn is_code(program: &Program<'_>, place: Place) -> bool {
-    program.atoms[place.atom.0].kind == crate::object::SectionKind::Code
+fn is_code(program: &Program<'_>, location: Location) -> bool {
+    program.atoms[location.atom.0].kind == SectionKind::Code
 }
 
-fn is_call(what: &What) -> bool {
-    let What::Row(insn) = what else { return false };
+fn is_call(operation: &Operation) -> bool {
+    let Operation::Insn(insn) = operation else { return false };
     matches!(insn.op.kind(), Kind::CallStatic | Kind::CallReg(_))
 }
 
-fn unknown_number(key: u32) -> LinkError {
-    LinkError::new(format!("a call of number {key:#x}, which is no syscall's")).help(
-        "helpers of the Linux kernel are not there; syscalls are called by name, or by the \
-               hash of it",
-    )
+/// The help for relocations of unknown types.
+const KNOWN_COMPILERS: &str = "compile with clang or rustc, whose relocations are supported";
+
+fn no_function() -> LinkError {
+    LinkError::new("a call of an address that is not in code").help(CORRUPT)
 }
 
-/// Stands where an instruction could not be read, until all errors are found.
-fn nothing() -> What {
-    What::Row(Insn { op: Op::Exit, dst: 0, src: 0, off: 0, imm: 0 })
+/// Resolves a call of a syscall by the hash of its name.
+fn syscall_by_key(key: u32) -> Result<Reference, LinkError> {
+    let name = names().find(|it| murmur3(it.as_bytes()) == key).and_then(syscall);
+    name.map(Reference::Syscall).ok_or_else(|| {
+        let message = format!("a call of {key:#x}, which is not the hash of a syscall");
+        let help = "call syscalls by their name or its Murmur3 hash; helper functions of the Linux \
+                    kernel do not exist";
+        LinkError::new(message).help(help)
+    })
 }
 
-fn unknown(raw: Slot) -> String {
+fn unknown_instruction(raw: Slot) -> String {
     let Slot { code, dst, src, off, imm } = raw;
     format!(
         "unknown instruction: opcode {code:#04x}, r{dst}, r{src}, offset {off}, immediate {imm}"
     )
 }
 
-/// An instruction that is neither a call nor a 64-bit constant, and how far it jumps.
-fn instruction(raw: Slot) -> Result<(What, Option<i64>), LinkError> {
-    let refused = |help: &str| Err(LinkError::new(unknown(raw)).help(help));
+/// Decodes an eBPF instruction other than a call or a 64-bit constant, and returns the distance of a
+/// jump.
+fn decode_ebpf(raw: Slot) -> Result<(Operation, Option<i64>), LinkError> {
+    let refused = |help: &str| Err(LinkError::new(unknown_instruction(raw)).help(help));
     let Slot { code, dst, src, off, imm } = raw;
     let row = |op| Insn { op, dst, src, off, imm: i64::from(imm) };
-    let what = match code {
-        // `gotol` has its distance in the immediate.
+    let operation = match code {
+        // The distance of `gotol` is its immediate.
         0x06 if dst == 0 && src == 0 && off == 0 => {
             let insn = Insn { imm: 0, ..row(Op::Ja) };
-            return Ok((What::Row(insn), Some(i64::from(imm))));
+            return Ok((Operation::Insn(insn), Some(i64::from(imm))));
         }
         0x0d => {
             return refused(
-                "a jump by table: compile with -fno-jump-tables; of rustc, say \
-                                -Cjump-tables=no",
+                "a jump table: compile C with -fno-jump-tables, Rust with -Cjump-tables=no",
             );
         }
-        0xe5 => return refused("`may_goto` is for the Linux kernel"),
+        0xe5 => return refused("`may_goto` exists only in the Linux kernel: write a plain loop"),
         0x81 | 0x89 | 0x91 if imm == 0 => {
             let size = match code {
                 0x81 => Size::W,
@@ -370,39 +394,40 @@ fn instruction(raw: Slot) -> Result<(What, Option<i64>), LinkError> {
                 _ => Size::B,
             };
             check_registers(&row(Op::Ldxw))?;
-            What::LoadSigned { size, dst, src, off }
+            Operation::LoadSigned { size, dst, src, off }
         }
-        0xd7 if src == 0 && off == 0 && matches!(imm, 16 | 32 | 64) => What::Row(row(Op::Be)),
+        0xd7 if src == 0 && off == 0 && matches!(imm, 16 | 32 | 64) => Operation::Insn(row(Op::Be)),
         0xc3 | 0xcb | 0xd3 | 0xdb => atomic(raw)?,
         0x8d if off == 0 && src == 0 => {
-            // Until LLVM 16 the register is in the immediate.
+            // Up to LLVM 16 the register is in the immediate.
             let register = match (dst, imm) {
                 (_, 0) => dst,
                 (0, 1..=9) => u8::try_from(imm).unwrap_or_default(),
-                _ => return refused("two registers to call"),
+                _ => return refused("`callx` takes one register from r0 to r9"),
             };
-            What::Row(Insn { dst: register, imm: 0, ..row(Op::CallxDst) })
+            Operation::Insn(Insn { dst: register, imm: 0, ..row(Op::CallxDst) })
         }
         _ => match Op::decode(Version::V3, code) {
-            Some(op) => row_item(row(op))?,
-            None => return refused("programs have no such instruction; compile with -mcpu=v2"),
+            Some(op) => decode_common(row(op))?,
+            None => return refused(MCPU_V2),
         },
     };
-    if let What::Row(insn) = &what {
+    if let Operation::Insn(insn) = &operation {
         check_registers(insn)?;
         if matches!(insn.op.kind(), Kind::Jump | Kind::Branch(..)) {
-            return Ok((What::Row(Insn { off: 0, ..*insn }), Some(i64::from(off))));
+            return Ok((Operation::Insn(Insn { off: 0, ..*insn }), Some(i64::from(off))));
         }
     }
-    Ok((what, None))
+    Ok((operation, None))
 }
 
-/// The same, of sBPF.
-fn native(raw: Slot, version: Version) -> Result<(What, Option<i64>), LinkError> {
+/// Decodes an sBPF instruction other than a call or a 64-bit constant, and returns the distance of a
+/// jump.
+fn decode_sbpf(raw: Slot, version: Version) -> Result<(Operation, Option<i64>), LinkError> {
     let Slot { code, dst, src, off, imm } = raw;
     let refused = |why: String| Err(LinkError::new(why));
     let Some(op) = Op::decode(version, code).filter(|op| op.kind() != Kind::Tail) else {
-        return refused(format!("{version} has no such instruction: opcode {code:#04x}"));
+        return refused(format!("opcode {code:#04x} does not exist in sBPF {version}"));
     };
     let insn = Insn { op, dst, src, off, imm: i64::from(imm) };
     let dst_max = match op.kind() {
@@ -410,20 +435,19 @@ fn native(raw: Slot, version: Version) -> Result<(What, Option<i64>), LinkError>
         _ => FRAME_POINTER - 1,
     };
     if dst > dst_max || src > FRAME_POINTER {
-        let name = op.mnemonic();
-        return refused(format!("`{name}` with registers {dst} and {src}, which it cannot have"));
+        return Err(invalid_registers(op, dst, src));
     }
     match op.kind() {
         Kind::Alu(alu, _, Operand::Imm | Operand::Uimm) if alu.divides() && imm == 0 => {
-            return refused("a division by the constant zero".to_owned());
+            return refused("a division by the constant 0".to_owned());
         }
         Kind::Alu(alu, width, Operand::Imm | Operand::Uimm)
             if alu.shifts() && !(0..i64::from(width.bits())).contains(&insn.imm) =>
         {
-            return refused(format!("a shift of {} bits by {imm}", width.bits()));
+            return refused(format!("a shift of a {}-bit number by {imm}", width.bits()));
         }
         Kind::Endian(_) if !matches!(imm, 16 | 32 | 64) => {
-            return refused(format!("`{}` of {imm} bits", op.mnemonic()));
+            return refused(format!("`{}` of {imm} bits, not 16, 32 or 64", op.mnemonic()));
         }
         Kind::CallReg(field) => {
             let register = match field {
@@ -432,58 +456,59 @@ fn native(raw: Slot, version: Version) -> Result<(What, Option<i64>), LinkError>
                 Field::InDst => dst.into(),
             };
             if !(0..i64::from(FRAME_POINTER)).contains(&register) {
-                return refused(format!("a call through register {register}"));
+                return refused(format!("a call through register {register}, not r0 to r9"));
             }
         }
         Kind::Jump | Kind::Branch(..) => {
-            return Ok((What::Row(Insn { off: 0, ..insn }), Some(off.into())));
+            return Ok((Operation::Insn(Insn { off: 0, ..insn }), Some(off.into())));
         }
         _ => {}
     }
-    Ok((What::Row(insn), None))
+    Ok((Operation::Insn(insn), None))
 }
 
-/// An instruction whose opcode sBPF has too. Some offsets that should be zero change its meaning.
-fn row_item(insn: Insn) -> Result<What, LinkError> {
+/// Decodes an eBPF instruction whose opcode exists in sBPF too. Some nonzero offsets change its
+/// meaning.
+fn decode_common(insn: Insn) -> Result<Operation, LinkError> {
     use selkie_isa::Operand::Reg;
     let Insn { op, dst, src, off, imm } = insn;
-    let strange = || {
+    let unknown_field = || {
         let raw = Slot { code: op.code(), dst, src, off, imm: i32::try_from(imm).unwrap_or(0) };
-        LinkError::new(unknown(raw)).help("compile with -mcpu=v2")
+        LinkError::new(unknown_instruction(raw)).help(MCPU_V2)
     };
-    let right = |operand| if operand == Reg { Right::Reg(src) } else { Right::Imm(imm) };
+    let right = |operand| if operand == Reg { Rhs::Reg(src) } else { Rhs::Imm(imm) };
     let unused = |by_register: bool| if by_register { imm == 0 } else { src == 0 };
     match op.kind() {
         Kind::Alu(alu, width, operand) => {
             if !unused(operand == Reg) {
-                return Err(strange());
+                return Err(unknown_field());
             }
             let width = if width == Width::S32 { Width::Z32 } else { width };
             match (alu, off) {
-                (_, 0) => Ok(What::Row(insn)),
+                (_, 0) => Ok(Operation::Insn(insn)),
                 (Alu::Div | Alu::Mod, 1) => {
                     check_registers(&insn)?;
                     let (modulo, operand) = (alu == Alu::Mod, right(operand));
-                    Ok(What::SignedDivision { modulo, width, dst, operand })
+                    Ok(Operation::SignedDivision { modulo, width, dst, operand })
                 }
                 (Alu::Mov, 8 | 16 | 32) if operand == Reg && i32::from(off) < bits(width) => {
                     check_registers(&insn)?;
-                    Ok(What::SignExtend { bits: off.into(), width, dst, src })
+                    Ok(Operation::SignExtend { bits: off.into(), width, dst, src })
                 }
-                _ => Err(strange()),
+                _ => Err(unknown_field()),
             }
         }
-        Kind::Neg(_) if src == 0 && off == 0 && imm == 0 => Ok(What::Row(insn)),
+        Kind::Neg(_) if src == 0 && off == 0 && imm == 0 => Ok(Operation::Insn(insn)),
         Kind::Endian(_) if src == 0 && off == 0 && matches!(imm, 16 | 32 | 64) => {
-            Ok(What::Row(insn))
+            Ok(Operation::Insn(insn))
         }
-        Kind::Load(_) if imm == 0 => Ok(What::Row(insn)),
-        Kind::StoreReg(_) if imm == 0 => Ok(What::Row(insn)),
-        Kind::StoreImm(_) if src == 0 => Ok(What::Row(insn)),
-        Kind::Branch(_, _, operand) if unused(operand == Reg) => Ok(What::Row(insn)),
-        Kind::Jump if dst == 0 && src == 0 && imm == 0 => Ok(What::Row(insn)),
-        Kind::Exit if dst == 0 && src == 0 && off == 0 && imm == 0 => Ok(What::Row(insn)),
-        _ => Err(strange()),
+        Kind::Load(_) if imm == 0 => Ok(Operation::Insn(insn)),
+        Kind::StoreReg(_) if imm == 0 => Ok(Operation::Insn(insn)),
+        Kind::StoreImm(_) if src == 0 => Ok(Operation::Insn(insn)),
+        Kind::Branch(_, _, operand) if unused(operand == Reg) => Ok(Operation::Insn(insn)),
+        Kind::Jump if dst == 0 && src == 0 && imm == 0 => Ok(Operation::Insn(insn)),
+        Kind::Exit if dst == 0 && src == 0 && off == 0 && imm == 0 => Ok(Operation::Insn(insn)),
+        _ => Err(unknown_field()),
     }
 }
 
@@ -491,7 +516,7 @@ fn bits(width: Width) -> i32 {
     if width == Width::W64 { 64 } else { 32 }
 }
 
-fn atomic(raw: Slot) -> Result<What, LinkError> {
+fn atomic(raw: Slot) -> Result<Operation, LinkError> {
     let Slot { code, dst, src, off, imm } = raw;
     let size = match code {
         0xc3 => Size::W,
@@ -502,26 +527,27 @@ fn atomic(raw: Slot) -> Result<What, LinkError> {
     let insn = |op| Insn { op, dst, src, off, imm: 0 };
     check_registers(&insn(Op::Stxdw))?;
     let wide = matches!(size, Size::W | Size::Dw);
-    let combine = |op| Action::Combine { op, fetch: imm & 1 != 0 };
+    let combine = |op| AtomicAction::Combine { op, fetch: imm & 1 != 0 };
     let action = match imm {
         0x00 | 0x01 if wide => combine(Op::Add64Reg),
         0x40 | 0x41 if wide => combine(Op::Or64Reg),
         0x50 | 0x51 if wide => combine(Op::And64Reg),
         0xa0 | 0xa1 if wide => combine(Op::Xor64Reg),
-        0xe1 if wide => Action::Exchange,
-        0xf1 if wide => Action::CompareExchange,
-        // Loads that others' stores come before, and the other way round.
-        0x100 => return Ok(What::Row(insn(load(size)))),
-        0x110 => return Ok(What::Row(insn(store(size)))),
-        _ => return Err(LinkError::new(unknown(raw))),
+        0xe1 if wide => AtomicAction::Exchange,
+        0xf1 if wide => AtomicAction::CompareExchange,
+        // Load-acquire and store-release: a program has one thread.
+        0x100 => return Ok(Operation::Insn(insn(load(size)))),
+        0x110 => return Ok(Operation::Insn(insn(store(size)))),
+        _ => return Err(LinkError::new(unknown_instruction(raw)).help(MCPU_V2)),
     };
-    if matches!(action, Action::Exchange | Action::Combine { fetch: true, .. }) {
-        // What was there before goes to `src`.
-        if src > 9 {
-            return Err(LinkError::new(format!("an atomic instruction that writes to r{src}")));
-        }
+    // The old value is written to `src`.
+    let writes_src =
+        matches!(action, AtomicAction::Exchange | AtomicAction::Combine { fetch: true, .. });
+    if writes_src && src > 9 {
+        let message = format!("an atomic instruction that writes to r{src}");
+        return Err(LinkError::new(message).help("only r0 to r9 are writable"));
     }
-    Ok(What::Atomic { action, size, dst, src, off })
+    Ok(Operation::Atomic { action, size, dst, src, off })
 }
 
 pub(crate) fn load(size: Size) -> Op {
@@ -542,11 +568,15 @@ pub(crate) fn store(size: Size) -> Op {
     }
 }
 
-/// The register that LLVM passes arguments by that do not fit into r1 to r5.
+/// The register relative to which LLVM stores arguments that do not fit into r1 to r5.
 pub(crate) const ARGUMENT_POINTER: u8 = 11;
 
-/// r0 to r9 for everything, r10 for reading, but for the left side of a comparison, which the
-/// verifier takes for a register that is written; r11 as the base of a load or store alone.
+/// The help for instructions that do not exist in sBPF.
+const MCPU_V2: &str = "sBPF has no such instruction: compile with -mcpu=v2";
+
+/// Checks the registers of an instruction: r10 is read-only, and not allowed on the left of a
+/// comparison, since the verifier treats that register as written. r11 is only allowed as the base
+/// of a load or store.
 fn check_registers(insn: &Insn) -> Result<(), LinkError> {
     let (dst_max, src_max) = match insn.op.kind() {
         Kind::Load(_) => (9, ARGUMENT_POINTER),
@@ -556,12 +586,13 @@ fn check_registers(insn: &Insn) -> Result<(), LinkError> {
     if insn.dst <= dst_max && insn.src <= src_max {
         return Ok(());
     }
-    Err(LinkError::new(format!(
-        "`{}` with registers {} and {}, which it cannot have",
-        insn.op.mnemonic(),
-        insn.dst,
-        insn.src
-    )))
+    Err(invalid_registers(insn.op, insn.dst, insn.src))
+}
+
+fn invalid_registers(op: Op, dst: u8, src: u8) -> LinkError {
+    let message = format!("invalid registers of `{}`: dst is r{dst}, src is r{src}", op.mnemonic());
+    let help = "r10 is read-only, and r11 only the base of stack arguments: check inline assembly";
+    LinkError::new(message).help(help)
 }
 
 fn as_usize(value: u64) -> usize {

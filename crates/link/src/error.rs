@@ -1,30 +1,30 @@
-//! Why objects cannot be linked: the place, the reason, and what to do.
+//! Link errors: location, cause and what to do.
 
 use core::fmt;
 
 use selkie_isa::truncate::truncated;
 
-/// A reason why there is no program.
+/// An error in an input: where it is, what is wrong, and what to do about it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LinkError {
-    /// The file, and of an archive its member: `libcore.a(memchr.o)`.
+    /// The file; for a member of an archive, both names: `libcore.a(memchr.o)`.
     pub object: Option<String>,
     /// The section of the object.
     pub section: Option<String>,
     /// The function or variable, demangled.
     pub symbol: Option<String>,
-    /// Bytes from the start of the section.
+    /// The offset in the section, in bytes.
     pub offset: Option<u64>,
-    /// The file and line of source, where the object's debug information has them.
+    /// Source file, line and column, if the object has debug information.
     pub source: Option<String>,
     /// What is wrong.
     pub message: String,
     /// What to do about it.
     pub help: Option<String>,
-    /// Whether one such message for each object says it all.
+    /// Whether the message is reported only once per object.
     once: bool,
-    /// The object's number and the section's, where debug information may have the line.
-    compiled: Option<(usize, usize)>,
+    /// The indices of object and section, by which the source line is looked up.
+    section_index: Option<(usize, usize)>,
 }
 
 impl LinkError {
@@ -38,7 +38,7 @@ impl LinkError {
             message: truncated(message.into()),
             help: None,
             once: false,
-            compiled: None,
+            section_index: None,
         }
     }
 
@@ -67,27 +67,29 @@ impl LinkError {
         self
     }
 
-    /// What section `section` of object `object` is to blame for.
-    pub(crate) fn compiled(mut self, object: usize, section: usize) -> Self {
-        self.compiled = Some((object, section));
+    /// Sets the indices of the object and the section.
+    pub(crate) fn section_index(mut self, object: usize, section: usize) -> Self {
+        self.section_index = Some((object, section));
         self
     }
 
-    /// Looks for the line, if it can be found by object, section and offset.
+    /// Sets the source line from `find`, which takes object, section and offset, if these are known.
     pub(crate) fn find_line(&mut self, find: impl FnOnce(usize, usize, u64) -> Option<String>) {
         if let (Some((object, section)), Some(offset), None) =
-            (self.compiled, self.offset, &self.source)
+            (self.section_index, self.offset, &self.source)
         {
             self.source = find(object, section, offset);
         }
     }
 
+    /// Marks the error as one to report only once per object.
     pub(crate) fn once(mut self) -> Self {
         self.once = true;
         self
     }
 
-    /// Where it is: object, section, function and offset, as far as they are known.
+    /// Returns the location as text: object, section, offset, function and source line, as far as
+    /// they are known; `None` if the error has no location.
     #[must_use]
     pub fn place(&self) -> Option<String> {
         let mut parts: Vec<String> = Vec::new();
@@ -115,22 +117,26 @@ impl fmt::Display for LinkError {
 
 impl core::error::Error for LinkError {}
 
-/// What was found wrong so far. All of it is reported, but for what would only repeat itself.
+/// The help for objects that no compiler writes.
+pub(crate) const CORRUPT: &str = "the file is truncated or corrupt: compile it again";
+
+/// The errors collected so far.
 #[derive(Default, Debug)]
 pub(crate) struct Errors(Vec<LinkError>);
 
-/// More errors than this help nobody.
+/// The number of errors that are kept.
 const ERRORS_MAX: usize = 200;
 
 impl Errors {
     pub(crate) fn push(&mut self, error: LinkError) {
         let same = |it: &LinkError| it.message == error.message && it.object == error.object;
-        let is_known = error.once && self.0.iter().any(same);
-        if self.0.len() < ERRORS_MAX && !is_known {
+        let is_repeated = error.once && self.0.iter().any(same);
+        if self.0.len() < ERRORS_MAX && !is_repeated {
             self.0.push(error);
         }
     }
 
+    /// Returns the errors as `Err`, if there are any.
     pub(crate) fn check(&mut self) -> Result<(), Vec<LinkError>> {
         if self.0.is_empty() { Ok(()) } else { Err(core::mem::take(&mut self.0)) }
     }

@@ -1,5 +1,4 @@
-//! What is linked: objects as they are given, and members of archives when something they define
-//! is needed.
+//! The inputs: objects, and those members of archives that define a needed symbol.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,26 +8,26 @@ use object::read::archive::ArchiveFile;
 
 use crate::{
     LinkError,
-    error::Errors,
-    object::{Binding, Home, NameBudget, Object, is_bitcode},
+    error::{CORRUPT, Errors},
+    object::{Binding, Definition, NameBudget, Object, is_bitcode},
 };
 
 /// A file to link.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
-    /// What messages call it.
+    /// Its name in messages.
     pub name: &'a str,
-    /// Its bytes: an object, or an archive of objects.
+    /// Its content: an object, or an archive of objects.
     pub bytes: &'a [u8],
 }
 
-/// A member of an archive that nobody needed so far.
+/// A member of an archive.
 struct Member<'a> {
     name: String,
     bytes: &'a [u8],
 }
 
-/// The members of all archives, by what they define.
+/// The members of all archives, by the symbols that they define.
 #[derive(Default)]
 struct Archives<'a> {
     members: Vec<Member<'a>>,
@@ -36,8 +35,8 @@ struct Archives<'a> {
     by_symbol: HashMap<&'a str, usize>,
 }
 
-/// Reads objects, and from archives what they need, and what that needs. `is_provided` says which
-/// names the linker itself defines, so that no archive is asked for them.
+/// Reads all objects, and the members of archives that they need, directly or indirectly. Archives
+/// are not searched for names for which `is_provided` returns true: the linker defines them.
 pub(crate) fn read<'a>(
     inputs: &[Input<'a>],
     entry: &'a str,
@@ -57,7 +56,7 @@ pub(crate) fn read<'a>(
     }
     let mut defined = BTreeSet::new();
     let mut wanted = vec![entry];
-    objects.iter().for_each(|object| note(object, &mut defined, &mut wanted));
+    objects.iter().for_each(|object| record_symbols(object, &mut defined, &mut wanted));
     let mut pulled = BTreeSet::new();
     while let Some(name) = wanted.pop() {
         if defined.contains(name) || is_provided(name) {
@@ -70,7 +69,7 @@ pub(crate) fn read<'a>(
         let member = &archives.members[index];
         match Object::read(&member.name, member.bytes) {
             Ok(object) => {
-                note(&object, &mut defined, &mut wanted);
+                record_symbols(&object, &mut defined, &mut wanted);
                 objects.push(Object { is_member: true, ..object });
             }
             Err(error) => errors.push(error),
@@ -79,13 +78,17 @@ pub(crate) fn read<'a>(
     objects
 }
 
-/// Notes what an object defines, and what it wants of others.
-fn note<'a>(object: &Object<'a>, defined: &mut BTreeSet<&'a str>, wanted: &mut Vec<&'a str>) {
+/// Adds the symbols that an object defines to `defined`, and those that it needs to `wanted`.
+fn record_symbols<'a>(
+    object: &Object<'a>,
+    defined: &mut BTreeSet<&'a str>,
+    wanted: &mut Vec<&'a str>,
+) {
     for symbol in object.symbols.iter().filter(|it| it.binding != Binding::Local) {
-        match (symbol.home, symbol.binding) {
-            // A weak reference is content without a definition.
-            (Home::Undefined, Binding::Weak) => {}
-            (Home::Undefined, _) => wanted.push(symbol.name),
+        match (symbol.definition, symbol.binding) {
+            // A weak reference needs no definition.
+            (Definition::Undefined, Binding::Weak) => {}
+            (Definition::Undefined, _) => wanted.push(symbol.name),
             _ => _ = defined.insert(symbol.name),
         }
     }
@@ -103,7 +106,8 @@ impl<'a> Archives<'a> {
     }
 
     fn read(&mut self, input: &Input<'a>) -> Result<(), LinkError> {
-        let broken = |it: object::read::Error| LinkError::new(format!("broken archive: {it}"));
+        let broken =
+            |it: object::read::Error| LinkError::new(format!("broken archive: {it}")).help(CORRUPT);
         let archive = ArchiveFile::parse(input.bytes).map_err(broken)?;
         if archive.is_thin() {
             let help = "make it without `T`, so that it holds its members";
@@ -112,7 +116,8 @@ impl<'a> Archives<'a> {
         let mut budget = NameBudget::of(input.bytes.len());
         for member in archive.members() {
             let member = member.map_err(broken)?;
-            let overlap = || LinkError::new("broken archive: names of members overlap");
+            let overlap =
+                || LinkError::new("broken archive: names of members overlap").help(CORRUPT);
             budget.take(member.name()).ok_or_else(overlap)?;
             let bytes = member.data(input.bytes).map_err(broken)?;
             // An rlib has its crate's metadata beside its objects.
@@ -131,9 +136,9 @@ impl<'a> Archives<'a> {
     }
 }
 
-/// The names that an object defines for others. An index, if the archive has one, need not be
-/// right; and metadata of Rust's rlibs is ELF too, but defines nothing. What is wrong with a file
-/// is said when it is needed.
+/// Returns the global symbols that an object defines. The symbol index of an archive is not used,
+/// since it may be wrong. Metadata of Rust's rlibs is an ELF file too, but defines nothing. Errors
+/// in a member are reported when the member is needed.
 fn defined_names(bytes: &[u8]) -> Vec<&str> {
     use object::{
         LittleEndian as LE, elf,

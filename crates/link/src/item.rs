@@ -1,61 +1,62 @@
-//! An instruction on its way from eBPF to sBPF, or as it is if it is sBPF's.
+//! The linker's form of an instruction, for both eBPF and sBPF.
 
 use selkie_isa::{Insn, Kind, Op, Operand, Size, Width};
 
 use crate::program::Target;
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum What {
-    /// What the row does. Of eBPF it is one of V3's, but for sums, differences and products of 32
-    /// bits, which eBPF has zero-extended; and `callx` has its register in `dst`.
-    Row(Insn),
-    /// `dst = dst / operand` or `dst % operand`, signed, rounded toward zero.
-    SignedDivision { modulo: bool, width: Width, dst: u8, operand: Right },
-    /// `dst = src`, of which so many bits count, sign-extended to the width.
+pub(crate) enum Operation {
+    /// An sBPF instruction. If it was decoded from eBPF, it is one of V3 except that 32-bit sums,
+    /// differences and products are zero-extended, and `callx` has its register in `dst`.
+    Insn(Insn),
+    /// `dst = dst / operand`, or `dst % operand` if `modulo`, signed, rounded toward zero.
+    SignedDivision { modulo: bool, width: Width, dst: u8, operand: Rhs },
+    /// `dst = src`, whose low `bits` bits are sign-extended to `width`.
     SignExtend { bits: i32, width: Width, dst: u8, src: u8 },
     /// `dst = *(src + off)`, sign-extended.
     LoadSigned { size: Size, dst: u8, src: u8, off: i16 },
-    /// What nobody else may see half done.
-    Atomic { action: Action, size: Size, dst: u8, src: u8, off: i16 },
+    /// An atomic instruction on `*(dst + off)`.
+    Atomic { action: AtomicAction, size: Size, dst: u8, src: u8, off: i16 },
 }
 
-/// A register or a number.
+/// The right operand: a register or a number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Right {
+pub(crate) enum Rhs {
     Reg(u8),
     Imm(i64),
 }
 
 /// What an atomic instruction does to `*(dst + off)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Action {
-    /// Combines it with `src` by the 64-bit operation; with `fetch`, `src` gets what was there.
+pub(crate) enum AtomicAction {
+    /// Combines it with `src` by the 64-bit operation. With `fetch`, `src` receives the old value.
     Combine { op: Op, fetch: bool },
-    /// `src` and what was there change places.
+    /// Stores `src`, which receives the old value.
     Exchange,
-    /// If it is r0, it becomes `src`; r0 gets what was there.
+    /// Stores `src` if the old value equals r0, which receives the old value.
     CompareExchange,
 }
 
-/// What an instruction refers to.
+/// The reference of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Link {
+pub(crate) enum Reference {
     None,
-    /// A jump to the item of that number.
+    /// A jump to the item of this index.
     Jump(usize),
+    /// A call of a syscall.
     Syscall(&'static str),
-    /// A call of a function or a constant that is an address.
+    /// A call of a function, or a constant that is an address.
     Target(Target),
 }
 
 /// An instruction of a function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
-    /// Its slot in the atom, as it was compiled.
+    /// Its slot in the atom as compiled.
     pub(crate) slot: u32,
-    pub(crate) what: What,
-    pub(crate) link: Link,
+    pub(crate) operation: Operation,
+    pub(crate) reference: Reference,
 }
 
 /// A set of registers.
@@ -63,7 +64,7 @@ pub(crate) struct Item {
 pub(crate) struct Registers(u16);
 
 impl Registers {
-    /// r0 and the arguments: what a call does not keep.
+    /// The registers that a call does not preserve.
     const CLOBBERED: Self = Self(0b11_1111);
     const ARGUMENTS: Self = Self(0b11_1110);
 
@@ -88,7 +89,7 @@ impl Registers {
     }
 }
 
-impl Right {
+impl Rhs {
     fn register(self) -> Registers {
         match self {
             Self::Reg(register) => Registers::of(&[register]),
@@ -97,26 +98,26 @@ impl Right {
     }
 }
 
-impl What {
-    /// The registers that are read.
+impl Operation {
+    /// Returns the registers that the operation reads.
     pub(crate) fn uses(&self) -> Registers {
         match *self {
-            Self::Row(insn) => row_uses(&insn),
+            Self::Insn(insn) => row_uses(&insn),
             Self::SignedDivision { dst, operand, .. } => {
                 Registers::of(&[dst]).with(operand.register())
             }
             Self::SignExtend { src, .. } | Self::LoadSigned { src, .. } => Registers::of(&[src]),
-            Self::Atomic { action: Action::CompareExchange, dst, src, .. } => {
+            Self::Atomic { action: AtomicAction::CompareExchange, dst, src, .. } => {
                 Registers::of(&[0, dst, src])
             }
             Self::Atomic { dst, src, .. } => Registers::of(&[dst, src]),
         }
     }
 
-    /// The registers that hold something else afterwards, or nothing that counts.
+    /// Returns the registers that the operation writes or clobbers.
     pub(crate) fn defines(&self) -> Registers {
         match *self {
-            Self::Row(insn) => match insn.op.kind() {
+            Self::Insn(insn) => match insn.op.kind() {
                 Kind::Alu(..)
                 | Kind::Neg(_)
                 | Kind::Endian(_)
@@ -134,18 +135,20 @@ impl What {
             | Self::SignExtend { dst, .. }
             | Self::LoadSigned { dst, .. } => Registers::of(&[dst]),
             Self::Atomic { action, src, .. } => match action {
-                Action::Combine { fetch: false, .. } => Registers::default(),
-                Action::Combine { fetch: true, .. } | Action::Exchange => Registers::of(&[src]),
-                Action::CompareExchange => Registers::of(&[0]),
+                AtomicAction::Combine { fetch: false, .. } => Registers::default(),
+                AtomicAction::Combine { fetch: true, .. } | AtomicAction::Exchange => {
+                    Registers::of(&[src])
+                }
+                AtomicAction::CompareExchange => Registers::of(&[0]),
             },
         }
     }
 
-    /// The registers whose upper halves matter, if those of `after` matter afterwards. What is
-    /// not sure to be ignored matters.
+    /// Returns the registers whose upper halves are live before the operation, if those of `after`
+    /// are live after it. Errs on the side of live.
     pub(crate) fn upper_uses(&self, after: Registers) -> Registers {
         match *self {
-            Self::Row(insn) => row_upper_uses(&insn, after),
+            Self::Insn(insn) => row_upper_uses(&insn, after),
             Self::SignedDivision { width: Width::W64, dst, operand, .. } => {
                 Registers::of(&[dst]).with(operand.register())
             }
@@ -155,9 +158,9 @@ impl What {
         }
     }
 
-    /// Whether control may go on with the next instruction.
+    /// Returns whether control can continue with the next instruction.
     pub(crate) fn falls_through(&self) -> bool {
-        !matches!(self, Self::Row(insn) if matches!(insn.op.kind(), Kind::Jump | Kind::Exit))
+        !matches!(self, Self::Insn(insn) if matches!(insn.op.kind(), Kind::Jump | Kind::Exit))
     }
 }
 

@@ -1,9 +1,9 @@
-//! Where everything goes, and what the references to it become.
+//! The layout of the program: addresses of functions and data, and the bytes with all references
+//! filled in.
 //!
-//! Functions come in the order of the input, so that those of one section stay together and in
-//! order: debug information has pairs of addresses that hold for all in between. Read-only data
-//! follows; what the program writes lies in the first bytes of the heap, which every invocation
-//! gets as zeros.
+//! Functions are in the order of the input, so that those of one section stay together and in
+//! order: debug information describes ranges by their first and last address. Read-only data
+//! follows. Writable variables are at the start of the heap, which is zeroed for every invocation.
 
 use std::collections::BTreeMap;
 
@@ -17,43 +17,43 @@ use selkie_isa::{
 use crate::{
     LinkError,
     error::Errors,
-    item::Link,
+    item::Reference,
     legal::Legal,
     object::SectionKind,
-    program::{AtomId, Body, Place, Program, Target},
+    program::{AtomId, Body, Location, Program, Target},
     trace::Live,
 };
 
-/// Bytes at the start of the heap where Solana's allocators keep their position.
+/// Bytes at the start of the heap in which Solana's allocators keep their position.
 const ALLOCATOR_BYTES: u64 = 8;
 
-/// A function with its place.
+/// A function with its position in the program.
 #[derive(Debug)]
-pub(crate) struct Placed {
+pub(crate) struct PlacedFunction {
     /// The slot of its first instruction.
     pub(crate) start: u32,
     pub(crate) slots: u32,
     pub(crate) legal: Legal,
-    /// Slots as compiled, with slots from the function's start: for each instruction, and for the
-    /// end.
+    /// For each instruction and for the end: the slot as compiled, and the slot in the program, both
+    /// from the start of the function.
     pub(crate) map: Vec<(u32, u32)>,
 }
 
-/// Where everything is.
+/// The positions of all functions and data.
 pub(crate) struct Layout {
     pub(crate) version: Version,
-    pub(crate) functions: BTreeMap<AtomId, Placed>,
-    /// Addresses of data.
+    pub(crate) functions: BTreeMap<AtomId, PlacedFunction>,
+    /// The guest addresses of data.
     pub(crate) data: BTreeMap<AtomId, u64>,
     pub(crate) addresses: Addresses,
     pub(crate) text_slots: u32,
     pub(crate) rodata_bytes: u64,
-    /// The first byte of the heap that no static takes.
+    /// The first byte of the heap behind writable variables.
     pub(crate) heap_start: u64,
 }
 
 impl Layout {
-    /// Gives everything that is alive a place.
+    /// Lays out all reachable functions and data.
     pub(crate) fn new(
         program: &Program<'_>,
         live: &Live,
@@ -64,7 +64,7 @@ impl Layout {
         let mut functions = BTreeMap::new();
         let mut slots: u32 = 0;
         for (atom, legal) in legal {
-            let placed = Placed::new(slots, legal);
+            let placed = PlacedFunction::new(slots, legal);
             slots = slots.saturating_add(placed.slots);
             functions.insert(atom, placed);
         }
@@ -85,27 +85,27 @@ impl Layout {
     fn place_data(&mut self, program: &Program<'_>, live: &Live, errors: &mut Errors) {
         let mut next = self.addresses.rodata;
         if next == 0 {
-            // From V3 on read-only data begins at address 0, where no object may be: its address
-            // would be taken for a null pointer.
+            // From V3 on read-only data starts at address 0. No object may be there: its address
+            // would be a null pointer.
             next += SLOT_BYTES as u64;
         }
         let mut heap = HEAP_START + ALLOCATOR_BYTES;
         for &atom in live.data.keys() {
             let it = &program.atoms[atom.0];
             let size = size(program, atom);
-            let place = if it.kind == SectionKind::ReadOnly { &mut next } else { &mut heap };
-            *place = place.next_multiple_of(it.align);
-            self.data.insert(atom, *place);
-            *place = place.saturating_add(size);
+            let location = if it.kind == SectionKind::ReadOnly { &mut next } else { &mut heap };
+            *location = location.next_multiple_of(it.align);
+            self.data.insert(atom, *location);
+            *location = location.saturating_add(size);
             if heap - HEAP_START > HEAP_BYTES_DEFAULT {
                 let message = format!(
-                    "writable variables take {} bytes, the heap has {HEAP_BYTES_DEFAULT}",
+                    "writable variables take {} of {HEAP_BYTES_DEFAULT} bytes of heap",
                     heap - HEAP_START
                 );
                 let error =
-                    LinkError::new(message).symbol(program.variable(Place { atom, offset: 0 }));
-                let help = "use the stack, or an account";
-                errors.push(program.blame(atom, error).help(help));
+                    LinkError::new(message).symbol(program.variable(Location { atom, offset: 0 }));
+                let help = "make it smaller, or use the stack or an account";
+                errors.push(program.attribute(atom, error).help(help));
                 heap = HEAP_START;
             }
         }
@@ -115,16 +115,16 @@ impl Layout {
         self.heap_start = heap.next_multiple_of(8);
     }
 
-    /// The address of a target, as far as it is alive.
+    /// Returns the guest address of a target; `None` if no reachable instruction or data is there.
     pub(crate) fn address(&self, target: Target) -> Option<u64> {
         match target {
             Target::Number(number) => Some(number),
             Target::HeapStart => Some(self.heap_start),
             Target::Syscall(_) => None,
-            Target::Place(place) => match self.data.get(&place.atom) {
-                Some(address) => Some(address.wrapping_add_signed(place.offset)),
+            Target::Location(location) => match self.data.get(&location.atom) {
+                Some(address) => Some(address.wrapping_add_signed(location.offset)),
                 None => {
-                    let slot = u64::from(self.slot(place)?);
+                    let slot = u64::from(self.slot(location)?);
                     Some(self.addresses.text + slot * SLOT_BYTES as u64)
                 }
             },
@@ -132,9 +132,9 @@ impl Layout {
     }
 
     /// The slot of a place in a function: of an instruction as it was compiled, or of the end.
-    pub(crate) fn slot(&self, place: Place) -> Option<u32> {
-        let placed = self.functions.get(&place.atom)?;
-        let offset = u64::try_from(place.offset).ok()?;
+    pub(crate) fn slot(&self, location: Location) -> Option<u32> {
+        let placed = self.functions.get(&location.atom)?;
+        let offset = u64::try_from(location.offset).ok()?;
         if !offset.is_multiple_of(SLOT_BYTES as u64) {
             return None;
         }
@@ -142,22 +142,22 @@ impl Layout {
     }
 }
 
-/// The bytes of an atom of data.
+/// Returns the size of a data atom in bytes.
 pub(crate) fn size(program: &Program<'_>, atom: AtomId) -> u64 {
     match program.atoms[atom.0].body {
         Body::Part { start, end, .. } => end - start,
         Body::Common { size, .. } => size,
-        Body::Support(_) => 0,
+        Body::Routine(_) => 0,
     }
 }
 
-impl Placed {
+impl PlacedFunction {
     fn new(start: u32, legal: Legal) -> Self {
         let mut map = Vec::new();
         let mut slots = 0;
         for it in &legal.code {
             if it.is_first {
-                // What is put before the first instruction belongs to it.
+                // Instructions that were added before the first one belong to it.
                 map.push((it.slot, if it.slot == 0 { 0 } else { slots }));
             }
             slots += if matches!(it.insn.op.kind(), Kind::LoadImm64) { 2 } else { 1 };
@@ -169,7 +169,8 @@ impl Placed {
         Self { start, slots, legal, map }
     }
 
-    /// The slot of the instruction that was compiled at `slot` of the function.
+    /// Returns the slot in the program of the instruction that was compiled at `slot` of the
+    /// function.
     pub(crate) fn slot(&self, slot: u32) -> Option<u32> {
         let index = self.map.binary_search_by_key(&slot, |it| it.0).ok()?;
         self.map.get(index).map(|it| self.start + it.1)
@@ -182,7 +183,7 @@ impl Placed {
     }
 }
 
-/// The instructions of the program, and until V2 the slots of calls of syscalls.
+/// Returns the code of the program, and until V2 slot and name of every call of a syscall.
 pub(crate) fn text(
     program: &Program<'_>,
     layout: &Layout,
@@ -196,7 +197,7 @@ pub(crate) fn text(
         let bytes = &mut text[start..start + placed.slots as usize * SLOT_BYTES];
         for (slot, error) in emitter.run(bytes) {
             let error = error.offset(u64::from(slot) * 8).symbol(program.atoms[atom.0].name);
-            errors.push(program.blame(atom, error));
+            errors.push(program.attribute(atom, error));
         }
     }
     syscalls.sort_unstable();
@@ -205,12 +206,13 @@ pub(crate) fn text(
 
 struct Emitter<'a> {
     layout: &'a Layout,
-    placed: &'a Placed,
+    placed: &'a PlacedFunction,
     syscalls: &'a mut Vec<(u32, &'static str)>,
 }
 
 impl Emitter<'_> {
-    /// Fills in the bytes of a function, and says what could not be.
+    /// Writes the code of a function. Returns errors with the slots, as compiled, of their
+    /// instructions.
     fn run(&mut self, bytes: &mut [u8]) -> Vec<(u32, LinkError)> {
         let code = &self.placed.legal.code;
         let mut starts = Vec::with_capacity(code.len());
@@ -223,23 +225,23 @@ impl Emitter<'_> {
         for (it, &slot) in code.iter().zip(&starts) {
             let mut insn = it.insn;
             let pc = self.placed.start + slot;
-            let linked = match it.link {
-                Link::None => Ok(()),
-                Link::Jump(target) => {
+            let linked = match it.reference {
+                Reference::None => Ok(()),
+                Reference::Jump(target) => {
                     let target = starts.get(target).copied().unwrap_or(0);
                     let distance = i64::from(target) - i64::from(slot) - 1;
                     i16::try_from(distance).map(|off| insn.off = off).map_err(|_| {
                         LinkError::new(format!(
-                            "a jump over {distance} instructions, of at most 32767"
+                            "a jump over {distance} instructions; at most 32767 are possible"
                         ))
                         .help("split the function, or forbid inlining into it")
                     })
                 }
-                Link::Syscall(name) => {
+                Reference::Syscall(name) => {
                     self.syscall(pc, name, &mut insn);
                     Ok(())
                 }
-                Link::Target(target) => self.target(pc, target, &mut insn),
+                Reference::Target(target) => self.target(pc, target, &mut insn),
             };
             if let Err(error) = linked {
                 errors.push((it.slot, error));
@@ -269,27 +271,30 @@ impl Emitter<'_> {
         target: Target,
         insn: &mut selkie_isa::Insn,
     ) -> Result<(), LinkError> {
-        let nowhere = || LinkError::new("a reference to where no instruction starts");
+        let nowhere = || {
+            LinkError::new("a reference to an address at which no instruction starts")
+                .help("refer to the start of a function")
+        };
         if matches!(insn.op.kind(), Kind::LoadImm64) {
             insn.imm = self.layout.address(target).ok_or_else(nowhere)?.cast_signed();
             return Ok(());
         }
-        let Target::Place(place) = target else { return Err(nowhere()) };
-        let end = self.layout.functions.get(&place.atom).map_or(0, |it| it.start + it.slots);
-        let callee = self.layout.slot(place).filter(|&it| it < end).ok_or_else(nowhere)?;
+        let Target::Location(location) = target else { return Err(nowhere()) };
+        let end = self.layout.functions.get(&location.atom).map_or(0, |it| it.start + it.slots);
+        let callee = self.layout.slot(location).filter(|&it| it < end).ok_or_else(nowhere)?;
         insn.src = 1;
         insn.imm = i64::from(callee) - i64::from(pc) - 1;
         if insn.imm == -1 {
-            // The loader until V2 takes -1 for a call that it has to resolve itself, and who
-            // verifies a deployment from V3 on takes it for one that was forgotten.
-            let message = "an instruction that calls itself, and so would never end";
-            return Err(LinkError::new(message));
+            // The loader until V2 takes -1 for a call that it has to resolve, and verification of a
+            // deployment from V3 on takes it for an unresolved one.
+            let message = "an instruction that calls itself, which would never return";
+            return Err(LinkError::new(message).help("let it call another instruction"));
         }
         Ok(())
     }
 }
 
-/// The read-only data.
+/// Returns the read-only data with all pointers filled in.
 pub(crate) fn rodata(
     program: &Program<'_>,
     live: &Live,
@@ -312,8 +317,9 @@ pub(crate) fn rodata(
             match layout.address(pointer.target) {
                 Some(address) => bytes[at..at + 8].copy_from_slice(&address.to_le_bytes()),
                 None => {
-                    let error = LinkError::new("a pointer to where no instruction starts");
-                    errors.push(program.blame(atom, error).offset(pointer.offset));
+                    let message = "a pointer to an address at which no instruction starts";
+                    let error = LinkError::new(message).help("point to the start of a function");
+                    errors.push(program.attribute(atom, error).offset(pointer.offset));
                 }
             }
         }

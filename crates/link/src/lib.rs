@@ -1,5 +1,5 @@
-//! The sBPF linker: what stock compilers make for eBPF, and what is assembled for sBPF, to programs
-//! that Solana loads.
+//! The sBPF linker: links eBPF objects of stock compilers, and sBPF objects of our assembler, to
+//! programs that Solana loads.
 //!
 //! ```no_run
 //! use selkie_link::{Input, Options, link};
@@ -12,28 +12,30 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! eBPF and sBPF are near relatives, and the linker makes up for the difference: what eBPF has and
-//! sBPF has not is expressed, and what cannot be expressed is refused by name. Nothing is passed on
-//! in the hope that it means the same. Objects of `selkie-asm` are sBPF already: they say of which
-//! version, and programs of that version take their instructions as they are.
+//! eBPF instructions that sBPF lacks are expanded to sBPF instructions that compute the same; those
+//! that cannot be expressed are errors that name the instruction. Objects of `selkie-asm` contain
+//! sBPF of a version that they state, and link unchanged into programs of that version.
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | `input` | files: objects, and members of archives on demand |
-//! | `object` | an object's sections, symbols and relocations, in bounds |
-//! | `program` | atoms, and what names mean |
-//! | `support` | the routines that compilers take for granted |
-//! | `trace` | what can be reached from the entry |
-//! | `decode`, `item` | instructions, and what they refer to |
-//! | `legal` | eBPF's meaning in sBPF's instructions |
-//! | `stack` | how deep functions go into their frames |
-//! | `layout` | addresses, and the bytes that hold them |
-//! | `debug` | debug information for where things went, and the lines of errors |
-//! | [`report`] | what was linked: functions, data, the link map |
-//! | [`error`] | why there is no program |
+//! | `link` | [`link()`]: the steps from files to a program |
+//! | `input` | objects, and members of archives that are pulled in on demand |
+//! | `object` | an object's sections, symbols and relocations, bounds-checked |
+//! | `program` | atoms (functions and data), and symbol resolution |
+//! | `split` | code sections split into functions |
+//! | `trace` | which atoms are reachable from the entry |
+//! | `decode`, `item` | instructions with resolved references |
+//! | `legal` | expansion of eBPF instructions that sBPF lacks |
+//! | `layout` | addresses, and the bytes of code and read-only data |
+//! | `routines` | functions that compilers call implicitly, such as `memcpy` and `__multi3` |
+//! | `symbols` | the symbols of the program |
+//! | `stack` | how much of its frame a function uses |
+//! | `debug` | relocated debug information, and source lines for errors |
+//! | [`report`] | the result: the file, its functions and data, the link map |
+//! | [`error`] | errors with location, cause and help |
 
 #![forbid(unsafe_code)]
-#![allow(clippy::result_large_err, reason = "errors end the linking: what they weigh is no cost")]
+#![allow(clippy::result_large_err, reason = "an error ends the linking, so its size costs nothing")]
 
 mod debug;
 mod decode;
@@ -46,8 +48,10 @@ mod link;
 mod object;
 mod program;
 pub mod report;
+mod routines;
+mod split;
 mod stack;
-mod support;
+mod symbols;
 mod trace;
 
 use selkie_isa::Version;
@@ -59,33 +63,33 @@ pub use crate::{
     report::{Datum, Function, Linked},
 };
 
-/// What becomes of variables that the program may write.
+/// How the linker treats writable variables. The loader has no writable data segment.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Statics {
-    /// They take the first bytes of the heap, from the ninth on: Solana's allocators keep their
-    /// position in the first eight and hand out memory from the top. An allocator that hands out
-    /// from the bottom has to begin at `__heap_start`.
+    /// They are placed at the start of the heap, from its ninth byte on: Solana's allocators keep
+    /// their position in the first eight bytes and allocate from the top. An allocator that allocates
+    /// from the bottom has to start at `__heap_start`.
     #[default]
     Heap,
-    /// They are refused.
+    /// They are errors.
     Refuse,
 }
 
-/// How to link.
+/// The options of [`link()`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     /// The sBPF version to link for.
     pub version: Version,
-    /// The function that the program starts at.
+    /// The name of the entry function.
     pub entry: String,
-    /// Leave out everything that only tools read.
+    /// Leave out symbols and debug information.
     pub strip: bool,
-    /// What becomes of variables that the program may write.
+    /// How writable variables are treated.
     pub statics: Statics,
 }
 
 impl Default for Options {
-    /// V3, starting at `entrypoint`, unstripped, with statics in the heap.
+    /// Links for V3 with the entry `entrypoint`, unstripped, with statics in the heap.
     fn default() -> Self {
         Self {
             version: Version::V3,

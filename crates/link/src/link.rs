@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use selkie_elf::write::{self, Image, SymbolKind, TEXT_OFFSET_MIN};
+use selkie_elf::write::{self, Image, TEXT_OFFSET_MIN};
 use selkie_isa::layout::{HEAP_START, SLOT_BYTES, STACK_FRAME_BYTES};
 
 use crate::{
@@ -10,22 +10,23 @@ use crate::{
     error::Errors,
     input,
     layout::{self, Layout},
-    legal::{Legal, identity, legalise},
-    object::{Binding, Home, Object, SectionKind},
-    program::{AtomId, Body, HEAP_START as HEAP_START_NAME, Place, Program},
+    legal::{Inexpressible, Legal, identity, legalise},
+    object::{Object, SectionKind},
+    program::{AtomId, Body, HEAP_START as HEAP_START_NAME, Location, Program},
     report::{Datum, Function, Linked},
-    support,
-    trace::{Live, trace},
+    routines,
+    symbols::symbols,
+    trace::{Live, Pointer, trace},
 };
 
-/// The longest name of a section that the loader until V2 puts up with: 16 bytes with the NUL
-/// behind it (anza sbpf: `elf_parser`).
+/// The maximum length of a section name that the loader accepts until V2: 16 bytes including the
+/// NUL (anza sbpf: `elf_parser`).
 const LOADER_NAME_BYTES_MAX: usize = 15;
 
 /// Links objects and archives to a program.
 ///
 /// # Errors
-/// Everything that was found wrong, as far as one error does not hide another.
+/// All errors of the first step that fails, at most 200.
 pub fn link(inputs: &[Input<'_>], options: &Options) -> Result<Linked, Vec<LinkError>> {
     let mut errors = Errors::default();
     let objects = read(inputs, options, &mut errors)?;
@@ -40,22 +41,21 @@ pub fn link(inputs: &[Input<'_>], options: &Options) -> Result<Linked, Vec<LinkE
     })
 }
 
-/// Reads what is linked, all for one version.
+/// Reads the inputs, and checks that they are for the version to link for.
 fn read<'a>(
     inputs: &[Input<'a>],
     options: &'a Options,
     errors: &mut Errors,
 ) -> Result<Vec<Object<'a>>, Vec<LinkError>> {
     if options.version.dynamic_frames() {
-        let message = format!("cannot link for {}: frames are fixed", options.version);
+        let message = format!("cannot link for {}: its stack frames are dynamic", options.version);
         return Err(vec![LinkError::new(message).help("link for v0 or v3")]);
     }
-    let provided = |name: &str| support::provides(name) || name == HEAP_START_NAME;
+    let provided = |name: &str| routines::provides(name) || name == HEAP_START_NAME;
     let objects = input::read(inputs, &options.entry, provided, errors);
     for object in &objects {
         let Some(version) = object.version.filter(|it| *it != options.version) else { continue };
-        let message =
-            format!("assembled for {version}, but the program is for {}", options.version);
+        let message = format!("assembled for {version}, but linked for {}", options.version);
         let help =
             format!("assemble it with --arch {}, or link with --arch {version}", options.version);
         errors.push(LinkError::new(message).object(&object.name).help(help));
@@ -120,67 +120,71 @@ fn legalise_all(
         }
         match legalise(items, options.version) {
             Ok(it) => _ = legal.insert(atom, it),
-            Err((slot, why)) => {
+            Err((slot, Inexpressible { message, help })) => {
                 let start = match program.atoms[atom.0].body {
                     Body::Part { start, .. } => start,
                     _ => 0,
                 };
-                let error = LinkError::new(why).offset(start + u64::from(slot) * 8);
-                errors.push(program.blame(atom, error).symbol(program.atoms[atom.0].name));
+                let offset = start + u64::from(slot) * 8;
+                let error = LinkError::new(message).help(help).offset(offset);
+                errors.push(program.attribute(atom, error).symbol(program.atoms[atom.0].name));
             }
         }
     }
     legal
 }
 
-/// Variables that the program may write begin as zeros, or not at all.
+/// Checks that writable variables start as zeros, and that the options allow them.
 fn check_statics(program: &mut Program<'_>, live: &Live, options: &Options, errors: &mut Errors) {
     for (&atom, pointers) in &live.data {
-        let kind = program.atoms[atom.0].kind;
-        if kind == SectionKind::ReadOnly {
+        if program.atoms[atom.0].kind == SectionKind::ReadOnly {
             continue;
         }
-        let data = match program.atoms[atom.0].body {
-            Body::Part { object, section, .. } => program.objects[object].sections[section].data,
-            _ => &[],
-        };
-        let nonzero = data.iter().position(|&byte| byte != 0);
-        let pointer = pointers.first().and_then(|it| usize::try_from(it.offset).ok());
-        let first = [nonzero, pointer].into_iter().flatten().min();
-        let (message, help, offset) = match first {
+        let (reason, help, offset) = match first_initialized(program, atom, pointers) {
             Some(offset) => (
-                "begins with a value other than zero",
-                "make it `const`, or let it begin as zero and set it where the program starts: \
-                 programs have no writable data of their own",
+                "has a nonzero initial value",
+                "make it `const`, or set it where the program starts: the loader has no writable \
+                 data segment",
                 offset as u64,
             ),
-            None if options.statics == Statics::Refuse => (
-                "would have to lie in the heap",
-                "allow statics, or use the stack or an account",
-                0,
-            ),
+            None if options.statics == Statics::Refuse => {
+                ("would be placed in the heap", "allow statics, or use the stack or an account", 0)
+            }
             None => continue,
         };
-        let name = program.variable(Place { atom, offset: offset.cast_signed() });
+        let name = program.variable(Location { atom, offset: offset.cast_signed() });
         let mut message =
-            format!("the writable variable `{}` {message}", selkie_inspect::demangle(name));
-        if let Some(&(user, place)) = live.users.get(&atom) {
+            format!("the writable variable `{}` {reason}", selkie_inspect::demangle(name));
+        if let Some(&(user, location)) = live.users.get(&atom) {
             let user = selkie_inspect::demangle(program.atoms[user.0].name);
-            // Without -fdata-sections the variables of a file live and die together.
-            message += &match program.variable(place) {
+            // Without -fdata-sections all variables of a file are in one atom.
+            message += &match program.variable(location) {
                 used if used == name => format!("; `{user}` uses it"),
                 used => format!("; `{user}` uses `{used}` of the same section"),
             };
         }
-        errors.push(program.blame(atom, LinkError::new(message).help(help)));
+        errors.push(program.attribute(atom, LinkError::new(message).help(help)));
     }
 }
 
+/// Returns the offset of the first byte of a data atom that is not 0 or belongs to a pointer.
+fn first_initialized(program: &Program<'_>, atom: AtomId, pointers: &[Pointer]) -> Option<usize> {
+    let data = match program.atoms[atom.0].body {
+        Body::Part { object, section, .. } => program.objects[object].sections[section].data,
+        _ => &[],
+    };
+    let nonzero = data.iter().position(|&byte| byte != 0);
+    let pointer = pointers.first().and_then(|it| usize::try_from(it.offset).ok());
+    [nonzero, pointer].into_iter().flatten().min()
+}
+
+/// Returns whether a stack frame is too large.
 fn exceeds(layout: &Layout) -> bool {
     layout.functions.values().any(|it| it.legal.stack > STACK_FRAME_BYTES)
 }
 
-/// Frames that are too large, with the line of the instruction that shows it.
+/// Reports stack frames that are too large, with the source line of the instruction that uses the
+/// lowest byte.
 fn check_stack(program: &Program<'_>, layout: &Layout, elf: &[u8], errors: &mut Errors) {
     if !exceeds(layout) {
         return;
@@ -199,86 +203,17 @@ fn check_stack(program: &Program<'_>, layout: &Layout, elf: &[u8], errors: &mut 
         let mut error = LinkError::new(message).symbol(program.atoms[atom.0].name);
         let pc = placed.legal.deepest.and_then(|slot| placed.slot(slot)).unwrap_or(placed.start);
         error.source = source.line_at(pc).map(|it| it.to_string());
-        errors.push(program.blame(atom, error));
+        errors.push(program.attribute(atom, error));
     }
 }
 
-/// More than the names of any program have.
-const NAME_BYTES_MAX: usize = 64 << 20;
-
-/// Names for tools: of functions, and of data.
-fn symbols<'a>(program: &Program<'a>, layout: &Layout) -> Vec<write::Symbol<'a>> {
-    let mut symbols = Vec::new();
-    let mut name_bytes = 0;
-    for (index, object) in program.objects.iter().enumerate() {
-        for symbol in object.symbols.iter().filter(|it| !it.name.is_empty() && !it.is_section) {
-            let Home::Section(section) = symbol.home else { continue };
-            if let Some(place) = program.place(index, section, symbol.value.cast_signed()) {
-                let (kind, offset, size) = match program.atoms[place.atom.0].kind {
-                    SectionKind::Code if !symbol.is_function && place.offset != 0 => continue,
-                    SectionKind::Code => {
-                        let Some(slot) = layout.slot(place) else { continue };
-                        let end = place.offset.wrapping_add_unsigned(symbol.size);
-                        let end = layout.slot(Place { offset: end, ..place }).unwrap_or(slot);
-                        let bytes = |slots: u32| u64::from(slots) * SLOT_BYTES as u64;
-                        (SymbolKind::Function, bytes(slot), bytes(end.saturating_sub(slot)))
-                    }
-                    kind => {
-                        let Some(&address) = layout.data.get(&place.atom) else { continue };
-                        let address = address.wrapping_add_signed(place.offset);
-                        let (kind, offset) = datum(layout, kind, address);
-                        (kind, offset, symbol.size)
-                    }
-                };
-                let global = symbol.binding != Binding::Local;
-                // Many symbols can share a long name in an object, but not in the program.
-                name_bytes += symbol.name.len();
-                if name_bytes > NAME_BYTES_MAX {
-                    continue;
-                }
-                symbols.push(write::Symbol { name: symbol.name, kind, offset, size, global });
-            }
-        }
-    }
-    for (index, atom) in program.atoms.iter().enumerate() {
-        let name = atom.name;
-        match atom.body {
-            Body::Part { .. } => {}
-            Body::Common { size, .. } => {
-                if let Some(&address) = layout.data.get(&AtomId(index)) {
-                    let (kind, offset) = datum(layout, atom.kind, address);
-                    symbols.push(write::Symbol { name, kind, offset, size, global: true });
-                }
-            }
-            Body::Support(_) => {
-                if let Some(placed) = layout.functions.get(&AtomId(index)) {
-                    let [offset, size] =
-                        [placed.start, placed.slots].map(|it| u64::from(it) * SLOT_BYTES as u64);
-                    let kind = SymbolKind::Function;
-                    symbols.push(write::Symbol { name, kind, offset, size, global: false });
-                }
-            }
-        }
-    }
-    symbols
-}
-
-/// How the file names data at an address.
-fn datum(layout: &Layout, kind: SectionKind, address: u64) -> (SymbolKind, u64) {
-    match kind {
-        SectionKind::ReadOnly => {
-            (SymbolKind::Object, address.saturating_sub(layout.addresses.rodata))
-        }
-        _ => (SymbolKind::Absolute, address),
-    }
-}
-
+/// Describes the linked program.
 fn report(program: &Program<'_>, live: &Live, layout: &Layout, elf: Vec<u8>) -> Linked {
     let object = |atom: AtomId| match program.atoms[atom.0].body {
         Body::Part { object, .. } | Body::Common { object, .. } => {
             Some(program.objects[object].name.clone())
         }
-        Body::Support(_) => None,
+        Body::Routine(_) => None,
     };
     let mut functions: Vec<Function> = layout
         .functions

@@ -1,26 +1,27 @@
-//! What was linked, for people and for tools.
+//! The result of linking: the file, its functions and data, and the link map.
 
 use core::fmt::Write as _;
 
 use selkie_isa::{Version, layout::SLOT_BYTES};
 
-/// A program, and what is in it.
+/// A linked program.
 #[derive(Clone, Debug)]
 pub struct Linked {
     /// The bytes of the `.so`.
     pub elf: Vec<u8>,
-    /// The same with debug information, where the loader would refuse that: until V2 it puts up
-    /// with no section that has a long name, such as DWARF 5's `.debug_str_offsets`.
+    /// The same program with debug information, if the loader would refuse that in `elf`: until V2
+    /// section names have at most 15 bytes, and DWARF 5's `.debug_str_offsets` has more.
     pub debug_elf: Option<Vec<u8>>,
     /// The sBPF version.
     pub version: Version,
-    /// Every function, in the order of the program.
+    /// The functions, by ascending slot.
     pub functions: Vec<Function>,
-    /// Every piece of data, by address.
+    /// The data sections and common variables, by ascending address.
     pub data: Vec<Datum>,
-    /// Bytes of read-only data.
+    /// Size of the read-only data in bytes.
     pub rodata_bytes: u64,
-    /// Bytes of heap that variables take; 0 if there are none.
+    /// Bytes of the heap that writable variables and the space reserved for the allocator occupy; 0
+    /// without such variables.
     pub heap_bytes: u64,
 }
 
@@ -29,43 +30,44 @@ pub struct Linked {
 pub struct Function {
     /// The name, demangled.
     pub name: String,
-    /// The file that it came from; of an archive with the member.
+    /// The file, or archive and member, that defines it; `None` for the linker's own routines.
     pub object: Option<String>,
     /// The slot of its first instruction.
     pub pc: u32,
-    /// The address of its first instruction.
+    /// The guest address of its first instruction.
     pub addr: u64,
-    /// Its instructions, in slots.
+    /// Its size in instruction slots.
     pub slots: u32,
-    /// How many slots legalising added.
+    /// The number of slots that the expansion of eBPF instructions added.
     pub slots_added: u32,
-    /// The bytes of its frame that it uses.
+    /// The number of bytes of its stack frame that it uses.
     pub stack: u64,
 }
 
-/// A piece of data.
+/// A data section of an object, or a common variable.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Datum {
-    /// The name of its section, or of the variable.
+    /// The name of the section or variable.
     pub name: String,
-    /// The file that it came from.
+    /// The file, or archive and member, that defines it.
     pub object: Option<String>,
-    /// Its address.
+    /// Its guest address.
     pub addr: u64,
-    /// Bytes.
+    /// Its size in bytes.
     pub size: u64,
-    /// Whether the program may write it: then it is in the heap.
+    /// Whether the program may write it; it is in the heap then.
     pub is_writable: bool,
 }
 
 impl Linked {
-    /// Slots of instructions.
+    /// Returns the size of the code in instruction slots.
     #[must_use]
     pub fn slots(&self) -> u32 {
         self.functions.iter().map(|it| it.slots).sum()
     }
 
-    /// The link map: what is where, and where it came from.
+    /// Returns the link map: a line for each function and data section with address, size in bytes,
+    /// stack use, name and defining file.
     #[must_use]
     pub fn map(&self) -> String {
         let mut map = String::new();

@@ -1,33 +1,33 @@
-//! What the program needs: everything that can be reached from its entry over references.
+//! Reachability: which functions and data the program needs, from its entry on.
 
 use std::collections::BTreeMap;
 
 use crate::{
     LinkError,
     decode::{address, decode},
-    error::Errors,
-    item::{Item, Link},
+    error::{CORRUPT, Errors},
+    item::{Item, Reference},
     object::{R_BPF_64_64, R_BPF_64_ABS64, SectionKind},
-    program::{AtomId, Body, Place, Program, Target},
+    program::{AtomId, Body, Location, Program, Target},
 };
 
-/// A pointer in data: where, and to what.
+/// A pointer in data.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pointer {
     pub(crate) offset: u64,
     pub(crate) target: Target,
 }
 
-/// What is alive, in the order of the input.
+/// The reachable atoms, in the order of the input.
 #[derive(Default, Debug)]
 pub(crate) struct Live {
     pub(crate) functions: BTreeMap<AtomId, Vec<Item>>,
     pub(crate) data: BTreeMap<AtomId, Vec<Pointer>>,
-    /// Who needs an atom: the first place that was found to refer to it.
-    pub(crate) users: BTreeMap<AtomId, (AtomId, Place)>,
+    /// The first reference found to each atom: the referring atom, and the location referred to.
+    pub(crate) users: BTreeMap<AtomId, (AtomId, Location)>,
 }
 
-/// Follows every reference from `entry` on.
+/// Finds everything that is reachable from `entry`.
 pub(crate) fn trace(program: &mut Program<'_>, entry: AtomId, errors: &mut Errors) -> Live {
     let mut live = Live::default();
     let mut pending = vec![entry];
@@ -39,8 +39,8 @@ pub(crate) fn trace(program: &mut Program<'_>, entry: AtomId, errors: &mut Error
         match program.atoms[atom.0].kind {
             SectionKind::Code => {
                 let items = decode(program, atom, errors);
-                reached.extend(items.iter().filter_map(|item| match item.link {
-                    Link::Target(Target::Place(place)) => Some(place),
+                reached.extend(items.iter().filter_map(|item| match item.reference {
+                    Reference::Target(Target::Location(location)) => Some(location),
                     _ => None,
                 }));
                 live.functions.insert(atom, items);
@@ -48,21 +48,21 @@ pub(crate) fn trace(program: &mut Program<'_>, entry: AtomId, errors: &mut Error
             _ => {
                 let pointers = pointers(program, atom, errors);
                 reached.extend(pointers.iter().filter_map(|it| match it.target {
-                    Target::Place(place) => Some(place),
+                    Target::Location(location) => Some(location),
                     _ => None,
                 }));
                 live.data.insert(atom, pointers);
             }
         }
-        for place in reached {
-            live.users.entry(place.atom).or_insert((atom, place));
-            pending.push(place.atom);
+        for location in reached {
+            live.users.entry(location.atom).or_insert((atom, location));
+            pending.push(location.atom);
         }
     }
     live
 }
 
-/// The pointers in a section of data.
+/// Returns the pointers in a data section.
 fn pointers(program: &mut Program<'_>, atom: AtomId, errors: &mut Errors) -> Vec<Pointer> {
     let Body::Part { object, section, .. } = program.atoms[atom.0].body else { return Vec::new() };
     let relocations = program.objects[object].sections[section].relocations.clone();
@@ -73,20 +73,21 @@ fn pointers(program: &mut Program<'_>, atom: AtomId, errors: &mut Errors) -> Vec
         }
         let offset = relocation.offset;
         let fail = |program: &Program<'_>, error: LinkError| {
-            let name = program.variable(Place { atom, offset: offset.cast_signed() });
-            program.blame(atom, error.offset(offset).symbol(name))
+            let name = program.variable(Location { atom, offset: offset.cast_signed() });
+            program.attribute(atom, error.offset(offset).symbol(name))
         };
         if !matches!(relocation.kind, R_BPF_64_ABS64 | R_BPF_64_64) {
-            let message = format!("a relocation of type {} in data", relocation.kind);
-            let help = "a pointer has eight bytes; only clang's and rustc's objects are known";
+            let message = format!("an unsupported relocation of type {} in data", relocation.kind);
+            let help = "pointers in data must have eight bytes";
             errors.push(fail(program, LinkError::new(message).help(help)));
             continue;
         }
         let data = program.objects[object].sections[section].data;
         let at = usize::try_from(offset).unwrap_or(usize::MAX);
         let Some(bytes) = data.get(at..).and_then(<[u8]>::first_chunk) else {
-            let message = "a pointer that reaches over the section's end";
-            errors.push(fail(program, LinkError::new(message)));
+            let message = "a pointer that crosses the end of its section";
+            let error = LinkError::new(message).help(CORRUPT);
+            errors.push(fail(program, error));
             continue;
         };
         match address(program, object, relocation.symbol, i64::from_le_bytes(*bytes)) {

@@ -1,4 +1,4 @@
-//! Sizes of functions and ranges of addresses: numbers that are corrected where they stand.
+//! Corrections of function sizes and address ranges, in place.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use gimli::{
 };
 
 use super::{
-    Compiled, Moves, code_place,
+    CodeMap, CodeOffset, code_location,
     leb::{Reader, uleb_of_length},
     relocation_at,
 };
@@ -15,37 +15,37 @@ use crate::object::{Object, Section};
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
-/// Bytes to be put at an offset of a section.
+/// A correction: section, offset and new bytes.
 pub(super) type Patch = (usize, u64, Vec<u8>);
 
-/// What is needed of a unit to read its ranges.
+/// The attributes of a unit that are needed to read its ranges.
 #[derive(Clone, Copy, Default)]
 struct Unit {
-    low: Option<Compiled>,
+    low: Option<CodeOffset>,
     addr_base: u64,
     ranges_base: Option<u64>,
 }
 
 struct Patcher<'a> {
     object: &'a Object<'a>,
-    moves: &'a Moves<'a, 'a>,
+    code_map: &'a CodeMap<'a, 'a>,
     addresses: Option<&'a Section<'a>>,
     abbrev_bytes: usize,
     info: (usize, &'a Section<'a>),
     patches: Vec<Patch>,
     units: Vec<Unit>,
-    /// Where lists of ranges begin, with the unit they belong to: until DWARF 4.
+    /// Until DWARF 4: offsets of range lists, with the units to which they belong.
     ranges: Vec<(u64, usize)>,
-    /// Bytes of abbreviations that may still be read: each unit names a place to read them from,
-    /// and could name the same long table as all others.
+    /// The remaining bytes of abbreviations that may be read. Any number of units can refer to the
+    /// same long table.
     budget: usize,
 }
 
-/// More than any object has on purpose.
+/// The limit on bytes of abbreviations, which no real object reaches.
 const ABBREVIATION_BYTES_MAX: usize = 1 << 30;
 
-/// What is to be corrected in an object's debug information, as far as it can be read.
-pub(super) fn patches<'a>(object: &'a Object<'a>, moves: &'a Moves<'a, 'a>) -> Vec<Patch> {
+/// Returns the corrections of an object's debug information, as far as it can be read.
+pub(super) fn patches<'a>(object: &'a Object<'a>, code_map: &'a CodeMap<'a, 'a>) -> Vec<Patch> {
     let find = |name: &str| object.sections.iter().enumerate().find(|it| it.1.name == name);
     let (Some(info), Some((_, abbrev))) = (find(".debug_info"), find(".debug_abbrev")) else {
         return Vec::new();
@@ -55,7 +55,7 @@ pub(super) fn patches<'a>(object: &'a Object<'a>, moves: &'a Moves<'a, 'a>) -> V
     let budget = ABBREVIATION_BYTES_MAX;
     let mut patcher = Patcher {
         object,
-        moves,
+        code_map,
         addresses,
         abbrev_bytes: abbrev.data.len(),
         info,
@@ -64,7 +64,7 @@ pub(super) fn patches<'a>(object: &'a Object<'a>, moves: &'a Moves<'a, 'a>) -> V
         ranges,
         budget,
     };
-    // What was read until then is right, whatever comes behind.
+    // Corrections found before an error are valid.
     let _ = patcher.info(&DebugAbbrev::new(abbrev.data, LittleEndian));
     if let Some((index, section)) = find(".debug_rnglists") {
         let _ = patcher.range_lists(index, section);
@@ -129,7 +129,7 @@ impl<'a> Patcher<'a> {
             let low = low.and_then(|(at, value)| match value {
                 AttributeValue::Addr(addend) => {
                     let relocation = relocation_at(self.info.1, at)?;
-                    code_place(self.object, relocation, addend)
+                    code_location(self.object, relocation, addend)
                 }
                 AttributeValue::DebugAddrIndex(index) => self.indexed(&unit, index.0 as u64),
                 _ => None,
@@ -139,7 +139,7 @@ impl<'a> Patcher<'a> {
                 is_first = false;
             }
             if let (Some(low), Some((at, length @ (1 | 2 | 4 | 8), size))) = (low, high) {
-                let now = self.moves.distance(low, size).to_le_bytes();
+                let now = self.code_map.distance(low, size).to_le_bytes();
                 let length = usize::try_from(length).unwrap_or(8);
                 self.patches.push((self.info.0, at, now[..length].to_vec()));
             }
@@ -148,15 +148,15 @@ impl<'a> Patcher<'a> {
         Ok(())
     }
 
-    /// The place of address number `index` of a unit.
-    fn indexed(&self, unit: &Unit, index: u64) -> Option<Compiled> {
+    /// Returns the position of address number `index` of a unit.
+    fn indexed(&self, unit: &Unit, index: u64) -> Option<CodeOffset> {
         let section = self.addresses?;
         let at = unit.addr_base.checked_add(index.checked_mul(8)?)?;
         let addend = Reader::new(section.data, usize::try_from(at).ok()?).u64()?;
-        code_place(self.object, relocation_at(section, at)?, addend)
+        code_location(self.object, relocation_at(section, at)?, addend)
     }
 
-    /// The range lists of DWARF 5, one table for each unit that has any.
+    /// Reads the range lists of DWARF 5, one table per unit that has any.
     fn range_lists(&mut self, index: usize, section: &Section<'_>) -> Option<()> {
         let bases = self.units.iter().filter_map(|it| Some((it.ranges_base?, *it)));
         let units: BTreeMap<u64, Unit> = bases.collect();
@@ -164,13 +164,13 @@ impl<'a> Patcher<'a> {
         while start < section.data.len() {
             let mut reader = Reader::new(section.data, start);
             let length = reader.u32().filter(|&it| it < 0xffff_fff0)?;
-            let end = reader.at().checked_add(length as usize)?;
+            let end = reader.position().checked_add(length as usize)?;
             let _version_address_and_segment_size = reader.take(4)?;
             let count = reader.u32()? as usize;
-            let base = reader.at() as u64;
+            let base = reader.position() as u64;
             let unit = *units.get(&base)?;
             reader.take(count.checked_mul(4)?)?;
-            while reader.at() < end {
+            while reader.position() < end {
                 self.range_list((index, section), &mut reader, &unit)?;
             }
             start = end;
@@ -186,9 +186,9 @@ impl<'a> Patcher<'a> {
     ) -> Option<()> {
         let mut base = unit.low;
         let absolute = |reader: &mut Reader<'_>, object: &Object<'_>| {
-            let at = reader.at() as u64;
+            let at = reader.position() as u64;
             let addend = reader.u64()?;
-            Some(relocation_at(section, at).and_then(|it| code_place(object, it, addend)))
+            Some(relocation_at(section, at).and_then(|it| code_location(object, it, addend)))
         };
         loop {
             let low = match reader.byte()? {
@@ -226,7 +226,7 @@ impl<'a> Patcher<'a> {
         }
     }
 
-    /// A list of pairs of DWARF 4: of addresses, which are relocated, or of distances.
+    /// Reads a range list of DWARF 4: pairs of addresses, which have relocations, or of distances.
     fn ranges(
         &mut self,
         index: usize,
@@ -237,13 +237,13 @@ impl<'a> Patcher<'a> {
         let mut base = self.units.get(unit)?.low;
         let mut reader = Reader::new(section.data, usize::try_from(start).ok()?);
         loop {
-            let at = reader.at() as u64;
+            let at = reader.position() as u64;
             if !seen.insert(at) {
                 return None;
             }
             let (first, last) = (reader.u64()?, reader.u64()?);
             let place = |at, addend| {
-                relocation_at(section, at).map(|it| code_place(self.object, it, addend))
+                relocation_at(section, at).map(|it| code_location(self.object, it, addend))
             };
             match (place(at, first), place(at + 8, last)) {
                 (None, None) if (first, last) == (0, 0) => return Some(()),
@@ -251,7 +251,7 @@ impl<'a> Patcher<'a> {
                 (None, None) => {
                     for (at, length) in [(at, first), (at + 8, last)] {
                         let base = base?;
-                        let now = self.moves.distance(base, length).to_le_bytes().to_vec();
+                        let now = self.code_map.distance(base, length).to_le_bytes().to_vec();
                         self.patches.push((index, at, now));
                     }
                 }
@@ -260,17 +260,18 @@ impl<'a> Patcher<'a> {
         }
     }
 
-    /// Corrects a distance from a place.
+    /// Corrects a distance from a position.
     fn distance(
         &mut self,
         index: usize,
         reader: &mut Reader<'_>,
-        from: Option<Compiled>,
+        from: Option<CodeOffset>,
     ) -> Option<()> {
-        let at = reader.at();
+        let at = reader.position();
         let length = reader.uleb()?;
         if let Some(from) = from {
-            let bytes = uleb_of_length(self.moves.distance(from, length), reader.at() - at);
+            let bytes =
+                uleb_of_length(self.code_map.distance(from, length), reader.position() - at);
             self.patches.push((index, at as u64, bytes));
         }
         Some(())

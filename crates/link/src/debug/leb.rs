@@ -1,24 +1,24 @@
-//! Numbers of DWARF, read from the front of a slice.
+//! Reading and writing of DWARF numbers.
 
-/// Bytes not read yet, and how many were.
+/// A reader of numbers at a position in a slice.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
-    at: usize,
+    position: usize,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8], at: usize) -> Self {
-        Self { bytes, at }
+    pub(super) fn new(bytes: &'a [u8], position: usize) -> Self {
+        Self { bytes, position }
     }
 
-    pub(super) fn at(&self) -> usize {
-        self.at
+    pub(super) fn position(&self) -> usize {
+        self.position
     }
 
     pub(super) fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let bytes = self.bytes.get(self.at..self.at.checked_add(count)?)?;
-        self.at += count;
+        let bytes = self.bytes.get(self.position..self.position.checked_add(count)?)?;
+        self.position += count;
         Some(bytes)
     }
 
@@ -64,7 +64,8 @@ pub(super) fn put_uleb(bytes: &mut Vec<u8>, mut value: u64) {
     }
 }
 
-/// A number in just so many bytes; the largest that they hold, if it is larger.
+/// Encodes a number in exactly `length` bytes; a number that does not fit becomes the largest one
+/// that does.
 pub(super) fn uleb_of_length(value: u64, length: usize) -> Vec<u8> {
     let max = u32::try_from(7 * length).ok().and_then(|bits| 1_u64.checked_shl(bits));
     let mut value = max.map_or(value, |max| value.min(max - 1));
@@ -82,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_keep_their_length() {
+    fn uleb_of_length_pads_or_saturates() {
         for (value, length) in [(5, 1), (5, 3), (300, 2), (300, 5)] {
             let bytes = uleb_of_length(value, length);
             assert_eq!(bytes.len(), length);

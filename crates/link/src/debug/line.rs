@@ -1,8 +1,8 @@
-//! Line programs: operations that advance an address from row to row. Only how far they advance
-//! changes here.
+//! Rewriting of line programs: sequences of operations that advance an address from row to row. Only
+//! the advances change.
 
 use super::{
-    Compiled, Moves, Rewritten, code_place,
+    CodeMap, CodeOffset, Rewritten, code_location,
     leb::{Reader, put_uleb},
     relocation_at,
 };
@@ -14,21 +14,21 @@ const FIXED_ADVANCE_PC: u8 = 9;
 const END_SEQUENCE: u8 = 1;
 const SET_ADDRESS: u8 = 2;
 
-/// What operations are relative to.
+/// The header of a line program.
 struct Header {
     end: usize,
     program: usize,
     minimum: u64,
     line_range: u8,
     opcode_base: u8,
-    /// How many numbers each standard operation has.
+    /// The number of operands of each standard operation.
     lengths: Vec<u8>,
 }
 
 struct Rewriter<'a> {
     object: &'a Object<'a>,
     section: &'a Section<'a>,
-    moves: &'a Moves<'a, 'a>,
+    code_map: &'a CodeMap<'a, 'a>,
     bytes: Vec<u8>,
     parts: Vec<(u64, u64, u64)>,
 }
@@ -37,10 +37,10 @@ struct Rewriter<'a> {
 pub(super) fn rewrite<'a>(
     object: &'a Object<'a>,
     section: &'a Section<'a>,
-    moves: &'a Moves<'a, 'a>,
+    code_map: &'a CodeMap<'a, 'a>,
 ) -> Option<Rewritten> {
     let (bytes, parts) = (Vec::with_capacity(section.data.len()), Vec::new());
-    let mut rewriter = Rewriter { object, section, moves, bytes, parts };
+    let mut rewriter = Rewriter { object, section, code_map, bytes, parts };
     let mut at = 0;
     while at < section.data.len() {
         at = rewriter.unit(at)?;
@@ -49,7 +49,7 @@ pub(super) fn rewrite<'a>(
 }
 
 impl Rewriter<'_> {
-    /// Copies bytes as they are.
+    /// Copies bytes unchanged.
     fn copy(&mut self, start: usize, end: usize) -> Option<()> {
         let bytes = self.section.data.get(start..end)?;
         self.parts.push((start as u64, bytes.len() as u64, self.bytes.len() as u64));
@@ -60,7 +60,7 @@ impl Rewriter<'_> {
     fn header(&self, start: usize) -> Option<Header> {
         let mut reader = Reader::new(self.section.data, start);
         let length = reader.u32().filter(|&it| it < 0xffff_fff0)?;
-        let end = reader.at().checked_add(length as usize)?;
+        let end = reader.position().checked_add(length as usize)?;
         let version = reader.u16()?;
         match version {
             2..=4 => {}
@@ -68,7 +68,7 @@ impl Rewriter<'_> {
             _ => return None,
         }
         let header = reader.u32()? as usize;
-        let program = reader.at().checked_add(header)?;
+        let program = reader.position().checked_add(header)?;
         let minimum = reader.byte()?.into();
         if version >= 4 && reader.byte()? != 1 {
             return None;
@@ -81,24 +81,24 @@ impl Rewriter<'_> {
         is_sound.then_some(Header { end, program, minimum, line_range, opcode_base, lengths })
     }
 
-    /// Rewrites the program at `start`, and says where the next one is.
+    /// Rewrites the program at `start`, and returns the offset of the next one.
     fn unit(&mut self, start: usize) -> Option<usize> {
         let header = self.header(start)?;
         let now = self.bytes.len();
         self.copy(start, header.program)?;
         let data = self.section.data.get(..header.end)?;
         let mut reader = Reader::new(data, header.program);
-        let mut place: Option<Compiled> = None;
-        while reader.at() < header.end {
-            let at = reader.at();
+        let mut place: Option<CodeOffset> = None;
+        while reader.position() < header.end {
+            let at = reader.position();
             let opcode = reader.byte()?;
             let special = opcode.checked_sub(header.opcode_base);
-            // How far it advances, in minimum instructions.
+            // The advance in units of the minimum instruction length.
             let advance = match opcode {
                 _ if special.is_some() => Some(u64::from(special? / header.line_range)),
                 0 => {
                     let length = usize::try_from(reader.uleb()?).ok()?;
-                    let operands = reader.at();
+                    let operands = reader.position();
                     match reader.take(length)?.first() {
                         Some(&END_SEQUENCE) => place = None,
                         Some(&SET_ADDRESS) if length == 9 => place = self.set_address(operands + 1),
@@ -118,20 +118,20 @@ impl Rewriter<'_> {
                 }
             };
             let (Some(advance), Some(from)) = (advance, place) else {
-                self.copy(at, reader.at())?;
+                self.copy(at, reader.position())?;
                 continue;
             };
             let length = advance.checked_mul(header.minimum)?;
-            let distance = self.moves.distance(from, length) / header.minimum;
-            place = Some(Compiled { offset: from.offset.checked_add(length)?, ..from });
+            let distance = self.code_map.distance(from, length) / header.minimum;
+            place = Some(CodeOffset { offset: from.offset.checked_add(length)?, ..from });
             if distance == advance {
-                self.copy(at, reader.at())?;
+                self.copy(at, reader.position())?;
                 continue;
             }
             self.bytes.push(ADVANCE_PC);
             put_uleb(&mut self.bytes, distance);
             if let Some(special) = special {
-                // The row itself, without advancing any further.
+                // Appends the row without advancing.
                 self.bytes.push(special % header.line_range + header.opcode_base);
             }
         }
@@ -140,10 +140,10 @@ impl Rewriter<'_> {
         Some(header.end)
     }
 
-    /// The place that the operand at `at` is relocated to.
-    fn set_address(&self, at: usize) -> Option<Compiled> {
+    /// Returns the position to which the operand at `at` is relocated.
+    fn set_address(&self, at: usize) -> Option<CodeOffset> {
         let addend = Reader::new(self.section.data, at).u64()?;
         let relocation = relocation_at(self.section, at as u64)?;
-        code_place(self.object, relocation, addend)
+        code_location(self.object, relocation, addend)
     }
 }

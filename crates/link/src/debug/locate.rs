@@ -1,19 +1,19 @@
-//! The line of source of a place in an object, for errors.
+//! Source lines of positions in objects, for errors.
 
 use gimli::{
     AttributeValue, DebugLine, DebugLineOffset, DebugLineStr, DebugLineStrOffset, DebugStr,
     DebugStrOffset, EndianSlice, LineProgramHeader, LittleEndian,
 };
 
-use crate::object::{Home, Object, R_BPF_64_ABS32, R_BPF_64_NODYLD32};
+use crate::object::{Definition, Object, R_BPF_64_ABS32, R_BPF_64_NODYLD32};
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
-/// Sections of an object have no addresses, so each gets a window of its own. The first window is
-/// nobody's: addresses that no relocation names are there.
+/// Sections of an object have no addresses, so each gets an address range of this many bits of its
+/// own. The first range is unused: addresses without relocations are in it.
 const WINDOW_BITS: u32 = 40;
 
-/// The file, line and column of an offset of a section, as far as debug information has them.
+/// Returns file, line and column of an offset in a section, if debug information has them.
 pub(crate) fn line_of(object: &Object<'_>, section: usize, offset: u64) -> Option<String> {
     let find = |name: &str| object.sections.iter().find(|it| it.name == name);
     let bytes = relocated(object)?;
@@ -53,7 +53,7 @@ pub(crate) fn line_of(object: &Object<'_>, section: usize, offset: u64) -> Optio
     None
 }
 
-/// The file, line and column of a row.
+/// Returns file, line and column of a row.
 fn place<'a>(
     header: &LineProgramHeader<Slice<'a>>,
     row: &gimli::LineRow,
@@ -77,7 +77,7 @@ fn window(section: usize) -> Option<u64> {
     Some((u64::try_from(section).ok()? + 1) << WINDOW_BITS)
 }
 
-/// The line programs of an object, their places relocated to the windows of sections.
+/// Returns the line programs of an object, relocated to the address ranges of its sections.
 fn relocated(object: &Object<'_>) -> Option<Vec<u8>> {
     let section = object.sections.iter().find(|it| it.name == ".debug_line")?;
     let mut bytes = section.data.to_vec();
@@ -89,9 +89,9 @@ fn relocated(object: &Object<'_>) -> Option<Vec<u8>> {
         };
         let start = usize::try_from(it.offset).ok()?;
         let Some(place) = bytes.get_mut(start..start.saturating_add(size)) else { continue };
-        let base = match symbol.home {
+        let base = match symbol.definition {
             // Offsets into strings are relocated too, by the section that holds them.
-            Home::Section(section) if size == 8 => window(section)?,
+            Definition::Section(section) if size == 8 => window(section)?,
             _ => 0,
         };
         let mut addend = [0; 8];

@@ -1,12 +1,12 @@
-//! Debug information for where things went.
+//! Debug information of the program.
 //!
-//! The sections of all objects that something came from are joined by name and relocated. That is
-//! not all: line programs, sizes of functions and ranges hold distances between instructions,
-//! which no relocation names, and which change where a function is left out or legalised. They are
-//! rewritten in place, but for line programs, which may grow. Locations of variables are left as
-//! the compiler wrote them.
+//! The debug sections of all objects that contribute code are concatenated by name and relocated.
+//! In addition, line programs, sizes of functions and ranges contain distances between instructions,
+//! which have no relocations, and which change where a function is left out or legalised. They are
+//! corrected in place, except for line programs, which are rewritten, since they may grow. Locations
+//! of variables are not corrected.
 //!
-//! Nothing here fails. What cannot be read is passed on as it is.
+//! Nothing here fails: debug information that cannot be read is copied unchanged.
 
 mod info;
 mod leb;
@@ -20,44 +20,46 @@ use std::collections::BTreeMap;
 use selkie_isa::layout::{BYTECODE_START, SLOT_BYTES, STACK_START};
 
 use crate::{
-    layout::{Layout, Placed},
-    object::{Home, Object, R_BPF_64_ABS32, R_BPF_64_NODYLD32, Relocation, Section, SectionKind},
-    program::{AtomId, Body, Place, Program, Target},
+    layout::{Layout, PlacedFunction},
+    object::{
+        Definition, Object, R_BPF_64_ABS32, R_BPF_64_NODYLD32, Relocation, Section, SectionKind,
+    },
+    program::{AtomId, Body, Location, Program, Target},
 };
 
-/// Sections about ranges of code that nobody misses: an index of addresses, which would have to be
-/// made anew to be complete, and how to unwind frames, which the machine does itself.
+/// Sections that are left out: an index of addresses, which would have to be rebuilt, and rules for
+/// unwinding frames, which the virtual machine does itself.
 const DROPPED: &[&str] = &[".debug_aranges", ".debug_frame"];
 
-/// Lists that end with two zeros.
+/// Sections of lists that a pair of zeros terminates.
 const LISTS: &[&str] = &[".debug_ranges", ".debug_loc"];
 
-/// A place in an object as it was compiled: section and offset.
+/// A position in the code of an object as compiled: section and offset.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Compiled {
+pub(super) struct CodeOffset {
     pub(super) section: usize,
     pub(super) offset: u64,
 }
 
-/// Where the code of an object went.
-pub(super) struct Moves<'m, 'a> {
+/// The mapping from the code of an object as compiled to addresses in the program.
+pub(super) struct CodeMap<'m, 'a> {
     program: &'m Program<'a>,
     layout: &'m Layout,
     object: usize,
-    /// By section: the functions that are in the program, ascending by where they were compiled
-    /// to.
-    live: BTreeMap<usize, Vec<(u64, u64, &'m Placed)>>,
+    /// By section: start and end as compiled of the functions that are in the program, ascending.
+    live: BTreeMap<usize, Vec<(u64, u64, &'m PlacedFunction)>>,
 }
 
-/// A debug section with its distances corrected, and where its parts are now.
+/// A debug section with its distances corrected.
 struct Rewritten {
     bytes: Vec<u8>,
-    /// Start and length as compiled, and the start now; ascending. `None`: nothing moved.
+    /// Old start, length and new start of the parts that were copied, ascending. `None`: all offsets
+    /// are unchanged.
     parts: Option<Vec<(u64, u64, u64)>>,
 }
 
 impl Rewritten {
-    /// Where an offset of the compiled section is now.
+    /// Returns the new offset of an old one.
     fn offset(&self, offset: u64) -> Option<u64> {
         let Some(parts) = &self.parts else { return Some(offset) };
         let index = parts.partition_point(|it| it.0 <= offset).checked_sub(1)?;
@@ -66,22 +68,22 @@ impl Rewritten {
     }
 }
 
-impl Moves<'_, '_> {
-    /// The address of what was compiled to a place: of a function that was left out, that of the
-    /// next one in its section. So addresses only ever come closer, and stay in order.
-    pub(super) fn address(&self, place: Compiled) -> u64 {
-        let Compiled { section, offset } = place;
+impl CodeMap<'_, '_> {
+    /// Returns the address in the program of a compiled position. For a function that was left out,
+    /// it is that of the next one in its section, so the order of addresses is kept.
+    pub(super) fn address(&self, location: CodeOffset) -> u64 {
+        let CodeOffset { section, offset } = location;
         self.find(section, offset).unwrap_or(0)
     }
 
-    /// How far `start` and the place `length` behind it are apart now.
-    pub(super) fn distance(&self, start: Compiled, length: u64) -> u64 {
-        let end = Compiled { offset: start.offset.saturating_add(length), ..start };
+    /// Returns the distance in the program between `start` and the position `length` behind it.
+    pub(super) fn distance(&self, start: CodeOffset, length: u64) -> u64 {
+        let end = CodeOffset { offset: start.offset.saturating_add(length), ..start };
         self.address(end).saturating_sub(self.address(start))
     }
 
-    /// Until V2 files have addresses of their own, which begin at zero: symbols and debug
-    /// information keep to these.
+    /// Converts a guest address to the one in the file: until V2, symbols and debug information use
+    /// addresses that start at 0.
     fn in_file(&self, address: u64) -> u64 {
         let is_program = (BYTECODE_START..STACK_START).contains(&address);
         match is_program && !self.layout.version.strict_elf() {
@@ -104,21 +106,25 @@ impl Moves<'_, '_> {
     }
 }
 
-/// The place that a relocation of debug information names, if it is in code.
-pub(super) fn code_place(object: &Object<'_>, it: &Relocation, addend: u64) -> Option<Compiled> {
+/// Returns the position that a relocation of debug information refers to, if it is in code.
+pub(super) fn code_location(
+    object: &Object<'_>,
+    it: &Relocation,
+    addend: u64,
+) -> Option<CodeOffset> {
     let symbol = &object.symbols[it.symbol];
-    let Home::Section(section) = symbol.home else { return None };
+    let Definition::Section(section) = symbol.definition else { return None };
     let is_code = object.sections[section].kind == SectionKind::Code;
-    is_code.then(|| Compiled { section, offset: symbol.value.wrapping_add(addend) })
+    is_code.then(|| CodeOffset { section, offset: symbol.value.wrapping_add(addend) })
 }
 
-/// The relocation of the bytes at `offset`.
+/// Returns the relocation at `offset`.
 pub(super) fn relocation_at<'s>(section: &'s Section<'_>, offset: u64) -> Option<&'s Relocation> {
     let index = section.relocations.binary_search_by_key(&offset, |it| it.offset).ok()?;
     section.relocations.get(index)
 }
 
-/// The debug sections of all objects that something came from, joined by name and relocated.
+/// Returns the debug sections of all objects that contribute code, joined by name and relocated.
 pub(crate) fn sections<'a>(program: &Program<'a>, layout: &Layout) -> Vec<(&'a str, Vec<u8>)> {
     let part = |atom: &AtomId| match program.atoms[atom.0].body {
         Body::Part { object, .. } => Some(object),
@@ -138,30 +144,31 @@ pub(crate) fn sections<'a>(program: &Program<'a>, layout: &Layout) -> Vec<(&'a s
                 _ => {}
             }
         }
-        let moves = Moves { program, layout, object, live };
-        join(&moves, &mut joined);
+        let code_map = CodeMap { program, layout, object, live };
+        join(&code_map, &mut joined);
     }
     joined.into_iter().collect()
 }
 
 /// Adds the debug sections of an object.
-fn join<'a>(moves: &Moves<'_, 'a>, joined: &mut BTreeMap<&'a str, Vec<u8>>) {
-    let object = &moves.program.objects[moves.object];
+fn join<'a>(code_map: &CodeMap<'_, 'a>, joined: &mut BTreeMap<&'a str, Vec<u8>>) {
+    let object = &code_map.program.objects[code_map.object];
     let is_debug = |it: &Section<'_>| it.kind == SectionKind::Debug && !DROPPED.contains(&it.name);
     let mut rewritten: BTreeMap<usize, (u64, Rewritten)> = BTreeMap::new();
     let mut patches: BTreeMap<usize, Vec<info::Patch>> = BTreeMap::new();
-    for patch in info::patches(object, moves) {
+    for patch in info::patches(object, code_map) {
         patches.entry(patch.0).or_default().push(patch);
     }
     for (index, section) in object.sections.iter().enumerate().filter(|it| is_debug(it.1)) {
-        let line = (section.name == ".debug_line").then(|| line::rewrite(object, section, moves));
+        let line =
+            (section.name == ".debug_line").then(|| line::rewrite(object, section, code_map));
         let mut it = line
             .flatten()
             .unwrap_or_else(|| Rewritten { bytes: section.data.to_vec(), parts: None });
         for (_, offset, bytes) in patches.remove(&index).into_iter().flatten() {
             let at = usize::try_from(offset).unwrap_or(usize::MAX);
-            if let Some(place) = it.bytes.get_mut(at..at.saturating_add(bytes.len())) {
-                place.copy_from_slice(&bytes);
+            if let Some(location) = it.bytes.get_mut(at..at.saturating_add(bytes.len())) {
+                location.copy_from_slice(&bytes);
             }
         }
         let base = joined.get(section.name).map_or(0, Vec::len) as u64;
@@ -176,48 +183,49 @@ fn join<'a>(moves: &Moves<'_, 'a>, joined: &mut BTreeMap<&'a str, Vec<u8>>) {
                 R_BPF_64_ABS32 | R_BPF_64_NODYLD32 => 4,
                 _ => 8,
             };
-            let place = now.offset(it.offset).and_then(|offset| {
+            let location = now.offset(it.offset).and_then(|offset| {
                 let start = usize::try_from(base + offset).ok()?;
                 bytes.get_mut(start..start.checked_add(size)?)
             });
-            let Some(place) = place else { continue };
+            let Some(location) = location else { continue };
             let mut addend = [0; 8];
-            addend[..size].copy_from_slice(place);
+            addend[..size].copy_from_slice(location);
             let addend = u64::from_le_bytes(addend);
-            let mut value = value(moves, &rewritten, it, addend);
-            // Two zeros would end the list there.
+            let mut value = value(code_map, &rewritten, it, addend);
+            // A pair of zeros would terminate the list.
             if value == 0 && LISTS.contains(&section.name) {
-                value = u64::from(code_place(object, it, addend).is_some());
+                value = u64::from(code_location(object, it, addend).is_some());
             }
-            place.copy_from_slice(&value.to_le_bytes()[..size]);
+            location.copy_from_slice(&value.to_le_bytes()[..size]);
         }
     }
 }
 
-/// What a symbol is worth in debug information. What is not in the program is at 0, where no
-/// instruction is.
+/// Returns the value of a relocation in debug information. Code and data that were left out are at
+/// 0, where no instruction is.
 fn value(
-    moves: &Moves<'_, '_>,
+    code_map: &CodeMap<'_, '_>,
     rewritten: &BTreeMap<usize, (u64, Rewritten)>,
     relocation: &Relocation,
     addend: u64,
 ) -> u64 {
-    let object = &moves.program.objects[moves.object];
-    if let Some(place) = code_place(object, relocation, addend) {
-        return moves.address(place);
+    let object = &code_map.program.objects[code_map.object];
+    if let Some(location) = code_location(object, relocation, addend) {
+        return code_map.address(location);
     }
     let symbol = &object.symbols[relocation.symbol];
     let offset = symbol.value.wrapping_add(addend);
-    match symbol.home {
-        Home::Section(section) => {
+    match symbol.definition {
+        Definition::Section(section) => {
             if let Some((base, it)) = rewritten.get(&section) {
                 return base + it.offset(offset).unwrap_or(offset);
             }
-            let place = moves.program.place(moves.object, section, offset.cast_signed());
-            let target = |place: Place| moves.layout.address(Target::Place(place));
-            moves.in_file(place.and_then(target).unwrap_or(0))
+            let location =
+                code_map.program.location(code_map.object, section, offset.cast_signed());
+            let target = |location: Location| code_map.layout.address(Target::Location(location));
+            code_map.in_file(location.and_then(target).unwrap_or(0))
         }
-        Home::Absolute => offset,
-        Home::Undefined | Home::Common => 0,
+        Definition::Absolute => offset,
+        Definition::Undefined | Definition::Common => 0,
     }
 }

@@ -1,28 +1,28 @@
-//! A function in the making: instructions, and labels in place of distances.
+//! A function under construction: instructions whose jumps refer to labels.
 
 use selkie_isa::Insn;
 
-use crate::item::Link;
+use crate::item::Reference;
 
-/// An instruction of the target. A jump's [`Link::Jump`] is an index into the function.
+/// An instruction of the target version. A jump's [`Link::Jump`] is an index into the function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Built {
-    /// The slot, as compiled, that it came from.
+    /// The slot, as compiled, of the instruction from which it was expanded.
     pub(crate) slot: u32,
-    /// Whether it is the first that came from there.
+    /// Whether it is the first one of that expansion.
     pub(crate) is_first: bool,
     pub(crate) insn: Insn,
-    pub(crate) link: Link,
+    pub(crate) reference: Reference,
 }
 
-/// A place in the function that jumps can go to.
+/// A target of jumps in the function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Label(usize);
 
 #[derive(Debug)]
 pub(super) struct Builder {
     code: Vec<Built>,
-    /// By label: the index of the instruction. The first labels are the items'.
+    /// By label: the index of the instruction. The first labels are those of the items.
     places: Vec<usize>,
     slot: u32,
     is_first: bool,
@@ -34,7 +34,7 @@ impl Builder {
         Self { code, places, slot: 0, is_first: false }
     }
 
-    /// Begins with what comes of an item.
+    /// Starts the expansion of an item.
     pub(super) fn item(&mut self, index: usize, slot: u32) {
         self.places[index] = self.code.len();
         (self.slot, self.is_first) = (slot, true);
@@ -53,18 +53,18 @@ impl Builder {
         Label(index)
     }
 
-    pub(super) fn push(&mut self, (insn, link): (Insn, Link)) {
-        self.code.push(Built { slot: self.slot, is_first: self.is_first, insn, link });
+    pub(super) fn push(&mut self, (insn, reference): (Insn, Reference)) {
+        self.code.push(Built { slot: self.slot, is_first: self.is_first, insn, reference });
         self.is_first = false;
     }
 
     pub(super) fn jump(&mut self, insn: Insn, to: Label) {
-        self.push((insn, Link::Jump(to.0)));
+        self.push((insn, Reference::Jump(to.0)));
     }
 
     pub(super) fn finish(mut self) -> Vec<Built> {
         for it in &mut self.code {
-            if let Link::Jump(label) = &mut it.link {
+            if let Reference::Jump(label) = &mut it.reference {
                 *label = self.places[*label];
             }
         }

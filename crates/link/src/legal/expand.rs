@@ -1,4 +1,4 @@
-//! What each instruction becomes.
+//! The expansion of each operation.
 
 use selkie_isa::{
     Alu, Cond, Insn, Kind, Op, Operand, Size, Version, Width,
@@ -6,45 +6,47 @@ use selkie_isa::{
 };
 
 use super::{
+    Inexpressible,
     builder::{Builder, Built, Label},
     insn,
-    liveness::{Counts, liveness},
+    liveness::{LiveRegisters, liveness},
     outgoing,
 };
 use crate::{
     decode::{ARGUMENT_POINTER, load, store},
-    item::{Action, Item, Link, Registers, Right, What},
+    error::CORRUPT,
+    item::{AtomicAction, Item, Operation, Reference, Registers, Rhs},
 };
 
 pub(super) struct Expander {
     builder: Builder,
     version: Version,
-    counts: Vec<Counts>,
-    /// Bytes that the function itself uses of its frame.
+    live: Vec<LiveRegisters>,
+    /// Bytes of the frame that the function itself uses.
     depth: u64,
-    /// Slots of eight bytes below that, for what is to be kept.
+    /// Stack slots of eight bytes below those, reserved for the whole function.
     kept: u64,
-    /// The most that one instruction kept, beyond `kept`.
+    /// The maximum number of stack slots in which one expansion saves registers, beyond `kept`.
     saved_max: u64,
-    /// The slot that has the address of the arguments on the stack.
+    /// The offset of the stack slot that holds the address of the stack arguments.
     arguments: Option<i16>,
 }
 
-/// Registers for an expansion, and what to do for them.
+/// Scratch registers of an expansion.
 struct Scratch<const N: usize> {
     registers: [u8; N],
-    /// Registers that count, with the slots that keep them meanwhile.
+    /// Live registers among them, with the offsets of the stack slots in which they are saved.
     saved: Vec<(u8, i16)>,
 }
 
-type Result<T> = core::result::Result<T, String>;
+type Result<T> = core::result::Result<T, Inexpressible>;
 
 impl Expander {
     pub(super) fn new(items: &[Item], version: Version, depth: u64) -> Self {
         Self {
             builder: Builder::new(items.len()),
             version,
-            counts: liveness(items),
+            live: liveness(items),
             depth,
             kept: 0,
             saved_max: 0,
@@ -52,20 +54,22 @@ impl Expander {
         }
     }
 
-    /// The instructions, and the bytes of stack that were added.
+    /// Returns the instructions, and the number of bytes of stack that were added.
     pub(super) fn finish(self) -> (Vec<Built>, u64) {
         (self.builder.finish(), (self.kept + self.saved_max) * 8)
     }
 
-    /// The offset of slot `index` below the frame.
+    /// Returns the offset from the frame pointer of added stack slot `index`.
     fn slot(&self, index: u64) -> Result<i16> {
         let below = self.depth + (index + 1) * 8;
-        let too_deep = || "the frame is too large to keep a register in".to_owned();
-        i16::try_from(below).map(|it| -it).map_err(|_| too_deep())
+        i16::try_from(below).map(|it| -it).map_err(|_| {
+            Inexpressible::new("the frame is too large to save a register in it", LARGE_FRAME)
+        })
     }
 
-    /// Before V3 the distance between frames depends on the runtime, so the caller leaves the
-    /// address of the arguments in r0, which is free at a call, and the callee keeps it.
+    /// Saves the address of the stack arguments, which the caller passes in r0, since r0 is free at a
+    /// call. Until V2 the callee cannot compute it: the distance between frames depends on the
+    /// runtime.
     pub(super) fn keep_arguments(&mut self) {
         if let Ok(slot) = self.slot(self.kept) {
             self.kept += 1;
@@ -87,15 +91,16 @@ impl Expander {
         self.put_imm(Op::Arsh64Imm, register, (64 - bits).into());
     }
 
-    /// Registers other than those of `taken`, the ones that do not count first.
+    /// Returns registers other than those of `taken`: dead ones first, then live ones, which it
+    /// saves.
     fn scratch<const N: usize>(&mut self, index: usize, taken: Registers) -> Result<Scratch<N>> {
-        let counts = self.counts[index].whole;
-        let free = (0..FRAME_POINTER).filter(|&it| !taken.has(it) && !counts.has(it));
-        let others = (0..FRAME_POINTER).filter(|&it| !taken.has(it) && counts.has(it));
+        let live = self.live[index].whole;
+        let free = (0..FRAME_POINTER).filter(|&it| !taken.has(it) && !live.has(it));
+        let live_ones = (0..FRAME_POINTER).filter(|&it| !taken.has(it) && live.has(it));
         let mut scratch = Scratch { registers: [0; N], saved: Vec::new() };
-        for (place, register) in scratch.registers.iter_mut().zip(free.chain(others)) {
+        for (place, register) in scratch.registers.iter_mut().zip(free.chain(live_ones)) {
             *place = register;
-            if counts.has(register) {
+            if live.has(register) {
                 let slot = self.slot(self.kept + scratch.saved.len() as u64)?;
                 self.builder.push(insn(Op::Stxdw, FRAME_POINTER, register, slot, 0));
                 scratch.saved.push((register, slot));
@@ -113,12 +118,12 @@ impl Expander {
 
     pub(super) fn item(&mut self, index: usize, item: &Item, passes: bool) -> Result<()> {
         self.builder.item(index, item.slot);
-        match item.what {
-            What::Row(row) => self.row(index, row, item.link, passes),
-            What::SignedDivision { modulo, width, dst, operand } => {
+        match item.operation {
+            Operation::Insn(row) => self.row(index, row, item.reference, passes),
+            Operation::SignedDivision { modulo, width, dst, operand } => {
                 self.signed_division(index, modulo, width, dst, operand)
             }
-            What::SignExtend { bits, width, dst, src } => {
+            Operation::SignExtend { bits, width, dst, src } => {
                 self.put(Op::Mov64Reg, dst, src);
                 self.sign_extend(dst, bits);
                 if width != Width::W64 {
@@ -126,29 +131,29 @@ impl Expander {
                 }
                 Ok(())
             }
-            What::LoadSigned { size, dst, src, off } => {
+            Operation::LoadSigned { size, dst, src, off } => {
                 let bits = match size {
                     Size::B => 8,
                     Size::H => 16,
                     _ => 32,
                 };
                 let load = Insn { op: load(size), dst, src, off, imm: 0 };
-                self.row(index, load, Link::None, passes)?;
+                self.row(index, load, Reference::None, passes)?;
                 self.sign_extend(dst, bits);
                 Ok(())
             }
-            What::Atomic { action, size, dst, src, off } => {
+            Operation::Atomic { action, size, dst, src, off } => {
                 self.atomic(index, action, size, (dst, src, off))
             }
         }
     }
 
-    fn row(&mut self, index: usize, row: Insn, link: Link, passes: bool) -> Result<()> {
+    fn row(&mut self, index: usize, row: Insn, reference: Reference, passes: bool) -> Result<()> {
         let Insn { op, dst, src, off, imm } = row;
         match op.kind() {
             Kind::Alu(Alu::Div | Alu::Mod, width, Operand::Imm) if imm == 0 => {
-                // In eBPF a quotient by zero is zero, a remainder the dividend. Only the compiler
-                // can have known the divisor, so nobody relies on it; but it must load.
+                // In eBPF a quotient by 0 is 0, and the remainder is the dividend. Only dead code
+                // can contain this, but the verifier refuses sBPF's division by the constant 0.
                 match op.kind() {
                     Kind::Alu(Alu::Div, ..) => self.put_imm(Op::Mov64Imm, dst, 0),
                     _ if width == Width::W64 => self.put(Op::Mov64Reg, dst, dst),
@@ -158,41 +163,46 @@ impl Expander {
             Kind::Alu(alu, width, Operand::Imm)
                 if alu.shifts() && !(0..i64::from(width.bits())).contains(&imm) =>
             {
-                return Err(format!("a shift of {} bits by {imm}", width.bits()));
+                let message = format!("a shift of a {}-bit number by {imm}", width.bits());
+                return Err(Inexpressible::new(message, "shift by less than the width"));
             }
             Kind::Alu(_, Width::S32, _) => {
-                self.builder.push((row, link));
-                if self.counts[index].upper.has(dst) {
+                self.builder.push((row, reference));
+                if self.live[index].upper.has(dst) {
                     self.put(Op::Mov32Reg, dst, dst);
                 }
             }
             Kind::Branch(cond, Width::Z32, operand) if !self.version.static_calls() => {
-                let right = if operand == Operand::Reg { Right::Reg(src) } else { Right::Imm(imm) };
-                let Link::Jump(target) = link else { return Err("a jump to nowhere".into()) };
+                let right = if operand == Operand::Reg { Rhs::Reg(src) } else { Rhs::Imm(imm) };
+                let Reference::Jump(target) = reference else {
+                    return Err(Inexpressible::new("a jump without target", CORRUPT));
+                };
                 return self.branch32(index, cond, (dst, right), Builder::of_item(target));
             }
             Kind::Load(_) if src == ARGUMENT_POINTER => return self.argument(row),
             Kind::StoreReg(_) | Kind::StoreImm(_) if dst == ARGUMENT_POINTER => {
                 let off = outgoing(off) - STACK_FRAME_BYTES.cast_signed();
-                let off = i16::try_from(off).map_err(|_| "too many arguments".to_owned())?;
-                self.builder.push((Insn { dst: FRAME_POINTER, off, ..row }, link));
+                let off = i16::try_from(off).map_err(|_| too_many_arguments())?;
+                self.builder.push((Insn { dst: FRAME_POINTER, off, ..row }, reference));
             }
             Kind::CallStatic => {
-                if !matches!(link, Link::Syscall(_)) {
+                if !matches!(reference, Reference::Syscall(_)) {
                     self.pass_arguments(passes);
                 }
-                self.builder.push((row, link));
+                self.builder.push((row, reference));
             }
-            Kind::CallReg(_) if self.version.static_calls() => self.builder.push((row, link)),
+            Kind::CallReg(_) if self.version.static_calls() => self.builder.push((row, reference)),
             Kind::CallReg(_) => {
                 if passes && dst == 0 {
-                    return Err("a call through r0 with arguments on the stack".into());
+                    let message = "a call through r0 with stack arguments";
+                    let help = "pass at most five arguments, or link for v3";
+                    return Err(Inexpressible::new(message, help));
                 }
                 self.pass_arguments(passes);
                 let call = Insn { op: Op::CallxImm, dst: 0, src: 0, off: 0, imm: dst.into() };
-                self.builder.push((call, link));
+                self.builder.push((call, reference));
             }
-            _ => self.builder.push((row, link)),
+            _ => self.builder.push((row, reference)),
         }
         Ok(())
     }
@@ -204,38 +214,40 @@ impl Expander {
         }
     }
 
-    /// The load of an argument from the stack: the caller's frame is the one before.
+    /// Expands the load of a stack argument from the caller's frame.
     fn argument(&mut self, row: Insn) -> Result<()> {
         let off = row.off - 8;
         if self.version.static_calls() {
             let frames = 2 * STACK_FRAME_BYTES.cast_signed();
             let off = i16::try_from(i64::from(off) - frames);
-            let off = off.map_err(|_| "too many arguments".to_owned())?;
-            self.builder.push((Insn { src: FRAME_POINTER, off, ..row }, Link::None));
+            let off = off.map_err(|_| too_many_arguments())?;
+            self.builder.push((Insn { src: FRAME_POINTER, off, ..row }, Reference::None));
             return Ok(());
         }
         let Some(slot) = self.arguments else {
-            return Err("the frame is too large to keep the arguments' address in".into());
+            let message = "the frame is too large to save the address of stack arguments in it";
+            return Err(Inexpressible::new(message, LARGE_FRAME));
         };
         self.builder.push(insn(Op::Ldxdw, row.dst, FRAME_POINTER, slot, 0));
-        self.builder.push((Insn { src: row.dst, off, ..row }, Link::None));
+        self.builder.push((Insn { src: row.dst, off, ..row }, Reference::None));
         Ok(())
     }
 
-    /// A comparison of lower halves. Extended alike, by sign or by zeros, they compare as before.
+    /// Expands a 32-bit comparison to a 64-bit one. If both operands are sign- or zero-extended, the
+    /// result is the same.
     fn branch32(
         &mut self,
         index: usize,
         cond: Cond,
-        (left, right): (u8, Right),
+        (left, right): (u8, Rhs),
         target: Label,
     ) -> Result<()> {
         let signed = matches!(cond, Cond::Sgt | Cond::Sge | Cond::Slt | Cond::Sle);
-        // Numbers come sign-extended, and so must go what they are compared with.
-        let signed = signed || matches!(right, Right::Imm(imm) if imm < 0);
+        // A negative immediate is sign-extended, so the register must be too.
+        let signed = signed || matches!(right, Rhs::Imm(imm) if imm < 0);
         let (operand, src, imm) = match right {
-            Right::Reg(register) => (Operand::Reg, Some(register), 0),
-            Right::Imm(imm) => (Operand::Imm, None, imm),
+            Rhs::Reg(register) => (Operand::Reg, Some(register), 0),
+            Rhs::Imm(imm) => (Operand::Imm, None, imm),
         };
         let op = wide_branch(cond, operand)?;
         let taken = Registers::of(&[left]).with(Registers::of(src.as_slice()));
@@ -266,7 +278,7 @@ impl Expander {
             self.builder.jump(insn, target);
             return Ok(());
         }
-        // What was saved is restored on both ways.
+        // Saved registers are restored on both paths.
         let scratch = Scratch { registers: [], saved };
         let (taken, on) = (self.builder.label(), self.builder.label());
         self.builder.jump(insn, taken);
@@ -280,18 +292,18 @@ impl Expander {
         Ok(())
     }
 
-    /// By the quotient or remainder of absolute values. The quotient is negative if one operand
-    /// is, the remainder if the dividend is.
+    /// Expands a signed division to that of absolute values. The quotient is negative if exactly one
+    /// operand is, the remainder if the dividend is.
     fn signed_division(
         &mut self,
         index: usize,
         modulo: bool,
         width: Width,
         dst: u8,
-        operand: Right,
+        operand: Rhs,
     ) -> Result<()> {
         let wide = width == Width::W64;
-        if operand == Right::Imm(0) {
+        if operand == Rhs::Imm(0) {
             match (modulo, wide) {
                 (false, _) => self.put_imm(Op::Mov64Imm, dst, 0),
                 (true, true) => self.put(Op::Mov64Reg, dst, dst),
@@ -300,19 +312,19 @@ impl Expander {
             return Ok(());
         }
         let mut taken = Registers::of(&[dst]);
-        if let Right::Reg(register) = operand {
+        if let Rhs::Reg(register) = operand {
             taken = taken.with(Registers::of(&[register]));
         }
         let scratch = self.scratch::<2>(index, taken)?;
         let [divisor, sign] = scratch.registers;
         match operand {
-            Right::Reg(register) => {
+            Rhs::Reg(register) => {
                 self.put(Op::Mov64Reg, divisor, register);
                 if !wide {
                     self.sign_extend(divisor, 32);
                 }
             }
-            Right::Imm(imm) => self.put_imm(Op::Mov64Imm, divisor, imm),
+            Rhs::Imm(imm) => self.put_imm(Op::Mov64Imm, divisor, imm),
         }
         if !wide {
             self.sign_extend(dst, 32);
@@ -340,18 +352,18 @@ impl Expander {
         self.builder.bind(on);
     }
 
-    /// Nothing runs beside a program, so what happens in steps is not seen half done.
+    /// Expands an atomic operation to separate instructions: a program has one thread.
     fn atomic(
         &mut self,
         index: usize,
-        action: Action,
+        action: AtomicAction,
         size: Size,
         (dst, src, off): (u8, u8, i16),
     ) -> Result<()> {
         let taken = Registers::of(&[dst, src]);
         let (load, store) = (load(size), store(size));
         match action {
-            Action::Combine { op, fetch } => {
+            AtomicAction::Combine { op, fetch } => {
                 let scratch = self.scratch::<2>(index, taken)?;
                 let [old, new] = scratch.registers;
                 self.builder.push(insn(load, old, dst, off, 0));
@@ -363,7 +375,7 @@ impl Expander {
                 }
                 self.restore(&scratch);
             }
-            Action::Exchange => {
+            AtomicAction::Exchange => {
                 let scratch = self.scratch::<1>(index, taken)?;
                 let [old] = scratch.registers;
                 self.builder.push(insn(load, old, dst, off, 0));
@@ -371,7 +383,7 @@ impl Expander {
                 self.put(Op::Mov64Reg, src, old);
                 self.restore(&scratch);
             }
-            Action::CompareExchange => {
+            AtomicAction::CompareExchange => {
                 let scratch = self.scratch::<2>(index, taken.with(Registers::of(&[0])))?;
                 let [old, expected] = scratch.registers;
                 self.builder.push(insn(load, old, dst, off, 0));
@@ -390,9 +402,18 @@ impl Expander {
     }
 }
 
-/// The comparison of 64 bits that asks the same.
+const LARGE_FRAME: &str = "minimize large stack variables";
+
+fn too_many_arguments() -> Inexpressible {
+    Inexpressible::new("too many stack arguments", "pass a pointer to a struct")
+}
+
+/// Returns the 64-bit branch with the same condition.
 fn wide_branch(cond: Cond, operand: Operand) -> Result<Op> {
     let kind = Kind::Branch(cond, Width::W64, operand);
     let op = Op::ALL.iter().copied().find(|op| op.kind() == kind);
-    op.ok_or_else(|| format!("a comparison by {cond:?}"))
+    op.ok_or_else(|| {
+        let message = format!("a 64-bit comparison by {cond:?} does not exist");
+        Inexpressible::new(message, CORRUPT)
+    })
 }

@@ -1,65 +1,66 @@
-//! Which registers, and which upper halves, count after each instruction.
+//! Liveness of registers, and of their upper halves, after each instruction.
 
-use crate::item::{Item, Link, Registers};
+use crate::item::{Item, Reference, Registers};
 
-/// What counts after an item.
+/// The live registers at a point of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct Counts {
+pub(super) struct LiveRegisters {
     /// Registers that are read before they are written.
     pub(super) whole: Registers,
-    /// Registers whose upper halves are.
+    /// Registers whose upper halves are read before they are written.
     pub(super) upper: Registers,
 }
 
-impl Counts {
+impl LiveRegisters {
     fn with(self, other: Self) -> Self {
         Self { whole: self.whole.with(other.whole), upper: self.upper.with(other.upper) }
     }
 
     fn before(self, item: &Item) -> Self {
-        let defines = item.what.defines();
+        let defines = item.operation.defines();
         Self {
-            whole: self.whole.without(defines).with(item.what.uses()),
-            upper: self.upper.without(defines).with(item.what.upper_uses(self.upper)),
+            whole: self.whole.without(defines).with(item.operation.uses()),
+            upper: self.upper.without(defines).with(item.operation.upper_uses(self.upper)),
         }
     }
 }
 
-/// For each item what counts after it.
+/// Returns the registers that are live after each item.
 ///
-/// What counts before an item only grows, by one of 32 bits at least, and only then those in front
-/// of it are looked at again: so this ends soon, whatever jumps where.
-pub(super) fn liveness(items: &[Item]) -> Vec<Counts> {
-    // For each item a jump to it, and for each jump another one to the same item.
+/// This is a worklist algorithm. It terminates quickly for any control flow: predecessors of an item
+/// are visited again only if the set before the item grew, which has at most 32 bits.
+pub(super) fn liveness(items: &[Item]) -> Vec<LiveRegisters> {
+    // Lists of jumps by target: for each item one jump to it, for each jump the next one to the same
+    // item.
     let mut jump_to: Vec<Option<usize>> = vec![None; items.len()];
     let mut other: Vec<Option<usize>> = vec![None; items.len()];
     for (index, item) in items.iter().enumerate() {
-        if let Link::Jump(target) = item.link {
+        if let Reference::Jump(target) = item.reference {
             other[index] = jump_to[target].replace(index);
         }
     }
-    let mut before = vec![Counts::default(); items.len() + 1];
-    let mut after = vec![Counts::default(); items.len()];
-    // The last comes first, since most of what counts comes from behind.
+    let mut before = vec![LiveRegisters::default(); items.len() + 1];
+    let mut after = vec![LiveRegisters::default(); items.len()];
+    // From last to first, since liveness propagates backwards.
     let mut pending: Vec<usize> = (0..items.len()).collect();
     let mut is_pending = vec![true; items.len()];
     while let Some(index) = pending.pop() {
         is_pending[index] = false;
         let item = &items[index];
-        let mut counts = Counts::default();
-        if item.what.falls_through() {
-            counts = before[index + 1];
+        let mut live = LiveRegisters::default();
+        if item.operation.falls_through() {
+            live = before[index + 1];
         }
-        if let Link::Jump(target) = item.link {
-            counts = counts.with(before[target]);
+        if let Reference::Jump(target) = item.reference {
+            live = live.with(before[target]);
         }
-        after[index] = counts;
-        let counts = counts.before(item);
-        if counts == before[index] {
+        after[index] = live;
+        let live = live.before(item);
+        if live == before[index] {
             continue;
         }
-        before[index] = counts;
-        let in_front = index.checked_sub(1).filter(|&it| items[it].what.falls_through());
+        before[index] = live;
+        let in_front = index.checked_sub(1).filter(|&it| items[it].operation.falls_through());
         let jumps = core::iter::successors(jump_to[index], |&jump| other[jump]);
         for it in in_front.into_iter().chain(jumps) {
             if !core::mem::replace(&mut is_pending[it], true) {

@@ -142,7 +142,7 @@ fn objects_of_another_version_are_refused() {
         let errors = link_all(&objects(&folder, None, of), program).unwrap_err();
         let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
         let expected = ["a.s", "b.s"]
-            .map(|name| format!("{name}: assembled for {of}, but the program is for {program}"));
+            .map(|name| format!("{name}: assembled for {of}, but linked for {program}"));
         assert_eq!(said, expected);
         let help = format!("assemble it with --arch {program}, or link with --arch {of}");
         assert!(errors.iter().all(|it| it.help.as_ref() == Some(&help)), "{errors:?}");

@@ -1,11 +1,10 @@
-; The quotient or, with REMAINDER, the remainder of two numbers of 128 bits; with SIGNED, of signed
-; ones, rounded toward zero. Registers are as in multiply.s. Division by zero traps, as that of 64
-; bits does.
+; The quotient or, with REMAINDER, the remainder of two 128-bit integers; with SIGNED, of signed ones,
+; rounded toward zero. Registers are as in multiply.s. Division by zero traps, as a 64-bit one does.
 ;
 ; Knuth's algorithm D with digits of 32 bits. Where the divisor has more than 64 bits, its upper 64
 ; give a quotient that is too large by one at most.
 
-.macro normalize number, count  ; shifts the highest bit to the top; takes r5
+.macro normalize number, count  ; shifts the highest set bit to the top; clobbers r5
     mov64 \count, 0
 .irp bits, 32, 16, 8, 4, 2, 1
     mov64 r5, \number
@@ -17,8 +16,8 @@
 .endr
 .endm
 
-; One digit: r0 = r2 / r3, of which r4 and r5 are the halves and r6 is the next digit below r2;
-; r2 becomes what is left. Takes r1, r7 and r8.
+; One digit: r0 = r2 / r3, where r4 and r5 are the halves of r3 and r6 is the digit below r2; r2
+; becomes the remainder. Clobbers r1, r7 and r8.
 .macro digit
     mov64 r0, r2
     div64 r0, r4
@@ -48,7 +47,7 @@
     sub64 r2, r1
 .endm
 
-.macro divide  ; r0 = r2 and r1 / r3, r1 = what is left; r2 is less than r3; takes all others
+.macro divide  ; r0 = r2 and r1 / r3, r1 = remainder; requires r2 < r3; clobbers all others
     normalize r3, r9
     jeq r9, 0, 4f
     mov64 r4, 64
@@ -101,7 +100,7 @@
     mod64 r2, r3
 reduced:
     jne r2, 0, long
-; What is left fits a register.
+; The remainder fits a register.
 .ifdef REMAINDER
     mov64 r0, r1
     mod64 r0, r3
@@ -176,9 +175,9 @@ too_small:
     add64 r0, 1
 .ifdef REMAINDER
     sub64 r7, r4
-    jge r6, r3, lent
+    jge r6, r3, borrowed
     add64 r7, -1
-lent:
+borrowed:
     sub64 r6, r3
 .endif
 right:

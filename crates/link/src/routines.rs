@@ -1,31 +1,31 @@
-//! The routines that compilers take for granted: those about memory in terms of syscalls, those of
-//! 128 bits in assembly.
+//! The routines that compilers call implicitly: memory functions, which call syscalls, and 128-bit
+//! arithmetic, which is written in assembly.
 //!
-//! Archives have them too, but as their compiler passes numbers of 128 bits, which LLVM's calls need
-//! not agree with: rustc 1.99 returns them in memory.
+//! Those of archives are not used: their compiler may pass 128-bit integers in another way than
+//! LLVM's implicit calls do. Rustc 1.99, for instance, returns them in memory.
 
 use selkie_asm::Assembly;
 use selkie_isa::{Insn, Op, Version, insn::instructions, layout::FRAME_POINTER, syscalls};
 
-/// A routine that the linker writes where nobody else does.
+/// A routine that the linker provides unless an object defines it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) enum Support {
+pub(crate) enum Routine {
     Memcpy,
     Memmove,
     Memset,
     Memcmp,
     Bcmp,
-    /// What a place that cannot be reached does all the same.
+    /// `__bpf_trap`, which LLVM calls at unreachable locations.
     Trap,
-    /// A number of 128 bits by another.
-    Wide(Wide),
-    /// A syscall as a function, for those who take its address.
+    /// 128-bit arithmetic.
+    Int128(Int128),
+    /// A function that calls a syscall, for pointers to the syscall.
     Syscall(&'static str),
 }
 
-/// What is done with two numbers of 128 bits.
+/// An operation on two 128-bit integers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) enum Wide {
+pub(crate) enum Int128 {
     Product,
     CheckedProduct,
     Quotient,
@@ -34,25 +34,25 @@ pub(crate) enum Wide {
     SignedRemainder,
 }
 
-const ROUTINES: &[Support] = &[
-    Support::Memcpy,
-    Support::Memmove,
-    Support::Memset,
-    Support::Memcmp,
-    Support::Bcmp,
-    Support::Trap,
-    Support::Wide(Wide::Product),
-    Support::Wide(Wide::CheckedProduct),
-    Support::Wide(Wide::Quotient),
-    Support::Wide(Wide::Remainder),
-    Support::Wide(Wide::SignedQuotient),
-    Support::Wide(Wide::SignedRemainder),
+const ROUTINES: &[Routine] = &[
+    Routine::Memcpy,
+    Routine::Memmove,
+    Routine::Memset,
+    Routine::Memcmp,
+    Routine::Bcmp,
+    Routine::Trap,
+    Routine::Int128(Int128::Product),
+    Routine::Int128(Int128::CheckedProduct),
+    Routine::Int128(Int128::Quotient),
+    Routine::Int128(Int128::Remainder),
+    Routine::Int128(Int128::SignedQuotient),
+    Routine::Int128(Int128::SignedRemainder),
 ];
 
-/// There for programs that were deployed long ago; new ones are refused.
+/// A syscall that only programs deployed long ago may call; new deployments are refused.
 const RETIRED: &str = "sol_alloc_free_";
 
-/// The name of the syscall `name`, if there is one that new programs may call.
+/// Returns the syscall of that name, from the assembler's list.
 pub(crate) fn syscall(name: &str) -> Option<&'static str> {
     if name == RETIRED {
         return None;
@@ -60,18 +60,18 @@ pub(crate) fn syscall(name: &str) -> Option<&'static str> {
     syscalls::find(name).map(|syscall| syscall.name)
 }
 
-/// Every name that the linker gives a meaning.
+/// Returns the names of all syscalls and routines.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     syscalls::names().filter(|it| *it != RETIRED).chain(ROUTINES.iter().map(|it| it.name()))
 }
 
-/// Whether the linker gives the name a meaning, so that no archive need be searched.
+/// Returns whether a name is that of a syscall or routine, so that no archive need be searched.
 pub(crate) fn provides(name: &str) -> bool {
-    syscall(name).is_some() || Support::by_name(name).is_some()
+    syscall(name).is_some() || Routine::by_name(name).is_some()
 }
 
-/// Whether it turns numbers of 128 bits into floating-point ones or back. Compilers do not agree on
-/// how such numbers are passed, and nobody has needed these.
+/// Returns whether a routine converts between 128-bit integers and floats. Compilers differ in how
+/// they pass 128-bit integers, so those of archives cannot be used.
 pub(crate) fn is_refused(name: &str) -> bool {
     let rest = name.strip_prefix("__fix").or_else(|| name.strip_prefix("__float"));
     rest.is_some_and(|it| {
@@ -79,33 +79,33 @@ pub(crate) fn is_refused(name: &str) -> bool {
     })
 }
 
-/// What to do about an undefined name that compilers call of their own accord.
+/// Returns the help for an undefined symbol that compilers call implicitly.
 pub(crate) fn advice_of_builtin(name: &str) -> Option<&'static str> {
     const ARITHMETIC: &[&str] =
         &["__ashlti3", "__lshrti3", "__ashrti3", "__udivmodti4", "__muloti4", "__mulodi4"];
     let is_float = name.starts_with("__") && (name.ends_with("df3") || name.ends_with("sf3"));
     (ARITHMETIC.contains(&name) || is_float).then_some(
-        "it is one of the compiler's own routines: link the archive that has them, \
-         libcompiler_builtins of Rust or compiler-rt of LLVM",
+        "compilers call it implicitly: link the archive that defines it, Rust's \
+         libcompiler_builtins or LLVM's compiler-rt",
     )
 }
 
-/// What to do about an undefined name that is like no other.
+/// Returns the help for an undefined symbol to which no known name is similar.
 pub(crate) fn advice(name: &str) -> &'static str {
     match name {
         "malloc" | "calloc" | "realloc" | "free" => {
             "there is no allocator: define one over the heap, which starts at 0x300000000"
         }
         RETIRED => {
-            "programs with this syscall cannot be deployed any more: hand out memory of the heap, \
-             which starts at 0x300000000"
+            "programs with this syscall cannot be deployed any more: allocate from the heap, which \
+             starts at 0x300000000"
         }
-        "printf" | "puts" | "putchar" => "programs log with `sol_log_`",
+        "printf" | "puts" | "putchar" => "there is no standard output: log with `sol_log_`",
         _ => "link the object or archive that defines it, or correct its declaration",
     }
 }
 
-impl Support {
+impl Routine {
     pub(crate) fn by_name(name: &str) -> Option<Self> {
         ROUTINES.iter().copied().find(|it| it.name() == name)
     }
@@ -118,40 +118,40 @@ impl Support {
             Self::Memcmp => "memcmp",
             Self::Bcmp => "bcmp",
             Self::Trap => "__bpf_trap",
-            Self::Wide(Wide::Product) => "__multi3",
-            Self::Wide(Wide::CheckedProduct) => "__muloti4",
-            Self::Wide(Wide::Quotient) => "__udivti3",
-            Self::Wide(Wide::Remainder) => "__umodti3",
-            Self::Wide(Wide::SignedQuotient) => "__divti3",
-            Self::Wide(Wide::SignedRemainder) => "__modti3",
+            Self::Int128(Int128::Product) => "__multi3",
+            Self::Int128(Int128::CheckedProduct) => "__muloti4",
+            Self::Int128(Int128::Quotient) => "__udivti3",
+            Self::Int128(Int128::Remainder) => "__umodti3",
+            Self::Int128(Int128::SignedQuotient) => "__divti3",
+            Self::Int128(Int128::SignedRemainder) => "__modti3",
             Self::Syscall(name) => name,
         }
     }
 
-    /// The syscall that does the work.
+    /// Returns the syscall that the routine calls.
     fn syscall(self) -> Option<&'static str> {
         match self {
-            // Compilers copy objects onto themselves, which `sol_memcpy_` takes for overlapping.
+            // Compilers copy objects onto themselves, which `sol_memcpy_` refuses as overlapping.
             Self::Memcpy | Self::Memmove => Some("sol_memmove_"),
             Self::Memset => Some("sol_memset_"),
             Self::Memcmp | Self::Bcmp => Some("sol_memcmp_"),
             Self::Trap => Some("abort"),
             Self::Syscall(name) => Some(name),
-            Self::Wide(_) => None,
+            Self::Int128(_) => None,
         }
     }
 
-    /// The routine: instructions, and where among them which syscall is called.
+    /// Returns the code of the routine. `Err` stands for a call of a syscall.
     pub(crate) fn code(self) -> Vec<Result<Insn, &'static str>> {
         let insn = |op, dst, src, off, imm| Ok(Insn { op, dst, src, off, imm });
         let call = self.syscall().map(Err);
         let exit = insn(Op::Exit, 0, 0, 0, 0);
         let (before, after) = match self {
-            // The syscalls return 0, the functions their first argument. Calls keep r6.
+            // The functions return their first argument, which r6 preserves across the syscall.
             Self::Memcpy | Self::Memmove | Self::Memset => {
                 (vec![insn(Op::Mov64Reg, 6, 1, 0, 0)], vec![insn(Op::Mov64Reg, 0, 6, 0, 0), exit])
             }
-            // The result comes in memory, as an `int`.
+            // The syscall writes its result, an `int`, to memory.
             Self::Memcmp | Self::Bcmp => (
                 vec![insn(Op::Mov64Reg, 4, FRAME_POINTER, 0, 0), insn(Op::Add64Imm, 4, 0, 0, -8)],
                 vec![
@@ -162,17 +162,17 @@ impl Support {
                 ],
             ),
             Self::Trap | Self::Syscall(_) => (vec![], vec![exit]),
-            Self::Wide(wide) => (wide.code(), vec![]),
+            Self::Int128(wide) => (wide.code(), vec![]),
         };
         before.into_iter().chain(call).chain(after).collect()
     }
 }
 
-impl Wide {
+impl Int128 {
     fn code(self) -> Vec<Result<Insn, &'static str>> {
-        const MULTIPLY: &str = include_str!("support/multiply.s");
-        const CHECKED: &str = include_str!("support/checked.s");
-        const DIVIDE: &str = include_str!("support/divide.s");
+        const MULTIPLY: &str = include_str!("routines/multiply.s");
+        const CHECKED: &str = include_str!("routines/checked.s");
+        const DIVIDE: &str = include_str!("routines/divide.s");
         let (rest, defined): (_, &[&str]) = match self {
             Self::Product => ("", &["PRODUCT"]),
             Self::CheckedProduct => (CHECKED, &[]),

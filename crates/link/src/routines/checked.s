@@ -1,5 +1,5 @@
-; The product of two signed numbers of 128 bits, cut to 128 bits, and at r5, as an `int`, whether
-; that is another number than the product: LLVM's `__muloti4`. Registers are as in multiply.s.
+; The product of two signed 128-bit integers modulo 2^128, with an overflow flag, an `int`, at the
+; address in r5: LLVM's `__muloti4`. Registers are as in multiply.s.
 
     stxdw [r10 - 8], r5
     stxdw [r10 - 16], r1
@@ -14,7 +14,7 @@
     jsge r4, 0, 2f
     negate r3, r4
 2:
-    ; One of the upper halves is 0, or there are more than 128 bits.
+    ; If neither upper half is 0, the product has more than 128 bits.
     jeq r2, 0, narrow
     jne r4, 0, over
     mov64 r7, r1
@@ -34,7 +34,7 @@ cross:
     multiply
     add64 r2, r6
     jlt r2, r6, over
-    ; Below zero there is one number more.
+    ; The smallest negative number has no positive counterpart.
     jsge r9, 0, 3f
     negate r0, r2
     jslt r2, 0, fits

@@ -1,9 +1,9 @@
-; The product of two numbers of 128 bits, cut to 128 bits.
+; The product of two 128-bit integers modulo 2^128: LLVM's `__multi3`.
 ;
-; A number is in two registers, its low half first: r1 and r2 times r3 and r4 give r0 and r2, as
-; LLVM expects it of `__multi3`. Calls keep r6 to r9 of whoever calls.
+; An integer is in two registers, low half first: r1 and r2 times r3 and r4 give r0 and r2. The
+; virtual machine preserves r6 to r9 across calls, so routines may clobber them.
 
-.macro multiply   ; r0 and r2 = r1 * r3; takes r4 and r5
+.macro multiply   ; r0 and r2 = r1 * r3; clobbers r4 and r5
     mov64 r0, r1
     mul64 r0, r3
     mov64 r4, r1
@@ -39,7 +39,7 @@
 5:
 .endm
 
-.macro product  ; r0 and r2 = r1 and r2 times r3 and r4, cut; takes r5 and r9
+.macro product  ; r0 and r2 = r1 and r2 times r3 and r4, modulo 2^128; clobbers r5 and r9
     mul64 r2, r3
     mul64 r4, r1
     add64 r2, r4
