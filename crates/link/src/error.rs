@@ -91,7 +91,7 @@ impl LinkError {
     /// Returns the location as text: object, section, offset, function and source line, as far as
     /// they are known; `None` if the error has no location.
     #[must_use]
-    pub fn place(&self) -> Option<String> {
+    pub fn location(&self) -> Option<String> {
         let mut parts: Vec<String> = Vec::new();
         parts.extend(self.object.clone());
         parts.extend(match (&self.section, self.offset) {
@@ -108,8 +108,8 @@ impl LinkError {
 
 impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.place() {
-            Some(place) => write!(f, "{place}: {}", self.message),
+        match self.location() {
+            Some(location) => write!(f, "{location}: {}", self.message),
             None => f.write_str(&self.message),
         }
     }

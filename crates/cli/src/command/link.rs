@@ -235,7 +235,7 @@ pub(crate) fn findings(errors: &[LinkError]) -> Vec<Value> {
 pub(crate) fn show_errors(ui: &mut Ui, errors: &[LinkError]) -> Result<()> {
     for it in errors {
         ui.aside(&format!("{BAD}error{BAD:#}{STRONG}: {}{STRONG:#}\n", it.message))?;
-        if let Some(place) = it.place() {
+        if let Some(place) = it.location() {
             ui.aside(&format!(" --> {place}\n"))?;
         }
         if let Some(help) = &it.help {

@@ -25,7 +25,7 @@ fn told(errors: &[LinkError]) -> String {
     let mut said = String::new();
     for it in errors {
         writeln!(said, "error: {}", it.message).unwrap();
-        it.place().iter().for_each(|place| writeln!(said, " --> {place}").unwrap());
+        it.location().iter().for_each(|place| writeln!(said, " --> {place}").unwrap());
         it.help.iter().for_each(|help| writeln!(said, "help: {help}").unwrap());
     }
     said
