@@ -1,11 +1,11 @@
-/* Solana programs in C: the input that a program is given, syscalls, calls of other programs.
+/* Declarations for Solana programs in C: input parsing, syscalls, cross-program invocation.
  *
  *     clang -target bpf -mcpu=v2 -O2 -ffreestanding -I include -c hello.c -o hello.o
  *     selkie link hello.o -o hello.so
  *
- * A program starts at `uint64_t entrypoint(const uint8_t *input)` and returns 0, or an error: one
- * of those below, or a number of its own less than 2^32. There is no C library. Variables that the
- * program may write must begin as zero; the linker places them in the heap.
+ * The entry is `uint64_t entrypoint(const uint8_t *input)`. It returns 0, or an error: one of those
+ * below, or an error code of the program below 2^32. There is no C library. Writable variables must
+ * be initialized to zero; the linker places them in the heap.
  *
  * This file depends on nothing but the compiler, as C11 or C++.
  */
@@ -36,7 +36,7 @@ typedef __SIZE_TYPE__ size_t;
 
 /* ---- Errors ------------------------------------------------------------------------------- */
 
-/* The errors that all programs share, as `entrypoint` returns them. */
+/* The return values of `entrypoint` for the variants of `ProgramError`. */
 #define SOL_ERROR(number) ((uint64_t)(number) << 32)
 
 #define SOL_SUCCESS ((uint64_t)0)
@@ -69,7 +69,7 @@ typedef __SIZE_TYPE__ size_t;
 
 /* ---- Memory ------------------------------------------------------------------------------- */
 
-/* The linker provides these four, by syscalls. */
+/* Defined by the linker, which implements them with syscalls. */
 void *memcpy(void *to, const void *from, size_t count);
 void *memmove(void *to, const void *from, size_t count);
 void *memset(void *to, int byte, size_t count);
@@ -78,11 +78,11 @@ int memcmp(const void *a, const void *b, size_t count);
 #define SOL_HEAP ((uint64_t)0x300000000)
 #define SOL_HEAP_BYTES ((uint64_t)32 * 1024)
 
-/* The first byte of the heap that no variable takes. The linker knows it. */
+/* The first byte of the heap behind writable variables. Defined by the linker. */
 extern uint8_t __heap_start[];
 
-/* Memory that is never given back; NULL if there is none left. It is handed out from the top of
- * the heap down, and the heap's first eight bytes keep how far. */
+/* Allocates memory, which is never freed; NULL if the heap is exhausted. Allocates from the top of
+ * the heap downwards. The first eight bytes of the heap hold the position. */
 static inline void *sol_alloc(uint64_t bytes) {
     uint64_t *position = (uint64_t *)SOL_HEAP;
     uint64_t top = *position ? *position : SOL_HEAP + SOL_HEAP_BYTES;
@@ -105,13 +105,13 @@ static inline bool sol_pubkey_equal(const sol_pubkey *a, const sol_pubkey *b) {
     return x[0] == y[0] && x[1] == y[1] && x[2] == y[2] && x[3] == y[3];
 }
 
-/* Bytes somewhere: what hashes, seeds and logged data are given as. */
+/* A slice of bytes: an argument of hashes, seeds and logged data. */
 typedef struct {
     const void *data;
     uint64_t length;
 } sol_slice;
 
-/* Several seeds: what one address is derived from. */
+/* The seeds of a program-derived address. */
 typedef struct {
     const sol_slice *seeds;
     uint64_t count;
@@ -119,8 +119,8 @@ typedef struct {
 
 /* ---- The input ----------------------------------------------------------------------------- */
 
-/* An account, as programs are given it and as calls of other programs take it. What is behind the
- * pointers is the account itself: what is written there stays, if the program may write it. */
+/* An account of the input, also the form in which invocations take it. The pointers refer to the
+ * account itself: writes change it, if the program may write it. */
 typedef struct {
     sol_pubkey *key;
     uint64_t *lamports;
@@ -133,10 +133,10 @@ typedef struct {
     bool is_executable;
 } sol_account;
 
-/* The input, taken apart. The caller says where the accounts go, and how many there is room for. */
+/* The parsed input. The caller provides the array of accounts and its capacity. */
 typedef struct {
     sol_account *accounts;
-    /* At first the room, then how many accounts there are. */
+    /* The capacity before parsing, the number of accounts after it. */
     uint64_t account_count;
     const uint8_t *data;
     uint64_t data_length;
@@ -145,16 +145,16 @@ typedef struct {
 
 #define SOL_ACCOUNT_GROWTH_MAX 10240
 
-/* Takes the input apart. `false` if there are more accounts than there is room for. */
+/* Parses the input. Returns `false` if there are more accounts than the capacity. */
 static inline bool sol_read_input(const uint8_t *input, sol_input *out) {
-    uint64_t room = out->account_count, count = *(const uint64_t *)input;
+    uint64_t capacity = out->account_count, count = *(const uint64_t *)input;
     uint8_t *at = (uint8_t *)input + 8;
-    if (count > room) return false;
+    if (count > capacity) return false;
     for (uint64_t i = 0; i < count; i++) {
         sol_account *account = &out->accounts[i];
         uint8_t first = at[0];
         if (first != 0xff) {
-            /* An account that was named before: its number stands for it. */
+            /* A duplicate account: the index of the first occurrence. */
             if (first >= i) return false;
             *account = out->accounts[first];
             at += 8;
@@ -180,8 +180,8 @@ static inline bool sol_read_input(const uint8_t *input, sol_input *out) {
     return true;
 }
 
-/* Gives an account's data another length: at most `SOL_ACCOUNT_GROWTH_MAX` more than it had. New
- * bytes are zero, unless the data were longer before. */
+/* Resizes the data of an account, by at most `SOL_ACCOUNT_GROWTH_MAX` above its length in the input.
+ * New bytes are zero, unless the data was longer before. */
 static inline void sol_set_data_length(sol_account *account, uint64_t length) {
     *(uint64_t *)(account->data - 8) = length;
     account->data_length = length;
@@ -189,7 +189,7 @@ static inline void sol_set_data_length(sol_account *account, uint64_t length) {
 
 /* ---- Syscalls ------------------------------------------------------------------------------ */
 
-/* Their numbers are results where it is said so, and else 0. */
+/* They return 0 unless stated otherwise. */
 
 void abort(void) __attribute__((noreturn));
 void sol_panic_(const char *file, uint64_t length, uint64_t line, uint64_t column)
@@ -201,9 +201,9 @@ void sol_log_pubkey(const sol_pubkey *key);
 void sol_log_compute_units_(void);
 void sol_log_data(const sol_slice *slices, uint64_t count);
 
-/* Logs a text between quotes. */
+/* Logs a string literal. */
 #define sol_log(text) sol_log_(text, sizeof(text) - 1)
-/* Ends the program if something does not hold that must. */
+/* Aborts the program if a condition is false. */
 #define sol_assert(condition) \
     ((condition) ? (void)0 : sol_panic_(__FILE__, sizeof(__FILE__) - 1, __LINE__, 0))
 
@@ -233,7 +233,7 @@ uint64_t sol_alt_bn128_compression(uint64_t operation, const void *input, uint64
                                    void *out);
 uint64_t sol_big_mod_exp(const void *parameters, void *out);
 
-/* Addresses that no key signs for. 0, or 1 if the seeds give none. */
+/* Program-derived addresses. They return 0, or 1 if the seeds yield no valid address. */
 uint64_t sol_create_program_address(const sol_slice *seeds, uint64_t count,
                                     const sol_pubkey *program, sol_pubkey *address);
 uint64_t sol_try_find_program_address(const sol_slice *seeds, uint64_t count,
@@ -249,12 +249,12 @@ uint64_t sol_get_sysvar(const sol_pubkey *id, void *out, uint64_t offset, uint64
 uint64_t sol_get_epoch_stake(const sol_pubkey *vote_account);
 
 void sol_set_return_data(const void *data, uint64_t length);
-/* How many bytes there are; at most `length` of them are written. */
+/* Returns the length of the data, and writes at most `length` bytes of it. */
 uint64_t sol_get_return_data(void *data, uint64_t length, sol_pubkey *program);
 uint64_t sol_get_stack_height(void);
 uint64_t sol_remaining_compute_units(void);
 
-/* ---- Calls of other programs --------------------------------------------------------------- */
+/* ---- Cross-program invocation -------------------------------------------------------------- */
 
 typedef struct {
     const sol_pubkey *key;
@@ -262,9 +262,9 @@ typedef struct {
     bool is_signer;
 } sol_account_meta;
 
-/* An instruction that was processed before, by how many it is back: 1 if there is one. Unless
- * `lengths` are its bytes of data and its count of accounts, they become that, and nothing else is
- * written. An account takes 34 bytes: key, then whether it signed and whether it could be written. */
+/* Reads an already processed sibling instruction; index 0 is the latest. Returns 1 if it exists. If
+ * `lengths` differ from its data length and account count, only they are written. An account takes
+ * 34 bytes: its key, then a byte each for signer and writable. */
 uint64_t sol_get_processed_sibling_instruction(uint64_t index, uint64_t lengths[2],
                                                sol_pubkey *program, void *data, void *accounts);
 
@@ -276,7 +276,7 @@ typedef struct {
     uint64_t data_length;
 } sol_instruction;
 
-/* 0: a call that fails ends the program. */
+/* Returns 0. If the invoked program fails, this program is aborted. */
 uint64_t sol_invoke_signed_c(const sol_instruction *instruction, const sol_account *accounts,
                              uint64_t account_count, const sol_seeds *signers,
                              uint64_t signer_count);

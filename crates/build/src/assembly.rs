@@ -1,4 +1,4 @@
-//! Assembly beside C: sources to objects, by our own assembler.
+//! Assembly in C projects: assembles sources to objects.
 
 use std::{
     fs,
@@ -10,21 +10,21 @@ use selkie_asm::{DiskFiles, Files, Object, Output, assemble_object};
 
 use crate::{Failure, Options, Watch};
 
-/// A source, and what came of it.
+/// A source and its object or diagnostics.
 struct Assembled {
     source: PathBuf,
     output: Output<Object>,
-    /// The files that it includes, or would if they were there.
+    /// The files that it includes, also missing ones.
     included: Vec<PathBuf>,
 }
 
-/// The objects of sources in assembly, with their names, and every file that was looked for.
+/// The names and contents of objects, and every file that the assembler looked for.
 pub(crate) struct Objects {
     pub(crate) objects: Vec<(String, Vec<u8>)>,
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// Assembles sources to objects, but for those that others include.
+/// Assembles sources to objects, except for those that other sources include.
 ///
 /// # Errors
 ///
@@ -67,7 +67,7 @@ fn assemble_one(source: &Path, options: &Options) -> Result<Assembled, Failure> 
         let message = format!("{} is not text", source.display());
         Failure::setup(message, "sources are UTF-8")
     })?;
-    let files = Arc::new(Noted::default());
+    let files = Arc::new(RecordedFiles::default());
     let options = selkie_asm::Options {
         version: options.version,
         name: source.display().to_string(),
@@ -81,11 +81,11 @@ fn assemble_one(source: &Path, options: &Options) -> Result<Assembled, Failure> 
     Ok(Assembled { source: source.to_owned(), output, included })
 }
 
-/// The file system, with a note of what was asked for.
+/// The file system, with a record of the files that were requested.
 #[derive(Default)]
-struct Noted(Mutex<Vec<PathBuf>>);
+struct RecordedFiles(Mutex<Vec<PathBuf>>);
 
-impl Files for Noted {
+impl Files for RecordedFiles {
     fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
         DiskFiles.read(path)

@@ -1,5 +1,4 @@
-//! C: a stock clang, or zig, which has one in it. What is assembly beside it, our own assembler
-//! takes.
+//! C: finding and running a stock clang, or zig, which contains one.
 
 use std::{
     fs,
@@ -11,21 +10,19 @@ use std::{
 use crate::{
     Compiled, Failure, Options, Project, Watch,
     assembly::{self, Objects},
-    in_path,
-    project::Language,
-    typed,
+    project::{Language, is_assembly},
+    system::{in_path, typed, write_if_changed},
 };
 
-/// The header that programs in C begin with.
+/// The content of `selkie.h`, the header for programs in C.
 pub const HEADER: &str = include_str!("../include/selkie.h");
 
-/// The newest clang that is looked for by number, and the oldest that is of use.
+/// The supported versions of clang: from the oldest that works to the newest that is searched for
+/// by number.
 const CLANGS: std::ops::RangeInclusive<u32> = 16..=30;
 
-/// Flags for every compiler: code for a machine without an operating system, and one section for
-/// each function and variable, so that only what is used is linked.
-///
-/// Frames may be as large as they like here: the linker judges those of functions that are used.
+/// Flags for every compiler: freestanding code, and one section for each function and variable, so
+/// that only used ones are linked.
 const FLAGS: &[&str] = &[
     "-O2",
     "-g",
@@ -40,28 +37,28 @@ const FLAGS: &[&str] = &[
     "-fcolor-diagnostics",
 ];
 
-/// The feature of accesses of any alignment, which only new compilers know: others warn of it for
-/// each source, and read and write unaligned words byte by byte.
+/// The target feature of unaligned memory accesses. Older compilers do not know it, warn about it
+/// for each source, and access unaligned words byte by byte.
 const UNALIGNED: &[&str] =
     &["-Xclang", "-target-feature", "-Xclang", "+allows-misaligned-mem-access"];
 
-/// The name of that feature, as warnings have it.
+/// The name of that feature in warnings.
 const UNALIGNED_FEATURE: &str = "allows-misaligned-mem-access";
 
-/// What to say where there is no compiler, or an old one.
+/// How to install a compiler.
 const INSTALL: &str = "`apt install clang-22` (https://apt.llvm.org has it where the system does \
                        not), `brew install llvm`, or `pip install ziglang`";
 
 /// A compiler for C.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Compiler {
-    /// The words that start it.
+    /// The command that starts it.
     words: Vec<String>,
-    /// What it calls the target.
+    /// Its name of the target.
     target: &'static str,
-    /// The version of clang that it is.
+    /// The version of clang.
     version: u32,
-    /// Whether it can be told that accesses may have any alignment.
+    /// Whether it supports [`UNALIGNED`].
     is_unaligned: bool,
 }
 
@@ -77,19 +74,19 @@ impl Compiler {
         Some(Self { is_unaligned, ..compiler })
     }
 
-    /// Zig: itself, or the package of pip.
+    /// Returns zig, or the package of pip.
     fn zig(cache: &Path) -> Option<Self> {
         let zig = in_path("zig").and_then(|_| Self::try_new(&["zig", "cc"], ZIG_TARGET, cache));
         zig.or_else(|| Self::wheel(cache))
     }
 
-    /// Zig as pip installs it.
+    /// Returns zig as installed by pip.
     fn wheel(cache: &Path) -> Option<Self> {
         Self::try_new(&["python3", "-m", "ziglang", "cc"], ZIG_TARGET, cache)
     }
 
-    /// The best that is there: the newest clang if it can access memory at any alignment, or else
-    /// zig's, or else an older clang.
+    /// Returns the best compiler: the newest clang if it supports unaligned accesses, or else zig, or
+    /// else an older clang.
     fn find(named: Option<&str>, cache: &Path) -> Result<Self, Failure> {
         if let Some(name) = named {
             let compiler = match name {
@@ -99,8 +96,8 @@ impl Compiler {
             };
             return compiler.ok_or_else(|| {
                 Failure::setup(
-                    format!("`{name}` is no clang that can be started"),
-                    "--toolchain takes clang, clang-22, the path of one, zig, or ziglang",
+                    format!("`{name}` cannot be started, or is not clang"),
+                    "--toolchain takes clang, clang-22, the path of a clang, zig, or ziglang",
                 )
             });
         }
@@ -114,36 +111,36 @@ impl Compiler {
         }
         Self::zig(cache).or(clang).ok_or_else(|| {
             Failure::setup(
-                format!("there is no clang {} or newer here, and no zig", CLANGS.start()),
-                format!("one of these installs one: {INSTALL}"),
+                format!("found neither clang {} or newer nor zig", CLANGS.start()),
+                format!("install one: {INSTALL}"),
             )
         })
     }
 
-    /// Whether it takes the feature of unaligned accesses without a warning. Asked once for every
-    /// version of a compiler, as it tells of itself.
-    fn knows_unaligned(&self, said: &str, cache: &Path) -> bool {
+    /// Returns whether the compiler accepts [`UNALIGNED`] without a warning. The answer is cached for
+    /// each compiler and output of `--version`.
+    fn knows_unaligned(&self, version: &str, cache: &Path) -> bool {
         let mut hasher = DefaultHasher::new();
-        (&self.words, said).hash(&mut hasher);
-        let kept = cache.join("compilers").join(format!("{:016x}", hasher.finish()));
-        if let Ok(answer) = fs::read_to_string(&kept) {
+        (&self.words, version).hash(&mut hasher);
+        let cached = cache.join("compilers").join(format!("{:016x}", hasher.finish()));
+        if let Ok(answer) = fs::read_to_string(&cached) {
             return answer == YES;
         }
-        // What warns is the code generator, so there has to be an object. Without a place for that
-        // and for the answer, the compiler is told nothing.
-        let [source, object] = ["c", "o"].map(|it| kept.with_extension(it));
+        // The code generator emits the warning, so an object must be written. If the cache is not
+        // writable, the feature is not used.
+        let [source, object] = ["c", "o"].map(|it| cached.with_extension(it));
         let mut command = Command::new(&self.words[0]);
         command.args(&self.words[1..]).args(["-target", self.target]).args(UNALIGNED);
         command.arg("-c").arg(&source).arg("-o").arg(&object);
-        let asked = crate::write_if_changed(&source, b"").and_then(|()| command.output());
+        let asked = write_if_changed(&source, b"").and_then(|()| command.output());
         let Ok(output) = asked else { return false };
         let warns = String::from_utf8_lossy(&output.stderr).contains(UNALIGNED_FEATURE);
         let knows = output.status.success() && !warns;
-        let _ = crate::write_if_changed(&kept, if knows { YES } else { "no" }.as_bytes());
+        let _ = write_if_changed(&cached, if knows { YES } else { "no" }.as_bytes());
         knows
     }
 
-    /// Whether it can compile for BPF: Apple's cannot.
+    /// Returns whether the compiler supports BPF. Apple's clang does not.
     fn knows_bpf(&self) -> bool {
         let output = Command::new(&self.words[0]).arg("--print-targets").output();
         output.is_ok_and(|it| String::from_utf8_lossy(&it.stdout).contains("bpf"))
@@ -154,7 +151,7 @@ impl Compiler {
         format!("{} (clang {version})", words.join(" "))
     }
 
-    /// The newest instructions that it has: signed division came with v4.
+    /// Returns the newest BPF CPU that the compiler supports. v4 has signed division.
     fn cpu(&self) -> &'static str {
         if self.version >= 19 { "v4" } else { "v2" }
     }
@@ -166,6 +163,7 @@ impl Compiler {
         if self.is_unaligned {
             command.args(UNALIGNED);
         }
+        // The linker checks the frames of functions that are used.
         if self.version >= 19 {
             command.args(["-mllvm", "-bpf-stack-size=1048576"]);
         }
@@ -184,45 +182,45 @@ impl Compiler {
 
 const ZIG_TARGET: &str = "bpfel-freestanding";
 
-/// The answer of a compiler that knows a feature.
+/// The cached answer of a compiler that supports a feature.
 const YES: &str = "yes";
 
-/// What to do about code that needs floating point, if that is what a compiler complains of: the
-/// functions that compute it have the kinds of their numbers in their names, as `__muldf3`.
-fn help_for(said: &str) -> Option<&'static str> {
-    let mut functions = said.split("built-in function '__").skip(1);
+/// Returns help for compiler errors about floating point. Floating-point functions have the types of
+/// their operands in their names, like `__muldf3`.
+fn help_for(errors: &str) -> Option<&'static str> {
+    let mut functions = errors.split("built-in function '__").skip(1);
     let is_float = functions.any(|rest| {
         let name = rest.split('\'').next().unwrap_or_default();
         ["sf", "df", "tf"].iter().any(|kind| name.contains(kind))
     });
     is_float.then_some(
-        "programs in C have no floating point: count in whole numbers of a small unit, as lamports \
-         are (`float` and `double` work in Rust, in software)",
+        "programs in C have no floating point: use integers of a small unit, like lamports (in Rust, \
+         `f32` and `f64` work, in software)",
     )
 }
 
-/// The number behind `clang version`.
+/// Returns the major version in the output of `--version`.
 fn version_of(text: &str) -> Option<u32> {
     let (_, rest) = text.split_once("clang version ")?;
     rest.split(['.', ' ']).next()?.parse().ok()
 }
 
-/// The name of the compiler that programs in C are built with, or of the one that is asked for. What
-/// compilers are capable of is kept in the folder `cache`.
+/// Returns the name of the compiler for C: the one named, or the best one that is installed. The
+/// features of compilers are cached in the folder `cache`.
 ///
 /// # Errors
 ///
-/// [`Failure::Setup`] where no compiler is found.
+/// [`Failure::Setup`] if no compiler is found.
 pub fn compiler(named: Option<&str>, cache: &Path) -> Result<String, Failure> {
     Compiler::find(named, cache).map(|compiler| compiler.name())
 }
 
-/// Compiles a project in C, and assembles what is beside it.
+/// Compiles the C sources of a project, and assembles its assembly sources.
 ///
 /// # Errors
 ///
-/// [`Failure::Setup`] where no compiler is found, [`Failure::Compiler`] or [`Failure::Assembler`]
-/// where a source is refused.
+/// [`Failure::Setup`] if no compiler is found, [`Failure::Compiler`] or [`Failure::Assembler`] if a
+/// source has errors.
 pub fn compile(
     project: &Project,
     target: &Path,
@@ -254,23 +252,10 @@ pub fn compile(
     for (index, source) in sources.iter().enumerate() {
         let stem = source.file_stem().map(|it| it.to_string_lossy()).unwrap_or_default();
         let object = folder.join(format!("{index}-{stem}.o"));
-        let mut command = compiler.command(source, &object, &include, options);
-        let shown = typed(&command);
-        watch.runs(&shown);
-        let output = command.output().map_err(|error| {
-            Failure::setup(format!("cannot start {shown}: {error}"), "is it still there?")
-        })?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        watch.said(&said);
-        if !output.status.success() {
-            if let Some(help) = help_for(&said) {
-                watch.said(&format!("help: {help}\n"));
-            }
-            return Err(Failure::Compiler(shown));
-        }
+        run(compiler.command(source, &object, &include, options), watch)?;
         let bytes = fs::read(&object).map_err(|error| Failure::file(&object, &error))?;
         let dependencies = fs::read_to_string(object.with_extension("d")).unwrap_or_default();
-        // Our own header may just have been written, and is what it is.
+        // `selkie.h` may just have been written, but its content is constant.
         let dependencies = dependencies_of(&dependencies).into_iter();
         compiled.sources.extend(dependencies.filter(|path| !path.starts_with(&include)));
         compiled.objects.push((source.display().to_string(), bytes));
@@ -279,7 +264,7 @@ pub fn compile(
     compiled.objects.extend(objects);
     compiled.sources.extend(files);
     for source in sources.into_iter().chain(assembly) {
-        // Another source may come into its folder; into the project's own, programs come too.
+        // A source may be added to its folder. The root folder is left out: builds write to it.
         let folder = source.parent().filter(|folder| **folder != *project.root);
         compiled.sources.extend(folder.map(Path::to_owned));
     }
@@ -288,23 +273,35 @@ pub fn compile(
     Ok(compiled)
 }
 
-/// Whether a source is one for the assembler.
-pub(crate) fn is_assembly(source: &Path) -> bool {
-    source.extension().is_some_and(|it| it == "s")
+/// Runs a compiler.
+fn run(mut command: Command, watch: &mut dyn Watch) -> Result<(), Failure> {
+    let shown = typed(&command);
+    watch.runs(&shown);
+    let output = command.output().map_err(|error| {
+        Failure::setup(format!("cannot start {shown}: {error}"), "check that it is still installed")
+    })?;
+    let errors = String::from_utf8_lossy(&output.stderr);
+    watch.said(&errors);
+    if output.status.success() {
+        return Ok(());
+    }
+    if let Some(help) = help_for(&errors) {
+        watch.said(&format!("help: {help}\n"));
+    }
+    Err(Failure::Compiler(shown))
 }
 
-/// Puts the header where compilers find it, and names the folder.
+/// Writes `selkie.h` to the cache, and returns its folder.
 fn header(cache: &Path) -> Result<PathBuf, Failure> {
     let folder = cache.join("include");
     let path = folder.join("selkie.h");
-    crate::write_if_changed(&path, HEADER.as_bytes())
-        .map_err(|error| Failure::file(&path, &error))?;
+    write_if_changed(&path, HEADER.as_bytes()).map_err(|error| Failure::file(&path, &error))?;
     Ok(folder)
 }
 
-/// The files that a makefile rule names as what the first depends on.
+/// Returns the prerequisites of the first rule of a makefile.
 pub(crate) fn dependencies_of(rule: &str) -> Vec<PathBuf> {
-    // What follows the first rule are empty ones, for files that are deleted later.
+    // The other rules are empty, for files that are deleted later.
     let rule = rule.replace("\\\n", " ");
     let (_, names) = rule.lines().next().and_then(|it| it.split_once(": ")).unwrap_or_default();
     let mut paths = vec![String::new()];
@@ -325,27 +322,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_read_off_what_compilers_say_of_themselves() {
+    fn clang_version_is_read_from_the_output_of_version() {
         assert_eq!(version_of("Debian clang version 19.1.7 (3~deb12u1)\nTarget: x"), Some(19));
         assert_eq!(version_of("clang version 22.1.8\n"), Some(22));
         assert_eq!(version_of("gcc (Debian 12.2.0)"), None);
     }
 
     #[test]
-    fn floating_point_is_told_from_other_missing_functions() {
-        let said = |name| {
+    fn help_for_missing_functions_is_about_floating_point_only() {
+        let error = |name| {
             format!("f.c:1:2: error: A call to built-in function '{name}' is not supported.")
         };
         for name in ["__muldf3", "__floatundidf", "__fixunssfdi", "__truncdfsf2", "__gtsf2"] {
-            assert!(help_for(&said(name)).is_some(), "{name}");
+            assert!(help_for(&error(name)).is_some(), "{name}");
         }
         for name in ["__multi3", "__udivti3", "memcpy"] {
-            assert_eq!(help_for(&said(name)), None, "{name}");
+            assert_eq!(help_for(&error(name)), None, "{name}");
         }
     }
 
     #[test]
-    fn dependencies_are_read_with_spaces_and_over_lines() {
+    fn dependencies_may_contain_spaces_and_span_lines() {
         let rule = "out/a.o: src/a.c include/x\\ y.h \\\n  include/z.h\n\nsrc/b.c:\n";
         let expected = ["src/a.c", "include/x y.h", "include/z.h"].map(PathBuf::from);
         assert_eq!(dependencies_of(rule), expected);

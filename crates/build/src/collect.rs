@@ -1,9 +1,9 @@
-//! What rustc gave to its linker, kept for ours.
+//! The stand-in for rustc's linker: keeps the objects that rustc passes to it.
 //!
-//! rustc starts a linker when it has compiled everything, and deletes its objects afterwards. What
-//! it starts here copies them, and leaves a list in place of the program; linking comes when cargo
-//! is done. So cargo knows when to compile again, errors of the linker reach people without what
-//! rustc puts around them, and a program is linked anew without compiling it.
+//! Rustc runs a linker after compiling, and deletes its objects afterwards. This linker copies them,
+//! and writes a list of them in place of the program, which is linked after cargo has finished. So
+//! cargo still decides what to recompile, linker errors are shown without rustc's own error around
+//! them, and a program can be relinked without compiling.
 
 use std::{
     ffi::OsString,
@@ -13,10 +13,10 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// The argument by which a program knows that rustc started it for this.
+/// The argument that tells a program that rustc started it as its linker.
 pub const ARGUMENT: &str = "--collect-for-selkie";
 
-/// What was given to the linker.
+/// The inputs of the linker.
 #[derive(Serialize, Deserialize, Debug)]
 pub(crate) struct Collected {
     pub(crate) objects: Vec<PathBuf>,
@@ -28,11 +28,11 @@ impl Collected {
     }
 }
 
-/// Does what rustc starts a linker for, with the arguments that it gives.
+/// Runs as rustc's linker with its arguments.
 ///
 /// # Errors
 ///
-/// Files that cannot be read or written, and arguments that name no output.
+/// If a file cannot be read or written, or the arguments name no output.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     let (output, objects) = files(arguments);
     let output = output.ok_or_else(|| io::Error::other("the linker was given no -o"))?;
@@ -57,7 +57,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> io::Result<()> {
     fs::write(&output, serde_json::to_vec(&Collected { objects: kept })?)
 }
 
-/// The output and the inputs, of what rustc says to linkers for BPF.
+/// Returns output and inputs from the arguments that rustc passes to linkers for BPF.
 fn files(mut arguments: impl Iterator<Item = OsString>) -> (Option<PathBuf>, Vec<PathBuf>) {
     let mut output = None;
     let mut objects = Vec::new();
@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_rustc_says_to_linkers_is_understood() {
+    fn output_and_inputs_are_found_in_the_arguments_of_rustc() {
         let said = "--export-symbols /t/symbols --collect-for-selkie /t/symbols.o a.o libcore.rlib -L /t --cpu v2 \
                     --cpu-features +x -o out.so -O3 --debug";
         let (output, objects) = files(said.split_whitespace().map(OsString::from));

@@ -1,4 +1,4 @@
-//! Why there is no program.
+//! Build failures.
 
 use core::fmt;
 use std::path::Path;
@@ -6,21 +6,21 @@ use std::path::Path;
 use selkie_asm::{Object, Output};
 use selkie_link::LinkError;
 
-/// Why there is no program.
+/// The reason why a build failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// It could not be tried: what is wrong, and what to do about it.
+    /// The build could not start: a compiler, file or manifest is missing or unusable.
     Setup {
         /// What is wrong.
         message: String,
         /// What to do about it.
         help: String,
     },
-    /// A compiler refused the sources, and has said why: the command.
+    /// A compiler reported errors. Holds its command.
     Compiler(String),
-    /// The assembler refused a source.
+    /// An assembly source has errors.
     Assembler(Output<Object>),
-    /// The linker refused what compilers wrote.
+    /// The objects cannot be linked.
     Link(Vec<LinkError>),
 }
 
@@ -29,10 +29,10 @@ impl Failure {
         Self::Setup { message: message.into(), help: help.into() }
     }
 
-    /// A file or folder that cannot be used.
+    /// Makes the failure for a file or folder that cannot be read or written.
     pub(crate) fn file(path: &Path, error: &std::io::Error) -> Self {
         let message = format!("cannot use {}: {error}", path.display());
-        Self::setup(message, "is the folder there, and may it be written?")
+        Self::setup(message, "check that the folder exists and is writable")
     }
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Setup { message, help } => write!(f, "{message}\n{help}"),
-            Self::Compiler(command) => write!(f, "the compiler refused: {command}"),
+            Self::Compiler(command) => write!(f, "the compiler failed: {command}"),
             Self::Assembler(output) => f.write_str(&output.render(false)),
             Self::Link(errors) => errors.iter().try_for_each(|error| writeln!(f, "{error}")),
         }

@@ -1,9 +1,8 @@
-//! The standard library's source, with Solana as one of its systems.
+//! The standard library's source, patched to support Solana as an operating system.
 //!
-//! The library asks in a few places which system it is on, and has no answer for Solana. A folder
-//! of links to the source stands in for it, in which those few files are others: each edit replaces
-//! a piece of text that must be there. Where one is not, the source is newer or older than what is
-//! known here, and that is said.
+//! The overlay is a folder of links to the source, in which a few files are patched copies. Each
+//! patch replaces a text. If the text is missing, the source is of an unsupported version, which is
+//! an error.
 
 use std::{
     fs,
@@ -14,7 +13,7 @@ use std::{
 
 use crate::Failure;
 
-/// What becomes of a file: every occurrence of a text is replaced.
+/// A replacement of every occurrence of a text in a file.
 struct Edit {
     path: &'static str,
     from: &'static str,
@@ -25,7 +24,7 @@ const VEXOS: &str = "target_os = \"vexos\",";
 const VEXOS_AND_SOLANA: &str = "target_os = \"vexos\", target_os = \"solana\",";
 
 const EDITS: &[Edit] = &[
-    // Sorting takes 4 KiB of stack, which is a whole frame.
+    // The buffer for sorting has 4 KiB, as much as a whole stack frame.
     Edit {
         path: "core/src/slice/sort/stable/mod.rs",
         from: "AlignedStorage::<T, 4096>",
@@ -47,7 +46,7 @@ const EDITS: &[Edit] = &[
         to: "    target_os = \"solana\" => {\n        mod solana;\n        use solana as imp;\n    }\n    \
              target_os = \"zkvm\" => {\n",
     },
-    // What is missing here is missing there too.
+    // Solana lacks what VEXos lacks.
     Edit { path: "std/src/sys/io/error/mod.rs", from: VEXOS, to: VEXOS_AND_SOLANA },
     Edit { path: "std/src/sys/random/mod.rs", from: VEXOS, to: VEXOS_AND_SOLANA },
     Edit { path: "std/src/sys/thread_local/mod.rs", from: VEXOS, to: VEXOS_AND_SOLANA },
@@ -67,16 +66,16 @@ const EDITS: &[Edit] = &[
     },
 ];
 
-/// Files that are not in the source.
+/// Files that are added to the source.
 const ADDED: &[(&str, &str)] =
     &[("std/src/sys/alloc/solana.rs", include_str!("overlay/alloc.rs.txt"))];
 
-/// Makes the folder if it is not there, and names it: its name tells the source and the edits, so
-/// that cargo, which takes the library's source for unchanging, compiles it anew after a change.
+/// Creates the overlay unless it exists, and returns its folder. The name of the folder is a hash of
+/// source and edits, because cargo assumes that the library's source never changes.
 ///
 /// # Errors
 ///
-/// A source that is not what the edits know, and folders that cannot be written.
+/// If the source is of an unsupported version, or the folder cannot be written.
 pub(crate) fn make(library: &Path, toolchain: &str, cache: &Path) -> Result<PathBuf, Failure> {
     let mut hasher = DefaultHasher::new();
     (library, toolchain).hash(&mut hasher);
@@ -87,7 +86,7 @@ pub(crate) fn make(library: &Path, toolchain: &str, cache: &Path) -> Result<Path
     if made.is_dir() {
         return Ok(made);
     }
-    // Whoever makes the same at the same time makes it elsewhere; the first to be done is taken.
+    // Each process creates a draft of its own. The first one that is complete is used.
     let draft = folder.with_extension(std::process::id().to_string());
     let result = mirror(library, &draft.join("library"), Path::new(""), toolchain);
     result.inspect_err(|_| drop(fs::remove_dir_all(&draft)))?;
@@ -100,7 +99,7 @@ pub(crate) fn make(library: &Path, toolchain: &str, cache: &Path) -> Result<Path
     }
 }
 
-/// Mirrors a folder: what is edited in it as a copy, what is not as a link.
+/// Mirrors a folder: edited files as copies, all others as links.
 fn mirror(from: &Path, to: &Path, within: &Path, toolchain: &str) -> Result<(), Failure> {
     let failed = |error| Failure::file(to, &error);
     fs::create_dir_all(to).map_err(failed)?;
@@ -129,8 +128,8 @@ fn edit(path: &Path, mut text: String, toolchain: &str) -> Result<String, Failur
     for it in EDITS.iter().filter(|it| Path::new(it.path) == path) {
         if !text.contains(it.from) {
             return Err(Failure::setup(
-                format!("{toolchain} has a standard library that is not known: {}", it.path),
-                format!("this one is: {}", crate::rust::INSTALL),
+                format!("the standard library of {toolchain} is not supported: {}", it.path),
+                format!("install a supported toolchain: {}", crate::toolchain::INSTALL),
             ));
         }
         text = text.replace(it.from, it.to);

@@ -1,43 +1,43 @@
-//! What there is to build in a folder.
+//! Projects: the programs in a folder.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-use crate::{Failure, c, rust};
+use crate::{Failure, metadata};
 
-/// A folder that a program is built from.
+/// A program and the folder of its sources.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Project {
     /// The folder.
     pub root: PathBuf,
     /// The name of the program.
     pub name: String,
-    /// What it is written in.
+    /// Its language and sources.
     pub language: Language,
 }
 
-/// What a program is written in.
+/// The language of a program, with its sources.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Language {
-    /// Assembly: the source that includes all others.
+    /// Assembly. Holds the source that includes all others.
     Assembly(PathBuf),
-    /// C: the sources that are compiled, and those in assembly beside them.
+    /// C. Holds the sources in C and assembly.
     C(Vec<PathBuf>),
-    /// Rust: the manifest of the package.
+    /// Rust. Holds the manifest of the package.
     Rust(PathBuf),
 }
 
 impl Project {
-    /// Finds what there is to build in a folder: a Cargo package with a library, assembly, or C.
+    /// Finds the programs of a folder: a Cargo package with a library, or sources in assembly or C.
     ///
-    /// A Cargo package without a library may be there for tests of a program in assembly or C. A
-    /// Cargo workspace without a package is all of its programs; `package` chooses one by name.
+    /// A Cargo package without a library is ignored: it may contain tests of a program in assembly or
+    /// C. Of a Cargo workspace, all programs are returned, or only the one named `package`.
     ///
     /// # Errors
     ///
-    /// [`Failure::Setup`] where nothing is found, or several sources that might be the program.
+    /// [`Failure::Setup`] if there is no program, or if it is unclear which source is the main one.
     pub fn find(folder: &Path, package: Option<&str>) -> Result<Vec<Self>, Failure> {
         let found = Self::find_one(folder)?;
         let Language::Rust(manifest) = &found.language else { return Ok(vec![found]) };
@@ -45,12 +45,13 @@ impl Project {
         if is_alone && package.is_none_or(|name| name == found.name) {
             return Ok(vec![found]);
         }
-        let mut programs = rust::programs(manifest)?;
-        programs.retain(|it| package.is_none_or(|name| name == it.name));
+        let programs = metadata::programs(manifest)?.into_iter().map(Self::of_rust);
+        let is_chosen = |it: &Self| package.is_none_or(|name| name == it.name);
+        let programs: Vec<Self> = programs.filter(is_chosen).collect();
         if programs.is_empty() {
             return Err(Failure::setup(
                 format!("no package of {} is a program", folder.display()),
-                "the manifest of a program says: [lib] crate-type = [\"cdylib\", \"lib\"]",
+                "add to the manifest of a program: [lib] crate-type = [\"cdylib\", \"lib\"]",
             ));
         }
         Ok(programs)
@@ -67,7 +68,7 @@ impl Project {
             return Ok(Self { root, name, language: Language::Rust(manifest) });
         }
         let sources = sources(&root);
-        if !sources.iter().all(|it| c::is_assembly(it)) {
+        if !sources.iter().all(|it| is_assembly(it)) {
             return Ok(Self { root, name, language: Language::C(sources) });
         }
         match assembly(&root, &name)? {
@@ -75,12 +76,17 @@ impl Project {
             None => Err(Failure::setup(
                 format!("there is nothing to build in {}", folder.display()),
                 "a project is a Cargo package with a library, or has src/*.s or src/*.c; \
-                 `selkie new NAME` begins one",
+                 `selkie new NAME` creates one",
             )),
         }
     }
 
-    /// A program of one C source.
+    fn of_rust(program: metadata::Program) -> Self {
+        let metadata::Program { name, root, manifest } = program;
+        Self { root, name, language: Language::Rust(manifest) }
+    }
+
+    /// Makes a project of a single C source.
     #[must_use]
     pub fn of_c(source: &Path) -> Self {
         let name = source.file_stem().map(|it| it.to_string_lossy().into_owned());
@@ -92,7 +98,7 @@ impl Project {
     }
 }
 
-/// What a manifest says.
+/// The relevant contents of a manifest.
 struct Package {
     name: Option<String>,
     has_library: bool,
@@ -104,7 +110,7 @@ impl Package {
         let Ok(text) = fs::read_to_string(manifest) else { return Ok(None) };
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
             let message = format!("{}: {}", manifest.display(), error.message());
-            Failure::setup(message, "cargo cannot read this manifest either")
+            Failure::setup(message, "correct the manifest, which cargo cannot read either")
         })?;
         let package = table.get("package");
         let name = package.and_then(|it| it.get("name")).and_then(toml::Value::as_str);
@@ -117,7 +123,7 @@ impl Package {
     }
 }
 
-/// The source that the program begins with: `src/NAME.s`, `src/NAME/NAME.s`, `src/main.s`, or the
+/// Returns the main assembly source: `src/NAME.s`, `src/NAME/NAME.s`, `src/main.s`, `NAME.s`, or the
 /// only one in `src` or in the folder.
 fn assembly(root: &Path, name: &str) -> Result<Option<PathBuf>, Failure> {
     let src = root.join("src");
@@ -134,7 +140,7 @@ fn assembly(root: &Path, name: &str) -> Result<Option<PathBuf>, Failure> {
                 let names: Vec<_> = many.iter().map(|it| it.display().to_string()).collect();
                 return Err(Failure::setup(
                     format!("there are several sources: {}", names.join(", ")),
-                    format!("call the one that includes the others src/{file}, or build it alone"),
+                    format!("name the one that includes the others src/{file}, or build that file"),
                 ));
             }
         }
@@ -142,7 +148,12 @@ fn assembly(root: &Path, name: &str) -> Result<Option<PathBuf>, Failure> {
     Ok(None)
 }
 
-/// Every source in C or assembly of `src` and below, or of the folder itself.
+/// Returns whether a source is in assembly.
+pub(crate) fn is_assembly(source: &Path) -> bool {
+    source.extension().is_some_and(|it| it == "s")
+}
+
+/// Returns all sources in C or assembly in `src` and its folders, or else in the folder itself.
 fn sources(root: &Path) -> Vec<PathBuf> {
     let of = |folder: &Path| [files(folder, "c"), files(folder, "s")].concat();
     let mut found = Vec::new();
@@ -150,7 +161,7 @@ fn sources(root: &Path) -> Vec<PathBuf> {
     while let Some(folder) = pending.pop() {
         found.extend(of(&folder));
         let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
-        // Links to folders are left out: they might lead in circles.
+        // Links to folders are not followed, since they can form cycles.
         pending.extend(
             entries.filter(|it| it.file_type().is_ok_and(|it| it.is_dir())).map(|it| it.path()),
         );
@@ -162,7 +173,7 @@ fn sources(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The files of a folder that have this extension, in order.
+/// Returns the files of a folder with this extension, sorted.
 fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let has_extension = |path: &PathBuf| path.extension().is_some_and(|it| it == extension);

@@ -1,8 +1,8 @@
-//! Rust: a toolchain that compiles for BPF and has the standard library's source.
+//! Rust: running cargo with a toolchain that has LLVM 23 or newer.
 //!
-//! LLVM 23 and newer write what the linker needs. The toolchain may be of any channel: what a
-//! stable one refuses without being told, it is told. Programs without the standard library get
-//! `core` and `alloc`, others all of `std`, compiled with them.
+//! The toolchain may be of any channel: `RUSTC_BOOTSTRAP` enables unstable options on stable. The
+//! standard library is compiled with the program: `core` and `alloc` for `no_std` programs, all of
+//! `std` for others.
 
 use std::{
     collections::BTreeSet,
@@ -15,200 +15,52 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    Compiled, Failure, Options, Project, Watch, c::dependencies_of, collect::Collected, in_path,
-    overlay, project::Language, target, typed, view,
+    Compiled, Failure, Options, Project, Watch,
+    c::dependencies_of,
+    collect::Collected,
+    metadata::metadata,
+    overlay,
+    project::Language,
+    system::{typed, write_if_changed},
+    target,
+    toolchain::Toolchain,
+    view,
 };
 
-/// The toolchain that programs are tested with.
-pub const TESTED: &str = "1.99.0";
+pub use crate::toolchain::{INSTALL, TESTED};
 
-/// What installs it.
-pub const INSTALL: &str = "rustup toolchain install 1.99.0 --profile minimal --component rust-src";
-
-/// The oldest LLVM that returns large values and calls helpers as Rust needs it for BPF.
-const LLVM_MIN: u32 = 23;
-
-/// A Rust toolchain.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Toolchain {
-    name: String,
-    /// Where `bin` and `lib` are.
-    root: PathBuf,
-    /// What rustc says of itself: `1.100.0-nightly (8925ea358 2026-08-20)`.
-    release: String,
-    llvm: u32,
-}
-
-impl Toolchain {
-    fn open(root: PathBuf) -> Option<Self> {
-        let output = Command::new(root.join("bin/rustc")).arg("-Vv").output().ok()?;
-        let said = String::from_utf8(output.stdout).ok()?;
-        let llvm = said.lines().find_map(|line| line.strip_prefix("LLVM version: "))?;
-        Some(Self {
-            name: root.file_name()?.to_string_lossy().into_owned(),
-            release: said.lines().next()?.strip_prefix("rustc ")?.to_owned(),
-            llvm: llvm.split('.').next()?.parse().ok()?,
-            root,
-        })
-    }
-
-    fn library(&self) -> PathBuf {
-        self.root.join("lib/rustlib/src/rust/library")
-    }
-
-    fn is_usable(&self) -> bool {
-        self.llvm >= LLVM_MIN && self.library().join("std/Cargo.toml").is_file()
-    }
-
-    fn title(&self) -> String {
-        format!("{} (rustc {}, LLVM {})", self.name, self.release, self.llvm)
-    }
-
-    /// The one that is named, the one that programs are tested with, or the newest that will do.
-    fn find(named: Option<&str>) -> Result<Self, Failure> {
-        let roots = installed();
-        let called = |name: &str| {
-            let is_called = |root: &&PathBuf| {
-                let base = root.file_name().map(|it| it.to_string_lossy()).unwrap_or_default();
-                base.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-            };
-            roots.iter().find(is_called).cloned()
-        };
-        if let Some(name) = named {
-            let root = called(name).unwrap_or_else(|| name.into());
-            let toolchain = Self::open(root).ok_or_else(|| {
-                Failure::setup(format!("there is no Rust toolchain `{name}`"), install(&roots))
-            })?;
-            return match toolchain.is_usable() {
-                true => Ok(toolchain),
-                false => Err(toolchain.lacking()),
-            };
-        }
-        if let Some(tested) = called(TESTED).and_then(Self::open).filter(Self::is_usable) {
-            return Ok(tested);
-        }
-        let all: Vec<Self> = roots.iter().cloned().filter_map(Self::open).collect();
-        let usable = all.iter().filter(|it| it.is_usable());
-        let newest = usable.max_by_key(|it| (it.llvm, it.release.clone()));
-        newest.cloned().ok_or_else(|| {
-            let near = all.iter().find(|it| it.llvm >= LLVM_MIN);
-            near.map_or_else(
-                || {
-                    let message = format!("no Rust toolchain here has LLVM {LLVM_MIN} or newer");
-                    Failure::setup(message, install(&roots))
-                },
-                Self::lacking,
-            )
-        })
-    }
-
-    fn lacking(&self) -> Failure {
-        let Self { name, llvm, .. } = self;
-        if *llvm < LLVM_MIN {
-            let message = format!("{name} has LLVM {llvm}, and BPF in Rust needs {LLVM_MIN}");
-            return Failure::setup(message, format!("this has it: {INSTALL}"));
-        }
-        Failure::setup(
-            format!("{name} is without the standard library's source"),
-            format!("this adds it: rustup component add rust-src --toolchain {name}"),
-        )
-    }
-}
-
-/// The name of the toolchain that programs in Rust are built with, or of the one that is asked for.
+/// Returns the name of the toolchain for Rust: the one named, or the best one that is installed.
 ///
 /// # Errors
 ///
-/// [`Failure::Setup`] where none is found that will do.
+/// [`Failure::Setup`] if there is no usable one.
 pub fn compiler(named: Option<&str>) -> Result<String, Failure> {
     Toolchain::find(named).map(|toolchain| toolchain.title())
-}
-
-/// The folders of toolchains: rustup's, and that of the `rustc` that a user would start.
-fn installed() -> Vec<PathBuf> {
-    let rustup = env::var_os("RUSTUP_HOME").map(PathBuf::from);
-    let rustup = rustup.or_else(|| Some(env::home_dir()?.join(".rustup")));
-    let folders = rustup.map(|it| it.join("toolchains")).and_then(|it| fs::read_dir(it).ok());
-    let folders = folders.into_iter().flatten().flatten().map(|entry| entry.path());
-    let own = in_path("rustc").and_then(|rustc| {
-        let output = Command::new(rustc).args(["--print", "sysroot"]).output().ok()?;
-        Some(PathBuf::from(String::from_utf8(output.stdout).ok()?.trim()))
-    });
-    let mut roots: Vec<PathBuf> =
-        folders.chain(own).filter_map(|it| it.canonicalize().ok()).collect();
-    roots.sort();
-    roots.dedup();
-    roots
-}
-
-/// What to do where no toolchain will do.
-fn install(roots: &[PathBuf]) -> String {
-    let rustup =
-        if roots.is_empty() { "after installing rustup (https://rustup.rs): " } else { "" };
-    format!("{rustup}{INSTALL}")
-}
-
-/// The packages of a workspace that are programs: those with a library that C could link.
-///
-/// # Errors
-///
-/// [`Failure::Setup`] where cargo cannot be asked.
-pub fn programs(manifest: &Path) -> Result<Vec<Project>, Failure> {
-    let metadata = metadata(Command::new("cargo"), manifest)?;
-    let packages = metadata["packages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let is_program = |package: &&Value| {
-        let targets = package["targets"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let kinds = targets.iter().flat_map(|it| it["crate_types"].as_array()).flatten();
-        kinds.into_iter().any(|kind| kind == "cdylib")
-    };
-    let project = |package: &Value| {
-        let manifest = PathBuf::from(package["manifest_path"].as_str()?);
-        let name = package["name"].as_str()?.to_owned();
-        Some(Project {
-            root: manifest.parent()?.to_owned(),
-            name,
-            language: Language::Rust(manifest),
-        })
-    };
-    Ok(packages.iter().filter(is_program).filter_map(project).collect())
-}
-
-fn metadata(mut cargo: Command, manifest: &Path) -> Result<Value, Failure> {
-    cargo.args(["metadata", "--no-deps", "--format-version=1", "--manifest-path"]).arg(manifest);
-    let failed = |why: &dyn std::fmt::Display| {
-        let message = format!("cargo cannot read {}: {why}", manifest.display());
-        Failure::setup(message, "`cargo metadata` there says more")
-    };
-    let output = cargo.output().map_err(|error| failed(&error))?;
-    if !output.status.success() {
-        return Err(failed(&String::from_utf8_lossy(&output.stderr).trim()));
-    }
-    serde_json::from_slice(&output.stdout).map_err(|error| failed(&error))
 }
 
 /// A package and how it is compiled.
 struct Job<'a> {
     toolchain: &'a Toolchain,
     manifest: &'a Path,
-    /// The manifest that cargo gets: that, or a view of it.
+    /// The manifest to pass to cargo: `manifest`, or a view of it.
     given: PathBuf,
     /// Whether the package is a workspace of its own.
     is_alone: bool,
-    /// The folder where cargo puts everything.
+    /// Cargo's target folder.
     target: PathBuf,
     /// The name of the library.
     library: String,
-    /// Settings that the workspace's profile leaves to us.
+    /// Environment variables for settings that the release profile does not contain.
     profile: Vec<(&'static str, &'static str)>,
     specification: PathBuf,
     options: &'a Options,
 }
 
-/// Compiles a project in Rust.
+/// Compiles a Rust project.
 ///
 /// # Errors
 ///
-/// [`Failure::Setup`] where no toolchain is found, [`Failure::Compiler`] where it refuses a source.
+/// [`Failure::Setup`] if no toolchain is found, [`Failure::Compiler`] if cargo fails.
 pub fn compile(
     project: &Project,
     options: &Options,
@@ -226,13 +78,12 @@ pub fn compile(
         match job.run(std, &source, watch)? {
             Outcome::Done => break job.output(),
             Outcome::NeedsStd if !std => {
-                watch.said("a dependency needs the standard library: building that too\n");
+                watch.said("a dependency needs the standard library: building it too\n");
                 std = true;
             }
-            // A failure before anything was compiled may come from a dependency that only tests
-            // have and that cannot be found.
+            // A failure before anything is compiled may be due to a missing dev-dependency.
             Outcome::Unresolved if job.leave_out_tests()? => {
-                watch.said("trying again without the dependencies that only tests have\n");
+                watch.said("trying again without dev-dependencies\n");
             }
             Outcome::NeedsStd | Outcome::Refused | Outcome::Unresolved => {
                 return Err(Failure::Compiler(typed(&job.command(std, &source))));
@@ -255,17 +106,17 @@ pub fn compile(
     })
 }
 
-/// An object's name for people: where it lies is of no interest.
+/// Returns the name of an object for messages, without its folder.
 fn shown(path: &Path) -> String {
     path.file_name().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 enum Outcome {
     Done,
-    /// The standard library was asked for, and is not there.
+    /// A crate needs `std`, which was not built.
     NeedsStd,
     Refused,
-    /// The same, before a compiler was started.
+    /// Cargo failed before it started a compiler.
     Unresolved,
 }
 
@@ -275,27 +126,18 @@ impl<'a> Job<'a> {
         manifest: &'a Path,
         options: &'a Options,
     ) -> Result<Self, Failure> {
-        // A dependency in a folder that does not exist keeps cargo from reading the manifest at all.
-        let (given, metadata) = match metadata(cargo(toolchain), manifest) {
+        // Cargo cannot read a manifest that has a dependency in a folder that does not exist.
+        let (given, metadata) = match metadata(toolchain.cargo(), manifest) {
             Ok(metadata) => (manifest.to_owned(), metadata),
             Err(unreadable) => {
                 let view = view_without_workspace(manifest)?.ok_or(unreadable)?;
-                let metadata = metadata(cargo(toolchain), &view)?;
+                let metadata = metadata(toolchain.cargo(), &view)?;
                 (view, metadata)
             }
         };
-        let mut packages = metadata["packages"].as_array().into_iter().flatten();
-        let package =
-            packages.find(|it| it["manifest_path"].as_str().map(Path::new) == Some(&*given));
-        let targets = package.and_then(|it| it["targets"].as_array()).into_iter().flatten();
-        let is_library = |it: &&Value| {
-            let kinds = it["kind"].as_array().into_iter().flatten();
-            kinds.filter_map(Value::as_str).any(|kind| kind.ends_with("lib"))
-        };
-        let mut libraries = targets.filter(is_library);
-        let library = libraries.next().and_then(|it| it["name"].as_str()).ok_or_else(|| {
+        let library = library(&metadata, &given).ok_or_else(|| {
             let message = format!("{} has no library", manifest.display());
-            Failure::setup(message, "a program is the library of its package: src/lib.rs")
+            Failure::setup(message, "a program is the library of its package: add src/lib.rs")
         })?;
         let target = match given == manifest {
             true => PathBuf::from(metadata["target_directory"].as_str().unwrap_or("target")),
@@ -303,7 +145,7 @@ impl<'a> Job<'a> {
         };
         let root = PathBuf::from(metadata["workspace_root"].as_str().unwrap_or("."));
         let specification = target.join("selkie").join(target::NAME).with_extension("json");
-        crate::write_if_changed(&specification, target::specification().as_bytes())
+        write_if_changed(&specification, target::specification().as_bytes())
             .map_err(|error| Failure::file(&specification, &error))?;
         Ok(Self {
             toolchain,
@@ -311,7 +153,7 @@ impl<'a> Job<'a> {
             given,
             is_alone: metadata["workspace_members"].as_array().is_some_and(|it| it.len() == 1)
                 && root.join("Cargo.toml") == manifest,
-            library: library.replace('-', "_"),
+            library,
             profile: missing_in_profile(&root.join("Cargo.toml")),
             target,
             specification,
@@ -319,9 +161,8 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// Goes on with a view of the package without what only its tests need, if there is such a view
-    /// and it is not the one that cargo has had already. Members of workspaces have none: the
-    /// workspace would be another one.
+    /// Switches to the view without dev-dependencies, and returns whether there is one that was not
+    /// tried yet. Members of workspaces have no view, since it would be outside their workspace.
     fn leave_out_tests(&mut self) -> Result<bool, Failure> {
         if !self.is_alone || self.given != self.manifest {
             return Ok(false);
@@ -332,7 +173,7 @@ impl<'a> Job<'a> {
         Ok(is_there)
     }
 
-    /// Whether the library says that it does without `std`.
+    /// Returns whether the library is `no_std`.
     fn is_without_std(&self) -> bool {
         let source = self.manifest.with_file_name("src").join("lib.rs");
         let text = fs::read_to_string(source).unwrap_or_default();
@@ -342,7 +183,7 @@ impl<'a> Job<'a> {
 
     fn command(&self, std: bool, source: &Path) -> Command {
         let crates = if std { "std,panic_abort" } else { "core,alloc" };
-        let mut command = cargo(self.toolchain);
+        let mut command = self.toolchain.cargo();
         command.args(["rustc", "--lib", "--crate-type", "cdylib", "--release"]);
         command.arg("--manifest-path").arg(&self.given);
         command.arg("--target-dir").arg(&self.target);
@@ -353,7 +194,7 @@ impl<'a> Job<'a> {
         command.args(&self.options.cargo);
         command.env("__CARGO_TESTS_ONLY_SRC_ROOT", source);
         command.env("RUSTC_BOOTSTRAP", "1");
-        // Flags for programs of this machine would not fit.
+        // Replaces the user's flags, which are for the host.
         command.env("RUSTFLAGS", "-Cpasses=lower-atomic");
         command.env_remove("CARGO_ENCODED_RUSTFLAGS").env_remove("CARGO_BUILD_TARGET");
         command.env(target::LINKER_VARIABLE, &self.options.linker);
@@ -369,7 +210,7 @@ impl<'a> Job<'a> {
         watch.runs(&shown);
         let failed = |error| {
             let message = format!("cannot run {shown}: {error}");
-            Failure::setup(message, "is the toolchain complete?")
+            Failure::setup(message, "check that the toolchain is complete")
         };
         let mut child = command.stdout(Stdio::piped()).spawn().map_err(failed)?;
         let output = child.stdout.take().expect("it was asked for");
@@ -382,7 +223,7 @@ impl<'a> Job<'a> {
             let message = &message["message"];
             needs_std |= is_about_std(message);
             said.extend(message["rendered"].as_str().map(str::to_owned));
-            // What asks for the standard library is not shown: it is tried again with that.
+            // Errors about a missing `std` are not shown, since the build is retried with `std`.
             if std || !needs_std {
                 said.drain(..).for_each(|text| watch.said(&text));
             }
@@ -396,13 +237,13 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// Where what was collected for the linker is.
+    /// Returns the path of the list of collected objects.
     fn output(&self) -> PathBuf {
         let folder = self.target.join(target::NAME).join("release");
         folder.join(format!("lib{}.so", self.library))
     }
 
-    /// What the program was made of: sources, manifests, and the compiler.
+    /// Returns the files on which the program depends: sources, manifests and the compiler.
     fn sources(&self, output: &Path) -> Vec<PathBuf> {
         let rule = fs::read_to_string(output.with_extension("d")).unwrap_or_default();
         let mut sources: BTreeSet<PathBuf> = dependencies_of(&rule).into_iter().collect();
@@ -422,14 +263,27 @@ impl<'a> Job<'a> {
     }
 }
 
-/// A view of a package without what only its tests need, in the folder of what is built.
+/// Returns the crate name of a package's library.
+fn library(metadata: &Value, manifest: &Path) -> Option<String> {
+    let mut packages = metadata["packages"].as_array().into_iter().flatten();
+    let package = packages.find(|it| it["manifest_path"].as_str().map(Path::new) == Some(manifest));
+    let targets = package.and_then(|it| it["targets"].as_array()).into_iter().flatten();
+    let is_library = |it: &&Value| {
+        let kinds = it["kind"].as_array().into_iter().flatten();
+        kinds.filter_map(Value::as_str).any(|kind| kind.ends_with("lib"))
+    };
+    let name = targets.into_iter().find(is_library)?["name"].as_str()?;
+    Some(name.replace('-', "_"))
+}
+
+/// Writes the view of a package to a target folder.
 fn view_in(manifest: &Path, target: &Path) -> Result<Option<PathBuf>, Failure> {
     let name = manifest.parent().and_then(Path::file_name).unwrap_or_default();
     let folder = target.join("selkie").join("view").join(name);
     view::make(manifest, &folder).map_err(|error| Failure::file(&folder, &error))
 }
 
-/// The same for a manifest that cargo cannot read, if it says itself that it is in no workspace.
+/// Writes the view of a package whose manifest cargo cannot read, if it is its own workspace.
 fn view_without_workspace(manifest: &Path) -> Result<Option<PathBuf>, Failure> {
     let text = fs::read_to_string(manifest).unwrap_or_default();
     let table: toml::Table = text.parse().unwrap_or_default();
@@ -439,31 +293,21 @@ fn view_without_workspace(manifest: &Path) -> Result<Option<PathBuf>, Failure> {
     view_in(manifest, &usual_target(manifest))
 }
 
-/// Where cargo puts what it builds of a package, where it cannot be asked.
+/// Returns cargo's target folder for a package whose manifest cargo cannot read.
 fn usual_target(manifest: &Path) -> PathBuf {
     let named = env::var_os("CARGO_TARGET_DIR").filter(|it| !it.is_empty());
     let here = || env::current_dir().unwrap_or_default();
     named.map_or_else(|| manifest.with_file_name("target"), |it| here().join(it))
 }
 
-/// A toolchain's cargo, which starts that toolchain's rustc.
-fn cargo(toolchain: &Toolchain) -> Command {
-    let bin = toolchain.root.join("bin");
-    let own = bin.join("cargo");
-    let mut command = Command::new(if own.is_file() { own } else { "cargo".into() });
-    command.env("RUSTC", bin.join("rustc")).env("RUSTUP_TOOLCHAIN", &toolchain.name);
-    command.env_remove("RUSTC_WRAPPER").env_remove("RUSTDOC");
-    command
-}
-
-/// Whether a message of rustc says that there is no `std`.
+/// Returns whether an error of rustc is about a missing `std`.
 fn is_about_std(message: &Value) -> bool {
     let text = message["message"].as_str().unwrap_or_default();
     message["code"]["code"] == "E0463" && text.contains("`std`")
 }
 
-/// Settings that make programs small, for a release profile that says nothing of them: variables
-/// that cargo takes for settings, and their values.
+/// Returns environment variables for settings that make programs small, unless the release profile
+/// contains them.
 fn missing_in_profile(manifest: &Path) -> Vec<(&'static str, &'static str)> {
     let usual = [
         ("lto", "CARGO_PROFILE_RELEASE_LTO", "fat"),
@@ -483,7 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_missing_std_asks_for_another_try() {
+    fn only_a_missing_std_is_reported_as_such() {
         let missing = serde_json::json!({
             "message": "can't find crate for `std`", "code": { "code": "E0463" },
         });

@@ -1,8 +1,7 @@
-//! Whether anything changed since the last build.
+//! Stamps: whether anything changed since the last build.
 //!
-//! A stamp lists what a program was made of, with sizes and times, and how. Where all of it is as
-//! it was, and what came out is still there, there is nothing to do: no compiler is started to find
-//! out.
+//! A stamp records the options of a build, and sizes and modification times of its sources and
+//! outputs. If all of them are unchanged, the build is skipped without running a compiler.
 
 use std::{
     fs, io,
@@ -12,32 +11,33 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// A build as it was.
+/// A record of a build.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
 pub struct Stamp {
-    /// How it was built: everything but files that a change of it asks for another build.
+    /// A description of everything except files that affects the build, such as options.
     pub how: String,
-    /// The compiler, as people know it.
+    /// The name and version of the compiler.
     pub toolchain: String,
-    /// What was read and what was written.
-    pub files: Vec<Seen>,
-    /// What must be there if nothing changed, and what came of it.
+    /// The sources and outputs.
+    pub files: Vec<FileState>,
+    /// The outputs, which must exist for the build to be skipped.
     pub outputs: Vec<PathBuf>,
 }
 
-/// A file as it was: `None` if there was none.
+/// The state of a file or folder at the time of a build.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, Debug)]
-pub struct Seen {
+pub struct FileState {
     path: PathBuf,
+    /// Size in bytes and modification time in nanoseconds; `None` if the file did not exist.
     size_and_time: Option<(u64, u128)>,
 }
 
-impl Seen {
+impl FileState {
     fn now(path: &Path) -> Self {
         let metadata = fs::metadata(path).ok();
         let size_and_time = metadata.and_then(|it| {
             let time = it.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-            // The size of a folder says nothing; its time says that something came or went.
+            // The time of a folder changes when an entry is added or removed. Its size is irrelevant.
             Some((if it.is_dir() { 0 } else { it.len() }, time.as_nanos()))
         });
         Self { path: path.to_owned(), size_and_time }
@@ -45,8 +45,8 @@ impl Seen {
 }
 
 impl Stamp {
-    /// What is there now that a build has ended which began at `begun`; `sources` may be files or
-    /// folders. A source that changed in the meantime counts as changed since.
+    /// Makes the stamp of a build that started at `begun` and has just ended. `sources` are files or
+    /// folders. A source that changed during the build counts as changed after it.
     #[must_use]
     pub fn now(
         how: String,
@@ -57,31 +57,31 @@ impl Stamp {
     ) -> Self {
         let begun = begun.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let source = |path: &PathBuf| {
-            let seen = Seen::now(path);
-            let is_older = seen.size_and_time.is_none_or(|(_, time)| time < begun);
-            if is_older { seen } else { Seen { size_and_time: Some((0, 0)), ..seen } }
+            let state = FileState::now(path);
+            let is_older = state.size_and_time.is_none_or(|(_, time)| time < begun);
+            if is_older { state } else { FileState { size_and_time: Some((0, 0)), ..state } }
         };
-        let written = outputs.iter().map(|path| Seen::now(path));
+        let written = outputs.iter().map(|path| FileState::now(path));
         let files = sources.iter().map(source).chain(written).collect();
         Self { how, toolchain, files, outputs }
     }
 
-    /// The stamp of an earlier build, if nothing changed since.
+    /// Reads the stamp of an earlier build; `None` if anything changed since.
     #[must_use]
     pub fn fresh(path: &Path, how: &str) -> Option<Self> {
         let stamp: Self = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
-        let unchanged = stamp.files.iter().all(|seen| *seen == Seen::now(&seen.path));
+        let unchanged = stamp.files.iter().all(|state| *state == FileState::now(&state.path));
         let there = stamp.outputs.iter().all(|path| path.is_file());
         (stamp.how == how && unchanged && there).then_some(stamp)
     }
 
-    /// Keeps the stamp for the next build.
+    /// Writes the stamp to a file.
     ///
     /// # Errors
     ///
-    /// A file that cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        crate::write_if_changed(path, &serde_json::to_vec(self)?)
+        crate::system::write_if_changed(path, &serde_json::to_vec(self)?)
     }
 }
 
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_since_is_not_fresh() {
+    fn stamp_is_stale_after_a_change_of_options_sources_or_outputs() {
         let folder = folder("stamp");
         let [source, program, stamp] = ["a.c", "a.so", "stamp"].map(|it| folder.join(it));
         fs::write(&source, "1").expect("the folder is writable");

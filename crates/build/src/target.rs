@@ -1,27 +1,27 @@
-//! The target that rustc compiles for, and what it says to its linker.
+//! The target specification for rustc.
 
 use serde_json::json;
 
 use crate::collect;
 
-/// What rustc passes to LLVM: frames may be as large as they like, since the linker judges those of
-/// functions that are used; what has no instruction is a call; `switch` is no jump through a table,
-/// which sBPF has no instruction for.
+/// Arguments that rustc passes to LLVM: large frames are allowed, since the linker checks those of
+/// functions that are used; operations without an instruction become calls; `switch` does not use
+/// jump tables, for which sBPF has no instruction.
 const LLVM_ARGUMENTS: &[&str] =
     &["-bpf-stack-size=1048576", "-bpf-allows-libcalls", "-disable-gotox"];
 
-/// The name of the target: of its file, and of cargo's folder for it. It is one for every version
-/// of sBPF: in that linking differs, and nothing before.
+/// The name of the target, which is also that of its file and of cargo's folder for it. All versions
+/// of sBPF share it, since only linking differs.
 pub(crate) const NAME: &str = "sbpf-selkie-solana";
 
-/// The variable by which cargo is told the linker of the target.
+/// The environment variable that tells cargo the linker of the target.
 pub(crate) const LINKER_VARIABLE: &str = "CARGO_TARGET_SBPF_SELKIE_SOLANA_LINKER";
 
-/// The target as rustc reads it.
+/// Returns the target specification as JSON.
 ///
-/// eBPF's newest instructions: what sBPF has not is expressed by the linker, and those of before v4
-/// cannot divide signed numbers. It is one thread's machine, so that what is atomic elsewhere is a
-/// plain access (`-Cpasses=lower-atomic`).
+/// The CPU is v4, since older ones lack signed division; the linker expands the instructions that
+/// sBPF lacks. The target has a single thread, so atomic accesses become plain ones
+/// (`-Cpasses=lower-atomic`).
 pub(crate) fn specification() -> String {
     let target = json!({
         "arch": "bpf",
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_variable_is_named_as_cargo_derives_it() {
+    fn linker_variable_has_the_name_that_cargo_derives() {
         let name = NAME.to_uppercase().replace('-', "_");
         assert_eq!(LINKER_VARIABLE, format!("CARGO_TARGET_{name}_LINKER"));
     }

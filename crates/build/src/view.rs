@@ -1,8 +1,8 @@
-//! A package without what only its tests need.
+//! Views: manifests without dependencies that only tests need.
 //!
-//! Cargo resolves the dependencies of tests even if it builds none, so that one of them which cannot
-//! be found keeps the program from being built. A manifest elsewhere that has the same sources and no
-//! such dependencies builds.
+//! Cargo resolves dev-dependencies even if it builds no tests, so a missing one prevents the build of
+//! the program. A view is a manifest in another folder, with the same sources and without
+//! dev-dependencies.
 
 use std::{
     fs, io,
@@ -11,31 +11,31 @@ use std::{
 
 use toml::{Table, Value};
 
-/// What a manifest has for tests, examples and benchmarks alone.
+/// The tables of a manifest that only concern tests, examples and benchmarks.
 const FOR_TESTS: &[&str] = &["dev-dependencies", "dev_dependencies", "test", "bench", "example"];
 
 /// Tables of dependencies.
 const DEPENDENCIES: &[&str] = &["dependencies", "build-dependencies", "build_dependencies"];
 
-/// Settings of a package that name files which no build needs.
+/// Settings of a package that name files, and that a build does not need.
 const FILES: &[&str] = &["readme", "license-file", "include", "exclude", "default-run"];
 
-/// Writes a manifest without dependencies of tests to a folder, and the lock file beside it, for the
-/// manifest of a package that is its own workspace. `None` if it has no such dependencies.
+/// Writes the view of a package that is its own workspace to a folder, with its lock file. Returns
+/// `None` if the package has no dev-dependencies.
 pub(crate) fn make(manifest: &Path, folder: &Path) -> io::Result<Option<PathBuf>> {
     let Some(text) = without_tests(&fs::read_to_string(manifest)?, manifest) else {
         return Ok(None);
     };
     let view = folder.join("Cargo.toml");
-    crate::write_if_changed(&view, text.as_bytes())?;
+    crate::system::write_if_changed(&view, text.as_bytes())?;
     if let Ok(lock) = fs::read(manifest.with_file_name("Cargo.lock")) {
-        crate::write_if_changed(&folder.join("Cargo.lock"), &lock)?;
+        crate::system::write_if_changed(&folder.join("Cargo.lock"), &lock)?;
     }
     Ok(Some(view))
 }
 
-/// A manifest without dependencies of tests, to be read from another folder. `None` if there are
-/// none, or if it is the manifest of no package.
+/// Returns a manifest without dev-dependencies, for use in another folder; `None` if it has none, or
+/// is not the manifest of a package.
 fn without_tests(text: &str, manifest: &Path) -> Option<String> {
     let mut table: Table = text.parse().ok()?;
     let root = manifest.parent()?;
@@ -66,7 +66,7 @@ fn without_tests(text: &str, manifest: &Path) -> Option<String> {
         let sources = table.get_mut(name).and_then(Value::as_table_mut);
         sources.into_iter().for_each(|it| it.iter_mut().for_each(|(_, it)| anchor(it, root)));
     }
-    // It is a workspace of its own: else cargo would look for one above.
+    // Makes the view a workspace, since cargo would search the folders above for one.
     let workspace = table.entry("workspace").or_insert_with(|| Table::new().into());
     let workspace = workspace.as_table_mut()?;
     workspace.remove("members");
@@ -74,8 +74,8 @@ fn without_tests(text: &str, manifest: &Path) -> Option<String> {
     Some(table.to_string())
 }
 
-/// Takes away what is for tests, and tells whether there were dependencies among it. The other
-/// dependencies keep their places.
+/// Removes the tables that only concern tests, and returns whether there were dev-dependencies.
+/// Makes the paths of other dependencies absolute.
 fn remove_tests(table: &mut Table, root: &Path) -> bool {
     let mut removed = false;
     for name in FOR_TESTS {
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_view_has_the_sources_and_no_dependencies_of_tests() {
+    fn view_has_the_same_sources_and_no_dev_dependencies() {
         let manifest = r#"
             [package]
             name = "vault"
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_package_without_tests_needs_no_view() {
+    fn package_without_dev_dependencies_has_no_view() {
         let manifest = "[package]\nname = \"vault\"\n[dependencies]\npinocchio = \"0.12\"\n";
         assert_eq!(without_tests(manifest, Path::new("/vault/Cargo.toml")), None);
     }

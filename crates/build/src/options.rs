@@ -1,0 +1,52 @@
+//! The inputs and outputs of compilation: options, progress, objects.
+
+use std::path::PathBuf;
+
+use selkie_isa::Version;
+
+/// The options of a build.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The sBPF version to build for.
+    pub version: Version,
+    /// The name or path of the compiler; `None` for the best one that is installed.
+    pub toolchain: Option<String>,
+    /// A folder for files that all projects share: headers, the standard library's source.
+    pub cache: PathBuf,
+    /// The program that rustc runs as its linker. It must pass its arguments to
+    /// [`collect::run`](crate::collect::run).
+    pub linker: PathBuf,
+    /// Include folders for C and assembly.
+    pub includes: Vec<PathBuf>,
+    /// Constants that C and assembly can use.
+    pub defines: Vec<(String, i64)>,
+    /// Additional arguments of cargo: features, `--locked`, `--offline`.
+    pub cargo: Vec<String>,
+    /// How the linker treats writable variables.
+    pub statics: selkie_link::Statics,
+}
+
+/// A receiver of progress and compiler output.
+pub trait Watch {
+    /// Receives the name of the compiler that was chosen.
+    fn chose(&mut self, toolchain: &str);
+    /// Receives a command before it runs.
+    fn runs(&mut self, command: &str);
+    /// Receives output of a compiler, in whole lines.
+    fn said(&mut self, text: &str);
+}
+
+/// A compiled project, ready to link.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The name of the program's file without `.so`. In Rust, it is the name of the library.
+    pub name: String,
+    /// The names and contents of objects and archives.
+    pub objects: Vec<(String, Vec<u8>)>,
+    /// The files on which the objects depend.
+    pub sources: Vec<PathBuf>,
+    /// The name and version of the compiler.
+    pub toolchain: String,
+    /// The `target` folder of the project.
+    pub target: PathBuf,
+}
