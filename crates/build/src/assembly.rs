@@ -8,7 +8,7 @@ use std::{
 
 use selkie_asm::{DiskFiles, Files, Object, Output, assemble_object};
 
-use crate::{Failure, Options, Watch};
+use crate::{Failure, Options, Progress};
 
 /// A source and its object or diagnostics.
 struct Assembled {
@@ -32,7 +32,7 @@ pub(crate) struct Objects {
 pub(crate) fn assemble(
     sources: &[&PathBuf],
     options: &Options,
-    watch: &mut dyn Watch,
+    progress: &mut dyn Progress,
 ) -> Result<Objects, Failure> {
     let assembled = sources.iter().map(|source| assemble_one(source, options));
     let assembled = assembled.collect::<Result<Vec<Assembled>, Failure>>()?;
@@ -48,7 +48,7 @@ pub(crate) fn assemble(
     let parts: Vec<bool> = assembled.iter().map(is_part).collect();
     for (it, _) in assembled.into_iter().zip(parts).filter(|(_, is_part)| !is_part) {
         let Some(object) = &it.output.assembly else { return Err(Failure::Assembler(it.output)) };
-        watch.said(&it.output.render(true));
+        progress.output(&it.output.render(true));
         made.objects.push((it.source.display().to_string(), object.elf.clone()));
     }
     Ok(made)

@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    Compiled, Failure, Options, Project, Watch,
+    Compiled, Failure, Options, Progress, Project,
     assembly::{self, Objects},
     project::{Language, is_assembly},
     system::{in_path, typed, write_if_changed},
@@ -225,15 +225,15 @@ pub fn compile(
     project: &Project,
     target: &Path,
     options: &Options,
-    watch: &mut dyn Watch,
+    progress: &mut dyn Progress,
 ) -> Result<Compiled, Failure> {
     let Language::C(sources) = &project.language else {
         unreachable!("the caller has a project in C")
     };
     let compiler = Compiler::find(options.toolchain.as_deref(), &options.cache)?;
-    watch.chose(&compiler.name());
+    progress.toolchain(&compiler.name());
     if !compiler.is_unaligned {
-        watch.said(&format!(
+        progress.output(&format!(
             "note: clang 22 and zig make smaller programs than clang {}: {INSTALL}\n",
             compiler.version
         ));
@@ -252,7 +252,7 @@ pub fn compile(
     for (index, source) in sources.iter().enumerate() {
         let stem = source.file_stem().map(|it| it.to_string_lossy()).unwrap_or_default();
         let object = folder.join(format!("{index}-{stem}.o"));
-        run(compiler.command(source, &object, &include, options), watch)?;
+        run(compiler.command(source, &object, &include, options), progress)?;
         let bytes = fs::read(&object).map_err(|error| Failure::file(&object, &error))?;
         let dependencies = fs::read_to_string(object.with_extension("d")).unwrap_or_default();
         // `selkie.h` may just have been written, but its content is constant.
@@ -260,7 +260,7 @@ pub fn compile(
         compiled.sources.extend(dependencies.filter(|path| !path.starts_with(&include)));
         compiled.objects.push((source.display().to_string(), bytes));
     }
-    let Objects { objects, files } = assembly::assemble(&assembly, options, watch)?;
+    let Objects { objects, files } = assembly::assemble(&assembly, options, progress)?;
     compiled.objects.extend(objects);
     compiled.sources.extend(files);
     for source in sources.into_iter().chain(assembly) {
@@ -274,19 +274,19 @@ pub fn compile(
 }
 
 /// Runs a compiler.
-fn run(mut command: Command, watch: &mut dyn Watch) -> Result<(), Failure> {
+fn run(mut command: Command, progress: &mut dyn Progress) -> Result<(), Failure> {
     let shown = typed(&command);
-    watch.runs(&shown);
+    progress.command(&shown);
     let output = command.output().map_err(|error| {
         Failure::setup(format!("cannot start {shown}: {error}"), "check that it is still installed")
     })?;
     let errors = String::from_utf8_lossy(&output.stderr);
-    watch.said(&errors);
+    progress.output(&errors);
     if output.status.success() {
         return Ok(());
     }
     if let Some(help) = help_for(&errors) {
-        watch.said(&format!("help: {help}\n"));
+        progress.output(&format!("help: {help}\n"));
     }
     Err(Failure::Compiler(shown))
 }

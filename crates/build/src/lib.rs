@@ -41,7 +41,7 @@ use selkie_link::Linked;
 
 pub use crate::{
     failure::Failure,
-    options::{Compiled, Options, Watch},
+    options::{Compiled, Options, Progress},
     project::Project,
     system::in_path,
 };

@@ -27,13 +27,13 @@ pub struct Options {
 }
 
 /// A receiver of progress and compiler output.
-pub trait Watch {
+pub trait Progress {
     /// Receives the name of the compiler that was chosen.
-    fn chose(&mut self, toolchain: &str);
+    fn toolchain(&mut self, toolchain: &str);
     /// Receives a command before it runs.
-    fn runs(&mut self, command: &str);
+    fn command(&mut self, command: &str);
     /// Receives output of a compiler, in whole lines.
-    fn said(&mut self, text: &str);
+    fn output(&mut self, text: &str);
 }
 
 /// A compiled project, ready to link.

@@ -15,7 +15,7 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    Compiled, Failure, Options, Project, Watch,
+    Compiled, Failure, Options, Progress, Project,
     c::dependencies_of,
     collect::Collected,
     metadata::metadata,
@@ -64,7 +64,7 @@ struct Job<'a> {
 pub fn compile(
     project: &Project,
     options: &Options,
-    watch: &mut dyn Watch,
+    progress: &mut dyn Progress,
 ) -> Result<Compiled, Failure> {
     let Language::Rust(manifest) = &project.language else {
         unreachable!("the caller has a project in Rust")
@@ -73,17 +73,17 @@ pub fn compile(
     let mut job = Job::new(&toolchain, manifest, options)?;
     let source = overlay::make(&toolchain.library(), &toolchain.title(), &options.cache)?;
     let mut std = !job.is_without_std();
-    watch.chose(&toolchain.title());
+    progress.toolchain(&toolchain.title());
     let output = loop {
-        match job.run(std, &source, watch)? {
+        match job.run(std, &source, progress)? {
             Outcome::Done => break job.output(),
             Outcome::NeedsStd if !std => {
-                watch.said("a dependency needs the standard library: building it too\n");
+                progress.output("a dependency needs the standard library: building it too\n");
                 std = true;
             }
             // A failure before anything is compiled may be due to a missing dev-dependency.
             Outcome::Unresolved if job.leave_out_tests()? => {
-                watch.said("trying again without dev-dependencies\n");
+                progress.output("trying again without dev-dependencies\n");
             }
             Outcome::NeedsStd | Outcome::Refused | Outcome::Unresolved => {
                 return Err(Failure::Compiler(typed(&job.command(std, &source))));
@@ -204,10 +204,15 @@ impl<'a> Job<'a> {
         command
     }
 
-    fn run(&self, std: bool, source: &Path, watch: &mut dyn Watch) -> Result<Outcome, Failure> {
+    fn run(
+        &self,
+        std: bool,
+        source: &Path,
+        progress: &mut dyn Progress,
+    ) -> Result<Outcome, Failure> {
         let mut command = self.command(std, source);
         let shown = typed(&command);
-        watch.runs(&shown);
+        progress.command(&shown);
         let failed = |error| {
             let message = format!("cannot run {shown}: {error}");
             Failure::setup(message, "check that the toolchain is complete")
@@ -225,7 +230,7 @@ impl<'a> Job<'a> {
             said.extend(message["rendered"].as_str().map(str::to_owned));
             // Errors about a missing `std` are not shown, since the build is retried with `std`.
             if std || !needs_std {
-                said.drain(..).for_each(|text| watch.said(&text));
+                said.drain(..).for_each(|text| progress.output(&text));
             }
         }
         let status = child.wait().map_err(failed)?;

@@ -10,7 +10,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use selkie::Signer as _;
 use selkie_build::{
-    Built, Compiled, Failure, Options, Project, Watch, c, project::Language, rust, stamp::Stamp,
+    Built, Compiled, Failure, Options, Progress, Project, c, project::Language, rust, stamp::Stamp,
 };
 use selkie_inspect::SourceMap;
 use selkie_link::Statics;
@@ -47,8 +47,8 @@ pub(super) fn compile_source(
 ) -> Result<std::result::Result<Vec<u8>, Value>> {
     let project = Project::of_c(source);
     let job = Job::new(&project, args, None)?;
-    let mut watch = Shown { ui, verbose: args.verbose };
-    match c::compile(&project, &job.options.cache.join("objects"), &job.options, &mut watch) {
+    let mut progress = Shown { ui, verbose: args.verbose };
+    match c::compile(&project, &job.options.cache.join("objects"), &job.options, &mut progress) {
         Ok(compiled) => {
             let object = compiled.objects.into_iter().next();
             Ok(Ok(object.context("the compiler wrote no object")?.1))
@@ -171,15 +171,15 @@ impl<'a> Job<'a> {
 
     /// Compiles and links. What is refused has been shown.
     fn compile(&self, ui: &mut Ui) -> Result<Outcome> {
-        let mut watch = Shown { ui, verbose: self.args.verbose };
+        let mut progress = Shown { ui, verbose: self.args.verbose };
         let compiled = match &self.project.language {
-            Language::Rust(_) => rust::compile(self.project, &self.options, &mut watch),
+            Language::Rust(_) => rust::compile(self.project, &self.options, &mut progress),
             _ => {
                 let target = match self.output {
                     Some(_) => self.options.cache.join("objects"),
                     None => self.target(),
                 };
-                c::compile(self.project, &target, &self.options, &mut watch)
+                c::compile(self.project, &target, &self.options, &mut progress)
             }
         };
         let linked = compiled.and_then(|compiled| {
@@ -287,18 +287,18 @@ struct Shown<'a> {
 }
 
 // Nothing is lost if any of this cannot be written.
-impl Watch for Shown<'_> {
-    fn chose(&mut self, toolchain: &str) {
+impl Progress for Shown<'_> {
+    fn toolchain(&mut self, toolchain: &str) {
         let _ = self.ui.aside(&format!("{DIM}with {toolchain}{DIM:#}\n"));
     }
 
-    fn runs(&mut self, command: &str) {
+    fn command(&mut self, command: &str) {
         if self.verbose {
             let _ = self.ui.aside(&format!("{DIM}$ {command}{DIM:#}\n"));
         }
     }
 
-    fn said(&mut self, text: &str) {
+    fn output(&mut self, text: &str) {
         let _ = self.ui.aside(text);
     }
 }
