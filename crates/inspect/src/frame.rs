@@ -1,21 +1,21 @@
-//! The frame pointer, followed through instructions.
+//! Tracking of the frame pointer through instructions.
 
 use selkie_isa::{Alu, Insn, Kind, Operand, Width};
 
-/// What a register is known to hold.
+/// The known value of a register.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Value {
-    /// Anything.
+    /// Any value.
     #[default]
     Unknown,
     /// A number.
     Number(i64),
-    /// The frame pointer as it was at the function's start, and so many bytes.
+    /// The frame pointer at the start of the function, plus this many bytes.
     Frame(i64),
 }
 
 impl Value {
-    /// The sum.
+    /// Returns the sum of two values.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         match (self, other) {
@@ -35,23 +35,23 @@ impl Value {
     }
 }
 
-/// What an instruction does, as far as it concerns the frame.
+/// The effect of an instruction on stack and registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Nothing.
+    /// No effect.
     None,
-    /// It accesses memory at an address.
+    /// Writes to memory at this address.
     Store(Value),
-    /// It accesses memory at an address, and writes what is there to its destination.
+    /// Reads memory at this address into the destination register.
     Load(Value),
-    /// It writes this to its destination.
+    /// Writes this value to the destination register.
     Set(Value),
-    /// It is a call: r0 to r5 may hold anything then.
+    /// A call, after which r0 to r5 are unknown.
     Call,
 }
 
 impl Effect {
-    /// The effect of an instruction where registers hold what `get` says.
+    /// Returns the effect of an instruction. `get` returns the values of registers before it.
     #[must_use]
     pub fn of(insn: &Insn, get: impl Fn(u8) -> Value) -> Self {
         let Insn { dst, src, imm, .. } = *insn;

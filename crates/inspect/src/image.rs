@@ -1,4 +1,4 @@
-//! The read-only data of a program, and the addresses in it.
+//! The read-only data of a program, and the pointers in it.
 
 use core::ops::Range;
 use std::collections::BTreeMap;
@@ -9,14 +9,14 @@ use selkie_isa::{
     layout::{BYTECODE_START, SLOT_BYTES},
 };
 
-/// The data that a program sees beside its own instructions.
+/// The read-only data of a program without its instructions.
 #[derive(Clone, Debug)]
 pub(crate) struct Image {
     pub(crate) bytes: SharedBytes,
     pub(crate) vaddr: u64,
-    /// The parts of the bytes that are no instructions, by offset.
+    /// The offsets of the parts of `bytes` that are not instructions.
     pub(crate) parts: Vec<Range<usize>>,
-    /// The addresses that the data holds, by the offset of the word that holds them.
+    /// The pointers in the data, by offset.
     pub(crate) pointers: BTreeMap<usize, u64>,
     /// The addresses of the instructions.
     text: Range<u64>,
@@ -33,9 +33,9 @@ impl Image {
         };
         let is_zero = |part: &Range<usize>| image.bytes[part.clone()].iter().all(|&byte| byte == 0);
         let (before, behind) = (0..offset(text.start), offset(text.end)..image.bytes.len());
-        // What lies before the instructions and is zero is the place of the file's headers.
+        // Zeros before the instructions are the addresses of the file's headers.
         let before = Some(before).filter(|part| !part.is_empty() && !is_zero(part));
-        // A program without a file is its own read-only data, wherever that is mapped.
+        // The read-only data of a program without a file consists of its instructions.
         let is_code = *image.bytes == *executable.text();
         let behind = Some(behind).filter(|part| !part.is_empty());
         let parts = before.into_iter().chain(behind).filter(|_| !is_code).collect();
@@ -45,16 +45,16 @@ impl Image {
         it
     }
 
-    /// Whether a byte of data has this address.
+    /// Returns whether an address is in the data.
     pub(crate) fn contains(&self, addr: u64) -> bool {
         let offset = addr.checked_sub(self.vaddr).and_then(|it| usize::try_from(it).ok());
         offset.is_some_and(|offset| self.parts.iter().any(|part| part.contains(&offset)))
     }
 
-    /// The slot of the instruction at an address.
+    /// Returns the slot of the instruction at an address.
     ///
-    /// The very start of the window of instructions is taken for a number: as 2^32 it is a common
-    /// one, and from V3 the program itself starts there.
+    /// The start of the bytecode region is excluded: 2^32 is more likely a number, although from V3
+    /// on the program starts there.
     pub(crate) fn slot_of(&self, addr: u64) -> Option<u32> {
         let offset = addr.wrapping_sub(self.text.start);
         let is_code = self.text.contains(&addr) && addr != BYTECODE_START;
@@ -62,13 +62,13 @@ impl Image {
         u32::try_from(offset / SLOT_BYTES as u64).ok().filter(|_| is_slot)
     }
 
-    /// The addresses that the data holds, of instructions and of other data.
+    /// Returns the pointers in the data, to instructions and to other data.
     pub(crate) fn pointers(&self) -> impl Iterator<Item = u64> {
         self.pointers.values().copied()
     }
 
-    /// Takes for a pointer whatever stands where words do, and is an address. From V3 addresses of
-    /// data are too small to be told from other numbers.
+    /// Finds pointers: aligned words that are addresses of instructions or, until V2, of data. From
+    /// V3 addresses of data cannot be distinguished from small numbers.
     fn find_pointers(&self) -> BTreeMap<usize, u64> {
         let is_pointer = |word: u64| {
             self.slot_of(word).is_some() || self.vaddr >> 32 != 0 && self.contains(word)

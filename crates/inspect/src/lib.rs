@@ -1,19 +1,22 @@
-//! Looking into programs: listing, control-flow graph, symbols and source lines. Plain data and
-//! text out; no terminal.
+//! Analyses of programs: disassembly, control-flow graph, symbols, source lines and stack use. The
+//! results are data and text, without terminal output.
 //!
-//! Everything here takes whatever it is given: files that the loader refuses, stripped ones, code
-//! that no verifier would pass. What cannot be found out is left out.
+//! Every analysis accepts any input: files that the loader refuses, stripped files, and code that
+//! the verifier refuses. Results that cannot be determined are left out.
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | [`program`] | a program, its names, its instructions in order |
-//! | [`listing`] | disassembly: as data, as text that assembles again, as anza sbpf prints it |
-//! | [`cfg`](mod@cfg) | basic blocks, edges, dominators, functions; Graphviz |
+//! | [`program`] | a program, its function names, its instructions |
+//! | [`listing`] | disassembly as data, as text that assembles again, and as anza sbpf prints it |
+//! | [`cfg`](mod@cfg) | basic blocks, edges, dominators, functions; Graphviz output |
+//! | [`source`] | source lines and inlined functions of instructions |
 //! | [`symbols`] | the functions of a symbol table; demangling |
-//! | [`source`] | from an instruction to its line of source |
-//! | `shared` | whether debug information can be read in time and memory in proportion to it |
-//! | [`frame`] | the frame pointer, followed through instructions |
-//! | [`stack`] | how much stack each function uses |
+//! | [`stack`] | the stack use of each function |
+//! | [`frame`] | tracking of the frame pointer through instructions |
+//! | `names` | names of jump targets, functions and syscalls for listings and traces |
+//! | `image` | read-only data, and the addresses in it |
+//! | `salvage` | instructions of files that the loader refuses |
+//! | `shared` | a check that debug information can be read in linear time and memory |
 
 #![forbid(unsafe_code)]
 
@@ -39,12 +42,12 @@ pub use crate::{
     symbols::{Symbols, demangle},
 };
 
-/// Whose conventions to follow.
+/// The conventions of an analysis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Style {
-    /// Our own: what the program does, in text that assembles to the same bytes.
+    /// Selkie's: the true control flow, and text that assembles to the same bytes.
     #[default]
     Selkie,
-    /// Those of anza sbpf's tools, to the byte.
+    /// Those of anza sbpf's tools, byte for byte.
     Anza,
 }

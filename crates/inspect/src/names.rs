@@ -1,4 +1,4 @@
-//! Names for what jumps and calls refer to, taken from a graph.
+//! Names for the targets of jumps and calls, from a control-flow graph.
 
 use std::borrow::Cow;
 
@@ -6,8 +6,8 @@ use selkie_isa::syntax::{Names, Target};
 
 use crate::{Style, cfg::Graph, program::Program};
 
-/// The labels of a graph's blocks and the names of functions and syscalls: what
-/// [`Insn::display`](selkie_isa::Insn::display) asks for in listings and traces.
+/// The labels of a graph's blocks and the names of functions and syscalls, for
+/// [`Insn::display`](selkie_isa::Insn::display) in listings and traces.
 #[derive(Clone, Copy, Debug)]
 pub struct Labels<'a> {
     program: &'a Program,
@@ -15,7 +15,7 @@ pub struct Labels<'a> {
 }
 
 impl<'a> Labels<'a> {
-    /// The names that `graph` gives to `program`.
+    /// Makes the names for `program` from its graph.
     #[must_use]
     pub fn new(program: &'a Program, graph: &'a Graph) -> Self {
         Self { program, graph }
@@ -27,11 +27,11 @@ impl<'a> Labels<'a> {
         let pc = if is_static { Some(key) } else { registered.map(|it| it.pc) };
         let label = pc.and_then(|pc| self.graph.block_at(pc)).map(|block| block.label.as_str());
         let name = registered.map(|it| it.name.as_str());
-        let found = match self.graph.style {
+        let preferred = match self.graph.style {
             Style::Anza => name.or(label),
             Style::Selkie => label.or(name),
         };
-        found.map(Cow::Borrowed)
+        preferred.map(Cow::Borrowed)
     }
 }
 

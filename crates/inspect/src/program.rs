@@ -1,4 +1,4 @@
-//! What is looked into: a program, the names that are known of it, and its instructions in order.
+//! The program to analyse: its executable, names and instructions.
 
 use core::fmt::{self, Display as _};
 use std::{
@@ -16,38 +16,38 @@ use selkie_isa::{
 
 use crate::{Style, image::Image, salvage, symbols::Symbols};
 
-/// A program and what is known of its names.
+/// A program with the names of its functions and syscalls.
 #[derive(Clone, Debug)]
 pub struct Program {
     executable: Executable,
     symbols: Symbols,
     image: Image,
-    /// Every function by slot, its name as linkers spell it.
+    /// Names of functions by slot, not demangled.
     functions: BTreeMap<u32, String>,
     syscalls: BTreeMap<u32, String>,
     refusal: Option<ElfError>,
 }
 
 impl Program {
-    /// A program that was loaded already, with no more names than it brings along.
+    /// Makes a program of an executable, with the names that it contains.
     #[must_use]
     pub fn new(executable: Executable) -> Self {
         Self::with_symbols(executable, Symbols::default())
     }
 
-    /// Raw instructions, as `version` reads them.
+    /// Makes a program of raw instructions of a version.
     #[must_use]
     pub fn bare(version: Version, text: &[u8], syscalls: &Arc<Syscalls>) -> Self {
         Self::new(salvage::unlinked(version, text, 0, syscalls))
     }
 
-    /// Opens a file, and takes names from its symbol tables.
+    /// Opens a file, with names from its symbol tables.
     ///
-    /// A file that the loader refuses is opened too if instructions can be found in it; then
-    /// [`Program::refusal`] says why it would not run, and calls may be left unresolved.
+    /// A file that the loader refuses is opened too if it has instructions. Then
+    /// [`Program::refusal`] returns the loader's error, and calls may be unresolved.
     ///
     /// # Errors
-    /// The loader's, if it refuses the file and no instructions can be found either.
+    /// The loader's error, if it refuses the file and no instructions are found.
     pub fn open(bytes: &[u8], environment: &Environment) -> Result<Self, ElfError> {
         let symbols = Symbols::load(bytes);
         match selkie_elf::load(bytes, environment) {
@@ -59,7 +59,7 @@ impl Program {
         }
     }
 
-    /// The same, whatever its version is, as far as any loader knows one.
+    /// Opens a file of any known version, with the names of functions.
     ///
     /// # Errors
     /// As [`Program::open`].
@@ -79,51 +79,51 @@ impl Program {
         program
     }
 
-    /// The program.
+    /// Returns the executable.
     #[must_use]
     pub fn executable(&self) -> &Executable {
         &self.executable
     }
 
-    /// The file's symbols.
+    /// Returns the symbols of the file.
     #[must_use]
     pub fn symbols(&self) -> &Symbols {
         &self.symbols
     }
 
-    /// Why the loader refused the file that this was found in.
+    /// Returns the loader's error, if it refused the file.
     #[must_use]
     pub fn refusal(&self) -> Option<&ElfError> {
         self.refusal.as_ref()
     }
 
-    /// The sBPF version.
+    /// Returns the sBPF version.
     #[must_use]
     pub fn version(&self) -> Version {
         self.executable.version()
     }
 
-    /// The name of the syscall that hashes to `key`, if the environment or the file names it.
+    /// Returns the name of the syscall that hashes to `key`, if environment or file contain it.
     #[must_use]
     pub fn syscall(&self, key: u32) -> Option<&str> {
         self.syscalls.get(&key).map(String::as_str)
     }
 
-    /// The syscalls that the program's instructions call, by name, or by number if none is known.
+    /// Returns the syscalls that the program calls: their names, or hashes if the name is unknown.
     #[must_use]
     pub fn called_syscalls(&self) -> BTreeSet<String> {
-        let found = |(pc, insn): (usize, Option<Insn>)| {
+        let called = |(pc, insn): (usize, Option<Insn>)| {
             let (pc, insn) = (u32::try_from(pc).ok()?, insn?);
             let is_call = matches!(insn.op.kind(), Kind::CallHash | Kind::CallStatic);
             let key =
                 Some(key_of(&insn)).filter(|_| is_call && self.callee(pc, &insn).is_none())?;
             Some(self.syscall(key).map_or_else(|| format!("{key:#x}"), str::to_owned))
         };
-        insn::instructions(self.version(), self.executable.text()).filter_map(found).collect()
+        insn::instructions(self.version(), self.executable.text()).filter_map(called).collect()
     }
 
-    /// The slot that a call at `pc` goes to, if it calls a function at all, in the program or out
-    /// of it.
+    /// Returns the slot of the function that the instruction at `pc` calls, which may be outside the
+    /// program; `None` if it calls a syscall or is not a direct call.
     #[must_use]
     pub fn callee(&self, pc: u32, insn: &Insn) -> Option<u32> {
         match insn.op.kind() {
@@ -133,7 +133,7 @@ impl Program {
         }
     }
 
-    /// The slot of the instruction whose address an instruction loads.
+    /// Returns the slot of the instruction whose address this instruction loads.
     pub(crate) fn pointee(&self, insn: &Insn) -> Option<u32> {
         match insn.op.kind() {
             Kind::LoadImm64 => self.image.slot_of(insn.imm.cast_unsigned()),
@@ -141,27 +141,27 @@ impl Program {
         }
     }
 
-    /// The program's read-only data.
+    /// Returns the read-only data.
     pub(crate) fn image(&self) -> &Image {
         &self.image
     }
 
-    /// The functions that the loader registered, by slot: those that anza's tools know.
+    /// Returns the functions that the loader registered, by slot. Anza's tools know only these.
     pub(crate) fn registered(&self) -> BTreeMap<u32, String> {
         let registered = self.executable.functions().iter();
         registered.map(|(_, it)| (it.pc, it.name.clone())).collect()
     }
 
-    /// Every function, by the slot of its first instruction, with its name as linkers spell it: the
-    /// entry, those that have a symbol, those that are called, those whose address is taken, and
-    /// what stands before all of them.
+    /// Returns the names of all functions, not demangled, by the slot of their first instruction: the
+    /// entry, functions with a symbol, called functions, functions whose address is taken, and slot
+    /// 0.
     #[must_use]
     pub fn functions(&self) -> &BTreeMap<u32, String> {
         &self.functions
     }
 
-    /// The function that the instruction at `pc` belongs to: the last one that starts at or before
-    /// it. Its first slot, and its name as linkers spell it.
+    /// Returns first slot and name, not demangled, of the function that contains the instruction at
+    /// `pc`: the last one that starts at or before it.
     #[must_use]
     pub fn function_at(&self, pc: u32) -> Option<(u32, &str)> {
         let (&start, name) = self.functions.range(..=pc).next_back()?;
@@ -187,42 +187,42 @@ impl Program {
         functions
     }
 
-    /// The instructions in order.
+    /// Returns the instructions in order.
     ///
-    /// Anza's tools skip the second half of an `lddw` in V2 too, which has no `lddw`, and
-    /// leave out one that is cut off; ours show every slot that is no part of an instruction.
+    /// Anza's tools skip the slot after an `lddw` opcode in V2 too, which has no `lddw`, and omit a
+    /// truncated `lddw`. Selkie's style includes every slot.
     pub(crate) fn instructions(&self, style: Style) -> Vec<Instruction> {
         let (version, text) = (self.version(), self.executable.text());
-        let found = |(pc, insn): (usize, Option<Insn>)| {
+        let instruction = |(pc, insn): (usize, Option<Insn>)| {
             let code = Slot::read(text, pc)?.code;
             let slots = insn.map_or(1, Insn::slots);
             let (pc, slots) = (u32::try_from(pc).ok()?, u32::try_from(slots).ok()?);
             Some(Instruction { pc, slots, code, insn })
         };
         match style {
-            Style::Selkie => insn::instructions(version, text).map_while(found).collect(),
+            Style::Selkie => insn::instructions(version, text).map_while(instruction).collect(),
             Style::Anza => {
                 let mut pc = 0;
                 let next = || {
                     let slot = Slot::read(text, pc)?;
-                    let at = pc;
+                    let start = pc;
                     pc += if slot.code == Op::Lddw.code() { 2 } else { 1 };
                     Slot::read(text, pc - 1)?;
-                    let it = found((at, Insn::decode(version, text, at)))?;
-                    Some(Instruction { slots: u32::try_from(pc - at).ok()?, ..it })
+                    let it = instruction((start, Insn::decode(version, text, start)))?;
+                    Some(Instruction { slots: u32::try_from(pc - start).ok()?, ..it })
                 };
                 core::iter::from_fn(next).collect()
             }
         }
     }
 
-    /// Slots of the program, whole ones only.
+    /// Returns the number of whole slots.
     pub(crate) fn slot_count(&self) -> u32 {
         u32::try_from(self.executable.text().len() / SLOT_BYTES).unwrap_or(u32::MAX)
     }
 }
 
-/// The text of the instruction at a slot, or why there is none.
+/// Returns the text of the instruction at a slot, or the reason why there is none.
 #[must_use]
 pub fn instruction_text(executable: &Executable, names: &dyn Names, pc: usize) -> String {
     if let Some(insn) = Insn::decode(executable.version(), executable.text(), pc) {
@@ -238,21 +238,21 @@ pub fn instruction_text(executable: &Executable, names: &dyn Names, pc: usize) -
     }
 }
 
-/// An instruction in its place.
+/// An instruction of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Instruction {
-    /// The slot that it starts at.
+    /// Its first slot.
     pub pc: u32,
-    /// How many slots it takes.
+    /// Its size in slots.
     pub slots: u32,
-    /// The opcode.
+    /// Its opcode.
     pub code: u8,
-    /// What it is; `None` if the version has no such instruction.
+    /// The decoded instruction; `None` if the version has no such instruction.
     pub insn: Option<Insn>,
 }
 
 impl Instruction {
-    /// The text of the instruction, as anza sbpf's disassembler has it.
+    /// Returns the text of the instruction in the syntax of anza sbpf's disassembler.
     pub fn text<'a>(&'a self, names: &'a dyn Names) -> impl fmt::Display + 'a {
         fmt::from_fn(move |f| match &self.insn {
             Some(insn) => insn.display(self.pc as usize, names).fmt(f),

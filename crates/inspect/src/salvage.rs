@@ -1,4 +1,4 @@
-//! Instructions out of what does not load: raw bytes, and files that the loader refuses.
+//! Executables of raw instructions, and of files that the loader refuses.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -13,8 +13,8 @@ const PROGRAM_HEADER_BYTES: usize = 56;
 const PT_LOAD: u32 = 1;
 const PF_X: u32 = 1;
 
-/// The program in a file that does not load: its section `.text`, or else its first executable
-/// segment.
+/// Returns the program of a file that the loader refuses: its section `.text`, or else its first
+/// executable segment.
 pub(crate) fn file(bytes: &[u8], syscalls: &Arc<Syscalls>) -> Option<Executable> {
     let sections = Sections::read(bytes);
     let section = sections.get(".text").map(|text| (text.bytes, text.addr));
@@ -25,7 +25,7 @@ pub(crate) fn file(bytes: &[u8], syscalls: &Arc<Syscalls>) -> Option<Executable>
     (!text.is_empty()).then(|| unlinked(version, text, entry.unwrap_or_default(), syscalls))
 }
 
-/// The first executable segment and its address.
+/// Returns content and address of the first executable segment.
 fn segment(bytes: &[u8]) -> Option<(&[u8], u64)> {
     if !bytes.starts_with(b"\x7fELF\x02\x01") {
         return None;
@@ -49,8 +49,8 @@ fn u64_at(bytes: &[u8], offset: usize) -> Option<u64> {
     bytes.get(offset..)?.first_chunk().copied().map(u64::from_le_bytes)
 }
 
-/// Raw instructions as a program. Until V2 the calls in it are relative still: their targets are
-/// registered, as the loader would, without its refusals.
+/// Makes an executable of raw instructions. Until V2, registers the targets of relative calls as the
+/// loader does, but ignores invalid ones.
 pub(crate) fn unlinked(
     version: Version,
     text: &[u8],

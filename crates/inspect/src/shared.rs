@@ -1,16 +1,16 @@
-//! Debug information whose units share what each of them is read with.
+//! A check that debug information can be read in linear time and memory.
 //!
-//! Compilers give each unit abbreviations and lines of its own, or let units share a table that is
-//! read once. Where any number of units refer to overlapping parts of a long section, reading all of
-//! them takes the square of the file's size, in memory too. Such files have no lines.
+//! Compilers give each unit its own abbreviations and line program, or let units share a whole table.
+//! If units refer to overlapping parts of a section, reading all of them can take time and memory
+//! quadratic in the size of the file. Such files are treated as having no debug information.
 
 use gimli::{AbbreviationsCacheStrategy, DebugAbbrev, Dwarf, Reader, Section as _, UnitHeader};
 
-/// How often the bytes of line programs may be read.
+/// The limit on the total size of the line programs of all units, in multiples of the section.
 const LINE_READS_MAX: usize = 2;
 
-/// Whether the units can be read in time and memory that are in proportion to the file. Tables of
-/// abbreviations that several units have are read, and kept for all of them.
+/// Returns whether the units can be read in linear time and memory. Caches tables of abbreviations
+/// that several units share.
 pub(crate) fn is_bounded<R: Reader<Offset = usize>>(dwarf: &mut Dwarf<R>) -> bool {
     if tables_are_apart(dwarf).is_none() {
         return false;
@@ -19,7 +19,7 @@ pub(crate) fn is_bounded<R: Reader<Offset = usize>>(dwarf: &mut Dwarf<R>) -> boo
     lines_are_few(dwarf).is_some()
 }
 
-/// No table of abbreviations begins inside of another.
+/// Checks that no table of abbreviations starts inside another one.
 fn tables_are_apart<R: Reader<Offset = usize>>(dwarf: &Dwarf<R>) -> Option<()> {
     let mut starts = Vec::new();
     let mut units = dwarf.units();
@@ -38,7 +38,7 @@ fn tables_are_apart<R: Reader<Offset = usize>>(dwarf: &Dwarf<R>) -> Option<()> {
     Some(())
 }
 
-/// Where the table of abbreviations at an offset ends.
+/// Returns the end of the table of abbreviations at an offset.
 fn table_end<R: Reader<Offset = usize>>(
     section: &DebugAbbrev<R>,
     start: usize,
@@ -62,7 +62,7 @@ fn table_end<R: Reader<Offset = usize>>(
     Ok(len - rest.len())
 }
 
-/// All units together have not many more lines than the section.
+/// Checks that the total size of the units' line programs is within [`LINE_READS_MAX`].
 fn lines_are_few<R: Reader<Offset = usize>>(dwarf: &Dwarf<R>) -> Option<()> {
     let mut budget = dwarf.debug_line.reader().len().saturating_mul(LINE_READS_MAX);
     let mut units = dwarf.units();
@@ -74,7 +74,7 @@ fn lines_are_few<R: Reader<Offset = usize>>(dwarf: &Dwarf<R>) -> Option<()> {
     Some(())
 }
 
-/// The offset of a unit's line program.
+/// Returns the offset of a unit's line program.
 fn line_program<R: Reader<Offset = usize>>(
     dwarf: &Dwarf<R>,
     unit: &UnitHeader<R>,
@@ -88,7 +88,7 @@ fn line_program<R: Reader<Offset = usize>>(
     }
 }
 
-/// The bytes of the line program at an offset, as it says itself.
+/// Returns the size of the line program at an offset, from its header.
 fn line_program_len<R: Reader<Offset = usize>>(dwarf: &Dwarf<R>, start: usize) -> usize {
     let mut rest = dwarf.debug_line.reader().clone();
     let length = rest.skip(start).and_then(|()| rest.read_initial_length());

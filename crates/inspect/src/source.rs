@@ -1,8 +1,8 @@
-//! From an instruction to the function and the line of source that it came from.
+//! Functions and source lines of instructions.
 //!
-//! Functions are those of the symbol table, lines those of the DWARF sections, which are read when
-//! a line is asked for first. Invariant: nothing here fails. A file without symbols or debug
-//! information, or with broken ones, has no functions or no lines.
+//! Functions are from the symbol table. Lines are from the DWARF sections, which are read on first
+//! use. Invariant: nothing here fails. Missing or broken symbols and debug information result in no
+//! functions and no lines.
 
 use core::{cell::OnceCell, fmt};
 use std::sync::Arc;
@@ -19,14 +19,14 @@ use crate::{
 
 type Reader = EndianArcSlice<LittleEndian>;
 
-/// A place in a source file.
+/// A position in a source file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Location {
-    /// The file's path, as the compiler wrote it down.
+    /// The path of the file as the compiler recorded it.
     pub file: String,
     /// The line, from 1.
     pub line: u32,
-    /// The column, from 1, if the compiler noted it.
+    /// The column, from 1, if the compiler recorded it.
     pub column: Option<u32>,
 }
 
@@ -37,27 +37,27 @@ impl fmt::Display for Location {
     }
 }
 
-/// A function that an instruction belongs to, and the place in it.
+/// A function, possibly inlined, that contains an instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame {
     /// The demangled name of the function.
     pub function: Option<String>,
-    /// The place: of the instruction, or of the call that was inlined.
+    /// The position of the instruction, or of the inlined call, in the function.
     pub location: Option<Location>,
 }
 
-/// Where an instruction is, as far as it is known.
+/// An instruction with its function and source line, if known.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
     /// Its slot.
     pub pc: usize,
     /// The demangled name of its function.
     pub function: Option<String>,
-    /// Its line of source.
+    /// Its position in the source.
     pub location: Option<Location>,
 }
 
-/// As it stands in a sentence behind the slot: ` in entrypoint (hello.s:4:5)`.
+/// Writes function and source line, to follow the slot in a sentence: ` in entrypoint (hello.s:4:5)`.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(function) = &self.function {
@@ -70,15 +70,15 @@ impl fmt::Display for Place {
 /// The functions and lines of a file's instructions.
 pub struct SourceMap {
     bytes: Arc<[u8]>,
-    /// The address of the first instruction in symbols and debug information: in the file's own
-    /// address space until V2, from V3 the guest's.
+    /// The address of the first instruction in symbols and debug information: until V2 a file
+    /// address, from V3 a guest address.
     text_addr: u64,
     symbols: Symbols,
     lines: OnceCell<Option<Context<Reader>>>,
 }
 
 impl SourceMap {
-    /// Takes a file to answer from.
+    /// Reads the symbols of a file. Debug information is read on first use.
     #[must_use]
     pub fn load(bytes: impl Into<Arc<[u8]>>) -> Self {
         let bytes = bytes.into();
@@ -87,34 +87,34 @@ impl SourceMap {
         Self { bytes, text_addr, symbols, lines: OnceCell::new() }
     }
 
-    /// The symbols of the file.
+    /// Returns the symbols of the file.
     #[must_use]
     pub fn symbols(&self) -> &Symbols {
         &self.symbols
     }
 
-    /// The demangled name of the function that the instruction at `pc` belongs to: the last one
+    /// Returns the demangled name of the function that contains the instruction at `pc`: the last one
     /// that starts at or before it.
     #[must_use]
     pub fn function_at(&self, pc: u32) -> Option<String> {
         self.symbols.function_at(pc).map(|(_, name)| demangle(name))
     }
 
-    /// The line that the instruction at `pc` came from.
+    /// Returns the source position of the instruction at `pc`.
     #[must_use]
     pub fn line_at(&self, pc: u32) -> Option<Location> {
         location(&self.lines()?.find_location(self.address(pc)).ok()??)
     }
 
-    /// Where the instruction at `pc` is.
+    /// Returns function and source position of the instruction at `pc`.
     #[must_use]
     pub fn place(&self, pc: usize) -> Place {
         let slot = u32::try_from(pc).unwrap_or(u32::MAX);
         Place { pc, function: self.function_at(slot), location: self.line_at(slot) }
     }
 
-    /// The functions that the instruction at `pc` belongs to: the innermost inlined one first, the
-    /// one that was called last.
+    /// Returns the functions that contain the instruction at `pc`, from the innermost inlined one to
+    /// the one that was not inlined.
     #[must_use]
     pub fn frames_at(&self, pc: u32) -> Vec<Frame> {
         let mut frames = self.debug_frames(pc).unwrap_or_default();
@@ -131,10 +131,10 @@ impl SourceMap {
     }
 
     fn debug_frames(&self, pc: u32) -> Option<Vec<Frame>> {
-        let found = self.lines()?.find_frames(self.address(pc)).skip_all_loads();
-        let mut found = found.ok()?;
+        let iterator = self.lines()?.find_frames(self.address(pc)).skip_all_loads();
+        let mut iterator = iterator.ok()?;
         let mut frames = vec![];
-        while let Ok(Some(frame)) = found.next() {
+        while let Ok(Some(frame)) = iterator.next() {
             let name = frame.function.as_ref().and_then(|it| it.raw_name().ok());
             let function = name.map(|name| demangle(&name));
             frames.push(Frame { function, location: frame.location.as_ref().and_then(location) });
@@ -149,7 +149,7 @@ impl SourceMap {
     fn read_lines(&self) -> Option<Context<Reader>> {
         let sections = Sections::read(&self.bytes);
         let file = Reader::new(Arc::clone(&self.bytes), LittleEndian);
-        // Sections may overlap: they share the bytes of the file.
+        // Sections may overlap, so they share the bytes of the file.
         let section = |id: gimli::SectionId| {
             let range = sections.get(id.name()).and_then(|section| {
                 let start = usize::try_from(section.offset).ok()?;
@@ -179,7 +179,7 @@ impl fmt::Debug for SourceMap {
     }
 }
 
-/// A place that names at least a file and a line.
+/// Converts a position, if it has at least file and line.
 fn location(it: &addr2line::Location<'_>) -> Option<Location> {
     let file = it.file?.to_owned();
     let line = it.line.filter(|&line| line != 0)?;

@@ -1,12 +1,12 @@
-//! How much of its stack frame each function uses.
+//! The stack use of each function.
 //!
-//! Found by following the frame pointer through each basic block: offsets of loads and stores, and
-//! addresses made of it by additions. What a function computes at run time is not seen. Only code
-//! that can run counts as live: what the entry calls, directly or not, and what has its address
-//! taken.
+//! It is determined by tracking the frame pointer through each basic block: offsets of loads and
+//! stores, and addresses computed by additions. Addresses that depend on run-time values are not
+//! tracked. Functions are live if the entry calls them, directly or indirectly, or if their address
+//! is taken.
 //!
-//! Arguments beyond the fifth travel at the bottom of the caller's frame, the sixth lowest. Only
-//! stored there, and only loaded from there by who is called, they count for neither.
+//! Arguments beyond the fifth are at the bottom of the caller's frame, the sixth lowest. Locations
+//! that the caller only stores to, and the callee only loads from, count as stack use of neither.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,33 +23,33 @@ use crate::{
     symbols::demangle,
 };
 
-/// The stack that a function uses.
+/// The stack use of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StackUse {
-    /// The slot of the function's first instruction.
+    /// The slot of its first instruction.
     pub pc: u32,
-    /// The function's demangled name.
+    /// Its demangled name.
     pub function: String,
-    /// Its instructions, in slots.
+    /// Its size in slots.
     pub slots: u32,
-    /// The bytes below the frame pointer, down to the lowest that is used.
+    /// The number of bytes below the frame pointer that it uses.
     pub bytes: u64,
-    /// The instruction that reaches down to there.
+    /// The slot of the instruction that uses the lowest byte.
     pub deepest_pc: Option<u32>,
-    /// The bytes that a frame has; `None` if functions make their own frames.
+    /// The size of a frame in bytes; `None` if frames are dynamic.
     pub limit: Option<u64>,
-    /// Whether the function can be reached from the entry.
+    /// Whether it is reachable from the entry, or its address is taken.
     pub is_live: bool,
 }
 
 impl StackUse {
-    /// The bytes beyond the end of the frame; 0 if all is well.
+    /// Returns the number of bytes beyond the end of the frame.
     #[must_use]
     pub fn excess(&self) -> u64 {
         self.limit.map_or(0, |limit| self.bytes.saturating_sub(limit))
     }
 
-    /// What is wrong, in the words that compilers use; `None` if all is well.
+    /// Returns a warning, in the words of Solana's LLVM, if the frame is too small.
     ///
     /// ```
     /// use selkie_inspect::StackUse;
@@ -74,7 +74,7 @@ impl StackUse {
     }
 }
 
-/// The stack that each function of a program uses, in the order of the functions.
+/// Returns the stack use of each function of a program, in the order of the functions.
 #[must_use]
 pub fn stack_use(program: &Program) -> Vec<StackUse> {
     let graph = Graph::new(program, Style::Selkie);
@@ -83,7 +83,7 @@ pub fn stack_use(program: &Program) -> Vec<StackUse> {
     let functions = graph.by_function().map(|(range, blocks)| {
         let mut frame = Frame::default();
         for block in blocks {
-            frame.forget();
+            frame.reset();
             for it in &graph.instructions[block.instructions.clone()] {
                 frame.step(it.pc, it.insn.as_ref());
             }
@@ -102,54 +102,57 @@ pub fn stack_use(program: &Program) -> Vec<StackUse> {
     functions.collect()
 }
 
-/// How a place of the stack is used, and by which instruction first.
+/// The use of a stack location.
 #[derive(Clone, Copy, Debug)]
 struct Use {
+    /// The slot of the first instruction that uses it.
     pc: u32,
     is_stored: bool,
     is_loaded: bool,
-    /// Its address was computed: whatever may be done with it.
+    /// Whether its address was computed, so that it may be accessed in any way.
     is_pointed_to: bool,
 }
 
-/// The registers of a function, and what it used of the stack so far.
+/// The tracked registers of a function, and the stack locations that it used so far.
 #[derive(Default)]
 struct Frame {
     registers: [Value; REGISTER_COUNT],
-    /// How far the function itself moved the frame pointer.
+    /// The offset by which the function changed the frame pointer.
     moved: i64,
-    /// By offset from the frame pointer, below it.
+    /// By offset from the frame pointer, below 0.
     used: BTreeMap<i64, Use>,
 }
 
-/// Bytes of an argument on the stack.
+/// The size of a stack argument in bytes.
 const ARGUMENT_BYTES: i64 = 8;
 
-/// No function has more arguments on the stack than this.
+/// The assumed maximum number of stack arguments.
 const ARGUMENTS_MAX: i64 = 64;
 
 impl Frame {
-    /// The lowest place that the function uses for itself, and the instruction that does.
+    /// Returns the lowest offset that the function uses other than for arguments, and the slot of
+    /// the instruction.
     fn deepest(&self, version: Version) -> Option<(i64, u32)> {
-        let own = |(&offset, it): (&i64, &Use)| (offset, it.pc);
+        let offset_and_pc = |(&offset, it): (&i64, &Use)| (offset, it.pc);
         if version.dynamic_frames() {
-            return self.used.iter().next().map(own);
+            return self.used.iter().next().map(offset_and_pc);
         }
         let frame = STACK_FRAME_BYTES.cast_signed();
-        // Where there are gaps, a frame is followed by as much again.
+        // A gap has the size of a frame.
         let step = if version.stack_frame_gaps() { 2 * frame } else { frame };
         let arguments = |bottom: i64| bottom..bottom + ARGUMENTS_MAX * ARGUMENT_BYTES;
-        let is_given = |offset: &i64, it: &Use| {
+        let is_parameter = |offset: &i64, it: &Use| {
             arguments(-step - frame).contains(offset) && !it.is_stored && !it.is_pointed_to
         };
-        let passed = self.passed(-frame);
+        let passed = self.passed_end(-frame);
         let is_passed = |offset: &i64| (-frame..passed).contains(offset);
-        let mut used = self.used.iter().filter(|(at, it)| !is_given(at, it) && !is_passed(at));
-        used.next().map(own)
+        let mut used = self.used.iter().filter(|(at, it)| !is_parameter(at, it) && !is_passed(at));
+        used.next().map(offset_and_pc)
     }
 
-    /// The end of what is stored in one row from the bottom of the frame, and not read again.
-    fn passed(&self, bottom: i64) -> i64 {
+    /// Returns the end of the arguments that the function passes: locations from the bottom of the
+    /// frame on that are only stored to.
+    fn passed_end(&self, bottom: i64) -> i64 {
         let mut end = bottom;
         while self.used.get(&end).is_some_and(|it| !it.is_loaded && !it.is_pointed_to) {
             end += ARGUMENT_BYTES;
@@ -157,7 +160,8 @@ impl Frame {
         end
     }
 
-    fn forget(&mut self) {
+    /// Resets the registers at the start of a block.
+    fn reset(&mut self) {
         self.registers = Default::default();
         self.registers[usize::from(FRAME_POINTER)] = Value::Frame(self.moved);
     }
@@ -166,11 +170,11 @@ impl Frame {
         self.registers.get(usize::from(register)).copied().unwrap_or_default()
     }
 
-    /// Notes the use of a place, if it is one of the stack.
-    fn touch(&mut self, pc: u32, value: Value, note: impl Fn(&mut Use)) {
+    /// Records the use of an address, if it is below the frame pointer.
+    fn record_use(&mut self, pc: u32, value: Value, record: impl Fn(&mut Use)) {
         if let Value::Frame(offset @ ..0) = value {
             let unused = Use { pc, is_stored: false, is_loaded: false, is_pointed_to: false };
-            note(self.used.entry(offset).or_insert(unused));
+            record(self.used.entry(offset).or_insert(unused));
         }
     }
 
@@ -179,14 +183,16 @@ impl Frame {
         let result = match Effect::of(insn, |register| self.get(register)) {
             Effect::None => return,
             Effect::Call => return self.registers[..6].fill(Value::Unknown),
-            Effect::Store(address) => return self.touch(pc, address, |it| it.is_stored = true),
+            Effect::Store(address) => {
+                return self.record_use(pc, address, |it| it.is_stored = true);
+            }
             Effect::Load(address) => {
-                self.touch(pc, address, |it| it.is_loaded = true);
+                self.record_use(pc, address, |it| it.is_loaded = true);
                 Value::Unknown
             }
             Effect::Set(value) => value,
         };
-        self.touch(pc, result, |it| it.is_pointed_to = true);
+        self.record_use(pc, result, |it| it.is_pointed_to = true);
         let dst = insn.dst;
         if dst == FRAME_POINTER
             && let Value::Frame(offset) = result
@@ -199,7 +205,7 @@ impl Frame {
     }
 }
 
-/// The functions that can run, by slot.
+/// Returns the live functions by slot.
 fn live_functions(program: &Program, graph: &Graph) -> BTreeSet<u32> {
     let image = program.image();
     let function_of = |pc: u32| graph.functions.range(..=pc).next_back().map(|(&start, _)| start);

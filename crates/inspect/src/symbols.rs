@@ -1,4 +1,4 @@
-//! The names of functions: from symbol tables, and from linkers' spelling to people's.
+//! The functions of symbol tables, and demangling of their names.
 
 use core::fmt::{self, Write as _};
 use std::collections::{BTreeMap, btree_map::Entry};
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, btree_map::Entry};
 use selkie_elf::{DYNAMIC_NAME_BYTES_MAX, Sections, Symbol};
 use selkie_isa::{layout::SLOT_BYTES, truncate};
 
-/// The functions of a file by the slot of their first instruction.
+/// The functions and imports of a file's symbol tables.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Symbols {
     functions: BTreeMap<u32, String>,
@@ -14,11 +14,11 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Reads the symbol tables of an ELF file. A file that cannot be read has none.
+    /// Reads the symbol tables of an ELF file; a file that cannot be read has no symbols.
     #[must_use]
     pub fn load(bytes: &[u8]) -> Self {
         let sections = Sections::read(bytes);
-        // Names that overlap in the file do not in memory: they get no more bytes than it has.
+        // Names can overlap in the file, so their total length in memory is limited to its size.
         let mut budget = bytes.len();
         let mut symbols = Self { imports: imports(&sections, &mut budget), ..Self::default() };
         let Some(text) = sections.get(".text") else { return symbols };
@@ -27,49 +27,49 @@ impl Symbols {
             if offset < text.bytes.len() as u64
                 && offset.is_multiple_of(SLOT_BYTES as u64)
                 && let Ok(pc) = u32::try_from(offset / SLOT_BYTES as u64)
-                && let Entry::Vacant(place) = symbols.functions.entry(pc)
+                && let Entry::Vacant(entry) = symbols.functions.entry(pc)
             {
-                let Some(name) = take(&mut budget, &symbol) else { break };
-                place.insert(name);
+                let Some(name) = take_name(&mut budget, &symbol) else { break };
+                entry.insert(name);
             }
         }
         symbols
     }
 
-    /// The function that the instruction at `pc` belongs to: the last one that starts at or
-    /// before it. Its first slot, and its name as the linker spells it.
+    /// Returns first slot and name, not demangled, of the function that contains the instruction at
+    /// `pc`: the last one that starts at or before it.
     #[must_use]
     pub fn function_at(&self, pc: u32) -> Option<(u32, &str)> {
         let (&start, name) = self.functions.range(..=pc).next_back()?;
         Some((start, name))
     }
 
-    /// Every function, by its first slot.
+    /// Returns first slot and name of each function, in the order of slots.
     pub fn functions(&self) -> impl Iterator<Item = (u32, &str)> {
         self.functions.iter().map(|(&pc, name)| (pc, name.as_str()))
     }
 
-    /// The names that the file uses but does not define: its syscalls.
+    /// Returns the names of undefined symbols: the syscalls of the program.
     pub fn imports(&self) -> impl Iterator<Item = &str> {
         self.imports.iter().map(String::as_str)
     }
 }
 
-/// The names of the symbols that a file imports, but for those that no loader would take.
+/// Returns the names of imported symbols that are not too long for the loader.
 fn imports(sections: &Sections<'_>, budget: &mut usize) -> Vec<String> {
-    let names = sections.imports().map_while(|symbol| take(budget, &symbol));
+    let names = sections.imports().map_while(|symbol| take_name(budget, &symbol));
     names.filter(|name| name.len() < DYNAMIC_NAME_BYTES_MAX).collect()
 }
 
-/// The name of a symbol, unless the budget has fewer bytes left than it takes.
-fn take(budget: &mut usize, symbol: &Symbol<'_>) -> Option<String> {
+/// Returns the name of a symbol and subtracts its length from the budget, unless that is exceeded.
+fn take_name(budget: &mut usize, symbol: &Symbol<'_>) -> Option<String> {
     let name = symbol.name();
     *budget = budget.checked_sub(name.len())?;
     Some(name.into_owned())
 }
 
-/// A name as people write it: Rust's and C++'s mangling undone, all else as it is. What is too long
-/// to be shown is cut ([`truncate::name`]).
+/// Demangles a Rust or C++ name. Other names are returned unchanged. Long names are cut
+/// ([`shown::name`]).
 ///
 /// ```
 /// use selkie_inspect::demangle;
@@ -88,7 +88,7 @@ fn rust(name: &str) -> Option<String> {
     Bounded::write(|text| write!(text, "{rust:#}").ok())
 }
 
-/// The name as anza's tools write it: with the hash of Rust's older mangling, and C++'s as it is.
+/// Demangles a name like anza's tools: Rust's with the hash of legacy mangling, C++'s not at all.
 pub(crate) fn demangle_rust(name: &str) -> String {
     let rust = rustc_demangle::demangle(name);
     Bounded::write(|text| write!(text, "{rust}").ok()).unwrap_or_else(|| name.to_owned())
@@ -100,12 +100,12 @@ fn cpp(name: &str) -> Option<String> {
     Bounded::write(|text| symbol.structured_demangle(text, &options).ok())
 }
 
-/// Takes no more than a page of text: parts of a mangled name can refer to each other so that the
-/// text of a short one would fill the memory.
+/// A string of at most 4096 bytes. Parts of a mangled name can refer to each other such that the
+/// demangled text grows exponentially.
 struct Bounded(String);
 
 impl Bounded {
-    /// What is written, unless it is too long.
+    /// Returns the written text; `None` if it is too long.
     fn write(write: impl FnOnce(&mut Self) -> Option<()>) -> Option<String> {
         let mut text = Self(String::new());
         write(&mut text)?;

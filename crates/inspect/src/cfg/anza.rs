@@ -1,15 +1,16 @@
-//! What makes a graph anza sbpf's: the order of its depth-first search, and what follows from it.
+//! Roots and dominators as anza sbpf computes them, which depend on the order of its depth-first
+//! search.
 //!
-//! Strongly connected components are found by Tarjan's algorithm, searching from the blocks in the
-//! order of their slots. The order in which they are finished, reversed, is the order in which
-//! dominators are computed (Cooper, Harvey and Kennedy), and the first block of each component that
-//! nothing leads to is a root. Within a component that was not entered through its own entry, that
-//! order is not one in which dominators come first, so the result can differ from the true
-//! dominators: hence an implementation of its own.
+//! Strongly connected components are found by Tarjan's algorithm, starting from the blocks in the
+//! order of their slots. Dominators are computed in the reverse order of completion (Cooper, Harvey
+//! and Kennedy), and the first block of each component without incoming edges is a root. If the
+//! search enters a component elsewhere than at its entry, dominators do not precede the blocks that
+//! they dominate in this order, and the result can differ from the true dominators. Therefore this
+//! is a separate implementation.
 
 use super::Graph;
 
-/// The blocks, by position, in the order of the search.
+/// The indices of blocks in the reverse order of completion.
 pub(super) struct Order {
     blocks: Vec<usize>,
     /// The strongly connected component of each block.
@@ -18,9 +19,8 @@ pub(super) struct Order {
 
 const UNSEEN: usize = usize::MAX;
 
-/// The most steps that dominators may take: far more than compilers' output needs. Where anza's
-/// algorithm takes time in proportion to the square of the program, or goes round in circles, true
-/// dominators are the answer.
+/// The limit on steps for dominators, far above what compiled programs need. Where anza's algorithm
+/// takes quadratic time or does not terminate, the true dominators are used instead.
 const STEPS_MAX: usize = 1 << 22;
 
 impl Order {
@@ -39,7 +39,7 @@ impl Order {
         Self { blocks: finished.into_iter().rev().collect(), components }
     }
 
-    /// The first block of each component that no other component leads to.
+    /// Returns the first block of each component without edges from other components.
     pub(super) fn roots(&self, graph: &Graph) -> Vec<usize> {
         let component = |&block: &usize| self.components[block];
         let is_root = |blocks: &&[usize]| {
@@ -52,8 +52,8 @@ impl Order {
         components.filter(is_root).map(|blocks| blocks[0]).collect()
     }
 
-    /// The immediate dominator of each block of a graph with its super root; `None` if that takes
-    /// too long.
+    /// Returns the immediate dominator of each block of a graph with a super root; `None` if that
+    /// exceeds [`STEPS_MAX`].
     pub(super) fn dominators(&self, graph: &Graph) -> Option<Vec<usize>> {
         let root = graph.blocks.len() - 1;
         let mut rank = vec![0; graph.blocks.len()];
@@ -103,11 +103,11 @@ impl Order {
 /// Tarjan's search for strongly connected components, with a stack of its own.
 struct Search<'a> {
     graph: &'a Graph,
-    /// When each block was found.
+    /// The time at which each block was discovered.
     found: Vec<usize>,
-    /// The earliest block of the open ones that each block leads back to.
+    /// The discovery time of the earliest open block that is reachable from each block.
     low: Vec<usize>,
-    /// Blocks found whose component is not finished.
+    /// Discovered blocks whose component is not finished.
     open: Vec<usize>,
     finished: Vec<usize>,
     components: Vec<usize>,
@@ -148,7 +148,7 @@ impl Search<'_> {
         self.open.push(block);
     }
 
-    /// Finishes the component that `block` was the first of, if it was.
+    /// Finishes the component of `block`, if `block` was its first.
     fn close(&mut self, block: usize) {
         if self.low[block] != self.found[block] {
             return;

@@ -1,10 +1,10 @@
-//! Dominators by the algorithm of Lengauer and Tarjan, in its simple form: m log n steps for m
-//! edges between n blocks, whatever their shape.
+//! Dominators by the simple version of the Lengauer-Tarjan algorithm, in O(m log n) for m edges and
+//! n blocks.
 
 use super::Graph;
 
-/// The blocks that the super root must lead to for all blocks to be reached: the functions' first,
-/// and then, of the code that none of them reaches, the first of each piece.
+/// Returns the blocks to which the super root needs edges: the first block of each function, and
+/// blocks that make all other code reachable.
 pub(super) fn roots(graph: &Graph) -> Vec<usize> {
     let mut reached = vec![false; graph.blocks.len()];
     let mut roots = vec![];
@@ -25,7 +25,7 @@ pub(super) fn roots(graph: &Graph) -> Vec<usize> {
     roots
 }
 
-/// The immediate dominator of each block of a graph with its super root, which reaches all blocks.
+/// Returns the immediate dominator of each block of a graph whose super root reaches all blocks.
 pub(super) fn of(graph: &Graph) -> Vec<usize> {
     let root = graph.blocks.len() - 1;
     let tree = Tree::search(graph, root);
@@ -37,7 +37,7 @@ pub(super) fn of(graph: &Graph) -> Vec<usize> {
     idoms
 }
 
-/// A depth-first spanning tree. Blocks are numbered in the order in which they are found.
+/// A depth-first spanning tree. Blocks are numbered in the order of discovery.
 struct Tree {
     /// The block of each number.
     blocks: Vec<usize>,
@@ -65,7 +65,7 @@ impl Tree {
         Self { blocks, numbers, parents }
     }
 
-    /// The number of the immediate dominator of each number.
+    /// Returns the number of the immediate dominator of each number.
     fn dominators(&self, graph: &Graph) -> Vec<usize> {
         let count = self.blocks.len();
         let mut forest = Forest::new(count);
@@ -93,12 +93,12 @@ impl Tree {
     }
 }
 
-/// The numbers done so far as a forest, with paths to the roots that shorten as they are walked.
+/// A forest of the numbers processed so far, with path compression.
 struct Forest {
     parent: Vec<Option<usize>>,
     /// The semidominator of each number.
     semi: Vec<usize>,
-    /// The number of the least semidominator on the shortened part of the path, the root left out.
+    /// The number with the least semidominator on the compressed part of the path, except the root.
     best: Vec<usize>,
 }
 
@@ -107,7 +107,7 @@ impl Forest {
         Self { parent: vec![None; count], semi: (0..count).collect(), best: (0..count).collect() }
     }
 
-    /// The number with the least semidominator on the path to the root, which is left out; the
+    /// Returns the number with the least semidominator on the path to the root, except the root; the
     /// number itself if it is a root.
     fn best_above(&mut self, number: usize) -> usize {
         let mut path = vec![];
@@ -116,7 +116,7 @@ impl Forest {
             path.push(at);
             at = parent;
         }
-        // The topmost keeps its parent, the root; all below it are hung under the root in turn.
+        // The topmost keeps its parent, the root. All below it become children of the root.
         while let Some(below) = path.pop() {
             let Some(parent) = self.parent[below].filter(|&it| self.parent[it].is_some()) else {
                 continue;

@@ -1,4 +1,4 @@
-//! The graph as Graphviz text.
+//! Graphviz output.
 
 use core::fmt::{self, Write};
 
@@ -6,7 +6,7 @@ use selkie_isa::{Kind, syntax::Names};
 
 use super::{Block, Graph};
 
-/// What to draw.
+/// The options of [`Graph::dot`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DotOptions {
     /// Draw a dotted line from each block to its immediate dominator.
@@ -15,7 +15,7 @@ pub struct DotOptions {
     pub function: Option<u32>,
 }
 
-/// Where control goes next, by colour: on, back where it came from, or one way of two.
+/// Colours of edges: unconditional, branch taken, branch not taken.
 const PLAIN: &str = "#555555";
 const TAKEN: &str = "#2e7d32";
 const NOT_TAKEN: &str = "#c62828";
@@ -27,8 +27,8 @@ const HEADER: &str = r##"digraph program {
 "##;
 
 impl Graph {
-    /// The graph in Graphviz' language: a cluster for each function, a box for each block. Green
-    /// edges are branches taken, red ones branches not taken.
+    /// Returns the graph in the DOT language: a cluster for each function, a box for each block.
+    /// Green edges are branches taken, red ones branches not taken.
     #[must_use]
     pub fn dot(&self, names: &dyn Names, options: &DotOptions) -> String {
         let mut text = String::from(HEADER);
@@ -92,7 +92,7 @@ impl Graph {
     }
 }
 
-/// Text between double quotes of Graphviz' language.
+/// Text escaped for double quotes in the DOT language.
 struct Escaped<'a>(&'a str);
 
 impl fmt::Display for Escaped<'_> {

@@ -1,12 +1,11 @@
 //! The control-flow graph: basic blocks, the edges between them, dominators, functions.
 //!
-//! Calls are no edges: each function is a graph of its own, and a super root reaches all of them.
-//! The graph of [`Style::Anza`] is node by node that of anza sbpf's `static_analysis.rs`. It
-//! differs from the true flow where the first block of a function runs into the next block without
-//! a jump: there it has no edge, and takes the next block for a function if nothing else leads
-//! there.
+//! Calls are not edges: each function is a graph of its own, and a super root reaches all of them.
+//! The graph of [`Style::Anza`] equals that of anza sbpf's `static_analysis.rs` node by node. It
+//! differs from the true control flow where the first block of a function falls through to the next
+//! block: it lacks that edge, and treats the next block as a function if it has no other sources.
 //!
-//! A change must keep the time in proportion to the program, whatever the program is.
+//! Invariant: time is linear in the size of the program, for any program.
 
 mod anza;
 mod dominators;
@@ -28,34 +27,34 @@ pub use dot::DotOptions;
 /// A control-flow graph.
 #[derive(Clone, Debug)]
 pub struct Graph {
-    /// Whose graph it is.
+    /// The conventions that it follows.
     pub style: Style,
     /// The instructions, in order.
     pub instructions: Vec<Instruction>,
     /// The basic blocks in order; the super root comes last. Empty if there are no instructions.
     pub blocks: Vec<Block>,
-    /// The functions' names as linkers spell them, by the slot of the first instruction.
+    /// The names of functions, not demangled, by the slot of the first instruction.
     pub functions: BTreeMap<u32, String>,
-    /// For each slot, and for the super root's, the block that starts there.
+    /// The index of the block that starts at each slot, and of the super root.
     starts: Vec<Option<u32>>,
 }
 
 /// A basic block: control enters at its first instruction and leaves at its last.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Block {
-    /// The slot of the first instruction. The super root has the slot behind the last one.
+    /// The slot of the first instruction. That of the super root is the slot behind the last one.
     pub pc: u32,
-    /// The function's demangled name if one starts here, else `lbb_` and the slot. In anza's style
-    /// Rust names keep their hash, and those of C++ their mangling.
+    /// The demangled name of the function that starts here, or else `lbb_` and the slot. In anza's
+    /// style Rust names keep their hash, and C++ names are mangled.
     pub label: String,
-    /// The blocks that control comes from, by slot; once for each edge.
+    /// The slots of the preceding blocks, one for each edge.
     pub sources: Vec<u32>,
-    /// The blocks that control goes to: first if a branch is not taken, then if it is.
+    /// The slots of the following blocks. That of a branch not taken comes first.
     pub destinations: Vec<u32>,
-    /// The block's instructions, as positions in [`Graph::instructions`].
+    /// The indices of its instructions in [`Graph::instructions`].
     pub instructions: Range<usize>,
-    /// The immediate dominator, by slot: the last block that every way here leads through. The
-    /// super root's is itself.
+    /// The slot of the immediate dominator: the last block on every path from the super root to this
+    /// one. The super root is its own.
     pub idom: u32,
 }
 
@@ -87,20 +86,20 @@ impl Graph {
         graph
     }
 
-    /// The block that starts at slot `pc`.
+    /// Returns the block that starts at slot `pc`.
     #[must_use]
     pub fn block_at(&self, pc: u32) -> Option<&Block> {
         self.index_of(pc).map(|index| &self.blocks[index])
     }
 
-    /// The block that reaches every function; `None` if there are no instructions.
+    /// Returns the block with edges to every function; `None` if there are no instructions.
     #[must_use]
     pub fn super_root(&self) -> Option<&Block> {
         self.blocks.last()
     }
 
-    /// The slots of each function, up to the start of the next one, and its blocks. In anza's style
-    /// what stands before the first function is left out.
+    /// Returns slots and blocks of each function, which extends to the start of the next one. In
+    /// anza's style the instructions before the first function are left out.
     pub fn by_function(&self) -> impl Iterator<Item = (Range<u32>, &[Block])> {
         let starts: Vec<u32> = self.functions.keys().copied().collect();
         let end = self.super_root().map_or(0, |root| root.pc);
@@ -115,12 +114,12 @@ impl Graph {
         self.starts.get(pc as usize).copied().flatten().map(|index| index as usize)
     }
 
-    /// The positions of blocks that `pcs` start.
+    /// Returns the indices of the blocks that start at `pcs`.
     fn indices(&self, pcs: &[u32]) -> impl DoubleEndedIterator<Item = usize> {
         pcs.iter().filter_map(|&pc| self.index_of(pc))
     }
 
-    /// Cuts the program into blocks, without edges yet.
+    /// Splits the program into blocks without edges.
     fn split(program: &Program, style: Style) -> Self {
         let instructions = program.instructions(style);
         let slots = program.slot_count() as usize;
@@ -158,7 +157,7 @@ impl Graph {
         graph
     }
 
-    /// Draws the edges.
+    /// Adds the edges.
     fn link(&mut self, program: &Program) {
         for index in 0..self.blocks.len() {
             let block = &self.blocks[index];
@@ -192,7 +191,7 @@ impl Graph {
         self.blocks.push(root);
     }
 
-    /// Takes every block that only the super root leads to for a function.
+    /// Registers the destinations of the super root as functions.
     fn name_roots(&mut self) {
         let root = self.blocks.last().expect("the super root was added");
         for &pc in &root.destinations {
@@ -226,7 +225,7 @@ impl Block {
     }
 }
 
-/// How control leaves the block that an instruction ends.
+/// The ways in which control leaves a block after its last instruction.
 struct Exits {
     next: Option<i64>,
     taken: Option<i64>,
@@ -234,7 +233,8 @@ struct Exits {
 }
 
 impl Exits {
-    /// `None` if the instruction ends no block: it is no jump, no return, and calls no function.
+    /// Returns the exits of an instruction; `None` if it is not a jump, a return or a function call,
+    /// and so does not end a block.
     fn of(program: &Program, it: &Instruction) -> Option<Self> {
         let insn = it.insn.as_ref()?;
         let next = Some(i64::from(it.pc) + 1);

@@ -1,4 +1,4 @@
-//! The listing of anza sbpf's disassembler, to the byte.
+//! The listing of anza sbpf's disassembler, byte for byte.
 
 use core::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use selkie_isa::Op;
 
 use crate::{Style, cfg::Graph, names::Labels, program::Program};
 
-/// The listing as anza sbpf's disassembler prints it.
+/// Returns the listing as anza sbpf's disassembler prints it.
 ///
-/// A block has a label if it is a function, or if it is reached in any other way than from the
-/// block before; a function has an empty line before it.
+/// A block has a label if it is a function, or if it has sources other than the previous block. A
+/// function is preceded by an empty line.
 #[must_use]
 pub fn anza(program: &Program) -> String {
     let graph = Graph::new(program, Style::Anza);

@@ -1,4 +1,4 @@
-//! The read-only data of a program, cut into strings, pointers, zeros and bytes.
+//! The read-only data of a program as strings, pointers, zeros and bytes.
 
 use core::fmt::Write as _;
 
@@ -10,15 +10,15 @@ use crate::image::Image;
 /// A piece of read-only data.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Datum {
-    /// The guest's address.
+    /// Its guest address.
     pub vaddr: u64,
-    /// The label of the first byte.
+    /// The label of its first byte.
     pub label: Option<String>,
-    /// How many bytes there are.
+    /// Its size in bytes.
     pub len: usize,
-    /// The assembler's directive.
+    /// The directive of the assembler.
     pub directive: &'static str,
-    /// The directive's operands as they are written.
+    /// The operands of the directive.
     pub operands: Vec<String>,
 }
 
@@ -26,15 +26,15 @@ pub struct Datum {
 const STRING_MIN: usize = 4;
 /// Longer strings are written over several lines.
 const STRING_MAX: usize = 72;
-/// How much of a string is shown beside an instruction that refers to it.
+/// The number of bytes of a string that are shown beside an instruction that refers to it.
 const PREVIEW_MAX: usize = 32;
 /// Fewer zeros are written as bytes.
 const ZEROS_MIN: usize = 8;
-/// Bytes on one line.
+/// The number of bytes per line.
 const ROW: usize = 8;
 
 impl Image {
-    /// The start of the text at an address, as it would be written.
+    /// Returns the start of the string at an address, in quotes.
     pub(super) fn preview(&self, addr: u64) -> Option<String> {
         let offset = usize::try_from(addr.checked_sub(self.vaddr)?).ok()?;
         let part = self.parts.iter().find(|part| part.contains(&offset))?;
@@ -43,7 +43,7 @@ impl Image {
         (len >= STRING_MIN).then(|| string_text(&text[..len]))
     }
 
-    /// The data as directives.
+    /// Returns the data as directives.
     pub(super) fn data(&self, labels: &LabelMap<'_>) -> Vec<Datum> {
         let mut data = vec![];
         for part in &self.parts {
@@ -63,7 +63,7 @@ impl Image {
         data
     }
 
-    /// The piece that starts at offset `at`, and ends at `end` at the latest.
+    /// Returns the piece of data that starts at offset `at` and ends at or before `end`.
     fn datum(&self, at: usize, end: usize, labels: &LabelMap<'_>) -> Datum {
         let piece = |len, directive, operands| {
             let vaddr = self.vaddr + at as u64;
@@ -73,7 +73,7 @@ impl Image {
         if let Some(label) = pointer.filter(|_| end - at >= SLOT_BYTES) {
             return piece(SLOT_BYTES, ".quad", vec![quoted(label)]);
         }
-        // A pointer ends whatever comes before it.
+        // A piece ends at the next pointer.
         let end = self.pointers.range(at + 1..end).next().map_or(end, |(&next, _)| next);
         let rest = &self.bytes[at..end];
         let zeros = rest.iter().take_while(|&&byte| byte == 0).count();
@@ -99,7 +99,7 @@ impl Image {
     }
 }
 
-/// How many of the first bytes are text, as far as one line goes.
+/// Returns the length of the text at the start of `bytes`, at most one line.
 fn string_len(bytes: &[u8]) -> usize {
     let is_text = |byte: &&u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r');
     bytes.iter().take(STRING_MAX).take_while(is_text).count()

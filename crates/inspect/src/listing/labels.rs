@@ -1,4 +1,4 @@
-//! Which places of a program get a label, and what they are called.
+//! The labels of a listing.
 
 use std::{
     borrow::Cow,
@@ -13,7 +13,7 @@ use crate::{
     program::{Instruction, Program},
 };
 
-/// Names for places, each used once.
+/// Unique labels of instructions and data.
 #[derive(Debug)]
 pub(super) struct LabelMap<'a> {
     image: &'a Image,
@@ -39,7 +39,7 @@ impl<'a> LabelMap<'a> {
         places.extend(addresses.iter().filter_map(|&addr| image.slot_of(addr)));
         let mut used: BTreeSet<String> = BTreeSet::new();
         let entry = program.executable().entry_pc();
-        // The entry comes first, so that no other function can take its name.
+        // The entry comes first, so that no other function gets its name.
         let order = is_start(entry).then_some(entry);
         let order = order.into_iter().chain(places.into_iter().filter(|&pc| pc != entry));
         for pc in order.filter(|&pc| is_start(pc)) {
@@ -47,7 +47,7 @@ impl<'a> LabelMap<'a> {
             let name = function.unwrap_or_else(|| format!("lbb_{pc}"));
             let name = unique(name, u64::from(pc), &mut used);
             map.text.insert(pc, name);
-            // An assembler starts the program at the label of this name, wherever that is.
+            // Reserved: the assembler makes the label of this name the entry.
             used.insert(ENTRYPOINT.to_owned());
         }
         for addr in addresses.into_iter().filter(|&addr| image.contains(addr)) {
@@ -57,35 +57,35 @@ impl<'a> LabelMap<'a> {
         map
     }
 
-    /// The label of the instruction at a slot.
+    /// Returns the label of the instruction at a slot.
     pub(super) fn text(&self, pc: u32) -> Option<&str> {
         self.text.get(&pc).map(String::as_str)
     }
 
-    /// The label of what a jump or call of `insn` at slot `pc` leads to.
+    /// Returns the label of the target of the jump at slot `pc`.
     pub(super) fn target(&self, pc: u32, insn: &Insn) -> Option<&str> {
         let target = insn.jump_target(pc as usize)?;
         self.text(u32::try_from(target).ok()?)
     }
 
-    /// The label of the byte or instruction at an address.
+    /// Returns the label of the byte or instruction at an address.
     pub(super) fn address(&self, addr: u64) -> Option<&str> {
         let text = self.image.slot_of(addr).and_then(|pc| self.text(pc));
         text.or_else(|| self.data.get(&addr).map(String::as_str))
     }
 
-    /// The addresses in `range` that have a label, in order.
+    /// Returns the labels between two addresses, in order.
     pub(super) fn data(&self, start: u64, end: u64) -> impl Iterator<Item = (u64, &str)> {
         self.data.range(start..end).map(|(&addr, name)| (addr, name.as_str()))
     }
 }
 
-/// `name`, made one that an assembler can read, and told from the names before it.
-fn unique(name: String, place: u64, used: &mut BTreeSet<String>) -> String {
+/// Returns `name` without characters that the assembler cannot read, and made unique.
+fn unique(name: String, address: u64, used: &mut BTreeSet<String>) -> String {
     let readable = |char: char| if char.is_control() || "\"\\".contains(char) { '_' } else { char };
     let mut name: String = truncate::name(&name).chars().map(readable).collect();
     if name.is_empty() || used.contains(&name) {
-        name = format!("{name}_{place}");
+        name = format!("{name}_{address}");
     }
     while !used.insert(name.clone()) {
         name.push('_');
@@ -93,7 +93,7 @@ fn unique(name: String, place: u64, used: &mut BTreeSet<String>) -> String {
     name
 }
 
-/// A name as it is written: between quotes unless it can be taken for nothing else.
+/// Returns a name in quotes, unless it is unambiguous without them.
 pub(super) fn quoted(name: &str) -> String {
     let plain = |char: char| char.is_ascii_alphanumeric() || "_.$".contains(char);
     let starts_well = |char: char| plain(char) && !char.is_ascii_digit();
@@ -101,7 +101,7 @@ pub(super) fn quoted(name: &str) -> String {
     if is_plain && !is_taken(name) { name.to_owned() } else { format!("\"{name}\"") }
 }
 
-/// Whether the assembler knows the word as something else: a register or a mnemonic.
+/// Returns whether the assembler treats the name as a register, mnemonic or keyword.
 fn is_taken(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let digits = lower.strip_prefix(['r', 'w']);

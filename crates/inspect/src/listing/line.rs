@@ -1,4 +1,4 @@
-//! One instruction as a line: by its mnemonic where that says everything, else as a number.
+//! The lines of a listing: an instruction by its mnemonic if its text is exact, else as a number.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -13,39 +13,39 @@ use crate::{
     symbols::demangle,
 };
 
-/// One instruction, or a slot that is none.
+/// An instruction, or a slot that is not one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line {
     /// The slot.
     pub pc: u32,
-    /// The guest's address of the slot.
+    /// The guest address of the slot.
     pub vaddr: u64,
-    /// The bytes: 16 of an `lddw`, else 8.
+    /// Its bytes: 16 for an `lddw`, else 8.
     pub bytes: Vec<u8>,
     /// The label of the slot.
     pub label: Option<String>,
-    /// The demangled name of the function that the slot belongs to.
+    /// The demangled name of the function that contains the slot.
     pub function: Option<Arc<str>>,
     /// Whether a function starts here.
     pub is_function: bool,
     /// The mnemonic, or `.quad` for a slot that is written as a number.
     pub mnemonic: String,
-    /// The operands as they are written.
+    /// The operands.
     pub operands: Vec<String>,
-    /// The slot that a jump or call leads to.
+    /// The slot of the target of a jump or call.
     pub target: Option<u32>,
-    /// The compute units that executing it costs, beside those of a syscall.
+    /// The compute units that it consumes, without those of a called syscall.
     pub cost: u64,
-    /// What a number would be as an instruction, or the text that an address is that of.
+    /// The instruction of a slot that is written as a number, or the string at a loaded address.
     pub comment: Option<String>,
 }
 
-/// Writes lines, one after the other.
+/// A writer of consecutive lines.
 pub(super) struct Writer<'a> {
     program: &'a Program,
     labels: &'a LabelMap<'a>,
     function: Option<(u32, Arc<str>)>,
-    /// Syscalls that only the file has a name for.
+    /// Called syscalls whose names only the file contains.
     pub(super) syscalls: BTreeSet<String>,
 }
 
@@ -93,14 +93,15 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether a file can hold the call only by the name of the syscall, whatever else its bits
-    /// are, of which the virtual machine reads none.
+    /// Returns whether an instruction calls a syscall by name. In a file, a relocation represents
+    /// such a call; the virtual machine ignores its other fields.
     fn is_relocated(&self, insn: &Insn) -> bool {
         let named = || self.program.syscall(key_of(insn)).is_some();
         insn.op.kind() == Kind::CallHash && self.program.callee(0, insn).is_none() && named()
     }
 
-    /// The words of raw slots. Until V2, files hold the distance of a function, not its key.
+    /// Returns the words of raw slots. Until V2, a file contains the distance to a called function,
+    /// not its key.
     fn words(&self, it: &Instruction, bytes: &[u8]) -> Vec<String> {
         let slots = bytes.chunks_exact(SLOT_BYTES).filter_map(|slot| Slot::read(slot, 0));
         let hashed = it.insn.filter(|insn| insn.op.kind() == Kind::CallHash);
@@ -110,7 +111,7 @@ impl<'a> Writer<'a> {
         slots.map(|slot| format!("{:#018x}", word(slot))).collect()
     }
 
-    /// What a slot that is written as a number would be.
+    /// Returns the instruction of a slot that is written as a number.
     fn meaning(&mut self, pc: u32, insn: &Insn) -> Option<String> {
         match self.operands(pc, insn) {
             _ if insn.op == Op::Tail => None,
@@ -136,7 +137,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// `None` if some operand cannot be written.
+    /// Returns the operands; `None` if an operand cannot be expressed.
     fn operands(&mut self, pc: u32, insn: &Insn) -> Option<Vec<String>> {
         let Insn { dst, src, off, imm, .. } = *insn;
         let register = |number: u8| format!("r{number}");
@@ -166,7 +167,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// The name of a syscall, or from V3, where a file can hold what has no name, its key.
+    /// Returns the name of a syscall, or from V3, where calls by key are possible, its key.
     fn syscall(&mut self, insn: &Insn) -> Option<String> {
         let key = key_of(insn);
         match self.program.syscall(key) {
@@ -189,8 +190,8 @@ fn memory(base: u8, off: i16) -> String {
     }
 }
 
-/// Whether the text of an instruction says all of its bits, and nothing that an assembler refuses
-/// because no verifier would take it.
+/// Returns whether the text of an instruction determines all of its bits, and the assembler accepts
+/// it.
 fn is_plain(version: Version, insn: &Insn, bytes: &[u8]) -> bool {
     let (first, second) = canonical(insn).encode();
     let words = [first, second.unwrap_or_default()];
@@ -199,7 +200,7 @@ fn is_plain(version: Version, insn: &Insn, bytes: &[u8]) -> bool {
     same && is_sound(version, insn)
 }
 
-/// The instruction with the fields cleared that its text does not show.
+/// Returns the instruction without the fields that its text does not contain.
 fn canonical(insn: &Insn) -> Insn {
     let Insn { op, dst, src, off, imm } = *insn;
     let bare = Insn { op, dst: 0, src: 0, off: 0, imm: 0 };
@@ -219,7 +220,7 @@ fn canonical(insn: &Insn) -> Insn {
     }
 }
 
-/// Whether the operands are such that a verifier can take them.
+/// Returns whether the verifier accepts the operands.
 fn is_sound(version: Version, insn: &Insn) -> bool {
     let Insn { op, dst, src, imm, .. } = *insn;
     let shape = op.kind().shape();

@@ -1,13 +1,13 @@
 //! Disassembly.
 //!
-//! [`Listing`] is the program as data: one [`Line`] for each instruction, one [`Datum`] for each
-//! piece of read-only data. [`Listing::text`] writes it as assembler source, and [`anza`] as anza
-//! sbpf's disassembler does.
+//! [`Listing`] is the program as data: a [`Line`] for each instruction, a [`Datum`] for each piece of
+//! read-only data. [`Listing::text`] writes it as assembler source; [`anza`] writes a program like
+//! anza sbpf's disassembler.
 //!
-//! Invariant: the text of a listing assembles to the instructions that it was made from. Hence an
-//! instruction is written by its mnemonic only if its text says all of its bits, and if no
-//! assembler would refuse it; any other slot is written as a number. Only calls of syscalls until V2
-//! can lose bits: those that mean nothing.
+//! Invariant: the text of a listing assembles to the same instructions. Therefore an instruction is
+//! written by its mnemonic only if its text determines all of its bits, and the assembler accepts it.
+//! Any other slot is written as a number. Only calls of syscalls until V2 can lose bits, which have
+//! no meaning.
 
 mod anza;
 mod data;
@@ -22,7 +22,7 @@ use crate::{Style, program::Program};
 pub use self::{anza::anza, data::Datum, line::Line, text::TextOptions};
 use self::{labels::LabelMap, line::Writer};
 
-/// A program as a sequence of lines.
+/// A disassembled program.
 #[derive(Clone, Debug)]
 pub struct Listing {
     /// The sBPF version.
@@ -31,7 +31,7 @@ pub struct Listing {
     pub entry_pc: u32,
     /// The label of that slot.
     pub entry: Option<String>,
-    /// Where the instructions start in the file, if the text must say so to keep their addresses.
+    /// The file offset of the instructions, if the text must state it to preserve their addresses.
     pub text_offset: Option<u64>,
     /// The instructions, in order.
     pub lines: Vec<Line>,
@@ -39,9 +39,9 @@ pub struct Listing {
     pub trailing: Vec<u8>,
     /// The read-only data, in order.
     pub data: Vec<Datum>,
-    /// Syscalls that the program calls by names that only its file knows.
+    /// Called syscalls whose names only the file contains.
     pub syscalls: Vec<String>,
-    /// What the reader should know: why the loader refused the file.
+    /// The loader's error, if it refused the file.
     pub note: Option<String>,
 }
 
@@ -70,8 +70,8 @@ impl Listing {
     }
 }
 
-/// Until V2 a program may start anywhere; an assembler that is told nothing puts it right behind
-/// the file's header.
+/// Returns the file offset of the instructions, if it differs from the assembler's default, which is
+/// right behind the file header, and the assembler can express it.
 fn text_offset(program: &Program) -> Option<u64> {
     const USUAL: u64 = 64;
     let offset = program.executable().text_vaddr().checked_sub(BYTECODE_START)?;

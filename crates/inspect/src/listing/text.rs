@@ -1,23 +1,23 @@
-//! A listing as assembler source.
+//! The listing as assembler source.
 
 use core::fmt::{self, Write};
 
 use super::{Datum, Line, Listing, labels::quoted};
 
-/// What to write beside the instructions.
+/// The options of [`Listing::text`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct TextOptions {
-    /// Note the slot and the address of each instruction, and the address of data.
+    /// Write slot and address of each instruction, and the address of data, as comments.
     pub addresses: bool,
-    /// Note the bytes of each instruction.
+    /// Write the bytes of each instruction as comments.
     pub bytes: bool,
 }
 
-/// The column in which notes start.
+/// The column in which comments start.
 const NOTE_COLUMN: usize = 44;
 
 impl Listing {
-    /// The listing as assembler source.
+    /// Returns the listing as assembler source.
     #[must_use]
     pub fn text(&self, options: &TextOptions) -> String {
         let mut text = String::new();
