@@ -29,7 +29,7 @@ fn check(style: Style, program: &Program, expected: &[&str]) {
 }
 
 #[test]
-fn a_branch_splits_and_joins() {
+fn branch_splits_into_two_blocks_that_join() {
     let words = [jeq(2), NOP, ja(1), NOP, EXIT];
     let program = program(Version::V0, &words, &[(0, "entrypoint")]);
     let expected = [
@@ -44,7 +44,7 @@ fn a_branch_splits_and_joins() {
 }
 
 #[test]
-fn the_first_block_of_a_function_runs_into_the_next_but_not_as_anza_sees_it() {
+fn first_block_of_a_function_falls_through_except_in_anza_style() {
     let words = [NOP, jeq(-1), EXIT];
     let program = program(Version::V0, &words, &[(0, "entrypoint")]);
     check(
@@ -70,7 +70,7 @@ fn the_first_block_of_a_function_runs_into_the_next_but_not_as_anza_sees_it() {
 }
 
 #[test]
-fn calls_are_no_edges() {
+fn calls_are_not_edges() {
     let hashed = word(0x85, 0x10, 0, pc_key(2).cast_signed());
     let expected = [
         "0 entrypoint [3] [1] 3",
@@ -85,7 +85,7 @@ fn calls_are_no_edges() {
 }
 
 #[test]
-fn jumps_out_of_the_program_lead_nowhere() {
+fn jumps_out_of_the_program_have_no_edge() {
     let words = [jeq(100), ja(-100), 0x18, 0, ja(-2)];
     let program = program(Version::V0, &words, &[]);
     // The last jump leads to the second half of the `lddw`, where no block can start.
@@ -99,7 +99,7 @@ fn jumps_out_of_the_program_lead_nowhere() {
 }
 
 #[test]
-fn nothing_makes_an_empty_graph() {
+fn program_without_instructions_has_an_empty_graph() {
     for style in [Style::Selkie, Style::Anza] {
         check(style, &program(Version::V0, &[], &[]), &[]);
     }
@@ -107,7 +107,7 @@ fn nothing_makes_an_empty_graph() {
 }
 
 #[test]
-fn dot_draws_each_function_apart() {
+fn dot_draws_a_cluster_for_each_function() {
     let words = [jeq(1), EXIT, EXIT];
     let program = program(Version::V3, &words, &[(0, "entry\"point"), (2, "b")]);
     let graph = Graph::new(&program, Style::Selkie);
@@ -141,7 +141,7 @@ fn reached(graph: &Graph, without: u32) -> BTreeSet<u32> {
 
 proptest! {
     #[test]
-    fn a_dominator_is_the_last_block_that_cannot_be_avoided(
+    fn immediate_dominator_is_the_last_block_on_every_path_from_the_root(
         jumps in prop::collection::vec((0..4_u8, 0..24_i16), 1..24)
     ) {
         let words: Vec<u64> = (0..).zip(&jumps).map(|(pc, &(kind, target))| match kind {
@@ -167,7 +167,7 @@ proptest! {
 }
 
 #[test]
-fn time_grows_with_the_program_and_not_with_its_square() {
+fn graph_of_a_large_program_takes_linear_time() {
     const SLOTS: i16 = 32_000;
     let mut to_the_end: Vec<u64> = (0..SLOTS).map(|pc| jeq(SLOTS - pc - 1)).collect();
     to_the_end.push(EXIT);

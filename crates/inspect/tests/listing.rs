@@ -30,7 +30,7 @@ fn call(key: u32) -> u64 {
 }
 
 #[test]
-fn anza_labels_functions_and_joins() {
+fn anza_listing_labels_functions_and_joins() {
     let words = [
         word(0x15, 1, 1, 7),
         word(0x7b, 0x1a, -8, 0),
@@ -60,7 +60,7 @@ core::ptr::read::h0123456789abcdef:
 }
 
 #[test]
-fn anza_names_what_it_does_not_know() {
+fn anza_listing_shows_unknown_opcodes_and_targets() {
     let words = [call(0x8000_0000), word(0x15, 0, 99, 0), word(0x9d, 0, 0, 0), 0, 0x18];
     let expected = "entrypoint:
     syscall -2147483648
@@ -72,14 +72,14 @@ fn anza_names_what_it_does_not_know() {
 }
 
 #[test]
-fn anza_skips_the_half_of_an_lddw_where_there_is_none() {
+fn anza_listing_skips_the_slot_after_an_lddw_opcode_in_v2() {
     let words = [0x18, EXIT, word(0x9c, 0x21, 3, 0), EXIT];
     let expected = "entrypoint:\n    unknown opcode=0x18\n    ldxdw r1, [r2+0x3]\n    exit\n";
     check_anza(&program(Version::V2, &words, &[(0, "entrypoint")]), expected);
 }
 
 #[test]
-fn source_has_labels_and_names() {
+fn source_has_labels_and_function_names() {
     let words = [
         word(0x15, 1, 1, 7),
         word(0x7b, 0x1a, -8, 0),
@@ -112,7 +112,7 @@ _ZN4core3ptr4read17h0123456789abcdefE:
 }
 
 #[test]
-fn source_names_a_place_once_and_quotes_what_it_must() {
+fn source_has_unique_labels_and_quotes_ambiguous_ones() {
     let functions = [(0, "r1"), (1, "r1"), (2, "a b\"c"), (3, "exit")];
     check_text(
         &program(Version::V3, &[EXIT; 4], &functions),
@@ -137,7 +137,7 @@ r1_1:
 }
 
 #[test]
-fn source_writes_numbers_for_what_no_text_says() {
+fn source_writes_inexpressible_instructions_as_numbers() {
     let words = [
         word(0x07, 0x21, 0, 5),
         word(0x67, 1, 0, 64),
@@ -178,7 +178,7 @@ fn with_data(words: &[u64], data: &[u8]) -> Program {
 }
 
 #[test]
-fn source_has_data_as_strings_pointers_zeros_and_bytes() {
+fn source_writes_data_as_strings_pointers_zeros_and_bytes() {
     let words = [word(0x18, 1, 0, 2), 0, word(0x18, 1, 0, 16), 0, EXIT];
     let mut data = b"\x01\x02say \"hi\"\n\x00\x00\x00\x00\x00".to_vec();
     data.extend(bytes(&[0x1_0000_0020, 0, 0xff]));
@@ -208,7 +208,7 @@ data_10:
 }
 
 #[test]
-fn a_syscall_without_a_name_is_a_number_where_files_hold_numbers() {
+fn unnamed_syscall_is_written_by_key_from_v3() {
     let words = [word(0x85, 0, 0, 0x1234), EXIT];
     let expected = ".globl entrypoint\n.text\n\nentrypoint:\n    syscall 0x1234\n    exit\n";
     check_text(&program(Version::V3, &words, &[]), expected);
@@ -218,7 +218,7 @@ fn a_syscall_without_a_name_is_a_number_where_files_hold_numbers() {
 }
 
 #[test]
-fn calls_until_v2_are_written_as_files_hold_them() {
+fn raw_calls_until_v2_are_written_with_their_distance() {
     let words = [
         word(0x85, 0x20, 0, pc_key(3).cast_signed()),
         word(0x85, 0x00, 0, murmur3(b"sol_log_").cast_signed()),
@@ -242,7 +242,7 @@ helper:
 }
 
 #[test]
-fn names_that_only_the_file_knows_are_declared() {
+fn syscalls_that_only_the_file_names_are_declared() {
     let source = ".syscall custom\nentrypoint:\n    call custom\n    exit\n";
     let file = assemble(source, &Options::default()).assembly.unwrap().to_elf();
     let program = Program::open(&file, &Environment::default()).unwrap();
@@ -253,7 +253,7 @@ fn names_that_only_the_file_knows_are_declared() {
 }
 
 #[test]
-fn notes_tell_addresses_and_bytes() {
+fn comments_show_addresses_and_bytes() {
     let listing = Listing::new(&program(Version::V3, &[EXIT], &[(0, "entrypoint")]));
     let text = listing.text(&TextOptions { addresses: true, bytes: true });
     let line =
@@ -262,7 +262,7 @@ fn notes_tell_addresses_and_bytes() {
 }
 
 #[test]
-fn lines_are_data() {
+fn lines_have_slot_operands_target_and_function() {
     let words = [word(0x85, 0x10, 0, 1), EXIT, word(0x18, 1, 0, 2), 3, EXIT];
     let listing = Listing::new(&program(Version::V3, &words, &[(0, "entrypoint")]));
     assert_eq!((listing.entry_pc, listing.entry.as_deref()), (0, Some("entrypoint")));
@@ -277,7 +277,7 @@ fn lines_are_data() {
 }
 
 #[test]
-fn a_refused_file_is_listed_with_the_reason() {
+fn listing_of_a_refused_file_has_the_error_of_the_loader() {
     let mut sections = vec![Section::new(".text", 64, bytes(&[word(0x85, 0x10, 0, 0), EXIT]))];
     sections.extend(symbols(&[(72, "helper")], 3));
     sections.push(Section::new(".bss", 0, vec![]));
@@ -292,7 +292,7 @@ fn a_refused_file_is_listed_with_the_reason() {
 
 proptest! {
     #[test]
-    fn any_bytes_are_listed(
+    fn arbitrary_bytes_can_be_listed(
         version in 0_usize..5,
         text in prop::collection::vec(any::<u8>(), 0..200),
         codes in prop::collection::vec(prop::sample::select(&[0x05_u8, 0x15, 0x18, 0x85, 0x8d, 0x95][..]), 25),

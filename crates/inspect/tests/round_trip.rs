@@ -49,7 +49,7 @@ fn check_file(name: &str, file: &[u8]) {
 }
 
 #[test]
-fn what_the_assembler_made() {
+fn listings_of_assembled_programs_assemble_to_the_same_bytes() {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/asm/good");
     let mut count = 0;
     for entry in fs::read_dir(&sources).unwrap() {
@@ -77,7 +77,7 @@ fn what_the_assembler_made() {
 
 /// Programs of the ecosystem.
 #[test]
-fn what_compilers_made() {
+fn listings_of_deployed_programs_assemble_to_the_same_bytes() {
     for path in selkie_testdata::elfs() {
         check_file(&path.display().to_string(), &fs::read(&path).unwrap());
     }
@@ -117,7 +117,7 @@ fn any_program() -> impl Strategy<Value = (Version, Vec<u64>)> {
 
 proptest! {
     #[test]
-    fn any_program_that_a_file_can_hold((version, words) in any_program()) {
+    fn listings_of_random_programs_assemble_to_the_same_bytes((version, words) in any_program()) {
         let is_start = |pc: u32| selkie_isa::insn::instructions(version, &bytes(&words))
             .any(|(start, _)| start == pc as usize);
         let functions: Vec<(u32, &str)> =

@@ -101,17 +101,17 @@ fn check(version: Version, text: u64) {
 }
 
 #[test]
-fn until_v2_addresses_are_those_of_the_file() {
+fn lines_until_v2_are_found_by_file_address() {
     check(Version::V0, 64);
 }
 
 #[test]
-fn from_v3_addresses_are_those_of_the_guest() {
+fn lines_from_v3_are_found_by_guest_address() {
     check(Version::V3, 0x1_0000_0000);
 }
 
 #[test]
-fn a_file_without_debug_information_has_functions_still() {
+fn file_without_debug_information_has_functions() {
     let mut sections = vec![Section::new(".text", 64, bytes(&[EXIT; 2]))];
     sections.extend(symbols(&[(72, "late")], 3));
     let map = SourceMap::load(elf(Version::V0, 64, sections));
@@ -121,7 +121,7 @@ fn a_file_without_debug_information_has_functions_still() {
 }
 
 #[test]
-fn broken_files_have_nothing_to_say() {
+fn broken_files_have_no_functions_and_lines() {
     let whole = file(Version::V0, 64);
     for len in (0..whole.len()).step_by(7) {
         let map = SourceMap::load(&whole[..len]);

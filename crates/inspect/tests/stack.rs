@@ -17,7 +17,7 @@ fn bytes_of(version: Version, words: &[u64]) -> u64 {
 const MOV_R1_R10: u64 = 0xa1bf;
 
 #[test]
-fn loads_and_stores_below_the_frame_pointer_count() {
+fn loads_and_stores_below_the_frame_pointer_use_stack() {
     assert_eq!(bytes_of(Version::V0, &[]), 0);
     assert_eq!(bytes_of(Version::V0, &[word(0x7b, 0x1a, -8, 0), word(0x79, 0xa1, -24, 0)]), 24);
     assert_eq!(bytes_of(Version::V2, &[word(0x97, 0x0a, -16, 1)]), 16);
@@ -25,7 +25,7 @@ fn loads_and_stores_below_the_frame_pointer_count() {
 }
 
 #[test]
-fn addresses_made_of_the_frame_pointer_count() {
+fn addresses_computed_from_the_frame_pointer_use_stack() {
     assert_eq!(bytes_of(Version::V0, &[MOV_R1_R10, word(0x07, 1, 0, -5000)]), 5000);
     assert_eq!(bytes_of(Version::V0, &[MOV_R1_R10, word(0x17, 1, 0, 5000)]), 5000);
     let by_register = [word(0xb7, 2, 0, -30728), MOV_R1_R10, word(0x0f, 0x21, 0, 0)];
@@ -35,7 +35,7 @@ fn addresses_made_of_the_frame_pointer_count() {
 }
 
 #[test]
-fn what_a_call_may_change_is_forgotten() {
+fn call_clobbers_tracked_registers() {
     let call = word(0x85, 0, 0, 0x1234);
     assert_eq!(bytes_of(Version::V3, &[MOV_R1_R10, call, word(0x07, 1, 0, -5000)]), 0);
     let saved = [word(0xbf, 0xa6, 0, 0), call, word(0x07, 6, 0, -5000)];
@@ -43,7 +43,7 @@ fn what_a_call_may_change_is_forgotten() {
 }
 
 #[test]
-fn arguments_on_the_stack_are_not_the_function_s_own() {
+fn stack_arguments_are_not_stack_use() {
     let store = |offset| word(0x7b, 0x1a, offset, 0);
     let load = |offset| word(0x79, 0xa1, offset, 0);
     for (version, given) in [(Version::V0, -12288), (Version::V3, -8192)] {
@@ -60,14 +60,14 @@ fn arguments_on_the_stack_are_not_the_function_s_own() {
 }
 
 #[test]
-fn functions_with_frames_of_their_own_have_no_limit() {
+fn functions_with_dynamic_frames_have_no_limit() {
     let words = [word(0x07, 10, 0, -8192), word(0x7b, 0x1a, 8, 0), EXIT];
     let uses = stack_use(&program(Version::V1, &words, &[(0, "entrypoint")]));
     assert_eq!((uses[0].bytes, uses[0].limit, uses[0].warning()), (8192, None, None));
 }
 
 #[test]
-fn only_what_can_run_is_live() {
+fn only_reachable_functions_are_live() {
     let words = [
         word(0x85, 0x10, 0, pc_key(4).cast_signed()),
         EXIT,
@@ -80,7 +80,7 @@ fn only_what_can_run_is_live() {
     ];
     let functions = [(0, "entrypoint"), (2, "dead"), (4, "called"), (6, "pointed_at")];
     let uses = stack_use(&program(Version::V0, &words, &functions));
-    let told: Vec<(&str, bool, u64)> =
+    let live: Vec<(&str, bool, u64)> =
         uses.iter().map(|it: &StackUse| (it.function.as_str(), it.is_live, it.excess())).collect();
     let expected = [
         ("entrypoint", true, 0),
@@ -88,6 +88,6 @@ fn only_what_can_run_is_live() {
         ("called", true, 0),
         ("pointed_at", true, 904),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(live, expected);
     assert_eq!(uses[1].deepest_pc, Some(2));
 }

@@ -1,5 +1,5 @@
-//! Objects with a wrong byte, or cut off: they are refused, or make a program that loads. Nothing
-//! in between, and no panic.
+//! Objects with a wrong byte, or truncated: they are refused, or link to a program that loads.
+//! There is no other result, and no panic.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ fn check(bytes: &[u8], what: &str) {
 }
 
 #[test]
-fn objects_with_a_wrong_byte_or_cut_off() {
+fn corrupted_compiled_objects_are_refused_or_load() {
     for name in ["hello.o", "signed.v4.clang-19.o", "lines.v4.clang-22.o", "rust.v3.rustc-1.96.o"] {
         let object = fs::read(testdata().join("objects").join(name)).expect("it is there");
         check_broken(name, &object);
@@ -32,7 +32,7 @@ fn objects_with_a_wrong_byte_or_cut_off() {
 }
 
 #[test]
-fn assembled_objects_with_a_wrong_byte_or_cut_off() {
+fn corrupted_assembled_objects_are_refused_or_load() {
     for name in ["weak_names/defaults.s", "functions_before_syscalls/a.s"] {
         for version in VERSIONS {
             let object = object_of(&testdata().join("mixed").join(name), version);

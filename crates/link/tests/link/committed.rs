@@ -1,4 +1,4 @@
-//! The committed objects: what compilers made, on machines that have none.
+//! Committed objects of compilers, for machines without these compilers.
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
@@ -25,7 +25,7 @@ fn objects(program: &str) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn objects_compute_what_their_sources_do_on_the_host() {
+fn linked_objects_compute_the_same_as_the_host() {
     for (program, count) in [("program", 5), ("signed", 1), ("atomics", 2)] {
         let path = testdata().join(format!("objects/{program}.expected"));
         let text = fs::read_to_string(path).expect("it is text");
@@ -47,7 +47,7 @@ fn objects_compute_what_their_sources_do_on_the_host() {
 /// Every call of `sol_log_64_` belongs to a line that has one, in the function that has it,
 /// however much was left out and put in before it.
 #[test]
-fn lines_follow_the_instructions() {
+fn source_lines_match_instructions_after_linking() {
     let source = fs::read_to_string(testdata().join("lines.c")).expect("it is text");
     let numbered = source.lines().zip(1..);
     let calls = numbered.filter(|(line, _)| line.contains("sol_log_64_(") && line.starts_with(' '));
@@ -96,7 +96,7 @@ fn lines_follow_the_instructions() {
 
 /// The header declares every syscall that a program may be deployed with.
 #[test]
-fn the_header_has_the_syscalls() {
+fn header_declares_all_syscalls() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../build/include/selkie.h");
     let header = fs::read_to_string(path).expect("it is text");
     let retired = ["sol_alloc_free_", "sol_get_fees_sysvar", "sol_invoke_signed_rust"];
@@ -106,7 +106,7 @@ fn the_header_has_the_syscalls() {
 }
 
 #[test]
-fn the_examples_run() {
+fn hello_example_logs_its_greeting() {
     for version in VERSIONS {
         let object = fs::read(testdata().join("objects/hello.o")).expect("it is there");
         let run = run(&linked(&[("hello.o", &object)], version).elf, &[]);
@@ -117,7 +117,7 @@ fn the_examples_run() {
 
 /// The numbers are what the same source, `rust.rs.txt`, logs on the host.
 #[test]
-fn rust_runs() {
+fn rust_object_logs_the_same_numbers_as_on_the_host() {
     let objects = objects("rust");
     let [(name, object)] = &objects[..] else { panic!("one object") };
     for version in VERSIONS {
@@ -131,9 +131,9 @@ fn rust_runs() {
     }
 }
 
-/// The line is that of the access, and what nobody reaches is not judged.
+/// The line is that of the access. Unreachable functions are not checked.
 #[test]
-fn large_frames_are_told_with_their_line() {
+fn large_frame_is_an_error_with_function_and_line() {
     let bytes = fs::read(testdata().join("objects/deep.v2.clang-19.o")).expect("it is there");
     for version in VERSIONS {
         let options = Options { version, strip: true, ..Options::default() };

@@ -1,4 +1,4 @@
-//! The compilers that tests try, if they are here.
+//! The compilers that tests use if they are installed.
 
 use std::{
     fs,
@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-/// Compilers, with the first and last processor that they know.
+/// Compilers, with the oldest and newest BPF CPU that they support.
 pub(crate) const COMPILERS: &[(&str, u32, u32)] = &[
     ("clang-14", 1, 3),
     ("clang-16", 1, 3),

@@ -1,4 +1,4 @@
-//! A cluster that runs what was linked.
+//! Loading and running of linked programs.
 
 use selkie_isa::Version;
 use selkie_link::{Input, Linked, Options, link};
@@ -10,7 +10,7 @@ use selkie_vm::{verify, verify_calls};
 
 pub(crate) const VERSIONS: [Version; 2] = [Version::V0, Version::V3];
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) result: Result<(), String>,
@@ -18,7 +18,7 @@ pub(crate) struct Run {
     pub(crate) logs: Vec<String>,
 }
 
-/// Links objects that must link.
+/// Links objects, which must succeed.
 pub(crate) fn linked(objects: &[(&str, &[u8])], version: Version) -> Linked {
     let inputs: Vec<Input<'_>> =
         objects.iter().map(|&(name, bytes)| Input { name, bytes }).collect();

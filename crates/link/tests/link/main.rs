@@ -20,8 +20,8 @@ fn testdata() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/link"))
 }
 
-/// What people are told of errors, without colours and excerpts.
-fn told(errors: &[LinkError]) -> String {
+/// Renders errors as users see them, without colours and excerpts.
+fn rendered(errors: &[LinkError]) -> String {
     let mut said = String::new();
     for it in errors {
         writeln!(said, "error: {}", it.message).unwrap();

@@ -1,4 +1,4 @@
-//! Assembly with C and with itself.
+//! Assembly linked with C and with other assembly.
 //!
 //! Each folder of `testdata/link/mixed` is a program: sources in assembly, and perhaps `program.c`,
 //! whose object lies beside it. `expected` has what the program logs and which functions of the
@@ -19,7 +19,7 @@ use selkie_link::{Input, LinkError, Linked, Options, link};
 use crate::{
     compilers::{COMPILERS, is_there, scratch},
     machine::{VERSIONS, linked, loads, run, run_apart},
-    testdata, told,
+    rendered, testdata,
 };
 
 /// Files by name.
@@ -98,13 +98,13 @@ fn verdict(files: &Files, version: Version) -> String {
                 }
             }
         }
-        Err(errors) => said.push_str(&told(&errors)),
+        Err(errors) => said.push_str(&rendered(&errors)),
     }
     said
 }
 
 #[test]
-fn assembly_and_c_are_one_program() {
+fn mixed_assembly_and_c_link_and_run_as_expected() {
     let folders: Vec<PathBuf> =
         entries(&testdata().join("mixed")).into_iter().filter(|it| it.is_dir()).collect();
     assert!(folders.len() >= 12, "cases are missing");
@@ -151,7 +151,7 @@ fn objects_of_another_version_are_refused() {
 
 /// An archive gives what is needed, and what nobody needs may be of another version.
 #[test]
-fn archives_hold_assembly_too() {
+fn archive_members_may_be_assembled() {
     let folder = testdata().join("mixed/functions_that_share_their_end");
     for (version, other) in [(Version::V0, Version::V3), (Version::V3, Version::V0)] {
         let [(main, main_object), (part, part_object)] = &objects(&folder, None, version)[..]
@@ -176,7 +176,7 @@ fn archives_hold_assembly_too() {
 
 /// Every instruction of the assembly has its line, whatever was left out before it.
 #[test]
-fn lines_of_assembly_follow_it() {
+fn source_lines_of_assembly_survive_linking() {
     let folder = testdata().join("mixed/functions_that_share_their_end");
     for version in VERSIONS {
         let linked = link_all(&objects(&folder, None, version), version).expect("it links");
@@ -204,10 +204,10 @@ fn lines_of_assembly_follow_it() {
 /// What depends on the address of its data, which the linker puts elsewhere.
 const BY_ADDRESS: &[&str] = &["addresses_wrap_around.s", "v3.s"];
 
-/// What is assembled straight to a program does the same as what is assembled to an object and
-/// linked; and has the same instructions, if nothing was left out.
+/// A source assembled to a program runs like the same source assembled to an object and
+/// linked, and has the same instructions, unless the linker left out some.
 #[test]
-fn programs_and_linked_objects_do_the_same() {
+fn assembled_program_equals_linked_object() {
     let (mut compared, mut identical) = (0, 0);
     let folders = ["exec", "asm/good", "asm/dialects"].map(|it| testdata().join("..").join(it));
     let mut paths: Vec<PathBuf> = folders.iter().flat_map(|it| entries(it)).collect();
@@ -227,7 +227,7 @@ fn programs_and_linked_objects_do_the_same() {
             let case = format!("{} {version}", path.display());
             let texts = [&straight, &linked.elf].map(|elf| loads(elf));
             let [Some(one), Some(other)] = &texts else {
-                assert!(texts[1].is_some(), "{case}: what is linked does not load");
+                assert!(texts[1].is_some(), "{case}: the linked object does not load");
                 continue;
             };
             let has_moved = one != other;
@@ -236,7 +236,7 @@ fn programs_and_linked_objects_do_the_same() {
                 identical += 1;
             }
             let [one, other] = [&straight, &linked.elf].map(|elf| run_apart(elf));
-            // Some fail on purpose, and say at which address.
+            // Some fail on purpose, and log the address.
             if !has_moved || one.result.is_ok() {
                 assert_eq!(one.result.is_ok(), other.result.is_ok(), "{case}");
                 assert_eq!((one.data, one.logs), (other.data, other.logs), "{case}");
@@ -247,7 +247,7 @@ fn programs_and_linked_objects_do_the_same() {
     assert!(compared >= 100 && identical >= 100, "{compared} compared, {identical} identical");
 }
 
-/// Compares instructions, but for the addresses of data, which are elsewhere.
+/// Compares instructions except for the addresses of data, which differ.
 fn same(version: Version, one: &[u8], other: &[u8], case: &str) {
     let pairs = instructions(version, one).zip(instructions(version, other));
     for ((pc, a), (_, b)) in pairs {

@@ -1,4 +1,4 @@
-//! What compilers seldom write, or none that is at hand.
+//! Features that compilers rarely use, or only compilers that tests cannot assume.
 
 use selkie_isa::{Version, symbol::murmur3};
 use selkie_link::{Input, Linked, Options, Statics, link};
@@ -18,7 +18,7 @@ fn function(object: &mut Object, name: &str, words: &[[u8; 8]], relocations: &[(
     function_of(object, name, words.concat(), relocations);
 }
 
-/// The same, of bytes.
+/// Adds a section of code, given as bytes, with one global function.
 pub(crate) fn function_of(
     object: &mut Object,
     name: &str,
@@ -62,7 +62,7 @@ fn report() -> Vec<[u8; 8]> {
     ]
 }
 
-/// What a program reports, the same for all versions.
+/// Asserts what a program reports for all versions.
 #[track_caller]
 fn check(files: &[(&str, &[u8])], expected: u64) -> Linked {
     let [first, last] = VERSIONS.map(|version| {
@@ -77,7 +77,7 @@ fn check(files: &[(&str, &[u8])], expected: u64) -> Linked {
 }
 
 #[test]
-fn arguments_on_the_stack_arrive() {
+fn stack_arguments_arrive_in_the_callee() {
     // LLVM 23: the seventh argument is stored at [r11 - 16] and loaded from [r11 + 16].
     let mut object = Object::default();
     let mut main = vec![
@@ -116,7 +116,7 @@ fn arguments_on_the_stack_arrive() {
 }
 
 #[test]
-fn archives_give_what_is_needed() {
+fn only_needed_archive_members_are_linked() {
     let mut object = Object::default();
     let mut main = vec![CALL];
     main.extend(report());
@@ -151,7 +151,7 @@ fn archives_give_what_is_needed() {
 }
 
 #[test]
-fn strong_definitions_win_and_common_ones_are_one() {
+fn strong_definitions_win_and_common_symbols_are_merged() {
     let mut object = Object::default();
     let mut main = vec![
         CALL,
@@ -180,7 +180,7 @@ fn strong_definitions_win_and_common_ones_are_one() {
 }
 
 #[test]
-fn what_nobody_reaches_is_left_out_whatever_is_wrong_with_it() {
+fn unreachable_code_is_left_out_even_if_invalid() {
     let mut object = Object::default();
     let mut main = vec![word(0xb7, 0, 0, 0, 9)];
     main.extend(report());
@@ -192,7 +192,7 @@ fn what_nobody_reaches_is_left_out_whatever_is_wrong_with_it() {
 }
 
 #[test]
-fn addresses_of_functions_syscalls_and_nothing() {
+fn pointers_to_functions_syscalls_and_undefined_weak_symbols() {
     let mut object = Object::default();
     // A pointer to a syscall is called, one to a weak function that nobody defines is zero.
     let mut main = vec![
@@ -237,7 +237,7 @@ fn read_only_data_is_never_at_address_zero() {
 }
 
 #[test]
-fn the_heap_begins_behind_statics() {
+fn heap_start_is_behind_writable_variables() {
     let mut object = Object::default();
     let mut main = vec![
         word(0x18, 1, 0, 0, 0),
@@ -265,7 +265,7 @@ fn the_heap_begins_behind_statics() {
 }
 
 #[test]
-fn a_stripped_program_is_as_small_as_can_be() {
+fn stripped_program_has_only_headers_and_code() {
     let object = Object::function([word(0xb7, 0, 0, 0, 0), EXIT].concat()).write();
     for (version, bytes) in [(Version::V0, 288), (Version::V3, 136)] {
         let options = Options { version, strip: true, ..Options::default() };
@@ -276,7 +276,7 @@ fn a_stripped_program_is_as_small_as_can_be() {
 }
 
 #[test]
-fn functions_that_run_off_their_end_abort() {
+fn function_without_exit_aborts_at_its_end() {
     let object = Object::function(word(0xb7, 0, 0, 0, 0).to_vec()).write();
     for version in VERSIONS {
         let run = run(&linked(&[("a.o", &object)], version).elf, &[]);
@@ -286,7 +286,7 @@ fn functions_that_run_off_their_end_abort() {
 }
 
 #[test]
-fn the_map_says_what_is_where() {
+fn link_map_lists_addresses_sizes_and_files() {
     let object = Object::function([word(0x7a, 10, 0, -16, 0), EXIT].concat()).write();
     let map = linked(&[("a.o", &object)], Version::V3).map();
     let expected = "address             bytes  stack  name\n\
@@ -296,7 +296,7 @@ fn the_map_says_what_is_where() {
 
 /// Found by fuzzing: a name of 16 bytes is too long for the loader until V2.
 #[test]
-fn debug_sections_with_long_names_do_not_keep_a_program_from_loading() {
+fn program_with_long_debug_section_names_loads() {
     for (name, is_apart) in [(".debug_16_bytes_", true), (".debug_15_bytes", false)] {
         let mut object = Object::function([word(0xb7, 0, 0, 0, 0), EXIT].concat());
         let data = vec![1, 2, 3];

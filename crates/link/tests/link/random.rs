@@ -351,7 +351,7 @@ fn check(seed: u64) {
 }
 
 #[test]
-fn random_programs_compute_what_ebpf_does() {
+fn random_programs_compute_the_same_as_an_ebpf_interpreter() {
     let count = std::env::var("SEEDS").ok().and_then(|it| it.parse().ok()).unwrap_or(300);
     (0..count).for_each(check);
 }

@@ -1,4 +1,4 @@
-//! Inputs that cannot be linked, and what is said of them: `testdata/link/refused/*.txt`.
+//! Inputs that cannot be linked, with the errors of the linker: `testdata/link/refused/*.txt`.
 //!
 //! ```text
 //! options v0 refuse-statics entry=NAME       before all else, if not the usual ones
@@ -11,9 +11,9 @@
 //! cut LENGTH                                 of the finished object
 //! file NAME BYTES                            an input that is no object
 //! ---
-//! what the linker says
+//! the output of the linker
 //! ```
-//! With `UPDATE=1`, what the linker says is written into the file.
+//! With `UPDATE=1`, the output is written into the file.
 
 use std::{fmt::Write as _, fs};
 
@@ -22,7 +22,7 @@ use selkie_link::{Input, Options, Statics, link};
 
 use crate::{
     object::{Object, Section, Symbol},
-    testdata, told,
+    rendered, testdata,
 };
 
 fn number(text: &str) -> u64 {
@@ -137,20 +137,20 @@ fn parse(text: &str) -> (Vec<(String, Vec<u8>)>, Options) {
     (files, options)
 }
 
-/// What the linker says of a case.
+/// Returns the linker's output for a case.
 fn verdict(text: &str) -> String {
     let (files, options) = parse(text);
     let inputs: Vec<Input<'_>> = files.iter().map(|(name, bytes)| Input { name, bytes }).collect();
     let mut said = String::new();
     match link(&inputs, &options) {
         Ok(linked) => writeln!(said, "linked: {} slots", linked.slots()).unwrap(),
-        Err(errors) => said.push_str(&told(&errors)),
+        Err(errors) => said.push_str(&rendered(&errors)),
     }
     said
 }
 
 #[test]
-fn what_cannot_be_linked_is_refused_by_name() {
+fn invalid_inputs_are_refused_with_the_expected_message() {
     let mut paths: Vec<_> = fs::read_dir(testdata().join("refused"))
         .expect("the folder is there")
         .map(|it| it.expect("it can be read").path())

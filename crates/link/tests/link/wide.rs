@@ -117,7 +117,7 @@ fn check(name: &str, is_defined: fn(&Pair) -> bool, expected: fn(u128, u128) -> 
 }
 
 #[test]
-fn products() {
+fn int128_products_equal_those_of_the_host() {
     check("__multi3", |_| true, u128::wrapping_mul);
     check(
         "__muloti4",
@@ -127,13 +127,13 @@ fn products() {
 }
 
 #[test]
-fn quotients_and_remainders() {
+fn unsigned_int128_division_equals_that_of_the_host() {
     check("__udivti3", |it| it.1 != 0, |a, b| a / b);
     check("__umodti3", |it| it.1 != 0, |a, b| a % b);
 }
 
 #[test]
-fn signed_quotients_and_remainders() {
+fn signed_int128_division_equals_that_of_the_host() {
     check(
         "__divti3",
         |it| it.1 != 0,
