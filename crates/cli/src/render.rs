@@ -5,7 +5,7 @@ use std::{io::Write as _, ops::Range};
 use anyhow::Result;
 use selkie_elf::Executable;
 pub(crate) use selkie_inspect::instruction_text;
-use selkie_inspect::{Graph, Labels, Place, Program, SourceMap, Style};
+use selkie_inspect::{CodeLocation, Graph, Labels, Program, SourceMap, Style};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -18,11 +18,11 @@ pub(crate) fn count(number: usize, what: &str) -> String {
 
 /// Where a slot is: function, file and line as far as they are known.
 pub(crate) fn place_of(map: &SourceMap, pc: usize) -> Value {
-    place_json(&map.place(pc))
+    place_json(&map.locate(pc))
 }
 
 /// A place as data.
-pub(crate) fn place_json(Place { pc, function, location }: &Place) -> Value {
+pub(crate) fn place_json(CodeLocation { pc, function, location }: &CodeLocation) -> Value {
     json!({
         "pc": pc,
         "function": function,
@@ -42,7 +42,7 @@ pub(crate) fn show_instruction(
     let program = Program::new(executable.clone());
     let graph = Graph::new(&program, Style::Anza);
     let text = instruction_text(executable, &Labels::new(&program, &graph), pc);
-    let place = map.place(pc);
+    let place = map.locate(pc);
     writeln!(ui.out, "  {NOTE}-->{NOTE:#} pc {pc}{place}: {STRONG}{text}{STRONG:#}")?;
     Ok(())
 }

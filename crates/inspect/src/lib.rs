@@ -37,7 +37,7 @@ pub use crate::{
     listing::{Line, Listing, TextOptions},
     names::Labels,
     program::{Instruction, Program, instruction_text},
-    source::{Frame, Location, Place, SourceMap},
+    source::{CodeLocation, Frame, Location, SourceMap},
     stack::{StackUse, stack_use},
     symbols::{Symbols, demangle},
 };

@@ -48,7 +48,7 @@ pub struct Frame {
 
 /// An instruction with its function and source line, if known.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct CodeLocation {
     /// Its slot.
     pub pc: usize,
     /// The demangled name of its function.
@@ -58,7 +58,7 @@ pub struct Place {
 }
 
 /// Writes function and source line, to follow the slot in a sentence: ` in entrypoint (hello.s:4:5)`.
-impl fmt::Display for Place {
+impl fmt::Display for CodeLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(function) = &self.function {
             write!(f, " in {function}")?;
@@ -108,9 +108,9 @@ impl SourceMap {
 
     /// Returns function and source position of the instruction at `pc`.
     #[must_use]
-    pub fn place(&self, pc: usize) -> Place {
+    pub fn locate(&self, pc: usize) -> CodeLocation {
         let slot = u32::try_from(pc).unwrap_or(u32::MAX);
-        Place { pc, function: self.function_at(slot), location: self.line_at(slot) }
+        CodeLocation { pc, function: self.function_at(slot), location: self.line_at(slot) }
     }
 
     /// Returns the functions that contain the instruction at `pc`, from the innermost inlined one to

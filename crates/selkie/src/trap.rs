@@ -5,7 +5,7 @@
 use core::fmt;
 use std::{fs, path::Path};
 
-use selkie_inspect::{Graph, Labels, Place, Program, SourceMap, Style, instruction_text};
+use selkie_inspect::{CodeLocation, Graph, Labels, Program, SourceMap, Style, instruction_text};
 use selkie_svm::{FeatureSet, Purpose, Stop, elf_environment};
 
 /// Why a program was stopped, and where.
@@ -15,11 +15,11 @@ pub struct TrapReport {
     /// The error, in the words of the log.
     pub message: String,
     /// The instruction that could not be executed.
-    pub place: Place,
+    pub place: CodeLocation,
     /// Its text.
     pub instruction: String,
     /// The calls that had not returned, innermost first.
-    pub callers: Vec<Place>,
+    pub callers: Vec<CodeLocation>,
     /// r0 to r10.
     pub registers: [u64; 11],
     /// What may be behind it, as sentences.
@@ -32,9 +32,9 @@ impl TrapReport {
     pub fn new(stop: &Stop<'_>, elf: &[u8], map: &SourceMap, logs: &[String]) -> Self {
         Self {
             message: stop.trap.to_string(),
-            place: map.place(stop.pc),
+            place: map.locate(stop.pc),
             instruction: instruction_at(elf, stop.pc),
-            callers: stop.call_sites().map(|pc| map.place(pc)).collect(),
+            callers: stop.call_sites().map(|pc| map.locate(pc)).collect(),
             registers: *stop.registers,
             notes: stop.notes(logs),
         }

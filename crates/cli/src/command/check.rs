@@ -73,7 +73,7 @@ fn accept(
     }
     for it in overruns {
         let at = it.deepest_pc.unwrap_or(it.pc) as usize;
-        let place = file.source_map().place(at);
+        let place = file.source_map().locate(at);
         ui.warning(&format!(
             "function {}{place}: {}",
             it.function,
