@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gimli::{
-    AttributeValue, DebugAbbrev, DebugInfo, EndianSlice, LittleEndian, UnitHeader, constants as dw,
+    Abbreviation, AttributeValue, DebugAbbrev, DebugInfo, DwRle, EndianSlice, EntriesRaw,
+    LittleEndian, UnitHeader, constants as dw,
 };
 
 use super::{
@@ -24,6 +25,14 @@ struct Unit {
     low: Option<CodeOffset>,
     addr_base: u64,
     ranges_base: Option<u64>,
+}
+
+/// The attributes of an entry that describe its code.
+struct Attributes<'a> {
+    /// Offset and value of `DW_AT_low_pc`.
+    low: Option<(u64, AttributeValue<Slice<'a>>)>,
+    /// Offset, encoded length and value of `DW_AT_high_pc`.
+    high: Option<(u64, u64, u64)>,
 }
 
 struct Patcher<'a> {
@@ -104,48 +113,73 @@ impl<'a> Patcher<'a> {
         let mut is_first = true;
         while !entries.is_empty() {
             let Some(abbreviation) = entries.read_abbreviation()? else { continue };
-            let (mut low, mut high) = (None, None);
-            for &specification in abbreviation.attributes() {
-                let at = start + entries.next_offset().0 as u64;
-                let attribute = entries.read_attribute(specification)?;
-                let end = start + entries.next_offset().0 as u64;
-                match (specification.name(), attribute.raw_value()) {
-                    (dw::DW_AT_low_pc, value) => low = Some((at, value)),
-                    (dw::DW_AT_high_pc, value) => {
-                        high = value.udata_value().map(|length| (at, end - at, length));
-                    }
-                    (dw::DW_AT_addr_base, AttributeValue::SecOffset(base)) => {
-                        unit.addr_base = base as u64;
-                    }
-                    (dw::DW_AT_ranges, AttributeValue::SecOffset(start)) => {
-                        self.ranges.push((start as u64, self.units.len()));
-                    }
-                    (dw::DW_AT_rnglists_base, AttributeValue::SecOffset(base)) => {
-                        unit.ranges_base = Some(base as u64);
-                    }
-                    _ => {}
-                }
-            }
-            let low = low.and_then(|(at, value)| match value {
-                AttributeValue::Addr(addend) => {
-                    let relocation = relocation_at(self.info.1, at)?;
-                    code_location(self.object, relocation, addend)
-                }
-                AttributeValue::DebugAddrIndex(index) => self.indexed(&unit, index.0 as u64),
-                _ => None,
-            });
+            let attributes = self.attributes(&mut unit, &mut entries, abbreviation, start)?;
+            let low = attributes.low.and_then(|(offset, value)| self.low_pc(&unit, offset, value));
             if is_first {
                 unit.low = low;
                 is_first = false;
             }
-            if let (Some(low), Some((at, length @ (1 | 2 | 4 | 8), size))) = (low, high) {
+            if let (Some(low), Some((offset, length @ (1 | 2 | 4 | 8), size))) =
+                (low, attributes.high)
+            {
                 let now = self.code_map.distance(low, size).to_le_bytes();
                 let length = usize::try_from(length).unwrap_or(8);
-                self.patches.push((self.info.0, at, now[..length].to_vec()));
+                self.patches.push((self.info.0, offset, now[..length].to_vec()));
             }
         }
         self.units.push(unit);
         Ok(())
+    }
+
+    /// Reads the attributes of an entry.
+    fn attributes(
+        &mut self,
+        unit: &mut Unit,
+        entries: &mut EntriesRaw<'_, Slice<'a>>,
+        abbreviation: &Abbreviation,
+        start: u64,
+    ) -> gimli::Result<Attributes<'a>> {
+        let mut attributes = Attributes { low: None, high: None };
+        for &specification in abbreviation.attributes() {
+            let offset = start + entries.next_offset().0 as u64;
+            let attribute = entries.read_attribute(specification)?;
+            let end = start + entries.next_offset().0 as u64;
+            match (specification.name(), attribute.raw_value()) {
+                (dw::DW_AT_low_pc, value) => attributes.low = Some((offset, value)),
+                (dw::DW_AT_high_pc, value) => {
+                    let length = value.udata_value();
+                    attributes.high = length.map(|length| (offset, end - offset, length));
+                }
+                (dw::DW_AT_addr_base, AttributeValue::SecOffset(base)) => {
+                    unit.addr_base = base as u64;
+                }
+                (dw::DW_AT_ranges, AttributeValue::SecOffset(start)) => {
+                    self.ranges.push((start as u64, self.units.len()));
+                }
+                (dw::DW_AT_rnglists_base, AttributeValue::SecOffset(base)) => {
+                    unit.ranges_base = Some(base as u64);
+                }
+                _ => {}
+            }
+        }
+        Ok(attributes)
+    }
+
+    /// Returns the position that the attribute `DW_AT_low_pc` at an offset refers to.
+    fn low_pc(
+        &self,
+        unit: &Unit,
+        offset: u64,
+        value: AttributeValue<Slice<'a>>,
+    ) -> Option<CodeOffset> {
+        match value {
+            AttributeValue::Addr(addend) => {
+                let relocation = relocation_at(self.info.1, offset)?;
+                code_location(self.object, relocation, addend)
+            }
+            AttributeValue::DebugAddrIndex(index) => self.indexed(unit, index.0 as u64),
+            _ => None,
+        }
     }
 
     /// Returns the position of address number `index` of a unit.
@@ -191,35 +225,35 @@ impl<'a> Patcher<'a> {
             Some(relocation_at(section, at).and_then(|it| code_location(object, it, addend)))
         };
         loop {
-            let low = match reader.byte()? {
-                0 => return Some(()),
-                1 => {
+            let low = match DwRle(reader.byte()?) {
+                dw::DW_RLE_end_of_list => return Some(()),
+                dw::DW_RLE_base_addressx => {
                     let number = reader.uleb()?;
                     base = self.indexed(unit, number);
                     continue;
                 }
-                2 => {
+                dw::DW_RLE_startx_endx => {
                     reader.uleb()?;
                     reader.uleb()?;
                     continue;
                 }
-                3 => {
+                dw::DW_RLE_startx_length => {
                     let number = reader.uleb()?;
                     self.indexed(unit, number)
                 }
-                4 => {
+                dw::DW_RLE_offset_pair => {
                     self.distance(index, reader, base)?;
                     base
                 }
-                5 => {
+                dw::DW_RLE_base_address => {
                     base = absolute(reader, self.object)?;
                     continue;
                 }
-                6 => {
+                dw::DW_RLE_start_end => {
                     reader.take(16)?;
                     continue;
                 }
-                7 => absolute(reader, self.object)?,
+                dw::DW_RLE_start_length => absolute(reader, self.object)?,
                 _ => return None,
             };
             self.distance(index, reader, low)?;

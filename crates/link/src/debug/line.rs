@@ -88,56 +88,74 @@ impl Rewriter<'_> {
         self.copy(start, header.program)?;
         let data = self.section.data.get(..header.end)?;
         let mut reader = Reader::new(data, header.program);
-        let mut place: Option<CodeOffset> = None;
+        let mut location: Option<CodeOffset> = None;
         while reader.position() < header.end {
-            let at = reader.position();
-            let opcode = reader.byte()?;
-            let special = opcode.checked_sub(header.opcode_base);
-            // The advance in units of the minimum instruction length.
-            let advance = match opcode {
-                _ if special.is_some() => Some(u64::from(special? / header.line_range)),
-                0 => {
-                    let length = usize::try_from(reader.uleb()?).ok()?;
-                    let operands = reader.position();
-                    match reader.take(length)?.first() {
-                        Some(&END_SEQUENCE) => place = None,
-                        Some(&SET_ADDRESS) if length == 9 => place = self.set_address(operands + 1),
-                        _ => {}
-                    }
-                    None
-                }
-                ADVANCE_PC => Some(reader.uleb()?),
-                CONST_ADD_PC => Some(u64::from((255 - header.opcode_base) / header.line_range)),
-                FIXED_ADVANCE_PC => Some(u64::from(reader.u16()?) / header.minimum),
-                _ => {
-                    let count = header.lengths.get(usize::from(opcode) - 1)?;
-                    for _ in 0..*count {
-                        reader.uleb()?;
-                    }
-                    None
-                }
-            };
-            let (Some(advance), Some(from)) = (advance, place) else {
-                self.copy(at, reader.position())?;
-                continue;
-            };
-            let length = advance.checked_mul(header.minimum)?;
-            let distance = self.code_map.distance(from, length) / header.minimum;
-            place = Some(CodeOffset { offset: from.offset.checked_add(length)?, ..from });
-            if distance == advance {
-                self.copy(at, reader.position())?;
-                continue;
-            }
-            self.bytes.push(ADVANCE_PC);
-            put_uleb(&mut self.bytes, distance);
-            if let Some(special) = special {
-                // Appends the row without advancing.
-                self.bytes.push(special % header.line_range + header.opcode_base);
-            }
+            self.operation(&header, &mut reader, &mut location)?;
         }
         let length = u32::try_from(self.bytes.len() - now - 4).ok()?;
         self.bytes.get_mut(now..now + 4)?.copy_from_slice(&length.to_le_bytes());
         Some(header.end)
+    }
+
+    /// Rewrites an operation.
+    fn operation(
+        &mut self,
+        header: &Header,
+        reader: &mut Reader<'_>,
+        location: &mut Option<CodeOffset>,
+    ) -> Option<()> {
+        let start = reader.position();
+        let opcode = reader.byte()?;
+        let special = opcode.checked_sub(header.opcode_base);
+        // The advance in units of the minimum instruction length.
+        let advance = match opcode {
+            _ if special.is_some() => Some(u64::from(special? / header.line_range)),
+            0 => {
+                *location = self.extended(reader, *location)?;
+                None
+            }
+            ADVANCE_PC => Some(reader.uleb()?),
+            CONST_ADD_PC => Some(u64::from((255 - header.opcode_base) / header.line_range)),
+            FIXED_ADVANCE_PC => Some(u64::from(reader.u16()?) / header.minimum),
+            _ => {
+                let count = header.lengths.get(usize::from(opcode) - 1)?;
+                for _ in 0..*count {
+                    reader.uleb()?;
+                }
+                None
+            }
+        };
+        let (Some(advance), Some(from)) = (advance, *location) else {
+            return self.copy(start, reader.position());
+        };
+        let length = advance.checked_mul(header.minimum)?;
+        let distance = self.code_map.distance(from, length) / header.minimum;
+        *location = Some(CodeOffset { offset: from.offset.checked_add(length)?, ..from });
+        if distance == advance {
+            return self.copy(start, reader.position());
+        }
+        self.bytes.push(ADVANCE_PC);
+        put_uleb(&mut self.bytes, distance);
+        if let Some(special) = special {
+            // Appends the row without advancing.
+            self.bytes.push(special % header.line_range + header.opcode_base);
+        }
+        Some(())
+    }
+
+    /// Reads the rest of an extended operation, and returns the position after it.
+    fn extended(
+        &self,
+        reader: &mut Reader<'_>,
+        location: Option<CodeOffset>,
+    ) -> Option<Option<CodeOffset>> {
+        let length = usize::try_from(reader.uleb()?).ok()?;
+        let operands = reader.position();
+        Some(match reader.take(length)?.first() {
+            Some(&END_SEQUENCE) => None,
+            Some(&SET_ADDRESS) if length == 9 => self.set_address(operands + 1),
+            _ => location,
+        })
     }
 
     /// Returns the position to which the operand at `at` is relocated.

@@ -175,29 +175,42 @@ fn join<'a>(code_map: &CodeMap<'_, 'a>, joined: &mut BTreeMap<&'a str, Vec<u8>>)
         joined.entry(section.name).or_default().extend_from_slice(&it.bytes);
         rewritten.insert(index, (base, it));
     }
-    for (&index, (base, now)) in &rewritten {
-        let section = &object.sections[index];
-        let Some(bytes) = joined.get_mut(section.name) else { continue };
-        for it in &section.relocations {
-            let size = match it.kind {
-                R_BPF_64_ABS32 | R_BPF_64_NODYLD32 => 4,
-                _ => 8,
-            };
-            let location = now.offset(it.offset).and_then(|offset| {
-                let start = usize::try_from(base + offset).ok()?;
-                bytes.get_mut(start..start.checked_add(size)?)
-            });
-            let Some(location) = location else { continue };
-            let mut addend = [0; 8];
-            addend[..size].copy_from_slice(location);
-            let addend = u64::from_le_bytes(addend);
-            let mut value = value(code_map, &rewritten, it, addend);
-            // A pair of zeros would terminate the list.
-            if value == 0 && LISTS.contains(&section.name) {
-                value = u64::from(code_location(object, it, addend).is_some());
-            }
-            location.copy_from_slice(&value.to_le_bytes()[..size]);
+    for &index in rewritten.keys() {
+        relocate(code_map, &rewritten, index, joined);
+    }
+}
+
+/// Applies the relocations of a debug section.
+fn relocate(
+    code_map: &CodeMap<'_, '_>,
+    rewritten: &BTreeMap<usize, (u64, Rewritten)>,
+    index: usize,
+    joined: &mut BTreeMap<&str, Vec<u8>>,
+) {
+    let object = &code_map.program.objects[code_map.object];
+    let section = &object.sections[index];
+    let Some(((base, now), bytes)) = rewritten.get(&index).zip(joined.get_mut(section.name)) else {
+        return;
+    };
+    for it in &section.relocations {
+        let size = match it.kind {
+            R_BPF_64_ABS32 | R_BPF_64_NODYLD32 => 4,
+            _ => 8,
+        };
+        let field = now.offset(it.offset).and_then(|offset| {
+            let start = usize::try_from(base + offset).ok()?;
+            bytes.get_mut(start..start.checked_add(size)?)
+        });
+        let Some(field) = field else { continue };
+        let mut addend = [0; 8];
+        addend[..size].copy_from_slice(field);
+        let addend = u64::from_le_bytes(addend);
+        let mut value = value(code_map, rewritten, it, addend);
+        // A pair of zeros would terminate the list.
+        if value == 0 && LISTS.contains(&section.name) {
+            value = u64::from(code_location(object, it, addend).is_some());
         }
+        field.copy_from_slice(&value.to_le_bytes()[..size]);
     }
 }
 

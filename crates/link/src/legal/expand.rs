@@ -152,13 +152,7 @@ impl Expander {
         let Insn { op, dst, src, off, imm } = row;
         match op.kind() {
             Kind::Alu(Alu::Div | Alu::Mod, width, Operand::Imm) if imm == 0 => {
-                // In eBPF a quotient by 0 is 0, and the remainder is the dividend. Only dead code
-                // can contain this, but the verifier refuses sBPF's division by the constant 0.
-                match op.kind() {
-                    Kind::Alu(Alu::Div, ..) => self.put_imm(Op::Mov64Imm, dst, 0),
-                    _ if width == Width::W64 => self.put(Op::Mov64Reg, dst, dst),
-                    _ => self.put(Op::Mov32Reg, dst, dst),
-                }
+                self.divide_by_zero(matches!(op.kind(), Kind::Alu(Alu::Mod, ..)), width, dst);
             }
             Kind::Alu(alu, width, Operand::Imm)
                 if alu.shifts() && !(0..i64::from(width.bits())).contains(&imm) =>
@@ -192,12 +186,12 @@ impl Expander {
                 self.builder.push((row, reference));
             }
             Kind::CallReg(_) if self.version.static_calls() => self.builder.push((row, reference)),
+            Kind::CallReg(_) if passes && dst == 0 => {
+                let message = "a call through r0 with stack arguments";
+                let help = "pass at most five arguments, or link for v3";
+                return Err(Inexpressible::new(message, help));
+            }
             Kind::CallReg(_) => {
-                if passes && dst == 0 {
-                    let message = "a call through r0 with stack arguments";
-                    let help = "pass at most five arguments, or link for v3";
-                    return Err(Inexpressible::new(message, help));
-                }
                 self.pass_arguments(passes);
                 let call = Insn { op: Op::CallxImm, dst: 0, src: 0, off: 0, imm: dst.into() };
                 self.builder.push((call, reference));
@@ -205,6 +199,16 @@ impl Expander {
             _ => self.builder.push((row, reference)),
         }
         Ok(())
+    }
+
+    /// Expands a division by the constant 0, which the verifier refuses. In eBPF the quotient is 0,
+    /// and the remainder is the dividend.
+    fn divide_by_zero(&mut self, modulo: bool, width: Width, dst: u8) {
+        match (modulo, width) {
+            (false, _) => self.put_imm(Op::Mov64Imm, dst, 0),
+            (true, Width::W64) => self.put(Op::Mov64Reg, dst, dst),
+            (true, _) => self.put(Op::Mov32Reg, dst, dst),
+        }
     }
 
     fn pass_arguments(&mut self, passes: bool) {
@@ -274,11 +278,15 @@ impl Expander {
                 (scratch.saved, Insn { op, dst: a, src, off: 0, imm })
             }
         };
+        self.branch(insn, target, saved);
+        Ok(())
+    }
+
+    /// Appends a branch that restores saved registers on both paths.
+    fn branch(&mut self, insn: Insn, target: Label, saved: Vec<(u8, i16)>) {
         if saved.is_empty() {
-            self.builder.jump(insn, target);
-            return Ok(());
+            return self.builder.jump(insn, target);
         }
-        // Saved registers are restored on both paths.
         let scratch = Scratch { registers: [], saved };
         let (taken, on) = (self.builder.label(), self.builder.label());
         self.builder.jump(insn, taken);
@@ -289,7 +297,6 @@ impl Expander {
         self.restore(&scratch);
         self.builder.jump(jump, target);
         self.builder.bind(on);
-        Ok(())
     }
 
     /// Expands a signed division to that of absolute values. The quotient is negative if exactly one
@@ -304,11 +311,7 @@ impl Expander {
     ) -> Result<()> {
         let wide = width == Width::W64;
         if operand == Rhs::Imm(0) {
-            match (modulo, wide) {
-                (false, _) => self.put_imm(Op::Mov64Imm, dst, 0),
-                (true, true) => self.put(Op::Mov64Reg, dst, dst),
-                (true, false) => self.put(Op::Mov32Reg, dst, dst),
-            }
+            self.divide_by_zero(modulo, width, dst);
             return Ok(());
         }
         let mut taken = Registers::of(&[dst]);
