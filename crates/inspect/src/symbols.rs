@@ -69,7 +69,7 @@ fn take_name(budget: &mut usize, symbol: &Symbol<'_>) -> Option<String> {
 }
 
 /// Demangles a Rust or C++ name. Other names are returned unchanged. Long names are cut
-/// ([`shown::name`]).
+/// ([`truncate::name`]).
 ///
 /// ```
 /// use selkie_inspect::demangle;
