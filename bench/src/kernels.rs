@@ -1,7 +1,7 @@
-//! The programs that are measured: small loops, each of which stresses one thing.
+//! The small programs that are measured: loops, each of which stresses one thing.
 //!
-//! A kernel runs for some hundred thousand instructions, less than a time slice. `r9` counts the
-//! rounds of every loop.
+//! A kernel executes a few hundred thousand instructions, which takes less than a time slice. `r9`
+//! counts the rounds of every loop.
 
 /// A loop to measure.
 #[derive(Debug)]
@@ -12,17 +12,17 @@ pub(crate) struct Kernel {
     /// One round of the loop, or the whole program if `rounds` is 0.
     body: &'static str,
     rounds: u32,
-    /// Regions that the input is cut into.
+    /// Regions into which the input is cut.
     pub(crate) input_regions: usize,
 }
 
 impl Kernel {
-    /// How many times as fast as the anchor's compiled code ours is to be.
+    /// How many times as fast as anza's machine code Selkie's must be.
     pub(crate) fn goal(&self) -> Option<f64> {
         GOALS.iter().find(|(name, _)| *name == self.name).map(|(_, ratio)| *ratio)
     }
 
-    /// The program, with labels.
+    /// The source of the program.
     pub(crate) fn assembly(&self) -> String {
         let Self { setup, body, rounds, .. } = self;
         let entry = ".globl entrypoint\nentrypoint:";

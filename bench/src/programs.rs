@@ -1,31 +1,31 @@
-//! Programs of mainnet and what is asked of them: a transfer of tokens.
+//! Mainnet's programs that are measured, and the input of a token transfer.
 
 use core::fmt;
 use std::{fs, io, path::Path};
 
 use selkie_svm::{Abi, Account, AccountMeta, Environment, Instruction, Pubkey, instruction_input};
 
-/// A program's file.
+/// A program, and the goals of its rows.
 pub(crate) struct ProgramFile {
     pub(crate) name: &'static str,
     address: &'static str,
     /// The file in the folder of fixtures.
     file: &'static str,
-    /// Compute units that the transfer costs; `None` if this is no token program.
-    pub(crate) transfer_cu: Option<u64>,
-    /// How many times as fast as the anchor compiled transfers are to be, and loading with
-    /// verifying.
+    /// Compute units of a transfer; `None` if this is no token program.
+    pub(crate) transfer_compute_units: Option<u64>,
+    /// How many times as fast as with anza's JIT a transfer must be.
     pub(crate) transfer_goal: Option<f64>,
+    /// How many times as fast loading with verifying must be.
     pub(crate) loading_goal: Option<f64>,
 }
 
-/// What is loaded, and if it can transfer tokens also run.
+/// The programs: all are loaded, token programs also run.
 pub(crate) const PROGRAMS: [ProgramFile; 4] = [
     ProgramFile {
         name: "spl_token 3.5.0",
         address: "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
         file: "7b44674b9704.so",
-        transfer_cu: Some(4645),
+        transfer_compute_units: Some(4645),
         transfer_goal: Some(6.0),
         loading_goal: None,
     },
@@ -33,7 +33,7 @@ pub(crate) const PROGRAMS: [ProgramFile; 4] = [
         name: "token-2022 11.0",
         address: "TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb",
         file: "495e9d7680dd.so",
-        transfer_cu: Some(1457),
+        transfer_compute_units: Some(1457),
         transfer_goal: Some(5.5),
         loading_goal: Some(3.0),
     },
@@ -41,7 +41,7 @@ pub(crate) const PROGRAMS: [ProgramFile; 4] = [
         name: "p-token",
         address: "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
         file: "53e587eee80c.so",
-        transfer_cu: Some(76),
+        transfer_compute_units: Some(76),
         transfer_goal: Some(3.0),
         loading_goal: None,
     },
@@ -49,14 +49,14 @@ pub(crate) const PROGRAMS: [ProgramFile; 4] = [
         name: "stake 5.0.0",
         address: "Stake11111111111111111111111111111111111111",
         file: "c9cba7f3d9fe.so",
-        transfer_cu: None,
+        transfer_compute_units: None,
         transfer_goal: None,
         loading_goal: None,
     },
 ];
 
 impl ProgramFile {
-    /// The bytes of the file.
+    /// Reads the file from the folder of fixtures.
     pub(crate) fn read(&self, folder: &Path) -> io::Result<Vec<u8>> {
         fs::read(folder.join(self.file))
     }

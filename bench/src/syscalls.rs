@@ -6,11 +6,11 @@ pub(crate) trait Guest {
 
     fn load(&mut self, vaddr: u64, len: u64) -> Result<&[u8], Self::Error>;
     fn store(&mut self, vaddr: u64, len: u64) -> Result<&mut [u8], Self::Error>;
-    fn consume(&mut self, units: u64);
+    fn consume(&mut self, compute_units: u64);
 }
 
-/// The number of the syscall that does nothing and costs nothing. Both sides answer it at once, so
-/// that a loop of it measures the way in and out alone.
+/// The number of the syscall that does nothing and costs nothing. Both sides return from it at once,
+/// so that a loop of it measures only entering and leaving a syscall.
 pub(crate) const NO_OP: usize = 0;
 
 /// The number of the first of the four that copy, move, fill and compare.
@@ -32,7 +32,7 @@ pub(crate) const NAMES: [&str; 12] = [
     "sol_invoke_signed_rust",
 ];
 
-/// Runs a syscall; `None` for one that no measured program should get to.
+/// Runs a syscall; `None` for one that no measured program reaches.
 pub(crate) fn call<G: Guest>(
     index: usize,
     arguments: [u64; 5],

@@ -1,27 +1,27 @@
-//! Selkie's engines.
+//! Runs programs on Selkie's engines.
 
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use selkie_elf::{Environment, Executable, SyscallId, Syscalls, load};
 use selkie_isa::layout::{HEAP_START, INPUT_START, STACK_START};
 use selkie_vm::{
-    Config, Host, JitOptions, Machine, MachineCode, MemoryCalls, MemoryMap, Meter, Outcome, Region,
-    SyscallError, Trap, Verified, run, verify,
+    Config, Host, JitOptions, Machine, MachineCode, MemoryCalls, MemoryMap, Meter, Region,
+    SyscallError, Trap, Verified, verify,
 };
 
 use crate::{
-    Case, Memory, Run,
+    run::{COMPUTE_UNIT_LIMIT, Case, Memory, Outcome, Run, time_selkie},
     syscalls::{self, Guest, NAMES},
 };
 
 struct TestHost;
 
-struct Call<'m, 'a> {
+struct Syscall<'m, 'a> {
     memory: &'m mut MemoryMap<'a>,
     meter: &'m mut Meter,
 }
 
-impl Guest for Call<'_, '_> {
+impl Guest for Syscall<'_, '_> {
     type Error = Trap;
 
     fn load(&mut self, vaddr: u64, len: u64) -> Result<&[u8], Trap> {
@@ -32,8 +32,8 @@ impl Guest for Call<'_, '_> {
         self.memory.slice_mut(vaddr, len)
     }
 
-    fn consume(&mut self, units: u64) {
-        let _ = self.meter.consume(units);
+    fn consume(&mut self, compute_units: u64) {
+        let _ = self.meter.consume(compute_units);
     }
 }
 
@@ -60,7 +60,7 @@ fn call(
     memory: &mut MemoryMap<'_>,
     meter: &mut Meter,
 ) -> Result<u64, SyscallError> {
-    let result = syscalls::call(usize::from(id.0), arguments, &mut Call { memory, meter });
+    let result = syscalls::call(usize::from(id.0), arguments, &mut Syscall { memory, meter });
     Ok(result.ok_or("no measured program calls this")??)
 }
 
@@ -78,12 +78,12 @@ impl Loader {
     }
 }
 
-/// Verifies.
+/// Verifies a program, and drops the result.
 pub(crate) fn verify_only(executable: &Executable) {
     verify(executable).expect("measured programs are valid");
 }
 
-/// Verifies and decodes.
+/// Verifies and decodes a program.
 pub(crate) fn prepare(executable: Executable) -> Verified {
     Verified::new(executable).expect("measured programs are valid")
 }
@@ -96,7 +96,7 @@ fn config(case: &Case) -> Config {
     }
 }
 
-/// Compiles: the whole program, or bit by bit what is executed.
+/// Compiles the whole program, or each unit of it when it is first reached.
 pub(crate) fn compile(case: &Case, program: &Verified, whole: bool) -> MachineCode {
     let options = if case.hardened { JitOptions::default() } else { JitOptions::plain() };
     let slots_at_once = if whole { usize::MAX } else { options.slots_at_once };
@@ -106,7 +106,7 @@ pub(crate) fn compile(case: &Case, program: &Verified, whole: bool) -> MachineCo
         r#move: id(1),
         set: id(2),
         compare: id(3),
-        compute_units: 10,
+        units: 10,
         bytes_max: 2749,
     };
     let options = JitOptions { slots_at_once, memory_calls, ..options };
@@ -118,8 +118,9 @@ pub(crate) struct Program {
     program: Verified,
     code: Option<MachineCode>,
     config: Config,
-    /// How much of stack and heap the last run wrote to, as runtimes keep it.
-    touched: [u64; 2],
+    /// Bytes of stack and heap, from their starts, that the last run may have written to. Runtimes
+    /// keep them too: only those are zeroed before the next run.
+    dirty_bytes: [u64; 2],
 }
 
 impl Program {
@@ -131,58 +132,70 @@ impl Program {
         program
     }
 
-    /// Without machine code.
+    /// Loads, verifies and decodes, without machine code.
     pub(crate) fn load(case: &Case, loader: &Loader, elf: &[u8]) -> Self {
         let program = prepare(loader.load(elf));
-        Self { program, code: None, config: config(case), touched: [0; 2] }
+        Self { program, code: None, config: config(case), dirty_bytes: [0; 2] }
     }
 
-    /// Prepares machine code, which is made when it is called.
-    pub(crate) fn compile(&mut self, case: &Case) {
+    /// Prepares machine code, each unit of which is compiled when it is first reached.
+    fn compile(&mut self, case: &Case) {
         self.code = Some(compile(case, &self.program, false));
     }
 
-    pub(crate) fn run(&mut self, memory: &mut Memory, budget: u64) -> Run {
+    /// Runs the program in mapped memory; only executing is timed.
+    pub(crate) fn run(&mut self, memory: &mut Memory, compute_unit_limit: u64) -> Run {
         let memory = self.map(memory);
-        let mut machine = Machine::new(self.program.executable(), &self.config, memory, budget);
-        let start = Instant::now();
-        let outcome = self.execute(&mut machine);
-        let time = start.elapsed();
-        let touched = touched(&machine);
+        let mut machine = Machine::new(&self.program, &self.config, memory, compute_unit_limit);
+        let (outcome, time) = time_selkie(|| self.execute(&mut machine));
+        let dirty_bytes = dirty_bytes(&machine);
         drop(machine);
-        self.touched = touched;
-        let result = outcome.result.expect("measured programs do not trap");
-        Run { time, consumed: outcome.consumed, result }
+        self.dirty_bytes = dirty_bytes;
+        Run { time, outcome }
     }
 
-    /// An invocation with all that it takes: clean memory, its map, a machine, the run.
-    pub(crate) fn invoke(&mut self, memory: &mut Memory, budget: u64) -> Run {
-        let start = Instant::now();
-        let map = self.map(memory);
-        let mut machine = Machine::new(self.program.executable(), &self.config, map, budget);
+    /// Runs the program with all that an invocation needs: mapping, a machine, zeroing memory.
+    pub(crate) fn invoke(&mut self, memory: &mut Memory, compute_unit_limit: u64) -> Run {
+        let (outcome, time) = time_selkie(|| {
+            let outcome = self.map_and_execute(memory, compute_unit_limit);
+            let [stack, heap] = self.dirty_bytes;
+            memory.stack[..stack as usize].fill(0);
+            memory.heap[..heap as usize].fill(0);
+            outcome
+        });
+        Run { time, outcome }
+    }
+
+    /// Compiles and runs a program that was just loaded.
+    pub(crate) fn first_result(&mut self, case: &Case, memory: &mut Memory) -> Outcome {
+        self.compile(case);
+        self.map_and_execute(memory, COMPUTE_UNIT_LIMIT)
+    }
+
+    fn map_and_execute(&mut self, memory: &mut Memory, compute_unit_limit: u64) -> Outcome {
+        let memory = self.map(memory);
+        let mut machine = Machine::new(&self.program, &self.config, memory, compute_unit_limit);
         let outcome = self.execute(&mut machine);
-        let touched = touched(&machine);
+        let dirty_bytes = dirty_bytes(&machine);
         drop(machine);
-        self.touched = touched;
-        memory.stack[..touched[0] as usize].fill(0);
-        memory.heap[..touched[1] as usize].fill(0);
-        let time = start.elapsed();
-        let result = outcome.result.expect("measured programs do not trap");
-        Run { time, consumed: outcome.consumed, result }
+        self.dirty_bytes = dirty_bytes;
+        outcome
     }
 
     fn execute(&self, machine: &mut Machine<'_>) -> Outcome {
-        match &self.code {
+        let outcome = match &self.code {
             Some(code) => code.run(&self.program, machine, &mut TestHost),
-            None => run(&self.program, machine, &mut TestHost),
-        }
+            None => selkie_vm::run(&self.program, machine, &mut TestHost),
+        };
+        let result = outcome.result.expect("measured programs do not trap");
+        Outcome { compute_units: outcome.consumed, result }
     }
 
     fn map<'m>(&'m self, memory: &'m mut Memory) -> MemoryMap<'m> {
-        let Self { program, config, touched, .. } = self;
+        let Self { program, config, dirty_bytes, .. } = self;
         let executable = program.executable();
-        let Memory { stack, heap, input, piece_bytes, .. } = memory;
-        let mut stack = Region::writable(STACK_START, stack).with_dirty_prefix(touched[0]);
+        let Memory { stack, heap, input, input_region_bytes, .. } = memory;
+        let mut stack = Region::writable(STACK_START, stack).tracked(dirty_bytes[0]);
         if executable.version().stack_frame_gaps() && config.stack_frame_gaps {
             stack = stack.gapped(config.stack_frame_bytes);
         }
@@ -190,12 +203,12 @@ impl Program {
         let mut regions = vec![
             Region::readonly(read_only.vaddr, &read_only.bytes),
             stack,
-            Region::writable(HEAP_START, heap).with_dirty_prefix(touched[1]),
+            Region::writable(HEAP_START, heap).tracked(dirty_bytes[1]),
         ];
         let mut vaddr = INPUT_START;
-        for piece in input.chunks_mut(*piece_bytes) {
-            let len = piece.len() as u64;
-            regions.push(Region::writable(vaddr, piece));
+        for region in input.chunks_mut(*input_region_bytes) {
+            let len = region.len() as u64;
+            regions.push(Region::writable(vaddr, region));
             vaddr += len;
         }
         let memory = MemoryMap::new(regions, config, executable.version());
@@ -203,7 +216,7 @@ impl Program {
     }
 }
 
-/// Of stack and heap.
-fn touched(machine: &Machine<'_>) -> [u64; 2] {
-    [1, 2].map(|index| machine.memory.regions()[index].dirty_prefix())
+/// The prefixes of stack and heap that a run may have written to.
+fn dirty_bytes(machine: &Machine<'_>) -> [u64; 2] {
+    [1, 2].map(|index| machine.memory.regions()[index].touched())
 }

@@ -1,15 +1,15 @@
-//! anza's engine: `solana-sbpf`, with the settings that validators use.
+//! Runs programs on anza's engine, `solana-sbpf`, with the settings of validators.
 
-#![allow(unsafe_code, reason = "the anchor wants promises about the memory that it maps")]
+#![allow(unsafe_code, reason = "anza's mapping takes raw pointers")]
 
-use core::{error::Error, ptr::NonNull};
+use core::{error::Error, ptr::NonNull, time::Duration};
 use std::{sync::Arc, time::Instant};
 
 use selkie_isa::Version;
 use solana_sbpf::{
     ebpf,
     elf::Executable,
-    error::{EbpfError, StableResult},
+    error::{EbpfError, ProgramResult, StableResult},
     memory_region::{AccessType, MemoryMapping, MemoryRegion},
     program::{BuiltinFunctionDefinition, BuiltinProgram, SBPFVersion},
     verifier::RequisiteVerifier,
@@ -17,7 +17,7 @@ use solana_sbpf::{
 };
 
 use crate::{
-    Case, Memory, Run,
+    run::{COMPUTE_UNIT_LIMIT, Case, Memory, Outcome, Run},
     syscalls::{self, Guest, NAMES},
 };
 
@@ -59,8 +59,8 @@ impl Guest for Context {
         }
     }
 
-    fn consume(&mut self, units: u64) {
-        ContextObject::consume(self, units);
+    fn consume(&mut self, compute_units: u64) {
+        ContextObject::consume(self, compute_units);
     }
 }
 
@@ -141,7 +141,7 @@ impl Loaded {
         self.0.jit_compile().expect("measured programs compile");
     }
 
-    /// Drops the machine code, lest the next compilation has to.
+    /// Drops the machine code, so that the next compilation does not have to.
     pub(crate) fn forget_code(&self) {
         drop(self.0.take_compiled_program());
     }
@@ -167,14 +167,14 @@ impl Program {
         program
     }
 
-    /// Without machine code.
-    pub(crate) fn load(loader: &Loader, elf: &[u8]) -> Self {
+    /// Loads and verifies, without machine code.
+    fn load(loader: &Loader, elf: &[u8]) -> Self {
         let loaded = loader.load(elf);
         loaded.verify();
         Self { executable: loaded.0, mode: ExecutionMode::Interpreted }
     }
 
-    pub(crate) fn compile(&mut self) {
+    fn compile(&mut self) {
         self.executable.jit_compile().expect("measured programs compile");
         self.mode = ExecutionMode::Jit;
     }
@@ -186,25 +186,24 @@ impl Program {
         }
     }
 
-    pub(crate) fn run(&mut self, memory: &mut Memory, budget: u64) -> Run {
-        let mut context = self.context(memory, budget);
+    /// Runs the program in mapped memory; only executing is timed.
+    pub(crate) fn run(&mut self, memory: &mut Memory, compute_unit_limit: u64) -> Run {
+        let mut context = self.context(memory, compute_unit_limit);
         let (mut vm, mut frames) = self.machine(&mut context, memory.stack.len());
         let start = Instant::now();
-        let (consumed, result) = vm.execute_program(&self.executable, &mut self.mode, &mut frames);
-        let time = start.elapsed();
-        Run { time, consumed, result: result.unwrap() }
+        let outcome = vm.execute_program(&self.executable, &mut self.mode, &mut frames);
+        Run { time: start.elapsed(), outcome: to_outcome(outcome) }
     }
 
-    /// An invocation with all that it takes: clean memory, its map, a machine, the run.
-    pub(crate) fn invoke(&mut self, memory: &mut Memory, budget: u64) -> Run {
+    /// Runs the program with all that an invocation needs: zeroing memory, mapping it, a machine.
+    pub(crate) fn invoke(&mut self, memory: &mut Memory, compute_unit_limit: u64) -> Run {
         let start = Instant::now();
         memory.stack.fill(0);
         memory.heap.fill(0);
-        let mut context = self.context(memory, budget);
+        let mut context = self.context(memory, compute_unit_limit);
         let (mut vm, mut frames) = self.machine(&mut context, memory.stack.len());
-        let (consumed, result) = vm.execute_program(&self.executable, &mut self.mode, &mut frames);
-        let time = start.elapsed();
-        Run { time, consumed, result: result.unwrap() }
+        let outcome = vm.execute_program(&self.executable, &mut self.mode, &mut frames);
+        Run { time: start.elapsed(), outcome: to_outcome(outcome) }
     }
 
     fn machine<'c>(
@@ -216,7 +215,7 @@ impl Program {
         let version = self.executable.get_sbpf_version();
         let mut vm = EbpfVm::new(loader, version, context, stack_bytes);
         vm.registers[1] = ebpf::MM_INPUT_START;
-        // Compiled code has its own.
+        // Machine code keeps its call frames on the host's stack.
         let frames = match self.mode {
             ExecutionMode::Interpreted => self.executable.get_config().max_call_depth,
             _ => 0,
@@ -224,10 +223,10 @@ impl Program {
         (vm, vec![CallFrame::default(); frames])
     }
 
-    fn context(&self, memory: &mut Memory, budget: u64) -> Context {
+    fn context(&self, memory: &mut Memory, compute_unit_limit: u64) -> Context {
         let config = self.executable.get_config();
         let version = self.executable.get_sbpf_version();
-        let Memory { stack, heap, input, piece_bytes, .. } = memory;
+        let Memory { stack, heap, input, input_region_bytes, .. } = memory;
         let gaps = version == SBPFVersion::V0 && config.enable_stack_frame_gaps;
         let gap = if gaps { config.stack_frame_size as u64 } else { 0 };
         let mut regions = vec![
@@ -236,12 +235,31 @@ impl Program {
             MemoryRegion::new(&raw mut heap[..], ebpf::MM_HEAP_START),
         ];
         let mut vaddr = ebpf::MM_INPUT_START;
-        for piece in input.chunks_mut(*piece_bytes) {
-            regions.push(MemoryRegion::new(&raw mut piece[..], vaddr));
-            vaddr += piece.len() as u64;
+        for region in input.chunks_mut(*input_region_bytes) {
+            regions.push(MemoryRegion::new(&raw mut region[..], vaddr));
+            vaddr += region.len() as u64;
         }
         // SAFETY: the regions are disjoint and outlive the run; any bytes may be written to them.
         let memory = unsafe { MemoryMapping::new(regions, config, version) };
-        Context { remaining: budget, memory: memory.expect("the regions are disjoint") }
+        Context { remaining: compute_unit_limit, memory: memory.expect("the regions are disjoint") }
     }
+}
+
+/// Loads, compiles and runs a program. Returns the outcome, and the time without loading and with it.
+pub(crate) fn first_result(
+    loader: &Loader,
+    elf: &[u8],
+    memory: &mut Memory,
+) -> (Outcome, [Duration; 2]) {
+    let start = Instant::now();
+    let mut program = Program::load(loader, elf);
+    let loading = start.elapsed();
+    program.compile();
+    let run = program.run(memory, COMPUTE_UNIT_LIMIT);
+    let whole = start.elapsed();
+    (run.outcome, [whole - loading, whole])
+}
+
+fn to_outcome((compute_units, result): (u64, ProgramResult)) -> Outcome {
+    Outcome { compute_units, result: result.unwrap() }
 }
