@@ -1,6 +1,6 @@
-//! LiteSVM: a library with dependencies of its own, built and loaded here.
+//! Builds and loads the library with LiteSVM's side, which has dependencies of its own.
 //!
-//! This is the only file that needs `unsafe`.
+//! This is the only file with `unsafe`.
 
 use std::{
     env,
@@ -11,11 +11,11 @@ use std::{
 use libloading::{Library, Symbol, library_filename};
 use selkie_bench_seam::{Failure, Side};
 
-/// Builds the library, unless that was done before, and loads it for as long as the process lives.
+/// Builds the library if it is out of date, and loads it until the process ends.
 pub(crate) fn load() -> Result<Box<dyn Side>, Failure> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("peer");
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // Its packages ask for a newer compiler than they need.
+    // Its packages declare a newer compiler than they need.
     let arguments = ["build", "--release", "--locked", "--ignore-rust-version"];
     let built = Command::new(cargo)
         .args(arguments)
@@ -27,7 +27,7 @@ pub(crate) fn load() -> Result<Box<dyn Side>, Failure> {
         return Err("LiteSVM does not build".into());
     }
     let file = folder.join("target/release").join(library_filename("selkie_bench_litesvm"));
-    // SAFETY: the library was built from this repository; loading it runs nothing of its own.
+    // SAFETY: the library was built from this repository; it has no constructors that run when it is loaded.
     let library = unsafe { Library::new(&file) }.map_err(|error| error.to_string())?;
     let library: &'static Library = Box::leak(Box::new(library));
     // SAFETY: `peer/src/lib.rs` declares the function with this type. Both sides come from the same

@@ -1,4 +1,4 @@
-//! Programs from files, called alike on both sides: what becomes of each call must be the same.
+//! Calls programs from files on both sides; every result must be the same.
 
 use std::{fmt::Write, fs, path::Path};
 
@@ -10,37 +10,37 @@ use crate::scene::{payer, wallet, wire};
 /// The program that is called.
 const PROGRAM: Pubkey = Pubkey::new_from_array([9; 32]);
 
-/// What becomes of each program, a line for each.
+/// Compares each file's program on both sides, and returns one line per file.
 ///
 /// # Errors
-/// If the sides do not agree on one, or it does not run.
+/// If the sides disagree on a program, or if no call reaches it.
 pub(crate) fn compare(
-    theirs: &dyn Side,
-    ours: &dyn Side,
+    litesvm: &dyn Side,
+    selkie: &dyn Side,
     files: &[String],
 ) -> Result<String, Failure> {
     let mut text = String::new();
     for file in files {
         let elf = fs::read(file).map_err(|error| format!("{file}: {error}"))?;
-        let [there, here] = [theirs, ours].map(|side| Seen::of(side, &elf));
-        let there = there.map_err(|why| format!("{file}: LiteSVM: {why}"))?;
-        let here = here.map_err(|why| format!("{file}: selkie: {why}"))?;
-        let line = there.agree(&here).map_err(|why| format!("{file}: {why}"))?;
+        let [there, here] = [litesvm, selkie].map(|side| Observed::new(side, &elf));
+        let there = there.map_err(|error| format!("{file}: LiteSVM: {error}"))?;
+        let here = here.map_err(|error| format!("{file}: selkie: {error}"))?;
+        let line = there.agree(&here).map_err(|error| format!("{file}: {error}"))?;
         let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
-        writeln!(text, "{name}: {line}").expect("a string takes all");
+        writeln!(text, "{name}: {line}").expect("writing to a string succeeds");
     }
     Ok(text)
 }
 
-/// What a side shows of a program.
-struct Seen {
+/// Everything that is compared of a program's calls.
+struct Observed {
     outcomes: Vec<Outcome>,
-    /// Balance and data of the accounts that were given, afterwards.
+    /// Balance and data of the accounts after all calls.
     accounts: Vec<Option<(u64, Vec<u8>)>>,
 }
 
-impl Seen {
-    fn of(side: &dyn Side, elf: &[u8]) -> Result<Self, Failure> {
+impl Observed {
+    fn new(side: &dyn Side, elf: &[u8]) -> Result<Self, Failure> {
         let mut world = side.open(Start::Bare, false)?;
         set_up(&mut *world, elf)?;
         let (payer, blockhash) = (payer(), Hash::new_from_array(world.blockhash()));
@@ -53,28 +53,30 @@ impl Seen {
         Ok(Self { outcomes, accounts })
     }
 
-    /// Says what became of the first call if both sides show the same, and the program ran.
-    fn agree(&self, ours: &Self) -> Result<String, Failure> {
+    /// Describes the first call if both sides observed the same and the program ran.
+    fn agree(&self, selkie: &Self) -> Result<String, Failure> {
         let calls = calls();
-        for ((there, here), call) in self.outcomes.iter().zip(&ours.outcomes).zip(&calls) {
+        for ((there, here), call) in self.outcomes.iter().zip(&selkie.outcomes).zip(&calls) {
             if there != here {
                 let data = &call.data;
                 return Err(format!("{data:?} gives\n  {there:?} there, and\n  {here:?} here"));
             }
         }
-        if self.accounts != ours.accounts {
-            let [there, here] = [&self.accounts, &ours.accounts];
+        if self.accounts != selkie.accounts {
+            let [there, here] = [&self.accounts, &selkie.accounts];
             return Err(format!("accounts differ: {there:?} there, {here:?} here"));
         }
         let has_run = |it: &&Outcome| it.logs.iter().any(|line| line.contains(" consumed "));
         let ran = self.outcomes.iter().filter(has_run).count();
         let first = &self.outcomes[0];
         if ran == 0 {
-            return Err(format!("it does not run: {first:?}"));
+            return Err(format!("the program does not run: {first:?}"));
         }
         let all = self.outcomes.len();
-        let Outcome { result, units, logs, .. } = first;
-        Ok(format!("{ran} of {all} calls ran, all alike; first {result}, {units} CU, {logs:?}"))
+        let Outcome { result, compute_units, logs, .. } = first;
+        Ok(format!(
+            "{ran} of {all} calls ran, all alike; first {result}, {compute_units} CU, {logs:?}"
+        ))
     }
 }
 
@@ -92,7 +94,7 @@ fn set_up(world: &mut dyn World, elf: &[u8]) -> Result<(), Failure> {
     })
 }
 
-/// What a counter succeeds with comes first.
+/// The calls, the first of which succeeds with a counter program.
 fn calls() -> Vec<Instruction> {
     let [counter, full, wide] = ["counter", "full", "wide"].map(address);
     let writable = |key| AccountMeta::new(key, false);
@@ -107,7 +109,7 @@ fn calls() -> Vec<Instruction> {
         (Vec::new(), &[]),
         (Vec::new(), &[200]),
         (Vec::new(), &[7; 300]),
-        // One of our examples does not like a nine.
+        // One of the examples fails on the byte 9.
         (Vec::new(), &[1, 9, 3]),
     ];
     let call = |(accounts, data): (_, &[u8])| Instruction {

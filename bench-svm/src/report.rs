@@ -1,35 +1,54 @@
-//! Figures as a table.
+//! Prints figures as a table.
 
-use core::fmt::Write as _;
+use core::{fmt::Write as _, time::Duration};
 
-/// What two took for the same.
+/// The minimum and the median of repeated measurements, in microseconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Figure {
+    least: f64,
+    median: f64,
+}
+
+impl Figure {
+    /// The figure of turns that each did the same work `count` times; `None` without a turn.
+    pub(crate) fn us(mut turns: Vec<Duration>, count: u64) -> Option<Self> {
+        turns.sort_unstable();
+        let us = |time: &Duration| time.as_secs_f64() * 1e6 / count as f64;
+        Some(Self { least: us(turns.first()?), median: us(turns.get(turns.len() / 2)?) })
+    }
+}
+
+/// A row of the table: two figures for the same work.
 pub(crate) struct Line {
     pub(crate) name: &'static str,
-    /// What the first took, in microseconds; `None` if it was not asked.
-    pub(crate) theirs: Option<f64>,
-    /// What the second took, in microseconds.
-    pub(crate) ours: f64,
+    /// `None` if LiteSVM is not measured.
+    pub(crate) first: Option<Figure>,
+    pub(crate) second: Figure,
     /// Compute units of a transaction, the same on both sides.
-    pub(crate) units: Option<u64>,
+    pub(crate) compute_units: Option<u64>,
     pub(crate) goals: &'static [Goal],
 }
 
-/// What a row is to reach.
+/// The goal of a row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Goal {
-    /// To be so many times as fast as the other.
+    /// The second figure is at least so many times better than the first.
     Ratio(f64),
-    /// To take no more than so many times what another row takes: what makes the two differ must
-    /// not matter.
+    /// The second figure is at most so many times that of another row, since the difference
+    /// between the two rows must not matter.
     Like(&'static str, f64),
 }
 
 impl Line {
     fn ratio(&self) -> Option<f64> {
-        Some(self.theirs? / self.ours)
+        Some(self.first?.least / self.second.least)
     }
 
-    /// The goals, each with a mark if it is missed.
+    fn ratio_of_medians(&self) -> Option<f64> {
+        Some(self.first?.median / self.second.median)
+    }
+
+    /// The goals, each with `missed` if it is.
     fn verdict(&self, lines: &[Self]) -> String {
         let verdicts = self.goals.iter().map(|goal| {
             let (text, reached) = match *goal {
@@ -38,7 +57,7 @@ impl Line {
                 }
                 Goal::Like(name, most) => {
                     let other = lines.iter().find(|line| line.name == name);
-                    let reached = other.map(|other| self.ours <= other.ours * most);
+                    let reached = other.map(|it| self.second.least <= it.second.least * most);
                     (format!("<= {most} x `{name}`"), reached)
                 }
             };
@@ -48,24 +67,27 @@ impl Line {
     }
 }
 
-/// All lines, below a head that names the two.
-pub(crate) fn table(names: [&str; 2], lines: &[Line]) -> String {
+/// All lines, below a head with the names of the two figures; nothing if there are no lines.
+pub(crate) fn table([first, second]: [&str; 2], lines: &[Line]) -> String {
     let mut text = String::new();
     if lines.is_empty() {
         return text;
     }
-    let [first, second] = names;
-    let _ =
-        writeln!(text, "{:<39} {:>6} {first:>11} {second:>11} {:>7}  goal", "us", "units", "ratio");
+    let _ = writeln!(
+        text,
+        "{:<41} {:>6} {first:>11} {second:>11} {:>7} {:>7}  goal",
+        "us", "CU", "ratio", "median"
+    );
     for line in lines {
         let or_none = |text: Option<String>| text.unwrap_or_else(|| "-".into());
         let row = format!(
-            "{:<39} {:>6} {:>11} {:>11.3} {:>7}  {}",
+            "{:<41} {:>6} {:>11} {:>11.3} {:>7} {:>7}  {}",
             line.name,
-            or_none(line.units.map(|it| it.to_string())),
-            or_none(line.theirs.map(|it| format!("{it:.3}"))),
-            line.ours,
+            or_none(line.compute_units.map(|it| it.to_string())),
+            or_none(line.first.map(|it| format!("{:.3}", it.least))),
+            line.second.least,
             or_none(line.ratio().map(|it| format!("{it:.2}"))),
+            or_none(line.ratio_of_medians().map(|it| format!("{it:.2}"))),
             line.verdict(lines),
         );
         let _ = writeln!(text, "{}", row.trim_end());

@@ -1,4 +1,4 @@
-//! The accounts and transactions of a row, the same for both sides.
+//! The accounts and transactions of a row, which are the same on both sides.
 
 use selkie::{
     Hash, Instruction, Keypair, Message, Pubkey, Signer, VersionedMessage, VersionedTransaction,
@@ -8,49 +8,49 @@ use selkie::{
 };
 use selkie_bench_seam::{Account, Failure, Start, World};
 
-/// What a transaction does.
+/// The accounts and the instruction of a row's transactions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Scene {
     /// Calls a program that returns at once.
     NoOp,
-    /// Moves lamports.
+    /// Transfers lamports.
     System,
-    /// Moves tokens of this program.
+    /// Transfers tokens of this program.
     Token(&'static WellKnownProgram),
-    /// Makes an associated token account.
+    /// Creates an associated token account.
     Associated,
 }
 
 /// The address of a program that returns at once.
 pub(crate) const NO_OP: Pubkey = Pubkey::new_from_array([7; 32]);
 
-/// Enough for all that is paid.
+/// More than all transactions pay.
 const LAMPORTS: u64 = 1 << 60;
 const TOKENS: u64 = 1 << 40;
 
-/// The file of a program that returns at once.
+/// Assembles a program that returns at once.
 pub(crate) fn no_op() -> Vec<u8> {
     let source = ".globl entrypoint\nentrypoint:\nmov64 r0, 0\nexit\n";
     let output = selkie_asm::assemble(source, &selkie_asm::Options::default());
-    output.assembly.expect("it is right").to_elf()
+    output.assembly.expect("the source is valid").to_elf()
 }
 
 pub(crate) fn payer() -> Keypair {
     keypair("payer")
 }
 
-/// An account of the system program with plenty.
+/// An account of the system program that can pay for every transaction.
 pub(crate) fn wallet() -> Account {
     Account { lamports: LAMPORTS, data: Vec::new(), owner: ids::system_program::ID.to_bytes() }
 }
 
-/// An account of a token program, with what it takes to stay.
+/// A rent-exempt account of a token program.
 pub(crate) fn held(program: &WellKnownProgram, data: Vec<u8>) -> Account {
     Account { lamports: 10_000_000, data, owner: program.id.to_bytes() }
 }
 
 impl Scene {
-    /// What the world begins with.
+    /// The initial contents of every world.
     pub(crate) const START: Start = Start::Default;
 
     fn token_program(self) -> Option<&'static WellKnownProgram> {
@@ -61,7 +61,7 @@ impl Scene {
         }
     }
 
-    /// Puts there what the transactions need.
+    /// Adds the accounts and programs that the transactions use.
     pub(crate) fn set_up(self, world: &mut dyn World) -> Result<(), Failure> {
         let payer = payer().pubkey();
         world.set_account(payer.to_bytes(), wallet())?;
@@ -72,7 +72,7 @@ impl Scene {
             ids::bpf_loader_upgradeable::ID.to_bytes(),
         )?;
         let Some(program) = self.token_program() else { return Ok(()) };
-        // The peer may have another version at the address.
+        // LiteSVM may have another version at the address.
         let loader = program.loader.address().to_bytes();
         world.add_program(program.id.to_bytes(), program.elf(), loader)?;
         let mint = address("mint");
@@ -86,7 +86,7 @@ impl Scene {
         })
     }
 
-    /// The instruction of one of many transactions, which no other one has.
+    /// The instruction of the transaction with this index; no two are the same.
     fn instruction(self, index: u64) -> Instruction {
         let payer = payer().pubkey();
         match self {
@@ -106,13 +106,13 @@ impl Scene {
         }
     }
 
-    /// Signed transactions, as they would come by wire.
+    /// Signed and serialized transactions.
     pub(crate) fn transactions(self, blockhash: [u8; 32], count: usize) -> Vec<Vec<u8>> {
         let (payer, blockhash) = (payer(), Hash::new_from_array(blockhash));
         (0..count as u64).map(|it| wire(&self.instruction(it), &payer, blockhash)).collect()
     }
 
-    /// The accounts that must be alike on both sides afterwards.
+    /// The accounts that must be the same on both sides in the end.
     pub(crate) fn changed(self) -> Vec<Pubkey> {
         let payer = payer().pubkey();
         match self {
@@ -130,13 +130,13 @@ impl Scene {
     }
 }
 
-/// A transaction of one instruction, as it would come by wire.
+/// A signed and serialized transaction of one instruction.
 pub(crate) fn wire(instruction: &Instruction, payer: &Keypair, blockhash: Hash) -> Vec<u8> {
     let signed = signed(instruction, payer, blockhash);
-    wincode::serialize(&signed).expect("a transaction can be written")
+    wincode::serialize(&signed).expect("a transaction serializes")
 }
 
-/// A transaction of one instruction.
+/// A signed transaction of one instruction.
 pub(crate) fn signed(
     instruction: &Instruction,
     payer: &Keypair,

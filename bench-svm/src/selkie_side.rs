@@ -1,4 +1,4 @@
-//! Selkie, as those use it who test with it.
+//! Selkie's side, called as a test calls it.
 
 use std::{
     hint::black_box,
@@ -9,12 +9,23 @@ use std::{
 use selkie::{Engine, Loader, Pubkey, Rent, Svm, VersionedTransaction};
 use selkie_bench_seam::{Account, Calls, Failure, Key, Outcome, Side, Start, World};
 
-/// Selkie with this engine.
-pub(crate) struct Ours(pub(crate) Engine);
+/// Runs measured work of Selkie, and returns its result and the time that it took.
+///
+/// `cargo xtask instructions` counts between entering and leaving this function, which it knows by
+/// its name: the function is never inlined, and calls of it must not nest.
+#[inline(never)]
+pub(crate) fn time_selkie<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    let result = work();
+    (result, start.elapsed())
+}
 
-impl Side for Ours {
+/// Selkie with this engine.
+pub(crate) struct SelkieSide(pub(crate) Engine);
+
+impl Side for SelkieSide {
     fn open(&self, start: Start, verifies_signatures: bool) -> Result<Box<dyn World>, Failure> {
-        // LiteSVM has the rent that mainnet had before, and accounts must come out alike.
+        // LiteSVM still has mainnet's former rent, and both sides must write the same accounts.
         let svm = new(start)
             .with_rent(&Rent::default())
             .with_engine(self.0)
@@ -23,9 +34,7 @@ impl Side for Ours {
     }
 
     fn time_open(&self, start: Start) -> Result<Duration, Failure> {
-        let begin = Instant::now();
-        let svm = black_box(new(start));
-        let time = begin.elapsed();
+        let (svm, time) = time_selkie(|| black_box(new(start)));
         drop(svm);
         Ok(time)
     }
@@ -50,14 +59,13 @@ impl Cluster {
         call: impl Fn(&mut Svm, VersionedTransaction) -> Result<u64, Failure>,
     ) -> Result<Calls, Failure> {
         if self.waiting.len() < count {
-            return Err("too few transactions wait".into());
+            return Err("too few transactions are queued".into());
         }
-        let mut units = 0;
-        let begin = Instant::now();
-        for transaction in self.waiting.by_ref().take(count) {
-            units = call(&mut self.svm, transaction)?;
-        }
-        Ok(Calls { time: begin.elapsed(), units })
+        let Self { svm, waiting } = self;
+        let (compute_units, time) = time_selkie(|| {
+            waiting.by_ref().take(count).try_fold(0, |_, transaction| call(svm, transaction))
+        });
+        Ok(Calls { time, compute_units: compute_units? })
     }
 }
 
@@ -82,10 +90,8 @@ impl World for Cluster {
 
     fn add_program(&mut self, id: Key, elf: &[u8], loader: Key) -> Result<Duration, Failure> {
         let id = Pubkey::new_from_array(id);
-        let loader = Loader::of(&Pubkey::new_from_array(loader)).ok_or("it is no loader")?;
-        let begin = Instant::now();
-        let added = self.svm.add_program_with_loader(id, elf, loader);
-        let time = begin.elapsed();
+        let loader = Loader::of(&Pubkey::new_from_array(loader)).ok_or("unknown loader")?;
+        let (added, time) = time_selkie(|| self.svm.add_program_with_loader(id, elf, loader));
         added.map(|()| time).map_err(|error| error.to_string())
     }
 
@@ -97,21 +103,18 @@ impl World for Cluster {
     }
 
     fn send_next(&mut self) -> Result<Outcome, Failure> {
-        let transaction = self.waiting.next().ok_or("no transaction waits")?;
+        let transaction = self.waiting.next().ok_or("no transaction is queued")?;
         let sent = self.svm.send(transaction);
         let receipt = sent.unwrap_or_else(|failed| failed.receipt);
         Ok(Outcome {
             result: format!("{:?}", receipt.result),
             fee: receipt.fee.total(),
-            units: receipt.units,
+            compute_units: receipt.units,
             logs: receipt.logs.clone(),
             returned: receipt.returned().to_vec(),
         })
     }
 
-    // The next three are not inlined, so that profilers can be told their names.
-
-    #[inline(never)]
     fn send(&mut self, count: usize) -> Result<Calls, Failure> {
         self.each(count, |svm, transaction| {
             let sent = svm.send(transaction);
@@ -119,7 +122,6 @@ impl World for Cluster {
         })
     }
 
-    #[inline(never)]
     fn simulate(&mut self, count: usize) -> Result<Calls, Failure> {
         self.each(count, |svm, transaction| {
             let simulated = svm.simulate(transaction);
@@ -127,13 +129,12 @@ impl World for Cluster {
         })
     }
 
-    #[inline(never)]
     fn send_and_restore(&mut self, count: usize) -> Result<Calls, Failure> {
         self.each(count, |svm, transaction| {
-            let kept = svm.snapshot();
-            let units = svm.send(transaction).map_err(|failed| failed.to_string())?.units;
-            svm.restore(&kept).map_err(|error| error.to_string())?;
-            Ok(units)
+            let snapshot = svm.snapshot();
+            let sent = svm.send(transaction).map_err(|failed| failed.to_string())?;
+            svm.restore(&snapshot).map_err(|error| error.to_string())?;
+            Ok(sent.units)
         })
     }
 }

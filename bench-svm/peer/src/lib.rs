@@ -1,4 +1,4 @@
-//! LiteSVM, as those use it who test with it.
+//! LiteSVM's side, called as a test calls it.
 
 use std::{
     hint::black_box,
@@ -11,7 +11,7 @@ use selkie_bench_seam::{Account, Calls, Failure, Key, Outcome, Side, Start, Worl
 use solana_address::Address;
 use solana_transaction::versioned::VersionedTransaction;
 
-/// What the measuring program asks for by name.
+/// The symbol that `selkie-bench-svm` looks up.
 #[unsafe(no_mangle)]
 pub fn selkie_bench_side() -> Box<dyn Side> {
     Box::new(Peer)
@@ -37,7 +37,7 @@ impl Side for Peer {
 fn new(start: Start) -> LiteSVM {
     match start {
         Start::Default => LiteSVM::new(),
-        // What `LiteSVM::new` does, but for the programs.
+        // As `LiteSVM::new`, without the programs.
         Start::Bare => LiteSVM::default()
             .with_mainnet_features()
             .with_builtins()
@@ -61,14 +61,14 @@ impl Cluster {
         call: impl Fn(&mut LiteSVM, VersionedTransaction) -> Result<u64, Failure>,
     ) -> Result<Calls, Failure> {
         if self.waiting.len() < count {
-            return Err("too few transactions wait".into());
+            return Err("too few transactions are queued".into());
         }
-        let mut units = 0;
+        let mut compute_units = 0;
         let begin = Instant::now();
         for transaction in self.waiting.by_ref().take(count) {
-            units = call(&mut self.svm, transaction)?;
+            compute_units = call(&mut self.svm, transaction)?;
         }
-        Ok(Calls { time: begin.elapsed(), units })
+        Ok(Calls { time: begin.elapsed(), compute_units })
     }
 }
 
@@ -119,7 +119,7 @@ impl World for Cluster {
     }
 
     fn send_next(&mut self) -> Result<Outcome, Failure> {
-        let transaction = self.waiting.next().ok_or("no transaction waits")?;
+        let transaction = self.waiting.next().ok_or("no transaction is queued")?;
         let (result, meta) = match self.svm.send_transaction(transaction) {
             Ok(meta) => (Ok(()), meta),
             Err(failed) => (Err(failed.err), failed.meta),
@@ -127,7 +127,7 @@ impl World for Cluster {
         Ok(Outcome {
             result: format!("{result:?}"),
             fee: meta.fee,
-            units: meta.compute_units_consumed,
+            compute_units: meta.compute_units_consumed,
             logs: meta.logs,
             returned: meta.return_data.data,
         })
@@ -142,12 +142,13 @@ impl World for Cluster {
 
     fn send_and_restore(&mut self, count: usize) -> Result<Calls, Failure> {
         self.each(count, |svm, transaction| {
-            // A clone is what it has for that.
-            let kept = svm.clone();
+            // LiteSVM has no snapshots; a clone takes their place.
+            let snapshot = svm.clone();
             let sent = svm.send_transaction(transaction);
-            let units = sent.map_err(|failed| format!("{failed:?}"))?.compute_units_consumed;
-            *svm = kept;
-            Ok(units)
+            let compute_units =
+                sent.map_err(|failed| format!("{failed:?}"))?.compute_units_consumed;
+            *svm = snapshot;
+            Ok(compute_units)
         })
     }
 }

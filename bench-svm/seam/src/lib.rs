@@ -1,125 +1,126 @@
-//! What is asked of either side, and how it answers.
+//! The interface that both sides of the benchmark implement.
 //!
 //! The two sides do not fit into one workspace: LiteSVM needs older versions of Solana's types than
-//! Selkie does, under the same major numbers. So LiteSVM is a library of its own, which is loaded
-//! at run time, and this is all that both know. There is nothing of Solana in here: transactions
-//! come as they would by wire, and each side makes its own type of them before it takes the time.
+//! Selkie, under the same major numbers. LiteSVM is therefore a library of its own that is loaded at
+//! run time, and this crate is all that both sides share. It contains no types of Solana:
+//! transactions are passed as bytes, and each side deserializes them before the clock starts.
 //!
-//! Whatever takes the time is written the same way on both sides: a loop around the call that a
-//! user would write, with what the call gives looked at and dropped.
+//! Timed code is written the same way on both sides: a loop around the call that a user would write,
+//! which inspects and drops the result.
 
 use core::time::Duration;
 
 /// An address.
 pub type Key = [u8; 32];
 
-/// Why something did not work.
+/// An error message.
 pub type Failure = String;
 
 /// An account.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// Its balance.
+    /// The balance.
     pub lamports: u64,
-    /// Its data.
+    /// The data.
     pub data: Vec<u8>,
     /// The program that owns it.
     pub owner: Key,
 }
 
-/// What a world begins with.
+/// The initial contents of a world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
     /// Builtin programs and sysvars.
     Bare,
-    /// What the library gives by default: well-known programs besides.
+    /// The default of the library, with well-known programs.
     Default,
 }
 
-/// Some calls of the same kind.
+/// The time and the cost of a few calls of the same kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Calls {
     /// The time that all of them took.
     pub time: Duration,
-    /// Compute units that the last one used.
-    pub units: u64,
+    /// Compute units of the last call.
+    pub compute_units: u64,
 }
 
-/// What became of one transaction.
+/// The result of one transaction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
-    /// `Ok(())`, or the error as Rust's `Debug` writes it.
+    /// `Ok(())`, or the error, as `Debug` formats it.
     pub result: String,
-    /// What it paid, in lamports.
+    /// The fee in lamports.
     pub fee: u64,
-    /// Compute units that it used.
-    pub units: u64,
-    /// Its log.
+    /// Compute units consumed.
+    pub compute_units: u64,
+    /// The log lines.
     pub logs: Vec<String>,
-    /// What a program returned last.
+    /// The return data.
     pub returned: Vec<u8>,
 }
 
-/// One of those that are compared.
+/// One of the two libraries that are compared.
 pub trait Side {
-    /// A new world.
+    /// Makes a new world.
     ///
     /// # Errors
-    /// If there is none.
+    /// If the library cannot make one.
     fn open(&self, start: Start, verifies_signatures: bool) -> Result<Box<dyn World>, Failure>;
 
-    /// The time that it takes to make a new world; to drop it is not counted.
+    /// Returns the time that it takes to make a new world, without dropping it.
     ///
     /// # Errors
-    /// If there is none.
+    /// As [`Side::open`].
     fn time_open(&self, start: Start) -> Result<Duration, Failure>;
 }
 
-/// Accounts and programs, and transactions that change them.
+/// Accounts, programs and a queue of transactions.
 pub trait World {
-    /// The blockhash to sign with.
+    /// Returns the latest blockhash.
     fn blockhash(&self) -> Key;
 
-    /// Puts an account at an address.
+    /// Sets the account at an address.
     ///
     /// # Errors
-    /// If it must not be there.
+    /// If the library refuses it.
     fn set_account(&mut self, key: Key, account: Account) -> Result<(), Failure>;
 
-    /// The balance and the data of an account.
+    /// Returns the balance and the data of an account.
     fn account(&self, key: &Key) -> Option<(u64, Vec<u8>)>;
 
-    /// Puts a program at an address, in the care of this loader, and tells how long that took.
+    /// Adds a program that `loader` owns, and returns the time that it took.
     ///
     /// # Errors
-    /// If it is no program.
+    /// If the file is not a valid program.
     fn add_program(&mut self, id: Key, elf: &[u8], loader: Key) -> Result<Duration, Failure>;
 
-    /// Reads transactions, which wait to be sent in this order.
+    /// Deserializes transactions, and replaces the queue with them.
     ///
     /// # Errors
-    /// If they cannot be read.
+    /// If one cannot be deserialized.
     fn queue(&mut self, wire: &[Vec<u8>]) -> Result<(), Failure>;
 
-    /// Sends so many of those that wait.
+    /// Sends the next `count` transactions of the queue.
     ///
     /// # Errors
-    /// If one does not succeed, or if there are too few.
+    /// If one fails, or if too few are queued.
     fn send(&mut self, count: usize) -> Result<Calls, Failure>;
 
-    /// Sends the next of those that wait, and tells what became of it, be that success or failure.
+    /// Sends the next transaction of the queue, and returns its result even if it fails.
     ///
     /// # Errors
-    /// If none waits.
+    /// If none is queued.
     fn send_next(&mut self) -> Result<Outcome, Failure>;
 
-    /// Simulates so many of those that wait.
+    /// Simulates the next `count` transactions of the queue.
     ///
     /// # Errors
     /// As [`World::send`].
     fn simulate(&mut self, count: usize) -> Result<Calls, Failure>;
 
-    /// For so many of those that wait: keeps the state, sends the transaction, and goes back.
+    /// Takes a snapshot, sends a transaction and restores the snapshot, for each of the next `count`
+    /// transactions of the queue.
     ///
     /// # Errors
     /// As [`World::send`].

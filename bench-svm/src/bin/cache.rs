@@ -71,7 +71,10 @@ impl Accounts {
 fn look_up(loader: Loader, size: usize, asked: usize) -> f64 {
     let options = selkie_asm::Options::default();
     let elf = selkie_asm::assemble("mov64 r0, 0\nexit\n", &options).assembly.unwrap().to_elf();
-    let cache = ProgramCache::with_options(CacheOptions { entries_max: size + 1, ..CacheOptions::default() });
+    let cache = ProgramCache::with_options(CacheOptions {
+        entries_max: size + 1,
+        ..CacheOptions::default()
+    });
     let mut accounts = Accounts::default();
     let keys: Vec<Pubkey> = (0..size).map(key).collect();
     for id in &keys {
@@ -141,11 +144,9 @@ fn stampede(elf: &[u8]) -> (u64, Duration, Duration) {
 
 /// Real programs in turn, each with a number behind it, so that no two files are the same.
 fn real_programs() -> Vec<Vec<u8>> {
-    let files = programs::ALL.iter().filter_map(|program| fs::read(program.find().ok()?).ok());
-    let files: Vec<Vec<u8>> = files.collect();
-    assert!(!files.is_empty(), "the files of well-known programs are not on this machine");
-    let numbered = (0..PROGRAMS).zip(files.iter().cycle());
-    numbered.map(|(number, file)| [&file[..], &number.to_le_bytes()].concat()).collect()
+    let files = programs::ALL.iter().map(|program| program.elf()).cycle();
+    let numbered = (0..PROGRAMS).zip(files);
+    numbered.map(|(number, file)| [file, &number.to_le_bytes()].concat()).collect()
 }
 
 /// A process that starts, and makes all programs ready.
