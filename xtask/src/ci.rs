@@ -112,9 +112,9 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
     })
 }
 
-/// The workspaces that build peers too, but for agave's, whose dependencies take as long to be
-/// checked as to be compiled: it is linted while it is compiled (see [`oracle_svm`]).
-const PEERS: &[&str] = &["oracle", "bench"];
+/// The workspaces that are linted here. `oracle-svm` is not: checking agave takes as long as
+/// compiling it, so it is linted while it is compiled (see [`oracle_svm`]).
+const PEERS: &[&str] = &["oracle", "bench", "bench-svm"];
 
 fn lint_peer(folder: &&str) -> Result<()> {
     let folder = repository().join(folder);

@@ -6,12 +6,16 @@ mod ci;
 mod codegen;
 mod fixtures;
 mod fuzz;
+mod instructions;
 mod tidy;
 mod toolchains;
 
-use std::{path::Path, process::ExitCode};
+use std::{
+    path::Path,
+    process::{Command, ExitCode, Output},
+};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 /// What one chore is called, what it does, and how it is run with the arguments behind its name.
 type Chore = (&'static str, &'static str, fn(&[String]) -> Result<()>);
@@ -39,6 +43,11 @@ const CHORES: &[Chore] = &[
         "toolchains",
         "          install the compilers that tests build programs with",
         toolchains::run,
+    ),
+    (
+        "instructions",
+        "        count the instructions of a benchmark's rows, with valgrind",
+        instructions::run,
     ),
     ("fuzz", "[SECONDS]       run every fuzz target, which needs cargo-fuzz", fuzz::run),
 ];
@@ -77,4 +86,17 @@ fn repository() -> &'static Path {
 #[allow(clippy::print_stderr, reason = "progress is for people who watch")]
 fn say(line: &str) {
     eprintln!("{line}");
+}
+
+#[allow(clippy::print_stdout, reason = "figures are for pipes and files")]
+fn print(line: &str) {
+    println!("{line}");
+}
+
+/// Runs a command, and fails with what it wrote to standard error if it does.
+fn output(command: &mut Command) -> Result<Output> {
+    let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
+    let message = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{command:?} failed\n{message}");
+    Ok(output)
 }

@@ -13,7 +13,7 @@ use std::{
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::repository;
+use crate::{output, repository};
 
 /// Source files may have this many lines before they must be split.
 const LINES_MAX: usize = 900;
@@ -32,7 +32,7 @@ const UNSAFE_FILES: &[&str] = &[
     "crates/vm/tests/exec/machine.rs",
     "crates/vm/tests/frozen.rs",
     "bench-svm/src/litesvm.rs",
-    "bench/src/anchor.rs",
+    "bench/src/anza.rs",
     "examples/rust/heap/src/lib.rs",
     "oracle/src/anchor.rs",
 ];
@@ -73,8 +73,9 @@ struct Repository {
 
 impl Repository {
     fn read(root: &Path) -> Result<Self> {
-        let listed = output(Command::new("git").args(["ls-files"]).current_dir(root))?;
-        let files = listed.lines().filter_map(|path| {
+        let listed = output(Command::new("git").args(["ls-files"]).current_dir(root))?.stdout;
+        let files = String::from_utf8(listed)?;
+        let files = files.lines().filter_map(|path| {
             let text = fs::read_to_string(root.join(path)).ok()?;
             Some((path.to_owned(), text))
         });
@@ -84,15 +85,9 @@ impl Repository {
                 .args(["metadata", "--no-deps", "--format-version=1", "--locked"])
                 .current_dir(root),
         )?;
-        Ok(Self { files: files.collect(), crates: uses(&serde_json::from_str(&metadata)?)? })
+        let metadata = serde_json::from_slice(&metadata.stdout)?;
+        Ok(Self { files: files.collect(), crates: uses(&metadata)? })
     }
-}
-
-fn output(command: &mut Command) -> Result<String> {
-    let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
-    let message = String::from_utf8_lossy(&output.stderr);
-    ensure!(output.status.success(), "{command:?} failed\n{message}");
-    Ok(String::from_utf8(output.stdout)?)
 }
 
 /// The crates of the workspace and those among them that each uses, development apart.
