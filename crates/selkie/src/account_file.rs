@@ -1,4 +1,4 @@
-//! Accounts in files, as `solana account --output json` writes them.
+//! Accounts in the JSON format of `solana account --output json`.
 
 use core::fmt;
 use std::{
@@ -11,7 +11,7 @@ use solana_pubkey::Pubkey;
 
 use crate::{json, svm::Svm};
 
-/// More values than any account has, however its data was decoded.
+/// More values than any account has, even with parsed data (`jsonParsed`).
 const VALUES_MAX: usize = 1 << 16;
 
 /// An account that cannot be read or written.
@@ -19,9 +19,9 @@ const VALUES_MAX: usize = 1 << 16;
 pub enum AccountFileError {
     /// The file cannot be read or written.
     File(PathBuf, io::Error),
-    /// It is no account.
+    /// The JSON is not an account.
     Format(String),
-    /// There is no account at the address.
+    /// There is no account at this address.
     NoAccount(Pubkey),
 }
 
@@ -38,11 +38,10 @@ impl fmt::Display for AccountFileError {
 impl core::error::Error for AccountFileError {}
 
 impl Svm {
-    /// Puts the account there that a file of `solana account --output json` describes; gives its
-    /// address.
+    /// Loads an account from a file written by `solana account --output json`; returns its address.
     ///
     /// # Errors
-    /// If the file cannot be read, or describes no account.
+    /// If the file cannot be read or does not hold an account.
     pub fn load_account_file(
         &mut self,
         path: impl AsRef<Path>,
@@ -53,7 +52,7 @@ impl Svm {
         self.load_account_json(&text)
     }
 
-    /// Puts the account there that such JSON describes; gives its address.
+    /// Loads an account from such JSON; returns its address.
     ///
     /// ```
     /// # use selkie::{address, Svm};
@@ -67,10 +66,11 @@ impl Svm {
     /// ```
     ///
     /// # Errors
-    /// If it describes no account.
+    /// If the JSON is not an account.
     pub fn load_account_json(&mut self, text: &str) -> Result<Pubkey, AccountFileError> {
         let format = AccountFileError::Format;
-        // A value takes up to a hundred times its text; an account has ten, and long texts.
+        // A parsed value takes up to 100 times the memory of its text. An account has ten values,
+        // some of them long.
         if text.bytes().filter(|byte| b",:[{".contains(byte)).count() > VALUES_MAX {
             return Err(format(format!("it has more than {VALUES_MAX} values")));
         }
@@ -81,19 +81,19 @@ impl Svm {
         Ok(key)
     }
 
-    /// The JSON of an account.
+    /// Returns an account as JSON.
     ///
     /// # Errors
-    /// If there is none.
+    /// If there is no account at `key`.
     pub fn account_json(&self, key: &Pubkey) -> Result<String, AccountFileError> {
         let account = self.shared_account(key).ok_or(AccountFileError::NoAccount(*key))?;
         Ok(format!("{:#}\n", json::account_file(key, &account)))
     }
 
-    /// Writes the JSON of an account to a file.
+    /// Writes an account to a file as JSON.
     ///
     /// # Errors
-    /// If there is no account, or if the file cannot be written.
+    /// If there is no account at `key`, or if the file cannot be written.
     pub fn save_account_file(
         &self,
         key: &Pubkey,

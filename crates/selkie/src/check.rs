@@ -1,4 +1,4 @@
-//! What a test expects of a receipt.
+//! Expectations on receipts.
 
 use core::fmt;
 use selkie_svm::sysvars::minimum_balance;
@@ -13,7 +13,7 @@ use crate::{
     report::{self, named},
 };
 
-/// What is expected of a receipt, of a transaction or of instructions.
+/// Expectations on a receipt, of a transaction or of directly processed instructions.
 ///
 /// ```
 /// use selkie::{address, system, Check, InstructionError, Svm};
@@ -32,7 +32,7 @@ use crate::{
 #[must_use = "a check does nothing until a receipt is asked"]
 pub struct Check(Vec<Expectation>);
 
-/// What is expected of one account. It is a [`Check`] that goes on.
+/// Expectations on one account, which a [`Check`] continues with.
 #[derive(Clone, Debug)]
 #[must_use = "a check does nothing until a receipt is asked"]
 pub struct AccountCheck {
@@ -72,27 +72,27 @@ enum AccountExpectation {
 }
 
 impl Check {
-    /// Nothing yet.
+    /// Creates a check without expectations.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// It succeeded.
+    /// Expects success.
     pub fn success() -> Self {
         Self::new().with(Expectation::Result(Ok(())))
     }
 
-    /// An instruction failed so, whichever.
+    /// Expects that an instruction failed with this error, at any index.
     pub fn err(error: InstructionError) -> Self {
         Self::new().with(Expectation::Result(Err(Error::Instruction(error))))
     }
 
-    /// A program failed with a number of its own.
+    /// Expects that a program failed with this custom error code.
     pub fn custom(number: u32) -> Self {
         Self::err(InstructionError::Custom(number))
     }
 
-    /// The transaction failed or was dropped so.
+    /// Expects that the transaction failed or was dropped with this error.
     pub fn transaction_err(error: TransactionError) -> Self {
         Self::new().with(Expectation::Result(Err(Error::Transaction(error))))
     }
@@ -102,38 +102,38 @@ impl Check {
         self
     }
 
-    /// It used just so many compute units.
+    /// Expects exactly this many compute units.
     pub fn compute_units(self, units: u64) -> Self {
         self.with(Expectation::Units(units))
     }
 
-    /// It used no more compute units.
+    /// Expects at most this many compute units.
     pub fn compute_units_at_most(self, units: u64) -> Self {
         self.with(Expectation::UnitsMax(units))
     }
 
-    /// A program returned these bytes last; none if there are none.
+    /// Expects this return data; an empty slice expects none.
     pub fn return_data(self, data: &[u8]) -> Self {
         self.with(Expectation::Returned(data.to_vec()))
     }
 
-    /// A line of the log has this in it.
+    /// Expects a log line that contains `text`.
     pub fn log_contains(self, text: &str) -> Self {
         self.with(Expectation::LogContains(text.to_owned()))
     }
 
-    /// Instructions called these programs, in this order, each so deep: 2 for those that the
-    /// outermost called.
+    /// Expects exactly these inner instructions, in order of invocation, as (stack height, program)
+    /// pairs; a CPI by a top-level instruction has stack height 2.
     pub fn inner_instructions(self, calls: &[(usize, Pubkey)]) -> Self {
         self.with(Expectation::Calls(calls.to_vec()))
     }
 
-    /// Every account that was changed has what it must have for its size, or is closed.
+    /// Expects that every changed account is rent-exempt or closed.
     pub fn all_rent_exempt(self) -> Self {
         self.with(Expectation::AllRentExempt)
     }
 
-    /// An account, afterwards: what is said of it follows.
+    /// Starts the expectations on an account as it is after the transaction.
     pub fn account(self, key: &Pubkey) -> AccountCheck {
         AccountCheck { check: self, key: *key }
     }
@@ -145,52 +145,52 @@ impl AccountCheck {
         self
     }
 
-    /// It has so many lamports.
+    /// Expects this balance.
     pub fn lamports(self, lamports: u64) -> Self {
         self.with(AccountExpectation::Lamports(lamports))
     }
 
-    /// Its data are these.
+    /// Expects exactly these data.
     pub fn data(self, data: &[u8]) -> Self {
         self.with(AccountExpectation::Data(data.to_vec()))
     }
 
-    /// Its data have these bytes at an offset.
+    /// Expects these bytes at this offset of the data.
     pub fn data_slice(self, offset: usize, data: &[u8]) -> Self {
         self.with(AccountExpectation::DataSlice(offset, data.to_vec()))
     }
 
-    /// It has so many bytes of data.
+    /// Expects this length of the data, in bytes.
     pub fn space(self, space: usize) -> Self {
         self.with(AccountExpectation::Space(space))
     }
 
-    /// It belongs to this program.
+    /// Expects this owner.
     pub fn owner(self, owner: &Pubkey) -> Self {
         self.with(AccountExpectation::Owner(*owner))
     }
 
-    /// It is a program, or is none.
+    /// Expects this executable flag.
     pub fn executable(self, executable: bool) -> Self {
         self.with(AccountExpectation::Executable(executable))
     }
 
-    /// It is not there any more.
+    /// Expects that the account does not exist any more.
     pub fn closed(self) -> Self {
         self.with(AccountExpectation::Closed)
     }
 
-    /// It has what it must have for its size.
+    /// Expects that the account is rent-exempt.
     pub fn rent_exempt(self) -> Self {
         self.with(AccountExpectation::RentExempt)
     }
 
-    /// It is as it was.
+    /// Expects that the account did not change.
     pub fn unchanged(self) -> Self {
         self.with(AccountExpectation::Unchanged)
     }
 
-    /// Another account.
+    /// Continues with the expectations on another account.
     pub fn account(self, key: &Pubkey) -> Self {
         self.check.account(key)
     }
@@ -202,10 +202,10 @@ impl From<AccountCheck> for Check {
     }
 }
 
-/// What a receipt does not hold, with the receipt.
+/// The expectations that do not hold, with the receipt.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CheckFailures {
-    /// A sentence for each.
+    /// One sentence per expectation.
     pub failures: Vec<String>,
     receipt: String,
 }
@@ -221,10 +221,10 @@ impl fmt::Display for CheckFailures {
 impl core::error::Error for CheckFailures {}
 
 impl Receipt {
-    /// Whether the receipt holds what is expected: all that it does not.
+    /// Checks all expectations.
     ///
     /// # Errors
-    /// If it does not hold everything.
+    /// If some do not hold; the error lists all of these.
     pub fn check(&self, check: impl Into<Check>) -> Result<(), CheckFailures> {
         let check = check.into();
         let failures: Vec<String> = check.0.iter().filter_map(|it| it.failure(self)).collect();
@@ -233,17 +233,17 @@ impl Receipt {
         }
         let mut receipt = self.to_string();
         if self.is_ok() {
-            // The receipt of what failed says so itself.
+            // The receipt of a failed transaction already has these notes.
             let notes = self.stale_programs();
             receipt.extend(notes.iter().map(|note| format!("\n  note: {note}")));
         }
         Err(CheckFailures { failures, receipt })
     }
 
-    /// As [`Receipt::check`], for tests.
+    /// Asserts all expectations; returns the receipt.
     ///
     /// # Panics
-    /// If it does not hold everything.
+    /// If some expectations do not hold.
     #[track_caller]
     pub fn assert(&self, check: impl Into<Check>) -> &Self {
         if let Err(failures) = self.check(check) {
@@ -253,7 +253,7 @@ impl Receipt {
     }
 }
 
-/// A sentence if two values differ.
+/// Describes the difference of two values; `None` if they are equal.
 fn differ<T: PartialEq>(
     what: &str,
     expected: &T,
@@ -264,12 +264,14 @@ fn differ<T: PartialEq>(
         .then(|| format!("{what}: expected {}, found {}", show(expected), show(found)))
 }
 
-/// The ranges in which bytes differ, if some do. Both begin at `offset`.
+/// Describes the ranges in which two byte strings differ; `None` if they are equal. Both begin at
+/// `offset`.
 fn bytes(what: &str, offset: usize, expected: &[u8], found: &[u8]) -> Option<String> {
     (expected != found).then(|| report::bytes_differ(what, offset, expected, found))
 }
 
-/// Calls with their depths, as in `2 11111111111111111111111111111111 (system program)`.
+/// Renders calls with their stack heights, as in `2 11111111111111111111111111111111 (system
+/// program)`.
 fn calls_shown(calls: &[(usize, Pubkey)]) -> String {
     let shown: Vec<String> =
         calls.iter().map(|(depth, program)| format!("{depth} {}", named(program))).collect();

@@ -1,4 +1,4 @@
-//! Programs put into accounts, as if they had been deployed long ago.
+//! Adds programs directly to accounts, as if they had been deployed in slot 0.
 
 use core::fmt;
 use std::{
@@ -17,18 +17,18 @@ use solana_pubkey::Pubkey;
 use crate::programs::WellKnownProgram;
 use crate::svm::Svm;
 
-/// The slot that programs were deployed in.
+/// The deployment slot of added programs.
 const DEPLOYED: u64 = 0;
 
-/// Where a program's file is: in memory, or at a path.
+/// Source of a program's ELF file: its bytes, or its path.
 pub trait ProgramFile {
-    /// Reads the file.
+    /// Reads the ELF file.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// If the file cannot be read.
     fn read(self) -> Result<Vec<u8>, ProgramError>;
 
-    /// The path of the file, if it has one: failures are explained by what lies beside it.
+    /// Returns the path, if there is one: debug information and sources are looked for next to it.
     fn path(&self) -> Option<&Path> {
         None
     }
@@ -37,9 +37,9 @@ pub trait ProgramFile {
 /// A program that could not be added.
 #[non_exhaustive]
 pub enum ProgramError {
-    /// Its file cannot be read.
+    /// The file cannot be read.
     Read(PathBuf, io::Error),
-    /// No cluster would run it.
+    /// The loader or verifier rejects the file.
     Load(LoadError),
 }
 
@@ -111,16 +111,16 @@ impl<const N: usize> ProgramFile for &[u8; N] {
 }
 
 impl Svm {
-    /// Puts a program at an address: a path, or the bytes of the file. It belongs to loader v3,
-    /// was deployed in slot 0, and nobody can upgrade it.
+    /// Adds a program to `id`, given as a path or as the bytes of its ELF file. It is owned by
+    /// loader v3, was deployed in slot 0 and is immutable.
     ///
     /// # Errors
-    /// If the file cannot be read, or if no cluster would run it.
+    /// If the file cannot be read, or if the loader or verifier rejects it.
     pub fn add_program(&mut self, id: Pubkey, file: impl ProgramFile) -> Result<(), ProgramError> {
         self.add_file(id, file, Loader::V3, None)
     }
 
-    /// Puts a program at an address that its authority can upgrade, close or give away.
+    /// Adds a program to `id` that `authority` can upgrade, close or hand over.
     ///
     /// # Errors
     /// As [`Svm::add_program`].
@@ -133,7 +133,7 @@ impl Svm {
         self.add_file(id, file, Loader::V3, Some(authority))
     }
 
-    /// Puts a program at an address, in the care of any loader.
+    /// Adds a program to `id` that is owned by `loader`.
     ///
     /// # Errors
     /// As [`Svm::add_program`].
@@ -146,7 +146,7 @@ impl Svm {
         self.add_file(id, file, loader, None)
     }
 
-    /// Puts a program there, and keeps in mind where its file is.
+    /// Adds a program and remembers its path.
     fn add_file(
         &mut self,
         id: Pubkey,
@@ -162,7 +162,7 @@ impl Svm {
         Ok(())
     }
 
-    /// Puts the accounts of a program there, if the program can be run.
+    /// Writes the accounts of a program, if the program loads.
     fn add(
         &mut self,
         id: Pubkey,
@@ -174,13 +174,13 @@ impl Svm {
         let accounts = program_accounts(&id, elf, &deployed, &self.rent());
         let found: BTreeMap<_, _> = accounts.iter().cloned().collect();
         let program = accounts.first().map(|(_, account)| account).expect("a program has one");
-        // From here the first transaction has it.
+        // Caches the program, so that the first transaction finds it.
         let entry = self.programs.get(&id, program, &found, u64::MAX, self.features());
         if !matches!(entry, Some(ProgramEntry::Loaded(_))) {
             self.programs.try_load(elf, loader, self.features()).map_err(ProgramError::Load)?;
         }
         if loader != Loader::V3 {
-            // Nothing is left of a program of loader v3 that was there before.
+            // Removes the programdata account of a loader v3 program that was there before.
             self.journal.set_account(program_data_key(&id), None);
         }
         if let Some(origins) = &mut self.origins {
@@ -192,8 +192,8 @@ impl Svm {
         Ok(())
     }
 
-    /// Puts a well-known program at its address, in place of what is there. Those that mainnet has
-    /// today are there from the start; this is for others:
+    /// Adds a well-known program at its address, replacing what is there. Programs that mainnet has
+    /// are present from the start; this is for the others:
     ///
     /// ```
     /// use selkie::{Svm, programs};
@@ -204,7 +204,7 @@ impl Svm {
     /// ```
     ///
     /// # Errors
-    /// If the cluster's features do not let it run.
+    /// If the program does not load under the active features.
     #[cfg(feature = "programs")]
     pub fn add_well_known_program(
         &mut self,
@@ -213,7 +213,7 @@ impl Svm {
         self.add(program.id, program.elf(), program.loader, None)
     }
 
-    /// Whether there is a program at an address that can be called.
+    /// Returns whether there is an invocable program at `id`, builtin programs included.
     #[must_use]
     pub fn has_program(&self, id: &Pubkey) -> bool {
         let state = self.journal.state();
@@ -224,7 +224,7 @@ impl Svm {
         is_builtin || self.program(id).is_some()
     }
 
-    /// The program at an address, ready to run, if it can be called now.
+    /// Returns the loaded program at `id`, if it can be invoked in the current slot.
     #[must_use]
     pub fn program(&self, id: &Pubkey) -> Option<Arc<Program>> {
         let state = self.journal.state();
@@ -238,7 +238,7 @@ impl Svm {
 }
 
 impl Svm {
-    /// What the program at an address is to whoever calls it now; `None` if there is no account.
+    /// Returns what a caller finds at `id` in the current slot; `None` if there is no account.
     #[must_use]
     pub fn program_kind(&self, id: &Pubkey) -> Option<EntryKind> {
         let state = self.journal.state();

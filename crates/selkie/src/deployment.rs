@@ -1,4 +1,4 @@
-//! Programs deployed as a cluster would have it: by transactions.
+//! Programs deployed, upgraded and closed by transactions, as on a real cluster.
 
 use core::fmt;
 use std::sync::Arc;
@@ -25,18 +25,18 @@ use crate::{
     svm::Svm,
 };
 
-/// Bytes of a transaction on the wire.
+/// The packet limit of a transaction, in bytes.
 const TRANSACTION_BYTES_MAX: usize = 1232;
 
-/// How to deploy a program.
+/// Options of [`Svm::deploy_with`].
 #[derive(Clone, Debug)]
 pub struct DeployOptions {
-    /// How long its files may become, without room being made for them; as long as the first one
-    /// if nothing is said.
+    /// Capacity for the ELF file, in bytes: upgrades up to this size need no extension. Defaults to
+    /// the size of the first file.
     pub file_bytes_max: Option<usize>,
-    /// Whether nobody may ever change it.
+    /// Whether to make the program immutable.
     pub is_final: bool,
-    /// Whether to go on to the next slot, from which on the program can be called.
+    /// Whether to advance to the next slot, from which on the program can be invoked.
     pub waits: bool,
 }
 
@@ -46,13 +46,13 @@ impl Default for DeployOptions {
     }
 }
 
-/// How to upgrade a program.
+/// Options of [`Svm::upgrade_with`].
 #[derive(Clone, Debug)]
 pub struct UpgradeOptions {
-    /// Whether a program that is too small for its new file is extended first, at the payer's
-    /// expense. That takes a slot: a program cannot be extended and upgraded in the same one.
+    /// Whether to extend a program that is too small for the new file, at the payer's expense. This
+    /// takes a slot: a program cannot be extended and upgraded in the same one.
     pub extends: bool,
-    /// Whether to go on to the next slot, from which on the program can be called.
+    /// Whether to advance to the next slot, from which on the program can be invoked.
     pub waits: bool,
 }
 
@@ -62,32 +62,32 @@ impl Default for UpgradeOptions {
     }
 }
 
-/// A deployment or upgrade that succeeded.
+/// The result of a successful deployment or upgrade.
 #[derive(Clone, Debug)]
 pub struct Deployment {
-    /// The program.
+    /// The program account.
     pub program: Pubkey,
-    /// The account that holds its file.
+    /// The programdata account, which holds the ELF file.
     pub program_data: Pubkey,
-    /// Who may change it.
+    /// The upgrade authority; `None` if the program is immutable.
     pub authority: Option<Pubkey>,
-    /// Bytes of the file.
+    /// Size of the ELF file, in bytes.
     pub file_bytes: usize,
-    /// Bytes that there is room for.
+    /// Capacity of the programdata account for ELF files, in bytes.
     pub file_bytes_max: usize,
-    /// Whether a program that was there before has been replaced.
+    /// Whether it replaced an earlier version of the program.
     pub is_upgrade: bool,
-    /// Bytes that the program was extended by, so that its new file fits.
+    /// Bytes by which the programdata account was extended to fit the file.
     pub extended_bytes: usize,
-    /// The slot that it was deployed in. It can be called from the next one on.
+    /// The slot of the deployment. The program can be invoked from the next slot on.
     pub slot: u64,
-    /// Lamports that the program's accounts hold, so that they are exempt from rent.
+    /// Rent-exempt balances of the program and programdata accounts, in lamports.
     pub rent: u64,
-    /// Lamports that were paid for transactions.
+    /// Transaction fees, in lamports.
     pub fees: u64,
-    /// Lamports that the payer has less than before: rent and fees, if the program is new.
+    /// Decrease of the payer's balance, in lamports: for a new program, rent plus fees.
     pub cost: u64,
-    /// The transactions, as they were sent.
+    /// The receipts of all transactions, in order.
     pub transactions: Vec<Arc<Receipt>>,
 }
 
@@ -115,48 +115,48 @@ impl fmt::Display for Deployment {
     }
 }
 
-/// A program that could not be deployed, upgraded or changed.
+/// A program that could not be deployed, upgraded or extended.
 #[non_exhaustive]
 pub enum DeployError {
-    /// Its file cannot be read, or no cluster would let it be deployed. Nothing was sent.
+    /// The file cannot be read, or the loader would not deploy it. Nothing was sent.
     Program(ProgramError),
-    /// It is not there. Nothing was sent.
+    /// There is no program of loader v3 at this address. Nothing was sent.
     NoProgram(Pubkey),
-    /// Somebody else may change it, or nobody. Nothing was sent.
+    /// The signer is not the upgrade authority. Nothing was sent.
     NotAuthority {
-        /// The program.
+        /// The program account.
         program: Pubkey,
-        /// Who may change it.
+        /// The upgrade authority; `None` if the program is immutable.
         authority: Option<Pubkey>,
     },
-    /// It does not fit. Nothing was sent.
+    /// The file exceeds the capacity of the programdata account. Nothing was sent.
     TooLong {
-        /// Bytes of the file.
+        /// Size of the ELF file, in bytes.
         file_bytes: usize,
-        /// Bytes that there is room for.
+        /// Capacity for ELF files, in bytes.
         file_bytes_max: usize,
-        /// Bytes that the loader would extend the program by to make room for it; `None` if the
-        /// program is new, or would be too long for an account.
+        /// Bytes by which the program can be extended to fit the file; `None` if the program is
+        /// new, or would exceed the size limit of accounts.
         extension_bytes: Option<u32>,
     },
-    /// The loader would not extend the program by so few or so many bytes. Nothing was sent.
+    /// The loader would reject an extension by this number of bytes. Nothing was sent.
     Extension {
-        /// Bytes that were asked for.
+        /// The requested number of bytes.
         bytes: u32,
-        /// Bytes that the loader takes instead: the next larger number, or else the largest;
-        /// `None` if the program is as long as programs can be.
+        /// The nearest accepted number of bytes: the next larger one, or else the largest; `None`
+        /// if the programdata account has the maximum size.
         accepted: Option<u32>,
     },
-    /// The payer cannot pay for it. Nothing was sent.
+    /// The payer's balance is too low. Nothing was sent.
     TooExpensive {
-        /// Who was to pay.
+        /// The payer.
         payer: Pubkey,
-        /// What that one has, in lamports.
+        /// The payer's balance, in lamports.
         balance: u64,
-        /// What it takes, in lamports.
+        /// The lamports needed.
         cost: u64,
     },
-    /// A transaction failed; those before it are done.
+    /// A transaction failed; earlier ones took effect.
     Failed(Box<FailedTransaction>),
 }
 
@@ -212,7 +212,7 @@ impl From<FailedTransaction> for DeployError {
     }
 }
 
-/// Transactions that are being sent, and what they have cost.
+/// Sends the transactions of a deployment and keeps their receipts.
 struct Sender<'s> {
     svm: &'s mut Svm,
     payer: &'s dyn Signer,
@@ -226,7 +226,7 @@ impl<'s> Sender<'s> {
         Self { svm, payer, balance, sent: Vec::new() }
     }
 
-    /// Sends instructions that the payer signs, and these.
+    /// Sends instructions signed by the payer and `signers`.
     fn send(
         &mut self,
         instructions: &[Instruction],
@@ -242,14 +242,14 @@ impl<'s> Sender<'s> {
         Ok(())
     }
 
-    /// Extends a program, and waits for the slot in which it can be upgraded.
+    /// Extends a program and advances to the slot in which it can be upgraded.
     fn extend(&mut self, program: &Pubkey, bytes: u32) -> Result<(), FailedTransaction> {
         self.send(&[loader::extend(program, &self.payer.pubkey(), bytes)], &[])?;
         self.svm.warp_by_slots(1);
         Ok(())
     }
 
-    /// Writes a file into a new buffer.
+    /// Creates a buffer account and writes the ELF file into it.
     fn fill_buffer(
         &mut self,
         elf: &[u8],
@@ -268,8 +268,8 @@ impl<'s> Sender<'s> {
         Ok(buffer)
     }
 
-    /// A buffer that nobody has used: a secret is not needed for what lives for a few
-    /// transactions.
+    /// Returns the keypair of a buffer address without account. It is derived from the authority:
+    /// the buffer lives for a few transactions, so its key need not be secret.
     fn unused_buffer(&self, authority: &Pubkey) -> Keypair {
         let mut buffers = (0_u32..).map(|number| keypair(&format!("buffer {authority} {number}")));
         let is_unused = |buffer: &Keypair| self.svm.shared_account(&buffer.pubkey()).is_none();
@@ -307,20 +307,20 @@ impl<'s> Sender<'s> {
 }
 
 impl Svm {
-    /// Whether a file may be deployed: by the rules of the loader, which are stricter than those
-    /// for programs that are there already, and of deployment tools, which refuse calls that go
-    /// nowhere (see [`check_file`](crate::runtime::check_file)).
+    /// Checks whether `elf` could be deployed: by the loader's rules, which are stricter than those
+    /// for executing programs, and by those of deployment tools, which reject unresolved symbols
+    /// (see [`check_file`](crate::runtime::check_file)).
     ///
     /// # Errors
-    /// The first rule that the file breaks.
+    /// The first rule that the file violates.
     pub fn check_deployable(&self, elf: &[u8]) -> Result<(), LoadError> {
         let checked = check_file(elf, self.features(), Purpose::Deployment);
         checked.map(drop).map_err(|refused| refused.error)
     }
 
-    /// Deploys a program by the transactions that a cluster would want: a buffer is made and
-    /// written, then deployed from. The authority pays, and may upgrade and close it. Time goes on
-    /// to the next slot, from which on the program can be called.
+    /// Deploys a program by transactions: creates a buffer, writes the ELF file into it and deploys
+    /// from it. `authority` pays and becomes the upgrade authority. Advances to the next slot, from
+    /// which on the program can be invoked.
     ///
     /// The file is checked before anything is sent.
     ///
@@ -339,7 +339,7 @@ impl Svm {
     /// ```
     ///
     /// # Errors
-    /// If the file is none that may be deployed, or if a transaction fails.
+    /// If the file may not be deployed, if the balance is too low, or if a transaction fails.
     pub fn deploy(
         &mut self,
         program: &dyn Signer,
@@ -349,7 +349,7 @@ impl Svm {
         self.deploy_with(program, file, authority, authority, &DeployOptions::default())
     }
 
-    /// The same, with somebody else who pays, and with options.
+    /// Deploys like [`Svm::deploy`], with a separate payer and with options.
     ///
     /// # Errors
     /// As [`Svm::deploy`].
@@ -374,7 +374,7 @@ impl Svm {
             self.minimum_balance_for_rent_exemption(header.saturating_add(file))
         };
         let program_lamports = header(PROGRAM_BYTES, 0);
-        // The buffer's lamports come back before the program's data take theirs.
+        // The buffer's lamports are refunded before the programdata account is funded.
         let rent = header(PROGRAM_DATA_HEADER_BYTES, room).max(header(BUFFER_HEADER_BYTES, room));
         let lamports = rent.saturating_add(program_lamports);
         self.check_balance(payer, authority, lamports, elf.len())?;
@@ -390,13 +390,13 @@ impl Svm {
         Ok(sender.finish(id, authority, elf.len(), options.waits))
     }
 
-    /// Replaces a program by another file, as [`Svm::deploy`] does. A program that is too small for
-    /// the file is extended first. The authority pays; what the new file does not need comes back to
-    /// it.
+    /// Upgrades a program like [`Svm::deploy`] deploys one. A program that is too small for the
+    /// file is extended first. `authority` pays, and receives the lamports that the program no
+    /// longer needs.
     ///
     /// # Errors
-    /// If the file is none that may be deployed, if the program is not there, or if a transaction
-    /// fails.
+    /// If the file may not be deployed, if there is no such program, if `authority` is not its
+    /// upgrade authority, if the balance is too low, or if a transaction fails.
     pub fn upgrade(
         &mut self,
         program: &Pubkey,
@@ -406,7 +406,7 @@ impl Svm {
         self.upgrade_with(program, file, authority, authority, &UpgradeOptions::default())
     }
 
-    /// The same, with another payer and with options.
+    /// Upgrades like [`Svm::upgrade`], with a separate payer and with options.
     ///
     /// # Errors
     /// As [`Svm::upgrade`].
@@ -440,7 +440,8 @@ impl Svm {
         Ok(Deployment { is_upgrade: true, extended_bytes: extension as usize, ..done })
     }
 
-    /// Bytes that a program with so much room is extended by before it gets a file of so many bytes.
+    /// Returns the bytes by which a program with capacity for `capacity` bytes has to be extended
+    /// before an upgrade to a file of `file_bytes` bytes.
     fn extension_for(
         &self,
         room: usize,
@@ -460,8 +461,9 @@ impl Svm {
         })
     }
 
-    /// The least bytes from `bytes` on by which the loader extends a program with so much room, or
-    /// else the most; `None` if it is as long as programs can be.
+    /// Returns the number of bytes, `bytes` or else the nearest, by which the loader extends a
+    /// program with this capacity: the next larger number, or else the largest; `None` if the
+    /// account has the maximum size.
     fn accepted_extension(&self, room: usize, bytes: u32) -> Option<u32> {
         let file_bytes_max = ACCOUNT_BYTES_MAX.saturating_sub(PROGRAM_DATA_HEADER_BYTES);
         let left = file_bytes_max.checked_sub(room).filter(|left| *left > 0)?;
@@ -470,7 +472,8 @@ impl Svm {
         u32::try_from((bytes as usize).max(least).min(left)).ok()
     }
 
-    /// What an extension costs: the rent that the program's data lack, and a transaction.
+    /// Returns the lamports that an extension costs: the missing rent of the programdata account,
+    /// and a transaction fee.
     fn extension_lamports(&self, program: &Pubkey, bytes: u32) -> u64 {
         if bytes == 0 {
             return 0;
@@ -481,11 +484,11 @@ impl Svm {
         rent.saturating_sub(data.lamports()).saturating_add(LAMPORTS_PER_SIGNATURE)
     }
 
-    /// Whether the loader would extend a program by so many bytes.
+    /// Checks whether the loader would extend a program by `bytes`.
     ///
     /// # Errors
-    /// If the program is not there or is final, or if the loader takes another number of bytes
-    /// (SIMD-0431).
+    /// If there is no such program, if it is immutable, or if the loader accepts only another
+    /// number of bytes (SIMD-0431).
     pub fn check_extension(&self, program: &Pubkey, bytes: u32) -> Result<(), DeployError> {
         let (room, authority) = self.program_data(program)?;
         if authority.is_none() {
@@ -498,8 +501,8 @@ impl Svm {
         Err(DeployError::Extension { bytes, accepted })
     }
 
-    /// Makes room for longer files. Time goes on to the next slot, since a program cannot be called
-    /// in the slot that it was extended in.
+    /// Extends a program, so that larger files fit. Advances to the next slot, since a program
+    /// cannot be invoked in the slot of its extension.
     ///
     /// # Errors
     /// If the transaction fails.
@@ -515,7 +518,7 @@ impl Svm {
         Ok(receipt)
     }
 
-    /// Hands a program to another authority; to nobody if there is none, which is for good.
+    /// Changes the upgrade authority of a program; `None` makes it immutable.
     ///
     /// # Errors
     /// If the transaction fails.
@@ -530,7 +533,7 @@ impl Svm {
         self.send_instructions(&[hand], &[authority])
     }
 
-    /// Closes a program for good; its lamports go to `recipient`.
+    /// Closes a program permanently; its lamports go to `recipient`.
     ///
     /// # Errors
     /// If the transaction fails.
@@ -550,7 +553,7 @@ impl Svm {
         Ok(elf)
     }
 
-    /// How many bytes a program's file may have, and who may change it.
+    /// Returns the capacity of a program for ELF files, in bytes, and its upgrade authority.
     fn program_data(&self, program: &Pubkey) -> Result<(usize, Option<Pubkey>), DeployError> {
         let is_there = self.shared_account(program).is_some_and(|account| {
             let state = State::of_data(account.data());
@@ -564,7 +567,8 @@ impl Svm {
         Ok((data.data().len().saturating_sub(PROGRAM_DATA_HEADER_BYTES), authority))
     }
 
-    /// Whether somebody can pay so much, and the fees of what it takes to write so many bytes.
+    /// Checks that the payer has `lamports` plus the fees of writing `file_bytes` bytes to a
+    /// buffer.
     fn check_balance(
         &self,
         payer: &dyn Signer,
@@ -576,8 +580,8 @@ impl Svm {
         let is_one = payer == authority;
         let chunk = chunk_bytes(&payer, &Pubkey::default(), &authority);
         let writes = file_bytes.div_ceil(chunk) as u64;
-        // The first transaction is signed by payer and buffer, the last one by program or authority
-        // besides.
+        // Besides the writes, the first transaction is signed by payer and buffer, the last one by
+        // payer and by program or authority.
         let signatures = writes.saturating_mul(if is_one { 1 } else { 2 }).saturating_add(4);
         let fees = signatures.saturating_mul(LAMPORTS_PER_SIGNATURE);
         let (cost, balance) = (lamports.saturating_add(fees), self.balance(&payer));
@@ -588,13 +592,13 @@ impl Svm {
     }
 }
 
-/// How much of a file a transaction has room for.
+/// Returns how many bytes of a file fit into one write transaction.
 fn chunk_bytes(payer: &Pubkey, buffer: &Pubkey, authority: &Pubkey) -> usize {
     let empty = [loader::write(buffer, authority, 0, &[])];
     let message = solana_message::Message::new(&empty, Some(payer));
     let signatures = usize::from(message.header.num_required_signatures).saturating_mul(64);
-    // Counts take one byte below 128 and two from there on: that of the signatures, and one more
-    // for that of the bytes.
+    // A compact-u16 length takes one byte below 128 and two bytes from there on: add one for the
+    // signatures and one for the written bytes.
     let used = message.serialize().len().saturating_add(signatures).saturating_add(2);
     TRANSACTION_BYTES_MAX.saturating_sub(used).max(1)
 }

@@ -1,5 +1,5 @@
-//! Instructions outside of any transaction: no signatures, fees or blockhashes, on the same state
-//! as transactions.
+//! Instructions processed outside of a transaction: without signatures, fees and blockhashes, on
+//! the accounts of the chain.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ use crate::{
     svm::Svm,
 };
 
-/// Accounts that were given, in front of those that are there.
+/// The chain's accounts, overlaid with given ones.
 struct Overlay<'a> {
     given: BTreeMap<Pubkey, AccountSharedData>,
     base: &'a Accounts,
@@ -36,11 +36,11 @@ impl AccountStore for Overlay<'_> {
 }
 
 impl Svm {
-    /// Runs one instruction on accounts that are given, and on those of the state where none are.
-    /// The state stays as it is; [`Svm::commit`] writes down what came out.
+    /// Processes one instruction on the given accounts, and on those of the chain where none is
+    /// given. Changes no state; [`Svm::commit`] applies the result.
     ///
-    /// The receipt is that of a transaction which pays nothing; the instruction gets the compute
-    /// units that a transaction can have at most.
+    /// The receipt is that of a transaction without fee. The compute unit limit is the maximum of a
+    /// transaction, unless [`Svm::with_instruction_budget`] sets another one.
     ///
     /// ```
     /// use selkie::{address, system, Account, Check, Svm};
@@ -61,8 +61,8 @@ impl Svm {
         self.process_instructions(core::slice::from_ref(instruction), accounts)
     }
 
-    /// The same with several instructions that share all that a transaction's instructions share:
-    /// compute units, log, the instructions sysvar. If one fails, nothing is changed.
+    /// Processes several instructions that share compute units, logs and the instructions sysvar,
+    /// like those of one transaction. If one fails, no account changes.
     #[must_use]
     pub fn process_instructions(
         &self,
@@ -73,7 +73,8 @@ impl Svm {
         self.process_directly(instructions, given.collect(), None)
     }
 
-    /// The same, shown to somebody instruction by instruction.
+    /// Processes instructions like [`Svm::process_instructions`], and calls `inspector` before and
+    /// after each.
     #[must_use]
     pub fn process_instructions_inspected(
         &self,
@@ -85,8 +86,8 @@ impl Svm {
         self.process_directly(instructions, given.collect(), Some(inspector))
     }
 
-    /// Runs instructions one after the other, each as if it was alone and on what those before
-    /// left, until one fails: a receipt for each that was started.
+    /// Processes instructions separately, each on the accounts that the ones before left, until one
+    /// fails. Returns a receipt for each that was started.
     #[must_use]
     pub fn process_instruction_chain(
         &self,
@@ -111,7 +112,7 @@ impl Svm {
         receipts
     }
 
-    /// Writes down what came out of instructions.
+    /// Applies the account changes of directly processed instructions to the chain.
     pub fn commit(&mut self, receipt: &Receipt) {
         for change in &receipt.accounts {
             if let Some(account) = &change.write {
@@ -156,7 +157,8 @@ impl Svm {
         Receipt { stage: Stage::Executed, transaction, slot, rent, culprit, processed, evidence }
     }
 
-    /// The programs among accounts. One that was given without its file is that of the state.
+    /// Looks up the programs among `accounts`. A program whose programdata account is not given is
+    /// taken from the chain.
     fn find_programs(
         &self,
         accounts: &[(Pubkey, AccountSharedData)],
@@ -182,7 +184,7 @@ impl Svm {
     }
 }
 
-/// What instructions did to accounts.
+/// Lists the account changes.
 fn changes(
     instructions: &[Instruction],
     after: Vec<TransactionAccount>,
@@ -202,8 +204,8 @@ fn changes(
     changes.collect()
 }
 
-/// The instructions as a message nobody signed, and its addresses: those that were given, those
-/// that are named, programs.
+/// Compiles instructions to an unsigned message, and lists its account keys: given accounts first,
+/// then those the instructions name, then programs.
 fn compile(
     instructions: &[Instruction],
     given: &BTreeMap<Pubkey, AccountSharedData>,
@@ -212,7 +214,7 @@ fn compile(
     let mut places: BTreeMap<Pubkey, usize> = BTreeMap::new();
     let named = instructions.iter().flat_map(|it| it.accounts.iter().map(|meta| meta.pubkey));
     let programs = instructions.iter().map(|it| it.program_id);
-    // What the runtime adds comes last there, too.
+    // The instructions sysvar comes last, where the runtime adds it.
     let is_added = |key: &Pubkey| *key == sysvar::instructions::ID && !given.contains_key(key);
     let (added, others): (Vec<_>, Vec<_>) =
         given.keys().copied().chain(named).chain(programs).partition(is_added);
@@ -222,7 +224,7 @@ fn compile(
             keys.len().saturating_sub(1)
         });
     }
-    // A message can count no further; what more accounts are called then is wrong.
+    // An index is a byte: accounts beyond 256 all get the last one, which is wrong but harmless.
     let byte = |key: &Pubkey| {
         places.get(key).and_then(|place| u8::try_from(*place).ok()).unwrap_or(u8::MAX)
     };
@@ -240,6 +242,6 @@ fn compile(
     (message, keys)
 }
 
-/// What instructions outside of transactions may use unless another budget is asked for.
+/// The default compute budget of directly processed instructions.
 pub(crate) const BUDGET: ComputeBudget =
     ComputeBudget { compute_unit_limit: TRANSACTION_UNITS_MAX, heap_bytes: 32 * 1024 };

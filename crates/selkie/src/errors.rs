@@ -1,4 +1,5 @@
-//! How errors show themselves to tests that unwrap them: `Debug` says what `Display` says.
+//! `Debug` of errors prints the same as `Display`, so that tests that unwrap show readable
+//! messages.
 
 use core::fmt;
 

@@ -1,7 +1,8 @@
-//! Transactions with all that they need and what became of them, to be replayed anywhere.
+//! Fixtures: transactions recorded with the state they need and their results, to be replayed
+//! anywhere.
 //!
-//! A fixture is a line of JSON, in the form of the vectors of kind `svm` that `selkie conform`
-//! judges: what a test or a fuzzer finds here becomes a vector there.
+//! A fixture is a line of JSON in the format of conformance vectors of kind `svm` (see `selkie
+//! conform`), so that what a test or fuzzer finds becomes a vector.
 //!
 //! ```
 //! use selkie::{fixture::Fixture, keypair, system, Signer, Svm};
@@ -41,20 +42,20 @@ use crate::{
 #[cfg(feature = "fixtures")]
 pub use crate::{instruction_fixture::InstructionFixture, transaction_fixture::TransactionFixture};
 
-/// What features on and off are counted from.
+/// The feature set to which fixtures list differences.
 const MAINNET: &str = "mainnet-2026-09-27";
 
-/// A transaction with the state before it and what became of it.
+/// A transaction with the state before it and its result.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fixture(Value);
 
-/// A fixture that cannot be used, or that comes out otherwise.
+/// A fixture that is malformed, or whose replay has another result.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FixtureError {
-    /// It is no fixture.
+    /// Not a valid fixture.
     Format(String),
-    /// It came out otherwise: a sentence for each difference.
+    /// The replay has another result: one sentence per difference.
     Differs(Vec<String>),
 }
 
@@ -72,7 +73,7 @@ impl fmt::Display for FixtureError {
 
 impl core::error::Error for FixtureError {}
 
-/// One line of JSON.
+/// Prints one line of JSON.
 impl fmt::Display for Fixture {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -80,7 +81,7 @@ impl fmt::Display for Fixture {
 }
 
 impl Fixture {
-    /// What a transaction needs of the state, and what would become of it.
+    /// Records a transaction with the accounts and sysvars it needs, and its simulated result.
     #[must_use]
     pub fn record(svm: &Svm, id: &str, transaction: &VersionedTransaction) -> Self {
         let receipt = svm.simulate(transaction).unwrap_or_else(|failed| failed.receipt);
@@ -109,30 +110,31 @@ impl Fixture {
         }))
     }
 
-    /// Reads a line.
+    /// Parses a line of JSON.
     ///
     /// # Errors
-    /// If it is no JSON. What else it is not, [`Fixture::replay`] finds.
+    /// If the line is not JSON. [`Fixture::replay`] finds other errors.
     pub fn parse(line: &str) -> Result<Self, FixtureError> {
         let value = serde_json::from_str(line);
         value.map(Self).map_err(|error| FixtureError::Format(error.to_string()))
     }
 
-    /// What it is called.
+    /// Returns the fixture's name.
     #[must_use]
     pub fn id(&self) -> &str {
         self.0.get("id").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Replays the transaction on the state before it, and compares all that became of it.
+    /// Replays the transaction and compares the result with the recorded one.
     ///
     /// # Errors
-    /// If it is no fixture, or comes out otherwise.
+    /// If the fixture is malformed or the result differs.
     pub fn replay(&self) -> Result<Arc<Receipt>, FixtureError> {
         self.replay_with(&|_| None)
     }
 
-    /// The same, where `blob` knows the data that the fixture names and does not have.
+    /// Replays like [`Fixture::replay`]; `blob` returns the account data that the fixture refers to
+    /// by name.
     ///
     /// # Errors
     /// As [`Fixture::replay`].
@@ -147,7 +149,7 @@ impl Fixture {
         if differences.is_empty() { Ok(receipt) } else { Err(FixtureError::Differs(differences)) }
     }
 
-    /// The state before the transaction, and the transaction.
+    /// Returns a chain in the recorded state, and the wire bytes of the transaction.
     fn svm(&self, blob: &dyn Fn(&str) -> Option<Vec<u8>>) -> Result<(Svm, Vec<u8>), String> {
         let field = |name: &str| self.0.get(name).ok_or_else(|| format!("`{name}` is missing"));
         let list =
@@ -218,7 +220,7 @@ impl Fixture {
     }
 }
 
-/// What is compared, besides accounts. Of transactions that are dropped only the first.
+/// The compared fields besides accounts. Of dropped transactions only the first is compared.
 const FIELDS: &[&str] =
     &["result_str", "fee", "cu", "loaded_accounts_data_size", "return_data", "logs", "inner"];
 
@@ -229,7 +231,8 @@ fn is_same(expected: &AccountSharedData, found: Option<&AccountSharedData>) -> b
     }
 }
 
-/// The accounts that a transaction needs: its own, tables, files of programs, sysvars.
+/// Lists the accounts that a transaction needs: its accounts, lookup tables, programdata accounts,
+/// sysvars.
 pub(crate) fn needed(svm: &Svm, receipt: &Receipt) -> BTreeSet<Pubkey> {
     let message = receipt.message();
     let mut keys: BTreeSet<Pubkey> = message.static_account_keys().iter().copied().collect();
@@ -245,7 +248,7 @@ pub(crate) fn needed(svm: &Svm, receipt: &Receipt) -> BTreeSet<Pubkey> {
     keys
 }
 
-/// What became of a transaction.
+/// Renders the result of a transaction.
 fn expectation(receipt: &Receipt) -> Value {
     let result_str = match &receipt.result {
         Ok(()) => "Ok".to_owned(),
@@ -287,7 +290,8 @@ fn expectation(receipt: &Receipt) -> Value {
     })
 }
 
-/// What vectors call how far a transaction came: the phase that dropped it, in their words.
+/// Returns the vectors' name of the stage at which the transaction ended, including the phase that
+/// dropped it.
 fn stage(receipt: &Receipt) -> &'static str {
     use TransactionError as Error;
     match (receipt.stage, &receipt.result) {
@@ -334,7 +338,7 @@ fn features_from_json(value: &Value) -> Result<FeatureSet, String> {
     let list = |name: &str| -> Vec<Feature> {
         let ids = value.get(name).and_then(Value::as_array).into_iter().flatten();
         let ids = ids.filter_map(|id| id.as_str()?.parse().ok());
-        // What the runtime does not ask for has no row.
+        // Features that the runtime does not depend on have no row.
         ids.filter_map(|id: Pubkey| Feature::from_address(&id)).collect()
     };
     let features = list("on").into_iter().fold(FeatureSet::mainnet(), FeatureSet::with);

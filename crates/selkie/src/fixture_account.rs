@@ -1,4 +1,4 @@
-//! Accounts and features in protobuf fixtures: from and to files.
+//! Accounts and features of protobuf fixtures, converted to and from the runtime's types.
 
 use selkie_fixture::Account as State;
 use selkie_svm::{Feature, FeatureSet};
@@ -7,19 +7,19 @@ use solana_pubkey::Pubkey;
 
 use crate::fixture_state::hex;
 
-/// The number that files know a feature by.
+/// Returns a feature's number in fixtures: the first eight bytes of its address.
 pub(crate) fn number(feature: Feature) -> u64 {
     let address = feature.address();
     address.as_ref().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// The features of these numbers. Others are not known to the runtime.
+/// Returns the features with these numbers, ignoring unknown ones.
 pub(crate) fn features(numbers: &[u64]) -> FeatureSet {
     let is_on = |feature: &Feature| numbers.contains(&number(*feature));
     Feature::ALL.iter().copied().filter(is_on).collect()
 }
 
-/// An account, as files have it.
+/// Converts an account to the fixture's type.
 pub(crate) fn state(address: Pubkey, account: &AccountSharedData) -> State {
     State {
         address,
@@ -31,7 +31,7 @@ pub(crate) fn state(address: Pubkey, account: &AccountSharedData) -> State {
     }
 }
 
-/// An account, as the runtime has it. Rent epochs are all the same today.
+/// Converts an account to the runtime's type. The rent epoch is always `u64::MAX`, as on mainnet.
 pub(crate) fn account(state: &State) -> (Pubkey, Account) {
     let account = Account {
         lamports: state.lamports,
@@ -43,7 +43,7 @@ pub(crate) fn account(state: &State) -> (Pubkey, Account) {
     (state.address, account)
 }
 
-/// All of an account that runtimes agree on.
+/// Renders the fields of an account that all runtimes agree on.
 pub(crate) fn show(state: &State) -> String {
     let State { lamports, owner, executable, data, .. } = state;
     format!("{lamports} {owner} {executable} {}", hex(data))

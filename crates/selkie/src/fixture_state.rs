@@ -1,4 +1,4 @@
-//! What fixtures of all kinds have in common: states, from and to files.
+//! Restoring of recorded state, shared by all kinds of fixtures.
 
 use core::fmt::Write;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Makes the sysvars of the runtime those that are among these accounts, whose owners do not matter.
-/// Of several accounts of an address the last counts.
+/// Sets the runtime's sysvars from those among `accounts`, whatever their owners are. If an address
+/// occurs repeatedly, the last account counts.
 pub(crate) fn set_sysvars<'a, A: ReadableAccount + 'a>(
     svm: &mut Svm,
     accounts: impl IntoIterator<Item = (&'a Pubkey, &'a A)>,
@@ -27,13 +27,14 @@ pub(crate) fn set_sysvars<'a, A: ReadableAccount + 'a>(
     for (key, account) in accounts {
         sysvars.remove(key);
         if account.lamports() > 0 {
-            // What cannot be read is missing, and most accounts are no sysvars.
+            // Most accounts are no sysvars, and one that cannot be decoded counts as missing.
             let _ = sysvars.set(*key, account.data());
         }
     }
 }
 
-/// A cluster with nothing but these accounts and these blockhashes, oldest first.
+/// Creates a chain with only these accounts and blockhashes (oldest first), besides the builtin
+/// programs.
 pub(crate) fn cluster(
     features: FeatureSet,
     accounts: &[(Pubkey, AccountSharedData)],
@@ -53,7 +54,7 @@ pub(crate) fn cluster(
     svm
 }
 
-/// Sends what came by wire. How long it may be there is not part of what is replayed.
+/// Sends a transaction from its wire bytes, without the packet size limit if they decode.
 pub(crate) fn send(svm: &mut Svm, wire: &[u8]) -> Arc<Receipt> {
     let sent = match wincode::deserialize_exact::<VersionedTransaction>(wire) {
         Ok(transaction) => svm.send(transaction),

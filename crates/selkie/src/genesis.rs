@@ -1,6 +1,6 @@
-//! What is there before anything happens: programs, sysvars, the first blockhash.
+//! The initial state of a chain: programs, sysvars, the first blockhash.
 //!
-//! It is made once for each process, and shared.
+//! It is created once per process and then cloned.
 
 use std::sync::{Arc, OnceLock};
 
@@ -23,15 +23,14 @@ use crate::{
     store::Accounts,
 };
 
-/// The first slot. Its parent is slot 0, so that what was deployed there can be called.
+/// The first slot. Its parent is slot 0, so that programs deployed in slot 0 can be invoked.
 pub(crate) const SLOT: u64 = 1;
 
-/// The stake of a new cluster, which no account shows, in lamports: 400 million SOL, about what
-/// mainnet has. Without it no delegation would warm up, since in each epoch only 9 % of the
-/// effective stake may.
+/// The default stake in lamports that no account shows: 400 million SOL, about mainnet's. Without
+/// it no delegation would warm up, since only 9 % of the effective stake may per epoch.
 pub(crate) const STAKE: u64 = 400_000_000_000_000_000;
 
-/// The state of a new cluster with mainnet's features.
+/// Returns the initial state with mainnet's features.
 pub(crate) fn state() -> State {
     static STATE: OnceLock<State> = OnceLock::new();
     STATE.get_or_init(|| make(FeatureSet::mainnet())).clone()
@@ -69,7 +68,7 @@ fn make(features: FeatureSet) -> State {
     state
 }
 
-/// The accounts of builtin programs and precompiles.
+/// Returns the accounts of builtin programs and precompiles.
 pub(crate) fn native_accounts(environment: &Environment) -> Vec<(Pubkey, AccountSharedData)> {
     let builtins = environment.builtins.iter();
     let builtins = builtins.map(|(id, _)| (*id, native_account(builtin_name(id))));
@@ -77,7 +76,7 @@ pub(crate) fn native_accounts(environment: &Environment) -> Vec<(Pubkey, Account
     builtins.chain(precompiles).collect()
 }
 
-/// A state without anything but what is part of the runtime.
+/// Returns a state with the builtin programs and precompiles, but no accounts and no sysvars.
 pub(crate) fn empty_state(features: FeatureSet) -> State {
     let environment = Environment {
         features,
@@ -95,7 +94,7 @@ pub(crate) fn empty_state(features: FeatureSet) -> State {
     }
 }
 
-/// The first blockhash, with all that follows from it.
+/// Registers the first blockhash, and sets the sysvars that depend on it.
 fn register_first(state: &mut State) {
     let hash = Hash::new_from_array(Sha256::digest("selkie genesis").into());
     state.blockhash_queue.register(hash);
@@ -128,7 +127,7 @@ fn sysvars() -> Sysvars {
     sysvars
 }
 
-/// The account of a sysvar.
+/// Creates the account of a sysvar.
 pub(crate) fn sysvar_account(data: &[u8], environment: &Environment) -> AccountSharedData {
     let lamports = minimum_balance(&environment.rent(), data.len()).max(1);
     let owner = ids::sysvar::ID;

@@ -1,4 +1,4 @@
-//! The transactions that were sent last.
+//! The history of recently processed transactions.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -6,16 +6,16 @@ use solana_signature::Signature;
 
 use crate::receipt::Receipt;
 
-/// How many transactions are kept unless another number is asked for.
+/// How many receipts are kept by default.
 pub(crate) const CAPACITY_DEFAULT: usize = 32;
 
-/// What became of a transaction.
+/// A receipt in the history.
 pub(crate) type Entry = Arc<Receipt>;
 
-/// What became of the last transactions. Memory is bounded: the oldest makes room.
+/// The most recent receipts, bounded in number: adding one evicts the oldest.
 ///
-/// Transactions are sent much more often than somebody asks for one of them: who asks has them
-/// searched, by the first bytes of their signatures.
+/// Lookups search linearly, comparing the first bytes of signatures: transactions are sent far more
+/// often than looked up, so there is no index to maintain.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
     /// Oldest first.
@@ -36,7 +36,8 @@ impl History {
         self.capacity
     }
 
-    /// The newest one with a signature: where signatures are not checked, there may be more.
+    /// Returns the newest receipt with this signature. Without signature checks there may be
+    /// several.
     pub(crate) fn get(&self, signature: &Signature) -> Option<&Entry> {
         let first = first_bytes(signature);
         let mut newest_first = self.entries.iter().rev();
@@ -49,7 +50,7 @@ impl History {
         self.entries.iter().map(|(_, entry)| entry)
     }
 
-    /// Adds an entry; gives the one that made room.
+    /// Adds a receipt; returns the evicted one.
     pub(crate) fn push(&mut self, entry: Entry) -> Option<Entry> {
         let is_full = self.entries.len() >= self.capacity;
         let evicted = if is_full { self.entries.pop_front() } else { None };
@@ -58,7 +59,7 @@ impl History {
         evicted.map(|(_, entry)| entry)
     }
 
-    /// Takes the newest entry away, and puts back the one that made room for it.
+    /// Undoes [`History::push`]: removes the newest receipt and restores the evicted one.
     pub(crate) fn undo_push(&mut self, evicted: Option<Entry>) {
         self.entries.pop_back();
         if let Some(evicted) = evicted {

@@ -1,4 +1,4 @@
-//! Single instructions in files that other clients read: Firedancer's `.fix`.
+//! Single instructions as Firedancer's protobuf fixtures (`.fix`).
 
 use selkie_fixture::{
     Account as State, AccountUse, Effects, Fixture as File, Instruction as Given,
@@ -17,7 +17,7 @@ use crate::{
     svm::Svm,
 };
 
-/// An instruction with the accounts, sysvars and features that it needs, and what came of it.
+/// An instruction with the accounts, sysvars and features it needs, and its result.
 ///
 /// ```
 /// use selkie::{address, fixture::InstructionFixture, system, Account, Svm};
@@ -34,7 +34,7 @@ use crate::{
 pub struct InstructionFixture(selkie_fixture::InstructionFixture);
 
 impl InstructionFixture {
-    /// What an instruction needs of the state, and what comes of it.
+    /// Records an instruction with the state it needs and its result.
     #[must_use]
     pub fn record(svm: &Svm, instruction: &Instruction, accounts: &[(Pubkey, Account)]) -> Self {
         let receipt = svm.process_instruction(instruction, accounts);
@@ -71,10 +71,10 @@ impl InstructionFixture {
         Self(selkie_fixture::InstructionFixture { input, output: effects(&receipt) })
     }
 
-    /// Reads a file: Firedancer's.
+    /// Parses a file in Firedancer's format.
     ///
     /// # Errors
-    /// If it is none, or of another kind.
+    /// If the file is malformed or of another kind.
     pub fn parse(file: &[u8]) -> Result<Self, FixtureError> {
         match File::read(file) {
             Ok(File::Instruction(fixture)) => Ok(Self(fixture)),
@@ -83,16 +83,16 @@ impl InstructionFixture {
         }
     }
 
-    /// The file, as Firedancer writes it.
+    /// Encodes the fixture in Firedancer's format.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.0.to_firedancer()
     }
 
-    /// Processes the instruction again, and compares what comes of it.
+    /// Processes the instruction again and compares the result with the recorded one.
     ///
     /// # Errors
-    /// If it comes out otherwise.
+    /// If the result differs.
     pub fn replay(&self) -> Result<Receipt, FixtureError> {
         let Given { program_id, accounts, uses, data, units, features } = &self.0.input;
         let budget = ComputeBudget { compute_unit_limit: *units, heap_bytes: HEAP_BYTES_MIN };
@@ -142,7 +142,7 @@ fn differences(expected: &Effects, receipt: &Receipt) -> Vec<String> {
         let found = found.units_left.unwrap_or(0);
         compare("compute units left", units.to_string(), found.to_string());
     }
-    // What a failed instruction did to accounts nobody sees.
+    // Account changes of a failed instruction are not observable.
     if expected.result == 0 {
         let data = |it: &Effects| hex(&it.return_data);
         compare("return data", data(expected), data(&found));

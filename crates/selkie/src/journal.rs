@@ -1,8 +1,8 @@
-//! The state, and how it goes back.
+//! The chain's state with an undo log, for snapshots.
 //!
-//! While somebody holds a snapshot, each change first notes what undoes it. Going back undoes the
-//! notes, newest first: it costs what was changed, however much there is besides. While nobody
-//! does, nothing is noted.
+//! While a snapshot is alive, every change first logs how to undo it. Restoring undoes the log,
+//! newest entry first, so it costs as much as what changed, regardless of the size of the state.
+//! Without a live snapshot nothing is logged.
 
 use std::sync::{Arc, Weak};
 
@@ -18,7 +18,7 @@ use crate::{
     store::Accounts,
 };
 
-/// Everything that changes when time or transactions pass.
+/// Everything that transactions and time change.
 #[derive(Clone, Debug)]
 pub(crate) struct State {
     pub(crate) accounts: Accounts,
@@ -28,7 +28,7 @@ pub(crate) struct State {
     pub(crate) history: History,
 }
 
-/// What undoes a change.
+/// An entry of the undo log.
 #[derive(Debug)]
 enum Undo {
     Account(Pubkey, Option<AccountSharedData>),
@@ -39,31 +39,33 @@ enum Undo {
     Sent { evicted: Option<Entry> },
 }
 
-/// The state, changed only through here.
+/// The state, which changes only through this type.
 #[derive(Debug)]
 pub(crate) struct Journal {
     state: State,
     undos: Vec<Undo>,
     /// The snapshots that were taken, oldest first.
     marks: Vec<Mark>,
-    /// A receipt that nobody asks for any more: the next transaction has room in it.
+    /// A receipt evicted from the history without other references: the next transaction reuses its
+    /// allocations.
     spare: Option<Entry>,
 }
 
 #[derive(Debug)]
 struct Mark {
-    /// How many notes there were.
+    /// The length of the undo log when the snapshot was taken.
     at: usize,
     holder: Weak<()>,
 }
 
-/// A state to come back to, as [`Svm::snapshot`](crate::Svm::snapshot) gives it.
+/// A snapshot of a chain, taken by [`Svm::snapshot`](crate::Svm::snapshot).
 ///
-/// It holds nothing itself: as long as it lives, its `Svm` notes what changes.
+/// It holds no state itself: while it is alive, its `Svm` logs how to undo changes.
 #[derive(Clone, Debug)]
 pub struct Snapshot(Arc<()>);
 
-/// A snapshot that cannot be restored.
+/// Error of [`Svm::restore`](crate::Svm::restore): the snapshot is stale or belongs to another
+/// `Svm`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SnapshotError;
 
@@ -79,7 +81,7 @@ impl core::fmt::Display for SnapshotError {
 impl core::error::Error for SnapshotError {}
 
 impl Clone for Journal {
-    /// The same state; snapshots stay with the original.
+    /// Clones the state; snapshots stay valid for the original only.
     fn clone(&self) -> Self {
         Self::new(self.state.clone())
     }
@@ -94,7 +96,7 @@ impl Journal {
         &self.state
     }
 
-    /// The state, for whoever sets it up before anything can have happened.
+    /// Returns the state without logging changes, for setting it up before snapshots can exist.
     pub(crate) fn state_mut(&mut self) -> &mut State {
         &mut self.state
     }
@@ -103,7 +105,8 @@ impl Journal {
         !self.marks.is_empty() && self.has_holder()
     }
 
-    /// Whether somebody holds one of the snapshots that were taken.
+    /// Returns whether a snapshot is alive; drops dead ones from the end, and the log if none is
+    /// left.
     fn has_holder(&mut self) -> bool {
         while let Some(mark) = self.marks.last() {
             if mark.holder.strong_count() > 0 {
@@ -126,7 +129,7 @@ impl Journal {
         self.note(|_| Undo::Account(key, before));
     }
 
-    /// Writes an account down that somebody keeps.
+    /// Sets an account without taking ownership of it.
     #[inline]
     pub(crate) fn write_account(&mut self, key: &Pubkey, account: &AccountSharedData) {
         if self.is_noting() || !self.state.accounts.change(key, account) {
@@ -154,13 +157,13 @@ impl Journal {
         self.state.blockhash_queue.add_processed(blockhash, message);
     }
 
-    /// A receipt that nobody else has, to be written.
+    /// Returns a receipt without other references, to be overwritten.
     pub(crate) fn blank_receipt(&mut self) -> Entry {
         self.spare.take().unwrap_or_else(|| Arc::new(Receipt::empty()))
     }
 
-    /// Adds a transaction to those that were sent last. If nobody else has the one that makes room,
-    /// another transaction can have its place.
+    /// Adds a receipt to the history. If the evicted one has no other references, its allocations
+    /// are reused.
     pub(crate) fn add_sent(&mut self, entry: Entry) {
         if self.state.history.capacity() == 0 {
             return;
@@ -180,7 +183,7 @@ impl Journal {
         snapshot
     }
 
-    /// Forgets what no snapshot needs any more.
+    /// Drops the part of the undo log that no live snapshot needs.
     fn forget(&mut self) {
         self.marks.retain(|mark| mark.holder.strong_count() > 0);
         let needed_from = self.marks.first().map_or(self.undos.len(), |mark| mark.at);

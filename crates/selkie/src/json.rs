@@ -1,11 +1,11 @@
-//! Accounts as JSON, in the two ways that people write them.
+//! The two JSON formats of accounts: that of Solana's tools, and that of fixtures.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 
-/// What `solana account --output json` prints.
+/// Renders an account like `solana account --output json`.
 pub(crate) fn account_file(key: &Pubkey, account: &AccountSharedData) -> Value {
     json!({
         "pubkey": key.to_string(),
@@ -20,8 +20,8 @@ pub(crate) fn account_file(key: &Pubkey, account: &AccountSharedData) -> Value {
     })
 }
 
-/// Reads what `solana account --output json` prints, or RPC's `getAccountInfo`: the address, if it
-/// is told, and the account. `Err` says what is missing or wrong.
+/// Reads the output of `solana account --output json` or of RPC's `getAccountInfo`: the account
+/// and, if given, its address. `Err` says what is missing or wrong.
 pub(crate) fn read_account_file(value: &Value) -> Result<(Option<Pubkey>, Account), String> {
     let key = value.get("pubkey").map(|_| key(value, "pubkey")).transpose()?;
     let account = value.get("account").or_else(|| value.pointer("/result/value")).unwrap_or(value);
@@ -45,13 +45,13 @@ pub(crate) fn read_account_file(value: &Value) -> Result<(Option<Pubkey>, Accoun
         data,
         owner: self::key(account, "owner")?,
         executable,
-        // Some tools round what is too large for a double.
+        // JavaScript tools round numbers beyond the precision of a double.
         rent_epoch: account.get("rentEpoch").and_then(Value::as_u64).unwrap_or(u64::MAX),
     };
     Ok((key, read))
 }
 
-/// An account as fixtures have it.
+/// Renders an account in the format of fixtures.
 pub(crate) fn case_account(key: &Pubkey, account: &AccountSharedData) -> Value {
     json!({
         "k": key.to_string(),
@@ -63,7 +63,7 @@ pub(crate) fn case_account(key: &Pubkey, account: &AccountSharedData) -> Value {
     })
 }
 
-/// Reads an account of a fixture. Data that are kept elsewhere `blob` finds by their name.
+/// Reads an account in the format of fixtures. `blob` returns data that are referred to by name.
 pub(crate) fn read_case_account(
     value: &Value,
     blob: &dyn Fn(&str) -> Option<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! Solana in a test: transactions, programs and accounts, in the process and in microseconds.
+//! Runs Solana programs and transactions in a test, in-process, exactly as mainnet does.
 //!
 //! ```
 //! use selkie::{keypair, system, Signer, Svm};
@@ -14,17 +14,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | module | what it owns |
+//! | item | what it is |
 //! |---|---|
-//! | [`Svm`] | accounts, time and programs, and transactions that change them |
-//! | [`TrapReport`] | why a program was stopped, and where in its sources |
-//! | [`Receipt`], [`FailedTransaction`] | what became of a transaction, and why |
-//! | [`Check`] | what a test expects of a receipt |
-//! | [`fixture`] | transactions with all they need, to be replayed |
-//! | [`programs`] | the well-known programs, which clusters have from the start |
-//! | [`Deployment`] | a program deployed or upgraded by transactions, and what it cost |
-//! | [`system`], [`token`], [`loader`] | instructions that tests begin with |
-//! | [`units`] | compute units of named cases, and whether they grew |
+//! | [`Svm`] | the chain: accounts, programs, time; sends, simulates, snapshots |
+//! | [`TrapReport`] | why and where a program trapped: instruction, function, source line |
+//! | [`Receipt`], [`FailedTransaction`] | the result of a transaction: logs, compute units, account changes, failure |
+//! | [`Check`] | expectations on a receipt, for assertions |
+//! | [`fixture`] | a transaction recorded with the state it needs, to be replayed |
+//! | [`programs`] | the well-known programs; those of mainnet are present from the start |
+//! | [`Deployment`] | the result and cost of deploying or upgrading a program by transactions |
+//! | [`system`], [`token`], [`loader`] | constructors of common instructions |
+//! | [`units`] | a report of compute units per test case, with a check for regressions |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
@@ -106,7 +106,7 @@ pub use crate::{
     trap::{TrapReport, debug_file},
 };
 
-/// The guide's example runs as a test.
+/// Runs the examples of the migration guide as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/migration.md")]
 struct Migration;

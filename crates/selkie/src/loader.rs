@@ -1,7 +1,7 @@
-//! Instructions of loader v3, which keeps the programs that are deployed today.
+//! Instructions of loader v3, the upgradeable loader.
 //!
-//! [`Svm::deploy`](crate::Svm::deploy) and its siblings send them in the right order. They are here
-//! for who wants to do something else.
+//! [`Svm::deploy`](crate::Svm::deploy), [`Svm::upgrade`](crate::Svm::upgrade) and so on send them
+//! in the right order; use these constructors for other sequences.
 
 pub use selkie_builtins::loader_v3::{
     BUFFER_HEADER_BYTES, EXTENSION_BYTES_MIN, PROGRAM_BYTES, PROGRAM_DATA_HEADER_BYTES, State,
@@ -32,7 +32,7 @@ fn signer(key: &Pubkey) -> AccountMeta {
     AccountMeta::new_readonly(*key, true)
 }
 
-/// Makes a buffer for a file of so many bytes. Payer and buffer sign.
+/// Creates a buffer account for an ELF file of `file_bytes` bytes. Payer and buffer sign.
 #[must_use]
 pub fn create_buffer(
     payer: &Pubkey,
@@ -46,15 +46,15 @@ pub fn create_buffer(
     [create, instruction(0, vec![writable(buffer), readable(authority)], &[])]
 }
 
-/// Writes a part of a file into a buffer. The authority signs.
+/// Writes a part of an ELF file into a buffer. The authority signs.
 #[must_use]
 pub fn write(buffer: &Pubkey, authority: &Pubkey, offset: u32, bytes: &[u8]) -> Instruction {
     let (offset, len) = (offset.to_le_bytes(), (bytes.len() as u64).to_le_bytes());
     instruction(1, vec![writable(buffer), signer(authority)], &[&offset, &len, bytes])
 }
 
-/// Makes a program of what a buffer holds, with room for files of so many bytes. Payer, program
-/// and authority sign.
+/// Deploys a program from a buffer, with capacity for files of up to `file_bytes_max` bytes. Payer,
+/// program and authority sign.
 #[must_use]
 pub fn deploy(
     payer: &Pubkey,
@@ -79,8 +79,7 @@ pub fn deploy(
     [create, instruction(2, accounts, &[&(file_bytes_max as u64).to_le_bytes()])]
 }
 
-/// Replaces a program by what a buffer holds; lamports that are left go to `spill`. The authority
-/// signs.
+/// Upgrades a program from a buffer; excess lamports go to `spill`. The authority signs.
 #[must_use]
 pub fn upgrade(
     program: &Pubkey,
@@ -100,8 +99,8 @@ pub fn upgrade(
     instruction(3, accounts, &[])
 }
 
-/// Hands a buffer, or the account of a program's data, to another authority; to nobody if there is
-/// none, which is for good. The authority signs.
+/// Changes the authority of a buffer or programdata account; `None` makes it immutable. The
+/// authority signs.
 #[must_use]
 pub fn set_authority(account: &Pubkey, authority: &Pubkey, new: Option<&Pubkey>) -> Instruction {
     let mut accounts = vec![writable(account), signer(authority)];
@@ -109,7 +108,7 @@ pub fn set_authority(account: &Pubkey, authority: &Pubkey, new: Option<&Pubkey>)
     instruction(4, accounts, &[])
 }
 
-/// The same, where the new authority signs too.
+/// Changes the authority like [`set_authority`]; the new authority signs, too.
 #[must_use]
 pub fn set_authority_checked(account: &Pubkey, authority: &Pubkey, new: &Pubkey) -> Instruction {
     instruction(7, vec![writable(account), signer(authority), signer(new)], &[])
@@ -121,7 +120,7 @@ pub fn close_buffer(buffer: &Pubkey, recipient: &Pubkey, authority: &Pubkey) -> 
     instruction(5, vec![writable(buffer), writable(recipient), signer(authority)], &[])
 }
 
-/// Closes a program for good: its address cannot be used again. The authority signs.
+/// Closes a program permanently: its address cannot be reused. The authority signs.
 #[must_use]
 pub fn close_program(program: &Pubkey, recipient: &Pubkey, authority: &Pubkey) -> Instruction {
     let data = program_data_key(program);
@@ -129,7 +128,7 @@ pub fn close_program(program: &Pubkey, recipient: &Pubkey, authority: &Pubkey) -
     instruction(5, accounts, &[])
 }
 
-/// Makes room for longer files in the account of a program's data. The payer signs.
+/// Extends a programdata account, so that larger files fit. The payer signs.
 #[must_use]
 pub fn extend(program: &Pubkey, payer: &Pubkey, additional_bytes: u32) -> Instruction {
     let accounts = vec![

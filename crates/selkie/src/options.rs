@@ -1,4 +1,4 @@
-//! How a cluster differs from mainnet.
+//! Options in which a chain differs from mainnet.
 
 use std::sync::Arc;
 
@@ -19,15 +19,16 @@ use solana_sdk_ids::feature;
 use crate::{history::History, svm::Svm};
 
 impl Svm {
-    /// The same with these features instead of mainnet's, as if they always had been.
+    /// Replaces the feature set. The features count as active since genesis.
     #[must_use]
     pub fn with_features(mut self, features: FeatureSet) -> Self {
         self.switch_features(features);
         self
     }
 
-    /// The same with or without the programs of [`programs::MAINNET`](crate::programs::MAINNET),
-    /// which are there unless this says `false`. What was put at their addresses stays.
+    /// Adds (the default) or removes the programs of
+    /// [`programs::MAINNET`](crate::programs::MAINNET). Accounts that were written at their
+    /// addresses stay.
     #[must_use]
     pub fn with_well_known_programs(mut self, has_them: bool) -> Self {
         let places = if has_them { Places::all() } else { Places::default() };
@@ -35,75 +36,75 @@ impl Svm {
         self
     }
 
-    /// The same where signatures are checked, as they are unless this says `false`.
+    /// Sets whether signatures are verified (default: `true`).
     #[must_use]
     pub fn with_signature_checks(mut self, checks: bool) -> Self {
         self.verifies_signatures = checks;
         self
     }
 
-    /// The same where blockhashes must be recent, and transactions new, as they must unless this
-    /// says `false`.
+    /// Sets whether a transaction's blockhash must be recent and the transaction must not have been
+    /// processed before (default: `true`).
     #[must_use]
     pub fn with_blockhash_checks(mut self, checks: bool) -> Self {
         self.checks_blockhashes = checks;
         self
     }
 
-    /// The same where programs are run by this engine. What becomes of them does not depend on it.
+    /// Selects the engine that runs programs. Results are the same with every engine.
     #[must_use]
     pub fn with_engine(mut self, engine: Engine) -> Self {
         self.engine = engine;
         self
     }
 
-    /// The same that remembers so many transactions, 32 unless this says otherwise.
+    /// Sets how many receipts the history keeps (default: 32).
     #[must_use]
     pub fn with_history(mut self, capacity: usize) -> Self {
         self.journal.state_mut().history = History::new(capacity);
         self
     }
 
-    /// The same with another price of a signature.
+    /// Sets the fee per signature, in lamports.
     #[must_use]
     pub fn with_lamports_per_signature(mut self, lamports: u64) -> Self {
         self.journal.environment_mut().lamports_per_signature = lamports;
         self
     }
 
-    /// The same with another rent.
+    /// Sets the rent parameters.
     #[must_use]
     pub fn with_rent(mut self, rent: &Rent) -> Self {
         self.set_rent(rent);
         self
     }
 
-    /// The same whose slots take so long: mainnet's 200 unless this says otherwise.
+    /// Sets the duration of a slot (default: 200 ms, as on mainnet).
     #[must_use]
     pub fn with_slot_milliseconds(mut self, milliseconds: u64) -> Self {
         self.slot_milliseconds = milliseconds;
         self
     }
 
-    /// The same where instructions outside of transactions get this budget.
+    /// Sets the compute budget of instructions that are processed outside of transactions.
     #[must_use]
     pub fn with_instruction_budget(mut self, budget: ComputeBudget) -> Self {
         self.instruction_budget = budget;
         self
     }
 
-    /// The same whose logs are cut after so many bytes, or never; mainnet's 10,000 unless this
-    /// says otherwise.
+    /// Sets after how many bytes the log of a transaction is truncated (default: mainnet's 10,000);
+    /// `None` never truncates.
     #[must_use]
     pub fn with_log_bytes_limit(mut self, limit: Option<usize>) -> Self {
         self.journal.environment_mut().log_bytes_max = limit.unwrap_or(usize::MAX);
         self
     }
 
-    /// The same with this stake besides that of stake accounts, instead of 400 million SOL: it is
-    /// effective in every epoch, though no account shows it. `sol_get_epoch_stake` and the stake
-    /// history count it, and 9 % of it may warm up or cool down in an epoch. Without any, a
-    /// delegation would warm up by one lamport an epoch.
+    /// Sets stake that exists in addition to that of stake accounts (default: 400 million SOL). It
+    /// is effective in every epoch, though no account shows it. `sol_get_epoch_stake` and the stake
+    /// history include it, and 9 % of it may warm up or cool down per epoch; without any, a
+    /// delegation would warm up by one lamport per epoch.
     ///
     /// ```
     /// use selkie::{EpochStake, Svm};
@@ -124,17 +125,17 @@ impl Svm {
         self
     }
 
-    /// The features that are switched on.
+    /// Returns the active features.
     #[must_use]
     pub fn features(&self) -> FeatureSet {
         self.environment().features
     }
 
-    /// Switches a feature on, as happens at the first slot of an epoch: programs are loaded anew
-    /// against what there is now, and an account shows that it was.
+    /// Activates a feature, as happens at the first slot of an epoch: writes its feature account,
+    /// and programs are reloaded under the new feature set.
     pub fn activate_feature(&mut self, which: Feature) {
         self.switch_features(self.features().with(which));
-        // Some(slot), as bincode has it.
+        // `Some(slot)`, encoded by bincode.
         let data = [&[1][..], &self.slot().to_le_bytes()].concat();
         let lamports = self.minimum_balance_for_rent_exemption(data.len());
         let owner = feature::ID;
@@ -142,7 +143,7 @@ impl Svm {
         self.journal.set_account(which.address(), Some(account.into()));
     }
 
-    /// Switches a feature off again, which no cluster does.
+    /// Deactivates a feature, which no cluster can do.
     pub fn deactivate_feature(&mut self, which: Feature) {
         self.switch_features(self.features().without(which));
         self.journal.set_account(which.address(), None);
@@ -153,7 +154,8 @@ impl Svm {
         let (old, new) = (builtins(before), builtins(features));
         let environment = self.journal.environment_mut();
         environment.features = features;
-        // Only those of the runtime itself come and go; who put another one there keeps it.
+        // Only builtins of the runtime are added and removed; one that was replaced by
+        // `add_builtin` stays.
         for (id, _) in old.iter().filter(|(id, _)| new.get(id).is_none()) {
             environment.builtins.remove(id);
         }
@@ -169,8 +171,8 @@ impl Svm {
         }
     }
 
-    /// Puts a program of the host at an address, in place of what was there: a mock, or a program
-    /// that is easier to debug this way. It has to charge for itself with
+    /// Adds a builtin program, a Rust function, at `id`, replacing what is there: for a mock, or to
+    /// run a program natively in a debugger. It must consume its own compute units with
     /// [`InvokeContext::consume`].
     ///
     /// ```
@@ -199,9 +201,9 @@ impl Svm {
         self.journal.set_account(id, Some(native_account(name)));
     }
 
-    /// The same where programs can call a syscall that no cluster has; or where one that all have
-    /// does something else. It has to charge for itself. Programs that use it are added by
-    /// [`Svm::add_program`]: no loader's instructions deploy them.
+    /// Adds a syscall that no cluster has, or replaces one. The handler must consume its own
+    /// compute units. Add programs that call it with [`Svm::add_program`]: the loaders'
+    /// instructions reject them.
     ///
     /// ```
     /// # use selkie::Svm;
@@ -227,15 +229,15 @@ impl Svm {
         self
     }
 
-    /// The same with another cache of programs: one that holds more or less, that others share, or
-    /// that outlives the process (`selkie-store`).
+    /// Replaces the program cache, e.g. by one with another capacity, by one that several `Svm`s
+    /// share, or by one that is backed by the disk (`selkie-store`).
     #[must_use]
     pub fn with_program_cache(mut self, programs: impl Into<Arc<ProgramCache>>) -> Self {
         self.programs = programs.into();
         self
     }
 
-    /// The programs that were made ready to run, which clones share.
+    /// Returns the cache of loaded programs, which clones share.
     #[must_use]
     pub fn program_cache(&self) -> &Arc<ProgramCache> {
         &self.programs

@@ -1,4 +1,4 @@
-//! Where programs came from: the files that tests added, and whether sources are newer.
+//! The files that programs were added from, and whether their sources are newer.
 
 use std::{
     collections::BTreeMap,
@@ -9,21 +9,21 @@ use std::{
 
 use solana_pubkey::Pubkey;
 
-/// The files that programs were added from.
+/// The file of each program that was added by path.
 pub(crate) type Origins = BTreeMap<Pubkey, PathBuf>;
 
-/// How many folders deep sources are looked for, and how many files are looked at.
+/// Limits of the search for sources: depth of folders and number of files.
 const DEPTH_MAX: usize = 6;
 const FILES_MAX: usize = 10_000;
 
-/// Folders that hold no sources of a program.
+/// Folders without sources of a program.
 const SKIPPED: &[&str] = &["target", "node_modules", "tests", "benches", "examples"];
 
-/// What is read as source.
+/// Extensions of source files.
 const EXTENSIONS: &[&str] = &["rs", "c", "h", "s", "S", "asm", "inc"];
 
-/// Says that a program is older than one of its sources, if it is: a file below `target`, and
-/// sources in the package that has its name, or in the project.
+/// Returns a note if a program is older than one of its sources. Applies to files below a `target`
+/// folder; sources are those of the package with the program's name, or else of the whole project.
 pub(crate) fn staleness(program: &Path) -> Option<String> {
     let built = fs::metadata(program).and_then(|it| it.modified()).ok()?;
     let project = project(program)?;
@@ -35,14 +35,14 @@ pub(crate) fn staleness(program: &Path) -> Option<String> {
     })
 }
 
-/// The folder that `target` is in.
+/// Returns the folder that contains `target`.
 fn project(program: &Path) -> Option<PathBuf> {
     let program = std::path::absolute(program).ok()?;
     let target = program.ancestors().find(|it| it.file_name().is_some_and(|it| it == "target"))?;
     target.parent().map(Path::to_owned)
 }
 
-/// The folder of the package whose program has this name.
+/// Returns the folder of the package with this name.
 fn package(project: &Path, stem: &str) -> Option<PathBuf> {
     let is_it = |manifest: &&PathBuf| {
         let is_manifest = manifest.file_name().is_some_and(|name| name == "Cargo.toml");
@@ -53,7 +53,7 @@ fn package(project: &Path, stem: &str) -> Option<PathBuf> {
     files.iter().find(is_it).and_then(|manifest| manifest.parent()).map(Path::to_owned)
 }
 
-/// The names in a manifest, as files have them.
+/// Returns the names in a manifest, as file stems.
 fn names(manifest: &str) -> impl Iterator<Item = String> {
     manifest.lines().filter_map(|line| {
         let value = line.trim().strip_prefix("name")?.trim_start().strip_prefix('=')?;
@@ -61,7 +61,7 @@ fn names(manifest: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// The source that was changed last.
+/// Returns the most recently modified source file.
 fn newest(folder: &Path) -> Option<(PathBuf, SystemTime)> {
     let is_source = |file: &PathBuf| {
         let extension = file.extension().and_then(|it| it.to_str());
@@ -75,7 +75,7 @@ fn newest(folder: &Path) -> Option<(PathBuf, SystemTime)> {
     sources.filter_map(changed).max_by(|left, right| left.1.cmp(&right.1))
 }
 
-/// The files below a folder, in the order of their names.
+/// Lists the files below a folder, sorted by name within each folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![(folder.to_owned(), 0)];

@@ -1,4 +1,4 @@
-//! What became of a transaction.
+//! Receipts: the results of transactions.
 
 use core::{fmt, ops::Deref};
 use std::{
@@ -26,19 +26,20 @@ use crate::{
     trap::{TrapReport, debug_file},
 };
 
-/// How far a transaction came.
+/// The stage at which processing of a transaction ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Stage {
-    /// It was dropped: it paid nothing and left no trace.
+    /// Dropped before processing: it paid no fee and changed nothing.
     Dropped,
-    /// It paid its fee, and its accounts or programs could not be loaded.
+    /// Paid its fee, but its accounts or programs could not be loaded.
     FeesOnly,
-    /// Its instructions were executed, at least in part.
+    /// Executed, successfully or not.
     Executed,
 }
 
-/// What became of a transaction. What the runtime tells of it is asked of it directly:
-/// `receipt.logs`, `receipt.compute_units`, and all else that [`Processed`] has.
+/// The result of a transaction or of directly processed instructions. It dereferences to
+/// [`Processed`], the runtime's part of the result: `receipt.logs`, `receipt.compute_units` and so
+/// on.
 ///
 /// ```
 /// # use selkie::{keypair, system, Signer, Svm};
@@ -52,32 +53,33 @@ pub enum Stage {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Receipt {
-    /// How far it came.
+    /// The stage at which processing ended.
     pub stage: Stage,
     /// The transaction.
     pub transaction: VersionedTransaction,
-    /// The slot it was processed in.
+    /// The slot in which it was processed.
     pub slot: u64,
-    /// The rent of that slot.
+    /// The rent parameters of that slot.
     pub rent: Rent,
-    /// The program that failed first, if one did: the innermost.
+    /// The instruction that failed first, i.e. the innermost one.
     pub culprit: Option<Culprit>,
-    /// What the runtime tells of it. Its accounts are in the order of its addresses.
+    /// The runtime's part of the result. `processed.accounts` are in the order of the message's
+    /// account keys.
     pub processed: Processed,
-    /// What explains it later on.
+    /// What [`Receipt::trap`] needs besides `processed`.
     pub(crate) evidence: Option<Box<Evidence>>,
 }
 
-/// What explains a transaction when that is asked for.
+/// Inputs of explanations that are computed on demand.
 #[derive(Clone, Debug)]
 pub(crate) struct Evidence {
-    /// The file of the program that was stopped.
+    /// The ELF file of the program that trapped.
     pub(crate) file: Option<ProgramFile>,
-    /// Where programs were added from.
+    /// The files that programs were added from.
     pub(crate) origins: Option<Arc<Origins>>,
 }
 
-/// What a receipt is made of is mostly this, and is written where the receipt is.
+/// A receipt consists mostly of `Processed`, which the pipeline overwrites in place.
 impl Deref for Receipt {
     type Target = Processed;
 
@@ -86,38 +88,38 @@ impl Deref for Receipt {
     }
 }
 
-/// The program that made a transaction fail.
+/// The instruction that made a transaction fail.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Culprit {
-    /// The transaction's own instruction that it ran in, from 0.
+    /// Index of the top-level instruction in which it ran, from 0.
     pub instruction: usize,
-    /// How deep it was nested: 1 for the transaction's own instructions.
+    /// Its stack height: 1 for a top-level instruction.
     pub depth: usize,
-    /// Its address.
+    /// The program that failed.
     pub program_id: Pubkey,
-    /// How it failed. Its callers may have failed otherwise.
+    /// The error it failed with; its callers may have returned another one.
     pub error: InstructionError,
 }
 
-/// An instruction that was executed: the transaction's own, or one that was called.
+/// An instruction that was invoked: a top-level instruction, or an inner instruction (CPI).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Frame<'a> {
-    /// The transaction's own instruction that it belongs to, from 0.
+    /// Index of the top-level instruction that it belongs to, from 0.
     pub instruction: usize,
-    /// How deep it was nested: 1 for the transaction's own.
+    /// Its stack height: 1 for a top-level instruction.
     pub depth: usize,
-    /// Its program.
+    /// The program that it invokes.
     pub program_id: Pubkey,
-    /// Its accounts.
+    /// The accounts that are passed to it.
     pub accounts: Vec<Pubkey>,
-    /// Its data.
+    /// Its instruction data.
     pub data: &'a [u8],
-    /// Compute units that it used, those that it called included.
+    /// The compute units that it consumed, including those of its own CPIs.
     pub compute_units: u64,
 }
 
 impl Receipt {
-    /// That of no transaction.
+    /// Returns a receipt of no transaction, to be overwritten.
     pub(crate) fn empty() -> Self {
         Self {
             stage: Stage::Dropped,
@@ -130,7 +132,7 @@ impl Receipt {
         }
     }
 
-    /// That of a transaction which was dropped.
+    /// Returns the receipt of a dropped transaction.
     pub(crate) fn dropped(
         transaction: VersionedTransaction,
         slot: u64,
@@ -141,9 +143,9 @@ impl Receipt {
         Self { transaction, slot, rent, processed, ..Self::empty() }
     }
 
-    /// Why a program was stopped, and where, if one was: function, file and line as far as the
-    /// program tells, or the `.so.debug` beside the file that it was added from. They are looked
-    /// for now.
+    /// Explains the trap that stopped a program, if one did: the instruction, and function, file
+    /// and line as far as debug information is found in the program or in the `.so.debug` file next
+    /// to it. Reads files and symbols when called.
     #[must_use]
     pub fn trap(&self) -> Option<TrapReport> {
         let stopped = self.stopped.as_ref()?;
@@ -161,13 +163,13 @@ impl Receipt {
         Some(report)
     }
 
-    /// The file that a program was added from.
+    /// Returns the path that a program was added from.
     fn origin(&self, program: &Pubkey) -> Option<&Path> {
         let origins = self.evidence.as_ref()?.origins.as_ref()?;
         origins.get(program).map(PathBuf::as_path)
     }
 
-    /// Says of programs that were called if they are older than their sources.
+    /// Returns a note for each invoked program that is older than its sources.
     pub(crate) fn stale_programs(&self) -> Vec<String> {
         let mut called: Vec<Pubkey> = self.frames().iter().map(|frame| frame.program_id).collect();
         called.sort_unstable();
@@ -175,43 +177,46 @@ impl Receipt {
         called.iter().filter_map(|id| staleness(self.origin(id)?)).collect()
     }
 
-    /// What the transaction is known by.
+    /// Returns the transaction's first signature, by which it is known; the default one if it has
+    /// none.
     #[must_use]
     pub fn signature(&self) -> Signature {
         self.transaction.signatures.first().copied().unwrap_or_default()
     }
 
-    /// The message.
+    /// Returns the message.
     #[must_use]
     pub fn message(&self) -> &VersionedMessage {
         &self.transaction.message
     }
 
-    /// The blockhash or durable nonce that it had.
+    /// Returns the message's recent blockhash or durable nonce.
     #[must_use]
     pub fn blockhash(&self) -> &Hash {
         self.transaction.message.recent_blockhash()
     }
 
-    /// Whether it succeeded.
+    /// Returns whether the transaction succeeded.
     #[must_use]
     pub fn is_ok(&self) -> bool {
         self.result.is_ok()
     }
 
-    /// The bytes that a program returned last; none if no program did.
+    /// Returns the return data, empty if no program set any.
     #[must_use]
     pub fn returned(&self) -> &[u8] {
         self.return_data.as_ref().map_or(&[], |it| &it.data)
     }
 
-    /// What happened to an account of the transaction.
+    /// Returns the change of an account of the transaction; `None` if the transaction does not
+    /// refer to it.
     #[must_use]
     pub fn account(&self, key: &Pubkey) -> Option<&AccountChange> {
         self.accounts.iter().find(|change| change.key == *key)
     }
 
-    /// The error of the instruction that failed, if one did.
+    /// Returns the error of the failed instruction; `None` if the transaction succeeded or failed
+    /// outside of an instruction.
     #[must_use]
     pub fn instruction_error(&self) -> Option<&InstructionError> {
         match &self.result {
@@ -220,36 +225,38 @@ impl Receipt {
         }
     }
 
-    /// An account afterwards, if it is one of the transaction's and there.
+    /// Returns an account as it is after the transaction; `None` if it does not exist or the
+    /// transaction does not refer to it.
     #[must_use]
     pub fn resulting_account(&self, key: &Pubkey) -> Option<Account> {
         self.account(key)?.after().cloned().map(Account::from)
     }
 
-    /// The balances before, in the order of the addresses.
+    /// Returns the balances before the transaction, in the order of the account keys.
     #[must_use]
     pub fn pre_balances(&self) -> Vec<u64> {
         self.accounts.iter().map(|change| lamports(change.before.as_ref())).collect()
     }
 
-    /// The balances after, in the order of the addresses.
+    /// Returns the balances after the transaction, in the order of the account keys.
     #[must_use]
     pub fn post_balances(&self) -> Vec<u64> {
         self.accounts.iter().map(|change| lamports(change.after())).collect()
     }
 
-    /// The accounts that are not as they were.
+    /// Returns the accounts that differ from before.
     pub fn changes(&self) -> impl Iterator<Item = &AccountChange> {
         self.accounts.iter().filter(|change| change.before.as_ref() != change.after())
     }
 
-    /// The accounts that are not as they were, in words.
+    /// Describes the changed accounts as text.
     #[must_use]
     pub fn diff(&self) -> String {
         report::diff(self)
     }
 
-    /// Every instruction that was started, in order: those that one called behind it.
+    /// Returns every instruction that was invoked, in order of invocation: inner instructions
+    /// follow their caller.
     #[must_use]
     pub fn frames(&self) -> Vec<Frame<'_>> {
         let key = |place: &u8| {
@@ -279,7 +286,8 @@ impl Receipt {
         frames
     }
 
-    /// The instructions that were started, one a line, with what each used.
+    /// Renders the invoked instructions as an indented tree, one per line, with the compute units
+    /// of each.
     #[must_use]
     pub fn call_tree(&self) -> String {
         report::call_tree(self)
@@ -296,25 +304,26 @@ impl fmt::Display for Receipt {
     }
 }
 
-/// A transaction that did not succeed, with all that is known about why.
+/// A transaction that failed or was dropped. `Display` shows the error, the program, the
+/// instruction, its stack height and the end of the log.
 ///
-/// It shows itself with program, instruction, depth and the end of the log.
 #[derive(Clone)]
 pub struct FailedTransaction {
-    /// Why.
+    /// The transaction error.
     pub error: TransactionError,
-    /// What became of it.
+    /// The receipt.
     pub receipt: Arc<Receipt>,
 }
 
 impl FailedTransaction {
-    /// The error of the instruction that failed, if one did.
+    /// Returns the error of the failed instruction; `None` if the transaction failed outside of an
+    /// instruction.
     #[must_use]
     pub fn instruction_error(&self) -> Option<&InstructionError> {
         self.receipt.instruction_error()
     }
 
-    /// The number that a program failed with, if it had one of its own.
+    /// Returns the code of a custom program error.
     #[must_use]
     pub fn custom(&self) -> Option<u32> {
         match self.instruction_error()? {
@@ -336,11 +345,11 @@ impl core::error::Error for FailedTransaction {
     }
 }
 
-/// Sees which program failed first, on behalf of receipts, and passes on what it sees.
+/// Records which instruction failed first, and forwards all events to another inspector.
 pub(crate) struct Witness<'a> {
     culprit: Option<Culprit>,
     next: Option<&'a mut dyn Inspector>,
-    /// How many of the transaction's own instructions were started.
+    /// How many top-level instructions have started.
     started: usize,
 }
 
@@ -349,8 +358,8 @@ impl<'a> Witness<'a> {
         Self { culprit: None, next, started: 0 }
     }
 
-    /// The program that made a transaction fail. Some program may fail, and its caller, which is a
-    /// builtin one, go on.
+    /// Returns the instruction that made the transaction fail; `None` if the transaction succeeded,
+    /// since a builtin program may go on after an instruction it invoked has failed.
     pub(crate) fn culprit_of(self, processed: &Processed) -> Option<Culprit> {
         self.culprit.filter(|_| processed.result.is_err())
     }

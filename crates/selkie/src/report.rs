@@ -1,4 +1,4 @@
-//! Receipts in words.
+//! Receipts rendered as text.
 
 use core::fmt::{self, Write};
 
@@ -9,10 +9,10 @@ use solana_transaction_error::TransactionError;
 
 use crate::receipt::{Receipt, Stage};
 
-/// How many lines of the log are shown, the last ones.
+/// How many log lines are shown: the last ones.
 const LOG_LINES: usize = 24;
 
-/// What became of a transaction, in a few lines.
+/// Writes a summary of a receipt.
 pub(crate) fn receipt(receipt: &Receipt, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match &receipt.result {
         Ok(()) => write!(f, "transaction {} succeeded", receipt.signature())?,
@@ -39,7 +39,7 @@ pub(crate) fn receipt(receipt: &Receipt, f: &mut fmt::Formatter<'_>) -> fmt::Res
     log(&receipt.logs, f)
 }
 
-/// An address, with the name of what is there if it is well known.
+/// Renders an address with the name of its program, if it is well known.
 pub(crate) fn named(key: &Pubkey) -> String {
     let builtin = PROGRAMS.iter().find(|row| row.address == *key).map(|row| row.name);
     match builtin.or_else(|| selkie_programs::by_id(key).map(|program| program.name)) {
@@ -75,7 +75,7 @@ fn why(receipt: &Receipt, error: &TransactionError, f: &mut fmt::Formatter<'_>) 
     }
 }
 
-/// What to do next, where it is known.
+/// Returns a hint on how to fix the error, if there is one.
 fn help(error: &TransactionError) -> Option<&'static str> {
     Some(match error {
         TransactionError::AlreadyProcessed => {
@@ -108,7 +108,7 @@ fn log(lines: &[String], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     lines.iter().skip(left_out).try_for_each(|line| write!(f, "\n    {line}"))
 }
 
-/// The instructions, one a line, each as far to the right as it was nested.
+/// Renders the invoked instructions, one per line, indented by stack height.
 pub(crate) fn call_tree(receipt: &Receipt) -> String {
     let mut text = String::new();
     for frame in receipt.frames() {
@@ -121,7 +121,7 @@ pub(crate) fn call_tree(receipt: &Receipt) -> String {
     text
 }
 
-/// The accounts that changed, and how.
+/// Renders all account changes.
 pub(crate) fn diff(receipt: &Receipt) -> String {
     let mut text = String::new();
     for change in receipt.changes() {
@@ -131,7 +131,7 @@ pub(crate) fn diff(receipt: &Receipt) -> String {
     text
 }
 
-/// How an account changed.
+/// Renders how an account changed.
 pub(crate) fn account(
     before: Option<&AccountSharedData>,
     after: Option<&AccountSharedData>,
@@ -165,8 +165,7 @@ pub(crate) fn account(
     text
 }
 
-/// How bytes that were found differ from those that were expected: a line for each range. Both
-/// begin at `offset`.
+/// Renders the difference of two byte strings that begin at `offset`, one line per range.
 pub(crate) fn bytes_differ(what: &str, offset: usize, expected: &[u8], found: &[u8]) -> String {
     let mut lines: Vec<String> = Vec::new();
     if expected.len() != found.len() {
@@ -195,8 +194,8 @@ pub(crate) fn bytes_differ(what: &str, offset: usize, expected: &[u8], found: &[
     }
 }
 
-/// The ranges in which both have bytes and some differ; equal ones between them, if they are few,
-/// are part of a range.
+/// Returns the ranges in which the common prefixes differ; ranges less than `GAP` bytes apart are
+/// joined.
 fn changed_ranges(old: &[u8], new: &[u8]) -> Vec<(usize, usize)> {
     const GAP: usize = 8;
     let mut ranges: Vec<(usize, usize)> = Vec::new();
@@ -210,7 +209,7 @@ fn changed_ranges(old: &[u8], new: &[u8]) -> Vec<(usize, usize)> {
     ranges
 }
 
-/// Bytes in hexadecimal, the first of them if they are many.
+/// Renders bytes in hexadecimal, truncated after `SHOWN` bytes.
 fn hex(bytes: &[u8]) -> String {
     const SHOWN: usize = 32;
     let mut text: String = bytes.iter().take(SHOWN).map(|byte| format!("{byte:02x}")).collect();

@@ -1,25 +1,25 @@
-//! What can be sent.
+//! Conversion of transactions and wire bytes to sanitized transactions.
 
 use selkie_svm::{FeatureSet, transaction::Transaction as Sanitized};
 use solana_signature::Signature;
 use solana_transaction::{Transaction, versioned::VersionedTransaction};
 use solana_transaction_error::TransactionError;
 
-/// What can be sent: a transaction of any version, or its bytes as they would come by wire.
+/// A type that can be sent: a transaction of any version, or its wire bytes.
 pub trait IntoTransaction {
-    /// The transaction, if it is well formed.
+    /// Decodes and sanitizes the transaction.
     ///
     /// # Errors
-    /// If it is not.
+    /// If it is malformed.
     fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, Malformed>;
 }
 
-/// A transaction that is not well formed.
+/// A transaction that cannot be decoded or sanitized.
 #[derive(Clone, Debug)]
 pub struct Malformed {
-    /// Its first signature, if that could be read.
+    /// Its first signature, if it could be decoded.
     pub signature: Option<Signature>,
-    /// Why.
+    /// The reason.
     pub error: TransactionError,
 }
 
@@ -49,7 +49,7 @@ impl IntoTransaction for &Transaction {
     }
 }
 
-/// One that was found well formed before, with these features.
+/// A transaction that is already sanitized, under the same features.
 impl IntoTransaction for Sanitized {
     fn into_transaction(self, _features: FeatureSet) -> Result<Sanitized, Malformed> {
         Ok(self)

@@ -1,4 +1,4 @@
-//! Keys and signatures for tests.
+//! Keypairs, addresses and signed transactions for tests.
 
 use std::sync::Arc;
 
@@ -18,14 +18,14 @@ use crate::{
     svm::Svm,
 };
 
-/// The keypair of a name: always the same one, and no secret.
+/// Returns the keypair derived from a name. It is deterministic, hence not secret.
 #[must_use]
 pub fn keypair(name: &str) -> Keypair {
     let hasher = Sha256::new().chain_update("selkie keypair ").chain_update(name);
     Keypair::new_from_array(hasher.finalize().into())
 }
 
-/// The address of a name: always the same one. Nobody can sign for it.
+/// Returns the address derived from a name. It is deterministic, and has no private key.
 #[must_use]
 pub fn address(name: &str) -> Pubkey {
     let hasher = Sha256::new().chain_update("selkie address ").chain_update(name);
@@ -33,10 +33,11 @@ pub fn address(name: &str) -> Pubkey {
 }
 
 impl Svm {
-    /// Makes a transaction of these instructions with the current blockhash. The first signer pays.
+    /// Signs a transaction of these instructions with the latest blockhash. The first signer pays
+    /// the fee.
     ///
     /// # Errors
-    /// If somebody else has to sign, too.
+    /// If a required signer is missing, or a signer is not required.
     pub fn sign(
         &self,
         instructions: &[Instruction],
@@ -48,11 +49,11 @@ impl Svm {
         VersionedTransaction::try_new(VersionedMessage::Legacy(message), signers)
     }
 
-    /// Sends these instructions as a transaction. The first signer pays. If just this was sent
-    /// before, a new blockhash makes it another transaction.
+    /// Signs and sends a transaction of these instructions. The first signer pays the fee. If the
+    /// same transaction was processed before, it first advances the blockhash.
     ///
     /// # Errors
-    /// As [`Svm::send`]. If a signer is missing, or one too many, it is dropped.
+    /// As [`Svm::send`]. A transaction with a missing or superfluous signer is dropped.
     pub fn send_instructions(
         &mut self,
         instructions: &[Instruction],
@@ -79,7 +80,7 @@ impl Svm {
             .map_err(|error| self.dropped(Malformed { signature, error }, Vec::new()))
     }
 
-    /// What became of a transaction that could not even be signed.
+    /// Returns the failure of a transaction that could not be signed.
     fn unsigned(&self, why: String) -> FailedTransaction {
         let error = TransactionError::SignatureFailure;
         self.dropped(Malformed { signature: None, error }, vec![why])

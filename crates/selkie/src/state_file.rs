@@ -1,4 +1,4 @@
-//! A cluster in a file, to go on with it another day.
+//! A chain's state in a file, to continue with it in another process.
 //!
 //! ```text
 //! "selkie state 1\n"
@@ -7,9 +7,9 @@
 //! SHA-256 of all that
 //! ```
 //!
-//! Numbers are little-endian. Pieces of the runtime are not in the file, but named by it: builtin
-//! programs follow from the features; of mainnet's programs, those accounts are named by address
-//! that nothing has changed.
+//! Numbers are little-endian. Parts of the runtime are not stored, but referred to: builtin
+//! programs follow from the features; unchanged accounts of mainnet's programs are listed by
+//! address.
 
 use core::fmt;
 use std::{
@@ -31,15 +31,15 @@ use crate::{genesis, svm::Svm};
 
 const MAGIC: &[u8] = b"selkie state 1\n";
 const HASH_BYTES: usize = 32;
-/// The header of a cluster with every feature has a tenth of this.
+/// Ten times the size of a header with every feature.
 const HEADER_BYTES_MAX: usize = 256 << 10;
 
-/// A state that cannot be read or written.
+/// A state file that cannot be read or written.
 #[non_exhaustive]
 pub enum StateFileError {
     /// The file cannot be read or written.
     File(PathBuf, io::Error),
-    /// It is no state of a cluster.
+    /// The file is not a valid state file.
     Format(String),
 }
 
@@ -59,9 +59,9 @@ fn format_error(why: impl Into<String>) -> StateFileError {
 }
 
 impl Svm {
-    /// Writes the state to a file: accounts, time, features. What is there is replaced at once or
-    /// not at all. Left out is what a restart forgets: transactions that were sent, and all
-    /// blockhashes but the last. So are programs of the host ([`Svm::add_builtin`]).
+    /// Writes the state to a file: accounts, time, features. The file is replaced atomically. It
+    /// omits the history, all blockhashes but the last, and builtin programs added by
+    /// [`Svm::add_builtin`].
     ///
     /// ```no_run
     /// # use selkie::Svm;
@@ -83,18 +83,18 @@ impl Svm {
         written.map_err(|error| StateFileError::File(path.to_owned(), error))
     }
 
-    /// Goes on from a file that [`Svm::save`] has written, in the slot after, with a new
-    /// blockhash: what was signed for an older one cannot be sent again.
+    /// Loads a file that [`Svm::save`] wrote. The chain continues in the next slot with a new
+    /// blockhash: transactions signed with an older one are dropped.
     ///
     /// # Errors
-    /// If the file cannot be read, or if it has been damaged.
+    /// If the file cannot be read or is damaged.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, StateFileError> {
         let path = path.as_ref();
         let bytes = fs::read(path).map_err(|error| StateFileError::File(path.to_owned(), error))?;
         Self::from_bytes(&bytes)
     }
 
-    /// The bytes of such a file.
+    /// Encodes the state as [`Svm::save`] does.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let features = self.features();
@@ -122,10 +122,10 @@ impl Svm {
         bytes
     }
 
-    /// Goes on from such bytes.
+    /// Decodes a state as [`Svm::load`] does.
     ///
     /// # Errors
-    /// If they are not what [`Svm::to_bytes`] gave.
+    /// If the bytes are not the output of [`Svm::to_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateFileError> {
         let rest = bytes.strip_prefix(MAGIC);
         let rest = rest.ok_or_else(|| format_error("it does not begin like one"))?;
@@ -179,7 +179,7 @@ fn write_account(bytes: &mut Vec<u8>, key: &Pubkey, account: &AccountSharedData)
     bytes.extend(account.data());
 }
 
-/// Takes an account from the front.
+/// Reads an account and advances `bytes` past it.
 fn read_account(bytes: &mut &[u8]) -> Option<(Pubkey, Account)> {
     fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
         let (first, rest) = bytes.split_first_chunk()?;
@@ -216,7 +216,7 @@ impl Header {
         let number = |name: &str| value.get(name)?.as_u64();
         let mut features = FeatureSet::none();
         for id in value.get("features")?.as_array()? {
-            // A feature that was everywhere once may have no row any more.
+            // A feature that is active on all clusters may have lost its row.
             let feature = Feature::from_address(&id.as_str()?.parse().ok()?);
             features = feature.map_or(features, |feature| features.with(feature));
         }
@@ -226,15 +226,15 @@ impl Header {
             blockhash: value.get("blockhash")?.as_str()?.parse().ok()?,
             lamports_per_signature: number("lamportsPerSignature")?,
             slot_milliseconds: number("slotMilliseconds")?,
-            // Files of earlier versions do not have them.
+            // Missing in files of earlier versions.
             stakes: value.get("stakes").map_or(Some(Stakes::default()), stakes_from_json)?,
             accounts: number("accounts")?,
-            // Files of older versions have all accounts in them.
+            // Files of earlier versions store all accounts.
             programs: value.get("programs").map_or(Some(Vec::new()), addresses)?,
         })
     }
 
-    /// The accounts of mainnet's programs that the file names.
+    /// Returns the well-known accounts that the file lists.
     fn places(&self) -> Result<Places, StateFileError> {
         let mut places = Places::default();
         for key in &self.programs {
@@ -258,7 +258,7 @@ impl Header {
                 .ok_or_else(|| format_error("its accounts are not what it says they are"))?;
             if account.owner == sysvar::ID {
                 match svm.set_sysvar(key, &account.data) {
-                    // Some are for people only.
+                    // The runtime ignores some sysvar accounts.
                     Ok(()) | Err(SysvarError::UnknownAddress(_)) => {}
                     Err(error) => return Err(format_error(error.to_string())),
                 }

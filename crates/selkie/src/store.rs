@@ -1,23 +1,23 @@
-//! Where accounts are.
+//! The chain's accounts.
 
 use selkie_programs::accounts::{Place, Places};
 use selkie_svm::{AccountStore, KeyMap};
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 
-/// Accounts by address. One without lamports is none.
+/// Accounts by address. An account with 0 lamports does not exist.
 ///
-/// Below those that were written lie the accounts of mainnet's programs, which are made when they
-/// are first asked for. What was ever written at an address hides the one below.
+/// They overlay the accounts of mainnet's programs, which are created when first read. Writing an
+/// address hides the account below permanently.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Accounts {
     written: KeyMap<AccountSharedData>,
-    /// The accounts of mainnet's programs at whose addresses nothing was written.
+    /// The accounts of mainnet's programs whose addresses were never written.
     programs: Places,
 }
 
 impl Accounts {
-    /// Puts an account at an address, or takes it away; gives what was there.
+    /// Sets or deletes an account; returns the previous one.
     pub(crate) fn set(
         &mut self,
         key: Pubkey,
@@ -31,15 +31,15 @@ impl Accounts {
         before.or_else(|| below.map(|place| place.account().clone()))
     }
 
-    /// Takes away the account of one of mainnet's programs; gives which it was.
+    /// Removes the well-known account at `key`, which is about to be written.
     fn uncover(&mut self, key: &Pubkey) -> Option<Place> {
         let place = self.place(key)?;
         self.programs.remove(place);
         Some(place)
     }
 
-    /// Changes an account that was written to another one: it is copied to its place, and what was
-    /// there is forgotten. Gives whether it could.
+    /// Overwrites an account that was written before, dropping its previous value; returns `false`
+    /// if there is none or if it would be deleted.
     #[inline]
     pub(crate) fn change(&mut self, key: &Pubkey, account: &AccountSharedData) -> bool {
         match self.written.get_mut(key).filter(|_| account.lamports() > 0) {
@@ -51,31 +51,30 @@ impl Accounts {
         }
     }
 
-    /// The account at an address.
+    /// Returns the account at `key`.
     #[inline]
     pub(crate) fn get(&self, key: &Pubkey) -> Option<&AccountSharedData> {
         self.written.get(key).or_else(|| self.place(key).map(Place::account))
     }
 
-    /// The account of one of mainnet's programs that is at an address.
+    /// Returns the well-known account at `key`, unless it was written.
     fn place(&self, key: &Pubkey) -> Option<Place> {
-        // Where there are none, nothing is searched for.
+        // Skip the search if there are none.
         let places = Some(self.programs).filter(|places| !places.is_empty())?;
         Place::of(key).filter(|place| places.contains(*place))
     }
 
-    /// How many there are.
+    /// Returns the number of accounts.
     pub(crate) fn len(&self) -> usize {
         self.written.len().saturating_add(self.programs.len())
     }
 
-    /// The accounts of mainnet's programs at whose addresses nothing was written.
+    /// Returns the accounts of mainnet's programs whose addresses were never written.
     pub(crate) fn programs(&self) -> Places {
         self.programs
     }
 
-    /// Puts these accounts of mainnet's programs there, and no others of them, but not where others
-    /// were written.
+    /// Replaces the well-known accounts, leaving out those whose addresses were written.
     pub(crate) fn set_programs(&mut self, places: Places) {
         self.programs = Places::default();
         for place in places.iter().filter(|place| !self.written.contains_key(&place.key())) {
@@ -83,25 +82,25 @@ impl Accounts {
         }
     }
 
-    /// The accounts that were written, by address.
+    /// Returns the written accounts, sorted by address.
     pub(crate) fn written(&self) -> Vec<(Pubkey, &AccountSharedData)> {
         sorted(self.written.iter().map(|(key, account)| (*key, account)))
     }
 
-    /// All accounts, by address.
+    /// Returns all accounts, sorted by address.
     pub(crate) fn all(&self) -> Vec<(Pubkey, &AccountSharedData)> {
         let programs = self.programs.iter().map(|place| (place.key(), place.account()));
         sorted(self.written.iter().map(|(key, account)| (*key, account)).chain(programs))
     }
 
-    /// Those of an owner of which `keep` is true, by address.
+    /// Returns the accounts of `owner` that pass `keep`, sorted by address.
     pub(crate) fn owned_by(
         &self,
         owner: &Pubkey,
         keep: impl Fn(&AccountSharedData) -> bool,
     ) -> Vec<(Pubkey, &AccountSharedData)> {
         let written = self.written.iter().map(|(key, account)| (*key, account));
-        // Accounts that are not asked for need not be made.
+        // Compare owners first: reading an account would create it.
         let programs = self.programs.iter().filter(|place| place.owner() == *owner);
         let programs = programs.map(|place| (place.key(), place.account()));
         let is_kept =

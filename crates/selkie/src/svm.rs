@@ -1,4 +1,4 @@
-//! The cluster in a test.
+//! [`Svm`]: the in-process chain that tests send transactions to.
 
 use core::fmt;
 use std::sync::Arc;
@@ -29,8 +29,8 @@ use crate::{
     send::{IntoTransaction, Malformed},
 };
 
-/// A Solana cluster of one process: accounts, programs and time, and transactions that change
-/// them as they would on mainnet.
+/// A Solana chain inside the test process: accounts, programs and a clock, changed by transactions
+/// exactly as on mainnet.
 ///
 /// ```
 /// use selkie::{keypair, system, Signer, Svm};
@@ -46,13 +46,13 @@ use crate::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Nothing in it depends on the time of day, on chance or on the machine: the same calls give the
-/// same bytes. It begins in slot 1, in the first second of 2026, with mainnet's features, rent and
-/// fees, its builtin programs and its sysvars; and with the token, stake and other programs that
-/// [`programs::MAINNET`](crate::programs::MAINNET) lists.
+/// An `Svm` is deterministic: it reads no clock and uses no randomness, so the same calls produce
+/// the same bytes on every machine. A new one is in slot 1, in the first second of 2026, with
+/// mainnet's features, rent, fees, builtin programs and sysvars, and with the token, stake and
+/// other programs that [`programs::MAINNET`](crate::programs::MAINNET) lists.
 ///
-/// Clones have the same accounts and go their own ways; programs that one has compiled the other
-/// need not compile again. To go back to a state, [`Svm::snapshot`] is cheaper.
+/// A clone starts with the same accounts and then changes independently; clones share compiled
+/// programs. To return to an earlier state, [`Svm::snapshot`] is cheaper than a clone.
 #[derive(Clone, Debug)]
 pub struct Svm {
     pub(crate) journal: Journal,
@@ -63,7 +63,7 @@ pub struct Svm {
     pub(crate) checks_blockhashes: bool,
     pub(crate) slot_milliseconds: u64,
     pub(crate) instruction_budget: ComputeBudget,
-    /// Where programs were added from, if any was added from a file.
+    /// The files that programs were added from; `None` if no program was added by path.
     pub(crate) origins: Option<Arc<Origins>>,
 }
 
@@ -73,12 +73,12 @@ impl Default for Svm {
     }
 }
 
-/// An account would have more lamports than there can be.
+/// Error of [`Svm::airdrop`]: the balance would exceed `u64::MAX` lamports.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct AirdropError {
-    /// What it has.
+    /// The account's balance, in lamports.
     pub balance: u64,
-    /// What was to be added.
+    /// The lamports to be added.
     pub lamports: u64,
 }
 
@@ -91,11 +91,12 @@ impl fmt::Display for AirdropError {
 
 impl core::error::Error for AirdropError {}
 
-/// What a transaction is known by, if it came far enough to be known.
+/// The blockhash and message id under which a processed transaction is recorded; `None` if the
+/// transaction was dropped.
 type KnownBy = Option<(Hash, MessageId)>;
 
 impl Svm {
-    /// A new cluster.
+    /// Creates a chain with mainnet's settings.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -111,16 +112,17 @@ impl Svm {
         }
     }
 
-    /// What the cluster gives to every instruction.
+    /// Returns the environment of every instruction: features, builtin programs, sysvars, fees.
     #[must_use]
     pub fn environment(&self) -> &Environment {
         &self.journal.state().environment
     }
 
-    /// Sends a transaction: a signed one of any version, or its bytes.
+    /// Sends a transaction: a signed one of any version, or its wire bytes.
     ///
     /// # Errors
-    /// If it was dropped or failed. The error has the receipt, and shows what happened.
+    /// If the transaction was dropped or failed. The error holds the receipt, and its `Display`
+    /// explains the failure.
     pub fn send(
         &mut self,
         transaction: impl IntoTransaction,
@@ -128,7 +130,7 @@ impl Svm {
         self.send_with(transaction, None)
     }
 
-    /// Sends a transaction, and shows somebody each instruction as it begins and ends.
+    /// Sends a transaction and calls `inspector` before and after each instruction.
     ///
     /// # Errors
     /// As [`Svm::send`].
@@ -140,7 +142,7 @@ impl Svm {
         self.send_with(transaction, Some(inspector))
     }
 
-    /// Sends transactions one after the other, whatever becomes of those before.
+    /// Sends transactions one after the other, continuing after failures.
     pub fn send_many<T: IntoTransaction>(
         &mut self,
         transactions: impl IntoIterator<Item = T>,
@@ -148,7 +150,8 @@ impl Svm {
         transactions.into_iter().map(|transaction| self.send(transaction)).collect()
     }
 
-    /// Tells what would become of a transaction, and changes nothing.
+    /// Simulates a transaction: returns what [`Svm::send`] would return, without changing any
+    /// state.
     ///
     /// # Errors
     /// As [`Svm::send`].
@@ -161,10 +164,11 @@ impl Svm {
         finish(entry)
     }
 
-    /// Sends a transaction, and insists on what is expected of it, be that success or failure.
+    /// Sends a transaction and asserts that its receipt passes `check`. The transaction may fail if
+    /// `check` expects that.
     ///
     /// # Panics
-    /// If it does not hold.
+    /// If an expectation of `check` does not hold.
     #[track_caller]
     pub fn send_and_assert(
         &mut self,
@@ -191,7 +195,7 @@ impl Svm {
         finish(entry)
     }
 
-    /// Processes a transaction, and writes what becomes of it in a receipt.
+    /// Processes a transaction and writes the result into `receipt`, reusing its allocations.
     #[inline(always)]
     fn process(
         &self,
@@ -223,7 +227,7 @@ impl Svm {
         Some(known_by)
     }
 
-    /// What explains a transaction later on.
+    /// Returns what [`Receipt::trap`] and the notes on stale programs need later.
     pub(crate) fn evidence(
         &self,
         processed: &Processed,
@@ -243,7 +247,7 @@ impl Svm {
         Receipt::dropped(transaction, self.slot(), self.rent(), malformed.error)
     }
 
-    /// What became of a transaction that could not be sent at all.
+    /// Returns the failure of a transaction that could not be decoded, sanitized or signed.
     pub(crate) fn dropped(&self, malformed: Malformed, notes: Vec<String>) -> FailedTransaction {
         let error = malformed.error.clone();
         let mut receipt = self.malformed(malformed);
@@ -280,10 +284,10 @@ impl Svm {
         })
     }
 
-    /// Gives lamports to an account, which is made if it is not there.
+    /// Adds lamports to an account, creating it if it does not exist.
     ///
     /// # Errors
-    /// If it would have more than there can be.
+    /// If the balance would exceed `u64::MAX`.
     pub fn airdrop(&mut self, key: &Pubkey, lamports: u64) -> Result<(), AirdropError> {
         let account = self.journal.state().accounts.get(key).cloned();
         let mut account = account
@@ -295,29 +299,29 @@ impl Svm {
         Ok(())
     }
 
-    /// The account at an address.
+    /// Returns a copy of the account at `key`.
     #[must_use]
     pub fn account(&self, key: &Pubkey) -> Option<Account> {
         self.shared_account(key).map(Account::from)
     }
 
-    /// The account at an address, without a copy of its data.
+    /// Returns the account at `key` without copying its data.
     #[must_use]
     pub fn shared_account(&self, key: &Pubkey) -> Option<AccountSharedData> {
         self.journal.state().accounts.get(key).cloned()
     }
 
-    /// The balance of an account: 0 if there is none.
+    /// Returns the balance of the account at `key` in lamports, 0 if it does not exist.
     #[must_use]
     pub fn balance(&self, key: &Pubkey) -> u64 {
         self.journal.state().accounts.get(key).map_or(0, ReadableAccount::lamports)
     }
 
-    /// Puts an account at an address, whatever was there. One without lamports is none. An account
-    /// of a sysvar that the runtime knows sets what it knows.
+    /// Sets the account at `key`, replacing any that is there. An account with 0 lamports is
+    /// deleted. Setting the account of a sysvar also sets the sysvar that programs read by syscall.
     ///
     /// # Errors
-    /// If it is the account of a sysvar and has no data of it.
+    /// If `key` is a sysvar and the account's data are not valid for it.
     pub fn set_account(
         &mut self,
         key: Pubkey,
@@ -331,24 +335,24 @@ impl Svm {
         Ok(())
     }
 
-    /// How many accounts there are, those of programs and sysvars included.
+    /// Returns the number of accounts, including those of programs and sysvars.
     #[must_use]
     pub fn accounts_len(&self) -> usize {
         self.journal.state().accounts.len()
     }
 
-    /// Every account, by address.
+    /// Returns every account, sorted by address.
     pub fn accounts(&self) -> impl Iterator<Item = (Pubkey, &AccountSharedData)> {
         self.journal.state().accounts.all().into_iter()
     }
 
-    /// Every account but those of [`programs::MAINNET`](crate::programs::MAINNET) that are as they
-    /// were from the start, by address.
+    /// Returns every account, sorted by address, except unchanged accounts of
+    /// [`programs::MAINNET`](crate::programs::MAINNET).
     pub fn written_accounts(&self) -> impl Iterator<Item = (Pubkey, &AccountSharedData)> {
         self.journal.state().accounts.written().into_iter()
     }
 
-    /// The accounts that a program owns and that pass all filters, by address.
+    /// Returns the accounts that `owner` owns and that pass all `filters`, sorted by address.
     #[must_use]
     pub fn program_accounts(
         &self,
@@ -362,26 +366,28 @@ impl Svm {
         found.into_iter().map(|(key, account)| (key, account.clone().into())).collect()
     }
 
-    /// The lamports that an account with so many bytes of data must have.
+    /// Returns the minimum balance, in lamports, of a rent-exempt account with `data_len` bytes of
+    /// data.
     #[must_use]
     pub fn minimum_balance_for_rent_exemption(&self, data_len: usize) -> u64 {
         minimum_balance(&self.rent(), data_len).max(1)
     }
 
-    /// What became of a transaction that was sent: one of the last, and one that paid.
+    /// Returns the receipt of a processed transaction (one that paid its fee), if it is still in
+    /// the history ([`Svm::with_history`]).
     #[must_use]
     pub fn transaction(&self, signature: &Signature) -> Option<&Arc<Receipt>> {
         self.journal.state().history.get(signature)
     }
 
-    /// The last transactions that paid, oldest first.
+    /// Returns the receipts in the history, oldest first.
     pub fn transactions(&self) -> impl DoubleEndedIterator<Item = &Arc<Receipt>> {
         self.journal.state().history.iter()
     }
 
-    /// Notes the state, to come back to it. What that costs is what changes until then, and does
-    /// not depend on how many accounts there are. Snapshots nest; one that is dropped costs
-    /// nothing any more.
+    /// Takes a snapshot, to which [`Svm::restore`] returns. Its cost is proportional to what
+    /// changes afterwards, not to the number of accounts. Snapshots nest; a dropped snapshot costs
+    /// nothing.
     ///
     /// ```
     /// # use selkie::{keypair, Signer, Svm};
@@ -397,11 +403,12 @@ impl Svm {
         self.journal.snapshot()
     }
 
-    /// Goes back to a state: accounts, sysvars, time, features, history. It can be restored again;
-    /// snapshots that were taken after it cannot.
+    /// Restores accounts, sysvars, time, features and history to what they were when `snapshot` was
+    /// taken. A snapshot can be restored repeatedly; restoring it invalidates those taken after it.
     ///
     /// # Errors
-    /// If the snapshot was taken after one that was restored since, or of another `Svm`.
+    /// If the snapshot is stale (an older one was restored after it was taken) or belongs to
+    /// another `Svm`.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
         self.journal.restore(snapshot)
     }
@@ -414,12 +421,12 @@ fn finish(receipt: Arc<Receipt>) -> Result<Arc<Receipt>, FailedTransaction> {
     }
 }
 
-/// What accounts of a program are wanted, as RPC's `getProgramAccounts` has it.
+/// A filter on the accounts of a program, as in RPC's `getProgramAccounts`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Filter<'a> {
-    /// Those with so many bytes of data.
+    /// Accounts with exactly this many bytes of data.
     DataSize(usize),
-    /// Those with these bytes at an offset.
+    /// Accounts whose data contain these bytes at this offset.
     Memcmp(usize, &'a [u8]),
 }
 

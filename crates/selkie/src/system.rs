@@ -1,6 +1,6 @@
 //! Instructions of the system program.
 //!
-//! Tests need them before anything else, and should not need another crate for that.
+//! Included so that tests need no further crate for them.
 
 use solana_instruction::{AccountMeta, Instruction};
 use solana_pubkey::Pubkey;
@@ -9,14 +9,14 @@ use solana_sdk_ids::{system_program, sysvar};
 /// The address of the system program.
 pub const ID: Pubkey = system_program::ID;
 
-/// Bytes of a nonce account.
+/// Size of a nonce account, in bytes.
 pub const NONCE_BYTES: usize = selkie_svm::nonce::NONCE_BYTES;
 
 fn instruction(accounts: Vec<AccountMeta>, data: &[&[u8]]) -> Instruction {
     Instruction { program_id: ID, accounts, data: data.concat() }
 }
 
-/// Makes an account of `space` bytes with so many lamports, and gives it to `owner`. Both sign.
+/// Creates an account of `space` bytes with `lamports`, owned by `owner`. Both accounts sign.
 #[must_use]
 pub fn create_account(
     from: &Pubkey,
@@ -30,28 +30,28 @@ pub fn create_account(
     instruction(accounts, &[&0_u32.to_le_bytes(), &lamports, &space, owner.as_ref()])
 }
 
-/// Gives an account, which signs, to a program.
+/// Changes the owner of an account. The account signs.
 #[must_use]
 pub fn assign(account: &Pubkey, owner: &Pubkey) -> Instruction {
     let accounts = vec![AccountMeta::new(*account, true)];
     instruction(accounts, &[&1_u32.to_le_bytes(), owner.as_ref()])
 }
 
-/// Moves lamports. The giver signs.
+/// Transfers lamports. The sender signs.
 #[must_use]
 pub fn transfer(from: &Pubkey, to: &Pubkey, lamports: u64) -> Instruction {
     let accounts = vec![AccountMeta::new(*from, true), AccountMeta::new(*to, false)];
     instruction(accounts, &[&2_u32.to_le_bytes(), &lamports.to_le_bytes()])
 }
 
-/// Makes an account, which signs, so many bytes long.
+/// Allocates `space` bytes of data in an account. The account signs.
 #[must_use]
 pub fn allocate(account: &Pubkey, space: u64) -> Instruction {
     let accounts = vec![AccountMeta::new(*account, true)];
     instruction(accounts, &[&8_u32.to_le_bytes(), &space.to_le_bytes()])
 }
 
-/// Makes a nonce account with so many lamports. Both sign; `authority` may use the nonce.
+/// Creates a nonce account. Both accounts sign; `authority` may advance the nonce.
 #[must_use]
 #[allow(deprecated, reason = "nonces look at the sysvar of recent blockhashes")]
 pub fn create_nonce_account(
@@ -71,7 +71,7 @@ pub fn create_nonce_account(
     ]
 }
 
-/// Advances a nonce: the first instruction of a transaction that lives by it.
+/// Advances a nonce: the first instruction of a transaction with a durable nonce.
 #[must_use]
 #[allow(deprecated, reason = "nonces look at the sysvar of recent blockhashes")]
 pub fn advance_nonce_account(nonce: &Pubkey, authority: &Pubkey) -> Instruction {

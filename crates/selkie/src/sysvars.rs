@@ -1,4 +1,4 @@
-//! Sysvars: what programs ask the runtime for, and the accounts that show the same.
+//! Sysvars: what programs read by syscall, and the accounts that mirror it.
 
 use selkie_bank::sysvars::{read_stake_history, stake_history};
 use selkie_svm::sysvars::SysvarError;
@@ -12,26 +12,25 @@ use solana_stake_history::StakeHistory;
 use crate::{genesis::sysvar_account, svm::Svm};
 
 impl Svm {
-    /// Sets the clock that programs see, and nothing else: for time to pass, use
-    /// [`Svm::warp_to_slot`].
+    /// Sets the clock sysvar and nothing else; [`Svm::warp_to_slot`] advances the chain.
     pub fn set_clock(&mut self, clock: &Clock) {
         self.journal.environment_mut().sysvars.set_clock(clock);
         self.show_sysvar(sysvar::clock::ID);
     }
 
-    /// The rent.
+    /// Returns the rent parameters.
     #[must_use]
     pub fn rent(&self) -> Rent {
         self.environment().rent()
     }
 
-    /// Sets the rent.
+    /// Sets the rent parameters.
     pub fn set_rent(&mut self, rent: &Rent) {
         self.journal.environment_mut().sysvars.set_rent(rent);
         self.show_sysvar(sysvar::rent::ID);
     }
 
-    /// The epoch schedule.
+    /// Returns the epoch schedule.
     #[must_use]
     pub fn epoch_schedule(&self) -> EpochSchedule {
         self.environment().sysvars.epoch_schedule().unwrap_or_default()
@@ -43,41 +42,41 @@ impl Svm {
         self.show_sysvar(sysvar::epoch_schedule::ID);
     }
 
-    /// The stake history: how much stake was effective, activating and deactivating in each epoch
-    /// that has ended, newest first. [`Svm::warp_to_slot`] says how it is made.
+    /// Returns the stake history: effective, activating and deactivating stake of each past epoch,
+    /// newest first. [`Svm::warp_to_slot`] explains how entries are computed.
     #[must_use]
     pub fn stake_history(&self) -> StakeHistory {
         read_stake_history(self.sysvar(&sysvar::stake_history::ID).unwrap_or_default())
     }
 
-    /// Sets the stake history, which goes on from there. The stake program fails if an epoch between
-    /// two others is missing.
+    /// Sets the stake history, which later epochs continue. The stake program fails if an epoch
+    /// between two others is missing.
     pub fn set_stake_history(&mut self, history: &StakeHistory) {
         self.put_sysvar(sysvar::stake_history::ID, &stake_history(history));
     }
 
-    /// The data of a sysvar.
+    /// Returns the data of a sysvar.
     #[must_use]
     pub fn sysvar(&self, id: &Pubkey) -> Option<&[u8]> {
         self.environment().sysvars.get(id)
     }
 
-    /// Sets a sysvar to the data of its account: what the runtime knows, and the account.
+    /// Sets a sysvar to the data of its account, for syscalls and for reads of the account.
     ///
     /// # Errors
-    /// If there is no such sysvar, or if these are no data of it.
+    /// If there is no such sysvar, or if `data` are not valid for it.
     pub fn set_sysvar(&mut self, id: Pubkey, data: &[u8]) -> Result<(), SysvarError> {
         self.journal.environment_mut().sysvars.set(id, data)?;
         self.show_sysvar(id);
         Ok(())
     }
 
-    /// Sets a sysvar to data that were made for it.
+    /// Sets a sysvar to data that are known to be valid.
     pub(crate) fn put_sysvar(&mut self, id: Pubkey, data: &[u8]) {
         self.set_sysvar(id, data).expect("the data were made for this sysvar");
     }
 
-    /// Makes the account of a sysvar show what the runtime knows.
+    /// Updates the account of a sysvar.
     fn show_sysvar(&mut self, id: Pubkey) {
         let environment = self.environment();
         let data = environment.sysvars.get(&id);

@@ -1,7 +1,7 @@
-//! Slots, blockhashes and the clock.
+//! Slots, blockhashes, epochs and the clock.
 //!
-//! Nothing here asks the time or for chance: blockhashes follow from each other, and the clock
-//! from the slot.
+//! Everything is deterministic: each blockhash is derived from the one before, and the clock from
+//! the slot.
 
 use core::fmt;
 
@@ -18,17 +18,17 @@ use solana_sdk_ids::sysvar;
 
 use crate::svm::Svm;
 
-/// How many blockhashes transactions may refer to.
+/// How many blockhashes are recent: the latest and 150 before it.
 const BLOCKHASHES_VALID: u64 = 151;
-/// How many slots the sysvar of slot hashes has.
+/// How many slots the slot hashes sysvar lists.
 const SLOTS_LISTED: u64 = 512;
 
-/// Time does not run backwards.
+/// Error of [`Svm::warp_to_slot`]: the slot is in the past.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct WarpError {
-    /// The slot that was asked for.
+    /// The requested slot.
     pub slot: u64,
-    /// The slot that it is.
+    /// The current slot.
     pub now: u64,
 }
 
@@ -42,20 +42,20 @@ impl fmt::Display for WarpError {
 
 impl core::error::Error for WarpError {}
 
-/// The hash of a slot, which is that of its bank and not its blockhash.
+/// Returns the bank hash of a slot, as the slot hashes sysvar lists it; it is not the blockhash.
 fn slot_hash(slot: u64) -> Hash {
     let hasher = Sha256::new().chain_update("selkie slot").chain_update(slot.to_le_bytes());
     Hash::new_from_array(hasher.finalize().into())
 }
 
-/// The data of the sysvar of slot hashes in a slot, from those in a slot before: as if none between
-/// them had been skipped.
+/// Returns the data of the slot hashes sysvar in `slot`, given those in slot `from`, assuming that
+/// no slot in between was skipped.
 pub(crate) fn slot_hash_list(before: &[u8], from: u64, slot: u64) -> Vec<u8> {
     let first = from.max(slot.saturating_sub(SLOTS_LISTED));
     slot_hashes_after(before, (first..slot).rev().map(|slot| (slot, slot_hash(slot))))
 }
 
-/// The data of the sysvar of recent blockhashes.
+/// Returns the data of the recent blockhashes sysvar.
 pub(crate) fn blockhash_list(
     blockhash_queue: &BlockhashQueue,
     lamports_per_signature: u64,
@@ -64,38 +64,38 @@ pub(crate) fn blockhash_list(
 }
 
 impl Svm {
-    /// The clock, as programs see it.
+    /// Returns the clock sysvar.
     #[must_use]
     pub fn clock(&self) -> Clock {
         self.environment().sysvars.clock().unwrap_or_default()
     }
 
-    /// The slot.
+    /// Returns the current slot.
     #[must_use]
     pub fn slot(&self) -> u64 {
         self.environment().slot()
     }
 
-    /// The epoch.
+    /// Returns the current epoch.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.clock().epoch
     }
 
-    /// The blockhash to sign with.
+    /// Returns the blockhash to sign transactions with.
     #[must_use]
     pub fn latest_blockhash(&self) -> Hash {
         self.environment().blockhash
     }
 
-    /// Whether a transaction with this blockhash may still be sent.
+    /// Returns whether a transaction with this blockhash would be accepted.
     #[must_use]
     pub fn is_blockhash_valid(&self, blockhash: &Hash) -> bool {
         self.journal.state().blockhash_queue.is_recent(blockhash)
     }
 
-    /// Makes a new blockhash, so that the same instructions make another transaction. The 150
-    /// before it stay valid. The slot stays what it is.
+    /// Adds a blockhash within the current slot, so that the same instructions make a new
+    /// transaction. The 150 blockhashes before it stay valid.
     pub fn advance_blockhash(&mut self) -> Hash {
         let next = next_blockhash(&self.latest_blockhash(), self.slot());
         self.journal.blockhash_queue_mut().register(next);
@@ -103,7 +103,7 @@ impl Svm {
         next
     }
 
-    /// Makes a new blockhash, and lets all others go.
+    /// Adds a blockhash and expires all others.
     pub fn expire_blockhash(&mut self) -> Hash {
         let next = next_blockhash(&self.latest_blockhash(), self.slot());
         let blockhash_queue = self.journal.blockhash_queue_mut();
@@ -121,19 +121,19 @@ impl Svm {
         self.put_sysvar(sysvar::recent_blockhashes::ID, &list);
     }
 
-    /// Goes on to a later slot, as if there had been a block in each slot on the way: the clock
-    /// with epoch and time, slot hashes, blockhashes and stakes are what they would be then.
-    /// Blockhashes from more than 150 slots ago are gone.
+    /// Advances to a later slot as if every slot on the way had a block: clock, slot hashes,
+    /// blockhashes and stakes become what they would be then. Blockhashes older than 150 slots
+    /// expire.
     ///
     /// For each epoch that ends on the way, the stake history gets the entry that a bank computes
-    /// from the stake accounts (agave: `calculate_activated_stake`), and from stake that no account
-    /// shows ([`Svm::with_epoch_stake`]). So delegations warm up and cool down as on mainnet.
-    /// `sol_get_epoch_stake` knows the stake of vote accounts as it was at the start of the epoch
-    /// before; as in agave, a vote account counts if it has a BLS key and lamports for its rent.
+    /// from the stake accounts (agave: `calculate_activated_stake`) and from the stake set by
+    /// [`Svm::with_epoch_stake`], so delegations warm up and cool down as on mainnet.
+    /// `sol_get_epoch_stake` returns the stake of vote accounts at the start of the previous epoch;
+    /// as in agave, a vote account counts only if it has a BLS key and is rent-exempt.
     ///
-    /// Rewards are neither computed nor paid, for votes as for stake: stake accounts keep their
-    /// lamports, their delegation and the credits they have observed, and the `EpochRewards` sysvar
-    /// stays inactive, so that the stake program works in the first slot of an epoch, too.
+    /// Rewards are neither computed nor paid: stake accounts keep their lamports, delegations and
+    /// observed credits, and the `EpochRewards` sysvar stays inactive, so that the stake program
+    /// works in the first slot of an epoch, too.
     ///
     /// # Errors
     /// If the slot is in the past.
@@ -158,24 +158,24 @@ impl Svm {
         Ok(())
     }
 
-    /// Goes on by so many slots, as [`Svm::warp_to_slot`].
+    /// Advances by `slots`, like [`Svm::warp_to_slot`].
     pub fn warp_by_slots(&mut self, slots: u64) {
         let slot = self.slot().saturating_add(slots);
         self.warp_to_slot(slot).expect("the slot is not in the past");
     }
 
-    /// Goes on to the first slot of an epoch, as [`Svm::warp_to_slot`]: stakes warm up and cool down
-    /// on the way, and no rewards are computed.
+    /// Advances to the first slot of an epoch, like [`Svm::warp_to_slot`]: stakes warm up and cool
+    /// down, no rewards are computed.
     ///
     /// # Errors
-    /// If it is in the past.
+    /// If that slot is in the past.
     pub fn warp_to_epoch(&mut self, epoch: u64) -> Result<(), WarpError> {
         let schedule = self.environment().sysvars.epoch_schedule().unwrap_or_default();
         let slot = schedule.get_first_slot_in_epoch(epoch);
         self.warp_to_slot(slot)
     }
 
-    /// Makes the stakes what they are in a later slot.
+    /// Updates the stakes at each epoch boundary between two slots.
     fn pass_epochs(&mut self, from: u64, to: u64) {
         let (state, schedule) = (self.journal.state(), self.epoch_schedule());
         if state.stakes.covers(&schedule, &(from..to)) {
@@ -183,7 +183,7 @@ impl Svm {
         }
         let accounts = || {
             let rent = state.environment.rent();
-            // The programs of mainnet, which lie below, hold no stake.
+            // The unwritten accounts of mainnet's programs hold no stake.
             let written = state.accounts.written();
             let accounts = written.iter().map(|(key, account)| (key, *account));
             StakeAccounts::new(accounts, state.environment.features, &rent)

@@ -1,6 +1,6 @@
-//! Instructions of the token programs that tests begin with, and what their accounts hold.
+//! Instructions of the token programs, and the layout of their accounts.
 //!
-//! They go to the token program and to Token-2022 alike, whichever address is given.
+//! `program` selects the token program or Token-2022, which share these instructions.
 
 use selkie_svm::sysvars::SysvarError;
 use solana_account::{Account, ReadableAccount as _};
@@ -10,16 +10,16 @@ use solana_sdk_ids::system_program;
 
 use crate::{programs::ASSOCIATED_TOKEN, svm::Svm};
 
-/// Bytes of a mint.
+/// Size of a mint without extensions, in bytes.
 pub const MINT_BYTES: usize = 82;
-/// Bytes of a token account.
+/// Size of a token account without extensions, in bytes.
 pub const ACCOUNT_BYTES: usize = 165;
 
 fn instruction(program: &Pubkey, accounts: Vec<AccountMeta>, data: &[&[u8]]) -> Instruction {
     Instruction { program_id: *program, accounts, data: data.concat() }
 }
 
-/// Makes an account of [`MINT_BYTES`] a mint.
+/// Initializes a mint in an account of [`MINT_BYTES`] that the token program owns.
 #[must_use]
 pub fn initialize_mint(
     program: &Pubkey,
@@ -31,7 +31,7 @@ pub fn initialize_mint(
     instruction(program, accounts, &[&[20, decimals], authority.as_ref(), &[0]])
 }
 
-/// Makes an account of [`ACCOUNT_BYTES`] a token account of a mint.
+/// Initializes a token account in an account of [`ACCOUNT_BYTES`] that the token program owns.
 #[must_use]
 pub fn initialize_account(
     program: &Pubkey,
@@ -43,7 +43,7 @@ pub fn initialize_account(
     instruction(program, accounts, &[&[18], owner.as_ref()])
 }
 
-/// Makes tokens. The authority of the mint signs.
+/// Mints tokens, in the mint's smallest unit. The mint authority signs.
 #[must_use]
 pub fn mint_to(
     program: &Pubkey,
@@ -60,7 +60,7 @@ pub fn mint_to(
     instruction(program, accounts, &[&[7], &amount.to_le_bytes()])
 }
 
-/// Moves tokens. Their owner signs.
+/// Transfers tokens, in the mint's smallest unit. The owner signs.
 #[must_use]
 pub fn transfer(
     program: &Pubkey,
@@ -77,8 +77,8 @@ pub fn transfer(
     instruction(program, accounts, &[&[3], &amount.to_le_bytes()])
 }
 
-/// Moves tokens of a mint with these decimals. Their owner signs. Mints whose transfers pay a fee or
-/// call a hook take this instruction only.
+/// Transfers tokens and checks mint and decimals. The owner signs. Mints with a transfer fee or a
+/// transfer hook accept no other transfer.
 #[must_use]
 pub fn transfer_checked(
     program: &Pubkey,
@@ -98,14 +98,14 @@ pub fn transfer_checked(
     instruction(program, accounts, &[&[12], &amount.to_le_bytes(), &[decimals]])
 }
 
-/// Where the associated token account of an owner is.
+/// Returns the address of an owner's associated token account.
 #[must_use]
 pub fn associated_address(program: &Pubkey, owner: &Pubkey, mint: &Pubkey) -> Pubkey {
     let seeds = [owner.as_ref(), program.as_ref(), mint.as_ref()];
     Pubkey::find_program_address(&seeds, &ASSOCIATED_TOKEN.id).0
 }
 
-/// Makes the associated token account of an owner. The payer signs.
+/// Creates an owner's associated token account. The payer signs.
 #[must_use]
 pub fn create_associated(
     program: &Pubkey,
@@ -124,7 +124,7 @@ pub fn create_associated(
     instruction(&ASSOCIATED_TOKEN.id, accounts, &[&[0]])
 }
 
-/// The data of a mint without extensions.
+/// Returns the data of a mint without extensions.
 #[must_use]
 pub fn mint_data(authority: &Pubkey, supply: u64, decimals: u8) -> Vec<u8> {
     let mut data = vec![1, 0, 0, 0];
@@ -135,24 +135,24 @@ pub fn mint_data(authority: &Pubkey, supply: u64, decimals: u8) -> Vec<u8> {
     data
 }
 
-/// The data of a token account without extensions.
+/// Returns the data of a token account without extensions.
 #[must_use]
 pub fn account_data(mint: &Pubkey, owner: &Pubkey, amount: u64) -> Vec<u8> {
     let mut data = [mint.as_ref(), owner.as_ref(), &amount.to_le_bytes()].concat();
-    // Nobody may spend for the owner; it is initialized; it holds no wrapped lamports.
+    // No delegate, state initialized, not native, no close authority.
     data.resize(108, 0);
     data.push(1);
     data.resize(ACCOUNT_BYTES, 0);
     data
 }
 
-/// The tokens that the data of a token account say it has.
+/// Returns the amount that the data of a token account hold; `None` if they are too short.
 #[must_use]
 pub fn amount(data: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(*data.get(64..)?.first_chunk()?))
 }
 
-/// Tokens without transactions, for tests to begin with.
+/// Mints and token accounts set up without transactions.
 ///
 /// ```
 /// use selkie::{Signer, Svm, address, keypair, programs};
@@ -167,8 +167,8 @@ pub fn amount(data: &[u8]) -> Option<u64> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 impl Svm {
-    /// Puts a mint without extensions at `address`, rent exempt, with a supply of 0. `program` is
-    /// the token program or Token-2022; `authority` mints.
+    /// Sets a rent-exempt mint without extensions at `address`, with a supply of 0. `program` is
+    /// the token program or Token-2022; `authority` is the mint authority.
     ///
     /// # Errors
     /// As [`Svm::set_account`].
@@ -182,8 +182,8 @@ impl Svm {
         self.set_rent_exempt(address, *program, mint_data(authority, 0, decimals))
     }
 
-    /// Puts a token account without extensions at `address`, rent exempt, that holds `amount` of the
-    /// mint's tokens (in its smallest unit) for `owner`. The supply of the mint stays as it is.
+    /// Sets a rent-exempt token account without extensions at `address`, which holds `amount` (in
+    /// the mint's smallest unit) for `owner`. The mint's supply does not change.
     ///
     /// # Errors
     /// As [`Svm::set_account`].
@@ -198,8 +198,8 @@ impl Svm {
         self.set_rent_exempt(address, *program, account_data(mint, owner, amount))
     }
 
-    /// The tokens that the token account at `address` holds, in the smallest unit of its mint;
-    /// `None` if there is no such account.
+    /// Returns the balance of a token account, in the mint's smallest unit; `None` if there is no
+    /// such account.
     #[must_use]
     pub fn token_balance(&self, address: &Pubkey) -> Option<u64> {
         let account = self.shared_account(address)?;

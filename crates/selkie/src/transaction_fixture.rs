@@ -1,4 +1,4 @@
-//! Transactions in files that other clients read: Firedancer's `.fix`.
+//! Transactions as Firedancer's protobuf fixtures (`.fix`).
 
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ use crate::{
     svm::Svm,
 };
 
-/// A transaction with the state before it, and what came of it. Signatures are not checked, but
-/// blockhashes are. What stake vote accounts have is not in the files, but their sum is.
+/// A transaction with the state before it and its result. Replays verify no signatures, but check
+/// blockhashes. The format has the total stake, but not that of each vote account.
 ///
 /// ```
 /// use selkie::{fixture::TransactionFixture, keypair, system, Signer, Svm};
@@ -47,11 +47,11 @@ use crate::{
 pub struct TransactionFixture(selkie_fixture::TransactionFixture);
 
 impl TransactionFixture {
-    /// What a transaction needs of the state, and what would become of it.
+    /// Records a transaction with the state it needs and its simulated result.
     ///
     /// # Errors
-    /// If the files cannot tell it: a transaction of version 1 (SIMD-0385), or one that was processed
-    /// before; a signature that costs more than 2^32 - 1 lamports.
+    /// If the format cannot express it: a transaction of version 1 (SIMD-0385), one that was
+    /// processed before, or a fee per signature above 2^32 - 1 lamports.
     pub fn record(svm: &Svm, transaction: &VersionedTransaction) -> Result<Self, FixtureError> {
         let refuse = |why: &str| Err(FixtureError::Format(why.to_owned()));
         let message = &transaction.message;
@@ -121,10 +121,10 @@ impl TransactionFixture {
         Ok(Self(selkie_fixture::TransactionFixture { input, output: effects(&receipt) }))
     }
 
-    /// Reads a file: Firedancer's.
+    /// Parses a file in Firedancer's format.
     ///
     /// # Errors
-    /// If it is none, or of another kind.
+    /// If the file is malformed or of another kind.
     pub fn parse(file: &[u8]) -> Result<Self, FixtureError> {
         match File::read(file) {
             Ok(File::Transaction(fixture)) => Ok(Self(fixture)),
@@ -133,20 +133,20 @@ impl TransactionFixture {
         }
     }
 
-    /// The file, as Firedancer writes it.
+    /// Encodes the fixture in Firedancer's format.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.0.to_firedancer()
     }
 
-    /// Processes the transaction again, and compares what comes of it.
+    /// Processes the transaction again and compares the result with the recorded one.
     ///
     /// # Errors
-    /// If it comes out otherwise, or cannot be read.
+    /// If the result differs.
     pub fn replay(&self) -> Result<Arc<Receipt>, FixtureError> {
         let given = &self.0.input;
         let features = fixture_account::features(&given.features);
-        // Of an address given twice, the first counts.
+        // If an address is given twice, the first account counts.
         let accounts = given.accounts.iter().rev().map(fixture_account::account);
         let accounts: Vec<_> = accounts.map(|(key, account)| (key, account.into())).collect();
         let blockhash_queue =
@@ -154,7 +154,7 @@ impl TransactionFixture {
         let price = given.lamports_per_signature.map_or(LAMPORTS_PER_SIGNATURE, u64::from);
         let mut svm = fixture_state::cluster(features, &accounts, blockhash_queue, price)
             .with_signature_checks(false);
-        // What belongs to the runtime is there in any case.
+        // Builtin programs exist even if the fixture omits their accounts.
         for (key, account) in genesis::native_accounts(svm.environment()) {
             if svm.shared_account(&key).is_none() {
                 svm.journal.set_account(key, Some(account));
@@ -167,7 +167,7 @@ impl TransactionFixture {
             environment.sysvars.set_clock(&Clock { slot, ..clock });
         }
         let mut given = given.clone();
-        // Those that signed are known by their places; who has made the file may have left them out.
+        // The header counts the signers; fixtures may omit the count or the signatures.
         given.header[0] = given.header[0].max(1);
         given.signatures.resize(given.header[0].into(), vec![0; 64]);
         let receipt = fixture_state::send(&mut svm, &given.to_wire());
@@ -231,7 +231,7 @@ fn differences(expected: &Effects, receipt: &Receipt) -> Vec<String> {
     compare("fees", &|it| format!("{:?}", it.fees));
     compare("loaded bytes", &|it| it.loaded_bytes.to_string());
     compare("return data", &|it| hex(&it.return_data));
-    // What a transaction that failed would have left, nobody sees.
+    // Accounts after a failed transaction are not observable, except those of the rollback.
     let accounts = if receipt.is_ok() { &expected.accounts } else { &expected.rollback };
     for before in accounts {
         let after = receipt.account(&before.address).and_then(|it| it.after()).cloned();

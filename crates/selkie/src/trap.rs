@@ -1,6 +1,6 @@
-//! Why a program was stopped, for people: where, by what, and what may be behind it.
+//! Reports that explain a trap: what happened, where in the sources, and likely causes.
 //!
-//! Nothing of this is looked for before it is asked for.
+//! Symbols and sources are only looked up when a report is requested.
 
 use core::fmt;
 use std::{fs, path::Path};
@@ -8,26 +8,26 @@ use std::{fs, path::Path};
 use selkie_inspect::{CodeLocation, Graph, Labels, Program, SourceMap, Style, instruction_text};
 use selkie_svm::{FeatureSet, Purpose, Stop, elf_environment};
 
-/// Why a program was stopped, and where.
+/// An explanation of a trap.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct TrapReport {
-    /// The error, in the words of the log.
+    /// The trap's message, as in the log.
     pub message: String,
-    /// The instruction that could not be executed.
-    pub place: CodeLocation,
-    /// Its text.
+    /// The instruction that trapped.
+    pub place: Place,
+    /// Its disassembly.
     pub instruction: String,
-    /// The calls that had not returned, innermost first.
-    pub callers: Vec<CodeLocation>,
-    /// r0 to r10.
+    /// The call sites of the active call frames, innermost first.
+    pub callers: Vec<Place>,
+    /// The registers r0 to r10.
     pub registers: [u64; 11],
-    /// What may be behind it, as sentences.
+    /// Likely causes, one sentence each.
     pub notes: Vec<String>,
 }
 
 impl TrapReport {
-    /// Explains a stop by the program's file, by names and lines of `map`, and by what was logged.
+    /// Explains a stop from the program's ELF file, its debug information and its logs.
     #[must_use]
     pub fn new(stop: &Stop<'_>, elf: &[u8], map: &SourceMap, logs: &[String]) -> Self {
         Self {
@@ -40,7 +40,7 @@ impl TrapReport {
         }
     }
 
-    /// A line for each caller, innermost first: a recursion is one line.
+    /// Renders a line per caller, innermost first; consecutive equal callers (recursion) share one.
     pub fn callers_shown(&self) -> impl Iterator<Item = String> {
         self.callers.chunk_by(|a, b| a == b).filter_map(|same| {
             let caller = same.first()?;
@@ -53,7 +53,7 @@ impl TrapReport {
     }
 }
 
-/// Everything but registers.
+/// Prints everything but the registers.
 impl fmt::Display for TrapReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { message, place, instruction, notes, .. } = self;
@@ -77,11 +77,11 @@ fn open(elf: &[u8]) -> Option<Program> {
     Program::open_any(elf, &elf_environment(FeatureSet::all(), Purpose::Execution)).ok()
 }
 
-/// What lies beside the file of a program with its names and lines, `program.so.debug`, if its
-/// code is the program's.
+/// Reads the debug file next to a program, `program.so.debug`; `None` if there is none or its code
+/// differs from the program's.
 #[must_use]
 pub fn debug_file(path: &Path, elf: &[u8]) -> Option<Vec<u8>> {
-    /// More than any file has that a linker writes.
+    /// Larger than any file a linker writes.
     const FILE_BYTES_MAX: u64 = 512 << 20;
     let beside = path.with_extension("so.debug");
     let is_file = fs::metadata(&beside).is_ok_and(|it| it.is_file() && it.len() <= FILE_BYTES_MAX);

@@ -1,4 +1,4 @@
-//! Compute units of named cases: a report to read, and a test that fails when they grow.
+//! Reports of compute units per test case, and a check that fails when they grow.
 //!
 //! ```
 //! use selkie::{address, system, units::UnitsReport, Account, Svm};
@@ -17,8 +17,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! In a test, `report.check_file("units.md", 0.0)` writes the file when it is not there, and
-//! afterwards fails if a case uses more than the file says. `SELKIE_UPDATE_UNITS=1` writes it anew.
+//! In a test, `report.check_file("units.md", 0.0)` writes the file if it does not exist, and
+//! otherwise fails if a case uses more compute units than the file says. `SELKIE_UPDATE_UNITS=1`
+//! overwrites the file.
 
 use core::fmt::{self, Write};
 use std::{
@@ -28,25 +29,25 @@ use std::{
 
 use crate::receipt::Receipt;
 
-/// What cases used.
+/// Compute units of named test cases.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct UnitsReport(Vec<Case>);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Case {
     name: String,
-    /// Compute units, or why there are none.
+    /// Compute units used, or the error of a case that failed.
     units: Result<u64, String>,
 }
 
-/// A case that uses more than it did, or does not succeed.
+/// A case that uses more compute units than before, or failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Regression {
-    /// The case.
+    /// The case's name.
     pub name: String,
-    /// What it used.
+    /// Compute units before, if the case was in the saved report.
     pub before: Option<u64>,
-    /// What it uses, or why it failed.
+    /// Compute units now, or the error.
     pub now: Result<u64, String>,
 }
 
@@ -62,14 +63,14 @@ impl fmt::Display for Regression {
     }
 }
 
-/// Compute units that are not what was saved, or could not be compared.
+/// A comparison with a saved report that failed.
 #[non_exhaustive]
 pub enum UnitsError {
     /// The file cannot be read or written.
     File(PathBuf, io::Error),
-    /// A line of the saved report is no row, counted from 1.
+    /// A line of the saved report is not a table row; lines count from 1.
     Format(usize),
-    /// Some cases use more, or do not succeed.
+    /// Some cases use more compute units, or failed.
     Regressions(Vec<Regression>),
 }
 
@@ -90,13 +91,13 @@ impl fmt::Display for UnitsError {
 impl core::error::Error for UnitsError {}
 
 impl UnitsReport {
-    /// No case.
+    /// Creates an empty report.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a case: what a transaction or an instruction used.
+    /// Adds a case with the compute units of a receipt.
     pub fn add(&mut self, name: &str, receipt: &Receipt) -> &mut Self {
         let units = receipt.result.clone().map_err(|error| error.to_string());
         let name = name.replace(['|', '\n'], "/");
@@ -104,13 +105,13 @@ impl UnitsReport {
         self
     }
 
-    /// Reads a report, as it shows itself or with deltas.
+    /// Parses a report in the format of `Display` or [`UnitsReport::against`].
     ///
     /// # Errors
-    /// If a line of a table is no row.
+    /// If a line of the table is not a row.
     pub fn parse(text: &str) -> Result<Self, UnitsError> {
         let lines = (1_usize..).zip(text.lines()).filter(|(_, line)| line.starts_with('|'));
-        // The heading, and what is under it.
+        // Skip the heading and the line below it.
         let rows = lines.skip(2).map(|(number, line)| {
             let mut cells = line.trim_matches('|').split('|').map(str::trim);
             let name = cells.next().filter(|name| !name.is_empty());
@@ -125,7 +126,7 @@ impl UnitsReport {
         self.0.iter().find(|case| case.name == name)?.units.as_ref().ok().copied()
     }
 
-    /// The report as Markdown, beside a saved one.
+    /// Renders the report as Markdown, compared with a saved one.
     #[must_use]
     pub fn against(&self, saved: &Self) -> String {
         let mut text = "| case | units | change |\n|---|--:|--:|\n".to_owned();
@@ -146,8 +147,8 @@ impl UnitsReport {
         text
     }
 
-    /// The cases that use more than a saved report says, by more than so many percent, and those
-    /// that do not succeed.
+    /// Returns the cases that use over `percent` more compute units than in the saved report, and
+    /// those that failed.
     #[must_use]
     pub fn regressions(&self, saved: &Self, percent: f64) -> Vec<Regression> {
         let cases = self.0.iter().filter_map(|Case { name, units }| {
@@ -162,12 +163,11 @@ impl UnitsReport {
         cases.collect()
     }
 
-    /// Compares with the report in a file; writes it where there is none, or if
+    /// Compares with the report in a file. Writes the file if it does not exist or if
     /// `SELKIE_UPDATE_UNITS` is set.
     ///
     /// # Errors
-    /// If cases use more than the file says, by more than so many percent; or if there is something
-    /// wrong with the file.
+    /// If a case regressed by over `percent`, or if the file cannot be read, parsed or written.
     pub fn check_file(&self, path: impl AsRef<Path>, percent: f64) -> Result<(), UnitsError> {
         let path = path.as_ref();
         let failed = |error| UnitsError::File(path.to_owned(), error);
@@ -185,7 +185,7 @@ impl UnitsReport {
     }
 }
 
-/// The report as Markdown.
+/// Prints the report as Markdown.
 impl fmt::Display for UnitsReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("| case | units |\n|---|--:|\n")?;
