@@ -131,19 +131,19 @@ impl Report<'_> {
 
     /// The instructions and what they called, if there is more than one.
     fn show_calls(&self, ui: &mut Ui) -> Result<()> {
-        let frames = self.receipt.frames();
-        if frames.len() < 2 {
+        let invocations = self.receipt.invocations();
+        if invocations.len() < 2 {
             return Ok(());
         }
         writeln!(ui.out, "{STRONG}instructions{STRONG:#}")?;
-        for frame in frames {
-            let program = self.program(&frame.program_id);
-            let indent = frame.depth * 2 + 2;
-            let number = match frame.depth {
-                1 => format!("#{} ", frame.instruction),
+        for invocation in invocations {
+            let program = self.program(&invocation.program_id);
+            let indent = invocation.stack_height * 2 + 2;
+            let number = match invocation.stack_height {
+                1 => format!("#{} ", invocation.instruction_index),
                 _ => String::new(),
             };
-            let units = frame.compute_units;
+            let units = invocation.compute_units;
             writeln!(ui.out, "{:indent$}{number}{program}  {units} compute units", "")?;
         }
         Ok(())
@@ -174,7 +174,7 @@ impl Report<'_> {
         writeln!(ui.out)?;
         if let Some(culprit) = &receipt.culprit {
             let program = self.names.show(&culprit.program_id);
-            let (index, depth) = (culprit.instruction, culprit.depth);
+            let (index, depth) = (culprit.instruction_index, culprit.stack_height);
             writeln!(ui.out, "  in instruction #{index}, depth {depth}: {program}")?;
         }
         let notes = &receipt.notes;
@@ -218,21 +218,21 @@ impl Report<'_> {
 
     fn json(&self) -> Value {
         let receipt = self.receipt;
-        let frames = receipt.frames();
-        let frames = frames.iter().map(|frame| {
+        let invocations = receipt.invocations();
+        let invocations = invocations.iter().map(|invocation| {
             json!({
-                "instruction": frame.instruction,
-                "depth": frame.depth,
-                "program_id": frame.program_id.to_string(),
-                "accounts": frame.accounts.iter().map(ToString::to_string).collect::<Vec<_>>(),
-                "data": BASE64_STANDARD.encode(frame.data),
-                "compute_units": frame.compute_units,
+                "instruction": invocation.instruction_index,
+                "depth": invocation.stack_height,
+                "program_id": invocation.program_id.to_string(),
+                "accounts": invocation.accounts.iter().map(ToString::to_string).collect::<Vec<_>>(),
+                "data": BASE64_STANDARD.encode(invocation.data),
+                "compute_units": invocation.compute_units,
             })
         });
         let culprit = receipt.culprit.as_ref().map(|culprit| {
             json!({
-                "instruction": culprit.instruction,
-                "depth": culprit.depth,
+                "instruction": culprit.instruction_index,
+                "depth": culprit.stack_height,
                 "program_id": culprit.program_id.to_string(),
                 "error": culprit.error.to_string(),
             })
@@ -249,7 +249,7 @@ impl Report<'_> {
             "compute_units": receipt.compute_units,
             "limit": receipt.compute_unit_limit,
             "logs": receipt.logs,
-            "instructions": frames.collect::<Vec<_>>(),
+            "instructions": invocations.collect::<Vec<_>>(),
             "return_data": receipt.return_data.as_ref().map(|it| BASE64_STANDARD.encode(&it.data)),
             "changed": changed,
             "notes": receipt.notes,

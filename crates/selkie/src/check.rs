@@ -47,7 +47,7 @@ enum Expectation {
     UnitsMax(u64),
     Returned(Vec<u8>),
     LogContains(String),
-    Calls(Vec<(usize, Pubkey)>),
+    InnerInstructions(Vec<(usize, Pubkey)>),
     AllRentExempt,
     Account(Pubkey, AccountExpectation),
 }
@@ -125,7 +125,7 @@ impl Check {
     /// Expects exactly these inner instructions, in order of invocation, as (stack height, program)
     /// pairs; a CPI by a top-level instruction has stack height 2.
     pub fn inner_instructions(self, calls: &[(usize, Pubkey)]) -> Self {
-        self.with(Expectation::Calls(calls.to_vec()))
+        self.with(Expectation::InnerInstructions(calls.to_vec()))
     }
 
     /// Expects that every changed account is rent-exempt or closed.
@@ -274,7 +274,7 @@ fn bytes(what: &str, offset: usize, expected: &[u8], found: &[u8]) -> Option<Str
 /// program)`.
 fn calls_shown(calls: &[(usize, Pubkey)]) -> String {
     let shown: Vec<String> =
-        calls.iter().map(|(depth, program)| format!("{depth} {}", named(program))).collect();
+        calls.iter().map(|(height, program)| format!("{height} {}", named(program))).collect();
     format!("[{}]", shown.join(", "))
 }
 
@@ -294,10 +294,10 @@ impl Expectation {
                 let found = receipt.logs.iter().any(|line| line.contains(text));
                 (!found).then(|| format!("log: no line has `{text}`"))
             }
-            Self::Calls(calls) => {
-                let frames = receipt.frames();
-                let called = frames.iter().filter(|frame| frame.depth > 1);
-                let found: Vec<_> = called.map(|it| (it.depth, it.program_id)).collect();
+            Self::InnerInstructions(calls) => {
+                let invocations = receipt.invocations();
+                let called = invocations.iter().filter(|invocation| invocation.stack_height > 1);
+                let found: Vec<_> = called.map(|it| (it.stack_height, it.program_id)).collect();
                 differ("inner instructions", calls, &found, |it| calls_shown(it))
             }
             Self::AllRentExempt => {

@@ -92,9 +92,9 @@ impl Deref for Receipt {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Culprit {
     /// Index of the top-level instruction in which it ran, from 0.
-    pub instruction: usize,
+    pub instruction_index: usize,
     /// Its stack height: 1 for a top-level instruction.
-    pub depth: usize,
+    pub stack_height: usize,
     /// The program that failed.
     pub program_id: Pubkey,
     /// The error it failed with; its callers may have returned another one.
@@ -103,11 +103,11 @@ pub struct Culprit {
 
 /// An instruction that was invoked: a top-level instruction, or an inner instruction (CPI).
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Frame<'a> {
+pub struct Invocation<'a> {
     /// Index of the top-level instruction that it belongs to, from 0.
-    pub instruction: usize,
+    pub instruction_index: usize,
     /// Its stack height: 1 for a top-level instruction.
-    pub depth: usize,
+    pub stack_height: usize,
     /// The program that it invokes.
     pub program_id: Pubkey,
     /// The accounts that are passed to it.
@@ -171,7 +171,8 @@ impl Receipt {
 
     /// Returns a note for each invoked program that is older than its sources.
     pub(crate) fn stale_programs(&self) -> Vec<String> {
-        let mut called: Vec<Pubkey> = self.frames().iter().map(|frame| frame.program_id).collect();
+        let mut called: Vec<Pubkey> =
+            self.invocations().iter().map(|invocation| invocation.program_id).collect();
         called.sort_unstable();
         called.dedup();
         called.iter().filter_map(|id| staleness(self.origin(id)?)).collect()
@@ -258,32 +259,32 @@ impl Receipt {
     /// Returns every instruction that was invoked, in order of invocation: inner instructions
     /// follow their caller.
     #[must_use]
-    pub fn frames(&self) -> Vec<Frame<'_>> {
-        let key = |place: &u8| {
-            self.accounts.get(usize::from(*place)).map(|change| change.key).unwrap_or_default()
+    pub fn invocations(&self) -> Vec<Invocation<'_>> {
+        let key = |index: &u8| {
+            self.accounts.get(usize::from(*index)).map(|change| change.key).unwrap_or_default()
         };
-        let mut frames = Vec::new();
-        let own = self.transaction.message.instructions().iter();
-        for (place, (own, units)) in own.zip(&self.instruction_compute_units).enumerate() {
-            frames.push(Frame {
-                instruction: place,
-                depth: 1,
-                program_id: key(&own.program_id_index),
-                accounts: own.accounts.iter().map(key).collect(),
-                data: &own.data,
+        let mut invocations = Vec::new();
+        let top_level = self.transaction.message.instructions().iter();
+        for (index, (it, units)) in top_level.zip(&self.instruction_compute_units).enumerate() {
+            invocations.push(Invocation {
+                instruction_index: index,
+                stack_height: 1,
+                program_id: key(&it.program_id_index),
+                accounts: it.accounts.iter().map(key).collect(),
+                data: &it.data,
                 compute_units: *units,
             });
-            let called = self.inner_instructions.get(place).map(Vec::as_slice).unwrap_or_default();
-            frames.extend(called.iter().map(|called| Frame {
-                instruction: place,
-                depth: called.stack_height.into(),
-                program_id: key(&called.program_index),
-                accounts: called.accounts.iter().map(key).collect(),
-                data: &called.data,
-                compute_units: called.compute_units,
+            let inner = self.inner_instructions.get(index).map(Vec::as_slice).unwrap_or_default();
+            invocations.extend(inner.iter().map(|it| Invocation {
+                instruction_index: index,
+                stack_height: it.stack_height.into(),
+                program_id: key(&it.program_index),
+                accounts: it.accounts.iter().map(key).collect(),
+                data: &it.data,
+                compute_units: it.compute_units,
             }));
         }
-        frames
+        invocations
     }
 
     /// Renders the invoked instructions as an indented tree, one per line, with the compute units
@@ -378,8 +379,8 @@ impl Inspector for Witness<'_> {
     fn after(&mut self, context: &InvokeContext<'_>, result: &Result<(), InstructionError>) {
         if let (Err(error), None) = (result, &self.culprit) {
             self.culprit = Some(Culprit {
-                instruction: self.started.saturating_sub(1),
-                depth: context.stack_height(),
+                instruction_index: self.started.saturating_sub(1),
+                stack_height: context.stack_height(),
                 program_id: context.instruction().program_id,
                 error: error.clone(),
             });

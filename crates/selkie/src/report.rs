@@ -61,8 +61,8 @@ fn why(receipt: &Receipt, error: &TransactionError, f: &mut fmt::Formatter<'_>) 
         write!(
             f,
             "\n  instruction #{}, depth {}, program {}: {}",
-            culprit.instruction,
-            culprit.depth,
+            culprit.instruction_index,
+            culprit.stack_height,
             named(&culprit.program_id),
             culprit.error,
         )?;
@@ -111,11 +111,14 @@ fn log(lines: &[String], f: &mut fmt::Formatter<'_>) -> fmt::Result {
 /// Renders the invoked instructions, one per line, indented by stack height.
 pub(crate) fn call_tree(receipt: &Receipt) -> String {
     let mut text = String::new();
-    for frame in receipt.frames() {
-        let indent = frame.depth.saturating_sub(1).saturating_mul(2);
-        let (program, units) = (named(&frame.program_id), frame.compute_units);
-        let number =
-            if frame.depth == 1 { format!("#{} ", frame.instruction) } else { String::new() };
+    for invocation in receipt.invocations() {
+        let indent = invocation.stack_height.saturating_sub(1).saturating_mul(2);
+        let (program, units) = (named(&invocation.program_id), invocation.compute_units);
+        let number = if invocation.stack_height == 1 {
+            format!("#{} ", invocation.instruction_index)
+        } else {
+            String::new()
+        };
         let _ = writeln!(text, "{:indent$}{number}{program} {units}", "");
     }
     text

@@ -103,8 +103,8 @@ fn chains_go_on_from_what_was_left() {
     // All or nothing, if they are one.
     let receipt = svm.process_instructions(&instructions, &given);
     receipt.assert(Check::custom(1).account(&alice).unchanged());
-    assert_eq!(receipt.frames().len(), 3);
-    assert_eq!(receipt.culprit.as_ref().map(|culprit| culprit.instruction), Some(2));
+    assert_eq!(receipt.invocations().len(), 3);
+    assert_eq!(receipt.culprit.as_ref().map(|culprit| culprit.instruction_index), Some(2));
 }
 
 #[test]

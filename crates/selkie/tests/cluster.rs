@@ -80,7 +80,7 @@ fn lookup_tables_give_addresses() {
         VersionedTransaction::try_new(VersionedMessage::V0(message), &[&payer]).unwrap();
     let receipt = svm
         .send_and_assert(&transaction, Check::success().account(&address("carol")).lamports(SOL));
-    assert_eq!(receipt.frames()[1].accounts[1], address("carol"));
+    assert_eq!(receipt.invocations()[1].accounts[1], address("carol"));
     // What was not there yet is not found.
     svm.set_account(address("table"), Account::default()).unwrap();
     svm.advance_blockhash();

@@ -184,15 +184,19 @@ fn associated_accounts_are_made_by_calls() {
     let receipt = svm.send_instructions(std::slice::from_ref(&create), &[&payer]).unwrap();
     let account = token::associated_address(&id, &payer.pubkey(), &mint);
     assert_eq!((tokens(&svm, &account), receipt.inner_instructions[0].len()), (0, 4));
-    let frames = receipt.frames();
-    let depths: Vec<_> = frames.iter().map(|frame| (frame.depth, frame.program_id)).collect();
-    assert_eq!(depths[0], (1, programs::ASSOCIATED_TOKEN.id));
-    assert_eq!(depths[1], (2, id));
+    let invocations = receipt.invocations();
+    let calls: Vec<_> = invocations.iter().map(|it| (it.stack_height, it.program_id)).collect();
+    assert_eq!(calls[0], (1, programs::ASSOCIATED_TOKEN.id));
+    assert_eq!(calls[1], (2, id));
     assert_eq!(receipt.call_tree().lines().count(), 5);
     // The same again: the account is there.
     let failed = svm.send_instructions(&[create], &[&payer]).unwrap_err();
     let culprit = failed.receipt.culprit.as_ref().unwrap();
-    assert_eq!((culprit.depth, culprit.program_id), (1, programs::ASSOCIATED_TOKEN.id), "{failed}");
+    assert_eq!(
+        (culprit.stack_height, culprit.program_id),
+        (1, programs::ASSOCIATED_TOKEN.id),
+        "{failed}"
+    );
 }
 
 #[test]
@@ -214,7 +218,7 @@ fn memos_are_logged_and_what_is_no_text_is_refused() {
         let failed = svm.send_instructions(&[memo(&[0xff])], &[&payer]).unwrap_err();
         assert_eq!(failed.error, TransactionError::InstructionError(0, refusal), "{failed}");
         let culprit = failed.receipt.culprit.as_ref().unwrap();
-        assert_eq!((culprit.depth, culprit.program_id), (1, program.id));
+        assert_eq!((culprit.stack_height, culprit.program_id), (1, program.id));
     }
 }
 
