@@ -172,9 +172,9 @@ impl Report<'_> {
             write!(ui.out, "  {units} of {limit} compute units  fee {fee} lamports")?;
         }
         writeln!(ui.out)?;
-        if let Some(culprit) = &receipt.culprit {
-            let program = self.names.show(&culprit.program_id);
-            let (index, depth) = (culprit.instruction_index, culprit.stack_height);
+        if let Some(failed) = &receipt.failed_instruction {
+            let program = self.names.show(&failed.program_id);
+            let (index, depth) = (failed.instruction_index, failed.stack_height);
             writeln!(ui.out, "  in instruction #{index}, depth {depth}: {program}")?;
         }
         let notes = &receipt.notes;
@@ -229,12 +229,12 @@ impl Report<'_> {
                 "compute_units": invocation.compute_units,
             })
         });
-        let culprit = receipt.culprit.as_ref().map(|culprit| {
+        let culprit = receipt.failed_instruction.as_ref().map(|failed| {
             json!({
-                "instruction": culprit.instruction_index,
-                "depth": culprit.stack_height,
-                "program_id": culprit.program_id.to_string(),
-                "error": culprit.error.to_string(),
+                "instruction": failed.instruction_index,
+                "depth": failed.stack_height,
+                "program_id": failed.program_id.to_string(),
+                "error": failed.error.to_string(),
             })
         });
         let changed: Vec<Value> = self.changes().map(|change| change.json()).collect();

@@ -18,7 +18,7 @@ use solana_sdk_ids::sysvar;
 use solana_transaction::versioned::VersionedTransaction;
 
 use crate::{
-    receipt::{Receipt, Stage, Witness},
+    receipt::{FailureRecorder, Receipt, Stage},
     store::Accounts,
     svm::Svm,
 };
@@ -136,7 +136,7 @@ impl Svm {
             keys.iter().filter_map(|key| Some((*key, overlay.account(key)?))).collect();
         let programs = self.find_programs(&accounts, &overlay);
         let options = Options { budget: self.instruction_budget, engine: self.engine };
-        let mut witness = Witness::new(inspector);
+        let mut recorder = FailureRecorder::new(inspector);
         let (mut processed, after) = self.workspaces.with(|workspace| {
             execute_instructions(
                 instructions,
@@ -144,17 +144,25 @@ impl Svm {
                 &programs,
                 self.environment(),
                 &options,
-                Some(&mut witness),
+                Some(&mut recorder),
                 workspace,
             )
         });
         processed.accounts = changes(instructions, after, found, processed.result.is_ok());
-        let culprit = witness.culprit_of(&processed);
+        let failed_instruction = recorder.failed_instruction(&processed);
         let message = VersionedMessage::Legacy(message);
         let transaction = VersionedTransaction { signatures: Vec::new(), message };
         let (slot, rent) = (self.slot(), self.rent());
         let evidence = self.evidence(&processed, &overlay);
-        Receipt { stage: Stage::Executed, transaction, slot, rent, culprit, processed, evidence }
+        Receipt {
+            stage: Stage::Executed,
+            transaction,
+            slot,
+            rent,
+            failed_instruction,
+            processed,
+            evidence,
+        }
     }
 
     /// Looks up the programs among `accounts`. A program whose programdata account is not given is

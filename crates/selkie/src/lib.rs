@@ -97,7 +97,7 @@ pub use crate::{
     deploy::{ProgramError, ProgramFile},
     deployment::{DeployError, DeployOptions, Deployment, UpgradeOptions},
     journal::{Snapshot, SnapshotError},
-    receipt::{Culprit, FailedTransaction, Invocation, Receipt, Stage},
+    receipt::{FailedInstruction, FailedTransaction, Invocation, Receipt, Stage},
     send::{IntoTransaction, Malformed},
     sign::{address, keypair},
     state_file::StateFileError,

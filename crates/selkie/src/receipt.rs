@@ -62,7 +62,7 @@ pub struct Receipt {
     /// The rent parameters of that slot.
     pub rent: Rent,
     /// The instruction that failed first, i.e. the innermost one.
-    pub culprit: Option<Culprit>,
+    pub failed_instruction: Option<FailedInstruction>,
     /// The runtime's part of the result. `processed.accounts` are in the order of the message's
     /// account keys.
     pub processed: Processed,
@@ -90,7 +90,7 @@ impl Deref for Receipt {
 
 /// The instruction that made a transaction fail.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Culprit {
+pub struct FailedInstruction {
     /// Index of the top-level instruction in which it ran, from 0.
     pub instruction_index: usize,
     /// Its stack height: 1 for a top-level instruction.
@@ -126,7 +126,7 @@ impl Receipt {
             transaction: VersionedTransaction::default(),
             slot: 0,
             rent: Rent::default(),
-            culprit: None,
+            failed_instruction: None,
             processed: Processed::default(),
             evidence: None,
         }
@@ -347,26 +347,26 @@ impl core::error::Error for FailedTransaction {
 }
 
 /// Records which instruction failed first, and forwards all events to another inspector.
-pub(crate) struct Witness<'a> {
-    culprit: Option<Culprit>,
+pub(crate) struct FailureRecorder<'a> {
+    failed_instruction: Option<FailedInstruction>,
     next: Option<&'a mut dyn Inspector>,
     /// How many top-level instructions have started.
     started: usize,
 }
 
-impl<'a> Witness<'a> {
+impl<'a> FailureRecorder<'a> {
     pub(crate) fn new(next: Option<&'a mut dyn Inspector>) -> Self {
-        Self { culprit: None, next, started: 0 }
+        Self { failed_instruction: None, next, started: 0 }
     }
 
     /// Returns the instruction that made the transaction fail; `None` if the transaction succeeded,
     /// since a builtin program may go on after an instruction it invoked has failed.
-    pub(crate) fn culprit_of(self, processed: &Processed) -> Option<Culprit> {
-        self.culprit.filter(|_| processed.result.is_err())
+    pub(crate) fn failed_instruction(self, processed: &Processed) -> Option<FailedInstruction> {
+        self.failed_instruction.filter(|_| processed.result.is_err())
     }
 }
 
-impl Inspector for Witness<'_> {
+impl Inspector for FailureRecorder<'_> {
     fn before(&mut self, context: &InvokeContext<'_>) {
         if context.stack_height() == 1 {
             self.started = self.started.saturating_add(1);
@@ -377,8 +377,8 @@ impl Inspector for Witness<'_> {
     }
 
     fn after(&mut self, context: &InvokeContext<'_>, result: &Result<(), InstructionError>) {
-        if let (Err(error), None) = (result, &self.culprit) {
-            self.culprit = Some(Culprit {
+        if let (Err(error), None) = (result, &self.failed_instruction) {
+            self.failed_instruction = Some(FailedInstruction {
                 instruction_index: self.started.saturating_sub(1),
                 stack_height: context.stack_height(),
                 program_id: context.instruction().program_id,

@@ -57,14 +57,14 @@ fn how(receipt: &Receipt) -> &'static str {
 }
 
 fn why(receipt: &Receipt, error: &TransactionError, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    if let Some(culprit) = &receipt.culprit {
+    if let Some(failed_instruction) = &receipt.failed_instruction {
         write!(
             f,
             "\n  instruction #{}, depth {}, program {}: {}",
-            culprit.instruction_index,
-            culprit.stack_height,
-            named(&culprit.program_id),
-            culprit.error,
+            failed_instruction.instruction_index,
+            failed_instruction.stack_height,
+            named(&failed_instruction.program_id),
+            failed_instruction.error,
         )?;
     } else if let TransactionError::InstructionError(index, error) = error {
         write!(f, "\n  instruction #{index}: {error}")?;

@@ -25,7 +25,7 @@ use crate::{
     direct, genesis,
     journal::{Journal, Snapshot, SnapshotError},
     origin::Origins,
-    receipt::{Evidence, FailedTransaction, Receipt, Stage, Witness},
+    receipt::{Evidence, FailedTransaction, FailureRecorder, Receipt, Stage},
     send::{IntoTransaction, Malformed},
 };
 
@@ -210,8 +210,8 @@ impl Svm {
                 return None;
             }
         };
-        let mut witness = Witness::new(inspector);
-        let outcome = self.process_sanitized(&transaction, &mut witness, &mut receipt.processed);
+        let mut recorder = FailureRecorder::new(inspector);
+        let outcome = self.process_sanitized(&transaction, &mut recorder, &mut receipt.processed);
         let known_by = (*transaction.blockhash(), transaction.message_id());
         let (transaction, slot, rent) = (transaction.into_inner(), self.slot(), self.rent());
         if let Err(error) = outcome {
@@ -222,7 +222,7 @@ impl Svm {
         (receipt.slot, receipt.rent) = (slot, rent);
         receipt.stage =
             if receipt.processed.is_executed { Stage::Executed } else { Stage::FeesOnly };
-        receipt.culprit = witness.culprit_of(&receipt.processed);
+        receipt.failed_instruction = recorder.failed_instruction(&receipt.processed);
         receipt.evidence = self.evidence(&receipt.processed, &self.journal.state().accounts);
         Some(known_by)
     }
@@ -258,7 +258,7 @@ impl Svm {
     fn process_sanitized(
         &self,
         transaction: &Sanitized,
-        witness: &mut Witness<'_>,
+        recorder: &mut FailureRecorder<'_>,
         processed: &mut Processed,
     ) -> Result<(), TransactionError> {
         let state = self.journal.state();
@@ -279,7 +279,7 @@ impl Svm {
             ProcessOptions { verify_signatures: self.verifies_signatures, engine: self.engine };
         self.workspaces.with(|workspace| {
             workspace.recycle(core::mem::take(processed));
-            *processed = process(transaction, &chain, &options, Some(witness), workspace)?;
+            *processed = process(transaction, &chain, &options, Some(recorder), workspace)?;
             Ok(())
         })
     }

@@ -15,11 +15,11 @@ pub struct TrapReport {
     /// The trap's message, as in the log.
     pub message: String,
     /// The instruction that trapped.
-    pub place: Place,
+    pub place: CodeLocation,
     /// Its disassembly.
     pub instruction: String,
     /// The call sites of the active call frames, innermost first.
-    pub callers: Vec<Place>,
+    pub callers: Vec<CodeLocation>,
     /// The registers r0 to r10.
     pub registers: [u64; 11],
     /// Likely causes, one sentence each.

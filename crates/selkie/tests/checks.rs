@@ -104,7 +104,13 @@ fn chains_go_on_from_what_was_left() {
     let receipt = svm.process_instructions(&instructions, &given);
     receipt.assert(Check::custom(1).account(&alice).unchanged());
     assert_eq!(receipt.invocations().len(), 3);
-    assert_eq!(receipt.culprit.as_ref().map(|culprit| culprit.instruction_index), Some(2));
+    assert_eq!(
+        receipt
+            .failed_instruction
+            .as_ref()
+            .map(|failed_instruction| failed_instruction.instruction_index),
+        Some(2)
+    );
 }
 
 #[test]

@@ -191,9 +191,9 @@ fn associated_accounts_are_made_by_calls() {
     assert_eq!(receipt.call_tree().lines().count(), 5);
     // The same again: the account is there.
     let failed = svm.send_instructions(&[create], &[&payer]).unwrap_err();
-    let culprit = failed.receipt.culprit.as_ref().unwrap();
+    let failed_instruction = failed.receipt.failed_instruction.as_ref().unwrap();
     assert_eq!(
-        (culprit.stack_height, culprit.program_id),
+        (failed_instruction.stack_height, failed_instruction.program_id),
         (1, programs::ASSOCIATED_TOKEN.id),
         "{failed}"
     );
@@ -217,8 +217,11 @@ fn memos_are_logged_and_what_is_no_text_is_refused() {
         svm.send_instructions(&[memo("letters and lühr".as_bytes())], &[&payer]).unwrap();
         let failed = svm.send_instructions(&[memo(&[0xff])], &[&payer]).unwrap_err();
         assert_eq!(failed.error, TransactionError::InstructionError(0, refusal), "{failed}");
-        let culprit = failed.receipt.culprit.as_ref().unwrap();
-        assert_eq!((culprit.stack_height, culprit.program_id), (1, program.id));
+        let failed_instruction = failed.receipt.failed_instruction.as_ref().unwrap();
+        assert_eq!(
+            (failed_instruction.stack_height, failed_instruction.program_id),
+            (1, program.id)
+        );
     }
 }
 
