@@ -98,7 +98,7 @@ pub use crate::{
     deployment::{DeployError, DeployOptions, Deployment, UpgradeOptions},
     journal::{Snapshot, SnapshotError},
     receipt::{FailedInstruction, FailedTransaction, Invocation, Receipt, Stage},
-    send::{IntoTransaction, Malformed},
+    send::{IntoTransaction, MalformedTransaction},
     sign::{address, keypair},
     state_file::StateFileError,
     svm::{AirdropError, Filter, Svm},

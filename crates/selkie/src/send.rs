@@ -11,12 +11,12 @@ pub trait IntoTransaction {
     ///
     /// # Errors
     /// If it is malformed.
-    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, Malformed>;
+    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction>;
 }
 
 /// A transaction that cannot be decoded or sanitized.
 #[derive(Clone, Debug)]
-pub struct Malformed {
+pub struct MalformedTransaction {
     /// Its first signature, if it could be decoded.
     pub signature: Option<Signature>,
     /// The reason.
@@ -25,51 +25,52 @@ pub struct Malformed {
 
 impl IntoTransaction for VersionedTransaction {
     #[inline]
-    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, Malformed> {
+    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
         let signature = self.signatures.first().copied();
-        Sanitized::new(self, features).map_err(|error| Malformed { signature, error })
+        Sanitized::new(self, features).map_err(|error| MalformedTransaction { signature, error })
     }
 }
 
 impl IntoTransaction for &VersionedTransaction {
-    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, Malformed> {
+    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
         self.clone().into_transaction(features)
     }
 }
 
 impl IntoTransaction for Transaction {
-    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, Malformed> {
+    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
         VersionedTransaction::from(self).into_transaction(features)
     }
 }
 
 impl IntoTransaction for &Transaction {
-    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, Malformed> {
+    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
         self.clone().into_transaction(features)
     }
 }
 
 /// A transaction that is already sanitized, under the same features.
 impl IntoTransaction for Sanitized {
-    fn into_transaction(self, _features: FeatureSet) -> Result<Sanitized, Malformed> {
+    fn into_transaction(self, _features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
         Ok(self)
     }
 }
 
 impl IntoTransaction for &[u8] {
-    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, Malformed> {
-        Sanitized::from_wire(self, features).map_err(|error| Malformed { signature: None, error })
+    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
+        Sanitized::from_wire(self, features)
+            .map_err(|error| MalformedTransaction { signature: None, error })
     }
 }
 
 impl IntoTransaction for &Vec<u8> {
-    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, Malformed> {
+    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
         self.as_slice().into_transaction(features)
     }
 }
 
 impl IntoTransaction for Vec<u8> {
-    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, Malformed> {
+    fn into_transaction(self, features: FeatureSet) -> Result<Sanitized, MalformedTransaction> {
         self.as_slice().into_transaction(features)
     }
 }

@@ -14,7 +14,7 @@ use solana_transaction_error::TransactionError;
 
 use crate::{
     receipt::{FailedTransaction, Receipt},
-    send::Malformed,
+    send::MalformedTransaction,
     svm::Svm,
 };
 
@@ -77,12 +77,12 @@ impl Svm {
         let signed = signed.map_err(|why| self.unsigned(why.to_string()))?;
         let signature = signed.signatures.first().copied();
         Sanitized::new(signed, self.features())
-            .map_err(|error| self.dropped(Malformed { signature, error }, Vec::new()))
+            .map_err(|error| self.dropped(MalformedTransaction { signature, error }, Vec::new()))
     }
 
     /// Returns the failure of a transaction that could not be signed.
     fn unsigned(&self, why: String) -> FailedTransaction {
         let error = TransactionError::SignatureFailure;
-        self.dropped(Malformed { signature: None, error }, vec![why])
+        self.dropped(MalformedTransaction { signature: None, error }, vec![why])
     }
 }

@@ -26,7 +26,7 @@ use crate::{
     journal::{Journal, Snapshot, SnapshotError},
     origin::Origins,
     receipt::{Evidence, FailedTransaction, FailureRecorder, Receipt, Stage},
-    send::{IntoTransaction, Malformed},
+    send::{IntoTransaction, MalformedTransaction},
 };
 
 /// A Solana chain inside the test process: accounts, programs and a clock, changed by transactions
@@ -241,14 +241,18 @@ impl Svm {
         (file.is_some() || origins.is_some()).then(|| Box::new(Evidence { file, origins }))
     }
 
-    fn malformed(&self, malformed: Malformed) -> Receipt {
+    fn malformed(&self, malformed: MalformedTransaction) -> Receipt {
         let signatures = malformed.signature.into_iter().collect();
         let transaction = VersionedTransaction { signatures, ..Default::default() };
         Receipt::dropped(transaction, self.slot(), self.rent(), malformed.error)
     }
 
     /// Returns the failure of a transaction that could not be decoded, sanitized or signed.
-    pub(crate) fn dropped(&self, malformed: Malformed, notes: Vec<String>) -> FailedTransaction {
+    pub(crate) fn dropped(
+        &self,
+        malformed: MalformedTransaction,
+        notes: Vec<String>,
+    ) -> FailedTransaction {
         let error = malformed.error.clone();
         let mut receipt = self.malformed(malformed);
         receipt.processed.notes = notes;
