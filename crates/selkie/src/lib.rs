@@ -101,7 +101,7 @@ pub use crate::{
     send::{IntoTransaction, MalformedTransaction},
     sign::{address, keypair},
     state_file::StateFileError,
-    svm::{AirdropError, Filter, Svm},
+    svm::{AccountFilter, AirdropError, Svm},
     time::WarpError,
     trap::{TrapReport, debug_file},
 };

@@ -361,7 +361,7 @@ impl Svm {
     pub fn program_accounts(
         &self,
         owner: &Pubkey,
-        filters: &[Filter<'_>],
+        filters: &[AccountFilter<'_>],
     ) -> Vec<(Pubkey, Account)> {
         let passes = |account: &AccountSharedData| {
             filters.iter().all(|filter| filter.passes(account.data()))
@@ -427,14 +427,14 @@ fn finish(receipt: Arc<Receipt>) -> Result<Arc<Receipt>, FailedTransaction> {
 
 /// A filter on the accounts of a program, as in RPC's `getProgramAccounts`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Filter<'a> {
+pub enum AccountFilter<'a> {
     /// Accounts with exactly this many bytes of data.
     DataSize(usize),
     /// Accounts whose data contain these bytes at this offset.
     Memcmp(usize, &'a [u8]),
 }
 
-impl Filter<'_> {
+impl AccountFilter<'_> {
     fn passes(&self, data: &[u8]) -> bool {
         match self {
             Self::DataSize(len) => data.len() == *len,

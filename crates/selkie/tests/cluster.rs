@@ -174,10 +174,10 @@ fn accounts_of_a_program_are_found() {
         svm.set_account(address(&n.to_string()), account).unwrap();
     }
     assert_eq!(svm.program_accounts(&owner, &[]).len(), 10);
-    let found = svm.program_accounts(&owner, &[selkie::Filter::DataSize(2)]);
+    let found = svm.program_accounts(&owner, &[selkie::AccountFilter::DataSize(2)]);
     assert_eq!(found.len(), 5);
     assert!(found.is_sorted_by_key(|(key, _)| *key));
-    let filters = [selkie::Filter::Memcmp(1, &[7]), selkie::Filter::DataSize(2)];
+    let filters = [selkie::AccountFilter::Memcmp(1, &[7]), selkie::AccountFilter::DataSize(2)];
     assert_eq!(svm.program_accounts(&owner, &filters)[0].0, address("7"));
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use anyhow::{Context as _, Result, anyhow};
-use selkie::{Filter, Instruction, Keypair, Pubkey, Signer as _, programs, system, token};
+use selkie::{AccountFilter, Instruction, Keypair, Pubkey, Signer as _, programs, system, token};
 use serde_json::json;
 
 use crate::{
@@ -247,7 +247,7 @@ fn token_accounts(session: &Session, owner: &Pubkey) -> Vec<(Pubkey, Vec<u8>)> {
     if let Some(account) = account.filter(|it| it.data.len() >= token::ACCOUNT_BYTES) {
         return vec![(*owner, account.data)];
     }
-    let is_owned = [Filter::Memcmp(OWNER_OFFSET, owner.as_ref())];
+    let is_owned = [AccountFilter::Memcmp(OWNER_OFFSET, owner.as_ref())];
     let of = |program: &Pubkey| session.svm().program_accounts(program, &is_owned);
     let all = [programs::TOKEN.id, programs::TOKEN_2022.id].map(|program| of(&program)).concat();
     let is_long =
