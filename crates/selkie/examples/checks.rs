@@ -2,7 +2,10 @@
 
 #![allow(clippy::print_stdout, reason = "it shows what happens")]
 
-use selkie::{Account, Check, InstructionError, Svm, address, programs, token, units::UnitsReport};
+use selkie::{
+    Account, Check, InstructionError, Svm, address, compute_units::ComputeUnitsReport, programs,
+    token,
+};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [owner, mint, from, to] = ["owner", "mint", "from", "to"].map(address);
@@ -32,6 +35,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let failed = svm.process_instruction(&too_much, &accounts);
     failed.assert(Check::err(InstructionError::Custom(1)).account(&from).unchanged());
 
-    println!("{}", UnitsReport::new().add("transfer", &receipt));
+    println!("{}", ComputeUnitsReport::new().add("transfer", &receipt));
     Ok(())
 }

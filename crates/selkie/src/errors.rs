@@ -5,7 +5,8 @@ use core::fmt;
 
 use crate::{
     AccountFileError, AirdropError, CheckFailures, DeployError, FailedTransaction, ProgramError,
-    SnapshotError, StateFileError, WarpError, fixture::FixtureError, units::UnitsError,
+    SnapshotError, StateFileError, WarpError, compute_units::ComputeUnitsError,
+    fixture::FixtureError,
 };
 
 macro_rules! shown {
@@ -20,5 +21,5 @@ macro_rules! shown {
 
 shown! {
     AccountFileError, AirdropError, CheckFailures, DeployError, FailedTransaction, FixtureError,
-    ProgramError, SnapshotError, StateFileError, UnitsError, WarpError,
+    ProgramError, SnapshotError, StateFileError, ComputeUnitsError, WarpError,
 }

@@ -24,13 +24,14 @@
 //! | [`programs`] | the well-known programs; those of mainnet are present from the start |
 //! | [`Deployment`] | the result and cost of deploying or upgrading a program by transactions |
 //! | [`system`], [`token`], [`loader`] | constructors of common instructions |
-//! | [`units`] | a report of compute units per test case, with a check for regressions |
+//! | [`compute_units`] | a report of compute units per test case, with a check for regressions |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod account_file;
 mod check;
+pub mod compute_units;
 mod deploy;
 mod deployment;
 mod direct;
@@ -62,7 +63,6 @@ pub mod token;
 #[cfg(feature = "fixtures")]
 mod transaction_fixture;
 mod trap;
-pub mod units;
 
 pub use selkie_programs::{self as programs, program_data_key};
 pub use selkie_svm::{

@@ -1,25 +1,25 @@
 //! Reports of compute units per test case, and a check that fails when they grow.
 //!
 //! ```
-//! use selkie::{address, system, units::UnitsReport, Account, Svm};
+//! use selkie::{address, system, compute_units::ComputeUnitsReport, Account, Svm};
 //!
 //! let svm = Svm::new();
 //! let rich = (address("alice"), Account { lamports: 10, ..Account::default() });
 //! let transfer = system::transfer(&address("alice"), &address("bob"), 4);
 //!
-//! let mut report = UnitsReport::new();
+//! let mut report = ComputeUnitsReport::new();
 //! report.add("transfer", &svm.process_instruction(&transfer, &[rich]));
 //! assert!(report.to_string().contains("| transfer | 150 |"));
 //!
-//! let saved = UnitsReport::parse("| case | units |\n|---|--:|\n| transfer | 140 |\n")?;
+//! let saved = ComputeUnitsReport::parse("| case | units |\n|---|--:|\n| transfer | 140 |\n")?;
 //! assert!(report.against(&saved).contains("| transfer | 150 | +10 (+7.1 %) |"));
 //! assert_eq!(report.regressions(&saved, 5.0).len(), 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! In a test, `report.check_file("units.md", 0.0)` writes the file if it does not exist, and
-//! otherwise fails if a case uses more compute units than the file says. `SELKIE_UPDATE_UNITS=1`
-//! overwrites the file.
+//! In a test, `report.check_file("compute_units.md", 0.0)` writes the file if it does not exist, and
+//! otherwise fails if a case uses more compute units than the file says.
+//! `SELKIE_UPDATE_COMPUTE_UNITS=1` overwrites the file.
 
 use core::fmt::{self, Write};
 use std::{
@@ -31,10 +31,10 @@ use crate::receipt::Receipt;
 
 /// Compute units of named test cases.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct UnitsReport(Vec<Case>);
+pub struct ComputeUnitsReport(Vec<Measurement>);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Case {
+struct Measurement {
     name: String,
     /// Compute units used, or the error of a case that failed.
     units: Result<u64, String>,
@@ -65,7 +65,7 @@ impl fmt::Display for Regression {
 
 /// A comparison with a saved report that failed.
 #[non_exhaustive]
-pub enum UnitsError {
+pub enum ComputeUnitsError {
     /// The file cannot be read or written.
     File(PathBuf, io::Error),
     /// A line of the saved report is not a table row; lines count from 1.
@@ -74,7 +74,7 @@ pub enum UnitsError {
     Regressions(Vec<Regression>),
 }
 
-impl fmt::Display for UnitsError {
+impl fmt::Display for ComputeUnitsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path, error) => write!(f, "cannot use {}: {error}", path.display()),
@@ -82,15 +82,15 @@ impl fmt::Display for UnitsError {
             Self::Regressions(all) => {
                 f.write_str("compute units grew")?;
                 all.iter().try_for_each(|one| write!(f, "\n  {one}"))?;
-                f.write_str("\nhelp: SELKIE_UPDATE_UNITS=1 saves what there is now")
+                f.write_str("\nhelp: SELKIE_UPDATE_COMPUTE_UNITS=1 overwrites the saved report")
             }
         }
     }
 }
 
-impl core::error::Error for UnitsError {}
+impl core::error::Error for ComputeUnitsError {}
 
-impl UnitsReport {
+impl ComputeUnitsReport {
     /// Creates an empty report.
     #[must_use]
     pub fn new() -> Self {
@@ -101,28 +101,28 @@ impl UnitsReport {
     pub fn add(&mut self, name: &str, receipt: &Receipt) -> &mut Self {
         let units = receipt.result.clone().map_err(|error| error.to_string());
         let name = name.replace(['|', '\n'], "/");
-        self.0.push(Case { name, units: units.map(|()| receipt.compute_units) });
+        self.0.push(Measurement { name, units: units.map(|()| receipt.compute_units) });
         self
     }
 
-    /// Parses a report in the format of `Display` or [`UnitsReport::against`].
+    /// Parses a report in the format of `Display` or [`ComputeUnitsReport::against`].
     ///
     /// # Errors
     /// If a line of the table is not a row.
-    pub fn parse(text: &str) -> Result<Self, UnitsError> {
+    pub fn parse(text: &str) -> Result<Self, ComputeUnitsError> {
         let lines = (1_usize..).zip(text.lines()).filter(|(_, line)| line.starts_with('|'));
         // Skip the heading and the line below it.
         let rows = lines.skip(2).map(|(number, line)| {
             let mut cells = line.trim_matches('|').split('|').map(str::trim);
             let name = cells.next().filter(|name| !name.is_empty());
-            let (name, cell) = name.zip(cells.next()).ok_or(UnitsError::Format(number))?;
+            let (name, cell) = name.zip(cells.next()).ok_or(ComputeUnitsError::Format(number))?;
             let units = cell.replace(',', "").parse().map_err(|_| cell.to_owned());
-            Ok(Case { name: name.to_owned(), units })
+            Ok(Measurement { name: name.to_owned(), units })
         });
         rows.collect::<Result<_, _>>().map(Self)
     }
 
-    fn units(&self, name: &str) -> Option<u64> {
+    fn compute_units(&self, name: &str) -> Option<u64> {
         self.0.iter().find(|case| case.name == name)?.units.as_ref().ok().copied()
     }
 
@@ -130,17 +130,17 @@ impl UnitsReport {
     #[must_use]
     pub fn against(&self, saved: &Self) -> String {
         let mut text = "| case | units | change |\n|---|--:|--:|\n".to_owned();
-        for Case { name, units } in &self.0 {
+        for Measurement { name, units } in &self.0 {
             let _ = match units {
                 Ok(units) => {
-                    let before = saved.units(name);
+                    let before = saved.compute_units(name);
                     let change = before.map_or("new".to_owned(), |before| delta(before, *units));
                     writeln!(text, "| {name} | {units} | {change} |")
                 }
                 Err(why) => writeln!(text, "| {name} | failed | {why} |"),
             };
         }
-        let is_gone = |case: &&Case| !self.0.iter().any(|it| it.name == case.name);
+        let is_gone = |case: &&Measurement| !self.0.iter().any(|it| it.name == case.name);
         for case in saved.0.iter().filter(is_gone) {
             let _ = writeln!(text, "| {} | | gone |", case.name);
         }
@@ -151,8 +151,8 @@ impl UnitsReport {
     /// those that failed.
     #[must_use]
     pub fn regressions(&self, saved: &Self, percent: f64) -> Vec<Regression> {
-        let cases = self.0.iter().filter_map(|Case { name, units }| {
-            let before = saved.units(name);
+        let cases = self.0.iter().filter_map(|Measurement { name, units }| {
+            let before = saved.compute_units(name);
             let is_worse = match (units, before) {
                 (Ok(now), Some(before)) => now > &before && growth(before, *now) > percent,
                 (Ok(_), None) => false,
@@ -164,14 +164,18 @@ impl UnitsReport {
     }
 
     /// Compares with the report in a file. Writes the file if it does not exist or if
-    /// `SELKIE_UPDATE_UNITS` is set.
+    /// `SELKIE_UPDATE_COMPUTE_UNITS` is set.
     ///
     /// # Errors
     /// If a case regressed by over `percent`, or if the file cannot be read, parsed or written.
-    pub fn check_file(&self, path: impl AsRef<Path>, percent: f64) -> Result<(), UnitsError> {
+    pub fn check_file(
+        &self,
+        path: impl AsRef<Path>,
+        percent: f64,
+    ) -> Result<(), ComputeUnitsError> {
         let path = path.as_ref();
-        let failed = |error| UnitsError::File(path.to_owned(), error);
-        let is_asked_for = std::env::var_os("SELKIE_UPDATE_UNITS").is_some();
+        let failed = |error| ComputeUnitsError::File(path.to_owned(), error);
+        let is_asked_for = std::env::var_os("SELKIE_UPDATE_COMPUTE_UNITS").is_some();
         let saved = match fs::read_to_string(path) {
             Ok(text) if !is_asked_for => Self::parse(&text)?,
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
@@ -181,15 +185,19 @@ impl UnitsReport {
             }
         };
         let regressions = self.regressions(&saved, percent);
-        if regressions.is_empty() { Ok(()) } else { Err(UnitsError::Regressions(regressions)) }
+        if regressions.is_empty() {
+            Ok(())
+        } else {
+            Err(ComputeUnitsError::Regressions(regressions))
+        }
     }
 }
 
 /// Prints the report as Markdown.
-impl fmt::Display for UnitsReport {
+impl fmt::Display for ComputeUnitsReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("| case | units |\n|---|--:|\n")?;
-        self.0.iter().try_for_each(|Case { name, units }| match units {
+        self.0.iter().try_for_each(|Measurement { name, units }| match units {
             Ok(units) => writeln!(f, "| {name} | {units} |"),
             Err(_) => writeln!(f, "| {name} | failed |"),
         })
@@ -213,23 +221,26 @@ fn delta(before: u64, now: u64) -> String {
 mod tests {
     use super::*;
 
-    fn report(cases: &[(&str, Result<u64, &str>)]) -> UnitsReport {
-        let case = |(name, units): &(&str, Result<u64, &str>)| Case {
+    fn report(cases: &[(&str, Result<u64, &str>)]) -> ComputeUnitsReport {
+        let case = |(name, units): &(&str, Result<u64, &str>)| Measurement {
             name: (*name).to_owned(),
             units: units.map_err(str::to_owned),
         };
-        UnitsReport(cases.iter().map(case).collect())
+        ComputeUnitsReport(cases.iter().map(case).collect())
     }
 
     #[test]
-    fn reports_are_read_as_they_are_shown() {
+    fn a_parsed_report_equals_the_printed_one() {
         let report = report(&[("a", Ok(1)), ("b c", Ok(2_000_000)), ("d", Err("failed"))]);
-        assert_eq!(UnitsReport::parse(&report.to_string()).unwrap(), report);
-        assert!(matches!(UnitsReport::parse("|a|\n|-|\n|b|"), Err(UnitsError::Format(3))));
+        assert_eq!(ComputeUnitsReport::parse(&report.to_string()).unwrap(), report);
+        assert!(matches!(
+            ComputeUnitsReport::parse("|a|\n|-|\n|b|"),
+            Err(ComputeUnitsError::Format(3))
+        ));
     }
 
     #[test]
-    fn growth_is_told() {
+    fn cases_beyond_the_tolerance_are_regressions() {
         let saved =
             report(&[("less", Ok(10)), ("same", Ok(10)), ("more", Ok(1000)), ("gone", Ok(1))]);
         let now = report(&[
@@ -257,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_written_once() {
+    fn check_file_writes_a_missing_report_and_then_compares() {
         let path = std::env::temp_dir().join(format!("selkie-units-{}.md", std::process::id()));
         report(&[("a", Ok(10))]).check_file(&path, 0.0).unwrap();
         report(&[("a", Ok(9))]).check_file(&path, 0.0).unwrap();
