@@ -1,8 +1,8 @@
-//! The accounts of mainnet's programs, which a cluster has from the start.
+//! The accounts of mainnet's programs.
 //!
-//! They are constants: an account is made when it is first asked for, and then shared by all
-//! clusters of the process. Their rent is mainnet's, they were deployed in slot 0, and nobody may
-//! upgrade them. Without the feature `files` there are none.
+//! They are constants: each account is created when first read, and then shared within the process.
+//! They are rent-exempt by mainnet's rent, deployed in slot 0 and immutable. Without the feature
+//! `files` there are none.
 
 use std::sync::OnceLock;
 
@@ -15,84 +15,84 @@ use crate::{
     account::{program_account, program_data_account},
 };
 
-/// A program has its own account, and one of its data if it belongs to loader v3.
+/// A program account, and a programdata account if loader v3 owns the program.
 const PER_PROGRAM: usize = 2;
-const PLACES: usize = MAINNET.len() * PER_PROGRAM;
+const ACCOUNTS_MAX: usize = MAINNET.len() * PER_PROGRAM;
 
-/// The place of an account in the list of all.
+/// A program or programdata account of a program of [`MAINNET`], as its index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place(usize);
+pub struct WellKnownAccount(usize);
 
-/// A set of these accounts.
+/// A set of well-known accounts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Places(u32);
+pub struct WellKnownAccountSet(u32);
 
-const _: () = assert!(PLACES <= u32::BITS as usize);
+const _: () = assert!(ACCOUNTS_MAX <= u32::BITS as usize);
 
-impl Places {
-    /// The set of all accounts there are.
+impl WellKnownAccountSet {
+    /// Returns the set of all well-known accounts.
     #[must_use]
     pub fn all() -> Self {
-        Place::all().fold(Self::default(), |places, place| Self(places.0 | place.bit()))
+        WellKnownAccount::all().fold(Self::default(), |set, account| Self(set.0 | account.bit()))
     }
 
-    /// Whether an account is in the set.
+    /// Returns whether the set contains an account.
     #[must_use]
-    pub const fn contains(self, place: Place) -> bool {
-        self.0 & place.bit() != 0
+    pub const fn contains(self, account: WellKnownAccount) -> bool {
+        self.0 & account.bit() != 0
     }
 
     /// Adds an account to the set.
-    pub const fn insert(&mut self, place: Place) {
-        self.0 |= place.bit();
+    pub const fn insert(&mut self, account: WellKnownAccount) {
+        self.0 |= account.bit();
     }
 
-    /// Takes an account out of the set.
-    pub const fn remove(&mut self, place: Place) {
-        self.0 &= !place.bit();
+    /// Removes an account from the set.
+    pub const fn remove(&mut self, account: WellKnownAccount) {
+        self.0 &= !account.bit();
     }
 
-    /// Whether the set is empty.
+    /// Returns whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// How many accounts are in the set.
+    /// Returns the number of accounts in the set.
     #[must_use]
     pub const fn len(self) -> usize {
         self.0.count_ones() as usize
     }
 
-    /// The accounts in the set.
-    pub fn iter(self) -> impl Iterator<Item = Place> {
-        Place::all().filter(move |place| self.contains(*place))
+    /// Returns the accounts in the set.
+    pub fn iter(self) -> impl Iterator<Item = WellKnownAccount> {
+        WellKnownAccount::all().filter(move |account| self.contains(*account))
     }
 }
 
-impl Place {
-    /// The place of the account at an address, if it is one of these.
+impl WellKnownAccount {
+    /// Returns the well-known account at an address, if there is one.
     #[must_use]
     pub fn of(key: &Pubkey) -> Option<Self> {
-        // Most addresses differ in their first bytes, which are compared without a call.
+        // Most addresses differ in their first 8 bytes, whose comparison needs no call to `memcmp`.
         let first = key.as_array().first_chunk::<8>();
         let is_it = |other: &Pubkey| other.as_array().first_chunk() == first && other == key;
-        MAINNET.iter().zip(0..).filter(|_| cfg!(feature = "files")).find_map(|(program, at)| {
+        MAINNET.iter().zip(0..).filter(|_| cfg!(feature = "files")).find_map(|(program, index)| {
             let is_data = program.data_key.as_ref().is_some_and(is_it);
-            (is_data || is_it(&program.id)).then(|| Self::at(at, is_data))
+            (is_data || is_it(&program.id)).then(|| Self::new(index, is_data))
         })
     }
 
     fn all() -> impl Iterator<Item = Self> {
         let programs = MAINNET.iter().zip(0..).filter(|_| cfg!(feature = "files"));
-        programs.flat_map(|(program, at)| {
-            let data = program.data_key.map(|_| Self::at(at, true));
-            core::iter::once(Self::at(at, false)).chain(data)
+        programs.flat_map(|(program, index)| {
+            let data = program.data_key.map(|_| Self::new(index, true));
+            core::iter::once(Self::new(index, false)).chain(data)
         })
     }
 
     #[expect(clippy::arithmetic_side_effects, reason = "there are few programs")]
-    const fn at(program: usize, is_data: bool) -> Self {
+    const fn new(program: usize, is_data: bool) -> Self {
         Self(program * PER_PROGRAM + is_data as usize)
     }
 
@@ -100,21 +100,24 @@ impl Place {
         1 << self.0
     }
 
+    /// Returns the program, and whether this is its programdata account.
     fn program(self) -> (&'static WellKnownProgram, bool) {
-        let (at, part) = (self.0 / PER_PROGRAM, self.0 % PER_PROGRAM);
-        (MAINNET.get(at).expect("places are made of programs"), part == 1)
+        let (index, part) = (self.0 / PER_PROGRAM, self.0 % PER_PROGRAM);
+        (MAINNET.get(index).expect("`new` was given an index of `MAINNET`"), part == 1)
     }
 
-    /// The address of the account.
+    /// Returns the address of the account.
     #[must_use]
     pub fn key(self) -> Pubkey {
         match self.program() {
-            (program, true) => program.data_key.expect("it has such an account"),
+            (program, true) => {
+                program.data_key.expect("`new` was given a program with programdata")
+            }
             (program, false) => program.id,
         }
     }
 
-    /// The program that owns the account.
+    /// Returns the owner of the account.
     #[must_use]
     pub fn owner(self) -> Pubkey {
         match self.program() {
@@ -123,16 +126,16 @@ impl Place {
         }
     }
 
-    /// The account, which is made now if it was never asked for.
+    /// Returns the account, creating it on first use.
     #[must_use]
     pub fn account(self) -> &'static AccountSharedData {
-        static ACCOUNTS: [OnceLock<AccountSharedData>; PLACES] =
-            [const { OnceLock::new() }; PLACES];
-        let cell = ACCOUNTS.get(self.0).expect("places are places of this list");
-        cell.get_or_init(|| self.make())
+        static ACCOUNTS: [OnceLock<AccountSharedData>; ACCOUNTS_MAX] =
+            [const { OnceLock::new() }; ACCOUNTS_MAX];
+        let cell = ACCOUNTS.get(self.0).expect("there are two cells per program");
+        cell.get_or_init(|| self.create())
     }
 
-    fn make(self) -> AccountSharedData {
+    fn create(self) -> AccountSharedData {
         let (program, is_data) = self.program();
         let WellKnownProgram { id, loader, elf, data_key, .. } = program;
         let deployed = Deployed { loader: *loader, slot: 0, authority: None };

@@ -1,15 +1,15 @@
-//! What the packages carry is what the table says.
+//! The ELF files from the packages are those of the table.
 
 use selkie_programs::{
     ALL, MAINNET,
-    accounts::{Place, Places},
+    accounts::{WellKnownAccount, WellKnownAccountSet},
     by_id, program_data_key,
 };
 use selkie_svm::{Environment, Loader, program_cache::ProgramCache};
 use sha2::{Digest, Sha256};
 use solana_account::ReadableAccount;
 
-/// Names with the first bytes of the files' SHA-256. A package that carries others is noticed here.
+/// Each program's name and the first 8 bytes of its file's SHA-256, to notice a changed package.
 const FILES: &[(&str, u64)] = &[
     ("token", 0x8190_d3f7_ceb6_cb7a),
     ("spl-token", 0x1826_4f49_1c7e_0ad0),
@@ -25,7 +25,7 @@ const FILES: &[(&str, u64)] = &[
 ];
 
 #[test]
-fn files_are_those_that_were_tested() {
+fn elf_files_have_the_expected_hashes() {
     let hash = |elf: &[u8]| {
         let hash: [u8; 32] = Sha256::digest(elf).into();
         u64::from_be_bytes(*hash.first_chunk().unwrap())
@@ -35,7 +35,7 @@ fn files_are_those_that_were_tested() {
 }
 
 #[test]
-fn every_program_can_be_loaded() {
+fn every_program_loads() {
     let (programs, environment) = (ProgramCache::new(), Environment::default());
     for program in ALL {
         let loaded = programs.try_load(program.elf(), program.loader, environment.features);
@@ -44,28 +44,32 @@ fn every_program_can_be_loaded() {
 }
 
 #[test]
-fn accounts_are_found_at_their_addresses() {
+fn well_known_accounts_hold_their_programs() {
     let mut count = 0;
     for program in MAINNET {
-        let place = Place::of(&program.id).unwrap();
-        let account = place.account();
-        assert_eq!((place.key(), place.owner()), (program.id, *account.owner()));
+        let well_known = WellKnownAccount::of(&program.id).unwrap();
+        let account = well_known.account();
+        assert_eq!((well_known.key(), well_known.owner()), (program.id, *account.owner()));
         assert_eq!((*account.owner(), account.executable()), (program.loader.address(), true));
         count += 1;
         let data_key = program_data_key(&program.id);
         if program.loader == Loader::V3 {
-            let place = Place::of(&data_key).unwrap();
-            assert_eq!((place.key(), place.owner()), (data_key, *place.account().owner()));
+            let well_known = WellKnownAccount::of(&data_key).unwrap();
+            let data = well_known.account();
+            assert_eq!((well_known.key(), well_known.owner()), (data_key, *data.owner()));
             assert_eq!(account.data()[4..], data_key.to_bytes());
-            assert_eq!(place.account().data()[45..], *program.elf());
+            assert_eq!(data.data()[45..], *program.elf());
             count += 1;
         } else {
-            assert_eq!(Place::of(&data_key), None);
+            assert_eq!(WellKnownAccount::of(&data_key), None);
             assert_eq!(account.data(), program.elf());
         }
     }
-    assert_eq!((Places::all().len(), Places::all().iter().count()), (count, count));
-    assert_eq!(Place::of(&solana_pubkey::Pubkey::default()), None);
+    assert_eq!(
+        (WellKnownAccountSet::all().len(), WellKnownAccountSet::all().iter().count()),
+        (count, count)
+    );
+    assert_eq!(WellKnownAccount::of(&solana_pubkey::Pubkey::default()), None);
 }
 
 #[test]

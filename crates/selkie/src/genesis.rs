@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use selkie_bank::{Stakes, builtin_name, native_account, time::TIMESTAMP};
 use selkie_builtins::{builtins, precompiles};
-use selkie_programs::accounts::Places;
+use selkie_programs::accounts::WellKnownAccountSet;
 use selkie_svm::{
     BlockhashQueue, Environment, EpochStake, FeatureSet, Sysvars, sysvars::minimum_balance,
 };
@@ -50,7 +50,7 @@ fn make(features: FeatureSet) -> State {
         ..Environment::default()
     };
     let mut accounts = Accounts::default();
-    accounts.set_programs(Places::all());
+    accounts.set_programs(WellKnownAccountSet::all());
     for (id, account) in native_accounts(&environment) {
         accounts.set(id, Some(account));
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use selkie_bank::{Stakes, builtin_name, native_account};
 use selkie_builtins::builtins;
-use selkie_programs::accounts::Places;
+use selkie_programs::accounts::WellKnownAccountSet;
 use selkie_svm::{
     Builtin, ComputeBudget, Engine, EpochStake, Feature, FeatureSet, InstructionError,
     InvokeContext,
@@ -30,9 +30,10 @@ impl Svm {
     /// [`programs::MAINNET`](crate::programs::MAINNET). Accounts that were written at their
     /// addresses stay.
     #[must_use]
-    pub fn with_well_known_programs(mut self, has_them: bool) -> Self {
-        let places = if has_them { Places::all() } else { Places::default() };
-        self.journal.state_mut().accounts.set_programs(places);
+    pub fn with_well_known_programs(mut self, present: bool) -> Self {
+        let programs =
+            if present { WellKnownAccountSet::all() } else { WellKnownAccountSet::default() };
+        self.journal.state_mut().accounts.set_programs(programs);
         self
     }
 

@@ -18,7 +18,7 @@ use std::{
 };
 
 use selkie_bank::Stakes;
-use selkie_programs::accounts::{Place, Places};
+use selkie_programs::accounts::{WellKnownAccount, WellKnownAccountSet};
 use selkie_svm::{EpochStake, Feature, FeatureSet, sysvars::SysvarError};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -101,7 +101,7 @@ impl Svm {
         let ids: Vec<_> = features.iter().map(|feature| feature.address().to_string()).collect();
         let accounts = &self.journal.state().accounts;
         let written = accounts.written();
-        let programs = accounts.programs().iter().map(|place| place.key().to_string());
+        let programs = accounts.programs().iter().map(|it| it.key().to_string());
         let header = json!({
             "slot": self.slot(),
             "features": ids,
@@ -235,18 +235,18 @@ impl Header {
     }
 
     /// Returns the well-known accounts that the file lists.
-    fn places(&self) -> Result<Places, StateFileError> {
-        let mut places = Places::default();
+    fn well_known_accounts(&self) -> Result<WellKnownAccountSet, StateFileError> {
+        let mut accounts = WellKnownAccountSet::default();
         for key in &self.programs {
-            let place = Place::of(key).ok_or_else(|| {
+            let it = WellKnownAccount::of(key).ok_or_else(|| {
                 format_error(format!(
                     "this build has no program whose account is {key}\nhelp: build with the \
                      feature `programs`, and with the version that wrote the file or a newer one"
                 ))
             })?;
-            places.insert(place);
+            accounts.insert(it);
         }
-        Ok(places)
+        Ok(accounts)
     }
 
     fn restore(self, mut bytes: &[u8]) -> Result<Svm, StateFileError> {
@@ -265,7 +265,7 @@ impl Header {
             }
             svm.journal.set_account(key, Some(account.into()));
         }
-        svm.journal.state_mut().accounts.set_programs(self.places()?);
+        svm.journal.state_mut().accounts.set_programs(self.well_known_accounts()?);
         if !bytes.is_empty() {
             return Err(format_error("there is something behind its accounts"));
         }

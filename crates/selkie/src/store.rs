@@ -1,6 +1,6 @@
 //! The chain's accounts.
 
-use selkie_programs::accounts::{Place, Places};
+use selkie_programs::accounts::{WellKnownAccount, WellKnownAccountSet};
 use selkie_svm::{AccountStore, KeyMap};
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
@@ -13,7 +13,7 @@ use solana_pubkey::Pubkey;
 pub(crate) struct Accounts {
     written: KeyMap<AccountSharedData>,
     /// The accounts of mainnet's programs whose addresses were never written.
-    programs: Places,
+    programs: WellKnownAccountSet,
 }
 
 impl Accounts {
@@ -23,19 +23,19 @@ impl Accounts {
         key: Pubkey,
         account: Option<AccountSharedData>,
     ) -> Option<AccountSharedData> {
-        let below = self.uncover(&key);
+        let unwritten = self.remove_unwritten(&key);
         let before = match account.filter(|account| account.lamports() > 0) {
             Some(account) => self.written.insert(key, account),
             None => self.written.remove(&key),
         };
-        before.or_else(|| below.map(|place| place.account().clone()))
+        before.or_else(|| unwritten.map(|it| it.account().clone()))
     }
 
     /// Removes the well-known account at `key`, which is about to be written.
-    fn uncover(&mut self, key: &Pubkey) -> Option<Place> {
-        let place = self.place(key)?;
-        self.programs.remove(place);
-        Some(place)
+    fn remove_unwritten(&mut self, key: &Pubkey) -> Option<WellKnownAccount> {
+        let it = self.unwritten(key)?;
+        self.programs.remove(it);
+        Some(it)
     }
 
     /// Overwrites an account that was written before, dropping its previous value; returns `false`
@@ -43,8 +43,8 @@ impl Accounts {
     #[inline]
     pub(crate) fn change(&mut self, key: &Pubkey, account: &AccountSharedData) -> bool {
         match self.written.get_mut(key).filter(|_| account.lamports() > 0) {
-            Some(place) => {
-                *place = account.clone();
+            Some(written) => {
+                *written = account.clone();
                 true
             }
             None => false,
@@ -54,14 +54,14 @@ impl Accounts {
     /// Returns the account at `key`.
     #[inline]
     pub(crate) fn get(&self, key: &Pubkey) -> Option<&AccountSharedData> {
-        self.written.get(key).or_else(|| self.place(key).map(Place::account))
+        self.written.get(key).or_else(|| self.unwritten(key).map(WellKnownAccount::account))
     }
 
     /// Returns the well-known account at `key`, unless it was written.
-    fn place(&self, key: &Pubkey) -> Option<Place> {
+    fn unwritten(&self, key: &Pubkey) -> Option<WellKnownAccount> {
         // Skip the search if there are none.
-        let places = Some(self.programs).filter(|places| !places.is_empty())?;
-        Place::of(key).filter(|place| places.contains(*place))
+        let unwritten = Some(self.programs).filter(|set| !set.is_empty())?;
+        WellKnownAccount::of(key).filter(|it| unwritten.contains(*it))
     }
 
     /// Returns the number of accounts.
@@ -70,15 +70,15 @@ impl Accounts {
     }
 
     /// Returns the accounts of mainnet's programs whose addresses were never written.
-    pub(crate) fn programs(&self) -> Places {
+    pub(crate) fn programs(&self) -> WellKnownAccountSet {
         self.programs
     }
 
     /// Replaces the well-known accounts, leaving out those whose addresses were written.
-    pub(crate) fn set_programs(&mut self, places: Places) {
-        self.programs = Places::default();
-        for place in places.iter().filter(|place| !self.written.contains_key(&place.key())) {
-            self.programs.insert(place);
+    pub(crate) fn set_programs(&mut self, programs: WellKnownAccountSet) {
+        self.programs = WellKnownAccountSet::default();
+        for it in programs.iter().filter(|it| !self.written.contains_key(&it.key())) {
+            self.programs.insert(it);
         }
     }
 
@@ -89,7 +89,7 @@ impl Accounts {
 
     /// Returns all accounts, sorted by address.
     pub(crate) fn all(&self) -> Vec<(Pubkey, &AccountSharedData)> {
-        let programs = self.programs.iter().map(|place| (place.key(), place.account()));
+        let programs = self.programs.iter().map(|it| (it.key(), it.account()));
         sorted(self.written.iter().map(|(key, account)| (*key, account)).chain(programs))
     }
 
@@ -101,8 +101,8 @@ impl Accounts {
     ) -> Vec<(Pubkey, &AccountSharedData)> {
         let written = self.written.iter().map(|(key, account)| (*key, account));
         // Compare owners first: reading an account would create it.
-        let programs = self.programs.iter().filter(|place| place.owner() == *owner);
-        let programs = programs.map(|place| (place.key(), place.account()));
+        let programs = self.programs.iter().filter(|it| it.owner() == *owner);
+        let programs = programs.map(|it| (it.key(), it.account()));
         let is_kept =
             |(_, account): &(_, &AccountSharedData)| account.owner() == owner && keep(account);
         sorted(written.chain(programs).filter(is_kept))
