@@ -1,11 +1,14 @@
-//! Writes each program of the table into the output folder, as the packages that carry it give it:
-//! `NAME.so`, and `NAME.data`, the address of its data account, for programs of loader v3.
+//! Copies each program of the table from its package into the output folder: `NAME.so` is the ELF
+//! file, `NAME.data` the programdata address for programs of loader v3, and empty for others.
 
-#![cfg_attr(not(feature = "files"), allow(dead_code, reason = "then nothing is written"))]
+#![cfg_attr(
+    not(feature = "files"),
+    allow(dead_code, reason = "without the feature nothing is written")
+)]
 
 use std::{env, error::Error, fs, path::Path};
 
-/// Bytes of a data account in front of the file.
+/// Bytes of a programdata account in front of the ELF file.
 const PROGRAM_DATA_HEADER_BYTES: usize = 45;
 
 type Written = Result<(), Box<dyn Error>>;
@@ -21,16 +24,16 @@ fn main() -> Written {
 
 fn write(folder: &Path, name: &str, elf: &[u8], data_address: &[u8]) -> Written {
     if !elf.starts_with(b"\x7fELF") {
-        return Err(format!("what the package has of program `{name}` is no ELF file").into());
+        return Err(format!("the package's file of program `{name}` is not an ELF file").into());
     }
     fs::write(folder.join(name).with_extension("so"), elf)?;
     fs::write(folder.join(name).with_extension("data"), data_address)?;
     Ok(())
 }
 
-/// Takes a program from a package. The types are the package's own, which differ by version.
+/// Copies a program from a package. A macro, since the packages' types differ by version.
 #[cfg(feature = "files")]
-macro_rules! take {
+macro_rules! copy {
     ($folder:expr, $name:literal, $address:literal, $package:ident) => {{
         let accounts = $package::by_id(&$address.parse()?, &Default::default());
         let accounts = accounts.ok_or(concat!("the package does not have program ", $name))?;
@@ -41,7 +44,7 @@ macro_rules! take {
                 let elf = data.get(PROGRAM_DATA_HEADER_BYTES..).unwrap_or_default();
                 write($folder, $name, elf, address.as_ref())?;
             }
-            _ => return Err(concat!("the accounts of program ", $name, " are not known").into()),
+            _ => return Err(concat!("unexpected number of accounts of program ", $name).into()),
         }
     }};
 }
@@ -50,7 +53,7 @@ macro_rules! take {
 macro_rules! table {
     ($($(#[$doc:meta])* $constant:ident = $name:literal, $address:literal, $loader:ident, $package:ident;)*) => {
         fn write_all(folder: &Path) -> Written {
-            $(take!(folder, $name, $address, $package);)*
+            $(copy!(folder, $name, $address, $package);)*
             Ok(())
         }
     };

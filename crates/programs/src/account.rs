@@ -1,4 +1,4 @@
-//! How accounts of programs look.
+//! The layout of program accounts under each loader.
 
 use selkie_svm::{Loader, program_cache::PROGRAM_DATA_HEADER_BYTES, sysvars::minimum_balance};
 use solana_account::{Account, AccountSharedData};
@@ -6,19 +6,19 @@ use solana_pubkey::Pubkey;
 use solana_rent::Rent;
 use solana_sdk_ids::bpf_loader_upgradeable;
 
-/// How a program was deployed.
+/// The deployment that program accounts show.
 #[derive(Clone, Copy, Debug)]
 pub struct Deployed<'a> {
-    /// The loader that owns it.
+    /// The loader that owns the program.
     pub loader: Loader,
-    /// The slot it was deployed in, as loaders v3 and v4 note it.
+    /// The deployment slot, which loaders v3 and v4 store.
     pub slot: u64,
-    /// Who may upgrade it; loader v3 alone asks.
+    /// The upgrade authority, which only loader v3 uses; `None` makes the program immutable.
     pub authority: Option<&'a Pubkey>,
 }
 
-/// The accounts of a program with the least lamports that rent asks for: its own, and behind it
-/// that of its data, if its loader keeps the file there.
+/// Creates the accounts of a program with the minimum balance: the program account, followed by the
+/// programdata account if loader v3 owns the program.
 #[must_use]
 pub fn program_accounts(
     id: &Pubkey,
@@ -32,13 +32,13 @@ pub fn program_accounts(
     core::iter::once((*id, program)).chain(data).collect()
 }
 
-/// The address where loader v3 keeps the file of a program.
+/// Returns the programdata address of a program of loader v3.
 #[must_use]
 pub fn program_data_key(id: &Pubkey) -> Pubkey {
     Pubkey::find_program_address(&[id.as_ref()], &bpf_loader_upgradeable::ID).0
 }
 
-/// The account at a program's address. `data_key` is where loader v3 keeps the file.
+/// Creates a program account. `data_key` is the programdata address for loader v3.
 pub(crate) fn program_account(
     id: &Pubkey,
     data_key: Option<&Pubkey>,
@@ -59,7 +59,7 @@ pub(crate) fn program_account(
     account(data, deployed.loader.address(), true, rent)
 }
 
-/// The account where loader v3 keeps the file.
+/// Creates a programdata account of loader v3.
 pub(crate) fn program_data_account(
     elf: &[u8],
     deployed: &Deployed<'_>,

@@ -1,14 +1,14 @@
-//! Well-known programs of mainnet: their addresses and names, their files, and the accounts that
-//! hold them.
+//! Well-known programs of mainnet: their addresses, names, ELF files and accounts.
 //!
-//! The files come from packages on crates.io, which cargo fetches; they are compiled in unless the
-//! feature `files` is switched off. What [`MAINNET`] lists is what a cluster has from the start.
+//! The ELF files come from packages on crates.io and are compiled in, unless the feature `files` is
+//! off. The programs that mainnet has today are listed in [`MAINNET`].
 //!
-//! | module | what it owns |
+//! | item | what it is |
 //! |---|---|
-//! | [`WellKnownProgram`] | a row of the table |
-//! | [`accounts`] | the accounts of mainnet's programs, made when they are first asked for |
-//! | [`program_accounts`] | how the accounts of any program look |
+//! | [`WellKnownProgram`] | a program: name, address, loader, ELF file |
+//! | [`MAINNET`], [`ALL`] | the programs of mainnet, and those including older versions |
+//! | [`accounts`] | the accounts of mainnet's programs, created when first read |
+//! | [`program_accounts`] | creates the accounts of any program |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
@@ -23,10 +23,10 @@ use solana_pubkey::Pubkey;
 
 pub use crate::account::{Deployed, program_accounts, program_data_key};
 
-/// A well-known program, as mainnet has it.
+/// A well-known program of mainnet.
 #[derive(Clone, Copy)]
 pub struct WellKnownProgram {
-    /// What people call it: lowercase words with dashes.
+    /// Its name: lowercase words with dashes.
     pub name: &'static str,
     /// Its address.
     pub id: Pubkey,
@@ -46,7 +46,7 @@ impl PartialEq for WellKnownProgram {
 impl Eq for WellKnownProgram {}
 
 impl fmt::Debug for WellKnownProgram {
-    /// Leaves out the file.
+    /// Omits the ELF file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, id, loader, .. } = self;
         f.debug_struct("WellKnownProgram")
@@ -58,7 +58,7 @@ impl fmt::Debug for WellKnownProgram {
 }
 
 impl WellKnownProgram {
-    /// The bytes of its file.
+    /// Returns its ELF file.
     #[cfg(feature = "files")]
     #[must_use]
     pub const fn elf(&self) -> &'static [u8] {
@@ -66,7 +66,7 @@ impl WellKnownProgram {
     }
 }
 
-/// The address that a data file of the build script has, if the program has such an account.
+/// Decodes the programdata address from a `.data` file of the build script; `None` if it is empty.
 #[cfg(feature = "files")]
 const fn data_key(bytes: &[u8]) -> Option<Pubkey> {
     match bytes.first_chunk::<32>() {
@@ -81,7 +81,7 @@ macro_rules! table {
             $(#[$doc])*
             #[cfg(feature = "files")]
             pub const $constant: WellKnownProgram = {
-                // Each file is a static, of which a binary has one copy however many crates use it.
+                // A static has one address, so a binary holds one copy of the file.
                 const FILE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".so"));
                 static ELF: [u8; FILE.len()] =
                     *include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".so"));
@@ -107,14 +107,14 @@ macro_rules! table {
             };
         )*
 
-        /// Every well-known program. Two of them have one address.
+        /// Every well-known program. [`TOKEN`] and [`SPL_TOKEN`] share an address.
         pub const ALL: &[WellKnownProgram] = &[$($constant),*];
     };
 }
 
 include!("table.rs");
 
-/// The programs that mainnet has today, each address once.
+/// The programs of mainnet today, with unique addresses.
 pub const MAINNET: &[WellKnownProgram] = &[
     TOKEN,
     TOKEN_2022,
@@ -128,7 +128,7 @@ pub const MAINNET: &[WellKnownProgram] = &[
     FEATURE_GATE,
 ];
 
-/// The program that mainnet has at an address, if it is a well-known one.
+/// Returns the well-known program that mainnet has at an address.
 #[must_use]
 pub fn by_id(id: &Pubkey) -> Option<&'static WellKnownProgram> {
     MAINNET.iter().find(|program| program.id == *id)
