@@ -1,10 +1,10 @@
-//! A folder that only its owner can have filled.
+//! A folder that only the current user can have written to.
 //!
-//! What is run as machine code comes from here. So the folder and the key in it must belong to the
-//! user who runs this process, and other users must not be able to write to the one or to read the
-//! other. Files are reached through the folder as it was opened and checked, not by its path, which
-//! may lead elsewhere by then; and never through a symbolic link. Elsewhere than on Unix, what a
-//! user's folders let others do is left to the operating system.
+//! Machine code from this folder is executed. So the folder and its key file must belong to the
+//! user of this process, the folder must not be writable by other users, and the key must not be
+//! accessible to them. Files are opened relative to the checked descriptor, since the path may lead
+//! elsewhere by then, and symbolic links are never followed. On systems other than Unix no
+//! permissions are checked.
 
 use core::fmt;
 use std::{
@@ -18,43 +18,43 @@ use self::by_path as system;
 #[cfg(unix)]
 use self::unix as system;
 
-/// Why a folder cannot be used.
+/// A folder that cannot be opened as a store.
 #[derive(Debug)]
 pub enum OpenError {
-    /// Another user may have prepared what is there.
+    /// Another user may have tampered with the folder or the key.
     Refused {
-        /// The folder, or the file in it.
+        /// The folder, or a file in it.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         why: Refusal,
     },
-    /// The operating system cannot do what it was asked to.
+    /// An operation of the operating system failed.
     Failed {
-        /// The folder, or the file in it.
+        /// The folder, or a file in it.
         path: PathBuf,
-        /// Its reason.
+        /// The operating system's error.
         error: io::Error,
     },
 }
 
-/// What is wrong with a folder or a file.
+/// The reason why a folder or key file is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
     /// It belongs to another user.
     Owner {
-        /// The user's number.
+        /// The owner's user id.
         owner: u32,
-        /// That of the user who runs this process.
+        /// The effective user id of this process.
         user: u32,
     },
-    /// Other users can write to the folder: the bits of its mode.
+    /// Other users can write to the folder; the value is its permission bits.
     FolderMode(u32),
-    /// Other users can read or write the key: the bits of its mode.
+    /// Other users can read or write the key; the value is its permission bits.
     KeyMode(u32),
-    /// It is a symbolic link, or neither a folder nor a file.
+    /// It is a symbolic link, or not a folder or file as expected.
     Kind,
-    /// The key has not the length of one.
-    NoKey,
+    /// The key file does not have the length of a key.
+    InvalidKey,
 }
 
 impl fmt::Display for OpenError {
@@ -64,16 +64,16 @@ impl fmt::Display for OpenError {
         match self {
             Self::Refused { why, .. } => match why {
                 Refusal::Owner { owner, user } => {
-                    write!(f, " belongs to user {owner}, and this is user {user}")
+                    write!(f, " belongs to user {owner}, but this process runs as user {user}")
                 }
                 Refusal::FolderMode(mode) => {
-                    write!(f, " can be written to by other users (mode {mode:03o})")
+                    write!(f, " is writable by other users (mode {mode:03o})")
                 }
                 Refusal::KeyMode(mode) => {
-                    write!(f, " is open to other users (mode {mode:03o})")
+                    write!(f, " is accessible to other users (mode {mode:03o})")
                 }
-                Refusal::Kind => f.write_str(" is a symbolic link, or of another unexpected kind"),
-                Refusal::NoKey => f.write_str(" is not a key"),
+                Refusal::Kind => f.write_str(" is a symbolic link or has an unexpected file type"),
+                Refusal::InvalidKey => f.write_str(" is not a valid key"),
             },
             Self::Failed { error, .. } => write!(f, ": {error}"),
         }
@@ -83,7 +83,7 @@ impl fmt::Display for OpenError {
 impl core::error::Error for OpenError {}
 
 impl OpenError {
-    /// What to do about it.
+    /// Returns advice on how to solve the problem.
     #[must_use]
     pub fn help(&self) -> String {
         let (Self::Refused { path, .. } | Self::Failed { path, .. }) = self;
@@ -91,14 +91,14 @@ impl OpenError {
         match self {
             Self::Refused { why: Refusal::FolderMode(_), .. } => {
                 format!(
-                    "if nobody else has put files there, `chmod 700 {path}`; or name another one"
+                    "if you trust all files in it, run `chmod 700 {path}`; or choose another folder"
                 )
             }
-            Self::Refused { why: Refusal::KeyMode(_) | Refusal::NoKey, .. } => {
-                format!("delete {path} and what else is in its folder, and start afresh")
+            Self::Refused { why: Refusal::KeyMode(_) | Refusal::InvalidKey, .. } => {
+                format!("delete {path} and all other files in its folder")
             }
             Self::Refused { .. } | Self::Failed { .. } => {
-                "name a folder of your own, or one that does not exist yet".into()
+                "choose a folder of your own, or one that does not exist yet".into()
             }
         }
     }
@@ -112,7 +112,7 @@ impl OpenError {
     }
 }
 
-/// A folder that was opened and checked. Names are those of files in it, without separators.
+/// An opened and checked folder. Names are those of files in it, without separators.
 #[derive(Debug)]
 pub(crate) struct Folder {
     pub(crate) path: PathBuf,
@@ -120,10 +120,10 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// Opens a folder, which is made if it is not there.
+    /// Opens a folder, creating it if it does not exist.
     pub(crate) fn open(path: PathBuf) -> Result<Self, OpenError> {
-        match make(&path) {
-            // It is no folder, which is found below.
+        match create_folder(&path) {
+            // The path may exist as a file; `Opened::open` refuses that.
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                 return Err(OpenError::failed(&path, error));
             }
@@ -133,13 +133,13 @@ impl Folder {
         Ok(Self { path, opened })
     }
 
-    /// Opens a file for reading; one that is a symbolic link, or no file, is an error.
+    /// Opens a file for reading; fails for symbolic links and anything but regular files.
     pub(crate) fn read(&self, name: &str) -> io::Result<File> {
         let file = self.opened.read(name)?;
         if file.metadata()?.is_file() { Ok(file) } else { Err(io::ErrorKind::InvalidInput.into()) }
     }
 
-    /// Whether the key, opened, is the user's alone.
+    /// Checks that only the user has access to the opened key file.
     pub(crate) fn check_key(&self, name: &str, key: &File) -> Result<(), OpenError> {
         let path = self.path.join(name);
         match system::key_refusal(key).map_err(|error| OpenError::failed(&path, error))? {
@@ -148,17 +148,17 @@ impl Folder {
         }
     }
 
-    /// Makes a file that was not there, which only its owner can read.
+    /// Creates a new file that only its owner can access.
     pub(crate) fn create(&self, name: &str) -> io::Result<File> {
         self.opened.create(name)
     }
 
-    /// Gives a file a second name, if no file has that.
+    /// Creates a hard link, failing if `to` exists.
     pub(crate) fn link(&self, from: &str, to: &str) -> io::Result<()> {
         self.opened.link(from, to)
     }
 
-    /// Gives a file another name, in place of the file that has it.
+    /// Renames a file, replacing `to`.
     pub(crate) fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.opened.rename(from, to)
     }
@@ -167,13 +167,13 @@ impl Folder {
         self.opened.remove(name)
     }
 
-    /// The names of what is there, in no order; those that are no text are left out.
+    /// Returns the names of all entries in no particular order, without those that are not UTF-8.
     pub(crate) fn names(&self) -> io::Result<Vec<String>> {
         self.opened.names()
     }
 }
 
-fn make(path: &Path) -> io::Result<()> {
+fn create_folder(path: &Path) -> io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -193,17 +193,18 @@ mod unix {
 
     use super::{OpenError, Refusal};
 
-    /// A descriptor of the folder.
+    /// The folder's descriptor.
     #[derive(Debug)]
     pub(super) struct Opened(File);
 
-    const ALWAYS: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
+    const COMMON_FLAGS: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
     const GROUP_AND_OTHERS: u32 = 0o077;
     const WRITE: u32 = 0o222;
 
     impl Opened {
         pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
-            let opened = open(path, ALWAYS | OFlags::DIRECTORY | OFlags::RDONLY, Mode::empty());
+            let opened =
+                open(path, COMMON_FLAGS | OFlags::DIRECTORY | OFlags::RDONLY, Mode::empty());
             let folder = match opened {
                 Ok(folder) => File::from(folder),
                 Err(Errno::LOOP | Errno::NOTDIR) => {
@@ -219,13 +220,13 @@ mod unix {
         }
 
         pub(super) fn read(&self, name: &str) -> io::Result<File> {
-            // A pipe must not make this wait.
-            let flags = ALWAYS | OFlags::RDONLY | OFlags::NONBLOCK;
+            // `NONBLOCK`: opening a named pipe must not wait for a writer.
+            let flags = COMMON_FLAGS | OFlags::RDONLY | OFlags::NONBLOCK;
             Ok(openat(&self.0, name, flags, Mode::empty())?.into())
         }
 
         pub(super) fn create(&self, name: &str) -> io::Result<File> {
-            let flags = ALWAYS | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+            let flags = COMMON_FLAGS | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
             Ok(openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR)?.into())
         }
 
@@ -255,8 +256,8 @@ mod unix {
         Ok(refusal.map(|why| why.unwrap_or_else(Refusal::KeyMode)))
     }
 
-    /// What is wrong with a file of another user's, or one with any of these bits: its mode if it is
-    /// that.
+    /// Checks the owner of a file, and that none of the permission `bits` is set. Returns the wrong
+    /// owner as `Ok(Refusal)`, and wrong permissions as `Err(mode)`.
     fn refusal(file: &File, bits: u32) -> io::Result<Option<Result<Refusal, u32>>> {
         let metadata = file.metadata()?;
         let (owner, user) = (metadata.uid(), geteuid().as_raw());

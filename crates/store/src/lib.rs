@@ -1,18 +1,19 @@
-//! Programs that were made ready to run, kept on disk from one process to the next.
+//! A disk cache of verified and compiled programs.
 //!
-//! A [`DiskStore`] is a folder: a file for each program, and a secret. A program's file is known by
-//! all that decides how the program is made ready: its ELF file, what it is loaded against, the
-//! machines that it runs on, the build of Selkie and the processor. So nothing in the folder ever
-//! goes stale; it only stops being asked for.
+//! A [`DiskStore`] is a folder with a file per program and a secret key. A file's name is a keyed
+//! hash of everything its content depends on: the ELF file, the loader environment, the VM
+//! configuration, the build of Selkie and the processor. So entries never become stale; they are
+//! only no longer looked up.
 //!
-//! **What is run was written here.** Every file is sealed with a keyed hash over its name and its
-//! bytes. The key is drawn at random when the folder is made, and nobody but its owner can read it.
-//! A file that was cut off, changed, or put in another one's place does not pass, and is as good as
-//! not there: the program is made ready anew, and its file is written again. Who can read the
-//! key can also write to this process; the seal keeps out everybody else, and every accident. So a
-//! folder or a key that another user may have prepared is refused.
+//! **Only files written by the key's owner are executed.** Each file is sealed with a keyed hash
+//! over its name and content. The key is random, created with the folder, and readable by its owner
+//! only. A file that was truncated, modified or renamed fails the check and counts as missing: the
+//! program is prepared again and the file rewritten. A user who can read the key could modify this
+//! process anyway; the seal protects against all others and against accidents. Hence a folder or
+//! key that another user may have created is refused.
 //!
-//! Files are written beside their place and then moved there, so that processes can share a folder.
+//! Files are written under a temporary name and then renamed, so that several processes can share a
+//! folder.
 
 #![warn(clippy::arithmetic_side_effects)]
 
@@ -40,22 +41,22 @@ use crate::{
     seal::{Digest, Key},
 };
 
-/// How the files of this version end. Others are left alone.
+/// Suffix of this version's program files. Other files are ignored.
 const SUFFIX: &str = "program";
 const KEY_FILE: &str = "key";
-/// How files end that are being written.
-const UNFINISHED: &str = ".unfinished";
+/// Suffix of temporary files.
+const TEMPORARY_SUFFIX: &str = ".unfinished";
 
-/// How much memory a thread keeps to read files into.
-const CONTENTS_KEPT: usize = 8 << 20;
+/// Capacity limit of the read buffer that each thread keeps, in bytes.
+const BUFFER_BYTES_MAX: usize = 8 << 20;
 
-/// Programs in a folder.
+/// A folder of verified and compiled programs.
 #[derive(Debug)]
 pub struct DiskStore {
     folder: Folder,
     key: Key,
-    /// The digest of what programs were last loaded against, which is long to tell.
-    last: Mutex<Option<(Arc<Syscalls>, Digest)>>,
+    /// The digest of the syscalls that were used last, which is slow to compute.
+    last_syscalls: Mutex<Option<(Arc<Syscalls>, Digest)>>,
     counters: Counters,
 }
 
@@ -67,52 +68,52 @@ struct Counters {
     written: AtomicU64,
 }
 
-/// What a store has done so far.
+/// Counters of a store since it was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct StoreStatistics {
-    /// Programs that were there.
+    /// Lookups that found the program.
     pub found: u64,
-    /// Programs that were not.
+    /// Lookups that did not find the program.
     pub missing: u64,
-    /// Files that were there, and were not what was written. They are among the missing ones.
+    /// Lookups whose file failed the seal check; they are also counted in `missing`.
     pub refused: u64,
-    /// Programs that were written.
+    /// Programs written.
     pub written: u64,
 }
 
-/// A program's file.
+/// A program file in the folder.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StoredFile {
-    /// Its name.
+    /// The file name.
     pub name: String,
-    /// Its bytes.
+    /// The size of the file in bytes.
     pub bytes: u64,
-    /// When it was written.
+    /// The time of the last modification.
     pub written: SystemTime,
-    /// Whether it is what was written.
+    /// Whether the seal check succeeds.
     pub is_sound: bool,
 }
 
 impl DiskStore {
-    /// The store in a folder, which is made if it is not there.
+    /// Opens the store in a folder, creating it if it does not exist.
     ///
     /// # Errors
-    /// If the folder or its secret cannot be read or made; on Unix also if one of them belongs to
-    /// another user than the process, if others can write to the folder, or read the secret, or if
-    /// one is a symbolic link: whoever can do that can have this process execute machine code.
+    /// If the folder or its key cannot be read or created. On Unix also if one of them belongs to
+    /// another user or is a symbolic link, if other users can write to the folder, or if they can
+    /// read the key: such users could make this process execute their machine code.
     pub fn open(folder: impl Into<PathBuf>) -> Result<Self, OpenError> {
         let folder = Folder::open(folder.into())?;
         let key = open_key(&folder)?;
-        Ok(Self { folder, key, last: Mutex::default(), counters: Counters::default() })
+        Ok(Self { folder, key, last_syscalls: Mutex::default(), counters: Counters::default() })
     }
 
-    /// The folder.
+    /// Returns the path of the folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder.path
     }
 
-    /// What the store has done so far.
+    /// Returns the counters of this store.
     #[must_use]
     pub fn statistics(&self) -> StoreStatistics {
         let [found, missing, refused, written] = [
@@ -125,14 +126,14 @@ impl DiskStore {
         StoreStatistics { found, missing, refused, written }
     }
 
-    /// The files that are there, the oldest first; each is read and looked at.
+    /// Lists the program files, oldest first. Reads and checks each of them.
     ///
     /// # Errors
     /// If the folder cannot be read.
     pub fn files(&self) -> io::Result<Vec<StoredFile>> {
         let mut files = Vec::new();
         for name in self.folder.names()? {
-            if !is_programs(&name) {
+            if !is_program_file(&name) {
                 continue;
             }
             let mut file = self.folder.read(&name)?;
@@ -147,15 +148,15 @@ impl DiskStore {
         Ok(files)
     }
 
-    /// Deletes every program, and what processes that were killed have left; gives how many files
-    /// that were.
+    /// Deletes every program file and the temporary files of killed processes; returns the number
+    /// of deleted files.
     ///
     /// # Errors
-    /// If one cannot be deleted.
+    /// If a file cannot be deleted.
     pub fn clear(&self) -> io::Result<usize> {
         let mut count: usize = 0;
         for name in self.folder.names()? {
-            if is_programs(&name) || name.ends_with(UNFINISHED) {
+            if is_program_file(&name) || name.ends_with(TEMPORARY_SUFFIX) {
                 self.folder.remove(&name)?;
                 count = count.saturating_add(1);
             }
@@ -163,7 +164,7 @@ impl DiskStore {
         Ok(count)
     }
 
-    /// The name of a program's file.
+    /// Returns the file name of a program.
     fn name(&self, wanted: &Wanted<'_>) -> String {
         let Wanted { elf, environment, config, options } = wanted;
         let mut hasher = self.key.hasher();
@@ -179,7 +180,7 @@ impl DiskStore {
 
     fn digest(&self, environment: &Environment) -> Digest {
         let Environment { syscalls, .. } = environment;
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last_syscalls.lock().unwrap_or_else(PoisonError::into_inner);
         let known = last.as_ref().filter(|(known, _)| Arc::ptr_eq(known, syscalls));
         let names = known.map(|(_, digest)| *digest).unwrap_or_else(|| {
             let mut hasher = self.key.hasher();
@@ -195,7 +196,7 @@ impl DiskStore {
         hasher.finish()
     }
 
-    /// What was sealed under a name: a frozen program, and machine code if there is any.
+    /// Checks the seal of a file; returns the frozen program, and its machine code if there is any.
     fn unseal<'c>(&self, name: &str, contents: &'c [u8]) -> Option<(&'c [u8], Option<&'c [u8]>)> {
         let (seal, sealed) = contents.split_first_chunk::<{ size_of::<Digest>() }>()?;
         if self.seal(name, sealed) != *seal {
@@ -216,13 +217,14 @@ impl DiskStore {
 
     fn find(&self, wanted: &Wanted<'_>) -> Option<Stored> {
         thread_local! {
-            /// Fresh memory for each file would cost more than reading it.
+            /// Reuses one buffer per thread: allocating memory for each file takes longer than
+            /// reading it.
             static CONTENTS: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
         }
         let name = self.name(wanted);
         CONTENTS.with_borrow_mut(|contents| {
             contents.clear();
-            contents.shrink_to(CONTENTS_KEPT);
+            contents.shrink_to(BUFFER_BYTES_MAX);
             let mut file = self.folder.read(&name).ok()?;
             file.read_to_end(contents).ok()?;
             let stored = self.thaw(&name, contents, wanted);
@@ -246,25 +248,25 @@ impl DiskStore {
     fn try_write(&self, name: &str, sealed: &[u8]) -> io::Result<()> {
         let mut contents = self.seal(name, sealed).to_vec();
         contents.extend(sealed);
-        write_private(&self.folder, name, &contents)
+        write_atomically(&self.folder, name, &contents)
     }
 }
 
-/// Machine code that was sealed.
+/// Restores machine code whose seal was checked.
 #[allow(unsafe_code, reason = "machine code is executed as it is: the seal vouches for it")]
 fn thaw_code(code: &[u8], program: &Verified, wanted: &Wanted<'_>) -> Option<MachineCode> {
-    // SAFETY: the seal was checked: the bytes are what `MachineCode::freeze` gave a holder of the
-    // key, which is this type alone, under the name that the file has. That name is a hash of the
-    // build, the processor, the program's file and environment, and the options, and it is the name
-    // that was made for what is wanted now.
+    // SAFETY: the seal was checked, so these bytes are what `MachineCode::freeze` returned to a
+    // holder of the key, i.e. to this type, sealed under this file name. The name is a hash of the
+    // build, the processor, the program's ELF file and environment, and the options, and `wanted`
+    // has just been hashed to the same name.
     unsafe { MachineCode::thaw(code, program, wanted.config, wanted.options) }.ok()
 }
 
 impl ProgramStore for DiskStore {
     fn read(&self, wanted: &Wanted<'_>) -> Option<Stored> {
         let found = self.find(wanted);
-        let Counters { found: hits, missing, .. } = &self.counters;
-        let counter = if found.is_some() { hits } else { missing };
+        let Counters { found: hits, missing: misses, .. } = &self.counters;
+        let counter = if found.is_some() { hits } else { misses };
         counter.fetch_add(1, Ordering::Relaxed);
         found
     }
@@ -280,11 +282,11 @@ impl ProgramStore for DiskStore {
     }
 }
 
-fn is_programs(name: &str) -> bool {
+fn is_program_file(name: &str) -> bool {
     name.strip_suffix(SUFFIX).is_some_and(|stem| stem.ends_with('.'))
 }
 
-/// The folder's secret, which is drawn if there is none.
+/// Reads the key of a folder, creating it if there is none.
 fn open_key(folder: &Folder) -> Result<Key, OpenError> {
     let path = folder.path.join(KEY_FILE);
     loop {
@@ -292,14 +294,14 @@ fn open_key(folder: &Folder) -> Result<Key, OpenError> {
             Ok(file) => {
                 folder.check_key(KEY_FILE, &file)?;
                 let mut bytes = Vec::new();
-                const LONGER: u64 = Key::BYTES as u64 + 1;
-                let read = file.take(LONGER).read_to_end(&mut bytes);
+                const BYTES_READ_MAX: u64 = Key::BYTES as u64 + 1;
+                let read = file.take(BYTES_READ_MAX).read_to_end(&mut bytes);
                 read.map_err(|error| OpenError::failed(&path, error))?;
-                let no_key = || OpenError::refused(&path, Refusal::NoKey);
-                return Key::from_bytes(&bytes).ok_or_else(no_key);
+                let invalid_key = || OpenError::refused(&path, Refusal::InvalidKey);
+                return Key::from_bytes(&bytes).ok_or_else(invalid_key);
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                draw_key(folder).map_err(|error| OpenError::failed(&path, error))?;
+                create_key(folder).map_err(|error| OpenError::failed(&path, error))?;
             }
             Err(_) if path.is_symlink() || path.exists() => {
                 return Err(OpenError::refused(&path, Refusal::Kind));
@@ -309,34 +311,35 @@ fn open_key(folder: &Folder) -> Result<Key, OpenError> {
     }
 }
 
-/// Puts a secret into a folder that has none. The first process to do so decides; others read it.
-fn draw_key(folder: &Folder) -> io::Result<()> {
+/// Creates a random key. If several processes do so, the first one wins and the others read its
+/// key.
+fn create_key(folder: &Folder) -> io::Result<()> {
     let mut secret = [0; Key::BYTES];
     getrandom::fill(&mut secret).map_err(io::Error::other)?;
-    let beside = write_beside(folder, &secret)?;
-    let linked = folder.link(&beside, KEY_FILE);
-    folder.remove(&beside)?;
+    let temporary = write_temporary(folder, &secret)?;
+    let linked = folder.link(&temporary, KEY_FILE);
+    folder.remove(&temporary)?;
     match linked {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         Ok(()) | Err(_) => Ok(()),
     }
 }
 
-/// Puts a file in its place, all at once.
-fn write_private(folder: &Folder, name: &str, contents: &[u8]) -> io::Result<()> {
-    let beside = write_beside(folder, contents)?;
-    let renamed = folder.rename(&beside, name);
+/// Writes a file atomically.
+fn write_atomically(folder: &Folder, name: &str, contents: &[u8]) -> io::Result<()> {
+    let temporary = write_temporary(folder, contents)?;
+    let renamed = folder.rename(&temporary, name);
     if renamed.is_err() {
-        let _ = folder.remove(&beside);
+        let _ = folder.remove(&temporary);
     }
     renamed
 }
 
-/// Writes a file under a name that cannot be foreseen, and gives that.
-fn write_beside(folder: &Folder, contents: &[u8]) -> io::Result<String> {
+/// Writes a temporary file with an unpredictable name; returns the name.
+fn write_temporary(folder: &Folder, contents: &[u8]) -> io::Result<String> {
     let mut number = [0; 16];
     getrandom::fill(&mut number).map_err(io::Error::other)?;
-    let name = format!("{:032x}{UNFINISHED}", u128::from_le_bytes(number));
+    let name = format!("{:032x}{TEMPORARY_SUFFIX}", u128::from_le_bytes(number));
     let written = folder.create(&name)?.write_all(contents);
     if let Err(error) = written {
         let _ = folder.remove(&name);

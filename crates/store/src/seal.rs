@@ -1,11 +1,11 @@
-//! A keyed hash: nobody without the key can make one, or two inputs that have the same.
+//! Keyed hashes (HighwayHash): without the key, hashes and collisions cannot be computed.
 
 use highway::{HighwayHash as _, HighwayHasher};
 
-/// What a hash comes to.
+/// A 256-bit hash.
 pub(crate) type Digest = [u8; 32];
 
-/// A secret.
+/// A secret key.
 #[derive(Clone)]
 pub(crate) struct Key(highway::Key);
 
@@ -29,12 +29,12 @@ impl Key {
     }
 }
 
-/// A hash in the making.
+/// An incremental keyed hash.
 #[derive(Debug)]
 pub(crate) struct Hasher(HighwayHasher);
 
 impl Hasher {
-    /// Adds a part. Parts are told apart by their lengths.
+    /// Adds a part, preceded by its length so that parts cannot be confused.
     pub(crate) fn put(&mut self, part: &[u8]) {
         self.0.append(&(part.len() as u64).to_le_bytes());
         self.0.append(part);
@@ -43,8 +43,8 @@ impl Hasher {
     pub(crate) fn finish(self) -> Digest {
         let words = self.0.finalize256();
         let mut digest = Digest::default();
-        for (place, word) in digest.as_chunks_mut::<8>().0.iter_mut().zip(words) {
-            *place = word.to_le_bytes();
+        for (bytes, word) in digest.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+            *bytes = word.to_le_bytes();
         }
         digest
     }

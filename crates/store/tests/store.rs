@@ -1,4 +1,4 @@
-//! Programs that one process makes ready and another one runs.
+//! Programs that one process writes to disk and another one loads.
 
 use std::{fs, path::PathBuf, sync::Arc};
 
@@ -6,7 +6,7 @@ use selkie::{Engine, Feature, Instruction, Keypair, Signer, Svm, address, keypai
 use selkie_store::{DiskStore, StoreStatistics};
 use selkie_svm::{ProgramCache, program_cache::CacheStatistics};
 
-/// A program that counts down and says a word.
+/// Assembles a program that counts down and logs a word.
 fn program(word: &str) -> Vec<u8> {
     let source = format!(
         ".rodata\nword: .ascii \"{word}\"\n.text\n.globl entrypoint\nentrypoint:\n\
@@ -18,7 +18,7 @@ fn program(word: &str) -> Vec<u8> {
     output.assembly.unwrap().to_elf()
 }
 
-/// A folder that is gone at the end.
+/// A temporary folder, deleted on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -43,7 +43,7 @@ impl Drop for Folder {
     }
 }
 
-/// A process, as it were: its own cache, and a store in a folder.
+/// A simulated process: a program cache of its own over a store in a folder.
 struct Process {
     svm: Svm,
     store: Arc<DiskStore>,
@@ -84,7 +84,7 @@ impl Process {
 }
 
 #[test]
-fn a_restart_finds_programs_ready() {
+fn a_restart_loads_programs_from_disk() {
     let folder = Folder::new("restart");
     let mut cold = Process::start(&folder, &["one", "two"]);
     cold.say("one");
@@ -106,17 +106,17 @@ fn a_restart_finds_programs_ready() {
 }
 
 #[test]
-fn what_was_not_written_here_is_not_run() {
+fn modified_and_truncated_files_are_not_loaded() {
     let folder = Folder::new("tampering");
     let mut first = Process::start(&folder, &["one"]);
     first.say("one");
     first.persist();
     let path = folder.programs().remove(0);
     let sound = fs::read(&path).unwrap();
-    let places = [0, 31, 32, 39, 40, 100, sound.len() / 2, sound.len() - 1];
-    let broken = places.map(|place| {
+    let offsets = [0, 31, 32, 39, 40, 100, sound.len() / 2, sound.len() - 1];
+    let broken = offsets.map(|offset| {
         let mut broken = sound.clone();
-        broken[place] ^= 1;
+        broken[offset] ^= 1;
         broken
     });
     let cut = [0, 1, 32, 40, sound.len() - 1].map(|len| sound[..len].to_vec());
@@ -128,7 +128,7 @@ fn what_was_not_written_here_is_not_run() {
         assert_eq!((process.disk().refused, process.cache().restored), (1, 0));
         assert!(process.store.files().unwrap().iter().all(|file| !file.is_sound));
     }
-    // Writing again mends it.
+    // Writing again replaces the damaged file.
     let mut process = Process::start(&folder, &["one"]);
     process.say("one");
     process.persist();
@@ -138,8 +138,8 @@ fn what_was_not_written_here_is_not_run() {
 }
 
 #[test]
-fn programs_do_not_change_places() {
-    let folder = Folder::new("places");
+fn swapped_files_are_not_loaded() {
+    let folder = Folder::new("swapped");
     let mut first = Process::start(&folder, &["one", "two"]);
     first.say("one");
     first.say("two");
@@ -155,7 +155,7 @@ fn programs_do_not_change_places() {
 }
 
 #[test]
-fn who_has_not_the_key_cannot_add_anything() {
+fn files_sealed_with_another_key_are_not_loaded() {
     let (folder, other) = (Folder::new("ours"), Folder::new("theirs"));
     for folder in [&folder, &other] {
         let mut process = Process::start(folder, &["one"]);
@@ -171,7 +171,7 @@ fn who_has_not_the_key_cannot_add_anything() {
 }
 
 #[test]
-fn other_environments_are_other_programs() {
+fn programs_are_stored_per_environment() {
     let folder = Folder::new("environments");
     let mut process = Process::start(&folder, &["one"]);
     process.say("one");
@@ -180,7 +180,11 @@ fn other_environments_are_other_programs() {
     process.svm.activate_feature(Feature::VirtualAddressSpaceAdjustments);
     let restored = process.cache().restored;
     process.say("one");
-    assert_eq!(process.cache().restored, restored, "accounts have regions of their own there");
+    assert_eq!(
+        process.cache().restored,
+        restored,
+        "the feature gives each account its own memory region"
+    );
     process.persist();
     assert_eq!(folder.programs().len(), 2);
     let mut process = Process::start(&folder, &[]);
@@ -192,7 +196,7 @@ fn other_environments_are_other_programs() {
 
 #[cfg(unix)]
 #[test]
-fn nobody_else_can_read_the_key() {
+fn files_are_accessible_to_their_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = Folder::new("key");
     let mut process = Process::start(&folder, &["one"]);
@@ -204,10 +208,10 @@ fn nobody_else_can_read_the_key() {
     assert_eq!(mode(&folder.programs()[0]), 0o600);
 }
 
-/// Why a folder is refused, with the path left out.
+/// Returns why a folder is refused, without its path.
 #[cfg(unix)]
 fn refusal(folder: &std::path::Path) -> String {
-    let error = DiskStore::open(folder).expect_err("others may have prepared it");
+    let error = DiskStore::open(folder).expect_err("another user may have created it");
     assert!(!error.help().is_empty());
     let text = error.to_string();
     let rest = text.strip_prefix(&format!("{}", folder.display()));
@@ -216,7 +220,7 @@ fn refusal(folder: &std::path::Path) -> String {
 
 #[cfg(unix)]
 #[test]
-fn folders_and_keys_that_others_can_change_are_refused() {
+fn folders_and_keys_with_permissive_modes_are_refused() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = Folder::new("modes");
     DiskStore::open(&folder.0).unwrap();
@@ -228,7 +232,7 @@ fn folders_and_keys_that_others_can_change_are_refused() {
         let expected = format!(" can be written to by other users (mode {mode:o})");
         assert_eq!(refusal(&folder.0), expected);
     }
-    // Who may look into it sees nothing that matters.
+    // Other users may read the folder: only the key is secret.
     for mode in [0o755, 0o700] {
         set(&folder.0, mode);
         DiskStore::open(&folder.0).unwrap();
@@ -236,27 +240,27 @@ fn folders_and_keys_that_others_can_change_are_refused() {
     let key = folder.0.join("key");
     for mode in [0o640, 0o604, 0o620, 0o666] {
         set(&key, mode);
-        let expected = format!("/key is open to other users (mode {mode:o})");
+        let expected = format!("/key is accessible to other users (mode {mode:o})");
         assert_eq!(refusal(&folder.0), expected);
     }
     set(&key, 0o400);
     DiskStore::open(&folder.0).unwrap();
 }
 
-/// Root can give files away; others find what is root's.
+/// Root can change owners; for other users, `/usr` belongs to somebody else.
 #[cfg(unix)]
 #[test]
-fn folders_and_keys_of_others_are_refused() {
+fn folders_and_keys_of_other_users_are_refused() {
     use std::os::unix::fs::{MetadataExt as _, chown};
     let folder = Folder::new("owners");
     DiskStore::open(&folder.0).unwrap();
     let user = fs::metadata(&folder.0).unwrap().uid();
     if user != 0 {
-        let expected = format!(" belongs to user 0, and this is user {user}");
+        let expected = format!(" belongs to user 0, but this process runs as user {user}");
         assert_eq!(refusal("/usr".as_ref()), expected);
         return;
     }
-    let expected = " belongs to user 4321, and this is user 0";
+    let expected = " belongs to user 4321, but this process runs as user 0";
     chown(&folder.0, Some(4321), None).unwrap();
     assert_eq!(refusal(&folder.0), expected);
     chown(&folder.0, Some(0), None).unwrap();
@@ -266,9 +270,9 @@ fn folders_and_keys_of_others_are_refused() {
 
 #[cfg(unix)]
 #[test]
-fn links_are_not_followed() {
+fn symbolic_links_are_not_followed() {
     use std::os::unix::fs::symlink;
-    let kind = " is a symbolic link, or of another unexpected kind";
+    let kind = " is a symbolic link or has an unexpected file type";
     let (folder, other) = (Folder::new("links"), Folder::new("linked"));
     let mut process = Process::start(&other, &["one"]);
     process.say("one");
@@ -276,7 +280,7 @@ fn links_are_not_followed() {
     symlink(&other.0, &folder.0).unwrap();
     assert_eq!(refusal(&folder.0), kind);
     fs::remove_file(&folder.0).unwrap();
-    // Another store's key, and then its program under its own name.
+    // A symbolic link to another store's key, then one to its program file.
     fs::create_dir(&folder.0).unwrap();
     symlink(other.0.join("key"), folder.0.join("key")).unwrap();
     assert_eq!(refusal(&folder.0), format!("/key{kind}"));
@@ -287,7 +291,7 @@ fn links_are_not_followed() {
     let mut process = Process::start(&folder, &["one"]);
     process.say("one");
     assert_eq!((process.disk().found, process.disk().missing), (0, 1));
-    // What is written replaces the link, not what it leads to.
+    // Writing replaces the symbolic link, not its target.
     let before = fs::metadata(&program).unwrap().modified().unwrap();
     process.persist();
     assert!(folder.programs()[0].symlink_metadata().unwrap().is_file());
@@ -301,14 +305,14 @@ fn a_key_of_another_length_is_refused() {
     for len in [0, 31, 33, 100] {
         fs::write(folder.0.join("key"), vec![7; len]).unwrap();
         let error = DiskStore::open(&folder.0).unwrap_err();
-        let expected = format!("{} is not a key", folder.0.join("key").display());
+        let expected = format!("{} is not a valid key", folder.0.join("key").display());
         assert_eq!(error.to_string(), expected);
         assert!(error.help().starts_with("delete "), "{}", error.help());
     }
 }
 
 #[test]
-fn a_folder_that_moves_stays_the_one_that_was_checked() {
+fn a_store_keeps_using_the_checked_folder_after_it_moves() {
     let (folder, moved) = (Folder::new("moving"), Folder::new("moved"));
     let mut process = Process::start(&folder, &["one"]);
     process.say("one");
@@ -321,7 +325,7 @@ fn a_folder_that_moves_stays_the_one_that_was_checked() {
 }
 
 #[test]
-fn processes_share_a_folder() {
+fn concurrent_processes_share_a_folder() {
     let folder = Folder::new("shared");
     std::thread::scope(|scope| {
         for _ in 0..8 {
