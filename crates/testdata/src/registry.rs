@@ -1,4 +1,4 @@
-//! What cargo downloads and unpacks.
+//! Downloads packages through cargo.
 
 use std::{
     env, fs,
@@ -8,22 +8,22 @@ use std::{
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-/// What cargo downloaded and unpacked on this machine.
+/// Packages that cargo downloaded and unpacked on this machine.
 pub(crate) struct Registry<'a> {
-    /// Where crates may be made to have cargo download their dependencies.
+    /// Folder for temporary crates whose dependencies cargo downloads.
     pub(crate) scratch: PathBuf,
-    /// Is told what is downloaded.
+    /// Receives progress messages.
     pub(crate) tell: &'a dyn Fn(&str),
 }
 
 impl Registry<'_> {
-    /// A file of a package, which is downloaded if it is not there.
+    /// Returns the path of a file in a package, downloading the package if necessary.
     pub(crate) fn file(&self, name: &str, version: &str, path: &Path) -> Result<PathBuf> {
-        // The first way downloads that one package; the other needs all that it depends on, but
-        // is known to older versions of cargo.
-        let ways = [Self::nothing, Self::info, Self::fetch];
-        for way in ways {
-            way(self, name, version)?;
+        // `cargo info` downloads just this package, `cargo fetch` all its dependencies, too, but
+        // older versions of cargo lack the former.
+        let downloads = [Self::already_unpacked, Self::info, Self::fetch];
+        for download in downloads {
+            download(self, name, version)?;
             if let Some(file) = unpacked(name, version)?.map(|it| it.join(path))
                 && file.exists()
             {
@@ -33,7 +33,7 @@ impl Registry<'_> {
         bail!("cargo did not unpack {} of {name} {version}", path.display())
     }
 
-    fn nothing(&self, _name: &str, _version: &str) -> Result<()> {
+    fn already_unpacked(&self, _name: &str, _version: &str) -> Result<()> {
         Ok(())
     }
 
@@ -44,7 +44,7 @@ impl Registry<'_> {
     }
 
     fn fetch(&self, name: &str, version: &str) -> Result<()> {
-        (self.tell)(&format!("downloading {name} {version} with all that it depends on"));
+        (self.tell)(&format!("downloading {name} {version} with its dependencies"));
         self.write_scratch_crate(&format!("{name} = \"={version}\""))?;
         self.cargo(&["fetch"])
     }
@@ -73,7 +73,7 @@ impl Registry<'_> {
     }
 }
 
-/// The folder of a package among cargo's registry sources, whichever registry it came from.
+/// Returns the folder of a package among cargo's unpacked sources, from any registry.
 fn unpacked(name: &str, version: &str) -> Result<Option<PathBuf>> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(env::home_dir()?.join(".cargo")));
@@ -88,7 +88,7 @@ fn unpacked(name: &str, version: &str) -> Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// Splits `some-package-1.2.3`.
+/// Splits `some-package-1.2.3` into name and version.
 pub(crate) fn split_version(package: &str) -> Option<(String, String)> {
     let is_version =
         |text: &str| text.split_once('.').is_some_and(|(major, _)| major.parse::<u64>().is_ok());
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_version_is_split_off_its_package() {
+    fn split_version_finds_the_version_after_dashes_and_digits() {
         let check = |package, name: &str, version: &str| {
             assert_eq!(split_version(package), Some((name.to_owned(), version.to_owned())));
         };
