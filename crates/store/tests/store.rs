@@ -229,7 +229,7 @@ fn folders_and_keys_with_permissive_modes_are_refused() {
     };
     for mode in [0o770, 0o702, 0o777, 0o720] {
         set(&folder.0, mode);
-        let expected = format!(" can be written to by other users (mode {mode:o})");
+        let expected = format!(" is writable by other users (mode {mode:o})");
         assert_eq!(refusal(&folder.0), expected);
     }
     // Other users may read the folder: only the key is secret.
