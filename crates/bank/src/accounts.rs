@@ -1,11 +1,11 @@
-//! Accounts as every fork has them.
+//! The accounts of all forks.
 //!
-//! An address has a short list: what each bank that wrote there left behind, newest last. A bank
-//! sees the newest of its ancestors, so making a bank copies nothing and dropping one takes away
-//! what it wrote. Rooting leaves one version of what was written on the way: whatever is not
-//! changed between two roots has one version, and costs nothing.
+//! Each address has a short list of versions, one per bank that wrote to it, newest last. A bank
+//! sees the newest version of its ancestors, so creating a bank copies nothing, and dropping one
+//! removes its versions. Rooting squashes the versions of the chain into one: an address that does
+//! not change between two roots has one version and costs nothing.
 //!
-//! An account without lamports is none, but hides those of ancestors until it is rooted.
+//! An account with 0 lamports does not exist, but hides the ancestors' versions until it is rooted.
 
 use std::{
     collections::HashMap,
@@ -17,7 +17,7 @@ use selkie_svm::{AccountSharedData, AccountStore, Pubkey, ReadableAccount};
 
 use crate::ancestors::{Ancestors, BankId};
 
-/// Threads that touch different addresses seldom meet.
+/// The number of shards: threads that access different addresses rarely contend.
 const SHARDS: usize = 64;
 
 /// The accounts of all banks.
@@ -28,19 +28,18 @@ pub(crate) struct Accounts {
 
 type Shard = HashMap<Pubkey, Versions, FixedState>;
 
-/// What a bank left at an address.
+/// An account as a bank wrote it.
 #[derive(Debug)]
 struct Version {
     bank: BankId,
     account: AccountSharedData,
 }
 
-/// What is at an address, by the banks that wrote it. Most addresses have one version, for which
-/// nothing is allocated.
+/// The versions of an account. Most accounts have a single one, which needs no allocation.
 #[derive(Debug)]
 struct Versions {
     newest: Version,
-    /// Oldest first.
+    /// The other versions, oldest first.
     older: Vec<Version>,
 }
 
@@ -49,15 +48,15 @@ impl Versions {
         if ancestors.contains(self.newest.bank) {
             return Some(&self.newest.account);
         }
-        let end = self.older.partition_point(|version| version.bank <= ancestors.own());
+        let end = self.older.partition_point(|version| version.bank <= ancestors.bank());
         let older = self.older.get(..end).unwrap_or_default();
         let version = older.iter().rev().find(|version| ancestors.contains(version.bank))?;
         Some(&version.account)
     }
 
-    /// What is visible but for the bank's own version.
+    /// Returns the newest version of the ancestors, without the bank's own version.
     fn before(&self, ancestors: &Ancestors) -> Option<&AccountSharedData> {
-        let is_before = |it: &&Version| it.bank != ancestors.own() && ancestors.contains(it.bank);
+        let is_before = |it: &&Version| it.bank != ancestors.bank() && ancestors.contains(it.bank);
         let newest_first = core::iter::once(&self.newest).chain(self.older.iter().rev());
         newest_first.into_iter().find(is_before).map(|version| &version.account)
     }
@@ -72,14 +71,14 @@ impl Versions {
             }
             Ordering::Less => {
                 match self.older.binary_search_by_key(&version.bank, |older| older.bank) {
-                    Ok(place) => self.older[place] = version,
-                    Err(place) => self.older.insert(place, version),
+                    Ok(index) => self.older[index] = version,
+                    Err(index) => self.older.insert(index, version),
                 }
             }
         }
     }
 
-    /// Takes a bank's version away; gives whether nothing is left.
+    /// Removes a bank's version; returns whether none is left.
     fn remove(&mut self, bank: BankId) -> bool {
         if self.newest.bank != bank {
             self.older.retain(|version| version.bank != bank);
@@ -94,8 +93,8 @@ impl Versions {
         }
     }
 
-    /// Leaves one version of those up to the root, or none if it is no account; gives whether
-    /// nothing is left. Those of dead forks are gone before.
+    /// Keeps only the newest version up to the root, or none if it has 0 lamports; returns whether
+    /// none is left. Versions of dead forks must have been removed before.
     fn squash(&mut self, root: BankId) -> bool {
         let is_rooted = |version: &Version| version.bank <= root;
         if is_rooted(&self.newest) {
@@ -104,8 +103,8 @@ impl Versions {
         }
         let rooted = self.older.partition_point(is_rooted);
         let last = rooted.checked_sub(1).and_then(|last| self.older.get(last));
-        let is_nothing = last.is_some_and(|last| last.account.lamports() == 0);
-        let gone = if is_nothing { rooted } else { rooted.saturating_sub(1) };
+        let is_deleted = last.is_some_and(|last| last.account.lamports() == 0);
+        let gone = if is_deleted { rooted } else { rooted.saturating_sub(1) };
         self.older.drain(..gone);
         if self.older.is_empty() {
             self.older = Vec::new();
@@ -125,36 +124,36 @@ impl Default for Accounts {
 }
 
 impl Accounts {
-    /// What a bank sees at an address, be it without lamports.
+    /// Returns the account that a bank sees, possibly with 0 lamports.
     pub(crate) fn get(&self, key: &Pubkey, ancestors: &Ancestors) -> Option<AccountSharedData> {
         let shard = read(self.shard(key));
         shard.get(key)?.visible(ancestors).cloned()
     }
 
-    /// What a bank's parent sees at an address, be it without lamports.
+    /// Returns the account that a bank's parent sees, possibly with 0 lamports.
     pub(crate) fn before(&self, key: &Pubkey, ancestors: &Ancestors) -> Option<AccountSharedData> {
         let shard = read(self.shard(key));
         shard.get(key)?.before(ancestors).cloned()
     }
 
-    /// What a bank leaves at an address.
+    /// Writes a bank's version of an account.
     pub(crate) fn put(&self, key: Pubkey, bank: BankId, account: AccountSharedData) {
         use std::collections::hash_map::Entry;
         let version = Version { bank, account };
         match write(self.shard(&key)).entry(key) {
             Entry::Occupied(mut versions) => versions.get_mut().put(version),
-            Entry::Vacant(place) => {
-                place.insert(Versions { newest: version, older: Vec::new() });
+            Entry::Vacant(entry) => {
+                entry.insert(Versions { newest: version, older: Vec::new() });
             }
         }
     }
 
-    /// Takes away what a bank left at an address.
+    /// Removes a bank's version of an account.
     pub(crate) fn remove(&self, key: &Pubkey, bank: BankId) {
         self.change(key, |versions| versions.remove(bank));
     }
 
-    /// Leaves one version of what the root and its ancestors wrote to an address.
+    /// Squashes the versions of the root and its ancestors into one.
     pub(crate) fn squash(&self, key: &Pubkey, root: BankId) {
         self.change(key, |versions| versions.squash(root));
     }
@@ -166,12 +165,12 @@ impl Accounts {
         }
     }
 
-    /// Every account that a bank sees, by address.
+    /// Returns every account that a bank sees, sorted by address.
     pub(crate) fn all(&self, ancestors: &Ancestors) -> Vec<(Pubkey, AccountSharedData)> {
         self.filtered(ancestors, |_| true)
     }
 
-    /// The accounts that a bank sees and that pass the filter, by address.
+    /// Returns the accounts that a bank sees and that pass the filter, sorted by address.
     pub(crate) fn filtered(
         &self,
         ancestors: &Ancestors,
@@ -190,21 +189,21 @@ impl Accounts {
         all
     }
 
-    /// How many versions there are, of all addresses.
+    /// Returns the number of versions of all accounts.
     pub(crate) fn versions(&self) -> usize {
         let of_shard = |shard: &Shard| shard.values().map(Versions::count).sum::<usize>();
         self.shards.iter().map(|shard| of_shard(&read(shard))).sum()
     }
 
     fn shard(&self, key: &Pubkey) -> &RwLock<Shard> {
-        // Well-known addresses differ in some bytes only; all must count.
-        const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+        // Well-known addresses differ in a few bytes only, so all bytes are mixed.
+        const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
         let (words, _) = key.as_array().as_chunks::<8>();
         let mixed = words.iter().fold(0, |mixed: u64, word| {
-            (mixed.rotate_left(17) ^ u64::from_le_bytes(*word)).wrapping_mul(ODD)
+            (mixed.rotate_left(17) ^ u64::from_le_bytes(*word)).wrapping_mul(MULTIPLIER)
         });
-        let place = usize::try_from(mixed >> 32).unwrap_or_default() % SHARDS;
-        &self.shards[place]
+        let index = usize::try_from(mixed >> 32).unwrap_or_default() % SHARDS;
+        &self.shards[index]
     }
 }
 
@@ -216,7 +215,7 @@ fn write(shard: &RwLock<Shard>) -> RwLockWriteGuard<'_, Shard> {
     shard.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The accounts as one bank sees them.
+/// The accounts that one bank sees.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View<'a> {
     pub(crate) accounts: &'a Accounts,
@@ -247,7 +246,7 @@ mod tests {
         Account { lamports, ..Account::default() }.into()
     }
 
-    /// A sequence of numbers that look random and are always the same.
+    /// A deterministic pseudo-random number generator.
     struct Numbers(u64);
 
     impl Numbers {
@@ -257,7 +256,7 @@ mod tests {
         }
     }
 
-    /// A bank as the model has it: all of its accounts, and what was written by itself.
+    /// A bank in the model: a copy of all its accounts, and those that it wrote itself.
     #[derive(Clone)]
     struct Model {
         ancestors: Ancestors,
@@ -266,15 +265,15 @@ mod tests {
         written: BTreeMap<Pubkey, u64>,
     }
 
-    /// The index, and what it ought to be.
-    struct Both {
+    /// The index under test, and the model.
+    struct Checked {
         accounts: Accounts,
         alive: BTreeMap<BankId, Model>,
         root: BankId,
         made: u64,
     }
 
-    impl Both {
+    impl Checked {
         fn pick(&self, numbers: &mut Numbers) -> BankId {
             *self.alive.keys().nth(numbers.below(self.alive.len())).unwrap()
         }
@@ -302,12 +301,12 @@ mod tests {
             };
         }
 
-        /// Whether a bank has children, whose view must not change any more.
+        /// Returns whether a bank may be written to, i.e. has no children that see its accounts.
         fn is_open(&self, bank: BankId) -> bool {
             bank != self.root && self.alive.values().all(|model| model.parent != bank)
         }
 
-        fn bury(&mut self, is_dead: impl Fn(&Model) -> bool) {
+        fn mark_dead(&mut self, is_dead: impl Fn(&Model) -> bool) {
             let gone: Vec<BankId> =
                 self.alive.iter().filter(|(_, model)| is_dead(model)).map(|(id, _)| *id).collect();
             for id in gone {
@@ -318,8 +317,8 @@ mod tests {
 
         fn set_root(&mut self, root: BankId) {
             let of_root = self.alive[&root].ancestors.clone();
-            self.bury(|model| {
-                !model.ancestors.contains(root) && !of_root.contains(model.ancestors.own())
+            self.mark_dead(|model| {
+                !model.ancestors.contains(root) && !of_root.contains(model.ancestors.bank())
             });
             let chain: Vec<BankId> =
                 self.alive.keys().copied().filter(|id| of_root.contains(*id)).collect();
@@ -342,8 +341,8 @@ mod tests {
             }
         }
 
-        /// The root has a version of each of its accounts; every other bank has one of each
-        /// address that it wrote to.
+        /// Checks that the root has one version per account, and every other bank one per address
+        /// it wrote to.
         fn check_versions(&self) {
             let written: usize = self.alive.values().map(|model| model.written.len()).sum();
             let rooted = self.alive[&self.root].all.len();
@@ -352,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn the_index_is_what_a_copy_for_each_bank_would_be() {
+    fn each_bank_sees_what_a_full_copy_of_its_accounts_would_have() {
         const OPERATIONS: usize = 200_000;
         const KEYS: usize = 60;
         let mut numbers = Numbers(1);
@@ -363,7 +362,7 @@ mod tests {
             all: BTreeMap::new(),
             written: BTreeMap::new(),
         };
-        let mut both = Both {
+        let mut checked = Checked {
             accounts: Accounts::default(),
             alive: BTreeMap::from([(root, model)]),
             root,
@@ -371,45 +370,46 @@ mod tests {
         };
         let mut deepest = 0;
         for operation in 0..OPERATIONS {
-            let bank = both.pick(&mut numbers);
+            let bank = checked.pick(&mut numbers);
             let key = key(numbers.below(KEYS) as u64);
             match numbers.below(100) {
-                0..=4 if both.alive.len() < 80 => {
-                    // Chains rather than bushes.
-                    let newest = *both.alive.keys().last().unwrap();
-                    both.make(if numbers.below(3) == 0 { bank } else { newest });
-                    deepest = deepest.max(both.alive.len());
+                0..=4 if checked.alive.len() < 80 => {
+                    // Prefers long chains to many short forks.
+                    let newest = *checked.alive.keys().last().unwrap();
+                    checked.make(if numbers.below(3) == 0 { bank } else { newest });
+                    deepest = deepest.max(checked.alive.len());
                 }
                 5..=39 => {
                     let lamports = numbers.below(4) as u64 * (operation as u64 + 1);
-                    if both.is_open(bank) {
-                        both.write(bank, key, lamports);
+                    if checked.is_open(bank) {
+                        checked.write(bank, key, lamports);
                     }
                 }
-                40 if bank != both.root && numbers.below(3) == 0 => {
-                    both.bury(|model| model.ancestors.contains(bank));
+                40 if bank != checked.root && numbers.below(3) == 0 => {
+                    checked.mark_dead(|model| model.ancestors.contains(bank));
                 }
-                41 if numbers.below(8) == 0 => both.set_root(bank),
-                42 if numbers.below(20) == 0 => both.check_all(),
-                43 if numbers.below(5) == 0 => both.check_versions(),
+                41 if numbers.below(8) == 0 => checked.set_root(bank),
+                42 if numbers.below(20) == 0 => checked.check_all(),
+                43 if numbers.below(5) == 0 => checked.check_versions(),
                 _ => {
-                    let model = &both.alive[&bank];
-                    let found = both.accounts.get(&key, &model.ancestors);
+                    let model = &checked.alive[&bank];
+                    let found = checked.accounts.get(&key, &model.ancestors);
                     let found = found.map(|account| account.lamports()).filter(|it| *it > 0);
                     assert_eq!(found, model.all.get(&key).copied(), "operation {operation}");
-                    if model.written.contains_key(&key) && both.alive.contains_key(&model.parent) {
-                        let before = both.accounts.before(&key, &model.ancestors);
+                    if model.written.contains_key(&key) && checked.alive.contains_key(&model.parent)
+                    {
+                        let before = checked.accounts.before(&key, &model.ancestors);
                         let before = before.map(|it| it.lamports()).filter(|it| *it > 0);
-                        assert_eq!(before, both.alive[&model.parent].all.get(&key).copied());
+                        assert_eq!(before, checked.alive[&model.parent].all.get(&key).copied());
                     }
                 }
             }
         }
-        assert!(deepest > 40 && both.made > 1000, "{deepest} {}", both.made);
-        both.set_root(*both.alive.keys().last().unwrap());
-        let root = both.root;
-        both.bury(|model| model.ancestors.own() != root);
-        both.check_all();
-        both.check_versions();
+        assert!(deepest > 40 && checked.made > 1000, "{deepest} {}", checked.made);
+        checked.set_root(*checked.alive.keys().last().unwrap());
+        let root = checked.root;
+        checked.mark_dead(|model| model.ancestors.bank() != root);
+        checked.check_all();
+        checked.check_versions();
     }
 }

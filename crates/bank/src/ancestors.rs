@@ -1,55 +1,55 @@
-//! Which banks a bank descends from.
+//! The set of a bank's ancestors.
 //!
-//! Banks are numbered in the order in which they are made, so that a child's number is higher than
-//! its parent's, and a block that takes the slot of a dead one is another bank. Every bank that is
-//! alive descends from the root, or is the root: what has a number up to the root's and still has
-//! left anything behind is an ancestor of all.
+//! Banks are numbered in order of creation: a child's number is higher than its parent's, and a
+//! bank that reuses the slot of a dead one has another number. Every live bank is the root or
+//! descends from it, so any bank with a number up to the root's that still has versions is an
+//! ancestor of all of them.
 
 /// The number of a bank.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct BankId(pub(crate) u64);
 
-/// A bank's ancestors, and the bank itself.
+/// A bank and its ancestors.
 #[derive(Clone, Debug)]
 pub(crate) struct Ancestors {
-    own: BankId,
-    /// The root when the bank was made.
+    bank: BankId,
+    /// The root when the bank was created.
     root: BankId,
-    /// A bit for each bank after the root.
+    /// A bit per bank created after the root.
     bits: Box<[u64]>,
 }
 
 impl Ancestors {
-    /// Those of a root: all that is there.
-    pub(crate) fn root(own: BankId) -> Self {
-        Self { own, root: own, bits: Box::default() }
+    /// Returns the set of a root, which includes all earlier banks.
+    pub(crate) fn root(bank: BankId) -> Self {
+        Self { bank, root: bank, bits: Box::default() }
     }
 
-    /// Those of a child of this bank, which is the root by now or descends from it.
-    pub(crate) fn child(&self, own: BankId, root: BankId) -> Self {
-        let words = place(root, own).map_or(0, |(word, _)| word.saturating_add(1));
+    /// Returns the set of a child of this bank, which is the current root or descends from it.
+    pub(crate) fn child(&self, bank: BankId, root: BankId) -> Self {
+        let words = bit_index(root, bank).map_or(0, |(word, _)| word.saturating_add(1));
         let mut bits = vec![0; words].into_boxed_slice();
         if root == self.root {
             bits.iter_mut().zip(&self.bits).for_each(|(to, from)| *to = *from);
         } else {
-            // The root has moved since, which happens less often than that banks are made.
-            let after_root = root.0.saturating_add(1)..=self.own.0;
+            // The root has advanced, which happens less often than the creation of banks.
+            let after_root = root.0.saturating_add(1)..=self.bank.0;
             for id in after_root.map(BankId).filter(|id| self.contains(*id)) {
                 set(&mut bits, root, id);
             }
         }
-        set(&mut bits, root, own);
-        Self { own, root, bits }
+        set(&mut bits, root, bank);
+        Self { bank, root, bits }
     }
 
-    /// The bank itself.
-    pub(crate) fn own(&self) -> BankId {
-        self.own
+    /// Returns the bank itself.
+    pub(crate) fn bank(&self) -> BankId {
+        self.bank
     }
 
-    /// Whether a bank is one of them. The bank is alive, was rooted, or has left nothing behind.
+    /// Returns whether a bank is in the set. `id` must be live, rooted, or without versions.
     pub(crate) fn contains(&self, id: BankId) -> bool {
-        match place(self.root, id) {
+        match bit_index(self.root, id) {
             None => true,
             Some((word, bit)) => self.bits.get(word).is_some_and(|bits| bits >> bit & 1 == 1),
         }
@@ -57,18 +57,18 @@ impl Ancestors {
 }
 
 fn set(bits: &mut [u64], root: BankId, id: BankId) {
-    if let Some((word, bit)) = place(root, id)
+    if let Some((word, bit)) = bit_index(root, id)
         && let Some(bits) = bits.get_mut(word)
     {
         *bits |= 1 << bit;
     }
 }
 
-/// Where the bit of a bank is; nowhere if it is not after the root.
-fn place(root: BankId, id: BankId) -> Option<(usize, u32)> {
+/// Returns the word and the bit of a bank; `None` if it is not after the root.
+fn bit_index(root: BankId, id: BankId) -> Option<(usize, u32)> {
     let after = id.0.checked_sub(root.0)?.checked_sub(1)?;
-    let bit = u32::try_from(after % 64).expect("it is below 64");
-    // No machine has room for so many banks that this could be anything else.
+    let bit = u32::try_from(after % 64).expect("the remainder is below 64");
+    // No machine has enough memory for so many banks that this conversion fails.
     Some((usize::try_from(after / 64).unwrap_or(usize::MAX), bit))
 }
 
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn ancestors_outlive_the_root_that_they_were_counted_from() {
+    fn ancestors_stay_correct_after_the_root_advances() {
         let ids = [1, 2, 3, 90].map(BankId);
         let first = Ancestors::root(ids[0]);
         let second = first.child(ids[1], ids[0]);

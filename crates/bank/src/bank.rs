@@ -1,8 +1,9 @@
-//! One bank: a slot's accounts, environment and recent past, on its fork.
+//! A bank: the accounts, environment and recent blockhashes of a slot on its fork.
 //!
-//! A bank is open, then frozen; then it becomes the root and is one no more, or dies. Whatever
-//! changes it holds `working`, and looks at `life` while it does. Versions of accounts and statuses
-//! that it has written are in the ledger that all banks share, under its number.
+//! A bank is open, then frozen; then it becomes the root and is superseded by the next root, or it
+//! dies. Every change takes the lock `working` and checks `phase` under it. The versions of
+//! accounts and the statuses that a bank wrote are in the state shared by all banks, under its
+//! number.
 
 use std::{
     collections::HashSet,
@@ -23,23 +24,23 @@ use crate::{
     ancestors::{Ancestors, BankId},
     error::BankError,
     lattice::LatticeHash,
-    life::Life,
+    phase::Phase,
     stakes::Stakes,
     state::State,
-    statuses::{Key, Statuses, key},
+    status_cache::{Key, StatusCache, key},
     time,
 };
 
-/// How a cluster differs from mainnet in what its state does not say.
+/// Options that are not part of a [`State`].
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How long a slot takes.
+    /// The duration of a slot in milliseconds.
     pub slot_milliseconds: u64,
-    /// The slots in which the cluster was restarted, in order.
+    /// The slots in which the cluster was restarted, in ascending order.
     pub hard_forks: Vec<u64>,
-    /// Programs of the host besides those that the features bring.
+    /// Builtin programs in addition to those of the feature set.
     pub builtins: Builtins,
-    /// Bytes of a transaction's log after which lines are dropped.
+    /// Size of a transaction's log, in bytes, after which lines are dropped.
     pub log_bytes_max: usize,
     /// How many threads hash the accounts of a bank that is frozen. The hash does not depend on it.
     pub hashing_threads: usize,
@@ -57,21 +58,21 @@ impl Default for Options {
     }
 }
 
-/// What all banks share.
+/// The state that all banks share.
 #[derive(Debug)]
-pub(crate) struct Ledger {
+pub(crate) struct SharedState {
     pub(crate) accounts: Accounts,
-    pub(crate) statuses: RwLock<Statuses>,
+    pub(crate) statuses: RwLock<StatusCache>,
     pub(crate) programs: Arc<ProgramCache>,
     pub(crate) workspaces: WorkspacePool,
     pub(crate) batch_workspaces: WorkspacePool<BatchWorkspace>,
     pub(crate) options: Options,
 }
 
-/// A slot's block being made, or made: accounts, environment, and what was processed.
+/// The bank of a slot: accounts, environment and processed transactions.
 #[derive(Debug)]
 pub struct Bank {
-    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) shared: Arc<SharedState>,
     pub(crate) ancestors: Ancestors,
     pub(crate) slot: u64,
     pub(crate) parent: Option<u64>,
@@ -82,36 +83,37 @@ pub struct Bank {
     pub(crate) collector: Option<Pubkey>,
     pub(crate) parent_lattice: LatticeHash,
     pub(crate) parent_history: LatticeHash,
-    /// A [`Life`], written by whoever holds `working`.
-    pub(crate) life: AtomicU8,
+    /// A [`Phase`], written while `working` is locked.
+    pub(crate) phase: AtomicU8,
     pub(crate) working: RwLock<Working>,
     pub(crate) frozen: OnceLock<Frozen>,
 }
 
-/// What changes while a bank is open.
+/// The mutable state of an open bank.
 #[derive(Default, Debug)]
 pub(crate) struct Working {
-    /// Blockhashes, and what ancestors have processed as far as somebody asked for it.
+    /// The recent blockhashes, and transactions processed by ancestors as far as they were looked
+    /// up.
     pub(crate) blockhash_queue: BlockhashQueue,
-    /// The addresses that were written to.
+    /// The addresses that this bank wrote to.
     pub(crate) changed: HashSet<Pubkey, FixedState>,
-    /// The transactions that were processed.
+    /// The transactions that this bank processed.
     pub(crate) processed: Vec<Key>,
     pub(crate) signatures: u64,
     pub(crate) fees: Fee,
 }
 
-/// What is known of a bank once it is frozen.
+/// The results of freezing a bank.
 #[derive(Debug)]
 pub(crate) struct Frozen {
     pub(crate) hash: Hash,
     pub(crate) blockhash: Hash,
     pub(crate) lattice: LatticeHash,
-    /// The part of it that is the history of slots: it is long, and changes in every bank.
+    /// The hash of the slot history sysvar, whose large account changes in every bank.
     pub(crate) history: LatticeHash,
 }
 
-/// What a bank is made of besides what it finds in the ledger.
+/// The fields of a new bank.
 pub(crate) struct Parts {
     pub(crate) ancestors: Ancestors,
     pub(crate) slot: u64,
@@ -127,9 +129,9 @@ pub(crate) struct Parts {
 }
 
 impl Bank {
-    pub(crate) fn new(ledger: Arc<Ledger>, parts: Parts) -> Self {
+    pub(crate) fn new(shared: Arc<SharedState>, parts: Parts) -> Self {
         Self {
-            ledger,
+            shared,
             ancestors: parts.ancestors,
             slot: parts.slot,
             parent: parts.parent,
@@ -140,151 +142,151 @@ impl Bank {
             collector: parts.collector,
             parent_lattice: parts.parent_lattice,
             parent_history: parts.parent_history,
-            life: AtomicU8::new(Life::Open as u8),
+            phase: AtomicU8::new(Phase::Open as u8),
             working: RwLock::new(parts.working),
             frozen: OnceLock::new(),
         }
     }
 
-    /// The slot.
+    /// Returns the slot.
     #[must_use]
     pub fn slot(&self) -> u64 {
         self.slot
     }
 
-    /// The parent's slot; the first bank of all has none, nor has one that was imported.
+    /// Returns the parent's slot; `None` for the genesis bank and for an imported one.
     #[must_use]
     pub fn parent_slot(&self) -> Option<u64> {
         self.parent
     }
 
-    /// The parent's hash.
+    /// Returns the parent's bank hash.
     #[must_use]
     pub fn parent_hash(&self) -> &Hash {
         &self.parent_hash
     }
 
-    /// The epoch.
+    /// Returns the epoch.
     #[must_use]
     pub fn epoch(&self) -> u64 {
         self.clock().epoch
     }
 
-    /// How many blocks came before on its fork.
+    /// Returns the number of blocks before it on its fork.
     #[must_use]
     pub fn block_height(&self) -> u64 {
         self.block_height
     }
 
-    /// The clock, as programs see it.
+    /// Returns the clock sysvar.
     #[must_use]
     pub fn clock(&self) -> Clock {
         self.environment.sysvars.clock().unwrap_or_default()
     }
 
-    /// What is switched on.
+    /// Returns the active features.
     #[must_use]
     pub fn features(&self) -> FeatureSet {
         self.environment.features
     }
 
-    /// What the cluster gives to all.
+    /// Returns the environment of transactions: features, builtin programs, sysvars, fees.
     #[must_use]
     pub fn environment(&self) -> &Environment {
         &self.environment
     }
 
-    /// Programs that are ready, which all banks share.
+    /// Returns the cache of loaded programs, which all banks share.
     #[must_use]
     pub fn programs(&self) -> &Arc<ProgramCache> {
-        &self.ledger.programs
+        &self.shared.programs
     }
 
-    /// Who gets the fees, if anybody does.
+    /// Returns the fee collector, if there is one.
     #[must_use]
     pub fn collector(&self) -> Option<&Pubkey> {
         self.collector.as_ref()
     }
 
-    /// Whether the bank does not change any more.
+    /// Returns whether the bank is frozen.
     #[must_use]
     pub fn is_frozen(&self) -> bool {
         self.frozen.get().is_some()
     }
 
-    /// Whether the bank is on a fork that nobody goes on with.
+    /// Returns whether the bank is on an abandoned fork.
     #[must_use]
     pub fn is_dead(&self) -> bool {
-        self.life() == Life::Dead
+        self.phase() == Phase::Dead
     }
 
-    /// The hash, once the bank is frozen.
+    /// Returns the bank hash, once the bank is frozen.
     #[must_use]
     pub fn hash(&self) -> Option<Hash> {
         self.frozen.get().map(|frozen| frozen.hash)
     }
 
-    /// The hash of all accounts, once the bank is frozen.
+    /// Returns the hash of all accounts, once the bank is frozen.
     #[must_use]
     pub fn lattice_hash(&self) -> Option<&LatticeHash> {
         self.frozen.get().map(|frozen| &frozen.lattice)
     }
 
-    /// The newest blockhash that transactions may refer to: the parent's until the bank is frozen,
-    /// then its own.
+    /// Returns the newest blockhash that transactions may refer to: the parent's until the bank is
+    /// frozen, then its own.
     #[must_use]
     pub fn latest_blockhash(&self) -> Hash {
         self.frozen.get().map_or(self.environment.blockhash, |frozen| frozen.blockhash)
     }
 
-    /// Whether transactions with this blockhash may still be sent.
+    /// Returns whether transactions with this blockhash are accepted.
     #[must_use]
     pub fn is_blockhash_valid(&self, blockhash: &Hash) -> bool {
         self.read().blockhash_queue.is_recent(blockhash)
     }
 
-    /// How many signatures there were so far.
+    /// Returns the number of signatures processed so far.
     #[must_use]
     pub fn signature_count(&self) -> u64 {
         self.read().signatures
     }
 
-    /// The fees that were paid so far, which are burned and distributed when the bank is frozen.
+    /// Returns the fees paid so far. Freezing burns and distributes them.
     #[must_use]
     pub fn fees(&self) -> Fee {
         self.read().fees
     }
 
-    /// Whether the bank or an ancestor has processed the transaction.
+    /// Returns whether this bank or an ancestor has processed the transaction.
     #[must_use]
     pub fn has_processed(&self, transaction: &Transaction) -> bool {
         self.statuses().contains(&key(transaction), &self.ancestors)
     }
 
-    /// The account at an address, if there is one.
+    /// Returns the account at `key`.
     ///
     /// # Errors
-    /// If the bank has no state of its own any more.
+    /// If the bank is dead or before the root.
     pub fn get_account(&self, key: &Pubkey) -> Result<Option<AccountSharedData>, BankError> {
         let account = self.view().account(key);
-        // What was found is the bank's if it has been there all the while.
+        // The account belongs to this bank only if it still had state after the lookup.
         self.check_has_state()?;
         Ok(account)
     }
 
-    /// Every account, by address.
+    /// Returns every account, sorted by address.
     ///
     /// # Errors
-    /// If the bank has no state of its own any more.
+    /// If the bank is dead or before the root.
     pub fn accounts(&self) -> Result<Vec<(Pubkey, AccountSharedData)>, BankError> {
         let _working = self.read();
-        let accounts = self.ledger.accounts.all(&self.ancestors);
+        let accounts = self.shared.accounts.all(&self.ancestors);
         self.check_has_state()?;
         Ok(accounts)
     }
 
-    /// Puts an account at an address by hand; one without lamports is deleted. Sysvars that are set
-    /// this way are seen by programs in the banks after.
+    /// Sets the account at `key`; one with 0 lamports is deleted. Programs see sysvars set this way
+    /// in child banks only.
     ///
     /// # Errors
     /// If the bank is not open.
@@ -298,10 +300,10 @@ impl Bank {
         Ok(())
     }
 
-    /// What is needed to go on from here elsewhere.
+    /// Returns the state from which another process can continue.
     ///
     /// # Errors
-    /// If the bank is not frozen, or has no state of its own any more.
+    /// If the bank is not frozen, is dead, or is before the root.
     pub fn export(&self) -> Result<State, BankError> {
         let hash = self.hash().ok_or(BankError::NotFrozen(self.slot))?;
         let accounts = self.accounts()?;
@@ -322,16 +324,16 @@ impl Bank {
     }
 
     pub(crate) fn view(&self) -> View<'_> {
-        View { accounts: &self.ledger.accounts, ancestors: &self.ancestors }
+        View { accounts: &self.shared.accounts, ancestors: &self.ancestors }
     }
 
     pub(crate) fn id(&self) -> BankId {
-        self.ancestors.own()
+        self.ancestors.bank()
     }
 
     pub(crate) fn put(&self, working: &mut Working, key: Pubkey, account: AccountSharedData) {
         working.changed.insert(key);
-        self.ledger.accounts.put(key, self.id(), account);
+        self.shared.accounts.put(key, self.id(), account);
     }
 
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Working> {
@@ -342,13 +344,13 @@ impl Bank {
         self.working.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn statuses(&self) -> RwLockReadGuard<'_, Statuses> {
-        self.ledger.statuses.read().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn statuses(&self) -> RwLockReadGuard<'_, StatusCache> {
+        self.shared.statuses.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl AccountStore for Bank {
-    /// The account at an address; nothing if the bank has no state of its own any more.
+    /// Returns the account at `key`; `None` also if the bank is dead or before the root.
     fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
         self.get_account(key).ok().flatten()
     }

@@ -1,4 +1,4 @@
-//! How a bank begins: from its parent, or from a state that was written down.
+//! Creation of banks: from a parent, or from an imported state.
 
 use std::sync::Arc;
 
@@ -14,18 +14,17 @@ use solana_sdk_ids::sysvar;
 use crate::{
     accounts::View,
     ancestors::{Ancestors, BankId},
-    bank::{Bank, Frozen, Ledger, Parts, Working},
-    epoch::all_builtins,
+    bank::{Bank, Frozen, Parts, SharedState, Working},
     error::BankError,
     freeze::{bank_hash, lattice_of},
     lattice::LatticeHash,
-    life::Life,
+    phase::Phase,
     stakes::{StakeAccounts, Stakes},
-    state::State,
+    state::{State, all_builtins},
     sysvars, time,
 };
 
-/// The sysvars that programs can ask for.
+/// The sysvars that programs can read by syscall.
 const SYSVARS: [Pubkey; 8] = [
     sysvar::clock::ID,
     sysvar::epoch_schedule::ID,
@@ -37,8 +36,8 @@ const SYSVARS: [Pubkey; 8] = [
     sysvar::recent_blockhashes::ID,
 ];
 
-/// A bank of which not everything is there yet.
-pub(crate) struct Beginning<'p> {
+/// A bank under construction.
+pub(crate) struct BankBuilder<'p> {
     pub(crate) parent: &'p Bank,
     pub(crate) slot: u64,
     pub(crate) block_height: u64,
@@ -51,8 +50,8 @@ pub(crate) struct Beginning<'p> {
 }
 
 impl Bank {
-    /// The bank that a state describes, which is the root.
-    pub(crate) fn import(ledger: Arc<Ledger>, id: BankId, state: State) -> Self {
+    /// Creates the root bank from a state.
+    pub(crate) fn import(shared: Arc<SharedState>, id: BankId, state: State) -> Self {
         let sysvars = state.sysvars();
         let State { slot, block_height, features, blockhashes, mut stakes, .. } = state;
         let blockhash_queue = BlockhashQueue::new(blockhashes);
@@ -65,9 +64,9 @@ impl Bank {
         let stake_accounts =
             || StakeAccounts::new(accounts.iter().map(|(key, it)| (key, it)), features, &rent);
         stakes.complete(stake_accounts, history, &schedule, slot);
-        let lattice = lattice_of(&accounts, ledger.options.hashing_threads);
-        accounts.into_iter().for_each(|(key, account)| ledger.accounts.put(key, id, account));
-        let mut statuses = ledger.statuses.write().expect("nobody else has the ledger yet");
+        let lattice = lattice_of(&accounts, shared.options.hashing_threads);
+        accounts.into_iter().for_each(|(key, account)| shared.accounts.put(key, id, account));
+        let mut statuses = shared.statuses.write().expect("the shared state is new");
         state.processed.iter().for_each(|key| statuses.insert(*key, id));
         statuses.root(&state.processed);
         drop(statuses);
@@ -76,12 +75,12 @@ impl Bank {
         let environment = Environment {
             features,
             sysvars,
-            builtins: all_builtins(features, &ledger.options.builtins),
+            builtins: all_builtins(features, &shared.options.builtins),
             precompiles: precompiles(),
             blockhash,
             lamports_per_signature: state.lamports_per_signature,
             epoch_stake: stakes.of(schedule.get_epoch(slot)).clone(),
-            log_bytes_max: ledger.options.log_bytes_max,
+            log_bytes_max: shared.options.log_bytes_max,
             ..Environment::default()
         };
         let parts = Parts {
@@ -97,15 +96,15 @@ impl Bank {
             parent_history: LatticeHash::default(),
             working: Working { blockhash_queue, ..Working::default() },
         };
-        let bank = Self::new(ledger, parts);
+        let bank = Self::new(shared, parts);
         let history = bank.history();
         let frozen = Frozen { hash, blockhash, lattice, history };
-        bank.frozen.set(frozen).expect("nobody else has the bank yet");
-        bank.set_life(&mut bank.write(), Life::Frozen);
+        bank.frozen.set(frozen).expect("the bank is new");
+        bank.set_phase(&mut bank.write(), Phase::Frozen);
         bank
     }
 
-    /// A bank after this one, which is frozen.
+    /// Creates a child of this bank, which must be frozen.
     pub(crate) fn child(
         &self,
         id: BankId,
@@ -115,7 +114,7 @@ impl Bank {
     ) -> Result<Self, BankError> {
         let frozen = self.frozen.get().ok_or(BankError::NotFrozen(self.slot))?;
         let environment = &self.environment;
-        let mut beginning = Beginning {
+        let mut builder = BankBuilder {
             parent: self,
             slot,
             block_height: self.block_height.saturating_add(1),
@@ -131,13 +130,13 @@ impl Bank {
                 ..Working::default()
             },
         };
-        beginning.prepare(frozen);
-        let epoch_stake = beginning.epoch_stake();
+        builder.prepare(frozen);
+        let epoch_stake = builder.epoch_stake();
         let environment = Environment {
-            features: beginning.features,
-            sysvars: beginning.sysvars(),
+            features: builder.features,
+            sysvars: builder.sysvars(),
             programs: environment.programs.clone(),
-            builtins: beginning.builtins,
+            builtins: builder.builtins,
             precompiles: environment.precompiles.clone(),
             blockhash: frozen.blockhash,
             lamports_per_signature: environment.lamports_per_signature,
@@ -145,24 +144,24 @@ impl Bank {
             log_bytes_max: environment.log_bytes_max,
         };
         let parts = Parts {
-            ancestors: beginning.ancestors,
+            ancestors: builder.ancestors,
             slot,
             parent: Some(self.slot),
             parent_hash: frozen.hash,
-            block_height: beginning.block_height,
+            block_height: builder.block_height,
             environment,
-            stakes: beginning.stakes,
+            stakes: builder.stakes,
             collector,
             parent_lattice: frozen.lattice.clone(),
             parent_history: frozen.history.clone(),
-            working: beginning.working,
+            working: builder.working,
         };
-        Ok(Self::new(Arc::clone(&self.ledger), parts))
+        Ok(Self::new(Arc::clone(&self.shared), parts))
     }
 }
 
-impl Beginning<'_> {
-    /// All that happens before the first transaction (agave: `prepare_for_block_execution`).
+impl BankBuilder<'_> {
+    /// Does what happens before the first transaction (agave: `prepare_for_block_execution`).
     fn prepare(&mut self, parent: &Frozen) {
         let clock = self.parent.clock();
         let schedule = time::schedule(&self.parent.environment.sysvars);
@@ -170,20 +169,20 @@ impl Beginning<'_> {
         if epoch_before < schedule.get_epoch(self.slot) {
             self.begin_epoch(epoch_before);
         } else {
-            self.note_stakes();
+            self.record_stakes();
         }
         self.end_rewards();
         let before = self.data(&sysvar::slot_hashes::ID);
         let slot_hashes = sysvars::slot_hashes(&before, self.parent.slot, &parent.hash);
         self.set_sysvar(sysvar::slot_hashes::ID, slot_hashes);
-        let slot_milliseconds = self.parent.ledger.options.slot_milliseconds;
+        let slot_milliseconds = self.parent.shared.options.slot_milliseconds;
         let clock = time::clock_after(&clock, self.slot, &schedule, slot_milliseconds);
         self.set_sysvar(sysvar::clock::ID, sysvars::clock(&clock));
-        self.note_restart();
+        self.update_last_restart_slot();
     }
 
-    fn note_restart(&mut self) {
-        let forks = &self.parent.ledger.options.hard_forks;
+    fn update_last_restart_slot(&mut self) {
+        let forks = &self.parent.shared.options.hard_forks;
         let last = forks.iter().rev().find(|fork| **fork <= self.slot).copied().unwrap_or(0);
         let data = sysvars::last_restart_slot(last);
         if self.data(&sysvar::last_restart_slot::ID) != data {
@@ -191,7 +190,7 @@ impl Beginning<'_> {
         }
     }
 
-    /// The stake that counts in the epoch of the bank.
+    /// Returns the epoch stake of the bank's epoch.
     fn epoch_stake(&self) -> EpochStake {
         let environment = &self.parent.environment;
         let schedule = time::schedule(&environment.sysvars);
@@ -202,9 +201,9 @@ impl Beginning<'_> {
         self.stakes.of(epoch).clone()
     }
 
-    /// The stake and vote accounts, as the bank sees them now.
+    /// Reads the stake and vote accounts that the bank sees.
     pub(crate) fn stake_accounts(&self) -> StakeAccounts {
-        let accounts = &self.parent.ledger.accounts;
+        let accounts = &self.parent.shared.accounts;
         let is_one = |account: &AccountSharedData| StakeAccounts::is_owner(account.owner());
         let found = accounts.filtered(&self.ancestors, is_one);
         let found = found.iter().map(|(key, account)| (key, account));
@@ -212,17 +211,17 @@ impl Beginning<'_> {
     }
 
     pub(crate) fn view(&self) -> View<'_> {
-        View { accounts: &self.parent.ledger.accounts, ancestors: &self.ancestors }
+        View { accounts: &self.parent.shared.accounts, ancestors: &self.ancestors }
     }
 
-    /// The data of an account, or none.
+    /// Returns the data of an account, empty if it does not exist.
     pub(crate) fn data(&self, key: &Pubkey) -> Vec<u8> {
         self.view().account(key).map(|account| account.data().to_vec()).unwrap_or_default()
     }
 
     pub(crate) fn put(&mut self, key: Pubkey, account: AccountSharedData) {
         self.working.changed.insert(key);
-        self.parent.ledger.accounts.put(key, self.ancestors.own(), account);
+        self.parent.shared.accounts.put(key, self.ancestors.bank(), account);
     }
 
     pub(crate) fn set_sysvar(&mut self, id: Pubkey, data: Vec<u8>) {
@@ -231,12 +230,12 @@ impl Beginning<'_> {
         self.put(id, account);
     }
 
-    /// The sysvars, as their accounts have them.
+    /// Decodes the sysvars from their accounts.
     fn sysvars(&self) -> Sysvars {
         let mut sysvars = Sysvars::empty();
         for id in SYSVARS {
             if let Some(account) = self.view().account(&id) {
-                // Bytes that are no sysvar are as if it were not there.
+                // An account with invalid data counts as missing.
                 let _ = sysvars.set(id, account.data());
             }
         }

@@ -1,4 +1,4 @@
-//! The banks of all forks, and the root that they have in common.
+//! The banks of all forks, and their common root.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,22 +13,22 @@ use selkie_svm::{
 use crate::{
     accounts::Accounts,
     ancestors::BankId,
-    bank::{Bank, Ledger, Options},
+    bank::{Bank, Options, SharedState},
     error::BankError,
-    life::Life,
+    phase::Phase,
+    slot_tree::SlotTree,
     state::State,
-    statuses::Statuses,
-    tree::Tree,
+    status_cache::StatusCache,
 };
 
-/// Banks by slot: the root, and all that descend from it.
+/// The live banks by slot: the root and its descendants.
 ///
-/// Banks are used from many threads; so is this. A root that is set moves on what is on its fork
-/// and ends all others, whose state is dropped.
+/// Shared between threads, like the banks. Setting a root squashes the banks on its fork and drops
+/// the state of all others.
 #[derive(Debug)]
 pub struct Forks {
-    ledger: Arc<Ledger>,
-    tree: Arc<Tree>,
+    shared: Arc<SharedState>,
+    tree: Arc<SlotTree>,
     banks: RwLock<Banks>,
 }
 
@@ -36,49 +36,50 @@ pub struct Forks {
 struct Banks {
     alive: BTreeMap<u64, Arc<Bank>>,
     root: Arc<Bank>,
-    /// Slots after the root whose banks have died, and have not been made again.
+    /// Slots after the root whose banks are dead and have not been replaced.
     dead: BTreeSet<u64>,
     made: u64,
 }
 
 impl Forks {
-    /// Forks whose root is what a state describes. Programs that are ready are kept in a cache that
-    /// all banks share; it heeds these forks from here on, unless it does others.
+    /// Creates forks whose root has the given state. All banks share `programs`, whose lookups
+    /// follow these forks from here on, unless the cache already follows others.
     #[must_use]
     pub fn new(state: State, programs: Arc<ProgramCache>, options: Options) -> Self {
-        let ledger = Arc::new(Ledger {
+        let shared = Arc::new(SharedState {
             accounts: Accounts::default(),
-            statuses: RwLock::new(Statuses::default()),
+            statuses: RwLock::new(StatusCache::default()),
             programs,
             workspaces: WorkspacePool::default(),
             batch_workspaces: WorkspacePool::default(),
             options,
         });
-        let root = Arc::new(Bank::import(Arc::clone(&ledger), BankId(1), state));
-        let tree = Arc::new(Tree::new(root.slot(), root.ancestors.clone()));
-        let weak: Weak<Tree> = Arc::downgrade(&tree);
-        // A cache of other forks still finds no wrong program, as it compares files.
-        let _ = ledger.programs.set_fork_graph(weak);
+        let root = Arc::new(Bank::import(Arc::clone(&shared), BankId(1), state));
+        let tree = Arc::new(SlotTree::new(root.slot(), root.ancestors.clone()));
+        let weak: Weak<SlotTree> = Arc::downgrade(&tree);
+        // Harmless on failure: a cache that follows other forks compares ELF files before use.
+        let _ = shared.programs.set_fork_graph(weak);
         let banks = Banks {
             alive: BTreeMap::from([(root.slot(), Arc::clone(&root))]),
             root,
             dead: BTreeSet::new(),
             made: 1,
         };
-        Self { ledger, tree, banks: RwLock::new(banks) }
+        Self { shared, tree, banks: RwLock::new(banks) }
     }
 
-    /// Makes a bank after a frozen one. Whatever happens before the first transaction has happened:
-    /// sysvars are those of the slot, and an epoch has begun if this is its first bank.
+    /// Creates a child of a frozen bank, ready for the first transaction: its sysvars are those of
+    /// the slot, and if it is the first bank of an epoch, the epoch has begun.
     ///
     /// # Errors
-    /// If the parent is not there, dead or not frozen, if the slot is not after it, or taken. The
-    /// slot of a dead bank is free.
+    /// If the parent does not exist, is dead or is not frozen; if the slot is not after the
+    /// parent's, or taken. The slot of a dead bank is free.
     pub fn new_bank(&self, parent: u64, slot: u64) -> Result<Arc<Bank>, BankError> {
         self.new_bank_for(parent, slot, None)
     }
 
-    /// The same, and whoever collects the fees: without anybody all are burned.
+    /// Creates a bank like [`Forks::new_bank`], with a fee collector. Without one all fees are
+    /// burned.
     ///
     /// # Errors
     /// As [`Forks::new_bank`].
@@ -107,7 +108,7 @@ impl Forks {
         Ok(bank)
     }
 
-    /// The bank of a slot.
+    /// Returns the bank of a slot.
     ///
     /// # Errors
     /// If there is none, or if it is dead.
@@ -115,19 +116,19 @@ impl Forks {
         self.read().get(slot).map(Arc::clone)
     }
 
-    /// The root.
+    /// Returns the root.
     #[must_use]
     pub fn root(&self) -> Arc<Bank> {
         Arc::clone(&self.read().root)
     }
 
-    /// The slots of the root and of all that descend from it.
+    /// Returns the slots of the root and its descendants, in ascending order.
     #[must_use]
     pub fn slots(&self) -> Vec<u64> {
         self.read().alive.keys().copied().collect()
     }
 
-    /// The frozen bank with the highest slot.
+    /// Returns the frozen bank with the highest slot.
     #[must_use]
     pub fn highest_frozen(&self) -> Arc<Bank> {
         let banks = self.read();
@@ -135,11 +136,12 @@ impl Forks {
         Arc::clone(highest.unwrap_or(&banks.root))
     }
 
-    /// Makes a frozen bank the root: all that is not on its fork dies, and what came before it has
-    /// no state of its own any more. Gives the slots that died.
+    /// Makes a frozen bank the root. Banks on other forks die; those before the root lose their own
+    /// state. Returns the slots of the banks that died.
     ///
     /// # Errors
-    /// If there is no such bank, if it is dead or not frozen. The root of now is no error.
+    /// If there is no such bank, or if it is dead or not frozen. Setting the current root again is
+    /// no error.
     pub fn set_root(&self, slot: u64) -> Result<Vec<u64>, BankError> {
         let mut banks = self.write();
         let root = Arc::clone(banks.get(slot)?);
@@ -155,11 +157,11 @@ impl Forks {
         let of = |banks: &[Arc<Bank>]| banks.iter().map(|bank| bank.slot()).collect::<Vec<u64>>();
         let (chain_slots, dead_slots) = (of(&chain), of(&dead));
         self.tree.set_root(slot, &chain_slots, &dead_slots);
-        // From here on nobody reads what is taken away below.
-        dead.iter().for_each(|bank| bank.enter(Life::Dead));
+        // From here on readers of these banks get an error, so their state can go.
+        dead.iter().for_each(|bank| bank.enter_phase(Phase::Dead));
         let before_root = chain.iter().filter(|bank| bank.id() != root.id());
-        before_root.for_each(|bank| bank.enter(Life::Rooted));
-        // The dead first: what is left of versions up to the root is the root's.
+        before_root.for_each(|bank| bank.enter_phase(Phase::Rooted));
+        // Dead banks first: squashing assumes that all versions up to the root belong to its chain.
         dead.iter().for_each(|bank| bank.drop_state());
         let new = chain.iter().filter(|bank| bank.id() > before);
         new.for_each(|bank| bank.squash(root.id()));
@@ -170,15 +172,15 @@ impl Forks {
         banks.dead = banks.dead.split_off(&slot.saturating_add(1));
         banks.root = Arc::clone(&root);
         drop(banks);
-        self.ledger.programs.prune(slot, root.features());
+        self.shared.programs.prune(slot, root.features());
         Ok(dead_slots)
     }
 
-    /// Marks a bank dead, and all that descend from it: their state is dropped. Gives the slots
-    /// that died.
+    /// Marks a bank and its descendants as dead and drops their state. Returns the slots of the
+    /// banks that died.
     ///
     /// # Errors
-    /// If there is no such bank, if it is dead already, or the root.
+    /// If there is no such bank, if it is dead already, or if it is the root.
     pub fn mark_dead(&self, slot: u64) -> Result<Vec<u64>, BankError> {
         let mut banks = self.write();
         let id = banks.get(slot)?.id();
@@ -190,7 +192,7 @@ impl Forks {
             banks.alive.values().filter(|bank| is_dead(bank)).cloned().collect();
         let dead_slots: Vec<u64> = dead.iter().map(|bank| bank.slot()).collect();
         self.tree.remove(&dead_slots);
-        dead.iter().for_each(|bank| bank.enter(Life::Dead));
+        dead.iter().for_each(|bank| bank.enter_phase(Phase::Dead));
         dead.iter().for_each(|bank| bank.drop_state());
         dead_slots.iter().for_each(|slot| {
             banks.alive.remove(slot);
@@ -199,29 +201,29 @@ impl Forks {
         Ok(dead_slots)
     }
 
-    /// Whether the bank of a slot after the root has died, and was not made again.
+    /// Returns whether the bank of a slot after the root is dead and was not replaced.
     #[must_use]
     pub fn is_dead(&self, slot: u64) -> bool {
         self.read().dead.contains(&slot)
     }
 
-    /// How many versions of accounts there are on all forks together. Each bank adds one for each
-    /// account that it changes; rooting and dying take them away again.
+    /// Returns the number of account versions on all forks. Each bank adds one per account that it
+    /// changes; rooting and dying remove them.
     #[must_use]
     pub fn account_versions(&self) -> usize {
-        self.ledger.accounts.versions()
+        self.shared.accounts.versions()
     }
 
-    /// How many processed transactions are remembered on all forks together.
+    /// Returns the number of processed transactions in the status cache, on all forks.
     #[must_use]
-    pub fn transactions_remembered(&self) -> usize {
+    pub fn status_cache_len(&self) -> usize {
         self.root().statuses_len()
     }
 
-    /// The programs that are ready to run, which all banks share.
+    /// Returns the cache of loaded programs, which all banks share.
     #[must_use]
     pub fn programs(&self) -> &Arc<ProgramCache> {
-        &self.ledger.programs
+        &self.shared.programs
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Banks> {

@@ -1,5 +1,5 @@
-//! How a bank comes to its end: the blockhash, fees, the history of slots, and the hash (agave:
-//! `bank.rs`, `freeze` and `hash_internal_state`; `fee_distribution.rs`).
+//! Freezing of a bank: blockhash, fees, slot history, bank hash (agave: `bank.rs`, `freeze` and
+//! `hash_internal_state`; `fee_distribution.rs`).
 
 use std::{sync::PoisonError, thread};
 
@@ -16,30 +16,30 @@ use crate::{
     bank::{Bank, Frozen, Working},
     error::BankError,
     lattice::LatticeHash,
-    life::Life,
+    phase::Phase,
     sysvars, time,
 };
 
-/// The percentage of fees for signatures that nobody gets.
+/// The percentage of signature fees that is burned.
 const BURNED_PERCENT: u64 = 50;
 
-/// Threads are started if each has so many accounts to hash.
-const HASHED_AT_LEAST: usize = 64;
+/// The minimum number of accounts per hashing thread.
+const ACCOUNTS_PER_THREAD_MIN: usize = 64;
 
 impl Bank {
-    /// Makes an end of the bank, whose blockhash follows from its parent's hash and its slot. One
-    /// that is frozen stays what it is.
+    /// Freezes the bank, with a blockhash derived from its parent's hash and its slot; returns the
+    /// bank hash. Freezing again has no effect.
     ///
     /// # Errors
-    /// If the bank has no state of its own any more.
+    /// If the bank is dead or before the root.
     pub fn freeze(&self) -> Result<Hash, BankError> {
         self.freeze_with_blockhash(time::next_blockhash(&self.parent_hash, self.slot))
     }
 
-    /// Makes an end of the bank with this blockhash, as a leader's clock of hashes has it.
+    /// Freezes the bank with this blockhash, e.g. from a leader's proof of history.
     ///
     /// # Errors
-    /// If the bank has no state of its own any more.
+    /// If the bank is dead or before the root.
     pub fn freeze_with_blockhash(&self, blockhash: Hash) -> Result<Hash, BankError> {
         let mut working = self.write();
         self.check_has_state()?;
@@ -55,18 +55,18 @@ impl Bank {
         self.run_incinerator(&mut working);
         let history = self.history();
         let lattice = self.lattice_after(&working, &history);
-        let forks = &self.ledger.options.hard_forks;
+        let forks = &self.shared.options.hard_forks;
         let after = self.parent.unwrap_or(0);
         let is_here = |fork: &&u64| after < **fork && **fork <= self.slot;
         let forks = forks.iter().filter(is_here).count() as u64;
         let hash = bank_hash(&self.parent_hash, working.signatures, &blockhash, &lattice, forks);
         let frozen = Frozen { hash, blockhash, lattice, history };
-        self.frozen.set(frozen).expect("whoever freezes the bank holds `working`");
-        self.set_life(&mut working, Life::Frozen);
+        self.frozen.set(frozen).expect("only one caller can hold `working`");
+        self.set_phase(&mut working, Phase::Frozen);
         Ok(hash)
     }
 
-    /// The slot's last tick makes its blockhash known.
+    /// Registers the blockhash, as the last tick of the slot does.
     fn register(&self, working: &mut Working, blockhash: Hash) {
         working.blockhash_queue.register(blockhash);
         let price = self.environment.lamports_per_signature;
@@ -80,21 +80,20 @@ impl Bank {
         self.put(working, id, account);
     }
 
-    /// Half of the fees for signatures is burned; the rest, and what was paid to be preferred, the
-    /// collector gets.
+    /// Burns half of the signature fees; pays the rest and the priority fees to the collector.
     fn distribute_fees(&self, working: &mut Working) {
         let fees = working.fees;
         let burned = fees.signatures.saturating_mul(BURNED_PERCENT) / 100;
         let kept = fees.signatures.saturating_sub(burned).saturating_add(fees.priority);
         if let Some(collector) = self.collector.filter(|_| kept > 0)
-            && let Some(account) = self.with_fees(&collector, kept)
+            && let Some(account) = self.credited(&collector, kept)
         {
             self.put(working, collector, account);
         }
     }
 
-    /// The collector's account with the fees, if it may have them.
-    fn with_fees(&self, collector: &Pubkey, lamports: u64) -> Option<AccountSharedData> {
+    /// Returns the collector's account with the fees added, if it may receive them.
+    fn credited(&self, collector: &Pubkey, lamports: u64) -> Option<AccountSharedData> {
         let features = self.environment.features;
         let mut account = self.view().account(collector).unwrap_or_default();
         let before = account.lamports();
@@ -107,27 +106,28 @@ impl Bank {
         let minimum = minimum_balance(&rent, account.data().len());
         let is_enough = account.lamports() >= minimum
             || features.has(Feature::RelaxMinBalanceCheck) && before > 0;
-        // What is paid to the incinerator is never too little: it is burned at once.
+        // The incinerator needs no minimum balance, since it is emptied at once.
         (is_enough || is_custom && *collector == incinerator::ID).then_some(account)
     }
 
-    /// What was sent to the incinerator in this slot is burned.
+    /// Burns what was sent to the incinerator in this slot.
     fn run_incinerator(&self, working: &mut Working) {
         if working.changed.contains(&incinerator::ID) {
             self.put(working, incinerator::ID, AccountSharedData::default());
         }
     }
 
-    /// The hash of all accounts: the parent's, without what changed as it was, and with it as it is.
+    /// Returns the hash of all accounts: the parent's, minus the old versions of changed accounts,
+    /// plus the new ones.
     fn lattice_after(&self, working: &Working, history: &LatticeHash) -> LatticeHash {
-        let (accounts, ancestors) = (&self.ledger.accounts, &self.ancestors);
+        let (accounts, ancestors) = (&self.shared.accounts, &self.ancestors);
         let changed: Vec<Pubkey> = working
             .changed
             .iter()
             .copied()
             .filter(|key| *key != sysvar::slot_history::ID)
             .collect();
-        let difference = in_parallel(&changed, self.ledger.options.hashing_threads, |keys| {
+        let difference = in_parallel(&changed, self.shared.options.hashing_threads, |keys| {
             let mut difference = LatticeHash::default();
             for key in keys {
                 let (before, after) =
@@ -146,7 +146,7 @@ impl Bank {
         lattice
     }
 
-    /// The hash of the history of slots alone.
+    /// Returns the hash of the slot history account.
     pub(crate) fn history(&self) -> LatticeHash {
         let key = sysvar::slot_history::ID;
         let account = self.view().account(&key);
@@ -154,26 +154,26 @@ impl Bank {
     }
 }
 
-/// The hash of these accounts.
+/// Hashes accounts on several threads.
 pub(crate) fn lattice_of(accounts: &[(Pubkey, AccountSharedData)], threads: usize) -> LatticeHash {
     in_parallel(accounts, threads, |accounts| {
         LatticeHash::of(accounts.iter().map(|(key, account)| (key, account)))
     })
 }
 
-/// The sum of the hashes of parts, whose order makes no difference.
+/// Hashes parts on several threads and merges the hashes, whose order does not matter.
 fn in_parallel<T: Sync>(
     all: &[T],
     threads: usize,
     hash: impl Fn(&[T]) -> LatticeHash + Sync,
 ) -> LatticeHash {
-    let threads = threads.min(all.len() / HASHED_AT_LEAST).max(1);
+    let threads = threads.min(all.len() / ACCOUNTS_PER_THREAD_MIN).max(1);
     let mut parts = all.chunks(all.len().div_ceil(threads).max(1));
-    let own = parts.next().unwrap_or_default();
+    let first = parts.next().unwrap_or_default();
     thread::scope(|scope| {
         let hash = &hash;
         let others: Vec<_> = parts.map(|part| scope.spawn(move || hash(part))).collect();
-        let mut sum = hash(own);
+        let mut sum = hash(first);
         for other in others {
             match other.join() {
                 Ok(part) => sum.merge(&part),
@@ -184,7 +184,7 @@ fn in_parallel<T: Sync>(
     })
 }
 
-/// The hash of a bank. Restarts of the cluster since the parent are part of it.
+/// Returns the bank hash. It includes the number of hard forks since the parent.
 pub(crate) fn bank_hash(
     parent: &Hash,
     signatures: u64,
@@ -204,8 +204,8 @@ pub(crate) fn bank_hash(
 }
 
 impl Bank {
-    /// How many transactions are remembered on all forks together.
+    /// Returns the number of processed transactions in the status cache, on all forks.
     pub(crate) fn statuses_len(&self) -> usize {
-        self.ledger.statuses.read().unwrap_or_else(PoisonError::into_inner).len()
+        self.shared.statuses.read().unwrap_or_else(PoisonError::into_inner).len()
     }
 }

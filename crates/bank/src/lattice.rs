@@ -1,19 +1,19 @@
-//! One hash of all accounts that follows what changes: an account's hash is 1024 numbers, and that
-//! of all of them is the sum of theirs, so an account is taken out and put in by itself (SIMD-0215).
+//! The lattice hash of all accounts (SIMD-0215): the sum of the accounts' hashes, each a vector of
+//! 1024 numbers, so that single accounts can be added and removed.
 
 use selkie_svm::{AccountSharedData, Pubkey, ReadableAccount};
 use solana_hash::Hash;
 
-/// How many numbers a hash has.
+/// The number of elements of a hash.
 const NUMBERS: usize = 1024;
 const BYTES: usize = NUMBERS * 2;
 
-/// The sum of the hashes of accounts.
+/// A sum of account hashes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct LatticeHash(Box<[u16; NUMBERS]>);
 
 impl Default for LatticeHash {
-    /// That of no account.
+    /// Returns the hash of no accounts.
     fn default() -> Self {
         Self(Box::new([0; NUMBERS]))
     }
@@ -26,44 +26,44 @@ impl core::fmt::Debug for LatticeHash {
 }
 
 impl LatticeHash {
-    /// That of these accounts; those without lamports are none.
+    /// Returns the hash of these accounts; those with 0 lamports do not count.
     pub fn of<'a>(accounts: impl IntoIterator<Item = (&'a Pubkey, &'a AccountSharedData)>) -> Self {
         let mut sum = Self::default();
         accounts.into_iter().for_each(|(key, account)| sum.add(key, account));
         sum
     }
 
-    /// Puts an account in.
+    /// Adds an account.
     pub fn add(&mut self, key: &Pubkey, account: &AccountSharedData) {
         self.mix(key, account, u16::wrapping_add);
     }
 
-    /// Takes an account out.
+    /// Removes an account.
     pub fn remove(&mut self, key: &Pubkey, account: &AccountSharedData) {
         self.mix(key, account, u16::wrapping_sub);
     }
 
-    /// Puts in what is in another one.
+    /// Adds all accounts of another hash.
     pub fn merge(&mut self, other: &Self) {
-        for (own, number) in self.0.iter_mut().zip(other.0.iter()) {
-            *own = own.wrapping_add(*number);
+        for (sum, number) in self.0.iter_mut().zip(other.0.iter()) {
+            *sum = sum.wrapping_add(*number);
         }
     }
 
-    /// Takes out what is in another one.
+    /// Removes all accounts of another hash.
     pub fn separate(&mut self, other: &Self) {
-        for (own, number) in self.0.iter_mut().zip(other.0.iter()) {
-            *own = own.wrapping_sub(*number);
+        for (sum, number) in self.0.iter_mut().zip(other.0.iter()) {
+            *sum = sum.wrapping_sub(*number);
         }
     }
 
-    /// The bytes.
+    /// Encodes the elements as little-endian bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.0.iter().flat_map(|number| number.to_le_bytes()).collect()
     }
 
-    /// A short form, to compare.
+    /// Returns the BLAKE3 hash of the elements, for display and comparison.
     #[must_use]
     pub fn checksum(&self) -> Hash {
         Hash::new_from_array(*blake3::hash(&self.to_bytes()).as_bytes())
@@ -76,8 +76,8 @@ impl LatticeHash {
         let mut bytes = [0; BYTES];
         hasher(key, account).finalize_xof().fill(&mut bytes);
         let (numbers, _) = bytes.as_chunks::<2>();
-        for (own, number) in self.0.iter_mut().zip(numbers) {
-            *own = with(*own, u16::from_le_bytes(*number));
+        for (sum, number) in self.0.iter_mut().zip(numbers) {
+            *sum = with(*sum, u16::from_le_bytes(*number));
         }
     }
 }
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_in_and_taken_out_leaves_nothing() {
+    fn adding_and_removing_an_account_restores_the_hash() {
         let keys = [1, 2].map(|byte| Pubkey::new_from_array([byte; 32]));
         let (few, many) = (account(1), account(2));
         let mut sum = LatticeHash::of([(&keys[0], &few), (&keys[1], &many)]);
@@ -115,9 +115,9 @@ mod tests {
         assert_eq!(sum, LatticeHash::default());
     }
 
-    /// Made with agave's own crate, 4.3.0.
+    /// The expected value was computed with agave's crate, version 4.3.0.
     #[test]
-    fn the_checksum_is_agaves() {
+    fn the_checksum_equals_agaves() {
         let keys = [1, 2].map(|byte| Pubkey::new_from_array([byte; 32]));
         let executable = Account {
             lamports: 2_000_000_000,

@@ -1,8 +1,8 @@
-//! Bank and forks: what a validator does around the runtime.
+//! Banks and forks: the state that a validator keeps around the runtime.
 //!
-//! A [`Bank`] is a slot's block being made, on top of its parent: it processes transactions, keeps
-//! what they leave behind, and once it is frozen its hash tells all that it came to. [`Forks`] holds
-//! the banks of all forks, until one of them becomes the root and the others are dropped.
+//! A [`Bank`] is the state of a slot on its fork, on top of a parent: it processes transactions and
+//! commits their account changes, and its hash covers all of them once it is frozen. [`Forks`]
+//! holds the banks of all forks; setting a root drops those on other forks.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -23,21 +23,22 @@
 //! | module | what it owns |
 //! |---|---|
 //! | `forks` | the banks of all forks, and the root |
-//! | `bank` | one bank, and what it tells |
-//! | `process` | transactions in a bank |
-//! | `life` | open, frozen, rooted or dead |
-//! | `begin` | how a bank begins: sysvars of its slot |
-//! | `epoch` | what happens at the first slot of an epoch |
-//! | `stakes` | what delegations amount to from epoch to epoch |
-//! | `freeze` | how a bank ends: blockhash, fees, hash |
-//! | `accounts` | accounts as every fork has them |
-//! | `statuses` | which transactions were processed on which forks |
-//! | `ancestors` | which banks a bank descends from |
-//! | `tree` | how slots descend from each other, for the program cache |
-//! | `lattice` | one hash of all accounts |
-//! | [`sysvars`] | the data of sysvars that change with time |
+//! | `bank` | a bank and its accessors |
+//! | `process` | processing of transactions in a bank |
+//! | `phase` | the phases of a bank: open, frozen, rooted, dead |
+//! | `lifecycle` | changes of the phase, removal of a bank's state |
+//! | `begin` | creation of a bank, sysvars of its slot |
+//! | `epoch` | the first slot of an epoch |
+//! | `stakes` | effective stake of delegations per epoch |
+//! | `freeze` | freezing of a bank: blockhash, fees, hash |
+//! | `accounts` | accounts of all forks |
+//! | `status_cache` | processed transactions on all forks |
+//! | `ancestors` | the ancestors of a bank |
+//! | `slot_tree` | relationship of slots, for the program cache |
+//! | `lattice` | the hash of all accounts |
+//! | [`sysvars`] | data of the sysvars that change per slot or epoch |
 //! | [`time`] | clock and blockhashes |
-//! | `state` | a bank as it can be written down |
+//! | `state` | a bank's state for import and export |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
@@ -51,14 +52,15 @@ mod error;
 mod forks;
 mod freeze;
 mod lattice;
-mod life;
+mod lifecycle;
+mod phase;
 mod process;
+mod slot_tree;
 mod stakes;
 mod state;
-mod statuses;
+mod status_cache;
 pub mod sysvars;
 pub mod time;
-mod tree;
 
 pub use crate::{
     bank::{Bank, Options},

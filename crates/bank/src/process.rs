@@ -1,4 +1,4 @@
-//! Transactions in a bank: processed and committed, or only tried.
+//! Processing of transactions in a bank, with or without committing the results.
 
 use std::sync::PoisonError;
 
@@ -12,14 +12,15 @@ use crate::{
     accounts::View,
     bank::{Bank, Working},
     error::BankError,
-    statuses::{Key, key},
+    status_cache::{Key, key},
 };
 
-/// What became of a transaction: it was processed, which it has paid for; or it was dropped.
+/// The result of a processed transaction, which paid its fee; or the error for which it was
+/// dropped.
 pub type Outcome = Result<Processed, TransactionError>;
 
 impl Bank {
-    /// Processes a transaction, and keeps what it leaves behind.
+    /// Processes a transaction and commits its result.
     ///
     /// # Errors
     /// If the bank is not open.
@@ -37,8 +38,8 @@ impl Bank {
         Ok(outcomes.into_iter().next().expect("one was processed"))
     }
 
-    /// Processes transactions on some threads, and keeps what they leave behind. What becomes of
-    /// them is what would become of them one after the other.
+    /// Processes transactions on several threads and commits the results, which are those of
+    /// sequential processing.
     ///
     /// # Errors
     /// If the bank is not open.
@@ -61,7 +62,7 @@ impl Bank {
         transactions: &[Transaction],
         run: impl FnOnce(&ChainState<'_, View<'_>>) -> Vec<Outcome>,
     ) -> Result<Vec<Outcome>, BankError> {
-        // This takes a while for many, and needs nothing of the bank.
+        // Hashing takes a while, so it is done before locking the bank.
         let known: Vec<Key> = transactions.iter().map(key).collect();
         let mut working = self.open()?;
         self.recall(&mut working.blockhash_queue, transactions, &known);
@@ -73,10 +74,10 @@ impl Bank {
         Ok(outcomes)
     }
 
-    /// Processes a transaction, and forgets what it would leave behind. The bank may be frozen.
+    /// Processes a transaction without committing its result. The bank may be frozen.
     ///
     /// # Errors
-    /// If the bank has no state of its own any more.
+    /// If the bank is dead or before the root.
     pub fn simulate(
         &self,
         transaction: &Transaction,
@@ -86,7 +87,7 @@ impl Bank {
         let view = self.view();
         let simulate = |blockhash_queue| {
             let chain = self.runtime(&view, blockhash_queue);
-            let workspaces = &self.ledger.workspaces;
+            let workspaces = &self.shared.workspaces;
             workspaces.with(|workspace| process(transaction, &chain, options, None, workspace))
         };
         let outcome = if self.has_processed(transaction) {
@@ -107,12 +108,12 @@ impl Bank {
         accounts: &'a View<'a>,
         blockhash_queue: &'a BlockhashQueue,
     ) -> ChainState<'a, View<'a>> {
-        let programs = &self.ledger.programs;
+        let programs = &self.shared.programs;
         ChainState { accounts, environment: &self.environment, blockhash_queue, programs }
     }
 
-    /// Notes which of these were processed by ancestors, or by the bank itself: the runtime says so
-    /// when all that is checked before is right.
+    /// Adds those of the transactions to the queue that ancestors or this bank have processed. The
+    /// runtime then drops them, after all checks that come first.
     fn recall(
         &self,
         blockhash_queue: &mut BlockhashQueue,
@@ -128,7 +129,7 @@ impl Bank {
     }
 
     fn commit(&self, working: &mut Working, known: &[Key], outcomes: &[Outcome]) {
-        let mut statuses = self.ledger.statuses.write().unwrap_or_else(PoisonError::into_inner);
+        let mut statuses = self.shared.statuses.write().unwrap_or_else(PoisonError::into_inner);
         for (known, outcome) in known.iter().zip(outcomes) {
             let Ok(processed) = outcome else { continue };
             for (key, account) in processed.writes() {
@@ -143,7 +144,7 @@ impl Bank {
     }
 }
 
-/// How many signatures the transactions have that were processed.
+/// Returns the number of signatures of the processed transactions.
 fn signatures(transactions: &[Transaction], outcomes: &[Outcome]) -> u64 {
     let processed = transactions.iter().zip(outcomes).filter(|(_, outcome)| outcome.is_ok());
     processed.map(|(transaction, _)| transaction.signatures().len() as u64).sum()

@@ -1,11 +1,12 @@
-//! Stakes: what delegations amount to, from epoch to epoch (agave: `runtime/src/stakes.rs`, and
+//! Stakes: the effective stake of delegations, per epoch (agave: `runtime/src/stakes.rs`, and
 //! `update_epoch_stakes` of `bank.rs`).
 //!
-//! How much of one delegation is effective, activating or deactivating is computed by
-//! `solana-stake-interface`, the same code that validators run: by fixed-point arithmetic with
-//! [`Feature::UpgradeBpfStakeProgramToV5_1`], by floating-point arithmetic without it. In each epoch
-//! 9 % of the cluster's effective stake may change, as on mainnet and in the stake program itself.
-//! A cluster without the feature `reduce_stake_warmup_cooldown`, where 25 % may, is not modeled.
+//! `solana-stake-interface`, which validators use as well, computes how much of a delegation is
+//! effective, activating or deactivating: in fixed-point arithmetic with
+//! [`Feature::UpgradeBpfStakeProgramToV5_1`], in floating-point arithmetic without it. Up to 9 % of
+//! the cluster's effective stake may change per epoch, as on mainnet and in the stake program
+//! itself. Clusters without the feature `reduce_stake_warmup_cooldown`, where 25 % may, are not
+//! modeled.
 
 use core::ops::{Range, RangeInclusive};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,58 +22,59 @@ use solana_stake_interface::state::Delegation;
 
 use crate::sysvars;
 
-/// The epoch since which 9 % of the stake may change in an epoch (`reduce_stake_warmup_cooldown`).
-/// The stake program has the same number.
+/// The epoch since which the rate is 9 % per epoch (`reduce_stake_warmup_cooldown`). The stake
+/// program uses the same epoch.
 const NEW_RATE_SINCE: Option<u64> = Some(0);
 
-/// The stakes of so many epochs are remembered (agave: `MAX_LEADER_SCHEDULE_STAKES`).
-const EPOCHS_REMEMBERED: u64 = 5;
+/// For how many epochs stakes are kept (agave: `MAX_LEADER_SCHEDULE_STAKES`).
+const EPOCHS_KEPT: u64 = 5;
 
-/// So many vote accounts count, those with the most stake (SIMD-0357).
+/// The maximum number of vote accounts that count: those with the most stake (SIMD-0357).
 const VOTE_ACCOUNTS_MAX: usize = 2000;
 
-/// The state of a stake account that is delegated (SDK: `StakeStateV2::Stake`), and its bytes: the
-/// state's number, 120 bytes of authorities and lockup, the delegation, the credits observed, flags.
+/// The discriminant of a delegated stake account (SDK: `StakeStateV2::Stake`), and the layout: the
+/// discriminant, 120 bytes of authorities and lockup, the delegation, the credits observed, flags.
 const DELEGATED: [u8; 4] = [2, 0, 0, 0];
-const DELEGATION_AT: usize = 124;
+const DELEGATION_OFFSET: usize = 124;
 const DELEGATED_BYTES: usize = 197;
 
-/// The stakes that a cluster remembers: what `sol_get_epoch_stake` answers in which epoch.
+/// The epoch stakes of a cluster, as `sol_get_epoch_stake` returns them.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Stakes {
-    /// Stake that no account shows. It is effective in every epoch, and counts wherever the stake
-    /// of accounts does.
-    pub besides: EpochStake,
-    /// The stakes by the epoch in which they count: those of accounts as they were when the leader
-    /// schedule of that epoch was made, usually at the start of the epoch before.
+    /// Stake in addition to that of stake accounts. It is effective in every epoch and part of
+    /// every total.
+    pub additional: EpochStake,
+    /// The stakes by the epoch in which they count. They are taken when the leader schedule of that
+    /// epoch is computed, usually at the start of the previous epoch.
     pub epochs: BTreeMap<u64, EpochStake>,
 }
 
 impl Stakes {
-    /// The stakes of a cluster that always had this stake, known for the last of these epochs.
+    /// Creates the stakes of a cluster that always had this stake, for the last of these epochs.
     #[must_use]
     pub fn constant(stake: EpochStake, epochs: RangeInclusive<u64>) -> Self {
-        let remembered = oldest_remembered(*epochs.end()).max(*epochs.start())..=*epochs.end();
+        let remembered = oldest_kept(*epochs.end()).max(*epochs.start())..=*epochs.end();
         let epochs = remembered.map(|epoch| (epoch, stake.clone())).collect();
-        Self { besides: stake, epochs }
+        Self { additional: stake, epochs }
     }
 
-    /// The stake that counts in an epoch. Where it is not known, it is what no account shows.
+    /// Returns the stake of an epoch; the additional stake if the epoch is unknown.
     #[must_use]
     pub fn of(&self, epoch: u64) -> &EpochStake {
-        self.epochs.get(&epoch).unwrap_or(&self.besides)
+        self.epochs.get(&epoch).unwrap_or(&self.additional)
     }
 
-    /// Notes the stake that will count in an epoch, unless that is known, and forgets old epochs.
-    pub(crate) fn note(&mut self, epoch: u64, stake: impl FnOnce() -> EpochStake) {
+    /// Records the stake of an epoch unless it is known, and drops old epochs.
+    pub(crate) fn record(&mut self, epoch: u64, stake: impl FnOnce() -> EpochStake) {
         if !self.epochs.contains_key(&epoch) {
-            let oldest = oldest_remembered(epoch);
+            let oldest = oldest_kept(epoch);
             self.epochs.retain(|epoch, _| *epoch >= oldest);
             self.epochs.insert(epoch, stake());
         }
     }
 
-    /// Notes what a cluster in this slot must know and this one does not, as for a new cluster.
+    /// Records the stakes that a bank in this slot needs and that are missing, as for a new
+    /// cluster.
     pub(crate) fn complete(
         &mut self,
         accounts: impl FnOnce() -> StakeAccounts,
@@ -81,25 +83,26 @@ impl Stakes {
         slot: u64,
     ) {
         let (epoch, last) = (schedule.get_epoch(slot), schedule.get_leader_schedule_epoch(slot));
-        let first = epoch.max(oldest_remembered(last));
+        let first = epoch.max(oldest_kept(last));
         if (first..=last).any(|epoch| !self.epochs.contains_key(&epoch)) {
-            let stake = accounts().at(epoch, &sysvars::read_stake_history(history), &self.besides);
-            (first..=last).for_each(|epoch| self.note(epoch, || stake.clone()));
+            let stake =
+                accounts().at(epoch, &sysvars::read_stake_history(history), &self.additional);
+            (first..=last).for_each(|epoch| self.record(epoch, || stake.clone()));
         }
     }
 
-    /// Whether nothing has to be computed if time passes between two slots.
+    /// Returns whether advancing from the first to the second slot requires no computation.
     #[must_use]
     pub fn covers(&self, schedule: &EpochSchedule, slots: &Range<u64>) -> bool {
         schedule.get_epoch(slots.start) >= schedule.get_epoch(slots.end)
             && self.epochs.contains_key(&schedule.get_leader_schedule_epoch(slots.end))
     }
 
-    /// Lets time pass between two slots, with a block in each slot on the way, while accounts stay
-    /// what they are. `accounts` is asked only where stakes must be computed.
+    /// Advances from the first to the second slot as if every slot had a block, with unchanged
+    /// accounts. Calls `accounts` only if stakes have to be computed.
     ///
-    /// Returns the data of the sysvar of stakes if an epoch has ended. It has an entry for every
-    /// epoch then: epochs that it lacks, because the clock was set by hand, are filled in.
+    /// Returns the data of the stake history sysvar if an epoch has ended. The history then has an
+    /// entry for every epoch; entries that are missing because the clock was set are filled in.
     pub fn pass(
         &mut self,
         accounts: impl FnOnce() -> StakeAccounts,
@@ -111,49 +114,48 @@ impl Stakes {
             return None;
         }
         let (before, after) = (schedule.get_epoch(slots.start), schedule.get_epoch(slots.end));
-        let (accounts, besides) = (accounts(), self.besides.clone());
+        let (accounts, additional) = (accounts(), self.additional.clone());
         let mut history = sysvars::read_stake_history(history);
         let oldest = before.saturating_sub(MAX_ENTRIES as u64);
         let missing = history.first().map_or(oldest, |newest| newest.epoch.saturating_add(1));
         let missing = missing.max(oldest);
-        accounts.end_epochs(&mut history, missing..before, &besides);
-        // What was noted longer ago would be forgotten.
-        let first = before.max(after.saturating_sub(EPOCHS_REMEMBERED));
-        accounts.end_epochs(&mut history, before..first, &besides);
+        accounts.end_epochs(&mut history, missing..before, &additional);
+        // Earlier stakes would be dropped again.
+        let first = before.max(after.saturating_sub(EPOCHS_KEPT));
+        accounts.end_epochs(&mut history, before..first, &additional);
         for epoch in first..=after {
             let begins = Some(schedule.get_first_slot_in_epoch(epoch)).filter(|_| epoch > before);
             let ends = schedule.get_last_slot_in_epoch(epoch).min(slots.end);
             for slot in begins.into_iter().chain([ends]) {
                 let leader_epoch = schedule.get_leader_schedule_epoch(slot);
-                self.note(leader_epoch, || accounts.at(epoch, &history, &besides));
+                self.record(leader_epoch, || accounts.at(epoch, &history, &additional));
             }
             let ended = epoch..epoch.saturating_add(1).min(after);
-            accounts.end_epochs(&mut history, ended, &besides);
+            accounts.end_epochs(&mut history, ended, &additional);
         }
         (before < after).then(|| sysvars::stake_history(&history))
     }
 }
 
-/// The oldest epoch whose stake is remembered once that of this epoch is known.
-fn oldest_remembered(newest: u64) -> u64 {
-    newest.saturating_sub(EPOCHS_REMEMBERED.saturating_sub(1))
+/// Returns the oldest epoch that is kept once `newest` is known.
+fn oldest_kept(newest: u64) -> u64 {
+    newest.saturating_sub(EPOCHS_KEPT.saturating_sub(1))
 }
 
-/// What the accounts of a cluster say of stakes.
+/// The delegations and vote accounts of a cluster.
 #[derive(Clone, Debug)]
 pub struct StakeAccounts {
     delegations: Vec<Delegation>,
-    /// The vote accounts whose stake counts.
+    /// The vote accounts that count.
     voters: BTreeSet<Pubkey>,
     is_fixed_point: bool,
 }
 
 impl StakeAccounts {
-    /// Reads the stake accounts and vote accounts among these accounts.
+    /// Reads the stake accounts and vote accounts among `accounts`.
     ///
-    /// The stake of a vote account counts in `sol_get_epoch_stake` if it has a BLS key and the rent
-    /// minimum of a vote account (agave: `clone_and_filter_for_vat`, SIMD-0357). In the stake
-    /// history all delegations count.
+    /// A vote account counts in `sol_get_epoch_stake` if it has a BLS key and is rent-exempt
+    /// (agave: `clone_and_filter_for_vat`, SIMD-0357). In the stake history all delegations count.
     #[must_use]
     pub fn new<'a>(
         accounts: impl IntoIterator<Item = (&'a Pubkey, &'a AccountSharedData)>,
@@ -179,29 +181,29 @@ impl StakeAccounts {
         all
     }
 
-    /// Whether [`StakeAccounts::new`] reads accounts of this owner.
+    /// Returns whether [`StakeAccounts::new`] reads accounts of this owner.
     #[must_use]
     pub fn is_owner(owner: &Pubkey) -> bool {
         *owner == stake::ID || *owner == vote::ID
     }
 
-    /// Ends these epochs one after the other: the history has an entry for each then.
+    /// Adds an entry to the history for each of the epochs, in order.
     pub(crate) fn end_epochs(
         &self,
         history: &mut StakeHistory,
         epochs: Range<u64>,
-        besides: &EpochStake,
+        additional: &EpochStake,
     ) {
         let mut epoch = epochs.start;
         let mut settled = if self.delegations.is_empty() { MAX_ENTRIES } else { 0 };
         while epoch < epochs.end {
-            let entry = self.entry(epoch, history, besides);
+            let entry = self.entry(epoch, history, additional);
             history.add(epoch, entry.clone());
             epoch = epoch.saturating_add(1);
             let is_settled = entry.activating == 0 && entry.deactivating == 0;
             settled = if is_settled { settled.saturating_add(1) } else { 0 };
-            // If nothing has changed for longer than the history goes back, nothing will until a
-            // delegation begins or ends: epochs need not be computed one by one.
+            // If nothing changed for longer than the history reaches back, nothing will until a
+            // delegation begins or ends: skip to that epoch.
             if settled > MAX_ENTRIES {
                 let until = self.next_change(epoch).min(epochs.end);
                 let listed = until.saturating_sub(MAX_ENTRIES as u64).max(epoch)..until;
@@ -211,11 +213,16 @@ impl StakeAccounts {
         }
     }
 
-    /// The stake of an epoch, of which the history may know nothing yet.
-    fn entry(&self, epoch: u64, history: &StakeHistory, besides: &EpochStake) -> StakeHistoryEntry {
-        let besides = StakeHistoryEntry::with_effective(besides.total);
+    /// Returns the entry of an epoch, given a history up to the previous one.
+    fn entry(
+        &self,
+        epoch: u64,
+        history: &StakeHistory,
+        additional: &EpochStake,
+    ) -> StakeHistoryEntry {
+        let additional = StakeHistoryEntry::with_effective(additional.total);
         let statuses = self.delegations.iter().map(|it| self.status(it, epoch, history));
-        statuses.fold(besides, StakeHistoryEntry::saturating_add)
+        statuses.fold(additional, StakeHistoryEntry::saturating_add)
     }
 
     #[allow(deprecated, reason = "what is deprecated is what clusters without the feature do")]
@@ -232,19 +239,19 @@ impl StakeAccounts {
         }
     }
 
-    /// The first epoch from this one on in which a delegation begins or ends.
+    /// Returns the first epoch from `epoch` on in which a delegation begins or ends.
     fn next_change(&self, epoch: u64) -> u64 {
         let changes =
             self.delegations.iter().flat_map(|it| [it.activation_epoch, it.deactivation_epoch]);
         changes.filter(|change| *change >= epoch).min().unwrap_or(u64::MAX)
     }
 
-    /// The stake of vote accounts in an epoch, as it will count once it is noted.
+    /// Returns the stake of vote accounts in an epoch.
     pub(crate) fn at(
         &self,
         epoch: u64,
         history: &StakeHistory,
-        besides: &EpochStake,
+        additional: &EpochStake,
     ) -> EpochStake {
         let mut voters: BTreeMap<Pubkey, u64> = BTreeMap::new();
         for delegation in &self.delegations {
@@ -255,7 +262,7 @@ impl StakeAccounts {
             }
         }
         keep_largest(&mut voters, VOTE_ACCOUNTS_MAX);
-        let mut stake = besides.clone();
+        let mut stake = additional.clone();
         for (voter, effective) in voters {
             stake.total = stake.total.saturating_add(effective);
             let sum = stake.vote_accounts.entry(voter).or_default();
@@ -265,7 +272,8 @@ impl StakeAccounts {
     }
 }
 
-/// Leaves at most so many vote accounts. Of those with the same stake all stay or none (SIMD-0357).
+/// Keeps at most `max` vote accounts. Of several with the same stake either all are kept or none
+/// (SIMD-0357).
 fn keep_largest(voters: &mut BTreeMap<Pubkey, u64>, max: usize) {
     let mut stakes: Vec<u64> = voters.values().copied().collect();
     stakes.sort_unstable_by(|one, other| other.cmp(one));
@@ -274,14 +282,14 @@ fn keep_largest(voters: &mut BTreeMap<Pubkey, u64>, max: usize) {
     }
 }
 
-/// The delegation of a stake account, if it has one.
+/// Decodes the delegation of a stake account; `None` if it has none.
 fn delegation(data: &[u8]) -> Option<Delegation> {
     if data.len() < DELEGATED_BYTES || !data.starts_with(&DELEGATED) {
         return None;
     }
-    let (voter, rest) = data.get(DELEGATION_AT..)?.split_first_chunk::<32>()?;
+    let (voter, rest) = data.get(DELEGATION_OFFSET..)?.split_first_chunk::<32>()?;
     let (numbers, _) = rest.as_chunks::<8>();
-    let number = |place: usize| numbers.get(place).map(|bytes| u64::from_le_bytes(*bytes));
+    let number = |index: usize| numbers.get(index).map(|bytes| u64::from_le_bytes(*bytes));
     Some(Delegation {
         voter_pubkey: Pubkey::new_from_array(*voter),
         stake: number(0)?,

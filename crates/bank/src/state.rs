@@ -1,8 +1,8 @@
-//! What is needed to go on from a bank: the state of a new cluster, or what a root exports.
+//! The state of a bank for import and export, and that of a new cluster.
 
 use selkie_builtins::{PROGRAMS, builtins, precompiles};
 use selkie_svm::{
-    Account, AccountSharedData, FeatureSet, NATIVE_LOADER, Pubkey, Sysvars,
+    Account, AccountSharedData, Builtins, FeatureSet, NATIVE_LOADER, Pubkey, Sysvars,
     sysvars::{Clock, EpochRewards, EpochSchedule, MAINNET_LAMPORTS_PER_BYTE, Rent},
 };
 use sha2::{Digest, Sha256};
@@ -11,39 +11,38 @@ use solana_sdk_ids as ids;
 
 use crate::{stakes::Stakes, sysvars, time};
 
-/// A bank as it can be written down: what is needed to go on from there.
+/// Everything needed to continue from a bank in another process.
 #[derive(Clone, PartialEq, Debug)]
 pub struct State {
-    /// Its slot.
+    /// The slot.
     pub slot: u64,
-    /// How many blocks came before.
+    /// The number of blocks before it.
     pub block_height: u64,
-    /// Its hash, or nothing if it is to be made from the rest, as for a new cluster.
+    /// The bank hash; `None` computes it, as for a new cluster.
     pub hash: Option<Hash>,
-    /// What is switched on.
+    /// The active features.
     pub features: FeatureSet,
-    /// The blockhashes that transactions may refer to, oldest first.
+    /// The recent blockhashes, oldest first.
     pub blockhashes: Vec<Hash>,
-    /// What a signature costs.
+    /// The fee per signature, in lamports.
     pub lamports_per_signature: u64,
-    /// The stakes of this epoch and the next, and stake that no account shows. What is missing is
-    /// computed from the accounts.
+    /// The stakes of this epoch and the next one, and additional stake. Missing epochs are computed
+    /// from the accounts.
     pub stakes: Stakes,
-    /// What was processed of late: blockhashes, or durable nonces in their place, with the hashes
-    /// of messages.
+    /// The recently processed transactions, as (blockhash or durable nonce, message hash) pairs.
     pub processed: Vec<(Hash, Hash)>,
-    /// The accounts by address, those of sysvars and builtin programs among them.
+    /// The accounts sorted by address, including those of sysvars and builtin programs.
     pub accounts: Vec<(Pubkey, AccountSharedData)>,
 }
 
 impl State {
-    /// A new cluster at slot 0, with mainnet's prices and epochs.
+    /// Creates the state of a new cluster at slot 0, with mainnet's fees, rent and epoch schedule.
     #[must_use]
     pub fn genesis(features: FeatureSet) -> Self {
         Self::genesis_with(features, &EpochSchedule::without_warmup())
     }
 
-    /// A new cluster at slot 0 with other epochs.
+    /// Creates the state of a new cluster at slot 0 with another epoch schedule.
     #[must_use]
     pub fn genesis_with(features: FeatureSet, schedule: &EpochSchedule) -> Self {
         let rent = Rent { lamports_per_byte: MAINNET_LAMPORTS_PER_BYTE, ..Rent::default() };
@@ -55,7 +54,7 @@ impl State {
             leader_schedule_epoch: schedule.get_leader_schedule_epoch(0),
             ..Clock::default()
         };
-        let lists = [
+        let sysvars = [
             (ids::sysvar::clock::ID, sysvars::clock(&clock)),
             (ids::sysvar::rent::ID, sysvars::rent(&rent)),
             (ids::sysvar::epoch_schedule::ID, sysvars::epoch_schedule(schedule)),
@@ -69,16 +68,15 @@ impl State {
                 sysvars::recent_blockhashes([&blockhash], lamports_per_signature),
             ),
         ];
-        let of_sysvars = lists.map(|(id, data)| (id, sysvars::account(None, data, &rent)));
+        let sysvars = sysvars.map(|(id, data)| (id, sysvars::account(None, data, &rent)));
         let builtins = builtins(features);
-        let of_builtins = builtins.iter().map(|(id, _)| (*id, native_account(builtin_name(id))));
+        let builtins = builtins.iter().map(|(id, _)| (*id, native_account(builtin_name(id))));
         let precompiles = precompiles();
-        let of_precompiles = precompiles
+        let precompiles = precompiles
             .iter()
             .filter(|(_, row)| row.feature.is_none_or(|feature| features.has(feature)))
             .map(|(id, _)| (*id, native_account("")));
-        let mut accounts: Vec<_> =
-            of_sysvars.into_iter().chain(of_builtins).chain(of_precompiles).collect();
+        let mut accounts: Vec<_> = sysvars.into_iter().chain(builtins).chain(precompiles).collect();
         accounts.sort_unstable_by_key(|(key, _)| *key);
         Self {
             slot: 0,
@@ -93,22 +91,22 @@ impl State {
         }
     }
 
-    /// Puts an account in, in place of what was at its address.
+    /// Sets an account, replacing any that is there.
     pub fn set_account(&mut self, key: Pubkey, account: impl Into<AccountSharedData>) {
         let account = account.into();
         match self.accounts.binary_search_by_key(&key, |(known, _)| *known) {
-            Ok(place) => self.accounts[place].1 = account,
-            Err(place) => self.accounts.insert(place, (key, account)),
+            Ok(index) => self.accounts[index].1 = account,
+            Err(index) => self.accounts.insert(index, (key, account)),
         }
     }
 
-    /// The sysvars, as their accounts have them.
+    /// Decodes the sysvars from their accounts.
     pub(crate) fn sysvars(&self) -> Sysvars {
         let mut sysvars = Sysvars::empty();
         for (key, account) in &self.accounts {
             use selkie_svm::ReadableAccount;
             if *account.owner() == ids::sysvar::ID {
-                // The history of slots is an account and no more: no program can ask for it.
+                // The slot history is an account only: syscalls cannot read it.
                 let _ = sysvars.set(*key, account.data());
             }
         }
@@ -116,7 +114,7 @@ impl State {
     }
 }
 
-/// The account of a program that is part of the runtime, which has its name for data.
+/// Creates the account of a builtin program, whose data are its name.
 #[must_use]
 pub fn native_account(name: &str) -> AccountSharedData {
     let account = Account {
@@ -129,7 +127,7 @@ pub fn native_account(name: &str) -> AccountSharedData {
     account.into()
 }
 
-/// What mainnet calls the builtin programs.
+/// Returns the name of a builtin program in its account on mainnet; empty if there is none.
 #[must_use]
 #[allow(deprecated, reason = "what is deprecated is still there")]
 pub fn builtin_name(id: &Pubkey) -> &'static str {
@@ -147,9 +145,16 @@ pub fn builtin_name(id: &Pubkey) -> &'static str {
     NAMES.iter().find(|(known, _)| known == id).map_or("", |(_, name)| name)
 }
 
-/// What a cluster has without anybody having deployed it, and comes with a feature.
+/// Returns the builtin programs and precompiles that are added by features.
 pub(crate) fn programs_of_features() -> impl Iterator<Item = &'static selkie_builtins::Row> {
     PROGRAMS.iter().filter(|row| row.feature.is_some())
+}
+
+/// Returns the builtin programs of these features, and those of the options.
+pub(crate) fn all_builtins(features: FeatureSet, host: &Builtins) -> Builtins {
+    let mut all = builtins(features);
+    host.iter().for_each(|(id, builtin)| all.insert(*id, builtin.clone()));
+    all
 }
 
 #[cfg(test)]
@@ -157,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_cluster_has_sysvars_and_programs() {
+    fn genesis_has_sysvars_and_builtin_programs() {
         let mut state = State::genesis(FeatureSet::mainnet());
         assert!(state.accounts.is_sorted_by_key(|(key, _)| *key));
         let sysvars = state.sysvars();

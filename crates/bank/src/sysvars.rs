@@ -1,7 +1,7 @@
-//! The data of the sysvars that change from slot to slot or from epoch to epoch.
+//! The data of the sysvars that change per slot or epoch.
 //!
-//! Each function takes the data of before and gives those of after, as long as the account is on
-//! mainnet: lists are followed by zeros up to what they may grow to (SDK: `solana-sysvar`).
+//! Functions take the previous data and return the new ones, with the length they have on mainnet:
+//! lists are zero-padded to their maximum length (SDK: `solana-sysvar`).
 
 use selkie_svm::sysvars::{
     Clock, EpochRewards, EpochSchedule, LastRestartSlot, Rent, Sysvars, minimum_balance,
@@ -11,22 +11,22 @@ use solana_hash::Hash;
 use solana_sdk_ids::sysvar as ids;
 use solana_stake_history::StakeHistory;
 
-/// How many blockhashes are listed.
+/// How many blockhashes the recent blockhashes sysvar lists.
 const BLOCKHASHES_LISTED: usize = 150;
-/// How many slots are listed with their hashes.
+/// How many slots the slot hashes sysvar lists.
 const SLOTS_LISTED: usize = 512;
-/// How many slots the history of slots tells of.
+/// How many slots the slot history covers.
 const SLOTS_REMEMBERED: u64 = 1024 * 1024;
 
 const COUNT_BYTES: usize = 8;
 
-/// The data of the sysvar of slot hashes after a slot with this hash.
+/// Returns the slot hashes after adding a slot with its bank hash.
 #[must_use]
 pub fn slot_hashes(before: &[u8], slot: u64, hash: &Hash) -> Vec<u8> {
     slot_hashes_after(before, [(slot, *hash)])
 }
 
-/// The data of the sysvar of slot hashes after these slots, which are given newest first.
+/// Returns the slot hashes after adding several slots, newest first.
 #[must_use]
 pub fn slot_hashes_after(
     before: &[u8],
@@ -41,12 +41,12 @@ pub fn slot_hashes_after(
     let count = before.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     let (records, _) = before.get(COUNT_BYTES..).unwrap_or_default().as_chunks();
-    let passed = newest_first.into_iter().map(record);
-    list(passed.chain(records.iter().take(count).copied()), SLOTS_LISTED)
+    let added = newest_first.into_iter().map(record);
+    list(added.chain(records.iter().take(count).copied()), SLOTS_LISTED)
 }
 
-/// The data of the sysvar of recent blockhashes: the newest of these, which are given newest
-/// first, each with the price of a signature.
+/// Returns the recent blockhashes: the newest of the given ones (newest first), each with the fee
+/// per signature.
 pub fn recent_blockhashes<'a>(
     newest_first: impl IntoIterator<Item = &'a Hash>,
     lamports_per_signature: u64,
@@ -60,16 +60,16 @@ pub fn recent_blockhashes<'a>(
     list(newest_first.into_iter().map(record), BLOCKHASHES_LISTED)
 }
 
-/// The stakes of epochs, from the data of their sysvar. Data that are none have no stakes.
+/// Decodes the stake history; invalid data count as an empty one.
 #[must_use]
 pub fn read_stake_history(data: &[u8]) -> StakeHistory {
     wincode::deserialize(data).unwrap_or_default()
 }
 
-/// The data of the sysvar of stakes.
+/// Encodes the stake history.
 ///
 /// # Panics
-/// Never: numbers can be written.
+/// Never: encoding a list of numbers does not fail.
 #[must_use]
 pub fn stake_history(history: &StakeHistory) -> Vec<u8> {
     let mut data = wincode::serialize(history).expect("a list of numbers can be written");
@@ -77,48 +77,49 @@ pub fn stake_history(history: &StakeHistory) -> Vec<u8> {
     data
 }
 
-/// The data of the history of slots with one more slot, which comes after all that are in it.
+/// Returns the slot history after adding a slot, which must be later than all that it contains.
 ///
-/// They are a bit for each of the last slots, behind what bincode needs to know of them, and the
-/// slot that comes next.
+/// Layout (bincode): an option tag and the number of words, a bit for each of the last slots, the
+/// number of bits, and the next slot.
 #[must_use]
 pub fn slot_history(before: &[u8], slot: u64) -> Vec<u8> {
-    const BITS_AT: usize = 9;
+    const BITS_OFFSET: usize = 9;
     const BITS_BYTES: usize = 1024 * 1024 / 8;
-    const LEN_AT: usize = BITS_AT + BITS_BYTES;
-    const NEXT_AT: usize = LEN_AT + 8;
-    const BYTES: usize = NEXT_AT + 8;
+    const LEN_OFFSET: usize = BITS_OFFSET + BITS_BYTES;
+    const NEXT_OFFSET: usize = LEN_OFFSET + 8;
+    const BYTES: usize = NEXT_OFFSET + 8;
     let mut data = before.to_vec();
     if data.len() != BYTES {
         data = vec![0; BYTES];
         data[0] = 1;
-        data[1..BITS_AT].copy_from_slice(&(SLOTS_REMEMBERED / 64).to_le_bytes());
-        data[BITS_AT] = 1;
-        data[LEN_AT..NEXT_AT].copy_from_slice(&SLOTS_REMEMBERED.to_le_bytes());
-        data[NEXT_AT..].copy_from_slice(&1_u64.to_le_bytes());
+        data[1..BITS_OFFSET].copy_from_slice(&(SLOTS_REMEMBERED / 64).to_le_bytes());
+        data[BITS_OFFSET] = 1;
+        data[LEN_OFFSET..NEXT_OFFSET].copy_from_slice(&SLOTS_REMEMBERED.to_le_bytes());
+        data[NEXT_OFFSET..].copy_from_slice(&1_u64.to_le_bytes());
     }
-    let next = data[NEXT_AT..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-    // Words are little-endian: the bits of bytes follow each other, too.
-    let place = |slot: u64| {
+    let next = data[NEXT_OFFSET..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    // Words are little-endian, so bits can be addressed by byte.
+    let position = |slot: u64| {
         let bit = slot % SLOTS_REMEMBERED;
-        let byte = usize::try_from(bit / 8).expect("it is one of a mebibit");
-        (BITS_AT.saturating_add(byte), 1_u8 << (bit % 8))
+        let byte = usize::try_from(bit / 8).expect("a bit index is below 2^20");
+        (BITS_OFFSET.saturating_add(byte), 1_u8 << (bit % 8))
     };
     if slot.saturating_sub(next) >= SLOTS_REMEMBERED {
-        data[BITS_AT..LEN_AT].fill(0);
+        data[BITS_OFFSET..LEN_OFFSET].fill(0);
     } else {
         for skipped in next..slot {
-            let (byte, bit) = place(skipped);
+            let (byte, bit) = position(skipped);
             data[byte] &= !bit;
         }
     }
-    let (byte, bit) = place(slot);
+    let (byte, bit) = position(slot);
     data[byte] |= bit;
-    data[NEXT_AT..].copy_from_slice(&slot.saturating_add(1).to_le_bytes());
+    data[NEXT_OFFSET..].copy_from_slice(&slot.saturating_add(1).to_le_bytes());
     data
 }
 
-/// The first of these records behind their number, and zeros where there could be more.
+/// Encodes up to `max` records: their number, the records, and zeros up to the length of `max`
+/// records.
 fn list<const N: usize>(records: impl Iterator<Item = [u8; N]>, max: usize) -> Vec<u8> {
     let bytes = max.saturating_mul(N).saturating_add(COUNT_BYTES);
     let mut data = Vec::with_capacity(bytes);
@@ -133,28 +134,28 @@ fn list<const N: usize>(records: impl Iterator<Item = [u8; N]>, max: usize) -> V
     data
 }
 
-/// The data of the clock.
+/// Encodes the clock.
 pub(crate) fn clock(clock: &Clock) -> Vec<u8> {
     data_of(ids::clock::ID, |sysvars| sysvars.set_clock(clock))
 }
 
-/// The data of the epoch rewards.
+/// Encodes the epoch rewards.
 pub(crate) fn epoch_rewards(rewards: &EpochRewards) -> Vec<u8> {
     data_of(ids::epoch_rewards::ID, |sysvars| sysvars.set_epoch_rewards(rewards))
 }
 
-/// The data of the slot of the last restart.
+/// Encodes the last restart slot.
 pub(crate) fn last_restart_slot(last_restart_slot: u64) -> Vec<u8> {
     let slot = LastRestartSlot { last_restart_slot };
     data_of(ids::last_restart_slot::ID, |sysvars| sysvars.set_last_restart_slot(&slot))
 }
 
-/// The data of the rent.
+/// Encodes the rent.
 pub(crate) fn rent(rent: &Rent) -> Vec<u8> {
     data_of(ids::rent::ID, |sysvars| sysvars.set_rent(rent))
 }
 
-/// The data of the epoch schedule.
+/// Encodes the epoch schedule.
 pub(crate) fn epoch_schedule(schedule: &EpochSchedule) -> Vec<u8> {
     data_of(ids::epoch_schedule::ID, |sysvars| sysvars.set_epoch_schedule(schedule))
 }
@@ -165,8 +166,8 @@ fn data_of(id: Pubkey, set: impl FnOnce(&mut Sysvars)) -> Vec<u8> {
     sysvars.get(&id).expect("it was just set").to_vec()
 }
 
-/// The account of a sysvar with these data: it keeps its lamports, and has at least what its length
-/// asks for.
+/// Returns the account of a sysvar with these data. It keeps its lamports, raised to the
+/// rent-exempt minimum.
 #[must_use]
 pub fn account(
     before: Option<&AccountSharedData>,
@@ -184,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn accounts_are_as_long_as_on_mainnet() {
+    fn data_have_the_lengths_of_mainnet() {
         let hash = Hash::new_from_array([3; 32]);
         assert_eq!(slot_hashes(&[], 1, &hash).len(), 20_488);
         assert_eq!(recent_blockhashes([&hash], 5000).len(), 6_008);
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_have_the_newest_first_and_do_not_grow_for_ever() {
+    fn lists_are_newest_first_and_bounded() {
         let hash = |slot: u64| Hash::new_from_array([u8::try_from(slot % 256).unwrap(); 32]);
         let data = (1..=600).fold(Vec::new(), |data, slot| slot_hashes(&data, slot, &hash(slot)));
         let mut sysvars = Sysvars::empty();
@@ -210,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_history_of_slots_has_a_bit_for_each() {
+    fn slot_history_has_a_bit_per_slot() {
         let has = |data: &[u8], slot: u64| {
             let bit = usize::try_from(slot % SLOTS_REMEMBERED).unwrap();
             data[9 + bit / 8] >> (bit % 8) & 1 == 1
@@ -228,9 +229,9 @@ mod tests {
         assert_eq!(data[9..131_081].iter().map(|byte| byte.count_ones()).sum::<u32>(), 1);
     }
 
-    /// Made with the SDK's own crate, 3.2.0.
+    /// The expected values were computed with the SDK's crate, version 3.2.0.
     #[test]
-    fn the_history_of_slots_is_the_sdks() {
+    fn slot_history_equals_the_sdks() {
         use sha2::{Digest, Sha256};
         let histories: [(&[u64], &str); 2] = [
             (

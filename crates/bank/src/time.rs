@@ -1,32 +1,32 @@
-//! What follows from the number of a slot: the clock, and blockhashes.
+//! Clock and blockhashes, derived from the slot.
 //!
-//! Nothing here asks the time or for chance.
+//! Everything is deterministic: no clock is read and no randomness used.
 
 use selkie_svm::sysvars::{Clock, EpochSchedule, Sysvars};
 use sha2::{Digest, Sha256};
 use solana_hash::Hash;
 
-/// How long a slot takes on mainnet (SIMD-0525), in milliseconds.
+/// The duration of a slot on mainnet (SIMD-0525), in milliseconds.
 pub const SLOT_MILLISECONDS: u64 = 200;
 
-/// The time at the first slot of a new cluster: the first second of 2026.
+/// The Unix timestamp of a new cluster's first slot: the first second of 2026.
 pub const TIMESTAMP: i64 = 1_767_225_600;
 
-/// The blockhash of a slot, if nobody gives one: it follows from a hash before it, and the slot.
+/// Derives a blockhash from a previous hash and the slot.
 #[must_use]
 pub fn next_blockhash(before: &Hash, slot: u64) -> Hash {
     let hasher = Sha256::new().chain_update(before.as_ref()).chain_update(slot.to_le_bytes());
     Hash::new_from_array(hasher.finalize().into())
 }
 
-/// The epochs, as the sysvar has them. One that says nothing that can be is as if it were not there.
+/// Returns the epoch schedule; the default one if it is missing or invalid.
 pub(crate) fn schedule(sysvars: &Sysvars) -> EpochSchedule {
     let schedule = sysvars.epoch_schedule().filter(|it| it.slots_per_epoch > 0);
     schedule.unwrap_or_default()
 }
 
-/// The clock in a slot, from that in a slot before. Clusters take the time from what validators
-/// say in their votes; here slots take as long as they should.
+/// Returns the clock of a slot, given that of an earlier slot. Real clusters take the time from
+/// validators' votes; here every slot takes `slot_milliseconds`.
 #[must_use]
 pub fn clock_after(
     before: &Clock,
@@ -38,7 +38,7 @@ pub fn clock_after(
         let milliseconds = u128::from(slots).saturating_mul(slot_milliseconds.into());
         i64::try_from(milliseconds / 1000).unwrap_or(i64::MAX)
     };
-    // Rounded from the start of the epoch on, so that many small steps are one big one.
+    // Round relative to the start of the epoch, so that many small steps add up exactly.
     let since_start = |slot: u64, epoch: u64| {
         seconds(slot.saturating_sub(schedule.get_first_slot_in_epoch(epoch)))
     };
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_steps_are_one_big_one() {
+    fn many_small_steps_equal_one_big_step() {
         let schedule = EpochSchedule::custom(64, 64, false);
         let first = Clock { unix_timestamp: TIMESTAMP, ..Clock::default() };
         let step = |before: &Clock, slot| clock_after(before, slot, &schedule, 350);

@@ -108,7 +108,7 @@ fn sysvars_follow_the_slots_of_their_fork() {
 #[test]
 fn an_epoch_begins_with_stakes_and_rewards() {
     let mut state = genesis();
-    state.stakes.besides.total = 1000;
+    state.stakes.additional.total = 1000;
     let forks = forks(state);
     let first = until(&forks, &forks.new_bank(0, 1).unwrap(), SLOTS_PER_EPOCH);
     let history = numbers(&data(&first, &sysvar::stake_history::ID));

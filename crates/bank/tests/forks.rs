@@ -106,9 +106,9 @@ fn a_transaction_is_processed_once_on_each_fork() {
     assert!(batch[0].is_ok() && batch[1] == already);
     assert_eq!(balance(&right, &key(1)), SOL);
     // A dead fork takes what it has processed with it.
-    assert_eq!(forks.transactions_remembered(), 1);
+    assert_eq!(forks.status_cache_len(), 1);
     forks.mark_dead(LEFT).unwrap();
-    assert_eq!(forks.transactions_remembered(), 1);
+    assert_eq!(forks.status_cache_len(), 1);
     right.freeze().unwrap();
     forks.set_root(RIGHT).unwrap();
     let child = forks.new_bank(RIGHT, 13).unwrap();
@@ -126,7 +126,7 @@ fn a_transaction_is_processed_once_on_each_fork() {
         };
         assert_eq!(bank.process(&once, &OPTIONS).unwrap(), Err(expected), "{age}");
     }
-    assert_eq!(forks.transactions_remembered(), 0);
+    assert_eq!(forks.status_cache_len(), 0);
 }
 
 #[test]

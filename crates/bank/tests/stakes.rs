@@ -75,13 +75,13 @@ fn history(bank: &Bank) -> Vec<Entry> {
 /// takes its share of what may change. Nothing is looked up in a history.
 struct Model {
     delegations: Vec<(Delegated, u64)>,
-    besides: u64,
+    additional: u64,
 }
 
 impl Model {
     /// What an epoch amounts to, and what is effective in the next one.
     fn end_epoch(&mut self, epoch: u64) -> Entry {
-        let (mut effective, mut activating, mut deactivating) = (self.besides, 0, 0);
+        let (mut effective, mut activating, mut deactivating) = (self.additional, 0, 0);
         for (it, now) in &self.delegations {
             let begins_and_ends = it.from == it.until && it.from != FOREVER;
             effective += now;
@@ -148,13 +148,13 @@ fn stake_warms_up_and_cools_down_as_in_a_simple_model() {
     let voters = [key(1), key(2), key(3)];
     for round in 0..60 {
         let delegations = some_delegations(&mut numbers, &voters);
-        let besides = numbers.below(10_u64.pow(u32::try_from(round % 18).unwrap() + 1));
+        let additional = numbers.below(10_u64.pow(u32::try_from(round % 18).unwrap() + 1));
         let mut state = state_of(&delegations);
-        state.stakes.besides.total = besides;
+        state.stakes.additional.total = additional;
         let forks = forks(state);
         let begun = |it: &Delegated| if it.from == FOREVER { it.stake } else { 0 };
         let delegations = delegations.iter().map(|it| (*it, begun(it))).collect();
-        let mut model = Model { delegations, besides };
+        let mut model = Model { delegations, additional };
         let mut bank = forks.new_bank(0, 1).unwrap();
         // What counts was effective when the epoch before began.
         let mut counts = vec![];
@@ -170,7 +170,7 @@ fn stake_warms_up_and_cools_down_as_in_a_simple_model() {
                 let known = stake.vote_accounts.get(voter).copied().unwrap_or(0);
                 assert_eq!(known, *sum, "{round} {epoch}");
             }
-            assert_eq!(stake.total, besides + noted.values().sum::<u64>());
+            assert_eq!(stake.total, additional + noted.values().sum::<u64>());
             assert_eq!(stake.vote_accounts.get(&key(3)), None, "it has no BLS key");
             let expected = model.end_epoch(epoch);
             bank = first_of(&forks, &bank, epoch + 1);
@@ -183,7 +183,7 @@ fn stake_warms_up_and_cools_down_as_in_a_simple_model() {
 /// A cluster of `testdata/stakes/history.txt`.
 struct Known {
     features: FeatureSet,
-    besides: u64,
+    additional: u64,
     delegations: Vec<Delegated>,
     entries: Vec<Entry>,
 }
@@ -205,7 +205,7 @@ fn known_clusters() -> Vec<Known> {
                     _ => FeatureSet::mainnet().without(Feature::UpgradeBpfStakeProgramToV5_1),
                 };
                 let (delegations, entries) = (vec![], vec![]);
-                clusters.push(Known { features, besides: number(2), delegations, entries });
+                clusters.push(Known { features, additional: number(2), delegations, entries });
             }
             "delegation" => {
                 let (stake, from, until) = (number(1), number(2), number(3));
@@ -222,10 +222,10 @@ fn known_clusters() -> Vec<Known> {
 fn histories_are_those_of_agave() {
     let clusters = known_clusters();
     assert_eq!(clusters.len(), 12);
-    for Known { features, besides, delegations, entries: expected } in clusters {
+    for Known { features, additional, delegations, entries: expected } in clusters {
         let mut state = state_of(&delegations);
         state.features = features;
-        state.stakes.besides.total = besides;
+        state.stakes.additional.total = additional;
         let forks = forks(state);
         let mut bank = forks.new_bank(0, 1).unwrap();
         for entry in expected {
@@ -237,13 +237,13 @@ fn histories_are_those_of_agave() {
 
 #[test]
 fn passing_time_is_the_same_as_a_bank_in_each_epoch() {
-    for Known { features, besides, delegations, .. } in known_clusters() {
+    for Known { features, additional, delegations, .. } in known_clusters() {
         let mut state = state_of(&delegations);
         state.features = features;
-        state.stakes.besides.total = besides;
+        state.stakes.additional.total = additional;
         let rent = state_rent(&state);
         let mut stakes =
-            Stakes::constant(EpochStake { total: besides, ..EpochStake::default() }, 0..=0);
+            Stakes::constant(EpochStake { total: additional, ..EpochStake::default() }, 0..=0);
         let accounts = || {
             StakeAccounts::new(state.accounts.iter().map(|(key, it)| (key, it)), features, &rent)
         };
@@ -376,7 +376,7 @@ fn epochs_that_the_history_lacks_are_filled_in() {
 fn forks_have_stakes_of_their_own() {
     let delegated = Delegated { voter: key(1), stake: 40 * SOL, from: 0, until: FOREVER };
     let mut state = state_of(&[delegated]);
-    state.stakes.besides.total = 1000 * SOL;
+    state.stakes.additional.total = 1000 * SOL;
     let forks = forks(state);
     let parent = forks.new_bank(0, 1).unwrap();
     parent.freeze().unwrap();

@@ -153,7 +153,7 @@ fn stakes_to_json(stakes: &Stakes) -> Value {
         json!({ "total": stake.total, "voteAccounts": voters.collect::<Map<_, _>>() })
     };
     let epochs = stakes.epochs.iter().map(|(epoch, it)| (epoch.to_string(), stake(it)));
-    json!({ "besides": stake(&stakes.besides), "epochs": epochs.collect::<Map<_, _>>() })
+    json!({ "besides": stake(&stakes.additional), "epochs": epochs.collect::<Map<_, _>>() })
 }
 
 fn stakes_from_json(value: &Value) -> Option<Stakes> {
@@ -166,7 +166,7 @@ fn stakes_from_json(value: &Value) -> Option<Stakes> {
     let epochs = value.get("epochs")?.as_object()?.iter();
     let epochs = epochs.map(|(epoch, value)| Some((epoch.parse().ok()?, stake(value)?)));
     let epochs = epochs.collect::<Option<_>>()?;
-    Some(Stakes { besides: stake(value.get("besides")?)?, epochs })
+    Some(Stakes { additional: stake(value.get("besides")?)?, epochs })
 }
 
 fn write_account(bytes: &mut Vec<u8>, key: &Pubkey, account: &AccountSharedData) {

@@ -1,7 +1,7 @@
-//! Which transactions were processed, and on which forks.
+//! The status cache: processed transactions on all forks.
 //!
-//! A transaction is known by its blockhash, or the durable nonce in its place, and its message's
-//! hash (agave: `status_cache.rs`).
+//! A transaction is identified by its blockhash or durable nonce, and the hash of its message
+//! (agave: `status_cache.rs`).
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -11,43 +11,43 @@ use solana_hash::Hash;
 
 use crate::ancestors::{Ancestors, BankId};
 
-/// After so many roots what was processed is forgotten: blockhashes are long gone then.
+/// After how many roots a transaction is forgotten; its blockhash has expired long before.
 const ROOTS_KEPT: u64 = 300;
 
-/// How a transaction is known: its blockhash, and its message's hash.
+/// The identity of a transaction: blockhash and message hash.
 pub(crate) type Key = (Hash, Hash);
 
-/// What a transaction is known by, here and elsewhere: the hash is computed each time.
+/// Returns a transaction's key, hashing its message.
 pub(crate) fn key(transaction: &Transaction) -> Key {
     (*transaction.blockhash(), transaction.message_hash())
 }
 
-/// Which transactions were processed by which banks.
+/// The banks that processed each transaction.
 #[derive(Default, Debug)]
-pub(crate) struct Statuses {
-    by_blockhash: HashMap<Hash, OfBlockhash, FixedState>,
-    /// How many banks were rooted.
+pub(crate) struct StatusCache {
+    by_blockhash: HashMap<Hash, BlockhashStatuses, FixedState>,
+    /// The number of banks that were rooted.
     roots: u64,
-    /// Blockhashes that rooted banks have used, with the number of the root; oldest first.
+    /// Blockhashes used by rooted banks, with the number of the root; oldest first.
     rooted: VecDeque<(u64, Hash)>,
 }
 
 #[derive(Default, Debug)]
-struct OfBlockhash {
+struct BlockhashStatuses {
     messages: HashMap<Hash, Banks, FixedState>,
-    /// The last root that used it.
+    /// The number of the last root that used it.
     rooted: u64,
 }
 
-/// The banks that have processed a transaction: hardly ever more than one.
+/// The banks that processed a transaction, rarely more than one.
 #[derive(Debug)]
 struct Banks {
     first: BankId,
     others: Vec<BankId>,
 }
 
-impl Statuses {
-    /// Whether a transaction was processed by an ancestor, or by the bank itself.
+impl StatusCache {
+    /// Returns whether the bank or an ancestor processed a transaction.
     pub(crate) fn contains(&self, (blockhash, message): &Key, ancestors: &Ancestors) -> bool {
         let of_blockhash = self.by_blockhash.get(blockhash);
         let banks = of_blockhash.and_then(|it| it.messages.get(message));
@@ -57,7 +57,7 @@ impl Statuses {
         })
     }
 
-    /// Remembers that a bank has processed a transaction.
+    /// Adds a transaction that a bank processed.
     pub(crate) fn insert(&mut self, (blockhash, message): Key, bank: BankId) {
         let messages = &mut self.by_blockhash.entry(blockhash).or_default().messages;
         messages
@@ -66,7 +66,7 @@ impl Statuses {
             .or_insert_with(|| Banks { first: bank, others: Vec::new() });
     }
 
-    /// Forgets what a bank has processed.
+    /// Removes transactions that a bank processed.
     pub(crate) fn remove(&mut self, keys: &[Key], bank: BankId) {
         for (blockhash, message) in keys {
             let Some(of_blockhash) = self.by_blockhash.get_mut(blockhash) else { continue };
@@ -80,7 +80,7 @@ impl Statuses {
         }
     }
 
-    /// A bank that has processed these was rooted.
+    /// Counts a root, which processed these transactions, and forgets old ones.
     pub(crate) fn root(&mut self, keys: &[Key]) {
         self.roots = self.roots.saturating_add(1);
         for (blockhash, _) in keys {
@@ -101,7 +101,7 @@ impl Statuses {
         }
     }
 
-    /// All that a bank and its ancestors have processed, in order.
+    /// Returns the transactions that a bank and its ancestors processed, sorted.
     pub(crate) fn all(&self, ancestors: &Ancestors) -> Vec<Key> {
         let known: HashSet<Key, FixedState> = self
             .by_blockhash
@@ -114,14 +114,14 @@ impl Statuses {
         all
     }
 
-    /// How many transactions are remembered.
+    /// Returns the number of transactions.
     pub(crate) fn len(&self) -> usize {
         self.by_blockhash.values().map(|it| it.messages.len()).sum()
     }
 }
 
 impl Banks {
-    /// Takes a bank away; gives whether none is left.
+    /// Removes a bank; returns whether none is left.
     fn remove(&mut self, bank: BankId) -> bool {
         if self.first != bank {
             self.others.retain(|other| *other != bank);
@@ -146,11 +146,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_processed_stays_on_its_fork() {
+    fn statuses_are_visible_on_their_fork_only() {
         let ids = [1, 2, 3].map(BankId);
         let root = Ancestors::root(ids[0]);
         let (left, right) = (root.child(ids[1], ids[0]), root.child(ids[2], ids[0]));
-        let mut statuses = Statuses::default();
+        let mut statuses = StatusCache::default();
         let known = (hash(1), hash(2));
         statuses.insert(known, ids[1]);
         assert!(statuses.contains(&known, &left) && !statuses.contains(&known, &right));
@@ -163,8 +163,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_rooted_is_forgotten_in_the_end() {
-        let mut statuses = Statuses::default();
+    fn rooted_statuses_are_forgotten_after_enough_roots() {
+        let mut statuses = StatusCache::default();
         for round in 0..10_u8 {
             let key = (hash(round), hash(0));
             statuses.insert(key, BankId(round.into()));

@@ -1,7 +1,7 @@
-//! How slots descend from each other.
+//! The relationship of slots, for the program cache.
 //!
-//! This is apart from the banks, so that the program cache can ask while banks are at work, and
-//! whoever holds it holds no bank.
+//! It is separate from the banks, so that the cache can query it while banks are locked, and so
+//! that a reference to it keeps no bank alive.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -13,34 +13,34 @@ use selkie_svm::program_cache::{BlockRelation, ForkGraph, OneFork};
 
 use crate::ancestors::{Ancestors, BankId};
 
-/// So many slots before the root are known one by one; what is older is an ancestor of all.
-const ROOTS_KNOWN: usize = 4096;
+/// How many slots before the root are known individually; older ones count as ancestors.
+const ROOTS_KEPT: usize = 4096;
 
-/// The slots that there are, and the last ones of the chain that led to the root.
+/// The live slots, and the most recent ones before the root.
 #[derive(Debug)]
-pub(crate) struct Tree(RwLock<Slots>);
+pub(crate) struct SlotTree(RwLock<Slots>);
 
 #[derive(Debug)]
 struct Slots {
     root: u64,
-    /// The root and what descends from it.
+    /// The root and its descendants.
     alive: HashMap<u64, Ancestors, FixedState>,
-    /// The root's ancestors, as far as they are known one by one.
+    /// The root's most recent ancestors.
     rooted: BTreeSet<u64>,
-    /// The last slots whose banks have died.
+    /// Recent slots of dead banks.
     dead: BTreeSet<u64>,
-    /// Slots up to here are all taken for ancestors.
-    known_after: u64,
+    /// All slots up to this one count as rooted.
+    rooted_up_to: u64,
 }
 
-impl Tree {
+impl SlotTree {
     pub(crate) fn new(root: u64, ancestors: Ancestors) -> Self {
         Self(RwLock::new(Slots {
             root,
             alive: [(root, ancestors)].into_iter().collect(),
             rooted: BTreeSet::new(),
             dead: BTreeSet::new(),
-            known_after: root,
+            rooted_up_to: root,
         }))
     }
 
@@ -51,12 +51,12 @@ impl Tree {
         });
     }
 
-    /// These are dead.
+    /// Marks slots as dead.
     pub(crate) fn remove(&self, dead: &[u64]) {
-        self.change(|slots| slots.bury(dead));
+        self.change(|slots| slots.mark_dead(dead));
     }
 
-    /// A new root: these led to it, and those are dead.
+    /// Sets the root: `chain` led to it, `dead` was abandoned.
     pub(crate) fn set_root(&self, root: u64, chain: &[u64], dead: &[u64]) {
         self.change(|slots| {
             slots.root = root;
@@ -64,11 +64,11 @@ impl Tree {
                 slots.alive.remove(&slot);
                 slots.rooted.insert(slot);
             }
-            slots.bury(dead);
-            while slots.rooted.len() > ROOTS_KNOWN {
-                slots.known_after = slots.rooted.pop_first().unwrap_or(slots.known_after);
+            slots.mark_dead(dead);
+            while slots.rooted.len() > ROOTS_KEPT {
+                slots.rooted_up_to = slots.rooted.pop_first().unwrap_or(slots.rooted_up_to);
             }
-            slots.dead = slots.dead.split_off(&slots.known_after);
+            slots.dead = slots.dead.split_off(&slots.rooted_up_to);
         });
     }
 
@@ -82,40 +82,40 @@ impl Tree {
 }
 
 impl Slots {
-    fn bury(&mut self, dead: &[u64]) {
+    fn mark_dead(&mut self, dead: &[u64]) {
         for slot in dead {
             self.alive.remove(slot);
             self.dead.insert(*slot);
         }
     }
 
-    /// Whether a slot before the root led to it.
+    /// Returns whether a slot is on the chain before the root.
     fn is_rooted(&self, slot: u64) -> bool {
-        slot < self.root && (slot <= self.known_after || self.rooted.contains(&slot))
+        slot < self.root && (slot <= self.rooted_up_to || self.rooted.contains(&slot))
     }
 
-    /// Whether a slot has died that had nothing to do with another one, which has not.
-    fn is_other_fork(&self, dead: u64, other: u64) -> bool {
+    /// Returns whether `dead` was pruned while `other` is alive or rooted.
+    fn is_pruned(&self, dead: u64, other: u64) -> bool {
         self.dead.contains(&dead) && (self.alive.contains_key(&other) || self.is_rooted(other))
     }
 }
 
-impl ForkGraph for Tree {
+impl ForkGraph for SlotTree {
     fn relationship(&self, first: u64, second: u64) -> BlockRelation {
         let slots = self.read();
         let known = |slot: u64| slots.alive.get(&slot);
-        let own = |ancestors: &Ancestors| -> BankId { ancestors.own() };
+        let id = |ancestors: &Ancestors| -> BankId { ancestors.bank() };
         match (known(first), known(second)) {
             (Some(_), Some(_)) if first == second => BlockRelation::Equal,
-            (Some(left), Some(right)) if right.contains(own(left)) => BlockRelation::Ancestor,
-            (Some(left), Some(right)) if left.contains(own(right)) => BlockRelation::Descendant,
+            (Some(left), Some(right)) if right.contains(id(left)) => BlockRelation::Ancestor,
+            (Some(left), Some(right)) if left.contains(id(right)) => BlockRelation::Descendant,
             (Some(_), Some(_)) => BlockRelation::Unrelated,
             (None, Some(_)) if slots.is_rooted(first) => BlockRelation::Ancestor,
             (Some(_), None) if slots.is_rooted(second) => BlockRelation::Descendant,
             (None, None) if slots.is_rooted(first) && slots.is_rooted(second) => {
                 OneFork.relationship(first, second)
             }
-            _ if slots.is_other_fork(first, second) || slots.is_other_fork(second, first) => {
+            _ if slots.is_pruned(first, second) || slots.is_pruned(second, first) => {
                 BlockRelation::Unrelated
             }
             _ => BlockRelation::Unknown,
@@ -132,9 +132,9 @@ mod tests {
     /// 10 ─ 11 ─ 13 ─ 15
     ///    ╰ 12 ─ 14
     /// ```
-    fn tree() -> Tree {
+    fn tree() -> SlotTree {
         let root = Ancestors::root(BankId(1));
-        let tree = Tree::new(10, root.clone());
+        let tree = SlotTree::new(10, root.clone());
         let mut known = std::collections::BTreeMap::from([(10, root)]);
         for (id, (parent, slot)) in
             (2..).zip([(10, 11), (10, 12), (11, 13), (12, 14), (13_u64, 15_u64)])
@@ -146,14 +146,14 @@ mod tests {
         tree
     }
 
-    fn check(tree: &Tree, cases: &[(u64, u64, BlockRelation)]) {
+    fn check(tree: &SlotTree, cases: &[(u64, u64, BlockRelation)]) {
         for (first, second, expected) in cases {
             assert_eq!(tree.relationship(*first, *second), *expected, "{first} {second}");
         }
     }
 
     #[test]
-    fn slots_descend_from_each_other() {
+    fn relationships_follow_the_forks() {
         let cases = [
             (10, 15, Ancestor),
             (15, 11, Descendant),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn roots_and_the_dead_are_remembered() {
+    fn rooted_and_dead_slots_keep_their_relationships() {
         let tree = tree();
         tree.set_root(13, &[10, 11, 13], &[12, 14]);
         let cases = [
