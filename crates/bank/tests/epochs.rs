@@ -1,4 +1,4 @@
-//! Sysvars of slots, and what happens at the first slot of an epoch.
+//! Sysvars of slots, and the first slot of an epoch.
 
 mod common;
 
@@ -18,14 +18,14 @@ fn numbers(data: &[u8]) -> Vec<u64> {
 
 #[test]
 fn a_feature_becomes_active_at_the_first_slot_of_an_epoch() {
-    let place = place(1);
+    let addresses = addresses(1);
     let mut state = genesis();
-    put_program(&mut state, &place, 0, &program_with_blake3(7));
+    put_program(&mut state, &addresses, 0, &program_with_blake3(7));
     let forks = forks(state);
     let feature = Feature::Blake3;
     let bank = forks.new_bank(0, 1).unwrap();
     bank.set_account(feature.address(), pending()).unwrap();
-    assert_eq!(result_of_call(&bank, place.id, 0), no_syscall());
+    assert_eq!(result_of_call(&bank, addresses.id, 0), no_syscall());
     assert_eq!(bank.upcoming_features(), None);
     let bank = until(&forks, &bank, SLOTS_PER_EPOCH / 2 - 1);
     assert_eq!(bank.upcoming_features(), None);
@@ -33,15 +33,15 @@ fn a_feature_becomes_active_at_the_first_slot_of_an_epoch() {
     assert_eq!(bank.upcoming_features(), Some(FeatureSet::mainnet().with(feature)));
     let bank = until(&forks, &bank, SLOTS_PER_EPOCH - 1);
     assert!(!bank.features().has(feature));
-    assert_eq!(result_of_call(&bank, place.id, 1), no_syscall());
+    assert_eq!(result_of_call(&bank, addresses.id, 1), no_syscall());
     bank.freeze().unwrap();
-    // One fork begins the epoch later than the other.
+    // The forks begin the epoch in different slots.
     for slot in [SLOTS_PER_EPOCH, SLOTS_PER_EPOCH + 3] {
         let first = forks.new_bank(SLOTS_PER_EPOCH - 1, slot).unwrap();
         assert!(first.features().has(feature) && first.epoch() == 1);
         let since = [&[1][..], &slot.to_le_bytes()].concat();
         assert_eq!(data(&first, &feature.address()), since);
-        assert_eq!(result_of_call(&first, place.id, 2), version(7));
+        assert_eq!(result_of_call(&first, addresses.id, 2), version(7));
         assert_eq!(first.upcoming_features(), None);
     }
     let late = forks.new_bank(SLOTS_PER_EPOCH - 1, SLOTS_PER_EPOCH * 3).unwrap();
@@ -49,11 +49,11 @@ fn a_feature_becomes_active_at_the_first_slot_of_an_epoch() {
 }
 
 #[test]
-fn programs_come_with_features() {
+fn activating_a_feature_adds_its_builtin_program() {
     let feature = Feature::ZkElgamalProofProgram;
     let mut state = genesis_with(FeatureSet::mainnet().without(feature));
     state.set_account(feature.address(), pending());
-    // Somebody was at its address before.
+    // An ordinary account exists at the program's address.
     state.set_account(zk_elgamal_proof_program::ID, lamports(5 * SOL));
     let forks = forks(state);
     let before = forks.new_bank(0, SLOTS_PER_EPOCH - 1).unwrap();
@@ -66,7 +66,7 @@ fn programs_come_with_features() {
 }
 
 #[test]
-fn rents_change_with_their_features() {
+fn rent_features_change_the_rent_sysvar() {
     let gate = Pubkey::from_str_const("rntCigrTppP5JdZz7K8TyN9sMzLdAcXp8SejYpVpX6D");
     let mut state = genesis();
     state.set_account(gate, pending());
@@ -106,7 +106,7 @@ fn sysvars_follow_the_slots_of_their_fork() {
 }
 
 #[test]
-fn an_epoch_begins_with_stakes_and_rewards() {
+fn the_first_bank_of_an_epoch_records_stakes_and_starts_rewards() {
     let mut state = genesis();
     state.stakes.additional.total = 1000;
     let forks = forks(state);
@@ -125,7 +125,7 @@ fn an_epoch_begins_with_stakes_and_rewards() {
 }
 
 #[test]
-fn restarts_are_seen_and_change_the_hash() {
+fn hard_forks_change_last_restart_slot_and_bank_hash() {
     let options = Options { hard_forks: vec![3], ..Options::default() };
     let with = selkie_bank::Forks::new(genesis(), Default::default(), options);
     let without = forks(genesis());
@@ -138,31 +138,31 @@ fn restarts_are_seen_and_change_the_hash() {
 }
 
 #[test]
-fn programs_are_prepared_for_the_next_epoch() {
-    let places = [1, 2, 3, 4, 5, 6].map(place);
+fn programs_are_loaded_ahead_of_the_next_epoch() {
+    let programs = [1, 2, 3, 4, 5, 6].map(addresses);
     let mut state = genesis();
-    for (place, number) in places.iter().zip(1..) {
-        put_program(&mut state, place, 0, &program_with_blake3(number));
+    for (addresses, number) in programs.iter().zip(1..) {
+        put_program(&mut state, addresses, 0, &program_with_blake3(number));
     }
     state.set_account(Feature::Blake3.address(), pending());
     let forks = forks(state);
     let bank = forks.new_bank(0, 1).unwrap();
-    for place in &places {
-        assert_eq!(result_of_call(&bank, place.id, 0), no_syscall());
+    for addresses in &programs {
+        assert_eq!(result_of_call(&bank, addresses.id, 0), no_syscall());
     }
     let misses = || forks.programs().statistics().misses;
     assert_eq!(misses(), 6);
     let last = until(&forks, &bank, SLOTS_PER_EPOCH - 1);
     let prepared = misses();
     let first = next(&forks, &last);
-    for (place, number) in places.iter().zip(1..) {
-        assert_eq!(result_of_call(&first, place.id, 0), version(number));
+    for (addresses, number) in programs.iter().zip(1..) {
+        assert_eq!(result_of_call(&first, addresses.id, 0), version(number));
     }
-    assert_eq!(misses(), prepared, "nobody has to wait for programs");
+    assert_eq!(misses(), prepared, "no program is loaded on demand");
 }
 
 #[test]
-fn slots_may_be_as_far_apart_as_numbers_go() {
+fn extreme_slots_and_invalid_sysvars_do_not_panic() {
     let mut state = genesis();
     let forks = forks(state.clone());
     let last = forks.new_bank(0, u64::MAX).unwrap();
@@ -170,7 +170,7 @@ fn slots_may_be_as_far_apart_as_numbers_go() {
     last.freeze().unwrap();
     forks.set_root(u64::MAX).unwrap();
     assert!(forks.new_bank(u64::MAX, u64::MAX).is_err());
-    // Nor need sysvars say what can be.
+    // Sysvar accounts may also have invalid data.
     for id in [sysvar::epoch_schedule::ID, sysvar::rent::ID, sysvar::slot_hashes::ID] {
         for data in [vec![0; 33], vec![255; 40], vec![]] {
             let odd = Account { data, owner: sysvar::ID, ..lamports(SOL) };

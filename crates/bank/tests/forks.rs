@@ -1,4 +1,4 @@
-//! Banks on forks: programs, transactions, roots, and what is refused.
+//! Banks on forks: programs, transactions, roots, errors.
 
 mod common;
 
@@ -23,40 +23,44 @@ const LEFT: u64 = 10;
 const RIGHT: u64 = 11;
 
 #[test]
-fn a_program_is_upgraded_on_one_fork_and_not_on_the_other() {
-    let (mut state, place) = (genesis(), place(1));
-    put_program(&mut state, &place, 0, &program(1));
+fn an_upgrade_affects_its_own_fork_only() {
+    let (mut state, addresses) = (genesis(), addresses(1));
+    put_program(&mut state, &addresses, 0, &program(1));
     let forks = forks(state);
     let left = forks.new_bank(0, LEFT).unwrap();
     let right = forks.new_bank(0, RIGHT).unwrap();
-    assert_eq!(result_of_call(&left, place.id, 0), version(1));
-    assert_eq!(send(&left, &[upgrade(&left, &place, &program(2))]).unwrap().result, Ok(()));
-    assert_eq!(result_of_call(&left, place.id, 1), not_there(), "it is visible in the next slot");
+    assert_eq!(result_of_call(&left, addresses.id, 0), version(1));
+    assert_eq!(send(&left, &[upgrade(&left, &addresses, &program(2))]).unwrap().result, Ok(()));
+    assert_eq!(
+        result_of_call(&left, addresses.id, 1),
+        unsupported_program(),
+        "it is visible in the next slot"
+    );
     let left = {
         left.freeze().unwrap();
         forks.new_bank(LEFT, 20).unwrap()
     };
-    assert_eq!(result_of_call(&left, place.id, 2), version(2));
-    assert_eq!(result_of_call(&right, place.id, 2), version(1));
+    assert_eq!(result_of_call(&left, addresses.id, 2), version(2));
+    assert_eq!(result_of_call(&right, addresses.id, 2), version(1));
     let right = {
         right.freeze().unwrap();
         forks.new_bank(RIGHT, 21).unwrap()
     };
-    assert_eq!(send(&right, &[upgrade(&right, &place, &program(3))]).unwrap().result, Ok(()));
+    assert_eq!(send(&right, &[upgrade(&right, &addresses, &program(3))]).unwrap().result, Ok(()));
     let right = next(&forks, &right);
     for salt in 3..6 {
-        assert_eq!(result_of_call(&left, place.id, salt), version(2));
-        assert_eq!(result_of_call(&right, place.id, salt), version(3));
+        assert_eq!(result_of_call(&left, addresses.id, salt), version(2));
+        assert_eq!(result_of_call(&right, addresses.id, salt), version(3));
     }
-    // The program that the root's fork does not have is gone with its fork.
+    // A program on an abandoned fork disappears with it.
     left.freeze().unwrap();
     assert_eq!(forks.set_root(20), Ok(vec![RIGHT, 21, 22]));
     assert!(right.is_dead() && forks.is_dead(22) && !left.is_dead());
-    let call = transaction(&right, &[call(place.id, 7)]);
+    let call = transaction(&right, &[call(addresses.id, 7)]);
     assert_eq!(right.process(&call, &OPTIONS), Err(BankError::Dead(22)));
-    assert_eq!(right.get_account(&place.id), Err(BankError::Dead(22)));
+    assert_eq!(right.get_account(&addresses.id), Err(BankError::Dead(22)));
     let left = next(&forks, &left);
-    assert_eq!(result_of_call(&left, place.id, 8), version(2));
+    assert_eq!(result_of_call(&left, addresses.id, 8), version(2));
     let programs = forks.programs().programs();
     assert!(programs.iter().all(|it| it.deployed == LEFT), "{programs:?}");
 }
@@ -64,13 +68,13 @@ fn a_program_is_upgraded_on_one_fork_and_not_on_the_other() {
 #[test]
 fn a_deployment_is_visible_in_the_next_slot() {
     let forks = forks(genesis());
-    let place = place(1);
+    let addresses = addresses(1);
     let bank = forks.new_bank(0, 1).unwrap();
     let other = forks.new_bank(0, 2).unwrap();
-    assert_eq!(send(&bank, &[deploy(&bank, &place, &program(1))]).unwrap().result, Ok(()));
-    assert_eq!(result_of_call(&bank, place.id, 0), not_there());
+    assert_eq!(send(&bank, &[deploy(&bank, &addresses, &program(1))]).unwrap().result, Ok(()));
+    assert_eq!(result_of_call(&bank, addresses.id, 0), unsupported_program());
     assert_eq!(
-        result_of_call(&other, place.id, 0),
+        result_of_call(&other, addresses.id, 0),
         Err(TransactionError::ProgramAccountNotFound),
         "another fork has nothing of it"
     );
@@ -78,15 +82,15 @@ fn a_deployment_is_visible_in_the_next_slot() {
         bank.freeze().unwrap();
         forks.new_bank(1, 5).unwrap()
     };
-    assert_eq!(result_of_call(&bank, place.id, 0), version(1));
-    assert_eq!(send(&bank, &[close(&place)]).unwrap().result, Ok(()));
-    assert_eq!(result_of_call(&bank, place.id, 1), not_there());
+    assert_eq!(result_of_call(&bank, addresses.id, 0), version(1));
+    assert_eq!(send(&bank, &[close(&addresses)]).unwrap().result, Ok(()));
+    assert_eq!(result_of_call(&bank, addresses.id, 1), unsupported_program());
     let bank = next(&forks, &bank);
-    assert_eq!(result_of_call(&bank, place.id, 2), not_there());
+    assert_eq!(result_of_call(&bank, addresses.id, 2), unsupported_program());
 }
 
 #[test]
-fn a_transaction_is_processed_once_on_each_fork() {
+fn a_transaction_is_processed_once_per_fork() {
     let forks = forks(genesis());
     let left = forks.new_bank(0, LEFT).unwrap();
     let right = forks.new_bank(0, RIGHT).unwrap();
@@ -105,7 +109,7 @@ fn a_transaction_is_processed_once_on_each_fork() {
     let batch = right.process_batch(&[once.clone(), once.clone()], &OPTIONS, 2).unwrap();
     assert!(batch[0].is_ok() && batch[1] == already);
     assert_eq!(balance(&right, &key(1)), SOL);
-    // A dead fork takes what it has processed with it.
+    // A dead fork's statuses are removed.
     assert_eq!(forks.status_cache_len(), 1);
     forks.mark_dead(LEFT).unwrap();
     assert_eq!(forks.status_cache_len(), 1);
@@ -113,12 +117,12 @@ fn a_transaction_is_processed_once_on_each_fork() {
     forks.set_root(RIGHT).unwrap();
     let child = forks.new_bank(RIGHT, 13).unwrap();
     assert_eq!(child.process(&once, &OPTIONS).unwrap(), already);
-    // What a nonce or a blockhash once let in is remembered for longer than it is let in.
+    // Statuses outlive the blockhashes and nonces that they refer to.
     let mut bank = child;
     for age in 1..=320 {
         bank = next(&forks, &bank);
         forks.set_root(bank.slot() - 1).unwrap();
-        // It is in the list of the bank that it was first in, where it was the newest.
+        // The blockhash is in the queue of the first bank after it, where it is the newest.
         let expected = if age < 150 {
             TransactionError::AlreadyProcessed
         } else {
@@ -130,7 +134,7 @@ fn a_transaction_is_processed_once_on_each_fork() {
 }
 
 #[test]
-fn the_hash_does_not_depend_on_threads_or_the_order_of_the_independent() {
+fn the_hash_is_independent_of_threads_and_of_the_order_of_independent_transactions() {
     let histories = [(1, 1, false), (2, 4, false), (1, 2, true), (4, 1, true)];
     let hashes = histories.map(|(threads, hashers, is_reversed)| {
         let options = selkie_bank::Options { hashing_threads: hashers, ..Default::default() };
@@ -139,10 +143,10 @@ fn the_hash_does_not_depend_on_threads_or_the_order_of_the_independent() {
         let mut hashes = Vec::new();
         for round in 0..3_u8 {
             let mut batch: Vec<_> = (0..150_u8)
-                .map(|place| {
-                    // 20 payers: some of these depend on each other.
-                    let payer = key(100 + place % 20);
-                    let to = Pubkey::new_from_array([place; 32]);
+                .map(|number| {
+                    // With 20 payers, some transactions depend on each other.
+                    let payer = key(100 + number % 20);
+                    let to = Pubkey::new_from_array([number; 32]);
                     let lamports = SOL + u64::from(round);
                     let blockhash = bank.latest_blockhash();
                     transaction_by(payer, blockhash, &[transfer(payer, to, lamports)])
@@ -163,7 +167,7 @@ fn the_hash_does_not_depend_on_threads_or_the_order_of_the_independent() {
 }
 
 #[test]
-fn the_hash_tells_all_that_a_bank_came_to() {
+fn the_hash_covers_accounts_signatures_and_blockhash() {
     let hash = |lamports: u64, payer: u8| {
         let forks = forks(genesis());
         let bank = forks.new_bank(0, 1).unwrap();
@@ -175,7 +179,7 @@ fn the_hash_tells_all_that_a_bank_came_to() {
     assert_eq!(hash(SOL, 100), hash(SOL, 100));
     assert_ne!(hash(SOL, 100), hash(SOL + 1, 100));
     assert_ne!(hash(SOL, 100), hash(SOL, 101));
-    // And it is the hash of all accounts, however it came to be.
+    // It is also the hash of all accounts, computed from scratch.
     let forks = forks(genesis());
     let bank = next(&forks, &forks.new_bank(0, 1).unwrap());
     send(&bank, &[transfer(PAYER, key(1), SOL)]).unwrap();
@@ -186,12 +190,12 @@ fn the_hash_tells_all_that_a_bank_came_to() {
 }
 
 #[test]
-fn what_is_exported_goes_on_as_if_nothing_had_happened() {
-    let (mut state, place) = (genesis(), place(1));
-    put_program(&mut state, &place, 0, &program(1));
+fn an_imported_state_continues_like_the_original() {
+    let (mut state, addresses) = (genesis(), addresses(1));
+    put_program(&mut state, &addresses, 0, &program(1));
     let first = forks(state);
     let bank = next(&first, &first.new_bank(0, 1).unwrap());
-    let known = transaction(&bank, &[call(place.id, 1)]);
+    let known = transaction(&bank, &[call(addresses.id, 1)]);
     assert!(bank.process(&known, &OPTIONS).unwrap().is_ok());
     assert_eq!(bank.export().map(|_| ()), Err(BankError::NotFrozen(2)));
     bank.freeze().unwrap();
@@ -204,7 +208,7 @@ fn what_is_exported_goes_on_as_if_nothing_had_happened() {
         let bank = forks.new_bank(2, 40).unwrap();
         let already = Err(TransactionError::AlreadyProcessed);
         assert_eq!(bank.process(&known, &OPTIONS).unwrap(), already);
-        assert_eq!(result_of_call(&bank, place.id, 2), version(1));
+        assert_eq!(result_of_call(&bank, addresses.id, 2), version(1));
         assert_eq!((bank.block_height(), bank.epoch()), (3, 1));
         bank.freeze().unwrap()
     });
@@ -212,7 +216,7 @@ fn what_is_exported_goes_on_as_if_nothing_had_happened() {
 }
 
 #[test]
-fn half_of_the_fees_is_burned_and_the_collector_gets_the_rest() {
+fn half_of_the_signature_fees_is_burned_and_the_collector_gets_the_rest() {
     let forks = forks(genesis());
     let collector = key(50);
     let bank = forks.new_bank_for(0, 1, Some(collector)).unwrap();
@@ -222,7 +226,7 @@ fn half_of_the_fees_is_burned_and_the_collector_gets_the_rest() {
     assert_eq!((bank.fees().signatures, bank.signature_count()), (1_500_000, 300));
     bank.freeze().unwrap();
     assert_eq!(balance(&bank, &collector), 750_000);
-    // Too little to hold an account is burned, too, and so is what nobody collects.
+    // Fees below the rent-exempt minimum are burned, too, and so are fees without a collector.
     let bank = forks.new_bank_for(1, 2, Some(key(51))).unwrap();
     send(&bank, &[transfer(PAYER, key(101), 1)]).unwrap();
     bank.freeze().unwrap();
@@ -239,7 +243,7 @@ fn half_of_the_fees_is_burned_and_the_collector_gets_the_rest() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused() {
+fn invalid_operations_on_banks_return_errors() {
     use BankError::{Dead, Frozen, IsRoot, NotAfterParent, NotFound, NotFrozen, Rooted, SlotTaken};
     let forks = forks(genesis());
     let bank = forks.new_bank(0, 3).unwrap();
@@ -262,7 +266,7 @@ fn what_cannot_be_done_is_refused() {
     assert_eq!((bank.freeze(), new_bank(3, 6)), (Err(Dead(3)), Err(Dead(3))));
     assert_eq!(forks.set_root(5), Err(Dead(5)));
     assert_eq!(forks.mark_dead(5), Err(Dead(5)));
-    // The slot is free for another block.
+    // The slot of the dead bank is free.
     assert_eq!(new_bank(0, 3), Ok(3));
     forks.bank(3).unwrap().freeze().unwrap();
     let root = forks.root();
@@ -274,7 +278,7 @@ fn what_cannot_be_done_is_refused() {
 }
 
 #[test]
-fn nothing_is_left_of_what_was_rooted_or_has_died() {
+fn rooted_and_dead_banks_leave_no_versions_or_statuses() {
     let forks = forks(genesis());
     let accounts = |slot| forks.bank(slot).unwrap().accounts().unwrap().len();
     assert_eq!(forks.account_versions(), accounts(0));
@@ -306,7 +310,7 @@ fn nothing_is_left_of_what_was_rooted_or_has_died() {
 }
 
 #[test]
-fn forks_tell_the_program_cache_how_slots_descend() {
+fn forks_report_slot_relationships_to_the_program_cache() {
     let forks = forks(genesis());
     for (parent, slot) in [(0, 2), (0, 3), (2, 5)] {
         forks.new_bank(parent, slot).unwrap().freeze().unwrap();
@@ -321,7 +325,7 @@ fn forks_tell_the_program_cache_how_slots_descend() {
 }
 
 #[test]
-fn a_durable_nonce_is_used_once_on_each_fork_however_late() {
+fn a_durable_nonce_is_used_once_per_fork_at_any_age() {
     let (nonce_key, old) = (key(60), Hash::new_from_array([8; 32]));
     let nonce = Nonce {
         is_current: true,
@@ -363,7 +367,7 @@ fn a_durable_nonce_is_used_once_on_each_fork_however_late() {
 }
 
 #[test]
-fn reads_are_right_while_roots_move() {
+fn concurrent_reads_are_consistent_while_roots_advance() {
     const SLOTS: u64 = 600;
     let mut state = genesis();
     (1..=3).for_each(|byte| state.set_account(key(byte), lamports(SOL)));
@@ -374,15 +378,15 @@ fn reads_are_right_while_roots_move() {
         for reader in 0..2 {
             let (forks, is_done, reads) = (&forks, &is_done, &reads);
             scope.spawn(move || {
-                let mut place = reader;
+                let mut index = reader;
                 while !is_done.load(Ordering::Relaxed) {
                     let slots = forks.slots();
-                    place += 7;
-                    let Ok(bank) = forks.bank(slots[place % slots.len()]) else { continue };
+                    index += 7;
+                    let Ok(bank) = forks.bank(slots[index % slots.len()]) else { continue };
                     if bank.slot() == 0 || !bank.is_frozen() {
                         continue;
                     }
-                    // Each bank writes its slot to one account, and deletes another one in turn.
+                    // Each bank writes its slot to one account and deletes the other, in turn.
                     match (bank.get_account(&key(1)), bank.get_account(&key(2))) {
                         (Ok(first), Ok(second)) => {
                             assert_eq!(first.unwrap().lamports(), bank.slot() + SOL);
@@ -407,7 +411,7 @@ fn reads_are_right_while_roots_move() {
             for slot in [slot, slot + 1] {
                 write(&forks.new_bank(parent, slot).unwrap());
             }
-            // Now the one, now the other goes on.
+            // The two forks grow alternately.
             parent = if slot % 3 == 0 { slot } else { slot + 1 };
             if slot % 5 == 0 {
                 forks.set_root(parent).unwrap();

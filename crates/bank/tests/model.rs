@@ -1,9 +1,9 @@
-//! Random histories on several threads, against a model that says which program must run where.
+//! Random histories on several threads, compared with a model that knows which program runs where.
 //!
-//! The model is as simple as can be: every bank has a copy of what each program is, and of what is
-//! switched on. Programs are deployed, upgraded and closed by instructions, or exchanged by hand
-//! behind the cache's back; the cache is far too small, forks die, and features change what
-//! programs are loaded against. Whatever happens, a call must come to what the model says.
+//! In the model every bank has a copy of all programs and features. Programs are deployed, upgraded
+//! and closed by instructions, or replaced directly without telling the cache; the cache is far too
+//! small, forks die, and features change the loader environment. Every call must have the result
+//! that the model predicts.
 
 mod common;
 
@@ -27,17 +27,17 @@ use solana_instruction::Instruction;
 use solana_instruction_error::InstructionError;
 use solana_transaction_error::TransactionError;
 
-/// So many histories of so many steps, each on so many threads.
+/// The number of histories; steps and threads of each follow.
 const HISTORIES: u64 = 12;
 const STEPS: u64 = 9_000;
 const THREADS: u64 = 3;
 
 const PROGRAMS: usize = 24;
-/// The cache holds a part of what there is.
+/// The cache holds only a part of the programs.
 const CACHED: usize = 8;
 const BANKS_MAX: usize = 20;
 
-/// The features that decide whether some programs can run.
+/// The features on which some programs depend.
 const FEATURES: [Feature; 5] = [
     Feature::Blake3,
     Feature::Sha512,
@@ -46,12 +46,12 @@ const FEATURES: [Feature; 5] = [
     Feature::ReenableSbpfV0,
 ];
 
-/// What kinds of programs there are.
+/// A kind of program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Kind {
-    /// Whether it is of V0, which features switch off and on again.
+    /// Whether it has sBPF version V0, which features disable and enable again.
     is_old: bool,
-    /// It calls something that comes with this feature.
+    /// The feature whose syscall it calls.
     calls: Option<Feature>,
 }
 
@@ -68,10 +68,10 @@ const KINDS: [Kind; 6] = [
     kind(true, Some(Feature::RemainingComputeUnits)),
 ];
 
-/// A number that each file has once, in place of its version.
+/// A number that occurs once per ELF file, to be replaced by the version.
 const MARK: u32 = 0x5e1c_1e55;
 
-/// Files of each kind, and where their version is.
+/// The ELF file of each kind, and the offset of its version.
 struct Files(Vec<(Vec<u8>, usize)>);
 
 impl Files {
@@ -99,13 +99,13 @@ impl Files {
     }
 
     fn get(&self, kind: Kind, version: u32) -> Vec<u8> {
-        let place = KINDS.iter().position(|known| *known == kind).unwrap();
-        let (mut file, at) = self.0[place].clone();
+        let index = KINDS.iter().position(|known| *known == kind).unwrap();
+        let (mut file, at) = self.0[index].clone();
         file[at..at + 4].copy_from_slice(&version.to_le_bytes());
         file
     }
 
-    /// Room enough for a file of any kind.
+    /// Returns a file padded to the size of the largest kind.
     fn padded(&self, kind: Kind, version: u32) -> Vec<u8> {
         let room = self.0.iter().map(|(file, _)| file.len()).max().unwrap();
         let mut file = self.get(kind, version);
@@ -114,12 +114,12 @@ impl Files {
     }
 }
 
-/// What a program is, to the model.
+/// A program in the model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Program {
     /// There is no account.
     Nothing,
-    /// There is an account, and no program in it.
+    /// There is an account, but it holds no program.
     Closed,
     Deployed {
         slot: u64,
@@ -129,39 +129,39 @@ enum Program {
 }
 
 impl Kind {
-    /// Whether its version is there.
+    /// Returns whether its sBPF version is enabled.
     fn is_current(self, features: FeatureSet) -> bool {
         !self.is_old
             || !features.has(Feature::DisableSbpfV0)
             || features.has(Feature::ReenableSbpfV0)
     }
 
-    /// Whether what it calls is there.
+    /// Returns whether the syscall it calls exists.
     fn is_whole(self, features: FeatureSet) -> bool {
         self.calls.is_none_or(|feature| features.has(feature))
     }
 
-    /// Whether it can be deployed. From V3 on nobody looks at what is called.
+    /// Returns whether it can be deployed. From V3 on deployment does not check syscalls.
     fn is_deployed(self, features: FeatureSet) -> bool {
         self.is_current(features) && (!self.is_old || self.is_whole(features))
     }
 }
 
 impl Program {
-    /// What a call comes to.
+    /// Returns the result of a call.
     fn result(self, slot: u64, features: FeatureSet) -> Result<(), TransactionError> {
         match self {
             Self::Nothing => Err(TransactionError::ProgramAccountNotFound),
-            Self::Closed => not_there(),
-            Self::Deployed { slot: deployed, .. } if deployed >= slot => not_there(),
-            Self::Deployed { kind, .. } if !kind.is_current(features) => not_there(),
+            Self::Closed => unsupported_program(),
+            Self::Deployed { slot: deployed, .. } if deployed >= slot => unsupported_program(),
+            Self::Deployed { kind, .. } if !kind.is_current(features) => unsupported_program(),
             Self::Deployed { kind, .. } if !kind.is_whole(features) => no_syscall(),
             Self::Deployed { version: number, .. } => version(number),
         }
     }
 }
 
-/// A bank, and what the model knows of it.
+/// A bank, with its state in the model.
 struct Known {
     bank: Arc<Bank>,
     is_gone: AtomicBool,
@@ -177,7 +177,7 @@ struct Contents {
 }
 
 impl Contents {
-    /// What a bank begins with whose parent this is.
+    /// Returns the model's state of a new child.
     fn child(&self, parent: u64, slot: u64) -> Self {
         let mut contents = Self { is_frozen: false, ..self.clone() };
         if parent / SLOTS_PER_EPOCH < slot / SLOTS_PER_EPOCH {
@@ -210,14 +210,14 @@ fn count(counter: &AtomicU64) {
 struct Model<'a> {
     forks: Forks,
     files: &'a Files,
-    places: &'a [Place],
+    addresses: &'a [ProgramAddresses],
     options: ProcessOptions,
     banks: Mutex<BTreeMap<u64, Arc<Known>>>,
     steps: AtomicU64,
     counts: &'a Counts,
 }
 
-/// Numbers that look random.
+/// A pseudo-random number generator.
 struct Numbers(u64);
 
 impl Numbers {
@@ -240,7 +240,7 @@ impl Numbers {
     }
 }
 
-/// Somebody has ended the bank meanwhile.
+/// Another thread has rooted or killed the bank.
 struct Interrupted;
 
 type Step = Result<(), Interrupted>;
@@ -250,7 +250,7 @@ impl Known {
         Arc::new(Self { bank, is_gone: AtomicBool::new(false), contents: RwLock::new(contents) })
     }
 
-    /// What the bank says, unless it is gone, which the model must know.
+    /// Returns the bank's answer, or `Interrupted` if the bank is gone, which the model must know.
     fn ask<T>(&self, answer: Result<T, BankError>) -> Result<T, Interrupted> {
         answer.map_err(|error| {
             let is_gone = matches!(error, BankError::Dead(_) | BankError::Rooted(_));
@@ -296,7 +296,7 @@ impl Model<'_> {
             9..=11 => self.freeze(&known),
             12..=17 => self.deploy_or_upgrade(&known, program, numbers),
             18..=19 => self.close(&known, program),
-            20..=23 => self.put_by_hand(&known, program, numbers),
+            20..=23 => self.replace_directly(&known, program, numbers),
             24 => self.make_pending(&known, numbers.pick(&FEATURES)),
             25..=29 => self.call_in_batch(&known, numbers),
             _ => self.call(&known, program, numbers),
@@ -333,11 +333,11 @@ impl Model<'_> {
     fn set_root(&self, known: &Known) -> Step {
         let mut banks = self.banks.lock().unwrap();
         let is_frozen = known.contents.read().unwrap().is_frozen;
-        // Chains get longer if roots are seldom set.
+        // Setting roots rarely lets chains grow longer.
         if !is_frozen || known.is_gone.load(Ordering::SeqCst) || banks.len() < BANKS_MAX / 2 {
             return Ok(());
         }
-        Self::bury(&mut banks, |other| other.is_descendant_or_same(known));
+        Self::remove_banks(&mut banks, |other| other.is_descendant_or_same(known));
         self.forks.set_root(known.bank.slot()).unwrap();
         count(&self.counts.roots);
         Ok(())
@@ -349,14 +349,14 @@ impl Model<'_> {
         if is_root || known.is_gone.load(Ordering::SeqCst) {
             return Ok(());
         }
-        Self::bury(&mut banks, |other| !other.is_descendant_or_same(known));
+        Self::remove_banks(&mut banks, |other| !other.is_descendant_or_same(known));
         self.forks.mark_dead(known.bank.slot()).unwrap();
         count(&self.counts.dead);
         Ok(())
     }
 
-    /// Lets banks go, before they do.
-    fn bury(banks: &mut BTreeMap<u64, Arc<Known>>, is_kept: impl Fn(&Descent<'_>) -> bool) {
+    /// Marks banks as gone before they are.
+    fn remove_banks(banks: &mut BTreeMap<u64, Arc<Known>>, is_kept: impl Fn(&Descent<'_>) -> bool) {
         let parents: BTreeMap<u64, Option<u64>> =
             banks.iter().map(|(slot, known)| (*slot, known.bank.parent_slot())).collect();
         banks.retain(|slot, known| {
@@ -373,7 +373,7 @@ impl Model<'_> {
         if contents.is_frozen {
             return Ok(());
         }
-        let (slot, place) = (known.bank.slot(), &self.places[program]);
+        let (slot, addresses) = (known.bank.slot(), &self.addresses[program]);
         let (kind, version) = (numbers.pick(&KINDS), numbers.version());
         let file = self.files.padded(kind, version);
         let before = contents.programs[program];
@@ -381,13 +381,13 @@ impl Model<'_> {
             Program::Deployed { slot: deployed, .. } => (3, deployed == slot),
             Program::Nothing | Program::Closed => (2, false),
         };
-        known.ask(known.bank.set_account(place.buffer, buffer(&file)))?;
+        known.ask(known.bank.set_account(addresses.buffer, buffer(&file)))?;
         let instruction = if tag == 3 {
-            upgrade_instruction(place)
+            upgrade_instruction(addresses)
         } else {
-            known.ask(known.bank.set_account(place.id, owned(vec![0; 36])))?;
+            known.ask(known.bank.set_account(addresses.id, owned(vec![0; 36])))?;
             contents.programs[program] = Program::Closed;
-            deploy_instruction(place, file.len())
+            deploy_instruction(addresses, file.len())
         };
         let result = self.send(known, instruction)?;
         count(&self.counts.instructions);
@@ -412,7 +412,7 @@ impl Model<'_> {
         if contents.is_frozen {
             return Ok(());
         }
-        let result = self.send(known, close(&self.places[program]))?;
+        let result = self.send(known, close(&self.addresses[program]))?;
         count(&self.counts.instructions);
         if slot == known.bank.slot() {
             let error = InstructionError::InvalidArgument;
@@ -424,8 +424,8 @@ impl Model<'_> {
         Ok(())
     }
 
-    /// Another file in place of what is there, whose slot stays what it is or is any other.
-    fn put_by_hand(&self, known: &Known, program: usize, numbers: &mut Numbers) -> Step {
+    /// Replaces a program's file directly, with the same or another deployment slot.
+    fn replace_directly(&self, known: &Known, program: usize, numbers: &mut Numbers) -> Step {
         let mut contents = known.contents.write().unwrap();
         if contents.is_frozen {
             return Ok(());
@@ -435,10 +435,10 @@ impl Model<'_> {
             Program::Deployed { slot, .. } if numbers.below(2) == 0 => slot,
             _ => numbers.next() % (known.bank.slot() + 1),
         };
-        let place = &self.places[program];
+        let addresses = &self.addresses[program];
         let data = program_data(slot, &self.files.padded(kind, version));
-        known.ask(known.bank.set_account(place.data, data))?;
-        known.ask(known.bank.set_account(place.id, program_account(&place.data)))?;
+        known.ask(known.bank.set_account(addresses.data, data))?;
+        known.ask(known.bank.set_account(addresses.id, program_account(&addresses.data)))?;
         contents.programs[program] = Program::Deployed { slot, kind, version };
         count(&self.counts.by_hand);
         Ok(())
@@ -455,7 +455,7 @@ impl Model<'_> {
 
     fn call(&self, known: &Known, program: usize, numbers: &mut Numbers) -> Step {
         let salt = numbers.next();
-        let instruction = call(self.places[program].id, salt);
+        let instruction = call(self.addresses[program].id, salt);
         let contents = known.contents.read().unwrap();
         let sent = known.transaction(numbers.below(20), &[instruction]);
         let outcome = known.ask(if contents.is_frozen {
@@ -468,7 +468,7 @@ impl Model<'_> {
         Ok(())
     }
 
-    /// Calls many programs at once, and closes one of them on the way.
+    /// Calls many programs in one batch, one of which is closed halfway.
     fn call_in_batch(&self, known: &Known, numbers: &mut Numbers) -> Step {
         let mut contents = known.contents.write().unwrap();
         if contents.is_frozen {
@@ -476,20 +476,20 @@ impl Model<'_> {
         }
         let slot = known.bank.slot();
         let (mut sent, mut expected) = (Vec::new(), Vec::new());
-        for place in 0..10 {
+        for payer in 0..10 {
             let program = numbers.below(PROGRAMS);
             let closes = numbers.below(10) == 0;
             match contents.programs[program] {
                 Program::Deployed { slot: deployed, .. } if closes && deployed < slot => {
                     let salt = numbers.next() % 1_000_000;
                     let salt = transfer(PAYER, key(118), salt);
-                    sent.push(known.transaction(0, &[close(&self.places[program]), salt]));
+                    sent.push(known.transaction(0, &[close(&self.addresses[program]), salt]));
                     expected.push(Ok(()));
                     contents.programs[program] = Program::Closed;
                 }
                 known_program => {
-                    let instruction = call(self.places[program].id, numbers.next());
-                    sent.push(known.transaction(place, &[instruction]));
+                    let instruction = call(self.addresses[program].id, numbers.next());
+                    sent.push(known.transaction(payer, &[instruction]));
                     expected.push(known_program.result(slot, contents.features));
                 }
             }
@@ -526,7 +526,7 @@ impl Model<'_> {
     }
 }
 
-/// A slot, and how it descends.
+/// A slot and its ancestors.
 struct Descent<'a> {
     slot: u64,
     parents: &'a BTreeMap<u64, Option<u64>>,
@@ -545,14 +545,14 @@ impl Descent<'_> {
     }
 }
 
-fn run(history: u64, files: &Files, places: &[Place], counts: &Counts) -> Forks {
+fn run(history: u64, files: &Files, addresses: &[ProgramAddresses], counts: &Counts) -> Forks {
     let mut numbers = Numbers(history);
     let cache =
         ProgramCache::with_options(CacheOptions { entries_max: CACHED, ..CacheOptions::default() });
     let (mut state, mut programs) = (genesis(), [Program::Nothing; PROGRAMS]);
-    for (place, program) in places.iter().zip(&mut programs).take(PROGRAMS - 4) {
+    for (it, program) in addresses.iter().zip(&mut programs).take(PROGRAMS - 4) {
         let (kind, version) = (numbers.pick(&KINDS), numbers.version());
-        put_program(&mut state, place, 0, &files.padded(kind, version));
+        put_program(&mut state, it, 0, &files.padded(kind, version));
         *program = Program::Deployed { slot: 0, kind, version };
     }
     let forks = Forks::new(state, Arc::new(cache), Options::default());
@@ -563,12 +563,12 @@ fn run(history: u64, files: &Files, places: &[Place], counts: &Counts) -> Forks 
         is_frozen: true,
     };
     let root = Known::new(forks.root(), contents);
-    // Both engines keep what they have made of a program.
+    // Both engines cache what they derive from a program.
     let engine = if history.is_multiple_of(2) { Engine::default() } else { Engine::Interpreter };
     let model = Model {
         forks,
         files,
-        places,
+        addresses,
         options: ProcessOptions { verify_signatures: false, engine },
         banks: Mutex::new(BTreeMap::from([(0, root)])),
         steps: AtomicU64::new(0),
@@ -584,15 +584,15 @@ fn run(history: u64, files: &Files, places: &[Place], counts: &Counts) -> Forks 
 }
 
 #[test]
-fn programs_are_what_their_fork_and_epoch_say() {
+fn every_call_runs_the_program_of_its_fork_and_epoch() {
     let files = Files::make();
-    let places: Vec<Place> =
-        (0..PROGRAMS).map(|place_| place(u8::try_from(place_ + 1).unwrap())).collect();
+    let addresses: Vec<ProgramAddresses> =
+        (0..PROGRAMS).map(|index| addresses(u8::try_from(index + 1).unwrap())).collect();
     let counts = Counts::default();
     let (mut evictions, mut reloads, mut pruned) = (0, 0, 0);
     for history in 0..HISTORIES {
-        let forks = run(history, &files, &places, &counts);
-        // Nothing of other forks is left behind.
+        let forks = run(history, &files, &addresses, &counts);
+        // No state of other forks may be left.
         let last = forks.highest_frozen().slot();
         forks.set_root(last).unwrap();
         forks.slots().into_iter().filter(|slot| *slot != last).for_each(|slot| {

@@ -1,4 +1,4 @@
-//! Stakes from epoch to epoch: warmup and cooldown, on forks and across many epochs at once.
+//! Stakes per epoch: warmup and cooldown, on forks and across many epochs at once.
 
 mod common;
 
@@ -14,7 +14,7 @@ use solana_sdk_ids::{stake, sysvar, vote};
 
 const FOREVER: u64 = u64::MAX;
 
-/// What a stake account is told to do: how much, from when, until when.
+/// A delegation: amount, activation epoch, deactivation epoch.
 #[derive(Clone, Copy, Debug)]
 struct Delegated {
     voter: Pubkey,
@@ -28,14 +28,14 @@ impl Delegated {
         let mut data = vec![0; 200];
         data[0] = 2;
         data[124..156].copy_from_slice(self.voter.as_ref());
-        for (place, number) in [(156, self.stake), (164, self.from), (172, self.until)] {
-            data[place..place + 8].copy_from_slice(&number.to_le_bytes());
+        for (offset, number) in [(156, self.stake), (164, self.from), (172, self.until)] {
+            data[offset..offset + 8].copy_from_slice(&number.to_le_bytes());
         }
         Account { data, owner: stake::ID, ..lamports(SOL) }
     }
 }
 
-/// A vote account of the newest version, with a BLS key or without.
+/// Creates a vote account of the newest version, with or without a BLS key.
 fn vote_account(has_key: bool) -> Account {
     let mut data = vec![0; 3762];
     data[0] = 3;
@@ -43,7 +43,7 @@ fn vote_account(has_key: bool) -> Account {
     Account { data, owner: vote::ID, ..lamports(SOL) }
 }
 
-/// A sequence of numbers that look random and are always the same.
+/// A deterministic pseudo-random number generator.
 struct Numbers(u64);
 
 impl Numbers {
@@ -55,7 +55,7 @@ impl Numbers {
 
 type Entry = [u64; 4];
 
-/// The entries of a history, newest first: epoch, effective, activating, deactivating.
+/// Decodes a history, newest first: epoch, effective, activating, deactivating.
 fn entries(history: &[u8]) -> Vec<Entry> {
     let (numbers, _) = history.as_chunks::<8>();
     let numbers: Vec<u64> = numbers.iter().map(|it| u64::from_le_bytes(*it)).collect();
@@ -71,15 +71,15 @@ fn history(bank: &Bank) -> Vec<Entry> {
     entries(data)
 }
 
-/// The rule told another way: each delegation remembers what is effective of it, and each epoch
-/// takes its share of what may change. Nothing is looked up in a history.
+/// An independent implementation of the rule: each delegation remembers its effective stake, and
+/// each epoch changes its share of it. No history is looked up.
 struct Model {
     delegations: Vec<(Delegated, u64)>,
     additional: u64,
 }
 
 impl Model {
-    /// What an epoch amounts to, and what is effective in the next one.
+    /// Returns the entry of an epoch, and advances to the next one.
     fn end_epoch(&mut self, epoch: u64) -> Entry {
         let (mut effective, mut activating, mut deactivating) = (self.additional, 0, 0);
         for (it, now) in &self.delegations {
@@ -116,7 +116,7 @@ fn some_delegations(numbers: &mut Numbers, voters: &[Pubkey]) -> Vec<Delegated> 
             1 if from != FOREVER => from + numbers.below(6),
             _ => 3 + numbers.below(8),
         };
-        // Stake does not end before it has begun.
+        // Deactivation cannot precede activation.
         let until = if from == FOREVER { until } else { until.max(from) };
         let voter = voters[usize::try_from(numbers.below(3)).unwrap()];
         let digits = u32::try_from(numbers.below(17)).unwrap();
@@ -128,8 +128,8 @@ fn some_delegations(numbers: &mut Numbers, voters: &[Pubkey]) -> Vec<Delegated> 
 
 fn state_of(delegations: &[Delegated]) -> State {
     let mut state = genesis();
-    for (it, place) in delegations.iter().zip(150..) {
-        state.set_account(key(place), it.account());
+    for (it, byte) in delegations.iter().zip(150..) {
+        state.set_account(key(byte), it.account());
     }
     state.set_account(key(1), vote_account(true));
     state.set_account(key(2), vote_account(true));
@@ -156,7 +156,7 @@ fn stake_warms_up_and_cools_down_as_in_a_simple_model() {
         let delegations = delegations.iter().map(|it| (*it, begun(it))).collect();
         let mut model = Model { delegations, additional };
         let mut bank = forks.new_bank(0, 1).unwrap();
-        // What counts was effective when the epoch before began.
+        // The stake that counts was effective at the start of the previous epoch.
         let mut counts = vec![];
         for epoch in 0..40 {
             let mut sums = BTreeMap::from([(key(1), 0), (key(2), 0)]);
@@ -194,7 +194,7 @@ fn known_clusters() -> Vec<Known> {
     let mut clusters: Vec<Known> = vec![];
     for line in text.lines().filter(|line| !line.starts_with('#')) {
         let words: Vec<&str> = line.split(' ').collect();
-        let number = |place: usize| match words[place] {
+        let number = |index: usize| match words[index] {
             "-" => FOREVER,
             number => number.parse().unwrap(),
         };
@@ -219,7 +219,7 @@ fn known_clusters() -> Vec<Known> {
 }
 
 #[test]
-fn histories_are_those_of_agave() {
+fn stake_histories_equal_agaves() {
     let clusters = known_clusters();
     assert_eq!(clusters.len(), 12);
     for Known { features, additional, delegations, entries: expected } in clusters {
@@ -236,7 +236,7 @@ fn histories_are_those_of_agave() {
 }
 
 #[test]
-fn passing_time_is_the_same_as_a_bank_in_each_epoch() {
+fn passing_epochs_at_once_equals_one_bank_per_epoch() {
     for Known { features, additional, delegations, .. } in known_clusters() {
         let mut state = state_of(&delegations);
         state.features = features;
@@ -265,9 +265,9 @@ fn state_rent(state: &State) -> Rent {
     forks.root().environment().rent()
 }
 
-/// Leader schedules may be made in the middle of epochs.
+/// Leader schedules may be computed in the middle of an epoch.
 #[test]
-fn stake_that_counts_is_noted_when_leader_schedules_are_made() {
+fn epoch_stakes_are_recorded_when_leader_schedules_are_computed() {
     let schedule = selkie_svm::sysvars::EpochSchedule::custom(32, 8, false);
     let bootstrap = |stake| Delegated { voter: key(1), stake, from: FOREVER, until: FOREVER };
     let mut state = State::genesis_with(FeatureSet::mainnet(), &schedule);
@@ -277,7 +277,7 @@ fn stake_that_counts_is_noted_when_leader_schedules_are_made() {
     let bank = forks.new_bank(0, 20).unwrap();
     bank.set_account(key(150), bootstrap(2 * SOL).account()).unwrap();
     bank.freeze().unwrap();
-    // In slot 24 the leader schedule of epoch 1 is made.
+    // The leader schedule of epoch 1 is computed in slot 24.
     let bank = forks.new_bank(20, 25).unwrap();
     bank.set_account(key(150), bootstrap(3 * SOL).account()).unwrap();
     bank.freeze().unwrap();
@@ -301,7 +301,7 @@ fn stake_that_counts_is_noted_when_leader_schedules_are_made() {
 }
 
 #[test]
-fn many_epochs_at_once_are_the_same_as_one_by_one() {
+fn many_epochs_at_once_equal_single_epochs() {
     let mut numbers = Numbers(2);
     let schedule = schedule();
     for round in 0..20 {
@@ -334,7 +334,7 @@ fn many_epochs_at_once_are_the_same_as_one_by_one() {
 }
 
 #[test]
-fn any_number_of_epochs_ends() {
+fn passing_a_huge_number_of_epochs_terminates() {
     let later = |from, until| Delegated { voter: key(1), stake: 70 * SOL, from, until };
     let delegations = [later(0, FOREVER), later(5_000_000, 9_000_000_000), later(2, 700)];
     let state = state_of(&delegations);
@@ -353,27 +353,27 @@ fn any_number_of_epochs_ends() {
 }
 
 #[test]
-fn epochs_that_the_history_lacks_are_filled_in() {
+fn missing_epochs_of_the_history_are_filled_in() {
     let mut stakes = Stakes::constant(EpochStake { total: 7, ..EpochStake::default() }, 0..=1);
     let no_accounts = || StakeAccounts::new([], FeatureSet::mainnet(), &Rent::default());
     let slots = 100 * SLOTS_PER_EPOCH..101 * SLOTS_PER_EPOCH;
     let history = stakes.pass(no_accounts, &[], &schedule(), slots).unwrap();
     let epochs: Vec<u64> = entries(&history).iter().map(|entry| entry[0]).collect();
     assert!(epochs.into_iter().eq((0..=100).rev()));
-    // Of a longer gap no more than the history has room for.
+    // A longer gap is filled in only as far as the history reaches.
     let slots = 5_000_000 * SLOTS_PER_EPOCH..5_000_001 * SLOTS_PER_EPOCH;
     let long = stakes.pass(no_accounts, &history, &schedule(), slots).unwrap();
     let epochs: Vec<u64> = entries(&long).iter().map(|entry| entry[0]).collect();
     assert!(epochs.into_iter().eq((4_999_489..=5_000_000).rev()));
     let known = Stakes::constant(EpochStake::default(), 7..=u64::MAX).epochs;
     assert!(known.into_keys().eq(u64::MAX - 4..=u64::MAX));
-    // Within an epoch nothing has to be read.
+    // Within an epoch no accounts are read.
     let slots = 5_000_001 * SLOTS_PER_EPOCH..5_000_002 * SLOTS_PER_EPOCH - 1;
     assert_eq!(stakes.pass(|| panic!("nothing ends"), &long, &schedule(), slots), None);
 }
 
 #[test]
-fn forks_have_stakes_of_their_own() {
+fn forks_have_separate_stakes() {
     let delegated = Delegated { voter: key(1), stake: 40 * SOL, from: 0, until: FOREVER };
     let mut state = state_of(&[delegated]);
     state.stakes.additional.total = 1000 * SOL;
@@ -397,7 +397,7 @@ fn forks_have_stakes_of_their_own() {
 }
 
 #[test]
-fn exported_banks_go_on_with_the_same_stakes() {
+fn imported_banks_continue_with_the_same_stakes() {
     let delegated = Delegated { voter: key(1), stake: 400 * SOL, from: 0, until: FOREVER };
     let bootstrap = Delegated { stake: 1000 * SOL, from: FOREVER, ..delegated };
     let forks = forks(state_of(&[delegated, bootstrap]));
@@ -426,12 +426,12 @@ fn an_epoch_without_a_block_has_no_entry() {
 }
 
 #[test]
-fn only_vote_accounts_with_a_key_and_their_rent_count() {
+fn only_rent_exempt_vote_accounts_with_a_bls_key_count() {
     let to = |voter| Delegated { voter, stake: 5 * SOL, from: FOREVER, until: FOREVER };
     let mut state = state_of(&[to(key(1)), to(key(3)), to(key(4)), to(key(5)), to(key(6))]);
     state.set_account(key(5), Account { lamports: 1, ..vote_account(true) });
     state.set_account(key(6), Account { owner: key(9), ..vote_account(true) });
-    // Neither does what is no delegation.
+    // Accounts that are not delegations do not count.
     let mut short = to(key(1)).account();
     short.data.truncate(196);
     state.set_account(key(170), short);
@@ -465,7 +465,7 @@ fn the_smallest_of_too_many_vote_accounts_do_not_count() {
     };
     let mut stakes = Stakes::default();
     stakes.pass(read, &[], &schedule(), 1..2);
-    // The 2001st and those with no more than it has.
+    // The 2001st vote account, and all with the same or less stake, do not count.
     assert_eq!(stakes.of(1).vote_accounts.len(), 2000);
     accounts.truncate(2 * 2002);
     let mut stakes = Stakes::default();

@@ -1,6 +1,6 @@
-//! A small cluster with short epochs, programs that tell their version, and transactions.
+//! A cluster with short epochs, programs that return their version, and transactions.
 
-#![allow(dead_code, reason = "each test uses a part of it")]
+#![allow(dead_code, reason = "each test uses only some of them")]
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use solana_transaction_error::TransactionError;
 pub(crate) const SLOTS_PER_EPOCH: u64 = 32;
 pub(crate) const SOL: u64 = 1_000_000_000;
 
-/// Who pays, and has authority over every program.
+/// The fee payer, and the authority of every program.
 pub(crate) const PAYER: Pubkey = Pubkey::new_from_array([100; 32]);
 
 pub(crate) const OPTIONS: ProcessOptions =
@@ -38,7 +38,7 @@ pub(crate) fn lamports(lamports: u64) -> Account {
     Account { lamports, ..Account::default() }
 }
 
-/// A new cluster with payers at 100 to 119.
+/// Creates the state of a new cluster with payers at 100 to 119.
 pub(crate) fn genesis() -> State {
     genesis_with(FeatureSet::mainnet())
 }
@@ -53,13 +53,13 @@ pub(crate) fn forks(state: State) -> Forks {
     Forks::new(state, Arc::new(ProgramCache::new()), Options::default())
 }
 
-/// A bank after another one, which is frozen first.
+/// Freezes a bank and creates a child in the next slot.
 pub(crate) fn next(forks: &Forks, bank: &Bank) -> Arc<Bank> {
     bank.freeze().unwrap();
     forks.new_bank(bank.slot(), bank.slot() + 1).unwrap()
 }
 
-/// Goes on with empty banks until this slot.
+/// Adds empty banks up to `slot`.
 pub(crate) fn until(forks: &Forks, bank: &Arc<Bank>, slot: u64) -> Arc<Bank> {
     (bank.slot()..slot).fold(Arc::clone(bank), |bank, _| next(forks, &bank))
 }
@@ -69,12 +69,12 @@ pub(crate) fn assemble(source: &str) -> Vec<u8> {
     output.assembly.expect("tests assemble").to_elf()
 }
 
-/// A program that fails with its version.
+/// Assembles a program that fails with its version as a custom error.
 pub(crate) fn program(version: u32) -> Vec<u8> {
     assemble(&format!(".globl entrypoint\nentrypoint:\n  lddw r0, {version}\n  exit\n"))
 }
 
-/// The same, but it calls a syscall before that comes with a feature.
+/// Assembles such a program that first calls a syscall of a feature.
 pub(crate) fn program_with_blake3(version: u32) -> Vec<u8> {
     assemble(&format!(
         ".globl entrypoint\nentrypoint:\n  mov64 r1, r10\n  mov64 r2, 0\n  mov64 r3, r10\n  \
@@ -86,7 +86,7 @@ pub(crate) fn version(version: u32) -> Result<(), TransactionError> {
     Err(TransactionError::InstructionError(0, InstructionError::Custom(version)))
 }
 
-pub(crate) fn not_there() -> Result<(), TransactionError> {
+pub(crate) fn unsupported_program() -> Result<(), TransactionError> {
     Err(TransactionError::InstructionError(0, InstructionError::UnsupportedProgramId))
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn send(bank: &Bank, instructions: &[Instruction]) -> Outcome {
     bank.process(&transaction(bank, instructions), &OPTIONS).unwrap()
 }
 
-/// Calls a program; `salt` makes it another transaction.
+/// Invokes a program; different `salt`s make different transactions.
 pub(crate) fn call(program: Pubkey, salt: u64) -> Instruction {
     Instruction { program_id: program, accounts: vec![], data: salt.to_le_bytes().to_vec() }
 }
@@ -162,41 +162,41 @@ pub(crate) fn program_account(program_data: &Pubkey) -> Account {
     Account { executable: true, ..owned(data) }
 }
 
-/// Where the accounts of a program are.
+/// The addresses of a program's accounts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct ProgramAddresses {
     pub(crate) id: Pubkey,
     pub(crate) data: Pubkey,
     pub(crate) buffer: Pubkey,
 }
 
-pub(crate) fn place(byte: u8) -> Place {
+pub(crate) fn addresses(byte: u8) -> ProgramAddresses {
     let id = key(byte);
     let mut buffer = [byte; 32];
     buffer[0] = 255;
-    Place { id, data: program_data_key(&id), buffer: Pubkey::new_from_array(buffer) }
+    ProgramAddresses { id, data: program_data_key(&id), buffer: Pubkey::new_from_array(buffer) }
 }
 
-/// Puts a program there as if it had been deployed in a slot.
-pub(crate) fn put_program(state: &mut State, place: &Place, slot: u64, file: &[u8]) {
-    state.set_account(place.data, program_data(slot, file));
-    state.set_account(place.id, program_account(&place.data));
+/// Sets the accounts of a program as if it had been deployed in `slot`.
+pub(crate) fn put_program(state: &mut State, addresses: &ProgramAddresses, slot: u64, file: &[u8]) {
+    state.set_account(addresses.data, program_data(slot, file));
+    state.set_account(addresses.id, program_account(&addresses.data));
 }
 
-/// What deploys a file; buffer and program account are put there by hand.
-pub(crate) fn deploy(bank: &Bank, place: &Place, file: &[u8]) -> Instruction {
-    bank.set_account(place.buffer, buffer(file)).unwrap();
-    bank.set_account(place.id, owned(vec![0; 36])).unwrap();
-    deploy_instruction(place, file.len())
+/// Sets buffer and program account; returns the instruction that deploys the file.
+pub(crate) fn deploy(bank: &Bank, addresses: &ProgramAddresses, file: &[u8]) -> Instruction {
+    bank.set_account(addresses.buffer, buffer(file)).unwrap();
+    bank.set_account(addresses.id, owned(vec![0; 36])).unwrap();
+    deploy_instruction(addresses, file.len())
 }
 
-/// The same where somebody else has put them there.
-pub(crate) fn deploy_instruction(place: &Place, len: usize) -> Instruction {
+/// Returns the instruction that deploys from an existing buffer.
+pub(crate) fn deploy_instruction(addresses: &ProgramAddresses, len: usize) -> Instruction {
     let accounts = vec![
         AccountMeta::new(PAYER, true),
-        AccountMeta::new(place.data, false),
-        AccountMeta::new(place.id, false),
-        AccountMeta::new(place.buffer, false),
+        AccountMeta::new(addresses.data, false),
+        AccountMeta::new(addresses.id, false),
+        AccountMeta::new(addresses.buffer, false),
         AccountMeta::new_readonly(sysvar::rent::ID, false),
         AccountMeta::new_readonly(sysvar::clock::ID, false),
         AccountMeta::new_readonly(system_program::ID, false),
@@ -206,18 +206,18 @@ pub(crate) fn deploy_instruction(place: &Place, len: usize) -> Instruction {
     Instruction { program_id: loader::ID, accounts, data }
 }
 
-/// What upgrades a program; the buffer is put there by hand.
-pub(crate) fn upgrade(bank: &Bank, place: &Place, file: &[u8]) -> Instruction {
-    bank.set_account(place.buffer, buffer(file)).unwrap();
-    upgrade_instruction(place)
+/// Sets the buffer; returns the instruction that upgrades the program.
+pub(crate) fn upgrade(bank: &Bank, addresses: &ProgramAddresses, file: &[u8]) -> Instruction {
+    bank.set_account(addresses.buffer, buffer(file)).unwrap();
+    upgrade_instruction(addresses)
 }
 
-/// The same where somebody else has put it there.
-pub(crate) fn upgrade_instruction(place: &Place) -> Instruction {
+/// Returns the instruction that upgrades from an existing buffer.
+pub(crate) fn upgrade_instruction(addresses: &ProgramAddresses) -> Instruction {
     let accounts = vec![
-        AccountMeta::new(place.data, false),
-        AccountMeta::new(place.id, false),
-        AccountMeta::new(place.buffer, false),
+        AccountMeta::new(addresses.data, false),
+        AccountMeta::new(addresses.id, false),
+        AccountMeta::new(addresses.buffer, false),
         AccountMeta::new(PAYER, false),
         AccountMeta::new_readonly(sysvar::rent::ID, false),
         AccountMeta::new_readonly(sysvar::clock::ID, false),
@@ -226,18 +226,18 @@ pub(crate) fn upgrade_instruction(place: &Place) -> Instruction {
     Instruction { program_id: loader::ID, accounts, data: 3_u32.to_le_bytes().to_vec() }
 }
 
-/// What closes a program.
-pub(crate) fn close(place: &Place) -> Instruction {
+/// Returns the instruction that closes a program.
+pub(crate) fn close(addresses: &ProgramAddresses) -> Instruction {
     let accounts = vec![
-        AccountMeta::new(place.data, false),
+        AccountMeta::new(addresses.data, false),
         AccountMeta::new(key(119), false),
         AccountMeta::new_readonly(PAYER, true),
-        AccountMeta::new(place.id, false),
+        AccountMeta::new(addresses.id, false),
     ];
     Instruction { program_id: loader::ID, accounts, data: 5_u32.to_le_bytes().to_vec() }
 }
 
-/// The account of a feature that waits for the next epoch.
+/// Returns the account of a feature that is pending until the next epoch.
 pub(crate) fn pending() -> Account {
     Account { lamports: SOL, data: vec![0; 9], owner: feature::ID, ..Account::default() }
 }
