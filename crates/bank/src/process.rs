@@ -30,7 +30,7 @@ impl Bank {
         options: &ProcessOptions,
     ) -> Result<Outcome, BankError> {
         let run = |runtime: &ChainState<'_, View<'_>>| {
-            self.ledger
+            self.shared
                 .workspaces
                 .with(|workspace| vec![process(transaction, runtime, options, None, workspace)])
         };
@@ -50,7 +50,7 @@ impl Bank {
         threads: usize,
     ) -> Result<Vec<Outcome>, BankError> {
         let run = |runtime: &ChainState<'_, View<'_>>| {
-            self.ledger
+            self.shared
                 .batch_workspaces
                 .with(|workspace| process_batch(transactions, runtime, options, threads, workspace))
         };

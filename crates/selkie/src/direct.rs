@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use selkie_svm::{
-    AccountChange, AccountStore, ComputeBudget, Inspector, Loader, Options, ProgramEntry,
-    TransactionPrograms, cost::TRANSACTION_UNITS_MAX, execute::execute_instructions,
+    AccountChange, AccountStore, Inspector, Loader, Options, ProgramEntry, TransactionPrograms,
+    execute::execute_instructions,
     transaction_accounts::TransactionAccount,
 };
 use solana_account::{Account, AccountSharedData, ReadableAccount};
@@ -249,7 +249,3 @@ fn compile(
     };
     (message, keys)
 }
-
-/// The default compute budget of directly processed instructions.
-pub(crate) const BUDGET: ComputeBudget =
-    ComputeBudget { compute_unit_limit: TRANSACTION_UNITS_MAX, heap_bytes: 32 * 1024 };

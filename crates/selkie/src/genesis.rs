@@ -8,7 +8,9 @@ use selkie_bank::{Stakes, builtin_name, native_account, time::TIMESTAMP};
 use selkie_builtins::{builtins, precompiles};
 use selkie_programs::accounts::WellKnownAccountSet;
 use selkie_svm::{
-    BlockhashQueue, Environment, EpochStake, FeatureSet, Sysvars, sysvars::minimum_balance,
+    BlockhashQueue, ComputeBudget, Environment, EpochStake, FeatureSet, Sysvars,
+    cost::{HEAP_BYTES_MIN, TRANSACTION_UNITS_MAX},
+    sysvars::minimum_balance,
 };
 use sha2::{Digest, Sha256};
 use solana_account::{Account, AccountSharedData};
@@ -29,6 +31,10 @@ pub(crate) const SLOT: u64 = 1;
 /// The default stake in lamports that no account shows: 400 million SOL, about mainnet's. Without
 /// it no delegation would warm up, since only 9 % of the effective stake may per epoch.
 pub(crate) const STAKE: u64 = 400_000_000_000_000_000;
+
+/// The default compute budget of directly processed instructions.
+pub(crate) const INSTRUCTION_BUDGET: ComputeBudget =
+    ComputeBudget { compute_unit_limit: TRANSACTION_UNITS_MAX, heap_bytes: HEAP_BYTES_MIN };
 
 /// Returns the initial state with mainnet's features.
 pub(crate) fn state() -> State {

@@ -1,6 +1,6 @@
 //! Receipts: the results of transactions.
 
-use core::{fmt, ops::Deref};
+use core::ops::Deref;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -22,7 +22,6 @@ use solana_transaction_error::TransactionError;
 
 use crate::{
     origin::{Origins, staleness},
-    report,
     trap::{TrapReport, debug_file},
 };
 
@@ -250,12 +249,6 @@ impl Receipt {
         self.accounts.iter().filter(|change| change.before.as_ref() != change.after())
     }
 
-    /// Describes the changed accounts as text.
-    #[must_use]
-    pub fn diff(&self) -> String {
-        report::diff(self)
-    }
-
     /// Returns every instruction that was invoked, in order of invocation: inner instructions
     /// follow their caller.
     #[must_use]
@@ -286,23 +279,10 @@ impl Receipt {
         }
         invocations
     }
-
-    /// Renders the invoked instructions as an indented tree, one per line, with the compute units
-    /// of each.
-    #[must_use]
-    pub fn call_tree(&self) -> String {
-        report::call_tree(self)
-    }
 }
 
 fn lamports(account: Option<&AccountSharedData>) -> u64 {
     account.map_or(0, ReadableAccount::lamports)
-}
-
-impl fmt::Display for Receipt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        report::receipt(self, f)
-    }
 }
 
 /// A transaction that failed or was dropped. `Display` shows the error, the program, the
@@ -331,12 +311,6 @@ impl FailedTransaction {
             InstructionError::Custom(number) => Some(*number),
             _ => None,
         }
-    }
-}
-
-impl fmt::Display for FailedTransaction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        report::receipt(&self.receipt, f)
     }
 }
 

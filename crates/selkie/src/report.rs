@@ -7,13 +7,40 @@ use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
 use solana_transaction_error::TransactionError;
 
-use crate::receipt::{Receipt, Stage};
+use crate::receipt::{FailedTransaction, Receipt, Stage};
 
 /// How many log lines are shown: the last ones.
 const LOG_LINES: usize = 24;
 
+impl Receipt {
+    /// Describes the changed accounts as text.
+    #[must_use]
+    pub fn diff(&self) -> String {
+        diff(self)
+    }
+
+    /// Renders the invoked instructions as an indented tree, one per line, with the compute units
+    /// of each.
+    #[must_use]
+    pub fn call_tree(&self) -> String {
+        call_tree(self)
+    }
+}
+
+impl fmt::Display for Receipt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        receipt(self, f)
+    }
+}
+
+impl fmt::Display for FailedTransaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        receipt(&self.receipt, f)
+    }
+}
+
 /// Writes a summary of a receipt.
-pub(crate) fn receipt(receipt: &Receipt, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn receipt(receipt: &Receipt, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match &receipt.result {
         Ok(()) => write!(f, "transaction {} succeeded", receipt.signature())?,
         Err(error) => write!(f, "transaction {} {}: {error}", receipt.signature(), how(receipt))?,
@@ -109,7 +136,7 @@ fn log(lines: &[String], f: &mut fmt::Formatter<'_>) -> fmt::Result {
 }
 
 /// Renders the invoked instructions, one per line, indented by stack height.
-pub(crate) fn call_tree(receipt: &Receipt) -> String {
+fn call_tree(receipt: &Receipt) -> String {
     let mut text = String::new();
     for invocation in receipt.invocations() {
         let indent = invocation.stack_height.saturating_sub(1).saturating_mul(2);
@@ -125,7 +152,7 @@ pub(crate) fn call_tree(receipt: &Receipt) -> String {
 }
 
 /// Renders all account changes.
-pub(crate) fn diff(receipt: &Receipt) -> String {
+fn diff(receipt: &Receipt) -> String {
     let mut text = String::new();
     for change in receipt.changes() {
         let how = account(change.before.as_ref(), change.after());

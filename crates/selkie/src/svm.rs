@@ -22,7 +22,7 @@ use solana_transaction_error::TransactionError;
 
 use crate::{
     check::Check,
-    direct, genesis,
+    genesis,
     journal::{Journal, Snapshot, SnapshotError},
     origin::Origins,
     receipt::{Evidence, FailedTransaction, FailureRecorder, Receipt, Stage},
@@ -107,7 +107,7 @@ impl Svm {
             verifies_signatures: true,
             checks_blockhashes: true,
             slot_milliseconds: SLOT_MILLISECONDS,
-            instruction_budget: direct::BUDGET,
+            instruction_budget: genesis::INSTRUCTION_BUDGET,
             origins: None,
         }
     }
