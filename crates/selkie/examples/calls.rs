@@ -1,5 +1,4 @@
-//! Calls between programs, a program of the host, and somebody who watches:
-//! `cargo run -p selkie --example calls`.
+//! CPIs, a builtin program and an inspector: `cargo run -p selkie --example calls`.
 
 #![allow(clippy::print_stdout, reason = "it shows what happens")]
 
@@ -8,7 +7,7 @@ use selkie::{
     address, keypair, system,
 };
 
-/// Prints each instruction as it begins and ends.
+/// Prints each instruction before and after it runs.
 struct Printer;
 
 impl Inspector for Printer {
@@ -28,7 +27,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut svm = Svm::new();
     svm.airdrop(&alice.pubkey(), 1_000_000_000)?;
 
-    // Pays twice what it is told to, by calling the system program.
+    // Pays twice the amount in its data, by CPIs to the system program.
     svm.add_builtin(splitter, "splitter", |context| {
         context.consume(100)?;
         let (from, to) = (context.key(0)?, context.key(1)?);

@@ -1,4 +1,4 @@
-//! Single instructions with checks: `cargo run -p selkie --example checks`.
+//! Direct processing of instructions with checks: `cargo run -p selkie --example checks`.
 
 #![allow(clippy::print_stdout, reason = "it shows what happens")]
 

@@ -1,4 +1,4 @@
-//! How long things take here: `cargo run --release -p selkie --example speed`.
+//! Measures common operations: `cargo run --release -p selkie --example speed`.
 
 #![allow(clippy::print_stdout, reason = "it is what this is for")]
 
@@ -8,7 +8,7 @@ use selkie::{Account, Pubkey, Signer, Svm, address, keypair, programs, system, t
 
 const ROUNDS: u32 = 2000;
 
-/// Prints what one round takes, the fastest of a few hundred at a time.
+/// Prints the duration of one round: the minimum over several batches of a few hundred rounds.
 fn time(what: &str, rounds: u32, mut round: impl FnMut(u32)) {
     let chunk = (rounds / 10).max(1);
     let mut best = f64::INFINITY;

@@ -1,4 +1,4 @@
-//! Moves tokens: `cargo run -p selkie --example token_transfer`.
+//! Transfers tokens: `cargo run -p selkie --example token_transfer`.
 
 #![allow(clippy::print_stdout, reason = "it shows what happens")]
 
@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut svm = Svm::new();
     svm.airdrop(&alice.pubkey(), 1_000_000_000)?;
 
-    // A mint could be made by instructions; here it is simply there.
+    // Sets up the mint directly instead of by instructions.
     let id = programs::TOKEN.id;
     let data = token::mint_data(&alice.pubkey(), 0, 6);
     let lamports = svm.minimum_balance_for_rent_exemption(data.len());

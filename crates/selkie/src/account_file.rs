@@ -29,7 +29,7 @@ impl fmt::Display for AccountFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path, error) => write!(f, "cannot use {}: {error}", path.display()),
-            Self::Format(why) => write!(f, "no account as JSON: {why}"),
+            Self::Format(why) => write!(f, "not an account in JSON: {why}"),
             Self::NoAccount(key) => write!(f, "there is no account at {key}"),
         }
     }
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_that_would_take_too_much_memory_is_refused() {
+    fn json_with_too_many_values_is_rejected() {
         let mut svm = Svm::new();
         let text = format!("{{\"account\":[{}0]}}", "{\"\":0},".repeat(VALUES_MAX / 3 + 1));
         let error = svm.load_account_json(&text).unwrap_err();

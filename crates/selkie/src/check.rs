@@ -29,12 +29,12 @@ use crate::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Default, Debug)]
-#[must_use = "a check does nothing until a receipt is asked"]
+#[must_use = "a check does nothing until it is passed to `Receipt::assert` or `check`"]
 pub struct Check(Vec<Expectation>);
 
 /// Expectations on one account, which a [`Check`] continues with.
 #[derive(Clone, Debug)]
-#[must_use = "a check does nothing until a receipt is asked"]
+#[must_use = "a check does nothing until it is passed to `Receipt::assert` or `check`"]
 pub struct AccountCheck {
     check: Check,
     key: Pubkey,
@@ -212,7 +212,10 @@ pub struct CheckFailures {
 
 impl fmt::Display for CheckFailures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of what was expected does not hold", self.failures.len())?;
+        match self.failures.len() {
+            1 => f.write_str("1 expectation does not hold")?,
+            count => write!(f, "{count} expectations do not hold")?,
+        }
         self.failures.iter().try_for_each(|failure| write!(f, "\n  {failure}"))?;
         write!(f, "\n{}", self.receipt)
     }
@@ -266,7 +269,7 @@ fn differ<T: PartialEq>(
 
 /// Describes the ranges in which two byte strings differ; `None` if they are equal. Both begin at
 /// `offset`.
-fn bytes(what: &str, offset: usize, expected: &[u8], found: &[u8]) -> Option<String> {
+fn bytes_differ(what: &str, offset: usize, expected: &[u8], found: &[u8]) -> Option<String> {
     (expected != found).then(|| report::bytes_differ(what, offset, expected, found))
 }
 
@@ -287,12 +290,13 @@ impl Expectation {
             }
             Self::UnitsMax(max) => {
                 let units = receipt.compute_units;
-                (units > *max).then(|| format!("compute units: at most {max}, found {units}"))
+                (units > *max)
+                    .then(|| format!("compute units: expected at most {max}, found {units}"))
             }
-            Self::Returned(data) => bytes("return data", 0, data, receipt.returned()),
+            Self::Returned(data) => bytes_differ("return data", 0, data, receipt.returned()),
             Self::LogContains(text) => {
                 let found = receipt.logs.iter().any(|line| line.contains(text));
-                (!found).then(|| format!("log: no line has `{text}`"))
+                (!found).then(|| format!("log: no line contains `{text}`"))
             }
             Self::InnerInstructions(calls) => {
                 let invocations = receipt.invocations();
@@ -301,25 +305,26 @@ impl Expectation {
                 differ("inner instructions", calls, &found, |it| calls_shown(it))
             }
             Self::AllRentExempt => {
-                let owes = |account: &AccountSharedData| !is_exempt(receipt, account);
-                let poor: Vec<String> = receipt
+                let is_underfunded = |account: &AccountSharedData| !is_exempt(receipt, account);
+                let underfunded: Vec<String> = receipt
                     .changes()
-                    .filter(|change| change.after().is_some_and(owes))
+                    .filter(|change| change.after().is_some_and(is_underfunded))
                     .map(|change| named(&change.key))
                     .collect();
-                (!poor.is_empty()).then(|| format!("not rent exempt: {}", poor.join(", ")))
+                (!underfunded.is_empty())
+                    .then(|| format!("not rent exempt: {}", underfunded.join(", ")))
             }
             Self::Account(key, expected) => {
                 let Some(change) = receipt.account(key) else {
                     let key = named(key);
-                    return Some(format!("account {key}: it is none of the receipt's"));
+                    return Some(format!("account {key}: the instructions do not refer to it"));
                 };
                 if matches!(expected, AccountExpectation::Unchanged) {
                     let is_same = change.before.as_ref() == change.after();
                     return (!is_same).then(|| {
                         let how = report::account(change.before.as_ref(), change.after());
                         let how = how.replace('\n', "\n  ");
-                        format!("account {}: it changed:{how}", named(key))
+                        format!("account {}: changed:{how}", named(key))
                     });
                 }
                 let failure = expected.failure(receipt, change.after())?;
@@ -362,13 +367,13 @@ impl AccountExpectation {
             Self::Lamports(lamports) => {
                 differ("lamports", lamports, &account.lamports(), ToString::to_string)
             }
-            Self::Data(expected) => bytes("data", 0, expected, data),
+            Self::Data(expected) => bytes_differ("data", 0, expected, data),
             Self::DataSlice(offset, expected) => {
                 let end = offset.saturating_add(expected.len());
                 let what = format!("data {offset}..{end}");
                 match data.get(*offset..end) {
-                    Some(found) => bytes("data", *offset, expected, found),
-                    None => Some(format!("{what}: there are only {len} bytes")),
+                    Some(found) => bytes_differ("data", *offset, expected, found),
+                    None => Some(format!("{what}: the data have only {len} bytes")),
                 }
             }
             Self::Space(space) => differ("space", space, &len, ToString::to_string),

@@ -78,7 +78,7 @@ impl fmt::Display for ComputeUnitsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path, error) => write!(f, "cannot use {}: {error}", path.display()),
-            Self::Format(line) => write!(f, "line {line} is no row of a report"),
+            Self::Format(line) => write!(f, "line {line} is not a row of the table"),
             Self::Regressions(all) => {
                 f.write_str("compute units grew")?;
                 all.iter().try_for_each(|one| write!(f, "\n  {one}"))?;

@@ -18,7 +18,7 @@ use crate::programs::WellKnownProgram;
 use crate::svm::Svm;
 
 /// The deployment slot of added programs.
-const DEPLOYED: u64 = 0;
+const DEPLOYMENT_SLOT: u64 = 0;
 
 /// Source of a program's ELF file: its bytes, or its path.
 pub trait ProgramFile {
@@ -50,12 +50,12 @@ impl fmt::Display for ProgramError {
                 write!(f, "cannot read {}: {error}", path.display())?;
                 if error.kind() == io::ErrorKind::NotFound {
                     f.write_str(
-                        "\nhelp: build the program first; tests run in the folder of their package",
+                        "\nhelp: build the program first; paths are relative to the package of the test",
                     )?;
                 }
                 Ok(())
             }
-            Self::Load(error) => write!(f, "the file is no program: {error}"),
+            Self::Load(error) => write!(f, "the file is not a valid program: {error}"),
         }
     }
 }
@@ -170,10 +170,11 @@ impl Svm {
         loader: Loader,
         authority: Option<&Pubkey>,
     ) -> Result<(), ProgramError> {
-        let deployed = Deployed { loader, slot: DEPLOYED, authority };
+        let deployed = Deployed { loader, slot: DEPLOYMENT_SLOT, authority };
         let accounts = program_accounts(&id, elf, &deployed, &self.rent());
         let found: BTreeMap<_, _> = accounts.iter().cloned().collect();
-        let program = accounts.first().map(|(_, account)| account).expect("a program has one");
+        let program =
+            accounts.first().map(|(_, account)| account).expect("the program account comes first");
         // Caches the program, so that the first transaction finds it.
         let entry = self.programs.get(&id, program, &found, u64::MAX, self.features());
         if !matches!(entry, Some(ProgramEntry::Loaded(_))) {

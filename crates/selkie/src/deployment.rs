@@ -100,9 +100,9 @@ impl fmt::Display for Deployment {
         writeln!(f, "program data  {program_data}")?;
         match &self.authority {
             Some(authority) => writeln!(f, "authority     {authority}")?,
-            None => writeln!(f, "authority     none: nobody can change it")?,
+            None => writeln!(f, "authority     none (immutable)")?,
         }
-        write!(f, "size          {file_bytes} bytes, room for {file_bytes_max}")?;
+        write!(f, "size          {file_bytes} bytes of at most {file_bytes_max}")?;
         match self.extended_bytes {
             0 => writeln!(f)?,
             bytes => writeln!(f, ", extended by {bytes}")?,
@@ -166,15 +166,15 @@ impl fmt::Display for DeployError {
             Self::Program(error) => error.fmt(f),
             Self::NoProgram(id) => write!(f, "there is no program of loader v3 at {id}"),
             Self::NotAuthority { program, authority: Some(authority) } => {
-                write!(f, "only {authority} may change {program}")
+                write!(f, "the upgrade authority of {program} is {authority}")
             }
             Self::NotAuthority { program, authority: None } => {
-                write!(f, "nobody may change {program}: it has no authority any more")
+                write!(f, "{program} is immutable: it has no upgrade authority")
             }
             Self::TooLong { file_bytes, file_bytes_max, extension_bytes } => {
                 write!(
                     f,
-                    "the file has {file_bytes} bytes and the program has room for {file_bytes_max}"
+                    "the file has {file_bytes} bytes, more than the program's {file_bytes_max}"
                 )?;
                 match extension_bytes {
                     Some(bytes) => write!(f, ": extend the program by {bytes} bytes first"),
@@ -184,14 +184,14 @@ impl fmt::Display for DeployError {
             Self::Extension { bytes, accepted: Some(accepted) } => {
                 write!(
                     f,
-                    "the loader does not extend the program by {bytes} bytes, but by {accepted}"
+                    "the loader would not extend the program by {bytes} bytes: use {accepted}"
                 )
             }
             Self::Extension { accepted: None, .. } => {
-                write!(f, "the program is as long as programs can be")
+                write!(f, "the programdata account already has the maximum size")
             }
             Self::TooExpensive { payer, balance, cost } => {
-                write!(f, "it takes {cost} lamports, and {payer} has {balance}")
+                write!(f, "{payer} needs {cost} lamports, but has {balance}")
             }
             Self::Failed(failed) => failed.fmt(f),
         }
@@ -273,7 +273,7 @@ impl<'s> Sender<'s> {
     fn unused_buffer(&self, authority: &Pubkey) -> Keypair {
         let mut buffers = (0_u32..).map(|number| keypair(&format!("buffer {authority} {number}")));
         let is_unused = |buffer: &Keypair| self.svm.shared_account(&buffer.pubkey()).is_none();
-        buffers.find(is_unused).expect("no cluster has so many accounts")
+        buffers.find(is_unused).expect("fewer than 2^32 buffers exist")
     }
 
     fn finish(
@@ -362,26 +362,27 @@ impl Svm {
         options: &DeployOptions,
     ) -> Result<Deployment, DeployError> {
         let elf = self.read_deployable(file)?;
-        let room = options.file_bytes_max.unwrap_or(elf.len());
-        if elf.len() > room {
+        let capacity = options.file_bytes_max.unwrap_or(elf.len());
+        if elf.len() > capacity {
             return Err(DeployError::TooLong {
                 file_bytes: elf.len(),
-                file_bytes_max: room,
+                file_bytes_max: capacity,
                 extension_bytes: None,
             });
         }
-        let header = |header: usize, file: usize| {
+        let rent_of = |header: usize, file: usize| {
             self.minimum_balance_for_rent_exemption(header.saturating_add(file))
         };
-        let program_lamports = header(PROGRAM_BYTES, 0);
+        let program_lamports = rent_of(PROGRAM_BYTES, 0);
         // The buffer's lamports are refunded before the programdata account is funded.
-        let rent = header(PROGRAM_DATA_HEADER_BYTES, room).max(header(BUFFER_HEADER_BYTES, room));
+        let rent = rent_of(PROGRAM_DATA_HEADER_BYTES, capacity)
+            .max(rent_of(BUFFER_HEADER_BYTES, capacity));
         let lamports = rent.saturating_add(program_lamports);
         self.check_balance(payer, authority, lamports, elf.len())?;
         let mut sender = Sender::new(self, payer);
         let buffer = sender.fill_buffer(&elf, authority)?;
         let [from, id, to, owner] = [payer, program, &buffer, authority].map(|it| it.pubkey());
-        let mut last = loader::deploy(&from, &id, &to, &owner, program_lamports, room).to_vec();
+        let mut last = loader::deploy(&from, &id, &to, &owner, program_lamports, capacity).to_vec();
         if options.is_final {
             last.push(loader::set_authority(&program_data_key(&id), &owner, None));
         }
@@ -419,11 +420,11 @@ impl Svm {
         options: &UpgradeOptions,
     ) -> Result<Deployment, DeployError> {
         let elf = self.read_deployable(file)?;
-        let (room, current) = self.program_data(program)?;
+        let (capacity, current) = self.program_data(program)?;
         if current != Some(authority.pubkey()) {
             return Err(DeployError::NotAuthority { program: *program, authority: current });
         }
-        let extension = self.extension_for(room, elf.len(), options.extends)?;
+        let extension = self.extension_for(capacity, elf.len(), options.extends)?;
         let rent =
             self.minimum_balance_for_rent_exemption(BUFFER_HEADER_BYTES.saturating_add(elf.len()));
         let lamports = rent.saturating_add(self.extension_lamports(program, extension));
@@ -444,19 +445,20 @@ impl Svm {
     /// before an upgrade to a file of `file_bytes` bytes.
     fn extension_for(
         &self,
-        room: usize,
+        capacity: usize,
         file_bytes: usize,
         extends: bool,
     ) -> Result<u32, DeployError> {
         let grows = self.features().has(Feature::LoaderV3SetProgramDataToElfLength);
-        let Some(missing @ 1..) = file_bytes.checked_sub(room).filter(|_| !grows) else {
+        let Some(missing @ 1..) = file_bytes.checked_sub(capacity).filter(|_| !grows) else {
             return Ok(0);
         };
-        let accepted = u32::try_from(missing).ok().and_then(|it| self.accepted_extension(room, it));
+        let accepted =
+            u32::try_from(missing).ok().and_then(|it| self.accepted_extension(capacity, it));
         let extension_bytes = accepted.filter(|bytes| *bytes as usize >= missing);
         extension_bytes.filter(|_| extends).ok_or(DeployError::TooLong {
             file_bytes,
-            file_bytes_max: room,
+            file_bytes_max: capacity,
             extension_bytes,
         })
     }
@@ -464,9 +466,9 @@ impl Svm {
     /// Returns the number of bytes, `bytes` or else the nearest, by which the loader extends a
     /// program with this capacity: the next larger number, or else the largest; `None` if the
     /// account has the maximum size.
-    fn accepted_extension(&self, room: usize, bytes: u32) -> Option<u32> {
+    fn accepted_extension(&self, capacity: usize, bytes: u32) -> Option<u32> {
         let file_bytes_max = ACCOUNT_BYTES_MAX.saturating_sub(PROGRAM_DATA_HEADER_BYTES);
-        let left = file_bytes_max.checked_sub(room).filter(|left| *left > 0)?;
+        let left = file_bytes_max.checked_sub(capacity).filter(|left| *left > 0)?;
         let has_least = self.features().has(Feature::LoaderV3MinimumExtendProgramSize);
         let least = if has_least { EXTENSION_BYTES_MIN } else { 1 };
         u32::try_from((bytes as usize).max(least).min(left)).ok()
@@ -490,11 +492,11 @@ impl Svm {
     /// If there is no such program, if it is immutable, or if the loader accepts only another
     /// number of bytes (SIMD-0431).
     pub fn check_extension(&self, program: &Pubkey, bytes: u32) -> Result<(), DeployError> {
-        let (room, authority) = self.program_data(program)?;
+        let (capacity, authority) = self.program_data(program)?;
         if authority.is_none() {
             return Err(DeployError::NotAuthority { program: *program, authority });
         }
-        let accepted = self.accepted_extension(room, bytes);
+        let accepted = self.accepted_extension(capacity, bytes);
         if accepted == Some(bytes) {
             return Ok(());
         }
@@ -529,8 +531,8 @@ impl Svm {
         new: Option<&Pubkey>,
     ) -> Result<Arc<Receipt>, FailedTransaction> {
         let data = program_data_key(program);
-        let hand = loader::set_authority(&data, &authority.pubkey(), new);
-        self.send_instructions(&[hand], &[authority])
+        let change = loader::set_authority(&data, &authority.pubkey(), new);
+        self.send_instructions(&[change], &[authority])
     }
 
     /// Closes a program permanently; its lamports go to `recipient`.
@@ -577,12 +579,12 @@ impl Svm {
         file_bytes: usize,
     ) -> Result<(), DeployError> {
         let (payer, authority) = (payer.pubkey(), authority.pubkey());
-        let is_one = payer == authority;
+        let is_same = payer == authority;
         let chunk = chunk_bytes(&payer, &Pubkey::default(), &authority);
         let writes = file_bytes.div_ceil(chunk) as u64;
         // Besides the writes, the first transaction is signed by payer and buffer, the last one by
         // payer and by program or authority.
-        let signatures = writes.saturating_mul(if is_one { 1 } else { 2 }).saturating_add(4);
+        let signatures = writes.saturating_mul(if is_same { 1 } else { 2 }).saturating_add(4);
         let fees = signatures.saturating_mul(LAMPORTS_PER_SIGNATURE);
         let (cost, balance) = (lamports.saturating_add(fees), self.balance(&payer));
         if balance < cost {

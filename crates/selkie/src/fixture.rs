@@ -62,9 +62,9 @@ pub enum FixtureError {
 impl fmt::Display for FixtureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Format(why) => write!(f, "no fixture: {why}"),
+            Self::Format(why) => write!(f, "not a valid fixture: {why}"),
             Self::Differs(all) => {
-                f.write_str("the fixture came out otherwise")?;
+                f.write_str("the replay has another result than the fixture")?;
                 all.iter().try_for_each(|one| write!(f, "\n  {one}"))
             }
         }
@@ -86,7 +86,7 @@ impl Fixture {
     pub fn record(svm: &Svm, id: &str, transaction: &VersionedTransaction) -> Self {
         let receipt = svm.simulate(transaction).unwrap_or_else(|failed| failed.receipt);
         let environment = svm.environment();
-        let accounts: Vec<Value> = needed(svm, &receipt)
+        let accounts: Vec<Value> = needed_accounts(svm, &receipt)
             .iter()
             .filter_map(|key| Some(case_account(key, &svm.shared_account(key)?)))
             .collect();
@@ -153,17 +153,17 @@ impl Fixture {
     fn svm(&self, blob: &dyn Fn(&str) -> Option<Vec<u8>>) -> Result<(Svm, Vec<u8>), String> {
         let field = |name: &str| self.0.get(name).ok_or_else(|| format!("`{name}` is missing"));
         let list =
-            |name: &str| field(name)?.as_array().ok_or_else(|| format!("`{name}` is no list"));
-        let wire = base64(field("tx")?.as_str().ok_or("`tx` is no text")?)?;
+            |name: &str| field(name)?.as_array().ok_or_else(|| format!("`{name}` is not a list"));
+        let wire = base64(field("tx")?.as_str().ok_or("`tx` is not a string")?)?;
         let accounts: Result<Vec<_>, _> =
             list("accounts")?.iter().map(|account| read_case_account(account, blob)).collect();
         let hashes = list("blockhash_queue")?.iter();
         let hashes = hashes.map(|it| it.as_str().and_then(|text| text.parse().ok()));
         let hashes: Option<Vec<_>> = hashes.collect();
         let blockhash_queue =
-            BlockhashQueue::new(hashes.ok_or("`blockhash_queue` has what is no hash")?);
+            BlockhashQueue::new(hashes.ok_or("`blockhash_queue` contains an invalid hash")?);
         let price = field("lamports_per_signature")?.as_u64();
-        let price = price.ok_or("`lamports_per_signature` is no number")?;
+        let price = price.ok_or("`lamports_per_signature` is not a number")?;
         let features = features_from_json(field("features")?)?;
         let mut svm = fixture_state::cluster(features, &accounts?, blockhash_queue, price);
         svm.journal.environment_mut().epoch_stake = self.epoch_stake();
@@ -215,7 +215,7 @@ impl Fixture {
             }
         }
         let others = receipt.changes().filter(|change| !expected_keys.contains(&change.key));
-        differences.extend(others.map(|change| format!("account {}: it changed", change.key)));
+        differences.extend(others.map(|change| format!("account {}: changed", change.key)));
         differences
     }
 }
@@ -233,7 +233,7 @@ fn is_same(expected: &AccountSharedData, found: Option<&AccountSharedData>) -> b
 
 /// Lists the accounts that a transaction needs: its accounts, lookup tables, programdata accounts,
 /// sysvars.
-pub(crate) fn needed(svm: &Svm, receipt: &Receipt) -> BTreeSet<Pubkey> {
+pub(crate) fn needed_accounts(svm: &Svm, receipt: &Receipt) -> BTreeSet<Pubkey> {
     let message = receipt.message();
     let mut keys: BTreeSet<Pubkey> = message.static_account_keys().iter().copied().collect();
     keys.extend(receipt.accounts.iter().map(|change| change.key));
@@ -319,8 +319,8 @@ fn stage(receipt: &Receipt) -> &'static str {
 
 fn features_to_json(features: FeatureSet) -> Value {
     let mainnet = FeatureSet::mainnet();
-    let ids = |has: FeatureSet, has_not: FeatureSet| -> Vec<String> {
-        let ids = has.iter().filter(|feature| !has_not.has(*feature));
+    let ids = |set: FeatureSet, other: FeatureSet| -> Vec<String> {
+        let ids = set.iter().filter(|feature| !other.has(*feature));
         ids.map(|feature| feature.address().to_string()).collect()
     };
     let (on, off) = (ids(features, mainnet), ids(mainnet, features));
@@ -333,7 +333,7 @@ fn features_to_json(features: FeatureSet) -> Value {
 fn features_from_json(value: &Value) -> Result<FeatureSet, String> {
     let base = value.as_str().or_else(|| value.get("base")?.as_str());
     if base != Some(MAINNET) {
-        return Err(format!("`features` counts from {base:?}, not from {MAINNET}"));
+        return Err(format!("`features` is based on {base:?}, not on {MAINNET}"));
     }
     let list = |name: &str| -> Vec<Feature> {
         let ids = value.get(name).and_then(Value::as_array).into_iter().flatten();

@@ -116,7 +116,7 @@ fn register_first(state: &mut State) {
         (ids::sysvar::stake_history::ID, vec![0; 8]),
     ];
     for (id, data) in lists {
-        environment.sysvars.set(id, &data).expect("these are lists");
+        environment.sysvars.set(id, &data).expect("the data are valid");
         state.accounts.set(id, Some(sysvar_account(&data, environment)));
     }
 }

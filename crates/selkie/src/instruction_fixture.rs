@@ -43,11 +43,11 @@ impl InstructionFixture {
             let found = change.before.clone().unwrap_or_default();
             states.push(state(change.key, &found));
         }
-        let surroundings = svm.environment().sysvars.iter().map(|(id, _)| *id);
+        let sysvars = svm.environment().sysvars.iter().map(|(id, _)| *id);
         let files = states
             .iter()
             .filter_map(|it| selkie_svm::program_cache::program_data_address(&it.data));
-        let others: Vec<Pubkey> = surroundings.chain(files).collect();
+        let others: Vec<Pubkey> = sysvars.chain(files).collect();
         for key in others {
             if let Some(account) = svm.shared_account(&key)
                 && !states.iter().any(|state| state.address == key)
@@ -78,7 +78,7 @@ impl InstructionFixture {
     pub fn parse(file: &[u8]) -> Result<Self, FixtureError> {
         match File::read(file) {
             Ok(File::Instruction(fixture)) => Ok(Self(fixture)),
-            Ok(_) => Err(FixtureError::Format("it is not of one instruction".to_owned())),
+            Ok(_) => Err(FixtureError::Format("it is not an instruction fixture".to_owned())),
             Err(error) => Err(FixtureError::Format(error.to_string())),
         }
     }

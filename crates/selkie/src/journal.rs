@@ -45,17 +45,17 @@ pub(crate) struct Journal {
     state: State,
     undos: Vec<Undo>,
     /// The snapshots that were taken, oldest first.
-    marks: Vec<Mark>,
+    snapshots: Vec<TakenSnapshot>,
     /// A receipt evicted from the history without other references: the next transaction reuses its
     /// allocations.
-    spare: Option<Entry>,
+    reusable: Option<Entry>,
 }
 
 #[derive(Debug)]
-struct Mark {
+struct TakenSnapshot {
     /// The length of the undo log when the snapshot was taken.
-    at: usize,
-    holder: Weak<()>,
+    log_len: usize,
+    handle: Weak<()>,
 }
 
 /// A snapshot of a chain, taken by [`Svm::snapshot`](crate::Svm::snapshot).
@@ -72,8 +72,8 @@ pub struct SnapshotError;
 impl core::fmt::Display for SnapshotError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str(
-            "the snapshot is not of this past: an older one was restored after it was taken, or \
-             it belongs to another `Svm`",
+            "stale snapshot: an older one was restored after it was taken, or it belongs to \
+             another `Svm`",
         )
     }
 }
@@ -89,7 +89,7 @@ impl Clone for Journal {
 
 impl Journal {
     pub(crate) fn new(state: State) -> Self {
-        Self { state, undos: Vec::new(), marks: Vec::new(), spare: None }
+        Self { state, undos: Vec::new(), snapshots: Vec::new(), reusable: None }
     }
 
     pub(crate) fn state(&self) -> &State {
@@ -101,65 +101,65 @@ impl Journal {
         &mut self.state
     }
 
-    fn is_noting(&mut self) -> bool {
-        !self.marks.is_empty() && self.has_holder()
+    fn is_logging(&mut self) -> bool {
+        !self.snapshots.is_empty() && self.has_live_snapshot()
     }
 
     /// Returns whether a snapshot is alive; drops dead ones from the end, and the log if none is
     /// left.
-    fn has_holder(&mut self) -> bool {
-        while let Some(mark) = self.marks.last() {
-            if mark.holder.strong_count() > 0 {
+    fn has_live_snapshot(&mut self) -> bool {
+        while let Some(snapshot) = self.snapshots.last() {
+            if snapshot.handle.strong_count() > 0 {
                 return true;
             }
-            self.marks.pop();
+            self.snapshots.pop();
         }
         self.undos.clear();
         false
     }
 
-    fn note(&mut self, undo: impl FnOnce(&State) -> Undo) {
-        if self.is_noting() {
+    fn log(&mut self, undo: impl FnOnce(&State) -> Undo) {
+        if self.is_logging() {
             self.undos.push(undo(&self.state));
         }
     }
 
     pub(crate) fn set_account(&mut self, key: Pubkey, account: Option<AccountSharedData>) {
         let before = self.state.accounts.set(key, account);
-        self.note(|_| Undo::Account(key, before));
+        self.log(|_| Undo::Account(key, before));
     }
 
     /// Sets an account without taking ownership of it.
     #[inline]
     pub(crate) fn write_account(&mut self, key: &Pubkey, account: &AccountSharedData) {
-        if self.is_noting() || !self.state.accounts.change(key, account) {
+        if self.is_logging() || !self.state.accounts.change(key, account) {
             self.set_account(*key, Some(account.clone()));
         }
     }
 
     pub(crate) fn environment_mut(&mut self) -> &mut Environment {
-        self.note(|state| Undo::Environment(Arc::clone(&state.environment)));
+        self.log(|state| Undo::Environment(Arc::clone(&state.environment)));
         Arc::make_mut(&mut self.state.environment)
     }
 
     pub(crate) fn blockhash_queue_mut(&mut self) -> &mut BlockhashQueue {
-        self.note(|state| Undo::BlockhashQueue(Box::new(state.blockhash_queue.clone())));
+        self.log(|state| Undo::BlockhashQueue(Box::new(state.blockhash_queue.clone())));
         &mut self.state.blockhash_queue
     }
 
     pub(crate) fn set_stakes(&mut self, stakes: Stakes) {
-        self.note(|state| Undo::Stakes(Arc::clone(&state.stakes)));
+        self.log(|state| Undo::Stakes(Arc::clone(&state.stakes)));
         self.state.stakes = Arc::new(stakes);
     }
 
     pub(crate) fn add_processed(&mut self, blockhash: Hash, message: MessageId) {
-        self.note(|_| Undo::Processed { blockhash, message });
+        self.log(|_| Undo::Processed { blockhash, message });
         self.state.blockhash_queue.add_processed(blockhash, message);
     }
 
     /// Returns a receipt without other references, to be overwritten.
     pub(crate) fn blank_receipt(&mut self) -> Entry {
-        self.spare.take().unwrap_or_else(|| Arc::new(Receipt::empty()))
+        self.reusable.take().unwrap_or_else(|| Arc::new(Receipt::empty()))
     }
 
     /// Adds a receipt to the history. If the evicted one has no other references, its allocations
@@ -169,36 +169,39 @@ impl Journal {
             return;
         }
         let evicted = self.state.history.push(entry);
-        if self.is_noting() {
+        if self.is_logging() {
             self.undos.push(Undo::Sent { evicted });
         } else if evicted.as_ref().is_some_and(|it| Arc::strong_count(it) == 1) {
-            self.spare = evicted;
+            self.reusable = evicted;
         }
     }
 
     pub(crate) fn snapshot(&mut self) -> Snapshot {
-        self.forget();
+        self.drop_unneeded();
         let snapshot = Snapshot(Arc::new(()));
-        self.marks.push(Mark { at: self.undos.len(), holder: Arc::downgrade(&snapshot.0) });
+        self.snapshots
+            .push(TakenSnapshot { log_len: self.undos.len(), handle: Arc::downgrade(&snapshot.0) });
         snapshot
     }
 
     /// Drops the part of the undo log that no live snapshot needs.
-    fn forget(&mut self) {
-        self.marks.retain(|mark| mark.holder.strong_count() > 0);
-        let needed_from = self.marks.first().map_or(self.undos.len(), |mark| mark.at);
+    fn drop_unneeded(&mut self) {
+        self.snapshots.retain(|snapshot| snapshot.handle.strong_count() > 0);
+        let needed_from =
+            self.snapshots.first().map_or(self.undos.len(), |snapshot| snapshot.log_len);
         self.undos.drain(..needed_from);
-        for mark in &mut self.marks {
-            mark.at = mark.at.saturating_sub(needed_from);
+        for snapshot in &mut self.snapshots {
+            snapshot.log_len = snapshot.log_len.saturating_sub(needed_from);
         }
     }
 
     pub(crate) fn restore(&mut self, snapshot: &Snapshot) -> Result<(), SnapshotError> {
-        let is_it = |mark: &Mark| core::ptr::eq(mark.holder.as_ptr(), Arc::as_ptr(&snapshot.0));
-        let place = self.marks.iter().rposition(is_it).ok_or(SnapshotError)?;
-        self.marks.truncate(place.saturating_add(1));
-        let at = self.marks.get(place).map_or(0, |mark| mark.at);
-        while self.undos.len() > at
+        let is_it =
+            |taken: &TakenSnapshot| core::ptr::eq(taken.handle.as_ptr(), Arc::as_ptr(&snapshot.0));
+        let index = self.snapshots.iter().rposition(is_it).ok_or(SnapshotError)?;
+        self.snapshots.truncate(index.saturating_add(1));
+        let log_len = self.snapshots.get(index).map_or(0, |snapshot| snapshot.log_len);
+        while self.undos.len() > log_len
             && let Some(undo) = self.undos.pop()
         {
             self.state.undo(undo);

@@ -27,7 +27,7 @@ pub(crate) fn read_account_file(value: &Value) -> Result<(Option<Pubkey>, Accoun
     let account = value.get("account").or_else(|| value.pointer("/result/value")).unwrap_or(value);
     let data = match account.get("data") {
         Some(Value::Array(parts)) => {
-            let part = |place: usize| parts.get(place).and_then(Value::as_str);
+            let part = |index: usize| parts.get(index).and_then(Value::as_str);
             match (part(0), part(1)) {
                 (Some(text), Some("base64")) => base64(text)?,
                 (_, encoding) => {
@@ -36,12 +36,12 @@ pub(crate) fn read_account_file(value: &Value) -> Result<(Option<Pubkey>, Accoun
             }
         }
         Some(Value::String(text)) if text.is_empty() => Vec::new(),
-        _ => return Err("`data` is no pair of base64 text and \"base64\"".to_owned()),
+        _ => return Err("`data` is not a pair of base64 text and \"base64\"".to_owned()),
     };
     let lamports = account.get("lamports").and_then(Value::as_u64);
     let executable = account.get("executable").and_then(Value::as_bool).unwrap_or(false);
     let read = Account {
-        lamports: lamports.ok_or("`lamports` is no number")?,
+        lamports: lamports.ok_or("`lamports` is not a number")?,
         data,
         owner: self::key(account, "owner")?,
         executable,
@@ -68,18 +68,18 @@ pub(crate) fn read_case_account(
     value: &Value,
     blob: &dyn Fn(&str) -> Option<Vec<u8>>,
 ) -> Result<(Pubkey, AccountSharedData), String> {
-    let text = value.get("d").and_then(Value::as_str).ok_or("`d` is no text")?;
+    let text = value.get("d").and_then(Value::as_str).ok_or("`d` is not a string")?;
     let data = match text.strip_prefix("blob:") {
-        Some(name) => blob(name).ok_or_else(|| format!("no data of blob {name}"))?,
+        Some(name) => blob(name).ok_or_else(|| format!("unknown blob {name}"))?,
         None => base64(text)?,
     };
     let rent_epoch = value.get("r").and_then(Value::as_str).and_then(|text| text.parse().ok());
     let account = Account {
-        lamports: value.get("l").and_then(Value::as_u64).ok_or("`l` is no number")?,
+        lamports: value.get("l").and_then(Value::as_u64).ok_or("`l` is not a number")?,
         data,
         owner: key(value, "o")?,
-        executable: value.get("x").and_then(Value::as_bool).ok_or("`x` is no boolean")?,
-        rent_epoch: rent_epoch.ok_or("`r` is no number in text")?,
+        executable: value.get("x").and_then(Value::as_bool).ok_or("`x` is not a boolean")?,
+        rent_epoch: rent_epoch.ok_or("`r` is not a number in a string")?,
     };
     Ok((key(value, "k")?, account.into()))
 }
@@ -95,5 +95,5 @@ pub(crate) fn to_base64(bytes: &[u8]) -> String {
 fn key(value: &Value, field: &str) -> Result<Pubkey, String> {
     let text = value.get(field).and_then(Value::as_str);
     let key = text.and_then(|text| text.parse().ok());
-    key.ok_or_else(|| format!("`{field}` is no address"))
+    key.ok_or_else(|| format!("`{field}` is not an address"))
 }

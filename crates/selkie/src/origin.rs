@@ -31,7 +31,7 @@ pub(crate) fn staleness(program: &Path) -> Option<String> {
     let folder = package(&project, stem).unwrap_or(project);
     let (source, changed) = newest(&folder)?;
     (changed > built).then(|| {
-        format!("{} is older than {}: build the program again", program.display(), source.display())
+        format!("{} is older than {}: rebuild the program", program.display(), source.display())
     })
 }
 

@@ -155,7 +155,7 @@ impl Receipt {
         let mut report = TrapReport::new(&stopped.stop(), elf, &map, &self.logs);
         if matches!(stopped.stop().trap, Trap::ExceededMaxInstructions) {
             report.notes.push(format!(
-                "it had {} compute units: an instruction of the compute budget program asks for more",
+                "it had {} compute units: the compute budget program sets a higher limit",
                 self.compute_unit_limit
             ));
         }

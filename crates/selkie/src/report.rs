@@ -78,7 +78,7 @@ pub(crate) fn named(key: &Pubkey) -> String {
 fn how(receipt: &Receipt) -> &'static str {
     match receipt.stage {
         Stage::Dropped => "was dropped",
-        Stage::FeesOnly => "was not executed, but paid",
+        Stage::FeesOnly => "paid its fee without being executed",
         Stage::Executed => "failed",
     }
 }
@@ -106,18 +106,18 @@ fn why(receipt: &Receipt, error: &TransactionError, f: &mut fmt::Formatter<'_>) 
 fn help(error: &TransactionError) -> Option<&'static str> {
     Some(match error {
         TransactionError::AlreadyProcessed => {
-            "call `advance_blockhash` and sign again, so that it is another transaction"
+            "call `advance_blockhash` and sign again to make a new transaction"
         }
         TransactionError::BlockhashNotFound => {
-            "sign with `latest_blockhash`; `warp_to_slot` and `expire_blockhash` let older ones go"
+            "sign with `latest_blockhash`; `warp_to_slot` and `expire_blockhash` expire older ones"
         }
-        TransactionError::AccountNotFound => "the fee payer has no lamports: `airdrop` some",
+        TransactionError::AccountNotFound => "the fee payer has no lamports: use `airdrop`",
         TransactionError::InsufficientFundsForFee => "`airdrop` the fee payer more lamports",
         TransactionError::ProgramAccountNotFound => {
-            "put the program there with `add_program` or `add_well_known_program`"
+            "add the program with `add_program` or `add_well_known_program`"
         }
         TransactionError::SignatureFailure => {
-            "sign after the last change of the message, or switch `with_signature_checks` off"
+            "sign after the last change of the message, or use `with_signature_checks(false)`"
         }
         _ => return None,
     })
@@ -130,7 +130,7 @@ fn log(lines: &[String], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let left_out = lines.len().saturating_sub(LOG_LINES);
     f.write_str("\n  log:")?;
     if left_out > 0 {
-        write!(f, "\n    ... {left_out} lines before")?;
+        write!(f, "\n    ... {left_out} earlier lines")?;
     }
     lines.iter().skip(left_out).try_for_each(|line| write!(f, "\n    {line}"))
 }
@@ -229,11 +229,11 @@ pub(crate) fn bytes_differ(what: &str, offset: usize, expected: &[u8], found: &[
 fn changed_ranges(old: &[u8], new: &[u8]) -> Vec<(usize, usize)> {
     const GAP: usize = 8;
     let mut ranges: Vec<(usize, usize)> = Vec::new();
-    for (place, _) in old.iter().zip(new).enumerate().filter(|(_, (old, new))| old != new) {
-        let end = place.saturating_add(1);
+    for (index, _) in old.iter().zip(new).enumerate().filter(|(_, (old, new))| old != new) {
+        let end = index.saturating_add(1);
         match ranges.last_mut() {
-            Some(last) if place.saturating_sub(last.1) < GAP => last.1 = end,
-            _ => ranges.push((place, end)),
+            Some(last) if index.saturating_sub(last.1) < GAP => last.1 = end,
+            _ => ranges.push((index, end)),
         }
     }
     ranges

@@ -47,7 +47,7 @@ impl fmt::Display for StateFileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path, error) => write!(f, "cannot use {}: {error}", path.display()),
-            Self::Format(why) => write!(f, "not the state of a cluster: {why}"),
+            Self::Format(why) => write!(f, "not a valid state file: {why}"),
         }
     }
 }
@@ -78,8 +78,9 @@ impl Svm {
         let path = path.as_ref();
         let mut name = path.as_os_str().to_owned();
         name.push(format!(".{}", std::process::id()));
-        let beside = PathBuf::from(name);
-        let written = fs::write(&beside, self.to_bytes()).and_then(|()| fs::rename(&beside, path));
+        let temporary = PathBuf::from(name);
+        let written =
+            fs::write(&temporary, self.to_bytes()).and_then(|()| fs::rename(&temporary, path));
         written.map_err(|error| StateFileError::File(path.to_owned(), error))
     }
 
@@ -128,12 +129,12 @@ impl Svm {
     /// If the bytes are not the output of [`Svm::to_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, StateFileError> {
         let rest = bytes.strip_prefix(MAGIC);
-        let rest = rest.ok_or_else(|| format_error("it does not begin like one"))?;
-        let body = bytes.len().checked_sub(HASH_BYTES).and_then(|at| bytes.split_at_checked(at));
+        let rest = rest.ok_or_else(|| format_error("its magic number is wrong"))?;
+        let body = bytes.len().checked_sub(HASH_BYTES).and_then(|len| bytes.split_at_checked(len));
         let is_whole = body.is_some_and(|(body, hash)| *Sha256::digest(body) == *hash);
         let rest = rest.len().checked_sub(HASH_BYTES).and_then(|len| rest.get(..len));
         let rest = rest.filter(|_| is_whole);
-        let rest = rest.ok_or_else(|| format_error("it is cut off, or has been changed"))?;
+        let rest = rest.ok_or_else(|| format_error("it is truncated or modified"))?;
         let line = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
         let (header, accounts) = rest.split_at(line);
         if header.len() > HEADER_BYTES_MAX {
@@ -142,7 +143,7 @@ impl Svm {
         let header: Value =
             serde_json::from_slice(header).map_err(|error| format_error(error.to_string()))?;
         let accounts = accounts.get(1..).unwrap_or_default();
-        let header = Header::read(&header).ok_or_else(|| format_error("its header is not one"))?;
+        let header = Header::read(&header).ok_or_else(|| format_error("its header is invalid"))?;
         header.restore(accounts)
     }
 }
@@ -255,7 +256,7 @@ impl Header {
         svm.slot_milliseconds = self.slot_milliseconds;
         for _ in 0..self.accounts {
             let (key, account) = read_account(&mut bytes)
-                .ok_or_else(|| format_error("its accounts are not what it says they are"))?;
+                .ok_or_else(|| format_error("it has fewer accounts than its header says"))?;
             if account.owner == sysvar::ID {
                 match svm.set_sysvar(key, &account.data) {
                     // The runtime ignores some sysvar accounts.
@@ -267,10 +268,10 @@ impl Header {
         }
         svm.journal.state_mut().accounts.set_programs(self.well_known_accounts()?);
         if !bytes.is_empty() {
-            return Err(format_error("there is something behind its accounts"));
+            return Err(format_error("there are extra bytes after its accounts"));
         }
         if svm.slot() != self.slot {
-            return Err(format_error("its clock is not that of its slot"));
+            return Err(format_error("its clock has another slot than its header"));
         }
         let epoch = svm.epoch_schedule().get_epoch(self.slot);
         let environment = svm.journal.environment_mut();

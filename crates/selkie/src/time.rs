@@ -35,8 +35,10 @@ pub struct WarpError {
 impl fmt::Display for WarpError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { slot, now } = self;
-        write!(f, "cannot warp to slot {slot}: it is slot {now}, and time runs forwards\nhelp: ")?;
-        f.write_str("`set_clock` shows programs any time; `snapshot` and `restore` go back")
+        write!(f, "cannot warp to slot {slot}: the current slot is {now}\nhelp: ")?;
+        f.write_str(
+            "`set_clock` sets the time that programs see; `restore` returns to a `snapshot`",
+        )
     }
 }
 

@@ -18,7 +18,7 @@ use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
 use crate::{
-    fixture::{FixtureError, needed},
+    fixture::{FixtureError, needed_accounts},
     fixture_account::{self, number, show, state},
     fixture_state::{self, hex},
     genesis,
@@ -59,21 +59,19 @@ impl TransactionFixture {
             VersionedMessage::Legacy(_) => &[][..],
             VersionedMessage::V0(message) => &message.address_table_lookups,
             _ => {
-                return refuse(
-                    "Firedancer's files have legacy transactions and those of version 0",
-                );
+                return refuse("the format has only legacy and version 0 transactions");
             }
         };
         let svm = svm.clone().with_signature_checks(false).with_blockhash_checks(true);
         let receipt = svm.simulate(transaction).unwrap_or_else(|failed| failed.receipt);
         if receipt.result == Err(TransactionError::AlreadyProcessed) {
-            return refuse("it was processed before, which Firedancer's files do not tell");
+            return refuse("it was processed before, which the format cannot express");
         }
         let environment = svm.environment();
         let Ok(price) = u32::try_from(environment.lamports_per_signature) else {
-            return refuse("a signature costs more than Firedancer's files can tell");
+            return refuse("the fee per signature exceeds the format's 32 bits");
         };
-        let accounts = needed(&svm, &receipt);
+        let accounts = needed_accounts(&svm, &receipt);
         let accounts =
             accounts.iter().filter_map(|key| Some(state(*key, &svm.shared_account(key)?)));
         let header = message.header();
@@ -128,7 +126,7 @@ impl TransactionFixture {
     pub fn parse(file: &[u8]) -> Result<Self, FixtureError> {
         match File::read(file) {
             Ok(File::Transaction(fixture)) => Ok(Self(fixture)),
-            Ok(_) => Err(FixtureError::Format("it is not of a transaction".to_owned())),
+            Ok(_) => Err(FixtureError::Format("it is not a transaction fixture".to_owned())),
             Err(error) => Err(FixtureError::Format(error.to_string())),
         }
     }
@@ -182,8 +180,8 @@ fn effects(receipt: &Receipt) -> Effects {
         |error| transaction_discriminant(error).map_or(u32::MAX, |it| it.saturating_add(1));
     let mut effects = Effects { error: error.map_or(0, error_number), ..Effects::default() };
     if let Some(TransactionError::InstructionError(index, error)) = error {
-        let place = u32::try_from(discriminant(error)).unwrap_or(u32::MAX);
-        effects.instruction_error = place.saturating_add(1);
+        let number = u32::try_from(discriminant(error)).unwrap_or(u32::MAX);
+        effects.instruction_error = number.saturating_add(1);
         effects.instruction_index = (*index).into();
         if let InstructionError::Custom(number) = error {
             effects.custom = *number;
@@ -244,7 +242,7 @@ fn differences(expected: &Effects, receipt: &Receipt) -> Vec<String> {
     }
     for change in receipt.changes() {
         if !accounts.iter().any(|it| it.address == change.key) {
-            differences.push(format!("account {}: it changed", change.key));
+            differences.push(format!("account {}: changed", change.key));
         }
     }
     differences

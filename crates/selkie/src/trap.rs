@@ -69,7 +69,7 @@ fn instruction_at(elf: &[u8], pc: usize) -> String {
             let graph = Graph::new(&program, Style::Selkie);
             instruction_text(program.executable(), &Labels::new(&program, &graph), pc)
         }
-        None => "the file cannot be read".to_owned(),
+        None => "the file cannot be decoded".to_owned(),
     }
 }
 

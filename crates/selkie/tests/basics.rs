@@ -1,4 +1,4 @@
-//! Transactions of the system program, and what surrounds them.
+//! Transactions of the system program: signatures, blockhashes, snapshots, time, nonces.
 
 use selkie::{
     Account, InstructionError, Pubkey, Signer, Stage, Svm, TransactionError, address, keypair,
@@ -16,7 +16,7 @@ fn funded(names: &[&str]) -> Svm {
 }
 
 #[test]
-fn lamports_move_and_the_payer_pays() {
+fn transfers_move_lamports_and_charge_the_payer() {
     let (alice, bob) = (keypair("alice"), keypair("bob"));
     let mut svm = funded(&["alice"]);
     let transfer = system::transfer(&alice.pubkey(), &bob.pubkey(), SOL);
@@ -31,7 +31,7 @@ fn lamports_move_and_the_payer_pays() {
 }
 
 #[test]
-fn the_same_transaction_is_not_processed_twice() {
+fn a_processed_transaction_is_dropped() {
     let (alice, bob) = (keypair("alice"), address("bob"));
     let mut svm = funded(&["alice"]);
     let transfer = system::transfer(&alice.pubkey(), &bob, SOL);
@@ -46,7 +46,7 @@ fn the_same_transaction_is_not_processed_twice() {
 }
 
 #[test]
-fn failures_say_where() {
+fn failures_name_the_instruction_and_program() {
     let (alice, bob) = (keypair("alice"), address("bob"));
     let mut svm = funded(&["alice"]);
     let transfers =
@@ -63,7 +63,7 @@ fn failures_say_where() {
 }
 
 #[test]
-fn who_has_to_sign_is_told() {
+fn a_missing_signer_is_named() {
     let (alice, bob) = (keypair("alice"), keypair("bob"));
     let mut svm = funded(&["alice", "bob"]);
     let transfer = system::transfer(&bob.pubkey(), &alice.pubkey(), SOL);
@@ -73,7 +73,7 @@ fn who_has_to_sign_is_told() {
 }
 
 #[test]
-fn simulations_leave_no_trace() {
+fn simulations_change_nothing() {
     let (alice, bob) = (keypair("alice"), address("bob"));
     let mut svm = funded(&["alice"]);
     let transaction = svm.sign(&[system::transfer(&alice.pubkey(), &bob, SOL)], &[&alice]).unwrap();
@@ -87,7 +87,7 @@ fn simulations_leave_no_trace() {
 }
 
 #[test]
-fn signatures_and_blockhashes_are_checked_unless_told_otherwise() {
+fn signature_and_blockhash_checks_can_be_disabled() {
     let (alice, bob) = (keypair("alice"), address("bob"));
     let mut svm = funded(&["alice"]);
     let mut transaction =
@@ -106,7 +106,7 @@ fn signatures_and_blockhashes_are_checked_unless_told_otherwise() {
 }
 
 #[test]
-fn blockhashes_live_for_150_more() {
+fn a_blockhash_expires_after_150_newer_ones() {
     let mut svm = Svm::new();
     let first = svm.latest_blockhash();
     (0..150).for_each(|_| {
@@ -166,7 +166,7 @@ fn snapshots_nest() {
 }
 
 #[test]
-fn snapshots_that_are_dropped_are_forgotten() {
+fn dropped_snapshots_are_forgotten() {
     let mut svm = Svm::new();
     let mut last = svm.snapshot();
     for lamports in 1..100 {
@@ -180,7 +180,7 @@ fn snapshots_that_are_dropped_are_forgotten() {
 }
 
 #[test]
-fn time_passes_for_all_sysvars() {
+fn warping_updates_all_sysvars() {
     let mut svm = Svm::new();
     assert_eq!((svm.slot(), svm.epoch()), (1, 0));
     let start = svm.clock();
@@ -201,7 +201,7 @@ fn time_passes_for_all_sysvars() {
 }
 
 #[test]
-fn small_steps_are_one_big_one() {
+fn many_small_warps_equal_one_big_warp() {
     let (mut steps, mut leap) = (Svm::new(), Svm::new());
     (0..1000).for_each(|_| steps.warp_by_slots(1));
     leap.warp_by_slots(1000);
@@ -211,7 +211,7 @@ fn small_steps_are_one_big_one() {
 }
 
 #[test]
-fn sysvars_and_their_accounts_are_the_same() {
+fn sysvars_and_their_accounts_stay_equal() {
     let mut svm = Svm::new();
     let id = selkie::ids::sysvar::clock::ID;
     let mut account = svm.account(&id).unwrap();
@@ -245,7 +245,8 @@ fn nonces_advance_even_if_the_transaction_fails() {
     let transaction =
         selkie::VersionedTransaction::try_new(selkie::VersionedMessage::Legacy(message), &[&alice])
             .unwrap();
-    // Those who fail with a nonce keep the mark that they owe no rent; others get none.
+    // The rollback of a failure with a nonce sets the payer's rent epoch to that of rent-exempt
+    // accounts; other failures leave it as it is.
     let set_rent_epoch = |svm: &mut Svm| {
         let account = svm.account(&alice.pubkey()).unwrap();
         svm.set_account(alice.pubkey(), Account { rent_epoch: 7, ..account }).unwrap();

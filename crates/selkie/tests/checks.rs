@@ -1,4 +1,4 @@
-//! Single instructions, and what is expected of them.
+//! Directly processed instructions, and checks of their results.
 
 use selkie::{
     Account, AccountMeta, Check, Instruction, InstructionError, Pubkey, Svm, TransactionError,
@@ -10,7 +10,7 @@ fn lamports(lamports: u64) -> Account {
 }
 
 #[test]
-fn instructions_take_what_is_given_and_what_is_there() {
+fn given_accounts_overlay_those_of_the_chain() {
     let (alice, bob) = (address("alice"), address("bob"));
     let mut svm = Svm::new();
     svm.airdrop(&bob, 100).unwrap();
@@ -30,7 +30,7 @@ fn instructions_take_what_is_given_and_what_is_there() {
 }
 
 #[test]
-fn all_that_does_not_hold_is_told() {
+fn every_failed_expectation_is_listed() {
     let (alice, bob) = (address("alice"), address("bob"));
     let svm = Svm::new();
     let receipt =
@@ -59,34 +59,34 @@ fn all_that_does_not_hold_is_told() {
     let expected = [
         "result: expected InvalidArgument, found success",
         "compute units: expected 1, found 150",
-        "compute units: at most 100, found 150",
+        "compute units: expected at most 100, found 150",
         "return data: expected 1 bytes, found 0; missing 0..1: 01",
-        "log: no line has `greetings`",
+        "log: no line contains `greetings`",
         &format!("inner instructions: expected [2 {bob}], found []"),
         &format!("account {bob}: lamports: expected 5, found 4"),
         &format!("account {bob}: data: expected 1 bytes, found 0; missing 0..1: 01"),
-        &format!("account {bob}: data 0..1: there are only 0 bytes"),
+        &format!("account {bob}: data 0..1: the data have only 0 bytes"),
         &format!("account {bob}: space: expected 1, found 0"),
         &format!("account {bob}: owner: expected {alice}, found {} (system program)", system::ID),
         &format!("account {bob}: executable: expected true, found false"),
         &format!("account {bob}: expected none, found 4 lamports"),
         &format!("account {bob}: rent: needs 650240 lamports, has 4"),
-        &format!("account {bob}: it changed: created\n    lamports 0 -> 4 (+4)"),
-        &format!("account {}: it is none of the receipt's", address("stranger")),
+        &format!("account {bob}: changed: created\n    lamports 0 -> 4 (+4)"),
+        &format!("account {}: the instructions do not refer to it", address("stranger")),
     ];
     assert_eq!(failures, expected);
 }
 
 #[test]
 #[should_panic(expected = "compute units: expected 1, found 150")]
-fn assertions_panic() {
+fn failed_assertions_panic() {
     let alice = address("alice");
     let receipt = Svm::new().process_instruction(&system::transfer(&alice, &alice, 0), &[]);
     receipt.assert(Check::success().compute_units(1));
 }
 
 #[test]
-fn chains_go_on_from_what_was_left() {
+fn instruction_chains_continue_with_changed_accounts() {
     let [alice, bob, carol] = ["alice", "bob", "carol"].map(address);
     let svm = Svm::new();
     let instructions = [
@@ -100,7 +100,7 @@ fn chains_go_on_from_what_was_left() {
     assert_eq!(receipts.len(), 3);
     receipts[1].assert(Check::success().account(&carol).lamports(3).account(&bob).lamports(1));
     receipts[2].assert(Check::custom(1));
-    // All or nothing, if they are one.
+    // Processed together, the instructions are atomic.
     let receipt = svm.process_instructions(&instructions, &given);
     receipt.assert(Check::custom(1).account(&alice).unchanged());
     assert_eq!(receipt.invocations().len(), 3);
@@ -114,7 +114,7 @@ fn chains_go_on_from_what_was_left() {
 }
 
 #[test]
-fn programs_are_those_of_the_state() {
+fn programs_without_given_data_come_from_the_chain() {
     let svm = Svm::new();
     let [payer, mint] = ["payer", "mint"].map(address);
     let id = programs::TOKEN.id;
@@ -137,7 +137,7 @@ fn programs_are_those_of_the_state() {
             .data_slice(32, payer.as_ref())
             .rent_exempt(),
     );
-    // A program whose account was given without its file is still the one of the state.
+    // A program account given without its programdata account falls back to the chain's program.
     let stub = Account {
         lamports: 1,
         owner: selkie::ids::bpf_loader_upgradeable::ID,
@@ -149,7 +149,7 @@ fn programs_are_those_of_the_state() {
 }
 
 #[test]
-fn more_accounts_than_a_message_can_name() {
+fn instructions_may_have_more_accounts_than_a_message() {
     let program = address("program");
     let mut svm = Svm::new();
     svm.add_builtin(program, "counter", |context| {

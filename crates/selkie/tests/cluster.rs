@@ -1,4 +1,4 @@
-//! What a cluster does besides executing: fees, tables, features, deployments, failures that pay.
+//! The chain around execution: fees, lookup tables, features, loaders, history, failures that pay.
 
 use selkie::{
     Account, AccountMeta, AddressLookupTableAccount, Check, Engine, Feature, FeatureSet,
@@ -20,7 +20,7 @@ fn budget(kind: u8, value: u64, bytes: usize) -> Instruction {
 }
 
 #[test]
-fn signatures_and_priority_are_paid_for() {
+fn fees_include_signatures_and_priority() {
     let (payer, other) = (keypair("payer"), keypair("other"));
     let mut svm = funded().with_lamports_per_signature(7000);
     svm.airdrop(&other.pubkey(), SOL).unwrap();
@@ -36,7 +36,7 @@ fn signatures_and_priority_are_paid_for() {
 }
 
 #[test]
-fn what_cannot_be_loaded_pays() {
+fn transactions_that_fail_to_load_pay_fees() {
     let payer = keypair("payer");
     let mut svm = funded();
     svm.airdrop(&address("no program"), SOL).unwrap();
@@ -46,7 +46,7 @@ fn what_cannot_be_loaded_pays() {
     assert_eq!(failed.error, TransactionError::InvalidProgramForExecution);
     assert_eq!(failed.receipt.stage, Stage::FeesOnly);
     assert_eq!(svm.balance(&payer.pubkey()), 10 * SOL - 5000);
-    assert!(failed.to_string().contains("was not executed, but paid"), "{failed}");
+    assert!(failed.to_string().contains("paid its fee without being executed"), "{failed}");
     assert!(svm.transaction(&failed.receipt.signature()).is_some());
     let poor = keypair("poor");
     let transfer = system::transfer(&poor.pubkey(), &address("bob"), 1);
@@ -58,7 +58,7 @@ fn what_cannot_be_loaded_pays() {
 }
 
 #[test]
-fn lookup_tables_give_addresses() {
+fn lookup_tables_resolve_addresses() {
     let payer = keypair("payer");
     let mut svm = funded();
     let addresses = vec![address("bob"), address("carol")];
@@ -81,7 +81,7 @@ fn lookup_tables_give_addresses() {
     let receipt = svm
         .send_and_assert(&transaction, Check::success().account(&address("carol")).lamports(SOL));
     assert_eq!(receipt.invocations()[1].accounts[1], address("carol"));
-    // What was not there yet is not found.
+    // A table that does not exist is not found.
     svm.set_account(address("table"), Account::default()).unwrap();
     svm.advance_blockhash();
     let again = svm.simulate(&transaction).unwrap_err();
@@ -89,7 +89,7 @@ fn lookup_tables_give_addresses() {
 }
 
 #[test]
-fn features_are_switched_on_in_between() {
+fn features_can_be_activated_between_transactions() {
     let features = FeatureSet::mainnet().without(Feature::TransactionV1);
     let mut svm = Svm::new().with_features(features);
     assert!(!svm.features().has(Feature::TransactionV1));
@@ -104,7 +104,7 @@ fn features_are_switched_on_in_between() {
 }
 
 #[test]
-fn programs_of_the_host_survive_features() {
+fn added_builtins_survive_feature_changes() {
     let mut svm = funded();
     svm.add_builtin(address("mine"), "mine", |context| context.consume(1));
     svm.activate_feature(Feature::Blake3);
@@ -113,13 +113,13 @@ fn programs_of_the_host_survive_features() {
     svm.process_instruction(&instruction, &[]).assert(Check::success().compute_units(1));
 }
 
-/// A small program: it returns 0.
+/// Returns a small program that returns 0.
 fn noop() -> Vec<u8> {
     std::fs::read(selkie_testdata::elf("2dab999bce6c")).unwrap()
 }
 
 #[test]
-fn every_loader_and_engine_runs_programs() {
+fn programs_run_under_every_loader_and_engine() {
     let elf = noop();
     for loader in [Loader::V1, Loader::V2, Loader::V3] {
         for engine in [Engine::Auto, Engine::Interpreter] {
@@ -137,7 +137,7 @@ fn every_loader_and_engine_runs_programs() {
 }
 
 #[test]
-fn programs_are_closed_by_their_authority() {
+fn closing_a_program_requires_its_authority() {
     let elf = noop();
     let (payer, id) = (keypair("payer"), address("noop"));
     let mut svm = funded();
@@ -165,7 +165,7 @@ fn programs_are_closed_by_their_authority() {
 }
 
 #[test]
-fn accounts_of_a_program_are_found() {
+fn program_accounts_are_filtered_and_sorted() {
     let mut svm = Svm::new();
     let owner = address("owner");
     for n in 0..10_u8 {
@@ -200,9 +200,9 @@ fn history_is_bounded() {
     assert_eq!(svm.transactions().count(), 0);
 }
 
-/// Where one receipt makes room for the next, that is written in its place.
+/// Evicted receipts are reused for later transactions.
 #[test]
-fn receipts_are_those_of_their_transactions() {
+fn reused_receipts_do_not_leak_earlier_results() {
     let payer = keypair("payer");
     let fails = Instruction { program_id: ids::system_program::ID, accounts: vec![], data: vec![] };
     let unknown = Instruction { program_id: address("nobody"), accounts: vec![], data: vec![] };
@@ -224,15 +224,15 @@ fn receipts_are_those_of_their_transactions() {
             context.consume(1)
         });
         let mut receipts = Vec::new();
-        for (place, instructions) in sent.iter().cycle().take(60).enumerate() {
-            let unique = budget(2, 100_000 + place as u64, 4);
+        for (index, instructions) in sent.iter().cycle().take(60).enumerate() {
+            let unique = budget(2, 100_000 + index as u64, 4);
             let instructions = [&instructions[..], &[unique]].concat();
             let receipt = svm.send_instructions(&instructions, &[&payer]);
             let receipt = receipt.unwrap_or_else(|failed| failed.receipt);
             let text = format!("{receipt:?}");
-            // Some are kept, and must stay as they are.
-            receipts.push((text, (place % 4 == 0).then_some(receipt)));
-            if place % 5 == 2 {
+            // Receipts that are held must not change.
+            receipts.push((text, (index % 4 == 0).then_some(receipt)));
+            if index % 5 == 2 {
                 let dropped = svm.send_instructions(&instructions, &[&keypair("poor")]);
                 receipts.push((format!("{:?}", dropped.unwrap_err().receipt), None));
             }
@@ -244,14 +244,14 @@ fn receipts_are_those_of_their_transactions() {
     };
     let expected = all(0);
     for history in [1, 3] {
-        for (place, (text, expected)) in all(history).iter().zip(&expected).enumerate() {
-            assert_eq!(text, expected, "{place}");
+        for (index, (text, expected)) in all(history).iter().zip(&expected).enumerate() {
+            assert_eq!(text, expected, "{index}");
         }
     }
 }
 
 #[test]
-fn logs_are_cut_where_mainnet_cuts_them() {
+fn logs_are_truncated_at_mainnets_limit() {
     let call = Instruction { program_id: address("chatty"), accounts: vec![], data: vec![] };
     let lines = |svm: Svm| {
         let mut svm = svm;
@@ -266,7 +266,7 @@ fn logs_are_cut_where_mainnet_cuts_them() {
 }
 
 #[test]
-fn clusters_go_to_other_threads() {
+fn an_svm_can_move_to_another_thread() {
     let svm = funded();
     let balance = std::thread::scope(|scope| {
         scope.spawn(|| svm.balance(&keypair("payer").pubkey())).join().unwrap()

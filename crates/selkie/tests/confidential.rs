@@ -1,4 +1,4 @@
-//! Confidential transfers of Token-2022, from an account's configuration until it is empty again.
+//! Confidential transfers of Token-2022, from configuring an account to emptying it.
 
 #![cfg(feature = "zk")]
 
@@ -19,15 +19,16 @@ use solana_zk_sdk::{
 
 const TOKEN_2022: Pubkey = programs::TOKEN_2022.id;
 const DECIMALS: u8 = 2;
-/// A mint, padded to a token account's size, with the extension for confidential transfers.
+/// A mint, padded to the size of a token account, with the extension for confidential transfers.
 const MINT_BYTES: usize = token::ACCOUNT_BYTES + 1 + 4 + 65;
-/// What stands before the extension of an account: the account, its type, type and length.
+/// Offset of an account's extension: behind the account, its type, and the extension's type and
+/// length.
 const EXTENSION: usize = token::ACCOUNT_BYTES + 1 + 4;
 const ACCOUNT_BYTES: usize = EXTENSION + 295;
-/// Where the extension has the ciphertext of the balance that can be spent.
+/// Offset of the available balance's ciphertext.
 const AVAILABLE: usize = EXTENSION + 1 + 32 + 64 + 64;
 
-/// The numbers of Token-2022's instructions for confidential transfers.
+/// Tags of Token-2022's instructions for confidential transfers.
 mod tag {
     pub(super) const INITIALIZE_MINT: u8 = 0;
     pub(super) const CONFIGURE: u8 = 2;
@@ -38,7 +39,7 @@ mod tag {
     pub(super) const APPLY_PENDING: u8 = 8;
 }
 
-/// The numbers of the ZK ElGamal proof program's instructions.
+/// Tags of the ZK ElGamal proof program's instructions.
 mod proof {
     pub(super) const ZERO_CIPHERTEXT: u8 = 1;
     pub(super) const CIPHERTEXT_COMMITMENT: u8 = 3;
@@ -87,7 +88,7 @@ impl Holder {
         self.aes.encrypt(amount).to_bytes()
     }
 
-    /// The ciphertext of the balance that can be spent, which must be that of `amount`.
+    /// Returns the ciphertext of the available balance, asserting that it is that of `amount`.
     fn available(&self, svm: &Svm, amount: u64) -> ElGamalCiphertext {
         let data = svm.account(&self.account.pubkey()).unwrap().data;
         let ciphertext = ElGamalCiphertext::from_bytes(&data[AVAILABLE..][..64]).unwrap();
@@ -96,8 +97,8 @@ impl Holder {
     }
 }
 
-/// A cluster with a mint, and who pays.
-struct Scene {
+/// A chain with a mint and a fee payer.
+struct Setup {
     svm: Svm,
     payer: Keypair,
     mint: Keypair,
@@ -105,16 +106,16 @@ struct Scene {
     contexts: Vec<Pubkey>,
 }
 
-impl Scene {
+impl Setup {
     fn new() -> Self {
         let mut svm = Svm::new();
-        // 11.0.0: the version that clusters begin with has no confidential transfers.
+        // Version 11.0.0, since the preloaded version has no confidential transfers.
         svm.add_program(programs::TOKEN_2022.id, selkie_testdata::elf("495e9d7680dd")).unwrap();
         let (payer, mint) = (keypair("payer"), keypair("mint"));
         svm.airdrop(&payer.pubkey(), 10_000_000_000).unwrap();
         let auditor = ElGamalKeypair::new_rand();
         let mut scene = Self { svm, payer, mint, auditor, contexts: Vec::new() };
-        scene.make_mint();
+        scene.create_mint();
         scene
     }
 
@@ -130,7 +131,7 @@ impl Scene {
         system::create_account(&self.payer.pubkey(), key, lamports, space as u64, owner)
     }
 
-    fn make_mint(&mut self) {
+    fn create_mint(&mut self) {
         let mint = self.mint.insecure_clone();
         let authority = self.payer.pubkey();
         let auditor = self.auditor.pubkey().to_bytes();
@@ -143,7 +144,7 @@ impl Scene {
         self.send(&instructions, &[&mint]);
     }
 
-    /// Makes an account, whose owner proves to have the secret of its key.
+    /// Creates and configures an account, proving knowledge of its secret key.
     fn configure(&mut self, holder: &Holder) {
         let (account, mint) = (holder.account.pubkey(), self.mint.pubkey());
         let key_is_valid = prove::build_pubkey_validity_proof_data(&holder.elgamal).unwrap();
@@ -171,14 +172,14 @@ impl Scene {
         self.send(&[confidential(tag::DEPOSIT, accounts, &fields)], &[&holder.owner]);
     }
 
-    /// Adds what has come in to the balance that can be spent, which is `amount` after that.
+    /// Applies the pending balance; the available balance is `amount` afterwards.
     fn apply_pending(&mut self, holder: &Holder, amount: u64) {
         let accounts = vec![writable(holder.account.pubkey()), holder.signs()];
         let fields: [&[u8]; 2] = [&1_u64.to_le_bytes(), &holder.encrypted(amount)];
         self.send(&[confidential(tag::APPLY_PENDING, accounts, &fields)], &[&holder.owner]);
     }
 
-    /// Verifies a proof, whose statement an account keeps.
+    /// Verifies a proof and stores its statement in a context account.
     fn keep(&mut self, number: u8, proof: &impl Pod, statement: usize) -> Pubkey {
         let context = keypair(&format!("context {}", self.contexts.len()));
         let create = self.create(&context.pubkey(), 33 + statement, &zk::ID);
@@ -244,7 +245,7 @@ impl Scene {
         self.send(&[confidential(tag::WITHDRAW, accounts, &fields)], &[&holder.owner]);
     }
 
-    /// Proves that there is nothing left, so that the account may be closed.
+    /// Proves that the account is empty, so that it may be closed.
     fn empty(&mut self, holder: &Holder) {
         let ciphertext = holder.available(&self.svm, 0);
         let nothing = prove::build_zero_ciphertext_proof_data(&holder.elgamal, &ciphertext);
@@ -260,7 +261,7 @@ impl Scene {
         self.send(&instructions, &[&holder.owner]);
     }
 
-    /// Closes an account that holds no tokens, which Token-2022 refuses before it is emptied.
+    /// Closes an account without tokens. Token-2022 refuses this before the account is emptied.
     fn close(&mut self, holder: &Holder) {
         let accounts =
             vec![writable(holder.account.pubkey()), writable(self.payer.pubkey()), holder.signs()];
@@ -284,20 +285,21 @@ impl Scene {
     }
 }
 
-/// Verifies a proof. An account and its authority may be named that keep the statement.
+/// Returns the instruction that verifies a proof, optionally storing the statement in an account
+/// with an authority.
 fn verify(number: u8, proof: &impl Pod, to: Option<(Pubkey, Pubkey)>) -> Instruction {
     let accounts = to.map(|(context, authority)| vec![writable(context), readonly(authority)]);
     let data = [&[number], bytes_of(proof)].concat();
     Instruction { program_id: zk::ID, accounts: accounts.unwrap_or_default(), data }
 }
 
-/// The proofs of a transfer: that the new balance is the old one without the amount, that all who
-/// may decrypt the amount can, and that no number is negative.
+/// The proofs of a transfer: the new balance is the old one minus the amount, all recipients can
+/// decrypt the amount, and no number is negative.
 struct Transfer<E, V, R> {
     equality: E,
     validity: V,
     range: R,
-    /// The low 16 bits and the high 32 of the amount.
+    /// The low 16 bits and the high 32 bits of the amount.
     for_auditor: [ElGamalCiphertext; 2],
 }
 
@@ -358,7 +360,7 @@ impl Transfer<(), (), ()> {
 
 #[test]
 fn confidential_transfers_go_from_deposit_to_an_empty_account() {
-    let mut scene = Scene::new();
+    let mut scene = Setup::new();
     let (from, to) = (Holder::new("from"), Holder::new("to"));
     scene.configure(&from);
     scene.configure(&to);
@@ -372,7 +374,7 @@ fn confidential_transfers_go_from_deposit_to_an_empty_account() {
     from.available(&scene.svm, 0);
     scene.apply_pending(&from, 150_000);
 
-    // More than the low 16 bits of an amount hold.
+    // More than 16 bits.
     scene.transfer(&from, &to, 150_000, 70_000);
     from.available(&scene.svm, 80_000);
     to.available(&scene.svm, 0);

@@ -8,7 +8,7 @@ use selkie::{
 
 const SOL: u64 = 1_000_000_000;
 
-/// A program that says a word.
+/// Assembles a program that logs a word.
 fn saying(word: &str) -> Vec<u8> {
     let source = format!(
         ".rodata\nword: .ascii \"{word}\"\n.text\n.globl entrypoint\nentrypoint:\n\
@@ -93,7 +93,7 @@ fn a_program_cannot_be_called_in_the_slot_of_its_deployment() {
     it.svm.warp_by_slots(1);
     assert_eq!(it.said().unwrap(), "Program log: one");
 
-    // Nor can it be changed twice in a slot.
+    // A second change in the same slot fails, too.
     let (id, authority) = (it.id(), keypair("authority"));
     let at_once = UpgradeOptions { waits: false, ..UpgradeOptions::default() };
     it.svm.upgrade_with(&id, saying("two"), &authority, &authority, &at_once).unwrap();
@@ -106,7 +106,7 @@ fn a_program_cannot_be_called_in_the_slot_of_its_deployment() {
 }
 
 #[test]
-fn what_no_cluster_would_take_is_not_sent() {
+fn invalid_deployments_send_no_transaction() {
     let mut it = Cluster::new();
     let before = it.svm.balance(&it.authority.pubkey());
     let mut broken = saying("one");
@@ -115,7 +115,7 @@ fn what_no_cluster_would_take_is_not_sent() {
     let refused = it.svm.deploy(&it.program, &broken, &it.authority);
     assert!(matches!(refused, Err(DeployError::Program(ProgramError::Load(_)))), "{refused:?}");
     let refused = it.svm.deploy(&it.program, b"not a file", &it.authority).unwrap_err();
-    assert!(refused.to_string().starts_with("the file is no program: "), "{refused}");
+    assert!(refused.to_string().starts_with("the file is not a valid program: "), "{refused}");
     let poor = keypair("poor");
     let refused = it.svm.deploy(&it.program, saying("one"), &poor).unwrap_err();
     assert!(matches!(refused, DeployError::TooExpensive { balance: 0, .. }), "{refused}");
@@ -134,7 +134,7 @@ fn only_the_authority_may_upgrade() {
     it.svm.airdrop(&thief.pubkey(), 10 * SOL).unwrap();
     let refused = it.svm.upgrade(&it.id(), saying("bad"), &thief).unwrap_err();
     let owner = it.authority.pubkey();
-    assert_eq!(refused.to_string(), format!("only {owner} may change {}", it.id()));
+    assert_eq!(refused.to_string(), format!("the upgrade authority of {} is {owner}", it.id()));
     let theft = it.svm.set_program_authority(&it.id(), &thief, Some(&thief.pubkey()));
     assert_eq!(theft.unwrap_err().error, failed(InstructionError::IncorrectAuthority));
     assert_eq!(it.said().unwrap(), "Program log: one");
@@ -154,7 +154,7 @@ fn only_the_authority_may_upgrade() {
 }
 
 #[test]
-fn what_is_final_stays() {
+fn an_immutable_program_cannot_be_upgraded() {
     let mut it = Cluster::new();
     let options = DeployOptions { is_final: true, ..DeployOptions::default() };
     let Cluster { svm, program, authority } = &mut it;
@@ -167,7 +167,7 @@ fn what_is_final_stays() {
 }
 
 #[test]
-fn a_program_is_extended_for_a_longer_file() {
+fn extending_a_program_makes_a_larger_upgrade_possible() {
     let mut it = Cluster::new();
     it.svm.deploy(&it.program, saying("one"), &it.authority).unwrap();
     let long = saying(&"long ".repeat(500));
@@ -206,27 +206,28 @@ fn an_upgrade_extends_a_program_that_is_too_small() {
 }
 
 #[test]
-fn a_program_is_extended_up_to_the_limit_of_accounts() {
-    const ROOM_MAX: usize = 10 * 1024 * 1024 - 45;
+fn extensions_stop_at_the_account_size_limit() {
+    const FILE_BYTES_MAX: usize = 10 * 1024 * 1024 - 45;
     let mut it = Cluster::new();
-    let options = DeployOptions { file_bytes_max: Some(ROOM_MAX - 100), ..Default::default() };
+    let options =
+        DeployOptions { file_bytes_max: Some(FILE_BYTES_MAX - 100), ..Default::default() };
     let Cluster { svm, program, authority } = &mut it;
     svm.deploy_with(program, saying("one"), authority, authority, &options).unwrap();
     for (bytes, accepted) in [(1, 100), (99, 100), (101, 100), (10_240, 100)] {
         let refused = it.svm.check_extension(&it.id(), bytes).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            format!("the loader does not extend the program by {bytes} bytes, but by {accepted}")
+            format!("the loader would not extend the program by {bytes} bytes: use {accepted}")
         );
     }
     it.svm.check_extension(&it.id(), 100).unwrap();
     it.svm.extend_program(&it.id(), 100, &it.authority).unwrap();
     let refused = it.svm.check_extension(&it.id(), 1).unwrap_err();
-    assert_eq!(refused.to_string(), "the program is as long as programs can be");
+    assert_eq!(refused.to_string(), "the programdata account already has the maximum size");
 }
 
 #[test]
-fn calls_that_go_nowhere_are_not_deployed() {
+fn unresolved_calls_are_rejected_at_deployment() {
     let mut it = Cluster::new();
     let options = selkie_asm::Options::default();
     let options = selkie_asm::Options { version: "v3".parse().unwrap(), ..options };
@@ -245,7 +246,7 @@ fn calls_that_go_nowhere_are_not_deployed() {
 }
 
 #[test]
-fn a_closed_program_is_gone_for_good() {
+fn a_closed_program_cannot_be_redeployed() {
     let mut it = Cluster::with("one");
     let (data, heir) = (program_data_key(&it.id()), keypair("heir").pubkey());
     let rent = it.svm.balance(&data);
@@ -263,14 +264,14 @@ fn a_closed_program_is_gone_for_good() {
         panic!("an address was used twice");
     };
     assert!(matches!(failure.error, TransactionError::InstructionError(0, _)), "{failure}");
-    // Elsewhere it can be deployed anew, though the buffer of the failure is still there.
+    // Another address works, although the failed deployment's buffer still exists.
     let other = keypair("other program");
     it.svm.deploy(&other, saying("two"), &it.authority).unwrap();
     assert!(it.svm.has_program(&other.pubkey()));
 }
 
 #[test]
-fn going_back_undoes_an_upgrade() {
+fn restoring_a_snapshot_undoes_an_upgrade() {
     let mut it = Cluster::with("one");
     let start = it.svm.snapshot();
     it.svm.upgrade(&it.id(), saying("two"), &it.authority).unwrap();
@@ -280,7 +281,7 @@ fn going_back_undoes_an_upgrade() {
 }
 
 #[test]
-fn real_programs_are_deployed() {
+fn programs_of_mainnet_can_be_deployed() {
     for program in [&programs::TOKEN, &programs::MEMO] {
         let elf = program.elf();
         let mut it = Cluster::new();

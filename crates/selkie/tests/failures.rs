@@ -1,4 +1,4 @@
-//! Failed tests explain themselves: `testdata/receipts` has sources, and what their receipts say.
+//! Explanations of failures: `testdata/receipts` has sources and the expected receipts.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ fn testdata() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/receipts")
 }
 
-/// A folder of this test alone.
+/// Creates a temporary folder for one test.
 fn folder(name: &str) -> PathBuf {
     let name = format!("selkie-failures-{name}-{}", std::process::id());
     let folder = std::env::temp_dir().join(name);
@@ -38,7 +38,7 @@ fn assemble(source: &str, name: &str, is_whole: bool) -> Vec<u8> {
     output.assembly.unwrap_or_else(|| panic!("{found}")).to_elf()
 }
 
-/// Calls a program that was added from a file; its receipt.
+/// Adds a program from a file and calls it; returns its receipt as text.
 fn receipt(program: &Path) -> String {
     let mut svm = Svm::new();
     svm.add_program(PROGRAM, program).unwrap();
@@ -62,11 +62,11 @@ fn receipts_explain_traps() {
 
         fs::write(&program, &whole).unwrap();
         assert_eq!(receipt(&program), expected.trim_end(), "{name}");
-        // Names and lines may lie beside the program.
+        // Debug information in a `.so.debug` file next to the program.
         fs::write(&program, &stripped).unwrap();
         fs::write(folder.join("program.so.debug"), &whole).unwrap();
         assert_eq!(receipt(&program), expected.trim_end(), "{name}");
-        // Those of another program do not count.
+        // A debug file of another program is ignored.
         fs::write(folder.join("program.so.debug"), assemble("exit", "other.s", true)).unwrap();
         assert!(debug_file(&program, &stripped).is_none());
         assert!(!receipt(&program).contains(&format!("({name}:")), "{name}");
@@ -76,7 +76,7 @@ fn receipts_explain_traps() {
 }
 
 #[test]
-fn traps_are_data_too() {
+fn trap_reports_have_structured_fields() {
     let source = fs::read_to_string(testdata().join("divide.s")).unwrap();
     let mut svm = Svm::new();
     svm.add_program(PROGRAM, assemble(&source, "divide.s", true)).unwrap();
@@ -88,13 +88,13 @@ fn traps_are_data_too() {
     let location = trap.place.location.as_ref().unwrap();
     assert_eq!((trap.place.function.as_deref(), location.line), (Some("share"), 9));
     assert_eq!((trap.callers.len(), trap.registers[1]), (1, 7));
-    // A transaction that succeeds has none, whatever failed before it.
+    // A successful transaction has no trap, whatever failed before it.
     let transfer = system::transfer(&payer.pubkey(), &address("bob"), 1_000_000);
     assert_eq!(svm.send_instructions(&[transfer], &[&payer]).unwrap().trap(), None);
 }
 
 #[test]
-fn programs_older_than_their_sources_are_named() {
+fn failures_name_programs_older_than_their_sources() {
     let project = folder("stale");
     let (target, sources) = (project.join("target/deploy"), project.join("programs/vault/src"));
     let other = project.join("programs/other/src");
@@ -117,18 +117,18 @@ fn programs_older_than_their_sources_are_named() {
     };
     set(&program, 100);
     set(&sources.join("lib.rs"), 50);
-    // What is newer there belongs to another program.
+    // Newer sources of another package do not count.
     set(&other.join("lib.rs"), 200);
     assert!(!receipt(&program).contains("is older than"), "{}", receipt(&program));
     set(&sources.join("lib.rs"), 150);
     let note = format!(
-        "note: {} is older than {}: build the program again",
+        "note: {} is older than {}: rebuild the program",
         program.display(),
         sources.join("lib.rs").display()
     );
     assert!(receipt(&program).contains(&note), "{}", receipt(&program));
 
-    // A check that does not hold of what succeeded says so as well.
+    // A failed check on a successful transaction names stale programs, too.
     fs::write(&program, assemble("mov64 r0, 0\nexit", "vault.s", true)).unwrap();
     set(&program, 100);
     let mut svm = Svm::new();
@@ -164,7 +164,7 @@ fn checks_show_where_bytes_differ() {
 }
 
 #[test]
-fn errors_look_the_same_to_tests_that_unwrap() {
+fn debug_of_errors_equals_display() {
     let error = AirdropError { balance: u64::MAX, lamports: 1 };
     assert_eq!(format!("{error:?}"), error.to_string());
     let error = Svm::new().add_program(PROGRAM, "no/such/file.so").unwrap_err();

@@ -1,4 +1,4 @@
-//! Accounts and transactions in files, and back.
+//! Account files and fixtures: written, read, replayed.
 
 use selkie::{
     Account, AddressLookupTableAccount, Keypair, Signer, Stage, Svm, TransactionError,
@@ -10,7 +10,7 @@ use selkie_fixture::TransactionEffects;
 use solana_account::ReadableAccount;
 
 #[test]
-fn accounts_go_to_files_and_back() {
+fn account_files_round_trip() {
     let folder = std::env::temp_dir().join(format!("selkie-accounts-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("account.json");
@@ -33,9 +33,9 @@ fn accounts_go_to_files_and_back() {
 }
 
 #[test]
-fn account_files_of_others_are_read() {
+fn account_files_of_other_tools_are_read() {
     let mut svm = Svm::new();
-    // As the command line of Solana prints it, and rounded as some tools do.
+    // As `solana account` prints it, with the rent epoch rounded by JavaScript tools.
     let text = r#"{"pubkey": "SysvarC1ock11111111111111111111111111111112",
         "account": {"lamports": 5, "data": ["AQI=", "base64"], "space": 2,
         "owner": "11111111111111111111111111111111", "executable": false,
@@ -46,7 +46,7 @@ fn account_files_of_others_are_read() {
     for (from, to, why) in [
         ("base64", "base58", "encoding Some(\"base58\")"),
         ("\"pubkey\"", "\"key\"", "`pubkey` is missing"),
-        ("\"lamports\": 5", "\"lamports\": -5", "`lamports` is no number"),
+        ("\"lamports\": 5", "\"lamports\": -5", "`lamports` is not a number"),
         ("AQI=", "A", "bad base64"),
         ("{", "", "trailing characters"),
     ] {
@@ -55,7 +55,7 @@ fn account_files_of_others_are_read() {
     }
 }
 
-/// A cluster, and somebody who can pay.
+/// Returns a chain and a funded payer.
 fn funded() -> (Svm, Keypair) {
     let payer = keypair("payer");
     let mut svm = Svm::new();
@@ -63,7 +63,7 @@ fn funded() -> (Svm, Keypair) {
     (svm, payer)
 }
 
-/// What a file of a transaction says.
+/// Decodes a transaction fixture.
 fn read(file: &[u8]) -> selkie_fixture::TransactionFixture {
     match selkie_fixture::Fixture::read(file) {
         Ok(selkie_fixture::Fixture::Transaction(fixture)) => fixture,
@@ -72,7 +72,7 @@ fn read(file: &[u8]) -> selkie_fixture::TransactionFixture {
 }
 
 #[test]
-fn transactions_are_recorded_and_replayed() {
+fn recorded_transactions_replay_with_the_same_result() {
     let (mut svm, payer) = funded();
     let mut transactions = vec![
         svm.sign(&[system::transfer(&payer.pubkey(), &address("bob"), 1_000_000)], &[&payer]),
@@ -97,7 +97,7 @@ fn transactions_are_recorded_and_replayed() {
     }
 }
 
-/// Two transfers that find whom they pay in a table.
+/// Returns a transaction with two transfers whose recipients are in a lookup table.
 fn by_table(svm: &mut Svm, payer: &Keypair) -> VersionedTransaction {
     let addresses = vec![address("bob"), address("carol")];
     let mut data = vec![1, 0, 0, 0];
@@ -116,7 +116,7 @@ fn by_table(svm: &mut Svm, payer: &Keypair) -> VersionedTransaction {
 }
 
 #[test]
-fn other_clients_read_tables_and_what_is_dropped() {
+fn fixtures_record_lookup_tables_and_dropped_transactions() {
     let (mut svm, payer) = funded();
     let transaction = by_table(&mut svm, &payer);
     let record = |svm: &Svm| TransactionFixture::record(svm, &transaction).unwrap().to_bytes();
@@ -142,12 +142,12 @@ fn other_clients_read_tables_and_what_is_dropped() {
     let transfer = system::transfer(&payer.pubkey(), &address("bob"), 1);
     let instruction = InstructionFixture::record(&svm, &transfer, &[]).to_bytes();
     let why = TransactionFixture::parse(&instruction).unwrap_err().to_string();
-    assert_eq!(why, "no fixture: it is not of a transaction");
+    assert_eq!(why, "not a valid fixture: it is not a transaction fixture");
 }
 
-/// Others leave out what the runtime has in any case.
+/// Fixtures of other projects may omit builtin programs and signatures.
 #[test]
-fn files_of_others_may_say_less() {
+fn replay_accepts_fixtures_without_builtins_and_signatures() {
     let (svm, payer) = funded();
     let pay = system::transfer(&payer.pubkey(), &address("bob"), 1_000_000);
     let transaction = svm.sign(&[pay], &[&payer]).unwrap();
@@ -157,7 +157,7 @@ fn files_of_others_may_say_less() {
     input.signatures.clear();
     input.header[0] = 0;
     input.accounts.retain(|account| account.owner != ids::native_loader::ID);
-    // Of two accounts with the same address the first counts.
+    // Of two accounts with the same address the first one counts.
     let mut other = input.accounts[0].clone();
     other.lamports = 1;
     input.accounts.push(other);
@@ -165,7 +165,7 @@ fn files_of_others_may_say_less() {
 }
 
 #[test]
-fn what_other_clients_expect_counts() {
+fn replay_compares_every_recorded_effect() {
     let (svm, payer) = funded();
     let pay = |amount| system::transfer(&payer.pubkey(), &address("bob"), amount);
     let right = svm.sign(&[pay(1_000_000)], &[&payer]).unwrap();
@@ -196,7 +196,7 @@ fn what_other_clients_expect_counts() {
 }
 
 #[test]
-fn what_comes_out_otherwise_is_told() {
+fn replay_reports_each_difference() {
     let (svm, payer) = funded();
     let transfer = system::transfer(&payer.pubkey(), &address("bob"), 1_000_000);
     let transaction = svm.sign(&[transfer], &[&payer]).unwrap();
@@ -220,9 +220,9 @@ fn what_comes_out_otherwise_is_told() {
     assert!(dropped.to_string().contains(&text), "{dropped}");
 }
 
-/// Vectors that came from mainnet's own engine.
+/// Vectors recorded from mainnet's runtime.
 #[test]
-fn vectors_are_fixtures() {
+fn conformance_vectors_replay_as_fixtures() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../conform/tests/data/svm.jsonl");
     let text = std::fs::read_to_string(file).unwrap();
     let fixtures = text.lines().map(|line| Fixture::parse(line).unwrap());
@@ -238,7 +238,7 @@ fn vectors_are_fixtures() {
 }
 
 #[test]
-fn instructions_are_recorded_for_other_clients() {
+fn recorded_instructions_replay_with_the_same_result() {
     let [owner, mint, from, to] = ["owner", "mint", "from", "to"].map(address);
     let svm = Svm::new();
     let rich = Account { lamports: 10_000_000_000, ..Account::default() };

@@ -1,10 +1,10 @@
-//! Snapshots beside clones: whatever happens in between, both come back to the same.
+//! Restored snapshots equal clones taken at the same time, under random changes.
 
 #![allow(clippy::cast_possible_truncation, reason = "the numbers are small")]
 
 use selkie::{Account, Feature, Signer, Snapshot, Svm, address, keypair, system};
 
-/// Numbers that look random and are always the same.
+/// A deterministic pseudo-random number generator.
 struct Numbers(u64);
 
 impl Numbers {
@@ -15,7 +15,7 @@ impl Numbers {
     }
 }
 
-/// All that can be seen of a state.
+/// Renders everything observable of a state.
 fn view(svm: &Svm) -> String {
     let accounts: Vec<_> =
         svm.accounts().map(|(key, account)| (key, Account::from(account.clone()))).collect();
@@ -50,14 +50,14 @@ fn change(svm: &mut Svm, numbers: &mut Numbers) {
         _ => {
             let to = keypair(other).pubkey();
             let transfer = system::transfer(&keypair(one).pubkey(), &to, numbers.below(1 << 31));
-            // Some are too poor, and some fail.
+            // Some transfers fail for lack of funds or other reasons.
             let _ = svm.send_instructions(&[transfer], &[&keypair(one)]);
         }
     }
 }
 
 #[test]
-fn restored_states_are_as_cloned_ones() {
+fn restored_snapshots_equal_clones() {
     for seed in 0..20 {
         let mut numbers = Numbers(seed);
         let mut svm = Svm::new().with_signature_checks(false).with_history(5);
@@ -72,12 +72,12 @@ fn restored_states_are_as_cloned_ones() {
                     kept.push((svm.snapshot(), clone));
                 }
                 1 if !kept.is_empty() => {
-                    let place = numbers.below(kept.len() as u64) as usize;
-                    kept.truncate(place + 1);
-                    svm.restore(&kept[place].0).unwrap();
-                    assert_eq!(view(&svm), view(&kept[place].1), "seed {seed}");
-                    // From here on both go the same way.
-                    let mut clone = kept[place].1.clone();
+                    let index = numbers.below(kept.len() as u64) as usize;
+                    kept.truncate(index + 1);
+                    svm.restore(&kept[index].0).unwrap();
+                    assert_eq!(view(&svm), view(&kept[index].1), "seed {seed}");
+                    // From here on both change identically.
+                    let mut clone = kept[index].1.clone();
                     let mut same = Numbers(numbers.0);
                     change(&mut svm, &mut numbers);
                     change(&mut clone, &mut same);

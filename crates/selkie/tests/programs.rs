@@ -1,4 +1,4 @@
-//! Mainnet's programs, which clusters have from the start.
+//! Mainnet's programs, which are present from the start.
 
 use selkie::{
     Account, AccountMeta, Instruction, InstructionError, Loader, Pubkey, Signer, Svm,
@@ -9,7 +9,7 @@ use selkie::{
 
 const SOL: u64 = 1_000_000_000;
 
-/// A cluster with something to pay from.
+/// Returns a chain with a funded payer.
 fn cluster() -> Svm {
     let mut svm = Svm::new();
     svm.airdrop(&keypair("payer").pubkey(), 10 * SOL).unwrap();
@@ -27,7 +27,7 @@ fn tokens(svm: &Svm, account: &Pubkey) -> u64 {
 }
 
 #[test]
-fn new_clusters_have_mainnets_programs() {
+fn mainnets_programs_are_present_from_the_start() {
     let svm = Svm::new();
     for program in programs::MAINNET {
         assert!(svm.has_program(&program.id), "{}", program.name);
@@ -46,12 +46,12 @@ fn every_well_known_program_can_be_added() {
         svm.add_well_known_program(program).unwrap();
         assert!(svm.has_program(&program.id), "{}", program.name);
     }
-    // SPL Token took the place of p-token, which has an account more.
+    // SPL Token replaced p-token, which has a programdata account as well.
     assert_eq!(svm.accounts_len() + 1, Svm::new().accounts_len());
 }
 
 #[test]
-fn accounts_are_counted_and_listed_with_those_of_programs() {
+fn listed_accounts_include_those_of_programs() {
     let (with, without) = (Svm::new(), Svm::new().with_well_known_programs(false));
     let data_accounts = programs::MAINNET.iter().filter(|it| it.loader == Loader::V3).count();
     let added = programs::MAINNET.len() + data_accounts;
@@ -74,7 +74,7 @@ fn accounts_are_counted_and_listed_with_those_of_programs() {
 }
 
 #[test]
-fn what_users_put_at_a_programs_address_wins() {
+fn accounts_written_at_a_programs_address_replace_it() {
     let id = programs::TOKEN.id;
     let data_key = program_data_key(&id);
     let mut svm = Svm::new();
@@ -88,7 +88,7 @@ fn what_users_put_at_a_programs_address_wins() {
     let again = svm.clone().with_well_known_programs(true);
     assert_eq!(accounts(&again), accounts(&svm));
 
-    // A program of another loader leaves nothing of the one before.
+    // Replacing a program by one of another loader removes the former's accounts.
     svm.add_well_known_program(&programs::SPL_TOKEN).unwrap();
     assert_eq!(svm.account(&id).unwrap().data, programs::SPL_TOKEN.elf());
     assert_eq!((svm.account(&data_key), svm.accounts_len()), (None, count - 1));
@@ -105,7 +105,7 @@ fn what_users_put_at_a_programs_address_wins() {
 }
 
 #[test]
-fn files_of_clusters_name_programs_that_nothing_has_changed() {
+fn state_files_refer_to_unchanged_programs_by_address() {
     let mut svm = cluster();
     assert!(svm.to_bytes().len() < 64 * 1024);
     let same = |svm: &Svm| {
@@ -124,7 +124,7 @@ fn files_of_clusters_name_programs_that_nothing_has_changed() {
     same(&Svm::new().with_well_known_programs(false));
 }
 
-/// Mints with everything by instructions, and moves tokens.
+/// Sets up a mint and accounts by instructions, and transfers tokens.
 fn check_token(program: &WellKnownProgram, units: u64) {
     let mut svm = cluster();
     if !programs::MAINNET.contains(program) {
@@ -160,22 +160,22 @@ fn check_token(program: &WellKnownProgram, units: u64) {
 }
 
 #[test]
-fn p_token_moves_tokens() {
+fn p_token_transfers_tokens() {
     check_token(&programs::TOKEN, 76);
 }
 
 #[test]
-fn spl_token_moves_tokens() {
+fn spl_token_transfers_tokens() {
     check_token(&programs::SPL_TOKEN, 4644);
 }
 
 #[test]
-fn token_2022_moves_tokens() {
+fn token_2022_transfers_tokens() {
     check_token(&programs::TOKEN_2022, 1415);
 }
 
 #[test]
-fn associated_accounts_are_made_by_calls() {
+fn associated_accounts_are_created_by_cpi() {
     let mut svm = cluster();
     let (payer, mint) = (keypair("payer"), address("mint"));
     let id = programs::TOKEN.id;
@@ -189,7 +189,7 @@ fn associated_accounts_are_made_by_calls() {
     assert_eq!(calls[0], (1, programs::ASSOCIATED_TOKEN.id));
     assert_eq!(calls[1], (2, id));
     assert_eq!(receipt.call_tree().lines().count(), 5);
-    // The same again: the account is there.
+    // Creating the account again fails.
     let failed = svm.send_instructions(&[create], &[&payer]).unwrap_err();
     let failed_instruction = failed.receipt.failed_instruction.as_ref().unwrap();
     assert_eq!(
@@ -200,7 +200,7 @@ fn associated_accounts_are_made_by_calls() {
 }
 
 #[test]
-fn memos_are_logged_and_what_is_no_text_is_refused() {
+fn memos_are_logged_and_invalid_utf8_is_rejected() {
     let refusals = [
         (programs::MEMO, InstructionError::InvalidInstructionData),
         (programs::MEMO_V1, InstructionError::InvalidInstructionData),
@@ -226,7 +226,7 @@ fn memos_are_logged_and_what_is_no_text_is_refused() {
 }
 
 #[test]
-fn programs_that_are_missing_are_named() {
+fn missing_and_invalid_programs_are_reported() {
     let payer = keypair("payer");
     let mut svm = Svm::new();
     svm.airdrop(&payer.pubkey(), SOL).unwrap();
@@ -234,9 +234,9 @@ fn programs_that_are_missing_are_named() {
     let instruction = Instruction { program_id: address("nothing"), accounts, data: vec![] };
     let failed = svm.send_instructions(&[instruction], &[&payer]).unwrap_err();
     assert_eq!(failed.error, TransactionError::ProgramAccountNotFound);
-    assert!(failed.to_string().contains("help: put the program there"), "{failed}");
+    assert!(failed.to_string().contains("help: add the program"), "{failed}");
     let error = svm.add_program(address("nothing"), b"no ELF file").unwrap_err();
-    assert!(error.to_string().starts_with("the file is no program: "), "{error}");
+    assert!(error.to_string().starts_with("the file is not a valid program: "), "{error}");
     assert!(svm.add_program(address("nothing"), "no/such/file.so").is_err());
     assert!(svm.account(&address("nothing")).is_none());
 }

@@ -1,4 +1,4 @@
-//! Stake from epoch to epoch, by mainnet's stake program.
+//! Stake per epoch, with mainnet's stake program.
 
 use selkie::{
     AccountMeta, EpochStake, FailedTransaction, Instruction, InstructionError, Keypair, Pubkey,
@@ -6,7 +6,7 @@ use selkie::{
 };
 
 const SOL: u64 = 1_000_000_000;
-/// What a cluster has that says nothing else.
+/// The default additional stake.
 const MAINNET: u64 = 400_000_000 * SOL;
 const STAKE_BYTES: usize = 200;
 const VOTE_BYTES: usize = 3762;
@@ -18,7 +18,7 @@ fn staker() -> Keypair {
     keypair("staker")
 }
 
-/// A cluster with the stake program, a staker, and a vote account with a BLS key.
+/// Returns a chain with a staker and a vote account with a BLS key.
 fn cluster() -> Svm {
     let mut svm = Svm::new();
     svm.airdrop(&staker().pubkey(), 1_000_000 * SOL).unwrap();
@@ -42,7 +42,7 @@ fn cluster() -> Svm {
     svm
 }
 
-/// Puts a BLS key into a vote account: an option behind 144 bytes, which was empty.
+/// Sets the BLS key of a vote account: an option at offset 144 that was `None`.
 fn give_key(svm: &mut Svm, vote: &Pubkey) {
     let mut account = svm.account(vote).unwrap();
     assert_eq!((account.data[0], account.data[144]), (3, 0));
@@ -71,7 +71,7 @@ fn send(svm: &mut Svm, instruction: Instruction) -> Result<(), TransactionError>
     sent.map(|_| ()).map_err(|failed: FailedTransaction| failed.error)
 }
 
-/// A stake account of this name with so much to delegate.
+/// Creates a stake account with `lamports` to delegate.
 fn create(svm: &mut Svm, name: &str, lamports: u64) -> Pubkey {
     let account = keypair(name);
     let (payer, key) = (staker().pubkey(), account.pubkey());
@@ -93,7 +93,7 @@ fn delegate(svm: &mut Svm, stake: Pubkey) {
         keypair("vote").pubkey(),
         ids::sysvar::clock::ID,
         ids::sysvar::stake_history::ID,
-        // What was the account of the configuration, and is not read.
+        // The former stake config account, which is not read.
         ids::sysvar::clock::ID,
     ];
     send(svm, instruct(2, &[], &accounts)).unwrap();
@@ -138,7 +138,7 @@ fn failed(error: InstructionError) -> Result<(), TransactionError> {
     Err(TransactionError::InstructionError(0, error))
 }
 
-/// The entries of the history, newest first: epoch, effective, activating, deactivating.
+/// Returns the stake history, newest first: epoch, effective, activating, deactivating.
 fn history(svm: &Svm) -> Vec<[u64; 4]> {
     let data = svm.sysvar(&ids::sysvar::stake_history::ID).unwrap();
     assert_eq!(data, svm.account(&ids::sysvar::stake_history::ID).unwrap().data);
@@ -149,7 +149,7 @@ fn history(svm: &Svm) -> Vec<[u64; 4]> {
     entries.iter().map(|item| line(item.epoch, numbers(&item.entry))).collect()
 }
 
-/// What `sol_get_epoch_stake` answers for the cluster and for the vote account.
+/// Returns `sol_get_epoch_stake` of the cluster and of the vote account.
 fn epoch_stake(svm: &Svm) -> (u64, u64) {
     let stake = &svm.environment().epoch_stake;
     let vote = stake.vote_accounts.get(&keypair("vote").pubkey());
@@ -157,7 +157,7 @@ fn epoch_stake(svm: &Svm) -> (u64, u64) {
 }
 
 #[test]
-fn stake_is_effective_an_epoch_later_and_free_an_epoch_after_its_end() {
+fn stake_is_effective_one_epoch_after_delegation_and_free_one_after_deactivation() {
     let mut svm = cluster();
     let stake = delegated(&mut svm, "stake", 10 * SOL);
     svm.warp_to_epoch(1).unwrap();
@@ -179,18 +179,18 @@ fn stake_is_effective_an_epoch_later_and_free_an_epoch_after_its_end() {
     );
     svm.warp_to_epoch(5).unwrap();
     assert_eq!(history(&svm)[..2], [[4, MAINNET, 0, 0], [3, MAINNET, 0, 0]]);
-    // What counts in an epoch was effective when the one before began.
+    // The stake of an epoch was effective at the start of the previous one.
     assert_eq!(epoch_stake(&svm), (MAINNET, 0));
 }
 
 #[test]
-fn small_clusters_warm_up_by_nine_percent() {
+fn stake_warms_up_by_nine_percent_per_epoch() {
     let mut svm =
         cluster().with_epoch_stake(EpochStake { total: 1000 * SOL, ..EpochStake::default() });
     let stake = delegated(&mut svm, "stake", 200 * SOL);
     let other = delegated(&mut svm, "other", 100 * SOL);
     svm.warp_to_epoch(4).unwrap();
-    // 90 SOL begin in epoch 1, 9 % of 1090 in epoch 2, 9 % of 1188.1 in epoch 3.
+    // 90 SOL warm up in epoch 1, 9 % of 1090 in epoch 2, 9 % of 1188.1 in epoch 3.
     let expected = [
         [3, 1_295_029_000_000, 4_971_000_000, 0],
         [2, 1_188_100_000_000, 111_900_000_000, 0],
@@ -206,7 +206,7 @@ fn small_clusters_warm_up_by_nine_percent() {
     close(&history(&svm), &expected);
     svm.warp_to_epoch(5).unwrap();
     assert_eq!(history(&svm)[0], [4, 1300 * SOL, 0, 0]);
-    // It cools down no faster, and only what has can be withdrawn.
+    // It cools down at the same rate, and only cooled-down stake can be withdrawn.
     deactivate(&mut svm, stake);
     svm.warp_to_epoch(6).unwrap();
     assert_eq!(history(&svm)[0], [5, 1300 * SOL, 0, 200 * SOL]);
@@ -222,7 +222,7 @@ fn small_clusters_warm_up_by_nine_percent() {
 }
 
 #[test]
-fn split_merged_and_moved_stake_stays_the_same_sum() {
+fn splitting_merging_and_moving_preserve_total_stake() {
     let mut svm = cluster();
     let one = delegated(&mut svm, "one", 60 * SOL);
     svm.warp_to_epoch(2).unwrap();
@@ -243,7 +243,7 @@ fn split_merged_and_moved_stake_stays_the_same_sum() {
     deactivate(&mut svm, one);
     svm.warp_to_epoch(6).unwrap();
     let sum = 67 * SOL;
-    // What a merge leaves besides the stake is rent, and no part of it.
+    // After a merge, the surplus is rent and not part of the stake.
     let [after, during, ..] = history(&svm)[..] else { panic!("there is more") };
     assert_eq!(after, [5, MAINNET, 0, 0]);
     assert!(during[3] >= sum && during[3] < sum + SOL, "{during:?}");
@@ -251,8 +251,8 @@ fn split_merged_and_moved_stake_stays_the_same_sum() {
     assert_eq!(svm.balance(&part), 0);
 }
 
-/// Returns the stake of the vote account in its instruction's data, and the newest entry of the
-/// history, whose address follows.
+/// Returns the stake of the vote account in the instruction data, followed by the newest entry of
+/// the stake history, whose address follows.
 const ASKS: &str = "
     .globl entrypoint
 entrypoint:
@@ -298,7 +298,7 @@ fn programs_see_the_stake_of_the_epoch_and_the_history() {
 }
 
 #[test]
-fn stakes_come_back_with_snapshots_and_files() {
+fn snapshots_and_state_files_restore_stakes() {
     let mut svm = cluster();
     let stake = delegated(&mut svm, "stake", 10 * SOL);
     svm.warp_to_epoch(1).unwrap();
@@ -320,7 +320,7 @@ fn stakes_come_back_with_snapshots_and_files() {
 }
 
 #[test]
-fn a_vote_account_without_a_key_has_no_stake_that_counts() {
+fn a_vote_account_without_a_bls_key_does_not_count() {
     let mut svm = cluster();
     let vote = keypair("vote").pubkey();
     let mut account = svm.account(&vote).unwrap();
@@ -346,14 +346,14 @@ fn no_rewards_are_paid() {
 }
 
 #[test]
-fn every_epoch_has_an_entry_however_long_the_way() {
+fn warping_far_adds_an_entry_per_epoch() {
     let mut svm = cluster();
     delegated(&mut svm, "stake", 10 * SOL);
     svm.warp_to_epoch(10_000).unwrap();
     let epochs: Vec<u64> = history(&svm).iter().map(|entry| entry[0]).collect();
     assert!(epochs.into_iter().eq((9488..10_000).rev()));
     assert_eq!(epoch_stake(&svm), (MAINNET + 10 * SOL, 10 * SOL));
-    // Time that was set by hand leaves no gap either, which the stake program would not forgive.
+    // Setting the clock leaves no gap, which would make the stake program fail.
     let mut svm = cluster();
     let mut clock = svm.clock();
     clock.slot = svm.epoch_schedule().get_first_slot_in_epoch(80);
@@ -368,7 +368,7 @@ fn every_epoch_has_an_entry_however_long_the_way() {
 }
 
 #[test]
-fn a_history_that_was_set_goes_on() {
+fn later_epochs_continue_a_stake_history_that_was_set() {
     let mut svm = cluster();
     let mut known = StakeHistory::default();
     for epoch in 0..30 {

@@ -1,4 +1,4 @@
-//! A cluster in a file, and out of it.
+//! State files: saved, loaded, damaged.
 
 use selkie::{
     Account, Feature, FeatureSet, Pubkey, ReadableAccount, Signer, StateFileError, Svm,
@@ -19,7 +19,7 @@ fn cluster() -> Svm {
 }
 
 #[test]
-fn a_cluster_goes_on_from_its_file() {
+fn a_loaded_state_continues_in_the_next_slot() {
     let mut before = cluster();
     let alice = keypair("alice");
     let to_bob = system::transfer(&alice.pubkey(), &keypair("bob").pubkey(), SOL);
@@ -38,17 +38,17 @@ fn a_cluster_goes_on_from_its_file() {
     assert_eq!(after.accounts_len(), before.accounts_len());
     let sysvars = selkie::ids::sysvar::ID;
     for ((key, account), (_, other)) in before.accounts().zip(after.accounts()) {
-        // Blockhashes are others.
+        // Only blockhashes differ.
         assert!(account == other || *account.owner() == sysvars, "{key}");
     }
-    // What was sent cannot be sent again; new things can.
+    // An old transaction cannot be sent again, but new ones can.
     assert_eq!(after.send(&signed).unwrap_err().error, TransactionError::BlockhashNotFound);
     after.send_instructions(&[to_bob], &[&alice]).unwrap();
     assert_eq!(after.balance(&keypair("bob").pubkey()), 2 * SOL);
 }
 
 #[test]
-fn clusters_without_features_stay_so() {
+fn state_files_keep_the_feature_set() {
     let mut svm = Svm::new();
     for feature in FeatureSet::mainnet().iter() {
         svm.deactivate_feature(feature);
@@ -57,7 +57,7 @@ fn clusters_without_features_stay_so() {
 }
 
 #[test]
-fn damage_is_found() {
+fn damaged_state_files_are_rejected() {
     let bytes = cluster().to_bytes();
     let refused = |bytes: &[u8]| {
         let Err(StateFileError::Format(why)) = Svm::from_bytes(bytes) else {
@@ -65,18 +65,18 @@ fn damage_is_found() {
         };
         why
     };
-    assert_eq!(refused(b"{}"), "it does not begin like one");
+    assert_eq!(refused(b"{}"), "its magic number is wrong");
     for len in (15..bytes.len()).step_by(997) {
-        assert_eq!(refused(&bytes[..len]), "it is cut off, or has been changed");
+        assert_eq!(refused(&bytes[..len]), "it is truncated or modified");
     }
     let mut changed = bytes.clone();
     changed[700] ^= 1;
-    assert_eq!(refused(&changed), "it is cut off, or has been changed");
+    assert_eq!(refused(&changed), "it is truncated or modified");
     assert!(Svm::from_bytes(&bytes).is_ok());
 }
 
 #[test]
-fn whatever_a_sealed_file_says_nobody_panics() {
+fn random_state_files_with_valid_hashes_do_not_panic() {
     let mut svm = Svm::new();
     svm.airdrop(&keypair("alice").pubkey(), 10 * SOL).unwrap();
     let bytes = svm.to_bytes();
@@ -92,10 +92,10 @@ fn whatever_a_sealed_file_says_nobody_panics() {
     for _ in 0..80 {
         let mut changed = body.to_vec();
         for _ in 0..=next() % 3 {
-            let place = 15 + next() % (changed.len() - 15);
-            // A number at its limits does more than a random one.
+            let index = 15 + next() % (changed.len() - 15);
+            // Boundary values find more than random bytes.
             let byte = [0, 1, 0x7f, 0x80, 0xff, b'9', next().to_le_bytes()[0]][next() % 7];
-            changed[place..].iter_mut().take([1, 1, 8][next() % 3]).for_each(|it| *it = byte);
+            changed[index..].iter_mut().take([1, 1, 8][next() % 3]).for_each(|it| *it = byte);
         }
         changed.extend(Sha256::digest(&changed));
         if let Ok(mut svm) = Svm::from_bytes(&changed) {
@@ -109,7 +109,7 @@ fn whatever_a_sealed_file_says_nobody_panics() {
     assert!(accepted > 10, "most changes are to data: {accepted}");
 }
 
-/// The file with another header.
+/// Returns the file with a changed header.
 fn with_header(bytes: &[u8], change: impl FnOnce(&mut serde_json::Value)) -> Vec<u8> {
     let begin = b"selkie state 1\n".len();
     let end = begin + bytes[begin..].iter().position(|byte| *byte == b'\n').unwrap();
@@ -122,7 +122,7 @@ fn with_header(bytes: &[u8], change: impl FnOnce(&mut serde_json::Value)) -> Vec
 }
 
 #[test]
-fn files_from_before_there_were_stakes_are_read() {
+fn state_files_without_stakes_are_read() {
     let bytes = cluster().to_bytes();
     let old = with_header(&bytes, |header| {
         assert!(header.as_object_mut().unwrap().remove("stakes").is_some());
@@ -131,8 +131,8 @@ fn files_from_before_there_were_stakes_are_read() {
     assert_eq!(svm.environment().epoch_stake.total, 0);
     svm.warp_to_epoch(5).unwrap();
     assert_eq!(svm.stake_history().get(4).unwrap().effective, 0);
-    // But those that are there must be right.
+    // Stakes that are present must be valid.
     let odd = with_header(&bytes, |header| header["stakes"]["besides"]["total"] = (-1).into());
     let Err(StateFileError::Format(why)) = Svm::from_bytes(&odd) else { panic!("it is odd") };
-    assert_eq!(why, "its header is not one");
+    assert_eq!(why, "its header is invalid");
 }

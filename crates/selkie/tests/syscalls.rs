@@ -1,4 +1,4 @@
-//! Syscalls that tests add, and programs written for them.
+//! Custom syscalls, and programs that call them.
 
 use selkie::{
     Check, Engine, Feature, Instruction, InstructionError, Signer, Svm, address, ids, keypair,
@@ -14,7 +14,7 @@ fn call() -> Instruction {
     Instruction { program_id: address("program"), accounts: vec![], data: vec![] }
 }
 
-/// A cluster whose `sol_log_64_` writes the answer to where r1 points.
+/// Returns a chain whose `sol_log_64_` writes the answer to the address in r1.
 fn cluster() -> Svm {
     Svm::new().with_syscall("sol_log_64_", |context, [out, ..]| {
         context.consume(7)?;
@@ -38,7 +38,7 @@ entrypoint:
 ";
 
 #[test]
-fn syscalls_are_added() {
+fn custom_syscalls_can_be_called() {
     for engine in [Engine::Auto, Engine::Interpreter] {
         let mut svm = cluster().with_engine(engine);
         svm.add_program(address("program"), assemble(PROGRAM)).unwrap();
@@ -46,14 +46,14 @@ fn syscalls_are_added() {
         receipt.assert(
             Check::success().compute_units(13).log_contains("wrote [42, 0, 0, 0, 0, 0, 0, 0]"),
         );
-        // They stay when programs are loaded anew.
+        // They persist when programs are reloaded.
         svm.activate_feature(Feature::Blake3);
         svm.clone().process_instruction(&call(), &[]).assert(Check::success().compute_units(13));
     }
 }
 
 #[test]
-fn their_failures_are_those_of_programs() {
+fn failures_of_custom_syscalls_fail_the_program() {
     let mut svm = cluster();
     let elsewhere = PROGRAM.replace("mov64 r1, r10", "mov64 r1, 64");
     svm.add_program(address("program"), assemble(&elsewhere)).unwrap();
@@ -67,7 +67,7 @@ fn their_failures_are_those_of_programs() {
 }
 
 #[test]
-fn names_that_no_cluster_has() {
+fn syscalls_may_have_unknown_names() {
     let elf =
         assemble(&format!(".syscall my_answer\n{}", PROGRAM.replace("sol_log_64_", "my_answer")));
     let mut svm = Svm::new().with_syscall("my_answer", |context, [out, ..]| {
@@ -76,7 +76,7 @@ fn names_that_no_cluster_has() {
     });
     svm.add_program(address("program"), &elf).unwrap();
     svm.process_instruction(&call(), &[]).assert(Check::success().compute_units(6));
-    // Elsewhere nobody knows the name.
+    // Without the option the name is unknown.
     let mut svm = Svm::new();
     svm.add_program(address("program"), &elf).unwrap();
     svm.process_instruction(&call(), &[])
@@ -84,8 +84,8 @@ fn names_that_no_cluster_has() {
 }
 
 #[test]
-fn the_clock_that_programs_see_is_the_one_that_was_set() {
-    // Returns the timestamp as an error's number.
+fn programs_see_the_clock_that_was_set() {
+    // Returns the timestamp as a custom error code.
     let source = "
     .globl entrypoint
 entrypoint:
