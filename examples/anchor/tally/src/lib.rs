@@ -1,4 +1,4 @@
-//! A tally in Anchor: an account that counts, for the one who opened it.
+//! A tally in Anchor: a counter account to which only its owner can add.
 use anchor_lang::prelude::*;
 
 declare_id!("8mTauyRAFNN1cqbZzDbzBHwRzUbVCtD1a9q7DQ7HNaff");
@@ -7,13 +7,13 @@ declare_id!("8mTauyRAFNN1cqbZzDbzBHwRzUbVCtD1a9q7DQ7HNaff");
 pub mod tally {
     use super::*;
 
-    /// Opens a tally, which begins at 0.
+    /// Creates a tally with count 0.
     pub fn open(ctx: Context<Open>) -> Result<()> {
         ctx.accounts.tally.owner = ctx.accounts.owner.key();
         Ok(())
     }
 
-    /// Adds an amount.
+    /// Adds an amount to the count.
     pub fn add(ctx: Context<Add>, amount: u64) -> Result<()> {
         let tally = &mut ctx.accounts.tally;
         tally.count = tally.count.checked_add(amount).ok_or(TallyError::Overflow)?;

@@ -1,4 +1,4 @@
-//! Opens a tally and adds to it. `selkie build`, or `anchor build`, comes first.
+//! Opens a tally and adds to it. Run `selkie build` or `anchor build` first.
 
 use anchor_lang::{AccountDeserialize, InstructionData, ToAccountMetas};
 use selkie::{Instruction, Signer, Svm, ids::system_program, keypair};

@@ -13,7 +13,7 @@ mod program {
     pinocchio::nostd_panic_handler!();
 }
 
-/// Adds to the count.
+/// Adds the amount in the instruction data to the count.
 pub fn process(program: &Address, accounts: &mut [AccountView], data: &[u8]) -> ProgramResult {
     let [counter] = accounts else { return Err(ProgramError::NotEnoughAccountKeys) };
     if !counter.owned_by(program) {

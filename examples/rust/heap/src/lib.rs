@@ -1,7 +1,7 @@
-//! What needs a heap, without the standard library: maps, boxes, text, and a function with more
-//! arguments than there are registers.
+//! Uses the heap without the standard library: maps, boxes, strings, and a function with more
+//! arguments than there are argument registers.
 //!
-//! Instruction data: any bytes. How often each comes, and a sum over all, is logged.
+//! Instruction data: any bytes. Logs how often each occurs, and sums over all of them.
 #![no_std]
 
 extern crate alloc;
@@ -17,7 +17,7 @@ mod program {
     pinocchio::nostd_panic_handler!();
 }
 
-/// Something that makes a number of bytes.
+/// A function from bytes to a number.
 trait Measure {
     fn measure(&self, bytes: &[u8]) -> u128;
 }
@@ -38,13 +38,13 @@ impl Measure for Weighted {
     }
 }
 
-/// Seven arguments: two of them travel on the stack.
+/// Takes seven arguments, two of them on the stack.
 #[inline(never)]
 fn mix(a: u64, b: u64, c: u64, d: u64, e: u64, f: u64, g: u64) -> u64 {
     a ^ b.rotate_left(7) ^ c.wrapping_mul(31) ^ (d << 3) ^ (e >> 1) ^ f.swap_bytes() ^ !g
 }
 
-/// Logs what it finds in the data.
+/// Logs counts and sums of the data.
 pub fn process(_: &Address, _: &mut [AccountView], data: &[u8]) -> ProgramResult {
     let mut counts: BTreeMap<u8, u64> = BTreeMap::new();
     data.iter().for_each(|&it| *counts.entry(it).or_default() += 1);
@@ -63,7 +63,7 @@ pub fn process(_: &Address, _: &mut [AccountView], data: &[u8]) -> ProgramResult
 
 fn log(text: &str) {
     #[cfg(target_os = "solana")]
-    // SAFETY: the text is as long as it says.
+    // SAFETY: `text` is valid for its length.
     unsafe {
         solana_define_syscall::definitions::sol_log_(text.as_ptr(), text.len() as u64);
     }

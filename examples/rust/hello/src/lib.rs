@@ -1,6 +1,6 @@
-//! Says who it is and what it was given, with the standard library and the official crates.
+//! Logs its address, accounts and data, using the standard library and Solana's official crates.
 //!
-//! Instruction data: any bytes. They are sorted and summed up; a 9 among them makes it panic.
+//! Instruction data: any bytes. Logs them sorted and their product; panics if one of them is 9.
 
 use solana_account_info::AccountInfo;
 use solana_msg::msg;

@@ -1,7 +1,7 @@
-//! A vault: moves tokens into it, by calling the token program.
+//! A vault: deposits tokens by a CPI to the token program.
 //!
-//! Accounts: the tokens that are deposited, writable; the vault's token account, writable; the owner
-//! of the tokens, who signs; the token program. Instruction data: 8 bytes, the amount, little-endian.
+//! Accounts: the depositor's token account, writable; the vault's token account, writable; the owner
+//! of the tokens, signer; the token program. Instruction data: 8 bytes, the amount, little-endian.
 #![no_std]
 
 use pinocchio::{AccountView, Address, ProgramResult, error::ProgramError};
@@ -14,13 +14,13 @@ mod program {
     pinocchio::nostd_panic_handler!();
 }
 
-/// The vault takes no less than this.
+/// The smallest deposit.
 pub const MINIMUM: u64 = 10;
 
 /// Error code of a deposit below [`MINIMUM`].
 pub const TOO_SMALL: u32 = 1;
 
-/// Deposits an amount.
+/// Deposits the amount in the instruction data.
 pub fn process(_program: &Address, accounts: &mut [AccountView], data: &[u8]) -> ProgramResult {
     let [from, vault, owner, ..] = accounts else { return Err(ProgramError::NotEnoughAccountKeys) };
     let amount = data.try_into().map_err(|_| ProgramError::InvalidInstructionData)?;

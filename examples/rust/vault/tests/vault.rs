@@ -1,4 +1,4 @@
-//! Deposits tokens into the vault. `selkie build` comes first.
+//! Deposits tokens into the vault. Run `selkie build` first.
 
 use selkie::{AccountMeta, Check, Instruction, Pubkey, Signer, Svm, address, keypair, programs, token};
 
@@ -27,6 +27,6 @@ fn a_deposit_moves_tokens() {
     let receipt = svm.send_instructions(&[deposit(30)], &[&alice]).unwrap();
     assert_eq!(svm.token_balance(&vault), Some(30), "{receipt}");
 
-    // Checks in the style of Mollusk, on the state that the transaction left.
+    // Direct processing as in Mollusk, on the accounts that the transaction left.
     svm.process_instruction(&deposit(5), &[]).assert(Check::custom(1));
 }
