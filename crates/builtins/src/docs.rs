@@ -1,25 +1,25 @@
-//! Documentation that is made from the table.
+//! Documentation generated from the table of programs.
 
 use core::fmt::Write;
 
 use crate::table::{Kind, PROGRAMS};
 
-/// `docs/builtins.md`.
+/// Returns the text of `docs/builtins.md`.
 #[must_use]
 pub fn builtins() -> String {
     let mut text = String::from(
         "# Builtin programs\n\n\
-         Made from the rows of `crates/builtins/src/table.rs`; do not edit.\n\n\
-         | program | address | compute units | there | what it is for |\n|---|---|---|---|---|\n",
+         Generated from the rows of `crates/builtins/src/table.rs`; do not edit.\n\n\
+         | program | address | compute units | available | purpose |\n|---|---|---|---|---|\n",
     );
     for row in PROGRAMS {
-        let units = match row.kind {
-            Kind::Builtin { units: Some(units), .. } => units.to_string(),
-            Kind::Builtin { units: None, .. } => "by instruction".to_owned(),
+        let compute_units = match row.kind {
+            Kind::Builtin { compute_units: Some(units), .. } => units.to_string(),
+            Kind::Builtin { compute_units: None, .. } => "by instruction".to_owned(),
             Kind::Precompile { .. } => "0".to_owned(),
-            Kind::Migrated => "as its program uses".to_owned(),
+            Kind::Migrated => "as metered".to_owned(),
         };
-        let gate = match (row.kind, row.feature) {
+        let available = match (row.kind, row.feature) {
             (Kind::Migrated, _) => "as a program of loader v3".to_owned(),
             (_, None) => "always".to_owned(),
             (_, Some(feature)) => format!(
@@ -28,9 +28,9 @@ pub fn builtins() -> String {
                 if feature.on_mainnet() { "on" } else { "off" }
             ),
         };
-        let (name, address, what) = (row.name, row.address, row.what);
-        writeln!(text, "| {name} | `{address}` | {units} | {gate} | {what} |")
-            .expect("strings take all that is written");
+        let (name, address, purpose) = (row.name, row.address, row.purpose);
+        writeln!(text, "| {name} | `{address}` | {compute_units} | {available} | {purpose} |")
+            .expect("writing to a string cannot fail");
     }
     text
 }
@@ -38,8 +38,11 @@ pub fn builtins() -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_file_is_what_the_table_says() {
+    fn docs_builtins_md_matches_the_table() {
         let file = include_str!("../../../docs/builtins.md");
-        assert!(file == super::builtins(), "docs/builtins.md is not what the table says");
+        assert!(
+            file == super::builtins(),
+            "docs/builtins.md is out of date: run `cargo xtask codegen`"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! One row for each program that a cluster has without anybody having deployed it.
+//! The table of programs that every cluster has without a deployment: one row each.
 
 use selkie_crypto::precompile::{PrecompileError, ed25519, secp256k1, secp256r1};
 use selkie_svm::{
@@ -13,51 +13,52 @@ use solana_sdk_ids::{
 
 use crate::{loader, system, vote, zk};
 
-/// What a builtin program does with the current instruction.
+/// The function of a builtin program: executes the current instruction of `InvokeContext`.
 pub type Process = fn(&mut InvokeContext<'_>) -> Result<(), InstructionError>;
 
-/// A program that a cluster has without anybody having deployed it.
+/// A program that every cluster has without a deployment.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Its address.
+    /// The program id.
     pub address: Pubkey,
-    /// Its name, for people.
+    /// The name shown to users, in lower case.
     pub name: &'static str,
-    /// What switches it on, if it was not always there.
+    /// The feature that activates the program; `None` if it has been active since genesis.
     pub feature: Option<Feature>,
-    /// What runs it.
+    /// How the program is executed.
     pub kind: Kind,
-    /// What it is for.
-    pub what: &'static str,
+    /// What the program is for: a phrase for the generated documentation.
+    pub purpose: &'static str,
 }
 
-/// What runs a program of the table.
+/// How a program of the table is executed.
 #[derive(Clone, Copy, Debug)]
 pub enum Kind {
-    /// The runtime does.
+    /// By native code in the runtime.
     Builtin {
-        /// Compute units of any of its instructions; `None` if each has its own.
-        units: Option<u64>,
-        /// What it does.
+        /// The compute units that every instruction of the program costs; `None` if the cost
+        /// depends on the instruction, which `process` then charges.
+        compute_units: Option<u64>,
+        /// The function that executes an instruction.
         process: Process,
     },
-    /// Nothing does: its instructions are verified before the others are run, and cost no compute
+    /// By verifying its instructions before the transaction is executed; they cost no compute
     /// units.
     Precompile {
-        /// How an instruction is verified.
+        /// The function that verifies an instruction.
         verify: Verify,
     },
-    /// It was part of the runtime, and mainnet has it as a program of loader v3 since: there is
-    /// nothing to register, its file must be among the accounts.
+    /// As an sBPF program of loader v3, to which mainnet has migrated it. Nothing is registered
+    /// for it: its program account must be among the accounts.
     Migrated,
 }
 
-const fn row(address: Pubkey, name: &'static str, kind: Kind, what: &'static str) -> Row {
-    Row { address, name, feature: None, kind, what }
+const fn row(address: Pubkey, name: &'static str, kind: Kind, purpose: &'static str) -> Row {
+    Row { address, name, feature: None, kind, purpose }
 }
 
-const fn builtin(units: u64, process: Process) -> Kind {
-    Kind::Builtin { units: Some(units), process }
+const fn builtin(compute_units: u64, process: Process) -> Kind {
+    Kind::Builtin { compute_units: Some(compute_units), process }
 }
 
 const fn precompile(verify: Verify) -> Kind {
@@ -70,56 +71,56 @@ impl Row {
     }
 }
 
-/// Every program of the table.
+/// The table of all builtin programs, precompiles and migrated builtins.
 pub const PROGRAMS: &[Row] = &[
     row(
         system_program::ID,
         "system program",
-        builtin(system::UNITS, system::process),
-        "makes accounts, gives them to programs, moves lamports; nonce accounts",
+        builtin(system::COMPUTE_UNITS, system::process),
+        "creates accounts, assigns them to programs, transfers lamports; nonce accounts",
     ),
     row(
         bpf_loader_deprecated::ID,
         "loader v1",
-        builtin(loader::V1_UNITS, loader::process_v1),
-        "owns old programs; deploys none any more",
+        builtin(loader::V1_COMPUTE_UNITS, loader::process_v1),
+        "owns the oldest programs; deployment is disabled",
     ),
     row(
         bpf_loader::ID,
         "loader v2",
-        builtin(loader::V2_UNITS, loader::process_v2),
-        "owns programs that nobody can change; deploys none any more",
+        builtin(loader::V2_COMPUTE_UNITS, loader::process_v2),
+        "owns programs that cannot be upgraded; deployment is disabled",
     ),
     row(
         bpf_loader_upgradeable::ID,
         "loader v3",
-        builtin(loader::V3_UNITS, loader::process_v3),
+        builtin(loader::V3_COMPUTE_UNITS, loader::process_v3),
         "deploys, upgrades, extends and closes programs",
     ),
     row(
         loader_v4::ID,
         "loader v4",
-        builtin(loader::V4_UNITS, loader::process_v4),
-        "deploys programs that are one account, takes them down and up again (SIMD-0167)",
+        builtin(loader::V4_COMPUTE_UNITS, loader::process_v4),
+        "deploys, retracts and redeploys programs stored in one account (SIMD-0167)",
     )
     .with(Feature::LoaderV4),
     row(
         vote_program::ID,
         "vote program",
-        builtin(vote::UNITS, vote::process),
-        "validators' accounts and votes",
+        builtin(vote::COMPUTE_UNITS, vote::process),
+        "keeps validators' vote accounts, takes their votes",
     ),
     row(
         compute_budget::ID,
         "compute budget program",
         builtin(150, |_| Ok(())),
-        "does nothing: the runtime reads its instructions before it executes any",
+        "does nothing: the runtime reads its instructions before it executes the transaction",
     ),
     row(
         zk_elgamal_proof_program::ID,
         "ZK ElGamal proof program",
-        Kind::Builtin { units: None, process: zk::process },
-        "verifies proofs about encrypted amounts, keeps what they proved in accounts (SIMD-0153)",
+        Kind::Builtin { compute_units: None, process: zk::process },
+        "verifies proofs about encrypted amounts, stores proven statements in accounts (SIMD-0153)",
     )
     .with(Feature::ZkElgamalProofProgram),
     row(
@@ -132,13 +133,13 @@ pub const PROGRAMS: &[Row] = &[
         secp256k1_program::ID,
         "secp256k1 precompile",
         precompile(|data, all| secp256k1::verify(data, all).map_err(PrecompileError::number)),
-        "verifies signatures as Ethereum makes them",
+        "verifies Ethereum signatures (ECDSA over secp256k1 with Keccak-256)",
     ),
     row(
         secp256r1_program::ID,
         "secp256r1 precompile",
         precompile(|data, all| secp256r1::verify(data, all).map_err(PrecompileError::number)),
-        "verifies signatures of passkeys (SIMD-0075)",
+        "verifies secp256r1 signatures, the ones of passkeys (SIMD-0075)",
     )
     .with(Feature::Secp256r1Precompile),
     row(
@@ -147,20 +148,21 @@ pub const PROGRAMS: &[Row] = &[
         Kind::Migrated,
         "owns tables of addresses that transactions refer to",
     ),
-    row(config::ID, "config program", Kind::Migrated, "keeps data that their keepers sign"),
+    row(config::ID, "config program", Kind::Migrated, "stores data that listed keys must sign"),
     row(feature::ID, "feature gate program", Kind::Migrated, "owns the accounts of features"),
     row(stake::ID, "stake program", Kind::Migrated, "delegates lamports to vote accounts"),
 ];
 
-/// The builtin programs of a cluster with these features.
+/// Returns the builtin programs of a cluster with these features. Each charges its compute units
+/// before it decodes the instruction.
 #[must_use]
 pub fn builtins(features: FeatureSet) -> Builtins {
     let mut builtins = Builtins::default();
     for row in PROGRAMS.iter().filter(|row| row.feature.is_none_or(|it| features.has(it))) {
-        if let Kind::Builtin { units, process } = row.kind {
-            let units = units.unwrap_or(0);
+        if let Kind::Builtin { compute_units, process } = row.kind {
+            let compute_units = compute_units.unwrap_or(0);
             let charge_and_process = move |context: &mut InvokeContext<'_>| {
-                context.consume(units)?;
+                context.consume(compute_units)?;
                 process(context)
             };
             builtins.insert(row.address, Builtin::new(row.name, charge_and_process));
@@ -169,7 +171,7 @@ pub fn builtins(features: FeatureSet) -> Builtins {
     builtins
 }
 
-/// The precompiles. Which of them a cluster has, their features decide when they are asked.
+/// Returns all precompiles. The runtime checks the feature of each when an instruction uses it.
 #[must_use]
 pub fn precompiles() -> Precompiles {
     let mut precompiles = Precompiles::default();
@@ -186,10 +188,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_told_apart() {
-        for (place, row) in PROGRAMS.iter().enumerate() {
-            let is_it = |other: &Row| other.address == row.address || other.name == row.name;
-            assert_eq!(PROGRAMS.iter().position(is_it), Some(place), "{}", row.name);
+    fn addresses_and_names_are_unique() {
+        for (index, row) in PROGRAMS.iter().enumerate() {
+            let is_same = |other: &Row| other.address == row.address || other.name == row.name;
+            assert_eq!(PROGRAMS.iter().position(is_same), Some(index), "{}", row.name);
         }
     }
 }

@@ -23,8 +23,8 @@ use selkie_svm::{Feature, InstructionError, InvokeContext, Pubkey};
 pub use self::extend::EXTENSION_BYTES_MIN;
 use self::state::{BUFFER_HEADER_BYTES, LoaderInstruction, State};
 pub(crate) use self::{
-    old::{V1_UNITS, V2_UNITS, process_v1, process_v2},
-    v4::{V4_UNITS, process_v4},
+    old::{V1_COMPUTE_UNITS, V2_COMPUTE_UNITS, process_v1, process_v2},
+    v4::{V4_COMPUTE_UNITS, process_v4},
 };
 use crate::{
     checks::{is_signer, refuse},
@@ -32,7 +32,7 @@ use crate::{
 };
 
 /// Compute units of any instruction of loader v3.
-pub(crate) const V3_UNITS: u64 = 2370;
+pub(crate) const V3_COMPUTE_UNITS: u64 = 2370;
 
 pub(crate) fn process_v3(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     let data = context.instruction().data.clone();

@@ -15,9 +15,9 @@ use crate::{
 };
 
 /// Compute units of any instruction of loader v1.
-pub(crate) const V1_UNITS: u64 = 1140;
+pub(crate) const V1_COMPUTE_UNITS: u64 = 1140;
 /// Compute units of any instruction of loader v2.
-pub(crate) const V2_UNITS: u64 = 570;
+pub(crate) const V2_COMPUTE_UNITS: u64 = 570;
 
 const PROGRAM: usize = 0;
 

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Compute units of any instruction of loader v4.
-pub(crate) const V4_UNITS: u64 = 2000;
+pub(crate) const V4_COMPUTE_UNITS: u64 = 2000;
 
 /// Where a program's file begins.
 const HEADER_BYTES: usize = 48;

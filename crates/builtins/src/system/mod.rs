@@ -15,7 +15,7 @@ use self::{
 use crate::checks::{has_recent_blockhashes_at, refuse, rent_at};
 
 /// Compute units of any instruction.
-pub(crate) const UNITS: u64 = 150;
+pub(crate) const COMPUTE_UNITS: u64 = 150;
 
 /// The system program's own errors, each at its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

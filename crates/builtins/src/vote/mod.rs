@@ -25,9 +25,9 @@ use crate::{
 };
 
 /// Compute units of any instruction.
-pub(crate) const UNITS: u64 = 2100;
+pub(crate) const COMPUTE_UNITS: u64 = 2100;
 /// What the proof that a BLS key's secret is known costs besides (SIMD-0387).
-const BLS_PROOF_UNITS: u64 = 34_500;
+const BLS_PROOF_COMPUTE_UNITS: u64 = 34_500;
 
 /// The vote program's own errors, each at its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -129,7 +129,7 @@ const INITIALIZE_V2_NEEDS: [Feature; 5] = [
 
 /// Verifies that a BLS key is that of the voter of account 0.
 fn check_possession(context: &mut InvokeContext<'_>, bls: &BlsKey) -> Result<(), InstructionError> {
-    context.consume(BLS_PROOF_UNITS)?;
+    context.consume(BLS_PROOF_COMPUTE_UNITS)?;
     let payload = [b"ALPENGLOW", context.key(0)?.as_ref()].concat();
     if bls12_381::possession_is_proven(&payload, &bls.key, &bls.proof) {
         Ok(())

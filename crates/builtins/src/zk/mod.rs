@@ -15,7 +15,7 @@ use crate::{
     wire::{Malformed, Reader},
 };
 
-const CLOSE_UNITS: u64 = 3300;
+const CLOSE_COMPUTE_UNITS: u64 = 3300;
 
 /// An instruction that verifies a proof.
 struct Proof {
@@ -70,7 +70,7 @@ pub(crate) fn process(context: &mut InvokeContext<'_>) -> Result<(), Instruction
     let number = context.instruction().data.first().copied();
     let number = number.ok_or(InstructionError::InvalidInstructionData)?;
     let Some(place) = usize::from(number).checked_sub(1) else {
-        context.consume(CLOSE_UNITS)?;
+        context.consume(CLOSE_COMPUTE_UNITS)?;
         context.log("CloseContextState");
         return close(context);
     };
