@@ -1,10 +1,10 @@
-//! The system program: accounts are made, given away and paid from here.
+//! The system program: creates, allocates, assigns and funds accounts; nonce accounts.
 
 mod accounts;
 mod instruction;
 mod nonce;
 
-use selkie_svm::{Feature, InstructionError, InvokeContext};
+use selkie_svm::{Feature, InstructionError, InvokeContext, Pubkey};
 
 pub(crate) use self::accounts::with_seed;
 
@@ -12,12 +12,11 @@ use self::{
     accounts::{Address, allocate, assign, create, transfer, transfer_with_seed},
     instruction::SystemInstruction,
 };
-use crate::checks::{has_recent_blockhashes_at, refuse, rent_at};
 
-/// Compute units of any instruction.
+/// The cost of every instruction of the system program.
 pub(crate) const COMPUTE_UNITS: u64 = 150;
 
-/// The system program's own errors, each at its number.
+/// The custom errors of the system program, with their numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub(crate) enum SystemError {
@@ -50,14 +49,7 @@ pub(crate) fn process(context: &mut InvokeContext<'_>) -> Result<(), Instruction
             create(context, &to, lamports, space, owner)
         }
         SystemInstruction::CreateAccountAllowPrefund { lamports, space, owner } => {
-            if !context.has(Feature::CreateAccountAllowPrefund) {
-                return Err(InstructionError::InvalidInstructionData);
-            }
-            context.check_accounts(if lamports > 0 { 2 } else { 1 })?;
-            let to = Address::plain(context.key(0)?);
-            allocate(context, 0, &to, space)?;
-            assign(context, 0, &to, owner)?;
-            if lamports > 0 { transfer(context, 1, 0, lamports) } else { Ok(()) }
+            create_allow_prefund(context, lamports, space, owner)
         }
         SystemInstruction::Assign { owner } => {
             context.check_accounts(1)?;
@@ -88,41 +80,30 @@ pub(crate) fn process(context: &mut InvokeContext<'_>) -> Result<(), Instruction
             context.check_accounts(3)?;
             transfer_with_seed(context, from_seed, &from_owner, lamports)
         }
-        SystemInstruction::AdvanceNonceAccount => {
-            context.check_accounts(1)?;
-            check_recent_blockhashes(context, "Advance")?;
-            nonce::advance(context)
-        }
-        SystemInstruction::WithdrawNonceAccount(lamports) => {
-            context.check_accounts(2)?;
-            has_recent_blockhashes_at(context, 2)?;
-            let rent = rent_at(context, 3)?;
-            nonce::withdraw(context, lamports, &rent)
-        }
+        SystemInstruction::AdvanceNonceAccount => nonce::advance(context),
+        SystemInstruction::WithdrawNonceAccount(lamports) => nonce::withdraw(context, lamports),
         SystemInstruction::InitializeNonceAccount(authority) => {
-            context.check_accounts(1)?;
-            check_recent_blockhashes(context, "Initialize")?;
-            let rent = rent_at(context, 2)?;
-            nonce::initialize(context, authority, &rent)
+            nonce::initialize(context, authority)
         }
-        SystemInstruction::AuthorizeNonceAccount(authority) => {
-            context.check_accounts(1)?;
-            nonce::authorize(context, authority)
-        }
-        SystemInstruction::UpgradeNonceAccount => {
-            context.check_accounts(1)?;
-            nonce::upgrade(context)
-        }
+        SystemInstruction::AuthorizeNonceAccount(authority) => nonce::authorize(context, authority),
+        SystemInstruction::UpgradeNonceAccount => nonce::upgrade(context),
     }
 }
 
-fn check_recent_blockhashes(
+/// Allocates and assigns account 0, which may already have lamports, and transfers further lamports
+/// to it from account 1 if there are any to transfer.
+fn create_allow_prefund(
     context: &mut InvokeContext<'_>,
-    what: &str,
+    lamports: u64,
+    space: u64,
+    owner: Pubkey,
 ) -> Result<(), InstructionError> {
-    if has_recent_blockhashes_at(context, 1)? {
-        return Ok(());
+    if !context.has(Feature::CreateAccountAllowPrefund) {
+        return Err(InstructionError::InvalidInstructionData);
     }
-    let why = format!("{what} nonce account: recent blockhash list is empty");
-    refuse(context, why, SystemError::NonceNoRecentBlockhashes.into())
+    context.check_accounts(if lamports > 0 { 2 } else { 1 })?;
+    let to = Address::plain(context.key(0)?);
+    allocate(context, 0, &to, space)?;
+    assign(context, 0, &to, owner)?;
+    if lamports > 0 { transfer(context, 1, 0, lamports) } else { Ok(()) }
 }

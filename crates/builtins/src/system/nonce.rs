@@ -1,20 +1,18 @@
-//! Nonce accounts: blockhashes that stay valid until they are used.
+//! Nonce accounts: each stores a durable nonce, used in place of a recent blockhash.
 
-use selkie_svm::{
-    BorrowedAccount, InstructionError, InvokeContext, Pubkey, nonce::durable_nonce, sysvars::Rent,
-};
+use selkie_svm::{BorrowedAccount, InstructionError, InvokeContext, Pubkey, nonce::durable_nonce};
 use solana_sdk_ids::system_program;
 
 use super::SystemError;
 use crate::{
-    checks::{minimum_balance, refuse},
+    checks::{has_recent_blockhashes_at, minimum_balance, refuse, rent_at},
     wire::{Malformed, Reader, store},
 };
 
-/// What a nonce account holds.
+/// The state of a nonce account.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Nonce {
-    /// Legacy nonces are blockhashes as they are, and no transaction can use them any more.
+    /// Whether the nonce is a plain blockhash, which transactions can no longer use.
     is_legacy: bool,
     state: Option<Initialized>,
 }
@@ -71,38 +69,56 @@ fn next(context: &InvokeContext<'_>) -> [u8; 32] {
     durable_nonce(&context.environment().blockhash).to_bytes()
 }
 
-/// Reads account 0, if it can be written to.
-fn writable(context: &mut InvokeContext<'_>, what: &str) -> Result<Nonce, InstructionError> {
+/// Returns the state of account 0, which must be writable.
+fn writable(context: &mut InvokeContext<'_>, instruction: &str) -> Result<Nonce, InstructionError> {
     let account = context.borrow(0)?;
     if !account.is_writable() {
-        let why = format!("{what} nonce account: Account {} must be writeable", account.key());
+        let why =
+            format!("{instruction} nonce account: Account {} must be writeable", account.key());
         return refuse(context, why, InstructionError::InvalidArgument);
     }
     Nonce::of(&account)
 }
 
-fn invalid_state<T>(context: &mut InvokeContext<'_>, what: &str) -> Result<T, InstructionError> {
-    let why = format!("{what} nonce account: Account {} state is invalid", context.key(0)?);
+fn invalid_state<T>(
+    context: &mut InvokeContext<'_>,
+    instruction: &str,
+) -> Result<T, InstructionError> {
+    let why = format!("{instruction} nonce account: Account {} state is invalid", context.key(0)?);
     refuse(context, why, InstructionError::InvalidAccountData)
 }
 
 fn check_expired(
     context: &mut InvokeContext<'_>,
-    what: &str,
+    instruction: &str,
     state: &Initialized,
 ) -> Result<(), InstructionError> {
     if state.durable_nonce != next(context) {
         return Ok(());
     }
-    let why = format!("{what} nonce account: nonce can only advance once per slot");
+    let why = format!("{instruction} nonce account: nonce can only advance once per slot");
     refuse(context, why, SystemError::NonceBlockhashNotExpired.into())
+}
+
+fn check_recent_blockhashes(
+    context: &mut InvokeContext<'_>,
+    instruction: &str,
+) -> Result<(), InstructionError> {
+    if has_recent_blockhashes_at(context, 1)? {
+        return Ok(());
+    }
+    let why = format!("{instruction} nonce account: recent blockhash list is empty");
+    refuse(context, why, SystemError::NonceNoRecentBlockhashes.into())
 }
 
 fn write(context: &mut InvokeContext<'_>, nonce: Nonce) -> Result<(), InstructionError> {
     store(&mut context.borrow(0)?, &nonce.write())
 }
 
+/// Replaces the nonce of account 0 by the durable nonce of the latest blockhash.
 pub(super) fn advance(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    context.check_accounts(1)?;
+    check_recent_blockhashes(context, "Advance")?;
     let Some(state) = writable(context, "Advance")?.state else {
         return invalid_state(context, "Advance");
     };
@@ -118,12 +134,14 @@ pub(super) fn advance(context: &mut InvokeContext<'_>) -> Result<(), Instruction
     write(context, Nonce::current(Some(state)))
 }
 
-/// Pays account 1 from account 0. Who takes all of it closes the account.
+/// Transfers lamports from account 0 to account 1. Withdrawing the whole balance closes the account.
 pub(super) fn withdraw(
     context: &mut InvokeContext<'_>,
     lamports: u64,
-    rent: &Rent,
 ) -> Result<(), InstructionError> {
+    context.check_accounts(2)?;
+    has_recent_blockhashes_at(context, 2)?;
+    let rent = rent_at(context, 3)?;
     let nonce = writable(context, "Withdraw")?;
     let from = context.borrow(0)?;
     let (key, balance, len) = (*from.key(), from.lamports(), from.data().len());
@@ -144,7 +162,7 @@ pub(super) fn withdraw(
             write(context, Nonce::current(None))?;
         }
         Some(state) => {
-            let need = lamports.checked_add(minimum_balance(rent, len));
+            let need = lamports.checked_add(minimum_balance(&rent, len));
             let need = need.ok_or(InstructionError::InsufficientFunds)?;
             if need > balance {
                 return insufficient(context, need);
@@ -167,16 +185,19 @@ fn check_withdrawer(
     refuse(context, why, InstructionError::MissingRequiredSignature)
 }
 
+/// Initializes account 0 with the durable nonce of the latest blockhash.
 pub(super) fn initialize(
     context: &mut InvokeContext<'_>,
     authority: Pubkey,
-    rent: &Rent,
 ) -> Result<(), InstructionError> {
+    context.check_accounts(1)?;
+    check_recent_blockhashes(context, "Initialize")?;
+    let rent = rent_at(context, 2)?;
     if writable(context, "Initialize")?.state.is_some() {
         return invalid_state(context, "Initialize");
     }
     let account = context.borrow(0)?;
-    let (balance, need) = (account.lamports(), minimum_balance(rent, account.data().len()));
+    let (balance, need) = (account.lamports(), minimum_balance(&rent, account.data().len()));
     if balance < need {
         let why = format!("Initialize nonce account: insufficient lamports {balance}, need {need}");
         return refuse(context, why, InstructionError::InsufficientFunds);
@@ -187,10 +208,12 @@ pub(super) fn initialize(
     write(context, Nonce::current(Some(state)))
 }
 
+/// Sets the authority of account 0.
 pub(super) fn authorize(
     context: &mut InvokeContext<'_>,
     authority: Pubkey,
 ) -> Result<(), InstructionError> {
+    context.check_accounts(1)?;
     let nonce = writable(context, "Authorize")?;
     let Some(state) = nonce.state else { return invalid_state(context, "Authorize") };
     if !context.has_signer(&state.authority) {
@@ -200,8 +223,9 @@ pub(super) fn authorize(
     write(context, Nonce { state: Some(Initialized { authority, ..state }), ..nonce })
 }
 
-/// Makes a legacy nonce a durable one; anybody may.
+/// Upgrades a legacy nonce to a durable one; no signature is required.
 pub(super) fn upgrade(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
+    context.check_accounts(1)?;
     let account = context.borrow(0)?;
     if !system_program::check_id(account.owner()) {
         return Err(InstructionError::InvalidAccountOwner);

@@ -1,4 +1,4 @@
-//! The vote program: validators' accounts, their authorities, their votes.
+//! The vote program: vote accounts, their authorities, commissions and votes.
 
 pub(crate) mod account;
 mod instruction;
@@ -14,22 +14,22 @@ use solana_sdk_ids::{system_program, sysvar, vote};
 
 use self::{
     instruction::{
-        BlsKey, CommissionKind, Seed, VoteAuthorize, VoteInit, VoteInitV2, VoteInstruction,
+        BlsKey, CommissionKind, Seed, Vote, VoteAuthorize, VoteInit, VoteInitV2, VoteInstruction,
     },
     state::{VOTE_ACCOUNT_BYTES, VoteState, basis_points},
-    tower::{Now, SlotHash},
+    tower::{Now, SlotHash, Tower},
 };
 use crate::{
     checks::{check_distinct, clock, clock_at, is_signer, minimum_balance, rent, rent_at},
     system::with_seed,
 };
 
-/// Compute units of any instruction.
+/// The cost of every instruction of the vote program.
 pub(crate) const COMPUTE_UNITS: u64 = 2100;
-/// What the proof that a BLS key's secret is known costs besides (SIMD-0387).
+/// The additional cost of verifying a BLS key's proof of possession (SIMD-0387).
 const BLS_PROOF_COMPUTE_UNITS: u64 = 34_500;
 
-/// The vote program's own errors, each at its number.
+/// The custom errors of the vote program, with their numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 enum VoteError {
@@ -92,34 +92,21 @@ pub(crate) fn process(context: &mut InvokeContext<'_>) -> Result<(), Instruction
             update_commission_bps(context, commission_bps, kind)
         }
         VoteInstruction::UpdateCommissionCollector(kind) => update_collector(context, kind),
-        VoteInstruction::Vote(vote) => {
-            check_legacy(context)?;
-            if context.key(1)? != sysvar::slot_hashes::ID {
-                return Err(InstructionError::InvalidArgument);
-            }
-            let hashes = slot_hashes(context)?;
-            let clock = clock_at(context, 2)?;
-            cast(context, &clock, |state, now| state.vote(&vote, &hashes, now))
-        }
+        VoteInstruction::Vote(vote) => cast_votes(context, &vote),
         VoteInstruction::UpdateVoteState(tower) => {
             check_legacy(context)?;
-            let hashes = slot_hashes(context)?;
-            let clock = clock(context)?;
-            cast(context, &clock, |state, now| state.take_tower(tower, &hashes, now))
+            update_tower(context, tower)
         }
-        VoteInstruction::TowerSync(tower) => {
-            let hashes = slot_hashes(context)?;
-            let clock = clock(context)?;
-            cast(context, &clock, |state, now| state.take_tower(tower, &hashes, now))
-        }
+        VoteInstruction::TowerSync(tower) => update_tower(context, tower),
         VoteInstruction::Withdraw(lamports) => withdraw(context, lamports),
         VoteInstruction::InitializeAccountV2(init) => initialize_v2(context, &init),
-        // Not there as long as block revenue is not shared (SIMD-0123).
+        // Disabled until block revenue sharing is active (SIMD-0123).
         VoteInstruction::DepositDelegatorRewards => Err(InstructionError::InvalidInstructionData),
     }
 }
 
-const INITIALIZE_V2_NEEDS: [Feature; 5] = [
+/// The features that `InitializeAccountV2` requires.
+const INITIALIZE_V2_FEATURES: [Feature; 5] = [
     Feature::BlsPubkeyManagementInVoteAccount,
     Feature::CommissionRateInBasisPoints,
     Feature::CustomCommissionCollector,
@@ -127,7 +114,7 @@ const INITIALIZE_V2_NEEDS: [Feature; 5] = [
     Feature::VoteAccountInitializeV2,
 ];
 
-/// Verifies that a BLS key is that of the voter of account 0.
+/// Verifies the proof of possession of a BLS key for account 0, and charges for it.
 fn check_possession(context: &mut InvokeContext<'_>, bls: &BlsKey) -> Result<(), InstructionError> {
     context.consume(BLS_PROOF_COMPUTE_UNITS)?;
     let payload = [b"ALPENGLOW", context.key(0)?.as_ref()].concat();
@@ -138,12 +125,12 @@ fn check_possession(context: &mut InvokeContext<'_>, bls: &BlsKey) -> Result<(),
     }
 }
 
-/// Whose signatures count.
+/// The signers that an instruction accepts.
 #[derive(Clone, Copy, Debug)]
 enum Signers {
-    /// Those of all accounts that signed.
+    /// All signers among the instruction's accounts.
     OfInstruction,
-    /// That of an address which is derived from one that signed.
+    /// The one address derived from a base that signed; `None` if the base did not sign.
     Derived(Option<Pubkey>),
 }
 
@@ -181,16 +168,16 @@ fn initialize(context: &mut InvokeContext<'_>, init: &VoteInit) -> Result<(), In
     VoteState::new(key, init, clock.epoch).save(context)
 }
 
-/// Accounts 2 and 3 collect what the account earns.
+/// Initializes account 0 with a BLS key; accounts 2 and 3 are its commission collectors.
 fn initialize_v2(
     context: &mut InvokeContext<'_>,
     init: &VoteInitV2,
 ) -> Result<(), InstructionError> {
-    if !INITIALIZE_V2_NEEDS.iter().all(|feature| context.has(*feature)) {
+    if !INITIALIZE_V2_FEATURES.iter().all(|feature| context.has(*feature)) {
         return Err(InstructionError::InvalidInstructionData);
     }
     context.check_accounts(4)?;
-    // Both are borrowed before anything is checked, unless they are the vote account itself.
+    // agave borrows both collectors before any check, except where one is the vote account itself.
     if context.key(3)? != context.key(0)? {
         check_distinct(context, 2, 3)?;
     }
@@ -203,7 +190,7 @@ fn initialize_v2(
     VoteState::with_bls(init, collectors, clock.epoch).save(context)
 }
 
-/// Fails unless account 0 has a vote account's size and no state.
+/// Returns an error unless account 0 has the size of a vote account and is uninitialized.
 fn check_uninitialized(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     if context.borrow(0)?.data().len() != VOTE_ACCOUNT_BYTES {
         return Err(InstructionError::InvalidAccountData);
@@ -215,18 +202,19 @@ fn check_uninitialized(context: &mut InvokeContext<'_>) -> Result<(), Instructio
     }
 }
 
-/// The address of an account that may collect what account 0 earns (SIMD-0232): that account
-/// itself, or one of the system program that is rent exempt and not reserved.
+/// Returns the address of instruction account `index`, checked as a commission collector
+/// (SIMD-0232): the vote account itself, or a rent-exempt account of the system program that is not
+/// reserved.
 fn collector(
     context: &mut InvokeContext<'_>,
-    place: usize,
+    index: usize,
     rent: &Rent,
 ) -> Result<Pubkey, InstructionError> {
-    let key = context.key(place)?;
+    let key = context.key(index)?;
     if key == context.key(0)? {
         return Ok(key);
     }
-    let account = context.borrow(place)?;
+    let account = context.borrow(index)?;
     if !system_program::check_id(account.owner()) {
         return Err(InstructionError::InvalidAccountOwner);
     }
@@ -240,7 +228,7 @@ fn collector(
     Ok(key)
 }
 
-/// The new authority that must sign too.
+/// Returns the new authority, which must have signed.
 fn checked_authority(context: &mut InvokeContext<'_>) -> Result<Pubkey, InstructionError> {
     context.check_accounts(4)?;
     if !is_signer(context, 3)? {
@@ -276,7 +264,7 @@ fn authorize(
             if has_bls && state.bls_key.is_some() {
                 return Err(InstructionError::InvalidInstructionData);
             }
-            appoint(context, &mut state, new, signers, clock)?;
+            authorize_voter(context, &mut state, new, signers, clock)?;
         }
         VoteAuthorize::Withdrawer => {
             signers.check(context, &state.withdrawer)?;
@@ -287,16 +275,16 @@ fn authorize(
                 return Err(InstructionError::InvalidInstructionData);
             }
             check_possession(context, &bls)?;
-            appoint(context, &mut state, new, signers, clock)?;
+            authorize_voter(context, &mut state, new, signers, clock)?;
             state.bls_key = Some(bls.key);
         }
     }
     state.save(context)
 }
 
-/// Makes `new` the voter after the epoch of the last leader schedule. The withdrawer or the voter
-/// of now must sign.
-fn appoint(
+/// Makes `new` the authorized voter from the epoch after that of the latest leader schedule on. The
+/// withdrawer or the current voter must sign.
+fn authorize_voter(
     context: &InvokeContext<'_>,
     state: &mut VoteState,
     new: Pubkey,
@@ -331,7 +319,7 @@ fn update_commission(context: &mut InvokeContext<'_>, percent: u8) -> Result<(),
     let clock = clock(context)?;
     let state = VoteState::load(context);
     if !context.has(Feature::DelayCommissionUpdates) {
-        // Delegators shall have time to leave before a commission that was raised counts.
+        // Delegators must have time to leave before an increased commission applies.
         let is_raised = state.as_ref().map_or(true, |state| {
             u16::from(percent) > (state.inflation_rewards_commission_bps / 100).min(255)
         });
@@ -353,10 +341,10 @@ fn update_commission_bps(
     commission_bps: u16,
     kind: CommissionKind,
 ) -> Result<(), InstructionError> {
-    let is_there = context.has(Feature::CommissionRateInBasisPoints)
+    let is_active = context.has(Feature::CommissionRateInBasisPoints)
         && context.has(Feature::DelayCommissionUpdates)
         && (kind == CommissionKind::InflationRewards || context.has(Feature::BlockRevenueSharing));
-    if !is_there {
+    if !is_active {
         return Err(InstructionError::InvalidInstructionData);
     }
     let mut state = VoteState::load(context)?;
@@ -394,7 +382,7 @@ fn check_legacy(context: &InvokeContext<'_>) -> Result<(), InstructionError> {
     Ok(())
 }
 
-/// The slots of this fork that are known by their hashes, newest first.
+/// Returns the slot hashes sysvar, newest slot first.
 fn slot_hashes(context: &InvokeContext<'_>) -> Result<Vec<SlotHash>, InstructionError> {
     let data = context.environment().sysvars.get(&sysvar::slot_hashes::ID);
     let mut data = crate::wire::Reader::new(data.ok_or(InstructionError::UnsupportedSysvar)?);
@@ -402,6 +390,23 @@ fn slot_hashes(context: &InvokeContext<'_>) -> Result<Vec<SlotHash>, Instruction
     hashes.map_err(|_| InstructionError::UnsupportedSysvar)
 }
 
+fn cast_votes(context: &mut InvokeContext<'_>, vote: &Vote) -> Result<(), InstructionError> {
+    check_legacy(context)?;
+    if context.key(1)? != sysvar::slot_hashes::ID {
+        return Err(InstructionError::InvalidArgument);
+    }
+    let hashes = slot_hashes(context)?;
+    let clock = clock_at(context, 2)?;
+    cast(context, &clock, |state, now| state.vote(vote, &hashes, now))
+}
+
+fn update_tower(context: &mut InvokeContext<'_>, tower: Tower) -> Result<(), InstructionError> {
+    let hashes = slot_hashes(context)?;
+    let clock = clock(context)?;
+    cast(context, &clock, |state, now| state.update(tower, &hashes, now))
+}
+
+/// Applies `vote` to the state of account 0, whose authorized voter must sign.
 fn cast(
     context: &mut InvokeContext<'_>,
     clock: &Clock,
@@ -421,13 +426,13 @@ fn withdraw(context: &mut InvokeContext<'_>, lamports: u64) -> Result<(), Instru
     let state = VoteState::load(context)?;
     check_signer(context, &state.withdrawer)?;
     let mut account = context.borrow(0)?;
-    let rest = account.lamports().checked_sub(lamports);
-    let rest = rest.ok_or(InstructionError::InsufficientFunds)?;
-    if rest == 0 {
+    let remaining = account.lamports().checked_sub(lamports);
+    let remaining = remaining.ok_or(InstructionError::InsufficientFunds)?;
+    if remaining == 0 {
         if state.pending_delegator_rewards > 0 {
             return Err(InstructionError::InsufficientFunds);
         }
-        // Whoever got credits in this epoch or the last is still paid for them.
+        // Credits of the current and the previous epoch are still to be rewarded.
         let last = state.epoch_credits.last().map(|(epoch, ..)| *epoch);
         if last.is_some_and(|last| clock.epoch.saturating_sub(last) < 2) {
             return Err(VoteError::ActiveVoteAccountClose.into());
@@ -436,7 +441,7 @@ fn withdraw(context: &mut InvokeContext<'_>, lamports: u64) -> Result<(), Instru
     } else {
         let required = minimum_balance(&rent, account.data().len());
         let required = required.checked_add(state.pending_delegator_rewards);
-        if rest < required.ok_or(InstructionError::ArithmeticOverflow)? {
+        if remaining < required.ok_or(InstructionError::ArithmeticOverflow)? {
             return Err(InstructionError::InsufficientFunds);
         }
     }

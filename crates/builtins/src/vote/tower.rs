@@ -1,19 +1,19 @@
-//! Votes: lockouts that double with each vote on top, and credits for those that get to the root.
+//! Tower rules: lockouts that double with each later vote, and credits for votes that become root.
 
 use super::{VoteError, instruction::Vote, state::VoteState};
 
-/// The most votes that are not rooted.
+/// The maximum number of votes above the root.
 const LOCKOUTS_MAX: usize = 31;
-/// The most votes on top that a vote is confirmed by.
+/// The maximum confirmation count of a vote.
 const CONFIRMATIONS_MAX: u32 = 31;
-/// The most epochs that credits are remembered of.
+/// The maximum number of epochs whose credits are kept.
 const EPOCH_CREDITS_MAX: usize = 64;
-/// Slots that a vote may take to land, for all credits.
+/// The highest latency in slots that earns all credits.
 const CREDITS_GRACE_SLOTS: u8 = 2;
-/// The credits of a vote that landed in time.
+/// The credits of a vote within the grace period.
 const CREDITS_MAX: u8 = 16;
 
-/// A vote, and how many votes on top of it confirm it.
+/// A vote with its confirmation count: the number of votes from it to the top of the tower.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Lockout {
     pub(super) slot: u64,
@@ -21,21 +21,21 @@ pub(super) struct Lockout {
 }
 
 impl Lockout {
-    /// The last slot for which no vote on another fork may be cast.
+    /// Returns the last slot of the lockout: up to it, a vote on another fork is forbidden.
     fn last_locked_out(self) -> u64 {
         let slots = 1_u64 << self.confirmations.min(CONFIRMATIONS_MAX);
         self.slot.saturating_add(slots)
     }
 }
 
-/// A vote, and how many slots it took to land; 0 if that is not known.
+/// A vote with its latency in slots; 0 if that is unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct LandedVote {
     pub(super) latency: u8,
     pub(super) lockout: Lockout,
 }
 
-/// All votes of a validator as it sees them itself.
+/// The tower that a validator sends: all its votes above the root.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Tower {
     /// Oldest first.
@@ -49,7 +49,7 @@ pub(super) struct Tower {
 /// A slot and its hash.
 pub(super) type SlotHash = (u64, [u8; 32]);
 
-/// When a vote lands.
+/// The epoch and slot in which a vote lands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Now {
     pub(super) epoch: u64,
@@ -61,7 +61,7 @@ fn latency(slot: u64, now: Now) -> u8 {
 }
 
 impl VoteState {
-    /// Takes votes, each on top of those before. `hashes` are newest first.
+    /// Applies votes one by one. `hashes` are the slot hashes, newest first.
     pub(super) fn vote(
         &mut self,
         vote: &Vote,
@@ -90,7 +90,8 @@ impl VoteState {
         self.votes.back().map(|vote| vote.lockout.slot)
     }
 
-    /// Whether the slots that are new are on this fork, the last of them with this hash.
+    /// Checks that the slots after the last vote are on this fork, and that the newest one has this
+    /// hash.
     fn check_slots(
         &self,
         slots: &[u64],
@@ -98,22 +99,22 @@ impl VoteState {
         hashes: &[SlotHash],
     ) -> Result<(), VoteError> {
         let last = self.last_voted_slot();
-        let mut left = slots.iter().peekable();
+        let mut remaining = slots.iter().peekable();
         let mut oldest_first = hashes.iter().rev();
         let mut newest = None;
-        while let Some(slot) = left.peek() {
+        while let Some(slot) = remaining.peek() {
             if last.is_some_and(|last| **slot <= last) && oldest_first.len() > 0 {
-                left.next();
+                remaining.next();
                 continue;
             }
             let Some(known) = oldest_first.next() else { break };
             if known.0 == **slot {
-                left.next();
+                remaining.next();
             }
             newest = Some(known);
         }
         let (_, known) = newest.ok_or(VoteError::VoteTooOld)?;
-        if left.peek().is_some() {
+        if remaining.peek().is_some() {
             return Err(VoteError::SlotsMismatch);
         }
         if known == hash { Ok(()) } else { Err(VoteError::SlotHashMismatch) }
@@ -135,17 +136,17 @@ impl VoteState {
         let lockout = Lockout { slot, confirmations: 1 };
         self.votes.push_back(LandedVote { latency: latency(slot, now), lockout });
         let depth = self.votes.len();
-        for (place, LandedVote { lockout, .. }) in self.votes.iter_mut().enumerate() {
-            // A vote whose lockout was doubled as often before must wait for more on top.
+        for (index, LandedVote { lockout, .. }) in self.votes.iter_mut().enumerate() {
+            // A vote is confirmed again only once the stack above it exceeds its confirmations.
             let confirmed = usize::try_from(lockout.confirmations).unwrap_or(usize::MAX);
-            if depth > place.saturating_add(confirmed) {
+            if depth > index.saturating_add(confirmed) {
                 lockout.confirmations = lockout.confirmations.saturating_add(1);
             }
         }
     }
 
-    /// Takes a validator's own tower instead of the one here.
-    pub(super) fn take_tower(
+    /// Replaces the votes by a tower that the validator sent, after checking it.
+    pub(super) fn update(
         &mut self,
         mut tower: Tower,
         hashes: &[SlotHash],
@@ -155,9 +156,22 @@ impl VoteState {
         self.replace(tower, now)
     }
 
-    /// Checks that a tower is on this fork, as far as slots are known by their hashes. Votes older
-    /// than that are taken only if they are here already.
+    /// Checks that a tower is on this fork, as far back as the slot hashes go. Older votes are
+    /// dropped from the tower unless this state has them too.
     fn check_and_filter(&self, tower: &mut Tower, hashes: &[SlotHash]) -> Result<(), VoteError> {
+        self.check_age(tower, hashes)?;
+        let (kept, newest) = self.match_slots(tower, hashes)?;
+        // The last slot is not too old, so the loop ended with its slot hash.
+        if hashes.get(newest).is_none_or(|(_, hash)| *hash != tower.hash) {
+            return Err(VoteError::SlotHashMismatch);
+        }
+        tower.lockouts = kept;
+        Ok(())
+    }
+
+    /// Checks that the tower is newer than this state and the oldest slot hash. A root older than
+    /// all slot hashes becomes the newest known slot that is not newer than it.
+    fn check_age(&self, tower: &mut Tower, hashes: &[SlotHash]) -> Result<(), VoteError> {
         let last = tower.lockouts.last().ok_or(VoteError::EmptySlots)?.slot;
         if self.last_voted_slot().is_some_and(|voted| last <= voted) {
             return Err(VoteError::VoteTooOld);
@@ -172,13 +186,22 @@ impl VoteState {
             let voted = self.votes.iter().rev().map(|vote| vote.lockout.slot);
             tower.root = voted.into_iter().find(|slot| *slot <= root).or(self.root);
         }
+        Ok(())
+    }
 
+    /// Walks the tower, root first, and the slot hashes, oldest first, in step. Returns the lockouts
+    /// to keep, and the index of the slot hash that matched the last one.
+    fn match_slots(
+        &self,
+        tower: &Tower,
+        hashes: &[SlotHash],
+    ) -> Result<(Vec<Lockout>, usize), VoteError> {
         let mut root = tower.root;
         let mut unknown = hashes.len();
         let mut kept = Vec::with_capacity(tower.lockouts.len());
         let mut previous: Option<u64> = None;
-        let mut left = tower.lockouts.iter().peekable();
-        while let Some(lockout) = left.peek()
+        let mut remaining = tower.lockouts.iter().peekable();
+        while let Some(lockout) = remaining.peek()
             && unknown > 0
         {
             let slot = root.unwrap_or(lockout.slot);
@@ -207,17 +230,12 @@ impl VoteState {
                 kept.push(**lockout);
             }
             previous = Some(slot);
-            left.next();
+            remaining.next();
         }
-        if left.peek().is_some() {
+        if remaining.peek().is_some() {
             return Err(VoteError::SlotsMismatch);
         }
-        // The last slot is not too old, so that its hash was what the loop ended with.
-        if hashes.get(unknown).is_none_or(|(_, hash)| *hash != tower.hash) {
-            return Err(VoteError::SlotHashMismatch);
-        }
-        tower.lockouts = kept;
-        Ok(())
+        Ok((kept, unknown))
     }
 
     fn has_voted_for(&self, slot: u64) -> bool {
@@ -259,8 +277,8 @@ impl VoteState {
         Ok(())
     }
 
-    /// Checks that votes which are gone have expired, and that those which stay have no less
-    /// lockout; how long they took to land stays.
+    /// Checks that each vote that the new tower lacks has expired, and that no lockout of the others
+    /// shrinks. Copies their latencies into `votes`.
     fn carry_over(&self, rooted: usize, votes: &mut [LandedVote]) -> Result<(), VoteError> {
         let mut current = self.votes.iter().skip(rooted).peekable();
         let mut new = votes.iter_mut().peekable();
@@ -318,7 +336,7 @@ impl VoteState {
 }
 
 impl LandedVote {
-    /// What it earns when it gets to the root: less, the longer it took to land.
+    /// Returns the credits of the vote when it becomes root: fewer, the higher its latency.
     fn credits(&self) -> u64 {
         if self.latency == 0 {
             return 1;
@@ -328,7 +346,7 @@ impl LandedVote {
     }
 }
 
-/// Whether a tower could have been built by votes.
+/// Checks that a tower could result from single votes: order, confirmations and lockouts.
 fn check_order(tower: &Tower) -> Result<(), VoteError> {
     let mut previous: Option<&Lockout> = None;
     for lockout in &tower.lockouts {
@@ -338,7 +356,7 @@ fn check_order(tower: &Tower) -> Result<(), VoteError> {
         if lockout.confirmations > CONFIRMATIONS_MAX {
             return Err(VoteError::ConfirmationTooLarge);
         }
-        // A root at slot 0 is what a tower without votes has.
+        // A tower without votes has its root at slot 0.
         if tower.root.is_some_and(|root| root != 0 && lockout.slot <= root) {
             return Err(VoteError::SlotSmallerThanRoot);
         }
@@ -362,7 +380,7 @@ fn check_order(tower: &Tower) -> Result<(), VoteError> {
 mod tests {
     use super::*;
 
-    /// Numbers that look random, from a linear congruential generator.
+    /// Returns a generator of pseudorandom numbers below a bound (linear congruential).
     fn numbers(seed: u64) -> impl FnMut(u64) -> u64 {
         let mut state = seed;
         move |below| {
@@ -371,10 +389,8 @@ mod tests {
         }
     }
 
-    /// Who votes for one slot after the other, and who sends all of its votes with each new one,
-    /// get to the same state.
     #[test]
-    fn votes_and_towers_agree() {
+    fn single_votes_and_whole_towers_lead_to_the_same_state() {
         for seed in 0..50 {
             let mut random = numbers(seed);
             let (mut voter, mut sender) = (VoteState::default(), VoteState::default());
@@ -391,7 +407,7 @@ mod tests {
 
                 let lockouts = voter.votes.iter().map(|vote| vote.lockout).collect();
                 let tower = Tower { lockouts, root: voter.root, hash, timestamp };
-                sender.take_tower(tower, &hashes, now).unwrap();
+                sender.update(tower, &hashes, now).unwrap();
                 assert_eq!(voter, sender, "seed {seed}, vote {vote}");
                 rooted = voter.root.unwrap_or(0);
             }
@@ -400,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn late_votes_earn_less() {
+    fn credits_fall_with_latency_from_16_to_1() {
         let credits = |latency| {
             LandedVote { latency, lockout: Lockout { slot: 0, confirmations: 0 } }.credits()
         };
