@@ -1,10 +1,10 @@
-//! What builtin programs ask of an instruction before they do something.
+//! Checks on accounts, signers and sysvars that the builtin programs share.
 
 pub(crate) use selkie_svm::sysvars::minimum_balance;
 use selkie_svm::{InstructionError, InvokeContext, Pubkey, sysvars};
 use solana_sdk_ids::sysvar;
 
-/// Says why in the log, and fails.
+/// Logs `why` and returns `error`.
 pub(crate) fn refuse<T>(
     context: &mut InvokeContext<'_>,
     why: impl Into<String>,
@@ -14,15 +14,15 @@ pub(crate) fn refuse<T>(
     Err(error)
 }
 
-/// Whether the account at a place signed.
+/// Returns whether instruction account `index` is a signer.
 pub(crate) fn is_signer(
     context: &InvokeContext<'_>,
-    place: usize,
+    index: usize,
 ) -> Result<bool, InstructionError> {
-    context.instruction_account(place).map(|account| account.is_signer)
+    context.instruction_account(index).map(|account| account.is_signer)
 }
 
-/// Fails as a second borrow of an account does, if two places name the same one.
+/// Returns the error of a second borrow if both indices refer to the same account.
 pub(crate) fn check_distinct(
     context: &InvokeContext<'_>,
     one: usize,
@@ -34,38 +34,40 @@ pub(crate) fn check_distinct(
 
 fn check_key(
     context: &InvokeContext<'_>,
-    place: usize,
+    index: usize,
     key: &Pubkey,
 ) -> Result<(), InstructionError> {
-    if context.key(place)? == *key { Ok(()) } else { Err(InstructionError::InvalidArgument) }
+    if context.key(index)? == *key { Ok(()) } else { Err(InstructionError::InvalidArgument) }
 }
 
-/// The rent, if its account is named at a place. What is in that account does not matter.
+/// Returns the rent sysvar, provided that instruction account `index` is its account. The data of
+/// that account are not read.
 pub(crate) fn rent_at(
     context: &InvokeContext<'_>,
-    place: usize,
+    index: usize,
 ) -> Result<sysvars::Rent, InstructionError> {
-    check_key(context, place, &sysvar::rent::ID)?;
+    check_key(context, index, &sysvar::rent::ID)?;
     rent(context)
 }
 
-/// The clock, if its account is named at a place.
+/// Returns the clock sysvar, provided that instruction account `index` is its account.
 pub(crate) fn clock_at(
     context: &InvokeContext<'_>,
-    place: usize,
+    index: usize,
 ) -> Result<sysvars::Clock, InstructionError> {
-    check_key(context, place, &sysvar::clock::ID)?;
+    check_key(context, index, &sysvar::clock::ID)?;
     clock(context)
 }
 
-/// Whether there are recent blockhashes, if their account is named at a place.
+/// Returns whether the recent blockhashes sysvar has entries, provided that instruction account
+/// `index` is its account.
 pub(crate) fn has_recent_blockhashes_at(
     context: &InvokeContext<'_>,
-    place: usize,
+    index: usize,
 ) -> Result<bool, InstructionError> {
-    check_key(context, place, &sysvar::recent_blockhashes::ID)?;
-    let found = context.environment().sysvars.has_recent_blockhashes();
-    found.ok_or(InstructionError::UnsupportedSysvar)
+    check_key(context, index, &sysvar::recent_blockhashes::ID)?;
+    let has_entries = context.environment().sysvars.has_recent_blockhashes();
+    has_entries.ok_or(InstructionError::UnsupportedSysvar)
 }
 
 pub(crate) fn rent(context: &InvokeContext<'_>) -> Result<sysvars::Rent, InstructionError> {

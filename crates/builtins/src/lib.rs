@@ -1,8 +1,8 @@
-//! The programs that are part of the Solana runtime.
+//! The builtin programs and precompiles of the Solana runtime.
 //!
-//! [`PROGRAMS`] has a row for each: what there is, what it costs, and what switches it on. All
-//! checks are agave's, in its order, and so are errors, compute units and lines of the log: which
-//! check comes first decides the error that the world sees.
+//! [`PROGRAMS`] has one row per program: its address, its cost and the feature that activates it.
+//! Checks, their order, errors, compute units and log lines follow agave: the order of the checks
+//! decides which error a transaction reports.
 //!
 //! ```
 //! use selkie_builtins::{builtins, precompiles};
@@ -20,14 +20,14 @@
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | [`PROGRAMS`] | one row for each program |
+//! | [`PROGRAMS`], [`builtins`], [`precompiles`] | the table of programs, and the two registries made from it |
 //! | `system` | the system program, with nonce accounts |
-//! | [`loader_v3`] | accounts of loader v3 |
-//! | `loader` | the loaders' own instructions, of v1 to v4 |
+//! | `loader` | the instructions of the loaders v1 to v4 |
 //! | `vote` | the vote program |
-//! | [`vote_account`] | vote accounts, as the stakes of an epoch need them |
 //! | `zk` | the ZK ElGamal proof program |
-//! | [`docs`] | documentation that is made from the table |
+//! | [`loader_v3`] | account layouts of loader v3 |
+//! | [`vote_account`] | vote account data that the stakes of an epoch need |
+//! | [`docs`] | documentation generated from the table |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
@@ -41,12 +41,12 @@ mod vote;
 mod wire;
 mod zk;
 
-/// Vote accounts, as the stakes of an epoch need them.
+/// Vote account data that the stakes of an epoch need.
 pub mod vote_account {
     pub use crate::vote::account::{BLS_KEY_BYTES, VOTE_ACCOUNT_BYTES, bls_key};
 }
 
-/// Accounts of loader v3, and their sizes.
+/// Account layouts of loader v3, and their sizes.
 pub mod loader_v3 {
     pub use crate::loader::{
         EXTENSION_BYTES_MIN,

@@ -1,30 +1,30 @@
-//! Instructions and states as bytes: bincode's fixed-width little-endian form, read field by field.
+//! Decoding of instructions and account states: bincode's fixed-width little-endian encoding.
 //!
-//! Nothing is allocated that is not there: lengths are compared with what is left first.
+//! Every length is compared with the remaining bytes before anything is allocated for it.
 
 use selkie_svm::{BorrowedAccount, InstructionError, Pubkey};
 
-/// How much of an instruction's data is looked at: the size of a packet.
+/// The length in bytes to which instruction data are truncated before decoding: the size of a packet.
 const INSTRUCTION_BYTES_MAX: usize = 1232;
 
-/// Bytes that are not what they should be.
+/// The error of bytes that do not decode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Malformed;
 
 type Result<T> = core::result::Result<T, Malformed>;
 
-/// Reads fields, front to back.
+/// A cursor that decodes fields front to back.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// Reads all of the bytes.
+    /// Returns a reader of all the bytes.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self(bytes)
     }
 
-    /// Reads an instruction's data as far as builtin programs do. What follows the last field is
-    /// not looked at.
+    /// Returns a reader of the instruction data that builtin programs decode. Bytes after the last
+    /// field are ignored.
     pub(crate) fn instruction(data: &'a [u8]) -> Self {
         Self(data.get(..INSTRUCTION_BYTES_MAX).unwrap_or(data))
     }
@@ -76,13 +76,13 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A length, and as many bytes.
+    /// Reads a `u64` length and that many bytes.
     pub(crate) fn counted(&mut self) -> Result<&'a [u8]> {
         let len = usize::try_from(self.u64()?).map_err(|_| Malformed)?;
         self.bytes(len)
     }
 
-    /// A count, and as many values.
+    /// Reads a `u64` count and that many values.
     pub(crate) fn list<T>(
         &mut self,
         mut value: impl FnMut(&mut Self) -> Result<T>,
@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
         Ok(values)
     }
 
-    /// A number in bytes of seven bits each, lowest first, in no more bytes than it needs.
+    /// Reads a LEB128 number (seven bits per byte, lowest first) in its shortest encoding.
     pub(crate) fn varint(&mut self) -> Result<u64> {
         let mut value = 0_u64;
         for shift in (0..u64::BITS).step_by(7) {
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         Err(Malformed)
     }
 
-    /// A count as transactions have them: a [`Reader::varint`] of 16 bits.
+    /// Reads a count in the compact-u16 encoding of transactions: a [`Reader::varint`] of 16 bits.
     pub(crate) fn short_count(&mut self) -> Result<u16> {
         u16::try_from(self.varint()?).map_err(|_| Malformed)
     }
@@ -122,16 +122,16 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Writes a state to the front of an account's data; what lies behind stays.
+/// Writes a state to the front of an account's data; the bytes after it keep their value.
 ///
 /// # Errors
-/// If the data may not be changed, or are too short.
+/// If the data are not writable or too short.
 pub(crate) fn store(
     account: &mut BorrowedAccount<'_>,
     state: &[u8],
 ) -> core::result::Result<(), InstructionError> {
-    let place = account.data_mut()?.get_mut(..state.len());
-    place.ok_or(InstructionError::AccountDataTooSmall)?.copy_from_slice(state);
+    let target = account.data_mut()?.get_mut(..state.len());
+    target.ok_or(InstructionError::AccountDataTooSmall)?.copy_from_slice(state);
     Ok(())
 }
 
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_end_where_the_bytes_do() {
+    fn reading_past_the_end_or_an_invalid_option_tag_is_malformed() {
         let bytes = [2, 0, 0, 0, 0, 0, 0, 0, b'h', b'i', 1];
         let mut reader = Reader::new(&bytes);
         assert_eq!(reader.string(), Ok("hi"));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn varints_have_one_form() {
+    fn varints_are_accepted_only_in_their_shortest_form() {
         let read = |bytes: &[u8]| Reader::new(bytes).varint();
         assert_eq!(read(&[0]), Ok(0));
         assert_eq!(read(&[0xff, 0x7f]), Ok(0x3fff));
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_are_read_as_far_as_a_packet_reaches() {
+    fn instruction_data_are_truncated_to_1232_bytes() {
         let bytes = [0; 2000];
         assert!(Reader::instruction(&bytes).bytes(1232).is_ok());
         assert!(Reader::instruction(&bytes).bytes(1233).is_err());

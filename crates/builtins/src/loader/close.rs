@@ -1,9 +1,9 @@
-//! Accounts of loader v3 are closed, and their lamports paid out.
+//! The `Close` instruction of loader v3: closes a buffer or a program, and pays out its lamports.
 
 use selkie_svm::{InstructionError, InvokeContext, ProgramEntry, Pubkey};
 
 use super::{
-    Names, check_authority,
+    AuthorityMessages, check_authority,
     state::{State, UNINITIALIZED_BYTES},
 };
 use crate::{
@@ -48,7 +48,8 @@ pub(super) fn close(context: &mut InvokeContext<'_>) -> Result<(), InstructionEr
     Ok(())
 }
 
-/// The program's account stays, and leads to nothing: its address cannot be used again.
+/// Closes a program's programdata account. The program account remains and refers to the closed
+/// account, so its address cannot be used again.
 fn close_program(
     context: &mut InvokeContext<'_>,
     key: Pubkey,
@@ -85,7 +86,7 @@ fn close_with_authority(
     context: &mut InvokeContext<'_>,
     authority: Option<Pubkey>,
 ) -> Result<(), InstructionError> {
-    check_authority(context, &Names::CLOSED, authority, AUTHORITY)?;
+    check_authority(context, &AuthorityMessages::CLOSED, authority, AUTHORITY)?;
     pay_out(context)?;
     store(&mut context.borrow(CLOSED)?, &State::Uninitialized.write())
 }

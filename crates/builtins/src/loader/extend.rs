@@ -1,4 +1,4 @@
-//! A program's data get room for a longer file.
+//! The `ExtendProgram` instruction of loader v3: makes a programdata account longer.
 
 use selkie_svm::{
     AccountMeta, Feature, Instruction, InstructionError, InvokeContext, Pubkey,
@@ -19,11 +19,11 @@ const PROGRAM_DATA: usize = 0;
 const PROGRAM: usize = 1;
 const PAYER: usize = 3;
 
-/// The least bytes that a program is extended by, unless they would take it past the limit for
-/// accounts: then exactly up to that limit (SIMD-0431).
+/// The minimum number of bytes by which a program is extended. Fewer are accepted only if they
+/// extend it to exactly the maximum account length (SIMD-0431).
 pub const EXTENSION_BYTES_MIN: usize = 10_240;
 
-/// Anybody may.
+/// Extends the programdata account. No authority is required.
 pub(super) fn extend(
     context: &mut InvokeContext<'_>,
     additional_bytes: u32,

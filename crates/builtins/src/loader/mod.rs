@@ -1,13 +1,13 @@
-//! The loaders' own instructions: how programs get onto the chain.
+//! The instructions of the loaders, which deploy and manage programs.
 //!
-//! Running programs, whatever their loader, is the runtime's business and not done here.
+//! The runtime executes deployed programs, whatever their loader; that is not done here.
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | `old` | loaders v1 and v2: written and finalized, and both long since switched off |
 //! | this one, `state`, `deploy`, `upgrade`, `extend`, `close` | loader v3 |
-//! | `v4` | loader v4, which mainnet never had |
-//! | `verify` | what all ask of a file |
+//! | `v4` | loader v4, which mainnet never activated |
+//! | `old` | loaders v1 and v2, whose instructions mainnet has disabled |
+//! | `verify` | the checks of a program's ELF file, for all loaders |
 
 mod close;
 mod deploy;
@@ -31,7 +31,7 @@ use crate::{
     wire::store,
 };
 
-/// Compute units of any instruction of loader v3.
+/// The cost of every instruction of loader v3.
 pub(crate) const V3_COMPUTE_UNITS: u64 = 2370;
 
 pub(crate) fn process_v3(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
@@ -72,12 +72,12 @@ fn write(
     let State::Buffer { authority } = State::at(context, 0)? else {
         return refuse(context, "Invalid Buffer account", InstructionError::InvalidAccountData);
     };
-    check_authority(context, &Names::BUFFER, authority, 1)?;
+    check_authority(context, &AuthorityMessages::BUFFER, authority, 1)?;
     let start = BUFFER_HEADER_BYTES.saturating_add(usize::try_from(offset).unwrap_or(usize::MAX));
     write_at(context, start, bytes)
 }
 
-/// Writes to the data of the first account.
+/// Writes to the data of account 0.
 fn write_at(
     context: &mut InvokeContext<'_>,
     start: usize,
@@ -90,20 +90,20 @@ fn write_at(
         let why = format!("Write overflow: {len} < {end}");
         return refuse(context, why, InstructionError::AccountDataTooSmall);
     }
-    let place = account.data_mut()?.get_mut(start..end);
-    place.ok_or(InstructionError::AccountDataTooSmall)?.copy_from_slice(bytes);
+    let target = account.data_mut()?.get_mut(start..end);
+    target.ok_or(InstructionError::AccountDataTooSmall)?.copy_from_slice(bytes);
     Ok(())
 }
 
-/// What an account and its authority are called in the log.
+/// The log lines of a failed authority check.
 #[derive(Clone, Copy, Debug)]
-struct Names {
+struct AuthorityMessages {
     immutable: &'static str,
     incorrect: &'static str,
     unsigned: &'static str,
 }
 
-impl Names {
+impl AuthorityMessages {
     const BUFFER: Self = Self {
         immutable: "Buffer is immutable",
         incorrect: "Incorrect buffer authority provided",
@@ -121,21 +121,21 @@ impl Names {
     };
 }
 
-/// Whether the account at a place is the authority, and signed.
+/// Checks that instruction account `index` is the authority and signed.
 fn check_authority(
     context: &mut InvokeContext<'_>,
-    names: &Names,
+    messages: &AuthorityMessages,
     authority: Option<Pubkey>,
-    place: usize,
+    index: usize,
 ) -> Result<(), InstructionError> {
     let Some(authority) = authority else {
-        return refuse(context, names.immutable, InstructionError::Immutable);
+        return refuse(context, messages.immutable, InstructionError::Immutable);
     };
-    if authority != context.key(place)? {
-        return refuse(context, names.incorrect, InstructionError::IncorrectAuthority);
+    if authority != context.key(index)? {
+        return refuse(context, messages.incorrect, InstructionError::IncorrectAuthority);
     }
-    if !is_signer(context, place)? {
-        return refuse(context, names.unsigned, InstructionError::MissingRequiredSignature);
+    if !is_signer(context, index)? {
+        return refuse(context, messages.unsigned, InstructionError::MissingRequiredSignature);
     }
     Ok(())
 }
@@ -149,11 +149,11 @@ fn set_authority(context: &mut InvokeContext<'_>) -> Result<(), InstructionError
                 let why = "Buffer authority is not optional";
                 return refuse(context, why, InstructionError::IncorrectAuthority);
             }
-            check_authority(context, &Names::BUFFER, authority, 1)?;
+            check_authority(context, &AuthorityMessages::BUFFER, authority, 1)?;
             State::Buffer { authority: new }
         }
         State::ProgramData { slot, authority } => {
-            check_authority(context, &Names::PROGRAM, authority, 1)?;
+            check_authority(context, &AuthorityMessages::PROGRAM, authority, 1)?;
             if new.is_none() {
                 verify::check_final(context, 0)?;
             }
@@ -172,16 +172,18 @@ fn set_authority_checked(context: &mut InvokeContext<'_>) -> Result<(), Instruct
     }
     context.check_accounts(3)?;
     let new = context.key(2)?;
-    let (names, authority, state) = match State::at(context, 0)? {
+    let (messages, authority, state) = match State::at(context, 0)? {
         State::Buffer { authority } => {
-            (Names::BUFFER, authority, State::Buffer { authority: Some(new) })
+            (AuthorityMessages::BUFFER, authority, State::Buffer { authority: Some(new) })
         }
-        State::ProgramData { slot, authority } => {
-            (Names::PROGRAM, authority, State::ProgramData { slot, authority: Some(new) })
-        }
+        State::ProgramData { slot, authority } => (
+            AuthorityMessages::PROGRAM,
+            authority,
+            State::ProgramData { slot, authority: Some(new) },
+        ),
         State::Uninitialized | State::Program { .. } => return no_authorities(context),
     };
-    check_authority(context, &names, authority, 1)?;
+    check_authority(context, &messages, authority, 1)?;
     if !is_signer(context, 2)? {
         let why = "New authority did not sign";
         return refuse(context, why, InstructionError::MissingRequiredSignature);

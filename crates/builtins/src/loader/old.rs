@@ -1,7 +1,7 @@
-//! Loaders v1 and v2: a program is one account, written piece by piece, and final once it is one.
+//! Loaders v1 and v2: a program is one account, written in chunks and then finalized.
 //!
-//! Mainnet has switched both off, each by a feature of its own; what they have deployed keeps
-//! running. The account itself signs, so nobody can write to it who did not make it.
+//! Mainnet has disabled the instructions of each by a feature; programs deployed before keep
+//! running. The program account itself must sign, so only its creator can write to it.
 
 use selkie_svm::{Feature, InstructionError, InvokeContext, Loader};
 
@@ -14,14 +14,14 @@ use crate::{
     wire::{Malformed, Reader},
 };
 
-/// Compute units of any instruction of loader v1.
+/// The cost of every instruction of loader v1.
 pub(crate) const V1_COMPUTE_UNITS: u64 = 1140;
-/// Compute units of any instruction of loader v2.
+/// The cost of every instruction of loader v2.
 pub(crate) const V2_COMPUTE_UNITS: u64 = 570;
 
 const PROGRAM: usize = 0;
 
-/// What both can be asked for.
+/// An instruction of loader v1 or v2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum LoaderInstruction<'a> {
     Write { offset: u32, bytes: &'a [u8] },
@@ -91,8 +91,8 @@ fn check_signed(context: &mut InvokeContext<'_>, why: &str) -> Result<(), Instru
     refuse(context, why, InstructionError::MissingRequiredSignature)
 }
 
-/// The mark that makes an account a program protected its data while these loaders were in use: the
-/// runtime saw to it, which asks nobody for the mark today (SIMD-0162).
+/// Checks that the program account is not executable. While these loaders were in use, the runtime
+/// itself protected the data of executable accounts; since SIMD-0162 it no longer does.
 fn check_not_final(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     if context.borrow(PROGRAM)?.is_executable() {
         return Err(InstructionError::ExecutableDataModified);

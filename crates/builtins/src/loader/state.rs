@@ -1,10 +1,10 @@
-//! Loader v3's instructions and accounts as bytes.
+//! Encoding of loader v3's instructions and account states.
 
 use selkie_svm::{BorrowedAccount, InstructionError, InvokeContext, Pubkey};
 
 use crate::wire::{Malformed, Reader};
 
-/// What loader v3 can be asked for.
+/// An instruction of loader v3.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum LoaderInstruction<'a> {
     InitializeBuffer,
@@ -36,53 +36,54 @@ impl<'a> LoaderInstruction<'a> {
     }
 }
 
-/// Where a program's file begins in a buffer.
+/// The length in bytes of a buffer account's header; the ELF file follows.
 pub const BUFFER_HEADER_BYTES: usize = 37;
-/// The size of a program account.
+/// The data length in bytes of a program account.
 pub const PROGRAM_BYTES: usize = 36;
-/// Where a program's file begins in the account of its data, whether there is an authority or not.
+/// The length in bytes of a programdata account's header, with or without an authority; the ELF
+/// file follows.
 pub const PROGRAM_DATA_HEADER_BYTES: usize = 45;
-/// What is left of an account that was closed.
+/// The data length in bytes of a closed account.
 pub(super) const UNINITIALIZED_BYTES: usize = 4;
 
-/// What an account of loader v3 is.
+/// The state of an account of loader v3 (`UpgradeableLoaderState`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
-    /// Nothing yet, or no more.
+    /// An account that is not initialized yet, or closed.
     Uninitialized,
-    /// A file in the making.
+    /// A buffer: the file of a future deployment or upgrade.
     Buffer {
-        /// Who may write to it; nobody if there is none.
+        /// The key that may write to the buffer; `None` makes it immutable.
         authority: Option<Pubkey>,
     },
-    /// What instructions name; its file is in another account.
+    /// A program account: the address that instructions invoke.
     Program {
-        /// That account's address.
+        /// The address of the programdata account, which holds the file.
         program_data: Pubkey,
     },
-    /// A program's file.
+    /// A programdata account: the file of a deployed program.
     ProgramData {
-        /// The slot that it was deployed in.
+        /// The slot of the last deployment, upgrade or extension.
         slot: u64,
-        /// Who may upgrade or close it; nobody if there is none.
+        /// The key that may upgrade or close the program; `None` makes it immutable.
         authority: Option<Pubkey>,
     },
 }
 
 impl State {
-    /// The state of the account at a place.
+    /// Returns the state of instruction account `index`.
     pub(super) fn at(
         context: &mut InvokeContext<'_>,
-        place: usize,
+        index: usize,
     ) -> Result<Self, InstructionError> {
-        Self::of(&context.borrow(place)?)
+        Self::of(&context.borrow(index)?)
     }
 
     pub(super) fn of(account: &BorrowedAccount<'_>) -> Result<Self, InstructionError> {
         Self::read(account.data()).map_err(|_| InstructionError::InvalidAccountData)
     }
 
-    /// What the data of an account of loader v3 say; `None` if they say nothing.
+    /// Decodes the data of an account of loader v3; `None` if they are not a valid state.
     #[must_use]
     pub fn of_data(data: &[u8]) -> Option<Self> {
         Self::read(data).ok()
@@ -131,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn states_are_read_as_they_were_written() {
+    fn states_round_trip_and_truncated_ones_are_malformed() {
         let key = Pubkey::new_from_array([7; 32]);
         for (state, len) in [
             (State::Uninitialized, UNINITIALIZED_BYTES),

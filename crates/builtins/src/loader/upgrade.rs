@@ -1,9 +1,9 @@
-//! A buffer replaces a program.
+//! The `Upgrade` instruction of loader v3: replaces a program's file by that of a buffer.
 
 use selkie_svm::{Feature, InstructionError, InvokeContext, Pubkey, cost::ACCOUNT_BYTES_MAX};
 
 use super::{
-    Names, check_authority,
+    AuthorityMessages, check_authority,
     deploy::{check_buffer, copy_file, file_len},
     state::{BUFFER_HEADER_BYTES, PROGRAM_DATA_HEADER_BYTES, State},
     verify::{self, File},
@@ -46,7 +46,7 @@ pub(super) fn upgrade(context: &mut InvokeContext<'_>) -> Result<(), Instruction
         let why = "Program was deployed in this block already";
         return refuse(context, why, InstructionError::InvalidArgument);
     }
-    check_authority(context, &Names::PROGRAM, authority, AUTHORITY)?;
+    check_authority(context, &AuthorityMessages::PROGRAM, authority, AUTHORITY)?;
 
     verify::deploy(context, program_id, File::of_buffer(BUFFER))?;
     let mut program_data = context.borrow(PROGRAM_DATA)?;
@@ -57,7 +57,7 @@ pub(super) fn upgrade(context: &mut InvokeContext<'_>) -> Result<(), Instruction
     check_distinct(context, PROGRAM_DATA, BUFFER)?;
     copy_file(context, BUFFER, PROGRAM_DATA)?;
 
-    // What the program's data do not need goes to the account that the authority named for it.
+    // Lamports beyond rent exemption go to the spill account.
     check_distinct(context, SPILL, PROGRAM_DATA)?;
     check_distinct(context, SPILL, BUFFER)?;
     context.borrow(SPILL)?.add_lamports(lamports.saturating_sub(required))?;
@@ -91,7 +91,8 @@ fn check_program(context: &mut InvokeContext<'_>) -> Result<Pubkey, InstructionE
     Ok(key)
 }
 
-/// How long the program's data will be: as long as they are, or as the file needs (SIMD-0433).
+/// Returns the new length of the programdata account: its current one, or with SIMD-0433 the one
+/// that the file needs.
 fn program_data_len(
     context: &mut InvokeContext<'_>,
     file_len: usize,

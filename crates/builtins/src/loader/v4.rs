@@ -1,8 +1,8 @@
-//! Loader v4 (SIMD-0167): a program is one account that its authority takes down, changes and puts
-//! up again, until it is final.
+//! Loader v4 (SIMD-0167): a program is one account, which its authority can retract, change and
+//! redeploy until it is finalized.
 //!
-//! It was part of agave from 2.1 on, changed until 2.3, and was given up before 4.0: this is how it
-//! was last. Checks come in agave's order (`loader_v4/src/lib.rs`).
+//! Agave had it from 2.1 on, changed it until 2.3 and removed it before 4.0. This is the last
+//! version, with checks in agave's order (`loader_v4/src/lib.rs`).
 
 use core::cmp::Ordering;
 
@@ -17,20 +17,21 @@ use crate::{
     wire::{Malformed, Reader, store},
 };
 
-/// Compute units of any instruction of loader v4.
+/// The cost of every instruction of loader v4.
 pub(crate) const V4_COMPUTE_UNITS: u64 = 2000;
 
-/// Where a program's file begins.
+/// The length in bytes of a program account's header; the ELF file follows.
 const HEADER_BYTES: usize = 48;
-/// How many slots a program stays as it is, once it was deployed.
+/// The number of slots after a deployment before the program can be retracted or redeployed.
 const COOLDOWN_SLOTS: u64 = 1;
 
 const PROGRAM: usize = 0;
 const AUTHORITY: usize = 1;
-/// The account that an instruction needs besides: what is copied from, who is paid, who is next.
+/// The third account: the source of a copy, the recipient of lamports, the new authority or the
+/// next version, depending on the instruction.
 const OTHER: usize = 2;
 
-/// What loader v4 can be asked for.
+/// An instruction of loader v4.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum LoaderInstruction<'a> {
     Write { offset: u32, bytes: &'a [u8] },
@@ -58,17 +59,17 @@ impl<'a> LoaderInstruction<'a> {
     }
 }
 
-/// How a program is, as its account says. Other numbers are none of these.
+/// The statuses of a program, as its account stores them. Other numbers equal none of them.
 const RETRACTED: u64 = 0;
 const DEPLOYED: u64 = 1;
 const FINALIZED: u64 = 2;
 
-/// What a program's account begins with.
+/// The header of a program account.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct State {
-    /// The slot that it was deployed in last; 0 if it never was.
+    /// The slot of the last deployment; 0 if there was none.
     slot: u64,
-    /// Who may change it, or, once that is nobody, where its next version is.
+    /// The key that may change the program; of a finalized one, the address of its next version.
     authority: Pubkey,
     status: u64,
 }
@@ -112,7 +113,7 @@ fn write(
     write_at(context, offset, bytes)
 }
 
-/// Copies from a program of whichever loader, or from anything that looks like one.
+/// Copies bytes of another program's file, or of any account that a loader owns.
 fn copy(
     context: &mut InvokeContext<'_>,
     to: u32,
@@ -140,8 +141,8 @@ fn copy(
     write_at(context, to, &bytes)
 }
 
-/// Makes a program of an account, makes it longer or shorter, or closes it. Lamports that it does
-/// not need any more go to the account that is named for them, if one is.
+/// Initializes, resizes or closes a program account. Lamports beyond rent exemption go to the
+/// recipient account, if there is one.
 fn set_program_length(context: &mut InvokeContext<'_>, len: u32) -> Result<(), InstructionError> {
     check_both(context)?;
     let is_new = context.borrow(PROGRAM)?.data().len() < HEADER_BYTES;
@@ -159,7 +160,7 @@ fn set_program_length(context: &mut InvokeContext<'_>, len: u32) -> Result<(), I
             let why = format!("Insufficient lamports, {required} are required");
             return refuse(context, why, InstructionError::InsufficientFunds);
         }
-        // The program itself is nobody to pay to.
+        // The program account itself does not count as a recipient.
         Ordering::Greater if check_distinct(context, PROGRAM, OTHER).is_ok() => {
             if !context.instruction_account(OTHER)?.is_writable {
                 let why = "Recipient is not writeable";
@@ -188,7 +189,7 @@ fn set_program_length(context: &mut InvokeContext<'_>, len: u32) -> Result<(), I
 fn deploy(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     let state = check_program(context)?;
     let slot = clock(context)?.slot;
-    // What was never deployed has nothing to cool down from.
+    // There is no cooldown before the first deployment.
     if state.slot != 0 {
         check_cooldown(context, state, slot)?;
     }
@@ -230,8 +231,7 @@ fn transfer_authority(context: &mut InvokeContext<'_>) -> Result<(), Instruction
     State { authority, ..state }.store(context)
 }
 
-/// Nobody can change the program from here on. It tells where its next version is, which may be
-/// itself.
+/// Makes the program immutable, and records the address of its next version, which may be itself.
 fn finalize(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     let state = check_program(context)?;
     if state.status != DEPLOYED {
@@ -255,14 +255,14 @@ fn finalize(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     State { authority: next, status: FINALIZED, ..state }.store(context)
 }
 
-/// Whether there are a program and an authority. Who is there comes before who may.
+/// Checks that the instruction has a program and an authority account, before any permission check.
 fn check_both(context: &InvokeContext<'_>) -> Result<(), InstructionError> {
     context.instruction_account(PROGRAM)?;
     context.instruction_account(AUTHORITY)?;
     Ok(())
 }
 
-/// The state of a program that its authority may change.
+/// Returns the state of the program, after checking that its authority signed and may change it.
 fn check_program(context: &mut InvokeContext<'_>) -> Result<State, InstructionError> {
     check_both(context)?;
     check_owned(context)?;
@@ -296,7 +296,7 @@ fn check_writable_and_signed(context: &mut InvokeContext<'_>) -> Result<(), Inst
     Ok(())
 }
 
-/// Only what nobody can call may be changed.
+/// Checks that the program may be written to: only a retracted one, which cannot be invoked.
 fn check_retracted(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     if check_program(context)?.status == RETRACTED {
         return Ok(());
@@ -323,11 +323,11 @@ fn write_at(
 ) -> Result<(), InstructionError> {
     let start = HEADER_BYTES.saturating_add(bytes_of(offset));
     let mut program = context.borrow(PROGRAM)?;
-    let place = program.data_mut()?.get_mut(start..start.saturating_add(bytes.len()));
-    let Some(place) = place else {
+    let target = program.data_mut()?.get_mut(start..start.saturating_add(bytes.len()));
+    let Some(target) = target else {
         return refuse(context, "Write out of bounds", InstructionError::AccountDataTooSmall);
     };
-    place.copy_from_slice(bytes);
+    target.copy_from_slice(bytes);
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! Files are checked before they become programs.
+//! Checks of a program's ELF file at deployment.
 
 use selkie_svm::{
     Feature, InstructionError, InvokeContext, LoadError, Loader, Program, ProgramEntry, Pubkey,
@@ -8,49 +8,49 @@ use selkie_svm::{
 use super::state::{BUFFER_HEADER_BYTES, PROGRAM_DATA_HEADER_BYTES};
 use crate::checks::refuse;
 
-/// The versions of programs that can be deployed for good (SIMD-0500).
+/// The lowest sBPF version of a program that can be made immutable (SIMD-0500).
 const VERSION_MIN_FINAL: u32 = 3;
 
-/// Which account holds a file, and from which byte on.
+/// The location of an ELF file: the instruction account that holds it, behind a header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct File {
-    place: usize,
+    index: usize,
     header: usize,
     loader: Loader,
-    /// Whether it is new, or was deployed before.
+    /// Whether the file is new or already deployed.
     purpose: Purpose,
 }
 
 impl File {
-    /// The file of the buffer at a place.
-    pub(super) fn of_buffer(place: usize) -> Self {
+    /// Returns the file in buffer account `index`.
+    pub(super) fn of_buffer(index: usize) -> Self {
         Self {
-            place,
+            index,
             header: BUFFER_HEADER_BYTES,
             loader: Loader::V3,
             purpose: Purpose::Deployment,
         }
     }
 
-    /// The file of the program data at a place.
-    pub(super) fn of_program_data(place: usize) -> Self {
+    /// Returns the file in programdata account `index`.
+    pub(super) fn of_program_data(index: usize) -> Self {
         Self {
-            place,
+            index,
             header: PROGRAM_DATA_HEADER_BYTES,
             loader: Loader::V3,
             purpose: Purpose::Redeployment,
         }
     }
 
-    /// The file of the account at a place, behind a header, for a loader that keeps a program in
-    /// one account.
-    pub(super) fn of_program(place: usize, header: usize, loader: Loader) -> Self {
-        Self { place, header, loader, purpose: Purpose::Deployment }
+    /// Returns the file in program account `index` after `header` bytes, for loaders that store a
+    /// program in one account.
+    pub(super) fn of_program(index: usize, header: usize, loader: Loader) -> Self {
+        Self { index, header, loader, purpose: Purpose::Deployment }
     }
 }
 
-/// Checks a file by the rules for new programs. From here on the program exists, but nobody can
-/// call it before the next slot.
+/// Loads and verifies a file by the rules for deployment, and deploys the program. It can be
+/// invoked from the next slot on.
 pub(super) fn deploy(
     context: &mut InvokeContext<'_>,
     program: Pubkey,
@@ -58,7 +58,7 @@ pub(super) fn deploy(
 ) -> Result<(), InstructionError> {
     let features = context.environment().features;
     let environment = elf_environment(features, file.purpose);
-    let account = context.borrow(file.place)?;
+    let account = context.borrow(file.index)?;
     let elf = account.data().get(file.header..).ok_or(InstructionError::AccountDataTooSmall)?;
     if let Err(error) = Program::load(elf, file.loader, &environment) {
         let why = match error {
@@ -71,17 +71,16 @@ pub(super) fn deploy(
     Ok(())
 }
 
-/// Whether a program's file may stay as it is for ever: not if it is of a version that is on its
-/// way out (SIMD-0500).
+/// Checks that a program may become immutable: not if its sBPF version is deprecated (SIMD-0500).
 pub(super) fn check_final(
     context: &mut InvokeContext<'_>,
-    place: usize,
+    index: usize,
 ) -> Result<(), InstructionError> {
     if !context.has(Feature::DisableSbpfV0V1V2Deployment) {
         return Ok(());
     }
-    let account = context.borrow(place)?;
-    // The version is in the flags of the file's header; a file without one is not asked.
+    let account = context.borrow(index)?;
+    // The version is in `e_flags` of the ELF header; a file that is too short passes.
     let flags = account.data().get(PROGRAM_DATA_HEADER_BYTES.saturating_add(48)..);
     match flags.and_then(|it| it.first_chunk()).map(|it| u32::from_le_bytes(*it)) {
         Some(version) if version < VERSION_MIN_FINAL => Err(InstructionError::InvalidAccountData),

@@ -1,4 +1,4 @@
-//! Accounts are made, sized, given away and paid.
+//! Creating, allocating, assigning and funding accounts.
 
 use selkie_svm::{InstructionError, InvokeContext, Pubkey, cost::ACCOUNT_BYTES_MAX, error};
 use sha2::{Digest, Sha256};
@@ -8,10 +8,10 @@ use solana_sdk_ids::system_program;
 use super::SystemError;
 use crate::checks::{is_signer, refuse};
 
-/// What the addresses of programs are hashed with.
+/// The suffix that is hashed into every program-derived address.
 const PROGRAM_ADDRESS_MARKER: &[u8] = b"ProgramDerivedAddress";
 
-/// An address, and whose signature stands for it if it was derived. Its `Debug` form is part of
+/// An address and, if it was derived, the base key that signs for it. Its `Debug` form is part of
 /// log lines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Address {
@@ -24,15 +24,16 @@ impl Address {
         Self { address, base: None }
     }
 
-    /// The address of the account at a place, which must be the one that is derived so.
+    /// Returns the address of instruction account `index`, which must be the one derived from
+    /// `base`, `seed` and `owner`.
     pub(super) fn derived(
         context: &mut InvokeContext<'_>,
-        place: usize,
+        index: usize,
         base: Pubkey,
         seed: &str,
         owner: Pubkey,
     ) -> Result<Self, InstructionError> {
-        let address = context.key(place)?;
+        let address = context.key(index)?;
         let derived = with_seed(&base, seed, &owner)?;
         if address != derived {
             let why = format!("Create: address {address} does not match derived address {derived}");
@@ -46,14 +47,14 @@ impl Address {
     }
 }
 
-/// The address that `base` signs for, by a seed. Owners that look like the end of what a program's
-/// address is the hash of are refused, so that none of those can be made.
+/// Derives the address that `base` signs for with `seed` and `owner`. Owners that end with the
+/// marker of program-derived addresses are refused: the hash could be one of those addresses.
 pub(crate) fn with_seed(
     base: &Pubkey,
     seed: &str,
     owner: &Pubkey,
 ) -> Result<Pubkey, InstructionError> {
-    // The validator takes the error's place in its list for an instruction error's number.
+    // agave converts the `PubkeyError`'s discriminant into the number of an instruction error.
     let fail = |it: PubkeyError| Err(error::from_number(it as u64));
     if seed.len() > MAX_SEED_LEN {
         return fail(PubkeyError::MaxSeedLengthExceeded);
@@ -68,7 +69,7 @@ pub(crate) fn with_seed(
 
 pub(super) fn allocate(
     context: &mut InvokeContext<'_>,
-    place: usize,
+    index: usize,
     address: &Address,
     space: u64,
 ) -> Result<(), InstructionError> {
@@ -76,7 +77,7 @@ pub(super) fn allocate(
         let why = format!("Allocate: 'to' account {address:?} must sign");
         return refuse(context, why, InstructionError::MissingRequiredSignature);
     }
-    let mut account = context.borrow(place)?;
+    let mut account = context.borrow(index)?;
     if !account.data().is_empty() || !system_program::check_id(account.owner()) {
         let why = format!("Allocate: account {address:?} already in use");
         return refuse(context, why, SystemError::AccountAlreadyInUse.into());
@@ -92,21 +93,21 @@ pub(super) fn allocate(
 
 pub(super) fn assign(
     context: &mut InvokeContext<'_>,
-    place: usize,
+    index: usize,
     address: &Address,
     owner: Pubkey,
 ) -> Result<(), InstructionError> {
-    if *context.borrow(place)?.owner() == owner {
+    if *context.borrow(index)?.owner() == owner {
         return Ok(());
     }
     if !address.is_signer(context) {
         let why = format!("Assign: account {address:?} must sign");
         return refuse(context, why, InstructionError::MissingRequiredSignature);
     }
-    context.borrow(place)?.set_owner(owner)
+    context.borrow(index)?.set_owner(owner)
 }
 
-/// Makes account 1 and pays for it from account 0.
+/// Creates account 1 with lamports of account 0.
 pub(super) fn create(
     context: &mut InvokeContext<'_>,
     to: &Address,
@@ -136,7 +137,7 @@ pub(super) fn transfer(
     transfer_verified(context, from, to, lamports)
 }
 
-/// Pays account 2 from account 0, whose address is derived from that of account 1.
+/// Transfers lamports from account 0, whose address is derived from that of account 1, to account 2.
 pub(super) fn transfer_with_seed(
     context: &mut InvokeContext<'_>,
     seed: &str,

@@ -1,10 +1,10 @@
-//! The system program's instructions as bytes.
+//! Decoding of the system program's instructions.
 
 use selkie_svm::Pubkey;
 
 use crate::wire::{Malformed, Reader};
 
-/// What the system program can be asked for.
+/// An instruction of the system program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum SystemInstruction<'a> {
     CreateAccount { lamports: u64, space: u64, owner: Pubkey },

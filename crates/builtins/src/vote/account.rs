@@ -1,16 +1,15 @@
-//! Vote accounts, as the stakes of an epoch need them.
+//! Vote account data that the stakes of an epoch need.
 
 use selkie_svm::Pubkey;
 
 pub use super::state::VOTE_ACCOUNT_BYTES;
 use super::state::VoteState;
 
-/// The size of a compressed BLS public key.
+/// The length in bytes of a compressed BLS public key.
 pub const BLS_KEY_BYTES: usize = 48;
 
-/// This function returns the BLS key of a vote account with this data, or nothing if the account
-/// has none or is no vote account. Only the newest version of vote accounts has room for a key
-/// (SIMD-0185).
+/// Returns the compressed BLS key in the data of a vote account; `None` if it has none or the data
+/// are not those of a vote account. Only the newest version has a field for the key (SIMD-0185).
 #[must_use]
 pub fn bls_key(address: &Pubkey, data: &[u8]) -> Option<[u8; BLS_KEY_BYTES]> {
     if data.len() != VOTE_ACCOUNT_BYTES {

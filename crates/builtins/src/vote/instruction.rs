@@ -1,4 +1,4 @@
-//! The vote program's instructions as bytes.
+//! Decoding of the vote program's instructions.
 
 use selkie_svm::Pubkey;
 
@@ -7,7 +7,7 @@ use crate::wire::{Malformed, Reader};
 
 type Result<T> = core::result::Result<T, Malformed>;
 
-/// What the vote program can be asked for.
+/// An instruction of the vote program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum VoteInstruction<'a> {
     InitializeAccount(VoteInit),
@@ -16,7 +16,7 @@ pub(super) enum VoteInstruction<'a> {
     AuthorizeWithSeed(Seed<'a>, Pubkey),
     AuthorizeCheckedWithSeed(Seed<'a>),
     Vote(Vote),
-    /// A tower as validators sent it before there was `TowerSync`.
+    /// A tower in one of the forms that preceded `TowerSync`.
     UpdateVoteState(Tower),
     TowerSync(Tower),
     Withdraw(u64),
@@ -39,7 +39,7 @@ pub(super) struct VoteInit {
     pub(super) commission: u8,
 }
 
-/// A new vote account of a voter with a BLS key (SIMD-0464).
+/// The fields of a new vote account whose voter has a BLS key (SIMD-0464).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct VoteInitV2 {
     pub(super) node: Pubkey,
@@ -50,7 +50,7 @@ pub(super) struct VoteInitV2 {
     pub(super) block_revenue_commission_bps: u16,
 }
 
-/// A BLS key, and the proof that who names it has its secret (SIMD-0387).
+/// A BLS key with its proof of possession (SIMD-0387).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct BlsKey {
     /// A compressed point of G1.
@@ -59,7 +59,7 @@ pub(super) struct BlsKey {
     pub(super) proof: [u8; 96],
 }
 
-/// What an authority is for.
+/// The kind of authority to be changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum VoteAuthorize {
     Voter,
@@ -67,7 +67,7 @@ pub(super) enum VoteAuthorize {
     VoterWithBls(BlsKey),
 }
 
-/// An authority whose address is derived.
+/// The current authority as an address derived from the base that signs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Seed<'a> {
     pub(super) kind: VoteAuthorize,
@@ -75,7 +75,7 @@ pub(super) struct Seed<'a> {
     pub(super) seed: &'a str,
 }
 
-/// Votes for slots, each of which doubles the lockouts of those before.
+/// Votes for slots, oldest first. Each vote doubles the lockouts of those below it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Vote {
     pub(super) slots: Vec<u64>,
@@ -83,14 +83,14 @@ pub(super) struct Vote {
     pub(super) timestamp: Option<i64>,
 }
 
-/// What a commission is taken from.
+/// The revenue that a commission is taken from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum CommissionKind {
     InflationRewards,
     BlockRevenue,
 }
 
-/// The last slot of all stands for no root in compact towers.
+/// The slot that means "no root" in compact towers.
 const NO_ROOT: u64 = u64::MAX;
 
 impl<'a> VoteInstruction<'a> {
@@ -142,7 +142,7 @@ impl<'a> VoteInstruction<'a> {
             }
             _ => return Err(Malformed),
         };
-        // Whoever switches forks adds the hash of a proof, at which nobody looks.
+        // The `*Switch` variants end with the hash of a switch proof, which agave ignores too.
         if matches!(tag, 6 | 9 | 13 | 15) {
             it.bytes(32)?;
         }
@@ -184,7 +184,7 @@ fn tower(it: &mut Reader<'_>) -> Result<Tower> {
     })
 }
 
-/// A tower whose slots are written as distances.
+/// Reads a tower whose slots are encoded as offsets from the previous slot.
 fn compact_tower(it: &mut Reader<'_>) -> Result<Tower> {
     let root = it.u64()?;
     let root = (root != NO_ROOT).then_some(root);

@@ -1,4 +1,4 @@
-//! Vote accounts as bytes: three versions are read, and the newest is written (SIMD-0185).
+//! Encoding of vote accounts: three versions are read, the newest is written (SIMD-0185).
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -14,14 +14,14 @@ use crate::{
     wire::{Malformed, Reader, store},
 };
 
-/// The size of a vote account.
+/// The data length in bytes of a vote account.
 pub const VOTE_ACCOUNT_BYTES: usize = 3762;
 
-/// Who voted before and when, which the newest version does not keep: 32 times a key and two
-/// epochs, then a place and a flag.
+/// The length of the prior voters, which the newest version has dropped: 32 times a key and two
+/// epochs, then an index. A flag byte follows.
 const PRIOR_VOTERS_BYTES: usize = 32 * 48 + 8;
 
-/// What a vote account holds.
+/// The state of a vote account, of any version.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct VoteState {
     pub(super) node: Pubkey,
@@ -34,15 +34,15 @@ pub(super) struct VoteState {
     pub(super) bls_key: Option<[u8; 48]>,
     pub(super) votes: VecDeque<LandedVote>,
     pub(super) root: Option<u64>,
-    /// Who votes from which epoch on.
+    /// The authorized voters, each by the first epoch in which it may vote.
     pub(super) voters: BTreeMap<u64, Pubkey>,
     /// Epoch, credits at its end, credits at its start.
     pub(super) epoch_credits: Vec<(u64, u64, u64)>,
-    /// The slot and time of the last vote that told one.
+    /// The slot and Unix timestamp of the last vote that had a timestamp.
     pub(super) last_timestamp: (u64, i64),
 }
 
-/// The layouts of vote accounts.
+/// The version of a vote account's layout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Version {
     V1_14_11,
@@ -52,7 +52,7 @@ pub(super) enum Version {
 
 const FULL_COMMISSION_BPS: u16 = 10_000;
 
-/// A commission in hundredths.
+/// Converts a commission in percent to basis points.
 pub(super) fn basis_points(percent: u8) -> u16 {
     u16::from(percent).saturating_mul(100)
 }
@@ -71,7 +71,7 @@ impl VoteState {
         }
     }
 
-    /// With a BLS key, and with collectors other than the account and its node.
+    /// Returns a new state with a BLS key and explicit commission collectors.
     pub(super) fn with_bls(
         init: &VoteInitV2,
         [inflation_rewards_collector, block_revenue_collector]: [Pubkey; 2],
@@ -90,7 +90,7 @@ impl VoteState {
         }
     }
 
-    /// The state of account 0.
+    /// Returns the state of account 0, which must be initialized.
     pub(super) fn load(context: &mut InvokeContext<'_>) -> Result<Self, InstructionError> {
         let account = context.borrow(0)?;
         match Self::read(account.key(), account.data()) {
@@ -102,7 +102,7 @@ impl VoteState {
         }
     }
 
-    /// Whether account 0 can become a vote account: it is empty, or of an old version without
+    /// Returns whether account 0 can be initialized: it is zeroed, or of an old version without
     /// voters.
     pub(super) fn is_uninitialized(
         context: &mut InvokeContext<'_>,
@@ -115,7 +115,8 @@ impl VoteState {
         }
     }
 
-    /// Writes account 0, which grows to its size if it can pay for it.
+    /// Writes the state to account 0, which grows to [`VOTE_ACCOUNT_BYTES`] if it is rent exempt at
+    /// that size.
     pub(super) fn save(&self, context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
         let rent = context.environment().rent();
         let mut account = context.borrow(0)?;
@@ -128,7 +129,7 @@ impl VoteState {
         store(&mut account, &self.write())
     }
 
-    /// `None` if there is no state.
+    /// Decodes the state of the vote account at `address`; `None` if it is uninitialized.
     pub(super) fn read(
         address: &Pubkey,
         data: &[u8],
@@ -212,16 +213,16 @@ impl VoteState {
         bytes
     }
 
-    /// Who votes in an epoch. Those of epochs long gone are forgotten.
+    /// Returns the authorized voter of an epoch, and removes voters from before the previous epoch.
     pub(super) fn voter(&mut self, epoch: u64) -> Result<Pubkey, InstructionError> {
-        let found = self.voters.range(..=epoch).next_back().map(|(_, voter)| *voter);
-        let voter = found.ok_or(InstructionError::InvalidAccountData)?;
+        let voter = self.voters.range(..=epoch).next_back().map(|(_, voter)| *voter);
+        let voter = voter.ok_or(InstructionError::InvalidAccountData)?;
         self.voters.insert(epoch, voter);
         self.voters = self.voters.split_off(&epoch.saturating_sub(1));
         Ok(voter)
     }
 
-    /// Appoints who votes from an epoch on.
+    /// Sets the authorized voter from an epoch on.
     pub(super) fn set_voter(&mut self, epoch: u64, voter: Pubkey) -> Result<(), VoteError> {
         if self.voters.contains_key(&epoch) {
             return Err(VoteError::TooSoonToReauthorize);
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_state_fits() {
+    fn the_largest_state_fits_into_an_account_and_round_trips() {
         let bytes = full().write();
         assert!(bytes.len() <= VOTE_ACCOUNT_BYTES, "{}", bytes.len());
         let read = VoteState::read(&Pubkey::default(), &bytes);
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn voters_stay_until_others_are_appointed() {
+    fn a_voter_stays_authorized_until_the_epoch_of_the_next_one() {
         let mut state = full();
         let [first, last] = [1, 2].map(|byte| Pubkey::new_from_array([byte; 32]));
         state.voters = BTreeMap::from([(3, first), (9, last)]);

@@ -1,8 +1,8 @@
-//! The ZK ElGamal proof program: verifies proofs about encrypted amounts, and keeps what they
-//! proved in accounts that other programs read (context state accounts).
+//! The ZK ElGamal proof program: verifies proofs about encrypted amounts, and stores the proven
+//! statements in context state accounts, which other programs read.
 //!
-//! Proofs are verified with the feature `zk` of this crate. Without it they are refused, and a line
-//! of the log says so; context state accounts can be closed either way.
+//! Proofs are verified if this crate's feature `zk` is on. Otherwise they are refused with a log
+//! line; context state accounts can be closed either way.
 
 #[cfg(feature = "zk")]
 mod proof;
@@ -21,19 +21,18 @@ const CLOSE_COMPUTE_UNITS: u64 = 3300;
 struct Proof {
     /// The name of the instruction in the log.
     name: &'static str,
-    /// Its compute units.
-    units: u64,
+    compute_units: u64,
     #[cfg(feature = "zk")]
     verifier: proof::Verifier,
 }
 
-/// The table of proofs: name, compute units, layout. The first row's instruction is number 1; the
-/// number is also the type that context state accounts have.
+/// Declares the table of proofs: name, compute units, layout. The instruction of the first row has
+/// discriminant 1; the discriminant is also the proof type stored in context state accounts.
 macro_rules! proofs {
-    ($($name:literal, $units:literal, $layout:ident;)*) => {
+    ($($name:literal, $compute_units:literal, $layout:ident;)*) => {
         const PROOFS: &[Proof] = &[$(Proof {
             name: $name,
-            units: $units,
+            compute_units: $compute_units,
             #[cfg(feature = "zk")]
             verifier: proof::Verifier::new::<
                 solana_zk_elgamal_proof_interface::proof_data::$layout,
@@ -69,13 +68,13 @@ pub(crate) fn process(context: &mut InvokeContext<'_>) -> Result<(), Instruction
     }
     let number = context.instruction().data.first().copied();
     let number = number.ok_or(InstructionError::InvalidInstructionData)?;
-    let Some(place) = usize::from(number).checked_sub(1) else {
+    let Some(index) = usize::from(number).checked_sub(1) else {
         context.consume(CLOSE_COMPUTE_UNITS)?;
         context.log("CloseContextState");
         return close(context);
     };
-    let proof = PROOFS.get(place).ok_or(InstructionError::InvalidInstructionData)?;
-    context.consume(proof.units)?;
+    let proof = PROOFS.get(index).ok_or(InstructionError::InvalidInstructionData)?;
+    context.consume(proof.compute_units)?;
     context.log(proof.name);
     verify(context, number, proof)
 }
@@ -86,9 +85,9 @@ fn verify(context: &mut InvokeContext<'_>, _: u8, _: &Proof) -> Result<(), Instr
     refuse(context, why, InstructionError::InvalidInstructionData)
 }
 
-/// Verifies a proof. It is the rest of the instruction, or, where the rest is an offset of four
-/// bytes, in the data of the first account. If two more accounts are named, the statement is
-/// written to the first of them, which the second may close.
+/// Verifies a proof. It is the rest of the instruction data, or, if the rest is exactly four bytes,
+/// lies at that offset in the data of the first account. If two more accounts follow, the statement
+/// is written to the first of them, a context state account whose authority is the second.
 #[cfg(feature = "zk")]
 fn verify(
     context: &mut InvokeContext<'_>,
@@ -118,14 +117,14 @@ fn verify(
     write_state(context, account, &state)
 }
 
-/// Writes a context state account that is as long as its state and that nothing was written to.
+/// Writes a context state account, which must be uninitialized and exactly as long as its state.
 #[cfg(feature = "zk")]
 fn write_state(
     context: &mut InvokeContext<'_>,
-    place: usize,
+    index: usize,
     state: &[u8],
 ) -> Result<(), InstructionError> {
-    let mut account = context.borrow(place)?;
+    let mut account = context.borrow(index)?;
     if !zk_elgamal_proof_program::check_id(account.owner()) {
         return Err(InstructionError::InvalidAccountOwner);
     }
@@ -139,12 +138,12 @@ fn write_state(
     crate::wire::store(&mut account, state)
 }
 
-/// The type of a context state account that nothing was written to.
+/// The proof type of an uninitialized context state account.
 const UNINITIALIZED: u8 = 0;
 
-/// What every context state account begins with; the statement follows.
+/// The header of a context state account; the statement follows.
 struct Header {
-    /// Who may close the account.
+    /// The key that may close the account.
     authority: selkie_svm::Pubkey,
     proof_type: u8,
 }
@@ -156,8 +155,8 @@ impl Header {
     }
 }
 
-/// Closes a context state account: account 0, whose lamports account 1 gets and whose authority is
-/// account 2.
+/// Closes the context state account 0, whose authority is account 2, and transfers its lamports to
+/// account 1.
 fn close(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     if !is_signer(context, 2)? {
         return Err(InstructionError::MissingRequiredSignature);

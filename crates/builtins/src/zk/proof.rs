@@ -1,20 +1,20 @@
-//! Proofs as bytes, verified by the crate that agave 4.3 verifies them with.
+//! Decoding and verification of proofs, by the same crate as in agave 4.3.
 
 use bytemuck::Pod;
 use solana_zk_elgamal_proof_interface::proof_data::ZkProofData;
 use solana_zk_sdk::zk_elgamal_proof_program::VerifyZkProof;
 
-/// How proofs of one kind are verified.
+/// The verifier of one type of proof.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Verifier {
-    /// The bytes of statement and proof.
+    /// The length in bytes of statement and proof together.
     pub(super) len: usize,
-    /// Verifies the proof and returns the bytes of the statement; otherwise the line of the log.
+    /// Verifies the proof and returns the bytes of the statement, or the log line of the failure.
     pub(super) statement: fn(&[u8]) -> Result<Vec<u8>, String>,
 }
 
 impl Verifier {
-    /// The verifier of proofs that are laid out as `T`, with a statement that is laid out as `U`.
+    /// Returns the verifier of proofs with layout `T`, whose statement has layout `U`.
     pub(super) const fn new<T, U>() -> Self
     where
         T: Pod + ZkProofData<U> + VerifyZkProof,
