@@ -1,4 +1,4 @@
-//! Programs that were made for the layout of another loader: what they come to, and that it is told.
+//! Programs built for the input layout of another loader: how they fail, and the note that says so.
 
 use selkie_svm::{
     Abi, Account, AccountMeta, Engine, Environment, Feature, FeatureSet, Instruction,
@@ -6,8 +6,7 @@ use selkie_svm::{
     input::explain::built_for, process_instruction,
 };
 
-/// Goes through its accounts and its instruction data as aligned input has them, by way of what it
-/// finds there, and returns the first byte of the data.
+/// Walks the accounts of an aligned input region, and returns the first byte of the instruction data.
 const ALIGNED: &str = "
 .globl entrypoint
 entrypoint:
@@ -34,7 +33,7 @@ data:
   exit
 ";
 
-/// The same for unaligned input.
+/// Does the same for an unaligned input region.
 const UNALIGNED: &str = "
 .globl entrypoint
 entrypoint:
@@ -60,8 +59,8 @@ data:
   exit
 ";
 
-/// Reads the balance of its first account where aligned input has it, and what lies behind all.
-const LOST: &str = "
+/// Reads the balance of its first account at its aligned offset, then an unmapped address.
+const UNMAPPED: &str = "
 .globl entrypoint
 entrypoint:
   mov64 r6, r1
@@ -83,7 +82,7 @@ fn key(byte: u8) -> Pubkey {
     Pubkey::new_from_array([byte; 32])
 }
 
-/// Calls a program with accounts that hold so many bytes each.
+/// Runs a program with accounts of these data lengths.
 fn run(
     source: &str,
     loader: Loader,
@@ -106,16 +105,16 @@ fn run(
     process_instruction(&instruction, &accounts, &environment, &options, None).unwrap()
 }
 
-/// Runs a program in all ways there are, and compares what is told besides the log.
-fn check(source: &str, loader: Loader, lens: &[usize], told: &[&str]) {
+/// Runs a program with every memory layout and engine, and compares the notes beside the log.
+fn check(source: &str, loader: Loader, lens: &[usize], notes: &[&str]) {
     let regions = FeatureSet::mainnet().with(Feature::VirtualAddressSpaceAdjustments);
     let direct = regions.with(Feature::AccountDataDirectMapping);
     for features in [FeatureSet::mainnet(), regions, direct] {
         for engine in [Engine::Interpreter, Engine::Auto] {
-            let receipt = run(source, loader, lens, engine, features);
-            assert_eq!(receipt.notes, told, "{loader:?} {features:?}: {:#?}", receipt.logs);
-            let is_in_log = |line: &String| told.iter().any(|it| line.contains(it));
-            assert!(!receipt.logs.iter().any(is_in_log));
+            let outcome = run(source, loader, lens, engine, features);
+            assert_eq!(outcome.notes, notes, "{loader:?} {features:?}: {:#?}", outcome.logs);
+            let is_note = |line: &String| notes.iter().any(|it| line.contains(it));
+            assert!(!outcome.logs.iter().any(is_note));
         }
     }
 }
@@ -125,7 +124,7 @@ const TOO_NEW: &str =
     "and the input is unaligned: it was made for loader v2, v3 or v4, and runs under loader v1";
 
 #[test]
-fn programs_run_under_their_own_loaders() {
+fn programs_under_their_own_loader_run_without_a_note() {
     for lens in [&[][..], &[0], &[3, 200], &[1, 2, 3]] {
         check(UNALIGNED, Loader::V1, lens, &[]);
         for loader in [Loader::V2, Loader::V3, Loader::V4] {
@@ -135,15 +134,15 @@ fn programs_run_under_their_own_loaders() {
 }
 
 #[test]
-fn an_aligned_program_under_loader_v1() {
-    // The length is read from the data, which lead far away.
+fn an_aligned_program_under_loader_v1_is_noted() {
+    // The length is read from the data, and leads to an unmapped address.
     let at = "the access is where accounts[0].rent_epoch would be in aligned input, ";
     check(ALIGNED, Loader::V1, &[200], &[&(at.to_owned() + TOO_NEW)]);
     check(ALIGNED, Loader::V1, &[200, 5], &[&(at.to_owned() + TOO_NEW)]);
 }
 
 #[test]
-fn an_unaligned_program_under_other_loaders() {
+fn an_unaligned_program_under_later_loaders_is_noted() {
     for loader in [Loader::V2, Loader::V3] {
         // The length is read from the owner.
         let at = "the access is where accounts[0].rent_epoch would be in unaligned input, ";
@@ -152,21 +151,21 @@ fn an_unaligned_program_under_other_loaders() {
 }
 
 #[test]
-fn a_program_that_is_known_by_its_code() {
+fn a_layout_told_only_by_the_code_is_noted_if_there_are_accounts() {
     let by = "the program reads its first account as aligned input has it, ";
-    check(LOST, Loader::V1, &[7], &[&(by.to_owned() + TOO_NEW)]);
-    check(LOST, Loader::V3, &[7], &[]);
-    // Where there is no account, both layouts are one.
-    check(LOST, Loader::V1, &[], &[]);
+    check(UNMAPPED, Loader::V1, &[7], &[&(by.to_owned() + TOO_NEW)]);
+    check(UNMAPPED, Loader::V3, &[7], &[]);
+    // Without accounts both layouts are the same.
+    check(UNMAPPED, Loader::V1, &[], &[]);
 }
 
 #[test]
-fn code_tells_a_layout_by_its_numbers() {
+fn offsets_in_the_code_tell_the_layout_unless_they_contradict_each_other() {
     let built_for =
         |source| built_for(program(source, Loader::V3, FeatureSet::mainnet()).executable());
     assert_eq!(built_for(ALIGNED), Some(Abi::Aligned));
     assert_eq!(built_for(UNALIGNED), Some(Abi::Unaligned));
-    assert_eq!(built_for(LOST), Some(Abi::Aligned));
+    assert_eq!(built_for(UNMAPPED), Some(Abi::Aligned));
     let none = ".globl entrypoint\nentrypoint:\n  ldxb r0, [r1+8]\n  exit\n";
     assert_eq!(built_for(none), None);
     let both = ".globl entrypoint\nentrypoint:\n  ldxdw r0, [r1+88]\n  ldxdw r0, [r1+51]\n  exit\n";

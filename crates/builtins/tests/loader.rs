@@ -1,4 +1,4 @@
-//! The loaders' own instructions: what they do, and their errors in order.
+//! Instructions of loader v3, and of v1 and v2 once disabled: effects, and errors in order.
 
 mod common;
 
@@ -55,12 +55,12 @@ fn signer(byte: u8) -> AccountMeta {
     AccountMeta::new_readonly(key(byte), true)
 }
 
-fn nobody() -> Account {
+fn empty_account() -> Account {
     Account::default()
 }
 
 #[test]
-fn old_loaders_refuse_everything() {
+fn disabled_loaders_v1_and_v2_charge_and_fail_with_unsupported_program_id() {
     for (id, units, line) in [
         (bpf_loader_deprecated::ID, 1140, "Deprecated loader is no longer supported"),
         (bpf_loader::ID, 570, "BPF loader management instructions are no longer supported"),
@@ -68,18 +68,18 @@ fn old_loaders_refuse_everything() {
         let setup = Setup::new(id);
         assert_eq!(setup.run().compute_units, units);
         setup.fail(E::UnsupportedProgramId, line);
-        setup.but(|it| it.units = units - 1).fail(E::ComputationalBudgetExceeded, "");
+        setup.but(|it| it.compute_unit_limit = units - 1).fail(E::ComputationalBudgetExceeded, "");
     }
 }
 
 #[test]
-fn instructions_are_decoded_after_they_are_charged() {
+fn instructions_are_charged_before_they_are_decoded() {
     let unknown = instruction(8, &[]);
     assert_eq!(unknown.run().compute_units, 2370);
-    // Migrate and ExtendProgramChecked are gone, whatever is switched on.
-    for gone in [8, 9] {
+    // Agave has removed Migrate and ExtendProgramChecked: no feature brings them back.
+    for removed in [8, 9] {
         let all =
-            instruction(gone, &[&[0; 4]]).but(|it| it.environment.features = FeatureSet::all());
+            instruction(removed, &[&[0; 4]]).but(|it| it.environment.features = FeatureSet::all());
         all.fail(E::InvalidInstructionData, "");
     }
     instruction(1, &[&[0; 4], &u64::MAX.to_le_bytes()]).fail(E::InvalidInstructionData, "");
@@ -87,9 +87,10 @@ fn instructions_are_decoded_after_they_are_charged() {
 }
 
 #[test]
-fn initialize_buffer() {
-    let setup =
-        instruction(0, &[]).with(writable(key(1)), owned(vec![0; 37])).with(signer(9), nobody());
+fn initialize_buffer_stores_its_authority() {
+    let setup = instruction(0, &[])
+        .with(writable(key(1)), owned(vec![0; 37]))
+        .with(signer(9), empty_account());
     assert_eq!(setup.succeed()[0].data, buffer(Some(9), &[]).data);
     setup
         .but(|it| it.account(0).data = buffer(None, &[]).data)
@@ -101,10 +102,10 @@ fn initialize_buffer() {
 }
 
 #[test]
-fn write() {
+fn write_copies_bytes_behind_the_header() {
     let setup = instruction(1, &[&2_u32.to_le_bytes(), &3_u64.to_le_bytes(), b"abc"])
         .with(writable(key(1)), buffer(Some(AUTHORITY), &[0; 5]))
-        .with(signer(AUTHORITY), nobody());
+        .with(signer(AUTHORITY), empty_account());
     assert_eq!(setup.succeed()[0].data[37..], *b"\0\0abc");
     setup
         .but(|it| it.account(0).data.truncate(41))
@@ -127,32 +128,35 @@ fn write() {
 
 fn deploy(max_len: usize) -> Setup {
     instruction(2, &[&(max_len as u64).to_le_bytes()])
-        .with(AccountMeta::new(key(1), true), Account { lamports: 10_000_000_000, ..nobody() })
-        .with(writable(program_data_key()), nobody())
+        .with(
+            AccountMeta::new(key(1), true),
+            Account { lamports: 10_000_000_000, ..empty_account() },
+        )
+        .with(writable(program_data_key()), empty_account())
         .with(writable(key(PROGRAM)), owned(vec![0; 36]))
         .with(writable(key(3)), buffer(Some(AUTHORITY), &elf()))
-        .naming(sysvar::rent::ID)
-        .naming(sysvar::clock::ID)
+        .with_sysvar(sysvar::rent::ID)
+        .with_sysvar(sysvar::clock::ID)
         .with(
             AccountMeta::new_readonly(system_program::ID, false),
             Account {
                 owner: solana_sdk_ids::native_loader::ID,
                 executable: true,
                 lamports: 1,
-                ..nobody()
+                ..empty_account()
             },
         )
-        .with(signer(AUTHORITY), nobody())
+        .with(signer(AUTHORITY), empty_account())
 }
 
 #[test]
-fn deploy_makes_a_program() {
+fn deploy_creates_a_programdata_account_with_the_buffers_file() {
     let elf = elf();
     let setup = deploy(elf.len() + 7);
-    let receipt = setup.run();
-    let lines = common::own_lines(&receipt);
-    assert_eq!(lines, [format!("Deployed program {}", key(PROGRAM))], "{:?}", receipt.logs);
-    assert_eq!(receipt.compute_units, 2370 + 150);
+    let outcome = setup.run();
+    let lines = common::program_lines(&outcome);
+    assert_eq!(lines, [format!("Deployed program {}", key(PROGRAM))], "{:?}", outcome.logs);
+    assert_eq!(outcome.compute_units, 2370 + 150);
     let accounts = setup.succeed();
     let file = [elf, vec![0; 7]].concat();
     assert_eq!(accounts[1].data, program_data(SLOT, Some(AUTHORITY), &file).data);
@@ -209,7 +213,7 @@ fn deploy_checks_the_program_first_then_the_buffer() {
 }
 
 #[test]
-fn deploy_refuses_files() {
+fn deploy_refuses_invalid_files_and_disabled_versions() {
     let setup = deploy(elf().len());
     setup
         .but(|it| it.account(3).data[37] = 0)
@@ -221,19 +225,19 @@ fn deploy_refuses_files() {
     );
 }
 
-fn upgrade(room: usize) -> Setup {
+fn upgrade(len: usize) -> Setup {
     instruction(3, &[])
-        .with(writable(program_data_key()), program_data(1, Some(AUTHORITY), &vec![7; room]))
+        .with(writable(program_data_key()), program_data(1, Some(AUTHORITY), &vec![7; len]))
         .with(writable(key(PROGRAM)), program())
         .with(writable(key(3)), buffer(Some(AUTHORITY), &elf()))
-        .with(writable(key(4)), nobody())
-        .naming(sysvar::rent::ID)
-        .naming(sysvar::clock::ID)
-        .with(signer(AUTHORITY), nobody())
+        .with(writable(key(4)), empty_account())
+        .with_sysvar(sysvar::rent::ID)
+        .with_sysvar(sysvar::clock::ID)
+        .with(signer(AUTHORITY), empty_account())
 }
 
 #[test]
-fn upgrade_replaces_a_program() {
+fn upgrade_replaces_the_file_and_pays_the_surplus_to_the_spill_account() {
     let elf = elf();
     let accounts = upgrade(elf.len() + 9).succeed();
     let file = [elf.clone(), vec![0; 9]].concat();
@@ -244,14 +248,14 @@ fn upgrade_replaces_a_program() {
     assert_eq!(accounts[2].data.len(), 37);
 
     let resize = FeatureSet::mainnet().with(Feature::LoaderV3SetProgramDataToElfLength);
-    for room in [0, elf.len() + 9] {
-        let accounts = upgrade(room).but(|it| it.environment.features = resize).succeed();
+    for len in [0, elf.len() + 9] {
+        let accounts = upgrade(len).but(|it| it.environment.features = resize).succeed();
         assert_eq!(accounts[0].data, program_data(SLOT, Some(AUTHORITY), &elf).data);
     }
 }
 
 #[test]
-fn upgrade_checks_program_then_buffer_then_data() {
+fn upgrade_checks_program_then_buffer_then_programdata() {
     let setup = upgrade(elf().len());
     setup
         .but(|it| it.meta(1).is_writable = false)
@@ -289,17 +293,17 @@ fn upgrade_checks_program_then_buffer_then_data() {
 }
 
 #[test]
-fn set_authority() {
+fn set_authority_changes_the_authority_or_removes_that_of_a_program() {
     let of = |account: Account| {
         instruction(4, &[])
             .with(writable(key(1)), account)
-            .with(signer(AUTHORITY), nobody())
-            .with(AccountMeta::new_readonly(key(6), false), nobody())
+            .with(signer(AUTHORITY), empty_account())
+            .with(AccountMeta::new_readonly(key(6), false), empty_account())
     };
     let line = format!("New authority Some({})", key(6));
     let setup = of(buffer(Some(AUTHORITY), &[]));
     assert_eq!(setup.succeed()[0].data, buffer(Some(6), &[]).data);
-    assert_eq!(common::own_lines(&setup.run()), [line]);
+    assert_eq!(common::program_lines(&setup.run()), [line]);
     setup
         .but(|it| it.accounts.truncate(2))
         .fail(E::IncorrectAuthority, "Buffer authority is not optional");
@@ -313,7 +317,7 @@ fn set_authority() {
     assert_eq!(setup.succeed()[0].data, program_data(SLOT, Some(6), &elf()).data);
     let finalized = setup.but(|it| it.accounts.truncate(2));
     assert_eq!(finalized.succeed()[0].data[12], 0);
-    assert_eq!(common::own_lines(&finalized.run()), ["New authority None"]);
+    assert_eq!(common::program_lines(&finalized.run()), ["New authority None"]);
     let old = FeatureSet::mainnet().with(Feature::DisableSbpfV0V1V2Deployment);
     finalized.but(|it| it.environment.features = old).fail(E::InvalidAccountData, "");
     of(program_data(SLOT, None, &[])).fail(E::Immutable, "Program not upgradeable");
@@ -328,16 +332,16 @@ fn set_authority() {
 }
 
 #[test]
-fn set_authority_checked() {
+fn set_authority_checked_requires_the_new_authority_to_sign() {
     let of = |account: Account| {
         instruction(7, &[])
             .with(writable(key(1)), account)
-            .with(signer(AUTHORITY), nobody())
-            .with(signer(6), nobody())
+            .with(signer(AUTHORITY), empty_account())
+            .with(signer(6), empty_account())
     };
     let setup = of(buffer(Some(AUTHORITY), &[]));
     assert_eq!(setup.succeed()[0].data, buffer(Some(6), &[]).data);
-    assert_eq!(common::own_lines(&setup.run()), [format!("New authority {}", key(6))]);
+    assert_eq!(common::program_lines(&setup.run()), [format!("New authority {}", key(6))]);
     setup
         .but(|it| it.meta(2).is_signer = false)
         .fail(E::MissingRequiredSignature, "New authority did not sign");
@@ -351,13 +355,13 @@ fn set_authority_checked() {
 fn close(account: Account) -> Setup {
     instruction(5, &[])
         .with(writable(program_data_key()), account)
-        .with(writable(key(9)), nobody())
-        .with(signer(AUTHORITY), nobody())
+        .with(writable(key(9)), empty_account())
+        .with(signer(AUTHORITY), empty_account())
         .with(writable(key(PROGRAM)), program())
 }
 
 #[test]
-fn close_pays_out() {
+fn close_pays_out_buffers_and_programs() {
     for (account, line) in [
         (owned(vec![0; 37]), format!("Closed Uninitialized {}", program_data_key())),
         (buffer(Some(AUTHORITY), &[1]), format!("Closed Buffer {}", program_data_key())),
@@ -368,12 +372,12 @@ fn close_pays_out() {
         assert_eq!((&accounts[0].data, accounts[0].lamports), (&vec![0; 4], 0));
         assert_eq!(accounts[1].lamports, 1_000_000_000);
         assert_eq!(accounts[3], program());
-        assert_eq!(common::own_lines(&setup.run()), [line]);
+        assert_eq!(common::program_lines(&setup.run()), [line]);
     }
 }
 
 #[test]
-fn close_refuses() {
+fn close_checks_accounts_and_authority_in_order() {
     let setup = close(program_data(1, Some(AUTHORITY), &[1]));
     setup
         .but(|it| it.meta(1).pubkey = program_data_key())
@@ -411,20 +415,26 @@ fn extend(bytes: u32, account: Account) -> Setup {
                 owner: solana_sdk_ids::native_loader::ID,
                 executable: true,
                 lamports: 1,
-                ..nobody()
+                ..empty_account()
             },
         )
-        .with(AccountMeta::new(key(4), true), Account { lamports: 1_000_000_000, ..nobody() })
+        .with(
+            AccountMeta::new(key(4), true),
+            Account { lamports: 1_000_000_000, ..empty_account() },
+        )
 }
 
 #[test]
-fn extend_makes_room() {
+fn extend_lengthens_the_programdata_account_and_tops_up_its_rent() {
     let setup = extend(10_240, program_data(1, Some(AUTHORITY), &elf()));
     let accounts = setup.succeed();
     let file = [elf(), vec![0; 10_240]].concat();
     assert_eq!(accounts[0].data, program_data(SLOT, Some(AUTHORITY), &file).data);
-    assert_eq!(accounts[3].lamports, 1_000_000_000, "there was enough for it");
-    assert_eq!(common::own_lines(&setup.run()), ["Extended ProgramData account by 10240 bytes"]);
+    assert_eq!(accounts[3].lamports, 1_000_000_000, "the account was rent exempt already");
+    assert_eq!(
+        common::program_lines(&setup.run()),
+        ["Extended ProgramData account by 10240 bytes"]
+    );
 
     let poor = setup.but(|it| it.account(0).lamports = 5);
     let accounts = poor.succeed();
@@ -436,7 +446,7 @@ fn extend_makes_room() {
 }
 
 #[test]
-fn extend_refuses() {
+fn extend_checks_accounts_length_and_state_in_order() {
     let old = || program_data(1, Some(AUTHORITY), &elf());
     let setup = extend(10_240, old());
     extend(0, old()).fail(E::InvalidInstructionData, "Additional bytes must be greater than 0");

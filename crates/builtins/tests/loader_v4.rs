@@ -1,4 +1,4 @@
-//! Loader v4: what its instructions do, and their errors in order.
+//! Instructions of loader v4: effects, and errors in order.
 
 mod common;
 
@@ -43,16 +43,16 @@ fn signer(byte: u8) -> AccountMeta {
     AccountMeta::new_readonly(key(byte), true)
 }
 
-fn nobody() -> Account {
+fn empty_account() -> Account {
     Account::default()
 }
 
-/// An instruction of the program at place 0, which its authority signs.
+/// Adds the program as account 0, and its authority as a signer.
 fn of(setup: Setup, account: Account) -> Setup {
-    setup.with(writable(1), account).with(signer(AUTHORITY), nobody())
+    setup.with(writable(1), account).with(signer(AUTHORITY), empty_account())
 }
 
-/// What every instruction asks of a program and its authority, before anything else.
+/// Checks the errors of program and authority that all instructions have in common.
 fn check_program(setup: &Setup) {
     setup.but(|it| it.accounts.truncate(1)).fail(E::MissingAccount, "");
     setup
@@ -73,18 +73,18 @@ fn check_program(setup: &Setup) {
 }
 
 #[test]
-fn it_is_there_with_its_feature() {
+fn loader_v4_exists_only_with_its_feature() {
     let unknown = instruction(7, &[]);
     assert_eq!(unknown.run().compute_units, 2000);
     unknown.fail(E::InvalidInstructionData, "");
     instruction(0, &[]).fail(E::InvalidInstructionData, "");
-    unknown.but(|it| it.units = 1999).fail(E::ComputationalBudgetExceeded, "");
+    unknown.but(|it| it.compute_unit_limit = 1999).fail(E::ComputationalBudgetExceeded, "");
     let without = unknown.but(|it| it.environment = environment(FeatureSet::mainnet()));
     assert_eq!(without.run().result, Err(E::UnsupportedProgramId));
 }
 
 #[test]
-fn write() {
+fn write_copies_bytes_to_a_retracted_program() {
     let setup = of(
         instruction(0, &[&2_u32.to_le_bytes(), &3_u64.to_le_bytes(), b"abc"]),
         program(0, RETRACTED, &[0; 5]),
@@ -100,7 +100,7 @@ fn write() {
 }
 
 #[test]
-fn copy_reads_programs_of_all_loaders() {
+fn copy_skips_the_header_of_programs_of_every_loader() {
     let [to, from, len] = [1_u32, 2, 3].map(u32::to_le_bytes);
     let setup = of(instruction(1, &[&to, &from, &len]), program(0, RETRACTED, &[0; 4]));
     for (owner, header) in [
@@ -110,7 +110,7 @@ fn copy_reads_programs_of_all_loaders() {
         (loader::ID, 48),
     ] {
         let data = [&vec![7; header][..], b"..abc"].concat();
-        let source = Account { lamports: 1, data, owner, ..nobody() };
+        let source = Account { lamports: 1, data, owner, ..empty_account() };
         let setup = setup.clone().with(AccountMeta::new_readonly(key(3), false), source);
         assert_eq!(setup.succeed()[0].data[48..], *b"\0abc", "{owner}");
         setup
@@ -131,23 +131,24 @@ fn copy_reads_programs_of_all_loaders() {
     setup.fail(E::MissingAccount, "");
 }
 
-/// The program must hold what 100 bytes of file ask for.
+/// Returns a `SetProgramLength` instruction with a recipient.
 fn set_length(len: u32, account: Account) -> Setup {
     of(instruction(2, &[&len.to_le_bytes()]), account)
-        .with(writable(6), Account { lamports: 1, ..nobody() })
+        .with(writable(6), Account { lamports: 1, ..empty_account() })
 }
 
+/// The rent-exempt balance of a program with 100 bytes of file.
 const REQUIRED: u64 = (48 + 100 + 128) * 5080;
 
 #[test]
-fn set_program_length_makes_a_program() {
-    let new = Account { lamports: REQUIRED + 5, owner: loader::ID, ..nobody() };
+fn set_program_length_initializes_a_new_program() {
+    let new = Account { lamports: REQUIRED + 5, owner: loader::ID, ..empty_account() };
     let setup = set_length(100, new);
     let accounts = setup.succeed();
     let made = Account { lamports: REQUIRED, ..program(0, RETRACTED, &[0; 100]) };
     assert_eq!(accounts[0], Account { rent_epoch: accounts[0].rent_epoch, ..made });
     assert_eq!(accounts[2].lamports, 6);
-    // Who is to have what is left need not be told.
+    // The recipient is optional, and the program itself does not count as one.
     for none in
         [setup.but(|it| it.accounts.truncate(2)), setup.but(|it| it.meta(2).pubkey = key(1))]
     {
@@ -171,7 +172,7 @@ fn set_program_length_makes_a_program() {
 }
 
 #[test]
-fn set_program_length_changes_and_closes() {
+fn set_program_length_resizes_and_closes_programs() {
     let setup = set_length(100, program(7, RETRACTED, &[9; 150]));
     let accounts = setup.succeed();
     assert_eq!(accounts[0].data, program(7, RETRACTED, &[9; 100]).data);
@@ -192,10 +193,10 @@ fn set_program_length_changes_and_closes() {
 }
 
 #[test]
-fn deploy() {
+fn deploy_verifies_a_retracted_program_after_the_cooldown() {
     let setup = of(instruction(3, &[]), program(0, RETRACTED, &elf()));
     assert_eq!(setup.succeed()[0].data, program(SLOT, DEPLOYED, &elf()).data);
-    assert!(common::own_lines(&setup.run()).is_empty());
+    assert!(common::program_lines(&setup.run()).is_empty());
     check_program(&setup);
     setup
         .but(|it| it.account(0).data[40] = 1)
@@ -209,7 +210,7 @@ fn deploy() {
 }
 
 #[test]
-fn retract() {
+fn retract_requires_a_deployed_program_after_the_cooldown() {
     let of = |slot, status| of(instruction(4, &[]), program(slot, status, &elf()));
     let setup = of(SLOT - 1, DEPLOYED);
     assert_eq!(setup.succeed()[0].data, program(SLOT - 1, RETRACTED, &elf()).data);
@@ -220,8 +221,9 @@ fn retract() {
 }
 
 #[test]
-fn transfer_authority() {
-    let setup = of(instruction(5, &[]), program(SLOT, DEPLOYED, &elf())).with(signer(6), nobody());
+fn transfer_authority_requires_both_signatures() {
+    let setup =
+        of(instruction(5, &[]), program(SLOT, DEPLOYED, &elf())).with(signer(6), empty_account());
     assert_eq!(setup.succeed()[0].data[8..40], [6; 32]);
     check_program(&setup);
     setup.but(|it| it.accounts.truncate(2)).fail(E::MissingAccount, "");
@@ -232,7 +234,7 @@ fn transfer_authority() {
 }
 
 #[test]
-fn finalize() {
+fn finalize_records_a_next_version_of_the_same_authority() {
     let setup = of(instruction(6, &[]), program(SLOT, DEPLOYED, &elf()))
         .with(AccountMeta::new_readonly(key(6), false), program(0, RETRACTED, &[]));
     let data = &setup.succeed()[0].data;

@@ -1,4 +1,4 @@
-//! Precompiles as the runtime calls them; what they verify is tested where they are.
+//! Precompiles as the runtime calls them; `selkie-crypto` tests what they verify.
 
 mod common;
 
@@ -7,15 +7,15 @@ use selkie_svm::{Feature, FeatureSet, InstructionError as E};
 use solana_sdk_ids::{ed25519_program, secp256k1_program, secp256r1_program};
 
 #[test]
-fn nothing_to_verify() {
+fn zero_signatures_are_valid_except_for_ecdsa_precompiles() {
     for (id, expected) in [
         (ed25519_program::ID, Ok(())),
         (secp256k1_program::ID, Err(E::Custom(4))),
         (secp256r1_program::ID, Err(E::Custom(4))),
     ] {
-        let receipt = Setup::new(id).data(&[&[0, 0]]).run();
+        let outcome = Setup::new(id).data(&[&[0, 0]]).run();
         assert_eq!(
-            (receipt.result, receipt.compute_units, receipt.logs),
+            (outcome.result, outcome.compute_units, outcome.logs),
             (expected, 0, vec![]),
             "{id}"
         );
@@ -23,7 +23,7 @@ fn nothing_to_verify() {
 }
 
 #[test]
-fn errors_are_numbers() {
+fn errors_become_custom_instruction_errors() {
     for id in [ed25519_program::ID, secp256k1_program::ID, secp256r1_program::ID] {
         Setup::new(id).fail(E::Custom(4), "");
         Setup::new(id).data(&[&[1, 0, 0]]).fail(E::Custom(4), "");
@@ -31,7 +31,7 @@ fn errors_are_numbers() {
 }
 
 #[test]
-fn a_precompile_that_is_not_there_is_no_program() {
+fn a_precompile_without_its_feature_is_an_unsupported_program() {
     let features = FeatureSet::mainnet().without(Feature::Secp256r1Precompile);
     let setup = Setup::new(secp256r1_program::ID).data(&[&[0, 0]]);
     setup.but(|it| it.environment.features = features).fail(E::UnsupportedProgramId, "");

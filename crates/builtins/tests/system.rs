@@ -1,4 +1,4 @@
-//! The system program, instruction by instruction: what it does, and its errors in order.
+//! Instructions of the system program: effects, and errors in order.
 
 mod common;
 
@@ -41,18 +41,18 @@ fn amount(value: u64) -> [u8; 8] {
 }
 
 #[test]
-fn every_instruction_is_charged_first() {
+fn instructions_are_charged_before_they_are_decoded() {
     let setup =
         system(2, &[&amount(1)]).with(signer(FROM), lamports(1)).with(other(TO), lamports(0));
     assert_eq!(setup.run().compute_units, 150);
-    setup.but(|it| it.units = 149).fail(E::ComputationalBudgetExceeded, "");
+    setup.but(|it| it.compute_unit_limit = 149).fail(E::ComputationalBudgetExceeded, "");
     assert_eq!(system(99, &[]).run().compute_units, 150);
     system(99, &[]).fail(E::InvalidInstructionData, "");
     system(2, &[&[0; 7]]).fail(E::InvalidInstructionData, "");
 }
 
 #[test]
-fn create_account() {
+fn create_account_funds_allocates_and_assigns() {
     let setup = system(0, &[&amount(10), &amount(8), &[OWNER; 32]])
         .with(signer(FROM), lamports(11))
         .with(signer(TO), lamports(0));
@@ -94,7 +94,7 @@ fn create_account() {
 }
 
 #[test]
-fn create_account_for_itself_finds_its_lamports() {
+fn create_account_accepts_the_payer_as_the_new_account() {
     system(0, &[&amount(0), &amount(0), &[OWNER; 32]])
         .with(signer(FROM), lamports(0))
         .with(signer(FROM), lamports(0))
@@ -102,7 +102,7 @@ fn create_account_for_itself_finds_its_lamports() {
 }
 
 #[test]
-fn create_account_allow_prefund() {
+fn create_account_allow_prefund_adds_to_existing_lamports() {
     let setup = system(13, &[&amount(10), &amount(8), &[OWNER; 32]])
         .with(signer(TO), lamports(5))
         .with(signer(FROM), lamports(10));
@@ -117,7 +117,7 @@ fn create_account_allow_prefund() {
 }
 
 #[test]
-fn create_account_with_seed() {
+fn create_account_with_seed_requires_the_derived_address() {
     let address = with_seed(key(FROM), "seed", key(OWNER));
     let seed = string("seed");
     let fields: [&[u8]; 5] = [&[FROM; 32], &seed, &amount(10), &amount(8), &[OWNER; 32]];
@@ -140,7 +140,7 @@ fn create_account_with_seed() {
 }
 
 #[test]
-fn seeds_fail_with_the_number_of_their_error() {
+fn invalid_seeds_fail_with_the_number_of_the_pubkey_error() {
     let run = |seed: &str, owner: [u8; 32]| {
         let seed = string(seed);
         system(10, &[&[FROM; 32], &seed, &owner]).with(signer(FROM), lamports(0))
@@ -154,7 +154,7 @@ fn seeds_fail_with_the_number_of_their_error() {
 }
 
 #[test]
-fn assign() {
+fn assign_requires_a_signature_unless_the_owner_stays() {
     let setup = system(1, &[&[OWNER; 32]]).with(signer(TO), lamports(0));
     assert_eq!(setup.succeed()[0].owner, key(OWNER));
     let to = format!("Address {{ address: {}, base: None }}", key(TO));
@@ -167,7 +167,7 @@ fn assign() {
 }
 
 #[test]
-fn allocate_and_assign_with_seed() {
+fn allocate_and_assign_with_seed_need_the_signature_of_the_base() {
     let address = with_seed(key(FROM), "", key(OWNER));
     let seed = string("");
     let setup = system(9, &[&[FROM; 32], &seed, &amount(3), &[OWNER; 32]])
@@ -186,7 +186,7 @@ fn allocate_and_assign_with_seed() {
 }
 
 #[test]
-fn transfer() {
+fn transfer_moves_lamports() {
     let setup =
         system(2, &[&amount(3)]).with(signer(FROM), lamports(5)).with(other(TO), lamports(1));
     let accounts = setup.succeed();
@@ -198,7 +198,7 @@ fn transfer() {
 }
 
 #[test]
-fn transfer_with_seed() {
+fn transfer_with_seed_needs_the_signature_of_the_base() {
     let from = with_seed(key(FROM), "s", key(OWNER));
     let seed = string("s");
     let setup = system(11, &[&amount(3), &seed, &[OWNER; 32]])
@@ -233,7 +233,7 @@ fn nonce_data(version: u32, nonce: [u8; 32]) -> Vec<u8> {
     data
 }
 
-/// A cluster that has recent blockhashes.
+/// Returns an instruction in an environment with recent blockhashes.
 fn nonce_instruction(tag: u32, fields: &[&[u8]]) -> Setup {
     let mut setup = system(tag, fields);
     setup.environment.blockhash = BLOCKHASH.into();
@@ -248,11 +248,11 @@ fn nonce_account(data: Vec<u8>) -> Account {
 }
 
 #[test]
-fn nonces_are_initialized() {
+fn initializing_a_nonce_stores_authority_and_durable_nonce() {
     let setup = nonce_instruction(6, &[&[AUTHORITY; 32]])
         .with(other(1), nonce_account(vec![0; 80]))
-        .naming(sysvar::recent_blockhashes::ID)
-        .naming(sysvar::rent::ID);
+        .with_sysvar(sysvar::recent_blockhashes::ID)
+        .with_sysvar(sysvar::rent::ID);
     let mut expected = nonce_data(1, durable(&BLOCKHASH));
     expected[72..].copy_from_slice(&amount(5000));
     assert_eq!(setup.succeed()[0].data, expected);
@@ -285,14 +285,14 @@ fn nonces_are_initialized() {
 }
 
 #[test]
-fn nonces_advance() {
+fn advancing_a_nonce_stores_the_next_one_once_per_slot() {
     let setup = nonce_instruction(4, &[])
         .with(other(1), nonce_account(nonce_data(1, [3; 32])))
-        .naming(sysvar::recent_blockhashes::ID)
+        .with_sysvar(sysvar::recent_blockhashes::ID)
         .with(signer(AUTHORITY), lamports(0));
     let data = &setup.succeed()[0].data;
     assert_eq!((&data[40..72], &data[72..]), (&durable(&BLOCKHASH)[..], &amount(5000)[..]));
-    // A legacy nonce is a current one from here on.
+    // Advancing upgrades a legacy nonce.
     let legacy = setup.but(|it| it.account(0).data = nonce_data(0, [3; 32]));
     assert_eq!(legacy.succeed()[0].data, *data);
 
@@ -312,13 +312,13 @@ fn nonces_advance() {
 }
 
 #[test]
-fn nonces_pay_out() {
+fn withdrawing_from_a_nonce_keeps_it_rent_exempt_or_closes_it() {
     let withdraw = |lamports: u64| {
         nonce_instruction(5, &[&amount(lamports)])
             .with(other(1), nonce_account(nonce_data(1, [3; 32])))
             .with(other(TO), Account::default())
-            .naming(sysvar::recent_blockhashes::ID)
-            .naming(sysvar::rent::ID)
+            .with_sysvar(sysvar::recent_blockhashes::ID)
+            .with_sysvar(sysvar::rent::ID)
             .with(signer(AUTHORITY), Account::default())
     };
     let part = withdraw(900_000);
@@ -351,7 +351,7 @@ fn nonces_pay_out() {
 }
 
 #[test]
-fn nonces_change_hands() {
+fn authorizing_a_nonce_changes_its_authority() {
     let setup = nonce_instruction(7, &[&[6; 32]])
         .with(other(1), nonce_account(nonce_data(0, [3; 32])))
         .with(signer(AUTHORITY), lamports(0));
@@ -368,7 +368,7 @@ fn nonces_change_hands() {
 }
 
 #[test]
-fn nonces_are_upgraded() {
+fn upgrading_a_legacy_nonce_makes_it_durable() {
     let setup = nonce_instruction(12, &[]).with(other(1), nonce_account(nonce_data(0, [3; 32])));
     assert_eq!(setup.succeed()[0].data, nonce_data(1, durable(&[3; 32])));
     setup.but(|it| it.account(0).data = nonce_data(1, [3; 32])).fail(E::InvalidArgument, "");

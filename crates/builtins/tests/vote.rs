@@ -1,4 +1,4 @@
-//! The vote program: accounts, authorities, commissions, withdrawals, votes.
+//! Instructions of the vote program: effects, and errors in order.
 
 mod common;
 
@@ -16,21 +16,22 @@ const EPOCH: u64 = 7;
 const SLOT: u64 = 1000;
 const SIZE: usize = 3762;
 
-/// A BLS key, and the proof for the account of these tests that its secret is known, as
-/// `solana-bls-signatures` 3.4.0 made them.
+/// A BLS key; its proof of possession for the vote account of these tests follows. Both were made
+/// with `solana-bls-signatures` 3.4.0.
 const BLS_KEY: &str = "a6ceb0760781082c1954d2a4ec868c82e81d0b2bfb6d95b2\
                        8bfcae30842fc58387da58dcfed367f74d878739285cae92";
 const BLS_PROOF: &str = "83ea7733d1a321753c00b4b2e748bdd88f61f0e387fbef22c96b46ebad636828\
                          68b2ad4d4c15e99c5ac6a6c7cadf5f8806aa125e1fc06857c01327794960b735\
                          e4a8670a2243d5be302a1d3f73c262900619e169fdcb16ac019151ab5c40c046";
 
-/// The key and its proof as instructions have them.
+/// Returns the key and its proof as instruction data.
 fn bls() -> Vec<u8> {
     let digits = [BLS_KEY, BLS_PROOF].concat();
     let pairs = digits.as_bytes().chunks(2).map(|pair| str::from_utf8(pair).unwrap());
     pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
 }
 
+/// Returns the address of the vote account.
 fn address() -> Pubkey {
     key(1)
 }
@@ -66,11 +67,11 @@ fn signer(byte: u8) -> AccountMeta {
     AccountMeta::new_readonly(key(byte), true)
 }
 
-fn nobody() -> Account {
+fn empty_account() -> Account {
     Account::default()
 }
 
-/// What a vote account holds, as tests look at it.
+/// The fields of a vote account that the tests compare.
 #[derive(Clone, Debug, PartialEq)]
 struct State {
     bls: bool,
@@ -95,7 +96,7 @@ fn fresh() -> State {
 }
 
 impl State {
-    /// The newest version.
+    /// Encodes the state in the newest version.
     fn data(&self) -> Vec<u8> {
         let mut data = vec![3, 0, 0, 0];
         data.extend([[NODE; 32], [WITHDRAWER; 32], [1; 32], [NODE; 32]].concat());
@@ -111,7 +112,7 @@ impl State {
         data
     }
 
-    /// The version before, or the one before that.
+    /// Encodes the state in version 2 (V3) or 1 (1.14.11).
     fn old_data(&self, version: u8) -> Vec<u8> {
         let mut data = vec![version, 0, 0, 0];
         data.extend([[NODE; 32], [WITHDRAWER; 32]].concat());
@@ -162,13 +163,13 @@ fn init() -> Setup {
     let (meta, account) = me(vec![0; SIZE]);
     instruction(0, &[&[NODE; 32], &[VOTER; 32], &[WITHDRAWER; 32], &[5]])
         .with(meta, account)
-        .naming(sysvar::rent::ID)
-        .naming(sysvar::clock::ID)
-        .with(signer(NODE), nobody())
+        .with_sysvar(sysvar::rent::ID)
+        .with_sysvar(sysvar::clock::ID)
+        .with(signer(NODE), empty_account())
 }
 
 #[test]
-fn initialize() {
+fn initialize_writes_the_newest_version_after_its_checks() {
     let setup = init();
     assert_eq!(setup.run().compute_units, 2100);
     assert_eq!(setup.succeed()[0].data, fresh().data());
@@ -184,24 +185,24 @@ fn initialize() {
     again.fail(E::AccountAlreadyInitialized, "");
     setup.but(|it| it.meta(3).is_signer = false).fail(E::MissingRequiredSignature, "");
     setup.but(|it| it.meta(0).is_writable = false).fail(E::ReadonlyDataModified, "");
-    // An old account without voters is as good as none.
+    // An account of an old version without voters counts as uninitialized.
     let empty = State { voters: vec![], ..fresh() };
     setup.but(|it| it.account(0).data = empty.old_data(2)).succeed();
 }
 
-fn authorize(kind: u32, who: u8) -> Setup {
+fn authorize(kind: u32, by: u8) -> Setup {
     let (meta, account) = me(fresh().data());
     instruction(1, &[&[6; 32], &kind.to_le_bytes()])
         .with(meta, account)
-        .naming(sysvar::clock::ID)
-        .with(signer(who), nobody())
+        .with_sysvar(sysvar::clock::ID)
+        .with(signer(by), empty_account())
 }
 
 #[test]
-fn authorities_change() {
+fn authorize_changes_the_voter_of_a_later_epoch_or_the_withdrawer() {
     let voters = vec![(EPOCH, key(VOTER)), (EPOCH + 2, key(6))];
-    for who in [VOTER, WITHDRAWER] {
-        check(&authorize(0, who), &State { voters: voters.clone(), ..fresh() });
+    for by in [VOTER, WITHDRAWER] {
+        check(&authorize(0, by), &State { voters: voters.clone(), ..fresh() });
     }
     authorize(0, NODE).fail(E::MissingRequiredSignature, "");
     let soon = State { voters, ..fresh() };
@@ -221,20 +222,20 @@ fn authorities_change() {
         let (meta, account) = me(fresh().data());
         instruction(7, &[&1_u32.to_le_bytes()])
             .with(meta, account)
-            .naming(sysvar::clock::ID)
-            .with(signer(WITHDRAWER), nobody())
-            .with(AccountMeta::new_readonly(key(6), new_signs), nobody())
+            .with_sysvar(sysvar::clock::ID)
+            .with(signer(WITHDRAWER), empty_account())
+            .with(AccountMeta::new_readonly(key(6), new_signs), empty_account())
     };
     assert_eq!(checked(true).succeed()[0].data[36..68], [6; 32]);
     checked(false).fail(E::MissingRequiredSignature, "");
 }
 
 #[test]
-fn bls_keys_are_proven() {
+fn authorizing_a_bls_key_requires_a_proof_of_possession() {
     let voters = vec![(EPOCH, key(VOTER)), (EPOCH + 2, key(6))];
-    for (who, before) in [(VOTER, false), (WITHDRAWER, false), (VOTER, true)] {
+    for (by, before) in [(VOTER, false), (WITHDRAWER, false), (VOTER, true)] {
         let state = State { bls: before, ..fresh() };
-        let setup = authorize(2, who).but(|it| {
+        let setup = authorize(2, by).but(|it| {
             it.data.extend(bls());
             it.account(0).data = state.data();
         });
@@ -246,18 +247,18 @@ fn bls_keys_are_proven() {
     }
     let setup = authorize(2, NODE).but(|it| it.data.extend(bls()));
     setup.fail(E::MissingRequiredSignature, "");
-    // The proof comes before the signature.
+    // The proof is verified before the signer is checked.
     let wrong = setup.but(|it| *it.data.last_mut().unwrap() ^= 1);
     wrong.fail(E::InvalidArgument, "");
     assert_eq!(wrong.run().compute_units, 2100 + 34_500);
-    wrong.but(|it| it.units = 2100 + 34_499).fail(E::ComputationalBudgetExceeded, "");
+    wrong.but(|it| it.compute_unit_limit = 2100 + 34_499).fail(E::ComputationalBudgetExceeded, "");
     setup.but(|it| it.meta(0).pubkey = key(9)).fail(E::InvalidArgument, "");
     setup.but(|it| it.data.truncate(it.data.len() - 1)).fail(E::InvalidInstructionData, "");
     let before = FeatureSet::mainnet().without(Feature::BlsPubkeyManagementInVoteAccount);
     setup.but(|it| it.environment.features = before).fail(E::InvalidInstructionData, "");
 }
 
-/// Accounts 2 and 3 collect: a wallet and the account itself.
+/// Returns an `InitializeAccountV2` whose collectors are a wallet and the vote account itself.
 fn init_v2() -> Setup {
     let keys = [&[NODE; 32][..], &[VOTER; 32], &bls(), &[WITHDRAWER; 32]].concat();
     let mut setup = instruction(16, &[&keys, &500_u16.to_le_bytes(), &10_000_u16.to_le_bytes()]);
@@ -268,13 +269,13 @@ fn init_v2() -> Setup {
     let wallet = Account { lamports: 1_000_000, ..Account::default() };
     setup
         .with(meta.clone(), account.clone())
-        .with(signer(NODE), nobody())
+        .with(signer(NODE), empty_account())
         .with(AccountMeta::new(key(6), false), wallet)
         .with(meta, account)
 }
 
 #[test]
-fn accounts_are_initialized_with_bls_keys() {
+fn initialize_v2_writes_bls_key_and_collectors_after_its_checks() {
     let setup = init_v2();
     let data = &setup.succeed()[0].data;
     let mut expected = State { bls: true, ..fresh() }.data();
@@ -298,19 +299,19 @@ fn accounts_are_initialized_with_bls_keys() {
     setup.but(|it| it.account(2).lamports = 1).fail(E::InsufficientFunds, "");
     setup.but(|it| it.meta(2).is_writable = false).fail(E::InvalidArgument, "");
     setup.but(|it| it.data[4 + 64] ^= 1).fail(E::InvalidArgument, "");
-    let short = |it: &mut Setup| it.units = 2100 + 34_499;
+    let short = |it: &mut Setup| it.compute_unit_limit = 2100 + 34_499;
     setup.but(short).fail(E::ComputationalBudgetExceeded, "");
-    // What the proof costs is not charged before the collectors are checked.
+    // The collectors are checked before the proof is charged.
     setup.but(short).but(|it| it.account(2).owner = key(9)).fail(E::InvalidAccountOwner, "");
 }
 
 #[test]
-fn missing_sysvars_are_told_before_anything_else() {
+fn missing_sysvars_fail_before_other_checks() {
     let update = |tag: u32, fields: &[&[u8]]| {
         let (meta, account) = me(vec![]);
-        instruction(tag, fields).with(meta, account).with(signer(6), nobody())
+        instruction(tag, fields).with(meta, account).with(signer(6), empty_account())
     };
-    let collector = update(17, &[&0_u32.to_le_bytes()]).with(signer(7), nobody());
+    let collector = update(17, &[&0_u32.to_le_bytes()]).with(signer(7), empty_account());
     let tower = [&tower_bytes(None, &[(990, 1)])[..], &[0; 32]].concat();
     for (setup, sysvars) in [
         (init(), &[sysvar::rent::ID, sysvar::clock::ID][..]),
@@ -328,7 +329,7 @@ fn missing_sysvars_are_told_before_anything_else() {
 }
 
 #[test]
-fn derived_authorities_sign_by_their_base() {
+fn a_derived_authority_is_represented_by_the_signature_of_its_base() {
     let hash = Sha256::new().chain_update([8; 32]).chain_update("seed").chain_update([9; 32]);
     let derived: [u8; 32] = hash.finalize().into();
     let mut data = fresh().data();
@@ -337,25 +338,27 @@ fn derived_authorities_sign_by_their_base() {
     let (meta, account) = me(data);
     let setup = instruction(10, &[&1_u32.to_le_bytes(), &[9; 32], &seed, &[6; 32]])
         .with(meta, account)
-        .naming(sysvar::clock::ID)
-        .with(signer(8), nobody());
+        .with_sysvar(sysvar::clock::ID)
+        .with(signer(8), empty_account());
     assert_eq!(setup.succeed()[0].data[36..68], [6; 32]);
     setup.but(|it| it.meta(2).is_signer = false).fail(E::MissingRequiredSignature, "");
     setup.but(|it| it.data[48] = b'x').fail(E::MissingRequiredSignature, "");
     setup.but(|it| it.accounts.truncate(2)).fail(E::MissingAccount, "");
-    let checked =
-        setup.but(|it| it.data.truncate(52)).but(|it| it.data[0] = 11).with(signer(6), nobody());
+    let checked = setup
+        .but(|it| it.data.truncate(52))
+        .but(|it| it.data[0] = 11)
+        .with(signer(6), empty_account());
     assert_eq!(checked.succeed()[0].data[36..68], [6; 32]);
 }
 
 #[test]
-fn identity_and_commission() {
+fn identity_commissions_and_collectors_are_updated() {
     let update = |tag: u32, fields: &[&[u8]]| {
         let (meta, account) = me(fresh().data());
         instruction(tag, fields)
             .with(meta, account)
-            .with(signer(6), nobody())
-            .with(signer(WITHDRAWER), nobody())
+            .with(signer(6), empty_account())
+            .with(signer(WITHDRAWER), empty_account())
     };
     let identity = update(4, &[]);
     let data = &identity.succeed()[0].data;
@@ -368,7 +371,7 @@ fn identity_and_commission() {
 
     let commission = update(5, &[&[9]]);
     check(&commission, &State { commission_bps: [900, 10_000], ..fresh() });
-    // It used to be that a commission is raised in the first half of an epoch only.
+    // Before this feature a commission could be raised in the first half of an epoch only.
     let rule = FeatureSet::mainnet().without(Feature::DelayCommissionUpdates);
     let mut late = commission.but(|it| it.environment.features = rule);
     late.succeed();
@@ -400,13 +403,13 @@ fn identity_and_commission() {
 }
 
 #[test]
-fn withdraw() {
+fn withdraw_keeps_the_account_rent_exempt_or_closes_an_inactive_one() {
     let withdraw = |lamports: u64, state: &State| {
         let (meta, account) = me(state.data());
         instruction(3, &[&lamports.to_le_bytes()])
             .with(meta, account)
-            .with(AccountMeta::new(key(9), false), nobody())
-            .with(signer(WITHDRAWER), nobody())
+            .with(AccountMeta::new(key(9), false), empty_account())
+            .with(signer(WITHDRAWER), empty_account())
     };
     assert_eq!(withdraw(7, &fresh()).succeed()[1].lamports, 7);
     let closed = &withdraw(100_000_000, &fresh()).succeed()[0];
@@ -421,7 +424,7 @@ fn withdraw() {
     withdraw(100_000_000, &idle).succeed();
 }
 
-/// A compact tower: the root, then slots with their confirmations.
+/// Encodes a compact tower: the root, then slots with their confirmations.
 fn tower_bytes(root: Option<u64>, lockouts: &[(u64, u8)]) -> Vec<u8> {
     let mut data = root.unwrap_or(u64::MAX).to_le_bytes().to_vec();
     data.push(u8::try_from(lockouts.len()).unwrap());
@@ -444,16 +447,16 @@ fn sync(state: &State, root: Option<u64>, lockouts: &[(u64, u8)]) -> Setup {
     let (meta, account) = me(state.data());
     instruction(14, &[&tower_bytes(root, lockouts), &[0; 32]])
         .with(meta, account)
-        .with(signer(VOTER), nobody())
+        .with(signer(VOTER), empty_account())
 }
 
 #[test]
-fn towers_are_taken() {
+fn all_tower_instructions_replace_the_votes() {
     let setup = sync(&fresh(), None, &[(990, 2), (991, 1)]);
     let expected = State { votes: vec![(10, 990, 2), (9, 991, 1)], ..fresh() };
     check(&setup, &expected);
     setup.but(|it| it.meta(1).is_signer = false).fail(E::MissingRequiredSignature, "");
-    // The same by the instructions before, with the fork switched too.
+    // The preceding instructions do the same, as do the `*Switch` variants.
     let compact = tower_bytes(None, &[(990, 2), (991, 1)]);
     let mut long = 2_u64.to_le_bytes().to_vec();
     for (slot, confirmations) in [(990_u64, 2_u32), (991, 1)] {
@@ -479,7 +482,7 @@ fn towers_are_taken() {
 }
 
 #[test]
-fn rooted_votes_earn_credits() {
+fn votes_that_become_root_earn_credits() {
     let state = State { votes: vec![(1, 980, 3), (2, 981, 2), (30, 990, 1)], ..fresh() };
     let setup = sync(&state, Some(981), &[(990, 3), (995, 1)]);
     let expected = State {
@@ -496,13 +499,13 @@ fn rooted_votes_earn_credits() {
 }
 
 #[test]
-fn old_accounts_become_new_ones() {
+fn accounts_of_old_versions_are_rewritten_in_the_newest() {
     let votes = vec![(0, 980, 2), (0, 990, 1)];
     let state = State { votes, voters: vec![(EPOCH - 3, key(VOTER))], ..fresh() };
     for version in [1, 2] {
         let setup = sync(&state, None, &[(980, 4), (990, 2), (991, 1)])
             .but(|it| it.account(0).data = state.old_data(version));
-        // An account that landed no latency gets it with the next vote.
+        // Votes without a latency get one with the next vote.
         let votes = vec![(20, 980, 4), (10, 990, 2), (9, 991, 1)];
         check(&setup, &State { votes, ..fresh() });
         let poor = setup.but(|it| it.account(0).lamports = 1);
@@ -515,7 +518,7 @@ fn old_accounts_become_new_ones() {
 }
 
 #[test]
-fn towers_are_refused() {
+fn invalid_towers_fail_with_the_number_of_their_error() {
     let voted = State { votes: vec![(1, 980, 2), (2, 981, 1)], root: Some(970), ..fresh() };
     for (root, lockouts, number) in [
         (Some(970), &[][..], 3),
@@ -539,7 +542,7 @@ fn towers_are_refused() {
     wrong_hash.but(|it| it.data[at] ^= 1).fail(E::Custom(2), "");
     let confirmed = State { votes: vec![(1, 980, 5)], ..fresh() };
     sync(&confirmed, None, &[(980, 4), (981, 1)]).fail(E::Custom(13), "");
-    // Slots that nobody remembers are dropped, unless they were voted for.
+    // Slots older than the slot hashes are dropped unless the account has a vote for them.
     let kept = sync(&fresh(), None, &[(100, 31), (980, 30)]);
     check(&kept, &State { votes: vec![(20, 980, 30)], ..fresh() });
     let mut none = sync(&fresh(), None, &[(980, 1)]);
@@ -556,17 +559,17 @@ fn vote_for(state: &State, slots: &[u64], timestamp: Option<i64>) -> Setup {
     data.extend(timestamp.iter().flat_map(|it| it.to_le_bytes()));
     instruction(2, &[&data])
         .with(meta, account)
-        .naming(sysvar::slot_hashes::ID)
-        .naming(sysvar::clock::ID)
-        .with(signer(VOTER), nobody())
+        .with_sysvar(sysvar::slot_hashes::ID)
+        .with_sysvar(sysvar::clock::ID)
+        .with(signer(VOTER), empty_account())
 }
 
 #[test]
-fn votes_stack_up() {
+fn votes_double_the_lockouts_below_and_remove_expired_ones() {
     let votes = vec![(10, 990, 3), (9, 991, 2), (8, 992, 1)];
     let expected = State { votes, timestamp: (992, 5), ..fresh() };
     check(&vote_for(&fresh(), &[990, 991, 992], Some(5)), &expected);
-    // 992 is locked out up to 994, so that a vote for 996 lets it go.
+    // The lockout of 992 ends at 994, so a vote for 996 removes it.
     let state = State { votes: vec![(10, 990, 3), (8, 992, 1)], ..fresh() };
     let expected = State { votes: vec![(10, 990, 3), (4, 996, 1)], ..fresh() };
     check(&vote_for(&state, &[996], None), &expected);
@@ -586,7 +589,7 @@ fn votes_stack_up() {
 }
 
 #[test]
-fn the_32nd_vote_roots_the_first() {
+fn the_32nd_vote_makes_the_first_root() {
     let slots: Vec<_> = (950..982).collect();
     let data = &vote_for(&fresh(), &slots, None).succeed()[0].data;
     let votes = (951..982)

@@ -1,34 +1,33 @@
-//! The ZK ElGamal proof program, apart from proofs.
+//! The ZK ElGamal proof program, apart from the proofs themselves.
 
 mod common;
 
-use common::{Setup, key, own_lines};
+use common::{Setup, key, program_lines};
 use selkie_svm::{Account, AccountMeta, Feature, FeatureSet, InstructionError as E};
 use solana_sdk_ids::{system_program, zk_elgamal_proof_program as zk};
 
 #[test]
-fn proofs_are_charged_before_they_are_looked_at() {
+fn proofs_are_charged_before_they_are_decoded() {
     let setup = Setup::new(zk::ID).data(&[&[4]]);
-    let receipt = setup.run();
-    assert_eq!((receipt.compute_units, own_lines(&receipt)[0]), (2600, "VerifyPubkeyValidity"));
-    assert_eq!(receipt.result, Err(E::InvalidInstructionData));
-    setup.but(|it| it.units = 2599).fail(E::ComputationalBudgetExceeded, "");
+    let outcome = setup.run();
+    assert_eq!((outcome.compute_units, program_lines(&outcome)[0]), (2600, "VerifyPubkeyValidity"));
+    assert_eq!(outcome.result, Err(E::InvalidInstructionData));
+    setup.but(|it| it.compute_unit_limit = 2599).fail(E::ComputationalBudgetExceeded, "");
     for data in [&[][..], &[13], &[255]] {
         Setup::new(zk::ID).data(&[data]).fail(E::InvalidInstructionData, "");
         assert_eq!(Setup::new(zk::ID).data(&[data]).run().compute_units, 0);
     }
 }
 
-/// Without its feature the crate has nothing to verify proofs with.
 #[cfg(not(feature = "zk"))]
 #[test]
-fn proofs_are_refused_with_a_reason() {
+fn without_the_feature_zk_proofs_are_refused_with_a_log_line() {
     let why = "this build verifies no proofs: its feature `zk` is off";
     Setup::new(zk::ID).data(&[&[4], &[0; 96]]).fail(E::InvalidInstructionData, why);
 }
 
 #[test]
-fn accounts_of_proofs_are_closed() {
+fn closing_a_context_state_account_pays_its_lamports_out() {
     let data = [[5; 32].as_slice(), &[4], &[0; 32]].concat();
     let account = Account { lamports: 7, data, owner: zk::ID, ..Account::default() };
     let setup = Setup::new(zk::ID)
@@ -53,7 +52,7 @@ fn accounts_of_proofs_are_closed() {
 }
 
 #[test]
-fn the_program_was_switched_off_for_a_while() {
+fn the_program_is_unavailable_while_disabled_by_feature() {
     let disabled = FeatureSet::mainnet().without(Feature::ReenableZkElgamalProofProgram);
     let setup = Setup::new(zk::ID).data(&[&[0]]);
     setup

@@ -1,11 +1,11 @@
-//! The ZK ElGamal proof program: proofs that hold, proofs that do not, and what is written.
+//! The ZK ElGamal proof program: valid and invalid proofs, and context state accounts.
 
 #![cfg(feature = "zk")]
 
 mod common;
 
 use bytemuck::{Pod, bytes_of};
-use common::{Setup, key, own_lines};
+use common::{Setup, key, program_lines};
 use selkie_svm::{Account, AccountMeta, InstructionError as E};
 use solana_sdk_ids::zk_elgamal_proof_program as zk;
 use solana_zk_sdk::{
@@ -17,30 +17,30 @@ use solana_zk_sdk::{
     zk_elgamal_proof_program as prove,
 };
 
-/// An instruction that verifies a proof, with a proof that holds.
+/// An instruction that verifies a proof, with a valid proof.
 struct Case {
     number: u8,
     name: &'static str,
-    units: u64,
-    /// The bytes of the statement, which come first.
+    compute_units: u64,
+    /// The length in bytes of the statement, which comes first.
     statement: usize,
     /// Statement and proof.
     data: Vec<u8>,
-    /// What verifying fails with if the last number of the proof is another.
+    /// The error if the last scalar of the proof is changed.
     wrong: &'static str,
-    /// What verifying fails with if the first 32 bytes of the statement are all ones.
+    /// The error if all bits of the statement's first 32 bytes are set.
     malformed: &'static str,
 }
 
 fn case<T: Pod>(
-    (number, name, units): (u8, &'static str, u64),
+    (number, name, compute_units): (u8, &'static str, u64),
     statement: usize,
     proof: Result<T, prove::errors::ProofGenerationError>,
     errors: (&'static str, &'static str),
 ) -> Case {
     let data = bytes_of(&proof.unwrap()).to_vec();
     let (wrong, malformed) = errors;
-    Case { number, name, units, statement, data, wrong, malformed }
+    Case { number, name, compute_units, statement, data, wrong, malformed }
 }
 
 const PUBKEY: &str = "ElGamal(PubkeyDeserialization)";
@@ -49,12 +49,12 @@ const EQUALITY: &str = "SigmaProof(Equality, AlgebraicRelation)";
 const VALIDITY: &str = "SigmaProof(ValidityProof, AlgebraicRelation)";
 const RANGE: &str = "RangeProof(AlgebraicRelation)";
 
-/// All instructions that verify proofs.
+/// Returns a case for every instruction that verifies proofs.
 fn cases() -> Vec<Case> {
     [relations(), ranges(), validities()].into_iter().flatten().collect()
 }
 
-/// What relates ciphertexts, commitments and keys to each other.
+/// Returns the cases of proofs that relate ciphertexts, commitments and keys to each other.
 fn relations() -> Vec<Case> {
     let (one, other) = (ElGamalKeypair::new_rand(), ElGamalKeypair::new_rand());
     let opening = PedersenOpening::new_rand();
@@ -121,7 +121,7 @@ fn relations() -> Vec<Case> {
     ]
 }
 
-/// That amounts have no more than so many bits.
+/// Returns the cases of range proofs.
 fn ranges() -> Vec<Case> {
     let (commitment, opening) = Pedersen::new(5_u64);
     let four = |bits| (vec![&commitment; 4], vec![5; 4], vec![bits; 4], vec![&opening; 4]);
@@ -138,7 +138,7 @@ fn ranges() -> Vec<Case> {
     ]
 }
 
-/// That ciphertexts can be decrypted by each of several keys.
+/// Returns the cases of proofs that a ciphertext can be decrypted by each of several keys.
 fn validities() -> Vec<Case> {
     let keys = [(); 3].map(|()| ElGamalKeypair::new_rand());
     let [one, two, three] = [&keys[0], &keys[1], &keys[2]].map(|it| it.pubkey());
@@ -173,23 +173,25 @@ fn validities() -> Vec<Case> {
 }
 
 impl Case {
-    /// The instruction with its proof.
+    /// Returns the instruction with its proof.
     fn instruction(&self) -> Setup {
         self.with_data(&self.data)
     }
 
     fn with_data(&self, data: &[u8]) -> Setup {
-        Setup::new(zk::ID).data(&[&[self.number], data]).but(|it| it.units = self.units)
+        Setup::new(zk::ID)
+            .data(&[&[self.number], data])
+            .but(|it| it.compute_unit_limit = self.compute_units)
     }
 
-    /// The instruction with the proof in an account, behind three other bytes.
+    /// Returns the instruction with the proof in an account, at offset 3.
     fn in_account(&self) -> Setup {
         let data = [&[1, 2, 3], self.data.as_slice()].concat();
         let account = Account { data, ..Account::default() };
         self.with_data(&[3, 0, 0, 0]).with(AccountMeta::new_readonly(key(1), false), account)
     }
 
-    /// Names the account that the statement is written to, and its authority.
+    /// Adds the context state account for the statement, and its authority.
     fn writing(&self, setup: &Setup) -> Setup {
         let data = vec![0; 33 + self.statement];
         let account = Account { lamports: 7, data, owner: zk::ID, ..Account::default() };
@@ -205,19 +207,22 @@ impl Case {
 }
 
 #[test]
-fn proofs_that_hold_are_verified() {
+fn valid_proofs_are_verified_for_their_compute_units() {
     for case in cases() {
-        let receipt = case.instruction().run();
-        assert_eq!(receipt.result, Ok(()), "{:#?}", receipt.logs);
-        assert_eq!((receipt.compute_units, own_lines(&receipt)), (case.units, vec![case.name]));
+        let outcome = case.instruction().run();
+        assert_eq!(outcome.result, Ok(()), "{:#?}", outcome.logs);
+        assert_eq!(
+            (outcome.compute_units, program_lines(&outcome)),
+            (case.compute_units, vec![case.name])
+        );
         case.in_account().succeed();
-        let short = case.instruction().but(|it| it.units -= 1);
+        let short = case.instruction().but(|it| it.compute_unit_limit -= 1);
         short.fail(E::ComputationalBudgetExceeded, "");
     }
 }
 
 #[test]
-fn proofs_that_do_not_hold_are_refused() {
+fn invalid_proofs_are_refused_with_the_reason_in_the_log() {
     for case in cases() {
         let fail = |change: &dyn Fn(&mut Vec<u8>), error: &str| {
             let mut data = case.data.clone();
@@ -235,7 +240,7 @@ fn proofs_that_do_not_hold_are_refused() {
 }
 
 #[test]
-fn proofs_have_one_length() {
+fn proofs_of_the_wrong_length_are_refused() {
     for case in cases() {
         for change in [|data: &mut Vec<u8>| data.push(0), |data: &mut Vec<u8>| data.truncate(40)] {
             let mut data = case.data.clone();
@@ -251,7 +256,7 @@ fn proofs_have_one_length() {
 }
 
 #[test]
-fn statements_are_written() {
+fn statements_are_written_to_context_state_accounts() {
     for case in cases() {
         let written = &case.writing(&case.instruction()).succeed()[0];
         assert_eq!((&written.data, written.lamports), (&case.state(), 7));
@@ -260,7 +265,7 @@ fn statements_are_written() {
 }
 
 #[test]
-fn accounts_of_statements_are_checked_in_order() {
+fn context_state_accounts_are_checked_in_order() {
     let case = &relations()[3];
     let setup = case.writing(&case.instruction());
     let fail = |change: &dyn Fn(&mut Setup), error| setup.but(change).fail(error, case.name);
@@ -269,14 +274,14 @@ fn accounts_of_statements_are_checked_in_order() {
     fail(&|it| it.account(0).data.push(0), E::InvalidAccountData);
     fail(&|it| it.account(0).owner = key(9), E::InvalidAccountOwner);
     fail(&|it| it.meta(0).is_writable = false, E::ReadonlyDataModified);
-    // The type counts before the length, and the owner before both.
+    // The owner is checked before the type, and the type before the length.
     let change = |it: &mut Setup| it.account(0).data = vec![1; 40];
     fail(&change, E::AccountAlreadyInitialized);
     setup
         .but(change)
         .but(|it| it.account(0).owner = key(9))
         .fail(E::InvalidAccountOwner, case.name);
-    // One account is too few to write to, and is not looked at.
+    // Without an authority account nothing is written, and the first account is not checked.
     setup.but(|it| it.accounts.truncate(1)).but(change).succeed();
     // The account of the proof is not counted.
     let from_account = case.writing(&case.in_account());
@@ -284,7 +289,7 @@ fn accounts_of_statements_are_checked_in_order() {
 }
 
 #[test]
-fn written_statements_are_closed_by_their_authority() {
+fn context_state_accounts_are_closed_by_their_authority() {
     let case = &relations()[0];
     let written = case.writing(&case.instruction()).succeed().swap_remove(0);
     let accounts = Setup::new(zk::ID)
