@@ -63,7 +63,7 @@ impl Expected {
         Self {
             result: effects.result,
             custom: effects.custom,
-            cu_left: effects.units_left.unwrap_or_default(),
+            cu_left: effects.compute_units_left.unwrap_or_default(),
             accounts: effects.accounts.iter().map(state).collect(),
             ret: Hex(effects.return_data.clone()),
         }
@@ -87,7 +87,7 @@ impl Case {
             instruction,
             accounts: keys.into_iter().map(account).collect(),
             environment,
-            units: given.units,
+            units: given.compute_unit_limit,
             is_another_build: false,
         }
     }

@@ -75,7 +75,7 @@ impl Expected {
             err: effects.error,
             kind: effects.error_kind.into(),
             r0: Hex64(effects.r0),
-            cu_left: effects.units_left,
+            cu_left: effects.compute_units_left,
             heap: Some(hash(&effects.heap)),
             stack: Some(hash(&effects.stack)),
             rodata: Some(hash(&effects.rodata)),

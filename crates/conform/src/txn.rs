@@ -303,7 +303,7 @@ impl<'f> Case<'f> {
         check.same("custom_error", expected.custom, custom);
         let Ok(processed) = outcome else { return };
         if expected.is_executed && is_executed {
-            check.same("executed_units", expected.units, processed.compute_units);
+            check.same("executed_units", expected.compute_units, processed.compute_units);
             let fee = processed.fee;
             check.equal("fee_details", expected.fees, (fee.signatures, fee.priority));
             let returned = processed.return_data.as_ref().map_or(&[][..], |it| &it.data);

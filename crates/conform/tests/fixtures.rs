@@ -41,11 +41,14 @@ fn instruction() -> InstructionFixture {
         accounts: accounts(10, 10),
         uses: uses.to_vec(),
         data: transfer(3),
-        units: UNITS,
+        compute_unit_limit: UNITS,
         features: vec![],
     };
-    let effects =
-        Effects { accounts: accounts(7, 13), units_left: Some(UNITS - 150), ..Effects::default() };
+    let effects = Effects {
+        accounts: accounts(7, 13),
+        compute_units_left: Some(UNITS - 150),
+        ..Effects::default()
+    };
     InstructionFixture { input, output: effects }
 }
 
@@ -63,7 +66,7 @@ fn every_effect_of_an_instruction_counts() {
     let wrong: [fn(&mut Effects); 5] = [
         |effects| effects.result = 26,
         |effects| effects.custom = 1,
-        |effects| effects.units_left = Some(UNITS),
+        |effects| effects.compute_units_left = Some(UNITS),
         |effects| effects.accounts[1].lamports = 10,
         |effects| effects.return_data = vec![0],
     ];
@@ -228,12 +231,12 @@ fn prototype_of_v4(number: u8) -> InstructionFixture {
         accounts: vec![program(b"..."), account(2, 1), loader],
         uses: uses.to_vec(),
         data: [&[number, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0][..], b"ab"].concat(),
-        units: 10_000,
+        compute_unit_limit: 10_000,
         features: vec![],
     };
     // A program uses other numbers of compute units than the loader.
     let accounts = vec![program(b".ab")];
-    let output = Effects { accounts, units_left: Some(1), ..Effects::default() };
+    let output = Effects { accounts, compute_units_left: Some(1), ..Effects::default() };
     InstructionFixture { input, output }
 }
 
@@ -246,7 +249,7 @@ fn prototypes_are_judged_as_their_loaders() {
     // Truncating asked a new program to sign once: that alone is excused.
     let mut unsigned = prototype_of_v4(1);
     unsigned.input.accounts[0].data.clear();
-    unsigned.output = Effects { result: 8, units_left: Some(1), ..Effects::default() };
+    unsigned.output = Effects { result: 8, compute_units_left: Some(1), ..Effects::default() };
     assert!(matches!(judge(&unsigned.to_firedancer()), Ok(Verdict::Skipped(_))));
     unsigned.input.uses[0].is_signer = true;
     assert!(fails(judge(&unsigned.to_firedancer())));

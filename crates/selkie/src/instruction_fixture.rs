@@ -65,7 +65,7 @@ impl InstructionFixture {
             uses: uses.collect(),
             accounts: states,
             data: instruction.data.clone(),
-            units: receipt.compute_unit_limit,
+            compute_unit_limit: receipt.compute_unit_limit,
             features: svm.features().iter().map(number).collect(),
         };
         Self(selkie_fixture::InstructionFixture { input, output: effects(&receipt) })
@@ -94,8 +94,10 @@ impl InstructionFixture {
     /// # Errors
     /// If the result differs.
     pub fn replay(&self) -> Result<Receipt, FixtureError> {
-        let Given { program_id, accounts, uses, data, units, features } = &self.0.input;
-        let budget = ComputeBudget { compute_unit_limit: *units, heap_bytes: HEAP_BYTES_MIN };
+        let Given { program_id, accounts, uses, data, compute_unit_limit, features } =
+            &self.0.input;
+        let budget =
+            ComputeBudget { compute_unit_limit: *compute_unit_limit, heap_bytes: HEAP_BYTES_MIN };
         let mut svm = Svm::new().with_instruction_budget(budget);
         *svm.journal.state_mut() = genesis::empty_state(fixture_account::features(features));
         let given: Vec<_> = accounts.iter().map(fixture_account::account).collect();
@@ -122,8 +124,8 @@ fn effects(receipt: &Receipt) -> Effects {
             _ => 0,
         },
         accounts: changed.map(|(key, account)| state(key, account)).collect(),
-        units_used: None,
-        units_left: Some(receipt.compute_unit_limit.saturating_sub(receipt.compute_units)),
+        compute_units: None,
+        compute_units_left: Some(receipt.compute_unit_limit.saturating_sub(receipt.compute_units)),
         return_data: receipt.returned().to_vec(),
     }
 }
@@ -138,8 +140,8 @@ fn differences(expected: &Effects, receipt: &Receipt) -> Vec<String> {
     };
     let result = |it: &Effects| format!("{} ({})", it.result, it.custom);
     compare("result", result(expected), result(&found));
-    if let Some(units) = expected.units_left {
-        let found = found.units_left.unwrap_or(0);
+    if let Some(units) = expected.compute_units_left {
+        let found = found.compute_units_left.unwrap_or(0);
         compare("compute units left", units.to_string(), found.to_string());
     }
     // Account changes of a failed instruction are not observable.

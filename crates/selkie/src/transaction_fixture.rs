@@ -201,7 +201,7 @@ fn effects(receipt: &Receipt) -> Effects {
     Effects {
         is_executed: true,
         return_data: receipt.returned().to_vec(),
-        units: receipt.compute_units,
+        compute_units: receipt.compute_units,
         loaded_bytes: receipt.loaded_bytes.into(),
         fees: Some((receipt.fee.signatures, receipt.fee.priority)),
         accounts,
@@ -225,7 +225,7 @@ fn differences(expected: &Effects, receipt: &Receipt) -> Vec<String> {
         let Effects { instruction_index, instruction_error, custom, .. } = it;
         format!("{instruction_error} ({custom}) of instruction {instruction_index}")
     });
-    compare("compute units", &|it| it.units.to_string());
+    compare("compute units", &|it| it.compute_units.to_string());
     compare("fees", &|it| format!("{:?}", it.fees));
     compare("loaded bytes", &|it| it.loaded_bytes.to_string());
     compare("return data", &|it| hex(&it.return_data));

@@ -180,7 +180,7 @@ fn replay_compares_every_recorded_effect() {
         (&wrong, |it| it.instruction_index += 1),
         (&wrong, |it| it.custom += 1),
         (&right, |it| it.return_data.push(0)),
-        (&right, |it| it.units += 1),
+        (&right, |it| it.compute_units += 1),
         (&right, |it| it.fees = None),
         (&right, |it| it.loaded_bytes += 1),
         (&right, |it| it.accounts[1].lamports += 1),
