@@ -177,14 +177,14 @@ fn custom(error: &InstructionError) -> u32 {
 
 /// The instruction as it is given, with addresses for places.
 pub(crate) fn instruction(given: &Given) -> Instruction {
-    let meta = |it: &selkie_fixture::AccountUse| AccountMeta {
-        pubkey: given.accounts.get(it.account).map(|account| account.address).unwrap_or_default(),
+    let meta = |it: &selkie_fixture::InstructionAccount| AccountMeta {
+        pubkey: given.accounts.get(it.index).map(|account| account.address).unwrap_or_default(),
         is_signer: it.is_signer,
         is_writable: it.is_writable,
     };
     Instruction {
         program_id: given.program_id,
-        accounts: given.uses.iter().map(meta).collect(),
+        accounts: given.instruction_accounts.iter().map(meta).collect(),
         data: given.data.clone(),
     }
 }

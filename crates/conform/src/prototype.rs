@@ -63,12 +63,12 @@ const PROTOTYPES: &[Prototype] = &[
                 what: "recorded when loader v4 asked a new program to sign, which it does no more",
                 concerns: |it, number| {
                     number == V4_TRUNCATE
-                        && it.uses.first().is_some_and(|program| !program.is_signer)
+                        && it.instruction_accounts.first().is_some_and(|program| !program.is_signer)
                 },
             },
             Difference {
                 what: "recorded when loader v4 deployed from another account, which Copy does now",
-                concerns: |it, number| number == V4_DEPLOY && it.uses.len() > 2,
+                concerns: |it, number| number == V4_DEPLOY && it.instruction_accounts.len() > 2,
             },
         ],
     },

@@ -5,7 +5,9 @@ use std::{fs, path::Path, sync::Arc};
 
 use prost::Message;
 use selkie_conform::{BadVector, Context, KINDS, Options, Verdict, fixture, run, vector::hex};
-use selkie_fixture::{Account, AccountUse, Effects, Instruction, InstructionFixture, firedancer};
+use selkie_fixture::{
+    Account, Effects, Instruction, InstructionAccount, InstructionFixture, firedancer,
+};
 use selkie_svm::Pubkey;
 use serde_json::{Value, json};
 
@@ -31,15 +33,12 @@ fn transfer(lamports: u64) -> Vec<u8> {
 /// Accounts 1 and 2 have ten lamports each, and three of them move.
 fn instruction() -> InstructionFixture {
     let accounts = |from, to| vec![account(1, from), account(2, to), program()];
-    let uses = [(0, true), (1, false)].map(|(account, is_signer)| AccountUse {
-        account,
-        is_signer,
-        is_writable: true,
-    });
+    let instruction_accounts = [(0, true), (1, false)]
+        .map(|(index, is_signer)| InstructionAccount { index, is_signer, is_writable: true });
     let input = Instruction {
         program_id: SYSTEM,
         accounts: accounts(10, 10),
-        uses: uses.to_vec(),
+        instruction_accounts: instruction_accounts.to_vec(),
         data: transfer(3),
         compute_unit_limit: UNITS,
         features: vec![],
@@ -221,15 +220,12 @@ fn prototype_of_v4(number: u8) -> InstructionFixture {
         Account { data, owner: PROTOTYPE, ..account(1, 10) }
     };
     let loader = Account { address: PROTOTYPE, ..account(0, 1) };
-    let uses = [(0, false), (1, true)].map(|(account, is_signer)| AccountUse {
-        account,
-        is_signer,
-        is_writable: account == 0,
-    });
+    let instruction_accounts = [(0, false), (1, true)]
+        .map(|(index, is_signer)| InstructionAccount { index, is_signer, is_writable: index == 0 });
     let input = Instruction {
         program_id: PROTOTYPE,
         accounts: vec![program(b"..."), account(2, 1), loader],
-        uses: uses.to_vec(),
+        instruction_accounts: instruction_accounts.to_vec(),
         data: [&[number, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0][..], b"ab"].concat(),
         compute_unit_limit: 10_000,
         features: vec![],
@@ -251,6 +247,6 @@ fn prototypes_are_judged_as_their_loaders() {
     unsigned.input.accounts[0].data.clear();
     unsigned.output = Effects { result: 8, compute_units_left: Some(1), ..Effects::default() };
     assert!(matches!(judge(&unsigned.to_firedancer()), Ok(Verdict::Skipped(_))));
-    unsigned.input.uses[0].is_signer = true;
+    unsigned.input.instruction_accounts[0].is_signer = true;
     assert!(fails(judge(&unsigned.to_firedancer())));
 }

@@ -1,7 +1,7 @@
 //! Single instructions as Firedancer's protobuf fixtures (`.fix`).
 
 use selkie_fixture::{
-    Account as State, AccountUse, Effects, Fixture as File, Instruction as Given,
+    Account as State, Effects, Fixture as File, Instruction as Given, InstructionAccount,
 };
 use selkie_svm::{ComputeBudget, InstructionError, cost::HEAP_BYTES_MIN, error::discriminant};
 use solana_account::Account;
@@ -55,14 +55,14 @@ impl InstructionFixture {
                 states.push(state(key, &account));
             }
         }
-        let uses = instruction.accounts.iter().filter_map(|meta| {
-            let account = states.iter().position(|state| state.address == meta.pubkey)?;
+        let instruction_accounts = instruction.accounts.iter().filter_map(|meta| {
+            let index = states.iter().position(|state| state.address == meta.pubkey)?;
             let AccountMeta { is_signer, is_writable, .. } = *meta;
-            Some(AccountUse { account, is_signer, is_writable })
+            Some(InstructionAccount { index, is_signer, is_writable })
         });
         let input = Given {
             program_id: instruction.program_id,
-            uses: uses.collect(),
+            instruction_accounts: instruction_accounts.collect(),
             accounts: states,
             data: instruction.data.clone(),
             compute_unit_limit: receipt.compute_unit_limit,
@@ -94,16 +94,22 @@ impl InstructionFixture {
     /// # Errors
     /// If the result differs.
     pub fn replay(&self) -> Result<Receipt, FixtureError> {
-        let Given { program_id, accounts, uses, data, compute_unit_limit, features } =
-            &self.0.input;
+        let Given {
+            program_id,
+            accounts,
+            instruction_accounts,
+            data,
+            compute_unit_limit,
+            features,
+        } = &self.0.input;
         let budget =
             ComputeBudget { compute_unit_limit: *compute_unit_limit, heap_bytes: HEAP_BYTES_MIN };
         let mut svm = Svm::new().with_instruction_budget(budget);
         *svm.journal.state_mut() = genesis::empty_state(fixture_account::features(features));
         let given: Vec<_> = accounts.iter().map(fixture_account::account).collect();
         fixture_state::set_sysvars(&mut svm, given.iter().map(|(key, account)| (key, account)));
-        let metas = uses.iter().filter_map(|it| {
-            let pubkey = accounts.get(it.account)?.address;
+        let metas = instruction_accounts.iter().filter_map(|it| {
+            let pubkey = accounts.get(it.index)?.address;
             Some(AccountMeta { pubkey, is_signer: it.is_signer, is_writable: it.is_writable })
         });
         let instruction =
