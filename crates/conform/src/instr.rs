@@ -1,6 +1,6 @@
 //! One instruction of a fixture, processed as the only one of its transaction.
 
-use selkie_fixture::{Effects, Instruction as Given};
+use selkie_fixture::{Instruction as Given, InstructionEffects};
 use selkie_svm::{
     Account, AccountMeta, ComputeBudget, Engine, Environment, FeatureSet, Instruction,
     InstructionError, InstructionResult, Options, Pubkey, error, process_instruction,
@@ -58,11 +58,11 @@ impl State {
 
 impl Expected {
     /// What a fixture recorded.
-    pub(crate) fn recorded(effects: &Effects) -> Self {
+    pub(crate) fn recorded(effects: &InstructionEffects) -> Self {
         let state = |it: &selkie_fixture::Account| State::new(it.address, &runtime::account(it).1);
         Self {
             result: effects.result,
-            custom: effects.custom,
+            custom: effects.custom_error,
             cu_left: effects.compute_units_left.unwrap_or_default(),
             accounts: effects.accounts.iter().map(state).collect(),
             ret: Hex(effects.return_data.clone()),

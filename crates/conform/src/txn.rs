@@ -300,7 +300,7 @@ impl<'f> Case<'f> {
         check.same("status", expected.error, number(&result));
         check.same("instruction_error", u64::from(expected.instruction_error), instruction_error);
         check.same("instruction_error_index", expected.instruction_index, index);
-        check.same("custom_error", expected.custom, custom);
+        check.same("custom_error", expected.custom_error, custom);
         let Ok(processed) = outcome else { return };
         if expected.is_executed && is_executed {
             check.same("executed_units", expected.compute_units, processed.compute_units);

@@ -6,7 +6,7 @@ use std::{fs, path::Path, sync::Arc};
 use prost::Message;
 use selkie_conform::{BadVector, Context, KINDS, Options, Verdict, fixture, run, vector::hex};
 use selkie_fixture::{
-    Account, Effects, Instruction, InstructionAccount, InstructionFixture, firedancer,
+    Account, Instruction, InstructionAccount, InstructionEffects, InstructionFixture, firedancer,
 };
 use selkie_svm::Pubkey;
 use serde_json::{Value, json};
@@ -43,10 +43,10 @@ fn instruction() -> InstructionFixture {
         compute_unit_limit: UNITS,
         features: vec![],
     };
-    let effects = Effects {
+    let effects = InstructionEffects {
         accounts: accounts(7, 13),
         compute_units_left: Some(UNITS - 150),
-        ..Effects::default()
+        ..InstructionEffects::default()
     };
     InstructionFixture { input, output: effects }
 }
@@ -62,9 +62,9 @@ fn fails(verdict: Result<Verdict, BadVector>) -> bool {
 #[test]
 fn every_effect_of_an_instruction_counts() {
     assert_eq!(judge(&instruction().to_firedancer()), Ok(Verdict::Passed));
-    let wrong: [fn(&mut Effects); 5] = [
+    let wrong: [fn(&mut InstructionEffects); 5] = [
         |effects| effects.result = 26,
-        |effects| effects.custom = 1,
+        |effects| effects.custom_error = 1,
         |effects| effects.compute_units_left = Some(UNITS),
         |effects| effects.accounts[1].lamports = 10,
         |effects| effects.return_data = vec![0],
@@ -81,7 +81,7 @@ fn a_failed_instruction_leaves_no_accounts_to_compare() {
     let mut fixture = instruction();
     fixture.input.data = transfer(11);
     fixture.output.result = 26;
-    fixture.output.custom = 1;
+    fixture.output.custom_error = 1;
     fixture.output.accounts[0].lamports = 1;
     assert_eq!(judge(&fixture.to_firedancer()), Ok(Verdict::Passed));
 }
@@ -232,7 +232,11 @@ fn prototype_of_v4(number: u8) -> InstructionFixture {
     };
     // A program uses other numbers of compute units than the loader.
     let accounts = vec![program(b".ab")];
-    let output = Effects { accounts, compute_units_left: Some(1), ..Effects::default() };
+    let output = InstructionEffects {
+        accounts,
+        compute_units_left: Some(1),
+        ..InstructionEffects::default()
+    };
     InstructionFixture { input, output }
 }
 
@@ -245,7 +249,11 @@ fn prototypes_are_judged_as_their_loaders() {
     // Truncating asked a new program to sign once: that alone is excused.
     let mut unsigned = prototype_of_v4(1);
     unsigned.input.accounts[0].data.clear();
-    unsigned.output = Effects { result: 8, compute_units_left: Some(1), ..Effects::default() };
+    unsigned.output = InstructionEffects {
+        result: 8,
+        compute_units_left: Some(1),
+        ..InstructionEffects::default()
+    };
     assert!(matches!(judge(&unsigned.to_firedancer()), Ok(Verdict::Skipped(_))));
     unsigned.input.instruction_accounts[0].is_signer = true;
     assert!(fails(judge(&unsigned.to_firedancer())));

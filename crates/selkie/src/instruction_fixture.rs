@@ -1,7 +1,8 @@
 //! Single instructions as Firedancer's protobuf fixtures (`.fix`).
 
 use selkie_fixture::{
-    Account as State, Effects, Fixture as File, Instruction as Given, InstructionAccount,
+    Account as State, Fixture as File, Instruction as Given, InstructionAccount,
+    InstructionEffects as Effects,
 };
 use selkie_svm::{ComputeBudget, InstructionError, cost::HEAP_BYTES_MIN, error::discriminant};
 use solana_account::Account;
@@ -125,7 +126,7 @@ fn effects(receipt: &Receipt) -> Effects {
     let changed = receipt.accounts.iter().filter_map(|it| Some((it.key, it.write.as_ref()?)));
     Effects {
         result: error.map_or(0, |error| discriminant(error).saturating_add(1)),
-        custom: match error {
+        custom_error: match error {
             Some(InstructionError::Custom(number)) => *number,
             _ => 0,
         },
@@ -144,7 +145,7 @@ fn differences(expected: &Effects, receipt: &Receipt) -> Vec<String> {
             differences.push(format!("{what}: expected {expected}, found {found}"));
         }
     };
-    let result = |it: &Effects| format!("{} ({})", it.result, it.custom);
+    let result = |it: &Effects| format!("{} ({})", it.result, it.custom_error);
     compare("result", result(expected), result(&found));
     if let Some(units) = expected.compute_units_left {
         let found = found.compute_units_left.unwrap_or(0);

@@ -184,7 +184,7 @@ fn effects(receipt: &Receipt) -> Effects {
         effects.instruction_error = number.saturating_add(1);
         effects.instruction_index = (*index).into();
         if let InstructionError::Custom(number) = error {
-            effects.custom = *number;
+            effects.custom_error = *number;
         }
     }
     if receipt.stage == Stage::Dropped {
@@ -222,8 +222,8 @@ fn differences(expected: &Effects, receipt: &Receipt) -> Vec<String> {
     compare("executed", &|it| it.is_executed.to_string());
     compare("error", &|it| it.error.to_string());
     compare("instruction error", &|it| {
-        let Effects { instruction_index, instruction_error, custom, .. } = it;
-        format!("{instruction_error} ({custom}) of instruction {instruction_index}")
+        let Effects { instruction_index, instruction_error, custom_error, .. } = it;
+        format!("{instruction_error} ({custom_error}) of instruction {instruction_index}")
     });
     compare("compute units", &|it| it.compute_units.to_string());
     compare("fees", &|it| format!("{:?}", it.fees));

@@ -178,7 +178,7 @@ fn replay_compares_every_recorded_effect() {
         (&right, |it| it.error = 1),
         (&wrong, |it| it.instruction_error += 1),
         (&wrong, |it| it.instruction_index += 1),
-        (&wrong, |it| it.custom += 1),
+        (&wrong, |it| it.custom_error += 1),
         (&right, |it| it.return_data.push(0)),
         (&right, |it| it.compute_units += 1),
         (&right, |it| it.fees = None),
