@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use selkie_fixture::{
-    CompiledInstruction, Fixture as File, Lookup, Transaction as Given,
+    AddressTableLookup, CompiledInstruction, Fixture as File, Transaction as Given,
     TransactionEffects as Effects,
 };
 use selkie_svm::{
@@ -95,7 +95,7 @@ impl TransactionFixture {
                 .collect(),
             lookups: lookups
                 .iter()
-                .map(|it| Lookup {
+                .map(|it| AddressTableLookup {
                     table: it.account_key,
                     writable: it.writable_indexes.clone(),
                     readonly: it.readonly_indexes.clone(),
