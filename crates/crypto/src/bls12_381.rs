@@ -150,7 +150,7 @@ pub fn pairing(
 /// Whether the holder of a BLS key has signed these bytes together with the key, which proves that
 /// the secret is theirs (agave: `solana-bls-signatures`, whose keys are in G1 and signatures in G2).
 #[must_use]
-pub fn possession_is_proven(
+pub fn verify_proof_of_possession(
     payload: &[u8],
     key: &[u8; G1_BYTES / 2],
     proof: &[u8; G2_BYTES / 2],

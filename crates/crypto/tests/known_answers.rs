@@ -116,9 +116,9 @@ impl<'a> Line<'a> {
                 let (g1, g2) = (self.bytes(1), self.bytes(2));
                 answer(bls12_381::pairing(endianness, g1.as_chunks().0, g2.as_chunks().0))
             }
-            "possession_is_proven" => {
+            "verify_proof_of_possession" => {
                 let (key, proof) = (self.array(1), self.array(2));
-                truth(bls12_381::possession_is_proven(&self.bytes(0), &key, &proof))
+                truth(bls12_381::verify_proof_of_possession(&self.bytes(0), &key, &proof))
             }
             function => panic!("there is no {function}"),
         }

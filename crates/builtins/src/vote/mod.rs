@@ -118,7 +118,7 @@ const INITIALIZE_V2_FEATURES: [Feature; 5] = [
 fn check_possession(context: &mut InvokeContext<'_>, bls: &BlsKey) -> Result<(), InstructionError> {
     context.consume(BLS_PROOF_COMPUTE_UNITS)?;
     let payload = [b"ALPENGLOW", context.key(0)?.as_ref()].concat();
-    if bls12_381::possession_is_proven(&payload, &bls.key, &bls.proof) {
+    if bls12_381::verify_proof_of_possession(&payload, &bls.key, &bls.proof) {
         Ok(())
     } else {
         Err(InstructionError::InvalidArgument)
