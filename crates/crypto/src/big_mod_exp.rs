@@ -1,14 +1,14 @@
-//! Powers of big numbers, modulo a third (SIMD-0529; agave: `solana-big-mod-exp`).
+//! Modular exponentiation of big numbers (SIMD-0529; agave: `solana-big-mod-exp`).
 
 use num_bigint::BigUint;
 
-/// The most bytes of each number.
+/// The maximum length in bytes of each number.
 pub const BYTES_MAX: usize = 512;
 
-/// `base` to the power of `exponent` modulo `modulus`, in as many bytes as `modulus` has; all of
-/// them little-endian.
+/// Returns `base` to the power of `exponent` modulo `modulus`, with the length of `modulus`. All
+/// numbers are little-endian.
 ///
-/// There is none if a number has more than [`BYTES_MAX`] bytes, or if the modulus is even or 1.
+/// Returns `None` if a number has more than [`BYTES_MAX`] bytes, or if the modulus is even or 1.
 #[must_use]
 pub fn big_mod_exp(base: &[u8], exponent: &[u8], modulus: &[u8]) -> Option<Vec<u8>> {
     if [base, exponent, modulus].iter().any(|number| number.len() > BYTES_MAX) {

@@ -1,10 +1,10 @@
 //! The curve BLS12-381 (SIMD-0388; agave: `solana-bls12-381-syscall`, which uses blst).
 //!
-//! Big-endian points are Zcash's: a coordinate of G2 begins with its imaginary part, and the three
-//! top bits of the first byte are flags: compressed, infinity, the greater y. Little-endian is the
-//! same with all bytes of a coordinate turned round, so that the flags are in its last byte.
+//! Big-endian points are encoded as in Zcash: a coordinate of G2 begins with its imaginary part, and
+//! the three top bits of the first byte are flags: compressed, infinity, greater y. In little-endian
+//! encoding the bytes of each coordinate are reversed, so the flags are in the last byte.
 //!
-//! Wrong input gives nothing.
+//! All operations return `None` for invalid input.
 
 use ark_bls12_381::{Bls12_381, Fq, Fq2, Fr, G1Affine, G2Affine, g1, g2};
 use ark_ec::{
@@ -20,36 +20,36 @@ use ark_serialize::CanonicalDeserialize;
 
 use crate::{Endianness, to_little};
 
-/// Bytes of a coordinate's part.
+/// The length in bytes of an element of the base field.
 const FIELD_BYTES: usize = 48;
-/// Bytes of a point of G1; half of them if it is compressed.
+/// The length in bytes of a point of G1; a compressed one takes half.
 pub const G1_BYTES: usize = 2 * FIELD_BYTES;
-/// Bytes of a point of G2; half of them if it is compressed.
+/// The length in bytes of a point of G2; a compressed one takes half.
 pub const G2_BYTES: usize = 2 * G1_BYTES;
-/// Bytes of what a pairing gives.
+/// The length in bytes of the result of a pairing.
 pub const GT_BYTES: usize = 12 * FIELD_BYTES;
-/// Bytes of a scalar.
+/// The length in bytes of a scalar.
 pub const SCALAR_BYTES: usize = 32;
-/// The most pairs of a pairing.
+/// The maximum number of pairs of a pairing.
 pub const PAIRS_MAX: usize = 8;
 
 const COMPRESSED: u8 = 0x80;
 const INFINITY: u8 = 0x40;
 const GREATER: u8 = 0x20;
 
-/// Whether this is a point of G1.
+/// Returns whether this is a point of G1.
 #[must_use]
 pub fn g1_is_valid(endianness: Endianness, point: &[u8; G1_BYTES]) -> bool {
     read_checked::<g1::Config, _>(endianness, point).is_some()
 }
 
-/// Whether this is a point of G2.
+/// Returns whether this is a point of G2.
 #[must_use]
 pub fn g2_is_valid(endianness: Endianness, point: &[u8; G2_BYTES]) -> bool {
     read_checked::<g2::Config, _>(endianness, point).is_some()
 }
 
-/// The sum of two points of the curve that G1 is a part of.
+/// Adds two points of G1's curve. They need not be in the subgroup G1.
 #[must_use]
 pub fn g1_add(
     endianness: Endianness,
@@ -59,7 +59,7 @@ pub fn g1_add(
     add::<g1::Config, _>(endianness, left, right)
 }
 
-/// The sum of two points of the curve that G2 is a part of.
+/// Adds two points of G2's curve. They need not be in the subgroup G2.
 #[must_use]
 pub fn g2_add(
     endianness: Endianness,
@@ -69,7 +69,7 @@ pub fn g2_add(
     add::<g2::Config, _>(endianness, left, right)
 }
 
-/// The difference of two points of the curve that G1 is a part of.
+/// Subtracts two points of G1's curve. They need not be in the subgroup G1.
 #[must_use]
 pub fn g1_subtract(
     endianness: Endianness,
@@ -79,7 +79,7 @@ pub fn g1_subtract(
     subtract::<g1::Config, _>(endianness, left, right)
 }
 
-/// The difference of two points of the curve that G2 is a part of.
+/// Subtracts two points of G2's curve. They need not be in the subgroup G2.
 #[must_use]
 pub fn g2_subtract(
     endianness: Endianness,
@@ -89,7 +89,7 @@ pub fn g2_subtract(
     subtract::<g2::Config, _>(endianness, left, right)
 }
 
-/// A point of G1 taken so many times; the scalar must be reduced.
+/// Multiplies a point of G1 by a scalar, which must be reduced.
 #[must_use]
 pub fn g1_multiply(
     endianness: Endianness,
@@ -99,7 +99,7 @@ pub fn g1_multiply(
     multiply::<g1::Config, _>(endianness, scalar, point)
 }
 
-/// A point of G2 taken so many times; the scalar must be reduced.
+/// Multiplies a point of G2 by a scalar, which must be reduced.
 #[must_use]
 pub fn g2_multiply(
     endianness: Endianness,
@@ -109,22 +109,22 @@ pub fn g2_multiply(
     multiply::<g2::Config, _>(endianness, scalar, point)
 }
 
-/// A point of G1 as it was before it was compressed.
+/// Decompresses a point of G1.
 #[must_use]
 pub fn g1_decompress(endianness: Endianness, point: &[u8; G1_BYTES / 2]) -> Option<[u8; G1_BYTES]> {
     decompress::<g1::Config, { G1_BYTES / 2 }, _>(endianness, point)
 }
 
-/// A point of G2 as it was before it was compressed.
+/// Decompresses a point of G2.
 #[must_use]
 pub fn g2_decompress(endianness: Endianness, point: &[u8; G2_BYTES / 2]) -> Option<[u8; G2_BYTES]> {
     decompress::<g2::Config, { G2_BYTES / 2 }, _>(endianness, point)
 }
 
-/// The product of the pairings of each point of G1 with the point of G2 in the same place, at most
-/// [`PAIRS_MAX`] of them; of none, it is one.
+/// Returns the product of the pairings of `g1[i]` and `g2[i]`; one if there are none. The slices
+/// must have the same length, at most [`PAIRS_MAX`].
 ///
-/// Its coefficients are written from the lowest on, or if big-endian from the highest on.
+/// The coefficients of the result are encoded lowest first; big-endian, highest first.
 #[must_use]
 pub fn pairing(
     endianness: Endianness,
@@ -147,8 +147,8 @@ pub fn pairing(
     Some(to_little(endianness, GT_BYTES, bytes))
 }
 
-/// Whether the holder of a BLS key has signed these bytes together with the key, which proves that
-/// the secret is theirs (agave: `solana-bls-signatures`, whose keys are in G1 and signatures in G2).
+/// Verifies the proof of possession of a BLS key: a signature by the key of `payload` and the key
+/// itself (agave: `solana-bls-signatures`, with keys in G1 and signatures in G2).
 #[must_use]
 pub fn verify_proof_of_possession(
     payload: &[u8],
@@ -168,29 +168,29 @@ pub fn verify_proof_of_possession(
     Bls12_381::multi_pairing([point, generator], [hash, proof]).is_zero()
 }
 
-/// Bytes to points of G2 (RFC 9380, `BLS12381G2_XMD:SHA-256_SSWU_RO_`).
+/// Hashes bytes to points of G2 (RFC 9380, `BLS12381G2_XMD:SHA-256_SSWU_RO_`).
 type SignatureHasher = MapToCurveBasedHasher<
     Projective<g2::Config>,
     DefaultFieldHasher<sha2::Sha256>,
     WBMap<g2::Config>,
 >;
 
-/// A group's coordinates: one number, or a real and an imaginary part.
+/// A coordinate of a point: one field element in G1, a real and an imaginary part in G2.
 trait Coordinate: Field<BasePrimeField = Fq> {
-    /// Whether a point whose x is zero is refused although it is on the curve. It is never in the
-    /// group, and blst says so already where it checks nothing but the curve.
-    const REFUSES_ZERO: bool;
+    /// Whether a point on the curve whose x is zero is rejected. Such a point is never in the
+    /// subgroup, and blst rejects it even where it checks only the curve equation.
+    const REJECTS_ZERO: bool;
 }
 
 impl Coordinate for Fq {
-    const REFUSES_ZERO: bool = true;
+    const REJECTS_ZERO: bool = true;
 }
 
 impl Coordinate for Fq2 {
-    const REFUSES_ZERO: bool = false;
+    const REJECTS_ZERO: bool = false;
 }
 
-/// A coordinate, big-endian.
+/// Decodes a big-endian coordinate.
 fn read_coordinate<F: Coordinate>(bytes: &[u8]) -> Option<F> {
     let parts = bytes.chunks_exact(FIELD_BYTES).rev().map(|part| {
         let mut part: [u8; FIELD_BYTES] = part.try_into().ok()?;
@@ -207,7 +207,7 @@ fn write_coordinate<F: Coordinate>(coordinate: &F, bytes: &mut [u8]) {
     }
 }
 
-/// A point of the curve, of whatever order.
+/// Decodes a point of the curve, of any order.
 fn read<C: SWCurveConfig<BaseField: Coordinate>, const N: usize>(
     endianness: Endianness,
     bytes: &[u8; N],
@@ -217,14 +217,14 @@ fn read<C: SWCurveConfig<BaseField: Coordinate>, const N: usize>(
         0 => {
             let (x, y) = bytes.split_at(N / 2);
             let point = Affine::new_unchecked(read_coordinate(x)?, read_coordinate(y)?);
-            (point.is_on_curve() && !is_refused(&point)).then_some(point)
+            (point.is_on_curve() && !has_rejected_x(&point)).then_some(point)
         }
         INFINITY => is_infinity(&bytes, INFINITY).then(Affine::identity),
         _ => None,
     }
 }
 
-/// A point of the group.
+/// Decodes a point of the subgroup.
 fn read_checked<C: SWCurveConfig<BaseField: Coordinate>, const N: usize>(
     endianness: Endianness,
     bytes: &[u8; N],
@@ -248,7 +248,8 @@ fn write<C: SWCurveConfig<BaseField: Coordinate>, const N: usize>(
     to_big(endianness, N / 2, bytes)
 }
 
-/// Big-endian bytes of little-endian ones, and the other way round.
+/// Converts numbers of `chunk` bytes each from or to big-endian: reverses every chunk if they are
+/// little-endian.
 fn to_big<const N: usize>(endianness: Endianness, chunk: usize, bytes: [u8; N]) -> [u8; N] {
     let other = match endianness {
         Endianness::Big => Endianness::Little,
@@ -263,8 +264,8 @@ fn is_infinity(bytes: &[u8], flags: u8) -> bool {
         .is_some_and(|(first, rest)| *first == flags && rest.iter().all(|it| *it == 0))
 }
 
-fn is_refused<C: SWCurveConfig<BaseField: Coordinate>>(point: &Affine<C>) -> bool {
-    <C::BaseField as Coordinate>::REFUSES_ZERO && point.x.is_zero()
+fn has_rejected_x<C: SWCurveConfig<BaseField: Coordinate>>(point: &Affine<C>) -> bool {
+    <C::BaseField as Coordinate>::REJECTS_ZERO && point.x.is_zero()
 }
 
 fn add<C: SWCurveConfig<BaseField: Coordinate>, const N: usize>(
@@ -303,7 +304,7 @@ fn decompress<C: SWCurveConfig<BaseField: Coordinate>, const HALF: usize, const 
     Some(write(endianness, &read_compressed::<C, HALF>(endianness, bytes)?))
 }
 
-/// A point of the group that is compressed.
+/// Decodes a compressed point of the subgroup.
 fn read_compressed<C: SWCurveConfig<BaseField: Coordinate>, const HALF: usize>(
     endianness: Endianness,
     bytes: &[u8; HALF],

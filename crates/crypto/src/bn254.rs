@@ -1,12 +1,12 @@
-//! The curve alt_bn128 (agave: `solana-bn254`).
+//! The curve alt_bn128, also called BN254 (agave: `solana-bn254`).
 //!
-//! A point of G1 is x and y, of G2 the same with two numbers for each coordinate; zeros alone are
-//! the point at infinity. Big-endian as in EIP-197, whose coordinates in G2 begin with the
-//! imaginary part; little-endian (SIMD-0284) turns each coordinate round, so that they begin with
-//! the real part. Unused bits at the top of the last coordinate are flags of ark-serialize: the
-//! point at infinity, and the sign, which is not looked at in a whole point.
+//! A point is encoded as x and y, in G2 with two numbers for each coordinate; all zeros encode the
+//! point at infinity. Big-endian encoding is that of EIP-197, where a coordinate of G2 begins with
+//! its imaginary part. Little-endian encoding (SIMD-0284) reverses the bytes of each coordinate, so
+//! it begins with the real part. The unused top bits of the last coordinate are flags of
+//! ark-serialize: infinity, and the sign of y, which is ignored in an uncompressed point.
 //!
-//! Wrong input gives nothing; lengths are checked here, since they are part of the rules.
+//! All operations return `None` for invalid input, including input of a wrong length.
 
 use ark_bn254::{Bn254, Fq12, G1Affine, G2Affine};
 use ark_ec::{
@@ -19,18 +19,18 @@ use ark_serialize::{CanonicalDeserialize, CanonicalSerialize, Compress, Validate
 
 use crate::{Endianness, to_little};
 
-/// Bytes of a point of G1.
+/// The length in bytes of a point of G1.
 pub const G1_BYTES: usize = 64;
-/// Bytes of a point of G2.
+/// The length in bytes of a point of G2.
 pub const G2_BYTES: usize = 128;
-/// Bytes of a scalar.
+/// The length in bytes of a scalar.
 pub const SCALAR_BYTES: usize = 32;
-/// Bytes of a pair of points.
+/// The length in bytes of a pair: a point of G1 and one of G2.
 pub const PAIR_BYTES: usize = G1_BYTES + G2_BYTES;
 
-/// The sum of two points of G1.
+/// Adds two points of G1.
 ///
-/// Big-endian input may be short: zeros are missing (EIP-196).
+/// Big-endian input may be shorter; it is padded with zeros (EIP-196).
 #[must_use]
 pub fn g1_add(endianness: Endianness, input: &[u8]) -> Option<[u8; G1_BYTES]> {
     let input: [u8; 2 * G1_BYTES] = padded(endianness, input)?;
@@ -39,9 +39,9 @@ pub fn g1_add(endianness: Endianness, input: &[u8]) -> Option<[u8; G1_BYTES]> {
     write(endianness, &sum.into_affine())
 }
 
-/// A point of G1 taken as often as the scalar behind it says. The scalar may be any number.
+/// Multiplies a point of G1 by the scalar that follows it. The scalar need not be reduced.
 ///
-/// Big-endian input may be short: zeros are missing (EIP-196; SIMD-0222 for the length).
+/// Big-endian input may be shorter; it is padded with zeros (EIP-196; SIMD-0222 for the length).
 #[must_use]
 pub fn g1_multiply(endianness: Endianness, input: &[u8]) -> Option<[u8; G1_BYTES]> {
     let input: [u8; G1_BYTES + SCALAR_BYTES] = padded(endianness, input)?;
@@ -50,16 +50,16 @@ pub fn g1_multiply(endianness: Endianness, input: &[u8]) -> Option<[u8; G1_BYTES
     write(endianness, &product.into_affine())
 }
 
-/// The sum of two points of the curve that G2 is a part of (SIMD-0302).
+/// Adds two points of G2's curve, which need not be in the subgroup G2 (SIMD-0302).
 #[must_use]
 pub fn g2_add(endianness: Endianness, input: &[u8]) -> Option<[u8; G2_BYTES]> {
     let (left, right) = halves::<G2_BYTES>(input)?;
-    // The order of the points is not checked, as it costs more than the sum.
+    // The subgroup is not checked: that would cost more than the addition.
     let read = |bytes| -> Option<G2Affine> { read(endianness, bytes, Validate::No) };
     write(endianness, &(read(left)? + read(right)?).into_affine())
 }
 
-/// A point of G2 taken as often as the scalar behind it says (SIMD-0302).
+/// Multiplies a point of G2 by the scalar that follows it (SIMD-0302).
 #[must_use]
 pub fn g2_multiply(endianness: Endianness, input: &[u8]) -> Option<[u8; G2_BYTES]> {
     let (point, scalar) = input.split_first_chunk()?;
@@ -67,9 +67,10 @@ pub fn g2_multiply(endianness: Endianness, input: &[u8]) -> Option<[u8; G2_BYTES
     write(endianness, &product.into_affine())
 }
 
-/// Whether the product of the pairings of all pairs is one: the number 1 or 0.
+/// Returns the number 1 if the product of the pairings of all pairs is one, otherwise 0.
 ///
-/// The input's length must be a multiple of [`PAIR_BYTES`] (SIMD-0334); no pairs make one.
+/// The length of the input must be a multiple of [`PAIR_BYTES`] (SIMD-0334). The product of no pairs
+/// is one.
 #[must_use]
 pub fn pairing(endianness: Endianness, input: &[u8]) -> Option<[u8; 32]> {
     let (pairs, rest) = input.as_chunks::<PAIR_BYTES>();
@@ -86,31 +87,31 @@ pub fn pairing(endianness: Endianness, input: &[u8]) -> Option<[u8; 32]> {
     Some(to_little(endianness, 32, result))
 }
 
-/// A point of G1 in half as many bytes. It is not checked that there is such a point.
+/// Compresses a point of G1 to half the length, without checking that it is on the curve.
 #[must_use]
 pub fn g1_compress(endianness: Endianness, input: &[u8]) -> Option<[u8; G1_BYTES / 2]> {
     compress::<ark_bn254::g1::Config, G1_BYTES, { G1_BYTES / 2 }>(endianness, input)
 }
 
-/// A point of G2 in half as many bytes. It is not checked that there is such a point.
+/// Compresses a point of G2 to half the length, without checking that it is on the curve.
 #[must_use]
 pub fn g2_compress(endianness: Endianness, input: &[u8]) -> Option<[u8; G2_BYTES / 2]> {
     compress::<ark_bn254::g2::Config, G2_BYTES, { G2_BYTES / 2 }>(endianness, input)
 }
 
-/// A point of G1 as it was before it was compressed.
+/// Decompresses a point of G1.
 #[must_use]
 pub fn g1_decompress(endianness: Endianness, input: &[u8]) -> Option<[u8; G1_BYTES]> {
     decompress::<ark_bn254::g1::Config, { G1_BYTES / 2 }, G1_BYTES>(endianness, input)
 }
 
-/// A point as it was before it was compressed. It is not checked that it is in G2.
+/// Decompresses a point of G2's curve, without checking that it is in the subgroup G2.
 #[must_use]
 pub fn g2_decompress(endianness: Endianness, input: &[u8]) -> Option<[u8; G2_BYTES]> {
     decompress::<ark_bn254::g2::Config, { G2_BYTES / 2 }, G2_BYTES>(endianness, input)
 }
 
-/// Input with the zeros that are missing, if they may be.
+/// Pads big-endian input with zeros; little-endian input must have the exact length.
 fn padded<const N: usize>(endianness: Endianness, input: &[u8]) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     let may_be_short = endianness == Endianness::Big;
@@ -134,7 +135,7 @@ fn read_g2(endianness: Endianness, bytes: &[u8; G2_BYTES]) -> Option<G2Affine> {
     read(endianness, bytes, Validate::Yes)
 }
 
-/// A point of the curve; of the right order too, if that is validated.
+/// Decodes a point of the curve; with [`Validate::Yes`], of the subgroup.
 fn read<C: SWCurveConfig, const N: usize>(
     endianness: Endianness,
     bytes: &[u8; N],

@@ -1,6 +1,6 @@
-//! The groups over Curve25519 (agave: `solana-curve25519`).
+//! Group operations over Curve25519 (agave: `solana-curve25519`).
 //!
-//! Points that cannot be unpacked and scalars that are not reduced give nothing.
+//! Operations return `None` for points that do not decompress and scalars that are not reduced.
 
 mod on_curve;
 
@@ -11,19 +11,19 @@ use curve25519_dalek::{
     ristretto::CompressedRistretto, traits::VartimeMultiscalarMul,
 };
 
-/// Which of the groups.
+/// A group over Curve25519.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Group {
-    /// The curve's points, in Edwards form; those of small order too.
+    /// The points of the curve in Edwards form, including those of small order.
     Edwards,
-    /// The group of prime order.
+    /// The prime-order group Ristretto.
     Ristretto,
 }
 
-/// A point or a scalar in its packed form.
+/// An encoded point or scalar: a compressed point, or a little-endian number.
 pub type Packed = [u8; 32];
 
-/// Whether there is such a point.
+/// Returns whether the bytes are a point of the group.
 #[must_use]
 pub fn is_valid(group: Group, point: &Packed) -> bool {
     match group {
@@ -32,7 +32,7 @@ pub fn is_valid(group: Group, point: &Packed) -> bool {
     }
 }
 
-/// `left + right`.
+/// Returns `left + right`.
 #[must_use]
 pub fn add(group: Group, left: &Packed, right: &Packed) -> Option<Packed> {
     match group {
@@ -41,7 +41,7 @@ pub fn add(group: Group, left: &Packed, right: &Packed) -> Option<Packed> {
     }
 }
 
-/// `left - right`.
+/// Returns `left - right`.
 #[must_use]
 pub fn subtract(group: Group, left: &Packed, right: &Packed) -> Option<Packed> {
     match group {
@@ -50,7 +50,7 @@ pub fn subtract(group: Group, left: &Packed, right: &Packed) -> Option<Packed> {
     }
 }
 
-/// `point` taken `scalar` times.
+/// Returns `scalar * point`.
 #[must_use]
 pub fn multiply(group: Group, scalar: &Packed, point: &Packed) -> Option<Packed> {
     let scalar = unpack_scalar(scalar)?;
@@ -60,8 +60,8 @@ pub fn multiply(group: Group, scalar: &Packed, point: &Packed) -> Option<Packed>
     })
 }
 
-/// The sum of all points, each taken as often as the scalar in the same place says; of none, it is
-/// the neutral element.
+/// Returns the sum of `scalars[i] * points[i]`; the identity if there are none. The slices must
+/// have the same length.
 #[must_use]
 pub fn multiscalar_multiply(group: Group, scalars: &[Packed], points: &[Packed]) -> Option<Packed> {
     match group {
@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(is_valid, EdwardsPoint::unpack(point).is_some(), "{point:02x?}");
     }
 
-    /// A number, with either sign of x.
+    /// Checks a coordinate y with either sign of x.
     fn check_signs(mut y: Packed) {
         y[31] &= 0x7f;
         check(&y);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn points_are_those_that_can_be_unpacked() {
+    fn random_points_are_valid_if_they_decompress() {
         let mut seed = [0; 64];
         for _ in 0..10_000 {
             seed = Sha512::digest(seed).into();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_at_the_edges_are_told_like_others() {
+    fn coordinates_close_to_0_and_to_the_modulus_are_valid_if_they_decompress() {
         for small in 0..=300_u16 {
             let [low, high] = small.to_le_bytes();
             let mut y = [0; 32];
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_few_bits_are_told_like_others() {
+    fn coordinates_with_one_or_two_bits_set_are_valid_if_they_decompress() {
         for one in 0..255 {
             for other in 0..one {
                 let mut y = [0; 32];

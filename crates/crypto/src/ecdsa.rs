@@ -1,4 +1,4 @@
-//! ECDSA over curves of 256 bits whose points are all of prime order.
+//! ECDSA over 256-bit curves of prime order.
 
 use ark_ec::{
     AdditiveGroup, AffineRepr, CurveGroup,
@@ -6,7 +6,7 @@ use ark_ec::{
 };
 use ark_ff::{BigInteger, BigInteger256, Field, PrimeField, Zero};
 
-/// A curve whose fields both fit into 256 bits.
+/// A curve whose base and scalar fields both fit into 256 bits.
 pub(crate) trait Curve:
     SWCurveConfig<BaseField = Self::Base, ScalarField = Self::Scalar>
 {
@@ -24,27 +24,27 @@ impl Curve for ark_secp256r1::Config {
     type Scalar = ark_secp256r1::Fr;
 }
 
-/// A signature of two scalars, either of which may be zero.
+/// A signature: two scalars, either of which may be zero.
 pub(crate) struct Signature<C: Curve> {
     r: C::Scalar,
     pub(crate) s: C::Scalar,
 }
 
 impl<C: Curve> Signature<C> {
-    /// Reads r and s, big-endian, unless one is not below the group's order.
+    /// Decodes r and s, big-endian; `None` if one is not below the group's order.
     pub(crate) fn parse(bytes: &[u8; 64]) -> Option<Self> {
         let (r, s) = bytes.split_at(32);
         let scalar = |bytes: &[u8]| C::Scalar::from_bigint(integer(bytes.try_into().ok()?));
         Some(Self { r: scalar(r)?, s: scalar(s)? })
     }
 
-    /// Whether r or s is zero, which no signature has.
+    /// Returns whether r or s is zero, which makes the signature invalid.
     pub(crate) fn has_zero(&self) -> bool {
         self.r.is_zero() || self.s.is_zero()
     }
 
-    /// The key that made this signature of a hash: the one whose R has an odd y and an x that is
-    /// not below the group's order, if it says so.
+    /// Recovers the public key from a signature of a hash. `is_odd` is the parity of R's y, and
+    /// `is_reduced` means that R's x is not below the group's order, so r is x reduced.
     pub(crate) fn recover(
         &self,
         hash: &[u8; 32],
@@ -64,7 +64,7 @@ impl<C: Curve> Signature<C> {
         (!key.is_zero()).then_some(key)
     }
 
-    /// Whether this is a signature of a hash by the holder of `key`.
+    /// Returns whether this is a valid signature of a hash by `key`.
     pub(crate) fn verify(&self, hash: &[u8; 32], key: &Affine<C>) -> bool {
         let Some(inverse) = self.s.inverse() else { return false };
         let (u, v) = (inverse * message::<C>(hash), inverse * self.r);
@@ -75,7 +75,7 @@ impl<C: Curve> Signature<C> {
     }
 }
 
-/// Reads a key in 33 bytes: 2 or 3 for an even or odd y, and x.
+/// Decodes a compressed key: 2 or 3 for an even or odd y, then x.
 pub(crate) fn unpack_key<C: Curve>(bytes: &[u8; 33]) -> Option<Affine<C>> {
     let (&[tag @ (2 | 3)], x) = bytes.split_first_chunk()? else { return None };
     let x = C::Base::from_bigint(integer(x.try_into().ok()?))?;
@@ -84,7 +84,7 @@ pub(crate) fn unpack_key<C: Curve>(bytes: &[u8; 33]) -> Option<Affine<C>> {
     Some(Affine::new_unchecked(x, y))
 }
 
-/// The coordinates of a key, big-endian.
+/// Encodes the coordinates of a key, big-endian.
 pub(crate) fn coordinates<C: Curve>(key: &Affine<C>) -> [u8; 64] {
     let mut bytes = [0; 64];
     let (x, y) = bytes.split_at_mut(32);
@@ -98,7 +98,7 @@ fn message<C: Curve>(hash: &[u8; 32]) -> C::Scalar {
     C::Scalar::from_be_bytes_mod_order(hash)
 }
 
-/// A number, big-endian.
+/// Decodes a big-endian number.
 fn integer(bytes: &[u8; 32]) -> BigInteger256 {
     let (words, _) = bytes.as_chunks::<8>();
     let mut words = [words[0], words[1], words[2], words[3]].map(u64::from_be_bytes);
@@ -106,14 +106,14 @@ fn integer(bytes: &[u8; 32]) -> BigInteger256 {
     BigInteger256::new(words)
 }
 
-/// uP + vQ, with one doubling for each bit of both.
+/// Computes uP + vQ with shared doublings (Shamir's trick, two bits at a time).
 fn sum_of_products<C: Curve>(
     p: &Affine<C>,
     u: C::Scalar,
     q: &Affine<C>,
     v: C::Scalar,
 ) -> Projective<C> {
-    // Sums of none to three of P and none to three of Q.
+    // All iP + jQ for i and j in 0..=3.
     let multiples = |point: &Affine<C>| {
         let one: Projective<C> = point.into_group();
         let two = one.double();
@@ -129,9 +129,9 @@ fn sum_of_products<C: Curve>(
             sum.double_in_place();
             sum.double_in_place();
             let pair = |words: &BigInteger256| (words.0[word] >> shift & 3) as usize;
-            let place = pair(&v) << 2 | pair(&u);
-            if place != 0 {
-                sum += &sums[place];
+            let index = pair(&v) << 2 | pair(&u);
+            if index != 0 {
+                sum += &sums[index];
             }
         }
     }

@@ -1,21 +1,20 @@
-//! Ed25519 signatures, as transactions and the precompile have them.
+//! Verification of Ed25519 signatures, for transactions and the precompile.
 //!
 //! The rule is `verify_strict` of ed25519-dalek (agave: `solana-signature`, `Signature::verify`):
-//! s is reduced, neither the key nor R is of small order, R is written as it is always written, and
-//! sB = R + kA holds as it stands, not only after multiplication with the cofactor. Tests compare
-//! with that library; here, R is compared as a point, which saves an inversion.
+//! s is reduced, neither the key nor R has small order, R is canonically encoded, and sB = R + kA
+//! holds without multiplication by the cofactor. Tests compare with that library; this module
+//! compares R as a point, which saves an inversion.
 //!
-//! There is no batch equation here, because none gives that verdict. A batch adds up the errors
-//! of all signatures, each times a random factor. An error of prime order does not vanish from the
-//! sum; but one of order 8 vanishes for one factor in eight, so that a batch takes signatures that
-//! the rule refuses, and others at one time and not at another. To know that there is no such
-//! error, every key and every R had to be proved free of torsion, which costs as much as it takes to
-//! verify the signature.
+//! Batch verification cannot implement this rule. A batch sums the errors of all signatures, each
+//! times a random factor. An error of prime order does not vanish from the sum, but one of order 8
+//! vanishes for one factor in eight: a batch would accept signatures that the rule rejects, and not
+//! always the same ones. To exclude such errors, every key and every R would have to be proved
+//! torsion-free, which costs as much as verifying the signature.
 
 use curve25519_dalek::{EdwardsPoint, Scalar, edwards::CompressedEdwardsY};
 use sha2::{Digest, Sha512};
 
-/// Whether `signature` is one of `message` by the holder of `key`.
+/// Returns whether `signature` is a valid signature of `message` by `key`.
 ///
 /// ```
 /// assert!(!selkie_crypto::ed25519::verify(&[2; 32], &[0; 64], b"message"));
@@ -25,13 +24,13 @@ pub fn verify(key: &[u8; 32], signature: &[u8; 64], message: &[u8]) -> bool {
     Key::unpack(key).is_some_and(|key| key.verify(signature, message))
 }
 
-/// [`verify`] for each of many: the key, the signature and the message.
+/// Verifies many signatures, each given as key, signature and message, in order.
 pub fn verify_each<'a>(
     items: impl IntoIterator<Item = (&'a [u8; 32], &'a [u8; 64], &'a [u8])>,
 ) -> impl Iterator<Item = bool> {
     let mut last: Option<Key> = None;
     items.into_iter().map(move |(key, signature, message)| {
-        // Runs of signatures by one key are common: the key is unpacked once.
+        // Consecutive signatures by the same key are common: the key is unpacked once.
         if last.as_ref().is_none_or(|last| last.packed != *key) {
             last = Key::unpack(key);
         }
@@ -39,7 +38,7 @@ pub fn verify_each<'a>(
     })
 }
 
-/// A key that is a point of the curve.
+/// A public key that decompresses to a point, which is kept negated.
 pub(crate) struct Key {
     packed: [u8; 32],
     negated: EdwardsPoint,
@@ -64,8 +63,8 @@ impl Key {
     }
 }
 
-/// Whether y is below 2^255 - 19. (Of points that can be written in two ways all the same, by the
-/// sign of an x that is zero, the order is small.)
+/// Returns whether y is below 2^255 - 19. (The other points with two encodings, by the sign of an x
+/// of zero, have small order.)
 fn has_reduced_y(packed: &[u8; 32]) -> bool {
     let [first, middle @ .., last] = packed;
     last & 0x7f != 0x7f || middle.iter().any(|byte| *byte != 0xff) || *first < 0xed
@@ -78,18 +77,17 @@ mod tests {
 
     use super::*;
 
-    /// What the rule's own library says must be said here.
+    /// Compares the result with ed25519-dalek's, and returns it.
     fn check(key: &[u8; 32], signature: &[u8; 64], message: &[u8]) -> bool {
-        let judge = VerifyingKey::from_bytes(key);
-        let expected = judge.is_ok_and(|judge| {
-            judge.verify_strict(message, &Signature::from_bytes(signature)).is_ok()
-        });
+        let dalek = VerifyingKey::from_bytes(key);
+        let expected = dalek
+            .is_ok_and(|key| key.verify_strict(message, &Signature::from_bytes(signature)).is_ok());
         assert_eq!(verify(key, signature, message), expected, "{key:?} {signature:?}");
         expected
     }
 
     #[test]
-    fn signatures_are_those_of_the_library() {
+    fn valid_and_damaged_signatures_verify_as_in_ed25519_dalek() {
         for seed in 0..8 {
             let secret = SigningKey::from_bytes(&[seed; 32]);
             let (key, message) = (secret.verifying_key().to_bytes(), [seed; 100]);
@@ -104,10 +102,10 @@ mod tests {
         }
     }
 
-    /// What a batch equation would let pass now and then is refused every time, and what the rule
-    /// accepts in spite of a key with a part of small order is accepted every time.
+    /// A batch equation would accept some of these signatures at random: their keys have a torsion
+    /// component.
     #[test]
-    fn parts_of_small_order_count() {
+    fn keys_with_a_torsion_component_verify_only_if_it_cancels() {
         let (secret, nonce) = (Scalar::from(1_234_567u64), Scalar::from(7_654_321u64));
         let key = EdwardsPoint::mul_base(&secret) + EIGHT_TORSION[1];
         let (key, r) = (key.compress().0, EdwardsPoint::mul_base(&nonce).compress().0);
@@ -124,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn points_of_small_order_are_refused_however_they_are_written() {
+    fn points_of_small_order_are_rejected_in_every_encoding() {
         let unreduced = |first| {
             let mut bytes = [0xff; 32];
             bytes[0] = first;
@@ -140,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn reduced_y() {
+    fn y_is_reduced_below_the_modulus_regardless_of_the_sign_bit() {
         let mut modulus = [0xff; 32];
         (modulus[0], modulus[31]) = (0xed, 0x7f);
         assert!(!has_reduced_y(&modulus));

@@ -1,8 +1,19 @@
-//! The cryptography that Solana's signatures, precompiles and syscalls need.
+//! The cryptography of Solana's signatures, precompiles and syscalls.
 //!
-//! Functions of bytes, and nothing else: no accounts, no guest memory, no prices, no features. What
-//! they refuse and what they answer is part of the protocol, so each says whose rule it follows.
-//! Where a rule is that of a library that the validator uses, its oddities are here too.
+//! All functions take and return bytes; they know no accounts, guest memory, costs or features. The
+//! inputs that they reject are part of the protocol, so each states the rule that it follows. Where
+//! the rule is the behaviour of a library that agave uses, its quirks are reproduced.
+//!
+//! | module | what it owns |
+//! |---|---|
+//! | [`ed25519`] | signatures of transactions |
+//! | [`precompile`] | the ed25519, secp256k1 and secp256r1 precompiles |
+//! | [`secp256k1`] | public key recovery |
+//! | [`curve25519`] | group operations of Edwards points and Ristretto |
+//! | [`bn254`], [`bls12_381`] | pairing-friendly curves |
+//! | [`poseidon`] | the Poseidon hash |
+//! | [`big_mod_exp`] | modular exponentiation |
+//! | `ecdsa` | signatures over both secp256 curves |
 //!
 //! ```
 //! use selkie_crypto::{Endianness, poseidon};
@@ -22,17 +33,17 @@ pub mod poseidon;
 pub mod precompile;
 pub mod secp256k1;
 
-/// The order in which the bytes of a number are written.
+/// The byte order of numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Endianness {
-    /// The greatest first.
+    /// Most significant byte first.
     Big,
-    /// The smallest first.
+    /// Least significant byte first.
     Little,
 }
 
-/// Bytes in chunks of so many, each of them the other way round if they are big-endian: what is
-/// little-endian behind this.
+/// Converts numbers of `chunk` bytes each to little-endian: reverses every chunk if they are
+/// big-endian.
 fn to_little<const N: usize>(endianness: Endianness, chunk: usize, mut bytes: [u8; N]) -> [u8; N] {
     if endianness == Endianness::Big {
         bytes.chunks_exact_mut(chunk).for_each(<[u8]>::reverse);

@@ -1,8 +1,8 @@
-//! Poseidon over the scalars of BN254, with x to the power of 5 and the constants that circom has
+//! The Poseidon hash over the scalar field of BN254, with the S-box x^5 and circom's constants
 //! (agave: `solana-poseidon`).
 //!
-//! The constants are not written down, but made as the authors of Poseidon make them, by the
-//! Grain LFSR in its self-shrinking mode, when a width is first used.
+//! The constants are not stored, but generated as in the Poseidon paper, by the Grain LFSR in its
+//! self-shrinking mode, when a width is first used.
 
 use std::sync::LazyLock;
 
@@ -11,16 +11,17 @@ use ark_ff::{AdditiveGroup, BigInteger, BigInteger256, Field, PrimeField};
 
 use crate::Endianness;
 
-/// The most inputs of a hash.
+/// The maximum number of inputs of a hash.
 pub const INPUTS_MAX: usize = 12;
 
 const FULL_ROUNDS: usize = 8;
-/// By the number of inputs, from 1.
+/// The number of partial rounds for 1, 2, … inputs.
 const PARTIAL_ROUNDS: [usize; INPUTS_MAX] = [56, 57, 56, 60, 60, 63, 64, 63, 60, 66, 60, 65];
 
-/// The hash of one to [`INPUTS_MAX`] inputs.
+/// Returns the hash of 1 to [`INPUTS_MAX`] inputs.
 ///
-/// Each of them must have 32 bytes (SIMD-0359) and be below the field's modulus.
+/// Returns `None` for another number of inputs, or if an input is not 32 bytes long (SIMD-0359) or
+/// not below the field's modulus.
 #[must_use]
 pub fn hash(endianness: Endianness, inputs: &[&[u8]]) -> Option<[u8; 32]> {
     let constants: &Constants = CONSTANTS.get(inputs.len().checked_sub(1)?)?;
@@ -47,11 +48,11 @@ fn read(endianness: Endianness, input: &[u8]) -> Option<Fr> {
     Fr::from_bigint(BigInteger256::from_bits_be(&bits))
 }
 
-/// What is added and multiplied in each round, for one width of the state.
+/// The round constants and the MDS matrix for one width of the state.
 struct Constants {
-    /// For each round, one for each element.
+    /// The constants added in each round, one per element.
     rounds: Vec<Vec<Fr>>,
-    /// The rows of the matrix.
+    /// The rows of the MDS matrix.
     matrix: Vec<Vec<Fr>>,
 }
 
@@ -71,7 +72,9 @@ impl Constants {
         // A Cauchy matrix: 1 / (x + y).
         let xs: Vec<Fr> = (0..width).map(|_| grain.any()).collect();
         let ys: Vec<Fr> = (0..width).map(|_| grain.any()).collect();
-        let inverse = |x: Fr, y: Fr| (x + y).inverse().expect("these sums are not zero: a test");
+        let inverse = |x: Fr, y: Fr| {
+            (x + y).inverse().expect("no sum is zero for these widths, as a test shows")
+        };
         let row = |x: &Fr| ys.iter().map(|y| inverse(*x, *y)).collect();
         Self { rounds, matrix: xs.iter().map(row).collect() }
     }
@@ -92,14 +95,15 @@ impl Constants {
     }
 }
 
-/// A shift register of 80 bits, of whose output every other bit says whether the next one counts.
+/// The Grain LFSR: an 80-bit shift register in self-shrinking mode, where of each pair of output
+/// bits the first decides whether the second is used.
 struct Grain(u128);
 
 const GRAIN_BITS: u32 = 80;
 
 impl Grain {
     fn new(width: usize, partial_rounds: usize) -> Self {
-        // The field is prime, and the substitution a power.
+        // A prime field, and a power as the S-box.
         let fields = [
             (2, 1),
             (4, 0),
@@ -117,7 +121,7 @@ impl Grain {
         grain
     }
 
-    /// The register's next bit. The oldest bit is the top one.
+    /// Returns the register's next bit. The oldest bit is the top one.
     fn step(&mut self) -> bool {
         let taps = [0, 13, 23, 38, 51, 62];
         let bit = taps.iter().fold(0, |bit, tap| bit ^ self.0 >> (GRAIN_BITS - 1 - tap) & 1);
@@ -132,13 +136,13 @@ impl Grain {
         self.step()
     }
 
-    /// A number of as many bits as the modulus has.
+    /// Returns a number with as many bits as the modulus.
     fn number(&mut self) -> BigInteger256 {
         let bits: Vec<bool> = (0..Fr::MODULUS_BIT_SIZE).map(|_| self.bit()).collect();
         BigInteger256::from_bits_be(&bits)
     }
 
-    /// The next number that is below the modulus.
+    /// Returns the next number that is below the modulus.
     fn reduced(&mut self) -> Fr {
         loop {
             if let Some(element) = Fr::from_bigint(self.number()) {
@@ -147,7 +151,7 @@ impl Grain {
         }
     }
 
-    /// The next number, whatever it is.
+    /// Returns the next number, reduced modulo the modulus.
     fn any(&mut self) -> Fr {
         Fr::from_le_bytes_mod_order(&self.number().to_bytes_le())
     }

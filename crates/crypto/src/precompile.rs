@@ -1,11 +1,12 @@
-//! Precompiles: programs whose instruction is a list of signatures to verify.
+//! Precompiles: programs whose instructions are lists of signatures to verify.
 //!
-//! An instruction's data begin with the number of signatures, then offsets say for each where its
-//! parts are: in which instruction of the transaction, and where in its data. The order of the
-//! checks decides the error, and each precompile has its own (agave: `agave-precompiles`).
+//! Instruction data begin with the number of signatures. Offsets follow, which locate the parts of
+//! each signature: the index of an instruction in the transaction, and an offset in its data. The
+//! order of the checks decides the error, and differs between precompiles (agave:
+//! `agave-precompiles`).
 //!
-//! `data` are those of the precompile's own instruction, `all` those of every instruction of the
-//! transaction.
+//! Parameters of the `verify` functions: `data` is the data of the precompile's instruction, `all`
+//! the data of every instruction of the transaction.
 
 pub mod ed25519;
 pub mod secp256k1;
@@ -13,25 +14,25 @@ pub mod secp256r1;
 
 use core::fmt;
 
-/// Why a precompile fails; its number is that of the instruction's custom error.
+/// The error of a precompile. Its discriminant is the number of the instruction's custom error.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PrecompileError {
-    /// The key is not one.
+    /// The public key does not decode to a point.
     InvalidPublicKey = 0,
-    /// The recovery id is not 0 to 3.
+    /// The recovery id is not in `0..=3`.
     InvalidRecoveryId = 1,
-    /// The signature is not one of this message by the holder of this key.
+    /// The signature does not verify.
     InvalidSignature = 2,
-    /// An offset points to nothing.
+    /// An offset is out of bounds.
     InvalidDataOffsets = 3,
-    /// The data are shorter than they say.
+    /// The instruction data are too short for the number of signatures.
     InvalidInstructionDataSize = 4,
 }
 
 use PrecompileError as Error;
 
 impl PrecompileError {
-    /// The number of the instruction's custom error.
+    /// Returns the number of the instruction's custom error.
     #[must_use]
     pub fn number(self) -> u32 {
         self as u32
@@ -52,37 +53,37 @@ impl fmt::Display for PrecompileError {
 
 impl core::error::Error for PrecompileError {}
 
-/// How many signatures each of the precompiles' instructions says that it has: what a transaction
-/// pays for, whether or not it is so.
+/// Returns the number of signatures that a precompile's instruction data state in their first byte.
+/// Transactions pay for that number, whether or not it is correct.
 #[must_use]
 pub fn signature_count(data: &[u8]) -> u64 {
     data.first().copied().map_or(0, u64::from)
 }
 
-/// Where a part of a signature is.
+/// The location of a part of a signature.
 #[derive(Clone, Copy)]
-struct Place {
+struct Location {
     offset: u16,
     instruction: u16,
 }
 
-/// The instruction that the offsets themselves are in.
+/// The instruction index that means the instruction of the offsets themselves.
 const THIS_INSTRUCTION: u16 = u16::MAX;
 
-/// The offsets of ed25519 and secp256r1.
+/// The offsets of a signature in the ed25519 and secp256r1 precompiles.
 struct Offsets {
-    signature: Place,
-    public_key: Place,
-    message: Place,
+    signature: Location,
+    public_key: Location,
+    message: Location,
     message_len: u16,
 }
 
 const OFFSETS_BYTES: usize = 14;
-/// The number of signatures, and a byte that nobody looks at.
+/// The number of signatures and an unused byte come before the offsets.
 const OFFSETS_START: usize = 2;
 
 impl Offsets {
-    /// Those of `count` signatures, if the data have as many.
+    /// Returns the offsets of `count` signatures, which the data must contain.
     fn read(data: &[u8], count: u8) -> Result<impl Iterator<Item = Self>, Error> {
         let (offsets, _) = data.get(OFFSETS_START..).unwrap_or_default().as_chunks();
         let offsets = offsets.get(..usize::from(count)).ok_or(Error::InvalidInstructionDataSize)?;
@@ -92,34 +93,34 @@ impl Offsets {
     fn parse(bytes: &[u8; OFFSETS_BYTES]) -> Self {
         let (words, _) = bytes.as_chunks::<2>();
         let word = |at: usize| u16::from_le_bytes(words[at]);
-        let place = |offset, instruction| Place { offset, instruction };
+        let location = |offset, instruction| Location { offset, instruction };
         Self {
-            signature: place(word(0), word(1)),
-            public_key: place(word(2), word(3)),
-            message: place(word(4), word(6)),
+            signature: location(word(0), word(1)),
+            public_key: location(word(2), word(3)),
+            message: location(word(4), word(6)),
             message_len: word(5),
         }
     }
 }
 
-/// The instructions that offsets point into.
+/// The instruction data that offsets refer to.
 #[derive(Clone, Copy)]
-struct Datas<'a> {
+struct InstructionData<'a> {
     this: &'a [u8],
     all: &'a [&'a [u8]],
 }
 
-impl<'a> Datas<'a> {
-    fn slice(self, place: Place, len: usize) -> Result<&'a [u8], Error> {
-        let data = match place.instruction {
+impl<'a> InstructionData<'a> {
+    fn slice(self, location: Location, len: usize) -> Result<&'a [u8], Error> {
+        let data = match location.instruction {
             THIS_INSTRUCTION => Some(self.this),
             index => self.all.get(usize::from(index)).copied(),
         };
-        data.and_then(|data| slice(data, place.offset, len)).ok_or(Error::InvalidDataOffsets)
+        data.and_then(|data| slice(data, location.offset, len)).ok_or(Error::InvalidDataOffsets)
     }
 
-    fn array<const N: usize>(self, place: Place) -> Result<&'a [u8; N], Error> {
-        Ok(self.slice(place, N)?.try_into().expect("the slice has as many bytes as were asked for"))
+    fn array<const N: usize>(self, location: Location) -> Result<&'a [u8; N], Error> {
+        Ok(self.slice(location, N)?.try_into().expect("`slice` returns exactly N bytes"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Public keys recovered from ECDSA signatures over secp256k1.
+//! Public key recovery from ECDSA signatures over secp256k1.
 
 use core::fmt;
 
@@ -6,12 +6,12 @@ use crate::ecdsa::{Signature, coordinates};
 
 pub(crate) type Curve = ark_secp256k1::Config;
 
-/// Why no key was recovered; its number is what the syscall returns.
+/// The error of [`recover`]. Its discriminant is the syscall's return value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RecoverError {
-    /// The recovery id is not 0 to 3.
+    /// The recovery id is not in `0..=3`.
     InvalidRecoveryId = 2,
-    /// The signature is of nobody.
+    /// The signature is not one of any key.
     InvalidSignature = 3,
 }
 
@@ -26,13 +26,13 @@ impl fmt::Display for RecoverError {
 
 impl core::error::Error for RecoverError {}
 
-/// The key, x and y, that signed `hash`.
+/// Recovers the public key that signed `hash`: its coordinates x and y, big-endian.
 ///
-/// A great s is as good as a small one (agave: `solana-syscalls`, `SyscallSecp256k1Recover`, which
-/// does as libsecp256k1 does).
+/// Both values of s are accepted, the high one too (agave: `solana-syscalls`,
+/// `SyscallSecp256k1Recover`, which follows libsecp256k1).
 ///
 /// # Errors
-/// [`RecoverError::InvalidRecoveryId`] before all else.
+/// If the recovery id or the signature is invalid; the recovery id is checked first.
 pub fn recover(
     hash: &[u8; 32],
     recovery_id: u64,
@@ -43,7 +43,7 @@ pub fn recover(
     recover_by(&signature, hash, id).ok_or(RecoverError::InvalidSignature)
 }
 
-/// What a signature does not say of its point R.
+/// The recovery id: what a signature omits of its point R.
 #[derive(Clone, Copy)]
 pub(crate) struct RecoveryId {
     is_odd: bool,

@@ -1,5 +1,5 @@
-//! Every function beside answers of other libraries: those that the validator uses, and OpenSSL for
-//! secp256r1.
+//! Every function compared with known answers of other libraries: those that agave uses, and OpenSSL
+//! for secp256r1.
 
 use selkie_crypto::{
     Endianness, big_mod_exp, bls12_381, bn254, curve25519, ed25519, poseidon,
@@ -140,7 +140,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The data of another instruction, and of the precompile's own.
+    /// Runs a precompile with the data of another instruction and of its own.
     fn precompile(&self, function: &str) -> String {
         let (other, data) = (self.bytes(0), self.bytes(1));
         let verify = match function {
@@ -179,7 +179,7 @@ fn truth(is_so: bool) -> String {
 }
 
 #[test]
-fn answers_are_those_of_others() {
+fn every_function_gives_the_known_answers() {
     let mut count = 0;
     for text in ANSWERS.lines() {
         let line = Line::parse(text);
@@ -195,7 +195,7 @@ const SIGNATURE: &str = "e5564300c360ac729086e2cc806e828a84877f1eb8e5d974d873e06
                          5fb8821590a33bacc61e39701cf9b46bd25bf5f0595bbe24655141438e7a100b";
 
 #[test]
-fn signatures_are_verified() {
+fn only_the_undamaged_ed25519_signature_verifies() {
     let key: [u8; 32] = unhex(KEY).try_into().unwrap();
     let signature: [u8; 64] = unhex(SIGNATURE).try_into().unwrap();
     assert!(ed25519::verify(&key, &signature, b""));
@@ -214,7 +214,7 @@ fn signatures_are_verified() {
 }
 
 #[test]
-fn scalars_of_signatures_are_reduced() {
+fn an_ed25519_signature_with_an_unreduced_s_is_rejected() {
     let key: [u8; 32] = unhex(KEY).try_into().unwrap();
     let mut signature: [u8; 64] = unhex(SIGNATURE).try_into().unwrap();
     let order = "edd3f55c1a631258d69cf7a2def9de1400000000000000000000000000000010";
@@ -227,8 +227,8 @@ fn scalars_of_signatures_are_reduced() {
 }
 
 #[test]
-fn keys_of_small_order_sign_nothing() {
-    // The equation holds for s = 0 and R = A = 0, whatever the message is.
+fn an_ed25519_key_of_small_order_is_rejected() {
+    // With s = 0 and R = A = 0 the equation holds for every message.
     let mut zero = [0; 32];
     zero[0] = 1;
     let mut signature = [0; 64];
@@ -237,7 +237,7 @@ fn keys_of_small_order_sign_nothing() {
 }
 
 #[test]
-fn precompiles_want_data() {
+fn precompiles_check_the_size_of_their_data() {
     let size = Err(PrecompileError::InvalidInstructionDataSize);
     for data in [&[][..], &[0, 0, 0], &[1, 0], &[9, 0]] {
         assert_eq!(precompile::ed25519::verify(data, &[data]), size, "{data:?}");
@@ -255,7 +255,7 @@ fn precompiles_want_data() {
 }
 
 #[test]
-fn points_of_g1_without_x_are_refused() {
+fn points_of_g1_whose_x_is_zero_are_rejected() {
     // (0, 2) is on the curve, and (1, ..) is not.
     let mut point = [0; bls12_381::G1_BYTES];
     point[95] = 2;
@@ -267,7 +267,7 @@ fn points_of_g1_without_x_are_refused() {
 }
 
 #[test]
-fn pairings_have_a_limit() {
+fn a_bls12_381_pairing_takes_at_most_8_pairs_of_equal_slices() {
     let mut g1 = [0; bls12_381::G1_BYTES];
     let mut g2 = [0; bls12_381::G2_BYTES];
     (g1[0], g2[0]) = (0x40, 0x40);
@@ -278,7 +278,7 @@ fn pairings_have_a_limit() {
 }
 
 #[test]
-fn powers_have_a_limit() {
+fn big_mod_exp_rejects_long_numbers_and_even_moduli() {
     let one = |len: usize| [&[1][..], &vec![0; len - 1]].concat();
     assert_eq!(big_mod_exp::big_mod_exp(&[7], &[], &[3]), Some(vec![1]));
     assert_eq!(big_mod_exp::big_mod_exp(&one(513), &[1], &[3]), None);

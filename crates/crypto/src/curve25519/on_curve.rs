@@ -1,11 +1,11 @@
-//! Whether 32 bytes are a point of the curve, without computing the point.
+//! Test whether 32 bytes are a point of the curve, without computing the point.
 //!
 //! The bytes are a coordinate y, and there is a point if (y² - 1) / (dy² + 1) is a square modulo
-//! 2^255 - 19, or, which is the same, (y² - 1)(dy² + 1). Euler's criterion takes some 250
-//! multiplications to tell; here the law of quadratic reciprocity tells, along the way of a binary
-//! greatest common divisor. Addresses are public, so the time may depend on them.
+//! 2^255 - 19, or equivalently, if (y² - 1)(dy² + 1) is one. Euler's criterion takes about 250
+//! multiplications; this module computes the Jacobi symbol by quadratic reciprocity in the manner of
+//! a binary GCD. Addresses are public, so the run time may depend on them.
 
-/// A number of 256 bits, the lowest limb first.
+/// A number of 256 bits, least significant limb first.
 type Number = [u64; 4];
 
 /// 2^255 - 19.
@@ -16,16 +16,16 @@ const D: Number =
 const ONE: Number = [1, 0, 0, 0];
 const MINUS_ONE: Number = [P[0] - 1, P[1], P[2], P[3]];
 
-/// Whether there is a point with these packed bytes. The sign of x, which is the highest bit, is
-/// not asked for: no point lacks its opposite, and 0 may have either sign. Nor need y be reduced.
-/// All as `CompressedEdwardsY::decompress` of curve25519-dalek has it.
+/// Returns whether these bytes decompress to a point. The highest bit, the sign of x, does not
+/// matter: the opposite of a point is a point, and 0 may have either sign. y need not be reduced.
+/// Both rules are those of `CompressedEdwardsY::decompress` in curve25519-dalek.
 pub(super) fn is_on_curve(packed: &[u8; 32]) -> bool {
     let (limbs, _) = packed.as_chunks::<8>();
     let mut y: Number = core::array::from_fn(|at| u64::from_le_bytes(limbs[at]));
     y[3] &= u64::MAX >> 1;
     let y2 = multiply(&y, &y);
     let numerator = add(&y2, &MINUS_ONE);
-    // dy² is no -1, since -1 is a square and d is none.
+    // dy² is never -1, since -1 is a square and d is not.
     let denominator = add(&multiply(&y2, &D), &ONE);
     let product = reduce(multiply(&numerator, &denominator));
     product == [0; 4] || is_square(product)
@@ -38,7 +38,7 @@ fn low(wide: u128) -> u64 {
     low
 }
 
-/// `left * right` modulo p, not reduced.
+/// Returns `left * right` modulo p, not reduced.
 #[inline(always)]
 fn multiply(left: &Number, right: &Number) -> Number {
     let mut wide = [0; 8];
@@ -61,7 +61,7 @@ fn multiply(left: &Number, right: &Number) -> Number {
     fold(number, carry)
 }
 
-/// `number + high * 2^256` modulo p, not reduced; `high` is at most 38.
+/// Returns `number + high * 2^256` modulo p, not reduced; `high` is at most 38.
 #[inline(always)]
 fn fold(mut number: Number, high: u64) -> Number {
     let mut carry = u128::from(high) * 38;
@@ -70,7 +70,7 @@ fn fold(mut number: Number, high: u64) -> Number {
         *limb = low(carry);
         carry >>= 64;
     }
-    // If it carried, what is left is so small that this does not.
+    // If the first addition carried, the result is so small that this one does not.
     number[0] += low(carry) * 38;
     number
 }
@@ -86,7 +86,7 @@ fn add(left: &Number, right: &Number) -> Number {
     fold(sum, low(carry))
 }
 
-/// `left - right`, and whether that is negative, modulo 2^256.
+/// Returns `left - right` modulo 2^256, and whether the difference is negative.
 #[inline(always)]
 fn difference(left: &Number, right: &Number) -> (Number, bool) {
     let mut borrow = false;
@@ -99,7 +99,7 @@ fn difference(left: &Number, right: &Number) -> (Number, bool) {
     (difference, borrow)
 }
 
-/// The same number below p.
+/// Reduces a number modulo p.
 fn reduce(mut number: Number) -> Number {
     // It is below 2^256, which is 2p + 38.
     for _ in 0..2 {
@@ -111,15 +111,16 @@ fn reduce(mut number: Number) -> Number {
     number
 }
 
-/// Whether `a`, between 0 and p, is a square modulo p: its Jacobi symbol over p.
+/// Returns whether `a`, between 0 and p, is a square modulo p: whether its Jacobi symbol is 1.
 ///
-/// While `a` and `b` are not 0, with `b` odd: `a` is halved until it is odd, and the symbol changes
-/// its sign for each time if `b` is 3 or 5 modulo 8; if `a` is less than `b` then, they swap, and
-/// it does if both are 3 modulo 4; and `b` is taken from `a`, which changes nothing. [`Batch`]
-/// does this with some bits of both.
+/// The algorithm starts with b = p and repeats three steps while `a` is not 0; `b` stays odd. First,
+/// `a` is halved until it is odd; each halving flips the symbol's sign if `b` is 3 or 5 modulo 8.
+/// Second, if `a < b`, they are swapped; that flips the sign if both are 3 modulo 4. Third, `b` is
+/// subtracted from `a`, which leaves the symbol unchanged. [`Batch`] runs many such steps on a few
+/// bits of both numbers.
 fn is_square(mut a: Number) -> bool {
     let mut b = P;
-    // Bit 1 is set if the symbol is to change its sign.
+    // Bit 1 is set if the sign is flipped.
     let mut sign = 0;
     loop {
         let high = top(&a, &b);
@@ -131,7 +132,7 @@ fn is_square(mut a: Number) -> bool {
         if batch.halvings > 0 {
             (a, b) = batch.apply(&a, &b);
         } else {
-            // `a` is odd, and the windows do not tell which is less.
+            // `a` is odd, and the windows do not decide which number is less.
             let (less, is_negative) = difference(&a, &b);
             if is_negative {
                 sign ^= a[0] & b[0];
@@ -143,7 +144,7 @@ fn is_square(mut a: Number) -> bool {
     }
 }
 
-/// Bits that both numbers have beyond 64; 0 if there are none.
+/// Returns the number of bits beyond 64 of the longer number; 0 if both fit into 64 bits.
 #[inline(always)]
 fn top(a: &Number, b: &Number) -> u32 {
     (1..4_u32)
@@ -155,7 +156,7 @@ fn top(a: &Number, b: &Number) -> u32 {
         .unwrap_or(0)
 }
 
-/// 64 bits, from bit `from` on, which is at least 1.
+/// Returns 64 bits, starting with bit `from`, which is at least 1.
 #[inline(always)]
 fn window(number: &Number, from: u32) -> u64 {
     let (limb, bit) = (from as usize / 64, from % 64);
@@ -166,31 +167,32 @@ fn window(number: &Number, from: u32) -> u64 {
     number[limb] >> bit | next << (64 - bit)
 }
 
-/// Steps that are taken with the lowest and the highest bits of both numbers alone.
+/// Several steps, computed with only the lowest and the highest bits of both numbers.
 ///
-/// Both are in one word, the highest above the lowest, so that each step is taken with both at once.
-/// The lowest decide rightly as long as three of them are left. The highest decide where they cannot
-/// be wrong: in their units each word is less than 1 off, because those between are missing; the
-/// difference of two is less than 2 off, which it was not if it decided, and half of it less than 1.
+/// One word holds both, the highest bits above the lowest, so that each operation applies to both.
+/// The lowest bits are exact while three of them are left. The highest bits are used only where
+/// their error cannot matter. In units of the lowest of them, each word is off by less than 1,
+/// because the bits between are missing, and the difference of two words by less than 2; it decides
+/// which number is less only if it is at least 2. Half of it is again off by less than 1.
 struct Batch {
-    /// What `a` and `b` come to: each 2^-halvings times `a * x - b * y` or its opposite, with x and
-    /// y of its own, which are 32 bits each, x the lower ones.
+    /// The coefficients of the new `a` and the new `b`: each is `a * x - b * y` or its negation,
+    /// divided by 2^halvings. The lower 32 bits of a row are x, the upper ones y.
     rows: [u64; 2],
-    /// Whether they were swapped an odd number of times: no bits or all. If not, what `a` comes to
-    /// is no opposite and what `b` comes to is one; else it is the other way round.
+    /// All bits if the numbers were swapped an odd number of times, otherwise 0. If 0, the new `b`
+    /// is negated and the new `a` is not; otherwise the other way round.
     swapped: u64,
     halvings: u32,
-    /// Bit 1 is set if the symbol is to change its sign.
+    /// Bit 1 is set if the sign is flipped.
     sign: u64,
 }
 
 impl Batch {
     const LOW_BITS: u32 = 31;
     const HALVINGS_MAX: u32 = Self::LOW_BITS - 2;
-    /// How far apart words must be to tell which number is less.
-    const DOUBT: i64 = 2 << Self::LOW_BITS;
+    /// The difference of two words from which on it decides which number is less.
+    const DISTANCE_MIN: i64 = 2 << Self::LOW_BITS;
 
-    /// Takes steps with `a` and `b`, which have `high` bits beyond 64.
+    /// Computes steps for `a` and `b`, the longer of which has `high` bits beyond 64.
     #[inline(always)]
     fn of(a: &Number, b: &Number, high: u32) -> Self {
         let word = |number: &Number| {
@@ -198,8 +200,8 @@ impl Batch {
             (window(number, high) >> 32 << Self::LOW_BITS | low).cast_signed()
         };
         let (mut a, mut b) = (word(a), word(b));
-        // Rows only grow by being added to, since their signs always differ; and less than halvings
-        // do, so that neither half of one gets beyond 2^29.
+        // Rows are only ever added, since their signs differ. They grow more slowly than halvings
+        // shrink the numbers, so neither half of a row exceeds 2^29.
         let (mut row_a, mut row_b) = (1_u64, 1_u64 << 32);
         let (mut sign, mut swapped) = (0, 0);
         let mut halvings_left = 1_i64 << Self::HALVINGS_MAX;
@@ -210,10 +212,10 @@ impl Batch {
             a >>= zeros;
             row_b <<= zeros;
             let difference = a - b;
-            // Without branches, which nobody could predict.
+            // Branchless: the direction is unpredictable.
             let swap = difference >> 63;
             let distance = (difference ^ swap) - swap;
-            if halvings_left == 1 || distance < Self::DOUBT {
+            if halvings_left == 1 || distance < Self::DISTANCE_MIN {
                 break;
             }
             sign ^= a & b & swap;
@@ -232,7 +234,7 @@ impl Batch {
         }
     }
 
-    /// What the numbers come to.
+    /// Returns the numbers after the steps.
     #[inline(always)]
     fn apply(&self, a: &Number, b: &Number) -> (Number, Number) {
         let [of_a, of_b] = self.rows;
@@ -242,8 +244,8 @@ impl Batch {
     }
 }
 
-/// `(a * x - b * y) / 2^halvings`, or its opposite if `negate` is all bits and not 0. It is whole,
-/// not negative, and no more than 256 bits long.
+/// Returns `(a * x - b * y) / 2^halvings`, negated if `negate` is all bits and not 0. The result is
+/// an integer, not negative, and at most 256 bits long.
 #[inline(always)]
 fn combine(a: &Number, b: &Number, row: u64, halvings: u32, negate: u64) -> Number {
     let (x, y) = (row & u64::from(u32::MAX), row >> 32);
@@ -265,7 +267,7 @@ fn combine(a: &Number, b: &Number, row: u64, halvings: u32, negate: u64) -> Numb
     })
 }
 
-/// The same with numbers of 64 bits, to the end: whether the symbol is 1.
+/// Runs all remaining steps for numbers of 64 bits, and returns whether the symbol is 1.
 fn finish(mut a: u64, mut b: u64, mut sign: u64) -> bool {
     while a != 0 {
         let zeros = a.trailing_zeros();
@@ -277,7 +279,7 @@ fn finish(mut a: u64, mut b: u64, mut sign: u64) -> bool {
         }
         a -= b;
     }
-    // The symbol is 0 if there is a common divisor: p is prime, and has none with what is less.
+    // The symbol would be 0 only with a common divisor; p is prime, and `a` is less.
     b == 1 && sign & 2 == 0
 }
 
@@ -285,7 +287,7 @@ fn finish(mut a: u64, mut b: u64, mut sign: u64) -> bool {
 mod tests {
     use super::*;
 
-    /// Euler's criterion.
+    /// Computes the same by Euler's criterion.
     fn is_power_of_minus_one(a: &Number) -> bool {
         // (p - 1) / 2 = 2^254 - 10.
         let exponent: Number = [u64::MAX - 9, u64::MAX, u64::MAX, u64::MAX >> 2];
@@ -296,9 +298,9 @@ mod tests {
         reduce(power) == ONE
     }
 
-    /// Numbers whose highest bits are alike, or which are much less than p, take other ways.
+    /// Covers numbers with equal highest bits, and those much less than p, which take other branches.
     #[test]
-    fn numbers_close_to_others_are_told_rightly() {
+    fn squares_are_told_from_non_squares_for_numbers_close_to_fractions_of_p() {
         let shifted = |number: &Number, by: usize| -> Number {
             let wide = |at: usize| number.get(at).copied().unwrap_or(0);
             core::array::from_fn(|at| {

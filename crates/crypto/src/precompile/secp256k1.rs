@@ -1,4 +1,4 @@
-//! Signatures of Ethereum: ECDSA over secp256k1 of Keccak-256 hashes, with addresses for keys.
+//! The secp256k1 precompile: ECDSA signatures of Keccak-256 hashes by Ethereum addresses.
 
 use sha3::{Digest, Keccak256};
 
@@ -8,18 +8,19 @@ use crate::{
     secp256k1::{RecoveryId, recover_by},
 };
 
-/// Offsets have a byte for the instruction, with no value for the one that they are in.
+/// Unlike in the other precompiles, an instruction index takes one byte, and no value of it means
+/// the instruction of the offsets themselves.
 const OFFSETS_BYTES: usize = 11;
 const SIGNATURE_BYTES: usize = 64;
 const ADDRESS_BYTES: usize = 20;
 
-/// Verifies every signature.
+/// Verifies all signatures.
 ///
 /// # Errors
-/// For each signature in turn: where it is, that it and the recovery id are in range, where the
-/// address and the message are, and then whether it is of that address. A signature in no
-/// instruction is an error of the size; a part that lies beyond its instruction is an invalid
-/// signature.
+/// The first failed check. The checks of each signature in turn are: its location, the ranges of
+/// signature and recovery id, the locations of address and message, the recovered address. If the
+/// instruction of the signature does not exist, the error is `InvalidInstructionDataSize`; a part
+/// beyond the end of its instruction is `InvalidSignature`.
 pub fn verify(data: &[u8], all: &[&[u8]]) -> Result<(), Error> {
     let (&count, rest) = data.split_first().ok_or(Error::InvalidInstructionDataSize)?;
     if count == 0 && !rest.is_empty() {
@@ -38,12 +39,12 @@ fn verify_one(offsets: &[u8; OFFSETS_BYTES], all: &[&[u8]]) -> Result<(), Error>
     };
 
     // The recovery id is the byte after the signature.
-    let signed = part(offsets[2], word(0), SIGNATURE_BYTES + 1);
-    let signed = signed.map_err(|error| match error {
+    let with_id = part(offsets[2], word(0), SIGNATURE_BYTES + 1);
+    let with_id = with_id.map_err(|error| match error {
         Error::InvalidDataOffsets => Error::InvalidInstructionDataSize,
         error => error,
     })?;
-    let (signature, id) = signed.split_first_chunk().expect("a signature was asked for");
+    let (signature, id) = with_id.split_first_chunk().expect("`part` returns exactly 65 bytes");
     let signature = Signature::parse(signature).ok_or(Error::InvalidSignature)?;
     let id = RecoveryId::parse(id[0].into()).ok_or(Error::InvalidRecoveryId)?;
     let address = part(offsets[5], word(3), ADDRESS_BYTES)?;
