@@ -1,4 +1,4 @@
-//! Archives of fixtures, and the files that vectors name in them.
+//! Archives of fixtures, and lookup of the files in them that vectors name.
 
 use std::{
     collections::HashMap,
@@ -9,17 +9,17 @@ use std::{
 
 use crate::{files, unpack::unpack};
 
-/// The content of archives, by path.
+/// The files of archives by path.
 type Files = HashMap<String, Arc<[u8]>>;
 
-/// The endings of archives' names.
+/// The file name extensions of archives.
 const ENDINGS: [&str; 2] = [".tar", ".tar.zst"];
 
-/// The fixtures in a folder, packed or not.
+/// The fixtures in a folder, as files or in archives.
 #[derive(Debug, Default)]
 pub(crate) struct Fixtures {
     folder: PathBuf,
-    /// What the archives have that were opened so far, by the first part of the paths in them.
+    /// The files of the archives opened so far, by the first component of the paths in them.
     opened: Mutex<HashMap<String, Arc<Files>>>,
 }
 
@@ -28,14 +28,15 @@ impl Fixtures {
         Self { folder, ..Self::default() }
     }
 
-    /// A fixture: a file under that path, or in an archive that is named after the path's first
-    /// part, as `firedancer-2024-12-elf_loader.tar.zst` is for `elf_loader/fixtures/a.fix`.
+    /// Returns the fixture at a path, from a file or from an archive whose name ends with the first
+    /// component of the path: `firedancer-2024-12-elf_loader.tar.zst` for
+    /// `elf_loader/fixtures/a.fix`.
     ///
     /// # Errors
-    /// If it is not there: a reason to skip the vector.
+    /// If the fixture is missing: the reason to skip the vector.
     pub(crate) fn get(&self, path: &str) -> Result<Arc<[u8]>, String> {
         let parts: Option<Vec<_>> = Path::new(path).components().map(plain).collect();
-        let missing = || format!("fixture {path} is not beside the vectors");
+        let missing = || format!("fixture {path} is missing beside the vectors");
         let group = *parts.as_ref().and_then(|parts| parts.first()).ok_or_else(missing)?;
         if let Ok(bytes) = files::read(&self.folder.join(path)) {
             return Ok(bytes.into());
@@ -43,13 +44,13 @@ impl Fixtures {
         self.archived(group)?.get(path).cloned().ok_or_else(missing)
     }
 
-    /// A file in the archives whose names end like this.
+    /// Returns a file from the archives whose names end with `archives`.
     ///
     /// # Errors
-    /// If it is not there: a reason to skip the vector.
+    /// If the file is missing: the reason to skip the vector.
     pub(crate) fn packed(&self, archives: &str, path: &str) -> Result<Arc<[u8]>, String> {
-        let found = self.archived(archives)?.get(path).cloned();
-        found.ok_or_else(|| {
+        let file = self.archived(archives)?.get(path).cloned();
+        file.ok_or_else(|| {
             format!("{path} is in no archive *{archives}.tar.zst beside the vectors")
         })
     }
@@ -65,7 +66,7 @@ impl Fixtures {
     }
 }
 
-/// A part of a path that leads down, and nowhere else.
+/// Returns a path component that is a plain name, not `..` or a root.
 fn plain(part: Component<'_>) -> Option<&str> {
     match part {
         Component::Normal(name) => name.to_str(),
@@ -77,20 +78,20 @@ fn open_archives(folder: &Path, group: &str) -> io::Result<Files> {
     let mut files = Files::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        if group_of(&path).is_some_and(|found| found.ends_with(group)) {
+        if group_of(&path).is_some_and(|name| name.ends_with(group)) {
             files.extend(open(&path)?);
         }
     }
     Ok(files)
 }
 
-/// The name of an archive without its ending; `None` if it is none.
+/// Returns the file name of an archive without its extension; `None` for other files.
 pub(crate) fn group_of(path: &Path) -> Option<String> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).map(str::to_owned)
 }
 
-/// The files of an archive, in its order, by path.
+/// Returns the paths and contents of the files in an archive, in its order.
 pub(crate) fn open(path: &Path) -> io::Result<Vec<(String, Arc<[u8]>)>> {
     let content = unpack(files::read(path)?)?;
     let mut archive = tar::Archive::new(content.as_slice());
@@ -98,7 +99,7 @@ pub(crate) fn open(path: &Path) -> io::Result<Vec<(String, Arc<[u8]>)>> {
     for file in archive.entries()? {
         let mut file = file?;
         if file.header().entry_type().is_file() {
-            // Archivers may write `./` before the paths in a folder.
+            // Some archivers put `./` before every path.
             let name = file.path()?.components().filter_map(plain).collect::<PathBuf>();
             let name = name.to_string_lossy().into_owned();
             let mut bytes = Vec::new();
@@ -114,9 +115,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_lead_down() {
+    fn paths_outside_of_the_folder_are_not_found() {
         for path in ["../a.fix", "/etc/hostname", "", "a/../../b"] {
-            assert!(Fixtures::default().get(path).unwrap_err().contains("not beside"), "{path}");
+            assert!(
+                Fixtures::default().get(path).unwrap_err().contains("missing beside"),
+                "{path}"
+            );
         }
     }
 }

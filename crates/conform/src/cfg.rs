@@ -1,4 +1,4 @@
-//! Kind `cfg`: a program, and the nodes of the control-flow graph that anza sbpf makes of it.
+//! Kind `cfg`: a program, and the nodes of its control-flow graph according to anza sbpf.
 
 use selkie_inspect::{Block, Graph, Style};
 use serde::Deserialize;
@@ -28,7 +28,7 @@ impl From<Block> for Node {
     }
 }
 
-/// Builds the graph and compares, node by node.
+/// Builds the graph and compares it node by node.
 ///
 /// # Errors
 /// If the vector is unreadable.
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn every_field_of_every_node_counts() {
+    fn every_field_of_every_node_is_compared() {
         check(|_| (), true);
         check(|line| line["expect"][0]["idom"] = json!(0), false);
         check(|line| line["expect"][1]["dst"] = json!([]), false);

@@ -1,4 +1,4 @@
-//! Comparing what came out with what was expected, field by field.
+//! Comparison of results with expectations, field by field.
 
 use core::fmt::{Debug, Display};
 
@@ -7,7 +7,7 @@ use crate::{
     vector::{number, unhex},
 };
 
-/// Collects differences.
+/// A comparison in progress: collects the differences of all fields.
 ///
 /// ```
 /// use selkie_conform::{Check, Verdict};
@@ -19,13 +19,13 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct Check {
     compared: usize,
-    /// What stands before the names of fields.
+    /// The text put before the names of fields.
     prefix: &'static str,
     differences: Vec<Difference>,
 }
 
 impl Check {
-    /// Notes a difference if the values are not the same.
+    /// Compares a field, and records a difference if the values are not equal.
     pub fn same<T: PartialEq + Debug>(&mut self, field: &str, expected: T, got: T) {
         self.compared += 1;
         if expected != got {
@@ -33,14 +33,14 @@ impl Check {
         }
     }
 
-    /// The same where something is expected at all.
+    /// Compares a field if the vector expects a value for it.
     pub fn equal<T: PartialEq + Debug>(&mut self, field: &str, expected: Option<T>, got: T) {
         if let Some(expected) = expected {
             self.same(field, expected, got);
         }
     }
 
-    /// Notes a difference that was found otherwise.
+    /// Records a difference unconditionally.
     pub fn differ(&mut self, field: &str, expected: impl Display, got: impl Display) {
         self.compared += 1;
         let (expected, got) = (expected.to_string(), got.to_string());
@@ -48,18 +48,18 @@ impl Check {
         self.differences.push(Difference { field, expected, got });
     }
 
-    /// Puts this before the names of fields from here on.
-    pub(crate) fn prefix(&mut self, prefix: &'static str) {
+    /// Sets the text put before the names of subsequent fields.
+    pub(crate) fn set_prefix(&mut self, prefix: &'static str) {
         self.prefix = prefix;
     }
 
-    /// The verdict over all fields.
+    /// Returns the verdict over all fields.
     ///
     /// # Errors
-    /// If nothing was compared: a vector that expects nothing must not pass.
+    /// If no field was compared: a vector without expectations must not pass.
     pub fn finish(self) -> Result<Verdict, BadVector> {
         match self.compared {
-            0 => Err(BadVector("it expects nothing that is known here".to_owned())),
+            0 => Err(BadVector("it expects no field that is supported".to_owned())),
             _ if self.differences.is_empty() => Ok(Verdict::Passed),
             _ => Ok(Verdict::Failed(self.differences)),
         }
@@ -71,9 +71,9 @@ pub(crate) fn bytes(text: &str) -> Result<Vec<u8>, String> {
     unhex(text).ok_or_else(|| "not hexadecimal".to_owned())
 }
 
-/// Decodes a number in hexadecimal without prefix.
+/// Decodes a hexadecimal number, with or without the prefix `0x`.
 pub(crate) fn hex_number(text: &str) -> Result<u64, String> {
-    number(&text.into()).ok_or_else(|| format!("`{text}` is no number"))
+    number(&text.into()).ok_or_else(|| format!("`{text}` is not a hexadecimal number"))
 }
 
 #[cfg(test)]
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_difference_is_told() {
+    fn every_difference_is_reported() {
         let mut check = Check::default();
         check.same("same", 1, 1);
         check.same("r0", 1, 2);
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn to_expect_nothing_is_no_way_to_pass() {
+    fn a_vector_without_expectations_does_not_pass() {
         let mut check = Check::default();
         check.equal("r0", None, 1);
         assert!(check.finish().is_err());

@@ -1,5 +1,5 @@
-//! The engine configuration that suite vectors carry: those keys of solana-sbpf's `Config` that
-//! change what a program does, with its defaults.
+//! The engine configuration of the suite's vectors: the fields of solana-sbpf's `Config` that change
+//! what a program does, with the same defaults.
 
 use std::sync::Arc;
 
@@ -8,20 +8,29 @@ use selkie_isa::Version;
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
 
-/// solana-sbpf's `Config`. Keys that only steer its JIT are left out.
+/// solana-sbpf's `Config`, without the fields that configure its JIT.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
-#[allow(missing_docs, reason = "the names are solana-sbpf's")]
 pub struct SuiteConfig {
+    /// The maximum call depth.
     pub max_call_depth: usize,
+    /// The size in bytes of a stack frame.
     pub stack_frame_size: u64,
+    /// Whether guest addresses are translated. Ignored: Selkie always translates.
     pub enable_address_translation: bool,
+    /// Whether unmapped gaps separate the stack frames of V0.
     pub enable_stack_frame_gaps: bool,
+    /// Whether instructions are metered.
     pub enable_instruction_meter: bool,
+    /// Whether the names of symbols and sections are kept for listings.
     pub enable_symbol_and_section_labels: bool,
+    /// Whether ELF files with unresolved symbols are rejected.
     pub reject_broken_elfs: bool,
+    /// Whether read-only data are borrowed from the file rather than copied, where possible.
     pub optimize_rodata: bool,
+    /// Whether each region begins at a multiple of 4 GiB.
     pub aligned_memory_mapping: bool,
+    /// The sBPF versions that are enabled.
     pub enabled_sbpf_versions: EnabledVersions,
 }
 
@@ -43,7 +52,7 @@ impl Default for SuiteConfig {
 }
 
 impl SuiteConfig {
-    /// What a program is run with under this configuration.
+    /// Returns the configuration of the virtual machine.
     #[must_use]
     pub fn vm(&self) -> selkie_vm::Config {
         selkie_vm::Config {
@@ -55,7 +64,7 @@ impl SuiteConfig {
         }
     }
 
-    /// What a program is loaded against under this configuration and these syscalls.
+    /// Returns the environment to load programs in, with these syscalls.
     #[must_use]
     pub fn environment(&self, syscalls: Arc<Syscalls>) -> Environment {
         let EnabledVersions(min, max) = self.enabled_sbpf_versions;
@@ -70,7 +79,8 @@ impl SuiteConfig {
     }
 }
 
-/// The first and the last version that is enabled: `[0, 3]`, `"V0..=V3"`, `{"start": …, "end": …}`.
+/// The first and the last enabled version. Vectors write `[0, 3]`, `"V0..=V3"` or
+/// `{"start": …, "end": …}`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EnabledVersions(pub Version, pub Version);
 
@@ -114,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_read_however_they_are_written() {
+    fn ranges_of_versions_are_read_in_every_notation() {
         let expected = EnabledVersions(Version::V0, Version::V3);
         for text in [json!([0, 3]), json!(["V0", "V3"]), json!("V0..=V3"), json!([0, 1, 2, 3])] {
             assert_eq!(serde_json::from_value::<EnabledVersions>(text).unwrap(), expected);
@@ -126,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_has_solana_sbpf_s_default() {
+    fn missing_fields_have_the_defaults_of_solana_sbpf() {
         let config: SuiteConfig = serde_json::from_value(json!({"max_call_depth": 4})).unwrap();
         assert_eq!((config.max_call_depth, config.optimize_rodata), (4, true));
     }

@@ -1,4 +1,4 @@
-//! What is to be judged: vectors, one a line, or fixtures.
+//! The content of a file or folder: vectors, one per line, or fixtures.
 
 use std::{
     borrow::Cow,
@@ -13,21 +13,21 @@ use crate::{
     unpack::unpack,
 };
 
-/// The endings of names of files with a vector a line.
+/// The file name extensions of files with one vector per line.
 const LINES: [&str; 2] = [".jsonl", ".jsonl.zst"];
-/// The ending of fixtures' names.
+/// The file name extension of fixtures.
 const FIXTURE: &str = ".fix";
 
-/// What a file or a folder of fixtures holds.
+/// The vectors or fixtures of a file or folder.
 pub(crate) struct Content {
-    held: Held,
-    /// Fixtures that are judged where vectors of this run name them.
+    payload: Payload,
+    /// The number of fixtures that are judged by vectors of this run, which name them.
     pub(crate) judged_by_vectors: usize,
-    /// Fixtures that vectors beside them name, by the file of these vectors.
+    /// For each fixture that a vector outside of this run names: the file of that vector.
     pub(crate) left_out: Vec<String>,
 }
 
-enum Held {
+enum Payload {
     Lines(Vec<u8>),
     Packed(Vec<(String, Arc<[u8]>)>),
     Files(Vec<PathBuf>),
@@ -36,17 +36,17 @@ enum Held {
 /// A vector or a fixture.
 #[derive(Clone)]
 pub(crate) struct Item<'a> {
-    /// Its line, or its place among the fixtures; from 1.
-    pub(crate) place: usize,
+    /// The line of a vector, or the position of a fixture; from 1.
+    pub(crate) number: usize,
     source: Source<'a>,
-    /// The path of a fixture. Vectors have their name inside.
+    /// The path of a fixture; `None` for a vector, which contains its name.
     pub(crate) path: Option<Cow<'a, str>>,
 }
 
 #[derive(Clone, Copy)]
 enum Source<'a> {
     Bytes(&'a [u8]),
-    /// A file is read when it is judged, so that a folder of them takes no memory.
+    /// A file, which is read only when it is judged, to save memory.
     File(&'a Path),
 }
 
@@ -59,7 +59,7 @@ impl Item<'_> {
     }
 }
 
-/// Whether a file may hold vectors or fixtures, by its name.
+/// Returns whether a file contains vectors or fixtures, by its extension.
 pub(crate) fn is_content(path: &Path) -> bool {
     is_lines(path) || is_fixture(path) || archive::group_of(path).is_some()
 }
@@ -69,35 +69,35 @@ fn ends_with_any(path: &Path, endings: &[&str]) -> bool {
     endings.iter().any(|ending| name.ends_with(ending))
 }
 
-/// Whether a file has a vector a line, by its name.
+/// Returns whether a file has one vector per line, by its extension.
 pub(crate) fn is_lines(path: &Path) -> bool {
     ends_with_any(path, &LINES)
 }
 
-/// Whether a file is a fixture, by its name.
+/// Returns whether a file is a fixture, by its extension.
 pub(crate) fn is_fixture(path: &Path) -> bool {
     ends_with_any(path, &[FIXTURE])
 }
 
 impl Content {
-    /// Reads what is to be judged of a file or a folder.
+    /// Reads the vectors or fixtures of a file or folder.
     pub(crate) fn read(unit: &Unit, named: &Named) -> io::Result<Self> {
-        let held = match unit {
-            Unit::Fixtures(_, files) => Held::Files(files.clone()),
+        let payload = match unit {
+            Unit::Fixtures(_, files) => Payload::Files(files.clone()),
             Unit::File(path) if archive::group_of(path).is_some() => {
                 let mut fixtures = archive::open(path)?;
                 fixtures.retain(|(name, _)| name.ends_with(FIXTURE));
-                Held::Packed(fixtures)
+                Payload::Packed(fixtures)
             }
-            Unit::File(path) if is_fixture(path) => Held::Files(vec![path.clone()]),
-            Unit::File(path) => Held::Lines(files::read(path).and_then(unpack)?),
+            Unit::File(path) if is_fixture(path) => Payload::Files(vec![path.clone()]),
+            Unit::File(path) => Payload::Lines(files::read(path).and_then(unpack)?),
         };
-        let mut content = Self { held, judged_by_vectors: 0, left_out: Vec::new() };
+        let mut content = Self { payload, judged_by_vectors: 0, left_out: Vec::new() };
         content.leave_out(files::folder_of(unit.path()), named);
         Ok(content)
     }
 
-    /// Leaves out what vectors name.
+    /// Removes the fixtures that vectors name.
     fn leave_out(&mut self, folder: &Path, named: &Named) {
         let mut stays = |by: Option<&By>| {
             match by {
@@ -107,35 +107,36 @@ impl Content {
             }
             false
         };
-        match &mut self.held {
-            Held::Lines(_) => {}
-            Held::Packed(fixtures) => fixtures.retain(|(name, _)| stays(named.by(folder, name))),
-            Held::Files(files) => {
+        match &mut self.payload {
+            Payload::Lines(_) => {}
+            Payload::Packed(fixtures) => fixtures.retain(|(name, _)| stays(named.by(folder, name))),
+            Payload::Files(files) => {
                 files.retain(|path| stays(named.by(files::folder_of(path), &name_of(path))));
             }
         }
     }
 
-    /// What the file holds, in order.
+    /// Returns the vectors or fixtures, in order.
     pub(crate) fn items(&self) -> Vec<Item<'_>> {
-        match &self.held {
-            Held::Lines(bytes) => {
+        match &self.payload {
+            Payload::Lines(bytes) => {
                 let lines = (1..).zip(bytes.split(|&byte| byte == b'\n'));
                 let lines = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
-                let item = |(place, line)| Item { place, source: Source::Bytes(line), path: None };
+                let item =
+                    |(number, line)| Item { number, source: Source::Bytes(line), path: None };
                 lines.map(item).collect()
             }
-            Held::Packed(fixtures) => {
-                let fixtures = (1..).zip(fixtures).map(|(place, (path, bytes))| {
+            Payload::Packed(fixtures) => {
+                let fixtures = (1..).zip(fixtures).map(|(number, (path, bytes))| {
                     let (source, path) = (Source::Bytes(bytes), Some(path.as_str().into()));
-                    Item { place, source, path }
+                    Item { number, source, path }
                 });
                 fixtures.collect()
             }
-            Held::Files(files) => {
-                let fixtures = (1..).zip(files).map(|(place, path)| {
+            Payload::Files(files) => {
+                let fixtures = (1..).zip(files).map(|(number, path)| {
                     let (source, path) = (Source::File(path), Some(name_of(path)));
-                    Item { place, source, path }
+                    Item { number, source, path }
                 });
                 fixtures.collect()
             }

@@ -1,4 +1,4 @@
-//! What vectors refer to: base ELFs and environments.
+//! What vectors refer to: ELF files, environments, sysvars, features and fixtures.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -21,7 +21,7 @@ use crate::{
     vm_syscall::GivenAccount,
 };
 
-/// What the vectors of one file may refer to.
+/// What the vectors of one file can refer to.
 #[derive(Debug)]
 pub struct Context {
     elfs: Arc<Elfs>,
@@ -33,11 +33,11 @@ pub struct Context {
 }
 
 impl Context {
-    /// The context of a vector file: an `environments.json` beside it goes before the built-in one,
-    /// and so does a `syscall_env.json`.
+    /// Returns the context of a vector file. The files `environments.json`, `syscall_env.json` and
+    /// `profiles.json` beside it take precedence over the built-in ones.
     ///
     /// # Errors
-    /// If there are such files and one is unreadable.
+    /// If one of these files is unreadable.
     pub fn new(vector_file: &Path, elfs: Arc<Elfs>) -> Result<Self, BadVector> {
         let mut environments = parse_environments(include_str!("../data/environments.json"))?;
         let beside = vector_file.with_file_name("environments.json");
@@ -59,56 +59,56 @@ impl Context {
         Ok(Self { elfs, environments, sysvars, profiles, fixtures, engine })
     }
 
-    /// Runs programs by another engine than the default.
+    /// Sets the engine that runs programs.
     #[must_use]
     pub fn with_engine(self, engine: Engine) -> Self {
         Self { engine, ..self }
     }
 
-    /// What runs programs.
+    /// Returns the engine that runs programs.
     #[must_use]
     pub fn engine(&self) -> Engine {
         self.engine
     }
 
-    /// The environment of a profile, to deploy programs or to execute what was deployed.
+    /// Returns the environment of a profile, for deployment or for execution of deployed programs.
     ///
     /// # Errors
-    /// If nothing is known of that profile.
+    /// If the profile is unknown.
     pub fn profile(&self, name: &str, deploy: bool) -> Result<&Arc<Profile>, BadVector> {
         let key = format!("{name}/{}", if deploy { "deploy" } else { "execute" });
         let profile = self.environments.get(&key);
-        profile.ok_or_else(|| BadVector(format!("there is no environment {key}")))
+        profile.ok_or_else(|| BadVector(format!("unknown environment {key}")))
     }
 
-    /// The features of a profile.
+    /// Returns the features of a profile.
     ///
     /// # Errors
-    /// If nothing is known of that profile.
+    /// If the profile is unknown.
     pub fn features(&self, profile: &str) -> Result<&FeatureIds, BadVector> {
-        let found = self.profiles.get(profile);
-        found.ok_or_else(|| BadVector(format!("there is no profile {profile}")))
+        let features = self.profiles.get(profile);
+        features.ok_or_else(|| BadVector(format!("unknown profile {profile}")))
     }
 
-    /// The sysvars that syscalls find.
+    /// Returns the sysvars of kind `vm_syscall`.
     #[must_use]
     pub fn sysvars(&self) -> &Sysvars {
         &self.sysvars
     }
 
-    /// The fixture at that path, in a file or an archive beside the vectors.
+    /// Returns the fixture at a path, from a file or an archive beside the vectors.
     ///
     /// # Errors
-    /// If it is not there: a reason to skip the vector.
+    /// If the fixture is missing: the reason to skip the vector.
     pub fn fixture(&self, path: &str) -> Result<Arc<[u8]>, String> {
         self.fixtures.get(path)
     }
 
-    /// The bytes with that SHA-256: `<sha>.bin` in an archive of blobs beside the vectors, or among
-    /// the ELF files.
+    /// Returns the bytes with a SHA-256: `<sha>.bin` in an archive of blobs beside the vectors, or
+    /// among the ELF files.
     ///
     /// # Errors
-    /// If they are not there: a reason to skip the vector.
+    /// If the file is missing or has another hash: the reason to skip the vector.
     pub fn blob(&self, sha: &str) -> Result<Arc<[u8]>, String> {
         let file = format!("{sha}.bin");
         let blob = self.fixtures.packed(BLOBS, &file).or_else(|missing| {
@@ -116,15 +116,15 @@ impl Context {
         })?;
         match sha256(&blob) == sha {
             true => Ok(blob),
-            false => Err(format!("{file} is not what its name says")),
+            false => Err(format!("{file} does not have the SHA-256 in its name")),
         }
     }
 
-    /// The ELF file of that name or hash: in the folder of ELF files, or in an archive of them
-    /// beside the vectors.
+    /// Returns the ELF file with a name or hash, from the folder of ELF files or from an archive of
+    /// them beside the vectors.
     ///
     /// # Errors
-    /// If it is not there: a reason to skip the vector.
+    /// If the file is missing: the reason to skip the vector.
     pub fn elf(&self, name: &str) -> Result<Arc<[u8]>, String> {
         let packed = || {
             let files = elf_files(name);
@@ -134,26 +134,26 @@ impl Context {
     }
 }
 
-/// How the names of archives end that hold blobs.
+/// The suffix in the names of archives of blobs.
 const BLOBS: &str = "blobs";
-/// How the names of archives end that hold ELF files.
+/// The suffix in the names of archives of ELF files.
 const ELFS: &str = "elfs";
 
-/// The names that the ELF file of this name or hash may have. A vector may give its folder, too; it
-/// is another one here.
+/// Returns the possible file names of the ELF file with a name or hash. A folder in the name is
+/// ignored.
 fn elf_files(name: &str) -> [String; 3] {
     let file = Path::new(name).file_name().unwrap_or_default().to_string_lossy();
     [format!("{file}.so"), format!("{file}.elf"), file.into_owned()]
 }
 
-/// The features of a cluster, as far as programs notice them.
+/// The configuration of the loader and the virtual machine that follows from a set of features.
 #[derive(Debug)]
 pub struct Profile {
-    /// What programs are loaded against.
+    /// The environment to load programs in.
     pub environment: Environment,
-    /// One memory region for each 4 GiB window.
+    /// Whether each region begins at a multiple of 4 GiB.
     pub aligned_memory_mapping: bool,
-    /// Unmapped gaps between the stack frames of V0.
+    /// Whether unmapped gaps separate the stack frames of V0.
     pub enable_stack_frame_gaps: bool,
 }
 
@@ -181,7 +181,7 @@ impl TryFrom<RawProfile> for Profile {
     fn try_from(raw: RawProfile) -> Result<Self, BadVector> {
         let version = |number| {
             let version = Version::from_e_flags(number);
-            version.ok_or_else(|| BadVector(format!("there is no sBPF version {number}")))
+            version.ok_or_else(|| BadVector(format!("unknown sBPF version {number}")))
         };
         let names = raw.syscalls.into_iter().map(|syscall| match syscall {
             RawSyscall::Name(name) | RawSyscall::Named { name } => name,
@@ -193,7 +193,7 @@ impl TryFrom<RawProfile> for Profile {
                 reject_broken_elfs: raw.reject_broken_elfs,
                 optimize_rodata: raw.optimize_rodata,
                 labels: false,
-                // The profiles are those of agave 4.2, which runs anza sbpf 0.21.
+                // The profiles are those of agave 4.2, which uses anza sbpf 0.21.
                 text_at_stack: true,
             },
             aligned_memory_mapping: raw.aligned_memory_mapping,
@@ -217,7 +217,8 @@ fn parse_sysvars(text: &str) -> Result<Sysvars, BadVector> {
     Ok(sysvars)
 }
 
-/// A folder of ELF files, found by name (`NAME.so`, `NAME.elf`) or by the FNV-1a-64 of their bytes.
+/// A folder of ELF files, found by name (`NAME.so`, `NAME.elf`) or by the FNV-1a-64 hash of their
+/// bytes.
 #[derive(Debug, Default)]
 pub struct Elfs {
     folder: Option<PathBuf>,
@@ -226,7 +227,7 @@ pub struct Elfs {
 }
 
 impl Elfs {
-    /// The ELF files of a folder; without one there are none.
+    /// Returns the ELF files of a folder; `None` for no files.
     #[must_use]
     pub fn new(folder: Option<PathBuf>) -> Self {
         Self { folder, ..Self::default() }
@@ -238,7 +239,7 @@ impl Elfs {
             return Ok(Arc::clone(bytes));
         }
         let Some(folder) = &self.folder else {
-            return Err("it refers to an ELF file and no folder of them was given".to_owned());
+            return Err("it refers to an ELF file, and no folder of ELF files was given".to_owned());
         };
         let by_name = elf_files(name).iter().find_map(|name| files::read(&folder.join(name)).ok());
         let by_hash =
@@ -259,12 +260,13 @@ impl Elfs {
     }
 }
 
-/// A program that a vector gives as its bytes in hex, or names as [`Context::elf`] knows it.
+/// Returns a program that a vector gives as its bytes in hex, or by a name or hash for
+/// [`Context::elf`].
 ///
 /// # Errors
-/// If it is not there: a reason to skip the vector.
+/// If the file is missing: the reason to skip the vector.
 pub(crate) fn program(text: &str, context: &Context) -> Result<Vec<u8>, String> {
-    // As long as a hash or a name, which are hex digits, too.
+    // Names and hashes are hex digits too, so they are told from bytes by their length.
     let is_name = [12, 16].contains(&text.len()) && !text.starts_with("7f454c46");
     match unhex(text) {
         Some(bytes) if !is_name => Ok(bytes),

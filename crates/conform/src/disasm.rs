@@ -1,4 +1,4 @@
-//! Kind `disasm`: a program, and the listing that anza sbpf's disassembler makes of it.
+//! Kind `disasm`: a program, and its listing by anza sbpf's disassembler.
 
 use selkie_inspect::{Program, listing::anza};
 use serde::Deserialize;
@@ -11,7 +11,7 @@ struct Case {
     expect: String,
 }
 
-/// Lists the program and compares, line by line.
+/// Lists the program and compares the listing line by line.
 ///
 /// # Errors
 /// If the vector is unreadable.
@@ -32,7 +32,7 @@ pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     check.finish()
 }
 
-/// The program of a vector; a verdict if there is none.
+/// Returns the program of a vector, or the verdict if it is missing or does not load.
 pub(crate) fn program(
     line: &Value,
     context: &Context,
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_of_the_listing_counts() {
+    fn every_byte_of_the_listing_is_compared() {
         check("entrypoint:\n    syscall 3\n    exit\n", true);
         check("entrypoint:\n    syscall 3\n    exit", false);
         check("entrypoint:\n    syscall 4\n    exit\n", false);

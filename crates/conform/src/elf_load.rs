@@ -1,8 +1,7 @@
-//! Kind `elf_load`: a program file under an engine configuration, in the shape of the suite.
+//! Kind `elf_load`: an ELF file under an engine configuration, in the format of the suite.
 //!
-//! The expectation stands under `expect`, under `expect.ok`, or beside the program: the innermost
-//! place that has any of its fields counts. Whatever is there is compared, and a vector that
-//! expects nothing fails.
+//! The expectation is under `expect.ok`, under `expect`, or at the top level: the innermost object
+//! that has any of its fields. All of them are compared, and a vector without any fails.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -16,14 +15,14 @@ use crate::{
     config::SuiteConfig,
     context::program,
     vector::{Hex, Hex64, file_name, fnv1a, number, patch},
-    verify::anchor_debug,
+    verify::anza_debug,
 };
 
-/// The fields that may give the program: its bytes in hex, a hash of them, or a file's name.
+/// The fields that can give the program: its bytes in hex, their hash, or a file name.
 const PROGRAM: [&str; 8] =
     ["elf", "elf_hex", "elf_fnv", "fnv", "base", "elf_file", "file", "program"];
 
-/// The fields that an expectation may have.
+/// The fields that an expectation can have.
 const EXPECTED: [&str; 12] = [
     "err",
     "debug",
@@ -50,7 +49,7 @@ struct Vector {
     syscalls: BTreeSet<String>,
 }
 
-/// Loads the file and compares the error, or what was loaded.
+/// Loads the file and compares the error, or the loaded program.
 ///
 /// # Errors
 /// If the vector is unreadable.
@@ -75,8 +74,8 @@ pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     check.finish()
 }
 
-/// Judges a vector whose file the loader refuses, by the error that it expects.
-pub(crate) fn judge_refused(line: &Value, error: &ElfError) -> Result<Verdict, BadVector> {
+/// Judges a vector whose file the loader rejects, by the expected error.
+pub(crate) fn judge_rejected(line: &Value, error: &ElfError) -> Result<Verdict, BadVector> {
     let mut check = Check::default();
     match Expected::find(line) {
         Ok(expected) => compare_error(&mut check, &expected, error),
@@ -85,7 +84,7 @@ pub(crate) fn judge_refused(line: &Value, error: &ElfError) -> Result<Verdict, B
     check.finish()
 }
 
-/// The program, from the first field that leads to one, or the reason why none does.
+/// Returns the program from the first field that gives one, or the reason to skip the vector.
 fn find_program(line: &Value, context: &Context) -> Result<Result<Vec<u8>, String>, BadVector> {
     let named = PROGRAM.iter().filter_map(|field| Some((*field, file_name(line.get(field)?)?)));
     let find = |(field, name): (&str, String)| match field.ends_with("fnv") {
@@ -93,25 +92,25 @@ fn find_program(line: &Value, context: &Context) -> Result<Result<Vec<u8>, Strin
         false => program(&name, context),
     };
     let mut why = None;
-    for found in named.map(find) {
-        match found {
+    for program in named.map(find) {
+        match program {
             Ok(bytes) => return Ok(Ok(bytes)),
             Err(reason) => why = why.or(Some(reason)),
         }
     }
-    why.map(Err).ok_or_else(|| BadVector("it gives no program".to_owned()))
+    why.map(Err).ok_or_else(|| BadVector("it has no program".to_owned()))
 }
 
-/// An expectation, wherever it stands.
+/// The object of a vector that has the expected fields.
 struct Expected<'a>(&'a Value);
 
 impl<'a> Expected<'a> {
     fn find(line: &'a Value) -> Result<Self, BadVector> {
         let expect = line.get("expect").or_else(|| line.get("exp"));
         let ok = expect.and_then(|expect| expect.get("ok"));
-        let mut places = [ok, expect, Some(line)].into_iter().flatten().map(Self);
-        let found = places.find(|place| EXPECTED.iter().any(|field| place.field(field).is_some()));
-        found.ok_or_else(|| BadVector("it expects nothing that is known here".to_owned()))
+        let mut objects = [ok, expect, Some(line)].into_iter().flatten().map(Self);
+        let expected = objects.find(|it| EXPECTED.iter().any(|field| it.field(field).is_some()));
+        expected.ok_or_else(|| BadVector("it expects no field that is supported".to_owned()))
     }
 
     fn field(&self, name: &str) -> Option<&'a Value> {
@@ -119,7 +118,7 @@ impl<'a> Expected<'a> {
     }
 
     fn number(&self, name: &str) -> Result<Option<Hex64>, BadVector> {
-        let unreadable = || BadVector(format!("`{name}` is no number"));
+        let unreadable = || BadVector(format!("`{name}` is not a number"));
         self.field(name).map(|value| number(value).map(Hex64).ok_or_else(unreadable)).transpose()
     }
 
@@ -128,7 +127,8 @@ impl<'a> Expected<'a> {
     }
 }
 
-/// Compares name, `Debug` and `Display` of an error, as such or inside of the virtual machine's.
+/// Compares name, `Debug` and `Display` of an error, either plain or wrapped in the virtual machine's
+/// error.
 fn compare_error(check: &mut Check, expected: &Expected<'_>, error: &ElfError) {
     if expected.error().is_none() {
         check.differ("err", "a program that loads", error);
@@ -178,13 +178,13 @@ fn compare_loaded(
     Ok(())
 }
 
-/// Compares the verifier's verdict: `true`, 0 or `"ok"`, or the error's name, number or texts.
+/// Compares the verifier's result: `true`, 0 or `"ok"`, or the error's name, number or texts.
 fn compare_verified(check: &mut Check, expected: &Value, verified: Result<(), VerifyError>) {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let name_of = |debug: &str| debug.split('(').next().unwrap_or_default().to_owned();
     let (debug, display, number) = match verified {
         Ok(()) => ("ok".to_owned(), "ok".to_owned(), 0),
-        Err(error) => (anchor_debug(&error), error.to_string(), error.discriminant() + 1),
+        Err(error) => (anza_debug(&error), error.to_string(), error.discriminant() + 1),
     };
     let got = [name_of(&debug), debug, display, number.to_string(), (number == 0).to_string()];
     let expected = ["debug", "display", "err"]
@@ -197,25 +197,24 @@ fn compare_verified(check: &mut Check, expected: &Value, verified: Result<(), Ve
     }
 }
 
-/// Compares functions in any order; a name that is left out is not compared.
+/// Compares functions in any order; a missing name is not compared.
 fn compare_functions(
     check: &mut Check,
     expected: &Value,
     executable: &Executable,
 ) -> Result<(), BadVector> {
-    let unreadable = || BadVector("`functions` is no list of [key, pc, name]".to_owned());
+    let unreadable = || BadVector("`functions` is not a list of [key, pc, name]".to_owned());
     let mut seen = 0;
     for function in expected.as_array().ok_or_else(unreadable)? {
         let field = |index| function.get(index).and_then(number);
         let (key, pc) = field(0).zip(field(1)).ok_or_else(unreadable)?;
-        let found = u32::try_from(key).ok().and_then(|key| executable.functions().get(key));
+        let got = u32::try_from(key).ok().and_then(|key| executable.functions().get(key));
         let name = function.get(2).and_then(Value::as_str);
-        let matches = found.is_some_and(|found| {
-            u64::from(found.pc) == pc && name.is_none_or(|name| name == found.name)
-        });
+        let matches = got
+            .is_some_and(|got| u64::from(got.pc) == pc && name.is_none_or(|name| name == got.name));
         match matches {
             true => seen += 1,
-            false => check.differ("functions", function, format_args!("{found:?}")),
+            false => check.differ("functions", function, format_args!("{got:?}")),
         }
     }
     check.same("number of functions", &seen, &executable.functions().iter().len());

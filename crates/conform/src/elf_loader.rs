@@ -1,4 +1,4 @@
-//! Kind `elf_loader`: a program file, damaged or not, under the environment of a feature profile.
+//! Kind `elf_loader`: an ELF file, possibly damaged, under the environment of a feature profile.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ struct Vector {
     exp: Expected,
 }
 
-/// Numbers that are left out are 0; hashes that are left out are not compared.
+/// The expected result. Missing numbers are 0; missing hashes are not compared.
 #[derive(Deserialize)]
 struct Expected {
     #[serde(default)]
@@ -51,24 +51,24 @@ struct Expected {
     text_hash: Option<Hex64>,
 }
 
-/// Whether a line is of this kind, which has its own use for the field `kind`.
+/// Returns whether a line is of this kind, whose lines may use the field `kind` for something else.
 #[must_use]
 pub fn matches(line: &Value) -> bool {
     let has = |field| line.get(field).is_some();
     is(line, "elf_loader") || has("exp") && has("profile") && (has("base") || has("elf"))
 }
 
-/// Whether a line expects something of an ELF loader's fixture.
+/// Returns whether a line states the expected result of an ELF loader fixture.
 #[must_use]
 pub fn is_fixture(line: &Value) -> bool {
     let path = line.get("fixture").and_then(Value::as_str);
-    let is_there = |field| line.get(field).is_some();
+    let has = |field| line.get(field).is_some();
     let is_named =
         is(line, "fd_elf_loader") || path.is_some_and(|it| it.starts_with("elf_loader/"));
-    path.is_some() && is_named && is_there("exp") && is_there("profile")
+    path.is_some() && is_named && has("exp") && has("profile")
 }
 
-/// Loads the file and compares the error, or what was loaded.
+/// Loads the file and compares the error, or the loaded program.
 ///
 /// # Errors
 /// If the vector is unreadable.
@@ -80,7 +80,7 @@ pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     };
     patch(&mut bytes, vector.trunc, &vector.patch);
     if vector.sha.as_ref().is_some_and(|sha| *sha != sha256_prefix(&bytes)) {
-        return Err(BadVector("the file is not the one that the vector was made with".to_owned()));
+        return Err(BadVector("the file has another SHA-256 than the vector states".to_owned()));
     }
     let profile = context.profile(&vector.profile, vector.deploy)?;
     let expected = &vector.exp;
@@ -97,8 +97,8 @@ pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     check.finish()
 }
 
-/// Loads a fixture's file and compares what was loaded with what the fixture recorded. Of its own
-/// time it knows whether the file was refused, and not why.
+/// Loads a fixture's file and compares the result with the recorded one. Fixtures record whether the
+/// file was rejected, but not the error.
 pub(crate) fn judge_recorded(
     fixture: &ElfFixture,
     context: &Context,
@@ -122,7 +122,7 @@ pub(crate) fn judge_recorded(
 }
 
 impl Vector {
-    /// The file before it is damaged, or why it is not there.
+    /// Returns the undamaged file, or the reason to skip the vector.
     fn file(&self, context: &Context) -> Result<Result<Vec<u8>, String>, BadVector> {
         match (&self.elf, &self.base, &self.fixture) {
             (Some(Hex(bytes)), _, _) => Ok(Ok(bytes.clone())),
@@ -136,7 +136,7 @@ impl Vector {
                 Err(why) => Ok(Err(why)),
             },
             (None, None, None) => {
-                Err(BadVector("neither `elf` nor `base` nor `fixture`".to_owned()))
+                Err(BadVector("it has neither `elf` nor `base` nor `fixture`".to_owned()))
             }
         }
     }
@@ -147,7 +147,7 @@ fn compare_loaded(check: &mut Check, expected: &Expected, executable: &Executabl
     let destinations: BTreeSet<u32> = executable.functions().iter().map(|(_, it)| it.pc).collect();
     let destinations: Vec<u8> =
         destinations.iter().flat_map(|&pc| u64::from(pc).to_le_bytes()).collect();
-    // Unlike the other hashes, that of no code at all is written as 0.
+    // Unlike the other hashes, that of an empty text is written as 0.
     let text_hash = if text.is_empty() { 0 } else { xxh64(text) };
     check.equal("rodata_hash", expected.rodata_hash, Hex64(xxh64(read_only)));
     check.same("rodata_len", expected.rodata_len, read_only.len());

@@ -1,21 +1,22 @@
-//! What runs the programs of vectors.
+//! The engines that run the programs of vectors.
 
 use selkie_vm::{Config, Host, JitOptions, Machine, MachineCode, Outcome, Program, Trap, run};
 
 use crate::{BadVector, Check};
 
-/// What runs the programs of vectors.
+/// The choice of engines that run the programs of vectors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Engine {
     /// The interpreter.
     Interpreter,
-    /// Machine code.
+    /// The JIT.
     Jit,
-    /// Each of them. Verdicts must hold for both, and they must not differ in anything else.
+    /// One after the other. Both must meet the expectations, and their complete end states must be
+    /// equal.
     Both,
 }
 
-/// Both, where there is machine code.
+/// `Both`, where the JIT is supported.
 impl Default for Engine {
     fn default() -> Self {
         if MachineCode::SUPPORTED { Self::Both } else { Self::Interpreter }
@@ -23,46 +24,56 @@ impl Default for Engine {
 }
 
 impl Engine {
-    /// The ways to run a program that this asks for, one after the other.
-    pub(crate) fn ways(self) -> &'static [Way] {
+    /// Returns the chosen engines in order.
+    pub(crate) fn each(self) -> &'static [SingleEngine] {
         match self {
-            Self::Interpreter => &[Way::Interpreter],
-            Self::Jit => &[Way::Jit],
-            Self::Both => &[Way::Interpreter, Way::Jit],
+            Self::Interpreter => &[SingleEngine::Interpreter],
+            Self::Jit => &[SingleEngine::Jit],
+            Self::Both => &[SingleEngine::Interpreter, SingleEngine::Jit],
         }
     }
-}
 
-impl Engine {
-    /// Runs a program each way, and compares what the ways leave. Where memory cannot be mapped,
-    /// a run leaves nothing.
+    /// Returns the chosen engines in order, each with the runtime's own name for it. `Both` includes
+    /// the JIT only where it is supported.
+    pub(crate) fn each_of_runtime(
+        self,
+    ) -> impl Iterator<Item = (SingleEngine, selkie_svm::Engine)> {
+        let engines = self.each().iter().map(|&engine| match engine {
+            SingleEngine::Interpreter => (engine, selkie_svm::Engine::Interpreter),
+            SingleEngine::Jit => (engine, selkie_svm::Engine::Jit),
+        });
+        engines.filter(move |(_, engine)| self != Self::Both || engine.resolve().is_ok())
+    }
+
+    /// Calls `run` with each engine, and compares the end states. `run` returns `None` if memory
+    /// cannot be mapped.
     pub(crate) fn run_each(
         self,
         check: &mut Check,
-        mut run: impl FnMut(&mut Check, Way) -> Result<Option<Left>, BadVector>,
+        mut run: impl FnMut(&mut Check, SingleEngine) -> Result<Option<EndState>, BadVector>,
     ) -> Result<(), BadVector> {
-        let mut first: Option<Left> = None;
-        for &way in self.ways() {
-            check.prefix(way.prefix());
-            let Some(left) = run(check, way)? else { continue };
+        let mut first: Option<EndState> = None;
+        for &engine in self.each() {
+            check.set_prefix(engine.prefix());
+            let Some(state) = run(check, engine)? else { continue };
             match &first {
-                Some(first) => first.compare(check, &left),
-                None => first = Some(left),
+                Some(first) => first.compare(check, &state),
+                None => first = Some(state),
             }
         }
         Ok(())
     }
 }
 
-/// One way to run a program.
+/// One engine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Way {
+pub(crate) enum SingleEngine {
     Interpreter,
     Jit,
 }
 
-impl Way {
-    /// What stands before the names of fields that differ.
+impl SingleEngine {
+    /// Returns the text put before the names of fields that differ.
     pub(crate) fn prefix(self) -> &'static str {
         match self {
             Self::Interpreter => "",
@@ -73,7 +84,7 @@ impl Way {
     /// Runs a program.
     ///
     /// # Errors
-    /// If this host cannot run machine code.
+    /// If the JIT is not supported on this host.
     pub(crate) fn run(
         self,
         program: &Program,
@@ -84,16 +95,16 @@ impl Way {
         if self == Self::Interpreter {
             return Ok(run(program, machine, host));
         }
-        // A verdict must not depend on chance.
+        // A fixed seed, so that verdicts do not depend on chance.
         let options = JitOptions { seed: Some(0x5e1c_1e00), ..JitOptions::default() };
         let code = MachineCode::compile(program, config, &options);
         Ok(code.map_err(|error| error.to_string())?.run(program, machine, &mut { host }))
     }
 }
 
-/// All that a run leaves behind.
+/// The complete state at the end of a run.
 #[derive(PartialEq, Eq, Debug)]
-pub(crate) struct Left {
+pub(crate) struct EndState {
     pub(crate) result: Result<u64, String>,
     pub(crate) consumed: u64,
     pub(crate) remaining: u64,
@@ -104,8 +115,8 @@ pub(crate) struct Left {
     pub(crate) memory: Vec<Vec<u8>>,
 }
 
-impl Left {
-    /// What a machine shows; memory is still to come.
+impl EndState {
+    /// Returns the state of a machine, without memory.
     pub(crate) fn new(machine: &Machine<'_>, result: &Result<u64, Trap>, consumed: u64) -> Self {
         Self {
             result: result.as_ref().copied().map_err(|trap| format!("{trap:?}")),
@@ -119,7 +130,7 @@ impl Left {
         }
     }
 
-    /// Notes in what a later run, by another engine, differs from this one.
+    /// Records the differences of the JIT's end state from this one, the interpreter's.
     pub(crate) fn compare(&self, check: &mut Check, other: &Self) {
         let mut same = |field: &str, differ: bool, this: &dyn core::fmt::Debug, other| {
             if differ {
@@ -152,8 +163,8 @@ mod tests {
     use super::*;
     use crate::Verdict;
 
-    fn left() -> Left {
-        Left {
+    fn state() -> EndState {
+        EndState {
             result: Ok(1),
             consumed: 2,
             remaining: 3,
@@ -166,27 +177,27 @@ mod tests {
     }
 
     #[test]
-    fn whatever_engines_differ_in_is_told() {
+    fn every_difference_between_engines_is_reported() {
         let others = [
-            ("result", Left { result: Err("Trap".to_owned()), ..left() }),
-            ("consumed", Left { consumed: 0, ..left() }),
-            ("remaining", Left { remaining: 0, ..left() }),
-            ("pc", Left { pc: 0, ..left() }),
-            ("registers", Left { registers: [0; 11], ..left() }),
-            ("depth", Left { depth: 0, ..left() }),
-            ("return_pcs", Left { return_pcs: vec![], ..left() }),
-            ("region 0 at 0x1", Left { memory: vec![vec![8, 0]], ..left() }),
+            ("result", EndState { result: Err("Trap".to_owned()), ..state() }),
+            ("consumed", EndState { consumed: 0, ..state() }),
+            ("remaining", EndState { remaining: 0, ..state() }),
+            ("pc", EndState { pc: 0, ..state() }),
+            ("registers", EndState { registers: [0; 11], ..state() }),
+            ("depth", EndState { depth: 0, ..state() }),
+            ("return_pcs", EndState { return_pcs: vec![], ..state() }),
+            ("region 0 at 0x1", EndState { memory: vec![vec![8, 0]], ..state() }),
         ];
         for (field, other) in others {
             let mut check = Check::default();
-            left().compare(&mut check, &other);
+            state().compare(&mut check, &other);
             let Ok(Verdict::Failed(differences)) = check.finish() else { panic!("{field}") };
             assert_eq!(differences.len(), 1);
             assert_eq!(differences[0].field, format!("engines differ: {field}"));
         }
         let mut check = Check::default();
         check.same("something", 0, 0);
-        left().compare(&mut check, &left());
+        state().compare(&mut check, &state());
         assert_eq!(check.finish(), Ok(Verdict::Passed));
     }
 }

@@ -1,4 +1,4 @@
-//! Kind `exec`: a program run to its end, everything observable compared.
+//! Kind `exec`: a program and the complete state at its end.
 
 use selkie_elf::{Executable, SyscallId};
 use selkie_isa::layout::{HEAP_START, INPUT_START, STACK_START};
@@ -13,21 +13,21 @@ use crate::{
     BadVector, Context, Verdict,
     check::{Check, bytes},
     elf_load,
-    engine::{Engine, Left, Way},
+    engine::{EndState, Engine, SingleEngine},
     program::{NoProgram, ProgramCase},
     test_syscalls,
     vector::{hex, number},
 };
 
-/// Runs a vector and compares what came out.
+/// Runs the program and compares the results.
 ///
 /// # Errors
-/// If the vector is unreadable, or the engine is not there.
+/// If the vector is unreadable, or the engine is not supported on this host.
 pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     let case = Case::deserialize(line)?;
     match case.program.executable(context)? {
         Ok(executable) => case.check(executable, context.engine()),
-        Err(NoProgram::Refused(error)) => elf_load::judge_refused(line, &error),
+        Err(NoProgram::Rejected(error)) => elf_load::judge_rejected(line, &error),
         Err(missing) => missing.verdict(),
     }
 }
@@ -58,7 +58,7 @@ pub(crate) struct RegionCase {
     pub(crate) len: usize,
     #[serde(default)]
     pub(crate) writable: bool,
-    /// Size of the gaps; 0 if there are none.
+    /// The size in bytes of the gaps; 0 for none.
     #[serde(default)]
     pub(crate) gap: u64,
     #[serde(default)]
@@ -99,7 +99,7 @@ impl RegionCase {
         };
         if self.gap != 0 {
             if !self.gap.is_power_of_two() {
-                return Err(format!("gaps of {} bytes are no power of two", self.gap));
+                return Err(format!("the gap of {} bytes is not a power of two", self.gap));
             }
             region = region.gapped(self.gap);
         }
@@ -111,11 +111,11 @@ impl RegionCase {
 }
 
 impl Case {
-    /// The regions: those of the case, or the usual ones.
+    /// Returns the regions of the vector, or the default ones if it has none.
     fn regions(&self, executable: &Executable) -> Result<Vec<RegionCase>, String> {
         let read_only = executable.read_only();
         let program = |region: &RegionCase| region.vaddr == read_only.vaddr && !region.writable;
-        let own = RegionCase {
+        let rodata = RegionCase {
             vaddr: read_only.vaddr,
             len: read_only.bytes.len(),
             writable: false,
@@ -127,7 +127,8 @@ impl Case {
             return Ok(regions
                 .iter()
                 .map(|region| {
-                    let like = if program(region) && region.hex.is_empty() { &own } else { region };
+                    let like =
+                        if program(region) && region.hex.is_empty() { &rodata } else { region };
                     RegionCase { hex: like.hex.clone(), ..*region }
                 })
                 .collect());
@@ -145,7 +146,7 @@ impl Case {
         };
         let input = self.input.as_deref().unwrap_or_default();
         Ok(vec![
-            own,
+            rodata,
             writable(STACK_START, 64 * 4096, if gaps { frame_bytes } else { 0 }, ""),
             writable(HEAP_START, self.heap_len.unwrap_or_default(), 0, ""),
             writable(INPUT_START, input.len() / 2, 0, input),
@@ -158,31 +159,33 @@ impl Case {
         let before = regions.iter().map(RegionCase::buffer).collect::<Result<Vec<_>, _>>()?;
         let program = Program::new(executable);
         let mut check = Check::default();
-        engine.run_each(&mut check, |check, way| {
+        engine.run_each(&mut check, |check, engine| {
             let mut after = before.clone();
-            let Some(mut left) = self.run(check, way, &program, &config, &regions, &mut after)?
+            let Some(mut state) =
+                self.run(check, engine, &program, &config, &regions, &mut after)?
             else {
                 return Ok(None);
             };
             if let Some(changes) = &self.mem_after {
                 compare_memory(check, &regions, &before, &after, changes)?;
             }
-            left.memory = after;
-            Ok(Some(left))
+            state.memory = after;
+            Ok(Some(state))
         })?;
         check.finish()
     }
 
-    /// Runs the program and compares all but memory. `None` if memory cannot be mapped.
+    /// Runs the program and compares everything except memory. Returns `None` if memory cannot be
+    /// mapped.
     fn run(
         &self,
         check: &mut Check,
-        way: Way,
+        engine: SingleEngine,
         program: &Program,
         config: &Config,
         regions: &[RegionCase],
         buffers: &mut [Vec<u8>],
-    ) -> Result<Option<Left>, BadVector> {
+    ) -> Result<Option<EndState>, BadVector> {
         let mut mapped = Vec::new();
         for (region, buffer) in regions.iter().zip(buffers) {
             mapped.push(region.region(buffer)?);
@@ -199,9 +202,9 @@ impl Case {
             *register = value.unwrap_or(*register);
         }
         let mut host = TestHost { names: self.program.syscalls.clone() };
-        // Machine code is not traced.
-        let traced =
-            way == Way::Interpreter && (self.trace_len.is_some() || self.trace_fnv.is_some());
+        // The JIT does not trace.
+        let traced = engine == SingleEngine::Interpreter
+            && (self.trace_len.is_some() || self.trace_fnv.is_some());
         let Outcome { result, consumed } = if traced {
             let mut trace = Trace::default();
             let outcome = observe(program, &mut machine, &mut host, &mut trace);
@@ -211,18 +214,18 @@ impl Case {
             }
             outcome
         } else {
-            way.run(program, config, &mut machine, &mut host)?
+            engine.run(program, config, &mut machine, &mut host)?
         };
-        let left = Left::new(&machine, &result, consumed);
+        let state = EndState::new(&machine, &result, consumed);
         self.compare_result(check, &result);
-        check.equal("insn_count", self.insn_count, left.consumed);
-        check.equal("cu_left", self.cu_left, left.remaining);
-        check.equal("final_pc", self.final_pc, left.pc);
+        check.equal("insn_count", self.insn_count, state.consumed);
+        check.equal("cu_left", self.cu_left, state.remaining);
+        check.equal("final_pc", self.final_pc, state.pc);
         if let Some(expected) = &self.regs_after {
-            let count = expected.len().min(left.registers.len());
-            check.same("regs_after", &expected[..count], &left.registers[..count]);
+            let count = expected.len().min(state.registers.len());
+            check.same("regs_after", &expected[..count], &state.registers[..count]);
         }
-        Ok(Some(left))
+        Ok(Some(state))
     }
 
     fn compare_result(&self, check: &mut Check, result: &Result<u64, Trap>) {
@@ -236,7 +239,7 @@ impl Case {
                 check.same("result", format!("ok {expected:#x}"), trap.to_string());
             }
             (Err(trap), None, err) => {
-                let got = anchor_debug(trap);
+                let got = anza_debug(trap);
                 let name = got.split('(').next().unwrap_or_default().to_owned();
                 check.equal("err", err.clone(), name);
                 check.equal("debug", debug.clone(), got);
@@ -255,9 +258,9 @@ fn compare_memory(
 ) -> Result<(), String> {
     for ((region, before), got) in regions.iter().zip(before).zip(after) {
         let mut expected = before.clone();
-        // Of regions with one start all but the last are empty, and do not change.
-        let meant = |change: &&Change| change.vaddr == region.vaddr && region.len > 0;
-        for change in changes.iter().filter(meant) {
+        // Of several regions with the same address, only the last is not empty.
+        let is_inside = |change: &&Change| change.vaddr == region.vaddr && region.len > 0;
+        for change in changes.iter().filter(is_inside) {
             let changed = bytes(&change.hex)?;
             expected
                 .get_mut(change.from..)
@@ -266,15 +269,15 @@ fn compare_memory(
                 .copy_from_slice(&changed);
         }
         if let Some(at) = expected.iter().zip(got).position(|(a, b)| a != b) {
-            let what = format!("memory at {:#x}+{at:#x}", region.vaddr);
-            check.same(&what, expected[at], got[at]);
+            let field = format!("memory at {:#x}+{at:#x}", region.vaddr);
+            check.same(&field, expected[at], got[at]);
         }
     }
     Ok(())
 }
 
-/// The error as Rust's `Debug` prints the validator's own type.
-pub(crate) fn anchor_debug(trap: &Trap) -> String {
+/// Formats a trap like the `Debug` output of anza sbpf's error type.
+pub(crate) fn anza_debug(trap: &Trap) -> String {
     match trap {
         Trap::AccessViolation { access, vaddr, len, region } => {
             format!("AccessViolation({access:?}, {vaddr}, {len}, {region:?})")
@@ -283,7 +286,7 @@ pub(crate) fn anchor_debug(trap: &Trap) -> String {
             format!("StackAccessViolation({access:?}, {vaddr}, {len}, {frame})")
         }
         Trap::Syscall(error) => match error.downcast_ref::<Trap>() {
-            Some(trap) => format!("SyscallError({})", anchor_debug(trap)),
+            Some(trap) => format!("SyscallError({})", anza_debug(trap)),
             None => format!("SyscallError({error:?})"),
         },
         plain => format!("{plain:?}"),
@@ -307,7 +310,7 @@ impl Host for TestHost {
     }
 }
 
-/// The register trace, hashed as it goes.
+/// The length and the running FNV-1a hash of the register trace.
 struct Trace {
     len: u64,
     fnv: u64,

@@ -1,4 +1,4 @@
-//! Sets of features as vectors give them: by the name of a profile, or as a list of ids.
+//! Feature sets in vectors: the name of a profile, or a list of ids.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,31 +7,32 @@ use serde::Deserialize;
 
 use crate::{BadVector, vector::number};
 
-/// What no engine asked for any more when it made vectors: it was on whatever they say.
-const SETTLED: [Feature; 4] = [
+/// Features that agave no longer checked when it made the vectors: they are active in all of them.
+const ALWAYS_ACTIVE: [Feature; 4] = [
     Feature::DisableDeprecatedLoader,
     Feature::DisableBpfLoaderInstructions,
     Feature::DisableDeployOfAllocFree,
     Feature::IgnoreExecutableFlag,
 ];
 
-/// Features, each by its id: the first eight bytes of its address, little endian.
+/// A set of features by id: the first eight bytes of each address, little-endian.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FeatureIds(BTreeSet<u64>);
 
 impl FeatureIds {
-    /// Whether the feature with this address is among them.
+    /// Returns whether the set contains the feature with this address.
     #[must_use]
     pub fn has(&self, address: &Pubkey) -> bool {
         id(address).is_some_and(|id| self.0.contains(&id))
     }
 
-    /// Those of them that the runtime asks for, and those that no vector turns off.
+    /// Returns the features of the set that the runtime knows, and those that are always active.
     #[must_use]
     pub fn features(&self) -> FeatureSet {
         let all = Feature::ALL.iter().copied();
-        let on = |feature: &Feature| SETTLED.contains(feature) || self.has(&feature.address());
-        all.filter(on).collect()
+        let is_active =
+            |feature: &Feature| ALWAYS_ACTIVE.contains(feature) || self.has(&feature.address());
+        all.filter(is_active).collect()
     }
 }
 
@@ -45,7 +46,7 @@ fn id(address: &Pubkey) -> Option<u64> {
     address.as_array().first_chunk().copied().map(u64::from_le_bytes)
 }
 
-/// Reads profiles: lists of ids in hex, or of objects that have one.
+/// Decodes profiles: lists of ids in hex, or of objects with an `id`.
 pub(crate) fn parse_profiles(text: &str) -> Result<BTreeMap<String, FeatureIds>, BadVector> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -57,7 +58,8 @@ pub(crate) fn parse_profiles(text: &str) -> Result<BTreeMap<String, FeatureIds>,
     let ids = |entries: Vec<Entry>| {
         let ids = entries.into_iter().map(|entry| {
             let (Entry::Id(id) | Entry::Named { id }) = entry;
-            number(&id.as_str().into()).ok_or_else(|| BadVector(format!("`{id}` is no id")))
+            number(&id.as_str().into())
+                .ok_or_else(|| BadVector(format!("`{id}` is not a feature id")))
         });
         ids.collect::<Result<_, _>>()
     };
@@ -69,9 +71,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_the_first_bytes_of_addresses() {
+    fn the_built_in_profiles_have_the_features_of_their_names() {
         let profiles = parse_profiles(include_str!("../data/profiles.json")).unwrap();
-        assert_eq!(profiles["none"].features(), FeatureSet::from_iter(SETTLED));
+        assert_eq!(profiles["none"].features(), FeatureSet::from_iter(ALWAYS_ACTIVE));
         assert!(profiles["mainnet"].features().has(Feature::GetSysvar));
         assert!(!profiles["mainnet"].features().has(Feature::Blake3));
         assert!(profiles["all"].features().has(Feature::Blake3));

@@ -1,4 +1,4 @@
-//! Fixtures that are run by themselves: what they recorded is what they expect.
+//! Fixtures judged by their own recorded result.
 
 use selkie_fixture::{Fixture, InstructionFixture, ReadError, SyscallFixture};
 use selkie_svm::Syscall;
@@ -11,12 +11,12 @@ use crate::{
     rules, syscall_case, txn,
 };
 
-/// A kind of fixtures.
+/// A kind of fixture.
 #[derive(Clone, Copy, Debug)]
 pub struct FixtureKind {
-    /// What it is called.
+    /// The name of the kind.
     pub name: &'static str,
-    /// What is compared of it.
+    /// The fields that are compared.
     pub compared: &'static str,
 }
 
@@ -37,14 +37,14 @@ const TRANSACTION: FixtureKind = FixtureKind {
 const MOLLUSK: FixtureKind =
     FixtureKind { name: "Mollusk: instruction", compared: "result, accounts, return data" };
 
-/// Every kind of fixtures.
+/// The table of fixture kinds.
 pub const FIXTURES: &[FixtureKind] =
     &[ELF, INSTRUCTION, prototype::V3, prototype::V4, SYSCALL, TRANSACTION, MOLLUSK];
 
-/// Runs a fixture and compares what came out with what it recorded.
+/// Runs a fixture and compares the result with the recorded one.
 ///
 /// # Errors
-/// If it cannot be read.
+/// If the fixture cannot be decoded.
 pub fn judge(bytes: &[u8], context: &Context) -> Result<Verdict, BadVector> {
     let fixture = match Fixture::read(bytes) {
         Ok(fixture) => fixture,
@@ -62,7 +62,7 @@ pub fn judge(bytes: &[u8], context: &Context) -> Result<Verdict, BadVector> {
     }
 }
 
-/// The kind of a fixture, if it can be read.
+/// Returns the kind of a fixture; `None` if it cannot be decoded.
 pub(crate) fn kind_of(bytes: &[u8]) -> Option<FixtureKind> {
     Some(match Fixture::read(bytes).ok()? {
         Fixture::Elf(_) => ELF,

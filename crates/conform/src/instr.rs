@@ -1,39 +1,37 @@
-//! One instruction of a fixture, processed as the only one of its transaction.
+//! The instruction of a fixture, processed as the only one of its transaction.
 
 use selkie_fixture::{Instruction as Given, InstructionEffects};
 use selkie_svm::{
-    Account, AccountMeta, ComputeBudget, Engine, Environment, FeatureSet, Instruction,
-    InstructionError, InstructionResult, Options, Pubkey, error, process_instruction,
+    Account, AccountMeta, ComputeBudget, Environment, FeatureSet, Instruction, InstructionError,
+    InstructionResult, Options, Pubkey, error, process_instruction,
 };
 use serde::Deserialize;
 
 use crate::{
-    BadVector, Check, Context, Verdict,
-    engine::Way,
-    message, runtime, sysvars,
+    BadVector, Check, Context, Verdict, message, runtime, sysvars,
     vector::{Hex, Hex64, hex, xxh64},
     vm_syscall::Key,
 };
 
-/// The heap that an instruction gets where its transaction asks for none.
+/// The default heap size in bytes.
 const HEAP_BYTES: u32 = 32 * 1024;
 
-/// An instruction and all that it finds.
+/// An instruction with the state before it.
 pub(crate) struct Case {
     pub(crate) instruction: Instruction,
     /// The accounts of the transaction.
     pub(crate) accounts: Vec<(Pubkey, Account)>,
     pub(crate) environment: Environment,
-    pub(crate) units: u64,
-    /// Whether the program is another build of the one that the fixture was made with, which uses
-    /// other numbers of compute units.
+    pub(crate) compute_unit_limit: u64,
+    /// Whether the program is not the build that the fixture was recorded with. Compute units are not
+    /// compared then.
     pub(crate) is_another_build: bool,
 }
 
-/// What is expected of it.
+/// The expected result of an instruction.
 #[derive(Clone, Deserialize, Debug)]
 pub(crate) struct Expected {
-    /// 0, or one more than the place of the `InstructionError`.
+    /// 0 for success; otherwise 1 plus the index of the `InstructionError` variant.
     pub(crate) result: u64,
     #[serde(default)]
     pub(crate) custom: u32,
@@ -42,8 +40,7 @@ pub(crate) struct Expected {
     pub(crate) ret: Hex,
 }
 
-/// An account as expectations have it: address, lamports, owner, whether it is executable, length
-/// and hash of its data.
+/// An expected account: address, lamports, owner, executable flag, length and hash of its data.
 #[derive(Clone, PartialEq, Eq, Deserialize, Debug)]
 pub(crate) struct State(Key, u64, Key, bool, usize, Hex64);
 
@@ -57,7 +54,7 @@ impl State {
 }
 
 impl Expected {
-    /// What a fixture recorded.
+    /// Returns the recorded result of a fixture.
     pub(crate) fn recorded(effects: &InstructionEffects) -> Self {
         let state = |it: &selkie_fixture::Account| State::new(it.address, &runtime::account(it).1);
         Self {
@@ -71,14 +68,14 @@ impl Expected {
 }
 
 impl Case {
-    /// What a fixture comes down to.
+    /// Prepares the instruction of a fixture.
     pub(crate) fn new(given: &Given, features: FeatureSet) -> Self {
         let all: Vec<_> = given.accounts.iter().map(runtime::account).collect();
         let mut instruction = instruction(given);
         let keys = message::compile(&mut instruction);
         let account = |key: Pubkey| {
-            let found = all.iter().find(|(known, _)| *known == key);
-            (key, found.map(|(_, account)| account.clone()).unwrap_or_default())
+            let account = all.iter().find(|(known, _)| *known == key);
+            (key, account.map(|(_, account)| account.clone()).unwrap_or_default())
         };
         let mut environment = runtime::environment(features, sysvars::sysvars(&all));
         sysvars::set_blockhash(&mut environment, &all);
@@ -87,34 +84,27 @@ impl Case {
             instruction,
             accounts: keys.into_iter().map(account).collect(),
             environment,
-            units: given.compute_unit_limit,
+            compute_unit_limit: given.compute_unit_limit,
             is_another_build: false,
         }
     }
 
-    /// The owner of an account.
+    /// Returns the owner of an account.
     pub(crate) fn owner(&self, key: &Pubkey) -> Option<Pubkey> {
         self.accounts.iter().find(|(known, _)| known == key).map(|(_, account)| account.owner)
     }
 
-    /// Processes the instruction with each engine that was asked for.
+    /// Processes the instruction with each requested engine.
     pub(crate) fn check(
         &self,
         check: &mut Check,
         context: &Context,
         compare: impl Fn(&mut Check, &InstructionResult),
     ) -> Result<(), BadVector> {
-        for &way in context.engine().ways() {
-            let engine = match way {
-                Way::Interpreter => Engine::Interpreter,
-                Way::Jit => Engine::Jit,
-            };
-            // What was not asked for by name may be missing.
-            if context.engine() == crate::Engine::Both && engine.resolve().is_err() {
-                continue;
-            }
-            check.prefix(way.prefix());
-            let budget = ComputeBudget { compute_unit_limit: self.units, heap_bytes: HEAP_BYTES };
+        for (single, engine) in context.engine().each_of_runtime() {
+            check.set_prefix(single.prefix());
+            let compute_unit_limit = self.compute_unit_limit;
+            let budget = ComputeBudget { compute_unit_limit, heap_bytes: HEAP_BYTES };
             let options = Options { budget, engine };
             let (instruction, accounts) = (&self.instruction, &self.accounts);
             let receipt =
@@ -124,8 +114,8 @@ impl Case {
         Ok(())
     }
 
-    /// Processes the instruction and compares its result, the compute units that are left, what it
-    /// returned, and, where it succeeded, the accounts.
+    /// Processes the instruction and compares its result, the compute units left, the return data
+    /// and, if it is to succeed, the accounts.
     pub(crate) fn judge(
         &self,
         expected: &Expected,
@@ -139,7 +129,7 @@ impl Case {
         self.check(&mut check, context, |check, receipt| {
             let (result, custom) = match &receipt.result {
                 Ok(()) => (0, 0),
-                // Firedancer does not tell what a precompile found wrong.
+                // Firedancer does not record the custom error of a precompile.
                 Err(InstructionError::Custom(_)) if is_precompile => (26, 0),
                 Err(error) => (error::discriminant(error) + 1, custom(error)),
             };
@@ -149,13 +139,12 @@ impl Case {
                 check.same(
                     "cu_left",
                     expected.cu_left,
-                    self.units.saturating_sub(receipt.compute_units),
+                    self.compute_unit_limit.saturating_sub(receipt.compute_units),
                 );
             }
             let returned = receipt.return_data.as_ref().map_or(&[][..], |it| &it.data);
             check.same("ret", hex(&expected.ret.0), hex(returned));
-            // What a failed instruction did to accounts before it failed is undone, and depends on
-            // how an implementation goes about it.
+            // Changes of a failed instruction are rolled back, and differ between implementations.
             if expected.result == 0 {
                 for state in &expected.accounts {
                     let got = receipt.accounts.iter().find(|(key, _)| *key == state.0.0);
@@ -175,7 +164,7 @@ fn custom(error: &InstructionError) -> u32 {
     }
 }
 
-/// The instruction as it is given, with addresses for places.
+/// Returns the instruction of a fixture, with addresses instead of account indices.
 pub(crate) fn instruction(given: &Given) -> Instruction {
     let meta = |it: &selkie_fixture::InstructionAccount| AccountMeta {
         pubkey: given.accounts.get(it.index).map(|account| account.address).unwrap_or_default(),

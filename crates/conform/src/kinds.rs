@@ -1,4 +1,4 @@
-//! The table of kinds: one row each.
+//! The table of kinds of vectors: one row each.
 
 use serde_json::Value;
 
@@ -7,21 +7,21 @@ use crate::{
     memmap, named, svm, verify, vm_interp, vm_syscall,
 };
 
-/// One kind of vector.
+/// A kind of vector.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// What it is called.
+    /// The name of the kind.
     pub name: &'static str,
-    /// What is compared of it.
+    /// The fields that are compared.
     pub compared: &'static str,
-    /// Whether a line is a vector of this kind.
+    /// Returns whether a line is a vector of this kind.
     pub matches: fn(&Value) -> bool,
-    /// Runs a vector of this kind and compares what came out.
+    /// Runs a vector of this kind and compares the result.
     pub judge: fn(&Value, &Context) -> Result<Verdict, BadVector>,
 }
 
-/// Every kind, in the order in which lines are tried on them: first those that the fields tell,
-/// since they have their own use for the name `kind`, then those that `kind` tells.
+/// The table of kinds, in the order in which they are tried on a line: first the kinds recognised by
+/// their fields, whose lines may use `kind` for something else, then those recognised by `kind`.
 pub const KINDS: &[Kind] = &[
     Kind {
         name: "elf_loader",
@@ -105,29 +105,28 @@ pub const KINDS: &[Kind] = &[
     },
 ];
 
-/// What is compared of everything that is judged, by name: of the kinds of vectors, then of the
-/// kinds of fixtures.
+/// Returns the name and the compared fields of each kind of vector, then of each kind of fixture.
 pub fn compared() -> impl Iterator<Item = (&'static str, &'static str)> {
     let kinds = KINDS.iter().map(|kind| (kind.name, kind.compared));
     kinds.chain(FIXTURES.iter().map(|kind| (kind.name, kind.compared)))
 }
 
-/// Kinds that are known but not run, and the field that tells them.
+/// Kinds that are recognised but not supported, with the field that tells them.
 const NOT_YET: &[(&str, &str)] = &[("Firedancer fixture", "fixture")];
 
-/// Whether the line says that it is of this kind.
+/// Returns whether the field `kind` of a line is `kind`.
 #[must_use]
 pub fn is(line: &Value, kind: &str) -> bool {
-    line.get("kind").is_some_and(|found| found == kind)
+    line.get("kind").is_some_and(|value| value == kind)
 }
 
-/// The kind of a line, or why there is none.
+/// Returns the kind of a line, or the reason to skip it.
 pub(crate) fn kind_of(line: &Value) -> Result<&'static Kind, String> {
     KINDS.iter().find(|kind| (kind.matches)(line)).ok_or_else(|| {
         let known = NOT_YET.iter().find(|(_, field)| line.get(field).is_some());
         let name = known.map(|(name, _)| *name).or_else(|| line.get("kind")?.as_str());
         name.map_or_else(
-            || "the line does not tell its kind".to_owned(),
+            || "the line has no known kind".to_owned(),
             |name| format!("kind {name} is not supported yet"),
         )
     })

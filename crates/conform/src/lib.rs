@@ -1,33 +1,34 @@
-//! Runs conformance vectors: inputs with what mainnet's own engine makes of them.
+//! Runs conformance vectors: inputs with the results that mainnet's own engine gives for them.
 //!
-//! A vector is one line of JSON. Which kind it is, the line tells; [`kinds::KINDS`] has a row for
-//! each kind, and to support another is to add a row. Everything that a kind needs to judge is in
-//! the vector or in its [`Context`]; test syscalls and other make-believe of the vectors live here
-//! and nowhere else in the project.
+//! A vector is one line of JSON; a fixture is a protobuf file. [`kinds::KINDS`] has one row per kind
+//! of vector; supporting another kind means adding a row. A vector and its [`Context`] contain
+//! everything that is needed to judge it. Test syscalls and other artificial environments of vectors
+//! exist only in this crate.
 //!
 //! | module | what it owns |
 //! |---|---|
+//! | [`runner`] | [`run`]: judges files and folders on all cores, and returns a [`Report`] |
 //! | [`kinds`] | the table of kinds |
-//! | [`runner`] | files and folders in, [`Report`] out, on all cores |
-//! | [`check`] | comparing, field by field |
 //! | [`verdict`] | passed, failed with differences, or skipped with a reason |
-//! | [`context`] | what vectors refer to: base ELFs, environments |
-//! | [`engine`] | what runs programs, one or each |
-//! | [`config`] | the engine configuration that suite vectors carry |
-//! | `unpack` | Zstandard files |
-//! | [`fixture`] | fixtures that are run by themselves |
-//! | `prototype` | fixtures of loaders that were written as programs |
-//! | `plan` | what a run judges, and which fixtures are left to vectors |
-//! | `content`, `archive` | what files hold: vectors a line, fixtures, archives of them |
-//! | [`vector`] | hex, hashes and numbers as vectors write them |
-//! | [`elf_loader`], [`elf_load`] | ELF files and what loading them gives |
-//! | [`verify`], [`exec`], [`vm_interp`] | programs, what the verifier says and what running gives |
-//! | [`vm_syscall`] | a syscall and memory |
-//! | [`svm`] | a transaction |
-//! | `program` | the programs of the suite's vectors: instructions or files |
-//! | [`disasm`], [`cfg`](mod@cfg) | programs, their listing and their control-flow graph |
-//! | [`memmap`] | regions and an access |
-//! | `test_syscalls` | the syscalls that the suite's programs call |
+//! | [`check`] | comparison field by field |
+//! | [`context`] | what vectors refer to: ELF files, environments, sysvars |
+//! | [`engine`] | the engines that run programs: interpreter, JIT or both |
+//! | [`elf_loader`], [`elf_load`] | kinds about loading ELF files |
+//! | [`verify`], [`exec`], [`vm_interp`] | kinds about verifying and running programs |
+//! | [`disasm`], [`cfg`](mod@cfg) | kinds about listings and control-flow graphs |
+//! | [`memmap`] | the kind about memory accesses |
+//! | [`vm_syscall`] | the kind about syscalls |
+//! | [`svm`] | the kind about transactions |
+//! | [`named`] | kinds about fixtures for which a vector states a newer result |
+//! | [`fixture`] | fixtures judged by their own recorded result |
+//! | `instr`, `syscall_case`, `txn`, `mollusk` | the kinds of fixtures |
+//! | `prototype` | fixtures of loaders that were prototyped as programs |
+//! | `rules`, `features` | features of fixtures, and rules that they predate |
+//! | `plan` | the files of a run, and which of their fixtures vectors judge |
+//! | `content`, `archive`, `unpack` | content of files: lines, fixtures, tar archives, Zstandard |
+//! | [`config`], `program` | engine configuration and program of the suite's vectors |
+//! | [`vector`] | hex, hashes and numbers as vectors encode them |
+//! | `test_syscalls` | the syscalls of the suite's programs |
 
 mod archive;
 pub mod cfg;
@@ -56,7 +57,6 @@ mod rules;
 pub mod runner;
 mod runtime;
 pub mod svm;
-
 mod syscall_case;
 mod sysvars;
 mod test_syscalls;

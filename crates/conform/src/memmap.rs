@@ -1,9 +1,9 @@
-//! Kind `memmap`: regions and an access: which region it falls into and where, or the error.
+//! Kind `memmap`: memory regions and an access, with the region and offset that it hits, or the error.
 //!
-//! Regions are numbered in the order in which the vector lists them; offsets count the bytes of a
-//! region's buffer, gaps left out. What is expected stands under `expect` or beside the access:
-//! `region` (or `index`) and `offset`, or `err`, `debug` and `display`. A vector with `accesses`
-//! has several, each with its own expectation.
+//! Regions are numbered in the order of the vector; offsets count the bytes of a region's buffer,
+//! without gaps. The expectation is under `expect` or beside the access: `region` (or `index`) and
+//! `offset`, or `err`, `debug` and `display`. A vector with `accesses` has several, each with its
+//! own expectation.
 
 use selkie_isa::Version;
 use selkie_vm::{Access, MemoryMap, Trap};
@@ -14,18 +14,18 @@ use crate::{
     BadVector, Verdict,
     check::Check,
     config::SuiteConfig,
-    exec::{RegionCase, anchor_debug},
+    exec::{RegionCase, anza_debug},
     vector::number,
 };
 
-/// Runs a vector and compares what came out.
+/// Performs the accesses and compares the results.
 ///
 /// # Errors
 /// If the vector is unreadable.
 pub fn judge(line: &Value) -> Result<Verdict, BadVector> {
     let case = Case::deserialize(line)?;
     let version = Version::from_e_flags(case.sbpf_version)
-        .ok_or_else(|| format!("there is no sBPF version {}", case.sbpf_version))?;
+        .ok_or_else(|| format!("unknown sBPF version {}", case.sbpf_version))?;
     let mut buffers = Vec::new();
     for region in &case.regions {
         buffers.push(buffer(region)?);
@@ -67,7 +67,7 @@ struct AccessCase {
     expect: Option<Value>,
 }
 
-/// Only addresses matter, so the pages of large regions are never touched.
+/// Returns a zeroed buffer for a region. Its pages stay untouched, so large regions cost no memory.
 fn buffer(region: &RegionCase) -> Result<Vec<u8>, BadVector> {
     const BYTES_MAX: usize = 16 << 30;
     if region.len > BYTES_MAX {
@@ -85,9 +85,10 @@ fn compare(
     let access = match case.access.to_lowercase().as_str() {
         "load" | "read" => Access::Load,
         "store" | "write" => Access::Store,
-        other => return Err(BadVector(format!("`{other}` is no access"))),
+        other => return Err(BadVector(format!("unknown access `{other}`"))),
     };
-    let vaddr = number(&case.vaddr).ok_or_else(|| BadVector("vaddr is no number".to_owned()))?;
+    let vaddr =
+        number(&case.vaddr).ok_or_else(|| BadVector("`vaddr` is not a number".to_owned()))?;
     let expect = case.expect.as_ref().unwrap_or(line);
     let expect = expect.get("ok").filter(|it| it.is_object()).unwrap_or(expect);
     let located = match map {
@@ -109,7 +110,7 @@ fn compare(
             check.equal("offset", field("offset").and_then(number), offset);
         }
         Err(trap) => {
-            let got = anchor_debug(&trap);
+            let got = anza_debug(&trap);
             if let Some(index) = field("region").and_then(number) {
                 check.differ("result", format!("region {index}"), &got);
             }
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn an_access_falls_into_a_region_or_is_refused() {
+    fn an_access_hits_a_region_or_is_a_violation() {
         let at = 0x2_0000_2008_u64;
         let hit = json!({ "access": "Store", "vaddr": at, "len": 8,
                           "expect": { "region": 1, "offset": 4104 } });

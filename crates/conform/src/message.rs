@@ -1,14 +1,14 @@
-//! The message of one instruction: the transaction's accounts and the rights that they have.
+//! The message of a transaction with one instruction: its accounts and their privileges.
 //!
-//! A transaction gives rights to accounts, not to mentions of them, and takes some away: what an
-//! instruction calls cannot be written to, unless it may be upgraded.
+//! A transaction grants privileges per account, not per mention of an account in an instruction. An
+//! invoked program is never writable, unless the upgradeable loader is among the accounts.
 
 use std::collections::BTreeMap;
 
 use selkie_svm::{AccountMeta, Instruction, Loader, Pubkey};
 
-/// Gives each account the rights that it has in a transaction of this one instruction, and lists
-/// the transaction's accounts.
+/// Sets the privileges of each account to those in a transaction of this one instruction, and returns
+/// the accounts of the transaction.
 pub(crate) fn compile(instruction: &mut Instruction) -> Vec<Pubkey> {
     let program = instruction.program_id;
     let mut rights: BTreeMap<Pubkey, (bool, bool)> = BTreeMap::new();
@@ -25,7 +25,7 @@ pub(crate) fn compile(instruction: &mut Instruction) -> Vec<Pubkey> {
         (*is_signer, *is_writable) = rights.get(pubkey).copied().unwrap_or_default();
     }
     let mut keys: Vec<_> = rights.into_iter().collect();
-    // Signers first, and what can be written to first among signers and others.
+    // Signers come first; within signers and within others, writable accounts come first.
     keys.sort_by_key(|(_, (is_signer, is_writable))| (!is_signer, !is_writable));
     keys.into_iter().map(|(key, _)| key).collect()
 }
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mention_has_all_rights() {
+    fn every_mention_of_an_account_has_its_combined_privileges() {
         let (metas, keys) = compiled(vec![
             meta(3, false, false),
             meta(2, true, false),
@@ -64,10 +64,10 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_written_to_only_where_it_may_be_upgraded() {
-        let own = meta(9, false, true);
-        assert!(!compiled(vec![own.clone()]).0[0].is_writable);
+    fn an_invoked_program_is_writable_only_beside_the_upgradeable_loader() {
+        let program = meta(9, false, true);
+        assert!(!compiled(vec![program.clone()]).0[0].is_writable);
         let loader = AccountMeta::new_readonly(Loader::V3.address(), false);
-        assert!(compiled(vec![own, loader]).0[0].is_writable);
+        assert!(compiled(vec![program, loader]).0[0].is_writable);
     }
 }

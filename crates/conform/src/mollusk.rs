@@ -1,7 +1,7 @@
-//! Mollusk's fixtures: an instruction of a program whose file they do not have.
+//! Mollusk's fixtures: an instruction of a program whose file they do not contain.
 //!
-//! They were made with builds that no package carries. [`PROGRAMS`] says which file is run in its
-//! place: it does the same, but for another number of compute units, which are not compared.
+//! They were recorded with builds that no package contains. [`PROGRAMS`] lists the files that are run
+//! instead: they behave the same except for compute units, which are not compared.
 
 use selkie_fixture::InstructionFixture;
 use selkie_svm::{Account, FeatureSet, Loader, Program, Pubkey, Purpose, elf_environment, error};
@@ -14,14 +14,14 @@ use crate::{
     vector::hex,
 };
 
-/// A program of fixtures, and the name of its file among the ELF files.
+/// The programs of the fixtures, with the name of an ELF file for each.
 const PROGRAMS: [(Pubkey, &str); 3] = [
     (Pubkey::from_str_const("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"), "7b44674b9704"),
     (Pubkey::from_str_const("AddressLookupTab1e1111111111111111111111111"), "e264e1537c5e"),
     (Pubkey::from_str_const("Config1111111111111111111111111111111111111"), "06dd0ed33dda"),
 ];
 
-/// Processes the instruction and compares its result, what it returned, and the accounts.
+/// Processes the instruction and compares its result, the return data and the accounts.
 pub(crate) fn judge(fixture: &InstructionFixture, context: &Context) -> Result<Verdict, BadVector> {
     let (input, expected) = (&fixture.input, &fixture.output);
     let id = input.program_id;
@@ -52,7 +52,7 @@ pub(crate) fn judge(fixture: &InstructionFixture, context: &Context) -> Result<V
         check.same("return_data", hex(&expected.return_data), hex(returned));
         for given in &expected.accounts {
             let (address, account) = runtime::account(given);
-            // What the instruction does not name, stays as it is.
+            // Accounts outside of the instruction do not change.
             let got = receipt.accounts.iter().find(|(key, _)| *key == address);
             let got = got.map_or_else(
                 || State::new(address, &account),

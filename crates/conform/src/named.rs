@@ -1,8 +1,8 @@
-//! Kinds `fd_instr` and `fd_vm_syscall`: what holds today of a fixture that a line names, which
-//! goes before what the fixture recorded; made by agave's own harness.
+//! Kinds `fd_instr` and `fd_vm_syscall`: a fixture, named by the vector, with its result according to
+//! agave's current harness. That result takes precedence over the recorded one.
 //!
-//! The features are the fixture's own or those of a profile. Of its own it may lack some that
-//! mainnet has had for long, and that cannot be switched off here.
+//! The features are those of the fixture or of a profile. A fixture may lack features that mainnet
+//! activated long ago and that Selkie cannot deactivate.
 
 use selkie_fixture::Fixture;
 use selkie_svm::Syscall;
@@ -14,13 +14,13 @@ use crate::{BadVector, Check, Context, Verdict, features::FeatureIds, instr, rul
 #[derive(Deserialize)]
 struct Line<E> {
     fixture: String,
-    /// `own`, or a profile.
+    /// `own` for those of the fixture, or the name of a profile.
     features: String,
     exp: E,
 }
 
 impl<E> Line<E> {
-    /// The fixture, or why it is not there.
+    /// Returns the fixture, or the reason to skip the vector.
     fn fixture(&self, context: &Context) -> Result<Result<Fixture, String>, BadVector> {
         match context.fixture(&self.fixture) {
             Ok(bytes) => match Fixture::read(&bytes) {
@@ -41,24 +41,24 @@ impl<E> Line<E> {
 
 fn names(line: &Value, folders: &[&str]) -> bool {
     let path = line.get("fixture").and_then(Value::as_str).unwrap_or_default();
-    let is_there = |field| line.get(field).is_some();
+    let has = |field| line.get(field).is_some();
     let folder = path.split('/').next().unwrap_or_default();
-    folders.contains(&folder) && is_there("exp") && is_there("features")
+    folders.contains(&folder) && has("exp") && has("features")
 }
 
-/// Whether a line expects something of an instruction's fixture.
+/// Returns whether a line states the expected result of an instruction fixture.
 #[must_use]
 pub fn is_instr(line: &Value) -> bool {
     names(line, &["instr"])
 }
 
-/// Whether a line expects something of a syscall's fixture.
+/// Returns whether a line states the expected result of a syscall fixture.
 #[must_use]
 pub fn is_syscall(line: &Value) -> bool {
     names(line, &["syscall", "cpi"])
 }
 
-/// Processes the instruction.
+/// Processes the instruction and compares the result.
 ///
 /// # Errors
 /// If the line or the fixture is unreadable.
@@ -73,7 +73,7 @@ pub fn judge_instr(line: &Value, context: &Context) -> Result<Verdict, BadVector
     instr::Case::new(&given, ids.features()).judge(&line.exp, context)
 }
 
-/// Calls the syscall.
+/// Calls the syscall and compares the result.
 ///
 /// # Errors
 /// If the line or the fixture is unreadable.

@@ -1,5 +1,4 @@
-//! What a run judges: the files and folders that were named, and where a fixture is judged that a
-//! vector names.
+//! The files and folders of a run, and the fixtures that vectors of the run judge.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,25 +14,24 @@ use crate::{
     unpack::{first_line, unpack},
 };
 
-/// What has one report.
+/// A file or folder with a report of its own.
 #[derive(Debug)]
 pub(crate) enum Unit {
     /// A file of vectors, a fixture, or an archive of fixtures.
     File(PathBuf),
-    /// A folder, and the fixtures that lie in it.
+    /// A folder and the fixtures directly in it.
     Fixtures(PathBuf, Vec<PathBuf>),
 }
 
 impl Unit {
-    /// The file or folder.
+    /// Returns the path of the file or folder.
     pub(crate) fn path(&self) -> &Path {
         let (Self::File(path) | Self::Fixtures(path, _)) = self;
         path
     }
 }
 
-/// What a path has to be judged: itself if it is a file; the files in it if it is a folder, and in
-/// the folders in it.
+/// Returns the files and folders to judge at a path: the file itself, or all below a folder.
 pub(crate) fn units(path: &Path) -> io::Result<Vec<Unit>> {
     if !fs::metadata(path)?.is_dir() {
         return Ok(vec![Unit::File(path.to_owned())]);
@@ -57,22 +55,22 @@ pub(crate) fn units(path: &Path) -> io::Result<Vec<Unit>> {
     Ok(units)
 }
 
-/// The fixtures that vectors name. Such a vector has what holds today, and is where the fixture is
-/// judged; what the fixture recorded itself is not judged then.
+/// The fixtures that vectors name. Such a vector states the current result of the fixture, and
+/// replaces the recorded one: the fixture itself is not judged.
 #[derive(Debug, Default)]
 pub(crate) struct Named(BTreeMap<PathBuf, By>);
 
-/// What names a fixture.
+/// The vector that names a fixture.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum By {
     /// A vector of this run.
     ThisRun,
-    /// A vector in this file, which is not part of the run.
+    /// A vector in the file of this name, which is not part of the run.
     Other(String),
 }
 
 impl Named {
-    /// Looks through the vectors of a run, and those beside its archives.
+    /// Searches the vectors of a run, and those beside its archives and fixtures.
     pub(crate) fn new(units: &[Unit]) -> Self {
         let (lines, others): (Vec<_>, Vec<_>) =
             units.iter().map(Unit::path).partition(|path| is_lines(path));
@@ -89,13 +87,13 @@ impl Named {
     }
 
     fn add(&mut self, lines: &Path, by: &By) {
-        // A file that cannot be read fails where it is judged.
+        // An unreadable file is reported when it is judged.
         let fixtures = fixtures_named_in(lines).unwrap_or_default();
         let folder = files::folder_of(lines);
         self.0.extend(fixtures.into_iter().map(|fixture| (folder.join(fixture), by.clone())));
     }
 
-    /// What names the fixture at this path, which starts in a folder.
+    /// Returns the vector that names the fixture at a path in `folder`.
     pub(crate) fn by(&self, folder: &Path, fixture: &str) -> Option<&By> {
         if self.0.is_empty() {
             return None;
@@ -104,14 +102,14 @@ impl Named {
     }
 }
 
-/// The files of vectors in a folder.
+/// Returns the vector files in a folder.
 fn lines_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let lines = entries.map(|entry| entry.path()).filter(|path| is_lines(path));
     lines.filter_map(|path| path.canonicalize().ok()).collect()
 }
 
-/// The fixtures that the vectors of a file name. The first one tells whether any does.
+/// Returns the fixtures that the vectors of a file name. If the first vector names none, none does.
 fn fixtures_named_in(path: &Path) -> io::Result<Vec<String>> {
     #[derive(Deserialize)]
     struct Line {

@@ -1,4 +1,4 @@
-//! The program of a suite vector: instructions, or a file that is loaded.
+//! The program of a suite vector: encoded instructions, or an ELF file.
 
 use std::sync::Arc;
 
@@ -15,9 +15,9 @@ use crate::{
     vector::file_name,
 };
 
-/// A program as the kinds of the suite give it: in `text` as instructions, in `elf` as the bytes or
-/// the name of a file, or in `elf_fnv` as the hash of a file. Instructions go before files, since
-/// the file is then only where they came from.
+/// The fields of a suite vector that give its program: instructions in `text`, the bytes or the name
+/// of a file in `elf`, or the hash of a file in `elf_fnv`. `text` takes precedence, since a file
+/// beside it is only its origin.
 #[derive(Deserialize, Debug)]
 pub(crate) struct ProgramCase {
     #[serde(default)]
@@ -35,20 +35,20 @@ pub(crate) struct ProgramCase {
     functions: Vec<(u32, u32, String)>,
 }
 
-/// Why there is no program.
+/// The reason why a vector has no program to run.
 pub(crate) enum NoProgram {
-    /// The file is not there: a reason to skip the vector.
+    /// The file is missing: the vector is skipped for this reason.
     Missing(String),
-    /// The loader refuses the file.
-    Refused(ElfError),
+    /// The loader rejects the file.
+    Rejected(ElfError),
 }
 
 impl NoProgram {
-    /// The verdict over a vector that expects a program.
+    /// Returns the verdict of a vector that expects a program.
     pub(crate) fn verdict(self) -> Result<Verdict, BadVector> {
         match self {
             Self::Missing(why) => Ok(Verdict::Skipped(why)),
-            Self::Refused(error) => {
+            Self::Rejected(error) => {
                 let mut check = Check::default();
                 check.differ("load", "a program", error);
                 check.finish()
@@ -58,26 +58,26 @@ impl NoProgram {
 }
 
 impl ProgramCase {
-    /// Assembles or loads the program.
+    /// Decodes or loads the program.
     ///
     /// # Errors
-    /// If the vector gives no program, or one that cannot be read.
+    /// If the vector has no program, or one that cannot be decoded.
     pub(crate) fn executable(
         &self,
         context: &Context,
     ) -> Result<Result<Executable, NoProgram>, BadVector> {
         if let Some(text) = &self.text {
-            return Ok(Ok(self.assembled(text)?));
+            return Ok(Ok(self.decode(text)?));
         }
         let file = match (&self.elf, &self.elf_fnv) {
             (Some(file), _) => context::program(file, context),
             (None, Some(hash)) => {
-                let name =
-                    file_name(hash).ok_or_else(|| BadVector("`elf_fnv` is no hash".to_owned()))?;
+                let name = file_name(hash)
+                    .ok_or_else(|| BadVector("`elf_fnv` is not a hash".to_owned()))?;
                 context.elf(&name).map(|bytes| bytes.to_vec())
             }
             (None, None) => {
-                return Err(BadVector("neither `text` nor `elf` nor `elf_fnv`".to_owned()));
+                return Err(BadVector("it has neither `text` nor `elf` nor `elf_fnv`".to_owned()));
             }
         };
         let file = match file {
@@ -85,21 +85,21 @@ impl ProgramCase {
             Err(why) => return Ok(Err(NoProgram::Missing(why))),
         };
         let environment = self.config.environment(self.syscalls());
-        Ok(selkie_elf::load(&file, &environment).map_err(NoProgram::Refused))
+        Ok(selkie_elf::load(&file, &environment).map_err(NoProgram::Rejected))
     }
 
     fn syscalls(&self) -> Arc<Syscalls> {
         Arc::new(Syscalls::new(self.syscalls.iter().map(String::as_str)))
     }
 
-    fn assembled(&self, text: &str) -> Result<Executable, String> {
+    fn decode(&self, text: &str) -> Result<Executable, String> {
         let version = Version::from_e_flags(self.sbpf_version)
-            .ok_or_else(|| format!("there is no sBPF version {}", self.sbpf_version))?;
+            .ok_or_else(|| format!("unknown sBPF version {}", self.sbpf_version))?;
         let mut functions = Functions::default();
         for (key, pc, name) in &self.functions {
             functions.register(*key, *pc, name.as_str()).map_err(|error| error.to_string())?;
         }
-        // A program without a function of that name gets one (anza sbpf: `elf.rs`,
+        // A program without a function `entrypoint` gets one (anza sbpf: `elf.rs`,
         // `new_from_text_bytes`).
         if !functions.iter().any(|(_, function)| function.name == ENTRYPOINT) {
             let key = if version.static_calls() { self.entry_pc } else { ENTRYPOINT_KEY };

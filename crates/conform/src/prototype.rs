@@ -1,8 +1,7 @@
-//! Fixtures of prototypes: loaders that were written as programs, and never put to use.
+//! Fixtures of prototypes: loaders written as sBPF programs, which were never used.
 //!
-//! Each had an address of its own, and recorded what the loader itself would do, but for compute
-//! units, for addresses that it derived from its own, and for what [`Prototype::differences`] says
-//! and nothing else.
+//! Each prototype had its own address and behaved like the loader, except for compute units,
+//! addresses derived from its own, and the cases in [`Prototype::differences`].
 
 use prost::Message;
 use selkie_fixture::{Instruction, InstructionFixture, firedancer};
@@ -15,22 +14,22 @@ use crate::{
     instr::{self, Case},
 };
 
-/// A loader that was written as a program.
+/// A loader written as a program.
 pub(crate) struct Prototype {
     pub(crate) kind: FixtureKind,
     address: Pubkey,
     loader: Loader,
-    /// What switches the loader on, if it needs that.
+    /// The feature that activates the loader, if there is one.
     feature: Option<Feature>,
-    /// The loader's number of an instruction, by the prototype's, if they are not the same.
+    /// The loader's discriminant for each of the prototype's; empty if they are the same.
     numbers: &'static [u8],
     differences: &'static [Difference],
 }
 
-/// Where a prototype did something that its loader does not.
+/// A case in which a prototype behaved unlike its loader.
 struct Difference {
-    what: &'static str,
-    /// Whether an instruction, by its own number, shows it.
+    reason: &'static str,
+    /// Returns whether an instruction, with the prototype's discriminant, is such a case.
     concerns: fn(&Instruction, u8) -> bool,
 }
 
@@ -47,11 +46,11 @@ const PROTOTYPES: &[Prototype] = &[
         feature: None,
         numbers: &[],
         differences: &[Difference {
-            what: "recorded by a prototype of loader v3, which derived addresses from its own",
+            reason: "recorded by a prototype of loader v3, which derived addresses from its own",
             concerns: |_, number| number == V3_DEPLOY,
         }],
     },
-    // It was made after the loader of agave 2.1. That of 2.3 copies as well, under number 1.
+    // It follows the loader of agave 2.1. That of 2.3 has the new instruction Copy, number 1.
     Prototype {
         kind: V4,
         address: Pubkey::from_str_const("CoreBPFLoaderV41111111111111111111111111111"),
@@ -60,32 +59,32 @@ const PROTOTYPES: &[Prototype] = &[
         numbers: &[0, 2, 3, 4, 5, 6],
         differences: &[
             Difference {
-                what: "recorded when loader v4 asked a new program to sign, which it does no more",
+                reason: "recorded when loader v4 required a new program to sign",
                 concerns: |it, number| {
                     number == V4_TRUNCATE
                         && it.instruction_accounts.first().is_some_and(|program| !program.is_signer)
                 },
             },
             Difference {
-                what: "recorded when loader v4 deployed from another account, which Copy does now",
+                reason: "recorded when loader v4 deployed from another account; Copy replaced that",
                 concerns: |it, number| number == V4_DEPLOY && it.instruction_accounts.len() > 2,
             },
         ],
     },
 ];
 
-/// Numbers of the prototypes.
+/// Discriminants of the prototypes' instructions.
 const V3_DEPLOY: u8 = 2;
 const V4_TRUNCATE: u8 = 1;
 const V4_DEPLOY: u8 = 2;
 
 impl Prototype {
-    /// The prototype at an address.
+    /// Returns the prototype at an address.
     pub(crate) fn of(address: &Pubkey) -> Option<&'static Self> {
         PROTOTYPES.iter().find(|it| it.address == *address)
     }
 
-    /// Judges the loader by what its prototype did.
+    /// Judges the loader by the recorded result of its prototype.
     pub(crate) fn judge(
         &self,
         mut fixture: InstructionFixture,
@@ -107,14 +106,14 @@ impl Prototype {
         let verdict = case.judge(&instr::Expected::recorded(output), context)?;
         let Verdict::Failed(_) = verdict else { return Ok(verdict) };
         let difference = self.differences.iter().find(|it| (it.concerns)(input, number));
-        Ok(difference.map_or(verdict, |it| Verdict::Skipped(it.what.to_owned())))
+        Ok(difference.map_or(verdict, |it| Verdict::Skipped(it.reason.to_owned())))
     }
 
     fn features(&self, features: FeatureSet) -> FeatureSet {
         self.feature.map_or(features, |feature| features.with(feature))
     }
 
-    /// Puts the loader in the place of its prototype.
+    /// Replaces the prototype by the loader.
     fn replace(&self, fixture: &mut InstructionFixture) {
         let InstructionFixture { input, output } = fixture;
         let loader = self.loader.address();
@@ -139,7 +138,7 @@ impl Prototype {
     }
 }
 
-/// The slot that a fixture was recorded in. There is no account of the clock among its accounts.
+/// Returns the slot of a fixture, whose accounts do not include the clock sysvar.
 fn slot(bytes: &[u8]) -> Option<u64> {
     let fixture = firedancer::InstrFixture::decode(bytes).ok()?;
     fixture.input?.slot_context.map(|it| it.slot)

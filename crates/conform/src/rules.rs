@@ -1,33 +1,31 @@
-//! Rules that cannot be switched off here, and the fixtures of a time when they were.
+//! Rules that Selkie cannot deactivate, and the fixtures that predate them.
 //!
-//! The runtime has no row for a feature that mainnet has had for long. A fixture whose list of
-//! features lacks such a one tells what would be without it, and that is not judged.
+//! The runtime does not model features that mainnet activated long ago. A fixture without such a
+//! feature recorded the behaviour without the rule, which is not judged.
 
 use selkie_svm::Pubkey;
 
 use crate::{Verdict, features::FeatureIds};
 
-/// A rule: the feature that brought it, what it says, and the syscall that it is about.
+/// A rule of a syscall, introduced by a feature.
 struct Rule {
     feature: Pubkey,
-    what: &'static str,
+    text: &'static str,
     syscall: &'static str,
 }
 
 const RULES: &[Rule] = &[Rule {
     feature: Pubkey::from_str_const("poUdAqRXXsNmfqAZ6UqpjbeYgwBygbfQLEvWSqVhSnb"),
-    what: "Poseidon's inputs have 32 bytes each (SIMD-0359)",
+    text: "Poseidon's inputs have 32 bytes each (SIMD-0359)",
     syscall: "sol_poseidon",
 }];
 
-/// A failure that a rule explains is none: the vector is skipped for it.
+/// Returns the verdict, or skips a failed vector whose features predate a rule of its syscall.
 pub(crate) fn explain(verdict: Verdict, ids: &FeatureIds, syscall: &str) -> Verdict {
     let Verdict::Failed(_) = verdict else { return verdict };
     let is_about = |rule: &&Rule| rule.syscall == syscall && !ids.has(&rule.feature);
     match RULES.iter().find(is_about) {
-        Some(rule) => {
-            Verdict::Skipped(format!("its features are from before this rule: {}", rule.what))
-        }
+        Some(rule) => Verdict::Skipped(format!("its features predate this rule: {}", rule.text)),
         None => verdict,
     }
 }

@@ -1,6 +1,6 @@
-//! Runs files and folders of vectors on all cores.
+//! Judging of files and folders of vectors on all cores.
 //!
-//! Verdicts do not depend on the number of threads, nor does their order in the report.
+//! Neither verdicts nor their order in the report depend on the number of threads.
 
 use core::{
     fmt,
@@ -27,40 +27,40 @@ use crate::{
     plan::{Named, Unit, units},
 };
 
-/// Lines that a thread takes at once.
+/// The number of lines that a thread takes at once.
 const CHUNK_LINES: usize = 64;
 
-/// How to run vectors.
+/// The options of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Folder of base ELFs: `<base>.so` or `<fnv>.elf`.
+    /// The folder of ELF files: `<base>.so` or `<fnv>.elf`.
     pub elfs: Option<PathBuf>,
-    /// Threads to run on; all cores if not given.
+    /// The number of threads; `None` for one per core.
     pub threads: Option<usize>,
-    /// What runs programs.
+    /// The engine that runs programs.
     pub engine: Engine,
 }
 
-/// How far a run got.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
-    /// The file that is being run.
+    /// The current file.
     pub file: &'a Path,
-    /// Vectors of it that are done.
+    /// The number of its vectors judged so far.
     pub done: usize,
-    /// Vectors of it.
+    /// The number of its vectors.
     pub total: usize,
 }
 
-/// What became of every file.
+/// The report of a run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
-    /// The files, in the order in which they were given, folders in order of names.
+    /// The files in the order in which they were given; those of a folder in the order of names.
     pub files: Vec<FileReport>,
 }
 
 impl Report {
-    /// The sums over all files, for each kind that there was, in the order of the table.
+    /// Returns the totals of each kind that occurred, in the order of the tables.
     #[must_use]
     pub fn kinds(&self) -> Vec<KindReport> {
         let sum = |name| {
@@ -74,7 +74,7 @@ impl Report {
         kinds.filter(|kind| !kind.tally.is_empty()).collect()
     }
 
-    /// The sums over all files.
+    /// Returns the totals over all files.
     #[must_use]
     pub fn total(&self) -> Tally {
         let mut total = Tally::default();
@@ -83,51 +83,53 @@ impl Report {
     }
 }
 
-/// What things are called whose kind is not known.
+/// The name of the kind of vectors whose kind is unknown.
 const UNKNOWN: &str = "unknown";
 
-/// What became of the vectors or fixtures of a kind.
+/// The totals of a kind of vectors or fixtures.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct KindReport {
-    /// What the kind is called.
+    /// The name of the kind.
     pub name: &'static str,
-    /// What is compared.
+    /// The fields that are compared.
     pub compared: &'static str,
-    /// How many passed, failed and were skipped.
+    /// The numbers of passed, failed and skipped vectors.
     #[serde(flatten)]
     pub tally: Tally,
 }
 
-/// What became of the vectors of a file, or of the fixtures in a folder.
+/// The report of a file of vectors, or of a folder of fixtures.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct FileReport {
-    /// The file, or the folder.
+    /// The path of the file or folder.
     pub path: PathBuf,
-    /// How many passed, failed and were skipped.
+    /// The numbers of passed, failed and skipped vectors.
     #[serde(flatten)]
     pub tally: Tally,
-    /// Each that failed, in the file's order.
+    /// The failed vectors, in the order of the file.
     pub failures: Vec<Failure>,
-    /// How many were skipped for each reason.
+    /// The number of skipped vectors by reason.
     pub skips: BTreeMap<String, usize>,
-    /// How many fixtures are left to vectors of the same run, which name them and say what holds
-    /// today; they are counted there.
+    /// The number of fixtures that vectors of the same run name and judge. They are counted in the
+    /// reports of those vectors.
     pub judged_by_vectors: usize,
     #[serde(skip)]
     kinds: BTreeMap<&'static str, Tally>,
 }
 
-/// How many vectors passed, failed and were skipped.
+/// The numbers of passed, failed and skipped vectors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
-#[allow(missing_docs, reason = "the names say it")]
 pub struct Tally {
+    /// The number of vectors whose expectations all hold.
     pub passed: usize,
+    /// The number of vectors with a difference, or that are unreadable.
     pub failed: usize,
+    /// The number of vectors that were not run.
     pub skipped: usize,
 }
 
 impl Tally {
-    /// Whether there was nothing to judge.
+    /// Returns whether all numbers are 0.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -160,11 +162,11 @@ impl fmt::Display for Tally {
 /// A vector that failed.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Failure {
-    /// Its line in the file, or its place among the file's fixtures; from 1.
+    /// The line in the file, or the position of a fixture; from 1.
     pub line: usize,
-    /// Its own id or name, if it has one; a fixture's path.
+    /// The id or name of the vector, if it has one, or the path of the fixture.
     pub id: Option<String>,
-    /// What came out differently.
+    /// The differences from the expectation.
     pub differences: Vec<Difference>,
 }
 
@@ -176,10 +178,10 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Runs the vectors of files, and of all vector files in folders. A file that was named more than
-/// once is run once.
+/// Judges the vectors of files, and of all vector files in folders. A file that is given more than
+/// once is judged once.
 ///
-/// `progress` is told about every few vectors, from any thread.
+/// `progress` is called after every few vectors, from any thread.
 #[must_use]
 pub fn run(
     paths: &[PathBuf],
@@ -223,7 +225,7 @@ impl Run<'_> {
         let mut report = run.on_threads(self.threads);
         report.judged_by_vectors = content.judged_by_vectors;
         for file in &content.left_out {
-            let why = format!("{file} beside it says what holds today: run that with it");
+            let why = format!("{file} beside it states its current result: run both together");
             report.add(Judged { line: 0, id: None, kind: UNKNOWN, verdict: Verdict::Skipped(why) });
         }
         report
@@ -274,17 +276,17 @@ impl FileRun<'_> {
     }
 
     fn judge(&self, item: &Item<'_>) -> Judged {
-        let line = item.place;
+        let line = item.number;
         let path = item.path.as_deref().map(str::to_owned);
         let bytes = match item.bytes() {
             Ok(bytes) => bytes,
             Err(error) => {
-                return Judged::unread(line, path, format_args!("cannot read it: {error}"));
+                return Judged::unreadable(line, path, format_args!("cannot read it: {error}"));
             }
         };
         if path.is_some() {
             let kind = catch_unwind(|| fixture::kind_of(&bytes)).ok().flatten();
-            let verdict = caught(|| fixture::judge(&bytes, self.context));
+            let verdict = catch_failures(|| fixture::judge(&bytes, self.context));
             return Judged {
                 line,
                 id: path,
@@ -294,12 +296,12 @@ impl FileRun<'_> {
         }
         let value = match read(&bytes) {
             Ok(value) => value,
-            Err(why) => return Judged::unread(line, None, why),
+            Err(why) => return Judged::unreadable(line, None, why),
         };
         let id = ["id", "name", "fixture"].iter().find_map(|field| value.get(field)?.as_str());
         let (kind, verdict) = match kind_of(&value) {
             Err(why) => (UNKNOWN, Verdict::Skipped(why)),
-            Ok(kind) => (kind.name, caught(|| (kind.judge)(&value, self.context))),
+            Ok(kind) => (kind.name, catch_failures(|| (kind.judge)(&value, self.context))),
         };
         Judged { line, id: id.map(str::to_owned), kind, verdict }
     }
@@ -307,19 +309,18 @@ impl FileRun<'_> {
 
 /// Reads the JSON of a vector.
 fn read(line: &[u8]) -> Result<Value, String> {
-    // A value takes up to a hundred times its text. What separates values may stand in texts too,
-    // but the largest vector has a thousand.
-    const MARKS_MAX: usize = 1 << 16;
-    let marks = line.iter().filter(|byte| b",:[{".contains(byte)).count();
-    if marks > MARKS_MAX {
-        return Err(format!("a vector of more than {MARKS_MAX} values"));
+    // A parsed value takes up to a hundred times the memory of its text. This counts separators
+    // inside of strings too, but the largest vector has a thousand.
+    const SEPARATORS_MAX: usize = 1 << 16;
+    let separators = line.iter().filter(|byte| b",:[{".contains(byte)).count();
+    if separators > SEPARATORS_MAX {
+        return Err(format!("a vector of more than {SEPARATORS_MAX} values"));
     }
     serde_json::from_slice(line).map_err(|error| format!("not JSON: {error}"))
 }
 
-/// The verdict, whatever happens: a panic is a bug that one vector found, and the others are still
-/// worth running.
-fn caught(judge: impl FnOnce() -> Result<Verdict, BadVector>) -> Verdict {
+/// Returns the verdict of `judge`; an error or a panic is a failure. The other vectors still run.
+fn catch_failures(judge: impl FnOnce() -> Result<Verdict, BadVector>) -> Verdict {
     match catch_unwind(AssertUnwindSafe(judge)) {
         Ok(Ok(verdict)) => verdict,
         Ok(Err(error)) => Verdict::Failed(vec![bad(&error)]),
@@ -335,7 +336,7 @@ struct Judged {
 }
 
 impl Judged {
-    fn unread(line: usize, id: Option<String>, why: impl fmt::Display) -> Self {
+    fn unreadable(line: usize, id: Option<String>, why: impl fmt::Display) -> Self {
         Self { line, id, kind: UNKNOWN, verdict: Verdict::Failed(vec![bad(why)]) }
     }
 }
@@ -351,7 +352,7 @@ fn bad(why: impl fmt::Display) -> Difference {
 impl FileReport {
     fn unreadable(path: &Path, why: &str) -> Self {
         let mut report = Self { path: path.to_owned(), ..Self::default() };
-        report.add(Judged::unread(0, None, format_args!("cannot read the file: {why}")));
+        report.add(Judged::unreadable(0, None, format_args!("cannot read the file: {why}")));
         report
     }
 

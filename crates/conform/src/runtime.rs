@@ -1,4 +1,4 @@
-//! The runtime as vectors find it: programs that are part of it, and programs in accounts.
+//! The runtime environment of vectors: builtin programs, and programs in accounts.
 
 use selkie_builtins::{builtins, precompiles};
 use selkie_svm::{
@@ -10,7 +10,7 @@ use selkie_svm::{
 pub(crate) const SYSVAR_OWNER: Pubkey =
     Pubkey::from_str_const("Sysvar1111111111111111111111111111111111111");
 
-/// The environment with these features and sysvars.
+/// Returns an environment with these features and sysvars.
 pub(crate) fn environment(features: FeatureSet, sysvars: Sysvars) -> Environment {
     Environment {
         features,
@@ -21,20 +21,22 @@ pub(crate) fn environment(features: FeatureSet, sysvars: Sysvars) -> Environment
     }
 }
 
-/// Accounts as a harness has them, which is what they are, with lamports or without.
-struct Given<'a>(&'a [(Pubkey, Account)]);
+/// The accounts of a fixture as a store; those without lamports do not exist.
+struct FixtureAccounts<'a>(&'a [(Pubkey, Account)]);
 
-impl AccountStore for Given<'_> {
+impl AccountStore for FixtureAccounts<'_> {
     fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
-        let found = self.0.iter().find(|(known, _)| known == key);
-        found.filter(|(_, account)| account.lamports > 0).map(|(_, account)| account.clone().into())
+        let account = self.0.iter().find(|(known, _)| known == key);
+        account
+            .filter(|(_, account)| account.lamports > 0)
+            .map(|(_, account)| account.clone().into())
     }
 }
 
-/// Makes the programs of these accounts ready to be called.
+/// Loads the programs among these accounts into the environment.
 pub(crate) fn load_programs(environment: &mut Environment, accounts: &[(Pubkey, Account)]) {
     let (slot, features) = (environment.slot(), environment.features);
-    let (cache, store) = (ProgramCache::new(), Given(accounts));
+    let (cache, store) = (ProgramCache::new(), FixtureAccounts(accounts));
     for (key, account) in accounts {
         let entry = cache.get(key, &account.clone().into(), &store, slot, features);
         if let Some(ProgramEntry::Loaded(program)) = entry {
@@ -43,20 +45,20 @@ pub(crate) fn load_programs(environment: &mut Environment, accounts: &[(Pubkey, 
     }
 }
 
-/// The account of a builtin program.
+/// Returns the account of a builtin program.
 pub(crate) fn builtin_account() -> AccountSharedData {
     let account =
         Account { lamports: 1, owner: NATIVE_LOADER, executable: true, ..Account::default() };
     account.into()
 }
 
-/// The account of a sysvar.
+/// Returns the account of a sysvar.
 pub(crate) fn sysvar_account(data: &[u8]) -> AccountSharedData {
     let (owner, data) = (SYSVAR_OWNER, data.to_vec());
     Account { lamports: 1, data, owner, ..Account::default() }.into()
 }
 
-/// An account of a fixture, as the runtime has it. Rent epochs are all the same today.
+/// Converts an account of a fixture. Its rent epoch is ignored: all accounts have the same today.
 pub(crate) fn account(given: &selkie_fixture::Account) -> (Pubkey, Account) {
     let account = Account {
         lamports: given.lamports,

@@ -1,5 +1,5 @@
-//! Kind `svm`: a transaction and all the state that it needs; made by agave's batch processor and
-//! the checks of a bank around it.
+//! Kind `svm`: a transaction with all the state that it needs, and its result according to agave's
+//! batch processor and the checks of a bank around it.
 
 use std::{collections::BTreeMap, str::FromStr};
 
@@ -18,9 +18,9 @@ use serde_json::Value;
 use solana_hash::Hash;
 use solana_transaction::versioned::VersionedTransaction;
 
-use crate::{BadVector, Check, Context, Verdict, engine::Way, kinds::is, runtime, vector::hex};
+use crate::{BadVector, Check, Context, Verdict, kinds::is, runtime, vector::hex};
 
-/// The features that vectors call by this name are the runtime's own of mainnet.
+/// The name of the runtime's mainnet features in vectors.
 const MAINNET: &str = "mainnet-2026-09-27";
 
 #[derive(Deserialize)]
@@ -43,7 +43,7 @@ struct Vector {
     expect: Expected,
 }
 
-/// Features: those of mainnet, and what differs from them.
+/// The features of a vector: those of mainnet, with changes.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Features {
@@ -51,7 +51,7 @@ enum Features {
     Changed { base: String, on: Vec<Key>, off: Vec<Key> },
 }
 
-/// An account as vectors write it.
+/// An account in a vector: key, lamports, owner, executable flag, data, rent epoch.
 #[derive(Deserialize)]
 struct State {
     k: Key,
@@ -62,7 +62,7 @@ struct State {
     r: Option<Text<u64>>,
 }
 
-/// What is written as a string: a number, or an address or a hash in base 58.
+/// A value encoded as a string: a number, or an address or hash in base 58.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Text<T>(T);
 
@@ -95,8 +95,8 @@ struct Returned {
     data: String,
 }
 
-/// An instruction that was called: the places of its program and its accounts, its data in hex,
-/// and how deep it was nested.
+/// An inner instruction: the account indices of its program and accounts, its data in hex, and its
+/// stack height.
 #[derive(PartialEq, Eq, Deserialize, Debug)]
 struct Inner {
     program_idx: u8,
@@ -105,15 +105,15 @@ struct Inner {
     stack_height: u8,
 }
 
-/// Whether a line is of this kind.
+/// Returns whether a line is of this kind.
 #[must_use]
 pub fn matches(line: &Value) -> bool {
     let has = |field| line.get(field).is_some();
     is(line, "svm") || has("tx") && has("expect") && has("accounts")
 }
 
-/// Processes the transaction and compares the stage that it came to, its result, the accounts, the
-/// fee, compute units, log, called instructions, return data and what was loaded.
+/// Processes the transaction and compares the stage that it reached, its result, the accounts, the
+/// fee, compute units, logs, inner instructions, return data and the size of loaded accounts.
 ///
 /// # Errors
 /// If the vector is unreadable.
@@ -125,7 +125,7 @@ pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     }
 }
 
-/// What a vector comes down to.
+/// The decoded state and transaction of a vector.
 struct Case<'v> {
     vector: &'v Vector,
     wire: Vec<u8>,
@@ -134,14 +134,14 @@ struct Case<'v> {
     blockhash_queue: BlockhashQueue,
 }
 
-/// What a transaction comes to, and at which stage it stays.
+/// The outcome of a transaction: dropped at a stage with an error, or processed.
 enum Outcome {
     Dropped(&'static str, String),
     Processed(Box<Processed>),
 }
 
 impl<'v> Case<'v> {
-    /// Makes a case of a vector, or tells what is missing for that.
+    /// Decodes a vector, or returns the reason to skip it.
     fn new(vector: &'v Vector, context: &Context) -> Result<Result<Self, String>, BadVector> {
         let features = match vector.features.set()? {
             Ok(features) => features,
@@ -156,7 +156,7 @@ impl<'v> Case<'v> {
                 Err(why) => return Ok(Err(why)),
             };
             if state.o.0 == runtime::SYSVAR_OWNER {
-                // Programs cannot ask for all that are sysvars, and only of those setting succeeds.
+                // Setting succeeds only for the sysvars that programs can read.
                 let _ = sysvars.set(state.k.0, &account.data);
             }
             accounts.insert(state.k.0, account.into());
@@ -175,16 +175,8 @@ impl<'v> Case<'v> {
 
     fn judge(&self, expect: &Expected, context: &Context) -> Result<Verdict, BadVector> {
         let mut check = Check::default();
-        for &way in context.engine().ways() {
-            let engine = match way {
-                Way::Interpreter => Engine::Interpreter,
-                Way::Jit => Engine::Jit,
-            };
-            // What was not asked for by name may be missing.
-            if context.engine() == crate::Engine::Both && engine.resolve().is_err() {
-                continue;
-            }
-            check.prefix(way.prefix());
+        for (single, engine) in context.engine().each_of_runtime() {
+            check.set_prefix(single.prefix());
             match self.process(engine) {
                 Outcome::Dropped(stage, result) => {
                     check.same("stage", expect.stage.as_str(), stage);
@@ -256,7 +248,7 @@ impl<'v> Case<'v> {
         let inner =
             processed.inner_instructions.iter().map(|list| list.iter().map(Inner::of).collect());
         let inner: Vec<Vec<Inner>> = inner.collect();
-        // A transaction that only pays has no list of them.
+        // A transaction that only pays its fee has no list of inner instructions.
         if processed.is_executed {
             check.same("inner", &expect.inner, &inner);
         }
@@ -287,7 +279,7 @@ impl<'v> Case<'v> {
         }
         let keys: std::collections::BTreeSet<_> = expected.keys().chain(after.keys()).collect();
         for key in keys {
-            // Of an account that is deleted, nothing is left.
+            // The store returns `None` for accounts without lamports.
             let (expected, got) = (expected.account(key), after.account(key));
             if expected != got {
                 compare_account(check, key, expected, got);
@@ -297,7 +289,7 @@ impl<'v> Case<'v> {
     }
 }
 
-/// Tells in what two accounts differ, of which one at least is there.
+/// Records the differences of two accounts, at least one of which exists.
 fn compare_account(
     check: &mut Check,
     key: &Pubkey,
@@ -307,9 +299,9 @@ fn compare_account(
     let (expected, got) = match (expected.map(Account::from), got.map(Account::from)) {
         (Some(expected), Some(got)) => (expected, got),
         (expected, got) => {
-            let is_there =
-                |account: Option<Account>| if account.is_some() { "there" } else { "gone" };
-            check.differ(&key.to_string(), is_there(expected), is_there(got));
+            let existence =
+                |account: Option<Account>| if account.is_some() { "exists" } else { "deleted" };
+            check.differ(&key.to_string(), existence(expected), existence(got));
             return;
         }
     };
@@ -320,12 +312,12 @@ fn compare_account(
     if expected.data != got.data {
         let at = expected.data.iter().zip(&got.data).position(|(expected, got)| expected != got);
         let len = |data: &[u8]| format!("{} bytes", data.len());
-        let at = at.map_or_else(String::new, |at| format!(", others from byte {at} on"));
+        let at = at.map_or_else(String::new, |at| format!(", different from byte {at} on"));
         check.differ(&format!("{key} data"), len(&expected.data), len(&got.data) + &at);
     }
 }
 
-/// The stage of a check, by the error that it came to.
+/// Returns the stage that reports an error.
 fn stage(error: &str) -> &'static str {
     const STAGES: [(&str, &[&str]); 5] = [
         ("sanitize", &["SanitizeFailure", "AddressLookup", "InvalidAddressLookup"]),
@@ -350,20 +342,20 @@ impl Inner {
 }
 
 impl Features {
-    /// The set, or why it cannot be made here.
+    /// Returns the feature set, or the reason to skip the vector.
     fn set(&self) -> Result<Result<FeatureSet, String>, BadVector> {
         let (base, on, off) = match self {
             Self::Base(base) => (base, &[][..], &[][..]),
             Self::Changed { base, on, off } => (base, &on[..], &off[..]),
         };
         if base != MAINNET {
-            return Err(BadVector(format!("features {base} are not known")));
+            return Err(BadVector(format!("unknown features {base}")));
         }
         let mut features = FeatureSet::mainnet();
         for (keys, is_on) in [(on, true), (off, false)] {
             for Text(key) in keys {
                 let Some(feature) = Feature::from_address(key) else {
-                    return Ok(Err(format!("feature {key} cannot be switched here")));
+                    return Ok(Err(format!("feature {key} cannot be switched")));
                 };
                 features = if is_on { features.with(feature) } else { features.without(feature) };
             }

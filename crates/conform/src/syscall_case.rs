@@ -1,7 +1,7 @@
-//! One syscall against given memory, in an instruction that was entered.
+//! A syscall with the memory and the instruction that it is called in.
 //!
-//! The program that calls is of V0 and does nothing by itself; what is observed is what agave's own
-//! harness observes: no logs, no return data.
+//! The calling program is an `exit` of V0. As in agave's harness, logs and return data are not
+//! compared.
 
 use selkie_elf::{Executable, Functions};
 use selkie_fixture::{Syscall as Given, SyscallFixture};
@@ -21,19 +21,19 @@ use crate::{
     vector::{Hex64, xxh64},
 };
 
-/// `exit`: the program does nothing by itself.
+/// The text of the calling program: `exit`.
 const TEXT: [u8; 8] = [0x95, 0, 0, 0, 0, 0, 0, 0];
 
-/// The most that a heap has.
+/// The maximum size in bytes of the heap.
 const HEAP_BYTES_MAX: u64 = 256 * 1024;
 
-/// A syscall and all that it finds.
+/// A syscall with the state before it.
 pub(crate) struct Case {
     pub(crate) syscall: &'static Syscall,
     pub(crate) environment: Environment,
     pub(crate) instruction: Instruction,
     pub(crate) accounts: Vec<(Pubkey, Account)>,
-    pub(crate) units: u64,
+    pub(crate) compute_unit_limit: u64,
     pub(crate) arguments: [u64; 5],
     pub(crate) heap_bytes: u64,
     pub(crate) heap: Vec<u8>,
@@ -42,7 +42,7 @@ pub(crate) struct Case {
     pub(crate) return_data: Option<ReturnData>,
 }
 
-/// What is expected of it. Hashes that are left out are not compared.
+/// The expected result of a syscall. Missing hashes are not compared.
 #[derive(Clone, Deserialize, Debug)]
 pub(crate) struct Expected {
     #[serde(default)]
@@ -56,18 +56,18 @@ pub(crate) struct Expected {
     heap: Option<Hex64>,
     stack: Option<Hex64>,
     rodata: Option<Hex64>,
-    /// Offset, whether it is writable, length, hash.
+    /// The input regions: offset, whether it is writable, length, hash.
     #[serde(default)]
     input: Vec<(u64, bool, usize, Hex64)>,
 }
 
 impl Expected {
-    /// Whether a syscall did nothing, not even charge, but return 1.
-    pub(crate) fn is_stub(&self, units: u64) -> bool {
-        self.err == 0 && self.r0 == Hex64(1) && self.cu_left == units
+    /// Returns whether the syscall was a stub, which returned 1 and charged nothing.
+    pub(crate) fn is_stub(&self, compute_unit_limit: u64) -> bool {
+        self.err == 0 && self.r0 == Hex64(1) && self.cu_left == compute_unit_limit
     }
 
-    /// What a fixture recorded.
+    /// Returns the recorded result of a fixture.
     pub(crate) fn recorded(fixture: &SyscallFixture) -> Self {
         let effects = &fixture.output;
         let regions = effects.input.iter();
@@ -86,7 +86,7 @@ impl Expected {
     }
 }
 
-/// A program of this loader that does nothing.
+/// Returns a program of this loader that does nothing.
 pub(crate) fn program(loader: Loader, features: FeatureSet) -> Result<Program, BadVector> {
     let functions = Functions::default();
     let executable = Executable::from_text(Version::V0, TEXT, 0, functions, Default::default())
@@ -96,7 +96,7 @@ pub(crate) fn program(loader: Loader, features: FeatureSet) -> Result<Program, B
 }
 
 impl Case {
-    /// What a fixture comes down to.
+    /// Prepares the syscall of a fixture.
     pub(crate) fn new(
         given: &Given,
         syscall: &'static Syscall,
@@ -104,10 +104,10 @@ impl Case {
     ) -> Result<Self, BadVector> {
         let case = instr::Case::new(&given.instruction, features);
         let program_id = case.instruction.program_id;
-        // What is no program at all enters as one of any loader does.
+        // An account that is not a program is invoked like a program of loader v3.
         let loader = case.owner(&program_id).and_then(|owner| Loader::of(&owner));
         let loader = loader.unwrap_or(Loader::V3);
-        let instr::Case { instruction, accounts, mut environment, units, .. } = case;
+        let instr::Case { instruction, accounts, mut environment, compute_unit_limit, .. } = case;
         environment.programs.insert(program_id, program(loader, features)?);
         let return_data = given.return_data.clone();
         Ok(Self {
@@ -115,7 +115,7 @@ impl Case {
             environment,
             instruction,
             accounts,
-            units,
+            compute_unit_limit,
             arguments: given.arguments,
             heap_bytes: given.heap_bytes,
             heap: given.heap.clone(),
@@ -125,26 +125,43 @@ impl Case {
         })
     }
 
-    /// Calls the syscall and compares its result, the compute units that are left, and the memory.
-    pub(crate) fn check(&self, check: &mut Check, expected: &Expected) -> Result<(), BadVector> {
-        let features = self.environment.features;
-        let has_account_regions = features.has(Feature::VirtualAddressSpaceAdjustments);
-        let config = Config {
-            aligned_memory: !has_account_regions,
-            stack_frame_gaps: !has_account_regions,
+    /// Whether accounts have memory regions of their own. Frames have no gaps then.
+    fn has_account_regions(&self) -> bool {
+        self.environment.features.has(Feature::VirtualAddressSpaceAdjustments)
+    }
+
+    fn config(&self) -> Config {
+        Config {
+            aligned_memory: !self.has_account_regions(),
+            stack_frame_gaps: !self.has_account_regions(),
             ..Config::default()
-        };
+        }
+    }
+
+    fn heap_bytes(&self) -> Result<u32, BadVector> {
         if self.heap_bytes > HEAP_BYTES_MAX {
             return Err(BadVector(format!("a heap of {} bytes", self.heap_bytes)));
         }
-        let heap_bytes = u32::try_from(self.heap_bytes).map_err(|error| error.to_string())?;
-        let budget = ComputeBudget { compute_unit_limit: self.units, heap_bytes };
-        let entered =
+        u32::try_from(self.heap_bytes).map_err(|error| BadVector(error.to_string()))
+    }
+
+    /// Invokes the instruction up to the point where its program would run.
+    fn invoke(&self, heap_bytes: u32) -> Result<Invocation<'_>, BadVector> {
+        let budget = ComputeBudget { compute_unit_limit: self.compute_unit_limit, heap_bytes };
+        let invocation =
             Invocation::enter(&self.instruction, &self.accounts, &self.environment, budget);
-        let mut invocation = entered.map_err(|error| error.to_string())?;
+        let mut invocation = invocation.map_err(|error| error.to_string())?;
         if let Some(return_data) = &self.return_data {
             invocation.set_return_data(return_data.clone());
         }
+        Ok(invocation)
+    }
+
+    /// Calls the syscall and compares its result, the compute units left, and the memory.
+    pub(crate) fn check(&self, check: &mut Check, expected: &Expected) -> Result<(), BadVector> {
+        let config = self.config();
+        let heap_bytes = self.heap_bytes()?;
+        let mut invocation = self.invoke(heap_bytes)?;
         let mut input = invocation.input().bytes.clone();
         let mut stack = prefixed(config.stack_bytes(), &self.stack);
         let mut heap = prefixed(heap_bytes.try_into().unwrap_or(usize::MAX), &self.heap);
@@ -176,37 +193,37 @@ impl Case {
         check.equal("heap", expected.heap, hash(&heap));
         check.equal("stack", expected.stack, hash(&stack));
         check.equal("rodata", expected.rodata, hash(&self.rodata));
-        // With adjusted addresses, the input is not observed after a failure.
-        if !has_account_regions || result.is_ok() {
+        // With account regions, agave's harness does not record the input after a failure.
+        if !self.has_account_regions() || result.is_ok() {
             check.same("input", &expected.input, &input);
         }
         Ok(())
     }
 }
 
-/// Memory that begins with these bytes, as far as they fit, and goes on with zeros.
+/// Returns memory of `len` bytes that begins with `prefix`, truncated if necessary; the rest is zero.
 fn prefixed(len: usize, prefix: &[u8]) -> Vec<u8> {
     let mut memory = prefix.to_vec();
     memory.resize(len, 0);
     memory
 }
 
-/// What family of errors a syscall failed with, and the error's place in it, from 1.
+/// Returns the family of a syscall's error, and 1 plus its discriminant.
 fn error_number(error: &selkie_vm::SyscallError) -> (i64, i64) {
-    let place = |discriminant: u64| i64::try_from(discriminant).map_or(-1, |place| place + 1);
+    let number = |discriminant: u64| i64::try_from(discriminant).map_or(-1, |it| it + 1);
     if let Some(error) = error.downcast_ref::<InstructionError>() {
-        (3, place(error::discriminant(error)))
+        (3, number(error::discriminant(error)))
     } else if let Some(error) = error.downcast_ref::<SyscallError>() {
-        (2, place(error.discriminant()))
+        (2, number(error.discriminant()))
     } else if let Some(trap) = error.downcast_ref::<Trap>() {
-        (1, place(trap.discriminant()))
+        (1, number(trap.discriminant()))
     } else {
-        // Poseidon's errors, which are not numbered.
+        // Poseidon's errors have no numbers.
         (2, -1)
     }
 }
 
-/// The hash of a region; that of an empty one is 0.
+/// Returns the XXH64 hash of a region; 0 for an empty one.
 fn hash(bytes: &[u8]) -> Hex64 {
     Hex64(if bytes.is_empty() { 0 } else { xxh64(bytes) })
 }

@@ -1,5 +1,4 @@
-//! The sysvars that an instruction finds: those among its accounts, and what vectors were made with
-//! where there are none.
+//! The sysvars of a fixture: those among its accounts, and the defaults of agave's harness.
 
 use selkie_svm::{
     Account, Environment, Pubkey, Sysvars,
@@ -10,18 +9,18 @@ use solana_hash::Hash;
 const RECENT_BLOCKHASHES: Pubkey =
     Pubkey::from_str_const("SysvarRecentB1ockHashes11111111111111111111");
 
-/// The sysvars among these accounts, and defaults for those that have no account.
+/// Returns the sysvars among these accounts, and defaults for those without an account.
 ///
 /// As in agave's harness (`sysvar_cache_from_accounts`), owners do not matter, and a sysvar whose
-/// account has no lamports or cannot be read is missing: the default does not take its place. Of
-/// several accounts of an address the last counts, since Mollusk's fixtures tell sysvars apart from
-/// accounts, and theirs come after.
+/// account has no lamports or does not decode is missing: the default does not replace it. Of
+/// several accounts with the same address the last counts, since Mollusk's fixtures have sysvars
+/// apart from accounts, and those are appended.
 pub(crate) fn sysvars(accounts: &[(Pubkey, Account)]) -> Sysvars {
     let mut sysvars = defaults();
     for (address, account) in accounts {
         sysvars.remove(address);
         if account.lamports > 0 {
-            // Most accounts are no sysvars, and some cannot be read.
+            // Fails for accounts that are not sysvars, or do not decode.
             let _ = sysvars.set(*address, &account.data);
         }
     }
@@ -33,7 +32,7 @@ fn defaults() -> Sysvars {
     sysvars.set_clock(&Clock { slot: 10, ..Clock::default() });
     sysvars.set_epoch_schedule(&EpochSchedule::default());
     sysvars.set_last_restart_slot(&LastRestartSlot { last_restart_slot: 5000 });
-    #[allow(deprecated, reason = "fixtures are older than the fields' loss of meaning")]
+    #[allow(deprecated, reason = "the fixtures predate the deprecation of these fields")]
     sysvars.set_rent(&Rent {
         lamports_per_byte: 3480,
         exemption_threshold: 2.0_f64.to_le_bytes(),
@@ -42,8 +41,8 @@ fn defaults() -> Sysvars {
     sysvars
 }
 
-/// Sets what a bank writes by itself: the sysvar of recent blockhashes, newest first, and, where
-/// there are none, slot hashes of the first slot.
+/// Sets the sysvars that a bank writes itself: recent blockhashes, newest first, and, if there are
+/// none, slot hashes with an entry for slot 0.
 pub(crate) fn set_recent_blockhashes(sysvars: &mut Sysvars, blockhashes: &[[u8; 32]], price: u64) {
     const SLOT_HASHES: Pubkey =
         Pubkey::from_str_const("SysvarS1otHashes111111111111111111111111111");
@@ -55,16 +54,16 @@ pub(crate) fn set_recent_blockhashes(sysvars: &mut Sysvars, blockhashes: &[[u8; 
         data.extend(price.to_le_bytes());
     }
     let set = sysvars.set(RECENT_BLOCKHASHES, &data);
-    debug_assert!(set.is_ok(), "the data are laid out as the sysvar is");
+    debug_assert!(set.is_ok(), "the data are encoded as the sysvar");
     if sysvars.get(&SLOT_HASHES).is_none() {
         let data = [&1_u64.to_le_bytes()[..], &[0; 40]].concat();
         let set = sysvars.set(SLOT_HASHES, &data);
-        debug_assert!(set.is_ok(), "the data are laid out as the sysvar is");
+        debug_assert!(set.is_ok(), "the data are encoded as the sysvar");
     }
 }
 
-/// Takes the last blockhash and its price from the sysvar of recent blockhashes, of whose entries
-/// agave's harness takes the last one; zeros if there are none.
+/// Sets the environment's blockhash and its fee per signature to those of the last entry of the recent
+/// blockhashes sysvar, as agave's harness does. Without entries both stay unchanged.
 pub(crate) fn set_blockhash(environment: &mut Environment, accounts: &[(Pubkey, Account)]) {
     let account = accounts.iter().find(|(key, it)| *key == RECENT_BLOCKHASHES && it.lamports > 0);
     let entry = account.and_then(|(_, account)| {
@@ -87,7 +86,7 @@ mod tests {
     const EPOCH_SCHEDULE: Pubkey =
         Pubkey::from_str_const("SysvarEpochSchedu1e111111111111111111111111");
 
-    /// An epoch schedule with this byte for `warmup`.
+    /// Returns an epoch schedule account with this byte for `warmup`.
     fn schedule(lamports: u64, warmup: u8) -> (Pubkey, Account) {
         let mut data = vec![0; 33];
         data[16] = warmup;
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn sysvars_whose_accounts_cannot_be_read_are_missing() {
+    fn a_sysvar_whose_account_does_not_decode_has_no_default() {
         let schedule_of = |accounts: &[_]| sysvars(accounts).epoch_schedule();
         assert_eq!(schedule_of(&[]), Some(EpochSchedule::default()));
         assert_eq!(schedule_of(&[schedule(1, 1)]).map(|it| it.warmup), Some(true));

@@ -1,10 +1,10 @@
-//! The syscalls that the suite's programs call. No program outside of vectors can.
+//! The test syscalls of the suite's programs, which exist only in vectors.
 
 use core::fmt;
 
 use selkie_vm::{Access, MemoryMap, SyscallError, Trap};
 
-/// Runs a test syscall.
+/// Executes a test syscall; unknown ones return 0.
 pub(crate) fn call(
     name: &str,
     [r1, r2, r3, r4, r5]: [u64; 5],
@@ -38,7 +38,7 @@ pub(crate) fn call(
         "bpf_syscall_err" => return Err(Trap::DivideByZero.into()),
         "bpf_syscall_clobber" => {
             if [r1, r2, r3, r4, r5] != [1, 2, 4, 8, 16] {
-                return Err(Refused("arguments are not 1, 2, 4, 8, 16").into());
+                return Err(WrongArguments("arguments are not 1, 2, 4, 8, 16").into());
             }
             0x400
         }
@@ -66,12 +66,12 @@ fn compare_strings(memory: &MemoryMap<'_>, a: u64, b: u64) -> Result<u64, Trap> 
 }
 
 #[derive(Debug)]
-struct Refused(&'static str);
+struct WrongArguments(&'static str);
 
-impl fmt::Display for Refused {
+impl fmt::Display for WrongArguments {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
 }
 
-impl core::error::Error for Refused {}
+impl core::error::Error for WrongArguments {}

@@ -1,7 +1,7 @@
-//! Transactions of fixtures, which recorded what became of them in December 2024.
+//! Transactions of fixtures, recorded in December 2024.
 //!
-//! Much has changed since. A difference that a later rule explains is none: the fixture is skipped,
-//! and the reason names the rule ([`LATER`]). What no rule explains fails.
+//! Rules have changed since. A fixture whose differences a later rule explains is skipped, with a
+//! reason that names the rule ([`LATER_RULES`]). Other differences are failures.
 
 use std::collections::BTreeMap;
 
@@ -24,11 +24,12 @@ use crate::{
     vector::hex,
 };
 
-/// A transaction that cannot load its accounts pays (SIMD-0082). Before, it was dropped.
+/// The feature since which a transaction whose accounts cannot be loaded pays its fee (SIMD-0082).
+/// Before, it was dropped.
 const FEES_ONLY: Pubkey = Pubkey::from_str_const("PaymEPK2oqwT9TXAVfadjztH2H6KfLEB9Hhd5Q5frvP");
 
-/// Processes the transaction and compares what became of it, the fee, compute units, what was
-/// returned, and, where it succeeded, the accounts.
+/// Processes the transaction and compares its result, the fee, compute units, the return data and,
+/// if it succeeded, the accounts.
 pub(crate) fn judge(fixture: &TransactionFixture) -> Result<Verdict, BadVector> {
     let ids: FeatureIds = fixture.input.features.iter().copied().collect();
     let case = Case::new(&fixture.input, ids);
@@ -37,42 +38,42 @@ pub(crate) fn judge(fixture: &TransactionFixture) -> Result<Verdict, BadVector> 
     case.compare(&mut check, &fixture.output, &outcome);
     let verdict = check.finish()?;
     let Verdict::Failed(differences) = &verdict else { return Ok(verdict) };
-    Ok(match LATER.iter().find(|later| later.explains(&case, &fixture.output, differences)) {
-        Some(later) => Verdict::Skipped(format!("recorded before this rule: {}", later.what)),
+    Ok(match LATER_RULES.iter().find(|it| it.explains(&case, &fixture.output, differences)) {
+        Some(rule) => Verdict::Skipped(format!("recorded before this rule: {}", rule.text)),
         None => verdict,
     })
 }
 
-/// A rule that came after the fixtures were made.
-struct Later {
-    what: &'static str,
-    /// The feature that brought it, if it was one: fixtures that have it, it does not excuse.
+/// A rule introduced after the fixtures were recorded.
+struct LaterRule {
+    text: &'static str,
+    /// The feature that introduced the rule, if any. Fixtures with this feature are not excused.
     feature: Option<Pubkey>,
-    /// Whether it may be the reason of these differences.
+    /// Returns whether the rule can explain these differences.
     concerns: fn(&Case<'_>, &TransactionEffects, &[Difference]) -> bool,
 }
 
 const fn later(
-    what: &'static str,
+    text: &'static str,
     feature: Option<&'static str>,
     concerns: fn(&Case<'_>, &TransactionEffects, &[Difference]) -> bool,
-) -> Later {
+) -> LaterRule {
     let feature = match feature {
         Some(address) => Some(Pubkey::from_str_const(address)),
         None => None,
     };
-    Later { what, feature, concerns }
+    LaterRule { text, feature, concerns }
 }
 
-const LATER: &[Later] = &[
+const LATER_RULES: &[LaterRule] = &[
     later(
-        "config, stake and address lookup tables are programs of loader v3, no builtins \
-         (SIMD-0128, SIMD-0140, SIMD-0196)",
+        "the config, stake and address lookup table programs are programs of loader v3, not \
+         builtins (SIMD-0128, SIMD-0140, SIMD-0196)",
         None,
         |case, _, _| case.uses(&MIGRATED),
     ),
     later(
-        "precompiles are verified when they are executed, not before anything else (SIMD-0159)",
+        "precompiles are verified when they are executed, not before the transaction (SIMD-0159)",
         Some("9ypxGLzkMxi89eDerRKXWDXe44UY2z4hBig4mDhNq5Dp"),
         |case, _, _| {
             let precompiles: Vec<_> =
@@ -81,10 +82,10 @@ const LATER: &[Later] = &[
         },
     ),
     later(
-        "what makes an account a program is its owner, not its flag (SIMD-0162)",
+        "an account is a program by its owner, not by its executable flag (SIMD-0162)",
         Some("FXs1zh47QbNnhXcnB6YiAQoJ4sGB91tKF3UFHLcKT7PM"),
         |_, expected, differences| {
-            // What was marked as a program could not be changed.
+            // Executable accounts could not be changed.
             const EXECUTABLE_DATA_MODIFIED: u32 = 28;
             let changes = [
                 ("instruction_error", "4", "31"),
@@ -94,16 +95,16 @@ const LATER: &[Later] = &[
                 ("status", "9", "14"),
             ];
             let is_changed = changes.iter().any(|(field, expected, got)| {
-                let is_it = |it: &Difference| {
+                let matches = |it: &Difference| {
                     it.field == *field && it.expected == *expected && it.got == *got
                 };
-                differences.iter().any(is_it)
+                differences.iter().any(matches)
             });
             is_changed || expected.instruction_error == EXECUTABLE_DATA_MODIFIED
         },
     ),
     later(
-        "instructions of builtin programs ask for 3,000 compute units (SIMD-0170)",
+        "instructions of builtin programs request 3,000 compute units by default (SIMD-0170)",
         Some("C9oAhLxDBm3ssWtJx1yBGzPY55r2rArHmN1pbQn6HogH"),
         |_, expected, differences| {
             const BUDGET_EXCEEDED: u32 = 38;
@@ -112,7 +113,7 @@ const LATER: &[Later] = &[
         },
     ),
     later(
-        "vote accounts have another state, and other instructions (SIMD-0185)",
+        "vote accounts have a new version, and the vote program new instructions (SIMD-0185)",
         Some("Gx4XFcrVMt4HUvPzTpTSVkdDVgcDSjKhDN1RqRS6KDuZ"),
         |case, _, _| case.uses(&[VOTE]),
     ),
@@ -122,21 +123,21 @@ const LATER: &[Later] = &[
         |case, _, _| case.uses(&[ZK_ELGAMAL]),
     ),
     later(
-        "a transaction has the address of its durable nonce itself (SIMD-0242)",
+        "the nonce account of a transaction must be a static account (SIMD-0242)",
         Some("7VVhpg5oAjAmnmz1zCcSHb2Z9ecZB2FQqpnEwReka9Zm"),
         |_, _, differences| {
             const BLOCKHASH_NOT_FOUND: &str = "8";
             differences.iter().any(|it| it.field == "status" && it.got == BLOCKHASH_NOT_FOUND)
         },
     ),
-    later("the program data account of a program belongs to loader v3, too", None, |case, _, _| {
-        case.has_data_of_others()
+    later("the programdata account of a program must belong to loader v3", None, |case, _, _| {
+        case.has_foreign_programdata()
     }),
     later(
-        "nonce accounts keep the price that all signatures have",
+        "nonce accounts store the bank's current fee per signature",
         None,
         |case, _, differences| {
-            // To advance a nonce, and to make one.
+            // AdvanceNonceAccount and InitializeNonceAccount.
             const NONCES: [[u8; 4]; 2] = [[4, 0, 0, 0], [6, 0, 0, 0]];
             let mut data = case.given.instructions.iter().map(|it| it.data.first_chunk::<4>());
             let has_nonce = data.any(|tag| tag.is_some_and(|tag| NONCES.contains(tag)));
@@ -146,17 +147,17 @@ const LATER: &[Later] = &[
         },
     ),
     later(
-        "loader v3 asks who owns a buffer before it looks into it",
+        "loader v3 checks the owner of a buffer before its state",
         None,
         |case, _, differences| {
-            let is_it = |it: &Difference| {
+            let matches = |it: &Difference| {
                 it.field == "instruction_error" && it.expected == "4" && it.got == "7"
             };
-            case.uses(&[Loader::V3.address()]) && differences.iter().any(is_it)
+            case.uses(&[Loader::V3.address()]) && differences.iter().any(matches)
         },
     ),
     later(
-        "the native loader is no program",
+        "the native loader cannot be invoked",
         Some("EQUMpNFr7Nacb1sva56xn1aLfBxppEoSBH8RRVdkcD1x"),
         |case, _, _| case.uses(&[selkie_svm::NATIVE_LOADER]),
     ),
@@ -170,7 +171,7 @@ const LATER: &[Later] = &[
     ),
 ];
 
-/// Builtin programs of the time that are none today.
+/// Programs that were builtin when the fixtures were recorded.
 const MIGRATED: [Pubkey; 4] = [
     Pubkey::from_str_const("Config1111111111111111111111111111111111111"),
     Pubkey::from_str_const("Stake11111111111111111111111111111111111111"),
@@ -181,7 +182,7 @@ const ZK_ELGAMAL: Pubkey = Pubkey::from_str_const("ZkE1Gama1Proof111111111111111
 const SYSTEM: Pubkey = Pubkey::new_from_array([0; 32]);
 const VOTE: Pubkey = Pubkey::from_str_const("Vote111111111111111111111111111111111111111");
 
-impl Later {
+impl LaterRule {
     fn explains(
         &self,
         case: &Case<'_>,
@@ -203,10 +204,10 @@ struct Case<'f> {
 impl<'f> Case<'f> {
     fn new(given: &'f Given, ids: FeatureIds) -> Self {
         let all: Vec<_> = given.accounts.iter().map(runtime::account).collect();
-        // A bank writes the sysvars whose accounts have no lamports.
+        // A bank overwrites sysvars whose accounts have no lamports.
         let funded: Vec<_> = all.iter().filter(|(_, it)| it.lamports > 0).cloned().collect();
         let mut sysvars = sysvars::sysvars(&funded);
-        // The bank of the time knew its slot by itself; here the clock tells it.
+        // The fixtures' bank had a slot of its own; here the slot is that of the clock.
         let clock = sysvars.clock().unwrap_or_default();
         sysvars.set_clock(&Clock { slot: given.slot.unwrap_or(10), ..clock });
         let price = given.lamports_per_signature.map_or(LAMPORTS_PER_SIGNATURE, u64::from);
@@ -221,10 +222,10 @@ impl<'f> Case<'f> {
             accounts.insert(*key, runtime::builtin_account());
         }
         for (key, account) in all {
-            // The first one counts, as it did then.
+            // Of several accounts with the same address the first counts, as in the harness.
             accounts.entry(key).or_insert_with(|| account.into());
         }
-        // A bank writes the accounts of sysvars by itself.
+        // A bank creates the accounts of sysvars itself.
         for (key, data) in environment.sysvars.iter() {
             if accounts.get(key).is_none_or(|account| account.lamports() == 0) {
                 accounts.insert(*key, runtime::sysvar_account(data));
@@ -233,8 +234,8 @@ impl<'f> Case<'f> {
         Self { given, ids, accounts, environment }
     }
 
-    /// Whether a program of loader v3 is there whose program data account somebody else owns.
-    fn has_data_of_others(&self) -> bool {
+    /// Returns whether a program of loader v3 has a programdata account of another owner.
+    fn has_foreign_programdata(&self) -> bool {
         let loader = Loader::V3.address();
         let programs = self.accounts.values().filter(|account| *account.owner() == loader);
         let mut data = programs
@@ -242,11 +243,11 @@ impl<'f> Case<'f> {
         data.any(|account| *account.owner() != loader)
     }
 
-    /// Whether an instruction is for one of these programs.
+    /// Returns whether an instruction invokes one of these programs.
     fn uses(&self, programs: &[Pubkey]) -> bool {
-        let called = self.given.instructions.iter();
-        let mut called = called.filter_map(|it| self.given.keys.get(usize::from(it.program)));
-        called.any(|program| programs.contains(program))
+        let invoked = self.given.instructions.iter();
+        let mut invoked = invoked.filter_map(|it| self.given.keys.get(usize::from(it.program)));
+        invoked.any(|program| programs.contains(program))
     }
 
     fn process(&self) -> Result<Processed, TransactionError> {
@@ -284,23 +285,10 @@ impl<'f> Case<'f> {
             Err(error) => Err(error.clone()),
         };
         let is_executed = outcome.as_ref().is_ok_and(|it| it.is_executed);
-        // What the fixture calls executed, may have paid only.
+        // Fixtures record transactions that only paid their fee as executed.
         let is_processed = is_executed || outcome.is_ok() && self.ids.has(&FEES_ONLY);
         check.same("executed", expected.is_executed, is_processed);
-        let (index, instruction_error) = match &result {
-            Err(TransactionError::InstructionError(index, error)) => {
-                (u32::from(*index), error::discriminant(error) + 1)
-            }
-            _ => (0, 0),
-        };
-        let custom = match &result {
-            Err(TransactionError::InstructionError(_, InstructionError::Custom(number))) => *number,
-            _ => 0,
-        };
-        check.same("status", expected.error, number(&result));
-        check.same("instruction_error", u64::from(expected.instruction_error), instruction_error);
-        check.same("instruction_error_index", expected.instruction_index, index);
-        check.same("custom_error", expected.custom_error, custom);
+        compare_result(check, expected, &result);
         let Ok(processed) = outcome else { return };
         if expected.is_executed && is_executed {
             check.same("executed_units", expected.compute_units, processed.compute_units);
@@ -310,25 +298,46 @@ impl<'f> Case<'f> {
             check.same("return_data", hex(&expected.return_data), hex(returned));
         }
         if result.is_ok() && expected.error == 0 {
-            for given in &expected.accounts {
-                let (address, account) = runtime::account(given);
-                let found = processed.accounts.iter().find(|change| change.key == address);
-                let after = found.and_then(|change| change.after()).cloned().unwrap_or_default();
-                let expected = match account.lamports {
-                    0 => State::new(address, &Default::default()),
-                    _ => State::new(address, &account),
-                };
-                check.same(
-                    &format!("account {address}"),
-                    expected,
-                    State::new(address, &after.into()),
-                );
-            }
+            compare_accounts(check, expected, processed);
         }
     }
 }
 
-/// One more than an error's place; 0 for success.
+fn compare_result(
+    check: &mut Check,
+    expected: &TransactionEffects,
+    result: &Result<(), TransactionError>,
+) {
+    let (index, instruction_error) = match result {
+        Err(TransactionError::InstructionError(index, error)) => {
+            (u32::from(*index), error::discriminant(error) + 1)
+        }
+        _ => (0, 0),
+    };
+    let custom = match result {
+        Err(TransactionError::InstructionError(_, InstructionError::Custom(number))) => *number,
+        _ => 0,
+    };
+    check.same("status", expected.error, number(result));
+    check.same("instruction_error", u64::from(expected.instruction_error), instruction_error);
+    check.same("instruction_error_index", expected.instruction_index, index);
+    check.same("custom_error", expected.custom_error, custom);
+}
+
+fn compare_accounts(check: &mut Check, expected: &TransactionEffects, processed: &Processed) {
+    for given in &expected.accounts {
+        let (address, account) = runtime::account(given);
+        let change = processed.accounts.iter().find(|change| change.key == address);
+        let after = change.and_then(|change| change.after()).cloned().unwrap_or_default();
+        let expected = match account.lamports {
+            0 => State::new(address, &Default::default()),
+            _ => State::new(address, &account),
+        };
+        check.same(&format!("account {address}"), expected, State::new(address, &after.into()));
+    }
+}
+
+/// Returns 0 for success; otherwise 1 plus the discriminant of the error.
 fn number(result: &Result<(), TransactionError>) -> u32 {
     let number = |error| error::transaction_discriminant(error).map_or(u32::MAX, |it| it + 1);
     result.as_ref().err().map_or(0, number)

@@ -1,23 +1,22 @@
-//! Unpacks Zstandard files, and notices when they are damaged.
+//! Decompression of Zstandard files, with checks for damage and decompression bombs.
 
 use std::io::{self, BufRead, BufReader, Read};
 
 use ruzstd::decoding::StreamingDecoder;
 
-/// How many bytes may come out of a file, besides those for each of its own bytes: archives of zeros
-/// are small.
+/// The constant part of the limit in bytes for unpacked files; archives of zeros are small.
 const UNPACKED_BYTES_BASE: u64 = 64 << 20;
-/// How many more may come out for each byte of the file. Vectors take up to 80.
+/// The part of that limit for each packed byte. Vectors need up to 80.
 const UNPACKED_BYTES_PER_BYTE: u64 = 128;
 
-/// More than a line has that names a fixture.
+/// The maximum length in bytes of a file's first line; a line that names a fixture is shorter.
 const FIRST_LINE_BYTES_MAX: u64 = 1 << 20;
 
 const FRAME_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// The upper bytes of the magic number of frames to be passed over; parallel packers write them.
-const SKIPPED_MAGIC: [u8; 3] = [0x2a, 0x4d, 0x18];
+/// The upper bytes of the magic number of skippable frames, which parallel packers write.
+const SKIPPABLE_MAGIC: [u8; 3] = [0x2a, 0x4d, 0x18];
 
-/// The content of a file: unpacked if it is packed.
+/// Returns the content of a file, unpacked if it is packed.
 pub(crate) fn unpack(file: Vec<u8>) -> io::Result<Vec<u8>> {
     if !file.starts_with(&FRAME_MAGIC) && skipped_frame(&file).is_none() {
         return Ok(file);
@@ -26,17 +25,17 @@ pub(crate) fn unpack(file: Vec<u8>) -> io::Result<Vec<u8>> {
     let (mut rest, mut content) = (file.as_slice(), Vec::new());
     while !rest.is_empty() {
         match skipped_frame(rest) {
-            Some(behind) => rest = behind,
+            Some(after) => rest = after,
             None => unpack_frame(&mut rest, &mut content, bytes_max)?,
         }
     }
     Ok(content)
 }
 
-/// The first line of a file with content, packed or not, without unpacking what follows.
+/// Returns the first line of a file, packed or not, without unpacking the rest.
 pub(crate) fn first_line(mut file: &[u8]) -> io::Result<Vec<u8>> {
-    while let Some(behind) = skipped_frame(file) {
-        file = behind;
+    while let Some(after) = skipped_frame(file) {
+        file = after;
     }
     if !file.starts_with(&FRAME_MAGIC) {
         return read_line(file);
@@ -60,7 +59,7 @@ fn unpack_frame(rest: &mut &[u8], content: &mut Vec<u8>, bytes_max: u64) -> io::
     }
     let written = frame.decoder.get_checksum_from_data();
     let wrong_checksum = written.is_some() && written != frame.decoder.get_calculated_checksum();
-    // A frame may leave its size out, which reads as 0.
+    // A frame without a size has 0 here.
     let size = frame.decoder.content_size();
     if wrong_checksum || ![0, unpacked].contains(&size) {
         return Err(io::Error::other("its size or checksum does not match: it is damaged"));
@@ -68,10 +67,10 @@ fn unpack_frame(rest: &mut &[u8], content: &mut Vec<u8>, bytes_max: u64) -> io::
     Ok(())
 }
 
-/// What follows a frame that is to be passed over, if there is one.
+/// Returns the bytes after a skippable frame; `None` if the bytes do not begin with one.
 fn skipped_frame(bytes: &[u8]) -> Option<&[u8]> {
     let (&[kind, magic @ ..], rest) = bytes.split_first_chunk::<4>()?;
-    if kind >> 4 != 5 || magic != SKIPPED_MAGIC {
+    if kind >> 4 != 5 || magic != SKIPPABLE_MAGIC {
         return None;
     }
     let (length, rest) = rest.split_first_chunk()?;
@@ -84,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    /// A frame with one raw block: magic, descriptor (single segment, checksum), size, block
+    /// Returns a frame with one raw block: magic, descriptor (single segment, checksum), size, block
     /// header (last, raw, size), content, checksum.
     fn frame(content: &str) -> Vec<u8> {
         let len = u8::try_from(content.len()).unwrap();
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_unpacked_one_behind_the_other() {
+    fn several_frames_are_unpacked_in_sequence() {
         let skipped = [0x5f, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 9, 9];
         let packed = [&skipped[..], &frame("one "), &skipped, &frame("two")].concat();
         assert_eq!(unpack(packed).unwrap(), b"one two");
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_few_bytes_does_not_unpack_to_many() {
+    fn a_decompression_bomb_is_refused() {
         // Blocks of 128 KiB that repeat one byte, in a window of 1 MiB.
         let block = [&((128_u32 << 10) << 3 | 1 << 1).to_le_bytes()[..3], &[0]].concat();
         let bomb = [&FRAME_MAGIC[..], &[0, 0x50], &block.repeat(600)].concat();
@@ -112,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_line_is_read_alone() {
+    fn the_first_line_is_read_without_the_rest_of_the_file() {
         let skipped = [0x5f, 0x2a, 0x4d, 0x18, 0, 0, 0, 0];
         let packed = [&skipped[..], &frame("one\ntwo\n"), b"damaged"].concat();
         assert_eq!(first_line(&packed).unwrap(), b"one\n");
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_noticed_wherever_it_is() {
+    fn every_damaged_byte_and_every_truncation_is_an_error() {
         let whole = frame("some content");
         for index in 4..whole.len() {
             let mut damaged = whole.clone();

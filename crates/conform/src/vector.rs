@@ -1,4 +1,4 @@
-//! Bytes, hashes and numbers as vectors write them.
+//! Bytes, hashes and numbers as vectors encode them.
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use twox_hash::XxHash64;
 
-/// Bytes, written in hex.
+/// Bytes, encoded in hex.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Hex(pub Vec<u8>);
 
@@ -18,7 +18,7 @@ impl<'de> Deserialize<'de> for Hex {
     }
 }
 
-/// A number of 64 bits, written as a number or as hex digits.
+/// A 64-bit number, encoded as a JSON number or as hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub struct Hex64(pub u64);
 
@@ -36,7 +36,7 @@ impl fmt::Debug for Hex64 {
     }
 }
 
-/// The bytes that pairs of hex digits stand for.
+/// Decodes pairs of hex digits; `None` for anything else.
 ///
 /// ```
 /// assert_eq!(selkie_conform::vector::unhex("00ff"), Some(vec![0, 255]));
@@ -49,13 +49,13 @@ pub fn unhex(text: &str) -> Option<Vec<u8>> {
     pairs.iter().map(|&[high, low]| Some(digit(high)? << 4 | digit(low)?)).collect()
 }
 
-/// Bytes as pairs of hex digits.
+/// Encodes bytes as pairs of hex digits.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A number, written as such or as hex digits with or without `0x`.
+/// Decodes a JSON number, or hex digits with or without `0x`.
 #[must_use]
 pub fn number(value: &Value) -> Option<u64> {
     match value {
@@ -65,7 +65,7 @@ pub fn number(value: &Value) -> Option<u64> {
     }
 }
 
-/// The name of a file as vectors give it: as such, or as the number that its bytes hash to.
+/// Returns the file name that a vector gives: a string, or a hash as a number.
 #[must_use]
 pub fn file_name(value: &Value) -> Option<String> {
     match value {
@@ -75,13 +75,13 @@ pub fn file_name(value: &Value) -> Option<String> {
     }
 }
 
-/// XXH64 with seed 0.
+/// Returns the XXH64 hash with seed 0.
 #[must_use]
 pub fn xxh64(bytes: &[u8]) -> u64 {
     XxHash64::oneshot(0, bytes)
 }
 
-/// FNV-1a of 64 bits.
+/// Returns the 64-bit FNV-1a hash.
 ///
 /// ```
 /// assert_eq!(selkie_conform::vector::fnv1a(b"a"), 0xaf63_dc4c_8601_ec8c);
@@ -93,19 +93,19 @@ pub fn fnv1a(bytes: &[u8]) -> u64 {
     })
 }
 
-/// SHA-256 in hex.
+/// Returns the SHA-256 hash in hex.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// The first eight bytes of SHA-256 in hex: what vectors name files by.
+/// Returns the first eight bytes of the SHA-256 hash in hex, by which vectors name files.
 #[must_use]
 pub fn sha256_prefix(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes)[..8])
 }
 
-/// Cuts a file off at `length`, then writes each patch over it, as far as the file goes.
+/// Truncates a file to `length`, then overwrites it with each patch, up to the end of the file.
 pub fn patch(bytes: &mut Vec<u8>, length: Option<usize>, patches: &[(usize, Hex)]) {
     bytes.truncate(length.unwrap_or(usize::MAX));
     for (offset, Hex(patch)) in patches {
@@ -119,14 +119,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patches_end_where_the_file_ends() {
+    fn patches_do_not_extend_the_file() {
         let mut bytes = vec![1, 2, 3, 4, 5];
         patch(&mut bytes, Some(4), &[(0, Hex(vec![9])), (3, Hex(vec![7, 7])), (8, Hex(vec![6]))]);
         assert_eq!(bytes, [9, 2, 3, 7]);
     }
 
     #[test]
-    fn numbers_are_read_however_they_are_written() {
+    fn numbers_are_read_from_json_numbers_and_hex_digits() {
         for value in [Value::from(255), Value::from("ff"), Value::from("0xff")] {
             assert_eq!(number(&value), Some(255));
         }
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_named_by_text_or_by_number() {
+    fn file_names_are_read_from_strings_and_numbers() {
         let names = [Value::from(255), Value::from("0x00ff"), Value::from("program")];
         assert_eq!(
             names.map(|name| file_name(&name).unwrap()),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_are_what_they_are_called() {
+    fn hashes_of_empty_input_have_their_known_values() {
         assert_eq!(xxh64(b""), 0xef46_db37_51d8_e999);
         assert_eq!(sha256_prefix(b""), "e3b0c44298fc1c14");
     }

@@ -1,28 +1,28 @@
-//! What became of a vector.
+//! The verdict of a vector.
 
 use core::fmt;
 
 use serde::Serialize;
 
-/// What became of a vector.
+/// The verdict of a vector.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// All that the vector expects came out.
+    /// All expectations hold.
     Passed,
-    /// Something else came out.
+    /// At least one expectation does not hold.
     Failed(Vec<Difference>),
-    /// It was not run, for this reason.
+    /// The vector was not run, for this reason.
     Skipped(String),
 }
 
-/// One thing that came out differently.
+/// A field whose value differs from the expectation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Difference {
-    /// What it is, by the vector's own name.
+    /// The name of the field in the vector.
     pub field: String,
-    /// What the vector expects.
+    /// The expected value.
     pub expected: String,
-    /// What came out.
+    /// The actual value.
     pub got: String,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// The vector itself is wrong: something is missing or unreadable. Counts as a failure.
+/// The error of a malformed vector: something is missing or unreadable. It counts as a failure.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadVector(pub String);
 

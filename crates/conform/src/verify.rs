@@ -1,4 +1,4 @@
-//! Kind `verify`: the verifier's verdict and its text.
+//! Kind `verify`: a program, and the verifier's result and its text.
 
 use selkie_elf::Executable;
 use selkie_vm::{VerifyError, verify, verify_calls};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::{BadVector, Context, Verdict, check::Check, program::ProgramCase};
 
-/// Verifies a program and compares the verdict.
+/// Verifies a program and compares the result.
 ///
 /// # Errors
 /// If the vector is unreadable.
@@ -43,7 +43,7 @@ impl Case {
         };
         let (debug, display) = match verdict {
             Ok(()) => Default::default(),
-            Err(error) => (anchor_debug(&error), error.to_string()),
+            Err(error) => (anza_debug(&error), error.to_string()),
         };
         let name = debug.split('(').next().unwrap_or_default().to_owned();
         check.same("err", self.expect.err.clone().unwrap_or_default(), name);
@@ -53,8 +53,8 @@ impl Case {
     }
 }
 
-/// The error as Rust's `Debug` prints the validator's own type.
-pub(crate) fn anchor_debug(error: &VerifyError) -> String {
+/// Formats an error like the `Debug` output of anza sbpf's verifier error.
+pub(crate) fn anza_debug(error: &VerifyError) -> String {
     match *error {
         VerifyError::ProgramLengthNotMultiple => "ProgramLengthNotMultiple".to_owned(),
         VerifyError::NoProgram => "NoProgram".to_owned(),

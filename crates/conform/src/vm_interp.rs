@@ -1,5 +1,5 @@
-//! Kind `vm_interp`: a program from given registers and memory to its end, with mainnet's
-//! settings; made by agave's own engine.
+//! Kind `vm_interp`: a program run from given registers and memory with mainnet's configuration, and
+//! its end state according to agave's engine.
 
 use std::sync::Arc;
 
@@ -18,22 +18,22 @@ use serde_json::Value;
 use crate::{
     BadVector, Verdict,
     check::{Check, bytes, hex_number},
-    engine::{Engine, Left, Way},
+    engine::{EndState, Engine, SingleEngine},
     kinds::is,
     vector::xxh64,
 };
 
-/// Whether a line is of this kind, which has its own use for the field `kind`.
+/// Returns whether a line is of this kind, whose lines may use the field `kind` for something else.
 #[must_use]
 pub fn matches(line: &Value) -> bool {
     let has = |field| line.get(field).is_some();
     is(line, "vm_interp") || has("exp") && has("text") && has("v")
 }
 
-/// Runs a vector and compares what came out.
+/// Runs the program and compares the results.
 ///
 /// # Errors
-/// If the vector is unreadable, or the engine is not there.
+/// If the vector is unreadable, or the engine is not supported on this host.
 pub fn judge(line: &Value, engine: Engine) -> Result<Verdict, BadVector> {
     Case::deserialize(line)?.check(engine)
 }
@@ -91,6 +91,13 @@ struct Expect {
     input: Option<Vec<String>>,
 }
 
+/// The writable memory of a run.
+struct Memory {
+    stack: Vec<u8>,
+    heap: Vec<u8>,
+    inputs: Vec<Vec<u8>>,
+}
+
 impl Case {
     fn executable(&self, version: Version) -> Result<Executable, String> {
         let text = bytes(&self.text)?;
@@ -116,7 +123,7 @@ impl Case {
 
     fn check(&self, engine: Engine) -> Result<Verdict, BadVector> {
         let version = Version::from_e_flags(self.v)
-            .ok_or_else(|| format!("there is no sBPF version {}", self.v))?;
+            .ok_or_else(|| format!("unknown sBPF version {}", self.v))?;
         let mut check = Check::default();
         let program = match Verified::new(self.executable(version)?) {
             Ok(program) => program,
@@ -130,36 +137,72 @@ impl Case {
             return check.finish();
         }
 
-        engine.run_each(&mut check, |check, way| self.run(check, way, &program))?;
+        engine.run_each(&mut check, |check, engine| self.run(check, engine, &program))?;
         check.finish()
     }
 
-    /// Runs the program and compares what came out. `None` if memory cannot be mapped.
+    /// Runs the program and compares the results. Returns `None` if memory cannot be mapped.
     fn run(
         &self,
         check: &mut Check,
-        way: Way,
+        engine: SingleEngine,
         program: &Verified,
-    ) -> Result<Option<Left>, BadVector> {
+    ) -> Result<Option<EndState>, BadVector> {
         let version = program.executable().version();
         let config = Config {
             stack_frame_gaps: !self.flat,
             aligned_memory: !self.flat,
             ..Config::default()
         };
-        let mut stack = filled(config.stack_bytes(), &self.stack_prefix)?;
-        let mut heap = filled(self.heap, &self.heap_prefix)?;
-        let mut inputs =
-            self.input.iter().map(|it| bytes(&it.data)).collect::<Result<Vec<_>, _>>()?;
-        let read_only = program.executable().read_only().clone();
-        let gapped = version.stack_frame_gaps() && config.stack_frame_gaps;
-        let stack_region = Region::writable(STACK_START, &mut stack);
+        let inputs = self.input.iter().map(|it| bytes(&it.data)).collect::<Result<Vec<_>, _>>()?;
+        let mut memory = Memory {
+            stack: filled(config.stack_bytes(), &self.stack_prefix)?,
+            heap: filled(self.heap, &self.heap_prefix)?,
+            inputs,
+        };
+        let regions = self.regions(program.executable(), &config, &mut memory);
+        let (result, state) = match MemoryMap::new(regions, &config, version) {
+            Err(trap) => (Err(trap), None),
+            Ok(map) => {
+                let mut machine = Machine::new(program, &config, map, self.cu);
+                machine.registers_mut()[..10].fill(0);
+                for (register, value) in machine.registers_mut().iter_mut().zip(&self.regs) {
+                    *register = hex_number(value)?;
+                }
+                let Outcome { result, consumed } =
+                    engine.run(program, &config, &mut machine, &mut Stubs)?;
+                let state = EndState::new(&machine, &result, consumed);
+                (result, Some(state))
+            }
+        };
+        let err = result.as_ref().err().map_or(0, |trap| trap.discriminant() + 1);
+        check.same("err", self.exp.err, err);
+        if let Some(state) = &state {
+            self.compare_machine(check, state, &result)?;
+        }
+        if err != EXCEEDED {
+            self.compare_memory(check, &memory);
+        }
+        let Memory { stack, heap, inputs } = memory;
+        let memory = [stack, heap].into_iter().chain(inputs).collect();
+        Ok(state.map(|state| EndState { memory, ..state }))
+    }
+
+    fn regions<'a>(
+        &self,
+        executable: &'a Executable,
+        config: &Config,
+        memory: &'a mut Memory,
+    ) -> Vec<Region<'a>> {
+        let read_only = executable.read_only();
+        let gapped = executable.version().stack_frame_gaps() && config.stack_frame_gaps;
+        let stack = Region::writable(STACK_START, &mut memory.stack);
         let mut regions = vec![
             Region::readonly(read_only.vaddr, &read_only.bytes),
-            if gapped { stack_region.gapped(config.stack_frame_bytes) } else { stack_region },
-            Region::writable(HEAP_START, &mut heap),
+            if gapped { stack.gapped(config.stack_frame_bytes) } else { stack },
+            Region::writable(HEAP_START, &mut memory.heap),
         ];
-        for (input, buffer) in self.input.iter().zip(&mut inputs) {
+        for (input, buffer) in self.input.iter().zip(&mut memory.inputs) {
             let vaddr = INPUT_START.wrapping_add(input.off);
             regions.push(if input.w {
                 Region::writable(vaddr, buffer)
@@ -167,66 +210,47 @@ impl Case {
                 Region::readonly(vaddr, buffer)
             });
         }
+        regions
+    }
 
-        let (result, left) = match MemoryMap::new(regions, &config, version) {
-            Err(trap) => (Err(trap), None),
-            Ok(memory) => {
-                let mut machine = Machine::new(program.executable(), &config, memory, self.cu);
-                machine.registers_mut()[..10].fill(0);
-                for (register, value) in machine.registers_mut().iter_mut().zip(&self.regs) {
-                    *register = hex_number(value)?;
-                }
-                let Outcome { result, consumed } =
-                    way.run(program, &config, &mut machine, &mut Stubs)?;
-                let left = Left::new(&machine, &result, consumed);
-                (result, Some(left))
-            }
-        };
-        let err = result.as_ref().err().map_or(0, |trap| trap.discriminant() + 1);
-        check.same("err", self.exp.err, err);
-        if let Some(left) = &left {
-            self.compare_machine(check, left, &result)?;
-        }
-        if err != EXCEEDED {
-            check.equal("heap", self.exp.heap.clone(), hash(&heap));
-            check.equal("stack", self.exp.stack.clone(), hash(&stack));
-            let got = inputs.iter().map(|input| hash(input)).collect();
-            check.equal("input", self.exp.input.clone(), got);
-        }
-        let memory = [stack, heap].into_iter().chain(inputs).collect();
-        Ok(left.map(|left| Left { memory, ..left }))
+    fn compare_memory(&self, check: &mut Check, memory: &Memory) {
+        check.equal("heap", self.exp.heap.clone(), hash(&memory.heap));
+        check.equal("stack", self.exp.stack.clone(), hash(&memory.stack));
+        let got = memory.inputs.iter().map(|input| hash(input)).collect();
+        check.equal("input", self.exp.input.clone(), got);
     }
 
     fn compare_machine(
         &self,
         check: &mut Check,
-        left: &Left,
+        state: &EndState,
         result: &Result<u64, Trap>,
     ) -> Result<(), String> {
         if matches!(result, Err(Trap::ExceededMaxInstructions)) {
-            // Nothing is left then, which vectors may leave out.
-            check.same("cu_left", self.exp.cu_left.unwrap_or_default(), left.remaining);
+            // No compute units are left; vectors may omit the 0.
+            check.same("cu_left", self.exp.cu_left.unwrap_or_default(), state.remaining);
             return Ok(());
         }
-        check.equal("cu_left", self.exp.cu_left, left.remaining);
+        check.equal("cu_left", self.exp.cu_left, state.remaining);
         let r0 = self.exp.r0.as_deref().map(hex_number).transpose()?;
         check.equal("r0", r0, *result.as_ref().unwrap_or(&0));
-        check.equal("depth", self.exp.depth, left.depth);
+        check.equal("depth", self.exp.depth, state.depth);
         if !matches!(result, Err(Trap::Syscall(_))) {
-            check.equal("pc", self.exp.pc, left.pc);
+            check.equal("pc", self.exp.pc, state.pc);
         }
         if let Some(expected) = &self.exp.regs {
             let expected =
                 expected.iter().map(|it| hex_number(it)).collect::<Result<Vec<_>, _>>()?;
-            check.same("regs", expected, left.registers.to_vec());
+            check.same("regs", expected, state.registers.to_vec());
         }
         Ok(())
     }
 }
 
-/// The number of [`Trap::ExceededMaxInstructions`].
+/// 1 plus the discriminant of [`Trap::ExceededMaxInstructions`].
 const EXCEEDED: u64 = 9;
 
+/// Returns a buffer of `len` bytes that begins with a prefix in hex; the rest is zero.
 pub(crate) fn filled(len: usize, prefix: &str) -> Result<Vec<u8>, String> {
     let mut buffer = bytes(prefix)?;
     if buffer.len() > len {

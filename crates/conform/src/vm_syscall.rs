@@ -1,7 +1,7 @@
-//! Kind `vm_syscall`: one syscall against given memory, in an instruction that was entered; made
-//! by agave's own harness.
+//! Kind `vm_syscall`: a syscall with the memory and the instruction that it is called in, and its
+//! result according to agave's harness.
 //!
-//! The program that calls is at address 0707..07.
+//! The calling program has the address 0707..07.
 
 use selkie_svm::{Account, AccountMeta, Instruction, Loader, Pubkey, ReturnData, Syscall};
 use serde::Deserialize;
@@ -44,7 +44,7 @@ struct Vector {
     exp: Expected,
 }
 
-/// An account as vectors write it.
+/// An account in a vector.
 #[derive(Clone, Deserialize, Debug)]
 pub(crate) struct GivenAccount {
     pub(crate) key: Key,
@@ -57,7 +57,7 @@ pub(crate) struct GivenAccount {
     exec: bool,
 }
 
-/// An address, written in hex.
+/// An address, encoded in hex.
 #[derive(Clone, Copy, PartialEq, Eq, Deserialize, Debug)]
 #[serde(try_from = "Hex")]
 pub(crate) struct Key(pub(crate) Pubkey);
@@ -71,14 +71,14 @@ impl TryFrom<Hex> for Key {
     }
 }
 
-/// Whether a line is of this kind.
+/// Returns whether a line is of this kind.
 #[must_use]
 pub fn matches(line: &Value) -> bool {
     let has = |field| line.get(field).is_some();
     is(line, "vm_syscall") || has("syscall") && has("loader") && has("exp")
 }
 
-/// Calls the syscall and compares its result, the compute units that are left, and the memory.
+/// Calls the syscall and compares its result, the compute units left, and the memory.
 ///
 /// # Errors
 /// If the vector is unreadable.
@@ -89,7 +89,7 @@ pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
         return Ok(Verdict::Skipped(why));
     };
     if vector.syscall == "sol_big_mod_exp" && vector.exp.is_stub(vector.cu) {
-        let why = "made when sol_big_mod_exp was a stub that returned 1";
+        let why = "recorded when sol_big_mod_exp was a stub that returned 1";
         return Ok(Verdict::Skipped(why.to_owned()));
     }
     let expected = vector.exp.clone();
@@ -102,12 +102,12 @@ impl Vector {
     fn case(self, syscall: &'static Syscall, context: &Context) -> Result<Case, BadVector> {
         let loaders = ["v1", "v2", "v3", "v4"].into_iter().zip(Loader::ALL);
         let loader = loaders.into_iter().find(|(name, _)| *name == self.loader);
-        let (_, loader) = loader.ok_or_else(|| format!("there is no loader {}", self.loader))?;
+        let (_, loader) = loader.ok_or_else(|| format!("unknown loader {}", self.loader))?;
         let features = context.features(&self.profile)?.features();
         let accounts: Vec<_> = self.accounts.iter().map(GivenAccount::account).collect();
         let mut sysvars = context.sysvars().clone();
         for (address, account) in &accounts {
-            // Most accounts are no sysvar, which is all that setting them can fail for.
+            // Setting fails only for accounts that are not sysvars.
             let _ = sysvars.set(*address, &account.data);
         }
         let mut environment = runtime::environment(features, sysvars);
@@ -131,7 +131,7 @@ impl Vector {
             environment,
             instruction,
             accounts,
-            units: self.cu,
+            compute_unit_limit: self.cu,
             arguments,
             heap_bytes: self.heap_max,
             heap: self.heap.0,

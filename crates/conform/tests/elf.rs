@@ -1,4 +1,4 @@
-//! Every kind that takes a file, on a small one, and on the same with a wrong expectation.
+//! Every kind that takes an ELF file, with a small one, a right and a wrong expectation.
 
 use std::{fs, path::PathBuf, sync::Arc};
 
@@ -10,7 +10,7 @@ use selkie_conform::{
 };
 use serde_json::{Value, json};
 
-/// A program of V3: `exit`, behind eight bytes of read-only data.
+/// Returns a program of V3: eight bytes of read-only data, then `exit`.
 fn program() -> Vec<u8> {
     let mut bytes = vec![0; 64 + 2 * 56];
     bytes[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
@@ -44,7 +44,7 @@ fn passes(verdict: Result<Verdict, BadVector>) -> bool {
     verdict.unwrap() == Verdict::Passed
 }
 
-/// What `elf_load` must expect of the program.
+/// Returns the right expectation of `elf_load` for the program.
 fn loaded() -> Value {
     json!({
         "text_vaddr": 1_u64 << 32, "text_len": 8, "text_fnv": "7af20a1b180779b0", "entry_pc": 0,
@@ -59,7 +59,7 @@ fn elf_load(fields: Value) -> Result<Verdict, BadVector> {
 }
 
 #[test]
-fn elf_load_compares_whatever_is_expected_wherever_it_stands() {
+fn elf_load_compares_expectations_in_every_position() {
     assert_eq!(elf_load(json!({"expect": loaded()})), Ok(Verdict::Passed));
     assert_eq!(elf_load(json!({"expect": {"ok": loaded()}})), Ok(Verdict::Passed));
     assert_eq!(elf_load(loaded()), Ok(Verdict::Passed));
@@ -74,14 +74,14 @@ fn elf_load_compares_whatever_is_expected_wherever_it_stands() {
 }
 
 #[test]
-fn elf_load_fails_if_nothing_known_is_expected() {
+fn elf_load_fails_without_a_supported_expectation() {
     assert!(elf_load(json!({"expect": {}})).is_err());
     assert!(elf_load(json!({"expect": {"unknown": 1}})).is_err());
     assert!(elf_load::judge(&json!({"expect": loaded()}), &context()).is_err());
 }
 
 #[test]
-fn elf_load_takes_inputs_of_other_kinds_for_no_expectation() {
+fn elf_load_does_not_take_inputs_of_other_kinds_for_expectations() {
     let inputs = json!({"functions": [[1, 1, "main"]], "entry_pc": 5, "expect": loaded()});
     assert_eq!(elf_load(inputs), Ok(Verdict::Passed));
 }
@@ -102,7 +102,7 @@ fn elf_load_compares_errors_by_name_and_texts() {
 }
 
 #[test]
-fn elf_load_heeds_the_configuration() {
+fn elf_load_applies_the_engine_configuration() {
     let config = json!({"enabled_sbpf_versions": [0, 2]});
     let expect = json!({"err": "UnsupportedSBPFVersion"});
     assert!(passes(elf_load(json!({"config": config, "expect": expect}))));
@@ -129,27 +129,27 @@ fn elf_loader_compares_every_field() {
 }
 
 #[test]
-fn elf_loader_knows_the_profiles() {
+fn elf_loader_applies_the_feature_profile() {
     let judge = |profile: &str, err: u32| {
         let exp = json!({"err": err});
         let line = json!({"elf": hex(&program()), "profile": profile, "deploy": true, "exp": exp});
         elf_loader::judge(&line, &context())
     };
-    // Without features nothing but V0 is enabled.
+    // Without features only V0 is enabled.
     assert!(passes(judge("none", 22)));
     assert!(!passes(judge("mainnet", 22)));
     assert!(judge("nowhere", 0).is_err());
 }
 
 #[test]
-fn elf_loader_notices_a_file_that_is_not_meant() {
+fn elf_loader_rejects_a_file_with_another_sha() {
     let line = |sha: &str| json!({"elf": "00", "sha": sha, "profile": "all", "exp": {"err": 21}});
     assert!(passes(elf_loader::judge(&line("6e340b9cffb37a98"), &context())));
     assert!(elf_loader::judge(&line("0000000000000000"), &context()).is_err());
 }
 
 #[test]
-fn the_kinds_have_names_of_their_own() {
+fn the_names_of_kinds_are_unique() {
     let mut names: Vec<_> = selkie_conform::KINDS.iter().map(|kind| kind.name).collect();
     names.sort_unstable();
     names.dedup();
@@ -157,7 +157,7 @@ fn the_kinds_have_names_of_their_own() {
 }
 
 #[test]
-fn environments_beside_the_vectors_go_before_the_built_in_ones() {
+fn environments_beside_the_vectors_take_precedence_over_the_built_in_ones() {
     let folder = std::env::temp_dir().join(format!("selkie-environments-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     let own = json!({"own/deploy": {
@@ -172,7 +172,7 @@ fn environments_beside_the_vectors_go_before_the_built_in_ones() {
     assert_eq!(context.profile("mainnet", true).unwrap().environment.syscalls.names().len(), 38);
 }
 
-/// A folder with the program and with one that no loader takes; gone afterwards.
+/// A temporary folder with the program and an invalid file, removed when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -185,7 +185,7 @@ impl Folder {
         Self(path)
     }
 
-    /// Judges a vector that has this folder as that of ELF files.
+    /// Judges a vector with this folder as the folder of ELF files.
     fn judge(&self, line: &Value) -> Result<Verdict, BadVector> {
         let elfs = Arc::new(Elfs::new(Some(self.0.clone())));
         let context = Context::new("vectors.jsonl".as_ref(), elfs).unwrap();
@@ -204,7 +204,7 @@ fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     (kind.judge)(line, context)
 }
 
-/// Vectors of all kinds that take a program, each with a right and a wrong expectation.
+/// Returns a vector of each kind that takes a program, with a right and a wrong expectation.
 fn program_vectors() -> [(Value, Value, Value); 4] {
     let node = |end: u32| {
         json!([
@@ -222,7 +222,7 @@ fn program_vectors() -> [(Value, Value, Value); 4] {
 }
 
 #[test]
-fn programs_are_taken_from_files_by_name_and_by_hash() {
+fn programs_are_loaded_from_files_by_name_and_by_hash() {
     let folder = Folder::new("named");
     let hash = fnv1a(&program());
     for (line, right, wrong) in program_vectors() {
@@ -244,7 +244,7 @@ fn programs_are_taken_from_files_by_name_and_by_hash() {
 }
 
 #[test]
-fn instructions_go_before_the_file_that_they_come_from() {
+fn instructions_take_precedence_over_the_file_beside_them() {
     let folder = Folder::new("both");
     let line = json!({
         "kind": "exec", "elf_fnv": fnv1a(&program()), "text": "b7000000030000009500000000000000",
@@ -254,7 +254,7 @@ fn instructions_go_before_the_file_that_they_come_from() {
 }
 
 #[test]
-fn programs_that_are_missing_are_skipped_and_none_at_all_fails() {
+fn a_missing_file_is_skipped_and_a_vector_without_a_program_fails() {
     let folder = Folder::new("missing");
     for (line, right, _) in program_vectors() {
         let mut line = line.clone();
@@ -267,7 +267,7 @@ fn programs_that_are_missing_are_skipped_and_none_at_all_fails() {
 }
 
 #[test]
-fn a_file_that_is_refused_is_an_error_that_vectors_may_expect() {
+fn vectors_can_expect_that_a_file_is_rejected() {
     let folder = Folder::new("refused");
     for (line, right, _) in program_vectors() {
         let mut line = line.clone();

@@ -1,4 +1,4 @@
-//! Excerpts of vector sets, and above all that each of their expectations counts.
+//! Excerpts of vector sets, and checks that each of their expectations is compared.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -13,7 +13,7 @@ fn lines(name: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Judges a line of a vector file in a folder.
+/// Judges a vector as a line of a file in a folder.
 fn judge(folder: &Path, line: &Value) -> Result<Verdict, BadVector> {
     let context = Context::new(&folder.join("vectors.jsonl"), Arc::default()).unwrap();
     let kind = KINDS.iter().find(|kind| (kind.matches)(line)).unwrap();
@@ -25,7 +25,7 @@ fn judge_syscall(line: &Value) -> Result<Verdict, BadVector> {
     judge(Path::new(""), line)
 }
 
-/// Checks that nothing can be changed in an expectation without a failure.
+/// Asserts that the vector passes, and that each change of its expectation makes it fail.
 fn check_expectations_count(
     line: &Value,
     changes: &[(&str, Value)],
@@ -40,14 +40,14 @@ fn check_expectations_count(
 }
 
 #[test]
-fn syscalls_do_what_mainnets_do() {
+fn syscall_vectors_pass() {
     for line in lines("vm_syscall.jsonl") {
         assert_eq!(judge_syscall(&line), Ok(Verdict::Passed), "{line}");
     }
 }
 
 #[test]
-fn every_expectation_of_a_syscall_counts() {
+fn every_expectation_of_a_syscall_is_compared() {
     let lines = lines("vm_syscall.jsonl");
     let line = lines.iter().find(|line| {
         let has_memory = line["rodata"].is_string() || line["syscall"] == "sol_memcpy_";
@@ -68,7 +68,7 @@ fn every_expectation_of_a_syscall_counts() {
 }
 
 #[test]
-fn what_the_runtime_lacks_is_skipped_with_its_reason() {
+fn unsupported_syscalls_are_skipped_with_a_reason() {
     let mut line = lines("vm_syscall.jsonl")[0].clone();
     line["syscall"] = json!("sol_unknown");
     let reason = "syscall sol_unknown is not supported yet".to_owned();
@@ -76,7 +76,7 @@ fn what_the_runtime_lacks_is_skipped_with_its_reason() {
 }
 
 #[test]
-fn accounts_are_part_of_the_input() {
+fn accounts_of_a_syscall_vector_affect_its_result() {
     let lines = lines("vm_syscall.jsonl");
     let line = lines.iter().find(|line| line["profile"] == "mainnet" && line["exp"]["err"] == 0);
     let mut line = line.unwrap().clone();
@@ -89,14 +89,14 @@ fn accounts_are_part_of_the_input() {
 }
 
 #[test]
-fn programs_do_what_mainnet_says_they_do() {
+fn transaction_vectors_pass() {
     for line in lines("svm.jsonl") {
         assert_eq!(judge(Path::new(""), &line), Ok(Verdict::Passed), "{}", line["id"]);
     }
 }
 
 #[test]
-fn every_expectation_of_a_transaction_counts() {
+fn every_expectation_of_a_transaction_is_compared() {
     let lines = lines("svm.jsonl");
     let find = |id: &str| lines.iter().find(|line| line["id"] == id).unwrap();
     let returned = json!({"program": "11111111111111111111111111111111", "data": "AA=="});
@@ -119,7 +119,7 @@ fn every_expectation_of_a_transaction_counts() {
 }
 
 #[test]
-fn every_stage_of_a_transaction_counts() {
+fn the_stage_of_a_dropped_transaction_is_compared() {
     let lines = lines("svm.jsonl");
     for stage in ["sanitize", "budget", "svm_rejected", "fees_only"] {
         let mut line = lines[0].clone();
@@ -127,7 +127,7 @@ fn every_stage_of_a_transaction_counts() {
         let verdict = judge(Path::new(""), &line);
         assert!(matches!(verdict, Ok(Verdict::Failed(_))), "{stage}: {verdict:?}");
     }
-    // The blockhash of the transaction is none of these.
+    // The blockhash of the transaction is not in this queue.
     let mut line = lines[0].clone();
     line["blockhash_queue"] = json!(["11111111111111111111111111111112"]);
     line["expect"] = json!({
@@ -138,18 +138,18 @@ fn every_stage_of_a_transaction_counts() {
 }
 
 #[test]
-fn features_that_cannot_be_switched_are_a_reason_to_skip() {
+fn vectors_with_unknown_features_are_skipped() {
     let mut line = lines("svm.jsonl")[0].clone();
     let key = "11111111111111111111111111111112";
     line["features"] = json!({"base": "mainnet-2026-09-27", "on": [key], "off": []});
-    let reason = format!("feature {key} cannot be switched here");
+    let reason = format!("feature {key} cannot be switched");
     assert_eq!(judge(Path::new(""), &line), Ok(Verdict::Skipped(reason)));
     line["features"] = json!("yesterday's");
     assert!(judge(Path::new(""), &line).is_err());
 }
 
 #[test]
-fn blobs_are_what_their_names_say() {
+fn a_blob_must_have_the_sha256_in_its_name() {
     let name = format!("selkie-blobs-{}", std::process::id());
     let folder = std::env::temp_dir().join(name);
     fs::create_dir_all(&folder).unwrap();
@@ -162,11 +162,11 @@ fn blobs_are_what_their_names_say() {
     let blobs = [right, wrong, sha256(b"")].map(|sha| context.blob(&sha));
     fs::remove_dir_all(&folder).unwrap();
     assert_eq!(blobs[0].as_deref(), Ok(&b"file"[..]));
-    assert!(blobs[1].as_ref().unwrap_err().contains("is not what its name says"));
+    assert!(blobs[1].as_ref().unwrap_err().contains("does not have the SHA-256 in its name"));
     assert!(blobs[2].as_ref().unwrap_err().contains("is not in"));
 }
 
-/// A protobuf message with one field of bytes.
+/// Encodes a protobuf message with one field of bytes.
 fn message(field: u8, content: &[u8]) -> Vec<u8> {
     let len = u16::try_from(content.len()).unwrap();
     let low = u8::try_from(len & 0x7f).unwrap() | 0x80;
@@ -174,7 +174,7 @@ fn message(field: u8, content: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn elf_fixtures_are_found_in_files_and_in_archives() {
+fn elf_fixtures_are_found_as_files_and_in_archives() {
     let name = format!("selkie-fixtures-{}", std::process::id());
     let folder = std::env::temp_dir().join(name);
     fs::create_dir_all(folder.join("elf_loader/fixtures")).unwrap();
@@ -202,7 +202,7 @@ fn elf_fixtures_are_found_in_files_and_in_archives() {
     fs::write(folder.join("vectors.jsonl"), line("packed").to_string()).unwrap();
     let report = run(&[folder.join("vectors.jsonl")], &Options::default(), &|_| ());
     fs::remove_dir_all(&folder).unwrap();
-    let reason = "fixture elf_loader/fixtures/missing.fix is not beside the vectors";
+    let reason = "fixture elf_loader/fixtures/missing.fix is missing beside the vectors";
     assert_eq!(missing, Ok(Verdict::Skipped(reason.to_owned())));
     assert_eq!(report.total().passed, 1);
 }

@@ -1,5 +1,5 @@
-//! Fixtures by themselves, in archives, and named by lines, and above all that what they expect
-//! counts.
+//! Fixtures as files, in archives, and named by vectors, and checks that each recorded effect is
+//! compared.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -25,12 +25,12 @@ fn program() -> Account {
     Account { address: SYSTEM, lamports: 1, data, owner, executable: true, ..Account::default() }
 }
 
-/// What the system program makes of an order to transfer.
+/// Returns the data of a system program transfer.
 fn transfer(lamports: u64) -> Vec<u8> {
     [&2_u32.to_le_bytes()[..], &lamports.to_le_bytes()].concat()
 }
 
-/// Accounts 1 and 2 have ten lamports each, and three of them move.
+/// Returns a transfer of 3 lamports between accounts 1 and 2, which have 10 each.
 fn instruction() -> InstructionFixture {
     let accounts = |from, to| vec![account(1, from), account(2, to), program()];
     let instruction_accounts = [(0, true), (1, false)]
@@ -60,7 +60,7 @@ fn fails(verdict: Result<Verdict, BadVector>) -> bool {
 }
 
 #[test]
-fn every_effect_of_an_instruction_counts() {
+fn every_effect_of_an_instruction_is_compared() {
     assert_eq!(judge(&instruction().to_firedancer()), Ok(Verdict::Passed));
     let wrong: [fn(&mut InstructionEffects); 5] = [
         |effects| effects.result = 26,
@@ -77,7 +77,7 @@ fn every_effect_of_an_instruction_counts() {
 }
 
 #[test]
-fn a_failed_instruction_leaves_no_accounts_to_compare() {
+fn accounts_of_a_failed_instruction_are_not_compared() {
     let mut fixture = instruction();
     fixture.input.data = transfer(11);
     fixture.output.result = 26;
@@ -87,14 +87,14 @@ fn a_failed_instruction_leaves_no_accounts_to_compare() {
 }
 
 #[test]
-fn programs_whose_file_is_not_known_are_skipped() {
+fn mollusk_fixtures_of_unknown_programs_are_skipped() {
     let mollusk = instruction().to_mollusk(selkie_fixture::mollusk::SysvarContext::default());
     let reason = format!("the file of program {SYSTEM} is not known");
     assert_eq!(judge(&mollusk), Ok(Verdict::Skipped(reason)));
     assert!(judge(b"\xff").is_err());
 }
 
-/// The same transfer as a transaction, of which one account pays.
+/// Returns the same transfer as a transaction, with account 1 as the fee payer.
 fn transaction(status: u32) -> firedancer::TxnFixture {
     let account = |byte, lamports| firedancer::AcctState::from(account(byte, lamports));
     let instruction = firedancer::CompiledInstruction {
@@ -141,7 +141,7 @@ fn transaction(status: u32) -> firedancer::TxnFixture {
 }
 
 #[test]
-fn every_effect_of_a_transaction_counts() {
+fn every_effect_of_a_transaction_is_compared() {
     assert_eq!(judge(&transaction(0).encode_to_vec()), Ok(Verdict::Passed));
     assert!(fails(judge(&transaction(5).encode_to_vec())));
     let mut wrong = transaction(0);
@@ -151,16 +151,16 @@ fn every_effect_of_a_transaction_counts() {
 }
 
 #[test]
-fn rules_that_came_later_are_a_reason_to_skip() {
+fn a_difference_explained_by_a_later_rule_is_skipped() {
     let mut fixture = transaction(0);
     let message = fixture.input.as_mut().unwrap().tx.as_mut().unwrap().message.as_mut().unwrap();
     let config = Pubkey::from_str_const("Config1111111111111111111111111111111111111");
     message.account_keys[2] = config.to_bytes().to_vec();
     let Ok(Verdict::Skipped(why)) = judge(&fixture.encode_to_vec()) else { panic!("must skip") };
-    assert!(why.starts_with("recorded before this rule: config, stake"), "{why}");
+    assert!(why.starts_with("recorded before this rule: the config, stake"), "{why}");
 }
 
-/// A line that says what holds today of the fixture in the archive.
+/// Returns a vector that states the current result of the fixture in the archive.
 fn line(lamports: u64) -> Value {
     let state =
         |byte: u8, lamports: u64| json!([hex(&[byte; 32]), lamports, hex(&[0; 32]), false, 0, "0"]);
@@ -174,10 +174,10 @@ fn line(lamports: u64) -> Value {
 }
 
 #[test]
-fn lines_go_before_what_fixtures_recorded() {
+fn results_in_vectors_take_precedence_over_recorded_ones() {
     let folder = std::env::temp_dir().join(format!("selkie-named-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
-    // What the fixture recorded is wrong today; only the second one is not named.
+    // The recorded results are outdated; a vector names only the first fixture.
     let mut wrong = instruction();
     wrong.output.result = 1;
     let mut archive = tar::Builder::new(fs::File::create(folder.join("old-instr.tar")).unwrap());
@@ -203,16 +203,16 @@ fn lines_go_before_what_fixtures_recorded() {
     assert_eq!((total.passed, total.failed, total.skipped), (2, 0, 0));
     let archive = report.files.iter().find(|it| it.path.ends_with("old-instr.tar")).unwrap();
     assert_eq!((archive.tally.passed, archive.judged_by_vectors), (1, 1));
-    // Without the lines, what they name is not judged, and that is counted.
+    // Without the vectors in the run, the fixture that they name is skipped.
     let total = alone.total();
     assert_eq!((total.passed, total.failed, total.skipped), (1, 0, 1));
     let why = alone.files[0].skips.keys().next().unwrap();
-    assert_eq!(why, "fd_instr.jsonl beside it says what holds today: run that with it");
+    assert_eq!(why, "fd_instr.jsonl beside it states its current result: run both together");
     assert_eq!(right, ("fd_instr", Ok(Verdict::Passed)));
     assert!(fails(wrong.1));
 }
 
-/// A prototype of loader v4 wrote into a program in slot 7, by its number.
+/// Returns a fixture of loader v4's prototype, recorded in slot 7, with this discriminant.
 fn prototype_of_v4(number: u8) -> InstructionFixture {
     const PROTOTYPE: Pubkey = Pubkey::from_str_const("CoreBPFLoaderV41111111111111111111111111111");
     let program = |file: &[u8]| {
@@ -230,7 +230,7 @@ fn prototype_of_v4(number: u8) -> InstructionFixture {
         compute_unit_limit: 10_000,
         features: vec![],
     };
-    // A program uses other numbers of compute units than the loader.
+    // The prototype consumes other numbers of compute units than the loader.
     let accounts = vec![program(b".ab")];
     let output = InstructionEffects {
         accounts,
@@ -241,12 +241,12 @@ fn prototype_of_v4(number: u8) -> InstructionFixture {
 }
 
 #[test]
-fn prototypes_are_judged_as_their_loaders() {
+fn fixtures_of_prototypes_are_judged_with_the_loader() {
     assert_eq!(judge(&prototype_of_v4(0).to_firedancer()), Ok(Verdict::Passed));
     let mut wrong = prototype_of_v4(0);
     wrong.output.accounts[0].data.pop();
     assert!(fails(judge(&wrong.to_firedancer())));
-    // Truncating asked a new program to sign once: that alone is excused.
+    // Truncate once required a new program to sign: only that difference is excused.
     let mut unsigned = prototype_of_v4(1);
     unsigned.input.accounts[0].data.clear();
     unsigned.output = InstructionEffects {

@@ -1,4 +1,4 @@
-//! The runner as a whole: files in, report out, and above all that it can fail.
+//! The runner as a whole: which files it judges, its report, and that it can fail.
 
 use std::{
     env, fs,
@@ -10,10 +10,10 @@ use std::{
 use selkie_conform::{Engine, Options, Report, run};
 use selkie_vm::MachineCode;
 
-/// A vector of kind `verify` that passes: `exit`.
+/// A vector of kind `verify` that passes: the program `exit`.
 const EXIT: &str = r#"{"kind":"verify","name":"exit","text":"9500000000000000","expect":{"ok":0}}"#;
 
-/// A folder of its own for a test, gone afterwards.
+/// A temporary folder, removed when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -59,7 +59,7 @@ fn a_wrong_expectation_fails_with_a_readable_difference() {
 }
 
 #[test]
-fn what_cannot_be_read_fails() {
+fn unreadable_vectors_and_files_fail() {
     let folder = Folder::new("unreadable");
     for content in ["{\"kind\":", "not json", r#"{"kind":"verify","text":"9","expect":{}}"#] {
         let report = run_one(&folder.file("a.jsonl", content));
@@ -71,7 +71,7 @@ fn what_cannot_be_read_fails() {
 }
 
 #[test]
-fn what_is_not_supported_is_skipped_with_its_reason() {
+fn unsupported_kinds_are_skipped_with_a_reason() {
     let folder = Folder::new("skipped");
     let lines = [r#"{"id":"a","fixture":""}"#, r#"{"kind":"memory"}"#, "{}"];
     let report = run_one(&folder.file("a.jsonl", lines.join("\n")));
@@ -82,7 +82,7 @@ fn what_is_not_supported_is_skipped_with_its_reason() {
         [
             "kind Firedancer fixture is not supported yet",
             "kind memory is not supported yet",
-            "the line does not tell its kind"
+            "the line has no known kind"
         ]
     );
 }
@@ -102,7 +102,7 @@ fn a_missing_base_file_is_skipped_with_its_name() {
 }
 
 #[test]
-fn base_files_are_found_by_name_and_by_hash() {
+fn elf_files_are_found_by_name_and_by_hash() {
     let folder = Folder::new("hash");
     folder.file("anything.elf", b"\x7fELF");
     let hash = format!("{:016x}", selkie_conform::vector::fnv1a(b"\x7fELF"));
@@ -117,7 +117,7 @@ fn base_files_are_found_by_name_and_by_hash() {
 }
 
 #[test]
-fn folders_are_searched_for_vector_files() {
+fn folders_are_searched_recursively_for_vector_files() {
     let folder = Folder::new("folders");
     folder.file("b.jsonl", EXIT);
     folder.file("inner/a.jsonl", [EXIT, EXIT].join("\n"));
@@ -145,7 +145,7 @@ fn a_folder_of_fixtures_has_one_report() {
 }
 
 #[test]
-fn what_is_named_more_than_once_is_run_once() {
+fn a_file_given_more_than_once_is_judged_once() {
     let folder = Folder::new("twice");
     let file = folder.file("inner/a.jsonl", EXIT);
     let report =
@@ -154,7 +154,7 @@ fn what_is_named_more_than_once_is_run_once() {
 }
 
 #[test]
-fn what_is_left_is_compared_where_the_meter_ran_out() {
+fn compute_units_left_are_compared_after_the_meter_ran_out() {
     let folder = Folder::new("meter");
     // A jump to itself.
     let endless =
@@ -189,7 +189,7 @@ fn verdicts_are_counted_by_kind() {
 }
 
 #[test]
-fn verdicts_do_not_depend_on_threads_and_progress_is_told() {
+fn verdicts_do_not_depend_on_threads_and_progress_is_reported() {
     let folder = Folder::new("threads");
     let lines: Vec<String> = (0..500)
         .map(|index| match index % 7 {
@@ -212,12 +212,12 @@ fn verdicts_do_not_depend_on_threads_and_progress_is_told() {
     assert!(reports[0].contains(r#""passed":428,"failed":72,"skipped":0"#));
 }
 
-/// A vector of kind `exec` that passes: `exit`.
+/// A vector of kind `exec` that passes: the program `exit`.
 const EXEC: &str = r#"{"kind":"exec","name":"exit","text":"9500000000000000","budget":5,
     "expect":{"ok":0},"insn_count":1,"final_pc":0}"#;
 
 #[test]
-fn verdicts_hold_for_each_engine_that_is_asked_for() {
+fn a_wrong_expectation_is_reported_for_each_requested_engine() {
     let folder = Folder::new("engines");
     let right = EXEC.replace('\n', "");
     let wrong = right.replace(r#""insn_count":1"#, r#""insn_count":2"#);

@@ -1,12 +1,12 @@
-//! The vectors that lie in `testdata/vectors` itself: what comparing with mainnet's own engine
-//! taught. All of them pass. The many in the folders there are run by `cargo xtask test`.
+//! The vectors directly in `testdata/vectors`: regressions found by comparison with mainnet's engine.
+//! `cargo xtask test` runs the larger sets in the folders there.
 
 use std::{fs, path::Path};
 
 use selkie_conform::{Options, run};
 
 #[test]
-fn vectors_of_the_repository_pass() {
+fn all_regression_vectors_pass() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/vectors");
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let files: Vec<_> =
