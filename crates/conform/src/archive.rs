@@ -7,13 +7,13 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::{files, unpack::unpack};
+use crate::{
+    files::{self, archive_name},
+    unpack::unpack,
+};
 
 /// The files of archives by path.
 type Files = HashMap<String, Arc<[u8]>>;
-
-/// The file name extensions of archives.
-const ENDINGS: [&str; 2] = [".tar", ".tar.zst"];
 
 /// The fixtures in a folder, as files or in archives.
 #[derive(Debug, Default)]
@@ -78,17 +78,11 @@ fn open_archives(folder: &Path, group: &str) -> io::Result<Files> {
     let mut files = Files::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        if group_of(&path).is_some_and(|name| name.ends_with(group)) {
+        if archive_name(&path).is_some_and(|name| name.ends_with(group)) {
             files.extend(open(&path)?);
         }
     }
     Ok(files)
-}
-
-/// Returns the file name of an archive without its extension; `None` for other files.
-pub(crate) fn group_of(path: &Path) -> Option<String> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)).map(str::to_owned)
 }
 
 /// Returns the paths and contents of the files in an archive, in its order.

@@ -8,15 +8,11 @@ use std::{
 };
 
 use crate::{
-    archive, files,
+    archive,
+    files::{self, archive_name, is_fixture},
     plan::{By, Named, Unit},
     unpack::unpack,
 };
-
-/// The file name extensions of files with one vector per line.
-const LINES: [&str; 2] = [".jsonl", ".jsonl.zst"];
-/// The file name extension of fixtures.
-const FIXTURE: &str = ".fix";
 
 /// The vectors or fixtures of a file or folder.
 pub(crate) struct Content {
@@ -59,34 +55,14 @@ impl Item<'_> {
     }
 }
 
-/// Returns whether a file contains vectors or fixtures, by its extension.
-pub(crate) fn is_content(path: &Path) -> bool {
-    is_lines(path) || is_fixture(path) || archive::group_of(path).is_some()
-}
-
-fn ends_with_any(path: &Path, endings: &[&str]) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    endings.iter().any(|ending| name.ends_with(ending))
-}
-
-/// Returns whether a file has one vector per line, by its extension.
-pub(crate) fn is_lines(path: &Path) -> bool {
-    ends_with_any(path, &LINES)
-}
-
-/// Returns whether a file is a fixture, by its extension.
-pub(crate) fn is_fixture(path: &Path) -> bool {
-    ends_with_any(path, &[FIXTURE])
-}
-
 impl Content {
     /// Reads the vectors or fixtures of a file or folder.
     pub(crate) fn read(unit: &Unit, named: &Named) -> io::Result<Self> {
         let payload = match unit {
             Unit::Fixtures(_, files) => Payload::Files(files.clone()),
-            Unit::File(path) if archive::group_of(path).is_some() => {
+            Unit::File(path) if archive_name(path).is_some() => {
                 let mut fixtures = archive::open(path)?;
-                fixtures.retain(|(name, _)| name.ends_with(FIXTURE));
+                fixtures.retain(|(name, _)| is_fixture(Path::new(name)));
                 Payload::Packed(fixtures)
             }
             Unit::File(path) if is_fixture(path) => Payload::Files(vec![path.clone()]),

@@ -17,8 +17,7 @@ use crate::{
     archive::Fixtures,
     features::{FeatureIds, parse_profiles},
     files,
-    vector::{fnv1a, sha256, unhex},
-    vm_syscall::GivenAccount,
+    vector::{VectorAccount, fnv1a, sha256, unhex},
 };
 
 /// What the vectors of one file can refer to.
@@ -208,7 +207,7 @@ fn parse_environments(text: &str) -> Result<BTreeMap<String, Arc<Profile>>, BadV
 }
 
 fn parse_sysvars(text: &str) -> Result<Sysvars, BadVector> {
-    let accounts: Vec<GivenAccount> = serde_json::from_str(text)?;
+    let accounts: Vec<VectorAccount> = serde_json::from_str(text)?;
     let mut sysvars = Sysvars::empty();
     for account in accounts {
         let set = sysvars.set(account.key.0, &account.data.0);

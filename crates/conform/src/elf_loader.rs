@@ -10,8 +10,7 @@ use serde_json::Value;
 
 use crate::{
     BadVector, Check, Context, Verdict,
-    kinds::is,
-    vector::{Hex, Hex64, patch, sha256_prefix, xxh64},
+    vector::{Hex, Hex64, is_kind, patch, sha256_prefix, xxh64},
 };
 
 #[derive(Deserialize)]
@@ -55,7 +54,7 @@ struct Expected {
 #[must_use]
 pub fn matches(line: &Value) -> bool {
     let has = |field| line.get(field).is_some();
-    is(line, "elf_loader") || has("exp") && has("profile") && (has("base") || has("elf"))
+    is_kind(line, "elf_loader") || has("exp") && has("profile") && (has("base") || has("elf"))
 }
 
 /// Returns whether a line states the expected result of an ELF loader fixture.
@@ -64,7 +63,7 @@ pub fn is_fixture(line: &Value) -> bool {
     let path = line.get("fixture").and_then(Value::as_str);
     let has = |field| line.get(field).is_some();
     let is_named =
-        is(line, "fd_elf_loader") || path.is_some_and(|it| it.starts_with("elf_loader/"));
+        is_kind(line, "fd_elf_loader") || path.is_some_and(|it| it.starts_with("elf_loader/"));
     path.is_some() && is_named && has("exp") && has("profile")
 }
 

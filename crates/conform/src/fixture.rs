@@ -3,6 +3,7 @@
 use selkie_fixture::{Fixture, InstructionFixture, ReadError, SyscallFixture};
 use selkie_svm::Syscall;
 
+pub use crate::fixture_kind::FixtureKind;
 use crate::{
     BadVector, Check, Context, Verdict, elf_loader,
     features::FeatureIds,
@@ -10,15 +11,6 @@ use crate::{
     prototype::{self, Prototype},
     rules, syscall_case, txn,
 };
-
-/// A kind of fixture.
-#[derive(Clone, Copy, Debug)]
-pub struct FixtureKind {
-    /// The name of the kind.
-    pub name: &'static str,
-    /// The fields that are compared.
-    pub compared: &'static str,
-}
 
 const ELF: FixtureKind = FixtureKind {
     name: "Firedancer: ELF file",

@@ -9,8 +9,7 @@ use serde::Deserialize;
 
 use crate::{
     BadVector, Check, Context, Verdict, message, runtime, sysvars,
-    vector::{Hex, Hex64, hex, xxh64},
-    vm_syscall::Key,
+    vector::{Hex, Hex64, Key, hex, xxh64},
 };
 
 /// The default heap size in bytes.

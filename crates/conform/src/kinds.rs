@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     BadVector, Context, Verdict, cfg, disasm, elf_load, elf_loader, exec, fixture::FIXTURES,
-    memmap, named, svm, verify, vm_interp, vm_syscall,
+    memmap, named, svm, vector::is_kind, verify, vm_interp, vm_syscall,
 };
 
 /// A kind of vector.
@@ -70,37 +70,37 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "elf_load",
         compared: "error, or the loaded image, text, entry, functions and verdict",
-        matches: |line| is(line, "elf_load"),
+        matches: |line| is_kind(line, "elf_load"),
         judge: elf_load::judge,
     },
     Kind {
         name: "verify",
         compared: "the verifier's verdict and its text",
-        matches: |line| is(line, "verify"),
+        matches: |line| is_kind(line, "verify"),
         judge: verify::judge,
     },
     Kind {
         name: "exec",
         compared: "result, error text, instruction count, final pc, registers, memory, trace",
-        matches: |line| is(line, "exec"),
+        matches: |line| is_kind(line, "exec"),
         judge: exec::judge,
     },
     Kind {
         name: "memmap",
         compared: "whether an access to memory is allowed, or its error",
-        matches: |line| is(line, "memmap"),
+        matches: |line| is_kind(line, "memmap"),
         judge: |line, _| memmap::judge(line),
     },
     Kind {
         name: "disasm",
         compared: "the listing, as `selkie disasm --style anza` prints it",
-        matches: |line| is(line, "disasm"),
+        matches: |line| is_kind(line, "disasm"),
         judge: disasm::judge,
     },
     Kind {
         name: "cfg",
         compared: "blocks, edges and dominators",
-        matches: |line| is(line, "cfg"),
+        matches: |line| is_kind(line, "cfg"),
         judge: cfg::judge,
     },
 ];
@@ -113,12 +113,6 @@ pub fn compared() -> impl Iterator<Item = (&'static str, &'static str)> {
 
 /// Kinds that are recognised but not supported, with the field that tells them.
 const NOT_YET: &[(&str, &str)] = &[("Firedancer fixture", "fixture")];
-
-/// Returns whether the field `kind` of a line is `kind`.
-#[must_use]
-pub fn is(line: &Value, kind: &str) -> bool {
-    line.get("kind").is_some_and(|value| value == kind)
-}
 
 /// Returns the kind of a line, or the reason to skip it.
 pub(crate) fn kind_of(line: &Value) -> Result<&'static Kind, String> {

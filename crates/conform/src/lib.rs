@@ -20,7 +20,7 @@
 //! | [`vm_syscall`] | the kind about syscalls |
 //! | [`svm`] | the kind about transactions |
 //! | [`named`] | kinds about fixtures for which a vector states a newer result |
-//! | [`fixture`] | fixtures judged by their own recorded result |
+//! | [`fixture`], `fixture_kind` | fixtures judged by their own recorded result |
 //! | `instr`, `syscall_case`, `txn`, `mollusk` | the kinds of fixtures |
 //! | `prototype` | fixtures of loaders that were prototyped as programs |
 //! | `rules`, `features` | features of fixtures, and rules that they predate |
@@ -44,6 +44,7 @@ pub mod exec;
 pub mod features;
 mod files;
 pub mod fixture;
+mod fixture_kind;
 mod instr;
 pub mod kinds;
 pub mod memmap;

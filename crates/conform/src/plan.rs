@@ -9,8 +9,7 @@ use std::{
 use serde::Deserialize;
 
 use crate::{
-    content::{is_content, is_fixture, is_lines},
-    files,
+    files::{self, is_content, is_fixture, is_lines},
     unpack::{first_line, unpack},
 };
 

@@ -10,7 +10,7 @@ use selkie_svm::{Feature, FeatureSet, Loader, NATIVE_LOADER, Pubkey};
 use crate::{
     BadVector, Context, Verdict,
     features::FeatureIds,
-    fixture::FixtureKind,
+    fixture_kind::FixtureKind,
     instr::{self, Case},
 };
 

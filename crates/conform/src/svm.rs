@@ -18,7 +18,10 @@ use serde_json::Value;
 use solana_hash::Hash;
 use solana_transaction::versioned::VersionedTransaction;
 
-use crate::{BadVector, Check, Context, Verdict, kinds::is, runtime, vector::hex};
+use crate::{
+    BadVector, Check, Context, Verdict, runtime,
+    vector::{hex, is_kind},
+};
 
 /// The name of the runtime's mainnet features in vectors.
 const MAINNET: &str = "mainnet-2026-09-27";
@@ -109,7 +112,7 @@ struct Inner {
 #[must_use]
 pub fn matches(line: &Value) -> bool {
     let has = |field| line.get(field).is_some();
-    is(line, "svm") || has("tx") && has("expect") && has("accounts")
+    is_kind(line, "svm") || has("tx") && has("expect") && has("accounts")
 }
 
 /// Processes the transaction and compares the stage that it reached, its result, the accounts, the

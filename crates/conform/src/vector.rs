@@ -1,7 +1,8 @@
-//! Bytes, hashes and numbers as vectors encode them.
+//! Bytes, hashes, numbers and accounts as vectors encode them.
 
 use core::fmt;
 
+use selkie_svm::{Account, Pubkey};
 use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -36,6 +37,47 @@ impl fmt::Debug for Hex64 {
     }
 }
 
+/// An account in a vector.
+#[derive(Clone, Deserialize, Debug)]
+pub(crate) struct VectorAccount {
+    pub(crate) key: Key,
+    #[serde(default)]
+    lamports: u64,
+    #[serde(default)]
+    pub(crate) data: Hex,
+    owner: Key,
+    #[serde(default)]
+    exec: bool,
+}
+
+/// An address, encoded in hex.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, Debug)]
+#[serde(try_from = "Hex")]
+pub(crate) struct Key(pub(crate) Pubkey);
+
+impl TryFrom<Hex> for Key {
+    type Error = &'static str;
+
+    fn try_from(Hex(bytes): Hex) -> Result<Self, Self::Error> {
+        let bytes = <[u8; 32]>::try_from(bytes).map_err(|_| "an address has 32 bytes")?;
+        Ok(Self(Pubkey::new_from_array(bytes)))
+    }
+}
+
+impl VectorAccount {
+    /// Returns the account with its address.
+    pub(crate) fn account(&self) -> (Pubkey, Account) {
+        let account = Account {
+            lamports: self.lamports,
+            data: self.data.0.clone(),
+            owner: self.owner.0,
+            executable: self.exec,
+            rent_epoch: u64::MAX,
+        };
+        (self.key.0, account)
+    }
+}
+
 /// Decodes pairs of hex digits; `None` for anything else.
 ///
 /// ```
@@ -63,6 +105,12 @@ pub fn number(value: &Value) -> Option<u64> {
         Value::String(text) => u64::from_str_radix(text.trim_start_matches("0x"), 16).ok(),
         _ => None,
     }
+}
+
+/// Returns whether the field `kind` of a line is `kind`.
+#[must_use]
+pub fn is_kind(line: &Value, kind: &str) -> bool {
+    line.get("kind").is_some_and(|value| value == kind)
 }
 
 /// Returns the file name that a vector gives: a string, or a hash as a number.

@@ -19,15 +19,14 @@ use crate::{
     BadVector, Verdict,
     check::{Check, bytes, hex_number},
     engine::{EndState, Engine, SingleEngine},
-    kinds::is,
-    vector::xxh64,
+    vector::{is_kind, xxh64},
 };
 
 /// Returns whether a line is of this kind, whose lines may use the field `kind` for something else.
 #[must_use]
 pub fn matches(line: &Value) -> bool {
     let has = |field| line.get(field).is_some();
-    is(line, "vm_interp") || has("exp") && has("text") && has("v")
+    is_kind(line, "vm_interp") || has("exp") && has("text") && has("v")
 }
 
 /// Runs the program and compares the results.

@@ -3,16 +3,14 @@
 //!
 //! The calling program has the address 0707..07.
 
-use selkie_svm::{Account, AccountMeta, Instruction, Loader, Pubkey, ReturnData, Syscall};
+use selkie_svm::{AccountMeta, Instruction, Loader, Pubkey, ReturnData, Syscall};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    BadVector, Check, Context, Verdict,
-    kinds::is,
-    runtime,
+    BadVector, Check, Context, Verdict, runtime,
     syscall_case::{Case, Expected, program},
-    vector::{Hex, Hex64},
+    vector::{Hex, Hex64, Key, VectorAccount, is_kind},
 };
 
 const PROGRAM: Pubkey = Pubkey::new_from_array([7; 32]);
@@ -23,7 +21,7 @@ struct Vector {
     profile: String,
     loader: String,
     #[serde(default)]
-    accounts: Vec<GivenAccount>,
+    accounts: Vec<VectorAccount>,
     #[serde(default)]
     metas: Vec<(Key, bool, bool)>,
     #[serde(default)]
@@ -44,38 +42,11 @@ struct Vector {
     exp: Expected,
 }
 
-/// An account in a vector.
-#[derive(Clone, Deserialize, Debug)]
-pub(crate) struct GivenAccount {
-    pub(crate) key: Key,
-    #[serde(default)]
-    lamports: u64,
-    #[serde(default)]
-    pub(crate) data: Hex,
-    owner: Key,
-    #[serde(default)]
-    exec: bool,
-}
-
-/// An address, encoded in hex.
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize, Debug)]
-#[serde(try_from = "Hex")]
-pub(crate) struct Key(pub(crate) Pubkey);
-
-impl TryFrom<Hex> for Key {
-    type Error = &'static str;
-
-    fn try_from(Hex(bytes): Hex) -> Result<Self, Self::Error> {
-        let bytes = <[u8; 32]>::try_from(bytes).map_err(|_| "an address has 32 bytes")?;
-        Ok(Self(Pubkey::new_from_array(bytes)))
-    }
-}
-
 /// Returns whether a line is of this kind.
 #[must_use]
 pub fn matches(line: &Value) -> bool {
     let has = |field| line.get(field).is_some();
-    is(line, "vm_syscall") || has("syscall") && has("loader") && has("exp")
+    is_kind(line, "vm_syscall") || has("syscall") && has("loader") && has("exp")
 }
 
 /// Calls the syscall and compares its result, the compute units left, and the memory.
@@ -104,7 +75,7 @@ impl Vector {
         let loader = loaders.into_iter().find(|(name, _)| *name == self.loader);
         let (_, loader) = loader.ok_or_else(|| format!("unknown loader {}", self.loader))?;
         let features = context.features(&self.profile)?.features();
-        let accounts: Vec<_> = self.accounts.iter().map(GivenAccount::account).collect();
+        let accounts: Vec<_> = self.accounts.iter().map(VectorAccount::account).collect();
         let mut sysvars = context.sysvars().clone();
         for (address, account) in &accounts {
             // Setting fails only for accounts that are not sysvars.
@@ -140,18 +111,5 @@ impl Vector {
             return_data: return_data
                 .map(|(Key(program_id), Hex(data))| ReturnData { program_id, data }),
         })
-    }
-}
-
-impl GivenAccount {
-    fn account(&self) -> (Pubkey, Account) {
-        let account = Account {
-            lamports: self.lamports,
-            data: self.data.0.clone(),
-            owner: self.owner.0,
-            executable: self.exec,
-            rent_epoch: u64::MAX,
-        };
-        (self.key.0, account)
     }
 }
