@@ -163,7 +163,7 @@ impl Case {
         let (result, state) = match MemoryMap::new(regions, &config, version) {
             Err(trap) => (Err(trap), None),
             Ok(map) => {
-                let mut machine = Machine::new(program, &config, map, self.cu);
+                let mut machine = Machine::new(program.executable(), &config, map, self.cu);
                 machine.registers_mut()[..10].fill(0);
                 for (register, value) in machine.registers_mut().iter_mut().zip(&self.regs) {
                     *register = hex_number(value)?;

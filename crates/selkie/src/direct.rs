@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use selkie_svm::{
     AccountChange, AccountStore, Inspector, Loader, Options, ProgramEntry, TransactionPrograms,
-    execute::execute_instructions,
-    transaction_accounts::TransactionAccount,
+    execute::execute_instructions, transaction_accounts::TransactionAccount,
 };
 use solana_account::{Account, AccountSharedData, ReadableAccount};
 use solana_instruction::Instruction;

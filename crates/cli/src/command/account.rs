@@ -105,7 +105,7 @@ fn show_bytes(ui: &mut Ui, data: &[u8]) -> Result<()> {
 /// Whether an account is there from the start: of the runtime, or of a well-known program.
 fn is_from_the_start(key: &Pubkey, account: &selkie::AccountSharedData) -> bool {
     [ids::native_loader::ID, ids::sysvar::ID, ids::feature::ID].contains(account.owner())
-        || programs::accounts::Place::of(key).is_some()
+        || programs::accounts::WellKnownAccount::of(key).is_some()
 }
 
 fn list(ui: &mut Ui, session: &Session, owner: Option<&str>) -> Result<Status> {
