@@ -11,7 +11,7 @@ use selkie_isa::{
     layout::{HEAP_START, INPUT_START, STACK_START},
 };
 use selkie_svm::{
-    AccountMeta, Builtin, ComputeBudget, Instruction, InstructionError, Invocation, Syscall,
+    AccountMeta, Builtin, ComputeBudget, Instruction, InstructionError, Invocation, syscalls,
 };
 use selkie_vm::{MemoryMap, Region};
 
@@ -99,7 +99,7 @@ fuzz_target!(|input: Input<'_>| {
         return;
     };
     let name = if input.is_c { "sol_invoke_signed_c" } else { "sol_invoke_signed_rust" };
-    let syscall = Syscall::find(name).expect("it is always there");
+    let syscall = syscalls::find(name).expect("it is always there");
     let mut heap = heap(input.heap, &invocation.input().layout);
     let mut stack = vec![0; 4096];
     let mut bytes = invocation.input().bytes.clone();

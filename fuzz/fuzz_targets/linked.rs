@@ -7,7 +7,7 @@ use selkie_vm::{verify, verify_calls};
 /// Loads a program as a deployment would, and verifies it.
 pub(crate) fn check(linked: &Linked) {
     let environment = Environment {
-        syscalls: Syscalls::new(selkie_isa::syscalls::names()).into(),
+        syscalls: Syscalls::new(selkie_protocol::syscalls::names()).into(),
         reject_broken_elfs: true,
         ..Environment::default()
     };

@@ -15,8 +15,8 @@ type Made = (&'static str, fn() -> String);
 
 const FILES: &[Made] = &[
     ("docs/isa.md", isa),
-    ("docs/syscalls.md", selkie_svm::docs::syscalls),
-    ("docs/features.md", selkie_svm::docs::features),
+    ("docs/syscalls.md", selkie_protocol::docs::syscalls),
+    ("docs/features.md", selkie_protocol::docs::features),
     ("docs/builtins.md", selkie_builtins::docs::builtins),
     ("editors/sbpf.tmLanguage.json", selkie_lsp::grammar::textmate),
 ];

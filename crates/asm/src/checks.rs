@@ -1,6 +1,7 @@
 //! Checks of a whole program or object, after emission.
 
-use selkie_isa::{Insn, Kind, layout::SLOT_BYTES, symbol::murmur3, syscalls};
+use selkie_isa::{Insn, Kind, layout::SLOT_BYTES, symbol::murmur3};
+use selkie_protocol::syscalls;
 
 use crate::{
     ast::SectionId, diagnostic::Diagnostic, emit::Emitted, names::Name, session::Session,

@@ -1,7 +1,7 @@
 //! The state that all phases of an assembly share: sources, names, symbols, expressions,
 //! diagnostics.
 
-use selkie_isa::syscalls::SYSCALLS;
+use selkie_protocol::syscalls::SYSCALLS;
 
 use crate::{
     ast::{ExprId, Exprs},

@@ -51,7 +51,7 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use selkie_isa::syscalls;
+    use selkie_protocol::syscalls;
 
     use super::*;
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use selkie_asm::{Assembly, Options, assemble};
 use selkie_elf::{Environment, Executable, Sections, Syscalls};
-use selkie_isa::{Version, symbol::murmur3, syscalls};
+use selkie_isa::{Version, symbol::murmur3};
+use selkie_protocol::syscalls;
 
 const SMALLEST: &str = ".globl entrypoint\nentrypoint:\n    mov64 r0, 0\n    exit\n";
 

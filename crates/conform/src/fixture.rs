@@ -1,7 +1,7 @@
 //! Fixtures judged by their own recorded result.
 
 use selkie_fixture::{Fixture, InstructionFixture, ReadError, SyscallFixture};
-use selkie_svm::Syscall;
+use selkie_svm::syscalls;
 
 pub use crate::fixture_kind::FixtureKind;
 use crate::{
@@ -82,7 +82,7 @@ fn judge_instruction(
 
 fn judge_syscall(fixture: &SyscallFixture) -> Result<Verdict, BadVector> {
     let given = &fixture.input;
-    let Some(syscall) = Syscall::find(&given.name) else {
+    let Some(syscall) = syscalls::find(&given.name) else {
         return Ok(Verdict::Skipped(format!("syscall {} is not supported yet", given.name)));
     };
     let ids: FeatureIds = given.instruction.features.iter().copied().collect();

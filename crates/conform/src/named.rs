@@ -5,7 +5,7 @@
 //! activated long ago and that Selkie cannot deactivate.
 
 use selkie_fixture::Fixture;
-use selkie_svm::Syscall;
+use selkie_svm::syscalls;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -85,7 +85,7 @@ pub fn judge_syscall(line: &Value, context: &Context) -> Result<Verdict, BadVect
         Err(why) => return Ok(Verdict::Skipped(why)),
     };
     let ids = line.features(&given.instruction.features, context)?;
-    let Some(syscall) = Syscall::find(&given.name) else {
+    let Some(syscall) = syscalls::find(&given.name) else {
         return Ok(Verdict::Skipped(format!("syscall {} is not supported yet", given.name)));
     };
     let mut check = Check::default();

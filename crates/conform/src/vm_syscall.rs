@@ -3,7 +3,7 @@
 //!
 //! The calling program has the address 0707..07.
 
-use selkie_svm::{AccountMeta, Instruction, Loader, Pubkey, ReturnData, Syscall};
+use selkie_svm::{AccountMeta, Instruction, Loader, Pubkey, ReturnData, Syscall, syscalls};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -55,7 +55,7 @@ pub fn matches(line: &Value) -> bool {
 /// If the vector is unreadable.
 pub fn judge(line: &Value, context: &Context) -> Result<Verdict, BadVector> {
     let vector = Vector::deserialize(line)?;
-    let Some(syscall) = Syscall::find(&vector.syscall) else {
+    let Some(syscall) = syscalls::find(&vector.syscall) else {
         let why = format!("syscall {} is not supported yet", vector.syscall);
         return Ok(Verdict::Skipped(why));
     };

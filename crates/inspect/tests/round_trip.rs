@@ -15,7 +15,7 @@ use selkie_isa::{
 use support::{bytes, program, word};
 
 fn environment() -> Environment {
-    let syscalls = Arc::new(Syscalls::new(selkie_isa::syscalls::names()));
+    let syscalls = Arc::new(Syscalls::new(selkie_protocol::syscalls::names()));
     Environment { syscalls, labels: true, ..Environment::default() }
 }
 

@@ -15,7 +15,6 @@
 //! | [`layout`] | the guest address space, limits of the stack and heap |
 //! | [`truncate`] | truncation of long names in messages |
 //! | [`symbol`] | the hashes by which bytecode refers to names |
-//! | [`syscalls`] | the names, arguments and summaries of the syscalls, one row each |
 
 pub mod eval;
 pub mod insn;
@@ -23,7 +22,6 @@ pub mod layout;
 pub mod op;
 pub mod symbol;
 pub mod syntax;
-pub mod syscalls;
 pub mod table;
 pub mod truncate;
 

@@ -5,7 +5,8 @@
 //! LLVM's implicit calls do. Rustc 1.99, for instance, returns them in memory.
 
 use selkie_asm::Assembly;
-use selkie_isa::{Insn, Op, Version, insn::instructions, layout::FRAME_POINTER, syscalls};
+use selkie_isa::{Insn, Op, Version, insn::instructions, layout::FRAME_POINTER};
+use selkie_protocol::syscalls;
 
 /// A routine that the linker provides unless an object defines it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -12,7 +12,7 @@ use selkie_asm::{
     syntax::{Class, Line, Statement, Token, instructions},
 };
 use selkie_isa::{Kind, Op, Shape, Version, layout::FRAME_POINTER, syntax::mnemonics};
-use selkie_svm::syscalls::SYSCALLS;
+use selkie_protocol::syscalls::SYSCALLS;
 
 use crate::{
     describe,
@@ -235,7 +235,7 @@ impl List<'_> {
 
     fn syscalls(&mut self) {
         for syscall in SYSCALLS {
-            let detail = format!("{}  {}", describe::signature(syscall), describe::price(syscall));
+            let detail = format!("{syscall}  {}", describe::cost(syscall));
             let text = describe::syscall(syscall);
             self.add(syscall.name, CompletionItemKind::FUNCTION, 'b', detail, text);
         }

@@ -1,4 +1,4 @@
-//! What code costs, in compute units: one for each instruction, and the prices of syscalls.
+//! What code costs, in compute units: one for each instruction, and the costs of syscalls.
 
 use std::{
     cmp::Reverse,
@@ -6,20 +6,8 @@ use std::{
 };
 
 use selkie_asm::Assembly;
-use selkie_isa::{Insn, Kind, Version, symbol::murmur3};
-use selkie_svm::syscalls::{SYSCALLS, Syscall};
-
-/// What a syscall costs at least, and whether it costs no more, by the text of its price.
-pub(crate) fn price(syscall: &Syscall) -> (u64, bool) {
-    let text = syscall.price;
-    if let Ok(units) = text.parse() {
-        return (units, true);
-    }
-    let floor = text.strip_prefix("max(").unwrap_or(text);
-    let digits = floor.find(|it: char| !it.is_ascii_digit()).unwrap_or(floor.len());
-    let is_floor = [",", " +"].iter().any(|it| floor[digits..].starts_with(it));
-    (floor[..digits].parse().ok().filter(|_| is_floor).unwrap_or(0), false)
-}
+use selkie_isa::{Insn, Kind, Version};
+use selkie_protocol::syscalls::{self, Syscall};
 
 /// What runs from an instruction on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,7 +16,7 @@ pub(crate) struct Cost {
     pub(crate) straight: u64,
     /// The fewest units up to the end of the function; `None` if there is no way.
     pub(crate) min: Option<u64>,
-    /// The most units; `None` where loops or prices leave it open.
+    /// The most units; `None` where loops or costs leave it open.
     pub(crate) max: Option<u64>,
 }
 
@@ -52,7 +40,7 @@ enum Flow {
 pub(crate) struct Costs {
     flows: Vec<Flow>,
     /// Units of the instruction itself, and whether it never takes more.
-    prices: Vec<(u64, bool)>,
+    costs: Vec<(u64, bool)>,
     next: Vec<usize>,
     mins: Vec<Option<u64>>,
     maxs: Vec<Option<u64>>,
@@ -63,7 +51,7 @@ impl Costs {
         let slots = assembly.text.len() / 8;
         let mut costs = Self {
             flows: vec![Flow::Nowhere; slots],
-            prices: vec![(0, true); slots],
+            costs: vec![(0, true); slots],
             next: (1..=slots).collect(),
             mins: vec![None; slots],
             maxs: vec![None; slots],
@@ -76,7 +64,7 @@ impl Costs {
                 continue;
             };
             costs.next[pc] = pc + insn.slots();
-            (costs.flows[pc], costs.prices[pc]) = instruction(&insn, pc, slots, &syscalls);
+            (costs.flows[pc], costs.costs[pc]) = instruction(&insn, pc, slots, &syscalls);
             pc += insn.slots().max(1);
         }
         costs.find_mins();
@@ -89,7 +77,7 @@ impl Costs {
         let mut straight = 0_u64;
         let mut at = pc;
         while let Some(flow) = self.flows.get(at) {
-            straight = straight.saturating_add(self.prices[at].0);
+            straight = straight.saturating_add(self.costs[at].0);
             if !matches!(flow, Flow::Next | Flow::Call(_)) {
                 break;
             }
@@ -121,7 +109,7 @@ impl Costs {
                 }
             }
             if self.flows[pc] == Flow::End {
-                queue.push(Reverse((self.prices[pc].0, pc)));
+                queue.push(Reverse((self.costs[pc].0, pc)));
             }
         }
         while let Some(Reverse((units, pc))) = queue.pop() {
@@ -138,7 +126,7 @@ impl Costs {
                     _ => Some(units),
                 };
                 if let Some(rest) = rest {
-                    queue.push(Reverse((self.prices[from].0.saturating_add(rest), from)));
+                    queue.push(Reverse((self.costs[from].0.saturating_add(rest), from)));
                 }
             }
         }
@@ -172,7 +160,7 @@ impl Costs {
     }
 
     fn max(&self, pc: usize, is_done: impl Fn(usize) -> bool) -> Option<u64> {
-        let (units, true) = self.prices[pc] else { return None };
+        let (units, true) = self.costs[pc] else { return None };
         let max = |at: usize| {
             let known = self.flows.get(at).is_some_and(|_| is_done(at));
             known.then(|| self.maxs[at]).flatten()
@@ -193,23 +181,21 @@ impl Costs {
 struct Syscalls<'a> {
     version: Version,
     by_pc: BTreeMap<usize, &'a str>,
-    by_key: BTreeMap<u32, &'static Syscall>,
 }
 
 impl<'a> Syscalls<'a> {
     fn new(assembly: &'a Assembly) -> Self {
         let by_pc = assembly.syscalls.iter().map(|(pc, name)| (*pc as usize, name.as_str()));
-        let by_key = SYSCALLS.iter().map(|it| (murmur3(it.name.as_bytes()), it));
-        Self { version: assembly.version, by_pc: by_pc.collect(), by_key: by_key.collect() }
+        Self { version: assembly.version, by_pc: by_pc.collect() }
     }
 
     /// The syscall that a call at `pc` calls, if it calls one; `Some(None)` for an unknown one.
     fn called(&self, insn: &Insn, pc: usize) -> Option<Option<&'static Syscall>> {
         if self.version.static_calls() {
             let key = u32::from_le_bytes(insn.imm.to_le_bytes()[..4].try_into().ok()?);
-            return (insn.src == 0).then(|| self.by_key.get(&key).copied());
+            return (insn.src == 0).then(|| syscalls::find_hash(key));
         }
-        self.by_pc.get(&pc).map(|name| Syscall::find(name))
+        self.by_pc.get(&pc).map(|name| syscalls::find(name))
     }
 }
 
@@ -232,9 +218,11 @@ fn instruction(
         Kind::CallReg(_) => (Flow::CallUnknown, (1, false)),
         Kind::CallHash | Kind::CallStatic => match syscalls.called(insn, pc) {
             Some(Some(syscall)) => {
-                let (units, is_exact) = price(syscall);
                 let ends = matches!(syscall.name, "abort" | "sol_panic_");
-                (if ends { Flow::End } else { Flow::Next }, (1 + units, is_exact))
+                (
+                    if ends { Flow::End } else { Flow::Next },
+                    (1 + syscall.cost.minimum(), syscall.cost.is_fixed()),
+                )
             }
             Some(None) => (Flow::Next, (1, false)),
             None => {
@@ -289,16 +277,5 @@ mod tests {
         check(source, (3, Some(7), Some(9)));
         check("entrypoint: mov64 r0, 0\ncall entrypoint\nexit", (3, None, None));
         check("entrypoint: callx r3\nexit", (1, Some(2), None));
-    }
-
-    #[test]
-    fn prices_are_read() {
-        let price = |name| price(Syscall::find(name).expect("it is there"));
-        assert_eq!(price("sol_log_64_"), (100, true));
-        assert_eq!(price("sol_log_"), (100, false));
-        assert_eq!(price("sol_sha256"), (85, false));
-        assert_eq!(price("sol_panic_"), (0, false));
-        assert_eq!(price("sol_curve_validate_point"), (0, false));
-        assert_eq!(price("sol_curve_pairing_map"), (25445, false));
     }
 }

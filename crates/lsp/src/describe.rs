@@ -2,12 +2,7 @@
 
 use selkie_asm::directives::Directive;
 use selkie_isa::{Kind, Op, Shape, Version, op::Versions, syntax::meaning};
-use selkie_svm::{
-    features::Feature,
-    syscalls::{Gate, Syscall},
-};
-
-use crate::cost;
+use selkie_protocol::syscalls::Syscall;
 
 /// The name that highlights code in the editor.
 pub(crate) const LANGUAGE: &str = "sbpf";
@@ -57,11 +52,6 @@ pub(crate) fn mnemonic(word: &str, ops: &[Op], version: Version) -> String {
     text
 }
 
-/// `sol_log_(addr, len)`
-pub(crate) fn signature(syscall: &Syscall) -> String {
-    format!("{}({})", syscall.name, syscall.arguments.join(", "))
-}
-
 /// What a syscall does and costs.
 pub(crate) fn syscall(syscall: &Syscall) -> String {
     let arguments: Vec<String> = (1..)
@@ -74,41 +64,25 @@ pub(crate) fn syscall(syscall: &Syscall) -> String {
     };
     format!(
         "{}{}\n\n{arguments}{}",
-        code(&signature(syscall)),
-        syscall.what,
-        price_and_gate(syscall)
+        code(&syscall.to_string()),
+        syscall.summary,
+        cost_and_gate(syscall)
     )
 }
 
-/// What a syscall costs, and where it is there.
-pub(crate) fn price_and_gate(syscall: &Syscall) -> String {
-    format!(
-        "Price: {} CU, on top of the 1 CU of the call\n\nThere: {}\n",
-        syscall.price,
-        gate(syscall.gate)
-    )
+/// Says what a syscall costs and where it is available.
+pub(crate) fn cost_and_gate(syscall: &Syscall) -> String {
+    let Syscall { cost, gate, .. } = syscall;
+    format!("Cost: {cost} CU, on top of the 1 CU of the call\n\nAvailable: {gate}\n")
 }
 
-fn gate(gate: Gate) -> String {
-    let state = |feature: Feature| if feature.on_mainnet() { "on" } else { "off" };
-    match gate {
-        Gate::Always => "always".to_owned(),
-        Gate::ExecutionOnly => "for programs deployed long ago".to_owned(),
-        Gate::Without(feature) => {
-            format!("without feature `{}` (mainnet: {})", feature.address(), state(feature))
-        }
-        Gate::Feature(feature) => {
-            format!("with feature `{}` (mainnet: {})", feature.address(), state(feature))
-        }
-    }
-}
-
-/// `+100 CU`, `+≥ 100 CU`: what a syscall adds to its call.
-pub(crate) fn price(syscall: &Syscall) -> String {
-    match cost::price(syscall) {
-        (units, true) => format!("+{units} CU"),
-        (0, false) => format!("+{} CU", syscall.price),
-        (units, false) => format!("+{units}… CU"),
+/// `+100 CU`, `+100… CU`, `+len CU`: what a syscall adds to the cost of its call.
+pub(crate) fn cost(syscall: &Syscall) -> String {
+    let cost = &syscall.cost;
+    match cost.minimum() {
+        minimum if cost.is_fixed() => format!("+{minimum} CU"),
+        0 => format!("+{cost} CU"),
+        minimum => format!("+{minimum}… CU"),
     }
 }
 

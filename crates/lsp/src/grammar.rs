@@ -4,7 +4,7 @@
 //! the same word for the lexer, with `.` and `$` in it, is one here, too.
 
 use selkie_asm::{directives, syntax::mnemonics};
-use selkie_svm::syscalls::SYSCALLS;
+use selkie_protocol::syscalls::SYSCALLS;
 use serde_json::{Value, json};
 
 /// Nothing that would make a longer word stands before, or behind.

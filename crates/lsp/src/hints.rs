@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use lsp_types::{InlayHint, InlayHintLabel, InlayHintTooltip};
 use selkie_asm::syntax::Statement;
-use selkie_svm::syscalls::Syscall;
+use selkie_protocol::syscalls;
 
 use crate::{
     analysis::Analysis,
@@ -50,8 +50,8 @@ pub(crate) fn hints(
         let Some(callee) = source.file.operands(line).next().filter(|_| is_call) else { continue };
         let name = source.file.slice(&callee);
         let is_label = names.contains_key(&Key::Symbol(name.to_owned()));
-        if let Some(syscall) = Syscall::find(name).filter(|_| !is_label) {
-            let text = describe::price(syscall);
+        if let Some(syscall) = syscalls::find(name).filter(|_| !is_label) {
+            let text = describe::cost(syscall);
             hints.push(hint(source, number, text, describe::syscall(syscall)));
         }
     }

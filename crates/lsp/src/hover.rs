@@ -9,7 +9,7 @@ use selkie_asm::{
     syntax::{Class, Line, Statement, Token, instructions, register_number},
 };
 use selkie_isa::{Insn, NoNames, Version};
-use selkie_svm::syscalls::Syscall;
+use selkie_protocol::syscalls;
 
 use crate::{
     analysis::Analysis,
@@ -137,7 +137,7 @@ impl Asked<'_> {
 
     /// A name that no text defines: a syscall, or what a directive or the command line defines.
     fn undefined(&self, name: &str, found: &Occurrence) -> Option<String> {
-        if let Some(syscall) = Syscall::find(name) {
+        if let Some(syscall) = syscalls::find(name) {
             return Some(describe::syscall(syscall));
         }
         let value = self.value(name, found.range.clone())?;

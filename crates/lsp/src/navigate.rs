@@ -7,7 +7,7 @@ use lsp_types::{
     WorkspaceEdit,
 };
 use selkie_asm::syntax::{Statement, is_plain_name, register_number};
-use selkie_svm::syscalls::Syscall;
+use selkie_protocol::syscalls;
 
 use crate::{
     analysis::Analysis,
@@ -99,7 +99,7 @@ fn renamed<'a>(
         Key::Local(_) => return Err("a local label is a number, and has no name".to_owned()),
     };
     let Some((_, definition)) = places.iter().find(|(_, it)| it.defines()) else {
-        return Err(match Syscall::find(&name) {
+        return Err(match syscalls::find(&name) {
             Some(_) => format!("`{name}` is a syscall: the runtime names it"),
             None => format!("`{name}` is not defined in this source or what it includes"),
         });

@@ -203,9 +203,7 @@ fn kind(
             Role::Constant | Role::Structure => SemanticTokenType::ENUM_MEMBER,
             Role::Reference => match found.key {
                 Key::Macro(_) => return None,
-                _ if selkie_svm::syscalls::Syscall::find(text).is_some() => {
-                    SemanticTokenType::FUNCTION
-                }
+                _ if selkie_protocol::syscalls::find(text).is_some() => SemanticTokenType::FUNCTION,
                 _ => SemanticTokenType::ENUM_MEMBER,
             },
         });

@@ -11,7 +11,7 @@ use selkie_asm::{
     syntax::{Class, Line, Statement, Token, instructions, register_number},
 };
 use selkie_isa::{Op, Shape, Version, syntax::meaning};
-use selkie_svm::syscalls::{SYSCALLS, Syscall};
+use selkie_protocol::syscalls::{SYSCALLS, Syscall};
 
 use crate::{
     complete::is_comment,
@@ -106,7 +106,7 @@ fn syscall(syscall: &Syscall) -> SignatureInformation {
         (format!("r{register}: {name}"), describe::register(register).to_owned())
     });
     let arguments: Vec<(String, String)> = arguments.collect();
-    let text = format!("{}\n\n{}", syscall.what, describe::price_and_gate(syscall));
+    let text = format!("{}\n\n{}", syscall.summary, describe::cost_and_gate(syscall));
     signature(syscall.name, ("(", ")"), &arguments, text)
 }
 

@@ -68,7 +68,7 @@ fn hovers_say_what_tables_say() {
             "slot 0: `79 12 10 00 00 00 00 00`",
         ],
     );
-    check_hover("sol_|log_64_", &["sol_log_64_(a, b, c, d, e)", "Price: 100 CU", "r1 = `a`"]);
+    check_hover("sol_|log_64_", &["sol_log_64_(a, b, c, d, e)", "Cost: 100 CU", "r1 = `a`"]);
     check_hover("ldxdw r|2", &["an argument"]);
     check_hover(".glo|bl", &[".global name", "visible to other tools"]);
     check_hover("    r|0 = ", &["ldxdw r0, [r1+0x8]", "1 CU"]);
@@ -386,7 +386,7 @@ fn signatures_of_calls_name_the_registers() {
     let help = Client::open(&text).at("textDocument/signatureHelp", place);
     let found = &help["signatures"][0];
     let text = found["documentation"]["value"].as_str().unwrap_or_default();
-    assert!(text.contains("Price: ") && text.contains("There: always"), "{text}");
+    assert!(text.contains("Cost: ") && text.contains("Available: always"), "{text}");
     assert_eq!(
         found["parameters"][0]["documentation"].as_str().map(|it| it.contains("argument")),
         Some(true)

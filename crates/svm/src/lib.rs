@@ -19,17 +19,15 @@
 //! | [`account`], `programs` | accounts; programs that are ready to run, by loader |
 //! | [`input`] | the serialized input, both ways, and explained field by field |
 //! | [`syscalls`] | one row for each syscall |
-//! | [`cost`] | prices and limits |
+//! | [`cost`] | costs and limits |
 //! | [`error`] | errors with mainnet's texts and numbers |
 //! | [`engine`] | what runs programs, and when they are compiled |
 //! | [`run`] | a program's run and how it ended |
-//! | [`docs`] | documentation that is made from the tables |
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
 
 mod chain;
-pub mod docs;
 mod pipeline;
 mod programs;
 mod runtime;

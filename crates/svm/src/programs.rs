@@ -1,6 +1,7 @@
 //! Programs that are loaded, verified and ready to run, the cache that keeps them, and the engines
 //! that run them.
 
+pub(crate) mod bindings;
 pub mod cache;
 pub(crate) mod dirty_hints;
 pub mod engine;

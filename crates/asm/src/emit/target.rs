@@ -1,6 +1,7 @@
 //! Targets of jumps and calls.
 
-use selkie_isa::{layout::SLOT_BYTES, symbol::murmur3, syscalls};
+use selkie_isa::{layout::SLOT_BYTES, symbol::murmur3};
+use selkie_protocol::syscalls;
 
 use super::{Emitter, RelocationKind};
 use crate::{

@@ -14,7 +14,7 @@ fn check(bytes: &[u8], what: &str) {
         let options = Options { version, ..Options::default() };
         let Ok(linked) = link(&[Input { name: "a.o", bytes }], &options) else { continue };
         let environment = elf_environment(FeatureSet::mainnet(), Purpose::Deployment);
-        let syscalls = selkie_elf::Syscalls::new(selkie_isa::syscalls::names());
+        let syscalls = selkie_elf::Syscalls::new(selkie_protocol::syscalls::names());
         let environment = selkie_elf::Environment { syscalls: syscalls.into(), ..environment };
         let executable = selkie_elf::load(&linked.elf, &environment);
         let executable = executable.unwrap_or_else(|error| panic!("{what}: {error}"));

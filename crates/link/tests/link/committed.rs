@@ -100,7 +100,7 @@ fn header_declares_all_syscalls() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../build/include/selkie.h");
     let header = fs::read_to_string(path).expect("it is text");
     let retired = ["sol_alloc_free_", "sol_get_fees_sysvar", "sol_invoke_signed_rust"];
-    for name in selkie_isa::syscalls::names().filter(|it| !retired.contains(it)) {
+    for name in selkie_protocol::syscalls::names().filter(|it| !retired.contains(it)) {
         assert!(header.contains(&format!(" {name}(")), "{name}");
     }
 }

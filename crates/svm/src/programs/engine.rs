@@ -26,7 +26,7 @@ use selkie_vm::{Config, JitError, JitOptions, MachineCode, MemoryCalls, SyscallI
 
 use crate::{
     chain::cost::{BYTES_PER_UNIT, MEM_OP_BASE, TRANSACTION_UNITS_MAX},
-    programs::program::Bound,
+    programs::bindings::Bound,
 };
 
 /// What runs programs.

@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use selkie_elf::{ElfError, Executable, NotSbpf, Syscalls, is_truncated};
 use selkie_isa::Version;
+use selkie_protocol::syscalls::{SYSCALLS, Syscall};
 use selkie_vm::{VerifyError, verify, verify_calls};
 
-use crate::{
-    chain::features::{Feature, FeatureSet},
-    runtime::syscalls::{SYSCALLS, UNSUPPORTED},
-};
+use crate::chain::features::{Feature, FeatureSet};
 
 /// What a program is loaded for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,13 +23,17 @@ pub enum Purpose {
     Redeployment,
 }
 
-/// What a cluster with these features loads programs against.
+/// Returns what a cluster with these features loads programs against.
 #[must_use]
 pub fn elf_environment(features: FeatureSet, purpose: Purpose) -> selkie_elf::Environment {
-    let names = SYSCALLS.iter().filter(|syscall| syscall.is_registered(features, purpose));
+    let is_registered = |syscall: &&Syscall| match purpose {
+        Purpose::Execution => syscall.is_executable(features),
+        Purpose::Deployment | Purpose::Redeployment => syscall.is_deployable(features),
+    };
+    let names = SYSCALLS.iter().filter(is_registered).map(|syscall| syscall.name);
     selkie_elf::Environment {
         versions: versions(features, purpose),
-        syscalls: Arc::new(Syscalls::new(names.map(|syscall| syscall.name))),
+        syscalls: Arc::new(Syscalls::new(names)),
         reject_broken_elfs: purpose != Purpose::Execution,
         ..selkie_elf::Environment::default()
     }
@@ -46,14 +48,10 @@ fn versions(features: FeatureSet, purpose: Purpose) -> core::ops::RangeInclusive
     if has_v0 && takes_old { Version::V0..=NEWEST } else { NEWEST..=NEWEST }
 }
 
-/// As [`elf_environment`], with those syscalls of mainnet besides that this runtime has not: to
-/// judge files as mainnet would, not to run them.
+/// Returns what mainnet loads programs against.
 #[must_use]
 pub fn mainnet_environment(purpose: Purpose) -> selkie_elf::Environment {
-    let environment = elf_environment(FeatureSet::mainnet(), purpose);
-    let names = environment.syscalls.names().chain(UNSUPPORTED.iter().copied());
-    let syscalls = Arc::new(Syscalls::new(names));
-    selkie_elf::Environment { syscalls, ..environment }
+    elf_environment(FeatureSet::mainnet(), purpose)
 }
 
 /// A file that was refused.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use selkie_elf::{Executable, Syscalls};
+use selkie_elf::Executable;
 use selkie_vm::{MachineCode, SyscallId, Verified};
 
 use crate::{
@@ -11,14 +11,11 @@ use crate::{
         features::{Feature, FeatureSet},
     },
     programs::{
+        bindings::{Bindings, Bound, CustomSyscalls, bind_syscalls},
         dirty_hints::{HeapTouched, Touched},
         engine::{Compiled, EngineError, memory_calls},
         file::LoadError,
         usage::{Share, Usage},
-    },
-    runtime::syscalls::{
-        Syscall,
-        custom::{CustomSyscall, CustomSyscalls},
     },
 };
 
@@ -39,18 +36,6 @@ pub struct Program {
     loader: Loader,
     /// What the executable's syscalls are, by their number there.
     syscalls: Bindings,
-}
-
-/// What syscalls are, by their number. Programs that were loaded against the same share them.
-pub(crate) type Bindings = Arc<[Bound]>;
-
-/// A syscall of a program.
-#[derive(Clone, Debug)]
-pub(crate) enum Bound {
-    /// One of the table.
-    Row(&'static Syscall),
-    /// One that a tool has added.
-    Custom(CustomSyscall),
 }
 
 impl Program {
@@ -212,19 +197,6 @@ impl Program {
     pub(crate) fn syscall(&self, id: SyscallId) -> Option<&Bound> {
         self.syscalls.get(usize::from(id.0))
     }
-}
-
-/// What syscalls are, by their names.
-pub(crate) fn bind_syscalls(
-    syscalls: &Syscalls,
-    custom: &CustomSyscalls,
-) -> Result<Bindings, LoadError> {
-    let bind = |name: &str| {
-        let custom = custom.get(name).cloned().map(Bound::Custom);
-        let bound = custom.or_else(|| Syscall::find(name).map(Bound::Row));
-        bound.ok_or_else(|| LoadError::UnknownSyscall(name.to_owned()))
-    };
-    syscalls.names().map(bind).collect()
 }
 
 /// The state of a program that a transaction names.

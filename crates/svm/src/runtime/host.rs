@@ -4,10 +4,10 @@ use selkie_elf::SyscallId;
 use selkie_vm::{Access, Host, MemoryMap, Meter, Region, SyscallError, Trap, Violation};
 
 use crate::{
-    programs::program::Bound,
+    programs::bindings::Bound,
     runtime::{
         context::InvokeContext,
-        syscalls::{Call, custom::SyscallContext},
+        syscalls::{self, Call},
     },
 };
 
@@ -23,11 +23,12 @@ impl Host for InvokeContext<'_> {
         let syscall =
             program.and_then(|program| program.syscall(id)).ok_or(Trap::UnsupportedInstruction)?;
         match syscall {
-            Bound::Row(syscall) => (syscall.run)(&mut Call::new(self, memory, meter), arguments),
+            Bound::Row(syscall) => {
+                syscalls::run(syscall, &mut Call::new(self, memory, meter), arguments)
+            }
             Bound::Custom(syscall) => {
                 let syscall = syscall.clone();
-                let mut context = SyscallContext::new(Call::new(self, memory, meter));
-                syscall.run(&mut context, arguments)
+                syscalls::custom::run(&syscall, Call::new(self, memory, meter), arguments)
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::{
         context::{InvokeContext, Options, environment::Environment},
         input::{self, DataMode, Input},
         instruction::{self, Instruction, with_missing},
-        syscalls::{Call, Syscall},
+        syscalls::{self, Call, Syscall},
         transaction_accounts::ReturnData,
     },
 };
@@ -26,7 +26,7 @@ use crate::{
 /// use selkie_elf::{Executable, Functions};
 /// use selkie_isa::{Version, layout::HEAP_START};
 /// use selkie_svm::{
-///     ComputeBudget, Environment, Instruction, Invocation, Loader, Program, Pubkey, Syscall,
+///     ComputeBudget, Environment, Instruction, Invocation, Loader, Program, Pubkey, syscalls,
 /// };
 /// use selkie_vm::{Config, MemoryMap, Region};
 ///
@@ -43,7 +43,7 @@ use crate::{
 /// let mut heap = *b"hello";
 /// let regions = vec![Region::writable(HEAP_START, &mut heap)];
 /// let mut memory = MemoryMap::new(regions, &Config::default(), Version::V0)?;
-/// let log = Syscall::find("sol_log_").ok_or("a syscall that is always there")?;
+/// let log = syscalls::find("sol_log_").ok_or("a syscall that is always there")?;
 /// assert_eq!(invocation.call(log, [HEAP_START, 5, 0, 0, 0], &mut memory).ok(), Some(0));
 /// assert_eq!(invocation.logs(), ["Program log: hello"]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -113,8 +113,8 @@ impl<'e> Invocation<'e> {
         memory: &mut MemoryMap<'_>,
     ) -> Result<u64, selkie_vm::SyscallError> {
         let mut meter = self.context.meter;
-        let result =
-            (syscall.run)(&mut Call::new(&mut self.context, memory, &mut meter), arguments);
+        let mut call = Call::new(&mut self.context, memory, &mut meter);
+        let result = syscalls::run(syscall, &mut call, arguments);
         self.context.meter = meter;
         result
     }

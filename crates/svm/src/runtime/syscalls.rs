@@ -19,13 +19,14 @@ mod poseidon;
 mod return_data;
 mod secp256k1;
 mod sysvar;
-pub mod table;
+mod table;
 
+pub use selkie_protocol::syscalls::{Gate, SYSCALLS, Syscall, find, find_hash, names};
 use selkie_vm::{MemoryMap, Meter, SyscallError as Error};
 use solana_instruction_error::InstructionError;
 
 use self::guest::Guest;
-pub use self::table::{Gate, SYSCALLS, Syscall, UNSUPPORTED, explain_unknown};
+pub(crate) use self::table::run;
 use crate::runtime::context::InvokeContext;
 
 /// What is in r0 after cryptography that its input was wrong for.
@@ -65,4 +66,40 @@ impl<'c, 'e, 'm> Call<'c, 'e, 'm> {
 /// Takes compute units, or all that are left if they are not enough.
 pub(crate) fn charge(meter: &mut Meter, units: u64) -> Result<(), Error> {
     meter.consume(units).map_err(|_| InstructionError::ComputationalBudgetExceeded.into())
+}
+
+/// Explains a call of the syscall whose name hashes to `key`, which the program's environment does not
+/// have: why it does not, in a sentence. `None` if there is no such syscall.
+#[must_use]
+pub fn explain_unknown(key: u32) -> Option<String> {
+    let Syscall { name, gate, .. } = find_hash(key)?;
+    Some(match gate {
+        Gate::Feature(feature) => {
+            format!("syscall `{name}` is not there: feature {} is switched off", feature.address())
+        }
+        Gate::Without(feature) => {
+            format!("syscall `{name}` is not there: feature {} is switched on", feature.address())
+        }
+        Gate::Always | Gate::ExecutionOnlyWith(_) => {
+            format!("syscall `{name}` is not part of the environment of this program")
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_of_a_syscall_that_the_environment_lacks_is_explained() {
+        let explain = |name: &str| explain_unknown(selkie_isa::symbol::murmur3(name.as_bytes()));
+        assert_eq!(explain("sol_nonsense"), None);
+        let text = explain("sol_get_fees_sysvar").unwrap();
+        assert!(text.ends_with("JAN1trEUEtZjgXYzNBYHU9DYd7GnThhXfFP7SzPXkPsG is switched on"));
+        let text = explain("sol_alloc_free_").unwrap();
+        assert!(text.ends_with("is not part of the environment of this program"), "{text}");
+        assert!(
+            explain("sol_blake3").unwrap().contains("HTW2pSyErTj4BV6KBM9NZ9VBUJVxt7sacNWcf76wtzb3")
+        );
+    }
 }

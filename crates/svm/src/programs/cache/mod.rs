@@ -74,11 +74,11 @@ use crate::{
         key_map::KeyMap,
     },
     programs::{
+        bindings::CustomSyscalls,
         file::LoadError,
         program::{Program, ProgramEntry},
         usage::Share,
     },
-    runtime::syscalls::custom::CustomSyscalls,
 };
 
 /// Threads that look for different programs seldom meet.

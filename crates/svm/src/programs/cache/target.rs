@@ -13,10 +13,9 @@ use selkie_elf::Syscalls;
 use crate::{
     chain::features::{Feature, FeatureSet},
     programs::{
+        bindings::{Bindings, CustomSyscalls, bind_syscalls},
         file::{Purpose, elf_environment},
-        program::{Bindings, bind_syscalls},
     },
-    runtime::syscalls::custom::CustomSyscalls,
 };
 
 /// A cluster has few in its life, but who tests may have many.

@@ -8,7 +8,10 @@ use crate::chain::{cost, error::SyscallError};
 
 /// The parameters are three slices: base, exponent, modulus. Of these only the exponent is looked at
 /// before all is charged.
-pub(super) fn power(call: &mut Call<'_, '_, '_>, params: u64, out: u64) -> Result<u64, Error> {
+pub(super) fn power(
+    call: &mut Call<'_, '_, '_>,
+    [params, out, ..]: [u64; 5],
+) -> Result<u64, Error> {
     let numbers: Vec<_> = call.memory.slices(params, 3)?.collect();
     if numbers.iter().any(|number| number.len > BYTES_MAX as u64) {
         return Err(SyscallError::InvalidLength.into());

@@ -7,11 +7,7 @@ use selkie_crypto::{Endianness, bn254};
 use selkie_vm::SyscallError as Error;
 
 use super::Call;
-use crate::chain::{
-    cost::{self, HASH_BASE, SYSCALL_BASE},
-    error::SyscallError,
-    features::Feature,
-};
+use crate::chain::{cost, error::SyscallError, features::Feature};
 
 const LITTLE: u64 = 0x80;
 
@@ -41,14 +37,13 @@ macro_rules! run {
 
 const G1_BYTES: u64 = bn254::G1_BYTES as u64;
 const G2_BYTES: u64 = bn254::G2_BYTES as u64;
+const PAIR_BYTES: u64 = bn254::PAIR_BYTES as u64;
+const PAIRING_BYTES: u64 = 32;
 
 /// `sol_alt_bn128_group_op`.
 pub(super) fn group_op(
     call: &mut Call<'_, '_, '_>,
-    operation: u64,
-    input: u64,
-    len: u64,
-    out: u64,
+    [operation, input, len, out, ..]: [u64; 5],
 ) -> Result<u64, Error> {
     let (endianness, number) = split(operation);
     let has = |feature| call.context.environment.features.has(feature);
@@ -64,9 +59,11 @@ pub(super) fn group_op(
             units: cost::ALT_BN128_G1_MULTIPLY,
             run: run!(g1_multiply),
         },
-        3 if is_g1_there => {
-            Operation { out_len: PAIRING_BYTES, units: pairing_units(len), run: run!(pairing) }
-        }
+        3 if is_g1_there => Operation {
+            out_len: PAIRING_BYTES,
+            units: cost::ALT_BN128_PAIRING.compute_units(len, len / PAIR_BYTES),
+            run: run!(pairing),
+        },
         4 if is_g2_there => {
             Operation { out_len: G2_BYTES, units: cost::ALT_BN128_G2_ADD, run: run!(g2_add) }
         }
@@ -80,25 +77,10 @@ pub(super) fn group_op(
     perform(call, &operation, endianness, input, len, out)
 }
 
-const PAIR_BYTES: u64 = bn254::PAIR_BYTES as u64;
-const PAIRING_BYTES: u64 = 32;
-
-/// A pairing costs as much as its pairs, and as if its input and its output were hashed.
-fn pairing_units(len: u64) -> u64 {
-    cost::ALT_BN128_PAIRING
-        .units(len / PAIR_BYTES)
-        .saturating_add(HASH_BASE)
-        .saturating_add(len)
-        .saturating_add(PAIRING_BYTES)
-}
-
 /// `sol_alt_bn128_compression`.
 pub(super) fn compression(
     call: &mut Call<'_, '_, '_>,
-    operation: u64,
-    input: u64,
-    len: u64,
-    out: u64,
+    [operation, input, len, out, ..]: [u64; 5],
 ) -> Result<u64, Error> {
     let (endianness, number) = split(operation);
     let features = call.context.environment.features;
@@ -112,7 +94,6 @@ pub(super) fn compression(
         3 => (G2_BYTES, cost::ALT_BN128_G2_DECOMPRESS, run!(g2_decompress)),
         _ => return Err(SyscallError::InvalidAttribute.into()),
     };
-    let units = SYSCALL_BASE.saturating_add(units);
     perform(call, &Operation { out_len, units, run }, endianness, input, len, out)
 }
 

@@ -57,22 +57,14 @@ const LOADER_V3_CALLABLE: [(u8, Option<Feature>); 4] = [(3, None), (4, None), (7
 
 pub(super) fn invoke_rust(
     call: &mut Call<'_, '_, '_>,
-    instruction: u64,
-    infos: u64,
-    infos_count: u64,
-    seeds: u64,
-    seeds_count: u64,
+    [instruction, infos, infos_count, seeds, seeds_count]: [u64; 5],
 ) -> Result<u64, Error> {
     invoke(call, Convention::Rust, instruction, infos, infos_count, seeds, seeds_count)
 }
 
 pub(super) fn invoke_c(
     call: &mut Call<'_, '_, '_>,
-    instruction: u64,
-    infos: u64,
-    infos_count: u64,
-    seeds: u64,
-    seeds_count: u64,
+    [instruction, infos, infos_count, seeds, seeds_count]: [u64; 5],
 ) -> Result<u64, Error> {
     invoke(call, Convention::C, instruction, infos, infos_count, seeds, seeds_count)
 }

@@ -13,7 +13,7 @@ use selkie_vm::SyscallError as Error;
 
 use super::{Call, FAILED};
 use crate::chain::{
-    cost::{self, GroupPrices},
+    cost::{self, GroupCosts},
     error::SyscallError,
     features::Feature,
 };
@@ -52,7 +52,7 @@ impl Points {
         }
     }
 
-    fn prices(self) -> GroupPrices {
+    fn costs(self) -> GroupCosts {
         match self {
             Self::Curve25519(Group::Edwards) => cost::EDWARDS,
             Self::Curve25519(Group::Ristretto) => cost::RISTRETTO,
@@ -84,11 +84,10 @@ fn unknown(call: &Call<'_, '_, '_>) -> Result<u64, Error> {
 /// `sol_curve_validate_point`.
 pub(super) fn validate_point(
     call: &mut Call<'_, '_, '_>,
-    curve: u64,
-    point: u64,
+    [curve, point, ..]: [u64; 5],
 ) -> Result<u64, Error> {
     let Some(points) = Points::that_are_there(call, curve)? else { return Ok(FAILED) };
-    call.charge(points.prices().validate)?;
+    call.charge(points.costs().validate)?;
     let is_valid = match points {
         Points::Curve25519(group) => curve25519::is_valid(group, &call.memory.array(point)?),
         Points::G1(endianness) => bls::g1_is_valid(endianness, &call.memory.array(point)?),
@@ -113,19 +112,15 @@ macro_rules! compute {
 /// `sol_curve_group_op`.
 pub(super) fn group_op(
     call: &mut Call<'_, '_, '_>,
-    curve: u64,
-    operation: u64,
-    left: u64,
-    right: u64,
-    out: u64,
+    [curve, operation, left, right, out]: [u64; 5],
 ) -> Result<u64, Error> {
     use Points::{Curve25519, G1, G2};
     let Some(points) = Points::that_are_there(call, curve)? else { return Ok(FAILED) };
-    let prices = points.prices();
+    let costs = points.costs();
     let units = match operation {
-        ADD => prices.add,
-        SUBTRACT => prices.subtract,
-        MULTIPLY => prices.multiply,
+        ADD => costs.add,
+        SUBTRACT => costs.subtract,
+        MULTIPLY => costs.multiply,
         _ if matches!(points, Curve25519(_)) => return unknown(call),
         _ => return Err(SyscallError::InvalidAttribute.into()),
     };
@@ -147,21 +142,17 @@ pub(super) fn group_op(
 /// `sol_curve_multiscalar_mul`, over Curve25519 only. The number of points is checked first of all.
 pub(super) fn multiscalar_multiply(
     call: &mut Call<'_, '_, '_>,
-    curve: u64,
-    scalars: u64,
-    points: u64,
-    count: u64,
-    out: u64,
+    [curve, scalars, points, count, out]: [u64; 5],
 ) -> Result<u64, Error> {
     if count > cost::MULTISCALAR_POINTS_MAX {
         return Err(SyscallError::InvalidLength.into());
     }
     let Some(Points::Curve25519(group)) = Points::of(curve) else { return unknown(call) };
-    let prices = match group {
+    let cost = match group {
         Group::Edwards => cost::EDWARDS_MULTISCALAR,
         Group::Ristretto => cost::RISTRETTO_MULTISCALAR,
     };
-    call.charge(prices.units(count))?;
+    call.charge(cost.compute_units(count))?;
     let (scalars, _) = call.memory.elements(scalars, count, 32, 1)?.as_chunks();
     let (points, _) = call.memory.elements(points, count, 32, 1)?.as_chunks();
     let result = curve25519::multiscalar_multiply(group, scalars, points);
@@ -171,9 +162,7 @@ pub(super) fn multiscalar_multiply(
 /// `sol_curve_decompress`, of BLS12-381 only.
 pub(super) fn decompress(
     call: &mut Call<'_, '_, '_>,
-    curve: u64,
-    point: u64,
-    out: u64,
+    [curve, point, out, ..]: [u64; 5],
 ) -> Result<u64, Error> {
     match Points::of(curve) {
         Some(Points::G1(endianness)) => {
@@ -193,16 +182,12 @@ pub(super) fn decompress(
 /// `sol_curve_pairing_map`, of BLS12-381 only.
 pub(super) fn pairing(
     call: &mut Call<'_, '_, '_>,
-    curve: u64,
-    count: u64,
-    g1: u64,
-    g2: u64,
-    out: u64,
+    [curve, count, g1, g2, out]: [u64; 5],
 ) -> Result<u64, Error> {
     let (endianness, BLS12_381) = split(curve) else {
         return Err(SyscallError::InvalidAttribute.into());
     };
-    call.charge(cost::BLS12_381_PAIRING.units(count))?;
+    call.charge(cost::BLS12_381_PAIRING.compute_units(count))?;
     let (g1, _) = call.memory.elements(g1, count, G1_BYTES as u64, 1)?.as_chunks();
     let (g2, _) = call.memory.elements(g2, count, G2_BYTES as u64, 1)?.as_chunks();
     let result = bls::pairing(endianness, g1, g2);

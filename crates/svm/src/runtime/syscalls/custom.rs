@@ -1,50 +1,50 @@
-//! Syscalls that tools add: what no cluster has, or what one has, done otherwise.
+//! Custom syscalls: those that a tool adds to a cluster's, or puts in the place of one of them.
 //!
-//! They are known to the programs of one [`ProgramCache`](crate::programs::cache::ProgramCache), and
-//! bound when a program is loaded, as those of the table are.
+//! The programs of one [`ProgramCache`](crate::programs::cache::ProgramCache) have them. They are bound
+//! when a program is loaded, as those of the table are.
 
 use core::fmt;
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 pub use selkie_vm::SyscallError as SyscallFailure;
 
-use crate::runtime::{context::InvokeContext, syscalls::Call};
+pub use crate::programs::bindings::CustomSyscalls;
+use crate::{
+    programs::bindings::CustomSyscall,
+    runtime::{context::InvokeContext, syscalls::Call},
+};
 
-/// What a syscall does with its arguments; what it gives is in r0 afterwards.
+/// A custom syscall: what it does with its arguments. What it returns is in r0 afterwards.
 pub type Handler =
     dyn Fn(&mut SyscallContext<'_, '_, '_>, [u64; 5]) -> Result<u64, SyscallFailure> + Send + Sync;
 
-/// A call of such a syscall.
+/// A call of a custom syscall.
 pub struct SyscallContext<'c, 'e, 'm>(Call<'c, 'e, 'm>);
 
-impl<'c, 'e, 'm> SyscallContext<'c, 'e, 'm> {
-    pub(crate) fn new(call: Call<'c, 'e, 'm>) -> Self {
-        Self(call)
-    }
-
-    /// What the instructions of the transaction share.
+impl<'e> SyscallContext<'_, 'e, '_> {
+    /// Returns what the instructions of the transaction share.
     #[must_use]
     pub fn context(&self) -> &InvokeContext<'e> {
         self.0.context
     }
 
-    /// Takes compute units.
+    /// Consumes compute units.
     ///
     /// # Errors
-    /// If fewer are left, which are then gone.
-    pub fn consume(&mut self, units: u64) -> Result<(), SyscallFailure> {
-        self.0.charge(units)
+    /// If fewer remain; they are consumed then.
+    pub fn consume(&mut self, compute_units: u64) -> Result<(), SyscallFailure> {
+        self.0.charge(compute_units)
     }
 
-    /// Memory of the program.
+    /// Returns `len` bytes of guest memory.
     ///
     /// # Errors
-    /// If the program cannot read there.
+    /// If the program cannot read them.
     pub fn read(&self, addr: u64, len: u64) -> Result<&[u8], SyscallFailure> {
         self.0.memory.bytes(addr, len)
     }
 
-    /// Writes to memory of the program.
+    /// Writes to guest memory.
     ///
     /// # Errors
     /// If the program cannot write there.
@@ -54,7 +54,7 @@ impl<'c, 'e, 'm> SyscallContext<'c, 'e, 'm> {
         memory.write(addr, bytes)
     }
 
-    /// Adds a line to the log, as it stands.
+    /// Appends a line to the log, without any prefix.
     pub fn log(&mut self, line: impl Into<String>) {
         self.0.context.log(line);
     }
@@ -66,35 +66,22 @@ impl fmt::Debug for SyscallContext<'_, '_, '_> {
     }
 }
 
-/// A syscall that a tool adds.
-#[derive(Clone)]
-pub(crate) struct CustomSyscall {
-    name: Arc<str>,
-    handler: Arc<Handler>,
+/// Runs a custom syscall.
+///
+/// # Errors
+/// What its handler returns.
+pub(crate) fn run(
+    syscall: &CustomSyscall,
+    call: Call<'_, '_, '_>,
+    arguments: [u64; 5],
+) -> Result<u64, SyscallFailure> {
+    let handler: &Box<Handler> =
+        syscall.handler().downcast_ref().expect("`insert` adds handlers of this type alone");
+    handler(&mut SyscallContext(call), arguments)
 }
-
-impl CustomSyscall {
-    pub(crate) fn run(
-        &self,
-        context: &mut SyscallContext<'_, '_, '_>,
-        arguments: [u64; 5],
-    ) -> Result<u64, SyscallFailure> {
-        (self.handler)(context, arguments)
-    }
-}
-
-impl fmt::Debug for CustomSyscall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)
-    }
-}
-
-/// The syscalls that a tool adds, by name. They come before those of the table.
-#[derive(Clone, Default, Debug)]
-pub struct CustomSyscalls(BTreeMap<Arc<str>, CustomSyscall>);
 
 impl CustomSyscalls {
-    /// Adds a syscall, in place of one of the same name.
+    /// Adds a syscall; it replaces one of the same name.
     pub fn insert(
         &mut self,
         name: &str,
@@ -103,23 +90,7 @@ impl CustomSyscalls {
         + Sync
         + 'static,
     ) {
-        let name: Arc<str> = name.into();
-        let syscall = CustomSyscall { name: Arc::clone(&name), handler: Arc::new(handler) };
-        self.0.insert(name, syscall);
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    /// The names.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(AsRef::as_ref)
-    }
-
-    pub(crate) fn get(&self, name: &str) -> Option<&CustomSyscall> {
-        self.0.get(name)
+        let handler: Box<Handler> = Box::new(handler);
+        self.insert_handler(name, Arc::new(handler));
     }
 }

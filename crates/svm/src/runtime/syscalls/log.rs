@@ -3,9 +3,12 @@
 use selkie_vm::SyscallError as Error;
 
 use super::Call;
-use crate::chain::cost::SYSCALL_BASE;
+use crate::chain::cost::{LOG_DATA_BYTE, LOG_DATA_SLICE};
 
-pub(super) fn message(call: &mut Call<'_, '_, '_>, addr: u64, len: u64) -> Result<u64, Error> {
+pub(super) fn message(
+    call: &mut Call<'_, '_, '_>,
+    [addr, len, ..]: [u64; 5],
+) -> Result<u64, Error> {
     let text = call.memory.text(addr, len)?;
     call.context.logs.message(text);
     Ok(0)
@@ -13,33 +16,33 @@ pub(super) fn message(call: &mut Call<'_, '_, '_>, addr: u64, len: u64) -> Resul
 
 pub(super) fn numbers(
     call: &mut Call<'_, '_, '_>,
-    a: u64,
-    b: u64,
-    c: u64,
-    d: u64,
-    e: u64,
+    [a, b, c, d, e]: [u64; 5],
 ) -> Result<u64, Error> {
     call.context.logs.message(format_args!("{a:#x}, {b:#x}, {c:#x}, {d:#x}, {e:#x}"));
     Ok(0)
 }
 
-pub(super) fn pubkey(call: &mut Call<'_, '_, '_>, addr: u64) -> Result<u64, Error> {
+pub(super) fn pubkey(call: &mut Call<'_, '_, '_>, [addr, ..]: [u64; 5]) -> Result<u64, Error> {
     let pubkey = call.memory.pubkey(addr)?;
     call.context.logs.message(pubkey);
     Ok(0)
 }
 
-pub(super) fn compute_units(call: &mut Call<'_, '_, '_>) -> Result<u64, Error> {
+pub(super) fn compute_units(call: &mut Call<'_, '_, '_>, _: [u64; 5]) -> Result<u64, Error> {
     let units = call.meter.remaining();
     call.context.logs.line(format!("Program consumption: {units} units remaining"));
     Ok(0)
 }
 
 /// The table is read before the slices are charged, and the slices after.
-pub(super) fn data(call: &mut Call<'_, '_, '_>, slices: u64, count: u64) -> Result<u64, Error> {
+pub(super) fn data(
+    call: &mut Call<'_, '_, '_>,
+    [slices, count, ..]: [u64; 5],
+) -> Result<u64, Error> {
     let slices: Vec<_> = call.memory.slices(slices, count)?.collect();
-    call.charge(SYSCALL_BASE.saturating_mul(slices.len() as u64))?;
-    call.charge(slices.iter().fold(0, |sum: u64, slice| sum.saturating_add(slice.len)))?;
+    call.charge(LOG_DATA_SLICE.saturating_mul(slices.len() as u64))?;
+    let bytes = slices.iter().fold(0, |sum: u64, slice| sum.saturating_add(slice.len));
+    call.charge(LOG_DATA_BYTE.saturating_mul(bytes))?;
     let fields: Result<Vec<_>, _> =
         slices.iter().map(|slice| call.memory.bytes(slice.addr, slice.len)).collect();
     call.context.logs.data(&fields?);

@@ -9,24 +9,18 @@ use super::{
 use crate::chain::error::SyscallError;
 
 /// As C's `memcpy`, but overlap is an error. It is judged by guest addresses.
-pub(super) fn copy_apart(
-    call: &mut Call<'_, '_, '_>,
-    dst: u64,
-    src: u64,
-    len: u64,
-) -> Result<u64, Error> {
+pub(super) fn copy_apart(call: &mut Call<'_, '_, '_>, arguments: [u64; 5]) -> Result<u64, Error> {
+    let [dst, src, len, ..] = arguments;
     if !are_apart(src, len, dst, len) {
         return Err(SyscallError::CopyOverlapping.into());
     }
-    copy(call, dst, src, len)
+    copy(call, arguments)
 }
 
 /// As C's `memmove`. The destination is looked at first.
 pub(super) fn copy(
     call: &mut Call<'_, '_, '_>,
-    dst: u64,
-    src: u64,
-    len: u64,
+    [dst, src, len, ..]: [u64; 5],
 ) -> Result<u64, Error> {
     if len > 0 {
         call.memory.map.prepare_store(call.context, dst, len)?;
@@ -38,9 +32,7 @@ pub(super) fn copy(
 /// As C's `memset`: of `byte` only the lowest eight bits count.
 pub(super) fn fill(
     call: &mut Call<'_, '_, '_>,
-    dst: u64,
-    byte: u64,
-    len: u64,
+    [dst, byte, len, ..]: [u64; 5],
 ) -> Result<u64, Error> {
     if len > 0 {
         call.memory.map.prepare_store(call.context, dst, len)?;
@@ -52,10 +44,7 @@ pub(super) fn fill(
 /// As C's `memcmp`, with the result in memory.
 pub(super) fn compare(
     call: &mut Call<'_, '_, '_>,
-    left: u64,
-    right: u64,
-    len: u64,
-    out: u64,
+    [left, right, len, out, ..]: [u64; 5],
 ) -> Result<u64, Error> {
     let left = call.memory.bytes(left, len)?;
     let right = call.memory.bytes(right, len)?;

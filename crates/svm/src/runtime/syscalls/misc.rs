@@ -9,31 +9,34 @@ use crate::{
     runtime::{input::ALIGNMENT, instruction_context::InstructionContext},
 };
 
-pub(super) fn abort(_: &mut Call<'_, '_, '_>) -> Result<u64, Error> {
+pub(super) fn abort(_: &mut Call<'_, '_, '_>, _: [u64; 5]) -> Result<u64, Error> {
     Err(SyscallError::Abort.into())
 }
 
 pub(super) fn panic(
     call: &mut Call<'_, '_, '_>,
-    file: u64,
-    len: u64,
-    line: u64,
-    column: u64,
+    [file, len, line, column, ..]: [u64; 5],
 ) -> Result<u64, Error> {
     let file = call.memory.text(file, len)?.to_owned();
     Err(SyscallError::Panic { file, line, column }.into())
 }
 
-pub(super) fn stack_height(call: &mut Call<'_, '_, '_>) -> Result<u64, Error> {
+pub(super) fn stack_height(call: &mut Call<'_, '_, '_>, _: [u64; 5]) -> Result<u64, Error> {
     Ok(call.context.stack_height() as u64)
 }
 
-pub(super) fn remaining_compute_units(call: &mut Call<'_, '_, '_>) -> Result<u64, Error> {
+pub(super) fn remaining_compute_units(
+    call: &mut Call<'_, '_, '_>,
+    _: [u64; 5],
+) -> Result<u64, Error> {
     Ok(call.meter.remaining())
 }
 
 /// Heap is handed out from the bottom up, and never taken back.
-pub(super) fn alloc_free(call: &mut Call<'_, '_, '_>, size: u64, addr: u64) -> Result<u64, Error> {
+pub(super) fn alloc_free(
+    call: &mut Call<'_, '_, '_>,
+    [size, addr, ..]: [u64; 5],
+) -> Result<u64, Error> {
     let align = if call.memory.aligned { ALIGNMENT as u64 } else { 1 };
     if addr != 0 {
         return Ok(0);
@@ -58,11 +61,7 @@ const META_BYTES: u64 = 34;
 /// its lengths are.
 pub(super) fn sibling(
     call: &mut Call<'_, '_, '_>,
-    index: u64,
-    meta: u64,
-    program_out: u64,
-    data_out: u64,
-    accounts_out: u64,
+    [index, meta, program_out, data_out, accounts_out]: [u64; 5],
 ) -> Result<u64, Error> {
     let Some(sibling) = find_sibling(call, index).cloned() else { return Ok(0) };
     let meta_output = Output { addr: meta, len: 16, align: 8 };
@@ -209,7 +208,7 @@ mod tests {
         let mut meter = context.meter;
         let at = |offset: usize| HEAP_START + offset as u64;
         let mut call = Call::new(&mut context, &mut memory, &mut meter);
-        let found = sibling(&mut call, index, at(META), at(PROGRAM), at(DATA), at(ACCOUNTS));
+        let found = sibling(&mut call, [index, at(META), at(PROGRAM), at(DATA), at(ACCOUNTS)]);
         let found = found.map_err(|error| error.to_string());
         drop(memory);
         (found, bytes)

@@ -85,10 +85,7 @@ pub fn find_program_address(seeds: &[&[u8]], program: &Pubkey) -> Option<(Pubkey
 
 pub(super) fn create(
     call: &mut Call<'_, '_, '_>,
-    seeds: u64,
-    count: u64,
-    program: u64,
-    out: u64,
+    [seeds, count, program, out, ..]: [u64; 5],
 ) -> Result<u64, Error> {
     let derivation = derivation(&call.memory, seeds, count, 0, program)?;
     let Some(address) =
@@ -104,11 +101,7 @@ pub(super) fn create(
 /// A failed bump is charged as soon as it failed, the last one too.
 pub(super) fn try_find(
     call: &mut Call<'_, '_, '_>,
-    seeds: u64,
-    count: u64,
-    program: u64,
-    out: u64,
-    bump_out: u64,
+    [seeds, count, program, out, bump_out]: [u64; 5],
 ) -> Result<u64, Error> {
     let derivation = derivation(&call.memory, seeds, count, 1, program)?;
     for bump in (1..=u8::MAX).rev() {

@@ -31,12 +31,11 @@ impl fmt::Display for PoseidonError {
 
 impl core::error::Error for PoseidonError {}
 
-/// What a hash costs. Parameters and their number are checked before anything is charged.
-pub(super) fn price(
+/// `sol_poseidon`. Parameters and the number of inputs are checked before anything is charged, and
+/// the output before the inputs.
+pub(super) fn hash_slices(
     call: &mut Call<'_, '_, '_>,
-    parameters: u64,
-    endianness: u64,
-    count: u64,
+    [parameters, endianness, slices, count, out]: [u64; 5],
 ) -> Result<u64, Error> {
     if parameters != 0 {
         return Err(PoseidonError::InvalidParameters.into());
@@ -48,18 +47,7 @@ pub(super) fn price(
         call.context.logs.line(format!("Poseidon hashing {count} sequences is not supported"));
         return Err(SyscallError::InvalidLength.into());
     }
-    Ok(cost::poseidon(count))
-}
-
-/// The output is checked before the inputs.
-pub(super) fn hash_slices(
-    call: &mut Call<'_, '_, '_>,
-    _parameters: u64,
-    endianness: u64,
-    slices: u64,
-    count: u64,
-    out: u64,
-) -> Result<u64, Error> {
+    call.charge(cost::poseidon(count))?;
     call.memory.check_output(call.context, out, HASH_BYTES)?;
     let endianness = if endianness == 0 { Endianness::Big } else { Endianness::Little };
     let slices = call.memory.slices(slices, count)?;

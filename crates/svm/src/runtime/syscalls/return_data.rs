@@ -5,13 +5,13 @@ use selkie_vm::SyscallError as Error;
 use super::{Call, guest::Output};
 use crate::{
     chain::{
-        cost::{BYTES_PER_UNIT, RETURN_DATA_BYTES_MAX},
+        cost::{self, RETURN_DATA_BYTES_MAX},
         error::SyscallError,
     },
     runtime::transaction_accounts::ReturnData,
 };
 
-pub(super) fn set(call: &mut Call<'_, '_, '_>, addr: u64, len: u64) -> Result<u64, Error> {
+pub(super) fn set(call: &mut Call<'_, '_, '_>, [addr, len, ..]: [u64; 5]) -> Result<u64, Error> {
     if len > RETURN_DATA_BYTES_MAX {
         return Err(SyscallError::ReturnDataTooLarge { len, max: RETURN_DATA_BYTES_MAX }.into());
     }
@@ -23,14 +23,12 @@ pub(super) fn set(call: &mut Call<'_, '_, '_>, addr: u64, len: u64) -> Result<u6
 
 pub(super) fn get(
     call: &mut Call<'_, '_, '_>,
-    out: u64,
-    len: u64,
-    program_out: u64,
+    [out, len, program_out, ..]: [u64; 5],
 ) -> Result<u64, Error> {
     let full_len = call.context.return_data.data.len() as u64;
     let len = len.min(full_len);
     if len > 0 {
-        call.charge(len.saturating_add(32) / BYTES_PER_UNIT)?;
+        call.charge(cost::return_data(len))?;
         let outputs = [Output::bytes(out, len), Output::bytes(program_out, 32)];
         call.memory.check_outputs(call.context, &outputs)?;
         let ReturnData { program_id, data } = &call.context.return_data;

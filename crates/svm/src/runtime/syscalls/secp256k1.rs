@@ -10,10 +10,7 @@ const KEY_BYTES: u64 = 64;
 /// The output is checked before the inputs. What is wrong with them is the number in r0.
 pub(super) fn recover_key(
     call: &mut Call<'_, '_, '_>,
-    hash: u64,
-    recovery_id: u64,
-    signature: u64,
-    out: u64,
+    [hash, recovery_id, signature, out, ..]: [u64; 5],
 ) -> Result<u64, Error> {
     call.memory.check_output(call.context, out, KEY_BYTES)?;
     let (hash, signature) = (call.memory.array(hash)?, call.memory.array(signature)?);

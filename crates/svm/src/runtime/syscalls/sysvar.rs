@@ -10,43 +10,45 @@ use solana_sdk_ids::sysvar as ids;
 
 use super::{Call, guest::Output};
 use crate::chain::{
-    cost::{SYSCALL_BASE, SYSVAR_BASE, mem_op},
+    cost::{EPOCH_STAKE_CLUSTER, EPOCH_STAKE_VOTE_ACCOUNT},
     error::SyscallError,
     features::Feature,
     sysvars,
 };
 
-/// What a getter costs: the more, the longer the sysvar's C struct.
-pub(super) fn price(id: &Pubkey) -> u64 {
-    SYSVAR_BASE.saturating_add(sysvars::struct_layout(id).0)
-}
-
-pub(super) fn clock(call: &mut Call<'_, '_, '_>, out: u64) -> Result<u64, Error> {
+pub(super) fn clock(call: &mut Call<'_, '_, '_>, [out, ..]: [u64; 5]) -> Result<u64, Error> {
     get_struct(call, &ids::clock::ID, out)
 }
 
-pub(super) fn epoch_schedule(call: &mut Call<'_, '_, '_>, out: u64) -> Result<u64, Error> {
+pub(super) fn epoch_schedule(
+    call: &mut Call<'_, '_, '_>,
+    [out, ..]: [u64; 5],
+) -> Result<u64, Error> {
     get_struct(call, &ids::epoch_schedule::ID, out)
 }
 
-pub(super) fn rent(call: &mut Call<'_, '_, '_>, out: u64) -> Result<u64, Error> {
+pub(super) fn rent(call: &mut Call<'_, '_, '_>, [out, ..]: [u64; 5]) -> Result<u64, Error> {
     get_struct(call, &ids::rent::ID, out)
 }
 
-pub(super) fn epoch_rewards(call: &mut Call<'_, '_, '_>, out: u64) -> Result<u64, Error> {
+pub(super) fn epoch_rewards(
+    call: &mut Call<'_, '_, '_>,
+    [out, ..]: [u64; 5],
+) -> Result<u64, Error> {
     get_struct(call, &ids::epoch_rewards::ID, out)
 }
 
-pub(super) fn last_restart_slot(call: &mut Call<'_, '_, '_>, out: u64) -> Result<u64, Error> {
+pub(super) fn last_restart_slot(
+    call: &mut Call<'_, '_, '_>,
+    [out, ..]: [u64; 5],
+) -> Result<u64, Error> {
     get_struct(call, &ids::last_restart_slot::ID, out)
 }
 
-/// What asking for the fees costs: they are one number.
-pub(super) const FEES_PRICE: u64 = SYSVAR_BASE + FEES_BYTES;
 const FEES_BYTES: u64 = 8;
 
 /// The fees sysvar is gone from every cluster, so that this only fails, and late.
-pub(super) fn fees(call: &mut Call<'_, '_, '_>, out: u64) -> Result<u64, Error> {
+pub(super) fn fees(call: &mut Call<'_, '_, '_>, [out, ..]: [u64; 5]) -> Result<u64, Error> {
     check_address(call, out)?;
     let output = Output { addr: out, len: FEES_BYTES, align: FEES_BYTES };
     call.memory.check_outputs(call.context, &[output])?;
@@ -79,10 +81,7 @@ const NOT_FOUND: u64 = 2;
 /// Any part of any sysvar that programs can ask for.
 pub(super) fn get(
     call: &mut Call<'_, '_, '_>,
-    id: u64,
-    out: u64,
-    offset: u64,
-    len: u64,
+    [id, out, offset, len, ..]: [u64; 5],
 ) -> Result<u64, Error> {
     check_address(call, out)?;
     call.memory.check_output(call.context, out, len)?;
@@ -100,16 +99,39 @@ pub(super) fn get(
     Ok(0)
 }
 
-/// The stake of the cluster is one number, that of a vote account must be looked up.
-pub(super) fn epoch_stake_price(vote_account: u64) -> u64 {
-    if vote_account == 0 { SYSCALL_BASE } else { SYSCALL_BASE.saturating_add(mem_op(32)) }
-}
-
-pub(super) fn epoch_stake(call: &mut Call<'_, '_, '_>, vote_account: u64) -> Result<u64, Error> {
-    let stake = &call.context.environment.epoch_stake;
+pub(super) fn epoch_stake(
+    call: &mut Call<'_, '_, '_>,
+    [vote_account, ..]: [u64; 5],
+) -> Result<u64, Error> {
     if vote_account == 0 {
-        return Ok(stake.total);
+        call.charge(EPOCH_STAKE_CLUSTER)?;
+        return Ok(call.context.environment.epoch_stake.total);
     }
+    call.charge(EPOCH_STAKE_VOTE_ACCOUNT)?;
+    let stake = &call.context.environment.epoch_stake;
     let vote_account = call.memory.pubkey(vote_account)?;
     Ok(stake.vote_accounts.get(&vote_account).copied().unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use selkie_protocol::syscalls::find;
+
+    use super::*;
+    use crate::chain::cost::{Amount, Cost, SYSVAR_BASE};
+
+    #[test]
+    fn a_getter_costs_as_many_compute_units_more_as_its_struct_has_bytes() {
+        for (name, id) in [
+            ("sol_get_clock_sysvar", ids::clock::ID),
+            ("sol_get_epoch_schedule_sysvar", ids::epoch_schedule::ID),
+            ("sol_get_rent_sysvar", ids::rent::ID),
+            ("sol_get_epoch_rewards_sysvar", ids::epoch_rewards::ID),
+            ("sol_get_last_restart_slot", ids::last_restart_slot::ID),
+        ] {
+            let (bytes, _) = sysvars::struct_layout(&id);
+            let cost = Cost::on_entry(Amount::fixed(SYSVAR_BASE + bytes));
+            assert_eq!(find(name).unwrap().cost, cost, "{name}");
+        }
+    }
 }
