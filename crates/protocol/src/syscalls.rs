@@ -85,7 +85,7 @@ impl Syscall {
             if matches!(compare(self.arguments[index], rate.of), Ordering::Equal) {
                 return Some(index);
             }
-            index += 1;
+            index = index.saturating_add(1);
         }
         None
     }
@@ -133,7 +133,7 @@ const _: () = {
             assert!(SYSCALLS[other].hash != row.hash, "two syscalls have the same hash");
             other += 1;
         }
-        index += 1;
+        index = index.saturating_add(1);
     }
 };
 
@@ -186,7 +186,7 @@ const fn compare(left: &str, right: &str) -> Ordering {
         if left[index] != right[index] {
             return if left[index] < right[index] { Ordering::Less } else { Ordering::Greater };
         }
-        index += 1;
+        index = index.saturating_add(1);
     }
     if left.len() == right.len() {
         Ordering::Equal

@@ -32,7 +32,7 @@ const fn indexed<const N: usize>(mut rows: [Syscall; N]) -> [Syscall; N] {
     let mut index = 0;
     while index < N {
         rows[index].index = index;
-        index += 1;
+        index = index.saturating_add(1);
     }
     rows
 }
@@ -44,7 +44,7 @@ const fn fixed(compute_units: u64) -> Cost {
 
 /// The cost of the getter of a sysvar whose C struct has `bytes` bytes.
 const fn sysvar(bytes: u64) -> Cost {
-    fixed(cost::SYSVAR_BASE + bytes)
+    fixed(cost::SYSVAR_BASE.saturating_add(bytes))
 }
 
 const fn case(group: &'static str, name: &'static str, compute_units: u64) -> Case {

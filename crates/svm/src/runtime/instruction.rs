@@ -1,6 +1,6 @@
 //! One instruction outside of any transaction: accounts in, accounts out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use selkie_vm::Observer;
 pub use solana_instruction::{AccountMeta, Instruction};
@@ -14,9 +14,7 @@ use crate::{
     runtime::{
         context::{InvokeContext, Options, Scratch, environment::Environment},
         input::{Abi, Input},
-        instruction_context::{
-            InstructionAccounts, InstructionContext, push_account, share_privileges,
-        },
+        instruction_context::{InstructionAccount, InstructionContext},
         stop::Run,
         transaction_accounts::{ReturnData, TransactionAccount, TransactionAccounts},
     },
@@ -183,21 +181,34 @@ fn default_account(key: &Pubkey, environment: &Environment) -> Account {
 }
 
 /// Resolves an instruction's accounts. A duplicate has the privileges of all mentions.
+///
+/// Unlike a transaction's, these accounts may be any number: a map finds them, not a search.
 pub(crate) fn compile(
     instruction: &Instruction,
     accounts: &TransactionAccounts,
 ) -> InstructionContext<'static> {
-    let mut resolved = InstructionAccounts::with_capacity(instruction.accounts.len());
-    for meta in &instruction.accounts {
-        // An index beyond this range belongs to an instruction with too many accounts, which fails.
-        let index = accounts.find(&meta.pubkey).unwrap_or(u16::MAX);
-        push_account(&mut resolved, index, meta.is_signer, meta.is_writable);
+    // An index beyond this range belongs to an instruction with too many accounts, which fails.
+    let short = |index| u16::try_from(index).unwrap_or(u16::MAX);
+    let account = |(index, account): (usize, &TransactionAccount)| {
+        let index = short(index);
+        let unused = InstructionAccount { index, first: 0, is_signer: false, is_writable: false };
+        (account.key, unused)
+    };
+    let mut by_key: BTreeMap<_, _> = accounts.iter().enumerate().map(account).collect();
+    for (position, meta) in instruction.accounts.iter().enumerate().rev() {
+        if let Some(account) = by_key.get_mut(&meta.pubkey) {
+            account.first = short(position);
+            account.is_signer |= meta.is_signer;
+            account.is_writable |= meta.is_writable;
+        }
     }
-    share_privileges(&mut resolved);
+    let resolve = |meta: &AccountMeta| {
+        *by_key.get(&meta.pubkey).expect("`with_missing` added every account that is named")
+    };
     InstructionContext {
         program_id: instruction.program_id,
-        program_index: accounts.find(&instruction.program_id),
-        accounts: resolved,
+        program_index: by_key.get(&instruction.program_id).map(|account| account.index),
+        accounts: instruction.accounts.iter().map(resolve).collect(),
         data: instruction.data.clone().into(),
         stack_height: 1,
         caller: None,

@@ -75,8 +75,8 @@ pub(crate) fn run(
     call: Call<'_, '_, '_>,
     arguments: [u64; 5],
 ) -> Result<u64, SyscallFailure> {
-    let handler: &Box<Handler> =
-        syscall.handler().downcast_ref().expect("`insert` adds handlers of this type alone");
+    let handler = syscall.handler().downcast_ref::<Box<Handler>>();
+    let handler = handler.expect("`insert` adds handlers of this type alone");
     handler(&mut SyscallContext(call), arguments)
 }
 

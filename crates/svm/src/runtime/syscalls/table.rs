@@ -58,7 +58,7 @@ const fn complete<const N: usize>(handlers: [Option<Handler>; N]) -> [Handler; N
     let mut index = 0;
     while index < N {
         complete[index] = handlers[index].expect("every syscall has a handler");
-        index += 1;
+        index = index.saturating_add(1);
     }
     complete
 }
