@@ -1,8 +1,8 @@
-//! What programs can ask of the runtime.
+//! The handlers of syscalls.
 //!
-//! [`table`] has a row for each syscall; a family of them is a module here. The order in which a
-//! syscall charges, checks and touches memory is part of the protocol: it decides the error, and
-//! whether compute units are left.
+//! [`table`] assigns a handler to each row of the protocol's table; a family of handlers is a module
+//! here. The order in which a syscall charges, checks and accesses memory is part of the protocol: it
+//! decides the error, and how many compute units remain.
 
 mod big_mod_exp;
 mod bn254;
@@ -29,10 +29,10 @@ use self::guest::Guest;
 pub(crate) use self::table::run;
 use crate::runtime::context::InvokeContext;
 
-/// What is in r0 after cryptography that its input was wrong for.
+/// r0 after cryptography on invalid input.
 const FAILED: u64 = 1;
 
-/// A call of a syscall: everything that its handler works on.
+/// A call of a syscall: what its handler works on.
 pub(crate) struct Call<'c, 'e, 'm> {
     pub(crate) context: &'c mut InvokeContext<'e>,
     pub(crate) memory: Guest<'c, 'm>,
@@ -50,12 +50,12 @@ impl<'c, 'e, 'm> Call<'c, 'e, 'm> {
         Self { context, memory: Guest { map: memory, aligned }, meter }
     }
 
-    fn charge(&mut self, units: u64) -> Result<(), Error> {
-        charge(self.meter, units)
+    fn charge(&mut self, compute_units: u64) -> Result<(), Error> {
+        charge(self.meter, compute_units)
     }
 
-    /// Writes what was computed, or says in r0 that there is nothing to compute.
-    fn answer(&mut self, out: u64, result: Option<&[u8]>) -> Result<u64, Error> {
+    /// Writes the result of a computation; r0 is 1 if there is none.
+    fn write_result(&mut self, out: u64, result: Option<&[u8]>) -> Result<u64, Error> {
         let Some(bytes) = result else { return Ok(FAILED) };
         self.memory.check_output(self.context, out, bytes.len() as u64)?;
         self.memory.write(out, bytes)?;
@@ -63,9 +63,12 @@ impl<'c, 'e, 'm> Call<'c, 'e, 'm> {
     }
 }
 
-/// Takes compute units, or all that are left if they are not enough.
-pub(crate) fn charge(meter: &mut Meter, units: u64) -> Result<(), Error> {
-    meter.consume(units).map_err(|_| InstructionError::ComputationalBudgetExceeded.into())
+/// Consumes compute units.
+///
+/// # Errors
+/// If fewer remain; they are consumed then.
+pub(crate) fn charge(meter: &mut Meter, compute_units: u64) -> Result<(), Error> {
+    meter.consume(compute_units).map_err(|_| InstructionError::ComputationalBudgetExceeded.into())
 }
 
 /// Explains a call of the syscall whose name hashes to `key`, which the program's environment does not

@@ -1,7 +1,7 @@
 //! The curve alt_bn128.
 //!
-//! An operation's number has its upper bit set for little-endian points (SIMD-0284). What is not
-//! there, or not yet, ends the program; input that is wrong is 1 in r0.
+//! An operation's number has bit 7 set for little-endian points (SIMD-0284). An operation that does
+//! not exist, or whose feature is not active, ends the program; for invalid input r0 is 1.
 
 use selkie_crypto::{Endianness, bn254};
 use selkie_vm::SyscallError as Error;
@@ -9,21 +9,21 @@ use selkie_vm::SyscallError as Error;
 use super::Call;
 use crate::chain::{cost, error::SyscallError, features::Feature};
 
-const LITTLE: u64 = 0x80;
+const LITTLE_ENDIAN: u64 = 0x80;
 
-/// A number's endianness, and the number without it.
+/// Returns the endianness that an operation's number asks for, and the number without its bit.
 fn split(operation: u64) -> (Endianness, u64) {
-    if operation & LITTLE == 0 {
+    if operation & LITTLE_ENDIAN == 0 {
         (Endianness::Big, operation)
     } else {
-        (Endianness::Little, operation & !LITTLE)
+        (Endianness::Little, operation & !LITTLE_ENDIAN)
     }
 }
 
-/// An operation: how many bytes it writes, what it costs, and what it does.
+/// An operation: the bytes that it writes, its cost, and its function.
 struct Operation {
     out_len: u64,
-    units: u64,
+    compute_units: u64,
     run: Run,
 }
 
@@ -48,28 +48,32 @@ pub(super) fn group_op(
     let (endianness, number) = split(operation);
     let has = |feature| call.context.environment.features.has(feature);
     let is_little = endianness == Endianness::Little;
-    let is_g1_there = !is_little || has(Feature::AltBn128LittleEndian);
-    let is_g2_there = has(Feature::AltBn128G2);
+    let has_g1 = !is_little || has(Feature::AltBn128LittleEndian);
+    let has_g2 = has(Feature::AltBn128G2);
     let operation = match number {
-        0 if is_g1_there => {
-            Operation { out_len: G1_BYTES, units: cost::ALT_BN128_G1_ADD, run: run!(g1_add) }
-        }
-        2 if is_g1_there => Operation {
+        0 if has_g1 => Operation {
             out_len: G1_BYTES,
-            units: cost::ALT_BN128_G1_MULTIPLY,
+            compute_units: cost::ALT_BN128_G1_ADD,
+            run: run!(g1_add),
+        },
+        2 if has_g1 => Operation {
+            out_len: G1_BYTES,
+            compute_units: cost::ALT_BN128_G1_MULTIPLY,
             run: run!(g1_multiply),
         },
-        3 if is_g1_there => Operation {
+        3 if has_g1 => Operation {
             out_len: PAIRING_BYTES,
-            units: cost::ALT_BN128_PAIRING.compute_units(len, len / PAIR_BYTES),
+            compute_units: cost::ALT_BN128_PAIRING.compute_units(len, len / PAIR_BYTES),
             run: run!(pairing),
         },
-        4 if is_g2_there => {
-            Operation { out_len: G2_BYTES, units: cost::ALT_BN128_G2_ADD, run: run!(g2_add) }
-        }
-        6 if is_g2_there => Operation {
+        4 if has_g2 => Operation {
             out_len: G2_BYTES,
-            units: cost::ALT_BN128_G2_MULTIPLY,
+            compute_units: cost::ALT_BN128_G2_ADD,
+            run: run!(g2_add),
+        },
+        6 if has_g2 => Operation {
+            out_len: G2_BYTES,
+            compute_units: cost::ALT_BN128_G2_MULTIPLY,
             run: run!(g2_multiply),
         },
         _ => return Err(SyscallError::InvalidAttribute.into()),
@@ -87,17 +91,17 @@ pub(super) fn compression(
     if endianness == Endianness::Little && !features.has(Feature::AltBn128LittleEndian) {
         return Err(SyscallError::InvalidAttribute.into());
     }
-    let (out_len, units, run): (_, _, Run) = match number {
+    let (out_len, compute_units, run): (_, _, Run) = match number {
         0 => (G1_BYTES / 2, cost::ALT_BN128_G1_COMPRESS, run!(g1_compress)),
         1 => (G1_BYTES, cost::ALT_BN128_G1_DECOMPRESS, run!(g1_decompress)),
         2 => (G2_BYTES / 2, cost::ALT_BN128_G2_COMPRESS, run!(g2_compress)),
         3 => (G2_BYTES, cost::ALT_BN128_G2_DECOMPRESS, run!(g2_decompress)),
         _ => return Err(SyscallError::InvalidAttribute.into()),
     };
-    perform(call, &Operation { out_len, units, run }, endianness, input, len, out)
+    perform(call, &Operation { out_len, compute_units, run }, endianness, input, len, out)
 }
 
-/// Charges, checks the output, reads the input, and only then computes.
+/// Charges, checks the output, reads the input and then computes, in this order.
 fn perform(
     call: &mut Call<'_, '_, '_>,
     operation: &Operation,
@@ -106,8 +110,8 @@ fn perform(
     len: u64,
     out: u64,
 ) -> Result<u64, Error> {
-    call.charge(operation.units)?;
+    call.charge(operation.compute_units)?;
     call.memory.check_output(call.context, out, operation.out_len)?;
     let result = (operation.run)(endianness, call.memory.bytes(input, len)?);
-    call.answer(out, result.as_deref())
+    call.write_result(out, result.as_deref())
 }

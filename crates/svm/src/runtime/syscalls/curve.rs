@@ -1,8 +1,8 @@
 //! Points of curves: those over Curve25519, and BLS12-381 (SIMD-0388).
 //!
-//! A curve's number has its upper bit set for big-endian points. A curve that is not there, or not
-//! yet, ends the program, and so does an operation that it has not; before SIMD-0137 they were 1 in
-//! r0, as are wrong points and scalars to this day.
+//! A curve's number has bit 7 set for big-endian points. A curve that does not exist, or whose
+//! feature is not active, ends the program, and so does an operation that the curve does not have;
+//! before SIMD-0137 r0 was 1 for these. For invalid points and scalars r0 is always 1.
 
 use selkie_crypto::{
     Endianness,
@@ -18,11 +18,11 @@ use crate::chain::{
     features::Feature,
 };
 
-const BIG: u64 = 0x80;
-/// The curve for pairings: neither of its groups.
+const BIG_ENDIAN: u64 = 0x80;
+/// The number of the curve in `sol_curve_pairing_map`, which belongs to neither of its groups.
 const BLS12_381: u64 = 4;
 
-/// Points that a program can work with.
+/// A group of points.
 #[derive(Clone, Copy)]
 enum Points {
     Curve25519(Group),
@@ -41,8 +41,8 @@ impl Points {
         }
     }
 
-    /// As [`Points::of`], if they are there yet.
-    fn that_are_there(call: &Call<'_, '_, '_>, curve: u64) -> Result<Option<Self>, Error> {
+    /// Returns the points of a curve whose feature is active; `None` if r0 is to be 1.
+    fn of_active(call: &Call<'_, '_, '_>, curve: u64) -> Result<Option<Self>, Error> {
         match Self::of(curve) {
             Some(Self::G1(_) | Self::G2(_)) if !has(call, Feature::Bls12381) => {
                 Err(SyscallError::InvalidAttribute.into())
@@ -62,17 +62,17 @@ impl Points {
     }
 }
 
-/// A number's endianness, and the number without it.
+/// Returns the endianness that a curve's number asks for, and the number without its bit.
 fn split(curve: u64) -> (Endianness, u64) {
-    let endianness = if curve & BIG == 0 { Endianness::Little } else { Endianness::Big };
-    (endianness, curve & !BIG)
+    let endianness = if curve & BIG_ENDIAN == 0 { Endianness::Little } else { Endianness::Big };
+    (endianness, curve & !BIG_ENDIAN)
 }
 
 fn has(call: &Call<'_, '_, '_>, feature: Feature) -> bool {
     call.context.environment.features.has(feature)
 }
 
-/// What becomes of a curve or an operation that there is not.
+/// Returns the result of a call with an unknown curve or operation.
 fn unknown(call: &Call<'_, '_, '_>) -> Result<u64, Error> {
     if has(call, Feature::AbortOnInvalidCurve) {
         Err(SyscallError::InvalidAttribute.into())
@@ -86,7 +86,7 @@ pub(super) fn validate_point(
     call: &mut Call<'_, '_, '_>,
     [curve, point, ..]: [u64; 5],
 ) -> Result<u64, Error> {
-    let Some(points) = Points::that_are_there(call, curve)? else { return Ok(FAILED) };
+    let Some(points) = Points::of_active(call, curve)? else { return Ok(FAILED) };
     call.charge(points.costs().validate)?;
     let is_valid = match points {
         Points::Curve25519(group) => curve25519::is_valid(group, &call.memory.array(point)?),
@@ -115,16 +115,16 @@ pub(super) fn group_op(
     [curve, operation, left, right, out]: [u64; 5],
 ) -> Result<u64, Error> {
     use Points::{Curve25519, G1, G2};
-    let Some(points) = Points::that_are_there(call, curve)? else { return Ok(FAILED) };
+    let Some(points) = Points::of_active(call, curve)? else { return Ok(FAILED) };
     let costs = points.costs();
-    let units = match operation {
+    let compute_units = match operation {
         ADD => costs.add,
         SUBTRACT => costs.subtract,
         MULTIPLY => costs.multiply,
         _ if matches!(points, Curve25519(_)) => return unknown(call),
         _ => return Err(SyscallError::InvalidAttribute.into()),
     };
-    call.charge(units)?;
+    call.charge(compute_units)?;
     let result = match (points, operation) {
         (Curve25519(it), ADD) => compute!(call, left, right, curve25519::add, it),
         (Curve25519(it), SUBTRACT) => compute!(call, left, right, curve25519::subtract, it),
@@ -136,10 +136,10 @@ pub(super) fn group_op(
         (G2(it), SUBTRACT) => compute!(call, left, right, bls::g2_subtract, it),
         (G2(it), _) => compute!(call, left, right, bls::g2_multiply, it),
     };
-    call.answer(out, result.as_deref())
+    call.write_result(out, result.as_deref())
 }
 
-/// `sol_curve_multiscalar_mul`, over Curve25519 only. The number of points is checked first of all.
+/// `sol_curve_multiscalar_mul`, for Curve25519 only. The number of points is checked first.
 pub(super) fn multiscalar_multiply(
     call: &mut Call<'_, '_, '_>,
     [curve, scalars, points, count, out]: [u64; 5],
@@ -156,10 +156,10 @@ pub(super) fn multiscalar_multiply(
     let (scalars, _) = call.memory.elements(scalars, count, 32, 1)?.as_chunks();
     let (points, _) = call.memory.elements(points, count, 32, 1)?.as_chunks();
     let result = curve25519::multiscalar_multiply(group, scalars, points);
-    call.answer(out, result.as_ref().map(|it| &it[..]))
+    call.write_result(out, result.as_ref().map(|it| &it[..]))
 }
 
-/// `sol_curve_decompress`, of BLS12-381 only.
+/// `sol_curve_decompress`, for BLS12-381 only.
 pub(super) fn decompress(
     call: &mut Call<'_, '_, '_>,
     [curve, point, out, ..]: [u64; 5],
@@ -168,18 +168,18 @@ pub(super) fn decompress(
         Some(Points::G1(endianness)) => {
             call.charge(cost::BLS12_381_G1_DECOMPRESS)?;
             let result = bls::g1_decompress(endianness, &call.memory.array(point)?);
-            call.answer(out, result.as_ref().map(|it| &it[..]))
+            call.write_result(out, result.as_ref().map(|it| &it[..]))
         }
         Some(Points::G2(endianness)) => {
             call.charge(cost::BLS12_381_G2_DECOMPRESS)?;
             let result = bls::g2_decompress(endianness, &call.memory.array(point)?);
-            call.answer(out, result.as_ref().map(|it| &it[..]))
+            call.write_result(out, result.as_ref().map(|it| &it[..]))
         }
         _ => Err(SyscallError::InvalidAttribute.into()),
     }
 }
 
-/// `sol_curve_pairing_map`, of BLS12-381 only.
+/// `sol_curve_pairing_map`, for BLS12-381 only.
 pub(super) fn pairing(
     call: &mut Call<'_, '_, '_>,
     [curve, count, g1, g2, out]: [u64; 5],
@@ -191,5 +191,5 @@ pub(super) fn pairing(
     let (g1, _) = call.memory.elements(g1, count, G1_BYTES as u64, 1)?.as_chunks();
     let (g2, _) = call.memory.elements(g2, count, G2_BYTES as u64, 1)?.as_chunks();
     let result = bls::pairing(endianness, g1, g2);
-    call.answer(out, result.as_ref().map(|it| &it[..]))
+    call.write_result(out, result.as_ref().map(|it| &it[..]))
 }

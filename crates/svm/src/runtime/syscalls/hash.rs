@@ -1,4 +1,4 @@
-//! Hashes over tables of slices.
+//! Hashes of slices of bytes.
 
 use blake3::Hasher as Blake3;
 use selkie_vm::SyscallError as Error;
@@ -41,8 +41,8 @@ pub(super) fn blake3(call: &mut Call<'_, '_, '_>, arguments: [u64; 5]) -> Result
     Ok(0)
 }
 
-/// Feeds every slice to `update`. Too many slices are refused before anything is charged. The output
-/// is checked next; each slice is looked at before it is charged, and charged before it is hashed.
+/// Passes every slice to `update`. Too many slices are refused before anything is charged. The output
+/// is checked next. Each slice is checked before it is charged, and charged before it is hashed.
 fn hash(
     call: &mut Call<'_, '_, '_>,
     name: &str,

@@ -29,12 +29,12 @@ pub(super) fn pubkey(call: &mut Call<'_, '_, '_>, [addr, ..]: [u64; 5]) -> Resul
 }
 
 pub(super) fn compute_units(call: &mut Call<'_, '_, '_>, _: [u64; 5]) -> Result<u64, Error> {
-    let units = call.meter.remaining();
-    call.context.logs.line(format!("Program consumption: {units} units remaining"));
+    let remaining = call.meter.remaining();
+    call.context.logs.line(format!("Program consumption: {remaining} units remaining"));
     Ok(0)
 }
 
-/// The table is read before the slices are charged, and the slices after.
+/// `sol_log_data`. The table is read before the slices are charged, the slices are read after.
 pub(super) fn data(
     call: &mut Call<'_, '_, '_>,
     [slices, count, ..]: [u64; 5],

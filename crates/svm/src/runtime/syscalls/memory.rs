@@ -8,8 +8,11 @@ use super::{
 };
 use crate::chain::error::SyscallError;
 
-/// As C's `memcpy`, but overlap is an error. It is judged by guest addresses.
-pub(super) fn copy_apart(call: &mut Call<'_, '_, '_>, arguments: [u64; 5]) -> Result<u64, Error> {
+/// `sol_memcpy_`: C's `memcpy`, except that ranges of guest addresses that overlap are an error.
+pub(super) fn copy_nonoverlapping(
+    call: &mut Call<'_, '_, '_>,
+    arguments: [u64; 5],
+) -> Result<u64, Error> {
     let [dst, src, len, ..] = arguments;
     if !are_apart(src, len, dst, len) {
         return Err(SyscallError::CopyOverlapping.into());
@@ -17,7 +20,7 @@ pub(super) fn copy_apart(call: &mut Call<'_, '_, '_>, arguments: [u64; 5]) -> Re
     copy(call, arguments)
 }
 
-/// As C's `memmove`. The destination is looked at first.
+/// `sol_memmove_`: C's `memmove`. The destination is checked first.
 pub(super) fn copy(
     call: &mut Call<'_, '_, '_>,
     [dst, src, len, ..]: [u64; 5],
@@ -29,7 +32,7 @@ pub(super) fn copy(
     Ok(0)
 }
 
-/// As C's `memset`: of `byte` only the lowest eight bits count.
+/// `sol_memset_`: C's `memset`. Only the lowest eight bits of `byte` count.
 pub(super) fn fill(
     call: &mut Call<'_, '_, '_>,
     [dst, byte, len, ..]: [u64; 5],
@@ -41,7 +44,7 @@ pub(super) fn fill(
     Ok(0)
 }
 
-/// As C's `memcmp`, with the result in memory.
+/// `sol_memcmp_`: C's `memcmp`, which writes its result to memory.
 pub(super) fn compare(
     call: &mut Call<'_, '_, '_>,
     [left, right, len, out, ..]: [u64; 5],

@@ -1,4 +1,4 @@
-//! Ending, asking where one is, and the heap of old.
+//! Ending the program, stack height, compute units, sibling instructions, and the deprecated heap.
 
 use selkie_isa::layout::HEAP_START;
 use selkie_vm::SyscallError as Error;
@@ -32,7 +32,7 @@ pub(super) fn remaining_compute_units(
     Ok(call.meter.remaining())
 }
 
-/// Heap is handed out from the bottom up, and never taken back.
+/// `sol_alloc_free_`. Heap memory is allocated from the bottom up, and never freed.
 pub(super) fn alloc_free(
     call: &mut Call<'_, '_, '_>,
     [size, addr, ..]: [u64; 5],
@@ -53,12 +53,12 @@ pub(super) fn alloc_free(
     }
 }
 
-/// Bytes of an account's meta: address, signer, writable.
+/// The bytes of an account meta: address, signer flag, writable flag.
 const META_BYTES: u64 = 34;
 
-/// The instruction that was processed `index + 1` before the current one, at the same height and
-/// for the same caller. It is only written if both of its lengths are as `meta` says; otherwise
-/// its lengths are.
+/// `sol_get_processed_sibling_instruction`: writes the instruction that was processed `index + 1`
+/// instructions before the current one, at the same stack height and for the same caller. If `meta`
+/// does not have its lengths, only the lengths are written.
 pub(super) fn sibling(
     call: &mut Call<'_, '_, '_>,
     [index, meta, program_out, data_out, accounts_out]: [u64; 5],
@@ -92,8 +92,8 @@ pub(super) fn sibling(
     Ok(1)
 }
 
-/// Only instructions that were started count: the transaction's own are all in the trace from the
-/// start, those that were called come behind them.
+/// Finds the sibling among the instructions that were started. The trace has all top-level
+/// instructions from the start, and the inner instructions after them.
 fn find_sibling<'a, 'e>(
     call: &'a Call<'_, 'e, '_>,
     index: u64,
@@ -165,8 +165,8 @@ mod tests {
     const DATA: usize = 56;
     const ACCOUNTS: usize = 60;
 
-    /// Asks for a sibling of the last instruction, expecting lengths of `lens`.
-    fn ask(
+    /// Calls the syscall in the last instruction, with `lens` as the lengths in `meta`.
+    fn call_sibling(
         trace: Vec<InstructionContext<'static>>,
         index: u64,
         lens: [u64; 2],
@@ -206,15 +206,18 @@ mod tests {
         let regions = vec![Region::writable(HEAP_START, &mut bytes)];
         let mut memory = MemoryMap::new(regions, &Config::default(), Version::V0).unwrap();
         let mut meter = context.meter;
-        let at = |offset: usize| HEAP_START + offset as u64;
+        let address = |offset: usize| HEAP_START + offset as u64;
         let mut call = Call::new(&mut context, &mut memory, &mut meter);
-        let found = sibling(&mut call, [index, at(META), at(PROGRAM), at(DATA), at(ACCOUNTS)]);
-        let found = found.map_err(|error| error.to_string());
+        let result = sibling(
+            &mut call,
+            [index, address(META), address(PROGRAM), address(DATA), address(ACCOUNTS)],
+        );
+        let result = result.map_err(|error| error.to_string());
         drop(memory);
-        (found, bytes)
+        (result, bytes)
     }
 
-    /// Two instructions, a child of the second, and the current one.
+    /// Two instructions, an inner instruction of the second, and the current one.
     fn trace() -> Vec<InstructionContext<'static>> {
         vec![
             instruction(2, 1, None),
@@ -225,26 +228,26 @@ mod tests {
     }
 
     #[test]
-    fn siblings_are_counted_backwards() {
-        let (found, bytes) = ask(trace(), 0, [3, 1]);
+    fn siblings_are_counted_back_from_the_current_instruction() {
+        let (found, bytes) = call_sibling(trace(), 0, [3, 1]);
         assert_eq!(found, Ok(1));
         assert_eq!(bytes[PROGRAM..DATA], [1; 32]);
         assert_eq!(bytes[DATA..ACCOUNTS], [1, 1, 1, 0]);
         assert_eq!(bytes[ACCOUNTS..ACCOUNTS + 35], [&[9; 32][..], &[1, 0, 0]].concat());
-        let (found, bytes) = ask(trace(), 1, [3, 2]);
+        let (found, bytes) = call_sibling(trace(), 1, [3, 2]);
         assert_eq!((found, &bytes[PROGRAM..DATA]), (Ok(1), &[2; 32][..]));
         for index in [2, u64::MAX] {
-            assert_eq!(ask(trace(), index, [3, 2]).0, Ok(0));
+            assert_eq!(call_sibling(trace(), index, [3, 2]).0, Ok(0));
         }
     }
 
     #[test]
-    fn siblings_have_the_same_caller() {
+    fn only_instructions_of_the_same_caller_are_siblings() {
         let mut trace = trace();
         trace.push(instruction(5, 2, Some(3)));
-        assert_eq!(ask(trace.clone(), 0, [3, 7]).0, Ok(0));
+        assert_eq!(call_sibling(trace.clone(), 0, [3, 7]).0, Ok(0));
         trace.push(instruction(6, 2, Some(3)));
-        let (found, bytes) = ask(trace, 0, [0, 0]);
+        let (found, bytes) = call_sibling(trace, 0, [0, 0]);
         assert_eq!(
             (found, &bytes[META..META + 16]),
             (Ok(1), &[3, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0][..])
@@ -253,8 +256,8 @@ mod tests {
     }
 
     #[test]
-    fn lengths_are_told_before_anything_is_written() {
-        let (found, bytes) = ask(trace(), 0, [3, 0]);
+    fn lengths_that_do_not_match_are_written_alone() {
+        let (found, bytes) = call_sibling(trace(), 0, [3, 0]);
         assert_eq!((found, bytes[META], bytes[META + 8]), (Ok(1), 3, 1));
         assert_eq!(bytes[PROGRAM..], [0; 176]);
     }

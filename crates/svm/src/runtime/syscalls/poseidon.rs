@@ -1,4 +1,4 @@
-//! The hash Poseidon.
+//! The Poseidon hash.
 
 use core::fmt;
 
@@ -13,7 +13,7 @@ use crate::chain::{cost, error::SyscallError};
 
 const HASH_BYTES: u64 = 32;
 
-/// What a program asked for that there is not (agave: `solana-poseidon`, `PoseidonSyscallError`).
+/// An argument that is out of range (agave: `solana-poseidon`, `PoseidonSyscallError`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum PoseidonError {
     InvalidParameters,
@@ -53,5 +53,5 @@ pub(super) fn hash_slices(
     let slices = call.memory.slices(slices, count)?;
     let inputs = slices.map(|slice| call.memory.bytes(slice.addr, slice.len));
     let hash = hash(endianness, &inputs.collect::<Result<Vec<_>, _>>()?);
-    call.answer(out, hash.as_ref().map(|it| &it[..]))
+    call.write_result(out, hash.as_ref().map(|it| &it[..]))
 }

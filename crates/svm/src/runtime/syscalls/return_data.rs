@@ -1,4 +1,4 @@
-//! What programs return besides r0.
+//! Return data.
 
 use selkie_vm::SyscallError as Error;
 

@@ -1,6 +1,6 @@
-//! The chain's variables.
+//! Sysvars.
 //!
-//! Getters serve no program of loader v1, and write below the input region only.
+//! Getters fail for programs of loader v1, and write below the input region only.
 
 use selkie_isa::layout::INPUT_START;
 use selkie_vm::SyscallError as Error;
@@ -47,7 +47,7 @@ pub(super) fn last_restart_slot(
 
 const FEES_BYTES: u64 = 8;
 
-/// The fees sysvar is gone from every cluster, so that this only fails, and late.
+/// `sol_get_fees_sysvar`. No cluster has the fees sysvar any more: the call fails after all checks.
 pub(super) fn fees(call: &mut Call<'_, '_, '_>, [out, ..]: [u64; 5]) -> Result<u64, Error> {
     check_address(call, out)?;
     let output = Output { addr: out, len: FEES_BYTES, align: FEES_BYTES };
@@ -78,7 +78,7 @@ fn check_address(call: &Call<'_, '_, '_>, out: u64) -> Result<(), Error> {
 const OUT_OF_RANGE: u64 = 1;
 const NOT_FOUND: u64 = 2;
 
-/// Any part of any sysvar that programs can ask for.
+/// `sol_get_sysvar`: writes any part of any sysvar that programs can read.
 pub(super) fn get(
     call: &mut Call<'_, '_, '_>,
     [id, out, offset, len, ..]: [u64; 5],

@@ -73,7 +73,7 @@ handlers! {
     sol_log_compute_units_ => log::compute_units;
     sol_log_data => log::data;
 
-    sol_memcpy_ => memory::copy_apart;
+    sol_memcpy_ => memory::copy_nonoverlapping;
     sol_memmove_ => memory::copy;
     sol_memset_ => memory::fill;
     sol_memcmp_ => memory::compare;
