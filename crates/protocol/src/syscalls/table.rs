@@ -73,7 +73,7 @@ table! {
     abort(), Always, Cost::FREE,
         "Ends the program with an error.";
     sol_alloc_free_(size, addr), ExecutionOnlyWith(DisableDeployOfAllocFree), Cost::FREE,
-        "Allocates heap memory from the bottom up, and frees nothing. New programs cannot call it.";
+        "Allocates heap memory from the bottom up; frees nothing. New programs cannot call it.";
     sol_alt_bn128_compression(operation, input, len, out), Feature(AltBn128Compression),
         Cost::after_checks(&[Part::OneOf(&[
             case("G1", "compress", cost::ALT_BN128_G1_COMPRESS),
@@ -81,7 +81,7 @@ table! {
             case("G2", "compress", cost::ALT_BN128_G2_COMPRESS),
             case("G2", "decompress", cost::ALT_BN128_G2_DECOMPRESS),
         ])]),
-        "Compresses (0) or decompresses (1) a point of G1 of alt_bn128, or one of G2 (2, 3); r0 is 1 if the input is invalid.";
+        "Compresses (0) or decompresses (1) a point of alt_bn128 in G1, or in G2 (2, 3); r0 is 1 if the input is invalid.";
     sol_alt_bn128_group_op(operation, input, len, out), Feature(AltBn128),
         Cost::after_checks(&[Part::OneOf(&[
             case("G1", "add", cost::ALT_BN128_G1_ADD),
@@ -90,25 +90,25 @@ table! {
             case("G2", "multiply", cost::ALT_BN128_G2_MULTIPLY),
             Case { group: "", name: "pairing", amount: cost::ALT_BN128_PAIRING },
         ])]),
-        "Adds (0) or multiplies (2) in G1 of alt_bn128, computes a pairing (3), adds (4) or multiplies (6) in G2; r0 is 1 if the input is invalid.";
+        "Adds (0) or multiplies (2) on alt_bn128, computes pairings (3), adds (4) or multiplies (6) in G2; r0 is 1 if the input is invalid.";
     sol_big_mod_exp(params, out), Feature(BigModExp),
         fixed(cost::BIG_MOD_EXP_BASE).and(&[Part::Formula {
             text: "(multiplication * max({}, bits of the exponent)) / {}",
             numbers: &[cost::BIG_MOD_EXP_MULTIPLICATIONS_MIN, cost::BIG_MOD_EXP_DIVISOR],
             minimum: 0,
         }]),
-        "Raises a number to a power modulo another number; they are little-endian, of at most 512 bytes each.";
+        "Raises a number to a power modulo another; all are little-endian, of at most 512 bytes.";
     sol_blake3(slices, count, out), Feature(Blake3), HASH,
         "Hashes slices of bytes with BLAKE3.";
     sol_create_program_address(seeds, count, program, out), Always,
         fixed(cost::CREATE_PROGRAM_ADDRESS),
-        "Derives a program address from seeds; r0 is 1 if the address is on the curve.";
+        "Derives a program address from seeds; r0 is 1 if the result is not a valid address.";
     sol_curve_decompress(curve, point, out), Feature(Bls12381),
         Cost::after_checks(&[Part::OneOf(&[
             plain("G1", cost::BLS12_381_G1_DECOMPRESS),
             plain("G2", cost::BLS12_381_G2_DECOMPRESS),
         ])]),
-        "Decompresses a point of BLS12-381; r0 is 1 if the point is invalid.";
+        "Decompresses a point of BLS12-381; r0 is 1 if it is invalid.";
     sol_curve_group_op(curve, operation, left, right, out), Feature(Curve25519),
         Cost::after_checks(&[Part::OneOf(&[
             case("Edwards", "add", EDWARDS.add),
@@ -124,7 +124,7 @@ table! {
             case("BLS12-381 G2", "subtract", BLS12_381_G2.subtract),
             case("BLS12-381 G2", "multiply", BLS12_381_G2.multiply),
         ])]),
-        "Adds (0) or subtracts (1) points, or multiplies (2) a scalar and a point; r0 is 1 if a point or the scalar is invalid.";
+        "Adds (0) or subtracts (1) two points, or multiplies (2) a scalar and a point; r0 is 1 if one of them is invalid.";
     sol_curve_multiscalar_mul(curve, scalars, points, count, out), Feature(Curve25519),
         Cost::after_checks(&[Part::OneOf(&[
             Case {
@@ -138,7 +138,7 @@ table! {
                 amount: Amount::series(cost::RISTRETTO_MULTISCALAR),
             },
         ])]),
-        "Multiplies points by scalars and adds up the products, at most 512; r0 is 1 if a point or a scalar is invalid.";
+        "Sums at most 512 points, each multiplied by a scalar; r0 is 1 if a point or scalar is invalid.";
     sol_curve_pairing_map(curve, count, g1, g2, out), Feature(Bls12381),
         Cost::after_checks(&[Part::Once(Amount::series(cost::BLS12_381_PAIRING))]),
         "Writes the product of at most 8 pairings on BLS12-381; r0 is 1 if a point is invalid.";
@@ -149,48 +149,48 @@ table! {
             plain("BLS12-381 G1", BLS12_381_G1.validate),
             plain("BLS12-381 G2", BLS12_381_G2.validate),
         ])]),
-        "Checks a point of a curve; r0 is 1 if the point is invalid.";
+        "Checks whether a point is on a curve; r0 is 1 if it is not.";
     sol_get_clock_sysvar(out), Always, sysvar(40),
-        "Writes the clock sysvar.";
+        "Writes the Clock sysvar.";
     sol_get_epoch_rewards_sysvar(out), Always, sysvar(96),
-        "Writes the epoch rewards sysvar.";
+        "Writes the EpochRewards sysvar.";
     sol_get_epoch_schedule_sysvar(out), Always, sysvar(40),
-        "Writes the epoch schedule sysvar.";
+        "Writes the EpochSchedule sysvar.";
     sol_get_epoch_stake(vote_account), Feature(GetEpochStake),
         Cost::after_checks(&[Part::OneOf(&[
             plain("cluster", cost::EPOCH_STAKE_CLUSTER),
             plain("vote account", cost::EPOCH_STAKE_VOTE_ACCOUNT),
         ])]),
-        "Returns the stake of a vote account, or that of the whole cluster if the address is 0.";
+        "Returns the stake of a vote account, or of the whole cluster if the address is 0.";
     sol_get_fees_sysvar(out), Without(DisableFeesSysvar), sysvar(8),
-        "Fails: the fees sysvar no longer exists.";
+        "Fails: no cluster has the Fees sysvar any more.";
     sol_get_last_restart_slot(out), Feature(LastRestartSlot), sysvar(8),
         "Writes the slot of the cluster's last restart.";
     sol_get_processed_sibling_instruction(index, meta, program_out, data_out, accounts_out), Always,
         fixed(SYSCALL_BASE),
-        "Writes a sibling instruction that was processed before; r0 is 1 if there is one.";
+        "Writes a sibling instruction that was processed earlier; returns whether there is one.";
     sol_get_rent_sysvar(out), Always, sysvar(24),
-        "Writes the rent sysvar.";
+        "Writes the Rent sysvar.";
     sol_get_return_data(out, len, program_out), Always,
         fixed(SYSCALL_BASE).and(&[Part::Formula {
             text: "(min(len, length of the data) + 32) / {} if there is data",
             numbers: &[cost::BYTES_PER_UNIT],
             minimum: 0,
         }]),
-        "Writes the return data and the address of its program; returns the full length of the data.";
+        "Writes the return data of the last program that set any, and returns its full length.";
     sol_get_stack_height(), Always, fixed(SYSCALL_BASE),
-        "Returns the stack height of the instruction: 1 for a top-level instruction.";
+        "Returns the stack height: 1 in a top-level instruction.";
     sol_get_sysvar(id, out, offset, len), Feature(GetSysvar),
         Cost::on_entry(Amount::fixed(SYSCALL_BASE).plus(cost::MEM_OP)),
-        "Writes a part of a sysvar; r0 is 1 if the sysvar is shorter, 2 if it does not exist.";
+        "Writes part of a sysvar; r0 is 1 if the sysvar ends before it, 2 if there is no such sysvar.";
     sol_invoke_signed_c(instruction, infos, infos_count, seeds, seeds_count), Always, INVOKE,
-        "Invokes another program (CPI); its arguments have the layout of the C SDK.";
+        "Invokes another program; the arguments have the layout of the C SDK.";
     sol_invoke_signed_rust(instruction, infos, infos_count, seeds, seeds_count), Always, INVOKE,
-        "Invokes another program (CPI); its arguments have the layout of the Rust SDK.";
+        "Invokes another program; the arguments have the layout of the Rust SDK.";
     sol_keccak256(slices, count, out), Always, HASH,
         "Hashes slices of bytes with Keccak-256.";
     sol_log_(addr, len), Always, Cost::on_entry(Amount::rate(cost::LOG)),
-        "Logs a text, which must be UTF-8.";
+        "Logs a message, which must be UTF-8.";
     sol_log_64_(a, b, c, d, e), Always, fixed(cost::LOG_64),
         "Logs five numbers in hexadecimal.";
     sol_log_compute_units_(), Always, fixed(SYSCALL_BASE),
@@ -200,31 +200,31 @@ table! {
             Part::Each { of: "slice", amount: Amount::fixed(cost::LOG_DATA_SLICE) },
             Part::Each { of: "byte", amount: Amount::fixed(cost::LOG_DATA_BYTE) },
         ]),
-        "Logs slices of bytes in base 64.";
+        "Logs slices of bytes in base64.";
     sol_log_pubkey(addr), Always, fixed(cost::LOG_PUBKEY),
-        "Logs an address in base 58.";
+        "Logs a public key in base58.";
     sol_memcmp_(left, right, len, out), Always, MEM_OP,
-        "Writes the difference of the first bytes that differ, or 0, as an i32.";
+        "Writes the difference of the first two bytes that differ, or 0, as an i32.";
     sol_memcpy_(dst, src, len), Always, MEM_OP,
-        "Copies bytes between ranges that do not overlap.";
+        "Copies bytes; source and destination must not overlap.";
     sol_memmove_(dst, src, len), Always, MEM_OP,
-        "Copies bytes.";
+        "Copies bytes; source and destination may overlap.";
     sol_memset_(dst, byte, len), Always, MEM_OP,
         "Fills memory with a byte.";
     sol_panic_(file, len, line, column), Always, Cost::on_entry(Amount::rate(Rate::new("len", 1))),
-        "Ends the program with an error that names a line of its source.";
+        "Ends the program with an error that names a source location.";
     sol_poseidon(parameters, endianness, slices, count, out), Feature(Poseidon),
         Cost::after_checks(&[Part::Formula {
             text: "{} + {} * count * count",
             numbers: &[cost::POSEIDON_BASE, cost::POSEIDON_FACTOR],
             minimum: cost::POSEIDON_BASE,
         }]),
-        "Hashes up to 12 numbers of 32 bytes with Poseidon over BN254; r0 is 1 if a number is not in the field.";
+        "Hashes at most 12 field elements of 32 bytes with Poseidon over BN254; r0 is 1 if one is invalid.";
     sol_remaining_compute_units(), Feature(RemainingComputeUnits), fixed(SYSCALL_BASE),
         "Returns the remaining compute units.";
     sol_secp256k1_recover(hash, recovery_id, signature, out), Always,
         fixed(cost::SECP256K1_RECOVER),
-        "Writes the public key that signed a hash; r0 is 2 for an invalid recovery id, 3 for an invalid signature.";
+        "Recovers the public key that signed a hash; r0 is 2 if the recovery id is invalid, 3 if the signature is.";
     sol_set_return_data(addr, len), Always,
         Cost::on_entry(Amount::fixed(SYSCALL_BASE).plus(Rate::new("len", cost::BYTES_PER_UNIT))),
         "Sets the return data of the program, at most 1024 bytes.";
@@ -237,5 +237,5 @@ table! {
             of: "failed bump",
             amount: Amount::fixed(cost::CREATE_PROGRAM_ADDRESS),
         }]),
-        "Derives a program address from seeds and the highest bump that takes it off the curve.";
+        "Derives a program address from seeds and the largest bump that makes it valid.";
 }
