@@ -1,4 +1,4 @@
-//! What the assembler says of a source, in an editor's terms.
+//! The result of assembling a document, in the protocol's terms.
 
 use core::{cell::OnceCell, ops::Range};
 use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
@@ -11,16 +11,16 @@ use selkie_asm::{Assembly, Definition, Files, Options, Severity, Sources, Span};
 
 use crate::{Settings, cost::Costs, documents::Source, text::Lines};
 
-/// A finding, and the change that it proposes.
+/// A diagnostic, the file that it is about, and the change that it proposes.
 #[derive(Clone, Debug)]
-pub(crate) struct Finding {
+pub(crate) struct FileDiagnostic {
     pub(crate) uri: Uri,
     pub(crate) diagnostic: Diagnostic,
     fix: Option<TextEdit>,
 }
 
-impl Finding {
-    /// The change as a quick fix.
+impl FileDiagnostic {
+    /// Returns the proposed change as a quick fix.
     pub(crate) fn action(&self) -> Option<CodeAction> {
         let edit = self.fix.clone()?;
         let title = format!("Change to `{}`", edit.new_text);
@@ -36,19 +36,19 @@ impl Finding {
     }
 }
 
-/// What came of assembling a source.
+/// The result of assembling a source.
 #[derive(Debug)]
 pub(crate) struct Analysis {
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) diagnostics: Vec<FileDiagnostic>,
     pub(crate) assembly: Option<Assembly>,
-    /// What names stand for, with the file and the bytes where each is defined.
-    pub(crate) definitions: BTreeMap<String, Vec<(Definition, Option<Place>)>>,
+    /// The definitions of each name, with the range where it is defined.
+    pub(crate) definitions: BTreeMap<String, Vec<(Definition, Option<FileRange>)>>,
     costs: OnceCell<Option<Costs>>,
 }
 
-/// A stretch of a file.
+/// A range of bytes of a file.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
+pub(crate) struct FileRange {
     pub(crate) file: String,
     pub(crate) range: Range<usize>,
 }
@@ -66,80 +66,81 @@ impl Analysis {
             defines: settings.defines.clone(),
             include_paths: settings.include_paths.clone(),
             files,
-            // Labels are in the program then, whatever they are called.
+            // With debug information, all labels are in the program, whatever their names.
             debug_info: true,
             ..Options::default()
         };
         let (output, definitions) = selkie_asm::analyze(source.text(), &options);
-        let findings = match is_beside_c(&source.path) {
+        let diagnostics = match is_beside_c(&source.path) {
             true => {
                 let output = selkie_asm::assemble_object(source.text(), &options);
-                findings(&output.diagnostics, &output.sources, source, uri_of)
+                file_diagnostics(&output.diagnostics, &output.sources, source, uri_of)
             }
-            false => findings(&output.diagnostics, &output.sources, source, uri_of),
+            false => file_diagnostics(&output.diagnostics, &output.sources, source, uri_of),
         };
-        let places = Places { sources: &output.sources, source, uri_of, files: BTreeMap::new() };
-        let mut by_name: BTreeMap<String, Vec<(Definition, Option<Place>)>> = BTreeMap::new();
+        let locator = Locator { sources: &output.sources, source, uri_of, files: BTreeMap::new() };
+        let mut by_name: BTreeMap<String, Vec<(Definition, Option<FileRange>)>> = BTreeMap::new();
         for definition in definitions {
-            let place = definition.span.map(|span| places.written(span));
-            let place = place.map(|span| {
+            let range = definition.span.map(|span| locator.written_span(span));
+            let range = range.map(|span| {
                 let file = output.sources.file(span).0.to_owned();
-                Place { file, range: output.sources.range(span) }
+                FileRange { file, range: output.sources.range(span) }
             });
-            by_name.entry(definition.name.clone()).or_default().push((definition, place));
+            by_name.entry(definition.name.clone()).or_default().push((definition, range));
         }
         let assembly = output.assembly;
-        Self { findings, assembly, definitions: by_name, costs: OnceCell::new() }
+        Self { diagnostics, assembly, definitions: by_name, costs: OnceCell::new() }
     }
 
-    /// What the program costs, if there is one.
+    /// Returns the costs of the program, if assembling gave one.
     pub(crate) fn costs(&self) -> Option<&Costs> {
         self.costs.get_or_init(|| self.assembly.as_ref().map(Costs::new)).as_ref()
     }
 }
 
-fn findings(
+fn file_diagnostics(
     diagnostics: &[selkie_asm::Diagnostic],
     sources: &Sources,
     source: &Source,
     uri_of: &dyn Fn(&Path) -> Option<Uri>,
-) -> Vec<Finding> {
-    // In a part of a program, only what cannot be read is wrong for sure.
+) -> Vec<FileDiagnostic> {
+    // In a file that is only included, syntax errors alone are certain.
     let counts = |it: &&selkie_asm::Diagnostic| {
         is_program(&source.path) || (it.syntax && sources.expansions(it.span).is_empty())
     };
-    let mut places = Places { sources, source, uri_of, files: BTreeMap::new() };
-    diagnostics.iter().filter(counts).filter_map(|it| places.finding(it)).collect()
+    let mut locator = Locator { sources, source, uri_of, files: BTreeMap::new() };
+    diagnostics.iter().filter(counts).filter_map(|it| locator.file_diagnostic(it)).collect()
 }
 
-/// Whether a source is one for an object: it lies beside sources in C, which it is built with.
+/// Whether a source is assembled to an object: it is in a folder with C sources, which it is built
+/// with.
 fn is_beside_c(path: &Path) -> bool {
     let folder = path.parent().and_then(|it| fs::read_dir(it).ok());
     let mut names = folder.into_iter().flatten().flatten().map(|it| it.path());
     names.any(|it| it.extension().is_some_and(|it| it == "c"))
 }
 
-/// Whether a file is a program by itself, by its name; others are there to be included.
+/// Whether a file is a program by its name; other files are included by programs.
 pub(crate) fn is_program(path: &Path) -> bool {
     let extension = path.extension().and_then(|it| it.to_str());
     extension.is_none_or(|it| ["s", "S", "asm"].contains(&it))
 }
 
-struct Places<'a> {
+struct Locator<'a> {
     sources: &'a Sources,
     source: &'a Source,
     uri_of: &'a dyn Fn(&Path) -> Option<Uri>,
     files: BTreeMap<String, (Uri, Lines)>,
 }
 
-impl Places<'_> {
-    /// The stretch that somebody wrote: that of the call, for what a macro made.
-    fn written(&self, span: Span) -> Span {
+impl Locator<'_> {
+    /// Returns the span in the source: for text from a macro, that of the outermost call.
+    fn written_span(&self, span: Span) -> Span {
         self.sources.expansions(span).last().copied().unwrap_or(span)
     }
 
     fn location(&mut self, span: Span) -> Option<Location> {
-        let span = self.written(span);
+        let span = self.written_span(span);
         let (name, text) = self.sources.file(span);
         let range = self.sources.range(span);
         if Path::new(name) == self.source.path {
@@ -154,7 +155,7 @@ impl Places<'_> {
         Some(Location { uri: uri.clone(), range: lines.range(text, range) })
     }
 
-    fn finding(&mut self, found: &selkie_asm::Diagnostic) -> Option<Finding> {
+    fn file_diagnostic(&mut self, found: &selkie_asm::Diagnostic) -> Option<FileDiagnostic> {
         let Location { uri, range } = self.location(found.span)?;
         let mut message = found.message.clone();
         if !found.label.is_empty() {
@@ -171,7 +172,7 @@ impl Places<'_> {
             Severity::Error => DiagnosticSeverity::ERROR,
             Severity::Warning => DiagnosticSeverity::WARNING,
         };
-        // What a macro made is not there to be changed.
+        // Text that a macro expanded to cannot be changed.
         let fix = found.fix.as_ref().filter(|fix| self.sources.expansions(fix.span).is_empty());
         let fix = fix.and_then(|fix| {
             let Location { uri: home, range } = self.location(fix.span)?;
@@ -185,12 +186,12 @@ impl Places<'_> {
             related_information: (!related.is_empty()).then_some(related),
             ..Diagnostic::default()
         };
-        Some(Finding { uri, diagnostic, fix })
+        Some(FileDiagnostic { uri, diagnostic, fix })
     }
 }
 
 impl Analysis {
-    /// The slot of a label of the instructions.
+    /// Returns the slot that a label in the text section marks.
     pub(crate) fn label_pc(&self, name: &str) -> Option<usize> {
         let (found, _) = self.definitions.get(name)?.first()?;
         match found.meaning {

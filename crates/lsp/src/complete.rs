@@ -1,4 +1,4 @@
-//! Completion: what can stand where the cursor is.
+//! Completion: the words that can be typed at the cursor.
 
 use core::ops::Range;
 use std::rc::Rc;
@@ -20,9 +20,9 @@ use crate::{
     index::{Key, Role},
 };
 
-/// What may stand at a place.
+/// What can be typed at a position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
+enum Expected {
     /// An instruction, a directive, a macro.
     Statement,
     /// A function or a syscall.
@@ -34,7 +34,7 @@ enum Place {
     Operand,
     /// A constant or a label.
     Value,
-    /// A parameter of the macro around.
+    /// A parameter of the enclosing macro.
     Parameter,
     Nothing,
 }
@@ -64,25 +64,25 @@ pub(crate) fn complete(
         return Vec::new();
     }
     let mut list = List { source, range: range.clone(), items: Vec::new() };
-    match place(source, line, range.start) {
-        Place::Nothing => {}
-        Place::Statement => {
+    match expected(source, line, range.start) {
+        Expected::Nothing => {}
+        Expected::Statement => {
             list.mnemonics(version);
             list.directives();
             list.names(unit, 'm', |role| role == Role::Macro);
         }
-        Place::Callee => {
+        Expected::Callee => {
             list.names(unit, 'a', |role| role == Role::Label);
             list.syscalls();
         }
-        Place::Syscall => list.syscalls(),
-        Place::Target => list.names(unit, 'a', |role| role == Role::Label),
-        Place::Operand => {
+        Expected::Syscall => list.syscalls(),
+        Expected::Target => list.names(unit, 'a', |role| role == Role::Label),
+        Expected::Operand => {
             list.registers();
             list.names(unit, 'b', is_value);
         }
-        Place::Value => list.names(unit, 'b', is_value),
-        Place::Parameter => list.parameters(offset),
+        Expected::Value => list.names(unit, 'b', is_value),
+        Expected::Parameter => list.parameters(offset),
     }
     list.items
 }
@@ -91,8 +91,7 @@ fn is_value(role: Role) -> bool {
     !matches!(role, Role::Macro | Role::Reference | Role::Parameter)
 }
 
-/// Whether a place is within a comment: something but white space is between it and the token
-/// before.
+/// Whether an offset is within a comment: between it and the token before is more than white space.
 pub(crate) fn is_comment(source: &Source, line: &Line, tokens: &[Token], offset: usize) -> bool {
     let before = tokens.iter().rfind(|it| it.range.start < offset);
     let start = before.map_or(line.range.start, |it| it.range.end);
@@ -100,20 +99,20 @@ pub(crate) fn is_comment(source: &Source, line: &Line, tokens: &[Token], offset:
     between.chars().any(|it| !it.is_whitespace())
 }
 
-/// What may stand at `start`, where a word begins.
-fn place(source: &Source, line: &Line, start: usize) -> Place {
+/// Returns what can be typed at `start`, where a word begins.
+fn expected(source: &Source, line: &Line, start: usize) -> Expected {
     if source.text()[..start].ends_with('\\') {
-        return Place::Parameter;
+        return Expected::Parameter;
     }
     let Some(word) = source.file.word(line) else {
-        // Behind labels, or in an empty line; `*` of a store has no word.
+        // After labels, or on an empty line; the `*` of a store is not a word.
         return match line.statement {
-            Statement::None => Place::Statement,
-            _ => Place::Operand,
+            Statement::None => Expected::Statement,
+            _ => Expected::Operand,
         };
     };
     if start <= word.range.start {
-        return Place::Statement;
+        return Expected::Statement;
     }
     let commas = source
         .file
@@ -122,8 +121,8 @@ fn place(source: &Source, line: &Line, start: usize) -> Place {
         .count();
     match line.statement {
         Statement::Instruction => match source.file.slice(&word) {
-            "call" => Place::Callee,
-            "syscall" => Place::Syscall,
+            "call" => Expected::Callee,
+            "syscall" => Expected::Syscall,
             mnemonic => operand(instructions(mnemonic), commas),
         },
         Statement::Pseudo => {
@@ -131,27 +130,29 @@ fn place(source: &Source, line: &Line, start: usize) -> Place {
                 source.file.operands(line).filter(|it| it.range.end <= start).collect();
             let last = before.last().unwrap_or(&word);
             match source.file.slice(last) {
-                "goto" => Place::Target,
-                _ => Place::Operand,
+                "goto" => Expected::Target,
+                _ => Expected::Operand,
             }
         }
-        Statement::Constant => Place::Value,
+        Statement::Constant => Expected::Value,
         Statement::Directive(directive) => match directive.names[0] {
-            ".globl" | ".type" | ".weak" | ".hidden" | ".protected" | ".local" => Place::Target,
-            ".size" if commas == 0 => Place::Target,
-            ".extern" => Place::Syscall,
+            ".globl" | ".type" | ".weak" | ".hidden" | ".protected" | ".local" => Expected::Target,
+            ".size" if commas == 0 => Expected::Target,
+            ".extern" => Expected::Syscall,
             ".macro" | ".irp" | ".irpc" | ".struct" | ".section" | ".pushsection" | ".include"
-            | ".incbin" | ".ascii" | ".asciz" | ".pubkey" | ".error" | ".warning" => Place::Nothing,
-            ".equ" | ".set" | ".field" if commas == 0 => Place::Nothing,
-            _ if directive.is_ignored() => Place::Nothing,
-            _ => Place::Value,
+            | ".incbin" | ".ascii" | ".asciz" | ".pubkey" | ".error" | ".warning" => {
+                Expected::Nothing
+            }
+            ".equ" | ".set" | ".field" if commas == 0 => Expected::Nothing,
+            _ if directive.is_ignored() => Expected::Nothing,
+            _ => Expected::Value,
         },
-        Statement::Call | Statement::None => Place::Operand,
+        Statement::Call | Statement::None => Expected::Operand,
     }
 }
 
-/// What the operand behind so many commas may be.
-fn operand(ops: &[Op], commas: usize) -> Place {
+/// Returns what the operand after `commas` commas can be.
+fn operand(ops: &[Op], commas: usize) -> Expected {
     let targets = |op: &Op| match op.kind() {
         Kind::Jump => commas == 0,
         Kind::Branch(..) => commas == 2,
@@ -164,11 +165,11 @@ fn operand(ops: &[Op], commas: usize) -> Place {
         _ => commas < 2,
     };
     if ops.iter().any(targets) {
-        Place::Target
+        Expected::Target
     } else if ops.iter().any(has_more) {
-        Place::Operand
+        Expected::Operand
     } else {
-        Place::Nothing
+        Expected::Nothing
     }
 }
 
@@ -209,7 +210,6 @@ impl List<'_> {
     fn mnemonics(&mut self, version: Version) {
         for word in mnemonics(version) {
             let ops = instructions(&word);
-            // A call is written with its own word, not with the opcode's.
             let mut shapes: Vec<String> = Vec::new();
             for op in ops.iter().filter(|it| it.versions().contains(version)) {
                 let shape = op.kind().shape();
@@ -246,8 +246,8 @@ impl List<'_> {
             let detail = describe::register(number).to_owned();
             let label = format!("r{number}");
             self.add(&label, CompletionItemKind::VARIABLE, 'a', detail, String::new());
-            let item = self.items.last_mut().expect("one was just added");
-            // r10 stands behind r9.
+            let item = self.items.last_mut().expect("an item was just added");
+            // r10 comes after r9.
             item.sort_text = Some(format!("a{number:02}"));
         }
     }

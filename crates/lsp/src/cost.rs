@@ -1,4 +1,4 @@
-//! What code costs, in compute units: one for each instruction, and the costs of syscalls.
+//! What code costs, in compute units: one per instruction, plus the costs of syscalls.
 
 use std::{
     cmp::Reverse,
@@ -9,38 +9,38 @@ use selkie_asm::Assembly;
 use selkie_isa::{Insn, Kind, Version};
 use selkie_protocol::syscalls::{self, Syscall};
 
-/// What runs from an instruction on.
+/// What code costs from an instruction on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Cost {
-    /// Units up to the next jump, branch, call by address or exit, which is included.
+    /// Compute units up to the next jump, branch, call by address or exit, which is included.
     pub(crate) straight: u64,
-    /// The fewest units up to the end of the function; `None` if there is no way.
+    /// The fewest compute units up to the end of the function; `None` if no path leads there.
     pub(crate) min: Option<u64>,
-    /// The most units; `None` where loops or costs leave it open.
+    /// The most compute units; `None` if there is no bound, because of a loop or a syscall's cost.
     pub(crate) max: Option<u64>,
 }
 
-/// Where control goes from an instruction.
+/// Where control goes after an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Flow {
-    /// No instruction: behind the end, or the upper half of `lddw`.
+    /// Nowhere: the slot is past the end, or the second one of `lddw`.
     Nowhere,
     Next,
     Jump(usize),
     Branch(usize),
-    /// To a function and on.
+    /// To a function, and then to the next instruction.
     Call(usize),
-    /// To a function that is not known, and on.
+    /// To an unknown function, and then to the next instruction.
     CallUnknown,
     End,
 }
 
-/// What every instruction of a program costs.
+/// The costs of a program, by slot.
 #[derive(Debug)]
 pub(crate) struct Costs {
     flows: Vec<Flow>,
-    /// Units of the instruction itself, and whether it never takes more.
-    costs: Vec<(u64, bool)>,
+    /// The least that the instruction costs by itself, and whether it always costs that.
+    slot_costs: Vec<(u64, bool)>,
     next: Vec<usize>,
     mins: Vec<Option<u64>>,
     maxs: Vec<Option<u64>>,
@@ -51,7 +51,7 @@ impl Costs {
         let slots = assembly.text.len() / 8;
         let mut costs = Self {
             flows: vec![Flow::Nowhere; slots],
-            costs: vec![(0, true); slots],
+            slot_costs: vec![(0, true); slots],
             next: (1..=slots).collect(),
             mins: vec![None; slots],
             maxs: vec![None; slots],
@@ -64,7 +64,7 @@ impl Costs {
                 continue;
             };
             costs.next[pc] = pc + insn.slots();
-            (costs.flows[pc], costs.costs[pc]) = instruction(&insn, pc, slots, &syscalls);
+            (costs.flows[pc], costs.slot_costs[pc]) = instruction(&insn, pc, slots, &syscalls);
             pc += insn.slots().max(1);
         }
         costs.find_mins();
@@ -72,12 +72,12 @@ impl Costs {
         costs
     }
 
-    /// What runs from slot `pc` on.
+    /// Returns what code costs from slot `pc` on.
     pub(crate) fn at(&self, pc: usize) -> Option<Cost> {
         let mut straight = 0_u64;
         let mut at = pc;
         while let Some(flow) = self.flows.get(at) {
-            straight = straight.saturating_add(self.costs[at].0);
+            straight = straight.saturating_add(self.slot_costs[at].0);
             if !matches!(flow, Flow::Next | Flow::Call(_)) {
                 break;
             }
@@ -87,7 +87,7 @@ impl Costs {
         Some(Cost { straight, min, max: self.maxs[pc] })
     }
 
-    /// The instructions that decide about one: with `Call`, both of them do.
+    /// Returns the slots that the costs of one depend on: for `Call`, on both of them.
     fn follows(&self, pc: usize) -> [Option<usize>; 2] {
         let next = Some(self.next[pc]);
         match self.flows[pc] {
@@ -98,7 +98,7 @@ impl Costs {
         }
     }
 
-    /// Settles the cheapest instructions first; a call waits for its function and for what follows.
+    /// Computes minimums in ascending order; a call needs those of its function and of what follows.
     fn find_mins(&mut self) {
         let mut before: Vec<Vec<usize>> = vec![Vec::new(); self.flows.len()];
         let mut queue = BinaryHeap::new();
@@ -109,30 +109,31 @@ impl Costs {
                 }
             }
             if self.flows[pc] == Flow::End {
-                queue.push(Reverse((self.costs[pc].0, pc)));
+                queue.push(Reverse((self.slot_costs[pc].0, pc)));
             }
         }
-        while let Some(Reverse((units, pc))) = queue.pop() {
+        while let Some(Reverse((compute_units, pc))) = queue.pop() {
             if self.mins[pc].is_some() {
                 continue;
             }
-            self.mins[pc] = Some(units);
+            self.mins[pc] = Some(compute_units);
             for &from in before[pc].iter().filter(|it| self.mins[**it].is_none()) {
                 let rest = match self.flows[from] {
                     Flow::Call(to) => {
                         let min = |at: usize| self.mins.get(at).copied().flatten();
                         min(to).zip(min(self.next[from])).map(|(a, b)| a.saturating_add(b))
                     }
-                    _ => Some(units),
+                    _ => Some(compute_units),
                 };
                 if let Some(rest) = rest {
-                    queue.push(Reverse((self.costs[from].0.saturating_add(rest), from)));
+                    queue.push(Reverse((self.slot_costs[from].0.saturating_add(rest), from)));
                 }
             }
         }
     }
 
-    /// What is on a loop, or can reach one, has no maximum. Depth first, with a stack of its own.
+    /// Computes maximums, depth first and without recursion. Code on a loop, or that can reach one, has
+    /// none.
     fn find_maxs(&mut self) {
         #[derive(Clone, Copy, PartialEq)]
         enum State {
@@ -160,7 +161,7 @@ impl Costs {
     }
 
     fn max(&self, pc: usize, is_done: impl Fn(usize) -> bool) -> Option<u64> {
-        let (units, true) = self.costs[pc] else { return None };
+        let (compute_units, true) = self.slot_costs[pc] else { return None };
         let max = |at: usize| {
             let known = self.flows.get(at).is_some_and(|_| is_done(at));
             known.then(|| self.maxs[at]).flatten()
@@ -173,11 +174,11 @@ impl Costs {
             Flow::Branch(to) => max(self.next[pc])?.max(max(to)?),
             Flow::Call(to) => max(self.next[pc])?.saturating_add(max(to)?),
         };
-        Some(units.saturating_add(rest))
+        Some(compute_units.saturating_add(rest))
     }
 }
 
-/// The syscalls that a program calls.
+/// The syscalls that a program calls, by slot.
 struct Syscalls<'a> {
     version: Version,
     by_pc: BTreeMap<usize, &'a str>,
@@ -189,7 +190,8 @@ impl<'a> Syscalls<'a> {
         Self { version: assembly.version, by_pc: by_pc.collect() }
     }
 
-    /// The syscall that a call at `pc` calls, if it calls one; `Some(None)` for an unknown one.
+    /// Returns the syscall that a call at `pc` calls: `None` if it calls a function, `Some(None)` for an
+    /// unknown syscall.
     fn called(&self, insn: &Insn, pc: usize) -> Option<Option<&'static Syscall>> {
         if self.version.static_calls() {
             let key = u32::from_le_bytes(insn.imm.to_le_bytes()[..4].try_into().ok()?);
@@ -199,6 +201,7 @@ impl<'a> Syscalls<'a> {
     }
 }
 
+/// Returns where control goes after an instruction, and its own cost.
 fn instruction(
     insn: &Insn,
     pc: usize,
@@ -226,8 +229,8 @@ fn instruction(
             }
             Some(None) => (Flow::Next, (1, false)),
             None => {
-                let place = i64::try_from(pc).ok().and_then(|it| within(it + 1 + insn.imm));
-                (place.map_or(Flow::CallUnknown, Flow::Call), one)
+                let callee = i64::try_from(pc).ok().and_then(|it| within(it + 1 + insn.imm));
+                (callee.map_or(Flow::CallUnknown, Flow::Call), one)
             }
         },
         Kind::Tail => (Flow::Nowhere, (0, true)),
@@ -244,15 +247,16 @@ mod tests {
     fn check(source: &str, expected: (u64, Option<u64>, Option<u64>)) {
         for version in Version::ALL {
             let output = assemble(source, &Options { version, ..Options::default() });
-            let assembly = output.assembly.expect("the source is right");
+            let assembly = output.assembly.expect("the source assembles");
             let pc = assembly.entry_pc as usize;
-            let Cost { straight, min, max } = Costs::new(&assembly).at(pc).expect("it is there");
+            let Cost { straight, min, max } =
+                Costs::new(&assembly).at(pc).expect("the slot exists");
             assert_eq!((straight, min, max), expected, "{source} {version}");
         }
     }
 
     #[test]
-    fn straight_code_costs_its_length() {
+    fn straight_code_costs_its_length_and_its_syscalls() {
         check("entrypoint: mov64 r0, 0\nexit", (2, Some(2), Some(2)));
         check("entrypoint: call sol_log_64_\nexit", (102, Some(102), Some(102)));
         check("entrypoint: call sol_log_\nexit", (102, Some(102), None));
@@ -260,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_have_a_cheapest_and_a_dearest_way() {
+    fn branches_have_a_cheapest_and_a_dearest_path() {
         let source = "entrypoint: jeq r1, 0, out\nmov64 r0, 1\nmov64 r0, 2\nout: exit";
         check(source, (1, Some(2), Some(4)));
     }

@@ -1,10 +1,10 @@
-//! What hovers and completions say, in Markdown: all of it from the tables.
+//! The texts of hovers and completions, as Markdown, made from the tables.
 
 use selkie_asm::directives::Directive;
 use selkie_isa::{Kind, Op, Shape, Version, op::Versions, syntax::meaning};
 use selkie_protocol::syscalls::Syscall;
 
-/// The name that highlights code in the editor.
+/// The language of code blocks, by which editors highlight them.
 pub(crate) const LANGUAGE: &str = "sbpf";
 
 pub(crate) fn code(text: &str) -> String {
@@ -20,7 +20,7 @@ fn versions(versions: Versions) -> String {
     names.join(" ")
 }
 
-/// How an instruction is written.
+/// Returns the syntax of an instruction: `add64 dst, imm`.
 pub(crate) fn form(mnemonic: &str, op: Op) -> String {
     match op.kind().shape() {
         Shape::None => mnemonic.to_owned(),
@@ -28,13 +28,13 @@ pub(crate) fn form(mnemonic: &str, op: Op) -> String {
     }
 }
 
-/// What the rows of a mnemonic do. Rows that differ in their opcode alone are one entry.
+/// Describes the instructions of a mnemonic: those of `version`, or all if it has none of them.
 pub(crate) fn mnemonic(word: &str, ops: &[Op], version: Version) -> String {
     let mut text = String::new();
-    let is_there = |op: &&Op| op.versions().contains(version);
-    let shown: Vec<Op> = match ops.iter().filter(is_there).count() {
+    let is_known = |op: &&Op| op.versions().contains(version);
+    let shown: Vec<Op> = match ops.iter().filter(is_known).count() {
         0 => ops.to_vec(),
-        _ => ops.iter().filter(is_there).copied().collect(),
+        _ => ops.iter().filter(is_known).copied().collect(),
     };
     for op in shown {
         let slots = if op.kind() == Kind::LoadImm64 { ", two slots" } else { "" };
@@ -47,12 +47,12 @@ pub(crate) fn mnemonic(word: &str, ops: &[Op], version: Version) -> String {
         ));
     }
     if !ops.iter().any(|it| it.versions().contains(version)) {
-        text.push_str(&format!("sBPF {version} does not have it.\n"));
+        text.push_str(&format!("sBPF {version} does not have this instruction.\n"));
     }
     text
 }
 
-/// What a syscall does and costs.
+/// Describes a syscall: its arguments, what it does, what it costs and where it is available.
 pub(crate) fn syscall(syscall: &Syscall) -> String {
     let arguments: Vec<String> = (1..)
         .zip(syscall.arguments)
@@ -70,13 +70,13 @@ pub(crate) fn syscall(syscall: &Syscall) -> String {
     )
 }
 
-/// Says what a syscall costs and where it is available.
+/// Describes what a syscall costs and where it is available.
 pub(crate) fn cost_and_gate(syscall: &Syscall) -> String {
     let Syscall { cost, gate, .. } = syscall;
     format!("Cost: {cost} CU, on top of the 1 CU of the call\n\nAvailable: {gate}\n")
 }
 
-/// `+100 CU`, `+100… CU`, `+len CU`: what a syscall adds to the cost of its call.
+/// Returns what a syscall adds to the cost of its call: `+100 CU`, `+100… CU`, `+len CU`.
 pub(crate) fn cost(syscall: &Syscall) -> String {
     let cost = &syscall.cost;
     match cost.minimum() {
@@ -86,21 +86,21 @@ pub(crate) fn cost(syscall: &Syscall) -> String {
     }
 }
 
-/// How a directive is written, and what it does.
+/// Describes a directive: its syntax and what it does.
 pub(crate) fn directive(directive: &Directive) -> String {
     let names = directive.names.iter().map(|name| format!("{name} {}", directive.operands));
     let forms: Vec<String> = names.map(|it| it.trim_end().to_owned()).collect();
     format!("{}{}\n", code(&forms.join("\n")), directive.summary)
 }
 
-/// What a register is for.
+/// Describes what a register is used for.
 pub(crate) fn register(number: u8) -> &'static str {
     match number {
         0 => "the result of a function, a syscall, the program",
         1 => "the first argument; at the start, the address of the serialized input",
-        2..=5 => "an argument; a call does not keep it",
-        6..=9 => "kept by calls",
+        2..=5 => "an argument; calls may overwrite it",
+        6..=9 => "preserved by calls",
         10 => "the frame pointer: the end of the function's stack frame; read-only",
-        _ => "no register: there are r0 to r10",
+        _ => "not a register: there are r0 to r10",
     }
 }

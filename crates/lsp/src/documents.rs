@@ -1,4 +1,4 @@
-//! Sources that editors have open, and those that they include.
+//! The documents that the editor has open, and the sources that they include.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,12 +24,12 @@ use crate::{
     uri,
 };
 
-/// Files that are included, directly or not, beyond which editors look at no more.
+/// The most files that are read for one source, including indirectly included ones.
 const INCLUDES_MAX: usize = 64;
-/// Included files that are larger are not looked at.
+/// The most bytes of an included file.
 const INCLUDED_BYTES_MAX: u64 = 16 << 20;
 
-/// A text, taken apart.
+/// A source: its text, lines, tokens and names.
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) uri: Uri,
@@ -62,12 +62,12 @@ impl Source {
         Location { uri: self.uri.clone(), range: self.range(range) }
     }
 
-    /// The line that holds a byte.
+    /// Returns the line at an offset.
     pub(crate) fn line_at(&self, offset: usize) -> &Line {
         &self.file.lines()[self.file.line_at(offset)]
     }
 
-    /// The token at a byte, or right in front of it, and the line that it is on.
+    /// Returns the token at an offset, or the one that ends there, and its line.
     pub(crate) fn token_at(&self, offset: usize) -> Option<(&Line, Token)> {
         let line = self.line_at(offset);
         let tokens =
@@ -76,7 +76,7 @@ impl Source {
         Some((line, near.last()?))
     }
 
-    /// The comment right above a line, without what marks it as one.
+    /// Returns the text of the comment directly above a line.
     pub(crate) fn comment_above(&self, line: usize) -> String {
         let comment = |line: &Line| {
             let text = self.text()[line.range.clone()].trim();
@@ -85,7 +85,7 @@ impl Source {
             Some(rest.trim_start_matches([';', '#', '/']).trim_end())
         };
         let above = self.file.lines()[..line].iter().rev();
-        // A directive about the name, as `.globl`, may stand between.
+        // A directive for the name, such as `.globl`, may be in between.
         let is_directive = |it: &&Line| {
             let text = self.text()[it.range.clone()].trim_start();
             [".globl", ".type", ".weak", ".hidden"].iter().any(|name| text.starts_with(name))
@@ -102,24 +102,24 @@ pub(crate) struct Document {
     pub(crate) source: Rc<Source>,
     pub(crate) version: i32,
     analysis: OnceCell<Rc<Analysis>>,
-    /// The last analysis that gave a program: while somebody types, the text is mostly wrong.
+    /// The last analysis that has a program: while text is typed, it seldom assembles.
     last_program: Option<Rc<Analysis>>,
 }
 
 impl Document {
-    fn forget(&mut self) {
+    fn invalidate(&mut self) {
         let program = self.analysis.take().filter(|it| it.assembly.is_some());
         self.last_program = program.or(self.last_program.take());
     }
 }
 
-/// All that are open, by their names.
+/// The open documents, by URI.
 #[derive(Debug, Default)]
 pub(crate) struct Documents {
     open: BTreeMap<Uri, Document>,
 }
 
-/// What the assembler includes, as it is in the editor, or else on the disk.
+/// The files that the assembler includes: open documents come before the files on disk.
 struct Overlay(BTreeMap<PathBuf, Arc<str>>);
 
 impl Files for Overlay {
@@ -131,11 +131,11 @@ impl Files for Overlay {
     }
 }
 
-/// The bytes of a file. Reading what is no file could wait for ever.
+/// Reads a regular file. Reading anything else could block for ever.
 fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     let metadata = fs::metadata(path).map_err(|error| error.to_string())?;
     if !metadata.is_file() || metadata.len() > INCLUDED_BYTES_MAX {
-        return Err(format!("it is no file of at most {} MiB", INCLUDED_BYTES_MAX >> 20));
+        return Err(format!("not a file of at most {} MiB", INCLUDED_BYTES_MAX >> 20));
     }
     fs::read(path).map_err(|error| error.to_string())
 }
@@ -152,7 +152,7 @@ impl Documents {
     pub(crate) fn open(&mut self, uri: Uri, version: i32, text: &str, encoding: Encoding) {
         let source = Rc::new(Source::new(uri.clone(), text, encoding));
         let last_program = self.open.remove(&uri).and_then(|mut it| {
-            it.forget();
+            it.invalidate();
             it.last_program
         });
         let document = Document { source, version, analysis: OnceCell::new(), last_program };
@@ -163,7 +163,7 @@ impl Documents {
         self.open.remove(uri);
     }
 
-    /// Applies changes, each to the text that the ones before it left.
+    /// Applies changes in order, each to the result of the one before.
     pub(crate) fn change(
         &mut self,
         uri: &Uri,
@@ -187,17 +187,17 @@ impl Documents {
         self.open(uri.clone(), version, &text, encoding);
     }
 
-    pub(crate) fn forget_analysis(&mut self, uri: &Uri) {
+    pub(crate) fn invalidate_analysis(&mut self, uri: &Uri) {
         if let Some(document) = self.open.get_mut(uri) {
-            document.forget();
+            document.invalidate();
         }
     }
 
-    pub(crate) fn forget_analyses(&mut self) {
-        self.open.values_mut().for_each(Document::forget);
+    pub(crate) fn invalidate_analyses(&mut self) {
+        self.open.values_mut().for_each(Document::invalidate);
     }
 
-    /// What the assembler says of a document.
+    /// Returns the analysis of a document.
     pub(crate) fn analysis(&self, document: &Document, settings: &Settings) -> Rc<Analysis> {
         let analysis = document.analysis.get_or_init(|| {
             let texts = self.open.values().filter(|it| it.source.uri != document.source.uri);
@@ -209,7 +209,7 @@ impl Documents {
         Rc::clone(analysis)
     }
 
-    /// What the assembler says of a document, or of the text before it that was a program.
+    /// Returns the analysis of a document, or the last one that has a program.
     pub(crate) fn program(&self, document: &Document, settings: &Settings) -> Rc<Analysis> {
         let analysis = self.analysis(document, settings);
         match (&analysis.assembly, &document.last_program) {
@@ -222,13 +222,13 @@ impl Documents {
         self.open.values().find(|it| it.source.path == path)
     }
 
-    /// The name of a file: the one that the editor knows it by, if it is open.
+    /// Returns the URI of a file: the editor's, if it is open.
     pub(crate) fn uri_of(&self, path: &Path) -> Option<Uri> {
         let open = self.by_path(path).map(|it| it.source.uri.clone());
         open.or_else(|| uri::from_path(path))
     }
 
-    /// The source at a path, as it is in the editor or else on the disk.
+    /// Returns the source at a path: the open document, or else the file on disk.
     fn load(&self, path: &Path, encoding: Encoding) -> Option<Rc<Source>> {
         if let Some(open) = self.by_path(path) {
             return Some(Rc::clone(&open.source));
@@ -237,7 +237,7 @@ impl Documents {
         Some(Rc::new(Source::new(uri::from_path(path)?, &text, encoding)))
     }
 
-    /// Where a file that a source includes is.
+    /// Finds the path of a file that a source includes.
     pub(crate) fn included(
         &self,
         name: &str,
@@ -251,7 +251,7 @@ impl Documents {
             .find(|path| self.by_path(path).is_some() || path.is_file())
     }
 
-    /// A source with all that it includes.
+    /// Returns a source and all sources that it includes.
     fn with_includes(
         &self,
         source: &Rc<Source>,
@@ -276,7 +276,7 @@ impl Documents {
         found
     }
 
-    /// The open documents that include `source`, directly or not.
+    /// Returns the open documents that include `source`, directly or not.
     pub(crate) fn includers(
         &self,
         source: &Source,
@@ -293,8 +293,8 @@ impl Documents {
             .collect()
     }
 
-    /// The sources that share names with `source`, itself first: what it includes, and what those
-    /// include that include it.
+    /// Returns the sources that share names with `source`, itself first: those that it includes, those
+    /// that include it, and those that these include.
     pub(crate) fn unit(
         &self,
         source: &Rc<Source>,
@@ -313,7 +313,7 @@ impl Documents {
     }
 }
 
-/// Every place in `unit` where `key` is named; `home` is the source that it was found in.
+/// Returns every occurrence of `key` in `unit`; `home` is the source that the key is from.
 pub(crate) fn occurrences<'a>(
     unit: &'a [Rc<Source>],
     home: &'a Source,
@@ -326,7 +326,7 @@ pub(crate) fn occurrences<'a>(
     })
 }
 
-/// The names that are defined in `unit`, each once.
+/// Returns the names that are defined in `unit`, each with its first definition.
 pub(crate) fn defined(unit: &[Rc<Source>]) -> BTreeMap<&Key, (&Source, &Occurrence)> {
     let mut found = BTreeMap::new();
     let mut seen = BTreeSet::new();

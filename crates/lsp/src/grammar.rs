@@ -1,19 +1,19 @@
-//! The grammar for highlighting, as editors read it: TextMate's, in JSON.
+//! The TextMate grammar that editors highlight sources with, as JSON.
 //!
-//! Its words come from the tables, so that no instruction, directive or syscall is missing. What is
-//! the same word for the lexer, with `.` and `$` in it, is one here, too.
+//! Its words come from the tables, so that no instruction, directive or syscall is missing. Words are
+//! those of the lexer, which may contain `.` and `$`.
 
 use selkie_asm::{directives, syntax::mnemonics};
 use selkie_protocol::syscalls::SYSCALLS;
 use serde_json::{Value, json};
 
-/// Nothing that would make a longer word stands before, or behind.
+/// The boundaries of a word: no character of a longer word comes before, or after.
 const BEGIN: &str = r"(?<![\w.$\\])";
 const END: &str = r"(?![\w.$])";
 const NAME: &str = r"[A-Za-z_.$\x{80}-\x{10ffff}][\w.$\x{80}-\x{10ffff}]*";
 const REGISTER: &str = r"(?:[rRwW](?:10|[0-9])|fp)";
 
-/// The text of `editors/sbpf.tmLanguage.json`.
+/// Returns the text of `editors/sbpf.tmLanguage.json`.
 #[must_use]
 pub fn textmate() -> String {
     let grammar = json!({
@@ -44,7 +44,7 @@ pub fn textmate() -> String {
     format!("{grammar:#}\n")
 }
 
-/// What is tried first.
+/// The rules, in the order in which they are tried.
 const ORDER: &[&str] = &[
     "comments",
     "texts",
@@ -68,7 +68,7 @@ fn matches(scope: &str, pattern: &str) -> Value {
     json!({ "name": format!("{scope}.sbpf"), "match": pattern })
 }
 
-/// One of some words.
+/// A rule that matches any of the words.
 fn words(scope: &str, words: impl IntoIterator<Item = &'static str>) -> Value {
     let words: Vec<String> = words.into_iter().map(|it| it.replace('.', "\\.")).collect();
     matches(scope, &format!("{BEGIN}(?:{}){END}", words.join("|")))
@@ -102,7 +102,7 @@ fn texts() -> Value {
     ] })
 }
 
-/// Labels, constants and macros where they are defined.
+/// The rules for definitions of labels, constants and macros.
 fn definitions() -> Value {
     let defines = |directives: &str, scope: &str| {
         json!({
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_is_tried() {
+    fn every_rule_has_its_place_in_the_order() {
         let grammar: Value = serde_json::from_str(&textmate()).expect("it is JSON");
         let parts = grammar["repository"].as_object().expect("there are parts");
         assert_eq!(parts.len(), ORDER.len());

@@ -1,4 +1,4 @@
-//! Compute units, shown in the text.
+//! Inlay hints: compute units at labels and calls.
 
 use core::ops::Range;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use crate::{
     index::{Key, Role},
 };
 
-/// The hints in a stretch of a source.
+/// Returns the hints in a range of a source.
 pub(crate) fn hints(
     unit: &[Rc<Source>],
     source: &Source,
@@ -59,7 +59,7 @@ pub(crate) fn hints(
     hints
 }
 
-/// A hint behind the code of a line.
+/// Returns a hint after the code of a line.
 fn hint(source: &Source, line: usize, label: String, tooltip: String) -> InlayHint {
     let line = &source.file.lines()[line];
     let tokens =
@@ -80,7 +80,7 @@ fn hint(source: &Source, line: usize, label: String, tooltip: String) -> InlayHi
     }
 }
 
-/// `4 CU to exit`, `4–12 CU to exit`, `4… CU to exit`.
+/// Abbreviates a cost: `4 CU to exit`, `4–12 CU to exit`, `4… CU to exit`.
 fn short(cost: Cost) -> String {
     match (cost.min, cost.max) {
         (Some(min), Some(max)) if min == max => format!("{min} CU to exit"),
@@ -90,18 +90,18 @@ fn short(cost: Cost) -> String {
     }
 }
 
-/// The same, in sentences.
+/// Describes a cost in sentences.
 pub(crate) fn long(cost: Cost) -> String {
     let way = match (cost.min, cost.max) {
         (Some(min), Some(max)) if min == max => format!("{min} CU up to the end of the function"),
         (Some(min), Some(max)) => {
-            format!("{min} to {max} CU up to the end of the function, by the way taken")
+            format!("{min} to {max} CU up to the end of the function, depending on the path")
         }
         (Some(min), None) => format!(
-            "at least {min} CU up to the end of the function; loops, or prices that depend on \
-             arguments, leave the most open"
+            "at least {min} CU up to the end of the function; with loops, or costs that depend on \
+             arguments, there is no upper bound"
         ),
-        (None, _) => "no way to the end of the function".to_owned(),
+        (None, _) => "no path leads to the end of the function".to_owned(),
     };
     format!("{} CU up to the next jump, branch or exit; {way}", cost.straight)
 }

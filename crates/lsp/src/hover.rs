@@ -1,4 +1,4 @@
-//! Hover: what is under the cursor.
+//! Hover: describes what is under the cursor.
 
 use core::ops::Range;
 use std::rc::Rc;
@@ -18,15 +18,15 @@ use crate::{
     index::{Key, Occurrence, Role},
 };
 
-/// What is asked about, and what is known.
-pub(crate) struct Asked<'a> {
+/// The source of a hover request, and what is known of it.
+pub(crate) struct HoverRequest<'a> {
     pub(crate) unit: &'a [Rc<Source>],
     pub(crate) source: &'a Source,
     pub(crate) analysis: &'a Analysis,
     pub(crate) version: Version,
 }
 
-impl Asked<'_> {
+impl HoverRequest<'_> {
     pub(crate) fn hover(&self, offset: usize) -> Option<Hover> {
         let (line, token) = self.source.token_at(offset)?;
         let (text, range) = match self.source.index.at(offset) {
@@ -40,7 +40,7 @@ impl Asked<'_> {
         })
     }
 
-    /// A word that is no name.
+    /// Describes a word that is not a name.
     fn word(&self, line: &Line, token: &Token) -> Option<String> {
         let text = self.source.file.slice(token);
         let is_first = self.source.file.word(line).is_some_and(|it| it.range == token.range);
@@ -48,7 +48,7 @@ impl Asked<'_> {
             return number(text);
         }
         if let Some(register) = register_number(text) {
-            // The first word of pseudo-C says what the instruction is, too.
+            // At the first word of pseudo-C, the instruction is described, too.
             let insn = if is_first { self.encoded(line) } else { None };
             let register = format!("`{text}`: {}", describe::register(register));
             return Some(insn.map_or_else(|| register.clone(), |it| format!("{it}\n{register}")));
@@ -59,8 +59,8 @@ impl Asked<'_> {
                 let ops = instructions(text);
                 let what = match (text, ops) {
                     (_, []) | ("call", _) => {
-                        "Calls a function, or a syscall if no label has the name: 1 CU, and what \
-                         is called.\n"
+                        "Calls a function, or a syscall if no label has the name: 1 CU, plus the \
+                         cost of the callee.\n"
                             .to_owned()
                     }
                     _ => describe::mnemonic(text, ops, self.version),
@@ -73,17 +73,17 @@ impl Asked<'_> {
         }
     }
 
-    /// What a line was assembled to.
+    /// Describes the instruction that a line was assembled to.
     fn encoded(&self, line: &Line) -> Option<String> {
         let assembly = self.analysis.assembly.as_ref()?;
         let number = u32::try_from(self.source.file.line_at(line.range.start)).ok()? + 1;
         let path = self.source.path.to_str()?;
         let file = assembly.files.iter().position(|it| it == path)?;
-        let place = assembly
+        let line_entry = assembly
             .lines
             .iter()
             .find(|it| it.line == number && usize::try_from(it.file) == Ok(file))?;
-        let pc = place.pc as usize;
+        let pc = line_entry.pc as usize;
         let insn = Insn::decode(assembly.version, &assembly.text, pc)?;
         let bytes = assembly.text.get(pc * 8..(pc + insn.slots()) * 8)?;
         let bytes: Vec<String> = bytes.iter().map(|it| format!("{it:02x}")).collect();
@@ -135,7 +135,8 @@ impl Asked<'_> {
         home.text()[home.file.lines()[it.line].range.clone()].trim().to_owned()
     }
 
-    /// A name that no text defines: a syscall, or what a directive or the command line defines.
+    /// Describes a name without a definition in a source: a syscall, or a constant that a directive or
+    /// the command line defines.
     fn undefined(&self, name: &str, found: &Occurrence) -> Option<String> {
         if let Some(syscall) = syscalls::find(name) {
             return Some(describe::syscall(syscall));
@@ -144,16 +145,16 @@ impl Asked<'_> {
         Some(format!("`{name}` = {value}\n"))
     }
 
-    /// What a constant stands for at a place: what the definition before it says.
+    /// Returns the value of a name at a position: that of the last definition before it.
     fn value(&self, name: &str, range: Range<usize>) -> Option<String> {
         let found = self.analysis.definitions.get(name)?;
         let path = self.source.path.to_string_lossy();
-        let before = found.iter().rev().find(|(_, place)| {
-            place.as_ref().is_none_or(|it| it.file != path || it.range.start <= range.start)
+        let before = found.iter().rev().find(|(_, defined)| {
+            defined.as_ref().is_none_or(|it| it.file != path || it.range.start <= range.start)
         });
         let (Definition { meaning, .. }, _) = before.or(found.first())?;
         Some(match meaning {
-            Meaning::Number(number) => both(*number),
+            Meaning::Number(number) => decimal_and_hex(*number),
             Meaning::Text(offset) => format!("slot {}", offset / 8),
             Meaning::Rodata(offset) => format!("byte {offset} of the read-only data"),
         })
@@ -161,7 +162,7 @@ impl Asked<'_> {
 
     fn label(&self, name: &str, it: &Occurrence) -> String {
         let mut text = match self.value(name, it.range.clone()) {
-            Some(place) => format!("{place}\n\n"),
+            Some(value) => format!("{value}\n\n"),
             None => String::new(),
         };
         let pc = self.analysis.label_pc(name);
@@ -172,8 +173,8 @@ impl Asked<'_> {
     }
 }
 
-/// A number in both of its usual forms.
-fn both(number: i128) -> String {
+/// Formats a number in decimal and hexadecimal.
+fn decimal_and_hex(number: i128) -> String {
     match number {
         -9..=9 => format!("`{number}`"),
         _ if number < 0 => format!("`{number}` (`-{:#x}`)", number.unsigned_abs()),
@@ -186,7 +187,7 @@ fn number(text: &str) -> Option<String> {
     let (_, found) = selkie_asm::analyze(&source, &selkie_asm::Options::default());
     let value = found.iter().find(|it| it.name == "V")?;
     match value.meaning {
-        Meaning::Number(number) => Some(format!("{}\n", both(number))),
+        Meaning::Number(number) => Some(format!("{}\n", decimal_and_hex(number))),
         _ => None,
     }
 }

@@ -1,36 +1,37 @@
 //! The names in a source: where each is defined and where it is used.
 //!
-//! It goes by the text alone, so it knows what stands in macros and in branches that are not read,
-//! and works while the rest of the source is wrong. Names that macros put together are not in it.
+//! The index is made from the tokens alone. So it includes macros and conditional blocks that are not
+//! assembled, and works while the rest of the source has errors. Names that macros concatenate are not
+//! in it.
 
 use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
 
 use selkie_asm::syntax::{Class, File, Line, Statement, Token, register_number};
 
-/// What is named. The same key is the same thing, in all files that belong together.
+/// What a name refers to. Equal keys refer to the same thing in all sources of a unit.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Key {
     /// A label, a constant or a field.
     Symbol(String),
     Macro(String),
-    /// A parameter of the macro or loop whose head is on a line.
+    /// A parameter of the macro or loop that starts on a line.
     Parameter {
         line: usize,
         name: String,
     },
-    /// A label of digits, by where it is defined.
+    /// A numeric local label, by the offset of its definition.
     Local(usize),
 }
 
 impl Key {
-    /// Whether it means the same in other files.
+    /// Whether it refers to the same thing in other files.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self, Self::Symbol(_) | Self::Macro(_))
     }
 }
 
-/// What a name is doing where it stands.
+/// The role of an occurrence of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
     Label,
@@ -44,7 +45,7 @@ pub(crate) enum Role {
     Reference,
 }
 
-/// A name at a place.
+/// An occurrence of a name.
 #[derive(Clone, Debug)]
 pub(crate) struct Occurrence {
     pub(crate) key: Key,
@@ -60,13 +61,13 @@ impl Occurrence {
     }
 }
 
-/// The names in a source, in the order of the text.
+/// The names in a source, in the order of their offsets.
 #[derive(Debug)]
 pub(crate) struct Index {
     pub(crate) occurrences: Vec<Occurrence>,
-    /// Names that `.globl` or `.type` say are of functions.
+    /// Names that `.globl` or `.type` declare to be functions.
     pub(crate) functions: BTreeSet<String>,
-    /// Files that `.include` names.
+    /// The files of `.include` directives.
     pub(crate) includes: Vec<(String, Range<usize>)>,
 }
 
@@ -90,7 +91,7 @@ impl Index {
         indexer.finish()
     }
 
-    /// The name at a byte, or right in front of it.
+    /// Returns the name at an offset, or the one that ends there.
     pub(crate) fn at(&self, offset: usize) -> Option<&Occurrence> {
         let after = self.occurrences.partition_point(|it| it.range.start <= offset);
         let near = self.occurrences[..after].last()?;
@@ -108,7 +109,7 @@ struct Indexer<'a> {
     found: Vec<Occurrence>,
     functions: BTreeSet<String>,
     includes: Vec<(String, Range<usize>)>,
-    /// The macros and loops around the line: the line of their head, and their parameters.
+    /// The macros and loops around the line: the line that they start on, and their parameters.
     bodies: Vec<(usize, Vec<String>)>,
     structure: Option<String>,
     local_definitions: BTreeMap<String, Vec<usize>>,
@@ -120,7 +121,7 @@ impl Indexer<'_> {
         self.found.push(Occurrence { key, role, range, line: self.line });
     }
 
-    /// The name that a word or a text in quotes spells; escapes are nothing that people name by.
+    /// Returns the name that a word or a quoted text spells; quoted names with escapes are ignored.
     fn name(&self, token: &Token) -> Option<String> {
         let text = self.file.slice(token);
         match token.class {
@@ -226,24 +227,7 @@ impl Indexer<'_> {
                 self.uses(operands.get(1..).unwrap_or_default(), false, false);
             }
             ".endm" | ".endr" => drop(self.bodies.pop()),
-            ".struct" => {
-                let name = first.and_then(|it| self.name(it));
-                if let (Some(name), Some(first)) = (&name, first) {
-                    let key = Key::Symbol(format!("{name}.SIZE"));
-                    self.add(key, Role::Structure, first.range.clone());
-                }
-                self.structure = name;
-                self.uses(operands.get(1..).unwrap_or_default(), false, false);
-            }
-            ".field" => {
-                if let (Some(name), Some(outer), Some(first)) =
-                    (first.and_then(|it| self.name(it)), &self.structure, first)
-                {
-                    let key = Key::Symbol(format!("{outer}.{name}"));
-                    self.add(key, Role::Field, first.range.clone());
-                }
-                self.uses(operands.get(1..).unwrap_or_default(), false, false);
-            }
+            ".struct" | ".field" => self.structure(name, operands),
             ".ends" => self.structure = None,
             ".include" => {
                 if let Some(token) = first
@@ -257,6 +241,25 @@ impl Indexer<'_> {
         }
     }
 
+    fn structure(&mut self, directive: &str, operands: &[Token]) {
+        let first = operands.first();
+        let name = first.and_then(|it| self.name(it));
+        let named = |outer: &str, part: &str| Key::Symbol(format!("{outer}.{part}"));
+        match (directive, first, &name, &self.structure) {
+            (".struct", Some(first), Some(name), _) => {
+                self.add(named(name, "SIZE"), Role::Structure, first.range.clone());
+            }
+            (".field", Some(first), Some(name), Some(outer)) => {
+                self.add(named(outer, name), Role::Field, first.range.clone());
+            }
+            _ => {}
+        }
+        if directive == ".struct" {
+            self.structure = name;
+        }
+        self.uses(operands.get(1..).unwrap_or_default(), false, false);
+    }
+
     fn macro_head(&mut self, operands: &[Token]) {
         self.bodies.push((self.line, Vec::new()));
         let Some((name, params)) = operands.split_first() else { return };
@@ -264,7 +267,7 @@ impl Indexer<'_> {
             return;
         }
         self.add(Key::Macro(self.file.slice(name).to_owned()), Role::Macro, name.range.clone());
-        // Behind `=` a default stands, up to the next comma; behind `:` one word.
+        // `=` starts a default, which ends at the next comma; `:` is followed by one word.
         let (mut in_default, mut skips_word) = (false, false);
         for token in params {
             match (token.class, self.file.slice(token)) {
@@ -287,7 +290,7 @@ impl Indexer<'_> {
         self.add(Key::Parameter { line, name }, Role::Parameter, token.range.clone());
     }
 
-    /// Names in operands. `texts` says whether a text in quotes is a name there.
+    /// Adds the names in operands. `texts` says whether a quoted text is a name there.
     fn uses(&mut self, tokens: &[Token], pseudo: bool, texts: bool) {
         for (at, token) in tokens.iter().enumerate() {
             let next = tokens.get(at + 1);
@@ -330,7 +333,7 @@ impl Indexer<'_> {
         }
     }
 
-    /// Whether a word is part of pseudo-C itself.
+    /// Whether a word is a keyword of pseudo-C.
     fn is_keyword(&self, tokens: &[Token], at: usize) -> bool {
         let text = |at: usize| tokens.get(at).map(|it| self.file.slice(it));
         let before = at.checked_sub(1).and_then(text);
@@ -344,7 +347,7 @@ impl Indexer<'_> {
         }
     }
 
-    /// A word behind a backslash.
+    /// Adds a word after a backslash.
     fn parameter(&mut self, tokens: &[Token], at: usize) {
         let is_parameter = at.checked_sub(1).is_some_and(|it| tokens[it].class == Class::Backslash);
         let token = &tokens[at];

@@ -1,20 +1,20 @@
-//! A language server for sBPF assembly: what the assembler and its tables know, in an editor.
+//! A language server for sBPF assembly: diagnostics, completion, hover, costs and navigation.
 //!
-//! It keeps the texts of the documents that are open, assembles them when they change, and answers
-//! from what came of it. It does no input or output but the protocol's and the reading of files
-//! that sources include, and of the names of those beside them.
+//! It keeps the texts of the open documents, assembles them when they change, and answers requests
+//! from the result. Besides the protocol's messages, its only input and output is reading the files
+//! that sources include, and the names of the files beside a source.
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | `server` | messages: the order of things, requests, answers |
-//! | `transport` | messages as bytes, and what is none |
-//! | `text`, `uri` | places and names as the protocol has them |
-//! | `documents` | the sources that are open, and those that belong to them |
-//! | `index` | where names are defined and used, by the text alone |
-//! | `analysis` | what the assembler says |
-//! | `cost` | compute units |
-//! | `complete`, `hover`, `hints`, `navigate`, `outline`, `signature` | the answers |
-//! | `describe` | what the tables say, in Markdown |
+//! | `server` | the message loop: life cycle, requests, published diagnostics |
+//! | `transport` | messages as bytes, with bounds |
+//! | `text`, `uri` | positions and document names as the protocol encodes them |
+//! | `documents` | open documents, and the sources that they include |
+//! | `index` | where names are defined and used, found without assembling |
+//! | `analysis` | the result of assembling a document |
+//! | `cost` | compute units of code |
+//! | `complete`, `hover`, `hints`, `navigate`, `outline`, `signature` | the responses to requests |
+//! | `describe` | rows of the tables as Markdown |
 //! | [`grammar`] | the grammar for highlighting |
 
 #![forbid(unsafe_code)]
@@ -44,27 +44,27 @@ use selkie_isa::Version;
 
 use crate::transport::Transport;
 
-/// How to assemble what is open.
+/// How open documents are assembled.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The sBPF version to assemble for.
     pub version: Version,
-    /// Where included files are looked for, after the folder of the file that includes them.
+    /// The folders in which included files are searched, after that of the including file.
     pub include_paths: Vec<PathBuf>,
-    /// Constants that sources may use as if they had defined them.
+    /// Constants that are defined in every source.
     pub defines: Vec<(String, i64)>,
 }
 
-/// How serving came to its end.
+/// How a session ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ended {
-    /// The client said `shutdown`, then `exit`.
+    /// The client sent `shutdown`, then `exit`.
     Orderly,
-    /// It said `exit` without that, or nothing any more.
+    /// The client sent `exit` without `shutdown`, or closed the connection.
     Abrupt,
 }
 
-/// Serves a client over a connection until it leaves.
+/// Serves a client over a connection until the session ends.
 #[must_use]
 pub fn serve(connection: Connection, settings: Settings) -> Ended {
     server::run(connection, settings)
@@ -73,7 +73,7 @@ pub fn serve(connection: Connection, settings: Settings) -> Ended {
 /// Serves a client over the standard input and output.
 ///
 /// # Errors
-/// If what comes has no header of the protocol, or answers cannot be written.
+/// If the input has no header of the protocol, or if responses cannot be written.
 pub fn serve_stdio(settings: Settings) -> io::Result<Ended> {
     let input = io::BufReader::new(io::stdin());
     let (connection, transport) = Transport::start(input, io::stdout());

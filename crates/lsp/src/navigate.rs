@@ -1,4 +1,4 @@
-//! Definitions, references, and new names.
+//! Go to definition, references, highlights and renaming.
 
 use std::{collections::HashMap, rc::Rc};
 
@@ -15,7 +15,7 @@ use crate::{
     index::{Key, Occurrence, Role},
 };
 
-/// Where the name at a byte is defined.
+/// Returns where the name at an offset is defined.
 pub(crate) fn definition(
     unit: &[Rc<Source>],
     source: &Source,
@@ -29,18 +29,18 @@ pub(crate) fn definition(
     if !defined.is_empty() {
         return defined;
     }
-    // What a directive such as `.accounts` defines is at the directive.
+    // Constants that a directive such as `.accounts` defines are at the directive.
     let Key::Symbol(name) = &found.key else { return Vec::new() };
     let known = analysis.definitions.get(name).into_iter().flatten();
-    let places = known.filter_map(|(_, place)| {
-        let place = place.as_ref()?;
-        let home = unit.iter().find(|it| it.path.to_string_lossy() == place.file)?;
-        Some(home.location(place.range.clone()))
+    let locations = known.filter_map(|(_, range)| {
+        let range = range.as_ref()?;
+        let home = unit.iter().find(|it| it.path.to_string_lossy() == range.file)?;
+        Some(home.location(range.range.clone()))
     });
-    places.collect()
+    locations.collect()
 }
 
-/// The beginning of the file that an `.include` at a byte names.
+/// Returns the start of the file that an `.include` at an offset names.
 pub(crate) fn included(
     source: &Source,
     offset: usize,
@@ -51,7 +51,7 @@ pub(crate) fn included(
     Some(Location { uri: find(name)?, range: lsp_types::Range::default() })
 }
 
-/// Where the name at a byte is used, and defined if that is asked for.
+/// Returns where the name at an offset is used, and where it is defined if `with_definition`.
 pub(crate) fn references(
     unit: &[Rc<Source>],
     source: &Source,
@@ -65,7 +65,7 @@ pub(crate) fn references(
         .collect()
 }
 
-/// The places of the name at a byte, in its own file.
+/// Returns the occurrences of the name at an offset in its own file.
 pub(crate) fn highlights(source: &Source, offset: usize) -> Vec<DocumentHighlight> {
     let Some(found) = source.index.at(offset) else { return Vec::new() };
     let same = source.index.occurrences.iter().filter(|it| it.key == found.key);
@@ -79,41 +79,44 @@ pub(crate) fn highlights(source: &Source, offset: usize) -> Vec<DocumentHighligh
     .collect()
 }
 
-/// A name that can be changed: all of its places.
+/// A name that can be renamed, with all its occurrences.
 struct Renamed<'a> {
     found: &'a Occurrence,
-    places: Vec<(&'a Source, &'a Occurrence)>,
+    occurrences: Vec<(&'a Source, &'a Occurrence)>,
     role: Role,
 }
 
-/// The name at a byte, or why it cannot be changed.
+/// Returns the name at an offset, or the reason why it cannot be renamed.
 fn renamed<'a>(
     unit: &'a [Rc<Source>],
     source: &'a Source,
     offset: usize,
 ) -> Result<Renamed<'a>, String> {
     let Some(found) = source.index.at(offset) else { return Err(no_name(source, offset)) };
-    let places: Vec<_> = occurrences(unit, source, &found.key).collect();
+    let occurrences: Vec<_> = occurrences(unit, source, &found.key).collect();
     let name = match &found.key {
         Key::Symbol(name) | Key::Macro(name) | Key::Parameter { name, .. } => name.clone(),
-        Key::Local(_) => return Err("a local label is a number, and has no name".to_owned()),
+        Key::Local(_) => return Err("local labels are numbers and cannot be renamed".to_owned()),
     };
-    let Some((_, definition)) = places.iter().find(|(_, it)| it.defines()) else {
+    let Some((_, definition)) = occurrences.iter().find(|(_, it)| it.defines()) else {
         return Err(match syscalls::find(&name) {
-            Some(_) => format!("`{name}` is a syscall: the runtime names it"),
-            None => format!("`{name}` is not defined in this source or what it includes"),
+            Some(_) => format!("`{name}` is a syscall and cannot be renamed"),
+            None => format!("`{name}` is not defined in this source or in a file that it includes"),
         });
     };
     match definition.role {
-        Role::Structure => Err("the name of a structure is part of those of its fields".to_owned()),
-        Role::Parameter => {
-            Err("names that macros put together are not known; change it by hand".to_owned())
+        Role::Structure => {
+            Err("the name of a structure cannot be renamed: it is part of its fields' names"
+                .to_owned())
         }
-        role => Ok(Renamed { found, places, role }),
+        Role::Parameter => {
+            Err("parameters cannot be renamed: macros can build names from them".to_owned())
+        }
+        role => Ok(Renamed { found, occurrences, role }),
     }
 }
 
-/// Why what is at a byte has no name that could be changed.
+/// Returns the reason why there is no name at an offset.
 fn no_name(source: &Source, offset: usize) -> String {
     let Some((line, token)) = source.token_at(offset) else {
         return "there is no name here".to_owned();
@@ -128,7 +131,7 @@ fn no_name(source: &Source, offset: usize) -> String {
     }
 }
 
-/// The part of a name that is changed: of `NAME.field`, the field.
+/// Returns the range of a name that is replaced: of `NAME.field`, that of the field.
 fn changed(source: &Source, it: &Occurrence, role: Role) -> core::ops::Range<usize> {
     let text = &source.text()[it.range.clone()];
     match text.rfind('.').filter(|_| role == Role::Field) {
@@ -137,7 +140,7 @@ fn changed(source: &Source, it: &Occurrence, role: Role) -> core::ops::Range<usi
     }
 }
 
-/// What would be changed, or why nothing can be.
+/// Returns what would be renamed, or the reason why it cannot be.
 pub(crate) fn prepare_rename(
     unit: &[Rc<Source>],
     source: &Source,
@@ -152,7 +155,7 @@ pub(crate) fn prepare_rename(
     })
 }
 
-/// The changes that give the name at a byte a new spelling, or why it cannot have it.
+/// Returns the edits that rename the name at an offset, or the reason why it cannot be renamed.
 pub(crate) fn rename(
     unit: &[Rc<Source>],
     source: &Source,
@@ -162,7 +165,7 @@ pub(crate) fn rename(
     let renamed = renamed(unit, source, offset)?;
     if !is_plain_name(name) {
         return Err(format!(
-            "`{name}` is no name: names are of letters, digits, `_`, `.` and `$`, and no registers"
+            "`{name}` is not a name: names consist of letters, digits, `_`, `.` and `$`, and are not registers"
         ));
     }
     let key = match (&renamed.found.key, renamed.role) {
@@ -175,10 +178,10 @@ pub(crate) fn rename(
     };
     let is_taken = occurrences(unit, source, &key).any(|(_, it)| it.defines());
     if is_taken && key != renamed.found.key {
-        return Err(format!("`{name}` is defined already"));
+        return Err(format!("`{name}` is already defined"));
     }
     let mut changes: HashMap<_, Vec<TextEdit>> = HashMap::new();
-    for (home, it) in &renamed.places {
+    for (home, it) in &renamed.occurrences {
         let range = home.range(changed(home, it, renamed.role));
         let edit = TextEdit { range, new_text: name.to_owned() };
         changes.entry(home.uri.clone()).or_default().push(edit);

@@ -1,4 +1,4 @@
-//! The shape of a source: its symbols, what can be folded, what each word is.
+//! Document symbols, folding ranges and semantic tokens.
 
 use lsp_types::{
     DocumentSymbol, FoldingRange, FoldingRangeKind, SemanticToken, SemanticTokenType, SymbolKind,
@@ -11,7 +11,7 @@ use crate::{
     index::{Key, Occurrence, Role},
 };
 
-/// What a source defines, in order. A label goes up to the next one.
+/// Returns the definitions of a source, in order. The range of a label ends at the next one.
 pub(crate) fn symbols(source: &Source) -> Vec<DocumentSymbol> {
     let wanted = |it: &&Occurrence| !matches!(it.role, Role::Parameter | Role::Reference);
     let found: Vec<&Occurrence> =
@@ -27,7 +27,7 @@ pub(crate) fn symbols(source: &Source) -> Vec<DocumentSymbol> {
             _ => line.range.end,
         };
         let symbol = symbol(source, it, line.range.start..end.max(it.range.end));
-        // Fields belong to the structure above.
+        // Fields are children of the structure before them.
         let outer = symbols.last_mut().filter(|it| it.kind == SymbolKind::STRUCT);
         match outer {
             Some(outer) if it.role == Role::Field => {
@@ -52,7 +52,7 @@ fn symbol(source: &Source, it: &Occurrence, range: core::ops::Range<usize>) -> D
         Role::Structure => SymbolKind::STRUCT,
         _ => SymbolKind::CONSTANT,
     };
-    #[allow(deprecated, reason = "the field must be given")]
+    #[allow(deprecated, reason = "the struct has no other constructor")]
     DocumentSymbol {
         name: text,
         detail: None,
@@ -65,7 +65,8 @@ fn symbol(source: &Source, it: &Occurrence, range: core::ops::Range<usize>) -> D
     }
 }
 
-/// Macros, loops, conditions and structures; code below labels; comments of several lines.
+/// Returns what can be folded: macros, loops, conditions, structures, the code after each label, and
+/// comments of several lines.
 pub(crate) fn folds(source: &Source) -> Vec<FoldingRange> {
     let mut folds = Vec::new();
     let mut open: Vec<usize> = Vec::new();
@@ -136,7 +137,7 @@ fn push(folds: &mut Vec<FoldingRange>, start: usize, end: usize, kind: Option<Fo
     }
 }
 
-/// The kinds of words, in the order of their numbers.
+/// The kinds of semantic tokens, in the order of their numbers.
 pub(crate) const TOKEN_TYPES: [SemanticTokenType; 7] = [
     SemanticTokenType::KEYWORD,
     SemanticTokenType::MACRO,
@@ -147,7 +148,7 @@ pub(crate) const TOKEN_TYPES: [SemanticTokenType; 7] = [
     SemanticTokenType::PROPERTY,
 ];
 
-/// What each word is, as far as its look does not tell.
+/// Returns the semantic tokens: what each word is, where the grammar cannot tell.
 pub(crate) fn tokens(source: &Source) -> Vec<SemanticToken> {
     let mut out: Vec<SemanticToken> = Vec::new();
     let mut before = lsp_types::Position::default();

@@ -1,8 +1,8 @@
-//! Messages: what comes is answered in order; what is withdrawn is not worked on, and of many
-//! changes in a row only the last text is assembled.
+//! The message loop. Requests are answered in order, those that were cancelled are not worked on, and
+//! after several changes in a row only the last text is assembled.
 
 mod capabilities;
-mod questions;
+mod requests;
 
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
@@ -40,17 +40,17 @@ impl Failure {
 
 type Answer<T> = Result<T, Failure>;
 
-/// What a client has said of its life.
+/// The phase of the session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
-    /// Nothing so far.
+    /// Before `initialize`.
     New,
     Running,
-    /// `shutdown`.
+    /// After `shutdown`.
     Closing,
 }
 
-/// What editors may say in their initialization options, or as a changed configuration.
+/// The configuration that a client may send when it initializes, or later.
 #[derive(Deserialize, Default)]
 #[serde(default, deny_unknown_fields)]
 struct Configuration {
@@ -66,13 +66,13 @@ struct Server {
     encoding: Encoding,
     phase: Phase,
     documents: Documents,
-    /// Documents whose findings may have changed.
+    /// Documents whose diagnostics may have changed.
     stale: BTreeSet<Uri>,
     published: BTreeMap<Uri, Vec<Diagnostic>>,
 }
 
 pub(crate) fn run(connection: Connection, settings: Settings) -> Ended {
-    // Messages are taken as they come, so that those that wait can be seen.
+    // Messages are queued as they arrive, so that cancellations are seen early.
     let (forward, receiver) = mpsc::channel();
     let Connection { sender, receiver: incoming } = connection;
     thread::spawn(move || incoming.into_iter().try_for_each(|message| forward.send(message)));
@@ -132,17 +132,21 @@ impl Server {
                 self.answer::<Initialize>(request, Self::initialize)
             }
             (Phase::New, _) => {
-                let message = "`initialize` comes first";
+                let message = "the first request must be `initialize`";
                 fail(request.id, Failure::new(ErrorCode::ServerNotInitialized, message))
             }
-            (Phase::Closing, _) | (Phase::Running, Initialize::METHOD) => {
-                fail(request.id, Failure::new(ErrorCode::InvalidRequest, "not at this time"))
-            }
+            (Phase::Closing, _) | (Phase::Running, Initialize::METHOD) => fail(
+                request.id,
+                Failure::new(
+                    ErrorCode::InvalidRequest,
+                    "the request is not valid in this phase of the session",
+                ),
+            ),
             (Phase::Running, Shutdown::METHOD) => {
                 self.phase = Phase::Closing;
                 Response::new_ok(request.id, Value::Null)
             }
-            (Phase::Running, _) => self.question(request),
+            (Phase::Running, _) => self.document_request(request),
         }
     }
 
@@ -172,41 +176,39 @@ impl Server {
         if self.phase != Phase::Running {
             return;
         }
-        // Nobody could be told of what cannot be read here.
+        // There is no response to a notification: one that cannot be read is ignored.
         let Notification { method, params } = notification;
         match method.as_str() {
             DidOpenTextDocument::METHOD => {
                 if let Some(it) = read::<DidOpenTextDocument>(params) {
                     let it = it.text_document;
                     self.documents.open(it.uri, it.version, &it.text, self.encoding);
-                    self.doubt_all();
+                    self.invalidate_all();
                 }
             }
             DidChangeTextDocument::METHOD => {
                 if let Some(it) = read::<DidChangeTextDocument>(params) {
                     let (uri, version) = (it.text_document.uri, it.text_document.version);
                     self.documents.change(&uri, version, it.content_changes, self.encoding);
-                    self.doubt(&uri);
+                    self.invalidate(&uri);
                 }
             }
             DidCloseTextDocument::METHOD => {
                 if let Some(it) = read::<DidCloseTextDocument>(params) {
                     self.documents.close(&it.text_document.uri);
-                    self.doubt_all();
+                    self.invalidate_all();
                 }
             }
             DidChangeConfiguration::METHOD => {
                 if let Some(it) = read::<DidChangeConfiguration>(params) {
                     let settings = it.settings.get("selkie").cloned().unwrap_or(it.settings);
                     self.configure(settings);
-                    self.doubt_all();
+                    self.invalidate_all();
                 }
             }
             _ => {}
         }
     }
-
-    // Life.
 
     fn initialize(&mut self, params: InitializeParams) -> Answer<InitializeResult> {
         let offered = params.capabilities.general.and_then(|it| it.position_encodings);
@@ -224,7 +226,7 @@ impl Server {
         })
     }
 
-    /// Takes over what a client says; what it does not say, or nobody understands, stays.
+    /// Applies a configuration. Settings that are missing or invalid keep their values.
     fn configure(&mut self, options: Value) {
         let Ok(found) = serde_json::from_value::<Configuration>(options) else { return };
         if let Some(version) = found.arch.and_then(|it| it.parse().ok()) {
@@ -238,27 +240,25 @@ impl Server {
         }
     }
 
-    // Findings.
-
-    /// A document changed: what is known of it, and of those that include it, may be wrong.
-    fn doubt(&mut self, uri: &Uri) {
+    /// Invalidates the analyses of a document that changed, and of those that include it.
+    fn invalidate(&mut self, uri: &Uri) {
         let Some(document) = self.documents.get(uri) else { return };
         let source = Rc::clone(&document.source);
         let includers = self.documents.includers(&source, &self.settings, self.encoding);
         let mut stale: Vec<Uri> = includers.iter().map(|it| it.source.uri.clone()).collect();
         stale.push(uri.clone());
-        stale.iter().for_each(|it| self.documents.forget_analysis(it));
+        stale.iter().for_each(|it| self.documents.invalidate_analysis(it));
         self.stale.extend(stale);
     }
 
-    fn doubt_all(&mut self) {
-        self.documents.forget_analyses();
+    fn invalidate_all(&mut self) {
+        self.documents.invalidate_analyses();
         self.stale.extend(self.documents.iter().map(|it| it.source.uri.clone()));
-        // What was closed must be taken back.
+        // Diagnostics of closed documents must be cleared.
         self.stale.extend(self.published.keys().cloned());
     }
 
-    /// Tells the client what changed among the findings.
+    /// Publishes the diagnostics that changed.
     fn publish(&mut self) {
         if self.stale.is_empty() {
             return;
@@ -266,12 +266,12 @@ impl Server {
         let mut found: BTreeMap<Uri, Vec<Diagnostic>> = BTreeMap::new();
         for document in self.documents.iter() {
             let source = &document.source;
-            // What another document includes is judged with that one.
+            // A document that others include is analysed with them.
             if !self.documents.includers(source, &self.settings, self.encoding).is_empty() {
                 continue;
             }
             found.entry(source.uri.clone()).or_default();
-            for it in &self.documents.analysis(document, &self.settings).findings {
+            for it in &self.documents.analysis(document, &self.settings).diagnostics {
                 found.entry(it.uri.clone()).or_default().push(it.diagnostic.clone());
             }
         }
@@ -280,7 +280,7 @@ impl Server {
         found.extend(gone.into_iter().map(|uri| (uri, Vec::new())));
         for (uri, diagnostics) in &found {
             if self.stale.contains(uri) || self.published.get(uri) != Some(diagnostics) {
-                self.tell(uri.clone(), diagnostics.clone());
+                self.publish_diagnostics(uri.clone(), diagnostics.clone());
             }
         }
         found.retain(|uri, list| !list.is_empty() || self.documents.get(uri).is_some());
@@ -288,11 +288,11 @@ impl Server {
         self.stale.clear();
     }
 
-    fn tell(&self, uri: Uri, diagnostics: Vec<Diagnostic>) {
+    fn publish_diagnostics(&self, uri: Uri, diagnostics: Vec<Diagnostic>) {
         let version = self.documents.get(&uri).map(|it| it.version);
         let params = PublishDiagnosticsParams { uri, diagnostics, version };
         let message = Notification::new(PublishDiagnostics::METHOD.to_owned(), params);
-        // Whoever does not listen any more ends the loop soon.
+        // If the client is gone, the loop ends soon.
         let _ = (self.sender)(message.into());
     }
 }
@@ -305,7 +305,7 @@ fn read<N: lsp_types::notification::Notification>(params: Value) -> Option<N::Pa
     serde_json::from_value(params).ok()
 }
 
-/// Whether the client has said meanwhile that it does not want an answer.
+/// Whether a message that waits cancels the request.
 fn is_cancelled(id: &RequestId, waiting: &VecDeque<Message>) -> bool {
     waiting.iter().any(|message| match message {
         Message::Notification(it) if it.method == Cancel::METHOD => {

@@ -1,4 +1,4 @@
-//! Signature help: the operands of what is being typed, from the tables.
+//! Signature help: the operands of the instruction, directive, macro or syscall that is typed.
 
 use std::rc::Rc;
 
@@ -20,7 +20,7 @@ use crate::{
     index::{Key, Role},
 };
 
-/// What may follow the word that a line begins with, if the cursor is behind it.
+/// Returns the signatures of the first word of a line, if the cursor is after it.
 pub(crate) fn help(
     unit: &[Rc<Source>],
     source: &Source,
@@ -56,7 +56,7 @@ fn alone(signature: SignatureInformation, active: Option<usize>) -> SignatureHel
     SignatureHelp { signatures: vec![signature], active_signature: Some(0), active_parameter }
 }
 
-/// A signature: `name`, then parts, which are separated by `, `.
+/// Returns a signature: `name`, then parts, separated by `, `.
 fn signature(
     name: &str,
     between: (&str, &str),
@@ -83,12 +83,12 @@ fn signature(
     SignatureInformation { label, documentation, parameters, active_parameter: None }
 }
 
-/// Offsets into labels are counted in UTF-16 whatever was agreed on for texts.
+/// Returns a length in UTF-16, which offsets into labels use whatever encoding was negotiated.
 fn utf16(text: &str) -> u32 {
     u32::try_from(text.encode_utf16().count()).unwrap_or(u32::MAX)
 }
 
-/// A call of something that is not known, or not typed yet.
+/// Returns the signature of a call whose callee is unknown, or not typed yet.
 fn call(word: &str) -> SignatureInformation {
     let (what, text) = match word {
         "call" => {
@@ -100,7 +100,7 @@ fn call(word: &str) -> SignatureInformation {
     signature(word, (" ", ""), &[(what.to_owned(), String::new())], text)
 }
 
-/// A syscall, with the registers that its arguments come in.
+/// Returns the signature of a syscall, with the registers of its arguments.
 fn syscall(syscall: &Syscall) -> SignatureInformation {
     let arguments = (1..).zip(syscall.arguments).map(|(register, name): (u8, _)| {
         (format!("r{register}: {name}"), describe::register(register).to_owned())
@@ -110,7 +110,7 @@ fn syscall(syscall: &Syscall) -> SignatureInformation {
     signature(syscall.name, ("(", ")"), &arguments, text)
 }
 
-/// The forms of an instruction that the version has, or else all of them.
+/// Returns the forms of an instruction that the version has, or else all of them.
 fn instruction(
     source: &Source,
     line: &Line,
@@ -120,15 +120,15 @@ fn instruction(
 ) -> Option<SignatureHelp> {
     let mut forms: Vec<Op> = Vec::new();
     let rows = instructions(name);
-    let is_there = |op: &Op| op.versions().contains(version);
-    let has_any = rows.iter().any(is_there);
-    for &op in rows.iter().filter(|op| !has_any || is_there(op)) {
+    let is_known = |op: &Op| op.versions().contains(version);
+    let has_any = rows.iter().any(is_known);
+    for &op in rows.iter().filter(|op| !has_any || is_known(op)) {
         if forms.iter().all(|it| it.kind().shape() != op.kind().shape()) {
             forms.push(op);
         }
     }
     forms.retain(|op| op.kind().shape() != Shape::None);
-    // A form that what was typed so far can be, if there is one.
+    // The active form is the first that matches what was typed.
     let fits = |op: &Op| {
         let parts = operands_of(*op);
         let typed = typed(source, line);
@@ -155,7 +155,7 @@ fn operands_of(op: Op) -> Vec<String> {
     op.kind().shape().to_string().split(", ").map(str::to_owned).collect()
 }
 
-/// What an operand begins with.
+/// The kind of an operand, by its first token.
 #[derive(Clone, Copy)]
 enum Typed {
     Register,
@@ -173,7 +173,7 @@ impl Typed {
     }
 }
 
-/// The operands of a line, as far as something was typed.
+/// Returns the operands that were typed so far.
 fn typed(source: &Source, line: &Line) -> Vec<Option<Typed>> {
     let mut found = vec![None];
     for token in source.file.operands(line) {
@@ -196,7 +196,7 @@ fn directive(found: &Directive, name: &str, commas: usize) -> Option<SignatureHe
         return None;
     }
     let parts: Vec<&str> = found.operands.split(", ").collect();
-    // `value, …` goes on for ever.
+    // `value, …` takes any number of operands.
     let active = match parts.last() {
         Some(&"…") => commas.min(parts.len().saturating_sub(2)),
         _ => commas,

@@ -1,8 +1,8 @@
-//! Places in texts, as editors count them and as bytes.
+//! Positions in texts: as lines and columns, and as byte offsets.
 
 use lsp_types::{Position, PositionEncodingKind, Range};
 
-/// What a column counts.
+/// The unit of columns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Encoding {
     Utf8,
@@ -12,7 +12,7 @@ pub(crate) enum Encoding {
 }
 
 impl Encoding {
-    /// The best of those that a client offers. UTF-16 is what all clients know.
+    /// Chooses one of the encodings that a client offers. All clients support UTF-16.
     pub(crate) fn negotiate(offered: &[PositionEncodingKind]) -> Self {
         if offered.contains(&PositionEncodingKind::UTF8) {
             Self::Utf8
@@ -42,7 +42,7 @@ impl Encoding {
     }
 }
 
-/// Where the lines of a text begin.
+/// The offsets at which the lines of a text start.
 #[derive(Debug)]
 pub(crate) struct Lines {
     starts: Vec<usize>,
@@ -50,7 +50,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// A line ends with `\n`, `\r\n` or `\r`: the protocol says so.
+    /// Finds the lines of a text. A line ends with `\n`, `\r\n` or `\r`, as the protocol requires.
     pub(crate) fn new(text: &str, encoding: Encoding) -> Self {
         let bytes = text.as_bytes();
         let ends = |at: &usize| match bytes[*at] {
@@ -66,7 +66,7 @@ impl Lines {
         self.encoding
     }
 
-    /// The byte at a position: of the nearest character that there is.
+    /// Returns the offset of a position, or that of the nearest character.
     pub(crate) fn offset(&self, text: &str, position: Position) -> usize {
         let line = position.line as usize;
         let Some(&start) = self.starts.get(line) else { return text.len() };
@@ -83,7 +83,7 @@ impl Lines {
         start + content.len()
     }
 
-    /// The position of a byte, which must be at a character's start.
+    /// Returns the position of an offset, which must be at the start of a character.
     pub(crate) fn position(&self, text: &str, offset: usize) -> Position {
         let line = self.starts.partition_point(|start| *start <= offset).saturating_sub(1);
         let before = text.get(self.starts[line]..offset).unwrap_or_default();
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_counted_as_agreed() {
+    fn columns_are_counted_in_the_negotiated_encoding() {
         let text = "a\u{e4}\u{1f980}b\r\nc";
         let check = |encoding, columns: [u32; 4]| {
             let lines = Lines::new(text, encoding);
@@ -125,7 +125,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn positions_lead_back(text in "(\\PC|[\r\n]){0,40}", line: u32, character in 0..50_u32) {
+        fn offsets_of_positions_round_trip(text in "(\\PC|[\r\n]){0,40}", line: u32, character in 0..50_u32) {
             for encoding in [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32] {
                 let lines = Lines::new(&text, encoding);
                 let near = Position { line: line % 9, character };

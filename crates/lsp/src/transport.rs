@@ -1,7 +1,7 @@
-//! Messages as bytes: read with a bound, and answered where they are none.
+//! Messages as bytes: reading with bounds, and error responses to invalid messages.
 //!
-//! Invariant: what a client says of a message's length is believed only as far as bytes come, and no
-//! message takes more memory than [`BODY_BYTES_MAX`] and [`VALUES_MAX`] allow.
+//! Invariant: memory is allocated for bytes that arrived, not for the length that a header claims, and
+//! no message takes more memory than [`BODY_BYTES_MAX`] and [`VALUES_MAX`] allow.
 
 use std::{
     io::{self, BufRead, Read as _, Write},
@@ -14,18 +14,18 @@ use lsp_types::notification::{Exit, Notification as _};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// More bytes than any message has that editors send: the text of a source and what belongs to it.
+/// The most bytes of a message. Editors send less: the text of a source at most.
 const BODY_BYTES_MAX: u64 = 32 << 20;
-/// More values than any message has. Each takes far more memory than its text.
+/// The most JSON values of a message. Each takes far more memory than its text.
 const VALUES_MAX: usize = 1 << 15;
-/// Bytes of a line of a header, and lines of one.
+/// The most bytes of a header line, and the most lines of a header.
 const HEADER_BYTES_MAX: u64 = 4096;
 const HEADER_LINES_MAX: usize = 64;
 
-/// What came.
+/// What was read.
 enum Incoming {
     Message(Message),
-    /// What is no message, and what to say of it. The next message can be read.
+    /// An invalid message and the error to respond with. The next message can be read.
     Refused(ErrorCode, String),
     End,
 }
@@ -37,7 +37,7 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    /// Begins to read and write.
+    /// Starts the threads that read and write.
     pub(crate) fn start<W: Write + Send + 'static>(
         mut input: impl BufRead + Send + 'static,
         output: W,
@@ -51,7 +51,7 @@ impl Transport {
                 match read(&mut input)? {
                     Incoming::Message(message) => {
                         let is_exit = is_exit(&message);
-                        // Once the server has ended, nobody takes messages any more.
+                        // Sending fails once the server has ended.
                         if sender.send(message).is_err() || is_exit {
                             return Ok(());
                         }
@@ -75,7 +75,7 @@ impl Transport {
         (server, Self { reader, writer })
     }
 
-    /// Waits until all is read and written.
+    /// Waits until everything is read and written.
     pub(crate) fn join(self) -> io::Result<()> {
         let panicked = |_| io::Error::other("a thread of the connection panicked");
         self.reader.join().map_err(panicked)??;
@@ -83,7 +83,7 @@ impl Transport {
     }
 }
 
-/// Whether a message is the last one of a client.
+/// Whether a message is `exit`, the last one of a client.
 fn is_exit(message: &Message) -> bool {
     matches!(message, Message::Notification(it) if it.method == Exit::METHOD)
 }
@@ -96,7 +96,7 @@ fn write_body(output: &mut impl Write, body: &str) -> io::Result<()> {
 /// Reads a message.
 ///
 /// # Errors
-/// If the input cannot be read, or if a header does not say where its message ends.
+/// If the input cannot be read, or if a header does not give the length of its message.
 fn read(input: &mut impl BufRead) -> io::Result<Incoming> {
     let Some(length) = read_header(input)? else { return Ok(Incoming::End) };
     if length > BODY_BYTES_MAX {
@@ -104,7 +104,8 @@ fn read(input: &mut impl BufRead) -> io::Result<Incoming> {
         if skipped < length {
             return Ok(Incoming::End);
         }
-        let why = format!("a message of {length} bytes: at most {BODY_BYTES_MAX} are read");
+        let why =
+            format!("the message has {length} bytes, and at most {BODY_BYTES_MAX} are accepted");
         return Ok(Incoming::Refused(ErrorCode::InvalidRequest, why));
     }
     let mut body = Vec::new();
@@ -118,7 +119,7 @@ fn read(input: &mut impl BufRead) -> io::Result<Incoming> {
     })
 }
 
-/// The length of the message that follows; `None` at the end of the input.
+/// Reads a header and returns the length of its message; `None` at the end of the input.
 fn read_header(input: &mut impl BufRead) -> io::Result<Option<u64>> {
     let invalid = |why| Err(io::Error::new(io::ErrorKind::InvalidData, why));
     let mut length = None;
@@ -129,7 +130,7 @@ fn read_header(input: &mut impl BufRead) -> io::Result<Option<u64>> {
             return Ok(None);
         }
         if !line.ends_with(b"\n") {
-            return invalid("what came is no header of the Language Server Protocol");
+            return invalid("the input is not a header of the Language Server Protocol");
         }
         let line = String::from_utf8_lossy(&line);
         match (line.trim_end().split_once(':'), length) {
@@ -138,13 +139,13 @@ fn read_header(input: &mut impl BufRead) -> io::Result<Option<u64>> {
                 length = value.trim().parse().ok();
             }
             (Some(_), _) => {}
-            (None, _) => return invalid("a header does not say Content-Length"),
+            (None, _) => return invalid("a header has no Content-Length"),
         }
     }
     invalid("a header has too many lines")
 }
 
-/// What a message may consist of.
+/// The fields of a message.
 #[derive(Deserialize)]
 struct Parts {
     id: Option<RequestId>,
@@ -155,7 +156,7 @@ struct Parts {
 
 fn parse(body: &[u8]) -> Result<Message, (ErrorCode, String)> {
     if values(body) > VALUES_MAX {
-        let why = format!("a message of more than {VALUES_MAX} values");
+        let why = format!("the message has more than {VALUES_MAX} values");
         return Err((ErrorCode::InvalidRequest, why));
     }
     let unreadable = |error: serde_json::Error| match error.classify() {
@@ -166,13 +167,17 @@ fn parse(body: &[u8]) -> Result<Message, (ErrorCode, String)> {
     match (id, method) {
         (Some(id), Some(method)) => Ok(Request { id, method, params }.into()),
         (None, Some(method)) => Ok(Notification { method, params }.into()),
-        // The server asks nothing, so what a response says does not matter.
+        // The server sends no requests, so the content of a response does not matter.
         (Some(id), None) => Ok(lsp_server::Response::new_ok(id, ()).into()),
-        (None, None) => Err((ErrorCode::InvalidRequest, "neither a method nor an id".to_owned())),
+        (None, None) => Err((
+            ErrorCode::InvalidRequest,
+            "the message has neither a method nor an id".to_owned(),
+        )),
     }
 }
 
-/// How many values a JSON text has at most: one more than what separates and opens them.
+/// Returns an upper bound of the number of values of a JSON text: one more than the characters that
+/// separate or open values.
 fn values(body: &[u8]) -> usize {
     let mut count = 1;
     let (mut is_text, mut is_escaped) = (false, false);
@@ -192,7 +197,7 @@ fn values(body: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    /// What is read of `input`, up to its end or what cannot be read.
+    /// Reads all messages of `input`, up to its end or an error.
     fn all(mut input: &[u8]) -> (Vec<Result<Message, i32>>, io::Result<()>) {
         let mut found = Vec::new();
         loop {
@@ -238,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_refused_and_the_next_is_read() {
+    fn invalid_messages_are_refused_and_the_next_is_read() {
         use ErrorCode::{InvalidRequest, ParseError};
         let many = format!("[{}1]", "1,".repeat(VALUES_MAX));
         let deep = "[".repeat(1000);
@@ -249,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_is_believed_as_far_as_bytes_come() {
+    fn a_length_beyond_the_input_allocates_nothing() {
         let header = |length: u64| format!("Content-Length: {length}\r\n\r\n");
         for length in [7_600_000_000, BODY_BYTES_MAX, u64::MAX] {
             let (found, ended) = all(format!("{}abc", header(length)).as_bytes());
@@ -263,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_header_ends_the_reading() {
+    fn an_invalid_header_is_an_error() {
         let endless = "a".repeat(10_000);
         let lines = "a: b\r\n".repeat(HEADER_LINES_MAX + 1);
         for input in
@@ -275,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn commas_in_texts_are_no_values() {
+    fn commas_in_strings_are_not_counted() {
         assert_eq!(values(br#"{"a":"b,c\",[:{"}"#), 3);
         assert_eq!(values(b"[1,2,3]"), 4);
     }

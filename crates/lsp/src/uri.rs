@@ -1,4 +1,4 @@
-//! Names of documents and paths of files.
+//! URIs of documents, and paths of files.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use lsp_types::Uri;
 
 const FILE: &str = "file://";
 
-/// The path that a URI names; what is no file has a path that no file has.
+/// Returns the path of a URI. A URI that is not of a file gives a path that no file has.
 pub(crate) fn path(uri: &Uri) -> PathBuf {
     let Some(rest) = uri.as_str().strip_prefix(FILE) else { return uri.as_str().into() };
     let decoded = decode(rest);
@@ -15,7 +15,7 @@ pub(crate) fn path(uri: &Uri) -> PathBuf {
     PathBuf::from(if drive { &decoded[1..] } else { &decoded })
 }
 
-/// The URI of a file.
+/// Returns the URI of a file.
 pub(crate) fn from_path(path: &Path) -> Option<Uri> {
     let path = path.to_str()?;
     if path.contains("://") {
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_and_names_lead_to_each_other() {
+    fn paths_and_uris_round_trip() {
         let check = |text: &str, expected: &str| {
             let uri: Uri = text.parse().unwrap();
             assert_eq!(path(&uri), Path::new(expected));

@@ -1,4 +1,4 @@
-//! What the server answers. In sources `|` is the cursor.
+//! The responses of the server. In sources, `|` is the cursor.
 
 mod client;
 
@@ -58,7 +58,7 @@ fn check_hover(mark: &str, expected: &[&str]) {
 }
 
 #[test]
-fn hovers_say_what_tables_say() {
+fn a_hover_describes_instructions_syscalls_registers_and_directives() {
     check_hover(
         "    ld|xdw r2",
         &[
@@ -75,7 +75,7 @@ fn hovers_say_what_tables_say() {
 }
 
 #[test]
-fn hovers_say_what_names_stand_for() {
+fn a_hover_shows_the_definition_and_value_of_a_name() {
     check_hover("[r1 + SI|ZE]", &[".equ SIZE, 8 * 2", "`16` (`0x10`)", "Offsets of the input."]);
     check_hover("entry|point:", &["slot 0", "Where it starts.\nIt has two lines."]);
     check_hover("Vault.am|ount", &[".field amount, 8", "`32` (`0x20`)"]);
@@ -95,7 +95,7 @@ fn check_definition(mark: &str, expected: &str) {
 }
 
 #[test]
-fn definitions_are_found() {
+fn go_to_definition_finds_labels_constants_macros_parameters_and_fields() {
     check_definition("r2, 0, o|ut", "out:");
     check_definition("[r1 + |SIZE]", ".equ SIZE, 8 * 2");
     check_definition("    |fail_unless", ".macro fail_unless register, value, code=1");
@@ -106,7 +106,7 @@ fn definitions_are_found() {
 }
 
 #[test]
-fn made_constants_lead_to_what_makes_them() {
+fn the_definition_of_a_generated_constant_is_its_directive() {
     let text = "entrypoint:\n.accounts 1\nldxdw r2, [r1 + ACCT0_DATA]\nexit\n";
     let mut client = Client::open(text);
     let found = client.at("textDocument/definition", (2, 18));
@@ -159,7 +159,7 @@ fn check_rename(mark: &str, name: &str, pairs: &[(&str, &str)]) {
 }
 
 #[test]
-fn names_are_changed_everywhere() {
+fn a_rename_changes_every_occurrence() {
     check_rename("0, o|ut", "done", &[("out", "done")]);
     check_rename(".equ S|IZE", "LENGTH", &[("SIZE", "LENGTH")]);
     check_rename(".macro f|ail", "check", &[("fail_unless", "check")]);
@@ -167,7 +167,7 @@ fn names_are_changed_everywhere() {
 }
 
 #[test]
-fn what_cannot_be_renamed_is_refused_with_a_reason() {
+fn a_rename_that_is_impossible_fails_with_a_reason() {
     let check = |mark: &str, name: &str, reason: &str| {
         let (text, (line, character)) = program_at(mark);
         let mut params = place(line, character);
@@ -178,9 +178,10 @@ fn what_cannot_be_renamed_is_refused_with_a_reason() {
     check("ldxdw r|2", "x", "`r2` is a register");
     check("    |ldxdw", "x", "`ldxdw` is an instruction");
     check(".gl|obl", "x", "`.globl` is a directive");
-    check("sol_|log_64_", "x", "`sol_log_64_` is a syscall: the runtime names it");
-    check("o|ut:", "helper", "`helper` is defined already");
-    let rule = "is no name: names are of letters, digits, `_`, `.` and `$`, and no registers";
+    check("sol_|log_64_", "x", "`sol_log_64_` is a syscall and cannot be renamed");
+    check("o|ut:", "helper", "`helper` is already defined");
+    let rule =
+        "is not a name: names consist of letters, digits, `_`, `.` and `$`, and are not registers";
     check("o|ut:", "r1", &format!("`r1` {rule}"));
     check("o|ut:", "a b", &format!("`a b` {rule}"));
 }
@@ -200,7 +201,7 @@ fn check_completion(text: &str, with: &[&str], without: &[&str]) {
 }
 
 #[test]
-fn completions_suit_their_place() {
+fn a_completion_offers_what_can_be_typed_at_the_cursor() {
     let names = ".equ SIZE, 1\n.macro check a\n.endm\nhere: exit\n";
     let check = |line: &str, with: &[&str], without: &[&str]| {
         check_completion(&format!("{names}{line}\n"), with, without);
@@ -224,7 +225,7 @@ fn completions_suit_their_place() {
 }
 
 #[test]
-fn completions_are_documented() {
+fn a_completion_shows_arguments_and_cost_of_a_syscall() {
     let found = Client::open("entrypoint: call sol_l\n").at("textDocument/completion", (0, 22));
     let items = found.as_array().unwrap();
     let item = items.iter().find(|it| it["label"] == "sol_log_").unwrap();
@@ -234,7 +235,7 @@ fn completions_are_documented() {
 }
 
 #[test]
-fn hints_tell_compute_units() {
+fn inlay_hints_show_compute_units_of_labels_and_syscalls() {
     let text = "\
 .globl entrypoint
 entrypoint:
@@ -265,8 +266,8 @@ helper:
         hints,
         [(1, "6… CU to exit"), (3, "+100 CU"), (4, "5… CU to exit"), (7, "3… CU to exit")]
     );
-    // What is half typed takes no hint away.
-    client.say(
+    // While the source does not assemble, the hints of the last program stay.
+    client.notify(
         "textDocument/didChange",
         json!({
             "textDocument": { "uri": URI, "version": 2 },
@@ -278,41 +279,41 @@ helper:
 }
 
 #[test]
-fn findings_come_as_the_text_changes() {
+fn diagnostics_follow_the_changes_of_a_document() {
     let client = Client::open("entrypoint:\n    mvo64 r0, 0\n    exit\n");
-    let found = client.findings();
+    let found = client.diagnostics();
     assert_eq!(found["version"], 1);
-    let finding = &found["diagnostics"][0];
-    assert_eq!(finding["message"], "unknown instruction `mvo64`\nhelp: did you mean `mov64`?");
-    assert_eq!(finding["severity"], 1);
-    assert_eq!(finding["range"]["start"], json!({ "line": 1, "character": 4 }));
-    assert_eq!(finding["range"]["end"], json!({ "line": 1, "character": 9 }));
-    let range = finding["range"].clone();
+    let diagnostic = &found["diagnostics"][0];
+    assert_eq!(diagnostic["message"], "unknown instruction `mvo64`\nhelp: did you mean `mov64`?");
+    assert_eq!(diagnostic["severity"], 1);
+    assert_eq!(diagnostic["range"]["start"], json!({ "line": 1, "character": 4 }));
+    assert_eq!(diagnostic["range"]["end"], json!({ "line": 1, "character": 9 }));
+    let range = diagnostic["range"].clone();
     let change = |version: i32, range: &Value, text: &str| {
-        client.say(
+        client.notify(
             "textDocument/didChange",
             json!({
                 "textDocument": { "uri": URI, "version": version },
                 "contentChanges": [{ "range": range, "text": text }],
             }),
         );
-        client.findings()
+        client.diagnostics()
     };
     let found = change(2, &range, "mov64");
     assert_eq!((&found["version"], &found["diagnostics"]), (&json!(2), &json!([])));
     let end = json!({ "line": 3, "character": 0 });
     let found = change(3, &json!({ "start": end, "end": end }), "entrypoint: exit\n");
-    let finding = &found["diagnostics"][0];
-    assert_eq!(finding["message"], "`entrypoint` is defined twice: again here");
-    let related = &finding["relatedInformation"][0];
+    let diagnostic = &found["diagnostics"][0];
+    assert_eq!(diagnostic["message"], "`entrypoint` is defined twice: again here");
+    let related = &diagnostic["relatedInformation"][0];
     assert_eq!(related["message"], "first defined here");
     assert_eq!(related["location"]["range"]["start"], json!({ "line": 0, "character": 0 }));
-    client.say("textDocument/didClose", json!({ "textDocument": { "uri": URI } }));
-    assert_eq!(client.findings()["diagnostics"], json!([]));
+    client.notify("textDocument/didClose", json!({ "textDocument": { "uri": URI } }));
+    assert_eq!(client.diagnostics()["diagnostics"], json!([]));
 }
 
 #[test]
-fn suggestions_are_quick_fixes() {
+fn a_suggestion_of_a_diagnostic_is_a_quick_fix() {
     let mut client = Client::open("entrypoint:\n    call sol_lgo_\n    exit\n");
     let range = json!({
         "start": { "line": 1, "character": 10 },
@@ -334,7 +335,7 @@ fn suggestions_are_quick_fixes() {
     assert_eq!(edit["range"]["end"], json!({ "line": 1, "character": 17 }));
 }
 
-/// Labels of the signatures at `|` with the active one first, and the text of its active parameter.
+/// Returns the labels of the signatures at `|`, the active one first, and its active parameter.
 fn signatures(text: &str) -> (Vec<String>, String) {
     let (text, place) = cursor(text);
     let help = Client::open(&text).at("textDocument/signatureHelp", place);
@@ -357,7 +358,7 @@ fn check_signatures(text: &str, labels: &[&str], parameter: &str) {
 }
 
 #[test]
-fn signatures_are_the_forms_that_tables_have() {
+fn signatures_are_the_forms_of_an_instruction() {
     let both = ["add64 dst, imm", "add64 dst, src"];
     check_signatures("add64 |", &both, "dst");
     check_signatures("f: add64 r1, |", &both, "imm");
@@ -376,7 +377,7 @@ fn signatures_are_the_forms_that_tables_have() {
 }
 
 #[test]
-fn signatures_of_calls_name_the_registers() {
+fn the_signature_of_a_syscall_names_registers_and_arguments() {
     let log = "sol_log_64_(r1: a, r2: b, r3: c, r4: d, r5: e)";
     check_signatures("call sol_log_64_|", &[log], "");
     check_signatures("syscall sol_log_64_|", &[log], "");
@@ -394,7 +395,7 @@ fn signatures_of_calls_name_the_registers() {
 }
 
 #[test]
-fn signatures_of_directives_and_macros() {
+fn directives_and_macros_have_signatures() {
     check_signatures(".fill 3, |", &[".fill count, size, value"], "size");
     check_signatures(".quad 1, 2, 3|", &[".quad value, …"], "value");
     check_signatures(".text |", &[], "");
@@ -402,47 +403,49 @@ fn signatures_of_directives_and_macros() {
     check_signatures(text, &["fail register, code=1"], "code=1");
 }
 
-/// What lies beside C is linked with it: only what no other object can define is wrong.
+/// Sources in a folder with C are linked with it, so that another object may define functions.
 #[test]
-fn findings_beside_c_are_those_of_an_object() {
+fn a_source_beside_c_is_analysed_as_an_object() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/exchange/src");
     let mut client = Client::with(json!({ "capabilities": {} }));
-    let mut told = |name: &str, text: &str| {
+    let mut published = |name: &str, text: &str| {
         client.open_at(&format!("file://{folder}/{name}"), text);
-        client.findings()["diagnostics"].clone()
+        client.diagnostics()["diagnostics"].clone()
     };
     let text = ".globl scale\nscale:\n    call of_c\n    exit\n";
-    assert_eq!(told("scale.s", text), json!([]));
-    let found = told("other.s", ".globl f\nf:\n    mov64 r1, SIZE\n    exit\n");
+    assert_eq!(published("scale.s", text), json!([]));
+    let found = published("other.s", ".globl f\nf:\n    mov64 r1, SIZE\n    exit\n");
     let message = found[0]["message"].as_str().unwrap_or_default();
     assert!(message.starts_with("undefined symbol `SIZE`"), "{found}");
 }
 
 #[test]
-fn findings_in_macros_are_at_their_calls() {
+fn a_diagnostic_in_a_macro_is_at_its_call() {
     let client = Client::open(".macro m\n    mov64 r0\n.endm\nentrypoint:\n    m\n    exit\n");
-    let found = client.findings();
-    let finding = &found["diagnostics"][0];
-    assert_eq!(finding["range"]["start"], json!({ "line": 4, "character": 4 }));
+    let found = client.diagnostics();
+    let diagnostic = &found["diagnostics"][0];
+    assert_eq!(diagnostic["range"]["start"], json!({ "line": 4, "character": 4 }));
 }
 
 #[test]
-fn files_belong_together_by_their_includes() {
+fn included_files_share_names_and_diagnostics() {
     let part = "file:///project/part.inc";
     let mut client = Client::with(json!({ "capabilities": {} }));
-    // By itself, a part is wrong only where it cannot be read.
+    // An included file alone has only syntax errors.
     client.open_at(
         part,
         ".equ SIZE, 8\n.macro twice x\n    add64 \\x, \\x\n.endm\nmov64 r1, UNKNOWN\n",
     );
-    let found = client.findings();
+    let found = client.diagnostics();
     assert_eq!((&found["uri"], &found["diagnostics"]), (&json!(part), &json!([])));
     client.open_at(
         URI,
         "entrypoint:\n.include \"part.inc\"\n    mov64 r0, SIZE\n    twice r0\n    exit\n",
     );
-    let told = [client.findings(), client.findings()];
-    let of = |uri: &str| told.iter().find(|it| it["uri"] == uri).expect("it was told");
+    let published = [client.diagnostics(), client.diagnostics()];
+    let of = |uri: &str| {
+        published.iter().find(|it| it["uri"] == uri).expect("its diagnostics were published")
+    };
     assert_eq!(of(URI)["diagnostics"], json!([]));
     let wrong = &of(part)["diagnostics"][0]["message"];
     assert!(wrong.as_str().unwrap().starts_with("undefined symbol `UNKNOWN`"), "{wrong}");
@@ -469,7 +472,7 @@ fn files_belong_together_by_their_includes() {
 }
 
 #[test]
-fn symbols_are_nested() {
+fn fields_are_children_of_their_structure() {
     let found = Client::open(PROGRAM).at("textDocument/documentSymbol", (0, 0));
     let names: Vec<(&str, u64)> = found
         .as_array()
@@ -493,7 +496,7 @@ fn symbols_are_nested() {
 }
 
 #[test]
-fn folds_and_words_are_told() {
+fn folding_ranges_and_semantic_tokens_are_those_of_the_source() {
     let mut client = Client::open(PROGRAM);
     let folds = client.at("textDocument/foldingRange", (0, 0));
     let folds: Vec<(u64, u64)> = folds
@@ -514,7 +517,7 @@ fn folds_and_words_are_told() {
 }
 
 #[test]
-fn documents_are_formatted_unless_they_cannot_be_read() {
+fn documents_are_formatted_unless_they_have_syntax_errors() {
     let options = json!({ "tabSize": 4, "insertSpaces": true });
     let params = json!({ "textDocument": { "uri": URI }, "options": options });
     let ask = |text: &str| Client::open(text).ask("textDocument/formatting", params.clone());
@@ -526,18 +529,18 @@ fn documents_are_formatted_unless_they_cannot_be_read() {
 }
 
 #[test]
-fn the_client_says_how_to_assemble() {
+fn the_configuration_of_the_client_decides_how_sources_are_assembled() {
     let options = json!({ "arch": "v2", "defines": { "LEVEL": 3 } });
     let mut client = Client::with(json!({ "capabilities": {}, "initializationOptions": options }));
     client.open_at(URI, "entrypoint:\n    lmul64 r0, LEVEL\n    exit\n");
-    assert_eq!(client.findings()["diagnostics"], json!([]));
-    client.say(
+    assert_eq!(client.diagnostics()["diagnostics"], json!([]));
+    client.notify(
         "workspace/didChangeConfiguration",
         json!({
             "settings": { "selkie": { "arch": "v0" } },
         }),
     );
-    let found = client.findings();
+    let found = client.diagnostics();
     let message = found["diagnostics"][0]["message"].as_str().unwrap();
     assert!(message.starts_with("v0 has no `lmul64`"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! The order of things: beginning, end, what is out of place, what is withdrawn.
+//! The life cycle of a session: start, end, invalid requests, cancellation.
 
 mod client;
 
@@ -14,56 +14,56 @@ const NOT_INITIALIZED: i32 = -32002;
 const CANCELLED: i32 = -32800;
 
 #[test]
-fn a_client_comes_and_goes() {
+fn shutdown_and_exit_end_a_session_in_order() {
     assert_eq!(Client::open("exit\n").leave(), Ended::Orderly);
 }
 
 #[test]
-fn leaving_without_a_word_is_abrupt() {
+fn ending_without_shutdown_is_abrupt() {
     assert_eq!(Client::open("exit\n").ended(), Ended::Abrupt);
     assert_eq!(Client::new().ended(), Ended::Abrupt);
     let client = Client::open("exit\n");
-    client.say("exit", Value::Null);
+    client.notify("exit", Value::Null);
     assert_eq!(client.ended(), Ended::Abrupt);
 }
 
 #[test]
-fn nothing_is_answered_before_the_beginning_or_after_the_end() {
+fn requests_before_initialize_or_after_shutdown_are_refused() {
     let mut client = Client::new();
     assert_eq!(client.fail("textDocument/hover", place(0, 0)).0, NOT_INITIALIZED);
-    client.say("textDocument/didOpen", json!({}));
+    client.notify("textDocument/didOpen", json!({}));
     client.ask("initialize", json!({ "capabilities": {} }));
     assert_eq!(client.fail("initialize", json!({ "capabilities": {} })).0, INVALID_REQUEST);
     client.ask("shutdown", Value::Null);
     assert_eq!(client.fail("textDocument/hover", place(0, 0)).0, INVALID_REQUEST);
-    client.say("exit", Value::Null);
+    client.notify("exit", Value::Null);
     assert_eq!(client.ended(), Ended::Orderly);
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_requests_are_refused_and_invalid_notifications_ignored() {
     let mut client = Client::with(json!({ "capabilities": {}, "initializationOptions": [1] }));
     assert_eq!(client.fail("selkie/nonsense", Value::Null).0, METHOD_NOT_FOUND);
     assert_eq!(client.fail("textDocument/hover", json!({ "position": 1 })).0, INVALID_PARAMS);
     let (code, text) = client.fail("textDocument/hover", place(0, 0));
     assert_eq!((code, text.as_str()), (INVALID_PARAMS, "`file:///project/program.s` is not open"));
     for method in ["didOpen", "didChange", "didClose"] {
-        client.say(&format!("textDocument/{method}"), json!({ "textDocument": 7 }));
+        client.notify(&format!("textDocument/{method}"), json!({ "textDocument": 7 }));
     }
-    client.say("workspace/didChangeConfiguration", json!({ "settings": 7 }));
-    client.say(
+    client.notify("workspace/didChangeConfiguration", json!({ "settings": 7 }));
+    client.notify(
         "textDocument/didChange",
         json!({
             "textDocument": { "uri": "file:///nowhere.s", "version": 2 },
             "contentChanges": [{ "text": "exit" }],
         }),
     );
-    client.say("$/anything", Value::Null);
+    client.notify("$/anything", Value::Null);
     assert_eq!(client.leave(), Ended::Orderly);
 }
 
 #[test]
-fn places_that_are_not_there_are_near_ones() {
+fn positions_beyond_the_text_are_moved_into_it() {
     let mut client = Client::open("exit\r\n\u{1f980}");
     let methods = ["hover", "completion", "definition", "documentHighlight", "foldingRange"];
     for (line, column) in [(0, 99), (1, 1), (1, 2), (2, 0), (u32::MAX, u32::MAX)] {
@@ -75,7 +75,7 @@ fn places_that_are_not_there_are_near_ones() {
 }
 
 #[test]
-fn what_is_withdrawn_is_not_worked_on() {
+fn a_cancelled_request_fails_or_was_answered_before() {
     let mut client = Client::with(json!({ "capabilities": {} }));
     // It takes a while to assemble this; meanwhile the other messages come.
     client.open_at(URI, &".rept 100000\nmov64 r0, 0\n.endr\nexit\n".repeat(2));
@@ -88,7 +88,7 @@ fn what_is_withdrawn_is_not_worked_on() {
     let number: i32 = hover.to_string().parse().expect("the number is one");
     client.send(Notification::new("$/cancelRequest".to_owned(), json!({ "id": number })).into());
     assert!(client.response(&slow).response_result.is_ok());
-    // Either it was withdrawn in time, or it was answered before.
+    // It was cancelled in time, or answered before.
     if let Err(error) = client.response(&hover).response_result {
         assert_eq!(error.code, CANCELLED);
     }
@@ -96,8 +96,8 @@ fn what_is_withdrawn_is_not_worked_on() {
 }
 
 #[test]
-fn columns_are_counted_as_agreed() {
-    // A label behind a comment with a character of four bytes, which is two units of UTF-16.
+fn columns_are_counted_in_the_negotiated_encoding() {
+    // A label after a comment with a character of four bytes, which are two units of UTF-16.
     let text = "/* \u{1f980} */ here: exit\nja here\n";
     for (offered, agreed, column) in [
         (json!(null), "utf-16", 9),
@@ -118,7 +118,7 @@ fn columns_are_counted_as_agreed() {
 }
 
 #[test]
-fn sources_that_never_end_do_not_keep_the_server() {
+fn endless_sources_do_not_block_the_server() {
     for source in [
         ".macro m\nm\n.endm\nm\n",
         ".macro m\nm\nm\n.endm\nm\n",
@@ -132,7 +132,7 @@ fn sources_that_never_end_do_not_keep_the_server() {
         "\u{feff}",
     ] {
         let mut client = Client::open(source);
-        client.findings();
+        client.diagnostics();
         for method in ["hover", "completion", "definition", "documentSymbol", "foldingRange"] {
             client.at(&format!("textDocument/{method}"), (0, 3));
         }

@@ -1,4 +1,4 @@
-//! What the server offers.
+//! The capabilities that the server announces.
 
 use lsp_types::{
     CodeActionProviderCapability, CompletionOptions, FoldingRangeProviderCapability,

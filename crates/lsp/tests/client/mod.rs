@@ -1,4 +1,4 @@
-//! A client that speaks with the server over a connection in memory.
+//! A client that is connected to the server in memory.
 
 #![allow(dead_code, reason = "each test binary uses a part of this")]
 
@@ -9,7 +9,7 @@ use selkie_isa::Version;
 use selkie_lsp::{Ended, Settings, serve};
 use serde_json::{Value, json};
 
-/// The document that tests are about.
+/// The document that most tests open.
 pub(crate) const URI: &str = "file:///project/program.s";
 
 pub(crate) struct Client {
@@ -19,7 +19,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A client that has said nothing.
+    /// Connects a client that has not sent `initialize`.
     pub(crate) fn new() -> Self {
         let (server, client) = Connection::memory();
         let settings =
@@ -28,16 +28,16 @@ impl Client {
         Self { connection: Some(client), server: Some(server), next: 0 }
     }
 
-    /// A client that was introduced, with these capabilities and options.
+    /// Connects a client and sends `initialize` with `params`.
     pub(crate) fn with(params: Value) -> Self {
         let mut client = Self::new();
         let answer = client.ask("initialize", params);
         assert!(answer["capabilities"].is_object(), "{answer}");
-        client.say("initialized", json!({}));
+        client.notify("initialized", json!({}));
         client
     }
 
-    /// A client that has `text` open.
+    /// Connects a client and opens `text` as [`URI`].
     pub(crate) fn open(text: &str) -> Self {
         let mut client = Self::with(json!({ "capabilities": {} }));
         client.open_at(URI, text);
@@ -46,7 +46,7 @@ impl Client {
 
     pub(crate) fn open_at(&mut self, uri: &str, text: &str) {
         let document = json!({ "uri": uri, "languageId": "sbpf", "version": 1, "text": text });
-        self.say("textDocument/didOpen", json!({ "textDocument": document }));
+        self.notify("textDocument/didOpen", json!({ "textDocument": document }));
     }
 
     pub(crate) fn send(&self, message: Message) {
@@ -54,18 +54,18 @@ impl Client {
         connection.sender.send(message).expect("the server listens");
     }
 
-    pub(crate) fn say(&self, method: &str, params: Value) {
+    pub(crate) fn notify(&self, method: &str, params: Value) {
         self.send(Notification::new(method.to_owned(), params).into());
     }
 
-    /// What comes next.
-    pub(crate) fn hear(&self) -> Message {
+    /// Receives the next message.
+    pub(crate) fn receive(&self) -> Message {
         let connection = self.connection.as_ref().expect("the client has not left");
         let wait = core::time::Duration::from_secs(60);
         connection.receiver.recv_timeout(wait).expect("the server answers")
     }
 
-    /// Sends a request and gives its number.
+    /// Sends a request and returns its id.
     pub(crate) fn request(&mut self, method: &str, params: Value) -> RequestId {
         self.next += 1;
         let id = RequestId::from(self.next);
@@ -73,10 +73,10 @@ impl Client {
         id
     }
 
-    /// The response to a request.
+    /// Waits for the response to a request.
     pub(crate) fn response(&self, id: &RequestId) -> Response {
         loop {
-            if let Message::Response(response) = self.hear()
+            if let Message::Response(response) = self.receive()
                 && response.id == *id
             {
                 return response;
@@ -84,29 +84,29 @@ impl Client {
         }
     }
 
-    /// The result of a request.
+    /// Sends a request and returns its result.
     pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.request(method, params);
         let response = self.response(&id);
         response.response_result.unwrap_or_else(|error| panic!("{method}: {error:?}"))
     }
 
-    /// The code and text of a request's error.
+    /// Sends a request and returns the code and message of its error.
     pub(crate) fn fail(&mut self, method: &str, params: Value) -> (i32, String) {
         let id = self.request(method, params);
         let error = self.response(&id).response_result.expect_err(method);
         (error.code, error.message)
     }
 
-    /// What a request says of a place in the document.
+    /// Sends a request about a position in [`URI`] and returns its result.
     pub(crate) fn at(&mut self, method: &str, (line, character): (u32, u32)) -> Value {
         self.ask(method, place(line, character))
     }
 
-    /// The next findings that are told.
-    pub(crate) fn findings(&self) -> Value {
+    /// Waits for the next diagnostics that are published.
+    pub(crate) fn diagnostics(&self) -> Value {
         loop {
-            if let Message::Notification(it) = self.hear()
+            if let Message::Notification(it) = self.receive()
                 && it.method == "textDocument/publishDiagnostics"
             {
                 return it.params;
@@ -114,14 +114,14 @@ impl Client {
         }
     }
 
-    /// Says `shutdown` and `exit`.
+    /// Sends `shutdown` and `exit`, and waits for the server to end.
     pub(crate) fn leave(mut self) -> Ended {
         assert_eq!(self.ask("shutdown", Value::Null), Value::Null);
-        self.say("exit", Value::Null);
+        self.notify("exit", Value::Null);
         self.ended()
     }
 
-    /// Says no more.
+    /// Closes the connection and waits for the server to end.
     pub(crate) fn ended(mut self) -> Ended {
         let server = self.server.take().expect("it was started");
         drop(self.connection.take());
@@ -136,7 +136,7 @@ pub(crate) fn place(line: u32, character: u32) -> Value {
     })
 }
 
-/// A text without its `|`, and the line and column where that stood.
+/// Returns a text without its `|`, and the line and column of the `|`.
 pub(crate) fn cursor(text: &str) -> (String, (u32, u32)) {
     let at = text.find('|').expect("the text has a cursor");
     let before = &text[..at];
