@@ -82,6 +82,30 @@ impl Template {
     }
 }
 
+impl Template {
+    /// Decodes an instruction other than a call.
+    #[inline(always)]
+    fn decode(
+        &self,
+        pc: usize,
+        slot: Slot,
+        word_behind: u64,
+        block_len: u8,
+        handlers: &[Handler; 256],
+    ) -> DecodedInsn {
+        DecodedInsn {
+            handler: handlers[usize::from(self.code)],
+            imm: i64::from(slot.imm).cast_unsigned() & self.imm | word_behind & self.tail,
+            aux: (pc_behind(pc) & self.jump).wrapping_add_signed(i32::from(slot.off)),
+            code: self.code,
+            dst: Register::new(slot.dst),
+            src: Register::new(slot.src),
+            block_len,
+        }
+    }
+}
+
+/// The templates of all opcodes, by version.
 static TEMPLATES: [[Template; 256]; Version::ALL.len()] = {
     let mut tables = [[Template::UNSUPPORTED; 256]; Version::ALL.len()];
     let mut version = 0;
@@ -126,16 +150,7 @@ pub(crate) fn decode(executable: &Executable) -> DecodedProgram {
             let skipped = if template.is_lddw { two_behind } else { behind };
             let mut block_len = 1 + (skipped & template.goes_on);
             let insn = insns.slot(pc);
-            *insn = DecodedInsn {
-                handler: handlers[usize::from(template.code)],
-                imm: i64::from(slot.imm).cast_unsigned() & template.imm
-                    | word_behind & template.tail,
-                aux: (pc_behind(pc) & template.jump).wrapping_add_signed(i32::from(slot.off)),
-                code: template.code,
-                dst: Register::new(slot.dst),
-                src: Register::new(slot.src),
-                block_len,
-            };
+            *insn = template.decode(pc, slot, word_behind, block_len, handlers);
             calls[call_count % BATCH] = pc;
             call_count += usize::from(template.callee.is_some());
             if block_len == BLOCK_LEN_MAX {

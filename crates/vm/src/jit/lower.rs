@@ -80,8 +80,8 @@ pub(super) trait Target {
     fn check(&mut self, check: Check, spilled: Option<u8>, exit: SideExit);
     /// Reloads a spilled pointer into the pointer register.
     fn reload(&mut self, spilled: u8);
-    fn load(&mut self, size: Size, dst: Register, place: MemLocation);
-    fn store(&mut self, size: Size, place: MemLocation, value: Value);
+    fn load(&mut self, size: Size, dst: Register, location: MemLocation);
+    fn store(&mut self, size: Size, location: MemLocation, value: Value);
     /// Continues at `next` if the condition holds; then `refund` compute units of the block are
     /// refunded.
     fn branch(
@@ -298,33 +298,14 @@ impl<T: Target> Lowering<'_, T> {
         let (dst, src) = (insn.dst, insn.src);
         let known = (dst as usize) < 11 && (src as usize) < 11;
         let Action::Row(kind) = action else {
-            return match action {
-                Action::CallLocal if (insn.aux as usize) < self.slots => {
-                    if let Some(insns) = leaf(self.program, insn.aux as usize) {
-                        return self.inline(insns, insn.aux, exit);
-                    }
-                    let overwritten = self.effects.overwritten(self.program, insn.aux);
-                    self.target.call(insn.aux, overwritten, exit);
-                }
-                Action::CallSyscall => self.target.syscall(insn.aux, exit),
-                Action::CallRegister if self.is_written(src) => {
-                    self.target.call_register(src, exit);
-                }
-                _ => self.target.give_up(exit),
-            };
+            return self.call(action, insn, exit);
         };
         match kind {
             _ if !known => self.target.give_up(exit),
-            Kind::StoreImm(size) | Kind::StoreReg(size) => {
-                let value = match kind {
-                    Kind::StoreImm(_) => Value::Constant(insn.imm),
-                    _ => self.register(src),
-                };
-                match self.place(step, groups, exit) {
-                    Some(place) => self.target.store(size, place, value),
-                    None => self.target.give_up(exit),
-                }
+            Kind::StoreImm(size) => {
+                self.store(size, Value::Constant(insn.imm), step, groups, exit);
             }
+            Kind::StoreReg(size) => self.store(size, self.register(src), step, groups, exit),
             Kind::Jump => {
                 let next = self.next(insn.aux as usize, 0);
                 self.jump(next, exit);
@@ -341,26 +322,13 @@ impl<T: Target> Lowering<'_, T> {
             }
             Kind::Exit => self.target.exit(exit.pc),
             _ if !self.is_written(dst) => self.target.give_up(exit),
-            Kind::Load(size) => match self.place(step, groups, exit) {
-                Some(place) => self.target.load(size, dst, place),
+            Kind::Load(size) => match self.locate(step, groups, exit) {
+                Some(location) => self.target.load(size, dst, location),
                 None => self.target.give_up(exit),
             },
             Kind::Alu(alu, width, right) => {
                 let value = self.value(insn, right);
-                match (alu, value) {
-                    (Alu::Div | Alu::Mod | Alu::Sdiv | Alu::Srem, Value::Constant(constant))
-                        if width.truncate(constant) == 0 =>
-                    {
-                        self.target.give_up(exit);
-                    }
-                    (Alu::Div | Alu::Mod | Alu::Sdiv | Alu::Srem, _) => {
-                        self.target.divide(alu, width, dst, value, exit);
-                    }
-                    (Alu::Mov, Value::FramePointer) if width == Width::W64 => {
-                        self.target.sum(dst, value, 0);
-                    }
-                    _ => self.target.alu(alu, width, dst, value),
-                }
+                self.alu(alu, width, dst, value, exit);
             }
             Kind::Neg(width) => self.target.negate(width, dst),
             Kind::Endian(order) => match insn.imm {
@@ -375,6 +343,58 @@ impl<T: Target> Lowering<'_, T> {
             Kind::Tail | Kind::CallHash | Kind::CallStatic | Kind::CallReg(_) => {
                 self.target.give_up(exit);
             }
+        }
+    }
+
+    /// Lowers calls, and everything that is not a row of the instruction table.
+    #[inline(always)]
+    fn call(&mut self, action: Action, insn: &DecodedInsn, exit: SideExit) {
+        match action {
+            Action::CallLocal if (insn.aux as usize) < self.slots => {
+                if let Some(insns) = leaf(self.program, insn.aux as usize) {
+                    return self.inline(insns, insn.aux, exit);
+                }
+                let overwritten = self.effects.overwritten(self.program, insn.aux);
+                self.target.call(insn.aux, overwritten, exit);
+            }
+            Action::CallSyscall => self.target.syscall(insn.aux, exit),
+            Action::CallRegister if self.is_written(insn.src) => {
+                self.target.call_register(insn.src, exit);
+            }
+            _ => self.target.give_up(exit),
+        }
+    }
+
+    #[inline(always)]
+    fn store(
+        &mut self,
+        size: Size,
+        value: Value,
+        step: &Step<'_>,
+        groups: &[Group],
+        exit: SideExit,
+    ) {
+        match self.locate(step, groups, exit) {
+            Some(location) => self.target.store(size, location, value),
+            None => self.target.give_up(exit),
+        }
+    }
+
+    #[inline(always)]
+    fn alu(&mut self, alu: Alu, width: Width, dst: Register, value: Value, exit: SideExit) {
+        match (alu, value) {
+            (Alu::Div | Alu::Mod | Alu::Sdiv | Alu::Srem, Value::Constant(constant))
+                if width.truncate(constant) == 0 =>
+            {
+                self.target.give_up(exit);
+            }
+            (Alu::Div | Alu::Mod | Alu::Sdiv | Alu::Srem, _) => {
+                self.target.divide(alu, width, dst, value, exit);
+            }
+            (Alu::Mov, Value::FramePointer) if width == Width::W64 => {
+                self.target.sum(dst, value, 0);
+            }
+            _ => self.target.alu(alu, width, dst, value),
         }
     }
 
@@ -399,7 +419,7 @@ impl<T: Target> Lowering<'_, T> {
 
     /// Emits what an access needs to get its pointer, and returns the location.
     #[inline(always)]
-    fn place(&mut self, step: &Step<'_>, groups: &[Group], exit: SideExit) -> Option<MemLocation> {
+    fn locate(&mut self, step: &Step<'_>, groups: &[Group], exit: SideExit) -> Option<MemLocation> {
         let at = step.at;
         match step.access {
             AccessPath::No => return None,

@@ -311,6 +311,42 @@ impl<'p> Planner<'p> {
             step.access = AccessPath::Frame;
             return;
         }
+        if self.join_group(value, at, end, store, step, groups) {
+            return;
+        }
+        let index = *group_count;
+        *group_count += 1;
+        let group = &mut groups[usize::from(index)];
+        group.value = value;
+        group.base = base;
+        group.base_at = base_at;
+        group.min = at;
+        group.end = end;
+        group.last = at;
+        group.store = store;
+        group.is_crossed = false;
+        group.is_spilled = false;
+        let [number, ..] = self.next_number.to_le_bytes();
+        group.number = number;
+        self.recent[self.next_number] = index;
+        self.next_number = (self.next_number + 1) % SPILLED_MAX;
+        self.current_group = index;
+        step.group = index;
+        step.access = AccessPath::First;
+    }
+
+    /// Adds an access of the bytes from `at` to `end` to a recent group. Returns whether there is one
+    /// that it can join.
+    #[inline(always)]
+    fn join_group(
+        &mut self,
+        value: u32,
+        at: i32,
+        end: i32,
+        store: bool,
+        step: &mut Step<'_>,
+        groups: &mut [Group],
+    ) -> bool {
         for index in self.recent {
             if index == NO_GROUP {
                 break;
@@ -337,26 +373,8 @@ impl<'p> Planner<'p> {
                 group.is_spilled = true;
             }
             self.current_group = index;
-            return;
+            return true;
         }
-        let index = *group_count;
-        *group_count += 1;
-        let group = &mut groups[usize::from(index)];
-        group.value = value;
-        group.base = base;
-        group.base_at = base_at;
-        group.min = at;
-        group.end = end;
-        group.last = at;
-        group.store = store;
-        group.is_crossed = false;
-        group.is_spilled = false;
-        let [number, ..] = self.next_number.to_le_bytes();
-        group.number = number;
-        self.recent[self.next_number] = index;
-        self.next_number = (self.next_number + 1) % SPILLED_MAX;
-        self.current_group = index;
-        step.group = index;
-        step.access = AccessPath::First;
+        false
     }
 }

@@ -57,7 +57,7 @@ impl SiteKind {
 const _: () = {
     let mut number = 0;
     while number <= SiteKind::Enter as usize {
-        assert!(SiteKind::ALL[number] as usize == number, "numbers are places");
+        assert!(SiteKind::ALL[number] as usize == number, "numbers are indices");
         number += 1;
     }
 };

@@ -99,7 +99,7 @@ impl Writer<'_> {
         }
         let mut slow = Vec::new();
         self.check_length(&mut slow);
-        self.place_operands(operation, &mut slow);
+        self.translate_operands(operation, &mut slow);
         self.code.reserve();
         let cost = self.shape.memory_calls.compute_units.into();
         self.code.arith_imm(Bits::B64, Arith::Sub, METER, cost);
@@ -128,14 +128,14 @@ impl Writer<'_> {
 
     /// Emits the checks of an operation's addresses and overlaps. `LEFT` and `RIGHT` then hold host
     /// addresses; for a comparison, the address of the result is on the stack.
-    fn place_operands(&mut self, operation: MemoryOperation, slow: &mut Vec<Patch>) {
+    fn translate_operands(&mut self, operation: MemoryOperation, slow: &mut Vec<Patch>) {
         match operation {
             MemoryOperation::Copy | MemoryOperation::Move => {
                 if operation == MemoryOperation::Copy {
                     self.check_overlap(slow);
                 }
-                self.place(LEFT, R1, Len::R3, true, slow);
-                self.place(RIGHT, R2, Len::R3, false, slow);
+                self.translate(LEFT, R1, Len::R3, true, slow);
+                self.translate(RIGHT, R2, Len::R3, false, slow);
                 // Copying forwards must not overwrite bytes that are still to be copied. This
                 // compares host addresses, since guest addresses may have gaps.
                 self.code.mov(Bits::B64, DATA, LEFT);
@@ -143,14 +143,14 @@ impl Writer<'_> {
                 self.code.arith(Bits::B64, Arith::Cmp, DATA, R3);
                 slow.push(self.code.jump_if(Flag::Below));
             }
-            MemoryOperation::Set => self.place(LEFT, R1, Len::R3, true, slow),
+            MemoryOperation::Set => self.translate(LEFT, R1, Len::R3, true, slow),
             MemoryOperation::Compare => {
                 self.code.test_imm(Bits::B32, R4, 3);
                 slow.push(self.code.jump_if(Flag::NotEqual));
-                self.place(LEFT, R4, Len::I32, true, slow);
+                self.translate(LEFT, R4, Len::I32, true, slow);
                 self.code.store(3, Mem::at(Reg::Rsp, 0), LEFT);
-                self.place(LEFT, R1, Len::R3, false, slow);
-                self.place(RIGHT, R2, Len::R3, false, slow);
+                self.translate(LEFT, R1, Len::R3, false, slow);
+                self.translate(RIGHT, R2, Len::R3, false, slow);
             }
         }
     }
@@ -219,7 +219,7 @@ impl Writer<'_> {
     }
 
     /// `dst = host address of guest`, if all of the access is in the known region of its window.
-    fn place(&mut self, dst: Reg, guest: Reg, len: Len, store: bool, slow: &mut Vec<Patch>) {
+    fn translate(&mut self, dst: Reg, guest: Reg, len: Len, store: bool, slow: &mut Vec<Patch>) {
         self.code.reserve();
         let limits = offset_of!(Context<()>, windows.limits) + if store { 8 } else { 0 };
         let bases = offset_of!(Context<()>, windows.bases);

@@ -196,11 +196,11 @@ impl Writer<'_> {
             let limits = offset_of!(Context<()>, windows.limits);
             let stores = limits + STACK_WINDOW * 16 + 8;
             for field in [offset_of!(Context<()>, frame_limit), stores] {
-                let place = self.context(field);
-                self.code.load(3, SCRATCH, place);
+                let limit = self.context(field);
+                self.code.load(3, SCRATCH, limit);
                 self.code
                     .lea(SCRATCH, Mem::at(SCRATCH, STACK_STEP_FRAMES * self.shape.frame_bytes));
-                self.code.store(3, place, SCRATCH);
+                self.code.store(3, limit, SCRATCH);
             }
             self.code.ret();
         } else {

@@ -98,54 +98,9 @@ impl Target for Writer<'_> {
                     self.flags = (dst, self.code.here());
                 }
             }
-            Alu::Rsub => {
-                let right = self.register(value);
-                if right != SCRATCH {
-                    self.code.mov(Bits::B64, SCRATCH, right);
-                }
-                self.code.arith(bits, Arith::Sub, SCRATCH, dst);
-                self.code.mov(bits, dst, SCRATCH);
-            }
-            Alu::Mov => match value {
-                Value::Constant(constant) => {
-                    let constant = alu.eval(width, 0, constant).unwrap_or_default();
-                    if constant == 0 {
-                        self.code.arith(Bits::B32, Arith::Xor, dst, dst);
-                    } else {
-                        self.constant(dst, constant);
-                    }
-                    return;
-                }
-                Value::Register(src) => {
-                    let src = REGISTERS[src as usize];
-                    match width {
-                        Width::S32 => self.code.movsxd(dst, src),
-                        _ => self.code.mov(bits, dst, src),
-                    }
-                    return;
-                }
-                Value::FramePointer => {
-                    self.guest_frame(dst, 0);
-                    if width == Width::Z32 {
-                        self.code.mov(bits, dst, dst);
-                    }
-                }
-            },
-            Alu::Mul => {
-                let imm = match value {
-                    Value::Constant(constant) => i32::try_from(constant.cast_signed()).ok(),
-                    _ => None,
-                };
-                match imm {
-                    Some(imm) if !self.rng.blinds(i64::from(imm).cast_unsigned()) => {
-                        self.code.imul_imm(bits, dst, dst, imm);
-                    }
-                    _ => {
-                        let src = self.register(value);
-                        self.code.imul(bits, dst, src);
-                    }
-                }
-            }
+            Alu::Rsub => self.reverse_subtract(bits, dst, value),
+            Alu::Mov => return self.mov(width, dst, value),
+            Alu::Mul => self.multiply(bits, dst, value),
             Alu::Lsh => self.shift(bits, Shift::Shl, dst, value),
             Alu::Rsh => self.shift(bits, Shift::Shr, dst, value),
             Alu::Arsh => self.shift(bits, Shift::Sar, dst, value),
@@ -157,14 +112,8 @@ impl Target for Writer<'_> {
                 let src = self.register(value);
                 self.code.arith(Bits::B64, Arith::Or, dst, src);
             }
-            Alu::Uhmul | Alu::Shmul => {
-                let src = self.register(value);
-                if src != SCRATCH {
-                    self.code.mov(Bits::B64, SCRATCH, src);
-                }
-                let op = if alu == Alu::Uhmul { Unary::Mul } else { Unary::Imul };
-                self.with_rdx(Bits::B64, dst, true, |code| code.unary(Bits::B64, op, SCRATCH));
-            }
+            Alu::Uhmul => self.multiply_high(Unary::Mul, dst, value),
+            Alu::Shmul => self.multiply_high(Unary::Imul, dst, value),
             // See `divide`.
             Alu::Div | Alu::Mod | Alu::Sdiv | Alu::Srem => self.code.ud2(),
         }
@@ -273,23 +222,8 @@ impl Target for Writer<'_> {
         self.code.shift_imm(Bits::B64, Shift::Shr, SCRATCH, WINDOW_SHIFT);
         self.code.arith_imm(Bits::B32, Arith::And, SCRATCH, WINDOWS_MASK);
         if self.shape.gaps {
-            let gap = self.window(bases + 8);
-            if stride == 0 {
-                self.address(POINTER, base, disp);
-            }
-            self.code.test_mem(POINTER, gap);
-            jumps[0] = self.code.jump_if(Flag::NotEqual);
+            jumps[0] = self.check_gap(check);
             count = 1;
-            if stride > 0 {
-                self.address(POINTER, base, disp);
-            }
-            if self.shape.pext {
-                self.code.pext(
-                    POINTER,
-                    POINTER,
-                    self.window(offset_of!(Context<()>, windows.masks)),
-                );
-            }
             if last > 0 {
                 self.code.arith_imm(Bits::B64, Arith::Add, POINTER, last);
             }
@@ -317,13 +251,13 @@ impl Target for Writer<'_> {
     }
 
     #[inline(always)]
-    fn load(&mut self, size: Size, dst: Register, place: MemLocation) {
-        self.code.load(size as u8, REGISTERS[dst as usize], self.memory(place));
+    fn load(&mut self, size: Size, dst: Register, location: MemLocation) {
+        self.code.load(size as u8, REGISTERS[dst as usize], self.memory(location));
     }
 
     #[inline(always)]
-    fn store(&mut self, size: Size, place: MemLocation, value: Value) {
-        let memory = self.memory(place);
+    fn store(&mut self, size: Size, location: MemLocation, value: Value) {
+        let memory = self.memory(location);
         if let Value::Constant(constant) = value
             && let Ok(imm) = i32::try_from(constant.cast_signed())
             && !self.rng.blinds(constant)
@@ -335,7 +269,6 @@ impl Target for Writer<'_> {
     }
 
     #[inline(always)]
-    #[allow(clippy::cast_possible_truncation, reason = "a half is what 32-bit conditions see")]
     fn branch(
         &mut self,
         cond: Cond,
@@ -357,31 +290,7 @@ impl Target for Writer<'_> {
             }
             _ => self.register(left),
         };
-        match (cond, right) {
-            (Cond::Eq | Cond::Ne, Value::Constant(0)) => {
-                let known = bits == Bits::B64 && self.flags == (left, self.code.here());
-                if !known {
-                    self.code.test(bits, left, left);
-                }
-            }
-            (Cond::Set, Value::Constant(constant)) => {
-                let imm = match bits {
-                    Bits::B32 => (constant as u32).cast_signed(),
-                    Bits::B64 => i32::try_from(constant.cast_signed()).unwrap_or_default(),
-                };
-                if self.rng.blinds(i64::from(imm).cast_unsigned()) {
-                    self.constant(SCRATCH, constant);
-                    self.code.test(bits, left, SCRATCH);
-                } else {
-                    self.code.test_imm(bits, left, imm);
-                }
-            }
-            (Cond::Set, right) => {
-                let right = self.register(right);
-                self.code.test(bits, left, right);
-            }
-            (_, right) => self.arith_value(bits, Arith::Cmp, left, right),
-        }
+        self.compare(cond, bits, left, right);
         if saved {
             self.code.pop(POINTER);
         }
@@ -472,6 +381,120 @@ impl Target for Writer<'_> {
 }
 
 impl Writer<'_> {
+    #[inline(always)]
+    fn reverse_subtract(&mut self, bits: Bits, dst: Reg, value: Value) {
+        let right = self.register(value);
+        if right != SCRATCH {
+            self.code.mov(Bits::B64, SCRATCH, right);
+        }
+        self.code.arith(bits, Arith::Sub, SCRATCH, dst);
+        self.code.mov(bits, dst, SCRATCH);
+    }
+
+    #[inline(always)]
+    fn mov(&mut self, width: Width, dst: Reg, value: Value) {
+        match value {
+            Value::Constant(constant) => {
+                match Alu::Mov.eval(width, 0, constant).unwrap_or_default() {
+                    0 => self.code.arith(Bits::B32, Arith::Xor, dst, dst),
+                    constant => self.constant(dst, constant),
+                }
+            }
+            Value::Register(src) => {
+                let src = REGISTERS[src as usize];
+                match width {
+                    Width::S32 => self.code.movsxd(dst, src),
+                    _ => self.code.mov(bits(width), dst, src),
+                }
+            }
+            Value::FramePointer => {
+                self.guest_frame(dst, 0);
+                match width {
+                    Width::W64 => {}
+                    Width::Z32 => self.code.mov(Bits::B32, dst, dst),
+                    Width::S32 => self.code.movsxd(dst, dst),
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn multiply(&mut self, bits: Bits, dst: Reg, value: Value) {
+        let imm = match value {
+            Value::Constant(constant) => i32::try_from(constant.cast_signed()).ok(),
+            _ => None,
+        };
+        match imm {
+            Some(imm) if !self.rng.blinds(i64::from(imm).cast_unsigned()) => {
+                self.code.imul_imm(bits, dst, dst, imm);
+            }
+            _ => {
+                let src = self.register(value);
+                self.code.imul(bits, dst, src);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn multiply_high(&mut self, op: Unary, dst: Reg, value: Value) {
+        let src = self.register(value);
+        if src != SCRATCH {
+            self.code.mov(Bits::B64, SCRATCH, src);
+        }
+        self.with_rdx(Bits::B64, dst, true, |code| code.unary(Bits::B64, op, SCRATCH));
+    }
+
+    /// Emits the check that the accesses of a group start outside of gaps: returns the jump that is
+    /// taken if one does not. The pointer register then holds the dense address of the first byte.
+    fn check_gap(&mut self, check: Check) -> Patch {
+        let Check { disp, base, stride, .. } = check;
+        let gap = self.window(offset_of!(Context<()>, windows.bases) + 8);
+        if stride == 0 {
+            self.address(POINTER, base, disp);
+        }
+        self.code.test_mem(POINTER, gap);
+        let in_gap = self.code.jump_if(Flag::NotEqual);
+        if stride > 0 {
+            self.address(POINTER, base, disp);
+        }
+        if self.shape.pext {
+            let mask = self.window(offset_of!(Context<()>, windows.masks));
+            self.code.pext(POINTER, POINTER, mask);
+        }
+        in_gap
+    }
+
+    /// Sets the flags for a branch.
+    #[inline(always)]
+    #[allow(clippy::cast_possible_truncation, reason = "a half is what 32-bit conditions see")]
+    fn compare(&mut self, cond: Cond, bits: Bits, left: Reg, right: Value) {
+        match (cond, right) {
+            (Cond::Eq | Cond::Ne, Value::Constant(0)) => {
+                let known = bits == Bits::B64 && self.flags == (left, self.code.here());
+                if !known {
+                    self.code.test(bits, left, left);
+                }
+            }
+            (Cond::Set, Value::Constant(constant)) => {
+                let imm = match bits {
+                    Bits::B32 => (constant as u32).cast_signed(),
+                    Bits::B64 => i32::try_from(constant.cast_signed()).unwrap_or_default(),
+                };
+                if self.rng.blinds(i64::from(imm).cast_unsigned()) {
+                    self.constant(SCRATCH, constant);
+                    self.code.test(bits, left, SCRATCH);
+                } else {
+                    self.code.test_imm(bits, left, imm);
+                }
+            }
+            (Cond::Set, right) => {
+                let right = self.register(right);
+                self.code.test(bits, left, right);
+            }
+            (_, right) => self.arith_value(bits, Arith::Cmp, left, right),
+        }
+    }
+
     fn shift(&mut self, bits: Bits, op: Shift, dst: Reg, value: Value) {
         if let Value::Constant(count) = value {
             let mask = if bits == Bits::B64 { 63 } else { 31 };

@@ -63,22 +63,22 @@ fn check(expected: &str, write: impl FnOnce(&mut Encoder)) {
 }
 
 /// Memory operands of every form, with their text.
-fn places() -> Vec<(Mem, String)> {
-    let mut places = Vec::new();
+fn memory_operands() -> Vec<(Mem, String)> {
+    let mut memory_operands = Vec::new();
     for base in REGS {
         for (disp, text) in
             [(0, ""), (1, "+0x1"), (-128, "-0x80"), (128, "+0x80"), (-70000, "-0x11170")]
         {
-            places.push((Mem::at(base, disp), format!("[{}{text}]", name(base, 64))));
+            memory_operands.push((Mem::at(base, disp), format!("[{}{text}]", name(base, 64))));
             for (index, shift) in [(Reg::Rcx, 0), (Reg::R12, 2), (Reg::Rbp, 1), (Reg::R13, 3)] {
                 let scale = ["", "*2", "*4", "*8"][usize::from(shift)];
                 let (base_name, index_name) = (name(base, 64), name(index, 64));
                 let text = format!("[{base_name}+{index_name}{scale}{text}]");
-                places.push((Mem::indexed(base, index, shift, disp), text));
+                memory_operands.push((Mem::indexed(base, index, shift, disp), text));
             }
         }
     }
-    places
+    memory_operands
 }
 
 #[test]
@@ -161,35 +161,37 @@ fn registers() {
 
 #[test]
 fn memory() {
-    for (mem, place) in places() {
-        check(&format!("call {place}"), |code| code.call_mem(mem));
-        check(&format!("movups xmm0, {place}"), |code| code.load_xmm(mem));
-        check(&format!("movups {place}, xmm0"), |code| code.store_xmm(mem));
-        check(&format!("jmp {place}"), |code| code.jump_mem(mem));
+    for (mem, operand) in memory_operands() {
+        check(&format!("call {operand}"), |code| code.call_mem(mem));
+        check(&format!("movups xmm0, {operand}"), |code| code.load_xmm(mem));
+        check(&format!("movups {operand}, xmm0"), |code| code.store_xmm(mem));
+        check(&format!("jmp {operand}"), |code| code.jump_mem(mem));
         for a in REGS {
             let (a64, a32) = (name(a, 64), name(a, 32));
-            check(&format!("lea {a64}, {place}"), |code| code.lea(a, mem));
-            check(&format!("lea {a32}, {place}"), |code| code.lea32(a, mem));
-            check(&format!("movzx {a32}, {place}"), |code| code.load(0, a, mem));
-            check(&format!("movzx {a32}, {place}"), |code| code.load(1, a, mem));
-            check(&format!("mov {a32}, {place}"), |code| code.load(2, a, mem));
-            check(&format!("mov {a64}, {place}"), |code| code.load(3, a, mem));
+            check(&format!("lea {a64}, {operand}"), |code| code.lea(a, mem));
+            check(&format!("lea {a32}, {operand}"), |code| code.lea32(a, mem));
+            check(&format!("movzx {a32}, {operand}"), |code| code.load(0, a, mem));
+            check(&format!("movzx {a32}, {operand}"), |code| code.load(1, a, mem));
+            check(&format!("mov {a32}, {operand}"), |code| code.load(2, a, mem));
+            check(&format!("mov {a64}, {operand}"), |code| code.load(3, a, mem));
             for (size, bits) in [(0, 8), (1, 16), (2, 32), (3, 64)] {
-                check(&format!("mov {place}, {}", name(a, bits)), |code| code.store(size, mem, a));
+                check(&format!("mov {operand}, {}", name(a, bits)), |code| {
+                    code.store(size, mem, a)
+                });
             }
-            check(&format!("cmp {a64}, {place}"), |code| {
+            check(&format!("cmp {a64}, {operand}"), |code| {
                 code.arith_mem(Bits::B64, Arith::Cmp, a, mem);
             });
-            check(&format!("add {a32}, {place}"), |code| {
+            check(&format!("add {a32}, {operand}"), |code| {
                 code.arith_mem(Bits::B32, Arith::Add, a, mem);
             });
-            check(&format!("test {place}, {a64}"), |code| code.test_mem(a, mem));
-            check(&format!("pext {a64}, {a64}, {place}"), |code| code.pext(a, a, mem));
+            check(&format!("test {operand}, {a64}"), |code| code.test_mem(a, mem));
+            check(&format!("pext {a64}, {a64}, {operand}"), |code| code.pext(a, a, mem));
         }
-        check(&format!("mov {place}, 0x7f"), |code| code.store_imm(0, mem, 0x17f));
-        check(&format!("mov {place}, 0x17f"), |code| code.store_imm(1, mem, 0x4_017f));
-        check(&format!("mov {place}, -0x5"), |code| code.store_imm(2, mem, -5));
-        check(&format!("mov {place}, -0x5"), |code| code.store_imm(3, mem, -5));
+        check(&format!("mov {operand}, 0x7f"), |code| code.store_imm(0, mem, 0x17f));
+        check(&format!("mov {operand}, 0x17f"), |code| code.store_imm(1, mem, 0x4_017f));
+        check(&format!("mov {operand}, -0x5"), |code| code.store_imm(2, mem, -5));
+        check(&format!("mov {operand}, -0x5"), |code| code.store_imm(3, mem, -5));
     }
 }
 

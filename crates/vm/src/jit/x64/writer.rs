@@ -492,8 +492,8 @@ impl<'o> Writer<'o> {
         self.lead(jump, slot);
     }
 
-    pub(super) fn memory(&self, place: MemLocation) -> Mem {
-        match place {
+    pub(super) fn memory(&self, location: MemLocation) -> Mem {
+        match location {
             MemLocation::Frame(disp) => Mem::at(FRAME, disp),
             MemLocation::Pointer(disp) => Mem::at(POINTER, disp),
         }
