@@ -1,8 +1,8 @@
 //! The maximum length of the interpreter's chains of handlers.
 //!
-//! Each handler ends with a call of the next one, which the compiler may turn into a jump. Whether it
-//! does depends on how this crate is built, not on the program. So it is measured once: a chain of
-//! all handlers is executed, to see how much of the host's stack it takes.
+//! Each handler ends with a call of the next one, which the compiler may turn into a jump. Whether
+//! it does depends on how this crate is built, not on the program. So it is measured once: a chain
+//! of all handlers is executed, to see how much of the host's stack it takes.
 
 use std::sync::OnceLock;
 
@@ -36,8 +36,8 @@ pub(crate) fn compute_units_max(version: Version) -> u64 {
     })
 }
 
-/// Executes a chain of all handlers. Returns how many bytes of the host's stack it took, or `None` if
-/// it stopped before its end.
+/// Executes a chain of all handlers. Returns how many bytes of the host's stack it took, or `None`
+/// if it stopped before its end.
 fn measure_all(version: Version) -> Option<usize> {
     let text = [0; 8];
     let program = Executable::from_text(version, text, 0, Functions::default(), <_>::default());

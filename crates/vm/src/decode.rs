@@ -1,6 +1,7 @@
 //! Decodes the text of a program, in one pass.
 //!
-//! The pass goes backwards, so that the length of a block follows from that of the next instruction.
+//! The pass goes backwards, so that the length of a block follows from that of the next
+//! instruction.
 
 use selkie_elf::{Executable, SyscallId};
 use selkie_isa::{Field, Kind, Op, Operand, Slot, Version, layout::SLOT_BYTES};
@@ -178,8 +179,9 @@ pub(crate) fn decode(executable: &Executable) -> DecodedProgram {
     DecodedProgram { text: insns, cut, chain_units: chain::compute_units_max(version) }
 }
 
-/// Returns the slot behind `pc`, to which jumps are relative. A target before the first slot becomes
-/// a number beyond the last slot: only unverified programs have such jumps, and they trap there.
+/// Returns the slot behind `pc`, to which jumps are relative. A target before the first slot
+/// becomes a number beyond the last slot: only unverified programs have such jumps, and they trap
+/// there.
 #[allow(clippy::cast_possible_truncation, reason = "fewer slots fit in memory than in 32 bits")]
 fn pc_behind(pc: usize) -> u32 {
     (pc as u32).wrapping_add(1)

@@ -1,9 +1,9 @@
 //! The decoded form of a program.
 //!
 //! Every slot of the text has a [`DecodedInsn`], so the number of a slot is its index. A *block* is
-//! what is executed from a slot on as long as no branch is taken: it ends with a jump, call or exit.
-//! Each instruction holds the length of its block from there on, so that the interpreter can charge
-//! a whole block when it enters it, and refund the rest where it leaves the block early.
+//! what is executed from a slot on as long as no branch is taken: it ends with a jump, call or
+//! exit. Each instruction holds the length of its block from there on, so that the interpreter can
+//! charge a whole block when it enters it, and refund the rest where it leaves the block early.
 //!
 //! Invariant: a sentinel with the handler of [`code::END`], which never moves on, follows the last
 //! instruction. So a handler may step to the next instruction without checking that there is one.
@@ -27,8 +27,8 @@ pub(crate) enum Action {
     CallSyscall,
     /// Call the address in register `src`.
     CallRegister,
-    /// The start of a new block where a long one was cut: charge again, then execute the instruction
-    /// at index `aux` of [`DecodedProgram::cut`].
+    /// The start of a new block where a long one was cut: charge again, then execute the
+    /// instruction at index `aux` of [`DecodedProgram::cut`].
     Cut,
     /// Invalid, or a call of an unknown function: traps when it is reached.
     Unsupported,

@@ -24,8 +24,8 @@ pub fn dirty_pages_len(bytes: usize) -> usize {
 /// Pages that are scanned at a time.
 const WORD_PAGES: usize = 8;
 
-/// Marks the pages of `span`, in bytes from the start of the region. Returns whether any of them was
-/// clean. Pages beyond the record are ignored.
+/// Marks the pages of `span`, in bytes from the start of the region. Returns whether any of them
+/// was clean. Pages beyond the record are ignored.
 #[inline]
 pub fn mark_dirty(dirty_pages: &mut [u8], span: Range<usize>) -> bool {
     if span.is_empty() {

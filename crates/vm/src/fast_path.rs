@@ -1,9 +1,9 @@
 //! The interpreter's fast path: instructions that neither need the host nor raise a trap.
 //!
-//! There is a handler for each row of the instruction table, and each ends by calling the handler of
-//! the next instruction. The optimizer turns these calls into jumps, which predict better than one
-//! central dispatch. In builds where it does not, the calls nest on the host's stack, so a chain of
-//! them must be short: see `chain.rs`.
+//! There is a handler for each row of the instruction table, and each ends by calling the handler
+//! of the next instruction. The optimizer turns these calls into jumps, which predict better than
+//! one central dispatch. In builds where it does not, the calls nest on the host's stack, so a
+//! chain of them must be short: see `chain.rs`.
 
 use core::array;
 
@@ -192,8 +192,8 @@ fn cut<const N: usize>(bytes: [u8; 8]) -> [u8; N] {
     array::from_fn(|index| bytes[index])
 }
 
-/// Executes blocks until an instruction needs the slow path, the next block might exceed the budget,
-/// or the chain of handlers has reached its maximum length.
+/// Executes blocks until an instruction needs the slow path, the next block might exceed the
+/// budget, or the chain of handlers has reached its maximum length.
 pub(crate) fn run_blocks(program: &DecodedProgram, machine: &mut Machine<'_>) {
     let remaining = if machine.metered { machine.meter.remaining() } else { u64::MAX };
     let units = remaining.min(program.chain_units);

@@ -11,10 +11,10 @@
 //! - from the same file, loaded against the same environment;
 //! - unchanged, because loader and verifier do not run again.
 //!
-//! All of this belongs into the key under which the bytes are stored, and into a keyed hash over the
-//! bytes that is checked before they are thawed. A program thawed from changed bytes neither panics
-//! nor accesses memory out of bounds: it is an unverified program, which traps where it reaches what
-//! the verifier would have refused. Changed machine code can do anything, so
+//! All of this belongs into the key under which the bytes are stored, and into a keyed hash over
+//! the bytes that is checked before they are thawed. A program thawed from changed bytes neither
+//! panics nor accesses memory out of bounds: it is an unverified program, which traps where it
+//! reaches what the verifier would have refused. Changed machine code can do anything, so
 //! [`MachineCode::thaw`](crate::MachineCode::thaw) is unsafe.
 //!
 //! A frozen program stores how it differs from the file: relocated words and zeroed bytes. It is
@@ -75,8 +75,8 @@ impl Program {
         out
     }
 
-    /// Restores a frozen program. `elf` is the file that it was frozen with, `syscalls` are those that
-    /// it was loaded against.
+    /// Restores a frozen program. `elf` is the file that it was frozen with, `syscalls` are those
+    /// that it was loaded against.
     ///
     /// # Errors
     /// [`ThawError::Malformed`] if the bytes are not a frozen program.
@@ -87,8 +87,8 @@ impl Program {
 }
 
 impl Verified {
-    /// Restores a frozen program that was verified before. The caller promises that it was: it is not
-    /// verified again.
+    /// Restores a frozen program that was verified before. The caller promises that it was: it is
+    /// not verified again.
     ///
     /// # Errors
     /// [`ThawError::Malformed`] if the bytes are not a frozen program.
@@ -145,7 +145,8 @@ enum Piece {
 const PIECE_BYTES: usize = 64;
 
 /// Writes bytes most of which are in the file too, at `offset`: pieces that are zero, pieces that
-/// differ, and single words that differ in other pieces. If the file is too short, writes all bytes.
+/// differ, and single words that differ in other pieces. If the file is too short, writes all
+/// bytes.
 fn put_image(out: &mut Vec<u8>, bytes: &[u8], elf: &[u8], offset: u64) {
     let file = usize::try_from(offset).ok().and_then(|at| elf.get(at..)?.get(..bytes.len()));
     let Some(file) = file.filter(|_| u32::try_from(bytes.len()).is_ok()) else {

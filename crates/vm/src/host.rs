@@ -12,8 +12,8 @@ use crate::{
 pub trait Host {
     /// Executes a syscall with the values of r1 to r5, and returns the value for r0.
     ///
-    /// The instructions up to and including the call are already charged. The syscall consumes its own
-    /// cost from `meter`.
+    /// The instructions up to and including the call are already charged. The syscall consumes its
+    /// own cost from `meter`.
     ///
     /// # Errors
     /// The error ends the program as [`Trap::Syscall`].

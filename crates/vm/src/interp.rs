@@ -1,10 +1,10 @@
 //! The interpreter: the reference for every other engine.
 //!
-//! It has a slow path and a fast path. [`step`] executes one instruction exactly: it charges the meter,
-//! calls the host and raises every trap. `run_blocks` (in `fast_path.rs`) executes whole blocks of
-//! instructions that need none of that, and stops *before* the first one that does. Both call
-//! `Machine::execute` for what an instruction computes, so each has a single definition, and all
-//! exceptional cases are in `step`.
+//! It has a slow path and a fast path. [`step`] executes one instruction exactly: it charges the
+//! meter, calls the host and raises every trap. `run_blocks` (in `fast_path.rs`) executes whole
+//! blocks of instructions that need none of that, and stops *before* the first one that does. Both
+//! call `Machine::execute` for what an instruction computes, so each has a single definition, and
+//! all exceptional cases are in `step`.
 
 use core::array;
 
@@ -137,8 +137,8 @@ fn step_decoded<O: Observer + ?Sized>(
 }
 
 impl Machine<'_> {
-    /// Executes what [`Machine::execute`] does not: accesses that need the host, traps, and the end of
-    /// the program.
+    /// Executes what [`Machine::execute`] does not: accesses that need the host, traps, and the end
+    /// of the program.
     #[cold]
     fn execute_slow(&mut self, insn: &DecodedInsn, host: &mut dyn Host) -> Result<Flow, Trap> {
         let kind = match insn.action() {

@@ -106,8 +106,9 @@ pub struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// Creates a machine that is about to run a program with `budget` compute units: r1 points to the
-    /// input, r10 to the end of the first stack frame, or with dynamic frames to the end of the stack.
+    /// Creates a machine that is about to run a program with `budget` compute units: r1 points to
+    /// the input, r10 to the end of the first stack frame, or with dynamic frames to the end of the
+    /// stack.
     #[must_use]
     pub fn new(
         executable: &Executable,
@@ -121,9 +122,9 @@ impl<'a> Machine<'a> {
         machine
     }
 
-    /// Creates a machine like [`Machine::new`] that reuses the allocations of another one. Call frames
-    /// are written before they are read, so their old contents do not matter. The window cache is
-    /// made when the interpreter first accesses memory.
+    /// Creates a machine like [`Machine::new`] that reuses the allocations of another one. Call
+    /// frames are written before they are read, so their old contents do not matter. The window
+    /// cache is made when the interpreter first accesses memory.
     #[must_use]
     pub fn with_buffers(
         executable: &Executable,
@@ -188,8 +189,8 @@ impl<'a> Machine<'a> {
         self.frames.iter().take(self.depth).map(|frame| slot(frame.return_pc))
     }
 
-    /// Saves the caller's state and moves to the next frame. Returns `false`, with nothing changed, if
-    /// the maximum call depth is reached.
+    /// Saves the caller's state and moves to the next frame. Returns `false`, with nothing changed,
+    /// if the maximum call depth is reached.
     #[inline(always)]
     pub(crate) fn push_frame(&mut self, return_pc: u64) -> bool {
         let Some([frame, _, ..]) = self.frames.get_mut(self.depth..) else { return false };
@@ -210,7 +211,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Restores the caller's state and returns the slot to return to, or `None` in the entry function.
+    /// Restores the caller's state and returns the slot to return to, or `None` in the entry
+    /// function.
     #[inline(always)]
     pub(crate) fn pop_frame(&mut self) -> Option<usize> {
         let depth = self.depth.checked_sub(1)?;

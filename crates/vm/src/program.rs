@@ -28,8 +28,8 @@ pub struct Program {
 static PROGRAM_COUNT: AtomicU64 = AtomicU64::new(0);
 
 impl Program {
-    /// Decodes a program without verifying it. Instructions that the verifier would refuse trap when
-    /// they are reached.
+    /// Decodes a program without verifying it. Instructions that the verifier would refuse trap
+    /// when they are reached.
     #[must_use]
     pub fn new(executable: Executable) -> Self {
         let program = Self::undecoded(executable);

@@ -4,8 +4,9 @@
 //! before the rules on registers (anza sbpf: `verifier.rs`). There are no rules on reachability,
 //! call targets or a final exit: those trap when they are reached.
 //!
-//! Nearly every program is valid, so a quick pass (`quick.rs`) comes first. Only programs that it does
-//! not accept are checked rule by rule, to find the error. It accepts no program that the rules refuse.
+//! Nearly every program is valid, so a quick pass (`quick.rs`) comes first. Only programs that it
+//! does not accept are checked rule by rule, to find the error. It accepts no program that the
+//! rules refuse.
 
 mod quick;
 mod rules;
@@ -22,25 +23,95 @@ use self::rules::{DEMANDS, Demand, Rule};
 
 /// Why a program is refused. The texts are those of anza sbpf's `VerifierError`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "the text of each variant says what it means")]
 pub enum VerifyError {
+    /// The length of the text is not a multiple of 8.
     ProgramLengthNotMultiple,
+    /// The text is empty.
     NoProgram,
-    DivisionByZero { pc: usize },
-    UnsupportedEndianArgument { pc: usize },
+    /// A division by an immediate of zero.
+    DivisionByZero {
+        /// The slot of the instruction.
+        pc: usize,
+    },
+    /// The immediate of `le` or `be` is not 16, 32 or 64.
+    UnsupportedEndianArgument {
+        /// The slot of the instruction.
+        pc: usize,
+    },
+    /// An `lddw` in the last slot.
     LddwCannotBeLast,
-    IncompleteLddw { pc: usize },
-    JumpOutOfCode { target: usize, pc: usize },
-    JumpToMiddleOfLddw { target: usize, pc: usize },
-    InvalidSourceRegister { pc: usize },
-    CannotWriteR10 { pc: usize },
-    InvalidDestinationRegister { pc: usize },
-    UnknownOpcode { code: u8, pc: usize },
-    ShiftWithOverflow { shift: u64, bits: u64, pc: usize },
-    InvalidRegister { pc: usize },
-    InvalidFunction { pc: usize },
-    InvalidSyscall { key: u32, pc: usize },
-    UnalignedImmediate { pc: usize },
+    /// The second slot of an `lddw` has an opcode other than 0.
+    IncompleteLddw {
+        /// The slot of the instruction.
+        pc: usize,
+    },
+    /// A jump to a slot outside of the text.
+    JumpOutOfCode {
+        /// The target slot.
+        target: usize,
+        /// The slot of the instruction.
+        pc: usize,
+    },
+    /// A jump to the second slot of an `lddw`.
+    JumpToMiddleOfLddw {
+        /// The target slot.
+        target: usize,
+        /// The slot of the instruction.
+        pc: usize,
+    },
+    /// A source register above r10.
+    InvalidSourceRegister {
+        /// The slot of the instruction; for an `lddw`, its second slot.
+        pc: usize,
+    },
+    /// A write to r10.
+    CannotWriteR10 {
+        /// The slot of the instruction; for an `lddw`, its second slot.
+        pc: usize,
+    },
+    /// A destination register above r10.
+    InvalidDestinationRegister {
+        /// The slot of the instruction; for an `lddw`, its second slot.
+        pc: usize,
+    },
+    /// An opcode that this version does not have.
+    UnknownOpcode {
+        /// The opcode.
+        code: u8,
+        /// The slot of the instruction.
+        pc: usize,
+    },
+    /// A shift by an immediate that is not less than the width.
+    ShiftWithOverflow {
+        /// The immediate, sign-extended.
+        shift: u64,
+        /// The width in bits.
+        bits: u64,
+        /// The slot of the instruction.
+        pc: usize,
+    },
+    /// A `callx` of a register other than r0 to r9.
+    InvalidRegister {
+        /// The slot of the instruction.
+        pc: usize,
+    },
+    /// A call that was never linked; only [`verify_calls`] refuses it.
+    InvalidFunction {
+        /// The slot of the instruction.
+        pc: usize,
+    },
+    /// A call of an unknown syscall; only [`verify_calls`] refuses it.
+    InvalidSyscall {
+        /// The immediate of the call: the hash of the name.
+        key: u32,
+        /// The slot of the instruction.
+        pc: usize,
+    },
+    /// `add64 r10` with an immediate that is not a multiple of 64.
+    UnalignedImmediate {
+        /// The slot of the instruction.
+        pc: usize,
+    },
 }
 
 impl VerifyError {
@@ -159,9 +230,9 @@ pub fn verify(executable: &Executable) -> Result<(), VerifyError> {
     }
 }
 
-/// Verifies the calls of a program whose calls need no relocation (V3 and later). Deployment tools do
-/// this besides [`verify`], because the validator accepts unknown calls, which trap when they are
-/// reached.
+/// Verifies the calls of a program whose calls need no relocation (V3 and later). Deployment tools
+/// do this besides [`verify`], because the validator accepts unknown calls, which trap when they
+/// are reached.
 ///
 /// # Errors
 /// The first call of an unknown syscall, or the first call that was not linked.

@@ -7,8 +7,8 @@
 //!                                                    the interpreter, for all uncommon cases
 //! ```
 //!
-//! A compilation unit (*unit* for short in this module) is what is compiled at a time. It has nothing
-//! to do with compute units.
+//! A compilation unit (*unit* for short in this module) is what is compiled at a time. It has
+//! nothing to do with compute units.
 //!
 //! Each module uses only those above it in this list:
 //!
@@ -29,8 +29,9 @@
 //! | `entry` | entering machine code; exits to the interpreter and to syscalls |
 //! | `frozen` | machine code as bytes that can be stored |
 //!
-//! Invariant: machine code does nothing that the interpreter would not do. It charges a block before
-//! it executes it, and exits *before* any uncommon case, which the interpreter then executes.
+//! Invariant: machine code does nothing that the interpreter would not do. It charges a block
+//! before it executes it, and exits *before* any uncommon case, which the interpreter then
+//! executes.
 
 mod class;
 mod lower;

@@ -335,8 +335,8 @@ impl<'p> Planner<'p> {
         step.access = AccessPath::First;
     }
 
-    /// Adds an access of the bytes from `at` to `end` to a recent group. Returns whether there is one
-    /// that it can join.
+    /// Adds an access of the bytes from `at` to `end` to a recent group. Returns whether there is
+    /// one that it can join.
     #[inline(always)]
     fn join_group(
         &mut self,

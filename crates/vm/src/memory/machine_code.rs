@@ -145,8 +145,8 @@ impl MemoryMap<'_> {
     }
 
     /// Translates a group of accesses to the `len` bytes at `vaddr`, of which the last one starts
-    /// `stride` bytes behind the first. Returns the host address of the last byte, and the bounds of
-    /// the region if it has no gaps and windows may have several regions.
+    /// `stride` bytes behind the first. Returns the host address of the last byte, and the bounds
+    /// of the region if it has no gaps and windows may have several regions.
     pub(crate) fn translate_span(
         &mut self,
         access: Access,

@@ -124,9 +124,9 @@ impl<'a> MemoryMap<'a> {
         &self.regions
     }
 
-    /// Returns the index of the region that decides on accesses at `vaddr`: with aligned mapping the
-    /// one of its window, otherwise the last one that starts at or before `vaddr`. The address need
-    /// not lie within it.
+    /// Returns the index of the region that decides on accesses at `vaddr`: with aligned mapping
+    /// the one of its window, otherwise the last one that starts at or before `vaddr`. The address
+    /// need not lie within it.
     #[must_use]
     pub fn region_index(&self, vaddr: u64) -> Option<usize> {
         if self.aligned {
@@ -171,8 +171,8 @@ impl<'a> MemoryMap<'a> {
     /// [`Trap::AccessViolation`] or [`Trap::StackAccessViolation`].
     pub fn slice_mut(&mut self, vaddr: u64, len: u64) -> Result<&mut [u8], Trap> {
         let host = self.translate_store(vaddr, len)?;
-        // SAFETY: `translate_store` bounded `len` writable bytes at `host`; the map is borrowed mutably
-        // meanwhile, and regions do not share buffers.
+        // SAFETY: `translate_store` bounded `len` writable bytes at `host`; the map is borrowed
+        // mutably meanwhile, and regions do not share buffers.
         Ok(unsafe { core::slice::from_raw_parts_mut(host, usize_of(len)) })
     }
 
@@ -333,12 +333,12 @@ impl<'a> MemoryMap<'a> {
         }
     }
 
-    /// Lets `decide` change the region that refused an access. The change is kept if the region then
-    /// allows the access, and is discarded otherwise.
+    /// Lets `decide` change the region that refused an access. The change is kept if the region
+    /// then allows the access, and is discarded otherwise.
     ///
     /// # Errors
-    /// [`Trap::InvalidMemoryRegion`] if the region then allows the access, but overlaps the next one
-    /// or leaves its window.
+    /// [`Trap::InvalidMemoryRegion`] if the region then allows the access, but overlaps the next
+    /// one or leaves its window.
     pub(crate) fn reconsider(
         &mut self,
         access: Access,
@@ -366,8 +366,8 @@ impl<'a> MemoryMap<'a> {
     }
 
     /// Lets `change` modify the region at `index` of [`MemoryMap::regions`] and returns its result,
-    /// or `None` if there is no such region. For runtimes that change what the program sees during a
-    /// syscall. Changes that make the region overlap the next one are discarded.
+    /// or `None` if there is no such region. For runtimes that change what the program sees during
+    /// a syscall. Changes that make the region overlap the next one are discarded.
     pub fn change_region<R>(
         &mut self,
         index: usize,

@@ -18,7 +18,8 @@ pub struct Region<'a> {
     /// Bytes from the start that may have been written to. Stores beyond it take the slow path,
     /// which raises it.
     pub(super) dirty_prefix: u64,
-    /// The record of dirty pages beyond the prefix, [`dirty_pages::dirty_pages_len`] bytes, or null.
+    /// The record of dirty pages beyond the prefix, [`dirty_pages::dirty_pages_len`] bytes, or
+    /// null.
     pub(super) dirty_pages: *mut u8,
     pub(super) writable: bool,
     buffer_writable: bool,
@@ -28,8 +29,9 @@ pub struct Region<'a> {
     buffer: PhantomData<&'a mut [u8]>,
 }
 
-// SAFETY: a region owns no more than the `&'a [u8]` or `&'a mut [u8]` that it was made from, and its
-// record of dirty pages, which it borrows mutably too; all of them can be sent to another thread.
+// SAFETY: a region owns no more than the `&'a [u8]` or `&'a mut [u8]` that it was made from, and
+// its record of dirty pages, which it borrows mutably too; all of them can be sent to another
+// thread.
 unsafe impl Send for Region<'_> {}
 
 impl fmt::Debug for Region<'_> {
@@ -79,8 +81,8 @@ impl<'a> Region<'a> {
         self
     }
 
-    /// Puts an unmapped gap of `frame_bytes` after every `frame_bytes` of the buffer, as in the stack
-    /// of V0 programs.
+    /// Puts an unmapped gap of `frame_bytes` after every `frame_bytes` of the buffer, as in the
+    /// stack of V0 programs.
     ///
     /// # Panics
     /// If `frame_bytes` is not a power of two.
@@ -121,8 +123,8 @@ impl<'a> Region<'a> {
             return false;
         }
         let len = dirty_pages::dirty_pages_len(usize_of(self.capacity));
-        // SAFETY: `with_dirty_pages` borrowed `len` bytes mutably for `'a`, and of a region's copies
-        // one is used at a time.
+        // SAFETY: `with_dirty_pages` borrowed `len` bytes mutably for `'a`, and of a region's
+        // copies one is used at a time.
         let dirty_pages = unsafe { core::slice::from_raw_parts_mut(self.dirty_pages, len) };
         if !dirty_pages::mark_dirty(dirty_pages, usize_of(span.start)..usize_of(span.end)) {
             return true;
@@ -270,8 +272,8 @@ impl<'a> Region<'a> {
 
     /// Returns a second region over the same buffer. The two must not be accessed at the same time,
     /// and the copy must not leave [`MemoryMap`](super::MemoryMap). A host that is handed one by
-    /// reference cannot keep it because it cannot name its lifetime; if `Host` had that lifetime as a
-    /// parameter, it could.
+    /// reference cannot keep it because it cannot name its lifetime; if `Host` had that lifetime as
+    /// a parameter, it could.
     pub(super) fn copy(&self) -> Self {
         Self { buffer: PhantomData, ..*self }
     }

@@ -1,10 +1,11 @@
-//! The quick pass of the verifier: accepts valid programs, but does not say what is wrong with others.
+//! The quick pass of the verifier: accepts valid programs, but does not say what is wrong with
+//! others.
 //!
 //! Invariant: a program that passes here passes the rules of [`verify`](super).
 //!
-//! The pass avoids branches on opcodes, which are mispredicted. Each slot is checked against a mask of
-//! forbidden bits that follows from its opcode and registers. Instructions that point at another slot
-//! are listed meanwhile, and checked after each block of slots.
+//! The pass avoids branches on opcodes, which are mispredicted. Each slot is checked against a mask
+//! of forbidden bits that follows from its opcode and registers. Instructions that point at another
+//! slot are listed meanwhile, and checked after each block of slots.
 
 use selkie_isa::{
     Op, Slot, Version,
@@ -16,8 +17,8 @@ use super::rules::{DEMANDS, Demand, Rule};
 /// Slots of a block.
 const BLOCK: usize = 1024;
 
-/// Returns whether a text is valid. `check` tells whether the instruction at a slot keeps its rule; it
-/// is called for rare instructions.
+/// Returns whether a text is valid. `check` tells whether the instruction at a slot keeps its rule;
+/// it is called for rare instructions.
 pub(super) fn is_valid(version: Version, text: &[u8], check: impl Fn(usize) -> bool) -> bool {
     let sketches = &SKETCHES[version as usize];
     let slots = text.as_chunks::<SLOT_BYTES>().0;
