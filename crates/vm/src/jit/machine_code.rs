@@ -338,16 +338,21 @@ impl MachineCode {
     /// [`JitOptions::spans`] was set.
     #[must_use]
     pub fn spans(&self) -> Vec<Span> {
-        let len = self.bytes().len();
-        let starts = self.units.first().map_or(&[][..], |unit| &unit.spans);
-        let ends = starts.iter().skip(1).map(|(start, ..)| *start as usize).chain([len]);
-        let spans = starts.iter().zip(ends).map(|(&(start, slot, cold), end)| Span {
-            start: start as usize,
-            end,
-            slot: (slot != SHARED).then_some(slot as usize),
-            cold,
-        });
-        spans.filter(|span| span.start < span.end).collect()
+        #[cfg(target_arch = "x86_64")]
+        {
+            let len = self.bytes().len();
+            let starts = self.units.first().map_or(&[][..], |unit| &unit.spans);
+            let ends = starts.iter().skip(1).map(|(start, ..)| *start as usize).chain([len]);
+            let spans = starts.iter().zip(ends).map(|(&(start, slot, cold), end)| Span {
+                start: start as usize,
+                end,
+                slot: (slot != SHARED).then_some(slot as usize),
+                cold,
+            });
+            spans.filter(|span| span.start < span.end).collect()
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        Vec::new()
     }
 }
 
@@ -385,8 +390,8 @@ impl MachineCode {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
 /// Returns a table of zeros.
+#[cfg(target_arch = "x86_64")]
 pub(super) fn zeroed_entries(len: usize) -> Box<[AtomicU64]> {
     // `vec![0; n]` uses `calloc`: pages stay untouched until they are written.
     let zeros = Box::into_raw(vec![0_u64; len].into_boxed_slice());
@@ -395,6 +400,6 @@ pub(super) fn zeroed_entries(len: usize) -> Box<[AtomicU64]> {
     unsafe { Box::from_raw(zeros as *mut [AtomicU64]) }
 }
 
-#[cfg(target_arch = "x86_64")]
 /// The most slots: displacements of 32 bits reach all entries.
+#[cfg(target_arch = "x86_64")]
 pub(super) const SLOTS_MAX: usize = 1 << 27;
