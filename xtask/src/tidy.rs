@@ -23,6 +23,7 @@ const UNSAFE_FILES: &[&str] = &[
     "crates/store/src/lib.rs",
     "crates/vm/src/decoded.rs",
     "crates/vm/src/fast_path.rs",
+    "crates/vm/src/jit/context.rs",
     "crates/vm/src/jit/entry.rs",
     "crates/vm/src/jit/frozen.rs",
     "crates/vm/src/jit/machine_code.rs",
