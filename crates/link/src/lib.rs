@@ -24,7 +24,8 @@
 //! | `program` | atoms (functions and data), and symbol resolution |
 //! | `split` | code sections split into functions |
 //! | `trace` | which atoms are reachable from the entry |
-//! | `decode`, `item` | instructions with resolved references |
+//! | `decode`, `item` | functions as instructions with resolved references |
+//! | `opcode` | decoding of single instructions |
 //! | `legal` | expansion of eBPF instructions that sBPF lacks |
 //! | `layout` | addresses, and the bytes of code and read-only data |
 //! | `routines` | functions that compilers call implicitly, such as `memcpy` and `__multi3` |
@@ -46,6 +47,7 @@ mod layout;
 mod legal;
 mod link;
 mod object;
+mod opcode;
 mod program;
 pub mod report;
 mod routines;

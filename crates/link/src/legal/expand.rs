@@ -13,9 +13,9 @@ use super::{
     outgoing,
 };
 use crate::{
-    decode::{ARGUMENT_POINTER, load, store},
     error::CORRUPT,
     item::{AtomicAction, Item, Operation, Reference, Registers, Rhs},
+    opcode::{ARGUMENT_POINTER, load, store},
 };
 
 pub(super) struct Expander {

@@ -13,8 +13,8 @@ mod liveness;
 use selkie_isa::{Insn, Kind, Version, layout::STACK_FRAME_BYTES};
 
 use crate::{
-    decode::ARGUMENT_POINTER,
     item::{Item, Operation, Reference},
+    opcode::ARGUMENT_POINTER,
     stack,
 };
 
