@@ -19,7 +19,7 @@ fn environment() -> Environment {
     Environment { syscalls, labels: true, ..Environment::default() }
 }
 
-/// What assembling the listing of a program gives.
+/// Assembles the listing of a program.
 fn assembled(program: &Program) -> Executable {
     let text = Listing::new(program).text(&TextOptions { addresses: true, bytes: true });
     let output = assemble(&text, &Options { version: program.version(), ..Options::default() });
@@ -122,7 +122,7 @@ proptest! {
             .any(|(start, _)| start == pc as usize);
         let functions: Vec<(u32, &str)> =
             (0..12).filter(|&pc| is_start(pc)).map(|pc| (pc, "function")).collect();
-        // A file cannot hold a call of what is not there, nor of the call itself.
+        // A file cannot contain calls out of the program, or of the call itself.
         let keys = |own: usize| functions.iter().filter(move |(pc, _)| *pc as usize != own)
             .map(|&(pc, _)| pc_key(pc)).chain([murmur3(b"sol_log_")]);
         let words: Vec<u64> = words.iter().enumerate().map(|(own, &word)| {

@@ -1,4 +1,4 @@
-//! Programs and files to look into, made from scratch.
+//! Programs and files for tests, built by hand.
 
 #![allow(dead_code, reason = "each test uses its part")]
 

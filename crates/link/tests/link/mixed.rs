@@ -1,8 +1,8 @@
 //! Assembly linked with C and with other assembly.
 //!
 //! Each folder of `testdata/link/mixed` is a program: sources in assembly, and perhaps `program.c`,
-//! whose object lies beside it. `expected` has what the program logs and which functions of the
-//! assembly are in it, with their stack; or what the linker says. `UPDATE=1` writes it anew.
+//! whose object is in the same folder. `expected` contains the logs of the program and the functions
+//! of the assembly with their stack use, or the errors of the linker. `UPDATE=1` rewrites it.
 
 use std::{
     fmt::Write as _,
@@ -81,7 +81,7 @@ fn link_all(files: &Files, version: Version) -> Result<Linked, Vec<LinkError>> {
     link(&inputs, &Options { version, ..Options::default() })
 }
 
-/// What comes of a case.
+/// Returns the logs and functions of a case, or its errors.
 fn verdict(files: &Files, version: Version) -> String {
     let mut said = String::new();
     match link_all(files, version) {
@@ -149,7 +149,7 @@ fn objects_of_another_version_are_refused() {
     }
 }
 
-/// An archive gives what is needed, and what nobody needs may be of another version.
+/// Only needed members of an archive are linked. Others may be of another version.
 #[test]
 fn archive_members_may_be_assembled() {
     let folder = testdata().join("mixed/functions_that_share_their_end");

@@ -127,7 +127,7 @@ fn only_needed_archive_members_are_linked() {
     undefined(&mut first, "second");
     let mut second = Object::default();
     function(&mut second, "second", &[word(0xb7, 0, 0, 0, 41), EXIT], &[]);
-    // It defines another `first`, and is broken; but nobody needs it.
+    // It defines another `first` and is corrupt, but it is not needed.
     let mut broken = Object::default();
     function(&mut broken, "first", &[word(0xff, 0, 0, 0, 0)], &[]);
     function(&mut broken, "unused", &[word(0xff, 0, 0, 0, 0)], &[]);
@@ -194,7 +194,7 @@ fn unreachable_code_is_left_out_even_if_invalid() {
 #[test]
 fn pointers_to_functions_syscalls_and_undefined_weak_symbols() {
     let mut object = Object::default();
-    // A pointer to a syscall is called, one to a weak function that nobody defines is zero.
+    // A pointer to a syscall can be called; one to an undefined weak function is 0.
     let mut main = vec![
         word(0x18, 2, 0, 0, 0),
         [0; 8],

@@ -1,5 +1,5 @@
-//! Random programs with all registers in use, beside an interpreter of eBPF: what the kernel's
-//! documentation says (`Documentation/bpf/standardization/instruction-set.rst`), and nothing of ours.
+//! Random programs that use all registers, compared with an interpreter of eBPF written from the
+//! kernel's documentation (`Documentation/bpf/standardization/instruction-set.rst`).
 
 use selkie_isa::symbol::murmur3;
 
@@ -8,7 +8,7 @@ use crate::{
     object::{Object, word},
 };
 
-/// Numbers that look random and are the same every time.
+/// A deterministic pseudo-random number generator.
 struct Random(u64);
 
 impl Random {
@@ -60,7 +60,7 @@ struct Step {
     imm: i32,
 }
 
-/// An instruction that goes on with one of the next.
+/// Returns a random instruction after which control continues with one of the next.
 fn step(random: &mut Random, left: u64) -> Step {
     let (dst, src) = (random.register(), random.register());
     let plain = Step { code: 0, dst, src, off: 0, imm: 0 };
@@ -136,7 +136,7 @@ fn step(random: &mut Random, left: u64) -> Step {
     }
 }
 
-/// What eBPF computes.
+/// The state of the eBPF interpreter.
 struct Reference {
     registers: [u64; 11],
     stack: [u8; 256],

@@ -36,7 +36,7 @@ fn bytes(words: &[&str]) -> Vec<u8> {
     words.iter().map(|it| u8::from_str_radix(it, 16).expect("bytes")).collect()
 }
 
-/// An object in the making, and what is broken about it afterwards.
+/// An object under construction, and the corruption to apply to it.
 #[derive(Default)]
 struct Draft {
     name: String,

@@ -1,5 +1,5 @@
-//! C programs on the machine and on the host, by every compiler. A compiler that is missing is
-//! reported, and its tests as ignored: what it would have made is among the committed objects. With
+//! C programs compiled by every compiler, with results compared to the host. A missing compiler is
+//! reported and its tests are ignored, since its objects are committed. With
 //! `SELKIE_REQUIRE_TOOLCHAINS` set, the tests of the one that `cargo xtask toolchains` installs run
 //! and fail.
 
