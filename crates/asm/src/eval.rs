@@ -204,8 +204,7 @@ impl Evaluator<'_, '_> {
             Def::Expr(expr) => {
                 if self.constants.contains(&name) || self.constants.len() > DEPTH_MAX {
                     let text = self.session.names.text(name);
-                    let message = format!("constant `{text}` depends on itself");
-                    return Err(NoValue::Wrong(Diagnostic::error(span, message).into()));
+                    return Err(wrong(span, &format!("constant `{text}` depends on itself")));
                 }
                 self.constants.push(name);
                 let value = self.value(expr);

@@ -10,18 +10,7 @@ impl Assembly {
     pub fn to_elf(&self) -> Vec<u8> {
         let syscalls: Vec<(u32, &str)> =
             self.syscalls.iter().map(|(pc, name)| (*pc, name.as_str())).collect();
-        let symbols: Vec<write::Symbol<'_>> = self
-            .symbols
-            .iter()
-            .filter(|symbol| self.debug_info || !symbol.name.starts_with(".L"))
-            .map(|symbol| write::Symbol {
-                name: &symbol.name,
-                kind: symbol.kind,
-                offset: symbol.offset.into(),
-                size: symbol.size.into(),
-                global: symbol.global,
-            })
-            .collect();
+        let symbols = self.file_symbols();
         let debug =
             if self.debug_info && !self.strip { dwarf::of_program(self) } else { Vec::new() };
         write::write(&write::Image {
@@ -35,5 +24,21 @@ impl Assembly {
             debug: &debug,
             strip: self.strip,
         })
+    }
+
+    /// Returns the entries of the symbol table, without the labels of compilers unless there is
+    /// debug information.
+    fn file_symbols(&self) -> Vec<write::Symbol<'_>> {
+        self.symbols
+            .iter()
+            .filter(|symbol| self.debug_info || !symbol.name.starts_with(".L"))
+            .map(|symbol| write::Symbol {
+                name: &symbol.name,
+                kind: symbol.kind,
+                offset: symbol.offset.into(),
+                size: symbol.size.into(),
+                global: symbol.global,
+            })
+            .collect()
     }
 }

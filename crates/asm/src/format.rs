@@ -214,19 +214,24 @@ fn write(rows: &[Row<'_>], start: &str) -> String {
                 out.push('\n');
             }
             blanks = 0;
-            let before = out.len();
-            out.extend(core::iter::repeat_n(' ', row.indent));
-            out.push_str(&row.code);
-            if !row.comment.is_empty() && !row.code.is_empty() {
-                let gap = column.saturating_sub(row.end()).max(COMMENT_GAP);
-                out.extend(core::iter::repeat_n(' ', gap));
-            }
-            out.push_str(row.comment);
-            out.truncate(before + out[before..].trim_end_matches(is_blank).len());
-            out.push('\n');
+            write_row(&mut out, row, column);
         }
     }
     out
+}
+
+/// Appends a row, with a comment after code at `column`.
+fn write_row(out: &mut String, row: &Row<'_>, column: usize) {
+    let start = out.len();
+    out.extend(core::iter::repeat_n(' ', row.indent));
+    out.push_str(&row.code);
+    if !row.comment.is_empty() && !row.code.is_empty() {
+        let gap = column.saturating_sub(row.end()).max(COMMENT_GAP);
+        out.extend(core::iter::repeat_n(' ', gap));
+    }
+    out.push_str(row.comment);
+    out.truncate(start + out[start..].trim_end_matches(is_blank).len());
+    out.push('\n');
 }
 
 fn is_code(row: &Row<'_>) -> bool {

@@ -11,6 +11,7 @@ use crate::{
     ast::{Ast, ExprId, SectionId, SectionKind, Stmt, StmtKind},
     diagnostic::Diagnostic,
     session::Session,
+    source::Span,
     symbols::Def,
 };
 
@@ -107,10 +108,7 @@ impl Sizing {
         };
         if in_data && size > 0 && !self.data_has_label {
             self.data_has_label = true;
-            let diagnostic = Diagnostic::warning(stmt.span, "data without a label")
-                .note("no instruction can refer to it")
-                .help("put a name before it: `message: .ascii \"…\"`");
-            session.diagnostics.push(diagnostic);
+            warn_unlabelled(session, stmt.span);
         }
         self.total = self.total.saturating_add(size);
         if self.total > IMAGE_BYTES_MAX {
@@ -121,6 +119,13 @@ impl Sizing {
         self.sizes[index] = offset + size;
         Some(())
     }
+}
+
+fn warn_unlabelled(session: &mut Session<'_>, span: Span) {
+    let diagnostic = Diagnostic::warning(span, "data without a label")
+        .note("no instruction can refer to it")
+        .help("put a name before it: `message: .ascii \"…\"`");
+    session.diagnostics.push(diagnostic);
 }
 
 /// Returns the size of a statement. Evaluates the count and value of fills, and replaces them by

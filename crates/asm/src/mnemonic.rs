@@ -87,6 +87,22 @@ impl Mnemonic {
         &self.ops
     }
 
+    /// Returns the row for these operands in `version`.
+    fn row(
+        &self,
+        version: Version,
+        source: InsnSource<'_>,
+        operands: &[Operand],
+    ) -> Result<Op, Box<Diagnostic>> {
+        let shape_matches = |op: &&Op| Self::matches_shape(op.kind().shape(), operands);
+        let mut candidates = self.ops.iter().filter(shape_matches).copied();
+        let first = candidates.clone().next().ok_or_else(|| wrong_operands(self, source))?;
+        // V2 has no `lddw`; emission replaces it by two instructions.
+        let in_version = |op: &Op| op.versions().contains(version) || *op == Op::Lddw;
+        let row = candidates.find(in_version);
+        row.ok_or_else(|| wrong_version(first, version, source).into())
+    }
+
     /// Whether the kinds of `operands` match `shape`.
     fn matches_shape(shape: Shape, operands: &[Operand]) -> bool {
         use OperandKind::{Expr, Mem, Reg};
@@ -126,21 +142,12 @@ impl Session<'_> {
         source: InsnSource<'_>,
         operands: &[Operand],
     ) -> Option<InsnStmt> {
-        let version = self.options.version;
-        let mut candidates = mnemonic
-            .ops
-            .iter()
-            .copied()
-            .filter(|op| Mnemonic::matches_shape(op.kind().shape(), operands));
-        let Some(first) = candidates.clone().next() else {
-            self.diagnostics.push(wrong_operands(mnemonic, source));
-            return None;
-        };
-        // V2 has no `lddw`; emission replaces it by two instructions.
-        let in_version = |op: &Op| op.versions().contains(version) || *op == Op::Lddw;
-        let Some(op) = candidates.find(in_version) else {
-            self.diagnostics.push(wrong_version(first, version, source));
-            return None;
+        let op = match mnemonic.row(self.options.version, source, operands) {
+            Ok(op) => op,
+            Err(diagnostic) => {
+                self.diagnostics.push(*diagnostic);
+                return None;
+            }
         };
         let mut insn = assign_fields(op, operands);
         if let Some(bits) = mnemonic.bits {

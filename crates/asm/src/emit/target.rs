@@ -128,11 +128,8 @@ impl Emitter<'_, '_> {
                 self.session.symbols.entry(name).function = true;
             }
         }
-        let number = match self.session.value(target) {
-            Ok(Value { base: None, number }) => Some(number),
-            _ => None,
-        };
-        if let Some(hash) = number.and_then(|number| u32::try_from(number & 0xffff_ffff).ok())
+        if let Ok(Value { base: None, number }) = self.session.value(target)
+            && let Ok(hash) = u32::try_from(number & 0xffff_ffff)
             && (syscall || syscalls::find_hash(hash).is_some())
         {
             return self.numbered_syscall(hash, expr.span);

@@ -61,27 +61,22 @@ fn keeps_text(file: &File, line: &Line) -> bool {
 /// outside brackets, at which the arguments of macros are split.
 fn words(out: &mut String, file: &File, line: &Line) {
     let (text, operands) = (&*file.text, file.operand_tokens(line));
-    let mut end = match file.word_tokens(line) {
-        [first, .., last] => {
-            out.push_str(&text[first.start..last.end]);
-            last.end
-        }
-        [word] => {
-            out.push_str(token_text(text, word));
-            word.end
-        }
-        [] => operands.first().map_or(0, |it| it.start),
-    };
+    let word = file.word_tokens(line);
+    let mut end = operands.first().map_or(0, |it| it.start);
+    if let (Some(first), Some(last)) = (word.first(), word.last()) {
+        out.push_str(&text[first.start..last.end]);
+        end = last.end;
+    }
     let mut depth = 0_usize;
-    let mut fresh = true;
+    let mut starts_operand = true;
     // The name of a macro ends at the first white space.
     let names_macro = matches!(line.statement, Statement::Directive(it) if it.names[0] == ".macro");
-    for (at, token) in operands.iter().enumerate() {
+    for (index, token) in operands.iter().enumerate() {
         let between = &text[end..token.start];
         match token.kind {
             Tok::Comma if depth == 0 => {
                 push(out, trim(between), false, ",");
-                fresh = true;
+                starts_operand = true;
                 end = token.end;
                 continue;
             }
@@ -89,13 +84,13 @@ fn words(out: &mut String, file: &File, line: &Line) {
             Tok::ParenR | Tok::BracketR => depth = depth.saturating_sub(1),
             _ => {}
         }
-        if fresh || (names_macro && at == 1 && !between.is_empty()) {
+        if starts_operand || (names_macro && index == 1 && !between.is_empty()) {
             push(out, trim(between), true, token_text(text, token));
         } else {
             out.push_str(between);
             out.push_str(token_text(text, token));
         }
-        fresh = false;
+        starts_operand = false;
         end = token.end;
     }
 }

@@ -208,22 +208,16 @@ impl Parser<'_, '_> {
             match token.kind {
                 Tok::Newline => continue,
                 Tok::Eof => {
-                    let name = close[0];
                     self.token = token;
-                    return Err(self.syntax_error(opener, format!("this block has no `{name}`")));
+                    let message = format!("this block has no `{}`", close[0]);
+                    return Err(self.syntax_error(opener, message));
                 }
-                Tok::Ident => {
-                    let word = self.text_of(token);
-                    if close.contains(&word) {
-                        if depth == 0 {
-                            self.bump();
-                            return Ok((start, line));
-                        }
-                        depth -= 1;
-                    } else if open.contains(&word) {
-                        depth += 1;
-                    }
+                Tok::Ident if close.contains(&self.text_of(token)) && depth == 0 => {
+                    self.bump();
+                    return Ok((start, line));
                 }
+                Tok::Ident if close.contains(&self.text_of(token)) => depth -= 1,
+                Tok::Ident if open.contains(&self.text_of(token)) => depth += 1,
                 _ => {}
             }
             self.lexer.pos = token.start;

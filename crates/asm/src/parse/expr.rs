@@ -6,6 +6,7 @@ use crate::{
     diagnostic::Diagnostic,
     eval::NoValue,
     lex::{Tok, Token},
+    names::Name,
     session::HERE,
     source::Span,
     symbols::Def,
@@ -110,13 +111,7 @@ impl Parser<'_, '_> {
             Tok::Char(character) => ExprKind::Int(character),
             Tok::Ident | Tok::Str => return self.symbol(),
             Tok::NumericRef { number, forward } => {
-                let count = self.numeric.get(&number).copied().unwrap_or_default();
-                let wanted = if forward { Some(count) } else { count.checked_sub(1) };
-                let text = wanted.map_or_else(
-                    || numeric_name(number, u32::MAX),
-                    |wanted| numeric_name(number, wanted),
-                );
-                ExprKind::Symbol(self.session.names.intern(&text))
+                ExprKind::Symbol(self.numeric_reference(number, forward))
             }
             Tok::ParenL => {
                 self.spend(budget)?;
@@ -133,6 +128,15 @@ impl Parser<'_, '_> {
         };
         self.bump();
         Ok(self.session.exprs.add(span, kind))
+    }
+
+    /// Returns the internal name of the numeric label that `1f` or `1b` refers to.
+    fn numeric_reference(&mut self, number: u32, forward: bool) -> Name {
+        let defined = self.numeric.get(&number).copied().unwrap_or_default();
+        let index = if forward { Some(defined) } else { defined.checked_sub(1) };
+        // No label has the last index, so a reference to it is undefined.
+        let text = numeric_name(number, index.unwrap_or(u32::MAX));
+        self.session.names.intern(&text)
     }
 
     fn bad_number(&mut self, span: Span) -> Failed {
@@ -175,7 +179,7 @@ impl Parser<'_, '_> {
     }
 
     /// Defines an internal label at the current statement, for `.`.
-    fn here(&mut self, span: Span) -> crate::names::Name {
+    fn here(&mut self, span: Span) -> Name {
         let name = self.session.names.fresh(HERE.into());
         let symbol = self.session.symbols.entry(name);
         symbol.def = Def::Label(None);
