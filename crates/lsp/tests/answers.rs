@@ -70,7 +70,7 @@ fn a_hover_describes_instructions_syscalls_registers_and_directives() {
     );
     check_hover("sol_|log_64_", &["sol_log_64_(a, b, c, d, e)", "Cost: 100 CU", "r1 = `a`"]);
     check_hover("ldxdw r|2", &["an argument"]);
-    check_hover(".glo|bl", &[".global name", "visible to other tools"]);
+    check_hover(".glo|bl", &[".global name", "Makes a symbol global"]);
     check_hover("    r|0 = ", &["ldxdw r0, [r1+0x8]", "1 CU"]);
 }
 
