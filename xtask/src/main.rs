@@ -9,6 +9,7 @@ mod fuzz;
 mod instructions;
 mod tidy;
 mod toolchains;
+mod walkthroughs;
 
 use std::{
     path::Path,
@@ -48,6 +49,9 @@ const CHORES: &[Chore] = &[
         "instructions",
         "        count the instructions of a benchmark's rows, with valgrind",
         instructions::run,
+        "walkthroughs",
+        "[--check] apply the walkthroughs of CONTRIBUTING.md to a copy, and test them",
+        walkthroughs::run,
     ),
     ("fuzz", "[SECONDS]       run every fuzz target, which needs cargo-fuzz", fuzz::run),
 ];
