@@ -49,6 +49,8 @@ const CHORES: &[Chore] = &[
         "instructions",
         "        count the instructions of a benchmark's rows, with valgrind",
         instructions::run,
+    ),
+    (
         "walkthroughs",
         "[--check] apply the walkthroughs of CONTRIBUTING.md to a copy, and test them",
         walkthroughs::run,
