@@ -65,12 +65,12 @@ fn settle(name: &str, text: &str, is_check: bool) -> Result<()> {
 fn isa() -> String {
     let mut text = String::from(
         "# Instructions\n\n\
-         Made from the rows of `crates/isa/src/table.rs`; do not edit.\n\n\
-         An instruction is a slot of eight bytes: the opcode, the registers `dst` (low nibble) and \
-         `src` (high nibble), `off` in 16 bits and `imm` in 32 bits, both signed and \
-         little-endian; `lddw` takes two slots. Registers have 64 bits; `imm` is sign-extended \
-         unless it says `(u32)imm`. Division by zero ends the program. Every instruction costs \
-         one compute unit, and a syscall its price on top.\n\n\
+         Generated from the rows of `crates/isa/src/table.rs`; do not edit.\n\n\
+         An instruction occupies a slot of eight bytes, `lddw` two: the opcode, the registers `dst` \
+         (low nibble) and `src` (high nibble), `off` (16 bits) and `imm` (32 bits), both signed and \
+         little-endian. Registers have 64 bits. `imm` is sign-extended unless the table says \
+         `(u32)imm`. Division by zero traps. Every instruction costs one compute unit, and a call \
+         of a syscall the cost of the syscall on top.\n\n\
          | opcode | mnemonic | operands | versions | what it does | cost |\n\
          |---|---|---|---|---|---|\n",
     );
