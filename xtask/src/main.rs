@@ -52,7 +52,7 @@ const CHORES: &[Chore] = &[
     ),
     (
         "walkthroughs",
-        "[--check] apply the walkthroughs of CONTRIBUTING.md to a copy, and test them",
+        "[--check | WORD] apply the walkthroughs of CONTRIBUTING.md to a copy, and test them",
         walkthroughs::run,
     ),
     ("fuzz", "[SECONDS]       run every fuzz target, which needs cargo-fuzz", fuzz::run),

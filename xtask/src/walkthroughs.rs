@@ -3,7 +3,8 @@
 //!
 //! A walkthrough is a section (`## …`) with ```` ```diff ```` blocks. All of them are applied, in
 //! order; then the `cargo` commands of its ```` ```sh ```` blocks are run. With `--check`, the diffs are
-//! only checked against the repository as it is, which takes a moment.
+//! only checked against the repository as it is, which takes a moment. A word in place of that picks
+//! the walkthroughs that have it in their heading.
 
 use std::{
     collections::BTreeSet,
@@ -33,14 +34,16 @@ struct Walkthrough {
 /// Runs the chore.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let is_check = match arguments[..] {
-        [] => false,
-        ["--check"] => true,
-        _ => bail!("usage: cargo xtask walkthroughs [--check]"),
+    let (is_check, word) = match arguments[..] {
+        [] => (false, ""),
+        ["--check"] => (true, ""),
+        [word] if !word.starts_with('-') => (false, word),
+        _ => bail!("usage: cargo xtask walkthroughs [--check | WORD]"),
     };
     let document = fs::read_to_string(repository().join(DOCUMENT)).context(DOCUMENT)?;
-    let walkthroughs = parse(&document);
-    ensure!(!walkthroughs.is_empty(), "{DOCUMENT} has no walkthroughs");
+    let mut walkthroughs = parse(&document);
+    walkthroughs.retain(|walkthrough| walkthrough.title.contains(word));
+    ensure!(!walkthroughs.is_empty(), "{DOCUMENT} has no such walkthroughs");
     for walkthrough in &walkthroughs {
         let result = if is_check {
             apply(&walkthrough.patch, repository(), &["--check"])
