@@ -113,30 +113,40 @@ impl Bank {
         collector: Option<Pubkey>,
     ) -> Result<Self, BankError> {
         let frozen = self.frozen.get().ok_or(BankError::NotFrozen(self.slot))?;
-        let environment = &self.environment;
-        let mut builder = BankBuilder {
-            parent: self,
+        let mut builder = BankBuilder::new(self, id, root, slot);
+        builder.prepare(frozen);
+        Ok(builder.finish(frozen, collector))
+    }
+}
+
+impl<'p> BankBuilder<'p> {
+    fn new(parent: &'p Bank, id: BankId, root: BankId, slot: u64) -> Self {
+        let environment = &parent.environment;
+        let blockhash_queue =
+            BlockhashQueue::new(parent.read().blockhash_queue.blockhashes().copied());
+        Self {
+            parent,
             slot,
-            block_height: self.block_height.saturating_add(1),
+            block_height: parent.block_height.saturating_add(1),
             features: environment.features,
             builtins: environment.builtins.clone(),
             rent: environment.rent(),
-            stakes: Arc::clone(&self.stakes),
-            ancestors: self.ancestors.child(id, root),
-            working: Working {
-                blockhash_queue: BlockhashQueue::new(
-                    self.read().blockhash_queue.blockhashes().copied(),
-                ),
-                ..Working::default()
-            },
-        };
-        builder.prepare(frozen);
-        let epoch_stake = builder.epoch_stake();
+            stakes: Arc::clone(&parent.stakes),
+            ancestors: parent.ancestors.child(id, root),
+            working: Working { blockhash_queue, ..Working::default() },
+        }
+    }
+
+    fn finish(self, frozen: &Frozen, collector: Option<Pubkey>) -> Bank {
+        let epoch_stake = self.epoch_stake();
+        let sysvars = self.sysvars();
+        let parent = self.parent;
+        let environment = &parent.environment;
         let environment = Environment {
-            features: builder.features,
-            sysvars: builder.sysvars(),
+            features: self.features,
+            sysvars,
             programs: environment.programs.clone(),
-            builtins: builder.builtins,
+            builtins: self.builtins,
             precompiles: environment.precompiles.clone(),
             blockhash: frozen.blockhash,
             lamports_per_signature: environment.lamports_per_signature,
@@ -144,23 +154,21 @@ impl Bank {
             log_bytes_max: environment.log_bytes_max,
         };
         let parts = Parts {
-            ancestors: builder.ancestors,
-            slot,
-            parent: Some(self.slot),
+            ancestors: self.ancestors,
+            slot: self.slot,
+            parent: Some(parent.slot),
             parent_hash: frozen.hash,
-            block_height: builder.block_height,
+            block_height: self.block_height,
             environment,
-            stakes: builder.stakes,
+            stakes: self.stakes,
             collector,
             parent_lattice: frozen.lattice.clone(),
             parent_history: frozen.history.clone(),
-            working: builder.working,
+            working: self.working,
         };
-        Ok(Self::new(Arc::clone(&self.shared), parts))
+        Bank::new(Arc::clone(&parent.shared), parts)
     }
-}
 
-impl BankBuilder<'_> {
     /// Does what happens before the first transaction (agave: `prepare_for_block_execution`).
     fn prepare(&mut self, parent: &Frozen) {
         let clock = self.parent.clock();
