@@ -13,7 +13,7 @@ use selkie_svm::{
     sysvars::Clock,
 };
 use solana_hash::Hash;
-use solana_message::VersionedMessage;
+use solana_message::{VersionedMessage, v0::MessageAddressTableLookup};
 use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
@@ -67,54 +67,17 @@ impl TransactionFixture {
         if receipt.result == Err(TransactionError::AlreadyProcessed) {
             return refuse("it was processed before, which the format cannot express");
         }
-        let environment = svm.environment();
-        let Ok(price) = u32::try_from(environment.lamports_per_signature) else {
+        let price = svm.environment().lamports_per_signature;
+        let Ok(lamports_per_signature) = u32::try_from(price) else {
             return refuse("the fee per signature exceeds the format's 32 bits");
         };
-        let accounts = needed_accounts(&svm, &receipt);
-        let accounts =
-            accounts.iter().filter_map(|key| Some(state(*key, &svm.shared_account(key)?)));
-        let header = message.header();
         let input = Given {
-            is_legacy: matches!(message, VersionedMessage::Legacy(_)),
-            header: [
-                header.num_required_signatures,
-                header.num_readonly_signed_accounts,
-                header.num_readonly_unsigned_accounts,
-            ],
-            keys: message.static_account_keys().to_vec(),
-            blockhash: message.recent_blockhash().to_bytes(),
-            instructions: message
-                .instructions()
+            accounts: needed_accounts(&svm, &receipt)
                 .iter()
-                .map(|it| CompiledInstruction {
-                    program: it.program_id_index,
-                    accounts: it.accounts.clone(),
-                    data: it.data.clone(),
-                })
+                .filter_map(|key| Some(state(*key, &svm.shared_account(key)?)))
                 .collect(),
-            lookups: lookups
-                .iter()
-                .map(|it| AddressTableLookup {
-                    table: it.account_key,
-                    writable: it.writable_indexes.clone(),
-                    readonly: it.readonly_indexes.clone(),
-                })
-                .collect(),
-            signatures: transaction.signatures.iter().map(|it| it.as_ref().to_vec()).collect(),
-            message_hash: message.hash().to_bytes().to_vec(),
-            accounts: accounts.collect(),
-            blockhashes: svm
-                .journal
-                .state()
-                .blockhash_queue
-                .blockhashes()
-                .map(Hash::to_bytes)
-                .collect(),
-            slot: None,
-            lamports_per_signature: Some(price),
-            total_epoch_stake: Some(environment.epoch_stake.total),
-            features: svm.features().iter().map(number).collect(),
+            lamports_per_signature: Some(lamports_per_signature),
+            ..input(&svm, transaction, lookups)
         };
         Ok(Self(selkie_fixture::TransactionFixture { input, output: effects(&receipt) }))
     }
@@ -171,6 +134,47 @@ impl TransactionFixture {
         let receipt = fixture_state::send(&mut svm, &given.to_wire());
         let differences = differences(&self.0.output, &receipt);
         if differences.is_empty() { Ok(receipt) } else { Err(FixtureError::Differs(differences)) }
+    }
+}
+
+/// Returns a transaction and the chain's settings as a fixture's input, without accounts.
+fn input(
+    svm: &Svm,
+    transaction: &VersionedTransaction,
+    lookups: &[MessageAddressTableLookup],
+) -> Given {
+    let message = &transaction.message;
+    let header = message.header();
+    let instructions = message.instructions().iter().map(|it| CompiledInstruction {
+        program: it.program_id_index,
+        accounts: it.accounts.clone(),
+        data: it.data.clone(),
+    });
+    let lookups = lookups.iter().map(|it| AddressTableLookup {
+        table: it.account_key,
+        writable: it.writable_indexes.clone(),
+        readonly: it.readonly_indexes.clone(),
+    });
+    let blockhash_queue = &svm.journal.state().blockhash_queue;
+    Given {
+        is_legacy: matches!(message, VersionedMessage::Legacy(_)),
+        header: [
+            header.num_required_signatures,
+            header.num_readonly_signed_accounts,
+            header.num_readonly_unsigned_accounts,
+        ],
+        keys: message.static_account_keys().to_vec(),
+        blockhash: message.recent_blockhash().to_bytes(),
+        instructions: instructions.collect(),
+        lookups: lookups.collect(),
+        signatures: transaction.signatures.iter().map(|it| it.as_ref().to_vec()).collect(),
+        message_hash: message.hash().to_bytes().to_vec(),
+        accounts: Vec::new(),
+        blockhashes: blockhash_queue.blockhashes().map(Hash::to_bytes).collect(),
+        slot: None,
+        lamports_per_signature: None,
+        total_epoch_stake: Some(svm.environment().epoch_stake.total),
+        features: svm.features().iter().map(number).collect(),
     }
 }
 
