@@ -107,9 +107,9 @@ impl Files {
 
     /// Returns a file padded to the size of the largest kind.
     fn padded(&self, kind: Kind, version: u32) -> Vec<u8> {
-        let room = self.0.iter().map(|(file, _)| file.len()).max().unwrap();
+        let len = self.0.iter().map(|(file, _)| file.len()).max().unwrap();
         let mut file = self.get(kind, version);
-        file.resize(room, 0);
+        file.resize(len, 0);
         file
     }
 }

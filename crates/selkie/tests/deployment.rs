@@ -75,9 +75,9 @@ fn a_program_is_deployed_and_upgraded() {
     assert_eq!(it.svm.balance(&it.authority.pubkey()), before - deployment.cost);
     assert_eq!(it.said().unwrap(), "Program log: one");
 
-    let room = deployment.file_bytes_max;
+    let capacity = deployment.file_bytes_max;
     let deployment = it.svm.upgrade(&it.id(), saying("two"), &it.authority).unwrap();
-    assert_eq!((deployment.file_bytes_max, deployment.cost), (room, deployment.fees));
+    assert_eq!((deployment.file_bytes_max, deployment.cost), (capacity, deployment.fees));
     assert_eq!(it.said().unwrap(), "Program log: two");
 }
 
@@ -182,7 +182,7 @@ fn extending_a_program_makes_a_larger_upgrade_possible() {
     assert_eq!(it.said().unwrap(), "Program log: one", "what is there still runs");
     let deployment = it.svm.upgrade(&it.id(), &long, &it.authority).unwrap();
     assert_eq!(deployment.file_bytes_max, file_bytes_max + 10_240);
-    assert_eq!(deployment.extended_bytes, 0, "there was room already");
+    assert_eq!(deployment.extended_bytes, 0, "the capacity was sufficient");
     assert!(deployment.transactions.len() > 4);
     assert!(it.said().unwrap().starts_with("Program log: long long"));
 }
