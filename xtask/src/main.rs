@@ -4,9 +4,14 @@
 
 mod ci;
 mod codegen;
+mod figures;
+mod files;
 mod fixtures;
 mod fuzz;
 mod instructions;
+mod modules;
+mod ratchets;
+mod source;
 mod tidy;
 mod toolchains;
 mod walkthroughs;
@@ -29,7 +34,12 @@ const CHORES: &[Chore] = &[
         "[VECTORS] the table of conformance, from a run of all vectors",
         ci::conformance,
     ),
-    ("tidy", "                what holds of the repository as a whole", tidy::run),
+    ("tidy", "[--tighten]     what holds of the repository as a whole", tidy::run),
+    (
+        "figures",
+        "[REPOSITORY] the sizes of functions and files, cycles of modules, documentation",
+        figures::run,
+    ),
     (
         "codegen",
         "[--check]    write the files that are made from tables and from examples",

@@ -5,15 +5,20 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
+    env,
     path::Path,
     process::Command,
 };
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::{output, repository};
+use crate::{
+    figures::{self, Workspace},
+    files::Files,
+    output, ratchets, repository, say,
+    source::Function,
+};
 
 /// Source files may have this many lines before they must be split.
 const LINES_MAX: usize = 900;
@@ -50,13 +55,30 @@ const PREFIX: &str = "selkie-";
 
 type Rule = fn(&Repository) -> Vec<String>;
 
-const RULES: &[Rule] =
-    &[arrows, lints_are_inherited, unsafe_stays, paths_exist, no_machine_paths, files_are_short];
+const RULES: &[Rule] = &[
+    arrows,
+    lints_are_inherited,
+    versions_are_shared,
+    unsafe_stays,
+    paths_exist,
+    no_machine_paths,
+    files_are_short,
+    layers_point_down,
+    figures_do_not_get_worse,
+];
 
 /// Runs the chore.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    ensure!(arguments.is_empty(), "usage: cargo xtask tidy");
-    let repository = Repository::read(repository())?;
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let mut repository = Repository::read(repository())?;
+    match arguments[..] {
+        [] => {}
+        ["--tighten"] => {
+            ratchets::tighten(&repository.files, &repository.workspaces)?;
+            repository = Repository::read(crate::repository())?;
+        }
+        _ => bail!("usage: cargo xtask tidy [--tighten]"),
+    }
     let findings: Vec<String> = RULES.iter().flat_map(|rule| rule(&repository)).collect();
     if findings.is_empty() {
         return Ok(());
@@ -64,30 +86,22 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     bail!("the repository is not tidy\n  {}", findings.join("\n  "))
 }
 
-/// What is looked at.
+/// The repository, read once for all rules.
 struct Repository {
-    /// Every tracked text file, by its path.
-    files: BTreeMap<String, String>,
-    /// The crates that each crate of the workspace uses, and the path of its manifest.
+    files: Files,
+    /// The crates that each crate of the workspace uses.
     crates: BTreeMap<String, Vec<String>>,
+    workspaces: Vec<Workspace>,
 }
 
 impl Repository {
     fn read(root: &Path) -> Result<Self> {
-        let listed = output(Command::new("git").args(["ls-files"]).current_dir(root))?.stdout;
-        let files = String::from_utf8(listed)?;
-        let files = files.lines().filter_map(|path| {
-            let text = fs::read_to_string(root.join(path)).ok()?;
-            Some((path.to_owned(), text))
-        });
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        let metadata = output(
-            Command::new(cargo)
-                .args(["metadata", "--no-deps", "--format-version=1", "--locked"])
-                .current_dir(root),
-        )?;
-        let metadata = serde_json::from_slice(&metadata.stdout)?;
-        Ok(Self { files: files.collect(), crates: uses(&metadata)? })
+        let files = Files::read(root)?;
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let arguments = ["metadata", "--no-deps", "--format-version=1", "--locked"];
+        let metadata = output(Command::new(cargo).args(arguments).current_dir(root))?;
+        let crates = uses(&serde_json::from_slice(&metadata.stdout)?)?;
+        Ok(Self { workspaces: figures::workspaces(&files), files, crates })
     }
 }
 
@@ -110,7 +124,7 @@ fn uses(metadata: &Value) -> Result<BTreeMap<String, Vec<String>>> {
 
 /// The arrows between crates are those that ARCHITECTURE.md draws, as `cli -> asm elf`.
 fn arrows(repository: &Repository) -> Vec<String> {
-    let drawn = repository.files.get("ARCHITECTURE.md").map_or("", String::as_str);
+    let drawn = repository.files.get("ARCHITECTURE.md").unwrap_or_default();
     let drawn = drawn.lines().filter_map(|line| {
         let (name, used) = line.split_once(" -> ")?;
         let mut used: Vec<String> = used.split_whitespace().map(str::to_owned).collect();
@@ -133,18 +147,61 @@ fn arrows(repository: &Repository) -> Vec<String> {
 
 /// Every crate takes the workspace's lints.
 fn lints_are_inherited(repository: &Repository) -> Vec<String> {
-    let manifests = repository.files.iter().filter(|(path, _)| {
-        path.ends_with("/Cargo.toml") && (path.starts_with("crates/") || path.starts_with("xtask/"))
-    });
-    manifests
+    manifests(repository)
         .filter(|(_, text)| !text.contains("[lints]\nworkspace = true"))
         .map(|(path, _)| format!("{path}: does not take the workspace's lints"))
         .collect()
 }
 
+/// The manifests of the product's crates.
+fn manifests(repository: &Repository) -> impl Iterator<Item = (&str, &str)> {
+    let is_product = |path: &str| path.starts_with("crates/") || path.starts_with("xtask/");
+    let is_manifest = move |path: &str| path.ends_with("/Cargo.toml") && is_product(path);
+    repository.files.iter().filter(move |(path, _)| is_manifest(path))
+}
+
+/// Versions of dependencies are in the workspace's manifest alone.
+fn versions_are_shared(repository: &Repository) -> Vec<String> {
+    find(manifests(repository), |line| {
+        let (name, value) = line.split_once(" = ")?;
+        let value = value.trim_start();
+        let is_version = value.starts_with("{ version = ")
+            || value.starts_with('"') && value[1..].starts_with(|it: char| it.is_ascii_digit());
+        let is_package = ["version", "edition", "rust-version"].contains(&name);
+        (is_version && !is_package)
+            .then(|| format!("the version of {name} belongs into the workspace's manifest"))
+    })
+}
+
+/// Modules of a lower layer do not use those of a higher one.
+fn layers_point_down(repository: &Repository) -> Vec<String> {
+    repository.workspaces.iter().flat_map(|it| it.upward.clone()).collect()
+}
+
+/// The recorded figures do not get worse, and better ones are recorded.
+fn figures_do_not_get_worse(repository: &Repository) -> Vec<String> {
+    let findings = ratchets::findings(&repository.files, &repository.workspaces);
+    for workspace in &repository.workspaces {
+        let is_worse = |figure: &str| {
+            let start = format!("{}: {figure}", workspace.name);
+            findings.iter().any(|it| it.starts_with(&start) && !it.contains("lower the ratchet"))
+        };
+        if is_worse("functions over") || is_worse("function lines, max") {
+            workspace.long_functions().for_each(|(path, function)| {
+                let Function { name, line, code_lines } = function;
+                say(&format!("{path}:{line}: {name}: {code_lines} lines"));
+            });
+        }
+        if is_worse("public items") {
+            workspace.undocumented.iter().for_each(|it| say(&format!("{it}: no documentation")));
+        }
+    }
+    findings
+}
+
 /// `unsafe` stays where it may be.
 fn unsafe_stays(repository: &Repository) -> Vec<String> {
-    let others = sources(repository).filter(|(path, _)| !UNSAFE_FILES.contains(&path.as_str()));
+    let others = sources(repository).filter(|(path, _)| !UNSAFE_FILES.contains(path));
     find(others, |line| {
         let code = line.split("//").next().unwrap_or_default();
         ["unsafe {", "unsafe fn ", "unsafe impl ", "unsafe extern "]
@@ -166,12 +223,12 @@ fn words_before(code: &str, form: &str) -> bool {
 
 /// The files and folders that documents name exist.
 fn paths_exist(repository: &Repository) -> Vec<String> {
-    let documents = repository.files.iter().filter(|(path, _)| DOCUMENTS.contains(&path.as_str()));
+    let documents = repository.files.iter().filter(|(path, _)| DOCUMENTS.contains(path));
     let exists = |path: &str| {
         let path = path.trim_end_matches('/');
-        repository.files.contains_key(path) || {
+        repository.files.contains(path) || {
             let folder = format!("{path}/");
-            repository.files.keys().any(|it| it.starts_with(&folder))
+            repository.files.iter().any(|(it, _)| it.starts_with(&folder))
         }
     };
     find(documents, |line| {
@@ -218,13 +275,13 @@ fn files_are_short(repository: &Repository) -> Vec<String> {
         .collect()
 }
 
-fn sources(repository: &Repository) -> impl Iterator<Item = (&String, &String)> {
+fn sources(repository: &Repository) -> impl Iterator<Item = (&str, &str)> {
     repository.files.iter().filter(|(path, _)| path.ends_with(".rs"))
 }
 
 /// What `look` says of lines, with their places.
 fn find<'a>(
-    files: impl Iterator<Item = (&'a String, &'a String)>,
+    files: impl Iterator<Item = (&'a str, &'a str)>,
     look: impl Fn(&str) -> Option<String>,
 ) -> Vec<String> {
     files
@@ -241,13 +298,14 @@ fn find<'a>(
 mod tests {
     use super::*;
 
-    fn check(rule: Rule, files: &[(&str, &str)], findings: &[&str]) {
-        let files = files.iter().map(|&(path, text)| (path.to_owned(), text.to_owned()));
+    fn check<const N: usize>(rule: Rule, files: &[(&str, &str); N], findings: &[&str]) {
         let crates = BTreeMap::from([
             ("isa".to_owned(), vec![]),
             ("elf".to_owned(), vec!["isa".to_owned()]),
         ]);
-        assert_eq!(rule(&Repository { files: files.collect(), crates }), findings);
+        let files = Files::from(*files);
+        let repository = Repository { files, crates, workspaces: Vec::new() };
+        assert_eq!(rule(&repository), findings);
     }
 
     #[test]
@@ -275,6 +333,20 @@ mod tests {
                 ("oracle/Cargo.toml", ""),
             ],
             &["crates/b/Cargo.toml: does not take the workspace's lints"],
+        );
+    }
+
+    #[test]
+    fn a_version_in_a_crates_manifest_is_found() {
+        let text = "[package]\nversion = \"0.0.0\"\n[dependencies]\na.workspace = true\n\
+                    b = { version = \"1\" }\nc = \"2\"\n";
+        check(
+            versions_are_shared,
+            &[("crates/a/Cargo.toml", text), ("oracle/Cargo.toml", text)],
+            &[
+                "crates/a/Cargo.toml:5: the version of b belongs into the workspace's manifest",
+                "crates/a/Cargo.toml:6: the version of c belongs into the workspace's manifest",
+            ],
         );
     }
 

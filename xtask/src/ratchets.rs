@@ -1,0 +1,102 @@
+//! Figures that may only get better: `xtask/ratchets.tsv` records them, `cargo xtask tidy` compares,
+//! and `cargo xtask tidy --tighten` records better ones.
+
+use std::{collections::BTreeMap, fs};
+
+use anyhow::{Context, Result};
+
+use crate::{figures::Workspace, files::Files, repository};
+
+const FILE: &str = "xtask/ratchets.tsv";
+
+/// By workspace and figure.
+type Ratchets = BTreeMap<(String, String), usize>;
+
+/// Compares figures with those on record.
+pub(crate) fn findings(files: &Files, workspaces: &[Workspace]) -> Vec<String> {
+    compare(&recorded(files.get(FILE).unwrap_or_default()), &current(workspaces))
+}
+
+/// Records the figures that are better than those on record, and those that are new.
+pub(crate) fn tighten(files: &Files, workspaces: &[Workspace]) -> Result<()> {
+    let recorded = recorded(files.get(FILE).unwrap_or_default());
+    let mut text = String::from("# May only get smaller: `cargo xtask tidy --tighten`.\n");
+    for ((workspace, figure), value) in current(workspaces) {
+        let key = (workspace, figure);
+        let value = recorded.get(&key).map_or(value, |&it| it.min(value));
+        let (workspace, figure) = key;
+        text.push_str(&format!("{workspace}\t{figure}\t{value}\n"));
+    }
+    fs::write(repository().join(FILE), text).context(FILE)
+}
+
+fn current(workspaces: &[Workspace]) -> Ratchets {
+    let figures = workspaces.iter().flat_map(|workspace| {
+        workspace
+            .ratchets()
+            .into_iter()
+            .map(|(figure, it)| ((workspace.name.to_owned(), figure), it))
+    });
+    figures.collect()
+}
+
+fn recorded(text: &str) -> Ratchets {
+    let rows = text.lines().filter_map(|line| {
+        let mut columns = line.split('\t');
+        let key = (columns.next()?.to_owned(), columns.next()?.to_owned());
+        Some((key, columns.next()?.parse().ok()?))
+    });
+    rows.collect()
+}
+
+fn compare(recorded: &Ratchets, current: &Ratchets) -> Vec<String> {
+    let mut findings = Vec::new();
+    for (key @ (workspace, figure), value) in current {
+        // A figure that is not on record is one that has none to be counted, such as cycles.
+        let limit = recorded.get(key).copied().unwrap_or(0);
+        if *value > limit {
+            findings.push(format!("{workspace}: {figure}: {value}, at most {limit} is allowed"));
+        }
+    }
+    for (key @ (workspace, figure), limit) in recorded {
+        let value = current.get(key).copied().unwrap_or(0);
+        if value < *limit {
+            findings.push(format!(
+                "{workspace}: {figure}: {value}; lower the ratchet from {limit} with `cargo xtask \
+                 tidy --tighten`"
+            ));
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(recorded: usize, current: usize, findings: &[&str]) {
+        let ratchets = |it| Ratchets::from([(("product".to_owned(), "figure".to_owned()), it)]);
+        assert_eq!(compare(&ratchets(recorded), &ratchets(current)), findings);
+    }
+
+    #[test]
+    fn a_worse_figure_is_found() {
+        check(1, 2, &["product: figure: 2, at most 1 is allowed"]);
+        check(2, 2, &[]);
+    }
+
+    #[test]
+    fn a_better_figure_must_be_recorded() {
+        check(
+            2,
+            1,
+            &["product: figure: 1; lower the ratchet from 2 with `cargo xtask tidy --tighten`"],
+        );
+    }
+
+    #[test]
+    fn records_are_read() {
+        let key = ("product".to_owned(), "file lines, max".to_owned());
+        assert_eq!(recorded("# a\nproduct\tfile lines, max\t7\n"), Ratchets::from([(key, 7)]));
+    }
+}
