@@ -74,6 +74,11 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
     step("lints", || {
         cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])
     })?;
+    step("clock, environment and randomness", || {
+        let product = ["--lib", "--bins", "--exclude", "xtask", "--exclude", "selkie-testdata"];
+        let lint = ["--locked", "--", "-D", "clippy::disallowed_methods"];
+        cargo(&[&["clippy", "--workspace"], &product[..], &lint].concat())
+    })?;
     step("lints beside peers", || PEERS.iter().try_for_each(lint_peer))?;
     step("documentation", || {
         let arguments = ["doc", "--workspace", "--no-deps", "--locked"];

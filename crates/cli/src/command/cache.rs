@@ -79,6 +79,7 @@ fn clear(ui: &mut Ui, store: &DiskStore) -> Result<Status> {
     Ok(Status::Success)
 }
 
+#[allow(clippy::disallowed_methods, reason = "the time is only shown")]
 fn warm(ui: &mut Ui, store: DiskStore, args: &WarmArgs) -> Result<Status> {
     let Cluster { svm, .. } = Cluster::open(&args.state)?;
     let cache = ProgramCache::new().with_store(Arc::new(store));

@@ -27,6 +27,7 @@ struct Keys {
     between: u128,
 }
 
+#[allow(clippy::disallowed_methods, reason = "owns the keys of the hash")]
 static KEYS: LazyLock<Keys> = LazyLock::new(|| {
     let random = || {
         let hasher: DefaultHasher = RandomState::new().build_hasher();

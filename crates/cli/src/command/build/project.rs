@@ -98,6 +98,7 @@ struct Made {
 }
 
 impl<'a> Job<'a> {
+    #[allow(clippy::disallowed_methods, reason = "cargo's own variable")]
     fn new(project: &'a Project, args: &'a BuildArgs, output: Option<PathBuf>) -> Result<Self> {
         let cache = folders::caches().advise("XDG_CACHE_HOME names a folder")?.join("build");
         let linker = env::current_exe().context("this program cannot be found")?;
@@ -123,6 +124,7 @@ impl<'a> Job<'a> {
         Ok(Self { project, args, options, output, how, stamp })
     }
 
+    #[allow(clippy::disallowed_methods, reason = "a stamp has the time of the build")]
     fn build(&self, ui: &mut Ui) -> Result<Value> {
         if !self.args.force
             && !self.is_assembly()
@@ -213,6 +215,7 @@ impl<'a> Job<'a> {
 
     /// The folder of what is built, where cargo has it too: `CARGO_TARGET_DIR`, or else `target` of
     /// the project.
+    #[allow(clippy::disallowed_methods, reason = "cargo's own variable")]
     fn target(&self) -> PathBuf {
         let named = env::var_os("CARGO_TARGET_DIR").filter(|it| !it.is_empty());
         let here = || env::current_dir().unwrap_or_default();
