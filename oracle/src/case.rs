@@ -162,7 +162,7 @@ impl Case {
         if version.strict_elf() { RODATA_START } else { BYTECODE_START }
     }
 
-    /// Whether the anchor can run this program without having verified it. Where it leans on the
+    /// Whether anza's engine can run this program without having verified it. Where it leans on the
     /// verifier, it would read out of its bounds or panic.
     pub(crate) fn runs_unverified(&self) -> bool {
         let slots = self.slots();

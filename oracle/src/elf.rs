@@ -12,7 +12,7 @@ use solana_sbpf::{
 };
 
 use crate::{
-    anchor::{self, Context},
+    anza::{self, Context},
     case::{Case, RegionSpec, hex, quoted},
     exec::kind_of,
     generate,
@@ -120,7 +120,7 @@ fn mend_calls(text: &mut [u8], version: Version) {
 
 /// The rules that a file is loaded under, for both sides.
 pub(crate) struct Rules {
-    anchor: Arc<BuiltinProgram<Context>>,
+    anza: Arc<BuiltinProgram<Context>>,
     ours: Environment,
 }
 
@@ -153,12 +153,11 @@ fn rules_for(versions: RangeInclusive<Version>, flags: u8) -> Rules {
         reject_broken_elfs,
         optimize_rodata,
         enable_symbol_and_section_labels: labels,
-        enabled_sbpf_versions: anchor::version(*versions.start())
-            ..=anchor::version(*versions.end()),
+        enabled_sbpf_versions: anza::version(*versions.start())..=anza::version(*versions.end()),
         ..Config::default()
     };
     Rules {
-        anchor: anchor::named_loader(config, names),
+        anza: anza::named_loader(config, names),
         ours: Environment {
             versions,
             syscalls: Arc::new(Syscalls::new(names.iter().copied())),
@@ -183,7 +182,7 @@ struct Loaded {
     verdict: Result<(), String>,
     /// What the first instructions do, if the verifier lets them.
     run: Option<Run>,
-    /// What they do compiled, on our side; the anchor is its interpreter here.
+    /// What they do compiled, on our side; anza's is its interpreter here.
     compiled: Option<Run>,
 }
 
@@ -193,8 +192,8 @@ const COMPILED_SLOTS: usize = 4096;
 /// The error's `Debug` text and its message, if there is an error.
 type Attempt = Result<Loaded, (String, String)>;
 
-fn load_anchor(bytes: &[u8], rules: &Rules) -> Attempt {
-    let executable = match Executable::<Context>::from_elf(bytes, Arc::clone(&rules.anchor)) {
+fn load_anza(bytes: &[u8], rules: &Rules) -> Attempt {
+    let executable = match Executable::<Context>::from_elf(bytes, Arc::clone(&rules.anza)) {
         Ok(executable) => executable,
         Err(EbpfError::ElfError(error)) => return Err((format!("{error:?}"), error.to_string())),
         Err(error) => return Err((format!("{error:?}"), error.to_string())),
@@ -220,7 +219,7 @@ fn load_anchor(bytes: &[u8], rules: &Rules) -> Attempt {
         compiled: None,
     };
     if let Some(case) = loaded.case() {
-        loaded.run = anchor::interpret(&case, &executable, false).and_then(Result::ok);
+        loaded.run = anza::interpret(&case, &executable, false).and_then(Result::ok);
         loaded.compiled.clone_from(&loaded.run);
     }
     Ok(loaded)
@@ -291,12 +290,12 @@ impl Loaded {
     }
 }
 
-fn differences(anchor: &Attempt, ours: &Result<Attempt, String>) -> String {
+fn differences(anza: &Attempt, ours: &Result<Attempt, String>) -> String {
     let mut text = String::new();
-    let mut differ = |what: &str, anchor: &dyn core::fmt::Debug, ours: &dyn core::fmt::Debug| {
-        let _ = writeln!(text, "{what}: anchor {anchor:x?}, ours {ours:x?}");
+    let mut differ = |what: &str, anza: &dyn core::fmt::Debug, ours: &dyn core::fmt::Debug| {
+        let _ = writeln!(text, "{what}: anza {anza:x?}, ours {ours:x?}");
     };
-    match (anchor, ours) {
+    match (anza, ours) {
         (Ok(a), Ok(Ok(b))) => {
             macro_rules! compare {
                 ($($field:ident)*) => {
@@ -304,7 +303,7 @@ fn differences(anchor: &Attempt, ours: &Result<Attempt, String>) -> String {
                 };
             }
             compare!(version text_vaddr entry_pc read_only_vaddr verdict);
-            // From V3 functions are names for tools. The anchor takes them from symbols that lie
+            // From V3 functions are names for tools. anza's engine takes them from symbols that lie
             // anywhere, and cuts their slots to keys; we leave out those beyond the text.
             let slots = a.text.len() as u64 / 8;
             if a.version < 3 || a.functions.values().all(|(pc, _)| *pc < slots) {
@@ -326,7 +325,7 @@ fn differences(anchor: &Attempt, ours: &Result<Attempt, String>) -> String {
         (Err(a), Ok(Err(b))) if a == b => {}
         _ => {
             let short = |it: &Attempt| it.as_ref().map(|_| "loaded").map_err(Clone::clone);
-            differ("load", &short(anchor), &ours.as_ref().map(short));
+            differ("load", &short(anza), &ours.as_ref().map(short));
         }
     }
     text
@@ -336,8 +335,8 @@ fn differences(anchor: &Attempt, ours: &Result<Attempt, String>) -> String {
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) files: u64,
-    /// Files on which the anchor panics: nothing to compare with.
-    anchor_panics: u64,
+    /// Files on which anza's engine panics: nothing to compare with.
+    anza_panics: u64,
     outcomes: BTreeMap<String, u64>,
     by_version: BTreeMap<String, [u64; 3]>,
     pub(crate) differing: Vec<(u64, String)>,
@@ -346,7 +345,7 @@ pub(crate) struct Tally {
 impl Tally {
     pub(crate) fn add(&mut self, other: Self) {
         self.files += other.files;
-        self.anchor_panics += other.anchor_panics;
+        self.anza_panics += other.anza_panics;
         self.differing.extend(other.differing);
         for (key, count) in other.outcomes {
             *self.outcomes.entry(key).or_default() += count;
@@ -369,9 +368,9 @@ impl Tally {
         }
         let _ = writeln!(
             text,
-            "{} files, {} on which the anchor panics, {} differences",
+            "{} files, {} on which anza's engine panics, {} differences",
             self.files,
-            self.anchor_panics,
+            self.anza_panics,
             self.differing.len(),
         );
         text
@@ -421,7 +420,7 @@ fn compare(
     tally.files += 1;
     let bytes = mutation.apply(&base.bytes);
     let Some(difference) = look(&bytes, rules, Some(tally)) else {
-        tally.anchor_panics += 1;
+        tally.anza_panics += 1;
         return;
     };
     if difference.is_empty() {
@@ -448,12 +447,12 @@ fn compare(
     tally.differing.push((index, text));
 }
 
-/// A conformance vector of kind `elf_load`, with what the anchor makes of the file.
+/// A conformance vector of kind `elf_load`, with what anza's engine makes of the file.
 fn vector(name: &str, program: &str, bytes: &[u8], rules: &Rules) -> String {
     let Environment { versions, syscalls, reject_broken_elfs, optimize_rodata, labels, .. } =
         &rules.ours;
     let names: Vec<String> = syscalls.names().map(quoted).collect();
-    let expected = match load_anchor(bytes, rules) {
+    let expected = match load_anza(bytes, rules) {
         Ok(loaded) => loaded.expectation(),
         Err((debug, display)) => error_expectation(&debug, &display),
     };
@@ -468,12 +467,12 @@ fn vector(name: &str, program: &str, bytes: &[u8], rules: &Rules) -> String {
     )
 }
 
-/// How the sides differ on a file. `None` if the anchor panics.
+/// How the sides differ on a file. `None` if anza's engine panics.
 fn look(bytes: &[u8], rules: &Rules, tally: Option<&mut Tally>) -> Option<String> {
-    let anchor = ours::catch(panic::AssertUnwindSafe(|| load_anchor(bytes, rules))).ok()?;
+    let anza = ours::catch(panic::AssertUnwindSafe(|| load_anza(bytes, rules))).ok()?;
     let ours = ours::catch(|| load_ours(bytes, rules));
     if let Some(tally) = tally {
-        let outcome = match &anchor {
+        let outcome = match &anza {
             Ok(Loaded { verdict: Ok(()), run, .. }) => {
                 let end = run.as_ref().map_or("not run".into(), Run::outcome);
                 format!("verified; {end}")
@@ -487,14 +486,14 @@ fn look(bytes: &[u8], rules: &Rules, tally: Option<&mut Tally>) -> Option<String
         *tally.outcomes.entry(outcome).or_default() += 1;
         let version =
             bytes.get(48).filter(|&&it| it < 5).map_or("other".into(), |it| format!("V{it}"));
-        let column = match &anchor {
+        let column = match &anza {
             Ok(Loaded { verdict: Ok(()), .. }) => 0,
             Ok(_) => 1,
             Err(_) => 2,
         };
         tally.by_version.entry(version).or_default()[column] += 1;
     }
-    Some(differences(&anchor, &ours))
+    Some(differences(&anza, &ours))
 }
 
 #[cfg(test)]

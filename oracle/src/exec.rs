@@ -7,7 +7,7 @@ use selkie_isa::Version;
 use selkie_vm::MachineCode;
 
 use crate::{
-    anchor,
+    anza,
     case::Case,
     generate,
     observed::{Observed, Run, Trace, differences, expectations},
@@ -30,8 +30,8 @@ pub(crate) struct Tally {
     compiled: u64,
     /// Executions by Selkie's compiled code.
     jit: u64,
-    /// Cases in which the anchor's own two engines disagree.
-    anchor_torn: u64,
+    /// Cases in which anza's own two engines disagree.
+    anza_torn: u64,
     /// The differing cases: index and what to print.
     pub(crate) differing: Vec<(u64, String)>,
 }
@@ -44,7 +44,7 @@ impl Tally {
         self.endless += other.endless;
         self.compiled += other.compiled;
         self.jit += other.jit;
-        self.anchor_torn += other.anchor_torn;
+        self.anza_torn += other.anza_torn;
         self.differing.extend(other.differing);
         for (key, counts) in other.by_style {
             let sums = self.by_style.entry(key).or_default();
@@ -78,13 +78,13 @@ impl Tally {
         let _ = writeln!(
             text,
             "{} executions, {} instructions, {} without an end, {} also compiled by Selkie, {} by \
-             the anchor ({} in which its engines disagree), {} differences",
+             anza's engine ({} in which its engines disagree), {} differences",
             self.executions,
             self.instructions,
             self.endless,
             self.jit,
             self.compiled,
-            self.anchor_torn,
+            self.anza_torn,
             self.differing.len(),
         );
         text
@@ -129,7 +129,7 @@ impl Place {
     fn case(self, versions: &[Version], changes: &[u32]) -> Option<Case> {
         let mut case = generate::case(self.seed, self.index, versions);
         if self.tightened {
-            case = self.tighten(&case, consumed(&anchor::observe(&case, false)?))?.1;
+            case = self.tighten(&case, consumed(&anza::observe(&case, false)?))?.1;
         }
         Some(replay(&case, changes))
     }
@@ -177,7 +177,7 @@ pub(crate) fn probe(
     run: bool,
 ) -> Option<(Case, Plan)> {
     let case = place.case(versions, changes)?;
-    let ends = case.config.metered || anchor::observe(&case, false).is_some();
+    let ends = case.config.metered || anza::observe(&case, false).is_some();
     if run && ends {
         ours::observe_case(&case, &Gear::Jit(place.plan()));
     }
@@ -188,14 +188,14 @@ pub(crate) fn probe(
 fn compare(place: Place, case: &Case, tally: &mut Tally) -> Option<u64> {
     // Every fourth case is watched step by step: another path through our engine.
     let watched = place.index.is_multiple_of(4) && !place.tightened;
-    let Some(anchor) = anchor::observe(case, watched) else {
+    let Some(anza) = anza::observe(case, watched) else {
         tally.endless += 1;
         return None;
     };
-    count(case, &anchor, tally);
+    count(case, &anza, tally);
     let gear = if watched { Gear::Observe } else { Gear::Run };
     let ours = ours::observe_case(case, &gear);
-    let difference = differences(case, SIDES, &anchor, &ours);
+    let difference = differences(case, SIDES, &anza, &ours);
     if !difference.is_empty() {
         let report = reproduction(place, case, gear, &difference);
         tally.differing.push((place.index, report));
@@ -209,13 +209,13 @@ fn compare(place: Place, case: &Case, tally: &mut Tally) -> Option<u64> {
             tally.differing.push((place.index, report));
         }
     }
-    if place.index.is_multiple_of(8) && anchor.verdict.is_ok() {
-        second_opinion(case, &anchor, tally);
+    if place.index.is_multiple_of(8) && anza.verdict.is_ok() {
+        second_opinion(case, &anza, tally);
     }
-    Some(consumed(&anchor))
+    Some(consumed(&anza))
 }
 
-const SIDES: [&str; 2] = ["anchor", "ours"];
+const SIDES: [&str; 2] = ["anza", "ours"];
 const ENGINES: [&str; 2] = ["interpreter", "jit"];
 
 /// Compiled code is not traced.
@@ -226,7 +226,7 @@ fn untraced(mut observed: Observed) -> Observed {
     observed
 }
 
-/// How an engine of ours differs from what it must be like: the interpreter from the anchor, the
+/// How an engine of ours differs from what it must be like: the interpreter from anza's engine, the
 /// compiled code from the interpreter. Empty if it does not.
 fn look(case: &Case, gear: &Gear) -> Option<String> {
     let jit = matches!(gear, Gear::Jit(_));
@@ -234,29 +234,29 @@ fn look(case: &Case, gear: &Gear) -> Option<String> {
         let interpreted = ours::observe_case(case, &Gear::Run);
         return Some(differences(case, ENGINES, &interpreted, &ours::observe_case(case, gear)));
     }
-    // Without a meter, only the anchor's side knows when to give up.
-    let anchor = anchor::observe(case, *gear == Gear::Observe)?;
+    // Without a meter, only anza's side knows when to give up.
+    let anza = anza::observe(case, *gear == Gear::Observe)?;
     let ours = ours::observe_case(case, gear);
     if jit {
         let interpreted = ours::observe_case(case, &Gear::Run);
         return Some(differences(case, ENGINES, &interpreted, &ours));
     }
-    Some(differences(case, SIDES, &anchor, &ours))
+    Some(differences(case, SIDES, &anza, &ours))
 }
 
-fn count(case: &Case, anchor: &Observed, tally: &mut Tally) {
+fn count(case: &Case, anza: &Observed, tally: &mut Tally) {
     tally.cases += 1;
-    let column = match (&anchor.verdict, &anchor.run) {
+    let column = match (&anza.verdict, &anza.run) {
         (Ok(()), _) => 0,
         (Err(_), Some(_)) => 1,
         (Err(_), None) => 2,
     };
     let version = format!("{:?}", case.version);
     tally.by_style.entry((version, case.style)).or_default()[column] += 1;
-    *tally.outcomes.entry(anchor.outcome()).or_default() += 1;
-    let verdict = anchor.verdict.as_ref().map_or_else(|text| kind_of(text), |()| "ok".into());
+    *tally.outcomes.entry(anza.outcome()).or_default() += 1;
+    let verdict = anza.verdict.as_ref().map_or_else(|text| kind_of(text), |()| "ok".into());
     *tally.verdicts.entry(verdict).or_default() += 1;
-    if let Some(Ok(run)) = &anchor.run {
+    if let Some(Ok(run)) = &anza.run {
         tally.executions += 1;
         tally.instructions += run.consumed;
     }
@@ -279,11 +279,11 @@ pub(crate) fn kind_of(text: &str) -> String {
     kind.trim_end().into()
 }
 
-/// Asks the anchor's compiler about the same case.
-fn second_opinion(case: &Case, anchor: &Observed, tally: &mut Tally) {
-    let Some(Ok(interpreted)) = &anchor.run else { return };
+/// Asks anza's compiler about the same case.
+fn second_opinion(case: &Case, anza: &Observed, tally: &mut Tally) {
+    let Some(Ok(interpreted)) = &anza.run else { return };
     tally.compiled += 1;
-    let agrees = anchor::observe_jit(case).is_ok_and(|compiled| {
+    let agrees = anza::observe_jit(case).is_ok_and(|compiled| {
         // The compiled code does not keep the depth.
         compiled
             == Run {
@@ -294,7 +294,7 @@ fn second_opinion(case: &Case, anchor: &Observed, tally: &mut Tally) {
                 ..interpreted.clone()
             }
     });
-    tally.anchor_torn += u64::from(!agrees);
+    tally.anza_torn += u64::from(!agrees);
 }
 
 /// All that is needed to see the difference again, made small.
@@ -318,9 +318,9 @@ fn reproduction(place: Place, case: &Case, gear: Gear, difference: &str) -> Stri
     text
 }
 
-/// The case as a conformance vector, with what the anchor makes of it; `None` if it was not run.
+/// The case as a conformance vector, with what anza's engine makes of it; `None` if it was not run.
 fn vector(case: &Case, name: &str) -> Option<String> {
-    match anchor::observe(case, true)?.run?.as_ref() {
+    match anza::observe(case, true)?.run?.as_ref() {
         Ok(run) => Some(case.to_vector(name, &expectations(case, run)) + "\n"),
         Err(_) => None,
     }
@@ -339,7 +339,7 @@ mod tests {
         let cases = (0..600).map(|index| generate::case(7, index, &Version::ALL));
         let vectors: Vec<String> = cases
             .filter(Case::can_be_vector)
-            .filter(|case| anchor::observe(case, false).is_some_and(|it| it.verdict.is_ok()))
+            .filter(|case| anza::observe(case, false).is_some_and(|it| it.verdict.is_ok()))
             .filter_map(|case| vector(&case, "test"))
             .collect();
         assert!(vectors.len() > 100, "most cases can be told as vectors");
@@ -353,15 +353,15 @@ mod tests {
 
     #[test]
     fn a_wrong_expectation_is_a_difference() {
-        let (case, anchor) = (0..)
+        let (case, anza) = (0..)
             .map(|index| generate::case(7, index, &Version::ALL))
-            .filter_map(|case| anchor::observe(&case, true).map(|anchor| (case, anchor)))
-            .find(|(_, anchor)| matches!(anchor.run, Some(Ok(_))))
+            .filter_map(|case| anza::observe(&case, true).map(|anza| (case, anza)))
+            .find(|(_, anza)| matches!(anza.run, Some(Ok(_))))
             .expect("most cases run");
         let mut ours = ours::observe_case(&case, &Gear::Observe);
-        assert_eq!(differences(&case, SIDES, &anchor, &ours), "");
-        let Some(Ok(run)) = &mut ours.run else { panic!("the anchor ran it") };
+        assert_eq!(differences(&case, SIDES, &anza, &ours), "");
+        let Some(Ok(run)) = &mut ours.run else { panic!("anza's engine ran it") };
         run.registers[3] ^= 1;
-        assert!(differences(&case, SIDES, &anchor, &ours).starts_with("r3: "));
+        assert!(differences(&case, SIDES, &anza, &ours).starts_with("r3: "));
     }
 }

@@ -63,7 +63,7 @@ pub(crate) fn case(seed: u64, index: u64, versions: &[Version]) -> Case {
     Case { style, version, text, entry_pc, functions, config, budget, registers, regions }
 }
 
-/// The entry needs a function: that is how the anchor is told of it.
+/// The entry needs a function: that is how anza's engine is told of it.
 fn with_entry(mut functions: Vec<(u32, u32)>, entry_pc: u32, version: Version) -> Vec<(u32, u32)> {
     if functions.iter().all(|&(_, pc)| pc != entry_pc) {
         let key = if version.static_calls() { entry_pc } else { pc_key(entry_pc) };

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | [`generate`] | random programs with their surroundings, from a seed and an index |
 //! | [`case`] | what is run, in neutral terms |
-//! | [`anchor`], [`ours`] | the two sides |
+//! | [`anza`], [`ours`] | the two sides |
 //! | [`observed`] | what a side shows, and how two of them differ |
 //! | [`shrink`] | makes a differing case smaller |
 //! | [`exec`] | programs: runs, counts, reports |
@@ -14,7 +14,7 @@
 //! | [`mutate`] | changes to files |
 //! | [`elf`] | files: loads, counts, reports |
 
-mod anchor;
+mod anza;
 mod case;
 mod elf;
 mod exec;

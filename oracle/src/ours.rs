@@ -183,7 +183,7 @@ pub(crate) fn syscall_table() -> Arc<Syscalls> {
     SYSCALL_TABLE.with(Arc::clone)
 }
 
-/// What Selkie does with a case. A panic is an outcome like any other, only never the anchor's.
+/// What Selkie does with a case. A panic is an outcome like any other, only never anza's.
 pub(crate) fn observe_case(case: &Case, gear: &Gear) -> Observed {
     catch(|| observe_calmly(case, gear))
         .unwrap_or_else(|panic| Observed { verdict: Err(panic), run: None })
@@ -367,7 +367,7 @@ fn region<'a>(case: &Case, spec: &RegionSpec, index: usize, bytes: &'a mut [u8])
     }
 }
 
-/// The `Debug` text that the anchor has for the same error.
+/// The `Debug` text that anza's engine has for the same error.
 fn debug_text(trap: &Trap) -> String {
     match trap {
         Trap::AccessViolation { access, vaddr, len, region } => {

@@ -40,7 +40,7 @@ const UNSAFE_FILES: &[&str] = &[
     "bench-svm/src/litesvm.rs",
     "bench/src/anza.rs",
     "examples/rust/heap/src/lib.rs",
-    "oracle/src/anchor.rs",
+    "oracle/src/anza.rs",
 ];
 
 /// The documents whose paths must exist.

@@ -1,6 +1,6 @@
 //! anza's engine: `solana-sbpf`.
 
-#![allow(unsafe_code, reason = "the anchor wants promises about the memory that it maps")]
+#![allow(unsafe_code, reason = "anza's mapping takes raw pointers")]
 
 use core::{
     cell::{Cell, RefCell},
@@ -27,7 +27,7 @@ use crate::{
     syscalls::{self, Failure, Memory},
 };
 
-/// What syscalls of the anchor work on.
+/// What syscalls of anza's engine work on.
 pub(crate) struct Context {
     remaining: u64,
     memory: MemoryMapping,
@@ -124,7 +124,7 @@ pub(crate) fn version(version: Version) -> SBPFVersion {
     }
 }
 
-/// The anchor's runtime environment: settings and syscalls.
+/// anza's runtime environment: settings and syscalls.
 fn loader(config: Config) -> Arc<BuiltinProgram<Context>> {
     let mut loader = BuiltinProgram::new_loader(config);
     macro_rules! register {
@@ -159,7 +159,7 @@ fn config(case: &Case) -> Config {
 fn executable(case: &Case) -> Executable<Context> {
     let mut functions = FunctionRegistry::default();
     for &(key, pc) in &case.functions {
-        // The anchor finds the entry by its name.
+        // anza's engine finds the entry by its name.
         let name = if pc == case.entry_pc { ENTRYPOINT } else { "" };
         functions.register_function(key, name, pc as usize).expect("keys are unique");
     }
@@ -170,7 +170,7 @@ fn executable(case: &Case) -> Executable<Context> {
 /// Instructions after which a program without a meter counts as endless.
 const UNMETERED_STEPS_MAX: u64 = 3000;
 
-/// What the anchor's interpreter does with a case. `None` if it does not end.
+/// What anza's interpreter does with a case. `None` if it does not end.
 pub(crate) fn observe(case: &Case, traced: bool) -> Option<Observed> {
     let executable = executable(case);
     let verdict = executable.verify::<RequisiteVerifier>().map_err(|error| match error {
@@ -182,7 +182,7 @@ pub(crate) fn observe(case: &Case, traced: bool) -> Option<Observed> {
     Some(Observed { verdict, run })
 }
 
-/// What the anchor's compiled code does with a verified case, without registers and trace.
+/// What anza's compiled code does with a verified case, without registers and trace.
 pub(crate) fn observe_jit(case: &Case) -> Result<Run, String> {
     let executable = executable(case);
     executable.jit_compile().map_err(|error| format!("{error:?}"))?;
