@@ -17,7 +17,9 @@ use crate::{output, print, repository};
 /// The function in which both benchmarks run everything that they measure of Selkie.
 const COUNTED: &str = "*time_selkie*";
 
-const REPETITIONS: u64 = 20;
+/// Enough for differences between the warm-ups of two processes, whose machine code is hardened
+/// differently, to vanish.
+const REPETITIONS: u64 = 100;
 
 const USAGE: &str =
     "usage: cargo xtask instructions bench|bench-svm [--engine jit|interpreter] [ROW…]";
