@@ -5,6 +5,7 @@
     not(feature = "files"),
     allow(dead_code, reason = "without the feature nothing is written")
 )]
+#![allow(clippy::disallowed_methods, reason = "cargo passes everything in variables")]
 
 use std::{env, error::Error, fs, path::Path};
 

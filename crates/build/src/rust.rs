@@ -299,6 +299,7 @@ fn view_without_workspace(manifest: &Path) -> Result<Option<PathBuf>, Failure> {
 }
 
 /// Returns cargo's target folder for a package whose manifest cargo cannot read.
+#[allow(clippy::disallowed_methods, reason = "cargo's own variable")]
 fn usual_target(manifest: &Path) -> PathBuf {
     let named = env::var_os("CARGO_TARGET_DIR").filter(|it| !it.is_empty());
     let here = || env::current_dir().unwrap_or_default();

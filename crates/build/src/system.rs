@@ -36,6 +36,7 @@ pub(crate) fn write_if_changed(path: &Path, bytes: &[u8]) -> io::Result<()> {
 
 /// Returns the path of a program in the folders of `PATH`.
 #[must_use]
+#[allow(clippy::disallowed_methods, reason = "owns the search path")]
 pub fn in_path(name: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())

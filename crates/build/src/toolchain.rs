@@ -111,6 +111,7 @@ impl Toolchain {
 }
 
 /// Returns the folders of rustup's toolchains, and of the `rustc` in `PATH`.
+#[allow(clippy::disallowed_methods, reason = "rustup's own variable")]
 fn installed() -> Vec<PathBuf> {
     let rustup = env::var_os("RUSTUP_HOME").map(PathBuf::from);
     let rustup = rustup.or_else(|| Some(env::home_dir()?.join(".rustup")));

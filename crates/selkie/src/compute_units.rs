@@ -168,6 +168,7 @@ impl ComputeUnitsReport {
     ///
     /// # Errors
     /// If a case regressed by over `percent`, or if the file cannot be read, parsed or written.
+    #[allow(clippy::disallowed_methods, reason = "the variable is documented")]
     pub fn check_file(
         &self,
         path: impl AsRef<Path>,

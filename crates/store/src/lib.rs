@@ -313,6 +313,7 @@ fn open_key(folder: &Folder) -> Result<Key, OpenError> {
 
 /// Creates a random key. If several processes do so, the first one wins and the others read its
 /// key.
+#[allow(clippy::disallowed_methods, reason = "owns the key of the folder")]
 fn create_key(folder: &Folder) -> io::Result<()> {
     let mut secret = [0; Key::BYTES];
     getrandom::fill(&mut secret).map_err(io::Error::other)?;
@@ -336,6 +337,7 @@ fn write_atomically(folder: &Folder, name: &str, contents: &[u8]) -> io::Result<
 }
 
 /// Writes a temporary file with an unpredictable name; returns the name.
+#[allow(clippy::disallowed_methods, reason = "names that cannot be guessed")]
 fn write_temporary(folder: &Folder, contents: &[u8]) -> io::Result<String> {
     let mut number = [0; 16];
     getrandom::fill(&mut number).map_err(io::Error::other)?;

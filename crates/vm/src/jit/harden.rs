@@ -20,6 +20,7 @@ pub(super) struct HardeningRng<'o> {
 
 impl<'o> HardeningRng<'o> {
     /// Creates the generator for a part of a program's code; the parts differ.
+    #[allow(clippy::disallowed_methods, reason = "owns the seed of hardening")]
     pub(super) fn new(options: &'o JitOptions, part: usize) -> Self {
         // The standard library seeds its hashers from the operating system.
         let seed = options.seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
