@@ -1,59 +1,72 @@
 //! How much of its memory a program is likely to write to, judging by its last run.
 //!
-//! Hints decide how buffers are prepared. Nothing but speed depends on them.
+//! Hints decide how buffers are prepared for a run. Nothing but speed depends on them.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use selkie_vm::dirty_pages::{PAGE_BYTES, any_dirty, dirty_spans, mark_dirty};
 
-/// How much of a buffer the last run of a program wrote to, which the next one is likely to do
-/// too. It is a guess, and nothing but speed depends on it.
+/// The hints for all memory of a program.
 #[derive(Default, Debug)]
-pub(crate) struct Touched(AtomicU64);
+pub(crate) struct DirtyHints {
+    /// The stack, when the interpreter runs the program or its frames are dynamic.
+    pub(crate) stack: DirtyPrefixHint,
+    pub(crate) heap: HeapHint,
+    /// The input region, when machine code runs.
+    pub(crate) input_compiled: DirtyPrefixHint,
+    /// The input region, when the interpreter runs. It records writes differently from machine code,
+    /// so its figures say nothing about it.
+    pub(crate) input_interpreted: DirtyPrefixHint,
+}
 
-impl Touched {
+/// How many bytes at the start of a buffer the last run has written to.
+#[derive(Default, Debug)]
+pub(crate) struct DirtyPrefixHint(AtomicU64);
+
+impl DirtyPrefixHint {
     pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn see(&self, bytes: u64) {
+    pub(crate) fn record(&self, bytes: u64) {
         if self.get() != bytes {
             self.0.store(bytes, Ordering::Relaxed);
         }
     }
 }
 
-/// How much of its heap the last run of a program wrote to: bytes from the start, and bytes from the
-/// end. Allocators have their number at the start, and what they give from the end on.
+/// How many bytes the last run has written to at the start and at the end of its heap. Allocators
+/// keep their position at the start, and allocate from the end.
 #[derive(Default, Debug)]
-pub(crate) struct HeapTouched {
-    pub(crate) start: Touched,
-    end: Touched,
+pub(crate) struct HeapHint {
+    pub(crate) start: DirtyPrefixHint,
+    end: DirtyPrefixHint,
 }
 
-impl HeapTouched {
-    /// Marks the end of a heap.
-    pub(crate) fn mark_end(&self, marks: &mut [u8], heap_bytes: usize) {
+impl HeapHint {
+    /// Marks the pages at the end of a heap as dirty.
+    pub(crate) fn mark_end(&self, dirty_pages: &mut [u8], heap_bytes: usize) {
         let bytes = usize::try_from(self.end.get()).unwrap_or(usize::MAX);
-        mark_dirty(marks, heap_bytes.saturating_sub(bytes)..heap_bytes);
+        mark_dirty(dirty_pages, heap_bytes.saturating_sub(bytes)..heap_bytes);
     }
 
-    pub(crate) fn see(&self, touched: u64, marks: &[u8], heap_bytes: usize) {
-        if !any_dirty(marks) {
-            self.start.see(touched);
-            return self.end.see(0);
+    /// Records what a run has written to: a prefix of the heap, and dirty pages.
+    pub(crate) fn record(&self, dirty_prefix: u64, dirty_pages: &[u8], heap_bytes: usize) {
+        if !any_dirty(dirty_pages) {
+            self.start.record(dirty_prefix);
+            return self.end.record(0);
         }
-        let touched = usize::try_from(touched).unwrap_or(usize::MAX);
+        let dirty_prefix = usize::try_from(dirty_prefix).unwrap_or(usize::MAX);
         let (mut start, mut end) = (0, 0);
-        for span in dirty_spans(touched, marks, heap_bytes) {
+        for span in dirty_spans(dirty_prefix, dirty_pages, heap_bytes) {
             if span.start > start {
-                // The first page is there because the one behind it is marked.
+                // A span begins one page before the first page that is marked.
                 end = heap_bytes.saturating_sub(span.start.saturating_add(PAGE_BYTES));
                 break;
             }
             start = span.end;
         }
-        self.start.see(start as u64);
-        self.end.see(end as u64);
+        self.start.record(start as u64);
+        self.end.record(end as u64);
     }
 }

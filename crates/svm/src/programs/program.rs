@@ -12,7 +12,7 @@ use crate::{
     },
     programs::{
         bindings::{Bindings, Bound, CustomSyscalls, bind_syscalls},
-        dirty_hints::{HeapTouched, Touched},
+        dirty_hints::DirtyHints,
         engine::{Compiled, EngineError, memory_calls},
         file::LoadError,
         usage::{Share, Usage},
@@ -24,11 +24,7 @@ use crate::{
 pub struct Program {
     verified: Verified,
     compiled: Compiled,
-    /// What runs of the program are likely to write to.
-    pub(crate) stack_touched: Touched,
-    pub(crate) heap_touched: HeapTouched,
-    pub(crate) input_touched: Touched,
-    pub(crate) input_touched_interpreted: Touched,
+    pub(crate) dirty_hints: DirtyHints,
     /// How often it was looked up.
     pub(crate) usage: Usage,
     /// Its part of what the programs of its cache take.
@@ -71,10 +67,7 @@ impl Program {
         Self {
             verified,
             compiled: Compiled::new(false, memory_calls(&syscalls)),
-            stack_touched: Touched::default(),
-            heap_touched: HeapTouched::default(),
-            input_touched: Touched::default(),
-            input_touched_interpreted: Touched::default(),
+            dirty_hints: DirtyHints::default(),
             usage: Usage::default(),
             share: Share::default(),
             loader,

@@ -19,11 +19,11 @@ pub(crate) struct Buffers {
     pub(crate) stack: Vec<u8>,
     pub(crate) heap: Vec<u8>,
     /// Which pages of the heap and of the input are dirty. None is while the buffers are in the pool.
-    pub(crate) heap_marks: Vec<u8>,
-    pub(crate) input_marks: Vec<u8>,
+    pub(crate) heap_dirty_pages: Vec<u8>,
+    pub(crate) input_dirty_pages: Vec<u8>,
     /// The input region, or what the last run left of it.
     pub(crate) input: InputBytes,
-    pub(crate) frames: MachineBuffers,
+    pub(crate) machine: MachineBuffers,
     /// The allocation of the input's layout.
     pub(crate) records: Vec<Record>,
 }
@@ -33,29 +33,30 @@ impl Buffers {
     pub(crate) fn fit(&mut self, stack_bytes: usize, heap_bytes: usize) {
         fit(&mut self.stack, stack_bytes);
         fit(&mut self.heap, heap_bytes);
-        fit(&mut self.heap_marks, dirty_pages_len(heap_bytes));
-        fit(&mut self.input_marks, dirty_pages_len(self.input.get().len()));
+        fit(&mut self.heap_dirty_pages, dirty_pages_len(heap_bytes));
+        fit(&mut self.input_dirty_pages, dirty_pages_len(self.input.get().len()));
     }
 
-    /// Records which bytes of the input a program may have written to: the first `touched`, and
+    /// Records which bytes of the input a program may have written to: the first `dirty_prefix`, and
     /// those of dirty pages.
-    pub(crate) fn touch_input(&mut self, touched: u64) {
-        self.input.touch(usize::try_from(touched).unwrap_or(usize::MAX), &self.input_marks);
-        if any_dirty(&self.input_marks) {
-            self.input_marks.fill(0);
+    pub(crate) fn record_input_writes(&mut self, dirty_prefix: u64) {
+        self.input
+            .touch(usize::try_from(dirty_prefix).unwrap_or(usize::MAX), &self.input_dirty_pages);
+        if any_dirty(&self.input_dirty_pages) {
+            self.input_dirty_pages.fill(0);
         }
     }
 
     /// Zeroes what a run has written: the first bytes of stack and heap, as many as given, and the
     /// heap's dirty pages. All else must still be zero.
-    fn clean(&mut self, stack_touched: u64, heap_touched: u64) {
-        zero(&mut self.stack, stack_touched);
-        zero(&mut self.heap, heap_touched);
-        if any_dirty(&self.heap_marks) {
-            for span in dirty_spans(0, &self.heap_marks, self.heap.len()) {
+    fn clean(&mut self, stack_dirty: u64, heap_dirty: u64) {
+        zero(&mut self.stack, stack_dirty);
+        zero(&mut self.heap, heap_dirty);
+        if any_dirty(&self.heap_dirty_pages) {
+            for span in dirty_spans(0, &self.heap_dirty_pages, self.heap.len()) {
                 self.heap[span].fill(0);
             }
-            self.heap_marks.fill(0);
+            self.heap_dirty_pages.fill(0);
         }
         debug_assert!(is_zero(&self.heap), "a run has written to no other byte of the heap");
         debug_assert!(is_zero(&self.stack), "a run has written to no other byte of the stack");
@@ -76,9 +77,9 @@ impl BufferPool {
     }
 
     /// Cleans buffers and puts them into the pool, if it is not full. See [`Buffers::clean`].
-    pub(crate) fn put_back(&mut self, mut buffers: Buffers, stack_touched: u64, heap_touched: u64) {
+    pub(crate) fn put_back(&mut self, mut buffers: Buffers, stack_dirty: u64, heap_dirty: u64) {
         if self.0.len() < INSTRUCTION_DEPTH_MAX_RAISED {
-            buffers.clean(stack_touched, heap_touched);
+            buffers.clean(stack_dirty, heap_dirty);
             self.0.push(buffers);
         }
     }
@@ -93,9 +94,9 @@ fn is_zero(bytes: &[u8]) -> bool {
 }
 
 /// Zeroes the first bytes of a buffer.
-fn zero(buffer: &mut [u8], touched: u64) {
-    let touched = usize::try_from(touched).unwrap_or(usize::MAX).min(buffer.len());
-    buffer[..touched].fill(0);
+fn zero(buffer: &mut [u8], dirty_prefix: u64) {
+    let len = usize::try_from(dirty_prefix).unwrap_or(usize::MAX).min(buffer.len());
+    buffer[..len].fill(0);
 }
 
 /// Resizes a clean buffer.

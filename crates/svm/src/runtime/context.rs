@@ -201,11 +201,11 @@ impl<'e> InvokeContext<'e> {
     /// # Panics
     /// Between instructions: programs and their syscalls run within one.
     pub(crate) fn frame(&self) -> &InvokeFrame<'e> {
-        self.stack.last().expect("an instruction is being processed")
+        self.stack.last().expect("an instruction is in progress")
     }
 
     pub(crate) fn frame_mut(&mut self) -> &mut InvokeFrame<'e> {
-        self.stack.last_mut().expect("an instruction is being processed")
+        self.stack.last_mut().expect("an instruction is in progress")
     }
 
     /// The current instruction.

@@ -1,6 +1,6 @@
-//! Processes instructions: checked and entered, run, and left again.
+//! Processing an instruction: it is checked and pushed, run, and popped.
 //!
-//! Which check comes first decides the error that the world sees (agave: `invoke_context.rs`,
+//! The order of the checks decides the error, so it is part of the protocol (agave: `invoke_context.rs`,
 //! `transaction.rs` of `solana-transaction-context`).
 
 use std::{borrow::Cow, sync::Arc};
@@ -20,7 +20,7 @@ use crate::{
     },
     programs::program::{ProgramEntry, Running},
     runtime::{
-        context::{InvokeContext, InvokeFrame},
+        context::{InvokeContext, InvokeFrame, builtin::Builtin},
         input::Layout,
         instruction_context::{
             InstructionAccount, InstructionAccounts, InstructionContext, push_account,
@@ -33,10 +33,10 @@ use crate::{
 };
 
 impl<'e> InvokeContext<'e> {
-    /// Processes the transaction's own instructions, in order.
+    /// Processes the top-level instructions, in order.
     ///
     /// # Errors
-    /// The place of the first instruction that failed, and why.
+    /// The index of the first instruction that failed, with its error.
     pub(crate) fn process_all(&mut self) -> Result<(), (u8, InstructionError)> {
         for index in 0..self.top_level {
             let program_id = self.trace.get(index).map(|it| it.program_id).unwrap_or_default();
@@ -50,18 +50,18 @@ impl<'e> InvokeContext<'e> {
         Ok(())
     }
 
-    /// Processes the next of the transaction's own instructions.
+    /// Processes the next top-level instruction.
     pub(crate) fn process_top_level(
         &mut self,
         observer: Option<&mut dyn Observer>,
     ) -> Result<(), InstructionError> {
         self.push(None)?;
         let result = self.run(observer);
-        let left = self.pop();
-        result.and(left)
+        let popped = self.pop();
+        result.and(popped)
     }
 
-    /// Verifies an instruction of a precompile: it has no log and costs nothing.
+    /// Verifies an instruction of a precompile: it writes no log and uses no compute units.
     pub(crate) fn verify(
         &mut self,
         index: usize,
@@ -71,27 +71,26 @@ impl<'e> InvokeContext<'e> {
         let own = self.trace.get(..self.top_level).unwrap_or_default();
         let all: Vec<&[u8]> = own.iter().map(|instruction| &*instruction.data).collect();
         let result = verify(all.get(index).copied().unwrap_or_default(), &all);
-        let left = self.pop();
-        result.map_err(InstructionError::Custom).and(left)
+        let popped = self.pop();
+        result.map_err(InstructionError::Custom).and(popped)
     }
 
-    /// Processes an instruction that the current one calls. It was prepared by
-    /// [`InvokeContext::prepare_call`].
-    pub(crate) fn process_call(
+    /// Processes an inner instruction of the current one, from [`InvokeContext::prepare_cpi`].
+    pub(crate) fn process_inner(
         &mut self,
         instruction: InstructionContext<'e>,
     ) -> Result<(), InstructionError> {
         self.push(Some(instruction))?;
         let result = self.run(None);
-        let left = self.pop();
-        result.and(left)
+        let popped = self.pop();
+        result.and(popped)
     }
 
-    /// Calls another program on behalf of a builtin one, which signs for the addresses that are
-    /// derived from its own and these seeds.
+    /// Invokes another program from a builtin one, which signs for the addresses derived from its
+    /// own address and these seeds.
     ///
     /// # Errors
-    /// If a seed makes no address, if rights would be escalated, or what the program comes to.
+    /// If seeds derive no address, if privileges would be escalated, or if the program fails.
     pub fn native_invoke(
         &mut self,
         instruction: &Instruction,
@@ -101,17 +100,17 @@ impl<'e> InvokeContext<'e> {
         let mut signers = Vec::with_capacity(signer_seeds.len());
         for seeds in signer_seeds {
             let address = create_program_address(seeds, &program_id, &mut self.on_curve);
-            // The validator takes the error's place in its list for an instruction error's number.
+            // Agave converts the error's number as that of an instruction error.
             signers.push(address.map_err(|error| crate::chain::error::from_number(error as u64))?);
         }
         let Instruction { program_id, accounts, data } = instruction;
-        let call = self.prepare_call(program_id, accounts, data.clone(), &signers)?;
-        self.process_call(call)
+        let call = self.prepare_cpi(program_id, accounts, data.clone(), &signers)?;
+        self.process_inner(call)
     }
 
-    /// Checks a call's rights against those of the current instruction, and resolves its keys. An
-    /// account that is named more than once has all rights that any mention has.
-    pub(crate) fn prepare_call(
+    /// Resolves the accounts of an inner instruction, and checks its privileges against those of the
+    /// current instruction. A duplicate account has the privileges of all mentions.
+    pub(crate) fn prepare_cpi(
         &mut self,
         program_id: &Pubkey,
         metas: &[AccountMeta],
@@ -165,29 +164,29 @@ impl<'e> InvokeContext<'e> {
         signers: &[Pubkey],
     ) -> Result<(), InstructionError> {
         let caller = self.instruction();
-        let of_caller = caller.accounts.iter().find(|it| it.index == account.index);
-        let of_caller = *of_caller.ok_or(InstructionError::MissingAccount)?;
+        let granted = caller.accounts.iter().find(|it| it.index == account.index);
+        let granted = *granted.ok_or(InstructionError::MissingAccount)?;
         let key = self.accounts.get(usize::from(account.index))?.key;
-        if account.is_writable && !of_caller.is_writable {
+        if account.is_writable && !granted.is_writable {
             self.logs.line(format!("{key}'s writable privilege escalated"));
             return Err(InstructionError::PrivilegeEscalation);
         }
-        if account.is_signer && !of_caller.is_signer && !signers.contains(&key) {
+        if account.is_signer && !granted.is_signer && !signers.contains(&key) {
             self.logs.line(format!("{key}'s signer privilege escalated"));
             return Err(InstructionError::PrivilegeEscalation);
         }
         Ok(())
     }
 
-    /// Enters an instruction: a call, or else the next of the transaction's own.
+    /// Pushes an inner instruction, or else the next top-level one.
     pub(crate) fn push(
         &mut self,
-        call: Option<InstructionContext<'e>>,
+        inner: Option<InstructionContext<'e>>,
     ) -> Result<(), InstructionError> {
-        let is_call = call.is_some();
-        let entering = call.as_ref().or_else(|| self.trace.get(self.top_level_started));
-        let program_id = entering.ok_or(InstructionError::UnsupportedProgramId)?.program_id;
-        let runs = |frame: &InvokeFrame| {
+        let is_inner = inner.is_some();
+        let pushed = inner.as_ref().or_else(|| self.trace.get(self.top_level_started));
+        let program_id = pushed.ok_or(InstructionError::UnsupportedProgramId)?.program_id;
+        let runs = |frame: &InvokeFrame<'_>| {
             self.trace.get(frame.instruction).is_some_and(|it| it.program_id == program_id)
         };
         if self.stack.iter().any(runs) && !self.stack.last().is_some_and(runs) {
@@ -196,13 +195,13 @@ impl<'e> InvokeContext<'e> {
         if !self.stack.is_empty() && self.accounts.lamports_delta() != 0 {
             return Err(InstructionError::UnbalancedInstruction);
         }
-        let called = self.trace.len().saturating_sub(self.top_level);
-        if self.top_level_started.saturating_add(called) >= INSTRUCTION_TRACE_MAX {
+        let inner_len = self.trace.len().saturating_sub(self.top_level);
+        if self.top_level_started.saturating_add(inner_len) >= INSTRUCTION_TRACE_MAX {
             return Err(InstructionError::MaxInstructionTraceLengthExceeded);
         }
-        let index = if is_call { self.trace.len() } else { self.top_level_started };
-        match call {
-            Some(call) => self.trace.push(call),
+        let index = if is_inner { self.trace.len() } else { self.top_level_started };
+        match inner {
+            Some(inner) => self.trace.push(inner),
             None => self.top_level_started = self.top_level_started.saturating_add(1),
         }
         let raised = self.has(Feature::RaiseCpiNestingLimit);
@@ -216,12 +215,11 @@ impl<'e> InvokeContext<'e> {
             layout: Layout::default(),
             heap_used: 0,
         });
-        self.tell_index()
+        self.write_current_index()
     }
 
-    /// Writes the place of the transaction's own instruction that runs to the end of the
-    /// instructions sysvar.
-    fn tell_index(&mut self) -> Result<(), InstructionError> {
+    /// Writes the index of the current top-level instruction to the end of the instructions sysvar.
+    fn write_current_index(&mut self) -> Result<(), InstructionError> {
         let Some(sysvar) = self.instructions_sysvar else { return Ok(()) };
         let index = self.top_level_started.saturating_sub(1);
         let index = u16::try_from(index).unwrap_or(u16::MAX).to_le_bytes();
@@ -232,37 +230,16 @@ impl<'e> InvokeContext<'e> {
         }
         let len = account.data().len();
         let at = len.checked_sub(index.len()).ok_or(InstructionError::AccountDataTooSmall)?;
-        if let Some(place) = account.data_as_mut_slice().get_mut(at..) {
-            place.copy_from_slice(&index);
+        if let Some(bytes) = account.data_as_mut_slice().get_mut(at..) {
+            bytes.copy_from_slice(&index);
         }
         Ok(())
     }
 
-    /// Runs the current instruction's program: a builtin one, or one of a loader.
+    /// Runs the current instruction's program, and records the compute units it used.
     fn run(&mut self, observer: Option<&mut dyn Observer>) -> Result<(), InstructionError> {
         let program_id = self.instruction().program_id;
-        let owner = self.program_owner(self.instruction());
-        let builtin = match owner {
-            Some(owner) if owner == native_loader::ID => {
-                let builtin = self.environment.builtins.get(&program_id);
-                Some(builtin.ok_or(InstructionError::UnsupportedProgramId)?)
-            }
-            // Without loader v4 nothing runs its programs, though their accounts are loaded. A tool
-            // that was given one may.
-            Some(owner)
-                if Loader::of(&owner).is_some_and(|loader| {
-                    loader != Loader::V4
-                        || self.has(Feature::LoaderV4)
-                        || self.environment.programs.get(&program_id).is_some()
-                }) =>
-            {
-                None
-            }
-            _ => {
-                self.notes.push(format!("there is no program at {program_id}"));
-                return Err(InstructionError::UnsupportedProgramId);
-            }
-        };
+        let builtin = self.find_builtin(&program_id)?;
         self.return_data = ReturnData { program_id, data: Vec::new() };
         self.logs.invoke(&program_id, self.stack_height());
         if let Some(inspector) = self.inspector.take() {
@@ -272,7 +249,10 @@ impl<'e> InvokeContext<'e> {
         let units_before = self.meter.remaining();
         let result = match builtin {
             Some(builtin) => builtin.process(self).map_err(Failure::from),
-            None => self.run_loaded(&program_id, observer),
+            None => self
+                .find_program(&program_id)
+                .map_err(Failure::from)
+                .and_then(|program| run_program(self, program, observer)),
         };
         let result = match result {
             Ok(()) => {
@@ -284,48 +264,75 @@ impl<'e> InvokeContext<'e> {
                 Err(failure.error)
             }
         };
-        let units = units_before.saturating_sub(self.meter.remaining());
+        let compute_units = units_before.saturating_sub(self.meter.remaining());
         let index = self.frame().instruction;
         if let Some(instruction) = self.trace.get_mut(index) {
-            instruction.compute_units = units;
+            instruction.compute_units = compute_units;
         }
         if let Some(inspector) = self.inspector.take() {
             inspector.after(self, &result);
             self.inspector = Some(inspector);
         }
-        if builtin.is_some() && result.is_ok() && units == 0 {
+        if builtin.is_some() && result.is_ok() && compute_units == 0 {
             return Err(InstructionError::BuiltinProgramsMustConsumeComputeUnits);
         }
         result
     }
 
-    fn run_loaded(
+    /// Returns the builtin program of the current instruction, or `None` if a loader owns its
+    /// program.
+    ///
+    /// # Errors
+    /// [`InstructionError::UnsupportedProgramId`] if it is neither.
+    #[inline]
+    fn find_builtin(
         &mut self,
         program_id: &Pubkey,
-        observer: Option<&mut dyn Observer>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<&'e Builtin>, InstructionError> {
+        let owner = self.program_owner(self.instruction());
+        if owner == Some(native_loader::ID) {
+            let builtin = self.environment.builtins.get(program_id);
+            return builtin.ok_or(InstructionError::UnsupportedProgramId).map(Some);
+        }
+        // Without its feature, loader v4 runs no program, though accounts of its programs are loaded.
+        // A program that a tool has put into the environment runs nevertheless.
+        let is_runnable = owner.and_then(|owner| Loader::of(&owner)).is_some_and(|loader| {
+            loader != Loader::V4
+                || self.has(Feature::LoaderV4)
+                || self.environment.programs.get(program_id).is_some()
+        });
+        if is_runnable {
+            return Ok(None);
+        }
+        self.notes.push(format!("there is no program at {program_id}"));
+        Err(InstructionError::UnsupportedProgramId)
+    }
+
+    /// Returns a loaded program: as the transaction has deployed it, as the program cache has it, or
+    /// as the environment has it, in this order. This is the only place that looks up programs.
+    ///
+    /// # Errors
+    /// [`InstructionError::UnsupportedProgramId`], with the reason in the log.
+    #[inline]
+    fn find_program(&mut self, program_id: &Pubkey) -> Result<Running<'e>, InstructionError> {
         let mut newest_first = self.modified_programs.iter().rev();
-        let modified = newest_first.find(|(known, _)| is_same(known, program_id));
-        let program = match modified {
-            Some((_, ProgramEntry::Loaded(program))) => Some(Running::Shared(Arc::clone(program))),
-            Some(_) => None,
+        let modified = newest_first.find(|(id, _)| is_same(id, program_id));
+        let found = match modified {
+            Some((_, ProgramEntry::Loaded(program))) => Ok(Running::Shared(Arc::clone(program))),
+            Some(_) => Err("Program is not deployed"),
             None => match self.programs.get(program_id) {
-                Some(ProgramEntry::Loaded(program)) => Some(Running::Borrowed(program)),
-                Some(_) => None,
-                None => {
-                    let Some(program) = self.environment.programs.get(program_id) else {
-                        self.logs.line("Program is not cached");
-                        return Err(InstructionError::UnsupportedProgramId.into());
-                    };
-                    Some(Running::Borrowed(program))
-                }
+                Some(ProgramEntry::Loaded(program)) => Ok(Running::Borrowed(program)),
+                Some(_) => Err("Program is not deployed"),
+                None => match self.environment.programs.get(program_id) {
+                    Some(program) => Ok(Running::Borrowed(program)),
+                    None => Err("Program is not cached"),
+                },
             },
         };
-        let Some(program) = program else {
-            self.logs.line("Program is not deployed");
-            return Err(InstructionError::UnsupportedProgramId.into());
-        };
-        run_program(self, program, observer)
+        found.map_err(|line| {
+            self.logs.line(line);
+            InstructionError::UnsupportedProgramId
+        })
     }
 
     pub(crate) fn pop(&mut self) -> Result<(), InstructionError> {
@@ -429,10 +436,10 @@ mod tests {
         let mut context = context(&environment, 1);
         context.push(None).unwrap();
         for _ in 1..INSTRUCTION_TRACE_MAX {
-            assert_eq!(context.process_call(instruction(1)), Ok(()));
+            assert_eq!(context.process_inner(instruction(1)), Ok(()));
         }
         let expected = Err(InstructionError::MaxInstructionTraceLengthExceeded);
-        assert_eq!(context.process_call(instruction(1)), expected);
+        assert_eq!(context.process_inner(instruction(1)), expected);
     }
 
     #[test]

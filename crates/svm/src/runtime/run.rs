@@ -1,14 +1,16 @@
-//! Runs a program of a loader: input written, memory mapped, engine started, changes taken back.
+//! One run of an sBPF program: the input region is serialized, memory is mapped, an engine runs, and
+//! changes to accounts are copied back.
 
 use std::sync::Arc;
 
 use selkie_isa::layout::{HEAP_START, INPUT_START, STACK_START};
-use selkie_vm::{Access, Machine, MemoryMap, Observer, Region, Trap};
+use selkie_vm::{Access, Config, Machine, MemoryMap, Observer, Outcome, Region, Trap};
 use solana_instruction_error::InstructionError;
 
 use crate::{
     chain::{cost, error, features::Feature},
     programs::{
+        dirty_hints::DirtyPrefixHint,
         engine::{Engine, Plan, config},
         program::{Program, Running},
     },
@@ -21,7 +23,7 @@ use crate::{
     },
 };
 
-/// Why an instruction failed, and what the log says about it.
+/// An instruction error with the text that the log shows for it.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) error: InstructionError,
@@ -56,44 +58,48 @@ pub(crate) fn run_program<'e>(
         return Err(InstructionError::ProgramEnvironmentSetupFailure.into());
     }
     let end = run_machine(context, &program, mode, &mut buffers, observer)?;
-    log_end(context, end.units, units_before);
-    let result = judge(context, &program, mode, &end)
-        .and_then(|()| copy_out(context, mode, buffers.input.get()));
+    log_end(context, end.compute_units, units_before);
+    let result = check_end(context, &program, mode, &end)
+        .and_then(|()| copy_back(context, mode, buffers.input.get()));
     if let Err(trap) = &end.result {
         let mismatch = abi_mismatch(trap, buffers.input.get(), abi, program.executable());
         context.notes.extend(mismatch.map(|it| it.to_string()));
     }
+    let (stack_dirty, heap_dirty) = (end.dirty.stack, end.dirty.heap);
+    record_end(context, end, &buffers);
+    buffers.records = core::mem::take(&mut context.frame_mut().layout.records);
+    context.buffers.put_back(buffers, stack_dirty, heap_dirty);
+    result
+}
+
+/// Keeps how a run ended for tools: each run if they ask for it, or else the first trap.
+fn record_end(context: &mut InvokeContext<'_>, end: End, buffers: &Buffers) {
     let heap_bytes = u64::from(context.heap_bytes);
+    let End { result, pc, registers, return_pcs, compute_units, engine, .. } = end;
     if context.keeps_runs {
-        let input = Input {
-            bytes: buffers.input.get().to_vec(),
-            layout: core::mem::take(&mut context.frame_mut().layout),
-        };
-        let End { result, pc, registers, return_pcs, units, engine, .. } = end;
+        let layout = core::mem::take(&mut context.frame_mut().layout);
+        let input = Input { bytes: buffers.input.get().to_vec(), layout };
         context.last_run = Some(Run {
             result,
             pc,
             registers,
             return_pcs,
-            compute_units: units,
+            compute_units,
             engine,
             input,
             heap_bytes,
         });
-    } else if let (Err(trap), None) = (end.result, &context.stopped) {
+    } else if let (Err(trap), None) = (result, &context.stopped) {
         context.stopped = Some(Box::new(Stopped {
             program_id: context.instruction().program_id,
             trap: Arc::new(trap),
-            pc: end.pc,
-            registers: end.registers,
-            return_pcs: end.return_pcs,
+            pc,
+            registers,
+            return_pcs,
             input_bytes: buffers.input.get().len(),
             heap_bytes,
         }));
     }
-    buffers.records = core::mem::take(&mut context.frame_mut().layout.records);
-    context.buffers.put_back(buffers, end.stack_touched, end.heap_touched);
-    result
 }
 
 /// How a machine stopped.
@@ -102,12 +108,35 @@ struct End {
     pc: usize,
     registers: [u64; 11],
     return_pcs: Vec<usize>,
-    units: u64,
+    compute_units: u64,
     engine: Engine,
-    stack_touched: u64,
-    heap_touched: u64,
+    dirty: DirtyPrefixes,
 }
 
+/// How many bytes at the start of each region a run has written to, dirty pages aside.
+#[derive(Clone, Copy)]
+struct DirtyPrefixes {
+    stack: u64,
+    heap: u64,
+    input: u64,
+}
+
+impl DirtyPrefixes {
+    fn of(machine: &Machine<'_>, mode: DataMode) -> Self {
+        let prefix = |vaddr| {
+            let region = machine.memory.regions().iter().find(|region| region.vaddr() == vaddr);
+            region.map_or(0, Region::dirty_prefix)
+        };
+        Self {
+            stack: prefix(STACK_START),
+            heap: prefix(HEAP_START),
+            // Where accounts have regions of their own, CPI writes to them unrecorded.
+            input: if mode.has_regions() { u64::MAX } else { prefix(INPUT_START) },
+        }
+    }
+}
+
+/// Maps the memory of a program, runs it, and records what it has written to.
 fn run_machine(
     context: &mut InvokeContext<'_>,
     program: &Program,
@@ -115,122 +144,188 @@ fn run_machine(
     buffers: &mut Buffers,
     observer: Option<&mut dyn Observer>,
 ) -> Result<End, Failure> {
-    // A program that was made ready for another mode has no machine code for this one.
+    // A program that was loaded for another mode has no machine code for this one.
     let is_ready = program.has_account_regions() == mode.has_regions();
     let plan = if is_ready { plan(context, program, observer.is_some())? } else { Plan::Interpret };
     let config = config(mode.has_regions());
     let executable = program.executable();
     let heap_bytes = usize::try_from(context.heap_bytes).unwrap_or(usize::MAX);
     buffers.fit(config.stack_bytes(), heap_bytes);
-    // Machine code finds frame by frame what it needs.
-    let by_frames = matches!(plan, Plan::Run(_)) && !executable.version().dynamic_frames();
-    let stack_expected = if by_frames { 0 } else { program.stack_touched.get() };
-    let stack = Region::writable(STACK_START, &mut buffers.stack).with_dirty_prefix(stack_expected);
-    let has_gaps = executable.version().stack_frame_gaps() && config.stack_frame_gaps;
-    // With room for one that the map may put before them.
-    let mut regions = Vec::with_capacity(5);
-    regions.push(Region::readonly(executable.read_only().vaddr, &executable.read_only().bytes));
-    regions.push(if has_gaps { stack.gapped(config.stack_frame_bytes) } else { stack });
-    let heap = Region::writable(HEAP_START, &mut buffers.heap)
-        .with_dirty_prefix(program.heap_touched.start.get());
-    // Machine code alone gains by marks, where every window has one region.
-    let marks = matches!(plan, Plan::Run(_)) && !mode.has_regions();
-    regions.push(if marks {
-        program.heap_touched.mark_end(&mut buffers.heap_marks, heap_bytes);
-        heap.with_dirty_pages(&mut buffers.heap_marks)
-    } else {
-        heap
-    });
-    let frame = context.stack.last().expect("an instruction is being processed");
-    let instruction = context.trace.get(frame.instruction).expect("frames point into the trace");
-    let accounts = &mut context.accounts;
-    let can_change = |place: usize| {
-        let account = *instruction.accounts.get(place)?;
-        let borrowed = accounts.borrow(account, &instruction.program_id).ok()?;
-        borrowed.can_change_data().is_ok().then_some(account.index)
-    };
-    // What the interpreter writes to is recorded otherwise, and says nothing of machine code.
-    let input_guess =
-        if marks { &program.input_touched } else { &program.input_touched_interpreted };
-    let mut input_expected = input_guess.get();
-    let mut marks_input = marks;
-    if marks_input {
-        input_expected = input_expected.max(buffers.input.first_zero() as u64);
-        marks_input = input_expected < buffers.input.get().len() as u64;
-    }
-    if marks_input {
-        buffers.input.mark_written(&mut buffers.input_marks);
-    }
-    input::regions(mode, &frame.layout, buffers.input.get_mut(), can_change, &mut regions);
-    // Where accounts have regions of their own, calls between programs write to them unrecorded.
-    if !mode.has_regions()
-        && let Some(input) = regions.pop()
-    {
-        let input = input.with_dirty_prefix(input_expected);
-        regions.push(if marks_input {
-            input.with_dirty_pages(&mut buffers.input_marks)
-        } else {
-            input
-        });
-    }
-    let instruction_data = frame.layout.instruction_data;
+    let machine_buffers = core::mem::take(&mut buffers.machine);
+    let expected = ExpectedWrites::prepare(&plan, program, mode, buffers, heap_bytes);
+    let regions = map_regions(context, program, mode, &config, &expected, buffers);
     let memory = MemoryMap::new(regions, &config, executable.version()).map_err(|trap| {
         context.logs.line(format!("Failed to create SBF VM: {trap}"));
         Failure::from(InstructionError::ProgramEnvironmentSetupFailure)
     })?;
-    let units = context.meter.remaining();
-    let verified = program.verified();
-    let frames = core::mem::take(&mut buffers.frames);
-    let mut machine = Machine::with_buffers(verified.executable(), &config, memory, units, frames);
+    let budget = context.meter.remaining();
+    let mut machine = Machine::with_buffers(executable, &config, memory, budget, machine_buffers);
     if context.has(Feature::InstructionDataPointer) {
+        let instruction_data = context.frame().layout.instruction_data;
         machine.registers_mut()[2] = input::vaddr(instruction_data);
     }
+    let (outcome, engine) = run_engine(context, program, plan, &mut machine, observer);
+    context.meter = machine.meter;
+    // Tools that explain failures ask where a program was; nothing else does.
+    let is_asked_for = context.keeps_runs || outcome.result.is_err();
+    let end = End {
+        result: outcome.result,
+        pc: machine.pc(),
+        registers: *machine.registers(),
+        return_pcs: if is_asked_for { machine.return_pcs().collect() } else { Vec::new() },
+        compute_units: outcome.consumed,
+        engine,
+        dirty: DirtyPrefixes::of(&machine, mode),
+    };
+    buffers.machine = machine.into_buffers();
+    expected.record(end.dirty, mode, program, buffers, heap_bytes);
+    buffers.record_input_writes(end.dirty.input);
+    Ok(end)
+}
+
+fn run_engine(
+    context: &mut InvokeContext<'_>,
+    program: &Program,
+    plan: Plan<'_>,
+    machine: &mut Machine<'_>,
+    observer: Option<&mut dyn Observer>,
+) -> (Outcome, Engine) {
+    let verified = program.verified();
     let (outcome, engine) = match (plan, observer) {
-        (Plan::Run(code), None) => (code.run(verified, &mut machine, context), Engine::Jit),
-        (_, None) => (selkie_vm::run(verified, &mut machine, context), Engine::Interpreter),
+        (Plan::Run(code), None) => (code.run(verified, machine, context), Engine::Jit),
+        (_, None) => (selkie_vm::run(verified, machine, context), Engine::Interpreter),
         (_, Some(observer)) => {
-            (selkie_vm::observe(verified, &mut machine, context, observer), Engine::Interpreter)
+            (selkie_vm::observe(verified, machine, context, observer), Engine::Interpreter)
         }
     };
     if engine == Engine::Interpreter {
         program.compiled().count(outcome.consumed);
     }
     program.note_size();
-    context.meter = machine.meter;
-    let touched = |vaddr| {
-        let region = machine.memory.regions().iter().find(|region| region.vaddr() == vaddr);
-        region.map_or(0, Region::dirty_prefix)
-    };
-    let (stack_touched, heap_touched) = (touched(STACK_START), touched(HEAP_START));
-    let input_touched = if mode.has_regions() { u64::MAX } else { touched(INPUT_START) };
-    if !by_frames {
-        program.stack_touched.see(stack_touched);
-    }
-    if !mode.has_regions() && input_touched > input_expected {
-        input_guess.see(input_touched);
-    }
-    let is_asked_for = context.keeps_runs || outcome.result.is_err();
-    let end = End {
-        result: outcome.result,
-        pc: machine.pc(),
-        registers: *machine.registers(),
-        // Only those who explain failures ask where a program was.
-        return_pcs: if is_asked_for { machine.return_pcs().collect() } else { Vec::new() },
-        units: outcome.consumed,
-        engine,
-        stack_touched,
-        heap_touched,
-    };
-    buffers.frames = machine.into_buffers();
-    if marks {
-        program.heap_touched.see(end.heap_touched, &buffers.heap_marks, heap_bytes);
-    }
-    buffers.touch_input(input_touched);
-    Ok(end)
+    (outcome, engine)
 }
 
-/// What the program is run with. If that cannot be had, it is no failure of the instruction: the
-/// context keeps why, and no more comes of it.
+/// The memory that a run is expected to write to, which is treated as dirty in advance: writes to it
+/// need not be recorded one by one.
+struct ExpectedWrites<'p> {
+    /// The dirty prefix of the stack; `None` if machine code tracks the stack frame by frame.
+    stack: Option<u64>,
+    heap: u64,
+    input: u64,
+    /// Whether dirty pages of the heap are tracked. Only machine code gains by it, and only where
+    /// every window of the address space has one region.
+    tracks_heap_pages: bool,
+    /// Whether dirty pages of the input are tracked. They are not if all of it is expected dirty.
+    tracks_input_pages: bool,
+    input_hint: &'p DirtyPrefixHint,
+}
+
+impl<'p> ExpectedWrites<'p> {
+    /// Decides by the program's hints, and marks the pages that are expected dirty.
+    fn prepare(
+        plan: &Plan<'_>,
+        program: &'p Program,
+        mode: DataMode,
+        buffers: &mut Buffers,
+        heap_bytes: usize,
+    ) -> Self {
+        let hints = &program.dirty_hints;
+        let is_compiled = matches!(plan, Plan::Run(_));
+        let by_frames = is_compiled && !program.executable().version().dynamic_frames();
+        let tracks_pages = is_compiled && !mode.has_regions();
+        if tracks_pages {
+            hints.heap.mark_end(&mut buffers.heap_dirty_pages, heap_bytes);
+        }
+        let input_hint =
+            if tracks_pages { &hints.input_compiled } else { &hints.input_interpreted };
+        let mut input = input_hint.get();
+        let mut tracks_input_pages = tracks_pages;
+        if tracks_input_pages {
+            input = input.max(buffers.input.first_zero() as u64);
+            tracks_input_pages = input < buffers.input.get().len() as u64;
+        }
+        if tracks_input_pages {
+            buffers.input.mark_written(&mut buffers.input_dirty_pages);
+        }
+        Self {
+            stack: (!by_frames).then(|| hints.stack.get()),
+            heap: hints.heap.start.get(),
+            input,
+            tracks_heap_pages: tracks_pages,
+            tracks_input_pages,
+            input_hint,
+        }
+    }
+
+    /// Updates the program's hints with what the run has written to.
+    fn record(
+        &self,
+        dirty: DirtyPrefixes,
+        mode: DataMode,
+        program: &Program,
+        buffers: &Buffers,
+        heap_bytes: usize,
+    ) {
+        let hints = &program.dirty_hints;
+        if self.stack.is_some() {
+            hints.stack.record(dirty.stack);
+        }
+        if !mode.has_regions() && dirty.input > self.input {
+            self.input_hint.record(dirty.input);
+        }
+        if self.tracks_heap_pages {
+            hints.heap.record(dirty.heap, &buffers.heap_dirty_pages, heap_bytes);
+        }
+    }
+}
+
+/// Returns the regions of a program: read-only data, stack, heap, input.
+fn map_regions<'b>(
+    context: &mut InvokeContext<'_>,
+    program: &'b Program,
+    mode: DataMode,
+    config: &Config,
+    expected: &ExpectedWrites<'_>,
+    buffers: &'b mut Buffers,
+) -> Vec<Region<'b>> {
+    let executable = program.executable();
+    // The map may put one more region before them.
+    let mut regions = Vec::with_capacity(5);
+    regions.push(Region::readonly(executable.read_only().vaddr, &executable.read_only().bytes));
+    let stack = Region::writable(STACK_START, &mut buffers.stack)
+        .with_dirty_prefix(expected.stack.unwrap_or_default());
+    let has_gaps = executable.version().stack_frame_gaps() && config.stack_frame_gaps;
+    regions.push(if has_gaps { stack.gapped(config.stack_frame_bytes) } else { stack });
+    let heap = Region::writable(HEAP_START, &mut buffers.heap).with_dirty_prefix(expected.heap);
+    regions.push(if expected.tracks_heap_pages {
+        heap.with_dirty_pages(&mut buffers.heap_dirty_pages)
+    } else {
+        heap
+    });
+    let frame = context.stack.last().expect("an instruction is in progress");
+    let instruction = context.trace.get(frame.instruction).expect("frames point into the trace");
+    let accounts = &mut context.accounts;
+    let can_change = |index: usize| {
+        let account = *instruction.accounts.get(index)?;
+        let borrowed = accounts.borrow(account, &instruction.program_id).ok()?;
+        borrowed.can_change_data().is_ok().then_some(account.index)
+    };
+    input::regions(mode, &frame.layout, buffers.input.get_mut(), can_change, &mut regions);
+    if !mode.has_regions()
+        && let Some(input) = regions.pop()
+    {
+        let input = input.with_dirty_prefix(expected.input);
+        regions.push(if expected.tracks_input_pages {
+            input.with_dirty_pages(&mut buffers.input_dirty_pages)
+        } else {
+            input
+        });
+    }
+    regions
+}
+
+/// Decides which engine runs the program. If the requested one cannot run it, the context keeps the
+/// reason, and the result of the instruction is meaningless.
 fn plan<'p>(
     context: &mut InvokeContext<'_>,
     program: &'p Program,
@@ -270,9 +365,9 @@ fn log_end(context: &mut InvokeContext<'_>, units: u64, units_before: u64) {
     }
 }
 
-/// What the program's end means. A program that the machine stopped, not a syscall, has used all
-/// compute units.
-fn judge(
+/// Returns the instruction's result. A program that trapped has used all compute units, unless the
+/// trap is a syscall's error (SIMD-0182).
+fn check_end(
     context: &mut InvokeContext<'_>,
     program: &Program,
     mode: DataMode,
@@ -296,8 +391,8 @@ fn judge(
     Err(Failure { error: error::from_trap(trap), text: error::trap_text(trap) })
 }
 
-/// Which rule an access broke that was refused within the span of an account's data: programs and
-/// syscalls alike (agave: `vm.rs`, `execute`).
+/// Returns the error of an access violation within the span of an account's data, by a program or
+/// by a syscall (agave: `vm.rs`, `execute`).
 fn account_violation(context: &mut InvokeContext<'_>, trap: &Trap) -> Option<InstructionError> {
     let trap = match trap {
         Trap::Syscall(error) => error.downcast_ref::<Trap>()?,
@@ -309,11 +404,11 @@ fn account_violation(context: &mut InvokeContext<'_>, trap: &Trap) -> Option<Ins
         let start = input::vaddr(at.data);
         start..start.saturating_add(at.data_capacity as u64)
     };
-    let (place, at) = frame.layout.accounts().find(|(_, at)| within(at).contains(&vaddr))?;
+    let (index, at) = frame.layout.accounts().find(|(_, at)| within(at).contains(&vaddr))?;
     if vaddr.saturating_add(len) > within(at).end {
         return None;
     }
-    let refused = context.borrow(place).ok()?.can_change_data();
+    let refused = context.borrow(index).ok()?.can_change_data();
     Some(match (access, refused) {
         (Access::Store, Err(error)) => error,
         (Access::Load, Err(_)) => InstructionError::AccountDataTooSmall,
@@ -321,7 +416,7 @@ fn account_violation(context: &mut InvokeContext<'_>, trap: &Trap) -> Option<Ins
     })
 }
 
-/// What is known of the call at `pc` that reached nothing.
+/// Explains the call at `pc` of an unknown function.
 fn explain_call(program: &Program, pc: usize) -> Option<String> {
     let executable = program.executable();
     let insn = selkie_isa::Insn::decode(executable.version(), executable.text(), pc)?;
@@ -331,9 +426,10 @@ fn explain_call(program: &Program, pc: usize) -> Option<String> {
     if is_call { explain_unknown(key) } else { None }
 }
 
-/// Takes over what the program changed. The log has the rule that was broken, a note the account.
-fn copy_out(context: &mut InvokeContext<'_>, mode: DataMode, bytes: &[u8]) -> Result<(), Failure> {
-    let frame = context.stack.last().expect("an instruction is being processed");
+/// Copies the program's changes to the accounts. If a change breaks a rule, the log has the error, and
+/// a note names the account.
+fn copy_back(context: &mut InvokeContext<'_>, mode: DataMode, bytes: &[u8]) -> Result<(), Failure> {
+    let frame = context.stack.last().expect("an instruction is in progress");
     let instruction = context.trace.get(frame.instruction).expect("frames point into the trace");
     let Err(RefusedChange { account, error }) =
         input::deserialize(mode, &frame.layout, bytes, instruction, &mut context.accounts)

@@ -85,7 +85,7 @@ pub(crate) fn invoke(
     // Whoever is called charges the context's meter, while the caller's is in its machine.
     call.context.meter = *call.meter;
     let Called { program_id, metas, data } = instruction;
-    let callee = call.context.prepare_call(&program_id, &metas, data, &signers)?;
+    let callee = call.context.prepare_cpi(&program_id, &metas, data, &signers)?;
     let mut accounts = read_accounts(call, convention, &callee, infos, infos_count)?;
     let features = Features::of(call.context);
     if features.mode == DataMode::Direct {
@@ -97,7 +97,7 @@ pub(crate) fn invoke(
         }
     }
     call.context.meter = *call.meter;
-    let result = call.context.process_call(callee);
+    let result = call.context.process_inner(callee);
     *call.meter = call.context.meter;
     result?;
     for account in accounts.iter().filter(|account| account.is_writable) {
