@@ -9,7 +9,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::{codegen, fixtures, repository, say, tidy, toolchains};
+use crate::{codegen, fixtures, repository, say, tidy, toolchains, walkthroughs};
 
 /// Firedancer's and Mollusk's fixtures, which are not ours to copy. They lie beside the repository,
 /// if they are there, with vectors that say what holds of them today.
@@ -80,6 +80,7 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
         cargo(&[&["clippy", "--workspace"], &product[..], &lint].concat())
     })?;
     step("lints beside peers", || PEERS.iter().try_for_each(lint_peer))?;
+    step("walkthroughs", || walkthroughs::run(&["--check".to_owned()]))?;
     step("documentation", || {
         let arguments = ["doc", "--workspace", "--no-deps", "--locked"];
         succeed(cargo_command().args(arguments).env("RUSTDOCFLAGS", "-D warnings"))

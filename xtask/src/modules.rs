@@ -8,7 +8,7 @@ use crate::source::{Source, references};
 type Path = Vec<String>;
 
 /// For crates whose modules are layered: the layers, each of which may use those before it.
-const LAYERS: &[(&str, &[&str])] = &[("svm", &["protocol", "program", "runtime", "pipeline"])];
+const LAYERS: &[(&str, &[&str])] = &[("svm", &["chain", "programs", "runtime", "pipeline"])];
 
 /// The modules of one crate, with the modules that each uses.
 pub(crate) struct Modules {

@@ -43,8 +43,16 @@ const UNSAFE_FILES: &[&str] = &[
     "oracle/src/anza.rs",
 ];
 
-/// The documents whose paths must exist.
-const DOCUMENTS: &[&str] = &["ARCHITECTURE.md", "README.md", "CHANGELOG.md", "docs/jit.md"];
+/// The documents whose paths, and names in files, must exist.
+const DOCUMENTS: &[&str] = &[
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "SECURITY.md",
+    "STYLE.md",
+    "docs/jit.md",
+];
 
 /// The folders that belong to one machine and have no place in a repository. (Put together, so
 /// that this file does not break its own rule.)
@@ -61,6 +69,7 @@ const RULES: &[Rule] = &[
     versions_are_shared,
     unsafe_stays,
     paths_exist,
+    names_exist,
     no_machine_paths,
     files_are_short,
     layers_point_down,
@@ -237,6 +246,34 @@ fn paths_exist(repository: &Repository) -> Vec<String> {
     })
 }
 
+/// A name that a document gives with a file, as "`src/a.rs`, `run`", stands in that file.
+fn names_exist(repository: &Repository) -> Vec<String> {
+    let documents = repository.files.iter().filter(|(path, _)| DOCUMENTS.contains(path));
+    let missing = |(document, text): (&str, &str)| {
+        let spans: Vec<&str> = text.split('`').collect();
+        let pairs = spans.windows(3).skip(1).step_by(2);
+        let named = pairs.filter(|it| it[1].trim() == "," && it[0].ends_with(".rs"));
+        let missing = named.filter(|it| {
+            let name = it[2].rsplit("::").next().unwrap_or_default();
+            let is_name = name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_');
+            let file = repository.files.get(it[0]);
+            is_name && file.is_some_and(|file| !has_word(file, name))
+        });
+        missing.map(|it| format!("{document}: no `{}` in {}", it[2], it[0])).collect::<Vec<_>>()
+    };
+    documents.flat_map(missing).collect()
+}
+
+/// Whether `word` stands in `text` between characters that are no part of a name.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |it: char| it.is_ascii_alphanumeric() || it == '_';
+    text.match_indices(word).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + word.len()..].chars().next();
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+    })
+}
+
 /// The paths within the repository that a line of a document names in code spans and links.
 fn paths(line: &str) -> impl Iterator<Item = &str> {
     let spans = line.split('`').skip(1).step_by(2);
@@ -368,6 +405,16 @@ mod tests {
             paths_exist,
             &[("README.md", text), ("src/a.rs", "")],
             &["README.md:1: no such path: src/b.rs"],
+        );
+    }
+
+    #[test]
+    fn a_name_that_its_file_lacks_is_found() {
+        let text = "`src/a.rs`, `run` and\n`src/a.rs`,\n`A::walk`; see `b` in `src/a.rs`, or `c`";
+        check(
+            names_exist,
+            &[("README.md", text), ("src/a.rs", "fn run() {} fn walker() {}")],
+            &["README.md: no `A::walk` in src/a.rs"],
         );
     }
 
