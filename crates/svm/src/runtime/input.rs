@@ -464,11 +464,7 @@ fn take_account(
     };
     let data = read(bytes, at.data, len)?;
     if !mode.has_regions() {
-        match account.can_resize_data(len) {
-            Ok(()) => account.set_data(data)?,
-            Err(error) if account.data() != data => return Err(error),
-            Err(_) => {}
-        }
+        account.set_data_within_limits(data)?;
     } else if account.can_change_data().is_ok() {
         account.set_data(data)?;
     } else if account.data().len() != len {

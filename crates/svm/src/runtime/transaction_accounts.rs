@@ -332,7 +332,21 @@ impl BorrowedAccount<'_> {
         Ok(())
     }
 
-    /// Cuts the data, or fills them up with zeros.
+    /// Replaces the data with what the program left, unless it may not resize the account to that
+    /// length: unchanged data pass then (agave: `deserialize_parameters`, `update_callee_account`).
+    ///
+    /// # Errors
+    /// As [`BorrowedAccount::can_resize_data`], if the data differ.
+    #[inline]
+    pub(crate) fn set_data_within_limits(&mut self, data: &[u8]) -> Result<(), InstructionError> {
+        match self.can_resize_data(data.len()) {
+            Ok(()) => self.set_data(data),
+            Err(error) if self.data() != data => Err(error),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Truncates the data, or extends them with zeros.
     ///
     /// # Errors
     /// As [`BorrowedAccount::can_resize_data`].

@@ -559,11 +559,7 @@ fn to_callee(
         }
     } else {
         let data = memory.bytes(account.data, account.data_len)?;
-        match borrowed.can_resize_data(data.len()) {
-            Ok(()) => borrowed.set_data(data)?,
-            Err(error) if borrowed.data() != data => return Err(error.into()),
-            Err(_) => {}
-        }
+        borrowed.set_data_within_limits(data)?;
     }
     let owner = memory.pubkey(account.owner)?;
     if *borrowed.owner() != owner {
