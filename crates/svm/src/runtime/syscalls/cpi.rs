@@ -18,8 +18,9 @@ use solana_sdk_ids::{bpf_loader, bpf_loader_deprecated, bpf_loader_upgradeable, 
 use crate::{
     chain::{
         cost::{
-            ACCOUNT_GROWTH_MAX, BYTES_PER_UNIT, CALL_ACCOUNT_INFOS_MAX, CALL_DATA_BYTES_MAX,
-            CALL_SIGNERS_MAX, INSTRUCTION_ACCOUNTS_MAX,
+            ACCOUNT_GROWTH_MAX, CALL_ACCOUNT_INFOS_MAX, CALL_DATA_BYTES_MAX, CALL_SIGNERS_MAX,
+            INSTRUCTION_ACCOUNTS_MAX, INVOKE_ACCOUNT_DATA, INVOKE_ACCOUNT_INFOS,
+            INVOKE_ACCOUNT_METAS, INVOKE_DATA,
         },
         error::SyscallError,
         features::Feature,
@@ -45,10 +46,6 @@ pub(crate) enum Convention {
     C,
 }
 
-/// What an account's meta counts for when a call is charged, in either convention.
-const META_BYTES: u64 = 34;
-/// What an account's info counts for.
-const INFO_BYTES: u64 = 80;
 /// Where the value lies in an `Rc<RefCell<T>>`: behind both counters and the borrow flag.
 const RC_VALUE: u64 = 24;
 
@@ -174,15 +171,14 @@ fn read_instruction(
         }
     }
     let (meta_bytes, align) = match convention {
-        Convention::Rust => (META_BYTES, 1),
+        Convention::Rust => (34, 1),
         Convention::C => (16, 8),
     };
     let raw_metas = memory.elements(metas, metas_count, meta_bytes, align)?;
     let data = memory.bytes(data, data_len)?;
     check_size(metas_count, data_len)?;
-    let units = (data_len / BYTES_PER_UNIT)
-        .saturating_add(metas_count.saturating_mul(META_BYTES) / BYTES_PER_UNIT);
-    charge(call.meter, units)?;
+    let metas_cost = INVOKE_ACCOUNT_METAS.compute_units(metas_count);
+    charge(call.meter, INVOKE_DATA.compute_units(data_len).saturating_add(metas_cost))?;
     let mut read = SmallVec::new();
     for raw in raw_metas.chunks_exact(usize::try_from(meta_bytes).unwrap_or(1)) {
         let (is_signer, is_writable) = match convention {
@@ -311,7 +307,7 @@ fn read_accounts(
         let error = SyscallError::MaxInstructionAccountInfosExceeded { count: infos_count, max };
         return Err(error.into());
     }
-    charge(call.meter, infos_count.saturating_mul(INFO_BYTES) / BYTES_PER_UNIT)?;
+    charge(call.meter, INVOKE_ACCOUNT_INFOS.compute_units(infos_count))?;
     // What lies in memory now is what counts, whatever is written while accounts are looked at.
     let mut known = Infos::new();
     for raw in raw.chunks_exact(usize::try_from(info_bytes).unwrap_or(1)) {
@@ -329,7 +325,7 @@ fn read_accounts(
         let account = call.context.accounts.get(usize::from(meta.index))?;
         if account.account.executable() {
             let len = account.account.data().len() as u64;
-            charge(call.meter, len / BYTES_PER_UNIT)?;
+            charge(call.meter, INVOKE_ACCOUNT_DATA.compute_units(len))?;
             continue;
         }
         let key = account.key;
@@ -359,8 +355,8 @@ fn read_accounts(
             original_len: at.data_bytes as u64,
         };
         if features.restricts_addresses {
-            let units = read_u64(&call.memory, len)? / BYTES_PER_UNIT;
-            charge(call.meter, units)?;
+            let data_len = read_u64(&call.memory, len)?;
+            charge(call.meter, INVOKE_ACCOUNT_DATA.compute_units(data_len))?;
             accounts.push(account);
         } else {
             let changed = to_callee(call, features, &account)?;
@@ -409,7 +405,7 @@ fn rust_pointers(
     if restricts {
         check_pointer(call, data, at.data, "data")?;
     } else {
-        charge(call.meter, data_len / BYTES_PER_UNIT)?;
+        charge(call.meter, INVOKE_ACCOUNT_DATA.compute_units(data_len))?;
     }
     let len = data_ref.saturating_add(8);
     if restricts {
@@ -439,7 +435,7 @@ fn c_pointers(
     check_store(&call.memory, lamports, 8, 8)?;
     check_store(&call.memory, owner, 32, 1)?;
     if !restricts {
-        charge(call.meter, data_len / BYTES_PER_UNIT)?;
+        charge(call.meter, INVOKE_ACCOUNT_DATA.compute_units(data_len))?;
     }
     let len = info_addr.saturating_add(16);
     if restricts {
