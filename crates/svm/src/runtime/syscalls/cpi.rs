@@ -1,10 +1,9 @@
-//! Calls between programs: what the caller wrote down is read and checked, the callee sees the
-//! caller's changes, and the caller sees the callee's.
+//! Cross-program invocations (CPI): reads and checks the caller's instruction and account infos,
+//! passes the caller's account changes on to the callee, and the callee's back to the caller.
 //!
-//! Every check, every charge and every look at the caller's memory comes in mainnet's order, since
-//! it decides the error and whether compute units are left (agave: `cpi.rs` of
-//! `solana-program-runtime`). Two conventions of calling exist, Rust's and C's; they differ in how
-//! things lie in memory and are one behind [`Convention`].
+//! Checks, charges and accesses to the caller's memory follow mainnet's order, which decides the
+//! error and the compute units that remain (agave: `cpi.rs` of `solana-program-runtime`).
+//! [`Convention`] hides the difference between the memory layouts of the Rust and the C SDK.
 
 use selkie_isa::layout::INPUT_START;
 use selkie_vm::{Access, MemoryMap, SyscallError as Error};
@@ -28,16 +27,17 @@ use crate::{
     runtime::{
         context::InvokeContext,
         input::{self, AccountLayout, DataMode},
-        instruction_context::InstructionContext,
+        instruction_context::{InstructionAccount, InstructionContext},
         syscalls::{
             Call, charge,
             guest::Guest,
             pda::{Seeds, create_program_address},
         },
+        transaction_accounts::BorrowedAccount,
     },
 };
 
-/// How a call lies in the caller's memory.
+/// The memory layout of an invocation's arguments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Convention {
     /// `StableInstruction`, `AccountMeta` and `AccountInfo` of the Rust SDK.
@@ -46,10 +46,11 @@ pub(crate) enum Convention {
     C,
 }
 
-/// Where the value lies in an `Rc<RefCell<T>>`: behind both counters and the borrow flag.
+/// The offset of the value in an `Rc<RefCell<T>>`: two reference counts and the borrow flag precede
+/// it.
 const RC_VALUE: u64 = 24;
 
-/// The instructions of loader v3 that programs may call, by their first byte.
+/// The instructions of loader v3 that programs may invoke, by their first byte.
 const LOADER_V3_CALLABLE: [(u8, Option<Feature>); 4] = [(3, None), (4, None), (7, None), (5, None)];
 
 pub(super) fn invoke_rust(
@@ -66,7 +67,7 @@ pub(super) fn invoke_c(
     invoke(call, Convention::C, instruction, infos, infos_count, seeds, seeds_count)
 }
 
-/// Calls another program, as a syscall of the current one.
+/// Invokes another program for the current one.
 pub(crate) fn invoke(
     call: &mut Call<'_, '_, '_>,
     convention: Convention,
@@ -79,14 +80,14 @@ pub(crate) fn invoke(
     let instruction = read_instruction(call, convention, instruction)?;
     let signers = read_signers(call, signers_seeds, signers_count)?;
     check_callable(call.context, &instruction)?;
-    // Whoever is called charges the context's meter, while the caller's is in its machine.
+    // The callee charges the context's meter, which lags behind the caller's while the caller runs.
     call.context.meter = *call.meter;
-    let Called { program_id, metas, data } = instruction;
+    let CpiInstruction { program_id, metas, data } = instruction;
     let callee = call.context.prepare_cpi(&program_id, &metas, data, &signers)?;
     let mut accounts = read_accounts(call, convention, &callee, infos, infos_count)?;
     let features = Features::of(call.context);
     if features.mode == DataMode::Direct {
-        take_in_place(call)?;
+        take_mapped_data(call)?;
     }
     if features.restricts_addresses {
         for account in &mut accounts {
@@ -108,10 +109,11 @@ pub(crate) fn invoke(
     Ok(0)
 }
 
-/// The features that calls ask for.
+/// The features that change how invocations work.
 #[derive(Clone, Copy)]
 struct Features {
-    /// Pointers must be those that the caller was given, and lie below the input (SIMD-0459).
+    /// Pointers to account fields must be those of the caller's input; all other pointers must lie
+    /// below the input (SIMD-0459).
     restricts_addresses: bool,
     mode: DataMode,
 }
@@ -140,19 +142,19 @@ fn flag(bytes: &[u8], at: usize) -> u8 {
     bytes.get(at).copied().unwrap_or_default()
 }
 
-/// The instruction that is to be called. Most have a few accounts.
-struct Called {
+/// The instruction of an invocation. Most have a few accounts.
+struct CpiInstruction {
     program_id: Pubkey,
     metas: SmallVec<[AccountMeta; 8]>,
     data: Vec<u8>,
 }
 
-/// Reads it.
+/// Reads the instruction, and charges for its data and accounts.
 fn read_instruction(
     call: &mut Call<'_, '_, '_>,
     convention: Convention,
     addr: u64,
-) -> Result<Called, Error> {
+) -> Result<CpiInstruction, Error> {
     let memory = &call.memory;
     let (program_id, [metas, metas_count], [data, data_len]);
     match convention {
@@ -179,23 +181,29 @@ fn read_instruction(
     check_size(metas_count, data_len)?;
     let metas_cost = INVOKE_ACCOUNT_METAS.compute_units(metas_count);
     charge(call.meter, INVOKE_DATA.compute_units(data_len).saturating_add(metas_cost))?;
-    let mut read = SmallVec::new();
-    for raw in raw_metas.chunks_exact(usize::try_from(meta_bytes).unwrap_or(1)) {
-        let (is_signer, is_writable) = match convention {
-            Convention::Rust => (flag(raw, 32), flag(raw, 33)),
-            Convention::C => (flag(raw, 9), flag(raw, 8)),
-        };
-        if is_signer > 1 || is_writable > 1 {
-            return Err(InstructionError::InvalidArgument.into());
-        }
-        let pubkey = match convention {
-            Convention::Rust => pubkey(raw, 0),
-            Convention::C => memory.pubkey(word(raw, 0))?,
-        };
-        let (is_signer, is_writable) = (is_signer == 1, is_writable == 1);
-        read.push(AccountMeta { pubkey, is_signer, is_writable });
+    let raw_metas = raw_metas.chunks_exact(usize::try_from(meta_bytes).unwrap_or(1));
+    let metas: Result<_, Error> = raw_metas.map(|raw| read_meta(memory, convention, raw)).collect();
+    Ok(CpiInstruction { program_id, metas: metas?, data: data.to_vec() })
+}
+
+#[inline]
+fn read_meta(
+    memory: &Guest<'_, '_>,
+    convention: Convention,
+    raw: &[u8],
+) -> Result<AccountMeta, Error> {
+    let (is_signer, is_writable) = match convention {
+        Convention::Rust => (flag(raw, 32), flag(raw, 33)),
+        Convention::C => (flag(raw, 9), flag(raw, 8)),
+    };
+    if is_signer > 1 || is_writable > 1 {
+        return Err(InstructionError::InvalidArgument.into());
     }
-    Ok(Called { program_id, metas: read, data: data.to_vec() })
+    let pubkey = match convention {
+        Convention::Rust => pubkey(raw, 0),
+        Convention::C => memory.pubkey(word(raw, 0))?,
+    };
+    Ok(AccountMeta { pubkey, is_signer: is_signer == 1, is_writable: is_writable == 1 })
 }
 
 fn check_size(accounts: u64, data_len: u64) -> Result<(), Error> {
@@ -212,7 +220,7 @@ fn check_size(accounts: u64, data_len: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// The addresses that the caller signs for: one for each list of seeds.
+/// Derives the addresses that the caller signs for, one for each list of seeds.
 fn read_signers(
     call: &mut Call<'_, '_, '_>,
     addr: u64,
@@ -238,8 +246,9 @@ fn read_signers(
     Ok(signers)
 }
 
-/// Some programs cannot be called by others.
-fn check_callable(context: &InvokeContext<'_>, instruction: &Called) -> Result<(), Error> {
+/// Refuses precompiles, the other loaders, and most instructions of loader v3 (agave:
+/// `check_authorized_program`).
+fn check_callable(context: &InvokeContext<'_>, instruction: &CpiInstruction) -> Result<(), Error> {
     let id = instruction.program_id;
     let environment = context.environment;
     let is_loader = [native_loader::ID, bpf_loader::ID, bpf_loader_deprecated::ID].contains(&id);
@@ -257,34 +266,46 @@ fn check_callable(context: &InvokeContext<'_>, instruction: &Called) -> Result<(
     Ok(())
 }
 
-/// An account of a call, as the caller has it in memory.
+/// An account of an invocation, as the caller's account info describes it. Pointers are guest
+/// addresses.
 struct CallerAccount {
-    /// Its place among the caller's accounts.
-    place: usize,
+    /// The account's index in the caller's instruction.
+    index_in_caller: usize,
     /// Whether the callee may change it.
     is_writable: bool,
-    /// Whether the caller's region for its data must follow.
+    /// Whether the caller's region of the account data must be updated after the invocation.
     updates_region: bool,
-    /// Where the balance lies.
-    lamports: u64,
-    /// Where the owner lies.
-    owner: u64,
-    /// Where the data lie.
-    data: u64,
-    /// As many data as the caller says there are.
-    data_len: u64,
-    /// Where the caller keeps their length.
-    len: u64,
-    /// The length when the caller's input was written.
+    pointers: Pointers,
+    /// The length of the data when the caller's input was serialized.
     original_len: u64,
 }
 
 type CallerAccounts = SmallVec<[CallerAccount; 4]>;
 
-/// Addresses of accounts, and what the caller's infos of them begin with.
-type Infos = SmallVec<[(Pubkey, [u64; 6]); 8]>;
+/// The fields of an account in the caller's memory.
+#[derive(Clone, Copy)]
+struct Pointers {
+    lamports: u64,
+    owner: u64,
+    data: u64,
+    /// The length of the data according to the caller; a value, not a pointer.
+    data_len: u64,
+    /// The length field of the account info.
+    len: u64,
+}
 
-/// Reads what the caller knows of the callee's accounts.
+/// The caller's account infos.
+struct AccountInfos {
+    /// The guest address of the array.
+    addr: u64,
+    /// The bytes of an account info.
+    info_bytes: u64,
+    /// The address of each account, and the first words of its info.
+    infos: SmallVec<[(Pubkey, [u64; 6]); 8]>,
+}
+
+/// Reads the caller's infos of the callee's accounts. Without SIMD-0459 the caller's changes of each
+/// account are passed on to the callee before the next account is read.
 fn read_accounts(
     call: &mut Call<'_, '_, '_>,
     convention: Convention,
@@ -293,89 +314,99 @@ fn read_accounts(
     infos_count: u64,
 ) -> Result<CallerAccounts, Error> {
     let features = Features::of(call.context);
-    let info_bytes = match convention {
-        Convention::Rust => 48,
-        Convention::C => 56,
-    };
-    let end = infos.saturating_add(infos_count.saturating_mul(info_bytes));
-    if features.restricts_addresses && end >= INPUT_START {
-        return Err(SyscallError::InvalidPointer.into());
-    }
-    let raw = call.memory.elements(infos, infos_count, info_bytes, 8)?;
-    if infos_count > CALL_ACCOUNT_INFOS_MAX {
-        let max = CALL_ACCOUNT_INFOS_MAX;
-        let error = SyscallError::MaxInstructionAccountInfosExceeded { count: infos_count, max };
-        return Err(error.into());
-    }
-    charge(call.meter, INVOKE_ACCOUNT_INFOS.compute_units(infos_count))?;
-    // What lies in memory now is what counts, whatever is written while accounts are looked at.
-    let mut known = Infos::new();
-    for raw in raw.chunks_exact(usize::try_from(info_bytes).unwrap_or(1)) {
-        let info: [u64; 6] = core::array::from_fn(|index| word(raw, index.saturating_mul(8)));
-        known.push((call.memory.pubkey(info[0])?, info));
-    }
+    let infos = read_infos(call, convention, features, infos, infos_count)?;
     let mut accounts = CallerAccounts::new();
-    for (place, meta) in (0_u16..).zip(&callee.accounts) {
-        if meta.first != place {
+    for (index, meta) in (0_u16..).zip(&callee.accounts) {
+        if meta.first != index {
             continue;
         }
-        let caller = call.context.instruction();
-        let place = caller.accounts.iter().position(|it| it.index == meta.index);
-        let place = place.ok_or(InstructionError::MissingAccount)?;
-        let account = call.context.accounts.get(usize::from(meta.index))?;
-        if account.account.executable() {
-            let len = account.account.data().len() as u64;
-            charge(call.meter, INVOKE_ACCOUNT_DATA.compute_units(len))?;
-            continue;
-        }
-        let key = account.key;
-        let Some(found) = known.iter().position(|(known, _)| *known == key) else {
-            call.context.logs.line(format!("Instruction references an unknown account {key}"));
-            return Err(InstructionError::MissingAccount.into());
-        };
-        let Some(at) = call.context.frame().layout.account(place).copied() else {
-            return Err(InstructionError::MissingAccount.into());
-        };
-        let (_, info) = known.get(found).ok_or(SyscallError::InvalidLength)?;
-        let info_addr = infos.saturating_add(info_bytes.saturating_mul(found as u64));
-        let pointers = match convention {
-            Convention::Rust => rust_pointers(call, features, info, &at)?,
-            Convention::C => c_pointers(call, features, info, info_addr, &at)?,
-        };
-        let Pointers { lamports, owner, data, data_len, len } = pointers;
-        let account = CallerAccount {
-            place,
-            is_writable: meta.is_writable,
-            updates_region: meta.is_writable,
-            lamports,
-            owner,
-            data,
-            data_len,
-            len,
-            original_len: at.data_bytes as u64,
-        };
+        let account = read_account(call, convention, features, &infos, *meta)?;
+        let Some(mut account) = account else { continue };
         if features.restricts_addresses {
-            let data_len = read_u64(&call.memory, len)?;
+            let data_len = read_u64(&call.memory, account.pointers.len)?;
             charge(call.meter, INVOKE_ACCOUNT_DATA.compute_units(data_len))?;
-            accounts.push(account);
         } else {
-            let changed = to_callee(call, features, &account)?;
-            accounts.push(CallerAccount { updates_region: meta.is_writable || changed, ..account });
+            account.updates_region |= to_callee(call, features, &account)?;
         }
+        accounts.push(account);
     }
     Ok(accounts)
 }
 
-/// Where the fields of an account lie for the caller.
-struct Pointers {
-    lamports: u64,
-    owner: u64,
-    data: u64,
-    data_len: u64,
-    len: u64,
+/// Copies the array of account infos, so that later writes to accounts do not change them.
+#[inline]
+fn read_infos(
+    call: &mut Call<'_, '_, '_>,
+    convention: Convention,
+    features: Features,
+    addr: u64,
+    count: u64,
+) -> Result<AccountInfos, Error> {
+    let info_bytes = match convention {
+        Convention::Rust => 48,
+        Convention::C => 56,
+    };
+    let end = addr.saturating_add(count.saturating_mul(info_bytes));
+    if features.restricts_addresses && end >= INPUT_START {
+        return Err(SyscallError::InvalidPointer.into());
+    }
+    let raw = call.memory.elements(addr, count, info_bytes, 8)?;
+    if count > CALL_ACCOUNT_INFOS_MAX {
+        let max = CALL_ACCOUNT_INFOS_MAX;
+        return Err(SyscallError::MaxInstructionAccountInfosExceeded { count, max }.into());
+    }
+    charge(call.meter, INVOKE_ACCOUNT_INFOS.compute_units(count))?;
+    let mut infos = SmallVec::new();
+    for raw in raw.chunks_exact(usize::try_from(info_bytes).unwrap_or(1)) {
+        let info: [u64; 6] = core::array::from_fn(|index| word(raw, index.saturating_mul(8)));
+        infos.push((call.memory.pubkey(info[0])?, info));
+    }
+    Ok(AccountInfos { addr, info_bytes, infos })
 }
 
-/// Follows a Rust `AccountInfo`: balance and data are behind an `Rc<RefCell<&mut _>>` each.
+/// Finds and checks the caller's info of an account. Executable accounts need none: they are charged
+/// for, and `None` is returned.
+#[inline]
+fn read_account(
+    call: &mut Call<'_, '_, '_>,
+    convention: Convention,
+    features: Features,
+    infos: &AccountInfos,
+    meta: InstructionAccount,
+) -> Result<Option<CallerAccount>, Error> {
+    let caller = call.context.instruction();
+    let index_in_caller = caller.accounts.iter().position(|it| it.index == meta.index);
+    let index_in_caller = index_in_caller.ok_or(InstructionError::MissingAccount)?;
+    let account = call.context.accounts.get(usize::from(meta.index))?;
+    if account.account.executable() {
+        let len = account.account.data().len() as u64;
+        charge(call.meter, INVOKE_ACCOUNT_DATA.compute_units(len))?;
+        return Ok(None);
+    }
+    let key = account.key;
+    let Some(position) = infos.infos.iter().position(|(known, _)| *known == key) else {
+        call.context.logs.line(format!("Instruction references an unknown account {key}"));
+        return Err(InstructionError::MissingAccount.into());
+    };
+    let Some(layout) = call.context.frame().layout.account(index_in_caller).copied() else {
+        return Err(InstructionError::MissingAccount.into());
+    };
+    let (_, info) = infos.infos.get(position).ok_or(SyscallError::InvalidLength)?;
+    let info_addr = infos.addr.saturating_add(infos.info_bytes.saturating_mul(position as u64));
+    let pointers = match convention {
+        Convention::Rust => rust_pointers(call, features, info, &layout)?,
+        Convention::C => c_pointers(call, features, info, info_addr, &layout)?,
+    };
+    Ok(Some(CallerAccount {
+        index_in_caller,
+        is_writable: meta.is_writable,
+        updates_region: meta.is_writable,
+        pointers,
+        original_len: layout.data_bytes as u64,
+    }))
+}
+
+/// Reads a Rust `AccountInfo`, which refers to lamports and data by an `Rc<RefCell<&mut _>>` each.
 fn rust_pointers(
     call: &mut Call<'_, '_, '_>,
     features: Features,
@@ -416,7 +447,7 @@ fn rust_pointers(
     Ok(Pointers { lamports, owner, data, data_len, len })
 }
 
-/// Follows a C `SolAccountInfo`, which has the length of the data within itself.
+/// Reads a C `SolAccountInfo`, which contains the length of the data.
 fn c_pointers(
     call: &mut Call<'_, '_, '_>,
     features: Features,
@@ -446,7 +477,7 @@ fn c_pointers(
     Ok(Pointers { lamports, owner, data, data_len, len })
 }
 
-/// A pointer must be the one that the caller was given.
+/// Fails, with a log line, if a pointer is not that of the field in the caller's input.
 fn check_pointer(
     call: &mut Call<'_, '_, '_>,
     pointer: u64,
@@ -472,7 +503,7 @@ fn check_store(memory: &Guest<'_, '_>, addr: u64, len: u64, align: u64) -> Resul
     memory.check_alignment(addr, align)
 }
 
-/// Checks the data that the caller says an account has, and returns their length.
+/// Checks that the caller may write to the account data that its info describes. Returns their length.
 fn check_data(
     call: &Call<'_, '_, '_>,
     features: Features,
@@ -503,61 +534,44 @@ fn read_u64(memory: &Guest<'_, '_>, addr: u64) -> Result<u64, Error> {
     Ok(word(memory.bytes(addr, 8)?, 0))
 }
 
-/// The room that an account's data have in the caller's input, the guest's rights aside.
-fn room<R>(
+/// Runs `use_buffer` with the whole buffer of an account's data in the caller's input, whether or not
+/// the caller may access it.
+fn with_data_buffer<R>(
     map: &mut MemoryMap<'_>,
     data: u64,
-    use_it: impl FnOnce(&mut [u8]) -> R,
+    use_buffer: impl FnOnce(&mut [u8]) -> R,
 ) -> Result<R, Error> {
     let index = map.region_index(data);
-    let used = index.and_then(|index| {
+    let result = index.and_then(|index| {
         map.change_region(index, |region| {
             let is_data = region.vaddr() == data;
-            region.buffer_mut().filter(|_| is_data).map(use_it)
+            region.buffer_mut().filter(|_| is_data).map(use_buffer)
         })
     });
-    used.flatten().ok_or_else(|| InstructionError::AccountDataTooSmall.into())
+    result.flatten().ok_or_else(|| InstructionError::AccountDataTooSmall.into())
 }
 
-/// Takes over what the caller has changed of an account, under its own rights. Whether the
-/// caller's region for it must follow.
+/// Applies the caller's changes of an account, under the caller's privileges. Returns whether the
+/// caller's region of the account data must be updated (agave: `update_callee_account`).
 fn to_callee(
     call: &mut Call<'_, '_, '_>,
     features: Features,
     account: &CallerAccount,
 ) -> Result<bool, Error> {
-    let mut changed = false;
     let memory = &mut call.memory;
-    let mut borrowed = call.context.borrow(account.place)?;
-    let lamports = read_u64(memory, account.lamports)?;
+    let pointers = &account.pointers;
+    let mut borrowed = call.context.borrow(account.index_in_caller)?;
+    let lamports = read_u64(memory, pointers.lamports)?;
     if borrowed.lamports() != lamports {
         borrowed.set_lamports(lamports)?;
     }
+    let mut changed = false;
     if features.mode.has_regions() {
-        let before = borrowed.data().len();
-        let len = usize::try_from(read_u64(memory, account.len)?).unwrap_or(usize::MAX);
-        if before != len {
-            if features.mode == DataMode::Regions && len < before {
-                room(memory.map, account.data, |room| {
-                    if let Some(cut) = room.get_mut(len..before) {
-                        cut.fill(0);
-                    }
-                })?;
-            }
-            borrowed.set_data_len(len)?;
-            changed = true;
-        }
-        if features.mode == DataMode::Regions && borrowed.can_change_data().is_ok() {
-            let len = usize::try_from(account.data_len).unwrap_or(usize::MAX);
-            room(memory.map, account.data, |room| {
-                borrowed.set_data(room.get(..len).unwrap_or_default())
-            })??;
-        }
+        changed = region_to_callee(memory, features.mode, pointers, &mut borrowed)?;
     } else {
-        let data = memory.bytes(account.data, account.data_len)?;
-        borrowed.set_data_within_limits(data)?;
+        borrowed.set_data_within_limits(memory.bytes(pointers.data, pointers.data_len)?)?;
     }
-    let owner = memory.pubkey(account.owner)?;
+    let owner = memory.pubkey(pointers.owner)?;
     if *borrowed.owner() != owner {
         borrowed.set_owner(owner)?;
         changed = true;
@@ -565,132 +579,188 @@ fn to_callee(
     Ok(changed)
 }
 
-/// Shows the caller what the callee has changed of an account.
+/// Applies the caller's changes of account data that have a region of their own. Returns whether their
+/// length has changed.
+#[inline]
+fn region_to_callee(
+    memory: &mut Guest<'_, '_>,
+    mode: DataMode,
+    pointers: &Pointers,
+    borrowed: &mut BorrowedAccount<'_>,
+) -> Result<bool, Error> {
+    let len_before = borrowed.data().len();
+    let len = usize::try_from(read_u64(memory, pointers.len)?).unwrap_or(usize::MAX);
+    if len_before != len {
+        if mode == DataMode::Regions && len < len_before {
+            with_data_buffer(memory.map, pointers.data, |buffer| {
+                if let Some(removed) = buffer.get_mut(len..len_before) {
+                    removed.fill(0);
+                }
+            })?;
+        }
+        borrowed.set_data_len(len)?;
+    }
+    if mode == DataMode::Regions && borrowed.can_change_data().is_ok() {
+        let len = usize::try_from(pointers.data_len).unwrap_or(usize::MAX);
+        with_data_buffer(memory.map, pointers.data, |buffer| {
+            borrowed.set_data(buffer.get(..len).unwrap_or_default())
+        })??;
+    }
+    Ok(len_before != len)
+}
+
+/// Writes the callee's changes of an account to the caller's memory (agave: `update_caller_account`).
 fn to_caller(
     call: &mut Call<'_, '_, '_>,
     features: Features,
     account: &CallerAccount,
 ) -> Result<(), Error> {
-    let borrowed = call.context.borrow(account.place)?;
+    let pointers = &account.pointers;
+    let borrowed = call.context.borrow(account.index_in_caller)?;
     let (lamports, owner) = (borrowed.lamports(), *borrowed.owner());
     let index = borrowed.index();
     let len = borrowed.data().len() as u64;
-    call.memory.write(account.lamports, &lamports.to_le_bytes())?;
-    call.memory.write(account.owner, owner.as_ref())?;
-    let before = read_u64(&call.memory, account.len)?;
+    call.memory.write(pointers.lamports, &lamports.to_le_bytes())?;
+    call.memory.write(pointers.owner, owner.as_ref())?;
+    let len_before = read_u64(&call.memory, pointers.len)?;
+    check_growth(call, features, account, len_before, len)?;
+    if len_before != len {
+        len_to_caller(call, features, pointers, len_before, len)?;
+    }
+    if features.mode == DataMode::Direct {
+        return Ok(());
+    }
+    // The length field was right, and the caller's slice of the data is not that long.
+    if len_before == len && pointers.data_len != len {
+        return Err(InstructionError::AccountDataTooSmall.into());
+    }
+    let data = call.context.accounts.get(usize::from(index))?.account.data();
+    if features.mode.has_regions() {
+        with_data_buffer(call.memory.map, pointers.data, |buffer| {
+            if let Some(buffer) = buffer.get_mut(..data.len()) {
+                buffer.copy_from_slice(data);
+            }
+        })?;
+    } else {
+        call.memory.write(pointers.data, data)?;
+    }
+    Ok(())
+}
+
+/// Fails, with a log line, if the account data no longer fit into the caller's input.
+#[inline]
+fn check_growth(
+    call: &mut Call<'_, '_, '_>,
+    features: Features,
+    account: &CallerAccount,
+    len_before: u64,
+    len: u64,
+) -> Result<(), Error> {
     let growth_max = match features.restricts_addresses && !call.memory.aligned {
         true => 0,
         false => ACCOUNT_GROWTH_MAX as u64,
     };
     let is_too_long = len > account.original_len.saturating_add(growth_max);
-    if is_too_long && (features.restricts_addresses || before != len) {
+    if is_too_long && (features.restricts_addresses || len_before != len) {
         call.context.logs.line(format!(
             "Account data size realloc limited to {growth_max} in inner instructions"
         ));
         return Err(InstructionError::InvalidRealloc.into());
     }
-    let mut shown = account.data_len;
-    if before != len {
-        if features.mode != DataMode::Direct {
-            if len < before {
-                zero_tail(call, features, account, len)?;
-            }
-            if !features.mode.has_regions() && len > 0 {
-                call.memory.map.locate(Access::Store, account.data, len)?;
-            }
-            shown = len;
-        }
-        call.memory.write(account.len, &len.to_le_bytes())?;
-        // The length in the caller's input lies right before the data.
-        let in_input = account.data.saturating_sub(8);
-        check_store(&call.memory, in_input, 8, 8)?;
-        call.memory.write(in_input, &len.to_le_bytes())?;
-    }
-    if features.mode == DataMode::Direct {
-        return Ok(());
-    }
-    if shown != len {
-        return Err(InstructionError::AccountDataTooSmall.into());
-    }
-    let data = call.context.accounts.get(usize::from(index))?.account.data();
-    if features.mode.has_regions() {
-        room(call.memory.map, account.data, |room| {
-            if let Some(room) = room.get_mut(..data.len()) {
-                room.copy_from_slice(data);
-            }
-        })?;
-    } else {
-        call.memory.write(account.data, data)?;
-    }
     Ok(())
 }
 
-/// Zeroes the data from `len` on, as far as the caller knew of them.
+/// Writes the new length of account data to the caller's info and input.
+#[inline]
+fn len_to_caller(
+    call: &mut Call<'_, '_, '_>,
+    features: Features,
+    pointers: &Pointers,
+    len_before: u64,
+    len: u64,
+) -> Result<(), Error> {
+    if features.mode != DataMode::Direct {
+        if len < len_before {
+            zero_tail(call, features, pointers, len)?;
+        }
+        if !features.mode.has_regions() && len > 0 {
+            call.memory.map.locate(Access::Store, pointers.data, len)?;
+        }
+    }
+    call.memory.write(pointers.len, &len.to_le_bytes())?;
+    // The length in the caller's input lies right before the data.
+    let len_in_input = pointers.data.saturating_sub(8);
+    check_store(&call.memory, len_in_input, 8, 8)?;
+    call.memory.write(len_in_input, &len.to_le_bytes())
+}
+
+/// Zeroes the data from `len` up to the length that the caller's info has.
 fn zero_tail(
     call: &mut Call<'_, '_, '_>,
     features: Features,
-    account: &CallerAccount,
+    pointers: &Pointers,
     len: u64,
 ) -> Result<(), Error> {
-    let Some(tail) = account.data_len.checked_sub(len) else {
+    let Some(tail) = pointers.data_len.checked_sub(len) else {
         return Err(InstructionError::AccountDataTooSmall.into());
     };
     let bytes = |value| usize::try_from(value).unwrap_or(usize::MAX);
     if features.mode.has_regions() {
-        room(call.memory.map, account.data, |room| {
-            if let Some(tail) = room.get_mut(bytes(len)..bytes(account.data_len)) {
+        with_data_buffer(call.memory.map, pointers.data, |buffer| {
+            if let Some(tail) = buffer.get_mut(bytes(len)..bytes(pointers.data_len)) {
                 tail.fill(0);
             }
         })
     } else {
         if tail > 0 {
-            call.memory.map.slice_mut(account.data.saturating_add(len), tail)?.fill(0);
+            call.memory.map.slice_mut(pointers.data.saturating_add(len), tail)?.fill(0);
         }
         Ok(())
     }
 }
 
-/// Makes the caller's region for an account's data as long as they are, and writable if the
-/// caller may change them.
+/// Resizes the caller's region of account data to their length, and makes it writable if the caller
+/// may change them.
 fn update_region(
     call: &mut Call<'_, '_, '_>,
     mode: DataMode,
     account: &CallerAccount,
 ) -> Result<(), Error> {
     let layout = &call.context.frame().layout;
-    if layout.account(account.place).is_none_or(|at| at.data_capacity == 0) {
+    if layout.account(account.index_in_caller).is_none_or(|it| it.data_capacity == 0) {
         return Ok(());
     }
-    let borrowed = call.context.borrow(account.place)?;
-    let number = borrowed.can_change_data().is_ok().then(|| borrowed.index());
+    let borrowed = call.context.borrow(account.index_in_caller)?;
+    let payload = borrowed.can_change_data().is_ok().then(|| borrowed.index());
     let data = borrowed.data();
     let map = &mut call.memory.map;
-    let index = map.region_index(account.data).ok_or(InstructionError::MissingAccount)?;
+    let index = map.region_index(account.pointers.data).ok_or(InstructionError::MissingAccount)?;
     map.change_region(index, |region| {
         if mode == DataMode::Direct
-            && let Some(room) = region.buffer_mut()
+            && let Some(buffer) = region.buffer_mut()
         {
-            let (shown, hidden) = room.split_at_mut(data.len().min(room.len()));
-            shown.copy_from_slice(data.get(..shown.len()).unwrap_or_default());
-            hidden.fill(0);
+            let (used, unused) = buffer.split_at_mut(data.len().min(buffer.len()));
+            used.copy_from_slice(data.get(..used.len()).unwrap_or_default());
+            unused.fill(0);
         }
         region.grow(data.len() as u64);
-        region.set_writable(number.is_some());
-        region.set_payload(number);
+        region.set_writable(payload.is_some());
+        region.set_payload(payload);
     });
     Ok(())
 }
 
-/// What the caller has stored to account data that it works on in place is in the accounts.
-fn take_in_place(call: &mut Call<'_, '_, '_>) -> Result<(), Error> {
-    let places: Vec<(usize, u64)> = call
+/// Copies the caller's stores to directly mapped account data (see [`DataMode::Direct`]) to the
+/// accounts.
+fn take_mapped_data(call: &mut Call<'_, '_, '_>) -> Result<(), Error> {
+    let accounts: Vec<(usize, u64)> = call
         .context
         .frame()
         .layout
         .accounts()
-        .map(|(place, at)| (place, input::vaddr(at.data)))
+        .map(|(index, account)| (index, input::vaddr(account.data)))
         .collect();
-    for (place, data) in places {
+    for (index_in_caller, data) in accounts {
         let Some(index) = call.memory.map.region_index(data) else { continue };
         let regions = call.memory.map.regions();
         let Some(region) = regions.get(index).filter(|region| region.vaddr() == data) else {
@@ -698,7 +768,7 @@ fn take_in_place(call: &mut Call<'_, '_, '_>) -> Result<(), Error> {
         };
         let Some(_) = region.payload() else { continue };
         let bytes = region.bytes();
-        let account = call.context.instruction_account(place)?;
+        let account = call.context.instruction_account(index_in_caller)?;
         let raw = call.context.accounts.raw_mut(usize::from(account.index));
         if let Some(raw) = raw
             && raw.data().len() == bytes.len()
