@@ -1,4 +1,4 @@
-//! Ending the program, stack height, compute units, sibling instructions, and the deprecated heap.
+//! Aborts, stack height, compute units, sibling instructions, and the deprecated allocator.
 
 use selkie_isa::layout::HEAP_START;
 use selkie_vm::SyscallError as Error;
@@ -144,7 +144,7 @@ mod tests {
 
     fn instruction(
         program: u8,
-        height: usize,
+        stack_height: usize,
         caller: Option<usize>,
     ) -> InstructionContext<'static> {
         let account =
@@ -154,7 +154,7 @@ mod tests {
             program_index: None,
             accounts: vec![account; usize::from(program)].into(),
             data: vec![program; 3].into(),
-            stack_height: height,
+            stack_height,
             caller,
             compute_units: 0,
         }
@@ -180,23 +180,23 @@ mod tests {
         let accounts = TransactionAccounts::new([(key(9), Default::default())]);
         let mut context =
             InvokeContext::new(accounts, &environment, &Options::default(), Scratch::default());
-        // The transaction's own instructions come first; what they called comes behind.
+        // Top-level instructions come first, inner instructions after them.
         let current = trace.len() - 1;
         let mut order: Vec<usize> = (0..trace.len()).collect();
-        order.sort_by_key(|place| trace[*place].stack_height > 1);
-        let place_of = |old: usize| order.iter().position(|place| *place == old).unwrap();
+        order.sort_by_key(|index| trace[*index].stack_height > 1);
+        let new_index = |old: usize| order.iter().position(|index| *index == old).unwrap();
         context.trace = order
             .iter()
-            .map(|place| {
-                let instruction = trace[*place].clone();
-                let caller = instruction.caller.map(place_of);
+            .map(|index| {
+                let instruction = trace[*index].clone();
+                let caller = instruction.caller.map(new_index);
                 InstructionContext { caller, ..instruction }
             })
             .collect();
         context.top_level = trace.iter().filter(|it| it.stack_height == 1).count();
         context.top_level_started = context.top_level;
         context.stack.push(InvokeFrame {
-            instruction: place_of(current),
+            instruction: new_index(current),
             program: Some(Running::Borrowed(&program)),
             layout: Layout::default(),
             heap_used: 0,
@@ -229,13 +229,13 @@ mod tests {
 
     #[test]
     fn siblings_are_counted_back_from_the_current_instruction() {
-        let (found, bytes) = call_sibling(trace(), 0, [3, 1]);
-        assert_eq!(found, Ok(1));
+        let (result, bytes) = call_sibling(trace(), 0, [3, 1]);
+        assert_eq!(result, Ok(1));
         assert_eq!(bytes[PROGRAM..DATA], [1; 32]);
         assert_eq!(bytes[DATA..ACCOUNTS], [1, 1, 1, 0]);
         assert_eq!(bytes[ACCOUNTS..ACCOUNTS + 35], [&[9; 32][..], &[1, 0, 0]].concat());
-        let (found, bytes) = call_sibling(trace(), 1, [3, 2]);
-        assert_eq!((found, &bytes[PROGRAM..DATA]), (Ok(1), &[2; 32][..]));
+        let (result, bytes) = call_sibling(trace(), 1, [3, 2]);
+        assert_eq!((result, &bytes[PROGRAM..DATA]), (Ok(1), &[2; 32][..]));
         for index in [2, u64::MAX] {
             assert_eq!(call_sibling(trace(), index, [3, 2]).0, Ok(0));
         }
@@ -247,9 +247,9 @@ mod tests {
         trace.push(instruction(5, 2, Some(3)));
         assert_eq!(call_sibling(trace.clone(), 0, [3, 7]).0, Ok(0));
         trace.push(instruction(6, 2, Some(3)));
-        let (found, bytes) = call_sibling(trace, 0, [0, 0]);
+        let (result, bytes) = call_sibling(trace, 0, [0, 0]);
         assert_eq!(
-            (found, &bytes[META..META + 16]),
+            (result, &bytes[META..META + 16]),
             (Ok(1), &[3, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0][..])
         );
         assert_eq!(bytes[PROGRAM..], [0; 176]);
@@ -257,8 +257,8 @@ mod tests {
 
     #[test]
     fn lengths_that_do_not_match_are_written_alone() {
-        let (found, bytes) = call_sibling(trace(), 0, [3, 0]);
-        assert_eq!((found, bytes[META], bytes[META + 8]), (Ok(1), 3, 1));
+        let (result, bytes) = call_sibling(trace(), 0, [3, 0]);
+        assert_eq!((result, bytes[META], bytes[META + 8]), (Ok(1), 3, 1));
         assert_eq!(bytes[PROGRAM..], [0; 176]);
     }
 }

@@ -1,4 +1,4 @@
-//! Program derived addresses: addresses off the curve, for which nobody has a key.
+//! Program derived addresses: addresses off the Ed25519 curve, which have no private key.
 
 use selkie_vm::SyscallError as Error;
 use sha2::{Digest, Sha256};
@@ -14,16 +14,17 @@ use crate::{
     runtime::on_curve::{OnCurveCache, is_on_curve},
 };
 
-/// The seeds of an address.
+/// The seeds of a program derived address.
 pub(crate) type Seeds<'a> = SmallVec<[&'a [u8]; MAX_SEEDS + 1]>;
 
-/// What the hash of an address ends with, so that it is the hash of nothing else.
+/// The end of the hashed bytes, which separates them from those of other hashes.
 const MARKER: &[u8] = b"ProgramDerivedAddress";
 
 /// Derives the address of `program` for `seeds`.
 ///
 /// # Errors
-/// For too many or too long seeds, and if the address is on the curve.
+/// [`PubkeyError::MaxSeedLengthExceeded`] for more than 16 seeds or a seed of more than 32 bytes,
+/// [`PubkeyError::InvalidSeeds`] if the address is on the curve.
 pub(crate) fn create_program_address(
     seeds: &[&[u8]],
     program: &Pubkey,
@@ -32,16 +33,16 @@ pub(crate) fn create_program_address(
     Derivation::new(seeds, 0, program)?.address(&[], |it| on_curve.is_on_curve(it))
 }
 
-/// The hash of an address as far as its seeds.
+/// The state of an address's hash after its seeds.
 struct Derivation {
     seeds: Sha256,
     program: Pubkey,
 }
 
 impl Derivation {
-    /// Begins to derive addresses of `program` for `seeds`, which so many are to follow.
-    fn new(seeds: &[&[u8]], to_follow: usize, program: &Pubkey) -> Result<Self, PubkeyError> {
-        let count = seeds.len().saturating_add(to_follow);
+    /// Hashes `seeds`; `further_seeds` is the number of seeds that will follow.
+    fn new(seeds: &[&[u8]], further_seeds: usize, program: &Pubkey) -> Result<Self, PubkeyError> {
+        let count = seeds.len().saturating_add(further_seeds);
         if count > MAX_SEEDS || seeds.iter().any(|seed| seed.len() > MAX_SEED_LEN) {
             return Err(PubkeyError::MaxSeedLengthExceeded);
         }
@@ -50,7 +51,7 @@ impl Derivation {
         Ok(Self { seeds: hasher, program: *program })
     }
 
-    /// The address with one more seed, which is none if it is empty.
+    /// Returns the address with one more seed; an empty one adds nothing.
     fn address(
         &self,
         last: &[u8],
@@ -66,8 +67,8 @@ impl Derivation {
     }
 }
 
-/// The address of `program` for `seeds` and the highest bump that takes it off the curve, and that
-/// bump. `None` if no bump does, or for too many or too long seeds.
+/// Finds the highest bump seed that takes the address of `program` for `seeds` off the curve. Returns
+/// the address and the bump; `None` if no bump does, or for too many or too long seeds.
 ///
 /// ```
 /// use selkie_svm::{Pubkey, find_program_address};
@@ -98,7 +99,7 @@ pub(super) fn create(
     Ok(0)
 }
 
-/// A failed bump is charged as soon as it failed, the last one too.
+/// `sol_try_find_program_address`. Each failed bump is charged when it fails, including the last one.
 pub(super) fn try_find(
     call: &mut Call<'_, '_, '_>,
     [seeds, count, program, out, bump_out]: [u64; 5],
@@ -120,13 +121,13 @@ pub(super) fn try_find(
     Ok(1)
 }
 
-/// Reads the seeds, which so many are to follow, and the program. Too many seeds in memory, or one
-/// too long, end the program; that there is no room for one more does not.
+/// Reads the seeds and the program, and hashes the seeds. Too many seeds in memory, or one that is too
+/// long, are an error that ends the program; the result is `None` if `further_seeds` exceed the limit.
 fn derivation(
     memory: &Guest<'_, '_>,
     seeds: u64,
     count: u64,
-    to_follow: usize,
+    further_seeds: usize,
     program: u64,
 ) -> Result<Option<Derivation>, Error> {
     let too_long = || Error::from(SyscallError::BadSeeds(PubkeyError::MaxSeedLengthExceeded));
@@ -143,5 +144,5 @@ fn derivation(
         })
         .collect();
     let (seeds, program) = (seeds?, memory.pubkey(program)?);
-    Ok(Derivation::new(&seeds, to_follow, &program).ok())
+    Ok(Derivation::new(&seeds, further_seeds, &program).ok())
 }
