@@ -1,7 +1,7 @@
-//! The input of a program: accounts, instruction data and program id in one buffer, both ways.
+//! Serializes the input of a program (accounts, instruction data and program id in one buffer), and
+//! deserializes it after the run.
 //!
-//! [`Layout`] alone knows where what lies; writing, reading back and whatever else points into the
-//! buffer ask it. Programs index into the buffer by fixed offsets, so each byte of it is part of
+//! [`Layout`] holds all offsets into the buffer. Programs use fixed offsets, so each byte is part of
 //! the protocol (agave: `serialization.rs`).
 
 mod bytes;
@@ -23,14 +23,14 @@ use crate::{
     runtime::{instruction_context::InstructionContext, transaction_accounts::TransactionAccounts},
 };
 
-/// Marks an account that was not named before.
+/// The marker of an account that is not a duplicate of an earlier one.
 pub const NOT_DUPLICATE: u8 = 0xff;
-/// What numbers and account data are aligned to.
+/// The alignment of numbers and account data, in bytes.
 pub const ALIGNMENT: usize = 8;
-/// The epoch at which every account owes its next rent: never.
+/// The `rent_epoch` of every account: rent is no longer collected.
 pub const RENT_EPOCH: u64 = u64::MAX;
 
-/// Where the fields of an account lie in the buffer.
+/// The offsets of an account's fields in the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AccountLayout {
     /// The marker, followed by the flags for signer and writable.
@@ -43,11 +43,11 @@ pub struct AccountLayout {
     pub lamports: usize,
     /// 8 bytes.
     pub data_len: usize,
-    /// As many bytes as [`AccountLayout::data_bytes`], then the room to grow.
+    /// [`AccountLayout::data_bytes`] bytes, then spare bytes up to the capacity.
     pub data: usize,
-    /// The length of the data when they were written.
+    /// The length of the data when the input was serialized.
     pub data_bytes: usize,
-    /// How many bytes the data may become.
+    /// The length to which the data may grow.
     pub data_capacity: usize,
     /// 1 byte.
     pub executable: usize,
@@ -57,41 +57,41 @@ pub struct AccountLayout {
     pub end: usize,
 }
 
-/// An account of an instruction, or that it was named before.
+/// The record of an account of the instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Record {
-    /// Named for the first time.
+    /// The account's first occurrence, with all its fields.
     Account(AccountLayout),
-    /// Named before.
+    /// A later occurrence.
     Duplicate {
-        /// Where the one byte lies.
+        /// The offset of the byte that holds `of`.
         record: usize,
-        /// The account's first place.
+        /// The account index of the first occurrence.
         of: usize,
     },
 }
 
-/// Where everything lies in the buffer.
+/// The offsets of all fields of the buffer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layout {
-    /// What decided it.
+    /// The ABI of the program's loader.
     pub abi: Abi,
-    /// One for each account.
+    /// The records of the instruction's accounts, in order.
     pub records: Vec<Record>,
-    /// The length of the instruction data, 8 bytes.
+    /// The offset of the length of the instruction data, 8 bytes.
     pub instruction_data_len: usize,
-    /// The instruction data.
+    /// The offset of the instruction data.
     pub instruction_data: usize,
-    /// 32 bytes.
+    /// The offset of the program id, 32 bytes.
     pub program_id: usize,
-    /// An array of the guest addresses of all records, if there is one (SIMD-0449).
+    /// The offset of the array of the guest addresses of all records, if there is one (SIMD-0449).
     pub pointers: Option<usize>,
-    /// Bytes of the buffer.
+    /// The length of the buffer.
     pub len: usize,
 }
 
 impl Default for Layout {
-    /// That of no accounts and no data.
+    /// The layout of an aligned input without accounts and data.
     fn default() -> Self {
         const EMPTY: Layout = Layout {
             abi: Abi::Aligned,
@@ -106,23 +106,23 @@ impl Default for Layout {
     }
 }
 
-/// How programs get hold of account data.
+/// How programs access account data.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum DataMode {
-    /// All of the input is one region, which the program may write to as it likes; what it may
-    /// not have changed is found when it has ended.
+    /// The whole input is one writable region; forbidden changes are found when the program has
+    /// ended.
     #[default]
     Copied,
-    /// Account data are regions of their own, writable if the program may change them, which grow
-    /// when they are stored to (SIMD-0460).
+    /// The data of each account are a region, writable if the program may change them, which grows
+    /// on stores behind its end (SIMD-0460).
     Regions,
-    /// As [`DataMode::Regions`], and the regions are the accounts' data themselves. Here they are
-    /// a copy that is kept in step, which nobody can tell from it.
+    /// Like [`DataMode::Regions`], but the regions are the accounts' data themselves. This runtime
+    /// keeps a copy in sync instead, which programs cannot distinguish.
     Direct,
 }
 
 impl DataMode {
-    /// What a cluster with these features does.
+    /// Returns the mode of a cluster with these features.
     #[must_use]
     pub fn of(features: FeatureSet) -> Self {
         match (
@@ -135,7 +135,7 @@ impl DataMode {
         }
     }
 
-    /// Whether accounts have regions of their own.
+    /// Returns whether the data of each account are a region of their own.
     #[must_use]
     pub fn has_regions(self) -> bool {
         self != Self::Copied
@@ -145,11 +145,11 @@ impl DataMode {
 /// Bytes in front of an account's data.
 const ALIGNED_HEAD: usize = 88;
 
-/// What a layout must know of an account.
-enum Slot {
-    /// The account has so many bytes of data.
-    Data(usize),
-    /// The account was named before, at this place.
+/// An account of the instruction, as far as the layout depends on it.
+enum Occurrence {
+    /// The first one; the account has this many bytes of data.
+    First(usize),
+    /// A later one; the first one has this account index.
     Duplicate(usize),
 }
 
@@ -196,27 +196,27 @@ impl AccountLayout {
 
 #[allow(clippy::arithmetic_side_effects, reason = "accounts fit into memory")]
 impl Layout {
-    /// Lays out an input: the only place that says what lies where.
+    /// Lays out an input, reusing the allocation of `records`.
     fn new(
         abi: Abi,
-        slots: impl IntoIterator<Item = Slot>,
+        accounts: impl IntoIterator<Item = Occurrence>,
         data_len: usize,
         has_pointers: bool,
         mut records: Vec<Record>,
     ) -> Self {
         let mut end = 8;
-        let slots = slots.into_iter();
+        let accounts = accounts.into_iter();
         records.clear();
-        records.reserve(slots.size_hint().0);
-        for slot in slots {
-            let record = match (slot, abi) {
-                (Slot::Data(bytes), Abi::Aligned) => {
+        records.reserve(accounts.size_hint().0);
+        for account in accounts {
+            let record = match (account, abi) {
+                (Occurrence::First(bytes), Abi::Aligned) => {
                     Record::Account(AccountLayout::aligned(end, bytes))
                 }
-                (Slot::Data(bytes), Abi::Unaligned) => {
+                (Occurrence::First(bytes), Abi::Unaligned) => {
                     Record::Account(AccountLayout::unaligned(end, bytes))
                 }
-                (Slot::Duplicate(of), _) => Record::Duplicate { record: end, of },
+                (Occurrence::Duplicate(of), _) => Record::Duplicate { record: end, of },
             };
             end = match (record, abi) {
                 (Record::Account(account), _) => account.end,
@@ -240,10 +240,11 @@ impl Layout {
         }
     }
 
-    /// The fields of an account by its place in the instruction, even if it was named before.
+    /// Returns the fields of an account by its index in the instruction; a duplicate has those of the
+    /// first occurrence.
     #[must_use]
-    pub fn account(&self, place: usize) -> Option<&AccountLayout> {
-        match self.records.get(place)? {
+    pub fn account(&self, index: usize) -> Option<&AccountLayout> {
+        match self.records.get(index)? {
             Record::Account(account) => Some(account),
             Record::Duplicate { of, .. } => match self.records.get(*of)? {
                 Record::Account(account) => Some(account),
@@ -252,16 +253,16 @@ impl Layout {
         }
     }
 
-    /// The accounts that are named for the first time, with their places.
+    /// Returns each account once, with the index of its first occurrence.
     pub fn accounts(&self) -> impl Iterator<Item = (usize, &AccountLayout)> {
-        self.records.iter().enumerate().filter_map(|(place, record)| match record {
-            Record::Account(account) => Some((place, account)),
+        self.records.iter().enumerate().filter_map(|(index, record)| match record {
+            Record::Account(account) => Some((index, account)),
             Record::Duplicate { .. } => None,
         })
     }
 }
 
-/// The guest address of a place in the input.
+/// Returns the guest address of an offset in the input.
 #[must_use]
 pub fn vaddr(offset: usize) -> u64 {
     INPUT_START.saturating_add(offset as u64)
@@ -270,14 +271,14 @@ pub fn vaddr(offset: usize) -> u64 {
 /// The input of a program.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Input {
-    /// What the program gets to see, and may change.
+    /// The buffer.
     pub bytes: Vec<u8>,
-    /// Where everything lies.
+    /// The offsets of its fields.
     pub layout: Layout,
 }
 
 impl Input {
-    /// An instruction's input.
+    /// Serializes an instruction's input.
     ///
     /// # Errors
     /// As [`serialize`].
@@ -300,16 +301,16 @@ fn check_count(accounts: usize) -> Result<(), InstructionError> {
     Ok(())
 }
 
-/// A change that a program made and may not make.
+/// A change of an account that the program may not make.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RefusedChange {
-    /// The account's first place in the instruction.
+    /// The index of the account's first occurrence in the instruction.
     pub account: usize,
-    /// The rule that it broke.
+    /// The rule that the change broke.
     pub error: InstructionError,
 }
 
-/// Writes an instruction's input. `records` are room for those of the layout.
+/// Serializes an instruction's input. The layout reuses the allocation of `records`.
 ///
 /// # Errors
 /// [`InstructionError::MaxAccountsExceeded`] for more than 255 accounts.
@@ -322,15 +323,15 @@ pub(crate) fn serialize(
     records: Vec<Record>,
 ) -> Result<Layout, InstructionError> {
     check_count(instruction.accounts.len())?;
-    let slots = (0_u16..).zip(&instruction.accounts).map(|(place, meta)| {
-        if meta.first != place {
-            return Slot::Duplicate(usize::from(meta.first));
+    let occurrences = (0_u16..).zip(&instruction.accounts).map(|(index, meta)| {
+        if meta.first != index {
+            return Occurrence::Duplicate(usize::from(meta.first));
         }
         let account = accounts.get(usize::from(meta.index));
-        Slot::Data(account.map_or(0, |it| it.account.data().len()))
+        Occurrence::First(account.map_or(0, |it| it.account.data().len()))
     });
     let has_pointers = features.has(Feature::DirectAccountPointers);
-    let layout = Layout::new(abi, slots, instruction.data.len(), has_pointers, records);
+    let layout = Layout::new(abi, occurrences, instruction.data.len(), has_pointers, records);
     buffer.begin(layout.len);
     buffer.write(&(instruction.accounts.len() as u64).to_le_bytes());
     for (record, meta) in layout.records.iter().zip(&instruction.accounts) {
@@ -342,10 +343,10 @@ pub(crate) fn serialize(
                     Abi::Unaligned => buffer.write(&[of]),
                 }
             }
-            Record::Account(at) => {
-                let found = accounts.get(usize::from(meta.index))?;
+            Record::Account(layout) => {
+                let account = accounts.get(usize::from(meta.index))?;
                 let flags = [NOT_DUPLICATE, meta.is_signer.into(), meta.is_writable.into()];
-                write_account(buffer, abi, at, flags, &found.key, &found.account);
+                write_account(buffer, abi, layout, flags, &account.key, &account.account);
             }
         }
     }
@@ -354,8 +355,8 @@ pub(crate) fn serialize(
     buffer.write(instruction.program_id.as_ref());
     if let Some(pointers) = layout.pointers {
         buffer.zero_to(pointers);
-        for place in 0..layout.records.len() {
-            let record = layout.account(place).map_or(0, |account| vaddr(account.record));
+        for index in 0..layout.records.len() {
+            let record = layout.account(index).map_or(0, |account| vaddr(account.record));
             buffer.write(&record.to_le_bytes());
         }
     }
@@ -366,7 +367,7 @@ pub(crate) fn serialize(
 fn write_account(
     buffer: &mut InputBytes,
     abi: Abi,
-    at: &AccountLayout,
+    layout: &AccountLayout,
     flags: [u8; 3],
     key: &Pubkey,
     account: &impl ReadableAccount,
@@ -375,7 +376,7 @@ fn write_account(
     let numbers = [account.lamports().to_le_bytes(), (data.len() as u64).to_le_bytes()];
     match abi {
         Abi::Aligned => {
-            // At once, since most accounts are so and have few data.
+            // Written as one block, since most accounts are aligned and have little data.
             let head: &mut [u8; ALIGNED_HEAD] = buffer.next();
             let [duplicate, signer, writable] = flags;
             head[..8].copy_from_slice(&[duplicate, signer, writable, executable, 0, 0, 0, 0]);
@@ -383,7 +384,7 @@ fn write_account(
             head[40..72].copy_from_slice(account.owner().as_array());
             head[72..].copy_from_slice(numbers.as_flattened());
             buffer.write(data);
-            buffer.zero_to(at.rent_epoch);
+            buffer.zero_to(layout.rent_epoch);
         }
         Abi::Unaligned => {
             buffer.write(&flags);
@@ -397,9 +398,9 @@ fn write_account(
     buffer.write(&RENT_EPOCH.to_le_bytes());
 }
 
-/// The regions of an input: one, or one for each account's data and each span between them. Which
-/// data may be changed, `can_change` tells by the account's place; it gives the number by which
-/// the host knows the account.
+/// Appends the regions of an input: one for all of it, or one for each account's data and each span
+/// between them. For the index of an account in the instruction, `can_change` returns the account's
+/// index in the transaction if the program may change the data; the host finds the account by it.
 pub(crate) fn regions<'b>(
     mode: DataMode,
     layout: &Layout,
@@ -409,26 +410,27 @@ pub(crate) fn regions<'b>(
 ) {
     let mut start = 0_usize;
     if mode.has_regions() {
-        for (place, at) in layout.accounts() {
-            let (before, rest) = bytes.split_at_mut(at.data.saturating_sub(start));
-            let (data, rest) = rest.split_at_mut(at.data_capacity);
+        for (index, account) in layout.accounts() {
+            let AccountLayout { data, data_bytes, data_capacity, .. } = *account;
+            let (before, rest) = bytes.split_at_mut(data.saturating_sub(start));
+            let (buffer, rest) = rest.split_at_mut(data_capacity);
             regions.push(Region::writable(vaddr(start), before));
-            if at.data_capacity > 0 {
-                let region = Region::writable(vaddr(at.data), data).reserve(at.data_bytes as u64);
-                regions.push(match can_change(place) {
-                    Some(number) => region.with_payload(number),
+            if data_capacity > 0 {
+                let region = Region::writable(vaddr(data), buffer).reserve(data_bytes as u64);
+                regions.push(match can_change(index) {
+                    Some(payload) => region.with_payload(payload),
                     None => region.protected(),
                 });
             }
             bytes = rest;
-            start = at.data.saturating_add(at.data_capacity);
+            start = data.saturating_add(data_capacity);
         }
     }
     regions.push(Region::writable(vaddr(start), bytes));
 }
 
-/// Takes over what a program changed in its input: account by account, and of each lamports
-/// before data before owner.
+/// Applies a program's changes of its input to the accounts, one account after the other: lamports,
+/// then data, then owner.
 pub(crate) fn deserialize(
     mode: DataMode,
     layout: &Layout,
@@ -436,33 +438,33 @@ pub(crate) fn deserialize(
     instruction: &InstructionContext<'_>,
     accounts: &mut TransactionAccounts,
 ) -> Result<(), RefusedChange> {
-    for (place, at) in layout.accounts() {
-        take_account(mode, layout.abi, bytes, at, instruction, place, accounts)
-            .map_err(|error| RefusedChange { account: place, error })?;
+    for (index, account) in layout.accounts() {
+        deserialize_account(mode, layout.abi, bytes, account, instruction, index, accounts)
+            .map_err(|error| RefusedChange { account: index, error })?;
     }
     Ok(())
 }
 
-fn take_account(
+fn deserialize_account(
     mode: DataMode,
     abi: Abi,
     bytes: &[u8],
-    at: &AccountLayout,
+    layout: &AccountLayout,
     instruction: &InstructionContext<'_>,
-    place: usize,
+    index: usize,
     accounts: &mut TransactionAccounts,
 ) -> Result<(), InstructionError> {
-    let meta = instruction.accounts.get(place).ok_or(InstructionError::MissingAccount)?;
+    let meta = instruction.accounts.get(index).ok_or(InstructionError::MissingAccount)?;
     let mut account = accounts.borrow(*meta, &instruction.program_id)?;
-    let lamports = read_u64(bytes, at.lamports)?;
+    let lamports = read_u64(bytes, layout.lamports)?;
     if account.lamports() != lamports {
         account.set_lamports(lamports)?;
     }
     let len = match abi {
-        Abi::Aligned => data_len(bytes, at)?,
-        Abi::Unaligned => at.data_bytes,
+        Abi::Aligned => data_len(bytes, layout)?,
+        Abi::Unaligned => layout.data_bytes,
     };
-    let data = read(bytes, at.data, len)?;
+    let data = read(bytes, layout.data, len)?;
     if !mode.has_regions() {
         account.set_data_within_limits(data)?;
     } else if account.can_change_data().is_ok() {
@@ -471,7 +473,7 @@ fn take_account(
         account.set_data_len(len)?;
     }
     if abi == Abi::Aligned {
-        let owner = read(bytes, at.owner, 32)?;
+        let owner = read(bytes, layout.owner, 32)?;
         if account.owner().as_ref() != owner {
             let owner = <[u8; 32]>::try_from(owner).expect("32 bytes were read");
             account.set_owner(Pubkey::new_from_array(owner))?;
@@ -480,22 +482,22 @@ fn take_account(
     Ok(())
 }
 
-/// The length that the program gave an account.
-fn data_len(bytes: &[u8], at: &AccountLayout) -> Result<usize, InstructionError> {
-    let len = read_u64(bytes, at.data_len)?;
+/// Returns the length of an account's data that the program has set.
+fn data_len(bytes: &[u8], layout: &AccountLayout) -> Result<usize, InstructionError> {
+    let len = read_u64(bytes, layout.data_len)?;
     usize::try_from(len)
         .ok()
-        .filter(|len| *len <= at.data_capacity && *len <= ACCOUNT_BYTES_MAX)
+        .filter(|len| *len <= layout.data_capacity && *len <= ACCOUNT_BYTES_MAX)
         .ok_or(InstructionError::InvalidRealloc)
 }
 
-pub(crate) fn read(bytes: &[u8], at: usize, len: usize) -> Result<&[u8], InstructionError> {
-    let found = bytes.get(at..).and_then(|rest| rest.get(..len));
-    found.ok_or(InstructionError::InvalidArgument)
+pub(crate) fn read(bytes: &[u8], offset: usize, len: usize) -> Result<&[u8], InstructionError> {
+    let field = bytes.get(offset..).and_then(|rest| rest.get(..len));
+    field.ok_or(InstructionError::InvalidArgument)
 }
 
-fn read_u64(bytes: &[u8], at: usize) -> Result<u64, InstructionError> {
-    let word = read(bytes, at, 8)?.first_chunk().expect("8 bytes were read");
+fn read_u64(bytes: &[u8], offset: usize) -> Result<u64, InstructionError> {
+    let word = read(bytes, offset, 8)?.first_chunk().expect("8 bytes were read");
     Ok(u64::from_le_bytes(*word))
 }
 
@@ -509,7 +511,7 @@ mod tests {
 
     const PROGRAM: Pubkey = Pubkey::new_from_array([1; 32]);
 
-    /// The program's own account, writable; its own, read-only; and another program's, writable.
+    /// Two accounts of the program, writable and read-only, and a writable one of another program.
     fn accounts() -> TransactionAccounts {
         let account = |owner| {
             let account = Account { lamports: 9, data: vec![3; 11], owner, ..Account::default() };
@@ -544,8 +546,8 @@ mod tests {
         }
     }
 
-    /// Where stores matter: the numbers, data and owners of all accounts.
-    fn places(layout: &Layout) -> Vec<usize> {
+    /// Returns the offsets of the numbers, data and owners of all accounts.
+    fn field_offsets(layout: &Layout) -> Vec<usize> {
         let of = |record: &Record| match record {
             Record::Account(at) => vec![at.lamports, at.data_len, at.data, at.owner, at.record],
             Record::Duplicate { record, .. } => vec![*record],
@@ -555,7 +557,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_store_changes_what_is_not_the_programs(
+        fn no_store_changes_accounts_that_the_program_may_not_change(
             aligned in any::<bool>(),
             mode in prop::sample::select(vec![DataMode::Copied, DataMode::Regions, DataMode::Direct]),
             stores in proptest::collection::vec(
@@ -569,9 +571,9 @@ mod tests {
             let features = FeatureSet::mainnet();
             let layout = serialize(abi, &instruction(), &after, features, &mut bytes, Vec::new()).unwrap();
             let bytes = bytes.get_mut();
-            let places = places(&layout);
-            for (place, offset, byte) in stores {
-                bytes[place.get(&places) + offset] = byte;
+            let fields = field_offsets(&layout);
+            for (field, offset, byte) in stores {
+                bytes[field.get(&fields) + offset] = byte;
             }
             let result = deserialize(mode, &layout, bytes, &instruction(), &mut after);
             prop_assert_eq!(after.get(1), before.get(1));
@@ -600,16 +602,16 @@ mod tests {
             let mut bytes = InputBytes::default();
             let layout =
                 serialize(abi, &instruction(), &accounts(), features, &mut bytes, Vec::new()).unwrap();
-            let can_change = |place: usize| changeable[place].then(|| u16::try_from(place).unwrap());
-            let mut found = Vec::new();
-            regions(mode, &layout, bytes.get_mut(), can_change, &mut found);
+            let can_change = |index: usize| changeable[index].then(|| u16::try_from(index).unwrap());
+            let mut covering = Vec::new();
+            regions(mode, &layout, bytes.get_mut(), can_change, &mut covering);
             let mut next = INPUT_START;
-            for region in &mut found {
+            for region in &mut covering {
                 prop_assert_eq!(region.vaddr(), next);
                 next += region.buffer_mut().unwrap().len() as u64;
             }
             prop_assert_eq!(next, vaddr(layout.len));
-            prop_assert_eq!(found.len(), if has_regions { 7 } else { 1 });
+            prop_assert_eq!(covering.len(), if has_regions { 7 } else { 1 });
         }
     }
 }

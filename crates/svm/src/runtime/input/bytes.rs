@@ -1,32 +1,33 @@
-//! The buffer that inputs are written to, one after the other.
+//! The buffer that inputs are serialized to, one after the other.
 //!
-//! Most of an input is the room that accounts have to grow: zeros, which most programs never write
-//! to. So the buffer knows what of it is zero still, and does not zero that again.
+//! Most of an input are the zeros behind each account's data, which most programs never write to. The
+//! buffer keeps track of spans that are still zero, to skip them when it zeroes the next input.
 //!
-//! Invariant: what [`InputBytes::zeros`] says is zero. Whoever lets a program write to the bytes
-//! says afterwards where it may have done so.
+//! Invariant: the spans of [`InputBytes::zeros`] are zero. After a program may have written to the
+//! bytes, [`InputBytes::touch`] must be called with what it may have written to.
 
 use core::ops::Range;
 
 use selkie_vm::dirty_pages::{PAGE_BYTES, any_dirty, mark_dirty, next_dirty};
 
-/// Bytes of an input, and what is left of those before.
+/// The bytes of an input. Bytes behind it are left over from longer inputs before.
 #[derive(Default, Debug)]
 pub(crate) struct InputBytes {
-    /// At least as many as there are in the input.
+    /// The allocation, at least as long as the input.
     bytes: Vec<u8>,
-    /// Bytes of the input.
+    /// The length of the input.
     len: usize,
     /// Spans of zeros, in order.
     zeros: Vec<Range<usize>>,
-    /// Those of the input before, while one is written, and how many of them lie behind.
+    /// While an input is written: the spans of the previous input, and how many of them `end` has
+    /// passed.
     before: (Vec<Range<usize>>, usize),
-    /// Bytes that are written.
+    /// The number of bytes that are written.
     end: usize,
 }
 
 impl InputBytes {
-    /// Begins an input of so many bytes, all of which are to be written or zeroed then.
+    /// Begins an input of `len` bytes, all of which must then be written or zeroed.
     pub(crate) fn begin(&mut self, len: usize) {
         if self.bytes.len() < len {
             self.bytes = vec![0; len];
@@ -38,27 +39,27 @@ impl InputBytes {
         self.zeros.clear();
     }
 
-    /// Writes what comes next.
+    /// Writes the next bytes.
     pub(crate) fn write(&mut self, bytes: &[u8]) {
         let end = self.end.saturating_add(bytes.len());
-        let place = self.bytes.get_mut(self.end..end);
-        place.expect("the input is as long as its layout says").copy_from_slice(bytes);
+        let next = self.bytes.get_mut(self.end..end);
+        next.expect("the input is as long as its layout says").copy_from_slice(bytes);
         self.end = end;
     }
 
-    /// What comes next, to be written.
+    /// Returns the next bytes, which the caller must write.
     pub(crate) fn next<const N: usize>(&mut self) -> &mut [u8; N] {
-        let place = self.bytes.get_mut(self.end..).and_then(<[u8]>::first_chunk_mut);
+        let next = self.bytes.get_mut(self.end..).and_then(<[u8]>::first_chunk_mut);
         self.end = self.end.saturating_add(N);
-        place.expect("the input is as long as its layout says")
+        next.expect("the input is as long as its layout says")
     }
 
-    /// Zeroes what comes next, up to `end`.
+    /// Zeroes the next bytes up to `end`.
     pub(crate) fn zero_to(&mut self, end: usize) {
         let span = self.end..end;
-        let (before, behind) = &mut self.before;
+        let (before, passed) = &mut self.before;
         let mut start = span.start;
-        while let Some(known) = before.get(*behind)
+        while let Some(known) = before.get(*passed)
             && known.start < end
         {
             zero(&mut self.bytes, start..known.start);
@@ -66,44 +67,43 @@ impl InputBytes {
             if known.end > end {
                 break;
             }
-            *behind = behind.saturating_add(1);
+            *passed = passed.saturating_add(1);
         }
         zero(&mut self.bytes, start..end);
         self.zeros.push(span);
         self.end = end;
     }
 
-    /// Ends the input: what lies behind is as it was.
+    /// Ends the input. Bytes behind it are unchanged.
     pub(crate) fn finish(&mut self) {
         debug_assert_eq!(self.end, self.len, "the input is as long as its layout says");
-        let (before, behind) = &self.before;
-        let left = before.get(*behind..).unwrap_or_default().iter();
-        let left = left.map(|span| span.start.max(self.len)..span.end);
-        self.zeros.extend(left.filter(|span| span.start < span.end));
+        let (before, passed) = &self.before;
+        let rest = before.get(*passed..).unwrap_or_default().iter();
+        let rest = rest.map(|span| span.start.max(self.len)..span.end);
+        self.zeros.extend(rest.filter(|span| span.start < span.end));
     }
 
-    /// How many bytes of the input come before the first span of zeros.
+    /// Returns the number of bytes of the input before the first span of zeros.
     pub(crate) fn first_zero(&self) -> usize {
         self.zeros.first().map_or(self.len, |span| span.start.min(self.len))
     }
 
-    /// Marks all of the input but spans of zeros: it is written anew for the next input in any
-    /// case.
-    pub(crate) fn mark_written(&self, marks: &mut [u8]) {
+    /// Marks the whole input as dirty except for spans of zeros: all else is overwritten by the next
+    /// input anyway.
+    pub(crate) fn mark_written(&self, dirty_pages: &mut [u8]) {
         let mut end = 0;
         for span in &self.zeros {
-            mark_dirty(marks, end..span.start.min(self.len));
+            mark_dirty(dirty_pages, end..span.start.min(self.len));
             end = span.end;
         }
-        mark_dirty(marks, end..self.len.max(end));
+        mark_dirty(dirty_pages, end..self.len.max(end));
     }
 
-    /// Says that a program may have written to the first bytes, as many as told, and to others as
-    /// far as they are marked.
-    pub(crate) fn touch(&mut self, touched: usize, marks: &[u8]) {
-        if !any_dirty(marks) {
+    /// Notes that a program may have written to the first `dirty_prefix` bytes and to dirty pages.
+    pub(crate) fn touch(&mut self, dirty_prefix: usize, dirty_pages: &[u8]) {
+        if !any_dirty(dirty_pages) {
             self.zeros.retain_mut(|span| {
-                span.start = span.start.max(touched);
+                span.start = span.start.max(dirty_prefix);
                 span.start < span.end
             });
             return;
@@ -111,46 +111,46 @@ impl InputBytes {
         let before = core::mem::replace(&mut self.zeros, core::mem::take(&mut self.before.0));
         self.zeros.clear();
         for span in &before {
-            // What a mark says of is two pages: its own and the one before.
-            let mut start = span.start.max(touched);
+            // The flag of a page covers the page before it, too.
+            let mut start = span.start.max(dirty_prefix);
             let mut page = start / PAGE_BYTES;
             while start < span.end {
-                let marked = next_dirty(marks, page);
-                let gone =
-                    marked.map_or(usize::MAX, |it| it.saturating_sub(1).saturating_mul(PAGE_BYTES));
-                let clean = start..span.end.min(gone);
+                let dirty = next_dirty(dirty_pages, page);
+                let clean_end =
+                    dirty.map_or(usize::MAX, |it| it.saturating_sub(1).saturating_mul(PAGE_BYTES));
+                let clean = start..span.end.min(clean_end);
                 if !clean.is_empty() {
                     self.zeros.push(clean);
                 }
-                let Some(marked) = marked else { break };
-                page = marked.saturating_add(1);
+                let Some(dirty) = dirty else { break };
+                page = dirty.saturating_add(1);
                 start = start.max(page.saturating_mul(PAGE_BYTES));
             }
         }
         self.before.0 = before;
         debug_assert!(
             self.zeros.iter().all(|span| self.bytes[span.clone()].iter().all(|byte| *byte == 0)),
-            "what is not touched is zero"
+            "bytes that were not written to are zero"
         );
     }
 
-    /// How many bytes there is room for.
+    /// Returns the number of allocated bytes.
     pub(crate) fn capacity(&self) -> usize {
         self.bytes.capacity()
     }
 
-    /// The input.
+    /// Returns the input.
     pub(crate) fn get(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or_default()
     }
 
-    /// The input, for a program to write to.
+    /// Returns the input, for a program to write to.
     pub(crate) fn get_mut(&mut self) -> &mut [u8] {
         self.bytes.get_mut(..self.len).unwrap_or_default()
     }
 }
 
-/// Zeroes a span, which may be none.
+/// Zeroes a span, which may be empty.
 fn zero(bytes: &mut [u8], span: Range<usize>) {
     if let Some(span) = bytes.get_mut(span) {
         span.fill(0);
@@ -166,7 +166,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_not_written_is_zero(
+        fn bytes_between_the_written_ones_are_zero_in_every_input(
             inputs in prop::collection::vec(
                 (
                     prop::collection::vec((0_usize..1400, 0_usize..1400), 1..5),
@@ -177,7 +177,7 @@ mod tests {
             ),
         ) {
             let mut bytes = InputBytes::default();
-            for (parts, touched, stores) in inputs {
+            for (parts, dirty_prefix, stores) in inputs {
                 let len = parts.iter().map(|(written, zeros)| written + zeros).sum();
                 bytes.begin(len);
                 let mut expected = Vec::new();
@@ -189,15 +189,15 @@ mod tests {
                 }
                 bytes.finish();
                 prop_assert_eq!(bytes.get(), &*expected);
-                let touched = touched.min(len);
-                bytes.get_mut()[..touched].fill(9);
-                let mut marks = vec![0; dirty_pages_len(len)];
+                let dirty_prefix = dirty_prefix.min(len);
+                bytes.get_mut()[..dirty_prefix].fill(9);
+                let mut dirty_pages = vec![0; dirty_pages_len(len)];
                 for (start, count) in stores {
                     let span = start.min(len)..(start + count).min(len);
                     bytes.get_mut()[span.clone()].fill(9);
-                    mark_dirty(&mut marks, span);
+                    mark_dirty(&mut dirty_pages, span);
                 }
-                bytes.touch(touched, &marks);
+                bytes.touch(dirty_prefix, &dirty_pages);
             }
         }
     }
