@@ -1,5 +1,5 @@
-//! Data of the chain and the rules that it obeys: accounts, transactions, fees, rent, sysvars,
-//! features, costs and errors. Nothing here runs a program.
+//! The protocol's data and rules: accounts, transactions, fees, rent, sysvars, features, costs and
+//! errors. Nothing in this layer runs a program.
 
 pub mod account;
 pub mod blockhash_queue;

@@ -1,4 +1,4 @@
-//! Accounts, and which loader runs the programs among them.
+//! Accounts, the loaders that own program accounts, and the trait of account stores.
 
 use solana_account::ReadableAccount;
 pub use solana_account::{Account, AccountSharedData};
@@ -7,7 +7,7 @@ use solana_sdk_ids::{bpf_loader, bpf_loader_deprecated, bpf_loader_upgradeable, 
 
 use crate::chain::key_map::KeyMap;
 
-/// How a loader lays out the input region of its programs.
+/// The layout of the input region of a loader's programs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Abi {
     /// Loaders v2 to v4: numbers are 8-byte aligned, and account data may grow by 10 KiB.
@@ -16,15 +16,15 @@ pub enum Abi {
     Unaligned,
 }
 
-/// The owners of program accounts. Which one it is decides how a program gets its input.
+/// A loader: the owner of program accounts. It decides the layout of its programs' input.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Loader {
-    /// `BPFLoader1111111111111111111111111111111111`, deprecated: input is not aligned, and
-    /// pointers need not be.
+    /// `BPFLoader1111111111111111111111111111111111`, deprecated: neither input nor pointers need to
+    /// be aligned.
     V1,
     /// `BPFLoader2111111111111111111111111111111111`: programs cannot be upgraded.
     V2,
-    /// `BPFLoaderUpgradeab1e11111111111111111111111`: what is deployed today.
+    /// `BPFLoaderUpgradeab1e11111111111111111111111`: the loader of programs that are deployed today.
     #[default]
     V3,
     /// `LoaderV411111111111111111111111111111111111`.
@@ -35,7 +35,7 @@ impl Loader {
     /// Every loader.
     pub const ALL: [Self; 4] = [Self::V1, Self::V2, Self::V3, Self::V4];
 
-    /// The loader's address: the owner of its program accounts.
+    /// Returns the loader's address: the owner of its program accounts.
     #[must_use]
     pub fn address(self) -> Pubkey {
         match self {
@@ -46,11 +46,11 @@ impl Loader {
         }
     }
 
-    /// The loader of a program account with this owner.
+    /// Returns the loader with this address, if there is one.
     #[inline]
     #[must_use]
     pub fn of(owner: &Pubkey) -> Option<Self> {
-        /// Addresses that are worth a closer look: most owners are no loaders.
+        /// The first bytes of each address, compared first: most owners are not loaders.
         const FIRST: [[u8; 8]; 4] = [
             first_bytes(&bpf_loader_deprecated::ID),
             first_bytes(&bpf_loader::ID),
@@ -58,17 +58,17 @@ impl Loader {
             first_bytes(&loader_v4::ID),
         ];
         let first = first_bytes(owner);
-        let place = FIRST.iter().position(|known| *known == first)?;
-        Self::ALL.get(place).copied().filter(|loader| loader.address() == *owner)
+        let index = FIRST.iter().position(|known| *known == first)?;
+        Self::ALL.get(index).copied().filter(|loader| loader.address() == *owner)
     }
 
-    /// How the input of its programs is laid out.
+    /// Returns the layout of its programs' input.
     #[must_use]
     pub fn abi(self) -> Abi {
         if self == Self::V1 { Abi::Unaligned } else { Abi::Aligned }
     }
 
-    /// Whether syscalls insist on aligned pointers from its programs.
+    /// Returns whether syscalls require aligned pointers from its programs.
     #[must_use]
     pub fn checks_alignment(self) -> bool {
         self != Self::V1
@@ -82,21 +82,21 @@ const fn first_bytes(key: &Pubkey) -> [u8; 8] {
     }
 }
 
-/// Whether two addresses are the same. Most that are compared are not, and differ in their first
-/// bytes, which are compared without a call.
+/// Returns whether two addresses are equal. Most addresses that are compared differ in their first
+/// bytes, whose comparison needs no call of `memcmp`.
 #[inline]
 pub(crate) fn is_same(left: &Pubkey, right: &Pubkey) -> bool {
     let (left, right) = (left.as_array(), right.as_array());
     left.first_chunk::<8>() == right.first_chunk::<8>() && left == right
 }
 
-/// Where accounts are kept.
+/// A source of accounts by address.
 pub trait AccountStore {
-    /// The account at an address; `None` if there is none, or none with lamports.
+    /// Returns the account at an address; `None` if there is none or it has no lamports.
     fn account(&self, key: &Pubkey) -> Option<AccountSharedData>;
 
-    /// Shows the account at an address, so that it need not be moved; `None` as for
-    /// [`AccountStore::account`]. Stores that have it in their memory show it there.
+    /// Runs `then` with the account at an address; `None` as for [`AccountStore::account`]. Stores that
+    /// hold accounts in memory override this to pass the account without cloning it.
     fn with_account<R>(
         &self,
         key: &Pubkey,
@@ -123,7 +123,7 @@ impl<S: AccountStore + ?Sized> AccountStore for &S {
 impl AccountStore for KeyMap<AccountSharedData> {
     #[inline]
     fn account(&self, key: &Pubkey) -> Option<AccountSharedData> {
-        self.with_account(key, |found| found.cloned())
+        self.with_account(key, |account| account.cloned())
     }
 
     #[inline]

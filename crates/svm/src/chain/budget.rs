@@ -1,7 +1,8 @@
-//! What a transaction asks to be allowed, and what it pays for that.
+//! The limits that a transaction requests, and its fee.
 //!
-//! Instructions of the compute budget program are read before anything is run (agave:
-//! `solana-compute-budget-instruction`); transactions of version 1 say it in their message.
+//! Legacy transactions and those of version 0 request limits by instructions of the compute budget
+//! program, which are read before any instruction is executed (agave:
+//! `solana-compute-budget-instruction`); transactions of version 1 have them in their message.
 
 use solana_instruction_error::InstructionError;
 use solana_message::VersionedMessage;
@@ -13,62 +14,62 @@ use solana_sdk_ids::{
 use solana_transaction_error::TransactionError;
 
 use crate::chain::{
-    transaction::is_heap,
-    {
-        account::is_same,
-        cost::{
-            BUILTIN_UNITS_DEFAULT, ComputeBudget, HEAP_BYTES_MIN, INSTRUCTION_UNITS_DEFAULT,
-            LOADED_BYTES_MAX, TRANSACTION_UNITS_MAX,
-        },
-        features::{Feature, FeatureSet},
-        transaction::Transaction,
+    account::is_same,
+    cost::{
+        BUILTIN_UNITS_DEFAULT, ComputeBudget, HEAP_BYTES_MIN, INSTRUCTION_UNITS_DEFAULT,
+        LOADED_BYTES_MAX, TRANSACTION_UNITS_MAX,
     },
+    features::{Feature, FeatureSet},
+    transaction::{Transaction, is_heap},
 };
 
-/// What a transaction may use, and what that costs.
+/// A transaction's limits and fee.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TransactionBudget {
-    /// What its instructions may use.
+    /// The compute unit limit and the heap size.
     pub compute: ComputeBudget,
-    /// How many bytes its accounts may have together.
+    /// The limit of the total size of its loaded accounts, in bytes.
     pub loaded_bytes_max: u32,
-    /// What it pays.
+    /// The fee.
     pub fee: Fee,
 }
 
-/// What a transaction pays, in lamports.
+/// The fee of a transaction, in lamports.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Fee {
-    /// For its signatures, and those that its precompiles verify.
+    /// The fee for its signatures and those that its precompiles verify.
     pub signatures: u64,
-    /// To be preferred.
+    /// The priority fee.
     pub priority: u64,
 }
 
 impl Fee {
-    /// All of it.
+    /// Returns the sum.
     #[must_use]
     pub fn total(self) -> u64 {
         self.signatures.saturating_add(self.priority)
     }
 }
 
-/// What the instructions for the compute budget program ask for.
+/// The requests of a transaction's compute budget instructions.
 ///
-/// They are read before anything else is looked at, and judged later.
+/// They are parsed before all other checks of the transaction; their values are checked later.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Requests {
+    /// The index of the instruction, and the bytes.
     heap_bytes: Option<(u8, u32)>,
-    units: Option<u32>,
+    compute_units: Option<u32>,
+    /// In millionths of a lamport per compute unit.
     price: Option<u64>,
     loaded_bytes: Option<u32>,
 }
 
 impl TransactionBudget {
-    /// What a transaction asks for, at a price per signature.
+    /// Computes a transaction's budget from its requests.
     ///
     /// # Errors
-    /// The first request that is out of range.
+    /// [`TransactionError::InstructionError`] or [`TransactionError::SanitizeFailure`] for a heap size
+    /// out of range, [`TransactionError::InvalidLoadedAccountsDataSizeLimit`] for a limit of 0.
     #[inline]
     pub fn of(
         transaction: &Transaction,
@@ -83,11 +84,11 @@ impl TransactionBudget {
             if !is_heap(heap_bytes) {
                 return Err(TransactionError::SanitizeFailure);
             }
-            let units = u64::from(config.compute_unit_limit.unwrap_or(0));
+            let compute_units = u64::from(config.compute_unit_limit.unwrap_or(0));
             let loaded_bytes = config.loaded_accounts_data_size_limit.unwrap_or(0);
             return Ok(Self {
                 compute: ComputeBudget {
-                    compute_unit_limit: units.min(TRANSACTION_UNITS_MAX),
+                    compute_unit_limit: compute_units.min(TRANSACTION_UNITS_MAX),
                     heap_bytes,
                 },
                 loaded_bytes_max: loaded_bytes.min(LOADED_BYTES_MAX),
@@ -102,15 +103,16 @@ impl TransactionBudget {
             }
             None => HEAP_BYTES_MIN,
         };
-        let units = requests.units.map_or_else(|| default_units(transaction, features), u64::from);
-        let units = units.min(TRANSACTION_UNITS_MAX);
+        let requested = requests.compute_units.map(u64::from);
+        let limit = requested.unwrap_or_else(|| default_compute_units(transaction, features));
+        let compute_unit_limit = limit.min(TRANSACTION_UNITS_MAX);
         let loaded_bytes = requests.loaded_bytes.unwrap_or(LOADED_BYTES_MAX);
         if loaded_bytes == 0 {
             return Err(TransactionError::InvalidLoadedAccountsDataSizeLimit);
         }
-        let priority = priority(requests.price.unwrap_or(0), units);
+        let priority = priority_fee(requests.price.unwrap_or(0), compute_unit_limit);
         Ok(Self {
-            compute: ComputeBudget { compute_unit_limit: units, heap_bytes },
+            compute: ComputeBudget { compute_unit_limit, heap_bytes },
             loaded_bytes_max: loaded_bytes.min(LOADED_BYTES_MAX),
             fee: Fee { signatures, priority },
         })
@@ -118,11 +120,12 @@ impl TransactionBudget {
 }
 
 impl Requests {
-    /// Reads a transaction's requests, where there are none yet. One of version 1 has them in its
-    /// message instead.
+    /// Reads a transaction's compute budget instructions into empty requests. Transactions of version 1
+    /// have none: their limits are part of the message.
     ///
     /// # Errors
-    /// The first request that is malformed, unknown or repeated.
+    /// [`InstructionError::InvalidInstructionData`] for the first request that is malformed or unknown,
+    /// [`TransactionError::DuplicateInstruction`] for the first that is repeated.
     #[inline]
     pub fn read(&mut self, transaction: &Transaction) -> Result<(), TransactionError> {
         if matches!(transaction.message(), VersionedMessage::V1(_)) {
@@ -130,14 +133,14 @@ impl Requests {
         }
         for (index, instruction) in (0_u8..).zip(transaction.instructions()) {
             if is_same(transaction.program_key(instruction), &compute_budget::ID) {
-                self.take(index, &instruction.data)?;
+                self.add(index, &instruction.data)?;
             }
         }
         Ok(())
     }
 
-    /// Takes one request. Bytes behind it are allowed.
-    fn take(&mut self, index: u8, data: &[u8]) -> Result<(), TransactionError> {
+    /// Adds the request of one instruction. Trailing bytes are allowed.
+    fn add(&mut self, index: u8, data: &[u8]) -> Result<(), TransactionError> {
         let short = || data.get(1..)?.first_chunk().map(|bytes| u32::from_le_bytes(*bytes));
         let long = || data.get(1..)?.first_chunk().map(|bytes| u64::from_le_bytes(*bytes));
         let error = InstructionError::InvalidInstructionData;
@@ -147,7 +150,7 @@ impl Requests {
                 let bytes = short().ok_or_else(malformed)?;
                 self.heap_bytes.replace((index, bytes)).is_some()
             }
-            Some(2) => self.units.replace(short().ok_or_else(malformed)?).is_some(),
+            Some(2) => self.compute_units.replace(short().ok_or_else(malformed)?).is_some(),
             Some(3) => self.price.replace(long().ok_or_else(malformed)?).is_some(),
             Some(4) => self.loaded_bytes.replace(short().ok_or_else(malformed)?).is_some(),
             _ => return Err(malformed()),
@@ -156,14 +159,16 @@ impl Requests {
     }
 }
 
-/// What a price in millionths of a lamport per unit comes to, rounded up.
-fn priority(price: u64, units: u64) -> u64 {
-    let micro = u128::from(price).saturating_mul(u128::from(units));
+/// Returns the priority fee in lamports, rounded up, for a price in millionths of a lamport per compute
+/// unit.
+fn priority_fee(price: u64, compute_units: u64) -> u64 {
+    let micro = u128::from(price).saturating_mul(u128::from(compute_units));
     u64::try_from(micro.div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
-/// The units of a transaction that asks for none: by instruction, fewer for builtin programs.
-fn default_units(transaction: &Transaction, features: FeatureSet) -> u64 {
+/// Returns the compute unit limit of a transaction that requests none: a sum over its instructions,
+/// with less for builtin programs (SIMD-0170).
+fn default_compute_units(transaction: &Transaction, features: FeatureSet) -> u64 {
     let instructions = transaction.instructions().iter();
     instructions
         .map(|instruction| {
@@ -173,7 +178,7 @@ fn default_units(transaction: &Transaction, features: FeatureSet) -> u64 {
         .sum()
 }
 
-/// The programs that count as builtin here: those that were when the rule was made.
+/// Returns whether a program counts as builtin for the default limit, which is fixed by the protocol.
 fn is_builtin(id: &Pubkey, features: FeatureSet) -> bool {
     const BUILTINS: [Pubkey; 8] = [
         system_program::ID,
@@ -189,8 +194,8 @@ fn is_builtin(id: &Pubkey, features: FeatureSet) -> bool {
         || is_same(id, &vote::ID) && !features.has(Feature::BlsPubkeyManagementInVoteAccount)
 }
 
-/// How many signatures are paid for: the transaction's, and as many as each precompile's first
-/// byte says.
+/// Returns the number of signatures that are paid for: the transaction's, and for each instruction of a
+/// precompile the number in the first byte of its data.
 fn signatures(transaction: &Transaction) -> u64 {
     const PRECOMPILES: [Pubkey; 3] =
         [ed25519_program::ID, secp256k1_program::ID, secp256r1_program::ID];

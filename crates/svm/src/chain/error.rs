@@ -1,6 +1,6 @@
-//! What can go wrong in a syscall or an instruction, with mainnet's texts and numbers.
+//! Errors of syscalls, instructions and transactions, with mainnet's texts and numbers.
 //!
-//! Only this module knows numbers. Texts end up in programs' logs, which others parse.
+//! All numbers of errors are in this module. The texts appear in logs, which clients parse.
 
 use core::{fmt, mem, str::Utf8Error};
 
@@ -9,10 +9,10 @@ pub use solana_instruction_error::InstructionError;
 use solana_pubkey::{Pubkey, PubkeyError};
 use solana_transaction_error::TransactionError;
 
-/// Why a syscall ended the program (agave: `solana-syscalls`, `SyscallError`).
+/// The error of a syscall that ends the program (agave: `solana-syscalls`, `SyscallError`).
 ///
 /// A syscall may also fail with an [`InstructionError`], which becomes the instruction's result,
-/// or with the [`Trap`] of an access to memory.
+/// or with the [`Trap`] of a memory access.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the text of each variant says what it means")]
 pub enum SyscallError {
@@ -40,7 +40,7 @@ pub enum SyscallError {
 }
 
 impl SyscallError {
-    /// The error's place in the validator's list, from 0.
+    /// Returns the index of the variant in agave's enum.
     #[must_use]
     pub fn discriminant(&self) -> u64 {
         match self {
@@ -116,8 +116,8 @@ impl fmt::Display for SyscallError {
 
 impl core::error::Error for SyscallError {}
 
-/// Every instruction error, in the order of the validator's list.
-#[allow(deprecated, reason = "the list has all that ever were")]
+/// Every instruction error, in the order of the SDK's enum.
+#[allow(deprecated, reason = "deprecated variants keep their numbers")]
 const INSTRUCTION_ERRORS: &[InstructionError] = {
     use InstructionError as E;
     &[
@@ -179,7 +179,7 @@ const INSTRUCTION_ERRORS: &[InstructionError] = {
     ]
 };
 
-/// An instruction error's place in the validator's list, from 0.
+/// Returns the index of an instruction error's variant in the SDK's enum.
 ///
 /// ```
 /// use selkie_svm::{InstructionError, error::discriminant};
@@ -188,11 +188,11 @@ const INSTRUCTION_ERRORS: &[InstructionError] = {
 #[must_use]
 pub fn discriminant(error: &InstructionError) -> u64 {
     let is_it = |listed: &InstructionError| mem::discriminant(listed) == mem::discriminant(error);
-    let place = INSTRUCTION_ERRORS.iter().position(is_it);
-    place.expect("the list has every variant") as u64
+    let index = INSTRUCTION_ERRORS.iter().position(is_it);
+    index.expect("the list has every variant") as u64
 }
 
-/// A transaction error's place in the validator's list, from 0, which is its number on the wire.
+/// Returns the index of a transaction error's variant in the SDK's enum: its number on the wire.
 ///
 /// ```
 /// use selkie_svm::error::transaction_discriminant;
@@ -200,16 +200,16 @@ pub fn discriminant(error: &InstructionError) -> u64 {
 /// assert_eq!(transaction_discriminant(&TransactionError::BlockhashNotFound), Some(7));
 /// ```
 ///
-/// `None` for errors that came to the list since.
+/// `None` for variants that are newer than this list.
 #[must_use]
 pub fn transaction_discriminant(error: &TransactionError) -> Option<u32> {
     let name = format!("{error:?}");
     let name = name.split(['(', ' ']).next().unwrap_or_default();
-    let place = TRANSACTION_ERRORS.iter().position(|known| *known == name);
-    place.and_then(|place| u32::try_from(place).ok())
+    let index = TRANSACTION_ERRORS.iter().position(|known| *known == name);
+    index.and_then(|index| u32::try_from(index).ok())
 }
 
-/// The names of all, in the validator's order.
+/// The names of the variants of [`TransactionError`], in the SDK's order.
 const TRANSACTION_ERRORS: [&str; 40] = [
     "AccountInUse",
     "AccountLoadedTwice",
@@ -253,10 +253,10 @@ const TRANSACTION_ERRORS: [&str; 40] = [
     "BailOut",
 ];
 
-/// What an instruction fails with when its program returns `r0`, if that is not 0.
+/// Returns the instruction error for the r0 of a program that exited; `None` if r0 is 0.
 ///
-/// A program's own errors are the lower 32 bits; the ecosystem's common ones are counted in the
-/// upper 32 bits, so that neither can be taken for the other.
+/// The lower 32 bits are the number of a custom error, the upper 32 bits that of a builtin one (SDK:
+/// `solana-program-error`).
 #[must_use]
 #[allow(deprecated, reason = "`NotEnoughAccountKeys` is what the number means")]
 pub fn from_return_value(r0: u64) -> Option<InstructionError> {
@@ -299,14 +299,14 @@ pub fn from_return_value(r0: u64) -> Option<InstructionError> {
     })
 }
 
-/// The instruction error that a number stands for, where one is needed: 0, which otherwise means
-/// success, is a program's own error of that number.
+/// Returns the instruction error of a number as [`from_return_value`], where success is impossible: 0 is
+/// the custom error 0.
 #[must_use]
 pub fn from_number(number: u64) -> InstructionError {
     from_return_value(number).unwrap_or(InstructionError::Custom(0))
 }
 
-/// What an instruction fails with when its program was stopped.
+/// Returns the instruction error for a trap of its program.
 #[must_use]
 pub fn from_trap(trap: &Trap) -> InstructionError {
     match trap {
@@ -318,7 +318,7 @@ pub fn from_trap(trap: &Trap) -> InstructionError {
     }
 }
 
-/// The text that the log shows for a trap: a syscall's error speaks for itself.
+/// Returns the text of a trap in the log: that of the error itself if a syscall has failed.
 #[must_use]
 pub fn trap_text(trap: &Trap) -> String {
     match trap {
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     #[allow(deprecated, reason = "`NotEnoughAccountKeys` is what the number means")]
-    fn return_values() {
+    fn return_values_decode_to_custom_and_builtin_errors() {
         for (r0, expected) in [
             (0, None),
             (1, Some(InstructionError::Custom(1))),
@@ -351,8 +351,8 @@ mod tests {
     }
 
     #[test]
-    fn places_in_the_validators_list() {
-        for (error, place) in [
+    fn discriminants_are_those_of_the_sdk() {
+        for (error, index) in [
             (InstructionError::GenericError, 0),
             (InstructionError::Custom(7), 25),
             (InstructionError::ComputationalBudgetExceeded, 37),
@@ -360,12 +360,12 @@ mod tests {
             (InstructionError::UnsupportedSysvar, 48),
             (InstructionError::BuiltinProgramsMustConsumeComputeUnits, 53),
         ] {
-            assert_eq!(discriminant(&error), place, "{error}");
+            assert_eq!(discriminant(&error), index, "{error}");
         }
     }
 
     #[test]
-    fn traps() {
+    fn traps_fail_the_instruction_and_syscall_errors_keep_their_text() {
         let failed = InstructionError::ProgramFailedToComplete;
         assert_eq!(from_trap(&Trap::DivideByZero), failed);
         assert_eq!(from_trap(&Trap::Syscall(Box::new(SyscallError::Abort))), failed);

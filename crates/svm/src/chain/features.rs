@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_account_with_a_slot_of_activation_activates_its_feature() {
+    fn a_feature_account_with_an_activation_slot_activates_its_feature() {
         let (on, off) = (Feature::Blake3, Feature::Sha512);
         let account = |data: &[u8]| solana_account::Account {
             data: data.to_vec(),

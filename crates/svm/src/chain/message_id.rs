@@ -1,8 +1,8 @@
-//! What a message is told from others by, where that has to be quick.
+//! A fast keyed hash that identifies messages within a process.
 //!
-//! The hash that clusters know a message by takes longer than many a transaction; here it is
-//! enough that no two messages share a number and that nobody can make two that do. So each process
-//! draws keys, which nobody outside sees the effect of: no result depends on them.
+//! The BLAKE3 hash by which clusters identify a message takes longer than many transactions. Here a
+//! keyed hash suffices: collisions are improbable, and cannot be constructed without the keys. Each
+//! process draws random keys; no result depends on them.
 
 use core::hash::{BuildHasher, Hasher};
 use std::{
@@ -16,15 +16,16 @@ use solana_message::{
 };
 use solana_pubkey::Pubkey;
 
-/// Tells messages apart, within a process.
+/// The identifier of a message within a process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MessageId(u128);
 
-/// The keys of the two halves.
+/// The keys of the two hashers.
 struct Keys {
     shared: [SharedSeed; 2],
-    own: [u64; 2],
-    between: u128,
+    per_hasher: [u64; 2],
+    /// Added to each word of the second hasher.
+    offset: u128,
 }
 
 #[allow(clippy::disallowed_methods, reason = "owns the keys of the hash")]
@@ -34,20 +35,20 @@ static KEYS: LazyLock<Keys> = LazyLock::new(|| {
         hasher.finish()
     };
     let shared = [SharedSeed::from_u64(random()), SharedSeed::from_u64(random())];
-    let between = u128::from(random()) << 64 | u128::from(random());
-    Keys { shared, own: [random(), random()], between }
+    let offset = u128::from(random()) << 64 | u128::from(random());
+    Keys { shared, per_hasher: [random(), random()], offset }
 });
 
 impl MessageId {
-    /// The number of a message.
+    /// Computes the identifier of a message.
     #[must_use]
     pub fn of(message: &VersionedMessage) -> Self {
         let keys = &*KEYS;
         let [left, right] = &keys.shared;
         let mut digest = Digest(
-            FoldHasher::with_seed(keys.own[0], left),
-            FoldHasher::with_seed(keys.own[1], right),
-            keys.between,
+            FoldHasher::with_seed(keys.per_hasher[0], left),
+            FoldHasher::with_seed(keys.per_hasher[1], right),
+            keys.offset,
         );
         digest.message(message);
         let Digest(left, right, _) = digest;
@@ -55,13 +56,13 @@ impl MessageId {
     }
 }
 
-/// Both halves, which take all of a message, with lengths in front of what has any, so that no two
-/// messages give the same. The second one takes each word with a number added: what two words have in
-/// common in one half, they have not in the other.
+/// Two hashers of the whole message, with a length before each list, so that different messages are
+/// different inputs. The second one adds an offset to each word, so that a pair of words that collides
+/// in one hasher does not collide in the other.
 struct Digest(FoldHasher<'static>, FoldHasher<'static>, u128);
 
 impl Digest {
-    /// Both halves take whole words of sixteen bytes only, which needs no state but a number each.
+    /// Hashes a word of sixteen bytes. The hashers buffer nothing if they get whole words only.
     #[inline(always)]
     fn word(&mut self, word: u128) {
         self.0.write_u128(word);
@@ -69,30 +70,32 @@ impl Digest {
     }
 
     #[inline(always)]
-    fn numbers(&mut self, one: u64, other: u64) {
-        self.word(u128::from(one) | u128::from(other) << 64);
+    fn numbers(&mut self, low: u64, high: u64) {
+        self.word(u128::from(low) | u128::from(high) << 64);
     }
 
-    /// An address or a hash.
+    /// Hashes an address or a hash.
     #[inline(always)]
     fn hash(&mut self, hash: &[u8; 32]) {
         let (halves, _) = hash.as_chunks::<16>();
         halves.iter().for_each(|half| self.word(u128::from_le_bytes(*half)));
     }
 
-    /// Bytes of which it was said how many there are.
+    /// Hashes bytes whose length was hashed before.
     #[inline(always)]
     fn bytes(&mut self, bytes: &[u8]) {
         let (whole, rest) = bytes.as_chunks::<16>();
         whole.iter().for_each(|part| self.word(u128::from_le_bytes(*part)));
         if !rest.is_empty() {
-            let [one, other] = packed(rest);
-            self.numbers(one, other);
+            let [low, high] = packed(rest);
+            self.numbers(low, high);
         }
     }
 
+    // The patterns below name all fields, so that a new one is a compile error.
+
+    #[inline]
     fn message(&mut self, message: &VersionedMessage) {
-        // All fields are named, so that none is forgotten.
         match message {
             VersionedMessage::Legacy(message) => {
                 let solana_message::Message {
@@ -116,38 +119,44 @@ impl Digest {
                 self.start(1, header, account_keys);
                 self.hash(recent_blockhash.as_bytes());
                 self.instructions(instructions);
-                self.numbers(address_table_lookups.len() as u64, 0);
-                for lookup in address_table_lookups {
-                    let v0::MessageAddressTableLookup {
-                        account_key,
-                        writable_indexes,
-                        readonly_indexes,
-                    } = lookup;
-                    self.hash(account_key.as_array());
-                    self.lengths(0, writable_indexes.len(), readonly_indexes.len());
-                    self.bytes(writable_indexes);
-                    self.bytes(readonly_indexes);
-                }
+                self.lookups(address_table_lookups);
             }
             VersionedMessage::V1(message) => {
                 let v1::Message { header, config, lifetime_specifier, account_keys, instructions } =
                     message;
                 self.start(2, header, account_keys);
-                let v1::TransactionConfig {
-                    priority_fee,
-                    compute_unit_limit,
-                    loaded_accounts_data_size_limit,
-                    heap_size,
-                } = config;
-                let short = |value: &Option<u32>| value.map(u64::from);
-                let others =
-                    [compute_unit_limit, loaded_accounts_data_size_limit, heap_size].map(short);
-                for value in [*priority_fee].into_iter().chain(others) {
-                    self.numbers(value.is_some().into(), value.unwrap_or_default());
-                }
+                self.config(config);
                 self.hash(lifetime_specifier.as_bytes());
                 self.instructions(instructions);
             }
+        }
+    }
+
+    #[inline]
+    fn lookups(&mut self, lookups: &[v0::MessageAddressTableLookup]) {
+        self.numbers(lookups.len() as u64, 0);
+        for lookup in lookups {
+            let v0::MessageAddressTableLookup { account_key, writable_indexes, readonly_indexes } =
+                lookup;
+            self.hash(account_key.as_array());
+            self.lengths(0, writable_indexes.len(), readonly_indexes.len());
+            self.bytes(writable_indexes);
+            self.bytes(readonly_indexes);
+        }
+    }
+
+    #[inline]
+    fn config(&mut self, config: &v1::TransactionConfig) {
+        let v1::TransactionConfig {
+            priority_fee,
+            compute_unit_limit,
+            loaded_accounts_data_size_limit,
+            heap_size,
+        } = config;
+        let short = |value: &Option<u32>| value.map(u64::from);
+        let limits = [compute_unit_limit, loaded_accounts_data_size_limit, heap_size].map(short);
+        for value in [*priority_fee].into_iter().chain(limits) {
+            self.numbers(value.is_some().into(), value.unwrap_or_default());
         }
     }
 
@@ -179,15 +188,14 @@ impl Digest {
         }
     }
 
-    /// A number and two lengths: there is nothing in memory of 2^48 bytes.
+    /// Hashes a number and two lengths, which are below 2^48, as one word.
     #[inline(always)]
-    fn lengths(&mut self, number: u32, one: usize, other: usize) {
-        self.word(u128::from(number) << 96 | (one as u128) << 48 | other as u128);
+    fn lengths(&mut self, number: u32, first: usize, second: usize) {
+        self.word(u128::from(number) << 96 | (first as u128) << 48 | second as u128);
     }
 }
 
-/// Fewer than sixteen bytes, but at least one, so that of as many no others give the same: first
-/// and last ones, which overlap.
+/// Packs 1 to 15 bytes injectively for each length: as the first and the last bytes, which may overlap.
 #[inline(always)]
 fn packed(bytes: &[u8]) -> [u64; 2] {
     if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
@@ -196,7 +204,7 @@ fn packed(bytes: &[u8]) -> [u64; 2] {
     if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
         return [u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into()];
     }
-    let at = |place: usize| u64::from(bytes.get(place).copied().unwrap_or_default());
+    let at = |index: usize| u64::from(bytes.get(index).copied().unwrap_or_default());
     [at(0), at(1) << 8 | at(2)]
 }
 
@@ -221,20 +229,20 @@ mod tests {
     }
 
     #[test]
-    fn the_same_message_has_the_same_number() {
+    fn equal_messages_have_equal_ids() {
         assert_eq!(id(legacy(&[1, 2], &[3])), id(legacy(&[1, 2], &[3])));
     }
 
     #[test]
-    fn short_bytes_are_packed_each_in_its_own_way() {
+    fn packing_short_bytes_is_injective() {
         for len in 1..16 {
             let mut bytes = vec![0; len];
             let mut seen = vec![packed(&bytes)];
-            for place in 0..len {
+            for index in 0..len {
                 for value in [1, 128, 255] {
-                    bytes[place] = value;
+                    bytes[index] = value;
                     seen.push(packed(&bytes));
-                    bytes[place] = 0;
+                    bytes[index] = 0;
                 }
             }
             let all = seen.len();
@@ -245,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_differs_in_number() {
+    fn different_messages_have_different_ids() {
         let ids = [
             id(legacy(&[1, 2], &[3])),
             id(legacy(&[1], &[2, 3])),
@@ -261,8 +269,8 @@ mod tests {
             MessageId::of(&VersionedMessage::V1(v1::Message::default())),
             id(Message::default()),
         ];
-        for (place, id) in ids.iter().enumerate() {
-            assert!(!ids[..place].contains(id), "{place}");
+        for (index, id) in ids.iter().enumerate() {
+            assert!(!ids[..index].contains(id), "{index}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Durable nonces: accounts that hold a blockhash that does not age.
+//! Durable nonces: accounts that store a value which transactions use in place of a recent blockhash.
 //!
 //! A nonce account is 80 bytes: version and state as u32, authority, durable nonce, lamports per
 //! signature (SDK: `solana-nonce`).
@@ -9,33 +9,33 @@ use solana_hash::Hash;
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::system_program;
 
-/// Bytes of a nonce account.
+/// The length of a nonce account's data.
 pub const NONCE_BYTES: usize = 80;
 
-/// Version 0, whose nonces are blockhashes themselves, and no longer valid.
+/// Version 0, whose nonces are blockhashes. They are no longer valid.
 const LEGACY: u32 = 0;
 const CURRENT: u32 = 1;
 const INITIALIZED: u32 = 1;
 
-/// What a nonce account holds.
+/// The state of an initialized nonce account.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Nonce {
-    /// Whether it is of the version whose nonces are valid.
+    /// Whether the account has the current version. Nonces of the legacy version are invalid.
     pub is_current: bool,
-    /// Who may use it.
+    /// The address that must sign to use the nonce.
     pub authority: Pubkey,
-    /// What a transaction has for its blockhash.
+    /// The value that a transaction uses as its blockhash.
     pub durable_nonce: Hash,
-    /// What a signature cost when it was last advanced.
+    /// The fee per signature when the nonce was last advanced.
     pub lamports_per_signature: u64,
 }
 
 impl Nonce {
-    /// Reads the data of an account; `None` if they hold no initialized nonce.
+    /// Reads the data of an account; `None` if they are not an initialized nonce.
     #[must_use]
     pub fn read(data: &[u8]) -> Option<Self> {
-        let number = |at: usize| Some(u32::from_le_bytes(*data.get(at..)?.first_chunk()?));
-        let bytes = |at: usize| data.get(at..)?.first_chunk::<32>().copied();
+        let number = |offset: usize| Some(u32::from_le_bytes(*data.get(offset..)?.first_chunk()?));
+        let bytes = |offset: usize| data.get(offset..)?.first_chunk::<32>().copied();
         let version = number(0)?;
         if ![LEGACY, CURRENT].contains(&version) || number(4)? != INITIALIZED {
             return None;
@@ -48,15 +48,15 @@ impl Nonce {
         })
     }
 
-    /// The nonce of an account that a transaction with this blockhash may use.
+    /// Returns the nonce of an account if a transaction with this blockhash may use it.
     #[must_use]
     pub fn of_account(account: &AccountSharedData, blockhash: &Hash) -> Option<Self> {
-        let is_systems = *account.owner() == system_program::ID;
-        let nonce = is_systems.then(|| Self::read(account.data())).flatten()?;
+        let is_owned_by_system = *account.owner() == system_program::ID;
+        let nonce = is_owned_by_system.then(|| Self::read(account.data())).flatten()?;
         (nonce.is_current && nonce.durable_nonce == *blockhash).then_some(nonce)
     }
 
-    /// The data of an account that holds the nonce.
+    /// Returns the account data of the nonce.
     #[must_use]
     pub fn write(&self) -> [u8; NONCE_BYTES] {
         let version = if self.is_current { CURRENT } else { LEGACY };
@@ -70,8 +70,7 @@ impl Nonce {
     }
 }
 
-/// The durable nonce that a blockhash gives. It is no blockhash itself, so that none can be taken for
-/// the other.
+/// Derives a durable nonce from a blockhash. The hash separates durable nonces from blockhashes.
 #[must_use]
 pub fn durable_nonce(blockhash: &Hash) -> Hash {
     let hasher = Sha256::new().chain_update(b"DURABLE_NONCE").chain_update(blockhash.as_ref());

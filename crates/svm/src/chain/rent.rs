@@ -1,8 +1,7 @@
-//! What transactions may do to the minimum balances of accounts.
+//! The check that transactions leave accounts rent exempt.
 //!
-//! An account has nothing, enough, or too little; transactions may not leave one with too little,
-//! unless it was so before (agave: `rent_calculator.rs`, `transaction_account_state_info.rs`;
-//! SIMD-0392).
+//! An account is empty, rent exempt or rent paying; a transaction may not make an account rent paying
+//! that was not before (agave: `rent_calculator.rs`, `transaction_account_state_info.rs`; SIMD-0392).
 
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_pubkey::Pubkey;
@@ -12,56 +11,62 @@ use solana_transaction_error::TransactionError;
 
 use crate::chain::{account::is_same, sysvars::minimum_balance};
 
-/// What never owes rent has for the epoch in which it owes the next.
+/// The `rent_epoch` of rent-exempt accounts.
 pub(crate) const EXEMPT_EPOCH: u64 = u64::MAX;
 
-/// How an account's balance stands to its minimum.
+/// The rent state of an account (agave: `RentState`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Balance {
-    Nothing,
-    /// Lamports, and bytes of data.
-    TooLittle(u64, usize),
-    Enough,
+enum RentState {
+    /// No lamports.
+    Empty,
+    /// Less than the minimum balance.
+    RentPaying {
+        lamports: u64,
+        data_len: usize,
+    },
+    Exempt,
 }
 
-impl Balance {
+impl RentState {
     fn of(lamports: u64, data_len: usize, rent: &Rent) -> Self {
         if lamports == 0 {
-            Self::Nothing
+            Self::Empty
         } else if lamports >= minimum_balance(rent, data_len) {
-            Self::Enough
+            Self::Exempt
         } else {
-            Self::TooLittle(lamports, data_len)
+            Self::RentPaying { lamports, data_len }
         }
     }
 
-    /// Whether an account may come to have this balance.
+    /// Returns whether a transaction may bring an account from the state `before` to this one.
     fn may_follow(self, before: Self) -> bool {
         match (before, self) {
-            (_, Self::Nothing | Self::Enough) => true,
-            (Self::TooLittle(before, size_before), Self::TooLittle(after, size)) => {
-                size == size_before && after <= before
-            }
-            (_, Self::TooLittle(..)) => false,
+            (_, Self::Empty | Self::Exempt) => true,
+            (
+                Self::RentPaying { lamports: before, data_len: len_before },
+                Self::RentPaying { lamports, data_len },
+            ) => data_len == len_before && lamports <= before,
+            (_, Self::RentPaying { .. }) => false,
         }
     }
 }
 
-/// An account that may be written to, as it was before.
+/// The state of a writable account before the transaction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Before<'a> {
-    balance: Balance,
+    state: RentState,
     lamports: u64,
     data_len: usize,
     owner: &'a Pubkey,
 }
 
 impl<'a> Before<'a> {
-    /// An account that was not there.
+    /// An account that did not exist.
     pub(crate) const NOTHING: Self =
-        Before { balance: Balance::Nothing, lamports: 0, data_len: 0, owner: &system_program::ID };
+        Before { state: RentState::Empty, lamports: 0, data_len: 0, owner: &system_program::ID };
 
-    /// An account with this balance.
+    /// Returns the state of an account as if it had this balance. `is_relaxed` is SIMD-0392, with which
+    /// an existing account counts as exempt.
     #[inline]
     pub(crate) fn of(
         account: &'a AccountSharedData,
@@ -70,21 +75,21 @@ impl<'a> Before<'a> {
         is_relaxed: bool,
     ) -> Self {
         let data_len = account.data().len();
-        let balance = match Balance::of(lamports, data_len, rent) {
-            Balance::TooLittle(..) if is_relaxed => Balance::Enough,
-            balance => balance,
+        let state = match RentState::of(lamports, data_len, rent) {
+            RentState::RentPaying { .. } if is_relaxed => RentState::Exempt,
+            state => state,
         };
-        Self { balance, lamports, data_len, owner: account.owner() }
+        Self { state, lamports, data_len, owner: account.owner() }
     }
 
-    /// Whether the account may have become this.
+    /// Checks the account's state after the transaction; `index` is its index in the transaction.
     ///
     /// # Errors
-    /// [`TransactionError::InsufficientFundsForRent`] with the account's place.
+    /// [`TransactionError::InsufficientFundsForRent`] with the account index.
     #[inline]
     pub(crate) fn check(
         &self,
-        place: usize,
+        index: usize,
         key: &Pubkey,
         after: &AccountSharedData,
         rent: &Rent,
@@ -92,19 +97,19 @@ impl<'a> Before<'a> {
     ) -> Result<(), TransactionError> {
         let (lamports, data_len) = (after.lamports(), after.data().len());
         let is_same = self.data_len >= data_len
-            && self.balance == Balance::Enough
+            && self.state == RentState::Exempt
             && is_same(self.owner, after.owner());
         let keeps = is_relaxed && is_same && lamports > 0 && lamports >= self.lamports;
-        let balance = if keeps { Balance::Enough } else { Balance::of(lamports, data_len, rent) };
-        if balance.may_follow(self.balance) || *key == incinerator::ID {
+        let state = if keeps { RentState::Exempt } else { RentState::of(lamports, data_len, rent) };
+        if state.may_follow(self.state) || *key == incinerator::ID {
             return Ok(());
         }
-        let account_index = u8::try_from(place).unwrap_or(u8::MAX);
+        let account_index = u8::try_from(index).unwrap_or(u8::MAX);
         Err(TransactionError::InsufficientFundsForRent { account_index })
     }
 }
 
-/// Marks an account with enough lamports as one that never owes rent.
+/// Sets the `rent_epoch` of a rent-exempt account to [`EXEMPT_EPOCH`].
 pub(crate) fn mark_exempt(account: &mut AccountSharedData, rent: &Rent) {
     if account.rent_epoch() != EXEMPT_EPOCH
         && account.lamports() >= minimum_balance(rent, account.data().len())
@@ -113,7 +118,8 @@ pub(crate) fn mark_exempt(account: &mut AccountSharedData, rent: &Rent) {
     }
 }
 
-#[allow(deprecated, reason = "accounts of old may have another value, and keep it")]
+/// Sets the `rent_epoch` of an account.
+#[allow(deprecated, reason = "old accounts may have another value, and keep it")]
 pub(crate) fn set_rent_epoch(account: &mut AccountSharedData, epoch: u64) {
     use solana_account::WritableAccount;
     account.set_rent_epoch(epoch);

@@ -1,7 +1,7 @@
-//! The chain's own variables, as programs read them.
+//! Sysvars: the cluster's state that programs can read.
 //!
-//! Each is kept as the bytes of its account. The getter syscalls hand out the same values in the
-//! layout of the SDK's C structs, which has padding where the account has none.
+//! Each is kept as the bytes of its account. The getter syscalls write the same values in the layout of
+//! the SDK's C structs, which have padding that the account data lack.
 
 use std::collections::BTreeMap;
 
@@ -13,25 +13,25 @@ use solana_pubkey::Pubkey;
 pub use solana_rent::Rent;
 use solana_sdk_ids::sysvar as ids;
 
-/// The lamports that an account's byte must hold on mainnet since September 2026 (SIMD-0437).
+/// Mainnet's minimum balance per byte, in lamports, since September 2026 (SIMD-0437).
 pub const MAINNET_LAMPORTS_PER_BYTE: u64 = 5080;
 
-/// The least that an account of this length must hold; more than there is, where the rent is such
-/// that no sum is enough.
+/// Returns the balance that makes an account with `data_len` bytes of data rent exempt, in lamports;
+/// `u64::MAX` if it overflows.
 #[must_use]
 pub fn minimum_balance(rent: &Rent, data_len: usize) -> u64 {
     const ACCOUNT_BYTES: u64 = 128;
     let bytes = ACCOUNT_BYTES.saturating_add(data_len as u64);
-    // The SDK multiplies without a look.
+    // The SDK does not check this product.
     let is_possible = bytes.checked_mul(rent.lamports_per_byte).is_some();
     is_possible.then(|| rent.try_minimum_balance(data_len)).flatten().unwrap_or(u64::MAX)
 }
 
-/// The sysvars that programs can ask for, and that of recent blockhashes.
+/// The sysvars that programs can read by syscalls, and the recent blockhashes.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sysvars {
     accounts: BTreeMap<Pubkey, Sysvar>,
-    /// What every transaction asks for, read already.
+    /// Clock and rent are read for every transaction, and therefore kept parsed.
     clock: Option<Clock>,
     rent: Option<Rent>,
 }
@@ -44,19 +44,19 @@ struct Sysvar {
     as_struct: Option<Vec<u8>>,
 }
 
-/// Bytes that are no sysvar.
+/// The error of setting a sysvar.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SysvarError {
-    /// There is no sysvar of this address that the runtime would ask.
+    /// The address is not that of a sysvar that the runtime reads.
     UnknownAddress(Pubkey),
-    /// The sysvar's account does not look like this.
+    /// The data are too short for the sysvar, or malformed.
     InvalidData(Pubkey),
 }
 
 impl core::fmt::Display for SysvarError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Self::UnknownAddress(id) => write!(f, "{id} is no sysvar that programs can ask for"),
+            Self::UnknownAddress(id) => write!(f, "{id} is not a sysvar that programs can read"),
             Self::InvalidData(id) => write!(f, "invalid data for sysvar {id}"),
         }
     }
@@ -65,7 +65,7 @@ impl core::fmt::Display for SysvarError {
 impl core::error::Error for SysvarError {}
 
 impl Sysvars {
-    /// No sysvar at all: getters fail with `UnsupportedSysvar`.
+    /// Returns an empty set: all getters fail with `UnsupportedSysvar`.
     #[must_use]
     pub fn empty() -> Self {
         Self { accounts: BTreeMap::new(), clock: None, rent: None }
@@ -123,7 +123,7 @@ impl Sysvars {
     /// Sets a sysvar to the data of its account.
     ///
     /// # Errors
-    /// If programs cannot ask for this sysvar, or if these are no data of it.
+    /// If the address is not that of a sysvar that the runtime reads, or the data are invalid.
     pub fn set(&mut self, id: Pubkey, data: &[u8]) -> Result<(), SysvarError> {
         let fields = shape(&id).ok_or(SysvarError::UnknownAddress(id))?;
         split(fields, data).ok_or(SysvarError::InvalidData(id))?;
@@ -131,8 +131,8 @@ impl Sysvars {
         Ok(())
     }
 
-    /// Makes a sysvar missing, as it is where its account is missing or cannot be read: programs
-    /// that ask for it fail with `UnsupportedSysvar` (agave: `SysvarCache::fill_missing_entries`).
+    /// Removes a sysvar, as if its account were missing or malformed: getters fail with
+    /// `UnsupportedSysvar` (agave: `SysvarCache::fill_missing_entries`).
     pub fn remove(&mut self, id: &Pubkey) {
         self.accounts.remove(id);
         match *id {
@@ -142,19 +142,19 @@ impl Sysvars {
         }
     }
 
-    /// The data of a sysvar's account, if it is set.
+    /// Returns the data of a sysvar's account, if the sysvar is set.
     #[must_use]
     pub fn get(&self, id: &Pubkey) -> Option<&[u8]> {
         self.accounts.get(id).map(|sysvar| sysvar.data.as_slice())
     }
 
-    /// The data of a sysvar's account, if it is set and programs can ask for it.
+    /// Returns the data of a sysvar's account, if it is set and programs can read it by syscalls.
     #[must_use]
     pub fn get_for_programs(&self, id: &Pubkey) -> Option<&[u8]> {
         if *id == ids::recent_blockhashes::ID { None } else { self.get(id) }
     }
 
-    /// The current slot, if the clock is set.
+    /// Returns the current slot, if the clock is set.
     #[must_use]
     pub fn slot(&self) -> Option<u64> {
         self.clock.as_ref().map(|clock| clock.slot)
@@ -175,13 +175,13 @@ impl Sysvars {
         }
     }
 
-    /// The clock, if it is set.
+    /// Returns the clock, if it is set.
     #[must_use]
     pub fn clock(&self) -> Option<Clock> {
         self.clock.clone()
     }
 
-    /// The rent, if it is set.
+    /// Returns the rent, if it is set.
     #[must_use]
     pub fn rent(&self) -> Option<Rent> {
         self.rent.clone()
@@ -206,7 +206,7 @@ impl Sysvars {
         Some(Rent { lamports_per_byte, exemption_threshold, burn_percent })
     }
 
-    /// The epoch schedule, if it is set.
+    /// Returns the epoch schedule, if it is set.
     #[must_use]
     pub fn epoch_schedule(&self) -> Option<EpochSchedule> {
         let data = self.get(&ids::epoch_schedule::ID)?;
@@ -220,33 +220,33 @@ impl Sysvars {
         })
     }
 
-    /// The slots whose hashes programs can still ask for, newest first.
+    /// Returns the slots of the slot hashes sysvar, newest first.
     pub fn slot_hashes(&self) -> impl Iterator<Item = u64> {
         let data = self.get(&ids::slot_hashes::ID).unwrap_or_default();
         let (entries, _) = data.get(8..).unwrap_or_default().as_chunks::<40>();
         let count =
             self.numbers(&ids::slot_hashes::ID).map_or(0, |[count]| u64::from_le_bytes(count));
         let count = usize::try_from(count).unwrap_or(usize::MAX);
-        // The account has room for more than there are.
+        // The account may be longer than its entries.
         let slot = |entry: &[u8; 40]| Some(u64::from_le_bytes(*entry.first_chunk()?));
         entries.iter().take(count).filter_map(slot)
     }
 
-    /// Whether the sysvar of recent blockhashes is set and names any.
+    /// Returns whether the recent blockhashes sysvar has entries; `None` if it is not set.
     #[must_use]
     pub fn has_recent_blockhashes(&self) -> Option<bool> {
         let [count] = self.numbers(&ids::recent_blockhashes::ID)?;
         Some(u64::from_le_bytes(count) > 0)
     }
 
-    /// Every sysvar that is set, by address.
+    /// Returns every sysvar that is set, with the data of its account, sorted by address.
     pub fn iter(&self) -> impl Iterator<Item = (&Pubkey, &[u8])> {
         self.accounts.iter().map(|(id, sysvar)| (id, sysvar.data.as_slice()))
     }
 }
 
 impl Default for Sysvars {
-    /// Mainnet's constants, at the first slot of all.
+    /// Returns mainnet's constants, at slot 0.
     fn default() -> Self {
         let mut sysvars = Self::empty();
         sysvars.set_clock(&Clock::default());
@@ -258,20 +258,20 @@ impl Default for Sysvars {
     }
 }
 
-/// What a sysvar's account is made of.
+/// A field of a sysvar's account.
 #[derive(Clone, Copy, Debug)]
 enum Field {
-    /// A number of so many bytes, which is also its alignment in a struct.
+    /// A number with this many bytes, which is also its alignment in a struct.
     Number(usize),
-    /// Bytes without alignment.
+    /// This many bytes without alignment.
     Bytes(usize),
     /// One byte, 0 or 1.
     Bool,
-    /// As many records of so many bytes as the number before says.
+    /// Records of this many bytes; the number before them is their count.
     Records(usize),
 }
 
-/// The parts of each sysvar's account.
+/// The fields of each sysvar's account.
 const SHAPES: [(Pubkey, &[Field]); 8] = {
     use Field::{Bool, Bytes, Number, Records};
     [
@@ -289,7 +289,7 @@ const SHAPES: [(Pubkey, &[Field]); 8] = {
     ]
 };
 
-/// The alignment and size of each sysvar's C struct, in the same order.
+/// The alignment and size of each sysvar's C struct, in the order of [`SHAPES`].
 const LAYOUTS: [Option<(usize, usize)>; SHAPES.len()] = {
     let mut layouts = [None; SHAPES.len()];
     let mut index = 0;
@@ -304,8 +304,8 @@ fn shape(id: &Pubkey) -> Option<&'static [Field]> {
     SHAPES.iter().find(|(known, _)| known == id).map(|(_, fields)| *fields)
 }
 
-/// Cuts an account's data into its fields; `None` if it is too short or has a boolean that is
-/// neither 0 nor 1. Bytes behind the last field are allowed.
+/// Splits an account's data into its fields; `None` if the data are too short or have a boolean that is
+/// neither 0 nor 1. Trailing bytes are allowed.
 fn split<'a>(fields: &[Field], mut data: &'a [u8]) -> Option<Vec<&'a [u8]>> {
     let mut parts: Vec<&[u8]> = Vec::with_capacity(fields.len());
     for field in fields {
@@ -327,8 +327,8 @@ fn split<'a>(fields: &[Field], mut data: &'a [u8]) -> Option<Vec<&'a [u8]>> {
     Some(parts)
 }
 
-/// The C struct of a sysvar: its alignment and size; `None` if a field has no fixed size.
-#[allow(clippy::arithmetic_side_effects, reason = "it is done when this is compiled")]
+/// Returns the alignment and size of a sysvar's C struct; `None` if a field has no fixed size.
+#[allow(clippy::arithmetic_side_effects, reason = "evaluated at compile time")]
 const fn layout(fields: &[Field]) -> Option<(usize, usize)> {
     let (mut align, mut end, mut index) = (1, 0_usize, 0);
     while index < fields.len() {
@@ -343,7 +343,7 @@ const fn layout(fields: &[Field]) -> Option<(usize, usize)> {
     Some((align, end.next_multiple_of(align)))
 }
 
-/// The C struct of a sysvar, padding zero.
+/// Converts a sysvar's account data to its C struct, with zeros as padding.
 fn as_struct(fields: &[Field], data: &[u8]) -> Option<Vec<u8>> {
     let (_, size) = layout(fields)?;
     let mut bytes = Vec::with_capacity(size);
@@ -372,17 +372,17 @@ impl Field {
     }
 }
 
-/// The size and alignment of the C struct of a sysvar; 0 and 1 if it has none.
+/// Returns the size and alignment of a sysvar's C struct; 0 and 1 if it has none.
 pub(crate) fn struct_layout(id: &Pubkey) -> (u64, u64) {
-    let place = SHAPES.iter().position(|(known, _)| known == id);
-    let layout = place.and_then(|place| *LAYOUTS.get(place)?);
+    let index = SHAPES.iter().position(|(known, _)| known == id);
+    let layout = index.and_then(|index| *LAYOUTS.get(index)?);
     let (align, size) = layout.unwrap_or((1, 0));
     (size as u64, align as u64)
 }
 
 impl Sysvars {
-    /// The C struct of a sysvar that is set, padding zero; its alignment is that of
-    /// [`struct_layout`].
+    /// Returns the C struct of a sysvar that is set, with zeros as padding; [`struct_layout`] has its
+    /// alignment.
     pub(crate) fn as_struct(&self, id: &Pubkey) -> Option<&[u8]> {
         self.accounts.get(id)?.as_struct.as_deref()
     }
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn structs_are_padded() {
+    fn struct_of_the_epoch_schedule_pads_the_boolean_with_zeros() {
         let mut sysvars = Sysvars::empty();
         sysvars.set_epoch_schedule(&EpochSchedule {
             slots_per_epoch: 1,
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn data_is_checked() {
+    fn set_rejects_short_and_malformed_data() {
         let mut sysvars = Sysvars::empty();
         let set = |sysvars: &mut Sysvars, id, data: &[u8]| sysvars.set(id, data).is_ok();
         assert!(!set(&mut sysvars, ids::clock::ID, &[0; 39]));

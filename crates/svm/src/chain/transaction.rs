@@ -1,7 +1,7 @@
-//! Transactions, well formed: the first phase, *sanitize*.
+//! Sanitized transactions: the checks that need no account.
 //!
-//! Everything here can be told from the transaction itself, without any account (agave:
-//! `solana-transaction`, `sanitized.rs`; SIMD-0160, SIMD-0385, SIMD-0406).
+//! The rules are those of agave (`solana-transaction`, `sanitized.rs`) and of SIMD-0160, SIMD-0385 and
+//! SIMD-0406.
 
 use std::sync::OnceLock;
 
@@ -14,36 +14,33 @@ use solana_transaction::versioned::VersionedTransaction;
 use solana_transaction_error::TransactionError;
 
 use crate::chain::{
-    cost::{HEAP_BYTES_MAX, HEAP_BYTES_MIN, HEAP_BYTES_STEP},
-    {
-        account::is_same,
-        cost::{
-            INSTRUCTION_ACCOUNTS_MAX, INSTRUCTION_TRACE_MAX, PACKET_BYTES_MAX, V1_ADDRESSES_MAX,
-            V1_BYTES_MAX, V1_SIGNATURES_MAX,
-        },
-        features::{Feature, FeatureSet},
-        message_id::MessageId,
+    account::is_same,
+    cost::{
+        HEAP_BYTES_MAX, HEAP_BYTES_MIN, HEAP_BYTES_STEP, INSTRUCTION_ACCOUNTS_MAX,
+        INSTRUCTION_TRACE_MAX, PACKET_BYTES_MAX, V1_ADDRESSES_MAX, V1_BYTES_MAX, V1_SIGNATURES_MAX,
     },
+    features::{Feature, FeatureSet},
+    message_id::MessageId,
 };
 
 /// The first byte of transactions of version 1.
 const V1_PREFIX: u8 = 0x81;
 
-/// A transaction that is well formed.
+/// A sanitized transaction.
 #[derive(Clone, Debug)]
 pub struct Transaction {
     inner: VersionedTransaction,
     message_id: MessageId,
-    /// The message as it was signed, once somebody has asked for it.
+    /// The serialized message, computed on first use.
     message_bytes: OnceLock<Vec<u8>>,
 }
 
 impl Transaction {
-    /// Reads a transaction of any version, and checks it.
+    /// Deserializes and sanitizes a transaction of any version.
     ///
     /// # Errors
-    /// [`TransactionError::SanitizeFailure`] if it is too long, unreadable or malformed;
-    /// [`TransactionError::UnsupportedVersion`] if its version is switched off.
+    /// [`TransactionError::SanitizeFailure`] if it is too long, cannot be deserialized, or is malformed;
+    /// [`TransactionError::UnsupportedVersion`] if the feature of its version is inactive.
     pub fn from_wire(wire: &[u8], features: FeatureSet) -> Result<Self, TransactionError> {
         let is_v1 = wire.first() == Some(&V1_PREFIX);
         let bytes_max = if is_v1 { V1_BYTES_MAX } else { PACKET_BYTES_MAX };
@@ -54,11 +51,11 @@ impl Transaction {
         Self::new(read.map_err(|_| TransactionError::SanitizeFailure)?, features)
     }
 
-    /// Checks a transaction.
+    /// Sanitizes a transaction.
     ///
     /// # Errors
     /// [`TransactionError::SanitizeFailure`] if it is malformed;
-    /// [`TransactionError::UnsupportedVersion`] if its version is switched off.
+    /// [`TransactionError::UnsupportedVersion`] if the feature of its version is inactive.
     #[inline]
     pub fn new(
         transaction: VersionedTransaction,
@@ -69,61 +66,61 @@ impl Transaction {
         Ok(Self { inner: transaction, message_id, message_bytes: OnceLock::new() })
     }
 
-    /// The signatures, the fee payer's first.
+    /// Returns the signatures, the fee payer's first.
     #[must_use]
     pub fn signatures(&self) -> &[Signature] {
         &self.inner.signatures
     }
 
-    /// The message.
+    /// Returns the message.
     #[must_use]
     pub fn message(&self) -> &VersionedMessage {
         &self.inner.message
     }
 
-    /// The message as it is signed.
+    /// Returns the serialized message: the bytes that are signed.
     #[must_use]
     pub fn message_bytes(&self) -> &[u8] {
         self.message_bytes.get_or_init(|| self.inner.message.serialize())
     }
 
-    /// What clusters know the message by: its BLAKE3 hash, which is computed each time.
+    /// Computes the BLAKE3 hash of the message, by which clusters identify it.
     #[must_use]
     pub fn message_hash(&self) -> Hash {
         VersionedMessage::hash_raw_message(self.message_bytes())
     }
 
-    /// What tells the message from others in this process.
+    /// Returns the identifier of the message within this process.
     #[must_use]
     pub fn message_id(&self) -> MessageId {
         self.message_id
     }
 
-    /// The blockhash, or durable nonce, that limits the transaction's life.
+    /// Returns the recent blockhash or durable nonce.
     #[must_use]
     pub fn blockhash(&self) -> &Hash {
         self.inner.message.recent_blockhash()
     }
 
-    /// The addresses that the message has itself; tables may add to them.
+    /// Returns the addresses that the message contains; lookup tables may add more.
     #[must_use]
     pub fn static_keys(&self) -> &[Pubkey] {
         self.inner.message.static_account_keys()
     }
 
-    /// The instructions.
+    /// Returns the top-level instructions.
     #[must_use]
     pub fn instructions(&self) -> &[CompiledInstruction] {
         self.inner.message.instructions()
     }
 
-    /// How many of the first addresses have signed.
+    /// Returns the number of signers, which are the first addresses.
     #[must_use]
     pub fn signers(&self) -> usize {
         usize::from(self.inner.message.header().num_required_signatures)
     }
 
-    /// The address of an instruction's program, which the message has itself.
+    /// Returns the address of an instruction's program, which is never from a lookup table.
     #[must_use]
     pub fn program(&self, instruction: &CompiledInstruction) -> Pubkey {
         *self.program_key(instruction)
@@ -134,8 +131,8 @@ impl Transaction {
         self.static_keys().get(usize::from(instruction.program_id_index)).unwrap_or(NONE)
     }
 
-    /// The place of the nonce account, if the first instruction advances one that the message has
-    /// itself (SIMD-0242).
+    /// Returns the account index of the nonce account if the first instruction advances one whose address
+    /// is in the message (SIMD-0242).
     #[must_use]
     pub(crate) fn nonce_index(&self) -> Option<u8> {
         const ADVANCE_NONCE: [u8; 4] = 4_u32.to_le_bytes();
@@ -146,7 +143,7 @@ impl Transaction {
         (usize::from(index) < self.static_keys().len()).then_some(index)
     }
 
-    /// The transaction as the ecosystem knows it.
+    /// Returns the SDK's transaction.
     #[inline]
     #[must_use]
     pub fn into_inner(self) -> VersionedTransaction {
@@ -183,24 +180,24 @@ fn check(transaction: &VersionedTransaction, features: FeatureSet) -> Result<(),
     Ok(())
 }
 
-/// Up to here, comparing all with all is faster than sorting.
-const SEARCHED_KEYS_MAX: usize = 24;
+/// The number of addresses up to which comparing each pair is faster than sorting.
+const PAIRWISE_KEYS_MAX: usize = 24;
 
-/// Whether an address is there twice.
+/// Returns whether an address occurs twice.
 pub(crate) fn has_duplicate(keys: &[Pubkey]) -> bool {
-    if keys.len() <= SEARCHED_KEYS_MAX {
-        let before = |place: usize| keys.get(..place).unwrap_or_default();
+    if keys.len() <= PAIRWISE_KEYS_MAX {
+        let before = |index: usize| keys.get(..index).unwrap_or_default();
         return keys
             .iter()
             .enumerate()
-            .any(|(place, key)| before(place).iter().any(|other| is_same(other, key)));
+            .any(|(index, key)| before(index).iter().any(|other| is_same(other, key)));
     }
     let mut sorted: Vec<&Pubkey> = keys.iter().collect();
     sorted.sort_unstable();
     sorted.iter().zip(sorted.iter().skip(1)).any(|(one, next)| one == next)
 }
 
-/// Returns whether a transaction may request a heap of so many bytes.
+/// Returns whether a transaction may request a heap of `bytes` bytes.
 pub(crate) fn is_heap(bytes: u32) -> bool {
     (HEAP_BYTES_MIN..=HEAP_BYTES_MAX).contains(&bytes) && bytes.is_multiple_of(HEAP_BYTES_STEP)
 }
