@@ -1,5 +1,4 @@
-//! Programs that are loaded, verified and ready to run, the cache that keeps them, and the engines
-//! that run them.
+//! Loaded and verified programs, the program cache, and the engines that run programs.
 
 pub(crate) mod bindings;
 pub mod cache;

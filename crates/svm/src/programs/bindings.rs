@@ -1,4 +1,4 @@
-//! Bindings: what the syscalls of a loaded program are.
+//! Bindings: the handlers of a loaded program's syscalls.
 //!
 //! Handlers belong to the runtime, which runs programs. A binding refers to a row of the protocol's
 //! table, whose handler the runtime finds by index, or holds a custom syscall, whose type only the
@@ -12,7 +12,7 @@ use selkie_protocol::syscalls::{self, Syscall};
 
 use crate::programs::file::LoadError;
 
-/// What syscalls are, by their id. Programs that were loaded for the same environment share them.
+/// Bound syscalls by their id. Programs that were loaded for the same environment share them.
 pub(crate) type Bindings = Arc<[Bound]>;
 
 /// A syscall of a program.
@@ -71,7 +71,7 @@ impl CustomSyscalls {
         self.0.insert(Arc::clone(&name), CustomSyscall { name, handler });
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

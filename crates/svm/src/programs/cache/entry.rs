@@ -1,4 +1,4 @@
-//! What the cache knows of a program.
+//! Entries of the program cache: the versions of each program.
 
 use core::fmt;
 use std::sync::{Arc, OnceLock};
@@ -12,22 +12,21 @@ use crate::{
     programs::{program::Program, usage::Usage},
 };
 
-/// What a program is to whoever looks it up.
+/// The state of a program in the cache (agave: `ProgramCacheEntryType`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum EntryKind {
-    /// Verified, and ready to run.
+    /// Verified and ready to run.
     Loaded,
-    /// A part of the runtime. The cache keeps none of these.
+    /// A builtin program. The cache contains none of these.
     Builtin,
-    /// It passed the verifier and was dropped since, to make room. It is loaded again when it is
-    /// looked up, without being verified again.
+    /// Verified and evicted since. The next look-up loads it without verifying it again.
     Unloaded,
-    /// Its file was refused under these features. Others may let it pass.
+    /// The loader or the verifier rejected the file under the current features.
     FailedVerification,
-    /// It was closed, or never deployed: the account belongs to a loader, and no program is there.
+    /// The account belongs to a loader, but no program was deployed, or it was closed.
     Closed,
-    /// It was deployed in this very slot and can be called from the next one on. Never kept: who
-    /// looks in a later slot finds it loaded.
+    /// The program was deployed in the current slot and can be invoked from the next slot on. Never
+    /// stored: look-ups in later slots find the program loaded.
     DelayVisibility,
 }
 
@@ -44,26 +43,26 @@ impl fmt::Display for EntryKind {
     }
 }
 
-/// A cached program, for people.
+/// A description of a cached program, for display.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CachedProgram {
-    /// Its address.
+    /// The program's address.
     pub id: Pubkey,
-    /// What it is to whoever looks it up.
+    /// The state in the cache.
     pub kind: EntryKind,
-    /// The loader that owns it.
+    /// The loader that owns the program.
     pub loader: Loader,
-    /// The slot that it was deployed in; 0 if its account does not tell.
+    /// The slot of the deployment; 0 for loaders whose accounts do not record it.
     pub deployed: u64,
-    /// The slot that it can be called from.
+    /// The first slot in which the program can be invoked.
     pub effective: u64,
-    /// How many look-ups have found it, under this deployment.
+    /// The number of look-ups of this deployment.
     pub uses: u64,
-    /// The slot of the last of them.
+    /// The slot of the last look-up.
     pub last_access: u64,
-    /// Bytes of its file.
+    /// The size of the file in bytes.
     pub file_bytes: usize,
-    /// Bytes that it takes while it is loaded: decoded, and as machine code.
+    /// The memory that the loaded program uses, in bytes: decoded instructions and machine code.
     pub loaded_bytes: usize,
 }
 
@@ -71,28 +70,29 @@ pub struct CachedProgram {
 #[derive(Debug)]
 pub(super) struct Body {
     pub(super) target: Arc<Target>,
-    /// How it differs from its file, if it was loaded before.
+    /// The frozen program (see [`Program::frozen`]), if it was loaded before.
     pub(super) frozen: Option<Vec<u8>>,
-    /// Empty until it is first asked for; `None` if the file was refused. Whoever comes while one
-    /// loads it waits for that one.
+    /// Empty until the first look-up; `None` if the file was rejected. Look-ups wait while another one
+    /// loads the program.
     pub(super) program: OnceLock<Option<Arc<Program>>>,
-    /// Look-ups that did not find it loaded, and those from before it was dropped. A program that
-    /// is loaded counts by itself: whoever looks it up touches it in any case.
+    /// Look-ups that did not find the program loaded, and those from before it was evicted. Look-ups of
+    /// a loaded program are counted in the program, which they access anyway.
     pub(super) others: Usage,
 }
 
-/// A file that a program was made of, or will be.
+/// The file of a program, and the program once it is loaded.
 #[derive(Clone, Debug)]
 pub(super) struct Version {
-    /// Features that stand for the target, compared first.
+    /// The features of the last look-up through the slow path. They determine the target, and are
+    /// compared first.
     pub(super) features: FeatureSet,
     pub(super) source: Source<'static>,
     pub(super) body: Arc<Body>,
-    /// The body's, once it is loaded: close at hand.
+    /// A copy of `body.program` once it is loaded, which saves a pointer dereference.
     pub(super) program: Option<Arc<Program>>,
 }
 
-/// The versions of a program. Nearly all have one, which is then found at once.
+/// The versions of a program. Nearly all programs have one, which is stored inline.
 pub(super) type Versions = SmallVec<[Version; 1]>;
 
 impl Body {
@@ -100,7 +100,7 @@ impl Body {
         Self { target, frozen: None, program: OnceLock::new(), others: Usage::default() }
     }
 
-    /// All look-ups.
+    /// Returns the count of all look-ups.
     pub(super) fn usage(&self) -> Usage {
         match self.program.get() {
             Some(Some(program)) => self.others.with(&program.usage),
@@ -108,7 +108,7 @@ impl Body {
         }
     }
 
-    /// The same program, dropped.
+    /// Returns the body of the evicted program.
     pub(super) fn unloaded(&self, file: &[u8]) -> Self {
         let program = self.program.get().and_then(Option::as_ref);
         Self {
@@ -129,7 +129,7 @@ impl Version {
         Self { features, source, body, program: None }
     }
 
-    /// Whether this is of the same deployment, as far as accounts tell, and the same target.
+    /// Returns whether both are of the same deployment, according to their accounts, and the same target.
     pub(super) fn is_in_place_of(&self, other: &Self) -> bool {
         self.source.loader == other.source.loader
             && self.source.deployed == other.source.deployed

@@ -1,30 +1,29 @@
-//! How slots descend from each other.
+//! The ancestry of slots.
 
 use core::fmt;
 
-/// How one slot's block stands to another's.
+/// The relation of one slot's block to another's.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BlockRelation {
-    /// It comes before the other on the other's fork.
+    /// The first block is an ancestor of the second.
     Ancestor,
-    /// They are one.
+    /// The slots are equal.
     Equal,
-    /// It comes after the other, which is on its fork.
+    /// The first block is a descendant of the second.
     Descendant,
-    /// They are on different forks.
+    /// The blocks are on different forks.
     Unrelated,
-    /// One of them is not known, or no more.
+    /// One of the slots is not known, or no longer.
     Unknown,
 }
 
-/// Tells how slots descend from each other (agave: the trait of this name in
-/// `program-runtime/src/loaded_programs.rs`).
+/// The ancestry of slots (agave: the trait of this name in `program-runtime/src/loaded_programs.rs`).
 pub trait ForkGraph: fmt::Debug + Send + Sync {
-    /// How the block of the first slot stands to that of the second.
+    /// Returns the relation of the first slot's block to the second slot's.
     fn relationship(&self, first: u64, second: u64) -> BlockRelation;
 }
 
-/// A chain without forks: of two slots, the lower one comes first.
+/// The fork graph of a chain without forks: lower slots are ancestors of higher ones.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct OneFork;
 

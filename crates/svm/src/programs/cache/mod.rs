@@ -416,7 +416,7 @@ impl ProgramCache {
                 count(&self.counters.reloads);
             }
             match &program {
-                Some(program) => self.settle_in(id, &body, program.slots()),
+                Some(program) => self.add_resident(id, &body, program.slots()),
                 None => count(&self.counters.refused),
             }
         } else if is_empty {
@@ -454,7 +454,7 @@ impl ProgramCache {
         *versions = kept;
         versions.push(new);
         drop(shard);
-        self.forget(&gone);
+        self.note_removed(&gone);
         body
     }
 
@@ -468,12 +468,12 @@ impl ProgramCache {
         let is_idle = |versions: &[Version]| !versions.iter().any(|it| it.body.is_loaded());
         let idle = shard.iter().find(|(_, versions)| is_idle(versions)).map(|(id, _)| *id);
         if let Some(gone) = idle.and_then(|id| shard.remove(&id)) {
-            self.forget(&gone);
+            self.note_removed(&gone);
         }
     }
 
     /// Notes that versions are gone from their shard.
-    fn forget(&self, gone: &[Version]) {
+    fn note_removed(&self, gone: &[Version]) {
         for version in gone {
             let uses = version.body.usage().uses();
             self.counters.forgotten_uses.fetch_add(uses, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Which programs are loaded, and which one has to go.
+//! The loaded programs of the cache, and their eviction.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -11,35 +11,35 @@ use super::{
 
 use crate::programs::usage::Total;
 
-/// Of how many the one that is worth least has to go. To compare all would find a slightly better
-/// one, and cost more the more there are.
+/// The number of programs of which the one with the lowest score is evicted. Comparing all would find a
+/// slightly better one, at a cost that grows with their number.
 const CANDIDATES: usize = 16;
 
 /// The programs that are loaded.
 #[derive(Default, Debug)]
 pub(super) struct Residents {
     list: Mutex<List>,
-    /// Bytes that they take.
+    /// The memory that they use.
     pub(super) total: Total,
 }
 
 #[derive(Default, Debug)]
 struct List {
     residents: Vec<Resident>,
-    /// Where the next candidates are.
-    hand: usize,
+    /// The index of the next candidate.
+    next: usize,
 }
 
 #[derive(Debug)]
 struct Resident {
     id: Pubkey,
     body: Arc<Body>,
-    /// What it costs to load it.
+    /// The instruction slots of the program: the measure of what loading it costs.
     slots: u64,
 }
 
 impl Resident {
-    /// Bytes that it takes.
+    /// Returns the memory that the program uses, in bytes.
     fn bytes(&self) -> usize {
         let program = self.body.program.get().and_then(Option::as_ref);
         program.map_or(0, |program| program.loaded_bytes())
@@ -55,107 +55,109 @@ impl Residents {
         self.list().residents.len()
     }
 
-    pub(super) fn remove(&self, gone: &[Version]) {
-        if gone.is_empty() {
+    pub(super) fn remove(&self, removed: &[Version]) {
+        if removed.is_empty() {
             return;
         }
-        let is_gone = |it: &Resident| gone.iter().any(|gone| Arc::ptr_eq(&gone.body, &it.body));
-        self.list().residents.retain(|resident| !is_gone(resident));
+        let is_removed =
+            |it: &Resident| removed.iter().any(|gone| Arc::ptr_eq(&gone.body, &it.body));
+        self.list().residents.retain(|resident| !is_removed(resident));
     }
 
-    /// Takes one in, and gives those that have to go.
+    /// Adds a program, and returns those to evict for it.
     fn add(&self, new: Resident, options: &CacheOptions) -> Vec<Resident> {
         let mut list = self.list();
-        let mut gone = Vec::new();
-        // Room is made first, so that the new one is no candidate.
+        let mut evicted = Vec::new();
+        // Evicts before it adds, so that the new program is not a candidate.
         while list.residents.len() >= options.entries_max.max(1) {
-            gone.extend(list.take_least());
+            evicted.extend(list.take_least());
         }
         if self.total.get() > options.bytes_max {
-            gone.extend(self.shrink(&mut list, new.bytes(), 0, options.bytes_max));
+            evicted.extend(self.shrink(&mut list, new.bytes(), 0, options.bytes_max));
         }
         list.residents.push(new);
-        gone
+        evicted
     }
 
-    /// Counts what all take, besides so many bytes of others, and gives those that have to go so that
-    /// it is no more than `bytes_max`, if `least` may stay at any rate.
+    /// Recounts the memory of all programs plus `other_bytes`, and returns the programs to evict so that
+    /// it is at most `bytes_max`, or `residents_min` programs remain.
     fn shrink(
         &self,
         list: &mut List,
-        others: usize,
-        least: usize,
+        other_bytes: usize,
+        residents_min: usize,
         bytes_max: usize,
     ) -> Vec<Resident> {
         let before = self.total.get();
         let mut bytes: usize =
-            others.saturating_add(list.residents.iter().map(Resident::bytes).sum());
-        let mut gone = Vec::new();
-        while bytes > bytes_max && list.residents.len() > least {
+            other_bytes.saturating_add(list.residents.iter().map(Resident::bytes).sum());
+        let mut evicted = Vec::new();
+        while bytes > bytes_max && list.residents.len() > residents_min {
             let Some(resident) = list.take_least() else { break };
             bytes = bytes.saturating_sub(resident.bytes());
-            gone.push(resident);
+            evicted.push(resident);
         }
         self.total.correct(before, bytes);
-        gone
+        evicted
     }
 }
 
 impl List {
+    /// Removes the candidate with the lowest score.
     fn take_least(&mut self) -> Option<Resident> {
         let len = self.residents.len();
         let candidates = (0..CANDIDATES.min(len)).map(|step| {
-            let place = self.hand.wrapping_add(step).checked_rem(len);
-            place.unwrap_or_default()
+            let index = self.next.wrapping_add(step).checked_rem(len);
+            index.unwrap_or_default()
         });
-        let score = |place: &usize| {
-            self.residents.get(*place).map_or(0, |it| it.body.usage().score(it.slots))
+        let score = |index: &usize| {
+            self.residents.get(*index).map_or(0, |it| it.body.usage().score(it.slots))
         };
         let least = candidates.min_by_key(score)?;
-        self.hand = self.hand.wrapping_add(CANDIDATES).checked_rem(len).unwrap_or_default();
+        self.next = self.next.wrapping_add(CANDIDATES).checked_rem(len).unwrap_or_default();
         Some(self.residents.swap_remove(least))
     }
 }
 
 impl ProgramCache {
-    /// Notes that a program is loaded; another one may have to go.
-    pub(super) fn settle_in(&self, id: &Pubkey, body: &Arc<Body>, slots: u64) {
+    /// Adds a program that was loaded, and evicts others if necessary.
+    pub(super) fn add_resident(&self, id: &Pubkey, body: &Arc<Body>, slots: u64) {
         let new = Resident { id: *id, body: Arc::clone(body), slots };
-        for gone in self.residents.add(new, &self.options) {
-            self.unload(&gone);
+        for evicted in self.residents.add(new, &self.options) {
+            self.unload(&evicted);
         }
         let mut shard = self.write(id);
         let mut versions = shard.get_mut(id).into_iter().flatten();
         if let Some(version) = versions.find(|version| Arc::ptr_eq(&version.body, body)) {
             version.program = body.program.get().cloned().flatten();
         } else {
-            // It was replaced while it was loaded, and nobody would find it any more.
+            // The version was replaced while the program was being loaded: no look-up can find it.
             drop(shard);
             self.residents.remove_body(body);
         }
     }
 
-    /// Drops programs until the others take no more than they may: machine code has grown.
+    /// Evicts programs until the others fit into the limit, after their machine code has grown.
     #[cold]
     pub(super) fn shrink(&self) {
         let bytes_max = self.options.bytes_max;
-        let gone = self.residents.shrink(&mut self.residents.list(), 0, 1, bytes_max);
-        for gone in gone {
-            self.unload(&gone);
+        let evicted = self.residents.shrink(&mut self.residents.list(), 0, 1, bytes_max);
+        for evicted in evicted {
+            self.unload(&evicted);
         }
     }
 
-    fn unload(&self, gone: &Resident) {
-        let is_it = |version: &&Version| Arc::ptr_eq(&version.body, &gone.body);
-        let shard = self.read(&gone.id);
-        let found = shard.get(&gone.id).into_iter().flatten().find(is_it).cloned();
+    fn unload(&self, evicted: &Resident) {
+        let is_it = |version: &&Version| Arc::ptr_eq(&version.body, &evicted.body);
+        let shard = self.read(&evicted.id);
+        let version = shard.get(&evicted.id).into_iter().flatten().find(is_it).cloned();
         drop(shard);
-        // Meanwhile others look programs up.
-        let Some(found) = found else { return };
-        let unloaded = Arc::new(found.body.unloaded(found.source.file()));
-        let mut shard = self.write(&gone.id);
-        let mut versions = shard.get_mut(&gone.id).into_iter().flatten();
-        if let Some(version) = versions.find(|it| Arc::ptr_eq(&it.body, &gone.body)) {
+        // Freezing the program takes time, in which the shard stays unlocked for look-ups.
+        let Some(version) = version else { return };
+        let unloaded = Arc::new(version.body.unloaded(version.source.file()));
+        let mut shard = self.write(&evicted.id);
+        let mut versions = shard.get_mut(&evicted.id).into_iter().flatten();
+        if let Some(version) = versions.find(|it| Arc::ptr_eq(&it.body, &evicted.body)) {
             (version.body, version.program) = (unloaded, None);
             count(&self.counters.evictions);
         }

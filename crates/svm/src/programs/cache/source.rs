@@ -1,4 +1,4 @@
-//! Where a program's file is among the accounts, and since when.
+//! The accounts that hold program files, and the slots of deployments.
 
 use std::borrow::Cow;
 
@@ -7,26 +7,26 @@ use solana_pubkey::Pubkey;
 
 use crate::chain::account::{AccountStore, Loader};
 
-/// Bytes in front of the program in a program data account of loader v3.
+/// The bytes before the file in a programdata account of loader v3.
 pub const PROGRAM_DATA_HEADER_BYTES: usize = 45;
-/// Bytes in front of the program in a program account of loader v4.
+/// The bytes before the file in a program account of loader v4.
 pub const LOADER_V4_HEADER_BYTES: usize = 48;
 
-/// How many slots pass until what was deployed can be called (agave:
+/// The number of slots from a deployment until the program can be invoked (agave:
 /// `DELAY_VISIBILITY_SLOT_OFFSET`).
 pub const VISIBILITY_DELAY: u64 = 1;
 
-/// Where a program's file is.
+/// The account that holds a deployed program's file, and the slot of the deployment.
 #[derive(Clone, Debug)]
 pub(super) struct Source<'a> {
     pub(super) loader: Loader,
-    /// The account that holds the file, whose data are shared.
+    /// The account that holds the file. Its data are shared, not copied.
     pub(super) account: Cow<'a, AccountSharedData>,
-    /// The slot that the program was deployed in; 0 where accounts do not tell.
+    /// The slot of the deployment; 0 for loaders whose accounts do not record it.
     pub(super) deployed: u64,
 }
 
-/// The account that holds a program's file, if one was ever deployed there.
+/// The account that holds a program's file, if a program is deployed.
 #[derive(Debug)]
 pub(crate) struct Holder<'a> {
     pub(super) loader: Loader,
@@ -34,7 +34,8 @@ pub(crate) struct Holder<'a> {
 }
 
 impl<'a> Holder<'a> {
-    /// The one of a program at an account; `None` if no loader owns it, or if it points nowhere.
+    /// Returns the holder for a program account: itself, or the programdata account of loader v3. `None`
+    /// if no loader owns the account, or the programdata account does not exist.
     pub(crate) fn find(
         account: &'a AccountSharedData,
         accounts: &impl AccountStore,
@@ -47,32 +48,31 @@ impl<'a> Holder<'a> {
         Some(Self { loader, account })
     }
 
-    /// The same, to be kept.
+    /// Returns the same with an owned account.
     pub(crate) fn into_owned(self) -> Holder<'static> {
         Holder { loader: self.loader, account: Cow::Owned(self.account.into_owned()) }
     }
 
-    /// Whether [`Holder::find`] would find the same for a program's account.
+    /// Returns whether [`Holder::find`] would find the same for a program account.
     pub(crate) fn is_still_of(
         &self,
         account: &AccountSharedData,
         accounts: &impl AccountStore,
     ) -> bool {
-        let is_it = |found: &AccountSharedData| {
-            core::ptr::eq(found.data(), self.account.data())
-                && found.owner() == self.account.owner()
+        let is_it = |account: &AccountSharedData| {
+            core::ptr::eq(account.data(), self.account.data())
+                && account.owner() == self.account.owner()
         };
         Loader::of(account.owner()) == Some(self.loader)
             && match self.loader {
                 Loader::V1 | Loader::V2 | Loader::V4 => is_it(account),
                 Loader::V3 => program_data_address(account.data()).is_some_and(|address| {
-                    accounts.with_account(&address, |found| found.is_some_and(is_it))
+                    accounts.with_account(&address, |account| account.is_some_and(is_it))
                 }),
             }
     }
 
-    /// Looks at what the account says; `None` if no program was ever deployed there, or if it was
-    /// closed.
+    /// Reads the account's header; `None` if no program was deployed, or it was closed.
     pub(super) fn read(self) -> Option<Source<'a>> {
         let Self { loader, account } = self;
         let data = account.data();
@@ -91,8 +91,7 @@ impl<'a> Holder<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The file of the program at an account that a loader owns; `None` if none was ever deployed
-    /// there, or if it was closed.
+    /// Returns the source of a program account; `None` if no program was deployed, or it was closed.
     pub(super) fn find(
         account: &'a AccountSharedData,
         accounts: &impl AccountStore,
@@ -100,27 +99,27 @@ impl<'a> Source<'a> {
         Holder::find(account, accounts)?.read()
     }
 
-    /// Whether this is what [`Holder::read`] would find: the data are in the same place, and belong
-    /// to the same loader. They are not looked at.
+    /// Returns whether [`Holder::read`] would return the same: the data have the same host address and
+    /// belong to the same loader. Does not read the data.
     pub(super) fn is_of(&self, holder: &Holder<'_>) -> bool {
         self.loader == holder.loader
             && self.is_shared_with(&holder.account)
             && self.account.owner() == holder.account.owner()
     }
 
-    /// The same, to be kept.
+    /// Returns the same with an owned account.
     pub(super) fn into_owned(self) -> Source<'static> {
         let Self { loader, account, deployed } = self;
         Source { loader, account: Cow::Owned(account.into_owned()), deployed }
     }
 
-    /// The file.
+    /// Returns the bytes of the file.
     pub(super) fn file(&self) -> &[u8] {
         file(&self.account, self.loader)
     }
 
-    /// Whether an account holds the same file. Data that are shared are compared by where they
-    /// are, others by what they are.
+    /// Returns whether an account holds the same file. Shared data are compared by their host address,
+    /// others by content.
     pub(super) fn is_same_file(&self, other: &AccountSharedData) -> bool {
         self.is_shared_with(other) || self.file() == file(other, self.loader)
     }
@@ -129,15 +128,15 @@ impl<'a> Source<'a> {
         core::ptr::eq(self.account.data(), other.data())
     }
 
-    /// Whether the program cannot be called yet.
+    /// Returns whether the program cannot be invoked yet in a slot.
     pub(super) fn is_delayed(&self, slot: u64) -> bool {
-        // Accounts of the old loaders do not say when.
-        let says_when = matches!(self.loader, Loader::V3 | Loader::V4);
-        says_when && self.deployed.saturating_add(VISIBILITY_DELAY) > slot
+        // Accounts of loaders v1 and v2 do not record the slot of the deployment.
+        let records_slot = matches!(self.loader, Loader::V3 | Loader::V4);
+        records_slot && self.deployed.saturating_add(VISIBILITY_DELAY) > slot
     }
 }
 
-/// An account that holds the file of a program. Its data are shared.
+/// An account that holds the file of a program. Its data are shared, not copied.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProgramFile {
     loader: Loader,
@@ -145,22 +144,21 @@ pub struct ProgramFile {
 }
 
 impl ProgramFile {
-    /// The file of the program at an account; `None` if none was ever deployed there, or if it was
-    /// closed.
+    /// Returns the file of a program account; `None` if no program was deployed, or it was closed.
     #[must_use]
     pub fn find(account: &AccountSharedData, accounts: &impl AccountStore) -> Option<Self> {
         let Source { loader, account, .. } = Source::find(account, accounts)?;
         Some(Self { loader, account: account.into_owned() })
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         file(&self.account, self.loader)
     }
 }
 
-/// The file in the account of a program, or in that of its data.
+/// Returns the file in a program or programdata account.
 pub(super) fn file(account: &AccountSharedData, loader: Loader) -> &[u8] {
     let header = match loader {
         Loader::V1 | Loader::V2 => 0,
@@ -170,7 +168,8 @@ pub(super) fn file(account: &AccountSharedData, loader: Loader) -> &[u8] {
     account.data().get(header..).unwrap_or_default()
 }
 
-/// The address of the program data account that a program account of loader v3 points to.
+/// Returns the address of the programdata account that the data of a program account of loader v3 refer
+/// to.
 #[must_use]
 pub fn program_data_address(program: &[u8]) -> Option<Pubkey> {
     const PROGRAM: u32 = 2;
@@ -179,7 +178,7 @@ pub fn program_data_address(program: &[u8]) -> Option<Pubkey> {
     (tag == PROGRAM).then(|| Pubkey::new_from_array(*address))
 }
 
-/// The slot that a program data account of loader v3 says it was deployed in.
+/// Returns the slot of the deployment that a programdata account of loader v3 records.
 #[must_use]
 pub fn program_data_slot(account: &AccountSharedData) -> Option<u64> {
     const PROGRAM_DATA: u32 = 3;
