@@ -1,34 +1,31 @@
-//! The program cache: programs that were made ready to run, so that transactions find them in
-//! moments.
+//! The program cache: loaded and verified programs, shared by all transactions.
 //!
-//! A program has *versions*: one for each deployment that some fork may still run, and for each
-//! environment that it was loaded against. A look-up names the program by its account, as the fork
-//! in question has it, and finds the version
+//! A program has *versions*: one for each deployment that some fork may still run and each environment
+//! that it was loaded against. A look-up passes the program's account as the fork has it, and finds the
+//! version
 //!
-//! - of the slot that the account says it was deployed in, if that slot is on the fork
-//!   ([`ForkGraph`]),
-//! - of the environment that the features make,
-//! - and of the very same file.
+//! - of the slot in which the account was deployed, if that slot is on the fork ([`ForkGraph`]),
+//! - of the environment of the current features,
+//! - and of the same file.
 //!
-//! The last rule is what makes the cache safe: whatever becomes of slots and forks, and whoever
-//! sets accounts by hand, an entry is used for no file but that which it was made of. A file is
-//! known by where its bytes are, which costs nothing to compare, and compared by content only if
-//! they have moved.
+//! The last rule makes the cache safe: whatever happens to slots and forks, and even if accounts are
+//! set directly, an entry is only used for the file that it was loaded from. Files are compared by the
+//! host address of their bytes, which is cheap, and by content only if the address differs.
 //!
-//! What is looked up and not there is loaded once, however many threads ask: the first one loads
-//! it, others wait. At most [`CacheOptions::entries_max`] programs stay loaded, which take no more than
-//! [`CacheOptions::bytes_max`] with their machine code; those that are worth the least are dropped, and
-//! loaded again without being verified again.
+//! A missing program is loaded once: the first thread loads it, others wait. At most
+//! [`CacheOptions::entries_max`] programs stay loaded, which use at most [`CacheOptions::bytes_max`]
+//! including their machine code. The programs with the lowest scores are evicted; they are loaded again
+//! without being verified again.
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | `source` | where a program's file is, and since when |
-//! | `target` | what programs are loaded against |
-//! | `entry` | versions, and what they are to whoever looks |
-//! | `residents` | which programs are loaded, and which one has to go |
+//! | `source` | the accounts that hold program files, and slots of deployments |
+//! | `target` | the environments that programs are loaded against |
+//! | `entry` | the versions of each program, and their state |
+//! | `residents` | the loaded programs, and their eviction |
 //! | `lifecycle` | new roots and new epochs |
-//! | `store` | the second level, which outlives the process |
-//! | `fork_graph` | how slots descend from each other |
+//! | `store` | the second level, which persists |
+//! | `fork_graph` | the ancestry of slots |
 
 mod entry;
 mod fork_graph;
@@ -81,20 +78,20 @@ use crate::{
     },
 };
 
-/// Threads that look for different programs seldom meet.
+/// The number of shards, each with a lock: threads that look up different programs seldom share one.
 const SHARDS: usize = 64;
 
-/// How many versions are known for each one that may be loaded.
+/// The number of tracked programs for each program that may be loaded.
 const TRACKED_FOR_LOADED: usize = 16;
 
-/// How much a cache holds.
+/// The limits of a cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CacheOptions {
-    /// How many programs stay loaded (agave: `MAX_LOADED_ENTRY_COUNT`, 512 at first and 1024
+    /// The maximum number of loaded programs (agave: `MAX_LOADED_ENTRY_COUNT`, 512 at first and 1024
     /// today).
     pub entries_max: usize,
-    /// How many bytes they take, decoded and as machine code, until some are dropped. One program may
-    /// take more. Programs that run meanwhile stay until they end.
+    /// The memory in bytes, decoded instructions and machine code, above which programs are evicted. A
+    /// single program may use more. Evicted programs that are running stay in memory until they end.
     pub bytes_max: usize,
 }
 
@@ -104,28 +101,28 @@ impl Default for CacheOptions {
     }
 }
 
-/// What a cache has done so far.
+/// The counters of a cache since its creation.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct CacheStatistics {
     /// Look-ups that found their program loaded.
     pub hits: u64,
-    /// Look-ups that had to load it.
+    /// Look-ups that had to load their program.
     pub misses: u64,
-    /// Look-ups that waited for another one to load it.
+    /// Look-ups that waited while another one loaded the program.
     pub waits: u64,
-    /// Of the misses, those whose program had been loaded before and was dropped to make room.
+    /// The misses of programs that had been evicted.
     pub reloads: u64,
-    /// Of the misses, those whose program an earlier process had made ready.
+    /// The misses of programs that were found in the [`ProgramStore`].
     pub restored: u64,
-    /// Of the misses, those whose file was refused.
+    /// The misses of programs whose file was rejected.
     pub refused: u64,
-    /// Programs that were dropped to make room.
+    /// Programs that were evicted.
     pub evictions: u64,
-    /// Versions that no fork needs any more.
+    /// Versions that were removed since no fork needs them.
     pub pruned: u64,
-    /// Programs that are loaded now.
+    /// Programs that are currently loaded.
     pub loaded: usize,
-    /// Bytes that these take, decoded and as machine code.
+    /// The memory that these use, in bytes: decoded instructions and machine code.
     pub loaded_bytes: usize,
 }
 
@@ -138,23 +135,23 @@ struct Counters {
     refused: AtomicU64,
     evictions: AtomicU64,
     pruned: AtomicU64,
-    /// Uses of versions that are gone.
-    forgotten_uses: AtomicU64,
+    /// Look-ups of versions that were removed.
+    removed_uses: AtomicU64,
 }
 
 type Shard = KeyMap<Versions>;
 
-/// Programs that were made ready to run, by address.
+/// A cache of loaded programs by address.
 #[derive(Debug)]
 pub struct ProgramCache {
     shards: [RwLock<Shard>; SHARDS],
     targets: Targets,
     options: CacheOptions,
     forks: OnceLock<Weak<dyn ForkGraph>>,
-    /// Everything up to here is on every fork.
+    /// The root: deployments in slots up to it are on every fork.
     root: AtomicU64,
     residents: Residents,
-    /// What outlives the process.
+    /// The second level, which persists.
     store: Option<Arc<dyn ProgramStore>>,
     counters: Counters,
 }
@@ -166,13 +163,13 @@ impl Default for ProgramCache {
 }
 
 impl ProgramCache {
-    /// Nothing is cached.
+    /// Creates an empty cache with the default limits.
     #[must_use]
     pub fn new() -> Self {
         Self::with_options(CacheOptions::default())
     }
 
-    /// Nothing is cached, and more or less than usual will be.
+    /// Creates an empty cache with other limits.
     #[must_use]
     pub fn with_options(options: CacheOptions) -> Self {
         Self {
@@ -187,28 +184,28 @@ impl ProgramCache {
         }
     }
 
-    /// Nothing is cached; what will be can call these, too.
+    /// Creates an empty cache whose programs can call these syscalls, too.
     #[must_use]
     pub fn with_syscalls(syscalls: CustomSyscalls) -> Self {
         Self { targets: Targets::with_syscalls(syscalls), ..Self::new() }
     }
 
-    /// The syscalls that programs have besides those of clusters.
+    /// Returns the custom syscalls of the cache's programs.
     #[must_use]
     pub fn syscalls(&self) -> &CustomSyscalls {
         &self.targets.syscalls
     }
 
-    /// Makes look-ups heed forks. Without this there is one chain only.
+    /// Sets the fork graph for look-ups. Without one there is a single chain ([`OneFork`]).
     ///
     /// # Errors
-    /// If it was done before: a cache belongs to one set of forks.
+    /// Returns the graph if one was set before.
     pub fn set_fork_graph(&self, forks: Weak<dyn ForkGraph>) -> Result<(), Weak<dyn ForkGraph>> {
         self.forks.set(forks)
     }
 
-    /// The program of an account that a loader owns; `None` if no program was ever deployed there,
-    /// or if it was closed.
+    /// Looks up the program of an account that a loader owns, and loads it if it is not loaded. `None` if
+    /// no program was deployed, or it was closed.
     pub fn get(
         &self,
         id: &Pubkey,
@@ -221,8 +218,8 @@ impl ProgramCache {
             self.shrink();
         }
         let holder = Holder::find(account, accounts)?;
-        if let Some(found) = self.find(id, &holder, slot, features) {
-            return Some(found);
+        if let Some(entry) = self.find(id, &holder, slot, features) {
+            return Some(entry);
         }
         let source = holder.read()?;
         if source.is_delayed(slot) {
@@ -232,8 +229,7 @@ impl ProgramCache {
         Some(program.map_or(ProgramEntry::FailedVerification, ProgramEntry::Loaded))
     }
 
-    /// What the program at an account is to whoever looks it up now. Nothing is loaded, and it
-    /// does not count as use.
+    /// Returns the state of a program in the cache. Loads nothing, and does not count as a look-up.
     pub fn kind(
         &self,
         id: &Pubkey,
@@ -252,18 +248,18 @@ impl ProgramCache {
         let target = self.targets.of(features);
         let versions = self.shard(id).read().unwrap_or_else(PoisonError::into_inner);
         let known = versions.get(id).and_then(|versions| {
-            let mut right = versions.iter().filter(|version| {
+            let mut matching = versions.iter().filter(|version| {
                 Arc::ptr_eq(&version.body.target, &target) && is_of(version, &source)
             });
-            right.next().map(|version| version.describe(*id).kind)
+            matching.next().map(|version| version.describe(*id).kind)
         });
         known.unwrap_or(EntryKind::Unloaded)
     }
 
-    /// A program as it would be cached; nothing is cached.
+    /// Loads a program as the cache would, without caching it.
     ///
     /// # Errors
-    /// If the file is refused.
+    /// If the loader or the verifier rejects the file.
     pub fn try_load(
         &self,
         elf: &[u8],
@@ -273,19 +269,19 @@ impl ProgramCache {
         load_file(elf, loader, &self.targets.of(features))
     }
 
-    /// How many programs are known, loaded or not.
+    /// Returns the number of tracked programs, loaded or not.
     #[must_use]
     pub fn len(&self) -> usize {
         self.each_shard().map(|shard| shard.len()).sum()
     }
 
-    /// Whether none is.
+    /// Returns whether no program is tracked.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Every version that is known, by address and deployment.
+    /// Returns every tracked version, sorted by address and slot of the deployment.
     #[must_use]
     pub fn programs(&self) -> Vec<CachedProgram> {
         let mut programs = Vec::new();
@@ -299,7 +295,7 @@ impl ProgramCache {
         programs
     }
 
-    /// What the cache has done so far.
+    /// Returns the cache's counters.
     #[must_use]
     pub fn statistics(&self) -> CacheStatistics {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -307,7 +303,7 @@ impl ProgramCache {
         let (misses, waits) = (of(&counters.misses), of(&counters.waits));
         let programs = self.programs();
         let uses: u64 = programs.iter().map(|program| program.uses).sum();
-        let uses = uses.saturating_add(of(&counters.forgotten_uses));
+        let uses = uses.saturating_add(of(&counters.removed_uses));
         CacheStatistics {
             hits: uses.saturating_sub(misses).saturating_sub(waits),
             misses,
@@ -346,16 +342,16 @@ impl ProgramCache {
         }
     }
 
-    /// Whether what was deployed in a slot is there for a look-up in another one.
+    /// Returns whether a deployment in a slot is on the fork of a look-up's slot.
     fn is_on_fork(&self, deployed: u64, slot: u64) -> bool {
         use BlockRelation::{Ancestor, Equal, Unknown};
         deployed <= self.root.load(Ordering::Relaxed)
             || matches!(self.relation(deployed, slot), Ancestor | Equal | Unknown)
     }
 
-    /// The way of nearly all look-ups: the program is loaded, and nothing has moved. It touches as
-    /// little memory as may be, for with many programs all of it is far away: the version's place
-    /// in its shard, and the program.
+    /// The fast path of nearly all look-ups: finds a loaded program whose file has the same host address.
+    /// Reads only the version in its shard and the program, since with many programs each access is a
+    /// cache miss.
     fn find(
         &self,
         id: &Pubkey,
@@ -385,8 +381,8 @@ impl ProgramCache {
         Some(ProgramEntry::Loaded(Arc::clone(program)))
     }
 
-    /// Everything else: the version is looked for with more care, made if there is none, and
-    /// loaded if it is not.
+    /// The slow path: finds the version by the content of its file, adds it if there is none, and loads
+    /// it if necessary.
     fn load(
         &self,
         id: &Pubkey,
@@ -401,10 +397,10 @@ impl ProgramCache {
         let program = body.program.get_or_init(|| {
             is_first = true;
             let (file, loader) = (source.file(), source.loader);
-            let known = body.frozen.as_deref();
-            let ready = known.and_then(|frozen| thaw(frozen, file, loader, &body.target));
-            let ready = ready.or_else(|| self.restore(file, loader, &body.target));
-            let loaded = ready.or_else(|| load_file(file, loader, &body.target).ok());
+            let frozen = body.frozen.as_deref();
+            let verified = frozen.and_then(|frozen| thaw(frozen, file, loader, &body.target));
+            let verified = verified.or_else(|| self.restore(file, loader, &body.target));
+            let loaded = verified.or_else(|| load_file(file, loader, &body.target).ok());
             loaded.map(|program| {
                 Arc::new(program.with_share(Share::of(self.residents.total.clone())))
             })
@@ -425,60 +421,60 @@ impl ProgramCache {
         program
     }
 
-    /// The body of the version of a file, which is new if there was none.
+    /// Returns the body of the version of a file, which is added if there is none.
     fn enter(&self, id: &Pubkey, source: Source<'static>, features: FeatureSet) -> Arc<Body> {
         let target = self.targets.of(features);
         let mut shard = self.write(id);
-        let full = self.tracked_max();
-        if shard.len() >= full && !shard.contains_key(id) {
-            self.make_room(&mut shard);
+        if shard.len() >= self.tracked_max() && !shard.contains_key(id) {
+            self.remove_idle(&mut shard);
         }
         let versions = match shard.entry(*id) {
             Entry::Occupied(versions) => versions.into_mut(),
-            Entry::Vacant(place) => place.insert(Versions::new()),
+            Entry::Vacant(entry) => entry.insert(Versions::new()),
         };
-        let is_right = |version: &&mut Version| {
+        let is_match = |version: &&mut Version| {
             Arc::ptr_eq(&version.body.target, &target) && is_of(version, &source)
         };
-        if let Some(version) = versions.iter_mut().find(is_right) {
-            // The bytes have moved, or the features are others that make no difference.
+        if let Some(version) = versions.iter_mut().find(is_match) {
+            // The bytes have another host address, or other features have the same target.
             version.source = source;
             version.features = features;
             return Arc::clone(&version.body);
         }
         let body = Arc::new(Body::new(target));
         let new = Version::new(features, source, Arc::clone(&body));
-        // One deployment has one file; if it has another one, somebody has set the account.
-        let (gone, kept): (Versions, Versions) =
+        // A deployment has one file; another file means that the account was set directly.
+        let (removed, kept): (Versions, Versions) =
             versions.drain(..).partition(|version| version.is_in_place_of(&new));
         *versions = kept;
         versions.push(new);
         drop(shard);
-        self.note_removed(&gone);
+        self.note_removed(&removed);
         body
     }
 
-    /// What is known of a shard's programs is bounded as well, since anybody can make accounts that
-    /// belong to a loader.
+    /// Returns the maximum number of programs that a shard tracks. It is bounded, since anyone can create
+    /// accounts that belong to a loader.
     fn tracked_max(&self) -> usize {
         (self.options.entries_max.saturating_mul(TRACKED_FOR_LOADED) / SHARDS).max(64)
     }
 
-    fn make_room(&self, shard: &mut Shard) {
+    /// Removes a program that has no loaded version from a shard.
+    fn remove_idle(&self, shard: &mut Shard) {
         let is_idle = |versions: &[Version]| !versions.iter().any(|it| it.body.is_loaded());
         let idle = shard.iter().find(|(_, versions)| is_idle(versions)).map(|(id, _)| *id);
-        if let Some(gone) = idle.and_then(|id| shard.remove(&id)) {
-            self.note_removed(&gone);
+        if let Some(removed) = idle.and_then(|id| shard.remove(&id)) {
+            self.note_removed(&removed);
         }
     }
 
-    /// Notes that versions are gone from their shard.
-    fn note_removed(&self, gone: &[Version]) {
-        for version in gone {
+    /// Notes that versions were removed from their shard.
+    fn note_removed(&self, removed: &[Version]) {
+        for version in removed {
             let uses = version.body.usage().uses();
-            self.counters.forgotten_uses.fetch_add(uses, Ordering::Relaxed);
+            self.counters.removed_uses.fetch_add(uses, Ordering::Relaxed);
         }
-        self.residents.remove(gone);
+        self.residents.remove(removed);
     }
 }
 
@@ -488,7 +484,7 @@ fn load_file(file: &[u8], loader: Loader, target: &Target) -> Result<Program, Lo
     Ok(program.with_account_regions(target.has_account_regions))
 }
 
-/// A program that was loaded before.
+/// Restores a frozen program.
 fn thaw(frozen: &[u8], file: &[u8], loader: Loader, target: &Target) -> Option<Program> {
     let verified = Verified::thaw(frozen, file, &target.environment.syscalls).ok()?;
     let program = Program::ready(verified, loader, Arc::clone(&target.bindings));

@@ -1,7 +1,7 @@
-//! The second level: programs that an earlier process has made ready.
+//! The cache's second level: verified programs that persist between processes.
 //!
-//! This crate does no input or output: who has a place for them gives it to the cache. What is kept
-//! there must come back unchanged or not at all.
+//! This crate does no input or output: the storage is a [`ProgramStore`] that the application passes to
+//! the cache. A store must return programs unchanged or not at all.
 
 use core::fmt;
 use std::sync::Arc;
@@ -17,16 +17,16 @@ use crate::{
     },
 };
 
-/// What a program in a store is known by: everything that decides how it is made ready.
+/// The key of a program in a store: everything that loading, verification and compilation depend on.
 #[derive(Debug)]
 pub struct Wanted<'a> {
-    /// Its file.
+    /// The program's file.
     pub elf: &'a [u8],
-    /// What it is loaded against.
+    /// The environment that the program is loaded against.
     pub environment: &'a selkie_elf::Environment,
-    /// The machines that it runs on.
+    /// The configuration of the machines that run the program.
     pub config: &'a Config,
-    /// How it is compiled.
+    /// The options of the JIT.
     pub options: &'a JitOptions,
 }
 
@@ -35,16 +35,16 @@ pub struct Wanted<'a> {
 pub struct Stored {
     /// The program.
     pub program: Verified,
-    /// Machine code of those parts that were in use, if any was.
+    /// The machine code of the compilation units that were compiled, if any was.
     pub code: Option<MachineCode>,
 }
 
-/// Where programs outlive the process.
+/// A persistent store of programs.
 pub trait ProgramStore: fmt::Debug + Send + Sync {
-    /// The program, exactly as it was written; `None` if it is not there, or if there is any doubt.
+    /// Returns the program exactly as it was written; `None` if it is missing or may be damaged.
     fn read(&self, wanted: &Wanted<'_>) -> Option<Stored>;
 
-    /// Keeps a program; whether that went well.
+    /// Writes a program, and returns whether that succeeded.
     fn write(&self, wanted: &Wanted<'_>, program: &Verified, code: Option<&MachineCode>) -> bool;
 }
 
@@ -60,14 +60,14 @@ impl Target {
 }
 
 impl ProgramCache {
-    /// The same cache, with a second level.
+    /// Returns the cache with a second level.
     #[must_use]
     pub fn with_store(self, store: Arc<dyn ProgramStore>) -> Self {
         Self { store: Some(store), ..self }
     }
 
-    /// Writes the programs that are loaded to the second level, with the machine code that there is
-    /// by now. Gives how many were written.
+    /// Writes the loaded programs, with their machine code so far, to the second level. Returns the number
+    /// of programs that were written.
     pub fn persist(&self) -> usize {
         let Some(store) = &self.store else { return 0 };
         let loaded = self.loaded_versions();

@@ -1,7 +1,7 @@
-//! What programs are loaded against.
+//! Targets: the environments that programs are loaded against.
 //!
-//! Most features change nothing for programs as they are loaded. Feature sets that do not differ in
-//! what does are one target, so that programs outlive their activation.
+//! Most features do not affect loading. Feature sets with the same effect on loading share a target, so
+//! that programs stay loaded when such features are activated.
 
 use std::{
     collections::BTreeSet,
@@ -18,16 +18,16 @@ use crate::{
     },
 };
 
-/// A cluster has few in its life, but who tests may have many.
+/// The most feature sets whose target is remembered. A cluster has few over time, tests may have many.
 const FEATURE_SETS_MAX: usize = 64;
 
-/// What programs are loaded against.
+/// An environment that programs are loaded against.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// Later targets have higher numbers.
+    /// The order of creation.
     pub(super) number: usize,
     pub(super) environment: selkie_elf::Environment,
-    /// What its syscalls are.
+    /// The handlers of its syscalls.
     pub(super) bindings: Bindings,
     /// Whether accounts have regions of memory of their own (SIMD-0460), which decides how
     /// programs are compiled.
@@ -42,10 +42,10 @@ impl Target {
     }
 }
 
-/// The targets that there have been.
+/// All targets of a cache.
 #[derive(Debug, Default)]
 pub(super) struct Targets {
-    /// Syscalls that programs have besides those of clusters.
+    /// The custom syscalls of programs.
     pub(super) syscalls: CustomSyscalls,
     known: RwLock<Known>,
 }
@@ -53,7 +53,7 @@ pub(super) struct Targets {
 #[derive(Debug, Default)]
 struct Known {
     targets: Vec<Arc<Target>>,
-    /// Which one each feature set is.
+    /// The target of each feature set.
     by_features: Vec<(FeatureSet, Arc<Target>)>,
 }
 
@@ -62,21 +62,21 @@ impl Targets {
         Self { syscalls, known: RwLock::default() }
     }
 
-    /// The target of a cluster with these features.
+    /// Returns the target of a cluster with these features.
     pub(super) fn of(&self, features: FeatureSet) -> Arc<Target> {
         let find = |known: &Known| {
             let newest_first = known.by_features.iter().rev();
-            let mut found = newest_first.filter(|(known, _)| *known == features);
-            found.next().map(|(_, target)| Arc::clone(target))
+            let mut matching = newest_first.filter(|(known, _)| *known == features);
+            matching.next().map(|(_, target)| Arc::clone(target))
         };
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = find(&known) {
-            return found;
+        if let Some(target) = find(&known) {
+            return target;
         }
         drop(known);
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = find(&known) {
-            return found;
+        if let Some(target) = find(&known) {
+            return target;
         }
         let environment = self.environment(features);
         let new = Target {
@@ -116,12 +116,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn features_that_programs_do_not_see_change_nothing() {
+    fn features_without_effect_on_loading_share_a_target() {
         let targets = Targets::default();
         let mainnet = FeatureSet::mainnet();
         let first = targets.of(mainnet);
-        let blind = targets.of(mainnet.without(Feature::RelaxMinBalanceCheck));
-        assert!(Arc::ptr_eq(&first, &blind));
+        let same = targets.of(mainnet.without(Feature::RelaxMinBalanceCheck));
+        assert!(Arc::ptr_eq(&first, &same));
         let regions = targets.of(mainnet.with(Feature::VirtualAddressSpaceAdjustments));
         assert!(!Arc::ptr_eq(&first, &regions));
         assert_eq!((first.number, regions.number), (0, 1));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn syscalls_that_come_with_a_feature_are_something_else() {
+    fn feature_sets_with_different_syscalls_have_different_targets() {
         let targets = Targets::default();
         let (none, all) = (FeatureSet::none(), FeatureSet::all());
         assert!(!Arc::ptr_eq(&targets.of(none), &targets.of(all)));
