@@ -1,20 +1,19 @@
-//! What runs programs, and when a program is compiled.
+//! The engines that run programs, and the decision when to compile a program.
 //!
-//! The interpreter is the reference; machine code makes programs faster and changes nothing else.
-//! A run that is observed is interpreted, since only the interpreter has something to show after
-//! each instruction.
+//! The interpreter is the reference; machine code has the same results, faster. Runs with an observer
+//! are interpreted, since only the interpreter can report each instruction.
 //!
-//! **The rule of [`Engine::Auto`].** Compiling costs time in proportion to the code that is executed
-//! at all, interpreting in proportion to how often that is. So a program starts on the interpreter,
-//! the units that it uses there are counted, and it is compiled before the first run that finds more
-//! of them than compiling costs: `UNITS_TO_COMPILE`, and `UNITS_TO_COMPILE_SLOT` for each slot, of
-//! which few runs execute more than `SLOTS_COMPILED`. Then compiling has at most about doubled what
-//! the program has cost so far. Besides, a budget that no
-//! transaction can have says that a tool expects a long run, and the program is compiled at once.
+//! **The rule of [`Engine::Auto`].** The time to compile is proportional to the code that is executed at
+//! all, the time to interpret to the number of executed instructions. So a program starts on the
+//! interpreter, which counts the compute units that it uses. It is compiled before the first run after
+//! the count exceeds the cost of compiling: `UNITS_TO_COMPILE`, plus `UNITS_TO_COMPILE_SLOT` for each
+//! slot up to `SLOTS_COMPILED`, more than which few runs execute. Compiling thus at most about doubles
+//! what the program has cost so far. With a compute unit limit above that of any transaction, a tool
+//! expects a long run, and the program is compiled at once.
 //!
-//! Machine code is made once and kept with its program. That it depends on nothing else is an
-//! invariant: a program runs on machines of one `config`. It is hardened, as programs may be
-//! hostile; what that strews in is random, but what the code does is not.
+//! Machine code is compiled once and kept with its program. Invariant: it depends on nothing but the
+//! program and its one `config`. It is hardened against hostile programs; the hardening is random, but
+//! does not affect results.
 
 use core::{
     fmt,
@@ -29,16 +28,15 @@ use crate::{
     programs::bindings::Bound,
 };
 
-/// What runs programs.
+/// The way of running programs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Engine {
-    /// The interpreter, and machine code for programs that are worth compiling, where this host can
-    /// run it.
+    /// The interpreter, and the JIT for programs that are worth compiling, if this host supports it.
     #[default]
     Auto,
-    /// The interpreter: the reference.
+    /// The interpreter, which is the reference.
     Interpreter,
-    /// The compiler to machine code.
+    /// The JIT compiler.
     Jit,
 }
 
@@ -53,11 +51,11 @@ impl fmt::Display for Engine {
 }
 
 impl Engine {
-    /// What this host makes of the wish for an engine: where the compiler has no back end,
-    /// [`Engine::Auto`] is the interpreter.
+    /// Returns the engine that this host uses: where the JIT has no back end, [`Engine::Auto`] is the
+    /// interpreter.
     ///
     /// # Errors
-    /// If it cannot be had on this host.
+    /// If this host does not support the engine.
     pub fn resolve(self) -> Result<Self, EngineError> {
         match self {
             Self::Auto if !MachineCode::SUPPORTED => Ok(Self::Interpreter),
@@ -67,7 +65,7 @@ impl Engine {
     }
 }
 
-/// The engine that was asked for cannot be had.
+/// The error of an engine that this host does not support.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EngineError(String);
 
@@ -85,8 +83,8 @@ impl fmt::Display for EngineError {
 
 impl core::error::Error for EngineError {}
 
-/// The configuration of machines. Accounts that have regions of their own (SIMD-0460) share the
-/// window of the input, and there are no gaps between stack frames.
+/// Returns the configuration of machines. If each account's data are a region (SIMD-0460), these regions
+/// share the window of the input, and there are no gaps between stack frames.
 pub(crate) fn config(has_account_regions: bool) -> Config {
     Config {
         aligned_memory: !has_account_regions,
@@ -95,12 +93,12 @@ pub(crate) fn config(has_account_regions: bool) -> Config {
     }
 }
 
-/// How programs are compiled: syscalls on memory need no host.
+/// Returns the options of the JIT: machine code performs memory syscalls without calling the host.
 pub(crate) fn options(memory_calls: MemoryCalls) -> JitOptions {
     JitOptions { memory_calls, ..JitOptions::default() }
 }
 
-/// Which of a program's syscalls are those on memory, if they are the table's.
+/// Returns the ids of a program's memory syscalls, unless custom syscalls replace them.
 pub(crate) fn memory_calls(syscalls: &[Bound]) -> MemoryCalls {
     let find = |name: &str| {
         let is_it = |bound: &Bound| matches!(bound, Bound::Row(row) if row.name == name);
@@ -112,68 +110,68 @@ pub(crate) fn memory_calls(syscalls: &[Bound]) -> MemoryCalls {
         set: find("sol_memset_"),
         compare: find("sol_memcmp_"),
         compute_units: u8::try_from(MEM_OP_BASE).expect("it is small"),
-        // As long as they cost no more than the least (`cost::mem_op`).
+        // The most bytes at the minimum cost (`cost::mem_op`).
         bytes_max: u16::try_from((MEM_OP_BASE + 1) * BYTES_PER_UNIT - 1).expect("it is small"),
     }
 }
 
-/// What compiling the shortest program costs, in instructions interpreted: memory is mapped.
+/// The cost of compiling the shortest program, in interpreted instructions: mapping memory.
 const UNITS_TO_COMPILE: u64 = 10_000;
 
-/// What each slot of a program adds to that: some 50 ns, where an instruction takes one.
+/// The additional cost of each slot: about 50 ns, where an interpreted instruction takes 1 ns.
 const UNITS_TO_COMPILE_SLOT: u64 = 50;
 
-/// As many as a transfer by a large program executes, with what is compiled along with them.
+/// The number of slots that a transfer by a large program causes to be compiled.
 const SLOTS_COMPILED: u64 = 4_000;
 
-/// A program's machine code, once it is worth it.
+/// A program's machine code, once it was worth compiling.
 #[derive(Default, Debug)]
 pub(crate) struct Compiled {
-    /// What machines it is compiled for.
+    /// The machines that it is compiled for: see [`config`].
     pub(crate) has_account_regions: bool,
-    /// What machine code does without the host.
+    /// The memory syscalls that machine code performs itself.
     pub(crate) memory_calls: MemoryCalls,
     code: OnceLock<Result<MachineCode, JitError>>,
-    /// Units that the program used on the interpreter.
+    /// The compute units that the program has used on the interpreter.
     units_interpreted: AtomicU64,
-    /// Whether some run set out to compile the program, so that others need not wait for it.
+    /// Whether a run has begun to compile the program. Other runs do not wait for it.
     is_claimed: AtomicBool,
 }
 
-/// What a run is done with.
+/// The engine of one run.
 #[derive(Debug)]
 pub(crate) enum Plan<'p> {
     Interpret,
     Run(&'p MachineCode),
-    /// The interpreter too: there is no machine code, and this run is the first to find out.
+    /// The interpreter, because compiling has just failed.
     FallBack(&'p JitError),
 }
 
 impl Compiled {
-    /// Nothing yet, for machines where accounts have regions of their own, or have not.
+    /// Creates a program that is not compiled yet.
     pub(crate) fn new(has_account_regions: bool, memory_calls: MemoryCalls) -> Self {
         Self { has_account_regions, memory_calls, ..Self::default() }
     }
 
-    /// The same with machine code that is there already.
+    /// Adds machine code from a store.
     pub(crate) fn with(self, code: MachineCode) -> Self {
         Self { code: OnceLock::from(Ok(code)), ..self }
     }
 
-    /// The machine code, if there is any yet.
+    /// Returns the machine code, if the program was compiled.
     pub(crate) fn code(&self) -> Option<&MachineCode> {
         self.code.get()?.as_ref().ok()
     }
 
-    /// What a run with a budget of `units` is done with.
+    /// Returns the engine of a run with `compute_units` remaining, and compiles the program if necessary.
     ///
     /// # Errors
-    /// If there is no machine code though nothing else will do.
+    /// If the engine is [`Engine::Jit`] and this host does not support it.
     pub(crate) fn plan(
         &self,
         engine: Engine,
         program: &Verified,
-        units: u64,
+        compute_units: u64,
     ) -> Result<Plan<'_>, EngineError> {
         match engine {
             Engine::Interpreter => Ok(Plan::Interpret),
@@ -181,17 +179,17 @@ impl Compiled {
                 Ok(code) => Ok(Plan::Run(code)),
                 Err(why) => Err(EngineError::new(why)),
             },
-            Engine::Auto => Ok(self.weigh(program, units)),
+            Engine::Auto => Ok(self.plan_auto(program, compute_units)),
         }
     }
 
-    fn weigh(&self, program: &Verified, units: u64) -> Plan<'_> {
+    fn plan_auto(&self, program: &Verified, compute_units: u64) -> Plan<'_> {
         match self.code.get() {
             Some(Ok(code)) => return Plan::Run(code),
             Some(Err(_)) => return Plan::Interpret,
             None => {}
         }
-        let is_worth_it = units > TRANSACTION_UNITS_MAX
+        let is_worth_it = compute_units > TRANSACTION_UNITS_MAX
             || self.units_interpreted.load(Ordering::Relaxed) > units_to_compile(program);
         if !is_worth_it || self.is_claimed.swap(true, Ordering::Relaxed) {
             return Plan::Interpret;
@@ -214,25 +212,25 @@ impl Compiled {
         self.code.get_or_init(compile).as_ref()
     }
 
-    /// Compiles all that is not compiled yet.
+    /// Compiles all compilation units that are not compiled yet.
     ///
     /// # Errors
-    /// If this host cannot run machine code.
+    /// If this host does not support the JIT.
     pub(crate) fn complete(&self, program: &Verified) -> Result<(), EngineError> {
         let code = self.compile(program).map_err(EngineError::new)?;
         code.complete(program).map_err(|why| EngineError::new(&why))
     }
 
-    /// Bytes that machine code takes by now.
+    /// Returns the memory that machine code uses so far, in bytes.
     pub(crate) fn code_bytes(&self) -> usize {
         self.code().map_or(0, MachineCode::memory_bytes)
     }
 
-    /// Counts what a run on the interpreter used.
-    pub(crate) fn count(&self, units: u64) {
-        // A syscall can take a budget of any size at once. The bound keeps the sum from wrapping.
-        let units = units.min(u32::MAX.into());
-        self.units_interpreted.fetch_add(units, Ordering::Relaxed);
+    /// Adds the compute units of a run on the interpreter.
+    pub(crate) fn count(&self, compute_units: u64) {
+        // One syscall can consume a limit of any size. The bound keeps the sum from wrapping.
+        let compute_units = compute_units.min(u32::MAX.into());
+        self.units_interpreted.fetch_add(compute_units, Ordering::Relaxed);
     }
 }
 
@@ -260,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_compiled_when_they_have_used_what_it_costs() {
+    fn programs_are_compiled_after_interpreting_has_cost_as_much_as_compiling() {
         let program = program(100);
         let compiled = Compiled::default();
         let plan = || compiled.plan(Engine::Auto, &program, TRANSACTION_UNITS_MAX).unwrap();
@@ -272,38 +270,38 @@ mod tests {
     }
 
     #[test]
-    fn budgets_of_tools_are_worth_compiling() {
+    fn a_limit_above_that_of_transactions_compiles_at_once() {
         let plan = Compiled::default();
         let plan = plan.plan(Engine::Auto, &program(1), TRANSACTION_UNITS_MAX + 1).unwrap();
         assert_eq!(matches!(plan, Plan::Run(_)), MachineCode::SUPPORTED);
     }
 
     #[test]
-    fn others_do_not_wait_for_who_compiles() {
+    fn other_runs_are_interpreted_while_one_compiles() {
         let compiled = Compiled { is_claimed: true.into(), ..Compiled::default() };
         let plan = compiled.plan(Engine::Auto, &program(1), u64::MAX).unwrap();
         assert!(matches!(plan, Plan::Interpret));
     }
 
     #[test]
-    fn without_machine_code_the_first_run_says_why() {
+    fn without_a_back_end_auto_interprets_and_jit_fails() {
         let compiled = Compiled { code: Err(JitError::NoBackEnd).into(), ..Compiled::default() };
         let program = program(1);
         let plan = compiled.plan(Engine::Auto, &program, u64::MAX).unwrap();
-        assert!(matches!(plan, Plan::Interpret), "an earlier run found out");
+        assert!(matches!(plan, Plan::Interpret), "an earlier run reported the error");
         let error = compiled.plan(Engine::Jit, &program, u64::MAX).unwrap_err();
         let text = "engine `jit` cannot run programs here: the JIT has no back end for this host";
         assert_eq!(error.to_string(), text);
     }
 
     #[test]
-    fn threads_can_share_programs() {
+    fn programs_are_send_and_sync() {
         fn check<T: Send + Sync>() {}
         check::<crate::Program>();
     }
 
     #[test]
-    fn counts_do_not_wrap() {
+    fn interpreted_units_do_not_wrap() {
         let mut compiled = Compiled::default();
         compiled.count(u64::MAX);
         compiled.count(u64::MAX);

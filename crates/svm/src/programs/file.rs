@@ -1,4 +1,4 @@
-//! Program files: which ones a cluster accepts, and why it refuses the others.
+//! The rules by which a cluster accepts or rejects program files.
 
 use core::fmt;
 use std::sync::Arc;
@@ -10,20 +10,19 @@ use selkie_vm::{VerifyError, verify, verify_calls};
 
 use crate::chain::features::{Feature, FeatureSet};
 
-/// What a program is loaded for.
+/// The purpose of loading a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Purpose {
-    /// To be run: what was deployed long ago keeps running, and traps when it reaches a call of
-    /// something that is no more.
+    /// Execution. Old programs keep running, and trap when they call a syscall that was removed.
     Execution,
-    /// To be deployed: files with loose ends are refused, and versions that are on their way out.
+    /// A new deployment. Broken files and sBPF versions that are being phased out are rejected.
     Deployment,
-    /// To be deployed again from where it is, as when room is made for it: its version may be one
-    /// that is on its way out.
+    /// A repeated deployment of the same account, as by extending it. sBPF versions that are being phased
+    /// out are accepted.
     Redeployment,
 }
 
-/// Returns what a cluster with these features loads programs against.
+/// Returns the environment that a cluster with these features loads programs against.
 #[must_use]
 pub fn elf_environment(features: FeatureSet, purpose: Purpose) -> selkie_elf::Environment {
     let is_registered = |syscall: &&Syscall| match purpose {
@@ -39,7 +38,7 @@ pub fn elf_environment(features: FeatureSet, purpose: Purpose) -> selkie_elf::En
     }
 }
 
-/// The sBPF versions that a cluster with these features executes, or lets be deployed (SIMD-0500).
+/// Returns the sBPF versions that a cluster with these features executes or deploys (SIMD-0500).
 fn versions(features: FeatureSet, purpose: Purpose) -> core::ops::RangeInclusive<Version> {
     const NEWEST: Version = Version::V3;
     let has_v0 = !features.has(Feature::DisableSbpfV0) || features.has(Feature::ReenableSbpfV0);
@@ -48,28 +47,27 @@ fn versions(features: FeatureSet, purpose: Purpose) -> core::ops::RangeInclusive
     if has_v0 && takes_old { Version::V0..=NEWEST } else { NEWEST..=NEWEST }
 }
 
-/// Returns what mainnet loads programs against.
+/// Returns the environment that mainnet loads programs against.
 #[must_use]
 pub fn mainnet_environment(purpose: Purpose) -> selkie_elf::Environment {
     elf_environment(FeatureSet::mainnet(), purpose)
 }
 
-/// A file that was refused.
+/// A file that was rejected.
 #[derive(Debug)]
 pub struct RefusedFile {
     /// The first rule that it breaks.
     pub error: LoadError,
-    /// The file as it was loaded, if it was the verifier that refused it.
+    /// The loaded file, if the verifier rejected it.
     pub executable: Option<Box<Executable>>,
 }
 
-/// Judges a file: whether a cluster with these features runs it, or lets it be deployed.
+/// Checks whether a cluster with these features executes or deploys a file.
 ///
-/// This asks for more than the loader does. Files for other machines are told apart before its rules
-/// apply, and files that end inside of their section table are refused. Before a deployment calls are
-/// judged, too: from V3 on the loader accepts calls
-/// of unknown syscalls and calls that were never linked, which trap when they are reached;
-/// deployment tools refuse them before anything is paid (anza sbpf: `LocalVerifier`).
+/// This is stricter than the loader: files for other machines are reported as such, and files that end
+/// inside of their section table are rejected. Before a deployment, calls are checked, too: from V3 on
+/// the loader accepts calls of unknown syscalls and calls that were never linked, which trap when they
+/// are executed; deployment tools reject them before anything is paid (anza sbpf: `LocalVerifier`).
 ///
 /// # Errors
 /// The first rule that the file breaks.
@@ -101,18 +99,18 @@ pub fn check_file(
     }
 }
 
-/// Why a file is no program.
+/// The error of loading a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LoadError {
-    /// The file was refused.
+    /// The ELF loader rejected the file.
     Elf(ElfError),
-    /// An instruction was refused.
+    /// The verifier rejected an instruction.
     Verify(VerifyError),
-    /// The file is no program at all. [`check_file`] says so; to the loader it is an ELF error.
+    /// The file is not an sBPF program. Only [`check_file`] returns this; the loader returns an ELF error.
     NotSbpf(NotSbpf),
-    /// The file ends inside of its section table. [`check_file`] alone refuses that.
+    /// The file ends inside of its section table. Only [`check_file`] returns this.
     Truncated,
-    /// The executable was made for an environment with a syscall that the runtime has not.
+    /// The executable's environment has a syscall that the runtime lacks.
     UnknownSyscall(String),
 }
 

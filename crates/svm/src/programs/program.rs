@@ -1,4 +1,4 @@
-//! Programs that are ready to run, and what they are loaded against.
+//! Programs that are loaded, verified and ready to run.
 
 use std::sync::Arc;
 
@@ -27,10 +27,10 @@ pub struct Program {
     pub(crate) dirty_hints: DirtyHints,
     /// How often it was looked up.
     pub(crate) usage: Usage,
-    /// Its part of what the programs of its cache take.
+    /// Its share of the memory that the programs of its cache use.
     share: Share,
     loader: Loader,
-    /// What the executable's syscalls are, by their number there.
+    /// The handlers of the executable's syscalls, by id.
     syscalls: Bindings,
 }
 
@@ -47,7 +47,7 @@ impl Program {
         Self::load_with(elf, loader, environment, &CustomSyscalls::default())
     }
 
-    /// The same for an environment that has syscalls besides those of the table.
+    /// Like [`Program::load`], for an environment with custom syscalls.
     ///
     /// # Errors
     /// As [`Program::load`].
@@ -61,8 +61,8 @@ impl Program {
         Self::bind(executable, loader, custom)
     }
 
-    /// A program that is ready already, as [`ProgramStore`](crate::programs::cache::ProgramStore) and
-    /// [`Program::frozen`] have it.
+    /// Creates a program that was verified before: from a
+    /// [`ProgramStore`](crate::programs::cache::ProgramStore) or from [`Program::frozen`].
     pub(crate) fn ready(verified: Verified, loader: Loader, syscalls: Bindings) -> Self {
         Self {
             verified,
@@ -75,7 +75,7 @@ impl Program {
         }
     }
 
-    /// Loads and verifies a program, whose environment's syscalls these are.
+    /// Loads and verifies a program; `syscalls` are the handlers of the environment's syscalls.
     pub(crate) fn load_bound(
         elf: &[u8],
         loader: Loader,
@@ -87,7 +87,7 @@ impl Program {
         Ok(Self::ready(verified, loader, syscalls))
     }
 
-    /// The program as bytes, to be had again from its file without loading and verifying.
+    /// Serializes the program, so that it can be restored with its file without loading and verifying.
     pub(crate) fn frozen(&self, elf: &[u8]) -> Vec<u8> {
         self.verified.freeze(elf)
     }
@@ -95,7 +95,7 @@ impl Program {
     /// Verifies a loaded program.
     ///
     /// # Errors
-    /// If the verifier refuses it, or if it may call a syscall that the runtime has not.
+    /// If the verifier rejects it, or its environment has a syscall that the runtime lacks.
     pub fn new(executable: Executable, loader: Loader) -> Result<Self, LoadError> {
         Self::bind(executable, loader, &CustomSyscalls::default())
     }
@@ -110,8 +110,8 @@ impl Program {
         Ok(Self::ready(verified, loader, syscalls))
     }
 
-    /// The same program, for a cluster with these features: whether accounts have regions of
-    /// memory of their own (SIMD-0460) decides how it is compiled.
+    /// Returns the program for a cluster with these features: whether each account's data are a region of
+    /// their own (SIMD-0460) affects compilation.
     #[must_use]
     pub fn for_features(self, features: FeatureSet) -> Self {
         self.with_account_regions(features.has(Feature::VirtualAddressSpaceAdjustments))
@@ -125,14 +125,14 @@ impl Program {
         Self { compiled: self.compiled.with(code), ..self }
     }
 
-    /// The same program, whose size is part of its cache's.
+    /// Adds the program's size to the total of its cache.
     pub(crate) fn with_share(self, share: Share) -> Self {
         let program = Self { share, ..self };
         program.note_size();
         program
     }
 
-    /// Notes how much memory it takes by now.
+    /// Updates the cache's total with the memory that the program uses now.
     #[inline]
     pub(crate) fn note_size(&self) {
         self.share.note(self.loaded_bytes());
@@ -142,42 +142,42 @@ impl Program {
         self.compiled.has_account_regions
     }
 
-    /// The program as it was loaded.
+    /// Returns the loaded executable.
     #[must_use]
     pub fn executable(&self) -> &Executable {
         self.verified.executable()
     }
 
-    /// The program in the form that engines run.
+    /// Returns the verified program, which engines run.
     #[must_use]
     pub fn verified(&self) -> &Verified {
         &self.verified
     }
 
-    /// The loader that owns the program's account.
+    /// Returns the loader that owns the program's account.
     #[must_use]
     pub fn loader(&self) -> Loader {
         self.loader
     }
 
-    /// Compiles the whole program now, as validators do when they load it. Otherwise it is compiled
-    /// bit by bit, once that is worth it.
+    /// Compiles the whole program now, as validators do when they load it. By default the JIT compiles
+    /// units on demand, once that is worth it.
     ///
     /// # Errors
-    /// If this host cannot run machine code.
+    /// If this host does not support the JIT.
     pub fn compile(&self) -> Result<(), EngineError> {
         let completed = self.compiled.complete(&self.verified);
         self.note_size();
         completed
     }
 
-    /// How many slots its text has.
+    /// Returns the number of instruction slots of the text.
     #[must_use]
     pub fn slots(&self) -> u64 {
         (self.executable().text().len() / selkie_isa::layout::SLOT_BYTES) as u64
     }
 
-    /// Bytes of memory that it takes, its machine code included.
+    /// Returns the memory that the program uses, in bytes, including machine code.
     #[must_use]
     pub fn loaded_bytes(&self) -> usize {
         self.verified.memory_bytes().saturating_add(self.compiled.code_bytes())

@@ -21,52 +21,53 @@ use crate::{
 pub struct Programs(BTreeMap<Pubkey, Arc<Program>>);
 
 impl Programs {
-    /// Puts a program at an address, in place of what was there.
+    /// Inserts a program at an address, and replaces the one before.
     pub fn insert(&mut self, id: Pubkey, program: impl Into<Arc<Program>>) {
         self.0.insert(id, program.into());
     }
 
-    /// The program at an address.
+    /// Returns the program at an address.
     #[must_use]
     pub fn get(&self, id: &Pubkey) -> Option<&Arc<Program>> {
         self.0.get(id)
     }
 }
 
-/// The programs that a transaction names, as they are before it: few enough to be searched in order.
+/// The programs of a transaction's accounts before it is executed. They are few, so a linear search
+/// finds them.
 ///
-/// Within a batch it keeps those of one transaction for the next.
+/// Within a batch, programs of one transaction are kept for the next.
 #[derive(Default, Debug)]
 pub struct TransactionPrograms {
     programs: Vec<Named>,
     keeps: bool,
 }
 
-/// A program that a transaction names.
+/// A program of this transaction, or of an earlier one of the batch.
 #[derive(Debug)]
 struct Named {
     id: Pubkey,
     entry: ProgramEntry,
-    /// Whether this transaction names it.
+    /// Whether the program is one of this transaction's accounts.
     is_named: bool,
-    /// Where it was found, and how often since, if it is kept.
+    /// If the program is kept: the account of its file, and the look-ups that the cache has not counted.
     kept: Option<(Holder<'static>, u64)>,
 }
 
-/// More programs are not kept for the next transaction.
+/// The number of programs up to which they are kept for the next transaction.
 const KEPT_MAX: usize = 32;
 
 impl TransactionPrograms {
-    /// None, without memory of their own.
+    /// No programs.
     pub(crate) const NONE: &'static Self = &Self::new();
 
     pub(crate) const fn new() -> Self {
         Self { programs: Vec::new(), keeps: false }
     }
 
-    /// None yet. Programs are kept for other transactions against the same cache, of the same slot
-    /// and with the same features, so that threads need not fight over what each look-up counts.
-    /// They are counted later; those of a version that is gone by then are not.
+    /// Creates an empty set that keeps programs for other transactions with the same cache, slot and
+    /// features, so that threads do not contend for the cache's counters. Look-ups are counted at the end
+    /// of the batch, except for versions that were removed from the cache by then.
     pub(crate) fn for_batch() -> Self {
         Self { keeps: true, ..Self::new() }
     }
@@ -77,14 +78,14 @@ impl TransactionPrograms {
         self.programs.push(Named { id, entry, is_named: true, kept: None });
     }
 
-    /// The program at an address.
+    /// Returns the program at an address.
     #[inline]
     pub(crate) fn get(&self, id: &Pubkey) -> Option<&ProgramEntry> {
         let is_it = |named: &&Named| is_same(&named.id, id) && named.is_named;
         self.programs.iter().find(is_it).map(|named| &named.entry)
     }
 
-    /// Forgets the programs of the last transaction, but for those that are kept.
+    /// Removes the programs of the last transaction, except for those that are kept.
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.programs.retain_mut(|named| {
@@ -93,7 +94,7 @@ impl TransactionPrograms {
         });
     }
 
-    /// Adds the program of an account that a loader owns, as the cache has it.
+    /// Adds the program of an account that a loader owns, from the cache.
     #[inline]
     pub(crate) fn find(
         &mut self,
@@ -105,29 +106,29 @@ impl TransactionPrograms {
         features: FeatureSet,
     ) {
         if self.keeps
-            && let Some(place) = self.programs.iter().position(|named| is_same(&named.id, id))
+            && let Some(index) = self.programs.iter().position(|named| is_same(&named.id, id))
         {
             if let Some(Named { is_named, kept: Some((holder, uses)), .. }) =
-                self.programs.get_mut(place)
+                self.programs.get_mut(index)
                 && holder.is_still_of(account, accounts)
             {
                 *is_named = true;
                 *uses = uses.saturating_add(1);
                 return;
             }
-            self.programs.swap_remove(place).count_uses(slot);
+            self.programs.swap_remove(index).count_uses(slot);
         }
         let Some(entry) = cache.get(id, account, accounts, slot, features) else {
             return;
         };
-        let has_room = self.programs.len() < KEPT_MAX;
-        let is_kept = self.keeps && has_room && matches!(entry, ProgramEntry::Loaded(_));
+        let may_keep = self.keeps && self.programs.len() < KEPT_MAX;
+        let is_kept = may_keep && matches!(entry, ProgramEntry::Loaded(_));
         let holder = if is_kept { Holder::find(account, accounts) } else { None };
         let kept = holder.map(|holder| (holder.into_owned(), 0));
         self.programs.push(Named { id: *id, entry, is_named: true, kept });
     }
 
-    /// Counts how often programs were found that were kept.
+    /// Adds the look-ups of kept programs to their usage.
     pub(crate) fn count_uses(self, slot: u64) {
         self.programs.into_iter().for_each(|named| named.count_uses(slot));
     }
@@ -151,7 +152,7 @@ mod tests {
     use crate::chain::account::Loader;
 
     #[test]
-    fn a_program_is_kept_and_is_there_for_those_who_name_it() {
+    fn a_kept_program_is_found_only_by_transactions_that_name_it() {
         // mov64 r0, 0; exit
         let text = [0xb7, 0, 0, 0, 0, 0, 0, 0, 0x95, 0, 0, 0, 0, 0, 0, 0];
         let data = write(&Image::of_text(Version::V3, &text));

@@ -1,12 +1,12 @@
-//! How often programs are looked up, and how much memory they take: what the program cache weighs.
+//! The usage and memory of programs, by which the program cache decides about eviction.
 
 use std::sync::{
     Arc,
     atomic::{AtomicU64, AtomicUsize, Ordering},
 };
 
-/// What the programs of a cache take together. It may be more than that, since programs that were
-/// dropped may still run; who finds it too much counts anew.
+/// The memory of a cache's programs, in bytes. It is an upper bound, since programs that were evicted
+/// stay included until the cache recounts.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Total(Arc<AtomicUsize>);
 
@@ -15,7 +15,7 @@ impl Total {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Puts a sum in the place of one that was read before. What was added meanwhile stays.
+    /// Replaces a sum that was read before by a recount. What was added in the meantime stays included.
     pub(crate) fn correct(&self, before: usize, now: usize) {
         self.0.fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
     }
@@ -33,7 +33,7 @@ impl Share {
         Self { noted: AtomicUsize::new(0), total }
     }
 
-    /// Notes what the program takes by now. It may grow with every run, and seldom does.
+    /// Updates the program's size. It may grow with every run, but seldom does.
     #[inline]
     pub(crate) fn note(&self, bytes: usize) {
         if bytes > self.noted.load(Ordering::Relaxed) {
@@ -51,10 +51,10 @@ pub(crate) struct Usage {
 }
 
 impl Usage {
-    /// Notes so many look-ups in a slot.
+    /// Counts `uses` look-ups in a slot.
     pub(crate) fn note(&self, slot: u64, uses: u64) {
         self.uses.fetch_add(uses, Ordering::Relaxed);
-        // Most look-ups are of one slot, and what is only read is not fought for.
+        // Most look-ups are of the same slot: reading first avoids contention for the cache line.
         if self.last_access.load(Ordering::Relaxed) < slot {
             self.last_access.fetch_max(slot, Ordering::Relaxed);
         }
@@ -64,12 +64,12 @@ impl Usage {
         self.uses.load(Ordering::Relaxed)
     }
 
-    /// The slot of the last look-up.
+    /// Returns the slot of the last look-up.
     pub(crate) fn last_access(&self) -> u64 {
         self.last_access.load(Ordering::Relaxed)
     }
 
-    /// Both together.
+    /// Returns the sum of the look-ups, and the later slot.
     pub(crate) fn with(&self, other: &Self) -> Self {
         Self {
             uses: self.uses().saturating_add(other.uses()).into(),
@@ -77,8 +77,8 @@ impl Usage {
         }
     }
 
-    /// How much the program is worth keeping: uses and what it costs to load it again count by
-    /// their logarithm, against the slots that it was not asked for.
+    /// Returns the program's score, of which the lowest is evicted: the slot of the last look-up plus the
+    /// binary logarithm of look-ups times instruction slots, which measure the cost of loading it again.
     pub(crate) fn score(&self, slots: u64) -> u64 {
         let uses = self.uses().saturating_mul(slots).max(1);
         self.last_access().saturating_add(uses.ilog2().into())
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn growth_counts_once() {
+    fn total_counts_each_growth_once() {
         let total = Total::default();
         let shares = [Share::of(total.clone()), Share::of(total.clone())];
         for (share, bytes) in [(0, 10), (1, 5), (0, 10), (0, 7), (0, 12)] {
