@@ -167,7 +167,7 @@ pub(crate) fn show_findings<'a, T>(
 
 /// What the assembler found, as data.
 pub(crate) fn findings<T>(output: &selkie_asm::Output<T>) -> Vec<serde_json::Value> {
-    let place = |span| {
+    let location = |span| {
         let location = output.sources.locate(span);
         json!({
             "file": location.file,
@@ -186,12 +186,12 @@ pub(crate) fn findings<T>(output: &selkie_asm::Output<T>) -> Vec<serde_json::Val
             let related = it
                 .labels
                 .iter()
-                .map(|label| json!({ "place": place(label.span), "message": label.text }));
+                .map(|label| json!({ "location": location(label.span), "message": label.text }));
             json!({
                 "severity": severity,
                 "message": it.message,
                 "label": it.label,
-                "place": place(it.span),
+                "location": location(it.span),
                 "related": related.collect::<Vec<_>>(),
                 "notes": it.notes,
                 "help": it.help,

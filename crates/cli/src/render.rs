@@ -1,4 +1,4 @@
-//! How places in programs are shown.
+//! Formats counts, code locations and changed bytes for people and as JSON.
 
 use std::{io::Write as _, ops::Range};
 
@@ -11,18 +11,18 @@ use serde_json::{Value, json};
 
 use crate::ui::{DIM, NOTE, STRONG, Ui};
 
-/// A number of things: `1 error`, `2 errors`.
-pub(crate) fn count(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+/// Formats a number with its noun: `1 error`, `2 errors`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// Where a slot is: function, file and line as far as they are known.
-pub(crate) fn place_of(map: &SourceMap, pc: usize) -> Value {
-    place_json(&map.locate(pc))
+/// Returns the location of a slot as JSON: function, file and line as far as they are known.
+pub(crate) fn location_of(map: &SourceMap, pc: usize) -> Value {
+    location_json(&map.locate(pc))
 }
 
-/// A place as data.
-pub(crate) fn place_json(CodeLocation { pc, function, location }: &CodeLocation) -> Value {
+/// Returns a code location as JSON; unknown fields are null.
+pub(crate) fn location_json(CodeLocation { pc, function, location }: &CodeLocation) -> Value {
     json!({
         "pc": pc,
         "function": function,
@@ -32,7 +32,7 @@ pub(crate) fn place_json(CodeLocation { pc, function, location }: &CodeLocation)
     })
 }
 
-/// Shows the instruction at a slot and where it is.
+/// Shows the instruction at a slot and its location.
 pub(crate) fn show_instruction(
     ui: &mut Ui,
     executable: &Executable,
@@ -42,12 +42,12 @@ pub(crate) fn show_instruction(
     let program = Program::new(executable.clone());
     let graph = Graph::new(&program, Style::Anza);
     let text = instruction_text(executable, &Labels::new(&program, &graph), pc);
-    let place = map.locate(pc);
-    writeln!(ui.out, "  {NOTE}-->{NOTE:#} pc {pc}{place}: {STRONG}{text}{STRONG:#}")?;
+    let location = map.locate(pc);
+    writeln!(ui.out, "  {NOTE}-->{NOTE:#} pc {pc}{location}: {STRONG}{text}{STRONG:#}")?;
     Ok(())
 }
 
-/// A run of bytes that changed, for people: where, before, after, and as a number if it is a word.
+/// Prints a range of changed bytes: offsets, old and new bytes, and both as `u64` if 8 bytes long.
 pub(crate) fn show_change(ui: &mut Ui, offset: usize, before: &[u8], after: &[u8]) -> Result<()> {
     const SHOWN: usize = 32;
     let cut = |bytes: &[u8]| {
@@ -69,7 +69,7 @@ pub(crate) fn show_change(ui: &mut Ui, offset: usize, before: &[u8], after: &[u8
     Ok(())
 }
 
-/// The words of eight bytes in which two buffers differ, neighbours joined.
+/// Returns the ranges in which two buffers differ, in words of 8 bytes, with adjacent ones joined.
 pub(crate) fn changes(before: &[u8], after: &[u8]) -> Vec<Range<usize>> {
     const WORD: usize = 8;
     let len = before.len().max(after.len());
@@ -90,7 +90,7 @@ pub(crate) fn changes(before: &[u8], after: &[u8]) -> Vec<Range<usize>> {
     runs
 }
 
-/// A sequence that is made while it is written.
+/// A sequence whose items are made while they are serialized.
 pub(crate) struct Seq<F>(pub(crate) F);
 
 impl<F, I> Serialize for Seq<F>

@@ -174,8 +174,8 @@ impl Report<'_> {
         writeln!(ui.out)?;
         if let Some(failed) = &receipt.failed_instruction {
             let program = self.names.show(&failed.program_id);
-            let (index, depth) = (failed.instruction_index, failed.stack_height);
-            writeln!(ui.out, "  in instruction #{index}, depth {depth}: {program}")?;
+            let (index, height) = (failed.instruction_index, failed.stack_height);
+            writeln!(ui.out, "  in instruction #{index}, stack height {height}: {program}")?;
         }
         let notes = &receipt.notes;
         notes.iter().try_for_each(|note| writeln!(ui.out, "{NOTE}note{NOTE:#}: {note}"))?;
@@ -221,18 +221,18 @@ impl Report<'_> {
         let invocations = receipt.invocations();
         let invocations = invocations.iter().map(|invocation| {
             json!({
-                "instruction": invocation.instruction_index,
-                "depth": invocation.stack_height,
+                "instruction_index": invocation.instruction_index,
+                "stack_height": invocation.stack_height,
                 "program_id": invocation.program_id.to_string(),
                 "accounts": invocation.accounts.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "data": BASE64_STANDARD.encode(invocation.data),
                 "compute_units": invocation.compute_units,
             })
         });
-        let culprit = receipt.failed_instruction.as_ref().map(|failed| {
+        let failed = receipt.failed_instruction.as_ref().map(|failed| {
             json!({
-                "instruction": failed.instruction_index,
-                "depth": failed.stack_height,
+                "instruction_index": failed.instruction_index,
+                "stack_height": failed.stack_height,
                 "program_id": failed.program_id.to_string(),
                 "error": failed.error.to_string(),
             })
@@ -242,7 +242,7 @@ impl Report<'_> {
             "success": receipt.is_ok(),
             "simulated": self.how == How::Simulated,
             "error": receipt.result.as_ref().err().map(ToString::to_string),
-            "culprit": culprit,
+            "failed_instruction": failed,
             "signature": receipt.signature().to_string(),
             "slot": receipt.slot,
             "fee": receipt.fee.total(),

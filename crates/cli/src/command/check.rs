@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     args::CheckArgs,
     program::{PROGRAMS_ARE_BUILT, ProgramFile},
-    render::{count, place_of, show_instruction},
+    render::{count, location_of, show_instruction},
     ui::{BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
 };
 
@@ -106,7 +106,7 @@ pub(crate) fn refuse(
             "stage": stage,
             "error": message,
             "pc": pc,
-            "place": pc.map_or(Value::Null, |pc| place_of(map, pc)),
+            "location": pc.map_or(Value::Null, |pc| location_of(map, pc)),
             "help": help,
         }))?;
         return Ok(Status::Failure);

@@ -251,7 +251,9 @@ fn finish_one(
     match outcome {
         Ok(receipt) if ui.json => {
             let fee = receipt.fee.total();
-            ui.object(&json!({ "done": done, "fee": fee, "units": receipt.compute_units }))?;
+            ui.object(
+                &json!({ "done": done, "fee": fee, "compute_units": receipt.compute_units }),
+            )?;
             Ok(Status::Success)
         }
         Ok(_) => {

@@ -50,14 +50,14 @@ impl Entry {
         self.authority
     }
 
-    pub(super) fn what(&self) -> &'static str {
+    pub(super) fn type_name(&self) -> &'static str {
         if self.kind.is_some() { "program" } else { "buffer" }
     }
 
     fn json(&self) -> Value {
         json!({
             "address": self.id.to_string(),
-            "what": self.what(),
+            "type": self.type_name(),
             "loader": self.loader.address().to_string(),
             "state": self.kind.map(state),
             "file_account": self.holder.to_string(),
@@ -141,7 +141,7 @@ pub(super) fn run(ui: &mut Ui, args: &ShowArgs) -> Result<Status> {
         ui.object(&entry.json())?;
         return Ok(Status::Success);
     }
-    writeln!(ui.out, "{STRONG}{}{STRONG:#} {}", entry.what(), entry.id)?;
+    writeln!(ui.out, "{STRONG}{}{STRONG:#} {}", entry.type_name(), entry.id)?;
     let sol =
         |lamports: u64| format!("{}.{:09} SOL", lamports / 1_000_000_000, lamports % 1_000_000_000);
     let authority = entry.authority.map_or("none".to_owned(), |key| key.to_string());
@@ -185,9 +185,9 @@ fn list(ui: &mut Ui, svm: &Svm) -> Result<Status> {
     }
     for entry in entries {
         let Entry { id, loader, file_bytes, kind, .. } = &entry;
-        let (what, loader) = (entry.what(), loader_name(*loader));
+        let (type_name, loader) = (entry.type_name(), loader_name(*loader));
         let state = kind.map_or("being written", state);
-        writeln!(ui.out, "{id:<44}  {what:<7} {loader} {file_bytes:>9} bytes  {state}")?;
+        writeln!(ui.out, "{id:<44}  {type_name:<7} {loader} {file_bytes:>9} bytes  {state}")?;
     }
     Ok(Status::Success)
 }

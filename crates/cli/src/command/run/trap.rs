@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{
     program::ProgramFile,
-    render::place_json,
+    render::location_json,
     ui::{BAD, DIM, NOTE, STRONG, Ui},
 };
 
@@ -73,9 +73,9 @@ pub(super) fn as_json(
         "access": access,
         "vaddr": vaddr,
         "len": len,
-        "place": place_json(&report.place),
+        "location": location_json(&report.place),
         "instruction": report.instruction,
-        "call_stack": report.callers.iter().map(place_json).collect::<Vec<_>>(),
+        "call_stack": report.callers.iter().map(location_json).collect::<Vec<_>>(),
         "registers": report.registers,
         "notes": report.notes,
     }))
