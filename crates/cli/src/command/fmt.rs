@@ -16,34 +16,35 @@ use crate::{
     ui::{Advise as _, BAD, DIM, GOOD, STRONG, Status, Ui},
 };
 
-/// The name of the source that comes through the standard input.
+/// The path that stands for standard input.
 const STDIN: &str = "-";
 
-/// Format `.s` files: the same program, with the white space that all sources have
+/// Format `.s` files: only white space changes
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  selkie fmt src/*.s                   rewrite what is not formatted
-  selkie fmt src/*.s --check           say what is not formatted, and exit with 1
-  selkie fmt < program.s               from the standard input to the standard output
+  selkie fmt src/*.s                   formats files in place
+  selkie fmt src/*.s --check           shows the differences and exits with 1 if there are any
+  selkie fmt < program.s               formats standard input to standard output
 
-Labels stand at the margin, instructions four columns further, comments behind code in one column.
-A source that cannot be read is left alone.")]
+Labels start at the margin, instructions in column 5; comments after code are aligned.
+A source with syntax errors is not changed.")]
 pub(crate) struct FmtArgs {
-    /// The sources; `-`, or none, for the standard input
+    /// The sources; `-` or none for standard input
     #[arg(value_name = "SOURCE", value_hint = ValueHint::FilePath)]
     sources: Vec<PathBuf>,
 
-    /// Write nothing; show what would change
+    /// Show the differences without writing files
     #[arg(long)]
     check: bool,
 }
 
-/// What became of a source.
+/// The result of formatting a source.
 enum Outcome {
     Unchanged,
     /// The formatted text.
     Changed(String),
+    /// The source has syntax errors.
     Refused(Box<selkie_asm::Output>),
 }
 
@@ -91,7 +92,7 @@ fn is_stdin(path: &Path) -> bool {
     path == Path::new(STDIN)
 }
 
-/// Whether a file is part of a source, by its name.
+/// Whether the extension is that of an included file.
 fn is_included(path: &Path) -> bool {
     path.extension().is_some_and(|it| it == "inc")
 }
@@ -99,11 +100,13 @@ fn is_included(path: &Path) -> bool {
 fn source(path: &Path) -> Result<String> {
     let bytes = match is_stdin(path) {
         true => read_stdin()?,
-        // Other languages mean something else by the same white space.
+        // Formatting could break files in other languages.
         false if !(is_source(path) || is_included(path)) => {
-            return Err(anyhow!("{} is no assembler source by its name", path.display())).advise(
-                "sources end in .s, .S, .asm or .inc: `selkie fmt < FILE` formats any other",
-            );
+            return Err(anyhow!(
+                "{} does not have the extension of an assembly source",
+                path.display()
+            ))
+            .advise("sources end in .s, .S, .asm or .inc; `selkie fmt < FILE` formats any file");
         }
         false => read(path)?,
     };
@@ -139,7 +142,7 @@ fn show(ui: &mut Ui, path: &Path, source: &str, outcome: &Outcome, check: bool) 
     match outcome {
         Outcome::Refused(output) => {
             ui.aside(&output.render(true))?;
-            ui.aside(&format!("{}, left alone\n", count(output.error_count(), "error")))?;
+            ui.aside(&format!("{}, not changed\n", count(output.error_count(), "error")))?;
         }
         Outcome::Changed(text) if check => show_changes(ui, path, source, text)?,
         Outcome::Changed(text) if is_stdin(path) => write!(ui.out, "{text}")?,
@@ -152,14 +155,14 @@ fn show(ui: &mut Ui, path: &Path, source: &str, outcome: &Outcome, check: bool) 
     Ok(())
 }
 
-/// The lines that go and the lines that come, each stretch under its place in the file.
+/// Shows removed and added lines, each hunk under its position in the file.
 fn show_changes(ui: &mut Ui, path: &Path, source: &str, text: &str) -> Result<()> {
     let old: Vec<&str> = source.lines().collect();
     let new: Vec<&str> = text.lines().collect();
-    for (at, (gone, come)) in stretches(&old, &new) {
-        writeln!(ui.out, "{STRONG}{}:{}{STRONG:#}", path.display(), at + 1)?;
-        gone.iter().try_for_each(|line| writeln!(ui.out, "{BAD}-{BAD:#}{}", line.trim_end()))?;
-        come.iter().try_for_each(|line| writeln!(ui.out, "{GOOD}+{GOOD:#}{line}"))?;
+    for Hunk { start, removed, added } in hunks(&old, &new) {
+        writeln!(ui.out, "{STRONG}{}:{}{STRONG:#}", path.display(), start + 1)?;
+        removed.iter().try_for_each(|line| writeln!(ui.out, "{BAD}-{BAD:#}{}", line.trim_end()))?;
+        added.iter().try_for_each(|line| writeln!(ui.out, "{GOOD}+{GOOD:#}{line}"))?;
     }
     if old == new {
         writeln!(ui.out, "{STRONG}{}{STRONG:#}  {DIM}line breaks{DIM:#}", path.display())?;
@@ -167,12 +170,20 @@ fn show_changes(ui: &mut Ui, path: &Path, source: &str, text: &str) -> Result<()
     Ok(())
 }
 
-type Stretch<'a> = (usize, (&'a [&'a str], &'a [&'a str]));
+/// Lines of the old text and the lines that replace them.
+struct Hunk<'a> {
+    /// Index of the first old line.
+    start: usize,
+    removed: &'a [&'a str],
+    added: &'a [&'a str],
+}
 
-/// Where two texts that differ in white space differ: lines are the same if they have the same
-/// characters, and then both go on behind them. The formatter moves lines apart, never around.
-fn stretches<'a>(old: &'a [&'a str], new: &'a [&'a str]) -> Vec<Stretch<'a>> {
-    let mut found = Vec::new();
+/// Returns the differences between two texts that differ in white space only.
+///
+/// The formatter splits lines but never reorders them, so each hunk ends where both sides have
+/// passed the same non-blank characters and continue with equal lines.
+fn hunks<'a>(old: &'a [&'a str], new: &'a [&'a str]) -> Vec<Hunk<'a>> {
+    let mut hunks = Vec::new();
     let (mut a, mut b) = (0, 0);
     while a < old.len() || b < new.len() {
         if a < old.len() && b < new.len() && old[a] == new[b] {
@@ -180,7 +191,7 @@ fn stretches<'a>(old: &'a [&'a str], new: &'a [&'a str]) -> Vec<Stretch<'a>> {
             continue;
         }
         let (from_a, from_b) = (a, b);
-        // Until both have passed the same characters, and the next lines are the same.
+        // Continue until both sides have passed the same characters and the next lines are equal.
         let (mut left, mut right) = (String::new(), String::new());
         loop {
             let is_even = left == right;
@@ -191,10 +202,10 @@ fn stretches<'a>(old: &'a [&'a str], new: &'a [&'a str]) -> Vec<Stretch<'a>> {
             }
             let takes_old = b == new.len() || (a < old.len() && left.len() <= right.len());
             if takes_old && a < old.len() {
-                push_ink(&mut left, old[a]);
+                push_visible(&mut left, old[a]);
                 a += 1;
             } else if b < new.len() {
-                push_ink(&mut right, new[b]);
+                push_visible(&mut right, new[b]);
                 b += 1;
             } else {
                 break;
@@ -203,12 +214,12 @@ fn stretches<'a>(old: &'a [&'a str], new: &'a [&'a str]) -> Vec<Stretch<'a>> {
             let common = left.floor_char_boundary(common);
             (left, right) = (left[common..].to_owned(), right[common..].to_owned());
         }
-        found.push((from_a, (&old[from_a..a], &new[from_b..b])));
+        hunks.push(Hunk { start: from_a, removed: &old[from_a..a], added: &new[from_b..b] });
     }
-    found
+    hunks
 }
 
-/// What of a line is no white space; registers are in lower case.
-fn push_ink(out: &mut String, line: &str) {
+/// Appends a line's characters except white space, in lower case as registers are formatted.
+fn push_visible(out: &mut String, line: &str) {
     out.extend(line.chars().filter(|it| !it.is_whitespace()).map(|it| it.to_ascii_lowercase()));
 }
