@@ -1,4 +1,4 @@
-//! The command line: what can be said, and the help that teaches it.
+//! The command line: arguments and help texts.
 
 pub(crate) mod account;
 pub(crate) mod cache;
@@ -28,17 +28,17 @@ const STYLES: Styles = Styles::styled()
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  it worked: the program succeeded, the file is sound, every vector passed
-  1  it did not: the source has errors, the program failed or was refused, a vector failed
-  2  it could not be tried: wrong arguments, a file that cannot be read or understood
+  0  success: the program succeeded, the file is valid, every vector passed
+  1  failure: the source has errors, the program failed or was rejected, a vector failed
+  2  usage or I/O error: wrong arguments, a file that cannot be read or parsed
 
-With --json, every failure is one object on one line, with at least these fields:
+With --json, a failure is one object on one line with at least these fields:
   success  false
-  error    what is wrong, in one sentence
+  error    the error in one sentence
   help     what to do about it, or null";
 
-/// The program engine for Solana: assemble, check, disassemble, run and trace sBPF programs, to
-/// the byte and compute unit as mainnet does
+/// Assemble, check, disassemble, run and trace Solana programs with mainnet's exact results and
+/// compute units
 #[derive(Parser, Debug)]
 #[command(name = "selkie", version, styles = STYLES, after_help = EXIT_CODES)]
 #[command(propagate_version = true, max_term_width = 100)]
@@ -87,7 +87,7 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
 }
 
-/// How to assemble a source.
+/// Assembler options.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct AssemblerArgs {
     /// The sBPF version to assemble for
@@ -95,28 +95,28 @@ pub(crate) struct AssemblerArgs {
     #[arg(value_parser = parse_version, visible_alias = "sbpf-version")]
     pub(crate) arch: Version,
 
-    /// Look for included files in this folder too
+    /// Also search this folder for included files
     #[arg(short = 'I', long = "include", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) include: Vec<PathBuf>,
 
-    /// Define a constant, as `.equ NAME, VALUE` would
+    /// Define a constant, like `.equ NAME, VALUE`
     #[arg(short = 'D', long = "define", value_name = "NAME=VALUE", value_parser = parse_define)]
     pub(crate) defines: Vec<(String, i64)>,
 }
 
-/// Load and verify a program, and say what is wrong with it and where
+/// Load and verify a program, and locate what is wrong with it
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  selkie check program.so              would a deployment be accepted today?
-  selkie check program.so --execution  would it run if it were deployed already?
+  selkie check program.so              checks the rules of deployment
+  selkie check program.so --execution  checks the rules of execution
   selkie check program.s --json")]
 pub(crate) struct CheckArgs {
-    /// The program: .so, or .s to be assembled first
+    /// The program: .so, or .s, which is assembled first
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) program: PathBuf,
 
-    /// Apply the rules for programs that are deployed already, which are more lenient
+    /// Apply the rules of execution, which accept more programs than those of deployment
     #[arg(long)]
     pub(crate) execution: bool,
 
@@ -131,50 +131,50 @@ Examples:
   selkie disasm program.so
   selkie disasm program.so --bytes --addresses | less
   selkie disasm program.so --function entrypoint
-  selkie disasm program.so --native         with the machine code that the JIT makes of it
-  selkie disasm program.so --style anza     as anza's tools print it
-  selkie disasm text.bin --raw --arch v0    bare instructions without an ELF file")]
+  selkie disasm program.so --native         with the machine code that the JIT emits
+  selkie disasm program.so --style anza     in the syntax of anza's tools
+  selkie disasm text.bin --raw --arch v0    raw instructions without an ELF file")]
 pub(crate) struct DisasmArgs {
-    /// The program: .so, loadable or not, or .s to be assembled first
+    /// The program: .so, loadable or not, or .s, which is assembled first
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) program: PathBuf,
 
-    /// Whose conventions to follow
+    /// Syntax of the listing
     #[arg(long, value_enum, default_value_t)]
     pub(crate) style: StyleArg,
 
-    /// Note the bytes of each instruction
+    /// Show the bytes of each instruction
     #[arg(long)]
     pub(crate) bytes: bool,
 
-    /// Note the slot and address of each instruction
+    /// Show the slot and address of each instruction
     #[arg(long)]
     pub(crate) addresses: bool,
 
-    /// List this function only, by name or by the slot that it starts at
+    /// List only this function, given by name or first slot
     #[arg(long, value_name = "NAME", conflicts_with = "range")]
     pub(crate) function: Option<String>,
 
-    /// List these slots only: 12..20, 12.., ..20, or 12 alone
+    /// List only these slots: 12..20, 12.., ..20 or 12
     #[arg(long, value_name = "START..END", value_parser = parse_range)]
     pub(crate) range: Option<Range<u32>>,
 
-    /// Show beneath each instruction the machine code that the JIT makes of it, by offset: what is
-    /// out of the way of the usual flow as `cold`, and what all instructions share at the end,
-    /// unless a part of the program was asked for
+    /// Show the JIT's machine code below each instruction, with offsets: `cold` marks code moved
+    /// off the fast path; code that instructions share is at the end, in listings of whole
+    /// programs
     #[arg(long, conflicts_with_all = ["style", "bytes", "addresses"])]
     pub(crate) native: bool,
 
-    /// Whether that machine code is hardened as validators have it; `off` is easier to read.
-    /// Either way it comes out the same each time
-    #[arg(long, value_enum, default_value_t, requires = "native", value_name = "WHETHER")]
+    /// Whether to harden the machine code as validators do; `off` is easier to read. The output
+    /// is reproducible either way
+    #[arg(long, value_enum, default_value_t, requires = "native", value_name = "on|off")]
     pub(crate) hardening: SwitchArg,
 
-    /// The file holds bare instructions of the version that --arch says
+    /// The file holds raw instructions of the version given by --arch
     #[arg(long)]
     pub(crate) raw: bool,
 
-    /// Write to a file
+    /// The output file [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
 
@@ -182,7 +182,7 @@ pub(crate) struct DisasmArgs {
     pub(crate) assembler: AssemblerArgs,
 }
 
-/// Draw the control-flow graph of a program in Graphviz' language
+/// Write the control-flow graph of a program in the DOT language of Graphviz
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -190,23 +190,23 @@ Examples:
   selkie cfg program.so --function entrypoint --dominators
   selkie cfg program.so --json         blocks, edges and dominators as data")]
 pub(crate) struct CfgArgs {
-    /// The program: .so, loadable or not, or .s to be assembled first
+    /// The program: .so, loadable or not, or .s, which is assembled first
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) program: PathBuf,
 
-    /// Draw this function only, by name or by the slot that it starts at
+    /// Draw only this function, given by name or first slot
     #[arg(long, value_name = "NAME")]
     pub(crate) function: Option<String>,
 
-    /// Draw a line from each block to its immediate dominator
+    /// Draw an edge from each block to its immediate dominator
     #[arg(long)]
     pub(crate) dominators: bool,
 
-    /// The file holds bare instructions of the version that --arch says
+    /// The file holds raw instructions of the version given by --arch
     #[arg(long)]
     pub(crate) raw: bool,
 
-    /// Write to a file
+    /// The output file [default: standard output]
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
 
@@ -214,7 +214,7 @@ pub(crate) struct CfgArgs {
     pub(crate) assembler: AssemblerArgs,
 }
 
-/// Run a program with accounts and instruction data, and see exactly what happened
+/// Run a program with accounts and instruction data, and show the result
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -222,26 +222,26 @@ Examples:
   selkie run counter.s --input input.json --trace trace.txt
   selkie run token.so --input transfer.json --limit 5000
   selkie run program.so --accounts vault.json payer.json:s --data u8:1,u64:500
-  selkie run program.so --input call.json --program oracle=oracle.so    a program it calls
-  selkie run program.s --state selkie.state --accounts vault payer:s    accounts of a cluster
+  selkie run program.so --input call.json --program oracle=oracle.so    with a program that it calls
+  selkie run program.s --state selkie.state --accounts vault payer:s    with accounts of a cluster
   selkie run program.so --feature Blake3=on
 
-Programs that most clusters have can be called: token, token-2022, associated-token, memo and others.
-A saved cluster is read and stays as it is; `selkie send` is what changes it.
+The well-known programs can be called: token, token-2022, associated-token, memo and others. A saved
+cluster is not changed; use `selkie send` for that.
 
 DATA is one or more parts, joined by commas:
   u8:N u16:N u32:N u64:N i64:N    a number, little endian
   0x0a0b or 0a0b                  bytes in hexadecimal
   str:TEXT  key:BASE58  base58:…  base64:…  @FILE
 
-FILE of --input is an instruction as JSON:
+The FILE of --input is an instruction as JSON:
   {\"program_id\": \"…\", \"instruction_data\": [1, 2],
    \"accounts\": [{\"key\": \"…\", \"owner\": \"…\", \"is_signer\": false, \"is_writable\": true,
                  \"lamports\": 1000, \"data\": [0, 0]}]}
-or an account as `solana account --output json` writes it. Data may also be a string as DATA above,
+or an account as `solana account --output json` writes it. Data may also be a string in the form of DATA,
 or [\"…\", \"base64\"].")]
 pub(crate) struct RunArgs {
-    /// The program: .so, or .s to be assembled first
+    /// The program: .so, or .s, which is assembled first
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) program: PathBuf,
 
@@ -250,39 +250,39 @@ pub(crate) struct RunArgs {
     pub(crate) input: Option<PathBuf>,
 
     /// More accounts: files as `solana account --output json` writes them, or addresses and names
-    /// of what --state has; `:s` behind one makes the account a signer, `:r` read-only
+    /// of accounts of --state; the suffix `:s` makes an account a signer, `:r` read-only
     #[arg(long, value_name = "FILE[:sr]", num_args = 1.., value_hint = ValueHint::FilePath)]
     pub(crate) accounts: Vec<String>,
 
-    /// The instruction data, in place of that of --input
+    /// The instruction data; overrides that of --input
     #[arg(short, long)]
     pub(crate) data: Option<String>,
 
-    /// The address that the program runs under
+    /// The program ID to run as
     #[arg(long, value_name = "KEY")]
     pub(crate) program_id: Option<String>,
 
-    /// The loader that the program is deployed with
+    /// The loader that owns the program
     #[arg(long, value_enum, default_value_t)]
     pub(crate) loader: LoaderArg,
 
     #[command(flatten)]
     pub(crate) surroundings: run::SurroundingsArgs,
 
-    /// Compute units that the program may use
+    /// Compute unit limit
     #[arg(short, long, value_name = "CU", default_value_t = 200_000)]
     #[arg(value_parser = numbers::parse::<u64>)]
     pub(crate) limit: u64,
 
-    /// Bytes of heap: 32768 to 262144 in steps of 1024
+    /// Heap size: 32768 to 262144 bytes, a multiple of 1024
     #[arg(long, value_name = "BYTES", default_value_t = 32_768, value_parser = parse_heap)]
     pub(crate) heap: u32,
 
-    /// Write the registers before each instruction to a file
+    /// Write a trace with the registers before each instruction to a file
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) trace: Option<PathBuf>,
 
-    /// What runs the program
+    /// The engine that runs the program
     #[arg(long, visible_alias = "mode", value_enum, default_value_t)]
     pub(crate) engine: EngineArg,
 
@@ -294,15 +294,15 @@ pub(crate) struct RunArgs {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  selkie input input.json              what a program gets to see of this instruction
-  selkie input dump.bin                any buffer that a loader has serialized
+  selkie input input.json              the input that a program receives for this instruction
+  selkie input dump.bin                an input region in binary form
   selkie input dump.bin --abi unaligned")]
 pub(crate) struct InputArgs {
-    /// An instruction as JSON, as `selkie run --input` takes it, or the bytes of an input region
+    /// An instruction in the JSON form of `selkie run --input`, or the bytes of an input region
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
 
-    /// The layout [default: the one that fits]
+    /// The layout [default: detect]
     #[arg(long, value_enum)]
     pub(crate) abi: Option<AbiArg>,
 
@@ -311,11 +311,11 @@ pub(crate) struct InputArgs {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// Run conformance vectors: what mainnet's own engine did, as data
+/// Run conformance vectors: recorded results of mainnet's engine
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  selkie conform vectors/                     every vector file in a folder
+  selkie conform vectors/                     all vector files in a folder
   selkie conform suite_exec.jsonl.zst --json
   selkie conform elf_loader.jsonl.zst --elfs testdata/elfs
   selkie conform vectors/ --table             counts by kind, in Markdown")]
@@ -325,28 +325,28 @@ pub(crate) struct ConformArgs {
     #[arg(required = true, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// What runs the programs
+    /// The engine that runs the programs
     #[arg(long, value_enum, default_value_t)]
     pub(crate) engine: EngineArg,
 
-    /// Folder of the base ELFs that vectors refer to: BASE.so or FNV.elf
+    /// Folder of the base ELF files that vectors refer to: BASE.so or FNV.elf
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) elfs: Option<PathBuf>,
 
-    /// Threads to run on [default: all cores]
+    /// Number of threads [default: all cores]
     #[arg(short = 'j', long, value_name = "N", value_parser = numbers::parse::<usize>)]
     pub(crate) threads: Option<usize>,
 
-    /// Failing vectors to show of each file
+    /// Number of failing vectors to show per file
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = numbers::parse::<usize>)]
     pub(crate) show: usize,
 
-    /// Print a Markdown table of what was compared, a row for each kind of vector
+    /// Print a Markdown table of what was compared, one row per kind of vector
     #[arg(long)]
     pub(crate) table: bool,
 }
 
-/// Print completions for a shell
+/// Print a completion script for a shell
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -360,10 +360,10 @@ pub(crate) struct CompletionsArgs {
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum StyleArg {
-    /// Source that assembles to the same bytes
+    /// Selkie assembly that assembles to the same bytes
     #[default]
     Selkie,
-    /// As anza sbpf's disassembler
+    /// The syntax of anza sbpf's disassembler
     Anza,
 }
 
@@ -376,12 +376,12 @@ pub(crate) enum SwitchArg {
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum EngineArg {
-    /// The interpreter, and machine code where it is there and worth compiling
+    /// The interpreter, and the JIT where it is available and worth compiling
     #[default]
     Auto,
-    /// The reference
+    /// The reference interpreter
     Interpreter,
-    /// The compiler to machine code; traces are written by the interpreter all the same
+    /// The JIT compiler; traces are still written by the interpreter
     Jit,
 }
 
@@ -397,7 +397,7 @@ impl From<EngineArg> for selkie_svm::Engine {
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum LoaderArg {
-    /// BPFLoader1…, deprecated: the input is not aligned
+    /// BPFLoader1…, deprecated: unaligned input
     V1,
     /// BPFLoader2…
     V2,
@@ -421,9 +421,9 @@ impl From<LoaderArg> for selkie_svm::Loader {
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AbiArg {
-    /// Of the current loaders
+    /// The layout of the current loaders
     Aligned,
-    /// Of the deprecated loader v1
+    /// The layout of the deprecated loader v1
     Unaligned,
 }
 
@@ -467,12 +467,12 @@ fn parse_range(text: &str) -> Result<Range<u32>, String> {
             slot..slot.saturating_add(1)
         }
     };
-    if range.is_empty() { Err("no slot is in this range".to_owned()) } else { Ok(range) }
+    if range.is_empty() { Err("the range is empty".to_owned()) } else { Ok(range) }
 }
 
 fn parse_heap(text: &str) -> Result<u32, String> {
     let is_valid = |it: &u32| it.is_multiple_of(1024) && (32 * 1024..=256 * 1024).contains(it);
-    let refused = || "a transaction can ask for 32768 to 262144 bytes, in steps of 1024".to_owned();
+    let refused = || "a heap has 32768 to 262144 bytes, a multiple of 1024".to_owned();
     text.parse().ok().filter(is_valid).ok_or_else(refused)
 }
 
@@ -481,12 +481,12 @@ mod tests {
     use clap::CommandFactory as _;
 
     #[test]
-    fn the_command_line_is_consistent() {
+    fn clap_accepts_the_command_definitions() {
         super::Cli::command().debug_assert();
     }
 
     #[test]
-    fn constants_have_64_bits() {
+    fn defined_constants_are_64_bit_numbers() {
         let check = |text: &str, value| assert_eq!(super::parse_define(text), Ok(value), "{text}");
         check("A=-9223372036854775808", ("A".to_owned(), i64::MIN));
         check("A=-0x10", ("A".to_owned(), -16));

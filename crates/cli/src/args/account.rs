@@ -1,4 +1,4 @@
-//! What can be said about accounts.
+//! Arguments of `selkie account`.
 
 use std::path::PathBuf;
 
@@ -11,12 +11,12 @@ use crate::numbers;
 #[derive(Args, Debug)]
 #[command(after_help = format!("\
 Examples:
-  selkie account show                           every account but those of every cluster
-  selkie account show vault                     fields of mints, token accounts, sysvars …
+  selkie account show                           all accounts except those of a new cluster
+  selkie account show vault                     with decoded fields of mints, token accounts, sysvars …
   selkie account set vault --owner counter --data u64:41
-  selkie account set vault --sol 5              what is not named stays as it is
-  selkie account dump vault vault.json          as `solana account --output json` writes it
-  selkie account load vault.json mint.json      what that wrote
+  selkie account set vault --sol 5              changes the balance only
+  selkie account dump vault vault.json          the format of `solana account --output json`
+  selkie account load vault.json mint.json      files in that format
 
 {KEYS_HELP}"))]
 pub(crate) struct AccountArgs {
@@ -32,14 +32,14 @@ pub(crate) enum AccountCommand {
     Load(LoadArgs),
 }
 
-/// Show accounts with what their data say, or a list of all
+/// Show accounts with their decoded data, or list all
 #[derive(Args, Debug)]
 pub(crate) struct ShowArgs {
-    /// The accounts [default: a list of all but those of every cluster]
+    /// The accounts [default: list all except those of a new cluster]
     #[arg(value_name = "KEY")]
     pub(crate) accounts: Vec<String>,
 
-    /// List the accounts of this program only
+    /// List only the accounts that this program owns
     #[arg(long, value_name = "KEY", conflicts_with = "accounts")]
     pub(crate) owner: Option<String>,
 
@@ -47,61 +47,61 @@ pub(crate) struct ShowArgs {
     pub(crate) session: SessionArgs,
 }
 
-/// Change an account, or make one, without asking its owner
+/// Change or create an account without a transaction
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  selkie account set vault --owner counter --data u64:41    a new account, exempt from rent
-  selkie account set vault --data u64:5 --offset 8          eight bytes of it
-  selkie account set vault --space 100                      longer by zeros, or shorter
-  selkie account set vault --lamports 0                     gone")]
+  selkie account set vault --owner counter --data u64:41    creates it with a rent-exempt balance
+  selkie account set vault --data u64:5 --offset 8          replaces eight bytes
+  selkie account set vault --space 100                      pads with zeros, or truncates
+  selkie account set vault --lamports 0                     deletes it")]
 pub(crate) struct SetArgs {
     /// The account
     #[arg(value_name = "KEY")]
     pub(crate) account: String,
 
-    /// Its balance in lamports [default for a new one: what exempts it from rent]
+    /// Balance in lamports [default for a new account: the rent-exempt minimum]
     #[arg(long, value_name = "LAMPORTS", conflicts_with = "sol")]
     #[arg(value_parser = numbers::parse::<u64>)]
     pub(crate) lamports: Option<u64>,
 
-    /// Its balance in SOL
+    /// Balance in SOL
     #[arg(long, value_name = "AMOUNT")]
     pub(crate) sol: Option<String>,
 
-    /// The program that owns it [default for a new one: system]
+    /// Owner program [default for a new account: system]
     #[arg(long, value_name = "KEY")]
     pub(crate) owner: Option<String>,
 
-    /// Its data; `selkie send --help` explains the form
+    /// Account data; `selkie send --help` explains the format
     #[arg(short, long, value_name = "DATA")]
     pub(crate) data: Option<String>,
 
-    /// Where in its data the new ones go [default: they replace all]
+    /// Offset at which to write the data [default: replace all data]
     #[arg(long, value_name = "BYTES", requires = "data")]
     #[arg(value_parser = numbers::parse::<usize>)]
     pub(crate) offset: Option<usize>,
 
-    /// How many bytes of data it has
+    /// Length of the data
     #[arg(long, value_name = "BYTES", value_parser = numbers::parse::<usize>)]
     pub(crate) space: Option<usize>,
 
-    /// Whether it is marked as executable
-    #[arg(long, value_name = "WHETHER")]
+    /// Whether the account is executable
+    #[arg(long, value_name = "true|false")]
     pub(crate) executable: Option<bool>,
 
     #[command(flatten)]
     pub(crate) session: SessionArgs,
 }
 
-/// Write an account to a file, as `solana account --output json` does
+/// Write an account to a file in the format of `solana account --output json`
 #[derive(Args, Debug)]
 pub(crate) struct DumpArgs {
     /// The account
     #[arg(value_name = "KEY")]
     pub(crate) account: String,
 
-    /// Where to write it [default: to the terminal]
+    /// The output file [default: standard output]
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
 
@@ -109,7 +109,7 @@ pub(crate) struct DumpArgs {
     pub(crate) session: SessionArgs,
 }
 
-/// Read accounts from files that `solana account --output json` or `selkie account dump` wrote
+/// Load accounts from files written by `solana account --output json` or `selkie account dump`
 #[derive(Args, Debug)]
 pub(crate) struct LoadArgs {
     /// The files

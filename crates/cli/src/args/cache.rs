@@ -1,4 +1,4 @@
-//! What can be said about programs on disk.
+//! Arguments of `selkie cache`.
 
 use std::path::PathBuf;
 
@@ -6,21 +6,21 @@ use clap::{Args, Subcommand, ValueHint};
 
 use super::program::StateArgs;
 
-/// Show, fill and empty the cache of programs that are kept ready on disk
+/// Show, fill or clear the on-disk cache of verified and compiled programs
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  selkie cache                              what is there, and whether it is sound
-  selkie cache warm --state dev.state       make a cluster's programs ready
+  selkie cache                              lists the files and checks their integrity
+  selkie cache warm --state dev.state       compiles and stores the programs of a cluster
   selkie cache clear
 
-Programs are kept verified, and with their machine code. What is in the folder was sealed with a
-secret that is there too: a file that was changed is not used, and made anew.")]
+The cache stores verified programs with their machine code. Each file is authenticated with a secret key
+in the same folder; a file that was modified is ignored and rebuilt.")]
 pub(crate) struct CacheArgs {
     #[command(subcommand)]
     pub(crate) command: Option<CacheCommand>,
 
-    /// The folder [default: selkie/ready in the user's cache folder]
+    /// The cache folder [default: selkie/ready in the user's cache folder]
     #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
     #[arg(env = "SELKIE_CACHE")]
     pub(crate) cache: Option<PathBuf>,
@@ -30,7 +30,7 @@ pub(crate) struct CacheArgs {
 pub(crate) enum CacheCommand {
     /// List the files [default]
     Show,
-    /// Make the programs of a cluster ready, and keep them
+    /// Compile the programs of a cluster and store them
     Warm(WarmArgs),
     /// Delete the files
     Clear,

@@ -1,4 +1,4 @@
-//! Commands that do not exist: which one was meant.
+//! Suggestions for unknown commands.
 
 use std::{ffi::OsString, path::Path};
 
@@ -9,7 +9,7 @@ use clap::{
 
 use super::Cli;
 
-/// Commands as other tools call them, and what to type here.
+/// Commands of other tools, with the equivalent command line of Selkie.
 const HABITS: &[(&str, &str)] = &[
     ("asm", "selkie build"),
     ("assemble", "selkie build"),
@@ -51,25 +51,28 @@ const HABITS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What to type in place of a command that does not exist: for a habit of another tool, for a
-/// name that is a command elsewhere (`selkie program run`), and for a file that stands alone.
+/// Returns a suggestion for an unknown command: the equivalent of another tool's command, the
+/// right parent for a command in the wrong one (`selkie program run`), or a command for a file
+/// given without one.
 ///
-/// Misspelled names have clap's own suggestion.
-pub(super) fn meant(error: &Error, arguments: &[OsString]) -> Option<String> {
+/// clap has suggestions for misspelled names.
+pub(super) fn suggestion(error: &Error, arguments: &[OsString]) -> Option<String> {
     let name = unknown_command(error)?;
     let at = arguments.iter().position(|it| *it == *name)?;
     let rest: Vec<_> = arguments.get(at + 1..)?.iter().map(|it| it.to_string_lossy()).collect();
-    let Some(instead) = of_habit(name).or_else(|| elsewhere(name)).or_else(|| of_file(name)) else {
+    let Some(instead) =
+        equivalent(name).or_else(|| under_other_parent(name)).or_else(|| for_file(name))
+    else {
         let is_alone = error.get(ContextKind::SuggestedSubcommand).is_none();
         return is_alone.then(|| "`selkie --help` lists the commands".to_owned());
     };
-    // A line of two commands, or with words to be filled in, takes no arguments at its end.
+    // Arguments cannot be appended to two commands, or to a line with placeholders.
     let is_whole = instead.contains("&&") || instead.contains(char::is_uppercase);
     let rest = if is_whole { String::new() } else { rest.join(" ") };
     Some(format!("did you mean `{}`?", format!("{instead} {rest}").trim_end()))
 }
 
-/// The name that is no command.
+/// Returns the name of the unknown command.
 fn unknown_command(error: &Error) -> Option<&str> {
     match (error.kind(), error.get(ContextKind::InvalidSubcommand)) {
         (ErrorKind::InvalidSubcommand, Some(ContextValue::String(name))) => Some(name),
@@ -77,8 +80,8 @@ fn unknown_command(error: &Error) -> Option<&str> {
     }
 }
 
-/// A command of this name that another command has.
-fn elsewhere(name: &str) -> Option<String> {
+/// Returns the command line of a command of this name under another parent.
+fn under_other_parent(name: &str) -> Option<String> {
     let root = Cli::command();
     let named = |parent: &Command| parent.find_subcommand(name).is_some();
     if named(&root) {
@@ -88,13 +91,13 @@ fn elsewhere(name: &str) -> Option<String> {
     Some(format!("selkie {} {name}", parent.get_name()))
 }
 
-fn of_habit(name: &str) -> Option<String> {
+fn equivalent(name: &str) -> Option<String> {
     let habit = HABITS.iter().find(|(habit, _)| *habit == name);
     habit.map(|(_, instead)| (*instead).to_owned())
 }
 
-/// A program or source that nothing is said to be done with.
-fn of_file(name: &str) -> Option<String> {
+/// Suggests `selkie run` for a program or source given without a command.
+fn for_file(name: &str) -> Option<String> {
     let extension = Path::new(name).extension()?.to_str()?;
     ["so", "s"].contains(&extension).then(|| format!("selkie run {name}"))
 }
@@ -106,7 +109,7 @@ mod tests {
     fn check(line: &str, expected: Option<&str>) {
         let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         let error = Cli::command().try_get_matches_from(&arguments).expect_err("no such command");
-        assert_eq!(meant(&error, &arguments).as_deref(), expected, "{line}");
+        assert_eq!(suggestion(&error, &arguments).as_deref(), expected, "{line}");
     }
 
     #[test]

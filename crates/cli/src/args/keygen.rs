@@ -1,4 +1,4 @@
-//! What can be said about keys.
+//! Arguments of `selkie keygen`.
 
 use std::path::PathBuf;
 
@@ -6,17 +6,17 @@ use clap::{Args, Subcommand, ValueHint};
 
 use super::send::{KEYS_HELP, SessionArgs};
 
-/// Make keys, and show their addresses
+/// Generate keys and print addresses
 #[derive(Args, Debug)]
 #[command(after_help = format!("\
 Examples:
   selkie keygen new alice.json
-  selkie keygen new alice.json --starts-with Al   tries keys until an address begins so
+  selkie keygen new alice.json --starts-with Al   generates keys until an address starts with Al
   selkie keygen pubkey alice.json
   selkie keygen pubkey pda:counter:vault          any address
 
-Files of keys are those of `solana-keygen`. Only their owner can read them, and no file is ever
-overwritten.
+Key files have the format of `solana-keygen`. They are readable by their owner only, and existing files
+are never overwritten.
 
 {KEYS_HELP}"))]
 pub(crate) struct KeygenArgs {
@@ -33,15 +33,15 @@ pub(crate) enum KeygenCommand {
 /// Write a new key to a file
 #[derive(Args, Debug)]
 pub(crate) struct NewArgs {
-    /// The file, which must not be there yet
+    /// The file to create; it must not exist
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
 
-    /// Try keys until the address begins with this, in base58: each letter takes 58 times as long
+    /// Generate keys until the address starts with this base58 text: each letter takes 58 times as long
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(crate) starts_with: String,
 
-    /// Try keys until the address ends with this
+    /// Generate keys until the address ends with this base58 text
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(crate) ends_with: String,
 }
@@ -49,7 +49,7 @@ pub(crate) struct NewArgs {
 /// Print an address
 #[derive(Args, Debug)]
 pub(crate) struct PubkeyArgs {
-    /// The file of a key, or any other form of an address
+    /// A key file, or an address in any other form
     #[arg(value_name = "KEY")]
     pub(crate) key: String,
 

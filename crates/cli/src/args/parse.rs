@@ -1,4 +1,4 @@
-//! The command line, read; what is wrong with it is told in the form that was asked for.
+//! Parses the command line and reports its errors as text or JSON.
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -7,17 +7,18 @@ use clap::{ColorChoice, Error, Parser as _};
 use super::{Cli, habits};
 use crate::ui::Ui;
 
-/// Reads the command line. Help, versions and errors have been shown, and the exit code says which.
+/// Parses the command line. On `Err`, help, the version or an error was printed, and the process
+/// should exit with this code.
 pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, ExitCode> {
     Cli::try_parse_from(&arguments).map_err(|error| show(&error, &arguments))
 }
 
 fn show(error: &Error, arguments: &[OsString]) -> ExitCode {
     let code = u8::try_from(error.exit_code()).unwrap_or(2);
-    let help = habits::meant(error, arguments);
+    let help = habits::suggestion(error, arguments);
     if error.use_stderr() && asks_for_json(arguments) {
         let (message, tip) = parts(error);
-        let help = help.or(tip).unwrap_or_else(|| "`--help` says more".to_owned());
+        let help = help.or(tip).unwrap_or_else(|| "see `--help`".to_owned());
         Ui::new(true, ColorChoice::Never).fail(&message, Some(&help));
         return ExitCode::from(code);
     }
@@ -29,12 +30,12 @@ fn show(error: &Error, arguments: &[OsString]) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Whether `--json` is said, to this command and not to one that it starts.
+/// Whether `--json` is given before `--`, that is, to this command and not to one that it starts.
 fn asks_for_json(arguments: &[OsString]) -> bool {
     arguments.iter().take_while(|it| *it != "--").any(|it| it == "--json")
 }
 
-/// What clap says, on one line, and its advice.
+/// Splits a clap error into its message, on one line, and its tip.
 fn parts(error: &Error) -> (String, Option<String>) {
     let text = error.render().to_string();
     let mut paragraphs = text.split("\n\n");

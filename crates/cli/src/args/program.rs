@@ -1,4 +1,4 @@
-//! What can be said about deployed programs.
+//! Arguments of `selkie program` and `selkie deploy`.
 
 use std::path::PathBuf;
 
@@ -6,19 +6,19 @@ use clap::{Args, Subcommand, ValueHint};
 
 use super::AssemblerArgs;
 
-/// Show, deploy, upgrade and close programs, on the saved state of a cluster
+/// Show, deploy, upgrade and close programs of a saved cluster
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  selkie program deploy hello.so                   a new cluster, if there is none yet
-  selkie program show                              every program and buffer
-  selkie program deploy hello.so                   again: an upgrade
-  selkie program extend hello 10240                room for a longer file
+  selkie program deploy hello.so                   creates the cluster if there is none
+  selkie program show                              lists programs and buffers
+  selkie program deploy hello.so                   upgrades a deployed program
+  selkie program extend hello 10240                allows larger files
   selkie program set-authority hello --final
 
-The cluster is in the file that --state names, or SELKIE_STATE, or in selkie.state. A program
-that was deployed has the name of its file; `selkie send --help` tells the other forms of addresses
-and keys.")]
+The cluster is saved in the file given by --state or SELKIE_STATE, by default selkie.state. A deployed
+program can be named by its file name; `selkie send --help` lists the other forms of addresses and
+keys.")]
 pub(crate) struct ProgramArgs {
     #[command(subcommand)]
     pub(crate) command: ProgramCommand,
@@ -35,7 +35,7 @@ pub(crate) enum ProgramCommand {
     SetAuthority(SetAuthorityArgs),
 }
 
-/// Which cluster.
+/// The cluster to use.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct StateArgs {
     /// The saved state of the cluster
@@ -44,24 +44,24 @@ pub(crate) struct StateArgs {
     pub(crate) state: PathBuf,
 }
 
-/// Who pays and who decides.
+/// The payer and the authority.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SignerArgs {
-    /// Who pays [default: ~/.config/solana/id.json if it is there; else a new key beside the state]
+    /// The fee payer [default: ~/.config/solana/id.json if it exists; else a key created beside the state]
     #[arg(short, long, value_name = "KEY", value_hint = ValueHint::FilePath, env = "SELKIE_PAYER")]
     #[arg(alias = "keypair", alias = "fee-payer")]
     pub(crate) payer: Option<String>,
 
-    /// Who may change the program [default: who pays]
+    /// The upgrade authority [default: the payer]
     #[arg(long, value_name = "KEY", value_hint = ValueHint::FilePath)]
     #[arg(alias = "upgrade-authority")]
     pub(crate) authority: Option<String>,
 }
 
-/// Show a program, a buffer, or all but those of every cluster
+/// Show a program or buffer, or list all except those of a new cluster
 #[derive(Args, Debug)]
 pub(crate) struct ShowArgs {
-    /// The program or buffer: its name, its address, or the file of its key [default: all]
+    /// The program or buffer: name, address or key file [default: all]
     #[arg(value_name = "PROGRAM")]
     pub(crate) program: Option<String>,
 
@@ -69,14 +69,14 @@ pub(crate) struct ShowArgs {
     pub(crate) state: StateArgs,
 }
 
-/// Write the file of a program or buffer
+/// Write the ELF file of a program or buffer
 #[derive(Args, Debug)]
 pub(crate) struct DumpArgs {
-    /// The program or buffer: its name, its address, or the file of its key
+    /// The program or buffer: name, address or key file
     #[arg(value_name = "PROGRAM")]
     pub(crate) program: String,
 
-    /// Where to write it
+    /// The output file
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
 
@@ -84,32 +84,32 @@ pub(crate) struct DumpArgs {
     pub(crate) state: StateArgs,
 }
 
-/// Deploy a program by real transactions; one that is there already is upgraded
+/// Deploy or upgrade a program by real transactions
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   selkie deploy target/deploy/counter.so
-  selkie deploy counter.s --state dev.state        a source is assembled first
-  selkie deploy counter.so --final                 nobody can ever change it
-  selkie deploy counter.so --max-len 100000        room for longer files later
+  selkie deploy counter.s --state dev.state        assembles the source first
+  selkie deploy counter.so --final                 makes the program immutable
+  selkie deploy counter.so --max-len 100000        allows larger files later
 
-The program's address is that of NAME-keypair.json beside NAME.so, which is made if it is missing.
-The file is checked as `selkie check` does before anything is sent or written. Symbols and debug
-information are not deployed. A program that is too small for its new file is extended first.")]
+The key of the program's address is NAME-keypair.json beside NAME.so, created if it is missing.
+The file is checked as by `selkie check` before anything is sent or written. Symbols and debug
+information are not deployed. An upgrade extends the programdata account if the new file is too large.")]
 pub(crate) struct DeployArgs {
-    /// The program: .so, or .s to be assembled first
+    /// The program: .so, or .s, which is assembled first
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) program: PathBuf,
 
-    /// The key of the program's address; for an upgrade the address is enough
+    /// The key file of the program's address; for an upgrade, the address suffices
     #[arg(long, value_name = "KEYPAIR")]
     pub(crate) program_id: Option<String>,
 
-    /// How long its files may become [default: as long as this one]
+    /// Maximum size of later files [default: the size of this file]
     #[arg(long, value_name = "BYTES", value_parser = crate::numbers::parse::<usize>)]
     pub(crate) max_len: Option<usize>,
 
-    /// Let nobody change it, ever
+    /// Make the program immutable
     #[arg(long = "final")]
     pub(crate) is_final: bool,
 
@@ -123,14 +123,14 @@ pub(crate) struct DeployArgs {
     pub(crate) state: StateArgs,
 }
 
-/// Replace a program by another file
+/// Upgrade a program to a new file
 #[derive(Args, Debug)]
 pub(crate) struct UpgradeArgs {
-    /// The program: its name, its address, or the file of its key
+    /// The program: name, address or key file
     #[arg(value_name = "PROGRAM")]
     pub(crate) id: String,
 
-    /// The new file: .so, or .s to be assembled first
+    /// The new file: .so, or .s, which is assembled first
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) program: PathBuf,
 
@@ -144,14 +144,14 @@ pub(crate) struct UpgradeArgs {
     pub(crate) state: StateArgs,
 }
 
-/// Make room for longer files
+/// Extend the programdata account for larger files
 #[derive(Args, Debug)]
 pub(crate) struct ExtendArgs {
-    /// The program: its name, its address, or the file of its key
+    /// The program: name, address or key file
     #[arg(value_name = "PROGRAM")]
     pub(crate) id: String,
 
-    /// How many bytes more
+    /// Number of bytes to add
     #[arg(value_name = "BYTES", value_parser = crate::numbers::parse::<u32>)]
     pub(crate) bytes: u32,
 
@@ -165,11 +165,11 @@ pub(crate) struct ExtendArgs {
 /// Close a program or buffer; its address cannot be used again
 #[derive(Args, Debug)]
 pub(crate) struct CloseArgs {
-    /// The program or buffer: its name, its address, or the file of its key
+    /// The program or buffer: name, address or key file
     #[arg(value_name = "PROGRAM")]
     pub(crate) id: String,
 
-    /// Who gets its lamports: an address, or the file of a key [default: who pays]
+    /// The recipient of its lamports: address or key file [default: the payer]
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) recipient: Option<String>,
 
@@ -180,19 +180,19 @@ pub(crate) struct CloseArgs {
     pub(crate) state: StateArgs,
 }
 
-/// Hand a program or buffer to another authority, or to nobody
+/// Change the authority of a program or buffer, or remove it
 #[derive(Args, Debug)]
 #[command(group = clap::ArgGroup::new("new").required(true))]
 pub(crate) struct SetAuthorityArgs {
-    /// The program or buffer: its name, its address, or the file of its key
+    /// The program or buffer: name, address or key file
     #[arg(value_name = "PROGRAM")]
     pub(crate) id: String,
 
-    /// The new authority: its address, or the file of its key
+    /// The new authority: address or key file
     #[arg(long, value_name = "ADDRESS", group = "new")]
     pub(crate) new_authority: Option<String>,
 
-    /// Let nobody change the program, ever
+    /// Make the program immutable
     #[arg(long = "final", group = "new")]
     pub(crate) is_final: bool,
 

@@ -1,4 +1,4 @@
-//! What can be said about what a program runs among.
+//! Arguments for the environment of `selkie run`: other programs, a saved cluster, features.
 
 use std::path::PathBuf;
 
@@ -6,24 +6,24 @@ use clap::{Args, ValueHint};
 use selkie_asm::suggest::nearest;
 use selkie_svm::Feature;
 
-/// Programs, accounts and features beside the program that is run.
+/// The environment that the program runs in.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SurroundingsArgs {
-    /// Another program that it may call
+    /// Another program that it can invoke by CPI
     #[arg(long = "program", value_name = "KEY=FILE", value_hint = ValueHint::FilePath)]
     pub(crate) programs: Vec<String>,
 
-    /// A saved cluster whose accounts, programs, sysvars and features there are
+    /// Take accounts, programs, sysvars and features from a saved cluster
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) state: Option<PathBuf>,
 
-    /// Switch a feature on or off; docs/features.md lists them
+    /// Enable or disable a feature; docs/features.md lists them
     #[arg(long, value_name = "NAME=on|off", value_parser = parse_feature)]
     pub(crate) feature: Vec<(Feature, bool)>,
 }
 
 fn parse_feature(text: &str) -> Result<(Feature, bool), String> {
-    let (name, switch) = text.split_once('=').ok_or("it is not NAME=on or NAME=off")?;
+    let (name, switch) = text.split_once('=').ok_or("expected NAME=on or NAME=off")?;
     let is_on = match switch {
         "on" => true,
         "off" => false,
@@ -37,8 +37,8 @@ fn parse_feature(text: &str) -> Result<(Feature, bool), String> {
     found.map(|feature| (feature, is_on)).ok_or_else(|| {
         let names: Vec<String> = Feature::ALL.iter().map(|it| format!("{it:?}")).collect();
         match nearest(name, names.iter().map(String::as_str)) {
-            Some(near) => format!("there is no feature `{name}`: did you mean `{near}`?"),
-            None => format!("there is no feature `{name}`"),
+            Some(near) => format!("unknown feature `{name}`: did you mean `{near}`?"),
+            None => format!("unknown feature `{name}`"),
         }
     })
 }

@@ -1,4 +1,4 @@
-//! What can be said about instructions and transactions.
+//! Arguments of `selkie send` and `selkie airdrop`, and those that all commands on a cluster share.
 
 use clap::{
     Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, ValueHint, error::ErrorKind,
@@ -7,20 +7,20 @@ use clap::{
 use super::program::StateArgs;
 use crate::numbers;
 
-/// What addresses and keys are, for the help of every command that takes them.
+/// The forms of addresses and keys, for the help of every command that takes them.
 pub(crate) const KEYS_HELP: &str = "\
 KEY is an address or a key, in one of these forms:
   7V1FVd1s…                    32 bytes in base58
-  vault                        a name that was given once: --name vault=KEY; a deployed
-                               program has the name of its file
+  vault                        a name defined by --name vault=KEY; a deployed program
+                               can be named by its file name
   token, system, memo, clock   a well-known program or sysvar
-  payer                        who pays
-  alice.json                   the file of a key, as `selkie keygen new` writes it
-  test:alice                   the key that tests get from `keypair(\"alice\")`: no secret
-  pda:PROGRAM:SEED,SEED…       a program address; a SEED is text, or a part of DATA
+  payer                        the fee payer
+  alice.json                   a key file, as `selkie keygen new` writes it
+  test:alice                   the public test key of `keypair(\"alice\")`
+  pda:PROGRAM:SEED,SEED…       a program derived address; a SEED is text or a part of DATA
   ata:OWNER:MINT[:PROGRAM]     an associated token account";
 
-/// Send instructions or a transaction, and see exactly what happened
+/// Send instructions or a transaction, and show the result
 #[derive(Args, Debug)]
 #[command(after_help = format!("\
 Examples:
@@ -28,12 +28,12 @@ Examples:
   selkie send -P vault --accounts pda:vault:state,key:payer:w payer:ws -d anchor:deposit,u64:500
   selkie send -P memo -d str:one -P memo -d str:two       two instructions, one transaction
   selkie send -P system -a payer:ws alice.json:ws -d u32:0,u64:1000000,u64:8,key:counter
-  selkie send instructions.json --simulate                nothing is changed
-  selkie send transaction.bin --any-blockhash             bytes, base64 or base58, of any version
+  selkie send instructions.json --simulate                does not change the cluster
+  selkie send transaction.bin --any-blockhash             any version, as bytes, base64 or base58
 
-Each --program begins an instruction; the accounts and data behind it are its own. `:w` behind
-an account makes it writable, `:s` a signer, `:ws` both, `:r` neither. A signer whose KEY has a
-key, such as a file, signs.
+Each --program starts an instruction; the accounts and data after it belong to it. The suffix `:w`
+makes an account writable, `:s` a signer, `:ws` both, `:r` neither. A signer signs if KEY names its key,
+for example a file.
 
 {KEYS_HELP}
 
@@ -41,25 +41,25 @@ DATA is one or more parts, joined by commas:
   u8:N … u128:N  i8:N … i128:N  bool:true    little endian
   0x0a0b or 0a0b                             bytes in hexadecimal
   str:TEXT  base58:…  base64:…  @FILE        bytes
-  string:TEXT                                a length of 32 bits, then the text (Borsh)
+  string:TEXT                                32-bit length, then the text (Borsh)
   key:KEY                                    the 32 bytes of an address
   anchor:NAME                                the discriminator of an Anchor instruction
 
-FILE as JSON is one instruction, or a list of them:
+A JSON FILE holds an instruction, or a list of them:
   {{\"program\": \"counter\", \"accounts\": [\"vault:w\"], \"data\": \"u64:2\"}}"))]
 pub(crate) struct SendArgs {
-    /// Instructions as JSON, or a serialized transaction: a file, or base64 or base58 itself
+    /// A file of JSON instructions or a serialized transaction, or a transaction in base64 or base58
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: Option<String>,
 
     #[command(flatten)]
     pub(crate) instructions: InstructionsArgs,
 
-    /// Who signs besides the payer
+    /// Signers besides the payer
     #[arg(short, long = "signer", value_name = "KEY", num_args = 1..)]
     pub(crate) signers: Vec<String>,
 
-    /// Tell what would happen, and change nothing
+    /// Show the result without changing the cluster
     #[arg(long)]
     pub(crate) simulate: bool,
 
@@ -67,27 +67,27 @@ pub(crate) struct SendArgs {
     #[arg(long, conflicts_with = "simulate")]
     pub(crate) sign_only: bool,
 
-    /// Compute units that the transaction may use
+    /// Compute unit limit of the transaction
     #[arg(short, long, value_name = "CU", value_parser = numbers::parse::<u32>)]
     pub(crate) limit: Option<u32>,
 
-    /// Price of a compute unit, in millionths of a lamport
+    /// Compute unit price in micro-lamports
     #[arg(long, value_name = "MICROLAMPORTS", value_parser = numbers::parse::<u64>)]
     pub(crate) price: Option<u64>,
 
-    /// Bytes of heap: 32768 to 262144 in steps of 1024
+    /// Heap size: 32768 to 262144 bytes, a multiple of 1024
     #[arg(long, value_name = "BYTES", value_parser = super::parse_heap)]
     pub(crate) heap: Option<u32>,
 
-    /// Address lookup tables to shorten the transaction with, which becomes one of version 0
+    /// Address lookup tables; makes this a version 0 transaction
     #[arg(long, value_name = "KEY", num_args = 1..)]
     pub(crate) lookup_table: Vec<String>,
 
-    /// Do not check signatures: anybody signs, even who has no key here
+    /// Do not check signatures; signers need no key
     #[arg(long)]
     pub(crate) skip_signatures: bool,
 
-    /// Take a transaction whatever blockhash it was signed with
+    /// Accept a transaction with any blockhash
     #[arg(long)]
     pub(crate) any_blockhash: bool,
 
@@ -95,18 +95,18 @@ pub(crate) struct SendArgs {
     pub(crate) session: SessionArgs,
 }
 
-/// Which cluster, its names, and who pays.
+/// The cluster to use, its names, and the payer.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SessionArgs {
     #[command(flatten)]
     pub(crate) state: StateArgs,
 
-    /// Give a name to an address or key; later commands on this cluster know it
+    /// Name an address or key for this and later commands on the cluster
     #[arg(long = "name", value_name = "NAME=KEY")]
     pub(crate) names: Vec<String>,
 
-    /// Who pays, called `payer` [default: ~/.config/solana/id.json if it is there; else a new key
-    /// beside the state]
+    /// The fee payer, named `payer` [default: ~/.config/solana/id.json if it exists; else a key
+    /// created beside the state]
     #[arg(short, long, value_name = "KEY", env = "SELKIE_PAYER")]
     pub(crate) payer: Option<String>,
 }
@@ -131,7 +131,7 @@ impl Args for InstructionsArgs {
         };
         let accounts = argument("account", 'a', "KEY[:ws]", "The accounts of the instruction");
         command
-            .arg(argument("program", 'P', "KEY", "The program to call: begins an instruction"))
+            .arg(argument("program", 'P', "KEY", "The program to call; starts an instruction"))
             .arg(accounts.visible_alias("accounts").num_args(1..))
             .arg(argument("data", 'd', "DATA", "The data of the instruction"))
     }
@@ -146,8 +146,8 @@ impl FromArgMatches for InstructionsArgs {
         let mut all: Vec<(usize, &str, &String)> = Vec::new();
         for id in ["program", "account", "data"] {
             let values = matches.get_many::<String>(id).into_iter().flatten();
-            let places = matches.indices_of(id).into_iter().flatten();
-            all.extend(places.zip(values).map(|(place, value)| (place, id, value)));
+            let indices = matches.indices_of(id).into_iter().flatten();
+            all.extend(indices.zip(values).map(|(index, value)| (index, id, value)));
         }
         all.sort();
         let mut instructions: Vec<InstructionArgs> = Vec::new();
@@ -158,7 +158,7 @@ impl FromArgMatches for InstructionsArgs {
                 continue;
             }
             let Some(last) = instructions.last_mut() else {
-                let text = format!("`--{id} {value}` stands before the first `--program`");
+                let text = format!("`--{id} {value}` is before the first `--program`");
                 return Err(Error::raw(ErrorKind::MissingRequiredArgument, text));
             };
             if id == "account" { &mut last.accounts } else { &mut last.data }.push(value.clone());
@@ -179,15 +179,15 @@ Examples:
   selkie airdrop 10 alice.json
   selkie airdrop 1.5 7V1FVd1s3TQfzPVQMtDDoVoMDaR5Lwc4sL3Y9Rza5Jhq
   selkie airdrop 5000lamports test:bob
-  selkie airdrop 100                      to who pays
+  selkie airdrop 100                      to the payer
 
 {KEYS_HELP}"))]
 pub(crate) struct AirdropArgs {
-    /// How much: in SOL, or as 5000lamports
+    /// Amount in SOL, or in lamports as 5000lamports
     #[arg(value_name = "AMOUNT")]
     pub(crate) amount: String,
 
-    /// Who gets it [default: who pays]
+    /// The recipient [default: the payer]
     #[arg(value_name = "KEY")]
     pub(crate) recipient: Option<String>,
 
@@ -195,7 +195,7 @@ pub(crate) struct AirdropArgs {
     pub(crate) session: SessionArgs,
 }
 
-/// A file, and which flags stand behind it.
+/// Splits the flags `:w`, `:s` and `:r` off an account argument.
 pub(crate) fn split_flags(text: &str) -> (&str, &str) {
     match text.rsplit_once(':') {
         Some((before, flags))
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn each_program_begins_an_instruction() {
+    fn each_program_starts_an_instruction() {
         check("x", &[]);
         check("x -P a -d 1", &[("a", &[], &["1"])]);
         check(
@@ -242,12 +242,12 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_no_instruction_is_refused() {
+    fn data_before_the_first_program_is_rejected() {
         assert!(Line::try_parse_from(["x", "-d", "1", "-P", "a"]).is_err());
     }
 
     #[test]
-    fn flags_are_the_last_part() {
+    fn flags_are_split_off_the_last_part_only() {
         assert_eq!(split_flags("vault:ws"), ("vault", "ws"));
         assert_eq!(split_flags("pda:a:str:x:w"), ("pda:a:str:x", "w"));
         assert_eq!(split_flags("test:alice"), ("test:alice", ""));

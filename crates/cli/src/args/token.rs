@@ -1,21 +1,21 @@
-//! What can be said about tokens.
+//! Arguments of `selkie token`.
 
 use clap::{Args, Subcommand};
 
 use super::send::{KEYS_HELP, SessionArgs};
 
-/// Make mints and token accounts, and mint and move tokens
+/// Create mints and token accounts; mint and transfer tokens
 #[derive(Args, Debug)]
 #[command(after_help = format!("\
 Examples:
-  selkie token create-mint gold --decimals 6      remembers the new mint as `gold`
-  selkie token mint gold 100                      to who pays
-  selkie token mint gold 2.5 alice.json           to the token account of alice
+  selkie token create-mint gold --decimals 6      names the new mint `gold`
+  selkie token mint gold 100                      to the payer
+  selkie token mint gold 2.5 alice.json           to the associated token account of alice
   selkie token transfer gold 1.25 test:bob
   selkie token balance test:bob
   selkie token create-mint silver --program token-2022
 
-Tokens are kept in associated token accounts, which are made where they are missing.
+Tokens are held in associated token accounts, which are created as needed.
 
 {KEYS_HELP}"))]
 pub(crate) struct TokenArgs {
@@ -32,18 +32,18 @@ pub(crate) enum TokenCommand {
     Balance(BalanceArgs),
 }
 
-/// Make a mint
+/// Create a mint
 #[derive(Args, Debug)]
 pub(crate) struct CreateMintArgs {
-    /// The key of its address, or a name for a new one [default: a new key without a name]
+    /// The key of its address, or a name for a new key [default: a new key without a name]
     #[arg(value_name = "KEY|NAME")]
     pub(crate) mint: Option<String>,
 
-    /// Into how many decimals a token is divided
+    /// Number of decimals
     #[arg(long, default_value = "9", value_parser = crate::amount::parse_decimals)]
     pub(crate) decimals: u8,
 
-    /// Who may make tokens [default: who pays]
+    /// The mint authority [default: the payer]
     #[arg(long, value_name = "KEY")]
     pub(crate) authority: Option<String>,
 
@@ -55,14 +55,14 @@ pub(crate) struct CreateMintArgs {
     pub(crate) session: SessionArgs,
 }
 
-/// Make the associated token account of an owner
+/// Create the associated token account of an owner
 #[derive(Args, Debug)]
 pub(crate) struct CreateAccountArgs {
     /// The mint
     #[arg(value_name = "MINT")]
     pub(crate) mint: String,
 
-    /// Who owns the account [default: who pays]
+    /// The owner of the account [default: the payer]
     #[arg(value_name = "OWNER")]
     pub(crate) owner: Option<String>,
 
@@ -70,7 +70,7 @@ pub(crate) struct CreateAccountArgs {
     pub(crate) session: SessionArgs,
 }
 
-/// Make tokens
+/// Mint tokens
 #[derive(Args, Debug)]
 pub(crate) struct MintArgs {
     /// The mint
@@ -81,11 +81,11 @@ pub(crate) struct MintArgs {
     #[arg(value_name = "AMOUNT")]
     pub(crate) amount: String,
 
-    /// Who gets them: an owner or a token account [default: who pays]
+    /// The recipient: an owner or a token account [default: the payer]
     #[arg(value_name = "RECIPIENT")]
     pub(crate) recipient: Option<String>,
 
-    /// The authority of the mint [default: who pays]
+    /// The mint authority [default: the payer]
     #[arg(long, value_name = "KEY")]
     pub(crate) authority: Option<String>,
 
@@ -93,7 +93,7 @@ pub(crate) struct MintArgs {
     pub(crate) session: SessionArgs,
 }
 
-/// Move tokens
+/// Transfer tokens
 #[derive(Args, Debug)]
 pub(crate) struct TransferArgs {
     /// The mint
@@ -104,11 +104,11 @@ pub(crate) struct TransferArgs {
     #[arg(value_name = "AMOUNT")]
     pub(crate) amount: String,
 
-    /// Who gets them: an owner or a token account
+    /// The recipient: an owner or a token account
     #[arg(value_name = "RECIPIENT")]
     pub(crate) recipient: String,
 
-    /// Who has them, and signs [default: who pays]
+    /// The owner of the tokens, who signs [default: the payer]
     #[arg(long, value_name = "KEY")]
     pub(crate) from: Option<String>,
 
@@ -123,7 +123,7 @@ pub(crate) struct BalanceArgs {
     #[arg(value_name = "KEY", default_value = "payer")]
     pub(crate) owner: String,
 
-    /// Tokens of this mint only
+    /// Show only tokens of this mint
     #[arg(long, value_name = "MINT")]
     pub(crate) mint: Option<String>,
 

@@ -21,64 +21,64 @@ use crate::{
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  selkie build                         the project of this folder, to target/deploy/NAME.so
-  selkie build programs/counter        the project of another one
+  selkie build                         builds the current folder to target/deploy/NAME.so
+  selkie build programs/counter        builds the project in another folder
   selkie build --arch v0               for sBPF v0
-  selkie build --toolchain clang-22    with this compiler instead of the best that is found
-  selkie build -- --features devnet    with arguments for cargo
-  selkie build hello.s                 one source: hello.so beside it
+  selkie build --toolchain clang-22    with this compiler instead of the best one found
+  selkie build -- --features devnet    passes arguments to cargo
+  selkie build hello.s                 builds one source to hello.so beside it
   selkie build hello.c -o out.so
-  selkie build -c fast.s               an object for `selkie link`: fast.o beside it
+  selkie build -c fast.s               assembles to fast.o, an object for `selkie link`
 
-A project is a Cargo package with a library, or a folder with src/*.s, src/*.c or both. C takes clang 22 or
-zig, or an older clang down to 16; Rust takes a toolchain with LLVM 23 and the standard library's source. What is missing
-is named, with the line that installs it.
+A project is a Cargo package with a library, or a folder with src/*.s, src/*.c or both. C requires clang 22 or
+zig, or an older clang down to 16; Rust requires a toolchain with LLVM 23 and the standard library's source.
+If a tool is missing, the error says how to install it.
 
-Beside target/deploy/NAME.so there are NAME.so.debug, with names and lines for tools, and the key of
-the program's address. Nothing is compiled again if nothing changed.")]
+NAME.so.debug, with symbols and line numbers for tools, and the key of the program's address are written
+beside target/deploy/NAME.so. An unchanged project is not recompiled.")]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct BuildArgs {
-    /// Folders of projects, or sources: .s, .c [default: the current folder]
+    /// Project folders, or sources: .s, .c [default: the current folder]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
 
-    /// Where to write the program (one only)
+    /// The output file, for a single program
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     #[arg(conflicts_with = "out_dir")]
     output: Option<PathBuf>,
 
-    /// Where to write the programs [default: target/deploy; of a source, beside it]
+    /// The output folder [default: target/deploy; for a source, its folder]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     out_dir: Option<PathBuf>,
 
-    /// Make objects for `selkie link` of the sources, NAME.o, and no program
+    /// Compile the sources to objects for `selkie link`, NAME.o, without linking
     #[arg(short = 'c', long = "object")]
     object: bool,
 
     #[command(flatten)]
     assembler: AssemblerArgs,
 
-    /// Write names and lines into the program itself
+    /// Include symbols and line numbers in the program itself
     #[arg(short = 'g', long)]
     debug: bool,
 
-    /// Leave out symbols and everything else that only tools read; projects do without -g
+    /// Omit symbols and everything else that only tools read; the default for projects without -g
     #[arg(long, conflicts_with = "debug")]
     strip: bool,
 
-    /// The compiler: clang-22, zig, 1.99.0, nightly, a path
+    /// The compiler: clang-22, zig, 1.99.0, nightly or a path
     #[arg(short, long, value_name = "NAME")]
     toolchain: Option<String>,
 
-    /// Of a workspace, build this package only
+    /// Build only this package of a workspace
     #[arg(short, long, value_name = "NAME")]
     package: Option<String>,
 
-    /// Refuse variables that the program may write, instead of placing them in the heap
+    /// Reject writable global variables instead of placing them in the heap
     #[arg(long)]
     no_statics: bool,
 
-    /// List every function, not only the largest
+    /// List all functions, not only the largest
     #[arg(long)]
     functions: bool,
 
@@ -86,11 +86,11 @@ pub(crate) struct BuildArgs {
     #[arg(short, long)]
     force: bool,
 
-    /// Show the commands that are run
+    /// Print the commands being run
     #[arg(short, long)]
     verbose: bool,
 
-    /// What to say to cargo, for projects in Rust
+    /// Arguments for cargo, for Rust projects
     #[arg(last = true, value_name = "CARGO ARGUMENTS")]
     cargo: Vec<String>,
 }

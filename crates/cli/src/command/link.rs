@@ -19,7 +19,7 @@ use crate::{
     ui::{Advise as _, BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
 };
 
-/// Link objects and archives of clang, zig, rustc or `selkie build -c` into a loadable program
+/// Link objects and archives from clang, zig, rustc or `selkie build -c` into a program
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -27,18 +27,18 @@ Examples:
   selkie link counter.o -o counter.so             for sBPF v3
   selkie link counter.o -o counter.so --arch v0 --strip
   selkie link *.o libhelpers.a -o program.so --map program.map
-  selkie link main.o fast.s -o program.so         sources in assembly are assembled first
+  selkie link main.o fast.s -o program.so         assembles sources first
 
-For rustc: as \"linker\" with \"linker-flavor\": \"bpf\" in a target's JSON, under the name
-`selkie-link`, or with \"pre-link-args\": {\"bpf\": [\"link\"]}. What rustc says to a linker for BPF is
-understood.")]
+With rustc: set \"linker\" and \"linker-flavor\": \"bpf\" in the target's JSON, and either install the linker
+as `selkie-link` or add \"pre-link-args\": {\"bpf\": [\"link\"]}. The arguments that rustc passes to a BPF
+linker are accepted.")]
 #[allow(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct LinkArgs {
-    /// Objects, sources in assembly, and archives: of these, the members that something needs
+    /// Objects, assembly sources and archives; archive members are linked only if needed
     #[arg(required = true, value_name = "OBJECT", value_hint = ValueHint::FilePath)]
     objects: Vec<PathBuf>,
 
-    /// Where to write the program
+    /// The output file
     #[arg(short, long, value_name = "FILE", default_value = "program.so")]
     #[arg(value_hint = ValueHint::FilePath)]
     output: PathBuf,
@@ -48,36 +48,36 @@ pub(crate) struct LinkArgs {
     #[arg(value_parser = crate::args::parse_version, visible_alias = "sbpf-version")]
     arch: Version,
 
-    /// The function that the program starts at
+    /// The entry function
     #[arg(short, long, value_name = "NAME", default_value = selkie_isa::symbol::ENTRYPOINT)]
     entry: String,
 
-    /// Leave out symbols, debug information and everything else that only tools read
+    /// Omit symbols, debug information and everything else that only tools read
     #[arg(long)]
     strip: bool,
 
-    /// Write what is where, and where it came from
+    /// Write a link map: addresses, and the object each symbol came from
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     map: Option<PathBuf>,
 
-    /// Print every function, with its size and the stack it uses
+    /// List all functions with their size and stack use
     #[arg(long)]
     functions: bool,
 
-    /// Refuse variables that the program may write, instead of placing them in the heap
+    /// Reject writable global variables instead of placing them in the heap
     #[arg(long)]
     no_statics: bool,
 
-    /// Look for libraries and objects in this folder too
+    /// Also search this folder for libraries and objects
     #[arg(short = 'L', value_name = "DIR", value_hint = ValueHint::DirPath)]
     folders: Vec<PathBuf>,
 
-    /// Link libNAME.a or libNAME.rlib of those folders
+    /// Link libNAME.a or libNAME.rlib from those folders
     #[arg(short = 'l', value_name = "NAME")]
     libraries: Vec<String>,
 
-    // What rustc says to linkers for BPF. The program's entry is all that it exports; how to
-    // compile was decided before.
+    // Arguments that rustc passes to BPF linkers. They are ignored: a program exports its entry
+    // only, and code generation is finished before linking.
     #[arg(long, hide = true, value_name = "FILE")]
     export_symbols: Option<PathBuf>,
     #[arg(long, hide = true)]
@@ -120,14 +120,14 @@ pub(crate) fn run(ui: &mut Ui, args: &LinkArgs) -> Result<Status> {
     }
 }
 
-/// Assembles a source; `None` if that was refused, and shown.
+/// Assembles a source; `None` if it has errors, which were shown.
 fn assemble(ui: &mut Ui, path: &Path, args: &LinkArgs) -> Result<Option<Vec<u8>>> {
     let assembler = AssemblerArgs { arch: args.arch, include: Vec::new(), defines: Vec::new() };
     let output = assemble_object(path, &assembler, false)?;
     Ok(show_findings(ui, &output)?.map(|object| object.elf.clone()))
 }
 
-/// A file, in the folders of `-L` if it is not where it is said to be.
+/// Returns the path itself if it exists, otherwise its path in a folder of `-L` if it exists there.
 fn find(path: &Path, args: &LinkArgs) -> PathBuf {
     let folders = args.folders.iter().filter(|_| !path.exists());
     let found = folders.map(|folder| folder.join(path)).find(|it| it.exists());
@@ -140,8 +140,8 @@ fn find_library(name: &str, args: &LinkArgs) -> Result<PathBuf> {
     candidates
         .into_iter()
         .find(|it| it.exists())
-        .ok_or_else(|| anyhow!("there is no library `{name}`"))
-        .advise(format!("-L names the folder of {} or {}", names[0], names[1]))
+        .ok_or_else(|| anyhow!("library `{name}` not found"))
+        .advise(format!("add the folder of {} or {} with -L", names[0], names[1]))
 }
 
 fn accept(ui: &mut Ui, args: &LinkArgs, linked: &Linked) -> Result<Status> {
@@ -170,7 +170,10 @@ fn accept(ui: &mut Ui, args: &LinkArgs, linked: &Linked) -> Result<Status> {
     )?;
     if linked.heap_bytes > 0 {
         let bytes = linked.heap_bytes;
-        writeln!(ui.out, "   {DIM}statics take the heap's first {bytes} bytes{DIM:#}")?;
+        writeln!(
+            ui.out,
+            "   {DIM}writable globals use the first {bytes} bytes of the heap{DIM:#}"
+        )?;
     }
     if linked.debug_elf.is_some() {
         writeln!(ui.out, "   {DIM}debug information: {}{DIM:#}", debug.display())?;
@@ -213,30 +216,30 @@ fn report(args: &LinkArgs, linked: &Linked) -> Value {
 fn refuse(ui: &mut Ui, errors: &[LinkError]) -> Result<Status> {
     if ui.json {
         let error = format!("{}, no program", count(errors.len(), "error"));
-        ui.object(&json!({ "error": error, "errors": findings(errors) }))?;
+        ui.object(&json!({ "error": error, "errors": errors_json(errors) }))?;
     } else {
         show_errors(ui, errors)?;
     }
     Ok(Status::Failure)
 }
 
-/// Why there is no program, as data.
-pub(crate) fn findings(errors: &[LinkError]) -> Vec<Value> {
-    let finding = |it: &LinkError| {
+/// Returns link errors as JSON.
+pub(crate) fn errors_json(errors: &[LinkError]) -> Vec<Value> {
+    let error = |it: &LinkError| {
         json!({
             "message": it.message, "object": it.object, "section": it.section,
             "symbol": it.symbol, "offset": it.offset, "source": it.source, "help": it.help,
         })
     };
-    errors.iter().map(finding).collect()
+    errors.iter().map(error).collect()
 }
 
-/// Shows why there is no program.
+/// Shows link errors with their locations and help.
 pub(crate) fn show_errors(ui: &mut Ui, errors: &[LinkError]) -> Result<()> {
     for it in errors {
         ui.aside(&format!("{BAD}error{BAD:#}{STRONG}: {}{STRONG:#}\n", it.message))?;
-        if let Some(place) = it.location() {
-            ui.aside(&format!(" --> {place}\n"))?;
+        if let Some(location) = it.location() {
+            ui.aside(&format!(" --> {location}\n"))?;
         }
         if let Some(help) = &it.help {
             ui.aside(&format!("{NOTE}help{NOTE:#}: {help}\n"))?;

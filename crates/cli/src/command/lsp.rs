@@ -5,19 +5,18 @@ use clap::Args;
 
 use crate::{args::AssemblerArgs, ui::Status};
 
-/// Serve an editor: findings while you type, completion, meaning and price of what is under the
-/// cursor, definitions, names to change, compute units
+/// Run the language server: diagnostics, completion, hover, navigation, renaming, compute units
 #[derive(Args, Debug)]
 #[command(after_help = "\
-Editors start this and speak the Language Server Protocol with it over its standard input and
-output; editors/README.md of the repository says how to set them up. Editors may say the version,
-folders to include from and constants too, in their initialization options:
+The server speaks the Language Server Protocol over standard input and output; editors/README.md of the
+repository explains how to set up editors. Editors can also set the version, include folders and
+constants in their initialization options:
   { \"arch\": \"v0\", \"include\": [\"inc\"], \"defines\": { \"DEBUG\": 1 } }")]
 pub(crate) struct LspArgs {
     #[command(flatten)]
     assembler: AssemblerArgs,
 
-    /// Editors say this to all servers, and there is no other way here
+    /// Accepted because editors pass it to every server; there is no other transport
     #[arg(long, hide = true)]
     stdio: bool,
 }

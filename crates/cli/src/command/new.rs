@@ -15,20 +15,20 @@ use crate::{
     ui::{Advise as _, DIM, GOOD, STRONG, Status, Ui},
 };
 
-/// Begin a project: a program that builds, runs, and has a test
+/// Create a project: a program that builds and runs, with a test
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   selkie new counter              in assembly
-  selkie new counter --lang c     in C; --c says the same
-  selkie new counter --lang rust  in Rust, with pinocchio; --rust says the same
+  selkie new counter --lang c     in C; same as --c
+  selkie new counter --lang rust  in Rust with pinocchio; same as --rust
   cd counter && selkie build && cargo test
 
-The program counts in an account; input.json has what `selkie run` gives it. Tests take the library
-`selkie` from crates.io, or from the folder that --library names: relative to the project if the
-folder is given so.")]
+The program increments a counter in an account; input.json is an instruction for `selkie run`. The tests
+use the library `selkie` from crates.io, or from the folder given by --library; a relative folder is
+written relative to the project.")]
 pub(crate) struct NewArgs {
-    /// The folder to make; its last part is the program's name
+    /// The folder to create; its last component is the program's name
     #[arg(value_name = "NAME", value_hint = ValueHint::DirPath)]
     folder: PathBuf,
 
@@ -36,24 +36,24 @@ pub(crate) struct NewArgs {
     #[arg(long, value_enum, value_name = "LANGUAGE", group = "language")]
     lang: Option<Language>,
 
-    /// In assembly
+    /// Use assembly
     #[arg(long, group = "language")]
     asm: bool,
 
-    /// In C
+    /// Use C
     #[arg(long, group = "language")]
     c: bool,
 
-    /// In Rust
+    /// Use Rust
     #[arg(long, group = "language")]
     rust: bool,
 
-    /// The folder of the library `selkie`, or of its repository, for tests [default: crates.io]
+    /// The folder of the library `selkie` or its repository, for tests [default: crates.io]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     library: Option<PathBuf>,
 }
 
-/// What a program is written in.
+/// A programming language.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 enum Language {
     Asm,
@@ -72,13 +72,13 @@ impl NewArgs {
     }
 }
 
-/// What a project in one language is made of.
+/// The files of a project in one language.
 struct Template {
     language: &'static str,
-    /// Where the program is, with `NAME` for its name, and what is in it.
+    /// The path of the source, with `NAME` for the program's name, and its text.
     source: (&'static str, &'static str),
     manifest: &'static str,
-    /// What runs it without building a project.
+    /// The file that `selkie run` takes in the README.
     run: &'static str,
 }
 
@@ -117,10 +117,10 @@ pub(crate) fn run(ui: &mut Ui, args: &NewArgs) -> Result<Status> {
     };
     let name = name(&args.folder)?;
     if args.folder.exists() {
-        let message = format!("{} is there already", args.folder.display());
-        return Err(anyhow!(message)).advise("name a folder that is not there");
+        let message = format!("{} already exists", args.folder.display());
+        return Err(anyhow!(message)).advise("name a folder that does not exist");
     }
-    // As cargo calls libraries.
+    // Cargo replaces dashes in library names.
     let program = match args.language() {
         Language::Rust => name.replace('-', "_"),
         _ => name.to_owned(),
@@ -158,7 +158,7 @@ pub(crate) fn run(ui: &mut Ui, args: &NewArgs) -> Result<Status> {
     let folder = args.folder.display();
     writeln!(
         ui.out,
-        "{GOOD}began{GOOD:#} {STRONG}{folder}{STRONG:#}  {DIM}a counter in {}{DIM:#}",
+        "{GOOD}created{GOOD:#} {STRONG}{folder}{STRONG:#}  {DIM}a counter in {}{DIM:#}",
         template.language
     )?;
     writeln!(ui.out, "   {DIM}next: cd {folder} && selkie build && cargo test{DIM:#}")?;
@@ -166,25 +166,25 @@ pub(crate) fn run(ui: &mut Ui, args: &NewArgs) -> Result<Status> {
         let version = env!("CARGO_PKG_VERSION");
         writeln!(
             ui.out,
-            "   {DIM}tests need selkie {version} of crates.io; --library DIR takes it from a \
-             folder{DIM:#}"
+            "   {DIM}the tests need selkie {version} from crates.io; --library DIR uses a \
+             folder instead{DIM:#}"
         )?;
     }
     Ok(Status::Success)
 }
 
-/// The name of the program: one that a crate may have.
+/// Returns the program's name, which must be a valid crate name.
 fn name(folder: &Path) -> Result<&str> {
     let name = folder.file_name().and_then(|it| it.to_str()).unwrap_or_default();
     let is_plain = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '_';
     if name.starts_with(|it: char| it.is_ascii_alphabetic()) && name.chars().all(is_plain) {
         return Ok(name);
     }
-    Err(anyhow!("`{name}` cannot be the name of a program"))
-        .advise("names begin with a letter and are made of letters, digits, - and _")
+    Err(anyhow!("`{name}` is not a valid program name"))
+        .advise("names start with a letter and contain only letters, digits, - and _")
 }
 
-/// How the manifest names the library that tests use.
+/// Returns the value of the manifest's dependency on the library.
 fn dependency(args: &NewArgs) -> Result<String> {
     let Some(given) = &args.library else {
         return Ok(format!("{:?}", env!("CARGO_PKG_VERSION")));
@@ -206,13 +206,13 @@ fn is_library(folder: &Path) -> bool {
     manifest.lines().any(|line| line.replace(' ', "") == "name=\"selkie\"")
 }
 
-/// The way from a folder that may not be there yet to another one.
+/// Returns the relative path from a folder, which need not exist yet, to another.
 fn relative(to: &Path, from: &Path) -> Result<PathBuf> {
     let from = std::path::absolute(from)?;
-    // What is there of it, with links followed, and what is not.
-    let there = from.ancestors().find(|it| it.exists()).unwrap_or(Path::new("/"));
-    let rest = from.strip_prefix(there)?;
-    let from = fs::canonicalize(there)?.join(rest);
+    // Only the existing part can be canonicalized.
+    let existing = from.ancestors().find(|it| it.exists()).unwrap_or(Path::new("/"));
+    let rest = from.strip_prefix(existing)?;
+    let from = fs::canonicalize(existing)?.join(rest);
     let common = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let up = from.components().skip(common).map(|_| Component::ParentDir);
     Ok(up.chain(to.components().skip(common)).collect())

@@ -1,4 +1,4 @@
-//! Objects of single sources, for `selkie link`.
+//! Builds objects of single sources, for `selkie link`.
 
 use std::{io::Write as _, path::Path};
 
@@ -18,7 +18,7 @@ pub(super) fn build(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Valu
         "source": source.display().to_string(),
         "object": Value::Null,
     });
-    let (bytes, what) = if is_source(source) {
+    let (bytes, description) = if is_source(source) {
         let output = assemble_object(source, &args.assembler, args.strip)?;
         report["diagnostics"] = json!(findings(&output));
         let object = if ui.json { output.assembly.as_ref() } else { show_findings(ui, &output)? };
@@ -35,8 +35,8 @@ pub(super) fn build(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Valu
             }
         }
     } else {
-        return Err(anyhow!("{} is no source that an object is made of", source.display()))
-            .advise("-c takes sources, which end in .s or .c; without it, folders are built");
+        return Err(anyhow!("{} is not a source file", source.display()))
+            .advise("-c compiles sources, which end in .s or .c; leave it out to build folders");
     };
     let path = output_path(source, args, "o")?;
     files::write(&path, &bytes)?;
@@ -45,7 +45,7 @@ pub(super) fn build(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Valu
     if !ui.json {
         writeln!(
             ui.out,
-            "{GOOD}built{GOOD:#} {STRONG}{}{STRONG:#}  {DIM}{what}, {} bytes{DIM:#}",
+            "{GOOD}built{GOOD:#} {STRONG}{}{STRONG:#}  {DIM}{description}, {} bytes{DIM:#}",
             path.display(),
             bytes.len(),
         )?;

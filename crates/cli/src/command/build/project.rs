@@ -198,7 +198,7 @@ impl<'a> Job<'a> {
                 if !ui.json {
                     link::show_errors(ui, &errors)?;
                 }
-                Ok(Err(self.refused("link", json!(link::findings(&errors)))))
+                Ok(Err(self.refused("link", json!(link::errors_json(&errors)))))
             }
             Err(Failure::Assembler(output)) => {
                 if !ui.json {

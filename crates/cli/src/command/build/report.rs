@@ -1,4 +1,4 @@
-//! What was built: size, address, functions.
+//! Reports a built program: size, address, functions.
 
 use std::{env, io::Write as _, path::Path};
 
@@ -13,7 +13,7 @@ use crate::{
     ui::{DIM, GOOD, STRONG, Ui},
 };
 
-/// How many functions are shown unless all are asked for.
+/// Functions shown without `--functions`.
 const LARGEST: usize = 5;
 
 pub(super) struct Report<'a> {
@@ -21,15 +21,15 @@ pub(super) struct Report<'a> {
     pub(super) program: &'a Path,
     pub(super) toolchain: &'a str,
     pub(super) address: Option<Pubkey>,
-    /// What is deployed.
+    /// The program as it is deployed.
     pub(super) elf: &'a [u8],
-    /// The same with names.
+    /// The program with symbols and line numbers.
     pub(super) debug: &'a [u8],
     pub(super) is_fresh: bool,
 }
 
 impl Report<'_> {
-    /// The program with names, and its functions, the largest first.
+    /// Returns the program with symbols, and its functions, largest first.
     fn functions(&self) -> Result<(Program, Vec<StackUse>)> {
         let program = Program::open(self.debug, &mainnet_environment(Purpose::Deployment))?;
         let mut functions = stack_use(&program);
@@ -37,7 +37,7 @@ impl Report<'_> {
         Ok((program, functions))
     }
 
-    /// The program's path as it would be typed here.
+    /// Returns the program's path relative to the current folder if it is inside.
     fn path(&self) -> &Path {
         let here = env::current_dir().ok();
         here.and_then(|here| self.program.strip_prefix(here).ok()).unwrap_or(self.program)

@@ -1,4 +1,4 @@
-//! One source in assembly.
+//! Builds a program of one assembly source.
 
 use std::{
     fs,
@@ -19,8 +19,8 @@ use crate::{
 
 pub(super) fn build(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Value> {
     if !is_source(source) {
-        return Err(anyhow::anyhow!("{} is neither a folder nor a source", source.display()))
-            .advise("sources end in .s or .c; a project in Rust is built by its folder");
+        return Err(anyhow::anyhow!("{} is neither a folder nor a source file", source.display()))
+            .advise("sources end in .s or .c; to build a Rust project, name its folder");
     }
     let output = assemble(source, &args.assembler, args.debug, args.strip)?;
     let assembly = if ui.json { output.assembly.as_ref() } else { show_findings(ui, &output)? };
@@ -52,14 +52,14 @@ pub(super) fn build(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Valu
     Ok(report)
 }
 
-/// Where what is made of one source goes: beside it, unless something else was said.
+/// Returns the output path of one source: as the arguments say, or beside the source.
 pub(super) fn output_path(source: &Path, args: &BuildArgs, extension: &str) -> Result<PathBuf> {
     if let Some(path) = &args.output {
         return Ok(path.clone());
     }
     let beside = source.with_extension(extension);
     let Some(folder) = &args.out_dir else { return Ok(beside) };
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     match beside.file_name() {
         Some(name) => Ok(folder.join(name)),
         None => bail!("{} has no file name", source.display()),
