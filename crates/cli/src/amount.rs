@@ -1,18 +1,18 @@
-//! Amounts with decimals: SOL, and tokens.
+//! Parses and formats amounts of SOL and tokens.
 
 use anyhow::{Context as _, Result, anyhow, bail};
 
 use crate::ui::Advise as _;
 
-/// Decimals of SOL.
+/// The number of decimals of SOL.
 pub(crate) const SOL_DECIMALS: u8 = 9;
 
-/// Reads an amount such as `1.5` exactly, in the smallest units.
+/// Parses an amount such as `1.5` exactly, and returns it in the smallest unit.
 pub(crate) fn parse(text: &str, decimals: u8) -> Result<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
     if whole.len() + fraction.len() == 0 || !is_number(whole) || !is_number(fraction) {
-        return Err(anyhow!("`{text}` is no amount")).advise("amounts look like 2 or 1.5");
+        return Err(anyhow!("`{text}` is not an amount")).advise("amounts look like 2 or 1.5");
     }
     let fraction = fraction.trim_end_matches('0');
     let missing = usize::from(decimals)
@@ -23,11 +23,11 @@ pub(crate) fn parse(text: &str, decimals: u8) -> Result<u64> {
         if digits.bytes().all(|byte| byte == b'0') {
             return Ok(0);
         }
-        Err(error).with_context(|| format!("`{text}` is more than an account can hold"))
+        Err(error).with_context(|| format!("`{text}` is more than 64 bits can hold"))
     })
 }
 
-/// Reads an amount of SOL, or of lamports: `1.5`, `1.5sol`, `5000lamports`.
+/// Parses an amount of SOL or lamports (`1.5`, `1.5sol`, `5000lamports`), and returns lamports.
 pub(crate) fn parse_sol(text: &str) -> Result<u64> {
     let lower = text.to_lowercase();
     if let Some(lamports) = lower.strip_suffix("lamports").or(lower.strip_suffix("lamport")) {
@@ -37,7 +37,7 @@ pub(crate) fn parse_sol(text: &str) -> Result<u64> {
     parse(sol, SOL_DECIMALS).advise("amounts are in SOL: 2, 1.5, or 5000lamports")
 }
 
-/// An amount in the smallest units, as it is read: `1.5`.
+/// Formats an amount of the smallest unit as [`parse`] reads it: `1.5`.
 pub(crate) fn show(amount: u64, decimals: u8) -> String {
     let width = usize::from(decimals) + 1;
     let digits = format!("{amount:0width$}");
@@ -48,12 +48,12 @@ pub(crate) fn show(amount: u64, decimals: u8) -> String {
     }
 }
 
-/// Lamports as SOL.
+/// Formats lamports as SOL.
 pub(crate) fn sol(lamports: u64) -> String {
     format!("{} SOL", show(lamports, SOL_DECIMALS))
 }
 
-/// Reads decimals of a mint.
+/// Parses the decimals of a mint.
 pub(crate) fn parse_decimals(text: &str) -> Result<u8> {
     match text.parse() {
         Ok(decimals) if decimals <= 19 => Ok(decimals),
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_exact() {
+    fn amounts_are_parsed_exactly_or_rejected() {
         for (text, decimals, amount) in [
             ("0", 9, 0),
             ("1.5", 9, 1_500_000_000),
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn sol_is_the_unit_unless_lamports_are_named() {
+    fn amounts_are_in_sol_unless_they_end_in_lamports() {
         assert_eq!(parse_sol("1.5").expect("it is an amount"), 1_500_000_000);
         assert_eq!(parse_sol("2 SOL").expect("it is an amount"), 2_000_000_000);
         assert_eq!(parse_sol("5000lamports").expect("it is an amount"), 5000);
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn amounts_are_shown_as_they_are_read() {
+    fn amounts_are_shown_without_trailing_zeros() {
         for (amount, decimals, text) in [
             (0, 9, "0"),
             (1_500_000_000, 9, "1.5"),

@@ -1,4 +1,4 @@
-//! How accounts changed, for people and machines.
+//! Shows changes of accounts, as text and as JSON.
 
 use std::io::Write as _;
 
@@ -20,7 +20,7 @@ pub(crate) struct AccountChange<'a> {
 }
 
 impl AccountChange<'_> {
-    /// The change as data.
+    /// Returns the change as JSON.
     pub(crate) fn json(&self) -> Value {
         json!({
             "pubkey": self.key.to_string(),
@@ -29,16 +29,16 @@ impl AccountChange<'_> {
         })
     }
 
-    /// Shows the change. The address is shown as `title` has it.
+    /// Shows the change under `title`, which contains the address.
     pub(crate) fn show(&self, ui: &mut Ui, title: &str) -> Result<()> {
         let Self { before, after, .. } = self;
         writeln!(ui.out, "{STRONG}account{STRONG:#} {title}")?;
-        let mut row = |what: &str, old: &dyn ToString, new: &dyn ToString| {
+        let mut row = |field: &str, old: &dyn ToString, new: &dyn ToString| {
             let (old, new) = (old.to_string(), new.to_string());
             if old == new {
                 return Ok(());
             }
-            writeln!(ui.out, "    {what}  {DIM}{old}{DIM:#} → {STRONG}{new}{STRONG:#}")
+            writeln!(ui.out, "    {field}  {DIM}{old}{DIM:#} → {STRONG}{new}{STRONG:#}")
         };
         row("lamports", &before.lamports, &after.lamports)?;
         row("owner", &before.owner, &after.owner)?;
@@ -55,7 +55,7 @@ impl AccountChange<'_> {
     }
 }
 
-/// An account as `solana account --output json` writes it.
+/// Returns an account in the format of `solana account --output json`.
 pub(crate) fn account_json(key: &Pubkey, account: &Account) -> Value {
     json!({
         "pubkey": key.to_string(),

@@ -1,4 +1,4 @@
-//! The little language of instruction data: `u8:1,u64:500,key:…`.
+//! Parses the text form of instruction data: `u8:1,u64:500,key:…`.
 
 use std::path::Path;
 
@@ -9,16 +9,16 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{numbers, program::read, ui::Advise as _};
 
-const FORMS: &str = "data is made of parts joined by commas: u8:1 u16:2 u32:3 u64:4 i64:-5 0x0a0b \
+const FORMS: &str = "data consists of parts joined by commas: u8:1 u16:2 u32:3 u64:4 i64:-5 0x0a0b \
                      bool:true str:text string:text key:ADDRESS base58:… base64:… anchor:NAME @file";
 
-/// How an address in data is found.
+/// Resolves the text of an address.
 pub(crate) type Resolve<'a> = &'a dyn Fn(&str) -> Result<Pubkey>;
 
-/// The bytes of a discriminator of Anchor.
+/// Length of a discriminator of Anchor.
 const DISCRIMINATOR_BYTES: usize = 8;
 
-/// Reads data as the command line and JSON strings write it. Addresses are found by `resolve`.
+/// Parses data of the command line or of a JSON string. `resolve` finds addresses.
 pub(crate) fn parse(text: &str, resolve: Resolve<'_>) -> Result<Vec<u8>> {
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
     let parts =
@@ -30,19 +30,19 @@ fn number<I: numbers::Integer>(text: &str) -> Result<I> {
     numbers::parse(text).map_err(|error| anyhow!(error))
 }
 
-/// Reads a seed of a program address: a part of data, or text.
+/// Parses a seed of a program derived address: a part of data, or plain text.
 pub(crate) fn parse_seed(part: &str, resolve: Resolve<'_>) -> Result<Vec<u8>> {
     if part.contains(':') || part.starts_with("0x") {
         return parse_part(part, resolve).with_context(|| format!("seed `{part}`")).advise(FORMS);
     }
     if KINDS.contains(&part) {
-        return Err(anyhow!("seed `{part}` is a kind without a value"))
-            .advise("for the text itself, write str:… before it");
+        return Err(anyhow!("seed `{part}` is a type without a value"))
+            .advise(format!("for the text itself, write str:{part}"));
     }
     Ok(part.as_bytes().to_vec())
 }
 
-/// What stands before a colon.
+/// The types of parts, which come before a colon.
 const KINDS: &[&str] = &[
     "u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "i128", "bool", "str", "utf8",
     "string", "hex", "base58", "base64", "key", "anchor",
@@ -77,15 +77,15 @@ fn parse_part(part: &str, resolve: Resolve<'_>) -> Result<Vec<u8>> {
         }
         "anchor" => Sha256::digest(format!("global:{value}"))[..DISCRIMINATOR_BYTES].to_vec(),
         "key" => resolve(value)?.to_bytes().to_vec(),
-        _ => bail!("unknown kind `{kind}`"),
+        _ => bail!("unknown type `{kind}`"),
     })
 }
 
-/// Decodes base58, which takes the square of its length: what is long has another encoding.
+/// Decodes base58. Takes quadratic time, so the length is limited.
 pub(crate) fn base58(text: &str) -> Result<Vec<u8>> {
     const CHARS_MAX: usize = 16 << 10;
     if text.len() > CHARS_MAX {
-        bail!("base58 of {} characters: at most {CHARS_MAX} are read; use base64", text.len());
+        bail!("base58 text of {} characters exceeds {CHARS_MAX}; use base64", text.len());
     }
     Ok(bs58::decode(text).into_vec()?)
 }

@@ -1,4 +1,4 @@
-//! Files that commands write.
+//! Writes the output files of commands.
 
 use std::{fs, path::Path};
 
@@ -9,10 +9,11 @@ pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
     fs::write(path, bytes).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Writes a file, and makes the folders that it is in.
+/// Writes a file, creating its folders.
 pub(crate) fn write_with_folders(path: &Path, bytes: impl AsRef<[u8]>) -> Result<()> {
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        fs::create_dir_all(folder)
+            .with_context(|| format!("cannot create {}", folder.display()))?;
     }
     write(path, bytes)
 }

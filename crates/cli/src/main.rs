@@ -1,7 +1,7 @@
-//! `selkie`: assemble, check, disassemble, run and judge Solana programs.
+//! `selkie`: assembles, checks, disassembles, runs and tests Solana programs.
 //!
-//! This crate parses arguments and renders results, and does nothing else: each file of
-//! [`command`] calls a library and shows what it said.
+//! This crate only parses arguments and renders results: each file of [`command`] calls a library
+//! and shows its answer.
 
 mod amount;
 mod args;
@@ -28,7 +28,8 @@ use crate::{
     ui::{Status, Ui},
 };
 
-/// What was said. Compilers start a linker by a name alone: `selkie-link` is `selkie link`.
+/// Returns the arguments. Under the name `selkie-link`, by which compilers start the linker, inserts
+/// the command `link`.
 fn arguments() -> impl Iterator<Item = OsString> {
     let mut arguments = std::env::args_os();
     let name = arguments.next();
@@ -37,10 +38,10 @@ fn arguments() -> impl Iterator<Item = OsString> {
     name.into_iter().chain(command).chain(arguments)
 }
 
-/// What rustc started as its linker, for `selkie build`.
-fn collect() -> Option<ExitCode> {
-    let is_asked = std::env::args_os().any(|it| it == selkie_build::collect::ARGUMENT);
-    is_asked.then_some(())?;
+/// Runs as the linker that `selkie build` gives rustc, if the arguments ask for that.
+fn run_as_collector() -> Option<ExitCode> {
+    let is_collector = std::env::args_os().any(|it| it == selkie_build::collect::ARGUMENT);
+    is_collector.then_some(())?;
     Some(match selkie_build::collect::run(std::env::args_os().skip(1)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -51,7 +52,7 @@ fn collect() -> Option<ExitCode> {
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = collect() {
+    if let Some(code) = run_as_collector() {
         return code;
     }
     let Cli { json, color, command } = match parse::parse(arguments().collect()) {
@@ -94,7 +95,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(Status::Success) => ExitCode::SUCCESS,
         Ok(Status::Failure) => ExitCode::from(1),
-        // Whoever read the output has seen enough.
+        // The reader closed the pipe, for example `head`.
         Err(error) if ui::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             ui.error(&error);

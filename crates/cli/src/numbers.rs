@@ -1,12 +1,12 @@
-//! Numbers as the command line has them; what is none is refused with the range of those that are.
+//! Parses integers; errors name the valid range.
 
 use std::str::FromStr;
 
-/// A type of integers, with its range.
+/// An integer type with its range.
 pub(crate) trait Integer: FromStr + std::fmt::Display {
-    /// The smallest.
+    /// The smallest value.
     const MIN: Self;
-    /// The largest.
+    /// The largest value.
     const MAX: Self;
 }
 
@@ -21,7 +21,7 @@ macro_rules! integers {
 
 integers!(u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128);
 
-/// Reads a number in decimal.
+/// Parses a decimal number.
 pub(crate) fn parse<I: Integer>(text: &str) -> Result<I, String> {
     text.parse().map_err(|_| format!("`{text}` is not a number from {} to {}", I::MIN, I::MAX))
 }
@@ -31,7 +31,7 @@ mod tests {
     use super::parse;
 
     #[test]
-    fn errors_name_the_range() {
+    fn parse_errors_name_the_range() {
         assert_eq!(parse::<u8>("255"), Ok(255));
         let refused = Err("`256` is not a number from 0 to 255".to_owned());
         assert_eq!(parse::<u8>("256"), refused);

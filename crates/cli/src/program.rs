@@ -1,4 +1,4 @@
-//! Programs as the command line names them: files, assembled first if they are sources.
+//! Opens the programs of the command line; sources are assembled first.
 
 use std::{
     fs::File,
@@ -20,20 +20,20 @@ use crate::{
     ui::{Advise as _, Ui},
 };
 
-/// A program file, or what a source was assembled to.
+/// A program: an ELF file, or an assembled source.
 pub(crate) struct ProgramFile {
     /// The bytes of the ELF file.
     pub(crate) elf: Vec<u8>,
-    /// The same program with names and lines, from the `.so.debug` beside it.
+    /// The same program with symbols and line numbers, from the `.so.debug` beside it.
     debug: Option<Vec<u8>>,
 }
 
-/// Something that stops before there is a program: shown already.
+/// A failure whose errors were already shown.
 pub(crate) struct Refused;
 
 impl ProgramFile {
-    /// Reads a program, and assembles it if it is a source. Diagnostics are shown; if they are
-    /// errors, there is no program.
+    /// Reads a program, or assembles a source and shows its diagnostics. Returns `Refused` if there
+    /// are errors among them.
     pub(crate) fn open(
         ui: &mut Ui,
         path: &Path,
@@ -41,7 +41,7 @@ impl ProgramFile {
     ) -> Result<Result<Self, Refused>> {
         if is_source(path) {
             let assembled = assemble(path, assembler, true, false)?;
-            return Ok(match show_findings(ui, &assembled)? {
+            return Ok(match show_diagnostics(ui, &assembled)? {
                 Some(assembly) => Ok(Self { elf: assembly.to_elf(), debug: None }),
                 None => Err(Refused),
             });
@@ -51,33 +51,33 @@ impl ProgramFile {
         Ok(Ok(Self { elf, debug }))
     }
 
-    /// The program with as many names and lines as there are.
-    pub(crate) fn whole(&self) -> &[u8] {
+    /// Returns the ELF file with symbols and line numbers, if there is one, else the program itself.
+    pub(crate) fn with_debug_info(&self) -> &[u8] {
         self.debug.as_deref().unwrap_or(&self.elf)
     }
 
-    /// Names and source lines.
+    /// Returns the map from code to functions and source lines.
     pub(crate) fn source_map(&self) -> SourceMap {
-        SourceMap::load(self.whole())
+        SourceMap::load(self.with_debug_info())
     }
 }
 
-/// Whether a file is assembler source, by its name.
+/// Whether the extension is that of an assembly source.
 pub(crate) fn is_source(path: &Path) -> bool {
     let extension = path.extension().and_then(|it| it.to_str());
     extension.is_some_and(|it| ["s", "S", "asm"].contains(&it))
 }
 
-/// More than any file has that is given here on purpose.
+/// The most bytes read of a file, to bound memory.
 const FILE_BYTES_MAX: u64 = 512 << 20;
-/// The same for what is no file: pipes, and devices, which may have no end.
+/// The most bytes read of a pipe or device, which may have no end.
 const STREAM_BYTES_MAX: u64 = 64 << 20;
 
-/// Reads a file. A pipe is read to its end.
+/// Reads a file, or a pipe to its end.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     let advice = match path.extension() {
-        None => "is the name complete? programs end in .so, sources in .s",
-        Some(_) => "is the path right, seen from the current folder?",
+        None => "check the name: programs end in .so, sources in .s",
+        Some(_) => "check the path; it is relative to the current folder",
     };
     let open = || {
         let file = File::open(path)?;
@@ -87,21 +87,21 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     open().with_context(|| format!("cannot read {}", path.display())).advise(advice)
 }
 
-/// Reads the standard input to its end.
+/// Reads standard input to its end.
 pub(crate) fn read_stdin() -> Result<Vec<u8>> {
-    read_at_most(io::stdin().lock(), STREAM_BYTES_MAX).context("cannot read the standard input")
+    read_at_most(io::stdin().lock(), STREAM_BYTES_MAX).context("cannot read standard input")
 }
 
 fn read_at_most(input: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if input.take(bytes_max + 1).read_to_end(&mut bytes)? as u64 > bytes_max {
-        let why = format!("it has more than {} MiB", bytes_max >> 20);
+        let why = format!("more than {} MiB", bytes_max >> 20);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
     }
     Ok(bytes)
 }
 
-/// Assembles a source.
+/// Assembles a source file to a program.
 pub(crate) fn assemble(
     path: &Path,
     args: &AssemblerArgs,
@@ -112,7 +112,7 @@ pub(crate) fn assemble(
     Ok(selkie_asm::assemble(&source, &options))
 }
 
-/// Assembles a source to an object.
+/// Assembles a source file to a relocatable object.
 pub(crate) fn assemble_object(
     path: &Path,
     args: &AssemblerArgs,
@@ -122,7 +122,7 @@ pub(crate) fn assemble_object(
     Ok(selkie_asm::assemble_object(&source, &options))
 }
 
-/// A source, and how to assemble it.
+/// Reads a source file and makes the options to assemble it.
 fn source(
     path: &Path,
     args: &AssemblerArgs,
@@ -132,7 +132,7 @@ fn source(
     let bytes = read(path)?;
     let source = String::from_utf8(bytes)
         .with_context(|| format!("{} is not text", path.display()))
-        .advise("sources are UTF-8; programs that are assembled already end in .so")?;
+        .advise("sources are UTF-8; the name of an ELF file ends in .so")?;
     let options = selkie_asm::Options {
         version: args.arch,
         name: path.display().to_string(),
@@ -145,15 +145,15 @@ fn source(
     Ok((source, options))
 }
 
-/// Shows what the assembler found, and gives the program or object if there is one.
-pub(crate) fn show_findings<'a, T>(
+/// Shows the assembler's diagnostics, and returns its program or object unless there are errors.
+pub(crate) fn show_diagnostics<'a, T>(
     ui: &mut Ui,
     output: &'a selkie_asm::Output<T>,
 ) -> Result<Option<&'a T>> {
     if ui.json {
         if output.assembly.is_none() {
             let error = format!("{}, no program", count(output.error_count(), "error"));
-            ui.object(&json!({ "error": error, "diagnostics": findings(output) }))?;
+            ui.object(&json!({ "error": error, "diagnostics": diagnostics_json(output) }))?;
         }
     } else {
         ui.aside(&output.render(true))?;
@@ -165,8 +165,8 @@ pub(crate) fn show_findings<'a, T>(
     Ok(output.assembly.as_ref())
 }
 
-/// What the assembler found, as data.
-pub(crate) fn findings<T>(output: &selkie_asm::Output<T>) -> Vec<serde_json::Value> {
+/// Returns the assembler's diagnostics as JSON.
+pub(crate) fn diagnostics_json<T>(output: &selkie_asm::Output<T>) -> Vec<serde_json::Value> {
     let location = |span| {
         let location = output.sources.locate(span);
         json!({
@@ -200,13 +200,14 @@ pub(crate) fn findings<T>(output: &selkie_asm::Output<T>) -> Vec<serde_json::Val
         .collect()
 }
 
-/// What to do about a file that is no program.
+/// The help for a file that is not a program.
 pub(crate) const PROGRAMS_ARE_BUILT: &str =
-    "programs are built from sources by `selkie build`, and of Rust lie in target/deploy";
+    "build programs with `selkie build`; those of Rust projects are in target/deploy";
 
-const RAW_IS_LISTED: &str = "with --raw, a file is read as bare instructions";
+const RAW_HELP: &str = "use --raw for a file of raw instructions";
 
-/// Opens a program to look into it: loadable or not, or bare instructions of a version.
+/// Opens a program for inspection: an ELF file, loadable or not, or raw instructions of the version
+/// `bare`.
 pub(crate) fn open_to_inspect(
     elf: &[u8],
     bare: Option<Version>,
@@ -215,15 +216,15 @@ pub(crate) fn open_to_inspect(
     match bare {
         Some(version) => Ok(selkie_inspect::Program::bare(version, elf, &environment.syscalls)),
         None => match NotSbpf::detect(elf) {
-            Some(reason) => Err(anyhow!("{reason}")).advise(RAW_IS_LISTED),
+            Some(reason) => Err(anyhow!("{reason}")).advise(RAW_HELP),
             None => selkie_inspect::Program::open_any(elf, &environment)
-                .context("no instructions can be found in this file")
-                .advise(RAW_IS_LISTED),
+                .context("no instructions found in this file")
+                .advise(RAW_HELP),
         },
     }
 }
 
-/// The slot of a function, by name (as linkers or as people write it) or by number.
+/// Returns the first slot of a function given by name, mangled or not, or by number.
 pub(crate) fn find_function(graph: &Graph, name: &str) -> Result<u32> {
     let named = graph
         .functions
@@ -232,7 +233,7 @@ pub(crate) fn find_function(graph: &Graph, name: &str) -> Result<u32> {
         .map(|(pc, _)| *pc);
     let advice = || {
         let names = graph.functions.values().take(12).map(|it| demangle(it));
-        format!("there are: {}", names.collect::<Vec<_>>().join(", "))
+        format!("its functions are: {}", names.collect::<Vec<_>>().join(", "))
     };
     named.ok_or_else(|| anyhow!("the program has no function `{name}`")).advise(advice())
 }

@@ -1,5 +1,4 @@
-//! What a program is run with: the instruction, its accounts and its data, from files in the
-//! forms that people have.
+//! Reads the instruction, accounts and data that `selkie run` gives a program.
 
 use std::{path::Path, str::FromStr as _};
 
@@ -12,10 +11,10 @@ use crate::{program::read, ui::Advise as _};
 
 mod bytes;
 
-/// The address that a program runs under if nothing else is said.
+/// The default program ID.
 const PROGRAM_ID: [u8; 32] = *b"selkie run: no program id given.";
 
-/// An instruction and the accounts that are there before it.
+/// An instruction and the accounts that exist before it.
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario {
     pub(crate) instruction: Instruction,
@@ -33,7 +32,7 @@ impl Default for Scenario {
     }
 }
 
-/// The instruction JSON of agave's ledger tool.
+/// An instruction in the JSON format of agave's ledger tool.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct InstructionFile {
@@ -63,7 +62,7 @@ struct AccountEntry {
     rent_epoch: u64,
 }
 
-/// What `solana account --output json` writes.
+/// The format of `solana account --output json`.
 #[derive(Deserialize)]
 struct AccountFile {
     pubkey: String,
@@ -84,7 +83,7 @@ struct StoredAccount {
 }
 
 impl Scenario {
-    /// Reads an instruction, or an account that becomes the only one.
+    /// Reads a file with an instruction, or with an account, which becomes the only one.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         #[derive(Deserialize)]
         struct Probe {
@@ -103,7 +102,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Adds an account from a file, with `:s` for a signer or `:r` for read-only behind it.
+    /// Adds an account from a file; the suffix `:s` makes it a signer, `:r` read-only.
     pub(crate) fn add_account_file(&mut self, argument: &str) -> Result<()> {
         let (path, flags) = match argument.rsplit_once(':') {
             Some((path, flags)) if flags.chars().all(|it| "srw".contains(it)) => (path, flags),
@@ -112,7 +111,7 @@ impl Scenario {
         let json = read_json(Path::new(path))?;
         self.add_stored(&json, flags.contains('s'), !flags.contains('r'))
             .with_context(|| path.to_owned())
-            .advise("`solana account KEY --output json` writes such a file")
+            .advise("write such a file with `solana account KEY --output json`")
     }
 
     fn add_instruction(&mut self, json: &[u8]) -> Result<()> {
@@ -133,8 +132,8 @@ impl Scenario {
         let meta =
             AccountMeta { pubkey: key, is_signer: entry.is_signer, is_writable: entry.is_writable };
         self.instruction.accounts.push(meta);
-        // An entry with a key alone stands for what a cluster has there: a sysvar, a program, or
-        // an account that an earlier entry described.
+        // An entry with only a key refers to a sysvar, a program, or an account of an earlier
+        // entry.
         if entry.owner.is_none() && entry.lamports.is_none() && entry.data == Data::None {
             return Ok(());
         }
@@ -166,13 +165,13 @@ impl Scenario {
     }
 }
 
-/// Reads a file that holds a JSON object, as all that is read here does.
+/// Reads a file that holds a JSON object.
 fn read_json(path: &Path) -> Result<Vec<u8>> {
     let bytes = read(path)?;
     serde_json::from_slice::<IgnoredAny>(&bytes)
         .with_context(|| format!("{} is not JSON", path.display()))?;
     if !bytes.trim_ascii_start().starts_with(b"{") {
-        return Err(anyhow!("{} holds no JSON object", path.display()))
+        return Err(anyhow!("{} does not hold a JSON object", path.display()))
             .advise("`selkie run --help` shows the forms that are understood");
     }
     Ok(bytes)
@@ -180,7 +179,7 @@ fn read_json(path: &Path) -> Result<Vec<u8>> {
 
 pub(crate) fn parse_key(text: &str) -> Result<Pubkey> {
     Pubkey::from_str(text)
-        .map_err(|error| anyhow!("`{text}` is no address: {error}"))
+        .map_err(|error| anyhow!("`{text}` is not an address: {error}"))
         .advise("addresses are 32 bytes in base58")
 }
 
@@ -191,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_with_a_key_alone_describes_no_account() {
+    fn an_entry_with_only_a_key_adds_no_account() {
         let key = "SysvarC1ock11111111111111111111111111111111";
         let mut scenario = Scenario::default();
         let file = json!({ "accounts": [{ "key": key }, { "key": key, "lamports": 5 }] });

@@ -1,4 +1,4 @@
-//! Results of transactions, as text and as JSON.
+//! Shows results of transactions, as text and as JSON.
 
 use std::io::Write as _;
 
@@ -16,22 +16,22 @@ use crate::{
     ui::{BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
 };
 
-/// Whether a transaction was sent, or only tried.
+/// Whether a transaction was sent or simulated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum How {
     Sent,
     Simulated,
 }
 
-/// What a command did by a transaction.
+/// A description of what a command did by a transaction.
 pub(crate) struct Done {
-    /// In a sentence.
+    /// A sentence.
     pub(crate) text: String,
-    /// As an object.
+    /// Fields for the JSON object.
     pub(crate) json: Value,
 }
 
-/// Signs a message with these keys, each at its place; what others have to sign stays empty.
+/// Signs a message with the keys that it requires; other signatures stay empty.
 pub(crate) fn sign(message: VersionedMessage, keys: &[&Keypair]) -> VersionedTransaction {
     let count = usize::from(message.header().num_required_signatures);
     let signatures = vec![Signature::default(); count];
@@ -40,7 +40,7 @@ pub(crate) fn sign(message: VersionedMessage, keys: &[&Keypair]) -> VersionedTra
     transaction
 }
 
-/// Puts the signatures of these keys at their places, where there is none yet.
+/// Adds the signatures of these keys where a required signature is missing.
 pub(crate) fn add_signatures(transaction: &mut VersionedTransaction, keys: &[&Keypair]) {
     let bytes = transaction.message.serialize();
     let addresses = transaction.message.static_account_keys();
@@ -52,7 +52,7 @@ pub(crate) fn add_signatures(transaction: &mut VersionedTransaction, keys: &[&Ke
     }
 }
 
-/// The addresses whose signatures a transaction lacks.
+/// Returns the addresses whose signatures are missing.
 pub(crate) fn unsigned(transaction: &VersionedTransaction) -> Vec<Pubkey> {
     let addresses = transaction.message.static_account_keys().iter();
     let pairs = addresses.zip(&transaction.signatures);
@@ -60,7 +60,7 @@ pub(crate) fn unsigned(transaction: &VersionedTransaction) -> Vec<Pubkey> {
     missing.map(|(address, _)| *address).collect()
 }
 
-/// Shows what a command did.
+/// Shows what a command did, with the signature, fee and compute units as JSON.
 pub(crate) fn show_done(ui: &mut Ui, receipt: &Receipt, done: Done) -> Result<Status> {
     if ui.json {
         let mut value = json!({
@@ -109,7 +109,7 @@ impl Report<'_> {
         for line in &self.receipt.logs {
             writeln!(ui.out, "{DIM}{line}{DIM:#}")?;
         }
-        self.show_calls(ui)?;
+        self.show_instructions(ui)?;
         if let Some(returned) = &self.receipt.return_data {
             show_return_data(ui, &returned.data)?;
         }
@@ -119,7 +119,7 @@ impl Report<'_> {
         self.show_result(ui)
     }
 
-    /// An address with what it is called and whether it is new or gone.
+    /// Returns an address with its name and whether the account was created or closed.
     fn title(&self, change: &AccountChange<'_>) -> String {
         let title = self.names.show(change.key);
         match (change.before.lamports, change.after.lamports) {
@@ -129,8 +129,8 @@ impl Report<'_> {
         }
     }
 
-    /// The instructions and what they called, if there is more than one.
-    fn show_calls(&self, ui: &mut Ui) -> Result<()> {
+    /// Shows top-level and inner instructions, if there is more than one.
+    fn show_instructions(&self, ui: &mut Ui) -> Result<()> {
         let invocations = self.receipt.invocations();
         if invocations.len() < 2 {
             return Ok(());
@@ -159,11 +159,11 @@ impl Report<'_> {
             (Ok(()), How::Sent) => write!(ui.out, "{GOOD}success{GOOD:#}")?,
             (Ok(()), How::Simulated) => write!(ui.out, "{GOOD}would succeed{GOOD:#}")?,
             (Err(error), _) => {
-                let what = match receipt.stage {
+                let outcome = match receipt.stage {
                     selkie::Stage::Dropped => "dropped",
                     _ => "failed",
                 };
-                write!(ui.out, "{BAD}{what}{BAD:#}  {STRONG}{error}{STRONG:#}")?;
+                write!(ui.out, "{BAD}{outcome}{BAD:#}  {STRONG}{error}{STRONG:#}")?;
             }
         }
         if receipt.stage > selkie::Stage::Dropped {
@@ -185,32 +185,33 @@ impl Report<'_> {
         Ok(())
     }
 
-    /// What to do next, where it is known.
+    /// Returns what to do about the error, if known.
     fn help(&self) -> Option<String> {
         let payer = self.receipt.message().static_account_keys().first()?;
         Some(match self.receipt.result.as_ref().err()? {
             TransactionError::AccountNotFound | TransactionError::InsufficientFundsForFee => {
-                format!("give the payer lamports: selkie airdrop 10 {payer}")
+                format!("fund the payer: selkie airdrop 10 {payer}")
             }
             TransactionError::InsufficientFundsForRent { .. } => {
-                "an account is left with less than the minimum balance of its size".to_owned()
+                "the transaction leaves an account below its rent-exempt minimum".to_owned()
             }
             TransactionError::BlockhashNotFound => {
                 "the transaction was signed for another cluster or too long ago; --any-blockhash \
-                 takes it all the same"
+                 accepts it"
                     .to_owned()
             }
             TransactionError::ProgramAccountNotFound => {
                 "deploy the program first: selkie deploy PROGRAM".to_owned()
             }
             TransactionError::InvalidProgramForExecution => {
-                "this account is no program that can be called: selkie program show".to_owned()
+                "the account is not a callable program; `selkie program show` lists those"
+                    .to_owned()
             }
             TransactionError::SignatureFailure => {
                 "sign again with --signer, or send with --skip-signatures".to_owned()
             }
             TransactionError::SanitizeFailure => {
-                "the transaction is malformed, or longer than transactions may be".to_owned()
+                "the transaction is malformed or exceeds the size limit".to_owned()
             }
             _ => return None,
         })
@@ -258,7 +259,7 @@ impl Report<'_> {
     }
 }
 
-/// Shows what a program returned.
+/// Shows return data as hexadecimal and base64.
 pub(crate) fn show_return_data(ui: &mut Ui, data: &[u8]) -> Result<()> {
     writeln!(
         ui.out,

@@ -1,4 +1,4 @@
-//! What commands that call programs work with: a cluster, its names, and who pays.
+//! The session of a command that sends transactions: a cluster, its names, and the payer.
 
 use anyhow::{Context as _, Result};
 use selkie::{
@@ -15,23 +15,23 @@ use crate::{
     ui::{Status, Ui},
 };
 
-/// A cluster in a file, and its names.
+/// A cluster with its names and payer.
 pub(crate) struct Session {
     cluster: Cluster,
     pub(crate) names: Names,
-    /// The payer, if one is named.
+    /// The payer given by the arguments.
     payer: Option<Payer>,
-    /// Names to be given once it is known who pays.
+    /// Names to define once the payer is known.
     names_by_payer: Vec<String>,
 }
 
 impl Session {
-    /// The cluster, which has to be there.
+    /// Opens an existing cluster.
     pub(crate) fn open(args: &SessionArgs) -> Result<Self> {
         Self::with(Cluster::open(&args.state)?, args)
     }
 
-    /// The cluster, or a new one.
+    /// Opens a cluster, or creates one.
     pub(crate) fn open_or_new(args: &SessionArgs) -> Result<Self> {
         Self::with(Cluster::open_or_new(&args.state)?, args)
     }
@@ -41,9 +41,9 @@ impl Session {
         Ok(Self { cluster, names, payer, names_by_payer })
     }
 
-    /// The same for a command that needs no payer.
+    /// Defines the names for a command that needs no payer.
     pub(crate) fn without_payer(mut self) -> Result<Self> {
-        self.names.give(&self.names_by_payer)?;
+        self.names.define(&self.names_by_payer)?;
         Ok(self)
     }
 
@@ -55,31 +55,31 @@ impl Session {
         &mut self.cluster.svm
     }
 
-    /// Writes the cluster, and tells what was done besides what was asked for.
+    /// Saves the cluster and shows the messages about side effects.
     pub(crate) fn save(&mut self, ui: &mut Ui) -> Result<()> {
         self.cluster.save()?;
-        self.cluster.tell(ui)?;
+        self.cluster.show_notes(ui)?;
         self.cluster.new_key_files().try_for_each(|path| keys::warn_of_git(ui, path))
     }
 
-    /// Writes a cluster or payer that is new, for a command that changes nothing else.
-    pub(crate) fn save_news(&mut self, ui: &mut Ui) -> Result<()> {
-        if self.cluster.has_news() { self.save(ui) } else { Ok(()) }
+    /// Saves the cluster if it or its payer is new, for a command that changes nothing else.
+    pub(crate) fn save_if_new(&mut self, ui: &mut Ui) -> Result<()> {
+        if self.cluster.has_unsaved_notes() { self.save(ui) } else { Ok(()) }
     }
 
-    /// Who pays: the one that is named, or who always does. Without lamports it is given some.
+    /// Returns the payer: the given or the default one. Airdrops lamports to it if it has none.
     pub(crate) fn payer(&mut self) -> Result<Payer> {
         let payer = match self.payer.take() {
             Some(payer) => payer,
-            None => Payer::of_key(self.cluster.usual_payer()?),
+            None => Payer::of_key(self.cluster.default_payer()?),
         };
         self.names.set_payer(payer.clone());
-        self.names.give(&self.names_by_payer)?;
+        self.names.define(&self.names_by_payer)?;
         self.cluster.fund(&payer.address)?;
         Ok(payer)
     }
 
-    /// Sends instructions that all of these sign, and shows the result. The first pays.
+    /// Sends instructions signed by `signers`, the first of which pays, and shows the result.
     pub(crate) fn send(
         &mut self,
         ui: &mut Ui,
@@ -104,19 +104,19 @@ impl Session {
     }
 }
 
-/// The names of a cluster, for a command that needs nothing else of it.
+/// Returns the names of a cluster, for a command that needs nothing else.
 pub(crate) fn names_only(args: &SessionArgs) -> Result<Names> {
     let (mut names, _, names_by_payer) = names(args)?;
-    names.give(&names_by_payer)?;
+    names.define(&names_by_payer)?;
     Ok(names)
 }
 
-/// The names of a cluster, the payer if one is named, and the names that depend on the payer.
+/// Returns the names of a cluster, the payer if given, and the names that depend on the payer.
 fn names(args: &SessionArgs) -> Result<(Names, Option<Payer>, Vec<String>)> {
     let mut names = Names::load(&args.state.state)?;
     let (names_by_payer, others): (Vec<_>, Vec<_>) =
         args.names.iter().cloned().partition(|text| text.contains(names::PAYER));
-    names.give(&others)?;
+    names.define(&others)?;
     let Some(text) = &args.payer else { return Ok((names, None, names_by_payer)) };
     let key = names.key(text).with_context(|| format!("payer `{text}`"))?;
     let payer = Payer { address: names.address(text)?, key };

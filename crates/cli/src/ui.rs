@@ -1,4 +1,4 @@
-//! What people and machines get to see: text with colours, or one JSON object.
+//! Output: coloured text, or one JSON object.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use selkie_isa::truncate::truncated;
 use serde_json::{Value, json};
 
-/// Whether what was asked for worked.
+/// Whether the command succeeded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Status {
     Success,
@@ -27,12 +27,12 @@ pub(crate) const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 pub(crate) const STRONG: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
 
-/// The terminal, or what stands in for it.
+/// Standard output and standard error.
 pub(crate) struct Ui {
     /// Print one JSON object instead of text.
     pub(crate) json: bool,
     pub(crate) out: AutoStream<io::Stdout>,
-    /// What `--json` prints once it is known how the command ended.
+    /// The object that `--json` prints when the command ends.
     report: Option<Value>,
     err: AutoStream<io::Stderr>,
 }
@@ -52,51 +52,50 @@ impl Ui {
         }
     }
 
-    /// Takes the object for machines, which is printed on one line when the command has ended.
+    /// Stores the JSON object, which is printed on one line when the command ends.
     pub(crate) fn object(&mut self, value: &Value) -> io::Result<()> {
         self.report = Some(value.clone());
         Ok(())
     }
 
-    /// Prints the object for machines. All failures have these fields, besides those of their
-    /// command: `success`, which is false, `error`, one sentence, and `help`, what to do about it,
-    /// or null.
+    /// Prints the JSON object. Every failure has these fields besides those of its command:
+    /// `success` (false), `error` (a sentence), and `help` (what to do about it, or null).
     pub(crate) fn finish(&mut self, status: Status) -> io::Result<()> {
         let Some(mut report) = self.report.take() else { return Ok(()) };
         if let (Status::Failure, Some(fields)) = (status, report.as_object_mut()) {
             fields.insert("success".to_owned(), false.into());
             fields.entry("help").or_insert(Value::Null);
             if !fields.get("error").is_some_and(Value::is_string) {
-                fields.insert("error".to_owned(), "failed: the other fields say why".into());
+                fields.insert("error".to_owned(), "failed; see the other fields".into());
             }
         }
         writeln!(self.out, "{report}")
     }
 
-    /// Prints a line beside the output: progress, warnings.
+    /// Prints text to standard error: progress, warnings.
     pub(crate) fn aside(&mut self, text: &str) -> io::Result<()> {
         write!(self.err, "{text}")
     }
 
-    /// Prints a warning beside the output.
+    /// Prints a warning to standard error.
     pub(crate) fn warning(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.err, "{WARN}warning{WARN:#}{STRONG}: {text}{STRONG:#}")
     }
 
-    /// Whether progress is shown: standard error is a terminal.
+    /// Whether to show progress: standard error is a terminal.
     #[cfg(feature = "conform")]
     pub(crate) fn is_watched(&self) -> bool {
         !self.json && io::IsTerminal::is_terminal(&io::stderr())
     }
 
-    /// Prints an error with its causes and what to do about it.
+    /// Prints an error with its causes and its help.
     pub(crate) fn error(&mut self, error: &anyhow::Error) {
         self.fail(&format!("{error:#}"), help_of(error));
     }
 
-    /// Prints an error, and what to do about it.
+    /// Prints an error and its help.
     pub(crate) fn fail(&mut self, error: &str, help: Option<&str>) {
-        // Nothing can be done if even this cannot be written.
+        // There is nowhere to report a failure to write.
         let error = truncated(error.to_owned());
         let _ = if self.json {
             self.report = Some(json!({ "error": error, "help": help }));
@@ -106,9 +105,9 @@ impl Ui {
         };
     }
 
-    /// Prints what to do about an error that was printed.
+    /// Prints the help of an error that was printed.
     pub(crate) fn help(&mut self, help: &str) {
-        // Nothing can be done if this cannot be written.
+        // There is nowhere to report a failure to write.
         let _ = writeln!(self.err, "{NOTE}help{NOTE:#}: {help}");
     }
 
@@ -118,7 +117,7 @@ impl Ui {
     }
 }
 
-/// An error with what to do about it.
+/// An error with its help: what to do about it.
 #[derive(Debug)]
 struct Advised {
     error: anyhow::Error,
@@ -133,13 +132,13 @@ impl std::fmt::Display for Advised {
 
 impl std::error::Error for Advised {}
 
-/// What to do about an error, if it says so.
+/// Returns the help of an error, if it has one.
 fn help_of(error: &anyhow::Error) -> Option<&str> {
     let help = error.chain().find_map(|cause| cause.downcast_ref::<Advised>());
     help.map(|it| it.help.as_str())
 }
 
-/// Adds what to do about an error.
+/// Adds help to an error: what to do about it.
 pub(crate) trait Advise<T> {
     fn advise(self, help: impl Into<String>) -> anyhow::Result<T>;
 }

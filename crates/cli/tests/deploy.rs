@@ -60,7 +60,7 @@ fn keys_that_git_does_not_ignore_are_warned_of() {
         let warning = format!("warning: {key} is a private key, and git does not ignore it");
         assert!(deployed.stderr.contains(&warning), "{deployed:?}");
     }
-    assert!(deployed.stderr.contains("help: add a line to .gitignore: *-keypair.json"));
+    assert!(deployed.stderr.contains("help: add this line to .gitignore: *-keypair.json"));
 
     let ignored = "*-keypair.json\n*.payer.json\n";
     fs::write(folder.join(".gitignore"), ignored).expect("the folder is writable");

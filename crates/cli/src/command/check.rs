@@ -39,7 +39,7 @@ fn accept(
     let version = executable.version();
     let (text, read_only) = (executable.text().len(), executable.read_only().bytes.len());
     let instructions = selkie_isa::insn::instructions(version, executable.text()).count();
-    let program = selkie_inspect::Program::open(file.whole(), &environment)?;
+    let program = selkie_inspect::Program::open(file.with_debug_info(), &environment)?;
     let syscalls = program.called_syscalls();
     let overruns: Vec<StackUse> =
         stack_use(&program).into_iter().filter(|it| it.is_live && it.excess() > 0).collect();

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{
     files,
-    program::{findings, is_source, read, read_stdin},
+    program::{diagnostics_json, is_source, read, read_stdin},
     render::count,
     ui::{Advise as _, BAD, DIM, GOOD, STRONG, Status, Ui},
 };
@@ -128,7 +128,7 @@ fn report(path: &Path, outcome: &Outcome) -> Value {
     let (changed, text, diagnostics) = match outcome {
         Outcome::Unchanged => (false, None, Vec::new()),
         Outcome::Changed(text) => (true, is_stdin(path).then_some(text), Vec::new()),
-        Outcome::Refused(output) => (false, None, findings(output)),
+        Outcome::Refused(output) => (false, None, diagnostics_json(output)),
     };
     json!({
         "source": path.display().to_string(),

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::{
     args::AssemblerArgs,
     files,
-    program::{assemble_object, is_source, read, show_findings},
+    program::{assemble_object, is_source, read, show_diagnostics},
     render::count,
     ui::{Advise as _, BAD, DIM, GOOD, NOTE, STRONG, Status, Ui},
 };
@@ -124,7 +124,7 @@ pub(crate) fn run(ui: &mut Ui, args: &LinkArgs) -> Result<Status> {
 fn assemble(ui: &mut Ui, path: &Path, args: &LinkArgs) -> Result<Option<Vec<u8>>> {
     let assembler = AssemblerArgs { arch: args.arch, include: Vec::new(), defines: Vec::new() };
     let output = assemble_object(path, &assembler, false)?;
-    Ok(show_findings(ui, &output)?.map(|object| object.elf.clone()))
+    Ok(show_diagnostics(ui, &output)?.map(|object| object.elf.clone()))
 }
 
 /// Returns the path itself if it exists, otherwise its path in a folder of `-L` if it exists there.

@@ -113,7 +113,7 @@ fn program_key(cluster: &mut Cluster, args: &DeployArgs) -> Result<ProgramKey> {
         None => {
             let stem = args.program.file_stem().unwrap_or_default().to_string_lossy();
             let beside = args.program.with_file_name(format!("{stem}-keypair.json"));
-            (cluster.read_or_make_key(&beside)?, beside)
+            (cluster.read_or_generate_key(&beside)?, beside)
         }
     };
     Ok(ProgramKey { id: key.pubkey(), key: Some(key), file: Some(file) })
@@ -164,7 +164,7 @@ fn finish(
 ) -> Result<Status> {
     if let Ok(_) | Err(DeployError::Failed(_)) = &outcome {
         cluster.save()?;
-        cluster.tell(ui)?;
+        cluster.show_notes(ui)?;
         key_files.iter().try_for_each(|path| keys::warn_of_git(ui, path))?;
     }
     match outcome {
@@ -247,7 +247,7 @@ fn finish_one(
     done: &str,
 ) -> Result<Status> {
     cluster.save()?;
-    cluster.tell(ui)?;
+    cluster.show_notes(ui)?;
     match outcome {
         Ok(receipt) if ui.json => {
             let fee = receipt.fee.total();

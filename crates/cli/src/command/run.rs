@@ -118,7 +118,7 @@ fn trace(
     process: impl FnOnce(Option<&mut dyn Observer>) -> Result<InstructionResult>,
 ) -> Result<InstructionResult> {
     let named = || format!("cannot write {}", path.display());
-    let looked_into = crate::program::open_to_inspect(file.whole(), None)?;
+    let looked_into = crate::program::open_to_inspect(file.with_debug_info(), None)?;
     let graph = Graph::new(&looked_into, Style::Selkie);
     let mut tracer = Tracer {
         out: BufWriter::new(File::create(path).with_context(named)?),

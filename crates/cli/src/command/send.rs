@@ -53,7 +53,7 @@ pub(crate) fn run(ui: &mut Ui, args: &SendArgs) -> Result<Status> {
         }
     };
     if args.sign_only {
-        session.save_news(ui)?;
+        session.save_if_new(ui)?;
         return print(ui, &transaction);
     }
     refuse_unsigned(&session, args, &transaction)?;

@@ -1,4 +1,4 @@
-//! Bytes in JSON files, in the forms that people have.
+//! Deserializes data in JSON files: text, text with encoding, or an array of bytes.
 
 use std::fmt;
 
@@ -11,24 +11,24 @@ use serde::{
 
 use crate::{data, ui::Advise as _};
 
-/// Bytes as files write them. As a tree of values they would take dozens of times their text.
+/// Data of a JSON file. A tree of JSON values would take dozens of times its memory.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Data {
     #[default]
     None,
-    /// In the data language.
+    /// Parts as in `u8:1,u64:500`.
     Text(String),
     /// Text and encoding.
     Encoded(String, String),
     Bytes(Vec<u8>),
-    /// What tools make of data that they understand.
+    /// Data decoded to an object of fields.
     Fields,
-    /// Something else, and what is wrong with it.
+    /// Any other value, with an error message.
     Wrong(String),
 }
 
 impl Data {
-    /// The bytes themselves. Addresses in the data language are found by `resolve`.
+    /// Returns the bytes. `resolve` finds addresses in text.
     pub(crate) fn bytes(self, resolve: data::Resolve<'_>) -> Result<Vec<u8>> {
         match self {
             Self::None => Ok(Vec::new()),
@@ -37,17 +37,17 @@ impl Data {
                 "base64" => Ok(BASE64_STANDARD.decode(text)?),
                 "base58" => data::base58(&text),
                 "hex" => Ok(hex::decode(text)?),
-                other => Err(anyhow!("data in encoding `{other}` cannot be read"))
+                other => Err(anyhow!("unsupported data encoding `{other}`"))
                     .advise("fetch the account with `--encoding base64`"),
             },
             Self::Bytes(bytes) => Ok(bytes),
-            Self::Fields => Err(anyhow!("data was decoded to fields; its bytes are needed"))
+            Self::Fields => Err(anyhow!("data is decoded to fields, but its bytes are needed"))
                 .advise("fetch the account with `--encoding base64`"),
             Self::Wrong(why) => Err(anyhow!("{why}")),
         }
     }
 
-    /// An array: of numbers, or of a text and its encoding.
+    /// Reads an array of bytes, or of a text and its encoding.
     fn of_array<'de, A: SeqAccess<'de>>(mut items: A) -> Result<Self, A::Error> {
         let Some(first) = items.next_element()? else { return Ok(Self::Bytes(Vec::new())) };
         if let Item::Text(text) = first {
@@ -56,7 +56,7 @@ impl Data {
             while items.next_element::<IgnoredAny>()?.is_some() {}
             return Ok(match encoding {
                 Some(Item::Text(encoding)) if is_pair => Self::Encoded(text, encoding),
-                _ => Self::Wrong(format!("\"{text}\" is no byte")),
+                _ => Self::Wrong(format!("\"{text}\" is not a byte")),
             });
         }
         let (mut bytes, mut wrong) = (Vec::new(), None);
@@ -69,7 +69,7 @@ impl Data {
             }
             next = items.next_element()?;
         }
-        Ok(wrong.map_or(Self::Bytes(bytes), |it| Self::Wrong(format!("{it} is no byte"))))
+        Ok(wrong.map_or(Self::Bytes(bytes), |it| Self::Wrong(format!("{it} is not a byte"))))
     }
 }
 
@@ -126,7 +126,7 @@ impl<'de> Visitor<'de> for DataVisitor {
 enum Item {
     Byte(u8),
     Text(String),
-    /// What it is instead.
+    /// Any other value, as it is shown.
     Other(String),
 }
 
@@ -188,7 +188,7 @@ mod tests {
     use crate::scenario::parse_key;
 
     #[test]
-    fn data_is_read_in_every_form() {
+    fn data_is_deserialized_from_every_form() {
         let read = |form: &Value| Data::deserialize(form).expect("all is read").bytes(&parse_key);
         for form in [json!([1, 2]), json!(["AQI=", "base64"]), json!("0102"), json!("u8:1,u8:2")] {
             assert_eq!(read(&form).expect("the form is known"), [1, 2], "{form}");

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{BuildArgs, project::compile_source, source::output_path};
 use crate::{
     files,
-    program::{assemble_object, findings, is_source, show_findings},
+    program::{assemble_object, diagnostics_json, is_source, show_diagnostics},
     render::count,
     ui::{Advise as _, DIM, GOOD, STRONG, Ui},
 };
@@ -20,8 +20,9 @@ pub(super) fn build(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Valu
     });
     let (bytes, description) = if is_source(source) {
         let output = assemble_object(source, &args.assembler, args.strip)?;
-        report["diagnostics"] = json!(findings(&output));
-        let object = if ui.json { output.assembly.as_ref() } else { show_findings(ui, &output)? };
+        report["diagnostics"] = json!(diagnostics_json(&output));
+        let object =
+            if ui.json { output.assembly.as_ref() } else { show_diagnostics(ui, &output)? };
         let Some(object) = object else { return Ok(report) };
         report["version"] = json!(object.version.to_string());
         let slots = count(object.slots as usize, "slot");

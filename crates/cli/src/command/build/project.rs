@@ -21,7 +21,7 @@ use super::{BuildArgs, report, source::output_path};
 use crate::{
     command::{check, link},
     files, folders, keys,
-    program::{assemble, findings, read, show_findings},
+    program::{assemble, diagnostics_json, read, show_diagnostics},
     ui::{Advise as _, DIM, Ui},
 };
 
@@ -202,9 +202,9 @@ impl<'a> Job<'a> {
             }
             Err(Failure::Assembler(output)) => {
                 if !ui.json {
-                    show_findings(ui, &output)?;
+                    show_diagnostics(ui, &output)?;
                 }
-                Ok(Err(self.refused("assemble", json!(findings(&output)))))
+                Ok(Err(self.refused("assemble", json!(diagnostics_json(&output)))))
             }
             Err(Failure::Compiler(command)) => {
                 Ok(Err(self.refused("compile", json!([{ "command": command }]))))
@@ -230,9 +230,10 @@ impl<'a> Job<'a> {
 
     fn assemble(&self, ui: &mut Ui, source: &Path) -> Result<Outcome> {
         let output = assemble(source, &self.args.assembler, true, false)?;
-        let assembly = if ui.json { output.assembly.as_ref() } else { show_findings(ui, &output)? };
+        let assembly =
+            if ui.json { output.assembly.as_ref() } else { show_diagnostics(ui, &output)? };
         let Some(assembly) = assembly else {
-            return Ok(Err(self.refused("assemble", json!(findings(&output)))));
+            return Ok(Err(self.refused("assemble", json!(diagnostics_json(&output)))));
         };
         let debug = assembly.to_elf();
         let program = match self.args.debug {

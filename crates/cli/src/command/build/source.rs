@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::BuildArgs;
 use crate::{
     files,
-    program::{assemble, findings, is_source, show_findings},
+    program::{assemble, diagnostics_json, is_source, show_diagnostics},
     render::count,
     ui::{Advise as _, DIM, GOOD, STRONG, Ui},
 };
@@ -23,10 +23,10 @@ pub(super) fn build(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Valu
             .advise("sources end in .s or .c; to build a Rust project, name its folder");
     }
     let output = assemble(source, &args.assembler, args.debug, args.strip)?;
-    let assembly = if ui.json { output.assembly.as_ref() } else { show_findings(ui, &output)? };
+    let assembly = if ui.json { output.assembly.as_ref() } else { show_diagnostics(ui, &output)? };
     let mut report = json!({
         "source": source.display().to_string(),
-        "diagnostics": findings(&output),
+        "diagnostics": diagnostics_json(&output),
         "program": Value::Null,
     });
     let Some(assembly) = assembly else { return Ok(report) };
