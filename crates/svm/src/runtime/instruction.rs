@@ -1,4 +1,4 @@
-//! One instruction outside of any transaction: accounts in, accounts out.
+//! Executes a single instruction outside of a transaction.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,25 +20,25 @@ use crate::{
     },
 };
 
-/// What came of an instruction.
+/// The result of an instruction.
 #[derive(Debug)]
 pub struct InstructionResult {
-    /// Whether it succeeded.
+    /// The success or error.
     pub result: Result<(), InstructionError>,
-    /// Compute units that it used.
+    /// The compute units that were consumed.
     pub compute_units: u64,
-    /// The log.
+    /// The log lines.
     pub logs: Vec<String>,
-    /// What the program returned besides r0, if it did.
+    /// The return data, if any was set.
     pub return_data: Option<ReturnData>,
-    /// The accounts afterwards: those that were given, in order, then those that the instruction
-    /// names besides. If the instruction failed, they are as they were.
+    /// The accounts afterwards: those that were passed, in order, then the others that the instruction
+    /// names. If the instruction failed, they are unchanged.
     pub accounts: Vec<(Pubkey, Account)>,
-    /// How the program's run ended, if it started.
+    /// The end of the program's run, if it started.
     pub run: Option<Run>,
-    /// What ran its program: the interpreter, or the JIT. What was asked for, if nothing ran.
+    /// The engine that ran the program: the interpreter or the JIT; the requested one if nothing ran.
     pub engine: Engine,
-    /// Sentences for people who wonder why.
+    /// Notes on likely causes of a failure, as sentences.
     pub notes: Vec<String>,
 }
 
@@ -63,19 +63,19 @@ pub struct InstructionResult {
 /// environment.programs.insert(id, Program::new(executable, Loader::V3)?);
 ///
 /// let instruction = Instruction { program_id: id, accounts: vec![], data: vec![] };
-/// let receipt =
+/// let result =
 ///     process_instruction(&instruction, &[], &environment, &Options::default(), None)?;
-/// assert_eq!((receipt.result, receipt.compute_units), (Ok(()), 2));
-/// assert_eq!(receipt.logs[2], format!("Program {id} success"));
+/// assert_eq!((result.result, result.compute_units), (Ok(()), 2));
+/// assert_eq!(result.logs[2], format!("Program {id} success"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Accounts that it names but that are not given are what a cluster would have there: the program,
-/// a sysvar, or nothing, which is an empty account of the system program.
+/// Accounts that it names but that are not passed are those that a cluster would have: the program, a
+/// sysvar, or an empty account of the system program.
 ///
 /// # Errors
-/// If the engine that was asked for cannot run the program on this host. That the instruction
-/// fails is no error: the receipt tells.
+/// If this host does not support the requested engine. A failure of the instruction is part of the
+/// result instead.
 pub fn process_instruction(
     instruction: &Instruction,
     accounts: &[(Pubkey, Account)],
@@ -112,7 +112,7 @@ pub fn process_instruction(
     })
 }
 
-/// A context whose only instruction is this one.
+/// Creates a context with this instruction as the only top-level instruction.
 pub(crate) fn enter<'e>(
     instruction: &Instruction,
     accounts: Vec<(Pubkey, Account)>,
@@ -127,7 +127,7 @@ pub(crate) fn enter<'e>(
     context
 }
 
-/// The input that [`process_instruction`] would give to the program.
+/// Returns the input that [`process_instruction`] would pass to the program.
 ///
 /// # Errors
 /// [`InstructionError::MaxAccountsExceeded`] for more than 255 accounts.
@@ -144,7 +144,7 @@ pub fn instruction_input(
     Input::of(abi, &instruction, &accounts, environment.features)
 }
 
-/// The accounts that were given, each once, and those that the instruction names besides.
+/// Returns the accounts that were passed, each once, then the others that the instruction names.
 pub(crate) fn with_missing(
     instruction: &Instruction,
     accounts: &[(Pubkey, Account)],
@@ -165,7 +165,7 @@ pub(crate) fn with_missing(
     all
 }
 
-/// What a cluster would have at an address that nothing was said about.
+/// Returns the account that a cluster would have at an address whose account was not passed.
 fn default_account(key: &Pubkey, environment: &Environment) -> Account {
     if let Some(program) = environment.programs.get(key) {
         let owner = program.loader().address();
@@ -182,7 +182,8 @@ fn default_account(key: &Pubkey, environment: &Environment) -> Account {
 
 /// Resolves an instruction's accounts. A duplicate has the privileges of all mentions.
 ///
-/// Unlike a transaction's, these accounts may be any number: a map finds them, not a search.
+/// Unlike those of a transaction, these accounts may be many, so a map finds them instead of a linear
+/// search.
 pub(crate) fn compile(
     instruction: &Instruction,
     accounts: &TransactionAccounts,

@@ -1,7 +1,6 @@
-//! An instruction that was entered and whose program is driven from outside, syscall by syscall.
+//! An instruction in progress whose syscalls a tool calls in place of the program.
 //!
-//! What a program would do by running, the holder of an [`Invocation`] does in its place: a tool
-//! that stands in for a program, or that wants to know what one syscall makes of some memory.
+//! The tool acts as the program, or tests a syscall on some memory.
 
 use selkie_vm::{MemoryMap, Region};
 use solana_account::Account;
@@ -20,7 +19,7 @@ use crate::{
     },
 };
 
-/// An instruction that was entered and not left.
+/// An instruction in progress.
 ///
 /// ```
 /// use selkie_elf::{Executable, Functions};
@@ -55,11 +54,11 @@ pub struct Invocation<'e> {
 }
 
 impl<'e> Invocation<'e> {
-    /// Enters an instruction. Accounts that are not given are those that
-    /// [`process_instruction`](crate::process_instruction) would take.
+    /// Starts an instruction. Accounts that are not passed are those that
+    /// [`process_instruction`](crate::process_instruction) would use.
     ///
     /// # Errors
-    /// If there is no such program.
+    /// [`InstructionError::UnsupportedProgramId`] if the environment does not have the program.
     pub fn enter(
         instruction: &Instruction,
         accounts: &[(Pubkey, Account)],
@@ -80,20 +79,20 @@ impl<'e> Invocation<'e> {
         Ok(Self { context, input })
     }
 
-    /// The input that the program gets.
+    /// Returns the program's serialized input.
     #[must_use]
     pub fn input(&self) -> &Input {
         &self.input
     }
 
-    /// The regions of memory that the program sees its input in: one, or several where accounts
-    /// have regions of their own. `bytes` are those of the input.
+    /// Returns the memory regions of the program's input: one, or several if each account's data are a
+    /// region. `bytes` are those of the input.
     #[must_use]
     pub fn input_regions<'b>(&mut self, bytes: &'b mut [u8]) -> Vec<Region<'b>> {
         let mode = DataMode::of(self.context.environment.features);
         let context = &mut self.context;
-        let can_change = |place| {
-            let account = context.borrow(place).ok()?;
+        let can_change = |index| {
+            let account = context.borrow(index).ok()?;
             account.can_change_data().is_ok().then(|| account.index())
         };
         let mut regions = Vec::new();
@@ -104,7 +103,7 @@ impl<'e> Invocation<'e> {
     /// Calls a syscall as the program would, and returns r0.
     ///
     /// # Errors
-    /// As programs get to see it: [`SyscallError`](crate::SyscallError), [`InstructionError`] or
+    /// The error that would end the program: [`SyscallError`](crate::SyscallError), [`InstructionError`] or
     /// [`Trap`](selkie_vm::Trap).
     pub fn call(
         &mut self,
@@ -119,25 +118,25 @@ impl<'e> Invocation<'e> {
         result
     }
 
-    /// Compute units that are left.
+    /// Returns the remaining compute units.
     #[must_use]
     pub fn units_left(&self) -> u64 {
         self.context.meter.remaining()
     }
 
-    /// The log so far.
+    /// Returns the log lines so far.
     #[must_use]
     pub fn logs(&self) -> &[String] {
         self.context.logs.lines()
     }
 
-    /// What was returned last.
+    /// Returns the return data.
     #[must_use]
     pub fn return_data(&self) -> &ReturnData {
         &self.context.return_data
     }
 
-    /// Has something returned already, as if by an instruction before.
+    /// Sets the return data, as if by an earlier instruction.
     pub fn set_return_data(&mut self, return_data: ReturnData) {
         self.context.return_data = return_data;
     }

@@ -1,4 +1,4 @@
-//! Where a program was when it was stopped, and what may be behind it.
+//! The state of a program at a trap, and notes on likely causes.
 
 mod heap;
 
@@ -14,42 +14,42 @@ use crate::{programs::engine::Engine, runtime::input::Input};
 /// How a program's run ended, for tools.
 #[derive(Debug)]
 pub struct Run {
-    /// r0, or why the program was stopped.
+    /// r0, or the trap that ended the program.
     pub result: Result<u64, Trap>,
-    /// The slot of the instruction that ended the run.
+    /// The pc of the instruction that ended the run.
     pub pc: usize,
     /// r0 to r10.
     pub registers: [u64; 11],
-    /// The slots that the calls that had not returned would have returned to, outermost first.
+    /// The return addresses (pc) of the calls that had not returned, outermost first.
     pub return_pcs: Vec<usize>,
     /// Compute units used by the program, syscalls included.
     pub compute_units: u64,
-    /// What ran the program: the interpreter, or the JIT.
+    /// The engine that ran the program: the interpreter or the JIT.
     pub engine: Engine,
     /// The input region as the program left it.
     pub input: Input,
-    /// How many bytes the heap had.
+    /// The size of the heap in bytes.
     pub heap_bytes: u64,
 }
 
-/// Where a program was when it was stopped, and by what.
+/// The state of a program at a trap.
 #[derive(Clone, Copy, Debug)]
 pub struct Stop<'a> {
-    /// By what.
+    /// The trap.
     pub trap: &'a Trap,
-    /// The slot of the instruction that could not be executed.
+    /// The pc of the instruction that trapped.
     pub pc: usize,
     /// r0 to r10.
     pub registers: &'a [u64; 11],
-    /// The slots that the calls that had not returned would have returned to, outermost first.
+    /// The return addresses (pc) of the calls that had not returned, outermost first.
     pub return_pcs: &'a [usize],
-    /// How many bytes the input region has.
+    /// The size of the input region in bytes.
     pub input_bytes: usize,
-    /// How many bytes the heap has.
+    /// The size of the heap in bytes.
     pub heap_bytes: u64,
 }
 
-/// A [`Stop`] that a transaction keeps: that of the program which was stopped first, the innermost.
+/// An owned [`Stop`]: of the first program of a transaction that trapped, which is the innermost.
 #[derive(Clone, Debug)]
 pub struct Stopped {
     /// The program.
@@ -63,7 +63,7 @@ pub struct Stopped {
 }
 
 impl Stopped {
-    /// Where it was, and by what it was stopped.
+    /// Returns the state at the trap.
     #[must_use]
     pub fn stop(&self) -> Stop<'_> {
         let Self { trap, pc, registers, return_pcs, input_bytes, heap_bytes, .. } = self;
@@ -73,7 +73,7 @@ impl Stopped {
 }
 
 impl PartialEq for Stopped {
-    /// Traps are compared by their texts.
+    /// Compares traps by their texts.
     fn eq(&self, other: &Self) -> bool {
         let all = |it: &Self| (it.program_id, it.pc, it.registers, it.input_bytes, it.heap_bytes);
         all(self) == all(other)
@@ -85,7 +85,7 @@ impl PartialEq for Stopped {
 impl Eq for Stopped {}
 
 impl Run {
-    /// Where the program was stopped, if it was.
+    /// Returns the state at the trap, if the program trapped.
     #[must_use]
     pub fn stop(&self) -> Option<Stop<'_>> {
         let Self { result, pc, registers, return_pcs, input, heap_bytes, .. } = self;
@@ -96,12 +96,12 @@ impl Run {
 }
 
 impl Stop<'_> {
-    /// The slots of the calls that had not returned, innermost first.
+    /// Returns the pcs of the calls that had not returned, innermost first.
     pub fn call_sites(&self) -> impl Iterator<Item = usize> {
         self.return_pcs.iter().rev().map(|pc| pc.saturating_sub(1))
     }
 
-    /// What may be behind the trap, as sentences. `logs` are those of the transaction.
+    /// Returns notes on likely causes of the trap, as sentences. `logs` are those of the transaction.
     #[must_use]
     pub fn notes(&self, logs: &[String]) -> Vec<String> {
         let note = match self.trap {
@@ -123,7 +123,7 @@ impl Stop<'_> {
         note.into_iter().chain(heap::notes(self.trap, self.heap_bytes, logs)).collect()
     }
 
-    /// By how much an access leaves the frame of the function that made it.
+    /// Explains by how much an access leaves the call frame of its function.
     fn stack_note(&self, vaddr: u64, len: u64) -> Option<String> {
         let [.., frame_end] = *self.registers;
         let frame_start = frame_end.saturating_sub(STACK_FRAME_BYTES);
@@ -145,7 +145,7 @@ impl Stop<'_> {
         ))
     }
 
-    /// How far behind the input an access ends.
+    /// Explains how far behind the input an access ends.
     fn input_note(&self, vaddr: u64, len: u64) -> Option<String> {
         let bytes = self.input_bytes;
         let end = INPUT_START.saturating_add(bytes as u64);

@@ -1,9 +1,8 @@
-//! The accounts of a transaction while instructions work on them, and the rules of doing so.
+//! The accounts of a transaction during execution, and the rules for changing them.
 //!
-//! A program changes accounts in its own copy; what it may have changed is decided here, account
-//! by account, when the copy is taken back. Builtin programs change accounts through the same
-//! door. Which rule is asked first decides the error that the world sees (agave:
-//! `solana-transaction-context`, `instruction_accounts.rs`).
+//! A program changes accounts in its serialized input; the rules are checked here when the input is
+//! deserialized. Builtin programs change accounts by the same methods. The order of the checks decides
+//! the error of the transaction (agave: `solana-transaction-context`, `instruction_accounts.rs`).
 
 use solana_account::{AccountSharedData, ReadableAccount, WritableAccount};
 use solana_instruction_error::InstructionError;
@@ -19,7 +18,7 @@ use crate::{
     runtime::instruction_context::InstructionAccount,
 };
 
-/// What the last program that returned something returned.
+/// The return data of the last program that set some.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct ReturnData {
     /// The program that set it.
@@ -28,13 +27,13 @@ pub struct ReturnData {
     pub data: Vec<u8>,
 }
 
-/// The accounts of a transaction, and what is counted over all of them.
+/// The accounts of a transaction, and the totals of their changes.
 #[derive(Debug)]
 pub struct TransactionAccounts {
     accounts: Vec<TransactionAccount>,
-    /// Lamports that were made (or destroyed, if negative) so far. An instruction must leave 0.
+    /// The change of the sum of all balances so far. It must be 0 after an instruction.
     lamports_delta: i128,
-    /// Bytes that accounts have grown by so far.
+    /// The change of the total size of all account data so far, in bytes.
     resize_delta: i64,
 }
 
@@ -43,11 +42,11 @@ pub struct TransactionAccounts {
 #[repr(C)]
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TransactionAccount {
-    /// Its address.
+    /// The address.
     pub key: Pubkey,
-    /// Its state.
+    /// The state.
     pub account: AccountSharedData,
-    /// Whether an instruction wrote to it, even if it wrote what was there.
+    /// Whether an instruction has written to it, even if the value stayed the same.
     pub is_touched: bool,
 }
 
@@ -58,7 +57,7 @@ impl From<(Pubkey, AccountSharedData)> for TransactionAccount {
 }
 
 impl TransactionAccounts {
-    /// Accounts as they are before the first instruction.
+    /// Creates the accounts of a transaction before its first instruction.
     #[must_use]
     pub fn new(accounts: impl IntoIterator<Item = (Pubkey, AccountSharedData)>) -> Self {
         Self::untouched(accounts.into_iter().map(TransactionAccount::from).collect())
@@ -68,19 +67,19 @@ impl TransactionAccounts {
         Self { accounts, lamports_delta: 0, resize_delta: 0 }
     }
 
-    /// How many there are.
+    /// Returns the number of accounts.
     #[must_use]
     pub fn len(&self) -> usize {
         self.accounts.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no accounts.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.accounts.is_empty()
     }
 
-    /// The account at a place.
+    /// Returns the account with an index in the transaction.
     ///
     /// # Errors
     /// [`InstructionError::MissingAccount`] if there is none.
@@ -88,19 +87,19 @@ impl TransactionAccounts {
         self.accounts.get(index).ok_or(InstructionError::MissingAccount)
     }
 
-    /// All accounts, in order.
+    /// Returns all accounts, in order.
     pub fn iter(&self) -> impl Iterator<Item = &TransactionAccount> {
         self.accounts.iter()
     }
 
-    /// The place of an account.
+    /// Returns the index of the account with an address.
     #[must_use]
     pub fn find(&self, key: &Pubkey) -> Option<u16> {
         let index = self.accounts.iter().position(|account| is_same(&account.key, key))?;
         u16::try_from(index).ok()
     }
 
-    /// An account, with the rights that a program has to it.
+    /// Borrows an account with the privileges of a program.
     ///
     /// # Errors
     /// [`InstructionError::MissingAccount`] if there is no such account.
@@ -109,120 +108,120 @@ impl TransactionAccounts {
         account: InstructionAccount,
         program: &Pubkey,
     ) -> Result<BorrowedAccount<'_>, InstructionError> {
-        let found = self.accounts.get_mut(usize::from(account.index));
+        let borrowed = self.accounts.get_mut(usize::from(account.index));
         Ok(BorrowedAccount {
-            account: found.ok_or(InstructionError::MissingAccount)?,
+            account: borrowed.ok_or(InstructionError::MissingAccount)?,
             lamports_delta: &mut self.lamports_delta,
             resize_delta: &mut self.resize_delta,
             program: *program,
-            rights: account,
+            privileges: account,
         })
     }
 
-    /// An account, for the runtime itself: no rules, and no record that it was touched.
+    /// Returns an account for the runtime: without rules, and without setting `is_touched`.
     pub(crate) fn raw_mut(&mut self, index: usize) -> Option<&mut AccountSharedData> {
         self.accounts.get_mut(index).map(|account| &mut account.account)
     }
 
-    /// Lets an account grow as far as `len` bytes, because its program stores there; no rule is
-    /// asked but how far the transaction's accounts may grow. The new length.
+    /// Grows account data for a store of the program to its region, up to `len` bytes, as far as the
+    /// limit of the transaction's growth permits; checks no other rule. Returns the new length.
     pub(crate) fn grow_for_store(&mut self, index: usize, len: usize) -> Option<usize> {
         let account = self.accounts.get_mut(index)?;
         account.is_touched = true;
         let before = account.account.data().len();
-        let left = TRANSACTION_GROWTH_MAX.saturating_sub(self.resize_delta).max(0);
-        let left = usize::try_from(left).unwrap_or(usize::MAX);
-        let len = len.min(ACCOUNT_BYTES_MAX).min(before.saturating_add(left));
+        let growth_max = TRANSACTION_GROWTH_MAX.saturating_sub(self.resize_delta).max(0);
+        let growth_max = usize::try_from(growth_max).unwrap_or(usize::MAX);
+        let len = len.min(ACCOUNT_BYTES_MAX).min(before.saturating_add(growth_max));
         self.resize_delta = self.resize_delta.saturating_add(growth(before, len));
         account.account.resize(len, 0);
         Some(len)
     }
 
-    /// Notes that an account is written to.
+    /// Sets an account's `is_touched`.
     pub(crate) fn touch(&mut self, index: usize) {
         if let Some(account) = self.accounts.get_mut(index) {
             account.is_touched = true;
         }
     }
 
-    /// Lamports that were made so far, or destroyed, if negative.
+    /// Returns the change of the sum of all balances so far, in lamports.
     #[must_use]
     pub fn lamports_delta(&self) -> i128 {
         self.lamports_delta
     }
 
-    /// Bytes that accounts have grown by so far.
+    /// Returns the change of the total size of all account data so far, in bytes.
     #[must_use]
     pub fn resize_delta(&self) -> i64 {
         self.resize_delta
     }
 
-    /// Takes all accounts.
+    /// Takes all accounts out.
     pub(crate) fn take(&mut self) -> Vec<TransactionAccount> {
         core::mem::take(&mut self.accounts)
     }
 }
 
-/// An account in the hands of an instruction: what its program may not do fails.
+/// An account that an instruction has borrowed. Changes that its program may not make fail.
 #[derive(Debug)]
 pub struct BorrowedAccount<'a> {
     account: &'a mut TransactionAccount,
     lamports_delta: &'a mut i128,
     resize_delta: &'a mut i64,
     program: Pubkey,
-    rights: InstructionAccount,
+    privileges: InstructionAccount,
 }
 
 impl BorrowedAccount<'_> {
-    /// The address.
+    /// Returns the address.
     #[must_use]
     pub fn key(&self) -> &Pubkey {
         &self.account.key
     }
 
-    /// The account's place in the transaction.
+    /// Returns the account's index in the transaction.
     #[must_use]
     pub fn index(&self) -> u16 {
-        self.rights.index
+        self.privileges.index
     }
 
-    /// The owner.
+    /// Returns the owner.
     #[must_use]
     pub fn owner(&self) -> &Pubkey {
         self.account.account.owner()
     }
 
-    /// The balance.
+    /// Returns the balance in lamports.
     #[must_use]
     pub fn lamports(&self) -> u64 {
         self.account.account.lamports()
     }
 
-    /// The data.
+    /// Returns the data.
     #[must_use]
     pub fn data(&self) -> &[u8] {
         self.account.account.data()
     }
 
-    /// Whether it is marked as a program.
+    /// Returns whether the account is executable.
     #[must_use]
     pub fn is_executable(&self) -> bool {
         self.account.account.executable()
     }
 
-    /// Whether it signed.
+    /// Returns whether the account is a signer of the instruction.
     #[must_use]
     pub fn is_signer(&self) -> bool {
-        self.rights.is_signer
+        self.privileges.is_signer
     }
 
-    /// Whether the instruction may change it.
+    /// Returns whether the account is writable for the instruction.
     #[must_use]
     pub fn is_writable(&self) -> bool {
-        self.rights.is_writable
+        self.privileges.is_writable
     }
 
-    /// Whether it belongs to the program that borrows it.
+    /// Returns whether the program that borrows the account owns it.
     #[must_use]
     pub fn is_owned(&self) -> bool {
         is_same(self.owner(), &self.program)
@@ -236,13 +235,14 @@ impl BorrowedAccount<'_> {
     /// Sets the balance.
     ///
     /// # Errors
-    /// If another program's account would lose lamports, or if the account is read-only.
+    /// [`InstructionError::ExternalAccountLamportSpend`] if another program's account would lose lamports,
+    /// [`InstructionError::ReadonlyLamportChange`] if the account is read-only.
     pub fn set_lamports(&mut self, lamports: u64) -> Result<(), InstructionError> {
         let before = self.lamports();
         if !self.is_owned() && lamports < before {
             return Err(InstructionError::ExternalAccountLamportSpend);
         }
-        if !self.rights.is_writable {
+        if !self.privileges.is_writable {
             return Err(InstructionError::ReadonlyLamportChange);
         }
         if lamports == before {
@@ -264,7 +264,7 @@ impl BorrowedAccount<'_> {
         self.set_lamports(sum.ok_or(InstructionError::ArithmeticOverflow)?)
     }
 
-    /// Takes from the balance.
+    /// Subtracts from the balance.
     ///
     /// # Errors
     /// [`InstructionError::ArithmeticOverflow`], or as [`BorrowedAccount::set_lamports`].
@@ -273,12 +273,13 @@ impl BorrowedAccount<'_> {
         self.set_lamports(rest.ok_or(InstructionError::ArithmeticOverflow)?)
     }
 
-    /// Whether the program may change the data.
+    /// Checks whether the program may change the data.
     ///
     /// # Errors
-    /// If the account is read-only, or another program's.
+    /// [`InstructionError::ReadonlyDataModified`] if the account is read-only,
+    /// [`InstructionError::ExternalAccountDataModified`] if another program owns it.
     pub fn can_change_data(&self) -> Result<(), InstructionError> {
-        if !self.rights.is_writable {
+        if !self.privileges.is_writable {
             Err(InstructionError::ReadonlyDataModified)
         } else if !self.is_owned() {
             Err(InstructionError::ExternalAccountDataModified)
@@ -287,11 +288,12 @@ impl BorrowedAccount<'_> {
         }
     }
 
-    /// Whether the program may make the data `len` bytes long.
+    /// Checks whether the program may resize the data to `len` bytes.
     ///
     /// # Errors
-    /// If that is too long for an account, if the transaction's accounts have grown too much, or
-    /// if the program may not change the data at all.
+    /// [`InstructionError::InvalidRealloc`] if that is too long for an account,
+    /// [`InstructionError::MaxAccountsDataAllocationsExceeded`] if the transaction's accounts would grow
+    /// too much, or as [`BorrowedAccount::can_change_data`].
     pub fn can_resize_data(&self, len: usize) -> Result<(), InstructionError> {
         if len > ACCOUNT_BYTES_MAX {
             return Err(InstructionError::InvalidRealloc);
@@ -303,12 +305,12 @@ impl BorrowedAccount<'_> {
         self.can_change_data()
     }
 
-    fn resized(&mut self, len: usize) {
+    fn count_growth(&mut self, len: usize) {
         let growth = growth(self.data().len(), len);
         *self.resize_delta = self.resize_delta.saturating_add(growth);
     }
 
-    /// The data, to be changed in place.
+    /// Returns the data for changes in place.
     ///
     /// # Errors
     /// As [`BorrowedAccount::can_change_data`].
@@ -324,9 +326,9 @@ impl BorrowedAccount<'_> {
     pub fn set_data(&mut self, data: &[u8]) -> Result<(), InstructionError> {
         self.can_resize_data(data.len())?;
         self.account.is_touched = true;
-        // Data that stay the same stay shared with whoever else holds them.
+        // Unchanged data stay shared with other clones of the account.
         if self.data() != data {
-            self.resized(data.len());
+            self.count_growth(data.len());
             self.account.account.set_data_from_slice(data);
         }
         Ok(())
@@ -353,13 +355,13 @@ impl BorrowedAccount<'_> {
     pub fn set_data_len(&mut self, len: usize) -> Result<(), InstructionError> {
         self.can_resize_data(len)?;
         if self.data().len() != len {
-            self.resized(len);
+            self.count_growth(len);
             self.touch().resize(len, 0);
         }
         Ok(())
     }
 
-    /// Adds to the end of the data.
+    /// Appends to the data.
     ///
     /// # Errors
     /// As [`BorrowedAccount::can_resize_data`].
@@ -367,20 +369,20 @@ impl BorrowedAccount<'_> {
         let len = self.data().len().saturating_add(data.len());
         self.can_resize_data(len)?;
         if !data.is_empty() {
-            self.resized(len);
+            self.count_growth(len);
             self.touch().extend_from_slice(data);
         }
         Ok(())
     }
 
-    /// Gives the account to another program.
+    /// Sets the owner.
     ///
     /// # Errors
-    /// [`InstructionError::ModifiedProgramId`] if it is not this program's, if it is read-only, or
-    /// if its data are not all zeros.
+    /// [`InstructionError::ModifiedProgramId`] if the program does not own the account, if it is
+    /// read-only, or if its data are not all zeros.
     pub fn set_owner(&mut self, owner: Pubkey) -> Result<(), InstructionError> {
         let is_zero = || self.data().iter().all(|byte| *byte == 0);
-        if !self.is_owned() || !self.rights.is_writable || !is_zero() {
+        if !self.is_owned() || !self.privileges.is_writable || !is_zero() {
             return Err(InstructionError::ModifiedProgramId);
         }
         if *self.owner() != owner {
@@ -389,10 +391,11 @@ impl BorrowedAccount<'_> {
         Ok(())
     }
 
-    /// Marks the account as a program, or takes the mark away.
+    /// Sets whether the account is executable.
     ///
     /// # Errors
-    /// If the account is not exempt from `rent`, not this program's, or read-only.
+    /// [`InstructionError::ExecutableAccountNotRentExempt`] if the account is not exempt from `rent`,
+    /// [`InstructionError::ExecutableModified`] if the program does not own it, or it is read-only.
     pub fn set_executable(
         &mut self,
         rent: &Rent,
@@ -401,7 +404,7 @@ impl BorrowedAccount<'_> {
         if self.lamports() < minimum_balance(rent, self.data().len()) {
             return Err(InstructionError::ExecutableAccountNotRentExempt);
         }
-        if !self.is_owned() || !self.rights.is_writable {
+        if !self.is_owned() || !self.privileges.is_writable {
             return Err(InstructionError::ExecutableModified);
         }
         if self.is_executable() != executable {
@@ -425,7 +428,7 @@ mod tests {
     const PROGRAM: Pubkey = Pubkey::new_from_array([1; 32]);
     const OTHER: Pubkey = Pubkey::new_from_array([2; 32]);
 
-    /// Does something to an account of 10 lamports and 2 bytes, and compares the result.
+    /// Applies `change` to an account of 10 lamports and 2 bytes, and compares the result.
     fn check(
         owner: Pubkey,
         is_writable: bool,
@@ -439,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn lamports() {
+    fn lamports_of_other_programs_may_only_increase() {
         use InstructionError::{ExternalAccountLamportSpend, ReadonlyLamportChange};
         check(PROGRAM, true, |it| it.set_lamports(9), Ok(()));
         check(OTHER, true, |it| it.set_lamports(11), Ok(()));
@@ -449,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn data() {
+    fn data_change_by_the_owner_within_limits() {
         use InstructionError::{
             ExternalAccountDataModified, InvalidRealloc, MaxAccountsDataAllocationsExceeded,
             ReadonlyDataModified,
@@ -467,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn owner() {
+    fn owner_changes_only_if_data_are_zero() {
         let refused = || Err(InstructionError::ModifiedProgramId);
         check(PROGRAM, true, |it| it.set_owner(OTHER), Ok(()));
         check(PROGRAM, false, |it| it.set_owner(OTHER), refused());
@@ -480,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn lamports_are_counted() {
+    fn lamports_delta_sums_over_accounts() {
         let accounts = [PROGRAM, OTHER].map(|key| (key, AccountSharedData::default()));
         let mut accounts = TransactionAccounts::new(accounts);
         let mut set = |index, lamports| {
@@ -494,15 +497,16 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_the_same_stays_shared() {
+    fn setting_equal_data_keeps_them_shared() {
         let account = AccountSharedData::from(Account {
             data: vec![7; 9],
             owner: PROGRAM,
             ..Account::default()
         });
         let mut accounts = TransactionAccounts::new([(OTHER, account.clone())]);
-        let rights = InstructionAccount { index: 0, first: 0, is_signer: false, is_writable: true };
-        accounts.borrow(rights, &PROGRAM).unwrap().set_data(&[7; 9]).unwrap();
+        let privileges =
+            InstructionAccount { index: 0, first: 0, is_signer: false, is_writable: true };
+        accounts.borrow(privileges, &PROGRAM).unwrap().set_data(&[7; 9]).unwrap();
         let after = accounts.get(0).unwrap();
         assert!(after.is_touched && after.account.data().as_ptr() == account.data().as_ptr());
     }

@@ -1,13 +1,13 @@
-//! Telling that a program has used up its heap, or left it.
+//! Notes on traps that an exhausted heap has caused.
 
 use selkie_isa::layout::{HEAP_BYTES_MAX, HEAP_START, INPUT_START};
 use selkie_vm::Trap;
 
-/// Addresses that a null pointer and an offset lead to.
+/// The end of addresses that are explained as a null pointer plus an offset.
 const NULL_END: u64 = 4096;
 
-/// What the heap has to do with a trap, judging by the address and by what the program logged: an
-/// access behind its end, or an allocation that failed.
+/// Returns a note if the heap is the likely cause of a trap: the access is behind its end, or the
+/// program has logged a failed allocation, or a null pointer suggests one.
 pub(super) fn notes(trap: &Trap, heap_bytes: u64, logs: &[String]) -> Vec<String> {
     let more = if heap_bytes < HEAP_BYTES_MAX {
         format!(
