@@ -1,7 +1,8 @@
-//! Address lookup tables, as far as transactions read them.
+//! The resolution of address lookup tables.
 //!
-//! A table is an account of 56 bytes, then addresses: a tag (1), the slot of its deactivation, the
-//! slot it was last extended in and how many addresses it had before, and who may change it.
+//! A table's account data are 56 bytes of metadata, then addresses. The metadata are a tag (1), the
+//! deactivation slot, the slot of the last extension, the number of addresses before that, and the
+//! authority.
 
 use solana_account::{AccountSharedData, ReadableAccount};
 use solana_message::v0::MessageAddressTableLookup;
@@ -11,14 +12,14 @@ use solana_transaction_error::TransactionError;
 
 use crate::{chain::account::AccountStore, runtime::context::environment::Environment};
 
-/// Bytes in front of a table's addresses.
+/// The bytes before a table's addresses.
 const META_BYTES: usize = 56;
 const LOOKUP_TABLE: u32 = 1;
 
-/// The addresses that tables give: those to be written to, then the others.
+/// Returns the addresses of a transaction's lookups: the writable ones and the read-only ones.
 ///
 /// # Errors
-/// The first table that is missing, no table, or too short, as an `AddressLookupTable…` error.
+/// An `AddressLookupTable…` error for the first table that is missing, not a table, or too short.
 pub(crate) fn resolve(
     lookups: &[MessageAddressTableLookup],
     accounts: &impl AccountStore,
@@ -30,11 +31,11 @@ pub(crate) fn resolve(
         let account = account.ok_or(TransactionError::AddressLookupTableNotFound)?;
         let table = Table::read(&account)?;
         let addresses = table.active(environment)?;
-        let pick = |indexes: &[u8], to: &mut Vec<Pubkey>| {
+        let pick = |indexes: &[u8], resolved: &mut Vec<Pubkey>| {
             for index in indexes {
                 let address = addresses.get(usize::from(*index));
                 let address = address.ok_or(TransactionError::InvalidAddressLookupTableIndex)?;
-                to.push(Pubkey::new_from_array(*address));
+                resolved.push(Pubkey::new_from_array(*address));
             }
             Ok::<(), TransactionError>(())
         };
@@ -63,7 +64,7 @@ impl<'a> Table<'a> {
         let (meta, addresses) = data.split_at_checked(META_BYTES)?;
         let number = |at: usize| Some(u64::from_le_bytes(*meta.get(at..)?.first_chunk()?));
         let tag = u32::from_le_bytes(*meta.first_chunk()?);
-        // Whether there is an authority is a byte that is 0 or 1.
+        // The byte that says whether there is an authority is 0 or 1.
         let is_table = tag == LOOKUP_TABLE && *meta.get(21)? <= 1;
         let (addresses, rest) = addresses.as_chunks::<32>();
         (is_table && rest.is_empty()).then_some(())?;
@@ -75,7 +76,7 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// The addresses that can be looked up: what was added in this slot cannot yet.
+    /// Returns the addresses that can be looked up, which excludes those that were added in this slot.
     fn active(&self, environment: &Environment) -> Result<&'a [[u8; 32]], TransactionError> {
         let slot = environment.slot();
         let is_active = self.deactivation_slot == u64::MAX

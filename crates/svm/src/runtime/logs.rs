@@ -143,12 +143,12 @@ impl Logs {
         self.line(format!("Program return: {program} {}", BASE64_STANDARD.encode(data)));
     }
 
-    pub(crate) fn consumed(&mut self, program: &Pubkey, units: u64, of: u64) {
+    pub(crate) fn consumed(&mut self, program: &Pubkey, compute_units: u64, limit: u64) {
         self.about(program, |line| {
             line.push_str(" consumed ");
-            push_number(line, units);
+            push_number(line, compute_units);
             line.push_str(" of ");
-            push_number(line, of);
+            push_number(line, limit);
             line.push_str(" compute units");
         });
     }
@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_dropped_one_by_one() {
+    fn lines_that_exceed_the_limit_are_dropped_and_shorter_ones_kept() {
         let mut logs = Logs::default();
         logs.line("a".repeat(9_990));
         logs.line("b".repeat(10));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_have_their_names() {
+    fn lines_about_programs_have_the_right_address_despite_cached_prefixes() {
         let programs = [[0; 32], [1; 32], [0xff; 32]].map(Pubkey::new_from_array);
         for program in programs.iter().chain(&programs) {
             let mut logs = Logs::default();
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn data_is_base64() {
+    fn data_fields_are_base64_separated_by_spaces() {
         let mut logs = Logs::default();
         logs.data(&[b"ab", b"", b"abc"]);
         logs.data(&[]);

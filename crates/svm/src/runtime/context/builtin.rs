@@ -1,6 +1,4 @@
-//! Programs that are part of the runtime, and instructions that are verified instead of run.
-//!
-//! Which there are, and what they do, others decide: here is how they are called.
+//! The interface of builtin programs and precompiles. Other crates implement and register them.
 
 use core::fmt;
 use std::sync::Arc;
@@ -16,21 +14,21 @@ use crate::{
     runtime::context::InvokeContext,
 };
 
-/// What a builtin program does with the current instruction. It charges for itself: one that
-/// succeeds without having used compute units fails with
+/// The entrypoint of a builtin program, which processes the current instruction. It consumes its own
+/// compute units: success without consuming any is the error
 /// [`InstructionError::BuiltinProgramsMustConsumeComputeUnits`].
 pub type Process = dyn Fn(&mut InvokeContext<'_>) -> Result<(), InstructionError> + Send + Sync;
 
-/// A program that is part of the runtime.
+/// A builtin program.
 #[derive(Clone)]
 pub struct Builtin {
-    /// A name for people.
+    /// The name for display.
     pub name: &'static str,
     process: Arc<Process>,
 }
 
 impl Builtin {
-    /// A program that does this.
+    /// Creates a builtin program from its entrypoint.
     pub fn new(
         name: &'static str,
         process: impl Fn(&mut InvokeContext<'_>) -> Result<(), InstructionError> + Send + Sync + 'static,
@@ -49,8 +47,8 @@ impl fmt::Debug for Builtin {
     }
 }
 
-/// What is at a few addresses, in their order. Every instruction looks into it, so comparing with
-/// all must be quick, as it is with first bytes.
+/// A small map, sorted by address. Every instruction searches it linearly, which is fast since most
+/// comparisons end with the first bytes.
 #[derive(Clone, Debug)]
 struct Table<T>(Vec<(Pubkey, T)>);
 
@@ -62,13 +60,13 @@ impl<T> Default for Table<T> {
 
 impl<T> Table<T> {
     fn get(&self, id: &Pubkey) -> Option<&T> {
-        self.0.iter().find(|(known, _)| is_same(known, id)).map(|(_, found)| found)
+        self.0.iter().find(|(known, _)| is_same(known, id)).map(|(_, value)| value)
     }
 
     fn insert(&mut self, id: Pubkey, value: T) {
         match self.0.binary_search_by_key(&id, |(known, _)| *known) {
-            Ok(place) => self.0[place].1 = value,
-            Err(place) => self.0.insert(place, (id, value)),
+            Ok(index) => self.0[index].1 = value,
+            Err(index) => self.0.insert(index, (id, value)),
         }
     }
 
@@ -86,40 +84,40 @@ impl<T> Table<T> {
 pub struct Builtins(Arc<Table<Builtin>>);
 
 impl Builtins {
-    /// Puts a program at an address, in place of what was there.
+    /// Inserts a program at an address, and replaces the one before.
     pub fn insert(&mut self, id: Pubkey, builtin: Builtin) {
         Arc::make_mut(&mut self.0).insert(id, builtin);
     }
 
-    /// Takes a program away.
+    /// Removes a program.
     pub fn remove(&mut self, id: &Pubkey) {
         Arc::make_mut(&mut self.0).remove(id);
     }
 
-    /// The program at an address.
+    /// Returns the program at an address.
     #[must_use]
     pub fn get(&self, id: &Pubkey) -> Option<&Builtin> {
         self.0.get(id)
     }
 
-    /// Every program, by address.
+    /// Returns every program, sorted by address.
     pub fn iter(&self) -> impl Iterator<Item = (&Pubkey, &Builtin)> {
         self.0.iter()
     }
 }
 
-/// Verifies an instruction: its data, and the data of all instructions of the transaction, which
-/// it may refer to. The error is the number of an [`InstructionError::Custom`].
+/// The entrypoint of a precompile: verifies the instruction's data, which may refer to the data of all
+/// instructions of the transaction. The error is the number of an [`InstructionError::Custom`].
 pub type Verify = fn(data: &[u8], all: &[&[u8]]) -> Result<(), u32>;
 
-/// An instruction that is verified, and not run.
+/// A precompile: a program whose instructions are verified without running code in the VM.
 #[derive(Clone, Copy, Debug)]
 pub struct Precompile {
-    /// A name for people.
+    /// The name for display.
     pub name: &'static str,
-    /// What switches it on, if it is not always there.
+    /// The feature that enables it, if any.
     pub feature: Option<Feature>,
-    /// How it is verified.
+    /// The entrypoint.
     pub verify: Verify,
 }
 
@@ -128,19 +126,19 @@ pub struct Precompile {
 pub struct Precompiles(Arc<Table<Precompile>>);
 
 impl Precompiles {
-    /// Puts a precompile at an address, in place of what was there.
+    /// Inserts a precompile at an address, and replaces the one before.
     pub fn insert(&mut self, id: Pubkey, precompile: Precompile) {
         Arc::make_mut(&mut self.0).insert(id, precompile);
     }
 
-    /// The precompile at an address, if it is there with these features.
+    /// Returns the precompile at an address, if these features enable it.
     #[must_use]
     pub fn get(&self, id: &Pubkey, features: FeatureSet) -> Option<&Precompile> {
-        let found = self.0.get(id)?;
-        found.feature.is_none_or(|feature| features.has(feature)).then_some(found)
+        let precompile = self.0.get(id)?;
+        precompile.feature.is_none_or(|feature| features.has(feature)).then_some(precompile)
     }
 
-    /// Every precompile, by address.
+    /// Returns every precompile, sorted by address.
     pub fn iter(&self) -> impl Iterator<Item = (&Pubkey, &Precompile)> {
         self.0.iter()
     }

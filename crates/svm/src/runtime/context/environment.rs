@@ -1,4 +1,4 @@
-//! What a cluster gives to every instruction: features, sysvars, programs, stakes.
+//! The execution environment: the cluster's features, sysvars, builtin programs and stakes.
 
 use std::collections::BTreeMap;
 
@@ -15,33 +15,33 @@ use crate::{
     runtime::context::builtin::{Builtins, Precompiles},
 };
 
-/// What stays the same from instruction to instruction.
+/// The state of a cluster that all transactions of a slot share.
 #[derive(Clone, Debug)]
 pub struct Environment {
-    /// What is switched on.
+    /// The active features.
     pub features: FeatureSet,
-    /// The chain's variables.
+    /// The sysvars.
     pub sysvars: Sysvars,
-    /// The programs that can be called without being named by a transaction's accounts: those of
-    /// tools that run single instructions.
+    /// Programs that can be invoked even if they are not among a transaction's accounts: for tools that
+    /// execute single instructions.
     pub programs: Programs,
-    /// The programs that are part of the runtime.
+    /// The builtin programs.
     pub builtins: Builtins,
-    /// The instructions that are verified and not run.
+    /// The precompiles.
     pub precompiles: Precompiles,
-    /// The last blockhash before this slot, which durable nonces advance to.
+    /// The last blockhash before this slot, from which advanced nonces are derived.
     pub blockhash: Hash,
-    /// What that blockhash's slot charged for a signature.
+    /// The fee per signature of that blockhash's slot, in lamports.
     pub lamports_per_signature: u64,
     /// The stakes of the epoch.
     pub epoch_stake: EpochStake,
-    /// Bytes of a transaction's log after which lines are dropped. The same everywhere, but tools
-    /// may want to see more.
+    /// The limit of a transaction's log in bytes, beyond which lines are dropped. It is the same on all
+    /// clusters; tools may raise it.
     pub log_bytes_max: usize,
 }
 
 impl Default for Environment {
-    /// Mainnet's features and prices, at the first slot of all, without any program.
+    /// Returns mainnet's features and fees, at slot 0, without programs.
     fn default() -> Self {
         Self {
             features: FeatureSet::default(),
@@ -58,13 +58,13 @@ impl Default for Environment {
 }
 
 impl Environment {
-    /// The slot, as the clock has it.
+    /// Returns the slot of the clock sysvar; 0 if it is not set.
     #[must_use]
     pub fn slot(&self) -> u64 {
         self.sysvars.slot().unwrap_or(0)
     }
 
-    /// The rent, or none at all.
+    /// Returns the rent sysvar; the default if it is not set.
     #[must_use]
     pub fn rent(&self) -> Rent {
         self.sysvars.rent().unwrap_or_default()
@@ -74,8 +74,8 @@ impl Environment {
 /// The stakes of an epoch, in lamports.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct EpochStake {
-    /// Of the whole cluster.
+    /// The stake of the whole cluster.
     pub total: u64,
-    /// Of each vote account.
+    /// The stake of each vote account.
     pub vote_accounts: BTreeMap<Pubkey, u64>,
 }
