@@ -98,23 +98,23 @@ fn store_of_tables() -> Store {
 /// What a transaction does that has to do with tables.
 #[derive(Clone, Debug)]
 enum TableUse {
-    /// Has the mixer work on accounts of a table, by their places there.
-    Mix { table: u8, places: [u8; 3] },
-    /// Writes a table anew.
+    /// Runs the mixer on accounts of a table, by their indexes there.
+    Mix { table: u8, indexes: [u8; 3] },
+    /// Overwrites a table.
     Write { table: u8, given: Vec<u8> },
-    /// Has the mixer work on accounts that it names.
+    /// Runs the mixer on accounts that the message names.
     Name([u8; 3]),
 }
 
 fn table_use() -> impl Strategy<Value = TableUse> {
-    // Most places are there, and no address is twice in a table.
-    let places = Just([0, 1, 2, 3, 4]).prop_shuffle();
-    let mix = (0..2_u8, places.prop_map(|[from, to, seen, ..]| [from, to, seen]));
+    // Most indexes exist, and no address is twice in a table.
+    let indexes = Just([0, 1, 2, 3, 4]).prop_shuffle();
+    let mix = (0..2_u8, indexes.prop_map(|[from, to, seen, ..]| [from, to, seen]));
     let given = Just((1..9).collect::<Vec<u8>>()).prop_shuffle();
     let given = (given, 3..7_usize).prop_map(|(given, count)| given[..count].to_vec());
     let write = (0..2_u8, given);
     prop_oneof![
-        3 => mix.prop_map(|(table, places)| TableUse::Mix { table, places }),
+        3 => mix.prop_map(|(table, indexes)| TableUse::Mix { table, indexes }),
         1 => write.prop_map(|(table, given)| TableUse::Write { table, given }),
         2 => prop::array::uniform3(1_u8..9).prop_map(TableUse::Name),
     ]
@@ -132,7 +132,7 @@ fn use_table(payer: u8, what: TableUse, salt: u8) -> Transaction {
     };
     let message = match what {
         TableUse::Name([from, to, seen]) => return transaction(payer, from, to, seen, salt),
-        TableUse::Mix { table, places: [from, to, seen] } => VersionedMessage::V0(v0::Message {
+        TableUse::Mix { table, indexes: [from, to, seen] } => VersionedMessage::V0(v0::Message {
             header,
             account_keys: vec![payer_key, MIXER],
             recent_blockhash,
@@ -374,7 +374,7 @@ fn kind() -> impl Strategy<Value = Kind> {
 
 proptest! {
     #[test]
-    fn the_order_of_threads_does_not_show(
+    fn outcomes_equal_those_of_sequential_processing(
         given in proptest::collection::vec(
             (kind(), 1_u8..9, 1_u8..9, 1_u8..9, 1_u8..9, 0_u8..3),
             0..60,
@@ -391,14 +391,14 @@ proptest! {
         let (outcomes, store) = at_once(&transactions, store(8), threads);
         prop_assert_eq!(&outcomes, &expected);
         prop_assert_eq!(store, store_expected);
-        // In the place of others, nothing of them is left.
+        // Overwritten outcomes leave nothing behind.
         let mut again: Vec<Outcome> = outcomes.into_iter().rev().skip(3).collect();
         process_all_into(&mut again, &transactions, &self::store(8), threads);
         prop_assert_eq!(again, expected);
     }
 
     #[test]
-    fn tables_give_what_transactions_before_have_written(
+    fn lookups_see_tables_as_earlier_transactions_wrote_them(
         given in proptest::collection::vec((1_u8..9, table_use()), 0..60),
         threads in 1_usize..5,
     ) {
@@ -412,7 +412,7 @@ proptest! {
     }
 
     #[test]
-    fn programs_are_those_that_transactions_before_have_left(
+    fn programs_are_those_that_earlier_transactions_deployed(
         given in proptest::collection::vec(
             (1_u8..9, 0..PROGRAMS, prop::option::weighted(0.2, 0_u8..9)),
             0..60,
@@ -432,20 +432,20 @@ proptest! {
             at_once_with(&transactions, store_of_programs(), threads, &caches[1]);
         prop_assert_eq!(outcomes, expected);
         prop_assert_eq!(store, store_expected);
-        // Threads count look-ups when they are done: if a version is gone by then, it is too late.
-        let found = |cache: &ProgramCache| {
+        // Threads count look-ups at the end, which misses versions that were removed by then.
+        let lookups = |cache: &ProgramCache| {
             let statistics = cache.statistics();
             statistics.hits + statistics.misses + statistics.waits
         };
-        let counts = [found(&caches[1]), found(&caches[0])];
+        let counts = [lookups(&caches[1]), lookups(&caches[0])];
         prop_assert!(counts[0] == counts[1] || replaces && counts[0] < counts[1], "{counts:?}");
     }
 }
 
 #[test]
-fn the_same_message_is_processed_once() {
-    // There is no sixth address, at first.
-    let same = || use_table(1, TableUse::Mix { table: 0, places: [0, 1, 5] }, 0);
+fn equal_messages_are_processed_once() {
+    // The table has no sixth address at first.
+    let same = || use_table(1, TableUse::Mix { table: 0, indexes: [0, 1, 5] }, 0);
     let write = TableUse::Write { table: 0, given: (1..9).collect() };
     let transactions: Vec<_> = [same(), same(), use_table(2, write, 1)]
         .into_iter()
@@ -461,9 +461,9 @@ fn the_same_message_is_processed_once() {
     }
 }
 
-/// What is behind those that left nothing is what those before them have left.
+/// Transactions that write nothing are skipped: later ones see the state of those before them.
 #[test]
-fn who_comes_to_nothing_is_passed_over() {
+fn transactions_that_write_nothing_are_skipped_in_writer_chains() {
     for kind in [Kind::FeesOnly, Kind::CutShort, Kind::Dropped] {
         let writes = [transaction(1, 1, 2, 3, 0), transaction(3, 2, 4, 1, 0)];
         let between = (0..9).map(|salt| transaction_of(kind, 2, 1, 2, 5, salt));
@@ -485,7 +485,7 @@ fn who_comes_to_nothing_is_passed_over() {
 
 #[test]
 #[should_panic(expected = "a builtin fails")]
-fn a_panic_is_not_waited_for() {
+fn a_panic_in_one_thread_ends_the_batch() {
     let mut environment = environment();
     environment.builtins.insert(MIXER, Builtin::new("mixer", |_| panic!("a builtin fails")));
     let (store, programs, blockhash_queue) =

@@ -24,8 +24,8 @@ fn account(data: &[u8]) -> Account {
     }
 }
 
-/// An account as an instruction names it: its address, its state, whether it signed, whether it
-/// may be changed; or the place where it was named before.
+/// An account of an instruction: its address, its state, whether it is a signer and whether it is
+/// writable; or the index of its first occurrence.
 #[derive(Clone)]
 enum Named<'a> {
     Account(&'a Pubkey, &'a Account, bool, bool),
@@ -46,7 +46,7 @@ fn serialize(abi: Abi, named: &[Named<'_>], data: &[u8]) -> Result<Input, Instru
                 let (is_signer, is_writable) = (*is_signer, *is_writable);
                 AccountMeta { pubkey: **key, is_signer, is_writable }
             }
-            Named::Again(place) => metas[*place].clone(),
+            Named::Again(index) => metas[*index].clone(),
         });
     }
     let instruction = Instruction { program_id: key(7), accounts: metas, data: data.to_vec() };
@@ -73,7 +73,7 @@ fn check(abi: Abi, accounts: &[Named<'_>], data: &[u8], expected: &[Vec<u8>]) ->
 }
 
 #[test]
-fn no_accounts() {
+fn input_without_accounts_has_data_and_program_id() {
     for abi in [Abi::Aligned, Abi::Unaligned] {
         let input =
             check(abi, &[], &[1, 2, 3], &[number(0), number(3), vec![1, 2, 3], bytes(7, 32)]);
@@ -82,7 +82,7 @@ fn no_accounts() {
 }
 
 #[test]
-fn aligned_accounts() {
+fn aligned_input_of_accounts_byte_by_byte() {
     let (first, second) = (account(&[9; 5]), account(&[]));
     let accounts =
         [named(&ONE, &first), Named::Again(0), Named::Account(&TWO, &second, false, true)];
@@ -117,7 +117,7 @@ fn aligned_accounts() {
 }
 
 #[test]
-fn unaligned_accounts() {
+fn unaligned_input_of_accounts_byte_by_byte() {
     let first = account(&[9; 5]);
     let accounts = [named(&ONE, &first), Named::Again(0)];
     check(
@@ -143,7 +143,7 @@ fn unaligned_accounts() {
 }
 
 #[test]
-fn too_many_accounts() {
+fn more_than_255_accounts_fail() {
     let state = account(&[]);
     let mut accounts = vec![named(&ONE, &state)];
     accounts.resize(256, Named::Again(0));
@@ -201,14 +201,14 @@ fn explanation_names_every_field() {
 }
 
 #[test]
-fn layouts_are_told_apart() {
+fn explain_detects_the_abi() {
     assert_eq!(explain(&two_accounts(Abi::Unaligned).bytes, None).abi, Abi::Unaligned);
     let forced = explain(&two_accounts(Abi::Unaligned).bytes, Some(Abi::Aligned));
     assert!(forced.error.is_some() && !forced.fields.is_empty());
 }
 
 #[test]
-fn a_program_that_changed_a_length_is_followed() {
+fn explain_follows_a_length_that_the_program_changed() {
     let mut bytes = two_accounts(Abi::Aligned).bytes;
     bytes[12] = 5;
     bytes[0x58..0x60].copy_from_slice(&20_u64.to_le_bytes());
@@ -219,7 +219,7 @@ fn a_program_that_changed_a_length_is_followed() {
 }
 
 #[test]
-fn nonsense_is_told_up_to_where_it_starts() {
+fn explain_returns_the_first_error_of_a_malformed_input() {
     let error = |bytes: &[u8]| explain(bytes, Some(Abi::Aligned)).error;
     let truncated = |path: &str, offset, needed, available| {
         Some(ExplainError::Truncated { path: path.to_owned(), offset, needed, available })
@@ -249,7 +249,7 @@ fn is_gapless(explained: &Explanation, len: usize) -> bool {
 
 proptest! {
     #[test]
-    fn explaining_never_panics(
+    fn explain_covers_arbitrary_bytes_without_gaps(
         head in 0_u64..4,
         tail in proptest::collection::vec(any::<u8>(), 0..200),
         abi in prop_oneof![Just(None), Just(Some(Abi::Aligned)), Just(Some(Abi::Unaligned))],
@@ -259,7 +259,7 @@ proptest! {
     }
 
     #[test]
-    fn explaining_damage_never_panics(
+    fn explain_covers_damaged_inputs_without_gaps(
         at in 0_usize..0x28a2,
         byte in any::<u8>(),
         cut in 0_usize..0x28a2,
@@ -274,7 +274,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_explained(
+    fn explain_accepts_every_serialized_input(
         lens in proptest::collection::vec(0_usize..40, 0..6),
         data in proptest::collection::vec(any::<u8>(), 0..20),
         aligned in any::<bool>(),
@@ -294,7 +294,7 @@ proptest! {
 }
 
 #[test]
-fn nothing_is_left_of_what_ran_before() {
+fn inputs_contain_nothing_of_earlier_runs() {
     let setup = |data: &[usize], engine| {
         let keys = (1..).map(key);
         let accounts: Vec<_> =
@@ -307,7 +307,7 @@ fn nothing_is_left_of_what_ran_before() {
     for engine in [Engine::Interpreter, Engine::Jit] {
         for at in [0, 8, 100, 300, 4000, 10_000, 10_700, 20_000, 21_100, 31_000] {
             for data in layouts {
-                // Past the end of a short input, this fails, which is all the same here.
+                // The store fails behind the end of a short input, which does not matter here.
                 setup(data, engine).run(&[poke(INPUT + at, u64::MAX), exit()]);
             }
             for data in layouts {

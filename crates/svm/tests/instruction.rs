@@ -57,7 +57,7 @@ fn check_stores(setup: &Setup, stores: &[(i16, i32)], expected: Result<(), Instr
 }
 
 #[test]
-fn changes_are_taken_back() {
+fn permitted_changes_are_applied() {
     let receipt = own_account().run(&[store(1, DATA, 7), end(0)]);
     assert_eq!(receipt.result, Ok(()));
     assert_eq!(receipt.accounts[0].1.data, [7, 0, 0, 0, 0, 0, 0, 0]);
@@ -67,7 +67,7 @@ fn changes_are_taken_back() {
 }
 
 #[test]
-fn nothing_is_taken_back_from_a_program_that_fails() {
+fn a_failed_program_changes_no_account() {
     let setup = own_account();
     let receipt = setup.run(&[store(1, DATA, 7), end(1)]);
     assert_eq!(receipt.result, Err(InstructionError::Custom(1)));
@@ -75,7 +75,7 @@ fn nothing_is_taken_back_from_a_program_that_fails() {
 }
 
 #[test]
-fn rules_are_asked_lamports_before_data_before_owner() {
+fn changes_are_checked_lamports_before_data_before_owner() {
     use InstructionError as E;
     let all = [(LAMPORTS, 9), (DATA, 1), (OWNER, 1)];
     check_stores(&readonly(), &all, Err(E::ReadonlyLamportChange));
@@ -101,7 +101,7 @@ fn lamports_must_balance() {
 }
 
 #[test]
-fn accounts_grow_by_so_much() {
+fn accounts_grow_by_at_most_10_kib() {
     let grow = |len: i32, expected| check_stores(&own_account(), &[(DATA_LEN, len)], expected);
     grow(8 + 10_240, Ok(()));
     grow(8 + 10_241, Err(InstructionError::InvalidRealloc));
@@ -112,7 +112,7 @@ fn accounts_grow_by_so_much() {
 }
 
 #[test]
-fn accounts_of_others_may_be_given_lamports_only() {
+fn accounts_of_other_programs_may_only_gain_lamports() {
     check_stores(&foreign(), &[(DATA_LEN, 9)], Err(InstructionError::ExternalAccountDataModified));
     let both = Setup {
         metas: vec![AccountMeta::new(key(1), false), AccountMeta::new(key(2), false)],
@@ -130,7 +130,7 @@ fn accounts_of_others_may_be_given_lamports_only() {
 }
 
 #[test]
-fn keys_and_flags_are_not_taken_back() {
+fn changes_of_keys_and_flags_are_ignored() {
     let receipt = own_account().run(&[store(1, 0x10, 1), store(1, 8, 0), end(0)]);
     assert_eq!(receipt.result, Ok(()));
     assert_eq!(receipt.accounts, own_account().accounts);
@@ -150,7 +150,7 @@ fn duplicates_are_one_account() {
 }
 
 #[test]
-fn loader_v1_takes_back_neither_length_nor_owner() {
+fn loader_v1_ignores_changes_of_length_and_owner() {
     let setup = with(|setup| setup.loader = Loader::V1);
     let (data_len, data) = (8 + 43, 8 + 51);
     let owner = data + 8;
@@ -162,7 +162,7 @@ fn loader_v1_takes_back_neither_length_nor_owner() {
 }
 
 #[test]
-fn registers_at_the_start() {
+fn r1_r2_and_r10_are_set_at_entry() {
     let setup = Setup { data: vec![1, 2, 3], ..Setup::default() };
     // ldxb r0, [r2 + 2]
     let receipt = setup.run(&[word(0x71, 0, 2, 2, 0), exit()]);
@@ -173,7 +173,7 @@ fn registers_at_the_start() {
 }
 
 #[test]
-fn what_is_not_given_is_what_a_cluster_has() {
+fn accounts_that_are_not_passed_have_the_state_of_a_cluster() {
     let rent = solana_sdk_ids::sysvar::rent::ID;
     let metas = [rent, PROGRAM, key(9)].map(|key| AccountMeta::new_readonly(key, false)).to_vec();
     let receipt = Setup { metas, ..Setup::default() }.run(&[end(0)]);
@@ -190,14 +190,14 @@ fn log_after_invoke(receipt: &InstructionResult) -> Vec<String> {
 }
 
 #[test]
-fn log_of_a_success() {
+fn a_success_logs_invoke_consumed_and_success() {
     let receipt = own_account().run(&[end(0)]);
     let lines = ["Program X consumed 2 of 200000 compute units", "Program X success"];
     assert_eq!(log_after_invoke(&receipt), lines);
 }
 
 #[test]
-fn log_of_return_data() {
+fn return_data_is_logged_before_success() {
     let text = [poke(0x3_0000_0000, 0x6261), lddw(1, 0x3_0000_0000), word(0xb7, 2, 0, 0, 2)];
     let receipt = own_account().run(&[text.concat(), call("sol_set_return_data"), exit()]);
     let returned = receipt.return_data.as_ref().unwrap();
@@ -213,7 +213,7 @@ fn log_of_return_data() {
 }
 
 #[test]
-fn a_machine_that_stops_a_program_takes_all_units() {
+fn a_trap_consumes_all_compute_units() {
     let receipt = own_account().run(&[lddw(1, 0), load(0, 1, 0), exit()]);
     assert_eq!(receipt.result, Err(InstructionError::ProgramFailedToComplete));
     assert_eq!(receipt.compute_units, 200_000);
@@ -230,7 +230,7 @@ fn a_machine_that_stops_a_program_takes_all_units() {
 }
 
 #[test]
-fn a_syscall_that_stops_a_program_leaves_the_rest() {
+fn a_failed_syscall_leaves_the_remaining_compute_units() {
     let receipt = own_account().run(&[call("abort"), exit()]);
     assert_eq!(receipt.result, Err(InstructionError::ProgramFailedToComplete));
     assert_eq!(receipt.compute_units, 1);
@@ -243,7 +243,7 @@ fn a_syscall_that_stops_a_program_leaves_the_rest() {
 }
 
 #[test]
-fn an_endless_program_ends() {
+fn an_endless_loop_exhausts_the_compute_units() {
     // ja -1
     let receipt = own_account().run(&[word(0x05, 0, 0, -1, 0), exit()]);
     assert_eq!((receipt.result.is_err(), receipt.compute_units), (true, 200_000));
@@ -252,7 +252,7 @@ fn an_endless_program_ends() {
 }
 
 #[test]
-fn heap_is_paid_for() {
+fn heap_beyond_the_default_is_charged() {
     let with_heap = |units, heap_bytes| {
         let options = Options {
             budget: ComputeBudget { compute_unit_limit: units, heap_bytes },
@@ -276,7 +276,7 @@ fn heap_is_paid_for() {
 }
 
 #[test]
-fn calls_of_what_is_not_there_end_the_program() {
+fn calls_of_missing_syscalls_end_the_program() {
     let note = |name: &str| {
         let receipt = own_account().run(&[call(name), exit()]);
         let last = log_after_invoke(&receipt).pop().unwrap();
@@ -288,7 +288,7 @@ fn calls_of_what_is_not_there_end_the_program() {
 }
 
 #[test]
-fn a_program_that_is_not_there() {
+fn an_instruction_of_a_missing_program_fails() {
     let mut setup = own_account();
     setup.environment = selkie_svm::Environment::default();
     let instruction =
@@ -343,7 +343,7 @@ fn check_engines(engines: [Engine; 3], expected: [Engine; 3]) {
 }
 
 #[test]
-fn programs_are_compiled_once_they_are_worth_it() {
+fn auto_compiles_programs_that_are_worth_it() {
     use Engine::{Auto, Interpreter, Jit};
     check_engines([Interpreter; 3], [Interpreter; 3]);
     if MachineCode::SUPPORTED {
@@ -354,7 +354,7 @@ fn programs_are_compiled_once_they_are_worth_it() {
 }
 
 #[test]
-fn engines_that_cannot_be_had() {
+fn unsupported_engines_are_an_error() {
     assert_eq!(Engine::Interpreter.resolve(), Ok(Engine::Interpreter));
     if MachineCode::SUPPORTED {
         assert_eq!(Engine::Auto.resolve(), Ok(Engine::Auto));
@@ -387,7 +387,7 @@ fn observed_programs_are_interpreted() {
 }
 
 #[test]
-fn call_stack_of_a_trap() {
+fn a_trap_has_the_return_addresses_of_its_callers() {
     // callx r3, to slot 4
     let calls = [lddw(3, 0x1_0000_0000 + 4 * 8), word(0x8d, 0, 0, 0, 3), exit()];
     let receipt = own_account().run(&[calls.concat(), lddw(1, 0), load(0, 1, 0), exit()]);
@@ -396,7 +396,7 @@ fn call_stack_of_a_trap() {
 }
 
 #[test]
-fn too_many_accounts() {
+fn more_than_255_accounts_fail() {
     let metas = vec![AccountMeta::new_readonly(key(1), false); 100_000];
     let accounts: Vec<_> = (0..100_000_u32)
         .map(|index| {

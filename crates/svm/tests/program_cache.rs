@@ -72,7 +72,7 @@ fn number(entry: &Option<ProgramEntry>) -> i32 {
 }
 
 #[test]
-fn what_is_deployed_can_be_called_from_the_next_slot_on() {
+fn deployed_programs_are_visible_from_the_next_slot() {
     let (cache, mut chain) = (ProgramCache::new(), Chain::default());
     chain.deploy(key(1), 10, &elf(1));
     assert!(matches!(chain.get(&cache, key(1), 10), Some(ProgramEntry::DelayVisibility)));
@@ -86,7 +86,7 @@ fn what_is_deployed_can_be_called_from_the_next_slot_on() {
 }
 
 #[test]
-fn what_is_refused_is_remembered_and_looked_at_again_under_other_features() {
+fn rejected_files_are_cached_per_target() {
     let (cache, mut chain) = (ProgramCache::new(), Chain::default());
     chain.deploy(key(1), 0, b"no file at all");
     for _ in 0..2 {
@@ -102,7 +102,7 @@ fn what_is_refused_is_remembered_and_looked_at_again_under_other_features() {
 }
 
 #[test]
-fn closed_programs_are_not_there_at_once() {
+fn closed_programs_are_missing_at_once() {
     let (cache, mut chain) = (ProgramCache::new(), Chain::default());
     chain.deploy(key(1), 0, &elf(1));
     assert_eq!(chain.number(&cache, key(1), 5), 1);
@@ -112,7 +112,7 @@ fn closed_programs_are_not_there_at_once() {
 }
 
 #[test]
-fn accounts_that_are_set_by_hand_are_believed() {
+fn files_of_directly_set_accounts_are_loaded() {
     let (cache, mut chain) = (ProgramCache::new(), Chain::default());
     for number in [1, 2, 1, 3] {
         chain.deploy(key(1), 0, &elf(number));
@@ -123,7 +123,7 @@ fn accounts_that_are_set_by_hand_are_believed() {
 }
 
 #[test]
-fn bytes_that_have_moved_are_the_same_file() {
+fn equal_bytes_at_another_address_are_the_same_file() {
     let (cache, mut chain) = (ProgramCache::new(), Chain::default());
     for _ in 0..3 {
         chain.deploy(key(1), 0, &elf(1));
@@ -137,7 +137,7 @@ fn bytes_that_have_moved_are_the_same_file() {
 }
 
 #[test]
-fn many_that_miss_one_program_load_it_once() {
+fn concurrent_misses_load_a_program_once() {
     const THREADS: usize = 64;
     let (cache, mut chain) = (ProgramCache::new(), Chain::default());
     chain.deploy(key(1), 0, &elf(7));
@@ -156,7 +156,7 @@ fn many_that_miss_one_program_load_it_once() {
 }
 
 #[test]
-fn what_is_worth_least_is_dropped_and_comes_back_without_being_verified() {
+fn the_lowest_score_is_evicted_and_reloaded_without_verification() {
     let cache =
         ProgramCache::with_options(CacheOptions { entries_max: 3, ..CacheOptions::default() });
     let mut chain = Chain::default();
@@ -178,7 +178,7 @@ fn what_is_worth_least_is_dropped_and_comes_back_without_being_verified() {
 }
 
 #[test]
-fn what_is_used_often_outlives_what_is_used_once() {
+fn frequently_used_programs_outlive_others() {
     let cache =
         ProgramCache::with_options(CacheOptions { entries_max: 2, ..CacheOptions::default() });
     let mut chain = Chain::default();
@@ -201,7 +201,7 @@ fn compiled(chain: &Chain, cache: &ProgramCache, byte: u8, slot: u64) -> Arc<Pro
 }
 
 #[test]
-fn machine_code_that_grows_makes_others_be_dropped() {
+fn growing_machine_code_evicts_other_programs() {
     if !selkie_vm::MachineCode::SUPPORTED {
         return;
     }
@@ -236,7 +236,7 @@ fn machine_code_that_grows_makes_others_be_dropped() {
 }
 
 #[test]
-fn one_program_may_be_larger_than_all_may() {
+fn a_single_program_may_exceed_the_limit() {
     let options = CacheOptions { bytes_max: 1, ..CacheOptions::default() };
     let (cache, mut chain) = (ProgramCache::with_options(options), Chain::default());
     (1..=2).for_each(|byte| chain.deploy(key(byte), 0, &elf(byte.into())));
@@ -248,7 +248,7 @@ fn one_program_may_be_larger_than_all_may() {
 }
 
 #[test]
-fn what_is_known_is_bounded() {
+fn the_number_of_tracked_programs_is_bounded() {
     let cache =
         ProgramCache::with_options(CacheOptions { entries_max: 1, ..CacheOptions::default() });
     let mut chain = Chain::default();
@@ -325,7 +325,7 @@ fn forks_run_their_own_versions() {
 }
 
 #[test]
-fn what_another_fork_has_deployed_is_never_found() {
+fn deployments_on_other_forks_are_not_found() {
     let (_tree, cache) = forked();
     let mut chain = Chain::default();
     chain.deploy(key(1), 2, &elf(2));
@@ -335,7 +335,7 @@ fn what_another_fork_has_deployed_is_never_found() {
 }
 
 #[test]
-fn roots_keep_what_is_ahead_of_them() {
+fn pruning_keeps_deployments_after_the_root() {
     let (_tree, cache) = forked();
     let mut chain = Chain::default();
     for slot in [0, 1, 2] {
@@ -347,7 +347,7 @@ fn roots_keep_what_is_ahead_of_them() {
 }
 
 #[test]
-fn nobody_waits_at_the_boundary_of_an_epoch() {
+fn prepared_programs_are_hits_after_the_epoch_boundary() {
     let cache = ProgramCache::new();
     let mut chain = Chain::default();
     for byte in 1..=5 {
@@ -373,7 +373,7 @@ fn nobody_waits_at_the_boundary_of_an_epoch() {
 }
 
 #[test]
-fn features_that_make_no_difference_reload_nothing() {
+fn features_without_effect_on_loading_reload_nothing() {
     let cache = ProgramCache::new();
     let mut chain = Chain::default();
     chain.deploy(key(1), 0, &elf(1));
@@ -386,7 +386,7 @@ fn features_that_make_no_difference_reload_nothing() {
 }
 
 #[test]
-fn builtin_programs_are_not_the_caches() {
+fn builtin_programs_are_not_cached() {
     let cache = ProgramCache::new();
     let account: AccountSharedData =
         Account { lamports: 1, owner: selkie_svm::NATIVE_LOADER, ..Account::default() }.into();

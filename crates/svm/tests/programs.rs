@@ -68,17 +68,17 @@ fn spl_token_refuses_to_overdraw() {
 }
 
 #[test]
-fn the_first_memo_program_checks_its_text() {
+fn memo_v1_rejects_invalid_utf8() {
     memo_v1(&Fixture::new(&MEMO_V1));
 }
 
 #[test]
-fn the_fourth_memo_program_logs_its_text() {
+fn memo_v4_logs_its_text() {
     memo_v4(&Fixture::new(&MEMO_V4));
 }
 
 #[test]
-fn an_associated_account_without_accounts_fails_before_it_calls() {
+fn associated_token_without_accounts_fails_before_cpi() {
     associated(&Fixture::new(&ASSOCIATED_TOKEN));
 }
 

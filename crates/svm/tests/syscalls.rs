@@ -129,7 +129,7 @@ const DATA: u64 = INPUT + 16;
 const NOWHERE: u64 = 0x9_0000_0000;
 
 #[test]
-fn ends() {
+fn abort_and_panic_end_the_program_with_their_text() {
     check_fails(a_call("abort", &[]), "SBF program panicked", 0);
     let file = a_call("sol_panic_", &[DATA, 4, 7, 9]).data(b"a.rs");
     check_fails(file, "SBF program Panicked in a.rs at 7:9", 4);
@@ -139,7 +139,7 @@ fn ends() {
 }
 
 #[test]
-fn logs() {
+fn log_writes_utf8_text_and_charges_by_length() {
     let log = a_call("sol_log_", &[DATA, 2]).data(b"hi");
     assert_eq!(lines(log, 100), ["Program log: hi"]);
     let long = a_call("sol_log_", &[DATA, 300]).data(&[b'a'; 300]);
@@ -151,7 +151,7 @@ fn logs() {
 }
 
 #[test]
-fn logs_of_values() {
+fn log_formats_numbers_addresses_and_compute_units() {
     let numbers = a_call("sol_log_64_", &[0, 1, 255, u64::MAX, 16]);
     let expected = ["Program log: 0x0, 0x1, 0xff, 0xffffffffffffffff, 0x10"];
     assert_eq!(lines(numbers, 100), expected);
@@ -163,7 +163,7 @@ fn logs_of_values() {
 }
 
 #[test]
-fn logs_of_data() {
+fn log_data_encodes_slices_and_charges_slices_and_bytes() {
     let slices = [(DATA, 2), (NOWHERE, 0), (DATA, 3)];
     let data = a_call("sol_log_data", &[HEAP, 3]).data(b"abc").slices(HEAP, &slices);
     assert_eq!(lines(data, 100 + 300 + 5), ["Program data: YWI=  YWJj"]);
@@ -176,7 +176,7 @@ fn logs_of_data() {
 }
 
 #[test]
-fn copies() {
+fn memcpy_and_memmove_copy_and_only_memmove_may_overlap() {
     for name in ["sol_memcpy_", "sol_memmove_"] {
         let copy = a_call(name, &[DATA, DATA + 4, 4]).data(b"abcdefgh");
         assert_eq!(written(copy, 0, 10), b"efghefgh");
@@ -191,7 +191,7 @@ fn copies() {
 }
 
 #[test]
-fn fills() {
+fn memset_fills_and_charges_by_length() {
     let fill = a_call("sol_memset_", &[DATA + 1, 0x1_2345, 2]).data(b"abcd");
     assert_eq!(written(fill, 0, 10), b"aEEd");
     check(a_call("sol_memset_", &[NOWHERE, 1, 0]), 0, 10);
@@ -200,7 +200,7 @@ fn fills() {
 }
 
 #[test]
-fn compares() {
+fn memcmp_returns_the_difference_of_the_first_unequal_bytes() {
     let compare = |left: u64, right: u64, len| {
         let call = a_call("sol_memcmp_", &[DATA + left, DATA + right, len, DATA + 8]);
         let written = written(call.data(b"aab\xffaaa_...."), 0, 10);
@@ -224,7 +224,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn hashes() {
+fn hash_of_slices_equals_hash_of_their_concatenation() {
     for (name, of_nothing, of_abc) in [
         ("sol_sha256", "e3b0c44298fc1c14", "ba7816bf8f01cfea"),
         ("sol_keccak256", "c5d2460186f7233c", "4e03657aea45a94f"),
@@ -244,7 +244,7 @@ fn hashes() {
 }
 
 #[test]
-fn hashes_fail_in_order() {
+fn hashes_check_count_then_output_then_slices() {
     let call = |slices, count, out| a_call("sol_sha256", &[slices, count, out]);
     let receipt = call(NOWHERE, 20_001, NOWHERE).run();
     let line = "Sha256 Hashing 20001 sequences in one syscall is over the limit 20000";
@@ -300,7 +300,7 @@ fn program_addresses_are_found() {
 }
 
 #[test]
-fn program_addresses_fail_in_order() {
+fn program_addresses_check_memory_and_seeds_in_order() {
     let too_long = "Could not create program address with signer seeds: \
                     Length of the seed is too long for address generation";
     for name in ["sol_create_program_address", "sol_try_find_program_address"] {
@@ -325,7 +325,7 @@ fn program_addresses_fail_in_order() {
 }
 
 #[test]
-fn sysvars() {
+fn getters_write_the_c_struct_of_each_sysvar() {
     for (name, units, len) in [
         ("sol_get_clock_sysvar", 140, 40),
         ("sol_get_epoch_schedule_sysvar", 140, 40),
@@ -345,7 +345,7 @@ fn sysvars() {
 }
 
 #[test]
-fn sysvars_are_read_in_part() {
+fn get_sysvar_reads_a_part_of_the_account_data() {
     let id = solana_sdk_ids::sysvar::clock::ID;
     let call = |out, offset, len| {
         let mut call = a_call("sol_get_sysvar", &[DATA, out, offset, len]).data(id.as_ref());
@@ -367,7 +367,7 @@ fn sysvars_are_read_in_part() {
 }
 
 #[test]
-fn a_switched_off_feature_lifts_the_address_rule() {
+fn the_clock_may_be_written_to_the_input_without_the_address_restriction() {
     let mut call = a_call("sol_get_clock_sysvar", &[DATA]).data(&[1; 40]);
     call.setup.environment.features =
         FeatureSet::mainnet().without(Feature::SyscallParameterAddressRestrictions);
@@ -375,7 +375,7 @@ fn a_switched_off_feature_lifts_the_address_rule() {
 }
 
 #[test]
-fn stakes() {
+fn epoch_stake_of_the_cluster_and_of_vote_accounts() {
     let call = |vote_account| {
         let mut call = a_call("sol_get_epoch_stake", &[vote_account]).data(key(1).as_ref());
         call.setup.environment.epoch_stake =
@@ -389,7 +389,7 @@ fn stakes() {
 }
 
 #[test]
-fn return_data() {
+fn set_return_data_limits_length_and_charges_by_it() {
     let set = |addr, len| a_call("sol_set_return_data", &[addr, len]);
     check(set(DATA, 3).data(b"abc"), 0, 100);
     check(set(NOWHERE, 0), 0, 100);
@@ -402,7 +402,7 @@ fn return_data() {
 
 /// Sets three bytes of return data, then gets them.
 #[test]
-fn return_data_is_got_back() {
+fn get_return_data_copies_data_and_program() {
     let get = |out: u64, len: u64, program: u64| {
         let set = [lddw(1, DATA), lddw(2, 250), call("sol_set_return_data")];
         let get = [lddw(1, out), lddw(2, len), lddw(3, program), call("sol_get_return_data")];
@@ -424,7 +424,7 @@ fn return_data_is_got_back() {
 }
 
 #[test]
-fn where_one_is() {
+fn stack_height_and_remaining_compute_units_are_returned() {
     check(a_call("sol_get_stack_height", &[]), 1, 100);
     let siblings = a_call("sol_get_processed_sibling_instruction", &[0, NOWHERE, 0, 0, 0]);
     check(siblings, 0, 100);
@@ -432,7 +432,7 @@ fn where_one_is() {
 }
 
 #[test]
-fn heap_is_handed_out() {
+fn alloc_free_allocates_aligned_heap_from_the_bottom() {
     let alloc = |size, addr| a_call("sol_alloc_free_", &[size, addr]);
     check(alloc(8, 0), HEAP, 0);
     check(alloc(8, HEAP), 0, 0);
@@ -455,7 +455,7 @@ const CURVE25519_BASE: [u8; 32] = {
 };
 
 #[test]
-fn points_of_curves() {
+fn points_of_each_curve_validate_and_add() {
     let base = |call: Call| call.data(&CURVE25519_BASE);
     let validate = |curve, point| base(a_call("sol_curve_validate_point", &[curve, point]));
     check(validate(0, DATA), 0, 159);
@@ -476,7 +476,7 @@ fn points_of_curves() {
 }
 
 #[test]
-fn points_before_their_features() {
+fn curves_and_operations_of_inactive_features_fail() {
     let with = |features: FeatureSet, name, arguments: &[u64]| {
         let mut call = a_call(name, arguments).data(&CURVE25519_BASE);
         call.setup.environment.features = features;
@@ -500,7 +500,7 @@ fn points_before_their_features() {
 }
 
 #[test]
-fn sums_of_multiples() {
+fn multiscalar_multiplication_charges_by_points() {
     let sum = |count, out| a_call("sol_curve_multiscalar_mul", &[0, HEAP, DATA, count, out]);
     let call = sum(1, DATA).data(&CURVE25519_BASE);
     assert_eq!(written(call, 0, 2273)[..2], [1, 0]);
@@ -511,7 +511,7 @@ fn sums_of_multiples() {
 }
 
 #[test]
-fn alt_bn128() {
+fn alt_bn128_operations_charge_their_costs() {
     let op = |operation, len, out| a_call("sol_alt_bn128_group_op", &[operation, DATA, len, out]);
     assert_eq!(written(op(0, 64, DATA).data(&[0; 64]), 0, 334), [0; 64]);
     check(op(0, 64, HEAP).data(&[1; 64]), 1, 334);
@@ -530,7 +530,7 @@ fn alt_bn128() {
 }
 
 #[test]
-fn poseidon() {
+fn poseidon_hashes_and_charges_by_inputs() {
     let hash = |parameters, endianness, count| {
         let call = a_call("sol_poseidon", &[parameters, endianness, HEAP, count, DATA]);
         call.data(&[1; 32]).slices(HEAP, &[(DATA, 32), (DATA, 31)])
@@ -546,7 +546,7 @@ fn poseidon() {
 }
 
 #[test]
-fn keys_are_recovered() {
+fn secp256k1_recover_returns_error_codes() {
     let recover = |id, out| a_call("sol_secp256k1_recover", &[DATA, id, DATA, out]).data(&[1; 64]);
     check(recover(4, HEAP), 2, 25_000);
     check(recover(u64::MAX, HEAP), 2, 25_000);
@@ -555,7 +555,7 @@ fn keys_are_recovered() {
 }
 
 #[test]
-fn powers_of_big_numbers() {
+fn big_mod_exp_returns_powers() {
     // 3 to the power of 5 modulo 7, in three words from HEAP + 48 on.
     let power = |lens: [u64; 3], out| {
         let numbers = [(HEAP + 48, lens[0]), (HEAP + 56, lens[1]), (HEAP + 64, lens[2])];
