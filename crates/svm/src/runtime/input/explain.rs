@@ -1,7 +1,7 @@
-//! Takes a serialized input apart, field by field, for people.
+//! Describes a serialized input field by field, for display.
 //!
-//! The buffer may come from anywhere: a dump, another engine, an attacker. Whatever it holds, the
-//! fields up to the first that makes no sense are told, and then why it makes none.
+//! The buffer may be untrusted: a dump, the input of another engine, or malformed on purpose. The fields
+//! up to the first invalid one are described, and then the error.
 
 mod abi;
 
@@ -14,32 +14,32 @@ pub use self::abi::{AbiMismatch, abi_mismatch, built_for};
 use super::{ALIGNMENT, Abi, NOT_DUPLICATE, RENT_EPOCH};
 use crate::chain::cost::ACCOUNT_GROWTH_MAX;
 
-/// More accounts than any cluster ever passed to a program.
+/// The most accounts of an input; no cluster has ever passed more to a program.
 const ACCOUNTS_MAX: u64 = 256;
 
 /// A field of the buffer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Field {
-    /// Where it starts in the buffer.
+    /// The offset in the buffer.
     pub offset: usize,
-    /// Where the program sees it.
+    /// The guest address.
     pub vaddr: u64,
-    /// Bytes.
+    /// The length in bytes.
     pub len: usize,
-    /// What it is, as `accounts[0].lamports`.
+    /// The path, such as `accounts[0].lamports`.
     pub path: String,
-    /// What it holds.
+    /// The value.
     pub value: Value,
-    /// What is worth knowing besides; mostly nothing.
+    /// A remark, mostly empty.
     pub note: String,
 }
 
-/// What a field holds. Long contents are left in the buffer.
+/// The value of a field, except for account and instruction data, which stay in the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Value {
-    /// A boolean, as the byte that it is.
+    /// The byte of a boolean.
     Flag(u8),
-    /// A byte that says whether an account was named before.
+    /// The byte that marks duplicate accounts.
     Marker(u8),
     /// A number.
     Number(u64),
@@ -47,9 +47,9 @@ pub enum Value {
     Pubkey(Pubkey),
     /// Data.
     Bytes,
-    /// Bytes that mean nothing.
+    /// Padding.
     Padding {
-        /// How many of them are not zero.
+        /// The number of bytes that are not zero.
         dirty: usize,
     },
 }
@@ -69,34 +69,34 @@ impl fmt::Display for Value {
     }
 }
 
-/// Why the buffer makes no sense from some place on.
+/// The error of a malformed buffer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ExplainError {
     /// The buffer ends within a field.
     Truncated {
         /// The field.
         path: String,
-        /// Where it starts.
+        /// The offset of the field.
         offset: usize,
-        /// Bytes that it should have.
+        /// The length of the field in bytes.
         needed: u64,
-        /// Bytes that there are.
+        /// The bytes that remain in the buffer.
         available: usize,
     },
     /// More accounts than a program is ever passed.
     TooManyAccounts(u64),
-    /// An account is said to be named before at a place that comes later.
+    /// A duplicate account refers to itself or to a later account.
     InvalidDuplicate {
-        /// The account's place.
+        /// The account index.
         account: u64,
-        /// The place that is said to be before.
+        /// The index that it refers to.
         of: u8,
     },
-    /// Bytes are left behind the last field.
+    /// The buffer is longer than its fields.
     TrailingBytes {
-        /// Where they start.
+        /// The offset of the first byte behind the last field.
         offset: usize,
-        /// How many.
+        /// The number of trailing bytes.
         len: usize,
     },
 }
@@ -124,19 +124,19 @@ impl fmt::Display for ExplainError {
 
 impl core::error::Error for ExplainError {}
 
-/// A buffer taken apart.
+/// The description of a buffer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Explanation {
-    /// The layout that it was read by.
+    /// The layout by which the buffer was read.
     pub abi: Abi,
     /// The fields, without gaps from the start.
     pub fields: Vec<Field>,
-    /// Why not all of the buffer is told.
+    /// The error that ended the description, if any.
     pub error: Option<ExplainError>,
 }
 
 impl Explanation {
-    /// The field at a guest address.
+    /// Returns the field at a guest address.
     #[must_use]
     pub fn find(&self, vaddr: u64) -> Option<&Field> {
         let index = self.fields.partition_point(|field| field.vaddr <= vaddr).checked_sub(1)?;
@@ -145,7 +145,7 @@ impl Explanation {
     }
 }
 
-/// Takes a buffer apart by a layout, or by the one that fits better.
+/// Describes a buffer by a layout, or by the one that fits better.
 #[must_use]
 pub fn explain(bytes: &[u8], abi: Option<Abi>) -> Explanation {
     if let Some(abi) = abi {
@@ -172,7 +172,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Takes a field of `len` bytes.
+    /// Reads a field of `len` bytes.
     fn take(
         &mut self,
         path: String,
@@ -235,7 +235,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Says something about the last field.
+    /// Adds a remark to the last field.
     fn note(&mut self, note: String) {
         if let Some(field) = self.fields.last_mut() {
             field.note = note;
@@ -291,7 +291,7 @@ fn read_aligned(
     reader.pubkey(path("owner"))?;
     reader.number(path("lamports"))?;
     let len = reader.number(path("data.len"))?;
-    // A program may have changed the length since; what comes behind stays where it was.
+    // The program may have changed the length; the offsets of later fields do not change.
     let growth_max = ACCOUNT_GROWTH_MAX as u64;
     let before = len_before.filter(|before| len <= before.saturating_add(growth_max));
     if let Some(before) = before.filter(|before| *before != len) {
@@ -299,15 +299,15 @@ fn read_aligned(
     }
     let before = before.unwrap_or(len);
     reader.data(path("data"), len)?;
-    let room = before.saturating_add(growth_max).saturating_sub(len);
-    reader.padding(path("room_to_grow"), room)?;
+    let spare = before.saturating_add(growth_max).saturating_sub(len);
+    reader.padding(path("room_to_grow"), spare)?;
     let aligned = reader.offset.next_multiple_of(ALIGNMENT);
     reader.padding(path("alignment"), aligned.saturating_sub(reader.offset) as u64)?;
     read_rent_epoch(reader, path)
 }
 
-/// The four bytes behind the flags. The cluster leaves them zero; the SDK's entrypoint keeps the
-/// length in them that the data had.
+/// Reads the four bytes behind the flags. They are zero at first; the SDK's entrypoint stores the original
+/// length of the data in them.
 fn read_original_len(
     reader: &mut Reader<'_>,
     path: &impl Fn(&str) -> String,

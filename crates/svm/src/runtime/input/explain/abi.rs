@@ -1,9 +1,8 @@
-//! A program that reads its input by the layout of another loader's programs.
+//! Detects programs that were built for the input layout of another loader.
 //!
-//! Nothing in a file says which loader it was made for, and a program that takes the wrong layout
-//! for granted reads lengths where there are keys. Where it is stopped gives it away: at an address
-//! where a field would lie if the layout were the other one. So does its code, if it begins with
-//! accesses to fixed places of its first account.
+//! A file does not record its loader, and a program that expects the wrong layout reads lengths where
+//! there are keys. It is detected by the address of its trap, where a field would lie in the other
+//! layout, or by its code, if it begins with loads from fixed offsets of the first account.
 
 use core::{fmt, ops::Range};
 
@@ -19,15 +18,14 @@ use super::super::{ALIGNMENT, Abi, NOT_DUPLICATE};
 use super::ACCOUNTS_MAX;
 use crate::chain::cost::ACCOUNT_GROWTH_MAX;
 
-/// Why a program is thought to have been made for the other layout.
+/// The evidence that a program was built for the other layout.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AbiMismatch {
     /// The layout that the program seems to expect.
     pub expected: Abi,
-    /// The layout that it was given.
+    /// The layout of its input.
     pub given: Abi,
-    /// The field that it was stopped at, as the layout that it expects has it; `None` if it is
-    /// known by its code.
+    /// The field of the expected layout at the address of the trap; `None` if the evidence is the code.
     pub field: Option<String>,
 }
 
@@ -50,8 +48,8 @@ impl fmt::Display for AbiMismatch {
     }
 }
 
-/// Whether a program that was stopped seems to have been made for another layout than the input
-/// that it was given has. `input` is what the program left of it.
+/// Returns the evidence, if any, that a program that trapped was built for another layout than that of
+/// its input. `input` is the input as the program left it.
 #[must_use]
 pub fn abi_mismatch(
     trap: &Trap,
@@ -73,29 +71,29 @@ pub fn abi_mismatch(
     is_known.then_some(AbiMismatch { expected, given, field })
 }
 
-/// What was accessed that must not be, by the program or by a syscall for it.
+/// Returns the addresses of the access that trapped, of the program or of a syscall.
 fn accessed(trap: &Trap) -> Option<Range<u64>> {
     let trap = match trap {
         Trap::Syscall(error) => error.downcast_ref::<Trap>()?,
         trap => trap,
     };
     match trap {
-        // A wrong length leads anywhere.
+        // A wrong length leads to any region.
         Trap::AccessViolation { vaddr, len, .. }
         | Trap::StackAccessViolation { vaddr, len, .. } => Some(*vaddr..vaddr.saturating_add(*len)),
         _ => None,
     }
 }
 
-/// The field that lies at a place outside of the input, for who reads the input by a layout.
+/// Returns the field outside of the input that a program accesses if it reads the input by a layout.
 fn field_at(accessed: &Range<u64>, input: &[u8], abi: Abi) -> Option<String> {
     let mut walk = Walk { input, offset: 0, accessed, found: None };
-    // It ends where it meets a length that is not there.
+    // The walk ends at the first length outside of the input.
     let _ = walk.all(abi);
     walk.found
 }
 
-/// The way of a program through its input, field by field, wherever its lengths lead it.
+/// Reads an input field by field as a program would, beyond its end if lengths lead there.
 struct Walk<'a> {
     input: &'a [u8],
     offset: u64,
@@ -108,7 +106,7 @@ impl<'a> Walk<'a> {
         let count = self.pass(8, || "accounts.len".to_owned())?;
         for account in 0..count.min(ACCOUNTS_MAX) {
             let path = |field: &str| format!("accounts[{account}].{field}");
-            // A byte that is not there may mark anything; most accounts are not named before.
+            // A marker outside of the input is unknown; most accounts are not duplicates.
             let marker = self.pass(1, || path("marker"));
             match (marker.is_none_or(|it| it == u64::from(NOT_DUPLICATE)), abi) {
                 (true, Abi::Aligned) => self.aligned(&path)?,
@@ -149,7 +147,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Passes a field, and tells the number in it if all of it is there.
+    /// Passes a field. Returns its first bytes as a number, if the whole field is in the input.
     fn pass(&mut self, len: u64, path: impl Fn() -> String) -> Option<u64> {
         let bytes = self.bytes(len);
         let start = INPUT_START.wrapping_add(self.offset);
@@ -166,8 +164,8 @@ impl<'a> Walk<'a> {
         Some(u64::from_le_bytes(number))
     }
 
-    /// Passes data. Those who read them begin at the front; a wrong length covers so much that what
-    /// lies further behind tells nothing.
+    /// Passes data. Only an access to their start counts: a wrong length covers so many addresses that an
+    /// access further behind proves nothing.
     fn data(&mut self, len: u64, path: impl Fn() -> String) {
         let start = INPUT_START.wrapping_add(self.offset);
         if len > 0 && self.bytes(1).is_none() && self.accessed.start == start {
@@ -186,28 +184,29 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Which layout a program expects, as far as its first instructions tell: those that are executed
-/// before anything is called, whichever way branches go.
+/// Returns the layout that a program expects according to its first instructions, up to the first call;
+/// branches count as not taken.
 ///
-/// The first account of a program is where both layouts have it, and its fields are not: numbers
-/// lie at multiples of eight in one of them, and in the other never.
+/// The first account has the same offset in both layouts, but its fields do not: numbers are at multiples
+/// of eight in the aligned layout, and never in the other.
 #[must_use]
 pub fn built_for(executable: &Executable) -> Option<Abi> {
     const INSTRUCTIONS_MAX: usize = 64;
-    let mut places = [None; 16];
-    places[1] = Some(0_i64);
+    // The offset in the input that each register points to.
+    let mut offsets = [None; 16];
+    offsets[1] = Some(0_i64);
     let mut pc = usize::try_from(executable.entry_pc()).ok()?;
     let mut seen = [false; 2];
     for _ in 0..INSTRUCTIONS_MAX {
         let Some(insn) = Insn::decode(executable.version(), executable.text(), pc) else { break };
         let (dst, src) = (usize::from(insn.dst), usize::from(insn.src));
         let at = |register: usize| {
-            places.get(register)?.and_then(|it: i64| it.checked_add(insn.off.into()))
+            offsets.get(register)?.and_then(|it: i64| it.checked_add(insn.off.into()))
         };
-        let place = match insn.op.kind() {
-            Kind::Alu(Alu::Mov, Width::W64, Operand::Reg) => places.get(src).copied().flatten(),
+        let offset = match insn.op.kind() {
+            Kind::Alu(Alu::Mov, Width::W64, Operand::Reg) => offsets.get(src).copied().flatten(),
             Kind::Alu(Alu::Add, Width::W64, Operand::Imm) => {
-                places.get(dst).copied().flatten().and_then(|it: i64| it.checked_add(insn.imm))
+                offsets.get(dst).copied().flatten().and_then(|it: i64| it.checked_add(insn.imm))
             }
             Kind::Load(size) => {
                 if let Some(abi) = at(src).and_then(|at| only_in(at, size)) {
@@ -222,8 +221,8 @@ pub fn built_for(executable: &Executable) -> Option<Abi> {
             Kind::Jump | Kind::CallHash | Kind::CallStatic | Kind::CallReg(_) | Kind::Exit => break,
             _ => None,
         };
-        if let Some(known) = places.get_mut(dst) {
-            *known = place;
+        if let Some(known) = offsets.get_mut(dst) {
+            *known = offset;
         }
         let slots = if matches!(insn.op.kind(), Kind::LoadImm64) { 2 } else { 1 };
         pc = pc.saturating_add(slots);
@@ -235,9 +234,9 @@ pub fn built_for(executable: &Executable) -> Option<Abi> {
     }
 }
 
-/// The layout that has a field of this size at a place of the input, if only one has.
+/// Returns the layout that has a field of this size at an offset of the input, if only one has.
 fn only_in(at: i64, size: Size) -> Option<Abi> {
-    /// Keys by eight bytes each, and the numbers behind them.
+    /// The offsets of keys, in words of eight bytes, and of the numbers behind them.
     const ALIGNED: [i64; 10] = [16, 24, 32, 40, 48, 56, 64, 72, 80, 88];
     const UNALIGNED: [i64; 6] = [11, 19, 27, 35, 43, 51];
     match size {
