@@ -61,7 +61,7 @@ fn machine_code_is_listed_where_there_is_some() {
     if !MachineCode::SUPPORTED {
         assert_eq!(output.code, Some(2), "{output:#?}");
         assert!(output.stderr.contains("the JIT has no back end"), "{output:#?}");
-        assert!(output.stderr.contains("help: leave `--native` out"), "{output:#?}");
+        assert!(output.stderr.contains("help: omit `--native`"), "{output:#?}");
         return;
     }
     for statement in ["lddw r1, data_0", "mov64 r2, 16", "syscall sol_log_", "exit"] {

@@ -1,4 +1,4 @@
-//! Commands that a build without some cargo features leaves out.
+//! Commands that are disabled in this build by cargo features.
 
 use std::ffi::OsString;
 
@@ -7,7 +7,7 @@ use clap::Args;
 
 use crate::ui::{Advise as _, Status};
 
-/// Left out of this build
+/// Not included in this build
 #[derive(Args, Debug)]
 pub(crate) struct AbsentArgs {
     /// The command's arguments, which are not read
@@ -15,8 +15,8 @@ pub(crate) struct AbsentArgs {
     _rest: Vec<OsString>,
 }
 
-/// Reports that this build has no `command`, and how to get one that has.
+/// Reports that this build does not include `command`, and how to get one that does.
 pub(crate) fn run(command: &str) -> Result<Status> {
-    Err(anyhow!("this build of selkie leaves out `selkie {command}`"))
-        .advise("`cargo install --path crates/cli` builds all of selkie")
+    Err(anyhow!("this build does not include `selkie {command}`"))
+        .advise("`cargo install --path crates/cli` includes all commands")
 }

@@ -37,27 +37,27 @@ fn show(ui: &mut Ui, args: &ShowArgs) -> Result<Status> {
     }
     let keys = args.accounts.iter().map(|text| session.names.address(text));
     let keys = keys.collect::<Result<Vec<_>>>()?;
-    let found = keys.iter().map(|key| Ok((*key, existing(&session, key)?)));
-    let found = found.collect::<Result<Vec<_>>>()?;
+    let accounts = keys.iter().map(|key| Ok((*key, existing(&session, key)?)));
+    let accounts = accounts.collect::<Result<Vec<_>>>()?;
     if !ui.json {
-        found.iter().try_for_each(|(key, account)| show_one(ui, &session, key, account))?;
+        accounts.iter().try_for_each(|(key, account)| show_one(ui, &session, key, account))?;
         return Ok(Status::Success);
     }
-    let mut values = found.iter().map(|(key, account)| {
+    let mut values = accounts.iter().map(|(key, account)| {
         let mut value = account_json(key, account);
         value["decoded"] = decode::json(&decode::fields(&session, key, account));
         value
     });
-    let value = if found.len() == 1 { values.next().unwrap_or_default() } else { values.collect() };
+    let value =
+        if accounts.len() == 1 { values.next().unwrap_or_default() } else { values.collect() };
     ui.object(&value)?;
     Ok(Status::Success)
 }
 
 fn existing(session: &Session, key: &Pubkey) -> Result<Account> {
     let shown = session.names.show(key);
-    let account =
-        session.svm().account(key).ok_or_else(|| anyhow!("there is no account at {shown}"));
-    account.advise("`selkie account show` lists all; `selkie account set` makes one")
+    let account = session.svm().account(key).ok_or_else(|| anyhow!("no account at {shown}"));
+    account.advise("`selkie account show` lists accounts; `selkie account set` creates one")
 }
 
 fn show_one(ui: &mut Ui, session: &Session, key: &Pubkey, account: &Account) -> Result<()> {
@@ -75,7 +75,7 @@ fn show_one(ui: &mut Ui, session: &Session, key: &Pubkey, account: &Account) -> 
     }
     match decode::fields(session, key, account) {
         Some(decoded) => {
-            writeln!(ui.out, "  {STRONG}{}{STRONG:#}", decoded.what)?;
+            writeln!(ui.out, "  {STRONG}{}{STRONG:#}", decoded.type_name)?;
             for (name, value) in decoded.fields {
                 writeln!(ui.out, "    {DIM}{name:<22}{DIM:#} {value}")?;
             }
@@ -85,7 +85,7 @@ fn show_one(ui: &mut Ui, session: &Session, key: &Pubkey, account: &Account) -> 
     Ok(())
 }
 
-/// Shows the first bytes of data, sixteen on a line.
+/// Shows the first 256 bytes of data, 16 per line.
 fn show_bytes(ui: &mut Ui, data: &[u8]) -> Result<()> {
     const LINE: usize = 16;
     const SHOWN: usize = 256;
@@ -97,13 +97,13 @@ fn show_bytes(ui: &mut Ui, data: &[u8]) -> Result<()> {
     }
     if data.len() > SHOWN {
         let more = data.len() - SHOWN;
-        writeln!(ui.out, "  … {more} bytes more: `selkie account dump` writes all")?;
+        writeln!(ui.out, "  … {more} more bytes; `selkie account dump` writes all")?;
     }
     Ok(())
 }
 
-/// Whether an account is there from the start: of the runtime, or of a well-known program.
-fn is_from_the_start(key: &Pubkey, account: &selkie::AccountSharedData) -> bool {
+/// Whether an account exists in every new cluster.
+fn is_genesis_account(key: &Pubkey, account: &selkie::AccountSharedData) -> bool {
     [ids::native_loader::ID, ids::sysvar::ID, ids::feature::ID].contains(account.owner())
         || programs::accounts::WellKnownAccount::of(key).is_some()
 }
@@ -112,7 +112,7 @@ fn list(ui: &mut Ui, session: &Session, owner: Option<&str>) -> Result<Status> {
     let owner = owner.map(|text| session.names.address(text)).transpose()?;
     let is_wanted = |(key, account): &(Pubkey, &selkie::AccountSharedData)| match &owner {
         Some(owner) => account.owner() == owner,
-        None => !is_from_the_start(key, account),
+        None => !is_genesis_account(key, account),
     };
     let accounts: Vec<_> = session.svm().accounts().filter(is_wanted).collect();
     if ui.json {
@@ -158,7 +158,7 @@ fn set(ui: &mut Ui, args: &SetArgs) -> Result<Status> {
     Ok(Status::Success)
 }
 
-/// The account with what the command line says of it.
+/// Returns the account with the changes that the arguments ask for.
 fn changed(session: &Session, args: &SetArgs, before: Option<Account>) -> Result<Account> {
     let is_new = before.is_none();
     let new = || Account { rent_epoch: u64::MAX, ..Account::default() };
@@ -168,7 +168,7 @@ fn changed(session: &Session, args: &SetArgs, before: Option<Account>) -> Result
     }
     if let Some(text) = &args.data {
         let bytes = data::parse(text, &|key| session.names.address(key))?;
-        put(&mut account.data, args.offset, &bytes)?;
+        write_data(&mut account.data, args.offset, &bytes)?;
     }
     let space = args.space.unwrap_or(account.data.len());
     if space > DATA_BYTES_MAX {
@@ -185,19 +185,19 @@ fn changed(session: &Session, args: &SetArgs, before: Option<Account>) -> Result
     Ok(account)
 }
 
-/// Puts bytes in place of all, or at an offset.
-fn put(data: &mut Vec<u8>, offset: Option<usize>, bytes: &[u8]) -> Result<()> {
+/// Replaces all data, or writes bytes at an offset.
+fn write_data(data: &mut Vec<u8>, offset: Option<usize>, bytes: &[u8]) -> Result<()> {
     let Some(offset) = offset else {
         *data = bytes.to_vec();
         return Ok(());
     };
     let len = data.len();
-    let place = offset.checked_add(bytes.len()).and_then(|end| data.get_mut(offset..end));
-    let place = place.ok_or_else(|| {
+    let range = offset.checked_add(bytes.len()).and_then(|end| data.get_mut(offset..end));
+    let range = range.ok_or_else(|| {
         let new = bytes.len();
-        anyhow!("the account has {len} bytes of data: {new} at offset {offset} do not fit")
+        anyhow!("the account has {len} bytes of data: {new} bytes at offset {offset} do not fit")
     });
-    place.advise("--space makes them longer")?.copy_from_slice(bytes);
+    range.advise("--space extends the data")?.copy_from_slice(bytes);
     Ok(())
 }
 
@@ -228,7 +228,7 @@ fn load(ui: &mut Ui, args: &LoadArgs) -> Result<Status> {
         let text = text.with_context(|| format!("{} is not text", path.display()))?;
         let key = session.svm_mut().load_account_json(&text);
         let key = key.map_err(|error| anyhow!("{}: {error}", path.display()));
-        loaded.push(key.advise("`solana account KEY --output json` writes such a file")?);
+        loaded.push(key.advise("write such a file with `solana account KEY --output json`")?);
     }
     session.save(ui)?;
     if ui.json {

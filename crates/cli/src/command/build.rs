@@ -97,7 +97,7 @@ pub(crate) struct BuildArgs {
 
 pub(crate) fn run(ui: &mut Ui, args: &BuildArgs) -> Result<Status> {
     if args.output.is_some() && args.paths.len() > 1 {
-        return Err(anyhow!("--output names one file, but there are several sources"))
+        return Err(anyhow!("--output names one file, but several sources are given"))
             .advise("use --out-dir");
     }
     let here = [PathBuf::from(".")];

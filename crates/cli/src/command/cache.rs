@@ -28,7 +28,7 @@ pub(crate) fn run(ui: &mut Ui, args: &CacheArgs) -> Result<Status> {
     };
     let store = DiskStore::open(&folder).or_else(|error| {
         let help = error.help();
-        Err(error).context("cannot keep programs there").advise(help)
+        Err(error).context("cannot use the cache folder").advise(help)
     })?;
     match &args.command {
         None | Some(CacheCommand::Show) => show(ui, &store),
@@ -49,8 +49,7 @@ fn show(ui: &mut Ui, store: &DiskStore) -> Result<Status> {
             "bytes": bytes,
         });
         if unsound > 0 {
-            report["error"] =
-                json!(format!("{} changed since it was written", count(unsound, "file")));
+            report["error"] = json!(format!("{} modified since written", count(unsound, "file")));
         }
         ui.object(&report)?;
         return Ok(Status::of(unsound == 0));
@@ -61,7 +60,7 @@ fn show(ui: &mut Ui, store: &DiskStore) -> Result<Status> {
         if *is_sound {
             writeln!(ui.out)?;
         } else {
-            writeln!(ui.out, "  {BAD}changed{BAD:#}, and not used")?;
+            writeln!(ui.out, "  {BAD}modified{BAD:#}, ignored")?;
         }
     }
     let folder = store.folder().display();
@@ -91,7 +90,7 @@ fn warm(ui: &mut Ui, store: DiskStore, args: &WarmArgs) -> Result<Status> {
             program.compile()?;
         }
     }
-    let took = start.elapsed();
+    let duration = start.elapsed();
     let cache = svm.program_cache();
     let (statistics, programs) = (cache.statistics(), cache.programs());
     let kept = cache.persist();
@@ -100,7 +99,7 @@ fn warm(ui: &mut Ui, store: DiskStore, args: &WarmArgs) -> Result<Status> {
             "kept": kept,
             "restored": statistics.restored,
             "refused": statistics.refused,
-            "milliseconds": took.as_secs_f64() * 1000.0,
+            "milliseconds": duration.as_secs_f64() * 1000.0,
             "programs": programs.iter().map(program_json).collect::<Vec<_>>(),
         }))?;
         return Ok(Status::Success);
@@ -109,9 +108,9 @@ fn warm(ui: &mut Ui, store: DiskStore, args: &WarmArgs) -> Result<Status> {
         writeln!(ui.out, "{id:<44}  {loaded_bytes:>9} bytes  {DIM}{kind}{DIM:#}")?;
     }
     let CacheStatistics { restored, refused, .. } = statistics;
-    let milliseconds = took.as_secs_f64() * 1000.0;
+    let milliseconds = duration.as_secs_f64() * 1000.0;
     write!(ui.out, "{GOOD}ready{GOOD:#} {} in {milliseconds:.1} ms", count(kept, "program"))?;
-    writeln!(ui.out, ", {restored} of them from disk; {refused} refused by the verifier")?;
+    writeln!(ui.out, ", {restored} from disk; {refused} rejected by the verifier")?;
     Ok(Status::Success)
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn run(ui: &mut Ui, args: &CfgArgs) -> Result<Status> {
     let program = open_to_inspect(file.with_debug_info(), args.raw.then_some(args.assembler.arch))
         .with_context(|| args.program.display().to_string())?;
     if let Some(refusal) = program.refusal() {
-        ui.warning(&format!("the loader refuses this file: {refusal}"))?;
+        ui.warning(&format!("the loader rejects this file: {refusal}"))?;
     }
     let graph = Graph::new(&program, Style::Selkie);
     let named = args.function.as_deref().map(|name| find_function(&graph, name));
@@ -39,8 +39,8 @@ pub(crate) fn run(ui: &mut Ui, args: &CfgArgs) -> Result<Status> {
     Ok(Status::Success)
 }
 
-/// The graph as JSON: written piece by piece, because a tree of all its values would take hundreds
-/// of times the memory of the program. Keys are in order, as in all JSON of the command.
+/// Returns the graph as JSON. It is serialized piece by piece, because a tree of all values would take
+/// hundreds of times the memory of the program. Keys are sorted, as in all JSON output.
 fn as_json(program: &Program, graph: &Graph, function: Option<u32>) -> Result<String> {
     let labels = Labels::new(program, graph);
     let functions = Seq(|| {

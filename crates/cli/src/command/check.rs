@@ -73,9 +73,9 @@ fn accept(
     }
     for it in overruns {
         let at = it.deepest_pc.unwrap_or(it.pc) as usize;
-        let place = file.source_map().locate(at);
+        let location = file.source_map().locate(at);
         ui.warning(&format!(
-            "function {}{place}: {}",
+            "function {}{location}: {}",
             it.function,
             it.warning().unwrap_or_default()
         ))?;
@@ -83,7 +83,7 @@ fn accept(
     Ok(Status::Success)
 }
 
-/// Says why a program is refused.
+/// Shows why a program is rejected.
 pub(crate) fn refuse(
     ui: &mut Ui,
     program: &Path,
@@ -131,45 +131,45 @@ fn elf_pc(error: &ElfError) -> Option<usize> {
     }
 }
 
-/// What to do about a refusal, where something is known.
+/// Returns what to do about an error, if known.
 fn help_for(error: &LoadError) -> Option<String> {
     let text = match error {
         LoadError::NotSbpf(_) => PROGRAMS_ARE_BUILT.to_owned(),
         LoadError::Truncated => {
-            "was it copied or downloaded in full? the loader would take it as it is".to_owned()
+            "the file may be incomplete: copy or download it again; the loader would accept it"
+                .to_owned()
         }
         LoadError::Elf(ElfError::UnresolvedSymbol(name, ..)) => format!(
-            "`{name}` is neither in the program nor a syscall that mainnet has: is it spelled \
-             right, and is what defines it linked?"
+            "`{name}` is neither defined in the program nor a syscall of mainnet: check its \
+             spelling, and that the object that defines it is linked"
         ),
         LoadError::Elf(ElfError::UnsupportedSBPFVersion) => {
-            "mainnet runs sBPF v0 to v3; the version stands in e_flags of the ELF header".to_owned()
+            "mainnet runs sBPF v0 to v3; e_flags of the ELF header holds the version".to_owned()
         }
         LoadError::Elf(ElfError::WritableSectionNotSupported(name)) => format!(
-            "programs have no writable globals: make what is in {name} constant, or keep it in an \
-             account, on the stack or on the heap"
+            "programs have no writable globals: make the data in {name} constant, or move it to an \
+             account, the stack or the heap"
         ),
         LoadError::Elf(ElfError::NotOneTextSection) => {
-            "link the object files to a program first".to_owned()
+            "link the object files with `selkie link` first".to_owned()
         }
         LoadError::Elf(ElfError::FailedToParse(_) | ElfError::InvalidProgramHeader) => {
-            "is this an ELF file that was built for sBPF?".to_owned()
+            "check that this ELF file was built for sBPF".to_owned()
         }
         LoadError::Verify(VerifyError::CannotWriteR10 { .. }) => {
-            "r10 is the frame pointer: copy it to another register and change that".to_owned()
+            "r10 is the frame pointer: copy it to another register and change the copy".to_owned()
         }
         LoadError::Verify(VerifyError::UnknownOpcode { .. }) => {
-            "was the program built for another sBPF version than e_flags of its header says?"
+            "check that the program was built for the sBPF version in e_flags of its ELF header"
                 .to_owned()
         }
         LoadError::Verify(VerifyError::InvalidFunction { .. }) => {
-            "this call leads to itself: it was never linked, or its function does nothing but call \
-             itself"
+            "the call targets itself: it was never relocated, or its function only calls itself"
                 .to_owned()
         }
         LoadError::Verify(VerifyError::InvalidSyscall { key, .. }) => {
             selkie_svm::syscalls::explain_unknown(*key)
-                .unwrap_or_else(|| "no syscall of mainnet has a name with this hash".to_owned())
+                .unwrap_or_else(|| "no syscall of mainnet has this hash".to_owned())
         }
         _ => return None,
     };

@@ -11,7 +11,7 @@ use crate::{
 };
 
 pub(crate) fn run(ui: &mut Ui, args: &CompletionsArgs) -> Result<Status> {
-    // What generates them panics if it cannot write.
+    // `generate` panics if writing fails.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "selkie", &mut script);
     ui.out.write_all(&script)?;

@@ -25,7 +25,7 @@ pub(crate) fn run(ui: &mut Ui, args: &DisasmArgs) -> Result<Status> {
     let program = open_to_inspect(file.with_debug_info(), args.raw.then_some(args.assembler.arch))
         .with_context(|| args.program.display().to_string())?;
     if let Some(refusal) = program.refusal() {
-        ui.warning(&format!("the loader refuses this file: {refusal}"))?;
+        ui.warning(&format!("the loader rejects this file: {refusal}"))?;
     }
     let text = text(ui, args, &program)?;
     match &args.output {
@@ -41,7 +41,7 @@ fn text(ui: &mut Ui, args: &DisasmArgs, program: &Program) -> Result<String> {
         return match selected {
             None => Ok(listing::anza(program)),
             Some(_) => Err(anyhow!("`--style anza` lists whole programs"))
-                .advise("leave `--style` out to list a part"),
+                .advise("omit `--style` to list a part"),
         };
     }
     let mut listing = Listing::new(program);
@@ -62,7 +62,7 @@ fn text(ui: &mut Ui, args: &DisasmArgs, program: &Program) -> Result<String> {
     Ok(if ui.json { format!("{}\n", as_json(&listing)?) } else { listing.text(&options) })
 }
 
-/// The slots to be listed, if not all.
+/// Returns the slots to list; `None` for all.
 fn selected(args: &DisasmArgs, program: &Program) -> Result<Option<Range<u32>>> {
     let Some(name) = &args.function else { return Ok(args.range.clone()) };
     let graph = Graph::new(program, Style::Selkie);
@@ -71,7 +71,7 @@ fn selected(args: &DisasmArgs, program: &Program) -> Result<Option<Range<u32>>> 
     Ok(range)
 }
 
-/// Leaves the lines of some slots, and nothing that concerns the whole program.
+/// Reduces a listing to the lines of `range`, without the parts about the whole program.
 fn select(listing: &mut Listing, range: &Range<u32>) -> Result<()> {
     let Some(last) = listing.lines.last().map(|line| line.pc) else {
         bail!("the program has no instructions");
@@ -92,7 +92,7 @@ fn select(listing: &mut Listing, range: &Range<u32>) -> Result<()> {
     Ok(())
 }
 
-/// The listing as JSON, written piece by piece. Keys are in order, as in all JSON of the command.
+/// Returns the listing as JSON, serialized piece by piece. Keys are sorted, as in all JSON output.
 fn as_json(listing: &Listing) -> Result<String> {
     let data = || {
         listing.data.iter().map(|datum| DatumJson {

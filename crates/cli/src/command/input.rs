@@ -25,8 +25,8 @@ pub(crate) fn run(ui: &mut Ui, args: &InputArgs) -> Result<Status> {
         let Scenario { instruction, accounts } = Scenario::read(&args.file)?;
         instruction_input(&instruction, &accounts, &Environment::default(), abi)
             .map(|input| input.bytes)
-            .map_err(|error| anyhow!("this instruction cannot be serialized: {error}"))
-            .advise("an instruction names 255 accounts at most")?
+            .map_err(|error| anyhow!("cannot serialize this instruction: {error}"))
+            .advise("an instruction has at most 255 accounts")?
     } else {
         read(&args.file)?
     };
@@ -46,7 +46,7 @@ fn contents<'a>(field: &Field, bytes: &'a [u8]) -> &'a [u8] {
     bytes.get(field.offset..).and_then(|tail| tail.get(..field.len)).unwrap_or_default()
 }
 
-/// The first bytes of some data.
+/// Returns the first 32 bytes of data as hexadecimal.
 fn preview(data: &[u8]) -> String {
     const SHOWN: usize = 32;
     let start = data.get(..SHOWN).unwrap_or(data);

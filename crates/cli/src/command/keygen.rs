@@ -20,9 +20,9 @@ use crate::{
     ui::{Advise as _, GOOD, Status, Ui},
 };
 
-/// The digits of base58.
+/// The base58 alphabet.
 const BASE58: &str = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
-/// The most letters that are looked for: five take some 650 million keys.
+/// The most letters to search for: five take some 650 million keys.
 const LETTERS_MAX: usize = 5;
 
 pub(crate) fn run(ui: &mut Ui, args: &KeygenArgs) -> Result<Status> {
@@ -50,22 +50,22 @@ fn new(ui: &mut Ui, args: &NewArgs) -> Result<Status> {
 }
 
 fn refuse_to_overwrite(path: &Path) -> Result<()> {
-    // A dangling link is something that is there, too.
+    // A dangling symbolic link counts as existing.
     if path.symlink_metadata().is_err() {
         return Ok(());
     }
-    Err(anyhow!("{} is there already, and keys are never overwritten", path.display()))
-        .advise("choose another file, or remove this one if nothing needs its key any more")
+    Err(anyhow!("{} already exists, and key files are never overwritten", path.display()))
+        .advise("choose another file, or delete this one if its key is no longer needed")
 }
 
-/// Tries keys on all processors until the address of one begins and ends like this.
+/// Generates keys on all processors until an address has this prefix and suffix.
 fn grind(start: &str, end: &str) -> Result<Keypair> {
     if let Some(letter) = start.chars().chain(end.chars()).find(|it| !BASE58.contains(*it)) {
-        return Err(anyhow!("no address has the letter `{letter}`"))
-            .advise("base58 has all digits and letters but 0, O, I and l");
+        return Err(anyhow!("`{letter}` is not a base58 character"))
+            .advise("base58 has all digits and letters except 0, O, I and l");
     }
     if start.len() + end.len() > LETTERS_MAX {
-        bail!("more than {LETTERS_MAX} letters are not found in this life");
+        bail!("a search for more than {LETTERS_MAX} letters would take too long");
     }
     let (found, is_done) = (Mutex::new(None), AtomicBool::new(false));
     let search = || {
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_begin_and_end_as_asked() {
+    fn generated_addresses_have_the_prefix_and_suffix() {
         let address = grind("A", "").expect("it is found").pubkey().to_string();
         assert!(address.starts_with('A'), "{address}");
         let address = grind("", "z").expect("it is found").pubkey().to_string();
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_address_has_is_not_looked_for() {
+    fn impossible_or_long_searches_are_rejected() {
         assert!(grind("O", "").is_err() && grind("", "é").is_err() && grind("AAA", "BBB").is_err());
     }
 }

@@ -41,8 +41,8 @@ pub(crate) fn run(ui: &mut Ui, args: &ProgramArgs) -> Result<Status> {
     }
 }
 
-/// Deploys a program, or upgrades it if it is there. Nothing is written before it is known that the
-/// file may be deployed.
+/// Deploys a program, or upgrades it if it exists. Writes nothing before the file passed the checks
+/// of deployment.
 pub(crate) fn deploy(ui: &mut Ui, args: &DeployArgs) -> Result<Status> {
     let Ok(file) = ProgramFile::open(ui, &args.program, &args.assembler)? else {
         return Ok(Status::Failure);
@@ -56,14 +56,19 @@ pub(crate) fn deploy(ui: &mut Ui, args: &DeployArgs) -> Result<Status> {
     files.extend(key_file);
     let outcome = if is_program(&cluster.svm, &id) {
         if show::find(&cluster.svm, &id)?.is_closed() {
-            let help = "a program is deployed anew under another key: --program-id FILE";
-            return refuse(ui, &format!("{id} was closed, which is for good"), Some(help));
+            let help = "deploy under another key: --program-id FILE";
+            return refuse(
+                ui,
+                &format!("{id} was closed, so its address cannot be reused"),
+                Some(help),
+            );
         }
-        refuse_options_of_the_first(args)?;
+        reject_first_deployment_options(args)?;
         cluster.svm.upgrade_with(&id, &elf, &authority, &payer, &UpgradeOptions::default())
     } else {
-        let key = key.ok_or_else(|| anyhow!("a new program needs the key of its address"));
-        let key = key.advise("name the file of the key: --program-id FILE")?;
+        let key =
+            key.ok_or_else(|| anyhow!("deploying a new program requires the key of its address"));
+        let key = key.advise("name the key file: --program-id FILE")?;
         let options = DeployOptions {
             file_bytes_max: args.max_len,
             is_final: args.is_final,
@@ -79,8 +84,8 @@ pub(crate) fn deploy(ui: &mut Ui, args: &DeployArgs) -> Result<Status> {
     Ok(status)
 }
 
-/// The file as it is deployed: without what only tools read, which takes room that is paid for.
-/// A file that may not be deployed is refused as `selkie check` does.
+/// Returns the file to deploy, without symbols and debug information, which would cost rent. Shows
+/// the error of a file that fails the checks of deployment, as `selkie check` does.
 fn deployable(ui: &mut Ui, svm: &Svm, path: &Path, file: &ProgramFile) -> Result<Option<Vec<u8>>> {
     if let Err(refused) = check_file(&file.elf, svm.features(), Purpose::Deployment) {
         check::refuse(ui, path, &file.source_map(), &refused)?;
@@ -90,15 +95,15 @@ fn deployable(ui: &mut Ui, svm: &Svm, path: &Path, file: &ProgramFile) -> Result
     let elf = selkie_elf::strip(&file.elf, &environment).unwrap_or_else(|| file.elf.clone());
     if !is_source(path) && elf.len() < file.elf.len() {
         let bytes = file.elf.len() - elf.len();
-        ui.aside(&format!("left out {bytes} bytes of symbols and debug information\n"))?;
+        ui.aside(&format!("omitted {bytes} bytes of symbols and debug information\n"))?;
     }
     Ok(Some(elf))
 }
 
-/// The address of the program to deploy.
+/// The address of the program to deploy, and its key.
 struct ProgramKey {
     id: Pubkey,
-    /// Its key, and the file of that, unless the address is all that is known.
+    /// The key, unless only the address is known.
     key: Option<Keypair>,
     file: Option<PathBuf>,
 }
@@ -119,15 +124,15 @@ fn program_key(cluster: &mut Cluster, args: &DeployArgs) -> Result<ProgramKey> {
     Ok(ProgramKey { id: key.pubkey(), key: Some(key), file: Some(file) })
 }
 
-/// What only a first deployment can decide.
-fn refuse_options_of_the_first(args: &DeployArgs) -> Result<()> {
+/// Rejects options that only apply to a first deployment.
+fn reject_first_deployment_options(args: &DeployArgs) -> Result<()> {
     if args.max_len.is_some() {
-        return Err(anyhow!("the program is there already, and --max-len is for new ones"))
-            .advise("`selkie program extend PROGRAM BYTES` makes room");
+        return Err(anyhow!("--max-len is for new programs, but this one exists"))
+            .advise("use `selkie program extend PROGRAM BYTES`");
     }
     if args.is_final {
-        return Err(anyhow!("the program is there already, and --final is for new ones"))
-            .advise("`selkie program set-authority PROGRAM --final`, once it is upgraded");
+        return Err(anyhow!("--final is for new programs, but this one exists"))
+            .advise("upgrade it, then use `selkie program set-authority PROGRAM --final`");
     }
     Ok(())
 }
@@ -154,8 +159,8 @@ fn upgrade(ui: &mut Ui, args: &UpgradeArgs) -> Result<Status> {
     finish(ui, &mut cluster, outcome, &files)
 }
 
-/// Shows the result of a deployment that used these files of keys. What was sent before a failure
-/// stays sent.
+/// Shows the result of a deployment, and warns about its key files. Transactions sent before a failure
+/// stay in effect, so the cluster is saved either way.
 fn finish(
     ui: &mut Ui,
     cluster: &mut Cluster,
@@ -206,13 +211,13 @@ fn refuse_deployment(ui: &mut Ui, error: &DeployError) -> Result<Status> {
         DeployError::Failed(failed) => return fail(ui, failed),
         DeployError::NoProgram(_) => "`selkie program show` lists the programs",
         DeployError::NotAuthority { authority: Some(_), .. } => {
-            "--authority names the file of the authority's key"
+            "name the key file of the authority: --authority FILE"
         }
-        DeployError::TooExpensive { .. } => "--payer names the file of another key",
-        DeployError::TooLong { .. } => "--max-len is at least the size of the file",
+        DeployError::TooExpensive { .. } => "name another payer: --payer FILE",
+        DeployError::TooLong { .. } => "--max-len must be at least the size of the file",
         DeployError::Extension { accepted: Some(_), .. } => {
-            "a program is extended by 10240 bytes or more, or up to the limit of accounts; an \
-             upgrade does it by itself"
+            "extend by at least 10240 bytes, or up to the size limit of accounts; an upgrade \
+             extends automatically"
         }
         _ => return refuse(ui, &error.to_string(), None),
     };
@@ -239,7 +244,7 @@ fn fail(ui: &mut Ui, failed: &FailedTransaction) -> Result<Status> {
     Ok(Status::Failure)
 }
 
-/// Shows the result of a single transaction, and keeps it.
+/// Saves the cluster and shows the result of a single transaction.
 fn finish_one(
     ui: &mut Ui,
     cluster: &mut Cluster,
@@ -272,7 +277,7 @@ fn extend(ui: &mut Ui, args: &ExtendArgs) -> Result<Status> {
         return refuse_deployment(ui, &error);
     }
     let outcome = cluster.svm.extend_program(&id, args.bytes, &payer);
-    let done = format!("{id} has room for {} bytes more", args.bytes);
+    let done = format!("extended {id} by {} bytes", args.bytes);
     finish_one(ui, &mut cluster, outcome, &done)
 }
 
@@ -292,8 +297,8 @@ fn close(ui: &mut Ui, args: &CloseArgs) -> Result<Status> {
     } else {
         loader::close_buffer(&id, &recipient, &authority.pubkey())
     };
-    let outcome = cluster.svm.send_instructions(&[instruction], &both(&payer, &authority));
-    let done = format!("{id} is closed, and {recipient} has its lamports");
+    let outcome = cluster.svm.send_instructions(&[instruction], &signers_of(&payer, &authority));
+    let done = format!("closed {id}; its lamports went to {recipient}");
     finish_one(ui, &mut cluster, outcome, &done)
 }
 
@@ -308,16 +313,16 @@ fn set_authority(ui: &mut Ui, args: &SetAuthorityArgs) -> Result<Status> {
     }
     let account = if is_program(&cluster.svm, &id) { program_data_key(&id) } else { id };
     let instruction = loader::set_authority(&account, &authority.pubkey(), new.as_ref());
-    let outcome = cluster.svm.send_instructions(&[instruction], &both(&payer, &authority));
+    let outcome = cluster.svm.send_instructions(&[instruction], &signers_of(&payer, &authority));
     let done = match new {
         Some(new) => format!("{new} is the authority of {id}"),
-        None => format!("{id} is final: it cannot be changed any more"),
+        None => format!("{id} is now immutable"),
     };
     finish_one(ui, &mut cluster, outcome, &done)
 }
 
-/// Why an authority may not change a program or buffer, so that it does not pay to be told by the
-/// loader.
+/// Returns why the loader would not let `authority` change a program or buffer. Checking first saves
+/// the fee of a failing transaction.
 fn why_unchangeable(svm: &Svm, id: &Pubkey, authority: &Pubkey) -> Result<Option<DeployError>> {
     let entry = show::find(svm, id)?;
     if entry.is_closed() {
@@ -328,8 +333,8 @@ fn why_unchangeable(svm: &Svm, id: &Pubkey, authority: &Pubkey) -> Result<Option
     Ok((current != Some(*authority)).then_some(refused))
 }
 
-/// Who signs: one, if both are the same.
-fn both<'k>(payer: &'k Keypair, authority: &'k Keypair) -> Vec<&'k dyn selkie::Signer> {
+/// Returns the payer and the authority as signers, or one if they are the same.
+fn signers_of<'k>(payer: &'k Keypair, authority: &'k Keypair) -> Vec<&'k dyn selkie::Signer> {
     let mut signers: Vec<&dyn selkie::Signer> = vec![payer];
     if payer.pubkey() != authority.pubkey() {
         signers.push(authority);
@@ -342,8 +347,8 @@ fn dump(ui: &mut Ui, args: &DumpArgs) -> Result<Status> {
     let cluster = Cluster::open(&args.state)?;
     let entry = show::find(&cluster.svm, &id)?;
     if entry.is_closed() {
-        return Err(anyhow!("the program at {id} is closed: its file is gone"))
-            .advise("`selkie program show` lists the programs that have one");
+        return Err(anyhow!("the program at {id} is closed and has no file"))
+            .advise("`selkie program show` lists the programs");
     }
     let file = entry.file(&cluster.svm);
     let path = &args.output;

@@ -53,7 +53,7 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
     let Scenario { instruction, accounts } = &scenario;
     let process = |observer: Option<&mut dyn Observer>| {
         process_instruction(instruction, accounts, &environment, &options, observer)
-            .advise("leave `--engine` out, or say `--engine interpreter`")
+            .advise("omit `--engine`, or use `--engine interpreter`")
     };
     let receipt = match &args.trace {
         None => process(None)?,
@@ -75,8 +75,9 @@ pub(crate) fn run(ui: &mut Ui, args: &RunArgs) -> Result<Status> {
 }
 
 fn saved(path: &Path) -> Result<Svm> {
-    let saved = Svm::load(path).with_context(|| format!("{} is unusable", path.display()));
-    saved.advise("`selkie deploy PROGRAM` or `selkie airdrop` makes the state of a cluster")
+    let saved =
+        Svm::load(path).with_context(|| format!("cannot load the cluster in {}", path.display()));
+    saved.advise("create a cluster with `selkie deploy PROGRAM` or `selkie airdrop`")
 }
 
 fn load(file: &ProgramFile, loader: Loader, features: FeatureSet) -> Result<Program, LoadError> {
@@ -118,12 +119,12 @@ fn trace(
     process: impl FnOnce(Option<&mut dyn Observer>) -> Result<InstructionResult>,
 ) -> Result<InstructionResult> {
     let named = || format!("cannot write {}", path.display());
-    let looked_into = crate::program::open_to_inspect(file.with_debug_info(), None)?;
-    let graph = Graph::new(&looked_into, Style::Selkie);
+    let inspected = crate::program::open_to_inspect(file.with_debug_info(), None)?;
+    let graph = Graph::new(&inspected, Style::Selkie);
     let mut tracer = Tracer {
         out: BufWriter::new(File::create(path).with_context(named)?),
         program,
-        names: Labels::new(&looked_into, &graph),
+        names: Labels::new(&inspected, &graph),
         index: 0,
         error: None,
     };
@@ -165,7 +166,7 @@ impl Observer for Tracer<'_> {
     }
 }
 
-/// What is told of a run.
+/// The report of a run.
 struct Report<'a> {
     receipt: &'a InstructionResult,
     file: &'a ProgramFile,
@@ -175,7 +176,7 @@ struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// The accounts that are not as they were.
+    /// Returns the accounts that changed.
     fn account_changes(&self) -> Vec<AccountChange<'_>> {
         let before = |key: &Pubkey| {
             let given = self.scenario.accounts.iter().find(|(known, _)| known == key);

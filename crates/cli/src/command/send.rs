@@ -24,11 +24,11 @@ use crate::{
     ui::{Advise as _, GOOD, Status, Ui},
 };
 
-/// Where the addresses of a lookup table begin (`solana-address-lookup-table-interface`).
+/// Offset of the addresses in a lookup table (`solana-address-lookup-table-interface`).
 pub(crate) const LOOKUP_TABLE_HEADER_BYTES: usize = 56;
 
-/// What is to be sent.
-enum What {
+/// The parsed input of `selkie send`.
+enum Input {
     Instructions(Instructions),
     Transaction(VersionedTransaction),
 }
@@ -40,13 +40,13 @@ pub(crate) fn run(ui: &mut Ui, args: &SendArgs) -> Result<Status> {
     for signer in &args.signers {
         keys.push(session.names.signer(signer)?);
     }
-    let transaction = match what(&session, args)? {
-        What::Transaction(mut transaction) => {
+    let transaction = match input(&session, args)? {
+        Input::Transaction(mut transaction) => {
             let keys: Vec<&Keypair> = keys.iter().collect();
             sent::add_signatures(&mut transaction, &keys);
             transaction
         }
-        What::Instructions(mut instructions) => {
+        Input::Instructions(mut instructions) => {
             keys.append(&mut instructions.keys);
             let message = compile(&session, args, &payer, instructions)?;
             sent::sign(message, &keys.iter().collect::<Vec<_>>())
@@ -56,7 +56,7 @@ pub(crate) fn run(ui: &mut Ui, args: &SendArgs) -> Result<Status> {
         session.save_if_new(ui)?;
         return print(ui, &transaction);
     }
-    refuse_unsigned(&session, args, &transaction)?;
+    check_signatures(&session, args, &transaction)?;
     let svm = session.svm_mut();
     *svm = svm
         .clone()
@@ -72,31 +72,31 @@ pub(crate) fn run(ui: &mut Ui, args: &SendArgs) -> Result<Status> {
     sent::show(ui, &receipt, &session.names, How::Sent)
 }
 
-/// Reads what is to be sent.
-fn what(session: &Session, args: &SendArgs) -> Result<What> {
+/// Reads the instructions or the transaction to send.
+fn input(session: &Session, args: &SendArgs) -> Result<Input> {
     let names = &session.names;
     let typed = &args.instructions.0;
     let Some(text) = &args.file else {
         if typed.is_empty() {
-            return Err(anyhow!("there is nothing to send"))
+            return Err(anyhow!("nothing to send"))
                 .advise("name a program (--program KEY --accounts KEY:w --data DATA), or a file");
         }
-        return Ok(What::Instructions(Instructions::typed(names, typed)?));
+        return Ok(Input::Instructions(Instructions::typed(names, typed)?));
     };
     if !typed.is_empty() {
-        return Err(anyhow!("`{text}` and --program cannot be sent at once"))
-            .advise("write all instructions into the file, or all behind --program");
+        return Err(anyhow!("`{text}` and --program cannot be combined"))
+            .advise("give all instructions in the file, or all with --program");
     }
     let path = Path::new(text);
     let bytes = if path.is_file() { read(path)? } else { text.clone().into_bytes() };
     let is_json = bytes.trim_ascii_start().first().is_some_and(|byte| b"{[".contains(byte));
     if is_json {
-        return Ok(What::Instructions(Instructions::json(names, &bytes, text)?));
+        return Ok(Input::Instructions(Instructions::json(names, &bytes, text)?));
     }
-    transaction::parse(&bytes, text).map(What::Transaction)
+    transaction::parse(&bytes, text).map(Input::Transaction)
 }
 
-/// The message of instructions: a legacy one, or one of version 0 if there are lookup tables.
+/// Compiles instructions to a legacy message, or to one of version 0 if there are lookup tables.
 fn compile(
     session: &Session,
     args: &SendArgs,
@@ -115,7 +115,7 @@ fn compile(
     Ok(VersionedMessage::V0(message))
 }
 
-/// The instructions that ask for a compute budget.
+/// Returns the compute budget instructions for the arguments.
 fn budget(args: &SendArgs) -> Vec<selkie::Instruction> {
     let heap = args.heap.map(|bytes| [&[1][..], &bytes.to_le_bytes()].concat());
     let limit = args.limit.map(|units| [&[2][..], &units.to_le_bytes()].concat());
@@ -133,18 +133,18 @@ fn lookup_table(session: &Session, text: &str) -> Result<AddressLookupTableAccou
     let key = session.names.address(text)?;
     let account = session.svm().shared_account(&key);
     let account = account.filter(|it| *it.owner() == ids::address_lookup_table::ID);
-    let account = account.ok_or_else(|| anyhow!("there is no address lookup table at {key}"))?;
+    let account = account.ok_or_else(|| anyhow!("no address lookup table at {key}"))?;
     Ok(AddressLookupTableAccount { key, addresses: lookup_addresses(account.data()) })
 }
 
-/// The addresses in the data of a lookup table.
+/// Returns the addresses in the data of a lookup table.
 pub(crate) fn lookup_addresses(data: &[u8]) -> Vec<Pubkey> {
     let addresses = data.get(LOOKUP_TABLE_HEADER_BYTES..).unwrap_or_default();
     addresses.as_chunks().0.iter().copied().map(Pubkey::new_from_array).collect()
 }
 
-/// Says whose signatures are missing before anything is sent.
-fn refuse_unsigned(
+/// Fails with the addresses whose signatures are missing.
+fn check_signatures(
     session: &Session,
     args: &SendArgs,
     transaction: &VersionedTransaction,
@@ -155,7 +155,7 @@ fn refuse_unsigned(
     }
     let shown: Vec<String> = missing.iter().map(|it| session.names.show(it)).collect();
     Err(anyhow!("the signature of {} is missing", shown.join(", ")))
-        .advise("name the key: --signer FILE; or send without it: --skip-signatures")
+        .advise("add the key with --signer FILE, or use --skip-signatures")
 }
 
 fn print(ui: &mut Ui, transaction: &VersionedTransaction) -> Result<Status> {
@@ -170,7 +170,7 @@ fn print(ui: &mut Ui, transaction: &VersionedTransaction) -> Result<Status> {
     Ok(Status::Success)
 }
 
-/// Gives lamports to an account.
+/// Airdrops lamports to an account.
 pub(crate) fn airdrop(ui: &mut Ui, args: &AirdropArgs) -> Result<Status> {
     let lamports = amount::parse_sol(&args.amount)?;
     let mut session = Session::open_or_new(&args.session)?;
@@ -191,7 +191,11 @@ pub(crate) fn airdrop(ui: &mut Ui, args: &AirdropArgs) -> Result<Status> {
         ui.object(&json!({ "address": address, "lamports": lamports, "balance": balance }))?;
     } else {
         let (given, shown) = (amount::sol(lamports), session.names.show(&recipient));
-        writeln!(ui.out, "{GOOD}ok{GOOD:#} {shown} got {given} and has {}", amount::sol(balance))?;
+        writeln!(
+            ui.out,
+            "{GOOD}ok{GOOD:#} {shown} received {given}; balance {}",
+            amount::sol(balance)
+        )?;
     }
     Ok(Status::Success)
 }

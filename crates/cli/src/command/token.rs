@@ -20,9 +20,9 @@ use crate::{
     ui::{Advise as _, Status, Ui},
 };
 
-/// Where the owner of a token account stands in its data.
+/// Offset of the owner in the data of a token account.
 const OWNER_OFFSET: usize = 32;
-/// Where the decimals of a mint stand in its data.
+/// Offset of the decimals in the data of a mint.
 const DECIMALS_OFFSET: usize = 44;
 
 pub(crate) fn run(ui: &mut Ui, args: &TokenArgs) -> Result<Status> {
@@ -35,7 +35,7 @@ pub(crate) fn run(ui: &mut Ui, args: &TokenArgs) -> Result<Status> {
     }
 }
 
-/// A mint that is there.
+/// An existing mint.
 struct Mint {
     address: Pubkey,
     /// The token program that owns it.
@@ -54,8 +54,8 @@ impl Mint {
             (Some(account), Some(decimals)) if is_mint => {
                 Ok(Self { address, program: account.owner, decimals: *decimals })
             }
-            _ => Err(anyhow!("there is no mint at {shown}"))
-                .advise("`selkie token create-mint NAME` makes one"),
+            _ => Err(anyhow!("no mint at {shown}"))
+                .advise("`selkie token create-mint NAME` creates one"),
         }
     }
 
@@ -64,8 +64,8 @@ impl Mint {
         amount.advise(format!("amounts are in tokens of {} decimals: 2 or 1.5", self.decimals))
     }
 
-    /// The token account that an argument names: itself, or the associated one of an owner, and
-    /// what makes that if it is missing.
+    /// Returns the token account for a recipient: itself, or the associated one of an owner, with the
+    /// instruction that creates it if it is missing.
     fn account_of(
         &self,
         session: &Session,
@@ -92,15 +92,15 @@ fn is_token_program(program: &Pubkey) -> bool {
     [programs::TOKEN.id, programs::TOKEN_2022.id].contains(program)
 }
 
-/// The cluster with the token programs, and who pays.
+/// Opens the session and returns the payer's key.
 fn open(args: &SessionArgs) -> Result<(Session, Keypair)> {
     let mut session = Session::open_or_new(args)?;
     let payer = session.payer()?;
-    let key = payer.key.ok_or_else(|| anyhow!("the payer {} has no key here", payer.address));
-    Ok((session, key.advise("name the file of its key: --payer FILE")?))
+    let key = payer.key.ok_or_else(|| anyhow!("the key of the payer {} is unknown", payer.address));
+    Ok((session, key.advise("name its key file: --payer FILE")?))
 }
 
-/// The key of another signer, or the payer's.
+/// Returns the key of a named signer, or the payer's.
 fn signer(session: &Session, named: Option<&str>, payer: &Keypair) -> Result<Keypair> {
     match named {
         Some(text) => session.names.signer(text),
@@ -159,7 +159,7 @@ fn mint(ui: &mut Ui, args: &MintArgs) -> Result<Status> {
     let owner = session.names.address(args.recipient.as_deref().unwrap_or("payer"))?;
     let (account, create) = mint.account_of(&session, &payer.pubkey(), &owner);
     let made = token::mint_to(&mint.program, &mint.address, &account, &authority.pubkey(), amount);
-    let done = moved(&session, &mint, amount, &owner, &account);
+    let done = received(&session, &mint, amount, &owner, &account);
     let instructions: Vec<Instruction> = create.into_iter().chain([made]).collect();
     session.send(ui, &instructions, &[&payer, &authority], done)
 }
@@ -181,18 +181,18 @@ fn transfer(ui: &mut Ui, args: &TransferArgs) -> Result<Status> {
         amount,
         mint.decimals,
     );
-    let done = moved(&session, &mint, amount, &owner, &account);
+    let done = received(&session, &mint, amount, &owner, &account);
     let instructions: Vec<Instruction> = create.into_iter().chain([transfer]).collect();
     session.send(ui, &instructions, &[&payer, &from], done)
 }
 
-/// What is told of tokens that an account got.
-fn moved(session: &Session, mint: &Mint, amount: u64, owner: &Pubkey, account: &Pubkey) -> Done {
+/// Describes tokens that an account received.
+fn received(session: &Session, mint: &Mint, amount: u64, owner: &Pubkey, account: &Pubkey) -> Done {
     let shown = amount::show(amount, mint.decimals);
     let of = session.names.label(&mint.address).unwrap_or_else(|| mint.address.to_string());
-    let place = if owner == account { String::new() } else { format!(", in {account}") };
+    let account_note = if owner == account { String::new() } else { format!(", in {account}") };
     Done {
-        text: format!("{} got {shown} {of}{place}", session.names.show(owner)),
+        text: format!("{} received {shown} {of}{account_note}", session.names.show(owner)),
         json: json!({
             "account": account.to_string(),
             "mint": mint.address.to_string(),
@@ -241,7 +241,7 @@ fn balance(ui: &mut Ui, args: &BalanceArgs) -> Result<Status> {
     Ok(Status::Success)
 }
 
-/// The token accounts of an owner; or the one at this address.
+/// Returns the token accounts of an owner, or the one at this address.
 fn token_accounts(session: &Session, owner: &Pubkey) -> Vec<(Pubkey, Vec<u8>)> {
     let account = session.svm().account(owner).filter(|it| is_token_program(&it.owner));
     if let Some(account) = account.filter(|it| it.data.len() >= token::ACCOUNT_BYTES) {

@@ -1,25 +1,25 @@
-//! What the data of well-known accounts say.
+//! Decodes the data of well-known accounts.
 
 use selkie::{Account, Pubkey, ids, loader::State, programs, runtime::nonce::Nonce, system, token};
 use serde_json::{Map, Value};
 
 use crate::{amount, command::send::lookup_addresses, session::Session};
 
-/// What an account is, and its fields.
+/// The type of an account and its fields.
 pub(super) struct Decoded {
-    pub(super) what: &'static str,
+    pub(super) type_name: &'static str,
     pub(super) fields: Vec<(&'static str, String)>,
 }
 
-/// The fields as an object; null if there are none.
+/// Returns the decoded fields as a JSON object, or null.
 pub(super) fn json(decoded: &Option<Decoded>) -> Value {
-    let Some(Decoded { what, fields }) = decoded else { return Value::Null };
-    let mut object = Map::from_iter([("type".to_owned(), (*what).into())]);
+    let Some(Decoded { type_name, fields }) = decoded else { return Value::Null };
+    let mut object = Map::from_iter([("type".to_owned(), (*type_name).into())]);
     object.extend(fields.iter().map(|(name, value)| ((*name).replace(' ', "_"), value[..].into())));
     Value::Object(object)
 }
 
-/// What the data of an account say, if it is one of those that are known.
+/// Decodes the data of an account; `None` if its type is unknown.
 pub(super) fn fields(session: &Session, key: &Pubkey, account: &Account) -> Option<Decoded> {
     let reader = Reader { session, data: &account.data };
     match account.owner {
@@ -32,7 +32,7 @@ pub(super) fn fields(session: &Session, key: &Pubkey, account: &Account) -> Opti
     }
 }
 
-/// Data, and the names that addresses in it have.
+/// Account data, and the session whose names are shown for addresses.
 #[derive(Clone, Copy)]
 struct Reader<'a> {
     session: &'a Session,
@@ -56,7 +56,7 @@ impl Reader<'_> {
         self.key(at).map(|key| self.session.names.show(&key))
     }
 
-    /// An address behind a tag of four bytes.
+    /// Reads an optional address (`COption`): a tag of four bytes, then 32 bytes.
     fn optional(&self, at: usize) -> Option<String> {
         match u32::from_le_bytes(self.bytes(at)?) {
             0 => Some("none".to_owned()),
@@ -64,7 +64,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A mint or a token account (`spl-token-interface`); with extensions, a byte tells which.
+    /// Decodes a mint or token account (`spl-token-interface`); with extensions, a byte gives the type.
     fn token(self) -> Option<Decoded> {
         let kind = self.data.get(token::ACCOUNT_BYTES).copied();
         match (self.data.len(), kind) {
@@ -85,7 +85,7 @@ impl Reader<'_> {
             ("mint authority", self.optional(0)?),
             ("freeze authority", self.optional(46)?),
         ];
-        Some(Decoded { what: "mint", fields })
+        Some(Decoded { type_name: "mint", fields })
     }
 
     fn token_account(self) -> Option<Decoded> {
@@ -114,7 +114,7 @@ impl Reader<'_> {
         if close != "none" {
             fields.push(("close authority", close));
         }
-        Some(Decoded { what: "token account", fields })
+        Some(Decoded { type_name: "token account", fields })
     }
 
     fn nonce(self) -> Option<Decoded> {
@@ -124,7 +124,7 @@ impl Reader<'_> {
             ("blockhash", nonce.durable_nonce.to_string()),
             ("lamports per signature", nonce.lamports_per_signature.to_string()),
         ];
-        Some(Decoded { what: "nonce account", fields })
+        Some(Decoded { type_name: "nonce account", fields })
     }
 
     fn program(self) -> Option<Decoded> {
@@ -135,21 +135,21 @@ impl Reader<'_> {
         Some(match State::of_data(self.data)? {
             State::Program { program_data } => {
                 let file = self.session.names.show(&program_data);
-                Decoded { what: "program", fields: vec![("program data", file)] }
+                Decoded { type_name: "program", fields: vec![("program data", file)] }
             }
             State::ProgramData { slot, authority } => {
                 let fields =
                     vec![("authority", show(authority)), ("deployed in slot", slot.to_string())];
-                Decoded { what: "program data", fields }
+                Decoded { type_name: "program data", fields }
             }
             State::Buffer { authority } => {
-                Decoded { what: "buffer", fields: vec![("authority", show(authority))] }
+                Decoded { type_name: "buffer", fields: vec![("authority", show(authority))] }
             }
             _ => return None,
         })
     }
 
-    /// A lookup table (`solana-address-lookup-table-interface`).
+    /// Decodes a lookup table (`solana-address-lookup-table-interface`).
     fn lookup_table(self) -> Option<Decoded> {
         if self.bytes(0)? != 1_u32.to_le_bytes() {
             return None;
@@ -170,7 +170,7 @@ impl Reader<'_> {
             ("deactivated", deactivated),
             ("addresses", addresses.join(", ")),
         ];
-        Some(Decoded { what: "address lookup table", fields })
+        Some(Decoded { type_name: "address lookup table", fields })
     }
 
     fn sysvar(self, key: &Pubkey) -> Option<Decoded> {
@@ -192,8 +192,8 @@ impl Reader<'_> {
             ids::sysvar::last_restart_slot::ID => ("last restart slot", &[("slot", 0)]),
             _ => return None,
         };
-        let (what, numbers) = names;
+        let (type_name, numbers) = names;
         let fields = numbers.iter().map(|(name, at)| Some((*name, self.u64(*at)?.to_string())));
-        Some(Decoded { what, fields: fields.collect::<Option<_>>()? })
+        Some(Decoded { type_name, fields: fields.collect::<Option<_>>()? })
     }
 }

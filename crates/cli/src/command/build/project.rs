@@ -1,4 +1,4 @@
-//! Projects: folders that a program is built from, and single sources in C.
+//! Builds projects (folders), and programs of single C sources.
 
 use std::{
     env, fs,
@@ -27,19 +27,19 @@ use crate::{
 
 /// Builds the project of a folder, or every program of a workspace.
 pub(super) fn build_folder(ui: &mut Ui, folder: &Path, args: &BuildArgs) -> Result<Vec<Value>> {
-    let projects = settle(Project::find(folder, args.package.as_deref()))?;
+    let projects = with_help(Project::find(folder, args.package.as_deref()))?;
     projects.iter().map(|project| Job::new(project, args, None)?.build(ui)).collect()
 }
 
-/// Builds one source in C, to a program beside it.
+/// Builds a program of one C source, beside it.
 pub(super) fn build_source(ui: &mut Ui, source: &Path, args: &BuildArgs) -> Result<Value> {
     read(source)?;
     let output = output_path(source, args, "so")?;
     Job::new(&Project::of_c(source), args, Some(output))?.build(ui)
 }
 
-/// Compiles one source in C to an object, and gives its bytes; or else why there is none, shown
-/// already.
+/// Compiles one C source and returns the bytes of its object, or the compiler's errors, which were
+/// shown.
 pub(super) fn compile_source(
     ui: &mut Ui,
     source: &Path,
@@ -54,12 +54,12 @@ pub(super) fn compile_source(
             Ok(Ok(object.context("the compiler wrote no object")?.1))
         }
         Err(Failure::Compiler(command)) => Ok(Err(json!([{ "command": command }]))),
-        Err(other) => settle(Err(other)),
+        Err(other) => with_help(Err(other)),
     }
 }
 
-/// What cannot be tried, as an error with what to do about it.
-fn settle<T>(result: Result<T, Failure>) -> Result<T> {
+/// Converts a setup failure into an error with help.
+fn with_help<T>(result: Result<T, Failure>) -> Result<T> {
     match result {
         Err(Failure::Setup { message, help }) => Err(anyhow::anyhow!(message)).advise(help),
         other => Ok(other?),
@@ -70,30 +70,30 @@ struct Job<'a> {
     project: &'a Project,
     args: &'a BuildArgs,
     options: Options,
-    /// Where the program goes, if that was said.
+    /// The output path, if given.
     output: Option<PathBuf>,
-    /// Everything but files that asks for another build if it changes.
-    how: String,
+    /// Everything besides files whose change requires a rebuild.
+    fingerprint: String,
     stamp: PathBuf,
 }
 
-/// A program with names and lines, and the one that is deployed.
+/// The program to deploy, and the same with symbols and line numbers.
 struct Forms {
     program: Vec<u8>,
     debug: Vec<u8>,
 }
 
-/// What came of compiling and linking, or why nothing did, shown already.
+/// The result of compiling and linking, or the errors as JSON, which were shown.
 type Outcome = Result<Made, Value>;
 
 struct Made {
-    /// What the program's file is called.
+    /// The name of the program's file.
     name: String,
     forms: Forms,
     toolchain: String,
-    /// The files that it was made of.
+    /// The source files.
     sources: Vec<PathBuf>,
-    /// The folder that programs are put into a folder of.
+    /// The target folder; programs go to its folder `deploy`.
     target: PathBuf,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Job<'a> {
     #[allow(clippy::disallowed_methods, reason = "cargo's own variable")]
     fn new(project: &'a Project, args: &'a BuildArgs, output: Option<PathBuf>) -> Result<Self> {
         let cache = folders::caches().advise("XDG_CACHE_HOME names a folder")?.join("build");
-        let linker = env::current_exe().context("this program cannot be found")?;
+        let linker = env::current_exe().context("cannot find the path of selkie")?;
         let options = Options {
             version: args.assembler.arch,
             toolchain: args.toolchain.clone(),
@@ -112,23 +112,24 @@ impl<'a> Job<'a> {
             statics: if args.no_statics { Statics::Refuse } else { Statics::Heap },
             cache,
         };
-        // Another Selkie may link otherwise.
-        let own = fs::metadata(&options.linker).and_then(|it| it.modified()).ok();
+        // Another version of Selkie may link differently.
+        let linker_time = fs::metadata(&options.linker).and_then(|it| it.modified()).ok();
         let output = output.or_else(|| args.output.clone());
-        let place = (&output, &args.out_dir, env::var_os("CARGO_TARGET_DIR"));
-        let how = format!("{options:?} {place:?} {own:?} {} {}", args.debug, args.strip);
+        let paths = (&output, &args.out_dir, env::var_os("CARGO_TARGET_DIR"));
+        let fingerprint =
+            format!("{options:?} {paths:?} {linker_time:?} {} {}", args.debug, args.strip);
         let mut hasher = DefaultHasher::new();
         (&project.root, &project.name, &output, args.assembler.arch.to_string()).hash(&mut hasher);
         let name = format!("{}-{:016x}.json", project.name, hasher.finish());
         let stamp = options.cache.join("stamps").join(name);
-        Ok(Self { project, args, options, output, how, stamp })
+        Ok(Self { project, args, options, output, fingerprint, stamp })
     }
 
     #[allow(clippy::disallowed_methods, reason = "a stamp has the time of the build")]
     fn build(&self, ui: &mut Ui) -> Result<Value> {
         if !self.args.force
             && !self.is_assembly()
-            && let Some(stamp) = Stamp::fresh(&self.stamp, &self.how)
+            && let Some(stamp) = Stamp::fresh(&self.stamp, &self.fingerprint)
             && let [program, debug, ..] = stamp.outputs.as_slice()
         {
             let forms = Forms { program: read(program)?, debug: read(debug)? };
@@ -152,7 +153,7 @@ impl<'a> Job<'a> {
             return Ok(self.refused("verify", json!([{ "message": refused.error.to_string() }])));
         }
         let outputs = self.write(ui, &forms, &target.join("deploy"), &name)?;
-        let stamp = Stamp::now(self.how.clone(), toolchain, &sources, outputs, begun);
+        let stamp = Stamp::now(self.fingerprint.clone(), toolchain, &sources, outputs, begun);
         if !self.is_assembly() {
             let failed = || format!("cannot write {}", self.stamp.display());
             stamp.write(&self.stamp).with_context(failed)?;
@@ -160,7 +161,7 @@ impl<'a> Job<'a> {
         self.report(ui, &stamp, &forms, false)
     }
 
-    /// Assembling takes no longer than finding out whether it must be done.
+    /// Assembly projects need no stamp: assembling takes no longer than checking one.
     fn is_assembly(&self) -> bool {
         matches!(self.project.language, Language::Assembly(_))
     }
@@ -171,7 +172,7 @@ impl<'a> Job<'a> {
         })
     }
 
-    /// Compiles and links. What is refused has been shown.
+    /// Compiles and links, and shows errors.
     fn compile(&self, ui: &mut Ui) -> Result<Outcome> {
         let mut progress = Shown { ui, verbose: self.args.verbose };
         let compiled = match &self.project.language {
@@ -209,12 +210,11 @@ impl<'a> Job<'a> {
             Err(Failure::Compiler(command)) => {
                 Ok(Err(self.refused("compile", json!([{ "command": command }]))))
             }
-            Err(setup) => settle(Err(setup)),
+            Err(setup) => with_help(Err(setup)),
         }
     }
 
-    /// The folder of what is built, where cargo has it too: `CARGO_TARGET_DIR`, or else `target` of
-    /// the project.
+    /// Returns cargo's target folder: `CARGO_TARGET_DIR`, or else `target` of the project.
     #[allow(clippy::disallowed_methods, reason = "cargo's own variable")]
     fn target(&self) -> PathBuf {
         let named = env::var_os("CARGO_TARGET_DIR").filter(|it| !it.is_empty());
@@ -249,8 +249,8 @@ impl<'a> Job<'a> {
         Ok(Ok(Made { name, forms, toolchain, sources: vec![], target }))
     }
 
-    /// Writes the program where it was asked for, or into the folder where clients expect it, with
-    /// the key of its address.
+    /// Writes the program to the output path if given, or else to the output folder with the key of
+    /// its address.
     fn write(&self, ui: &mut Ui, forms: &Forms, deploy: &Path, name: &str) -> Result<Vec<PathBuf>> {
         let folder = self.args.out_dir.as_deref().unwrap_or(deploy);
         let program = self.output.clone().unwrap_or_else(|| folder.join(format!("{name}.so")));
@@ -284,13 +284,13 @@ impl<'a> Job<'a> {
     }
 }
 
-/// What goes on, shown.
+/// Shows the progress of a build.
 struct Shown<'a> {
     ui: &'a mut Ui,
     verbose: bool,
 }
 
-// Nothing is lost if any of this cannot be written.
+// Failures to write progress are ignored.
 impl Progress for Shown<'_> {
     fn toolchain(&mut self, toolchain: &str) {
         let _ = self.ui.aside(&format!("{DIM}with {toolchain}{DIM:#}\n"));

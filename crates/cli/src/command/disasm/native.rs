@@ -1,4 +1,4 @@
-//! `selkie disasm --native`: instructions with the machine code that was made of each.
+//! `selkie disasm --native`: instructions with the machine code of each.
 
 use std::{
     collections::BTreeMap,
@@ -17,10 +17,10 @@ use crate::{
     ui::{Advise as _, DIM, NOTE, STRONG, Ui},
 };
 
-/// Compiles a program as it would be to be run, but for what is random.
+/// Compiles a program as for execution, but reproducibly.
 pub(super) fn compile(ui: &mut Ui, program: &Program, hardening: SwitchArg) -> Result<MachineCode> {
     if let Err(error) = selkie_vm::verify(program.executable()) {
-        ui.warning(&format!("the verifier refuses this program: {error}"))?;
+        ui.warning(&format!("the verifier rejects this program: {error}"))?;
     }
     let options = match hardening {
         SwitchArg::On => JitOptions::default(),
@@ -34,19 +34,19 @@ pub(super) fn compile(ui: &mut Ui, program: &Program, hardening: SwitchArg) -> R
         Err(JitError::NoBackEnd)
     };
     compiled
-        .map_err(|error| anyhow::anyhow!("there is no machine code to list: {error}"))
-        .advise("leave `--native` out to list the program's own instructions")
+        .map_err(|error| anyhow::anyhow!("cannot list machine code: {error}"))
+        .advise("omit `--native` to list only sBPF instructions")
 }
 
 /// A listing, and the machine code of its instructions.
 pub(super) struct Native<'a> {
     listing: &'a Listing,
     code: Code<'a>,
-    /// List, too, what belongs to no instruction.
+    /// Also list code that belongs to no instruction.
     is_whole: bool,
 }
 
-/// Machine code, by what it was made for.
+/// Machine code, grouped by instruction slot.
 struct Code<'a> {
     bytes: &'a [u8],
     /// In the order of the code.
@@ -62,7 +62,7 @@ struct Step<'a> {
     bytes: &'a [u8],
     mnemonic: String,
     operands: String,
-    /// Where a jump or call out of the stretch leads.
+    /// The span that a jump or call to another span targets.
     target: Option<Span>,
 }
 
@@ -81,20 +81,20 @@ impl<'a> Native<'a> {
                 None => shared.push(*span),
             }
         }
-        // What is cold comes last, as it does in the code.
+        // Cold code comes last, as in memory.
         by_slot.values_mut().for_each(|spans| spans.sort_by_key(|span| span.cold));
         Self { listing, code: Code { bytes, spans, by_slot, shared }, is_whole }
     }
 
-    /// The machine code of an instruction. An `lddw` has two slots.
+    /// Returns the spans of an instruction. An `lddw` has two slots.
     fn of(&self, line: &Line) -> impl Iterator<Item = &Span> {
         let start = line.pc as usize;
         let slots = (line.bytes.len() / SLOT_BYTES).max(1);
         self.code.by_slot.range(start..start + slots).flat_map(|(_, spans)| spans)
     }
 
-    /// The machine code of what is behind the last instruction.
-    fn behind(&self) -> impl Iterator<Item = &Span> {
+    /// Returns the spans after the last instruction.
+    fn after_last(&self) -> impl Iterator<Item = &Span> {
         let last = self.listing.lines.last();
         let end = last.map_or(0, |line| line.pc as usize + line.bytes.len() / SLOT_BYTES);
         self.code.by_slot.range(end..).flat_map(|(_, spans)| spans)
@@ -117,9 +117,9 @@ impl<'a> Native<'a> {
         if !self.is_whole {
             return Ok(());
         }
-        if self.behind().next().is_some() {
+        if self.after_last().next().is_some() {
             writeln!(out, "\n{NOTE}; behind the last instruction{NOTE:#}")?;
-            code.write(out, self.behind())?;
+            code.write(out, self.after_last())?;
         }
         if !code.shared.is_empty() {
             writeln!(out, "\n{NOTE}; shared by all instructions{NOTE:#}")?;
@@ -145,7 +145,7 @@ impl<'a> Native<'a> {
             "architecture": "x86-64",
             "native_bytes": code.bytes.len(),
             "instructions": lines.collect::<Vec<_>>(),
-            "behind": is_whole.then(|| code.as_json(self.behind())),
+            "behind": is_whole.then(|| code.as_json(self.after_last())),
             "shared": is_whole.then(|| code.as_json(&code.shared)),
         })
     }
@@ -167,7 +167,7 @@ fn write_line(out: &mut String, line: &Line) -> fmt::Result {
 }
 
 impl<'a> Code<'a> {
-    /// The machine instructions of a stretch. What cannot be decoded is data, byte by byte.
+    /// Decodes the machine instructions of a span. Undecodable bytes are listed as data.
     fn steps(&self, span: &Span) -> Vec<Step<'a>> {
         let mut formatter = IntelFormatter::new();
         let options = formatter.options_mut();
@@ -210,11 +210,11 @@ impl<'a> Code<'a> {
         steps
     }
 
-    /// The stretch that an offset is in.
+    /// Returns the span that contains an offset.
     fn span_at(&self, offset: u64) -> Option<Span> {
         let offset = usize::try_from(offset).ok()?;
-        let behind = self.spans.partition_point(|span| span.start <= offset);
-        self.spans[..behind].last().filter(|span| offset < span.end).copied()
+        let count = self.spans.partition_point(|span| span.start <= offset);
+        self.spans[..count].last().filter(|span| offset < span.end).copied()
     }
 
     fn write<'s>(
@@ -222,15 +222,15 @@ impl<'a> Code<'a> {
         out: &mut String,
         spans: impl IntoIterator<Item = &'s Span>,
     ) -> fmt::Result {
-        // As wide as the last offset, so that columns stay columns.
+        // As wide as the last offset, to align columns.
         let digits = format!("{:x}", self.bytes.len()).len().max(4);
         for span in spans {
             let cold = if span.cold { "cold" } else { "" };
             for Step { offset, bytes, mnemonic, operands, target } in self.steps(span) {
                 let hex: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-                let place = format!("{cold:>10}  {offset:0digits$x}  {:30}", hex.join(" "));
+                let prefix = format!("{cold:>10}  {offset:0digits$x}  {:30}", hex.join(" "));
                 let statement = format!("{mnemonic:7} {operands}");
-                write!(out, "{DIM}{place}{DIM:#}  {}", statement.trim_end())?;
+                write!(out, "{DIM}{prefix}{DIM:#}  {}", statement.trim_end())?;
                 if let Some(target) = target {
                     write!(out, "  {DIM}; {}{DIM:#}", Target(target))?;
                 }
@@ -257,7 +257,7 @@ impl<'a> Code<'a> {
     }
 }
 
-/// Where a jump or call leads, in words.
+/// The target of a jump or call; displays as its pc, or `shared`.
 struct Target(Span);
 
 impl fmt::Display for Target {

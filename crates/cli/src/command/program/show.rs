@@ -21,11 +21,11 @@ use crate::{
 pub(super) struct Entry {
     id: Pubkey,
     loader: Loader,
-    /// What it is to whoever calls it; nothing if it is a buffer.
+    /// The program's state in the cache; `None` for a buffer.
     kind: Option<EntryKind>,
-    /// The account that holds the file.
+    /// The account that holds the ELF file.
     holder: Pubkey,
-    /// Where the file begins there.
+    /// Offset of the file in that account's data.
     header: usize,
     file_bytes: usize,
     lamports: u64,
@@ -34,18 +34,18 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// The file.
+    /// Returns the ELF file.
     pub(super) fn file(&self, svm: &Svm) -> Vec<u8> {
         let holder = svm.shared_account(&self.holder).unwrap_or_default();
         holder.data().get(self.header..).unwrap_or_default().to_vec()
     }
 
-    /// Whether it is a program that was closed.
+    /// Whether it is a closed program.
     pub(super) fn is_closed(&self) -> bool {
         self.kind == Some(EntryKind::Closed)
     }
 
-    /// Who may change it.
+    /// Returns the upgrade authority of a program or the authority of a buffer.
     pub(super) fn authority(&self) -> Option<Pubkey> {
         self.authority
     }
@@ -69,23 +69,24 @@ impl Entry {
     }
 }
 
-/// What a program is now: the cache of one command is empty, so what is not loaded is ready to be.
+/// Returns the state of a program. A command starts with an empty cache, so programs that are not
+/// loaded yet are callable.
 fn state(kind: EntryKind) -> &'static str {
     match kind {
         EntryKind::Loaded | EntryKind::Unloaded => "callable",
         EntryKind::Builtin => "builtin",
-        EntryKind::FailedVerification => "refused by the verifier",
+        EntryKind::FailedVerification => "rejected by the verifier",
         EntryKind::Closed => "closed",
         EntryKind::DelayVisibility => "callable from the next slot on",
     }
 }
 
-/// The program or buffer at an address.
+/// Returns the program or buffer at an address.
 pub(super) fn find(svm: &Svm, id: &Pubkey) -> Result<Entry> {
     let account = svm.shared_account(id);
     account
         .and_then(|account| of(svm, *id, &account))
-        .ok_or_else(|| anyhow!("there is no program and no buffer at {id}"))
+        .ok_or_else(|| anyhow!("no program or buffer at {id}"))
         .advise("`selkie program show` lists them")
 }
 
@@ -153,7 +154,7 @@ pub(super) fn run(ui: &mut Ui, args: &ShowArgs) -> Result<Status> {
         ("balance", sol(entry.lamports)),
     ];
     if let Some(slot) = entry.deployed {
-        rows.push(("deployed", format!("in slot {slot}; now is slot {}", svm.slot())));
+        rows.push(("deployed", format!("in slot {slot}; the current slot is {}", svm.slot())));
     }
     if let Some(kind) = entry.kind {
         rows.push(("state", state(kind).to_owned()));

@@ -1,4 +1,4 @@
-//! What a program runs among: accounts, other programs, features.
+//! Builds the environment of `selkie run`: accounts, other programs, features.
 
 use std::{collections::BTreeSet, path::Path, sync::Arc};
 
@@ -19,7 +19,7 @@ use crate::{
     ui::{Advise as _, Ui},
 };
 
-/// A cluster as a place to find accounts.
+/// The accounts of a cluster, for the program cache.
 struct Accounts<'a>(&'a Svm);
 
 impl AccountStore for Accounts<'_> {
@@ -28,7 +28,7 @@ impl AccountStore for Accounts<'_> {
     }
 }
 
-/// The instruction of the command line, and what a saved cluster has of its accounts.
+/// Returns the instruction of the command line, with its accounts from files and the saved cluster.
 pub(super) fn scenario(args: &RunArgs, svm: Option<&Svm>) -> Result<Scenario> {
     let names = names(args)?;
     let mut scenario = match &args.input {
@@ -57,11 +57,11 @@ fn names(args: &RunArgs) -> Result<Names> {
     }
 }
 
-/// Adds an account from its file, or one that is known by its address.
+/// Adds an account from a file, or a reference to one by address.
 fn add_account(scenario: &mut Scenario, names: &Names, text: &str) -> Result<()> {
     let (key, flags) = split_flags(text);
     let path = Path::new(key);
-    // The file of a key is a list of numbers, and stands for its address.
+    // A key file is a list of numbers, and refers to its address.
     let is_account = path.is_file() && read(path)?.trim_ascii_start().first() != Some(&b'[');
     if is_account {
         return scenario.add_account_file(text);
@@ -75,7 +75,7 @@ fn add_account(scenario: &mut Scenario, names: &Names, text: &str) -> Result<()>
     Ok(())
 }
 
-/// Adds what a cluster has of the accounts that nothing else was said about.
+/// Adds the instruction's accounts of a cluster, except those already in the scenario.
 fn add_saved(scenario: &mut Scenario, svm: &Svm) {
     let mut known: BTreeSet<Pubkey> = scenario.accounts.iter().map(|(key, _)| *key).collect();
     for meta in &scenario.instruction.accounts {
@@ -87,7 +87,7 @@ fn add_saved(scenario: &mut Scenario, svm: &Svm) {
     }
 }
 
-/// What the program runs in: the features, and the programs that it may call.
+/// Returns the features and the programs that the program can call.
 pub(super) fn environment(
     ui: &mut Ui,
     args: &RunArgs,
@@ -110,7 +110,7 @@ pub(super) fn environment(
         };
         environment.programs.insert(key, program);
     }
-    // A new cluster has the programs that every one has.
+    // Without a saved cluster, take the well-known programs from a new one.
     let new = Svm::new();
     for AccountMeta { pubkey, .. } in &scenario.instruction.accounts {
         if environment.programs.get(pubkey).is_none()
@@ -122,7 +122,7 @@ pub(super) fn environment(
     Ok(Ok(environment))
 }
 
-/// A program of the command line: KEY=FILE.
+/// Loads a program argument `KEY=FILE`.
 fn named_program(
     ui: &mut Ui,
     args: &RunArgs,
@@ -130,7 +130,7 @@ fn named_program(
     features: FeatureSet,
     text: &str,
 ) -> Result<Result<(Pubkey, Arc<Program>), Refused>> {
-    let pair = text.split_once('=').ok_or_else(|| anyhow!("`{text}` is not KEY=FILE"));
+    let pair = text.split_once('=').ok_or_else(|| anyhow!("expected KEY=FILE, not `{text}`"));
     let (key, path) = pair.advise("for example --program token=my_token.so")?;
     let key = names.address(key).context("--program")?;
     let Ok(file) = ProgramFile::open(ui, Path::new(path), &args.assembler)? else {
@@ -141,7 +141,7 @@ fn named_program(
     Ok(Ok((key, program)))
 }
 
-/// The program that a cluster has at an address.
+/// Returns the program of a cluster at an address.
 fn program_of(svm: &Svm, key: &Pubkey, features: FeatureSet) -> Option<Arc<Program>> {
     let account = svm.shared_account(key)?;
     match svm.program_cache().get(key, &account, &Accounts(svm), svm.slot(), features)? {

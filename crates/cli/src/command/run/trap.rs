@@ -1,4 +1,4 @@
-//! Telling why a program was stopped: where, by what, and what may be behind it.
+//! Shows the trap that stopped a program: location, registers, call stack and likely causes.
 
 use std::io::Write as _;
 
@@ -15,17 +15,17 @@ use crate::{
     ui::{BAD, DIM, NOTE, STRONG, Ui},
 };
 
-/// What is known of a run's trap, if it ended with one.
+/// Returns the report of a run's trap, if it ended with one.
 fn report(run: &Run, file: &ProgramFile, map: &SourceMap, logs: &[String]) -> Option<TrapReport> {
     let stop = run.stop()?;
     let mut report = TrapReport::new(&stop, &file.elf, map, logs);
     if matches!(stop.trap, Trap::ExceededMaxInstructions) {
-        report.notes.push("`--limit` sets the budget".to_owned());
+        report.notes.push("`--limit` sets the compute unit limit".to_owned());
     }
     Some(report)
 }
 
-/// Shows the trap that a run ended with, if it did.
+/// Shows the trap of a run, if it ended with one.
 pub(super) fn show(
     ui: &mut Ui,
     run: &Run,
@@ -53,7 +53,7 @@ pub(super) fn show(
     Ok(())
 }
 
-/// The trap that a run ended with as data, if it did.
+/// Returns the trap of a run as JSON, if it ended with one.
 pub(super) fn as_json(
     run: &Run,
     file: &ProgramFile,

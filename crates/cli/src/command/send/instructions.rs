@@ -1,4 +1,4 @@
-//! Instructions as people write them.
+//! Parses instructions of the command line and of JSON files.
 
 use anyhow::{Context as _, Result, bail};
 use selkie::{AccountMeta, Instruction, Keypair};
@@ -13,14 +13,14 @@ use crate::{
     ui::Advise as _,
 };
 
-/// Instructions, and the keys that were named where they name signers.
+/// Instructions, and the keys of their signers as far as known.
 #[derive(Default)]
 pub(super) struct Instructions {
     pub(super) list: Vec<Instruction>,
     pub(super) keys: Vec<Keypair>,
 }
 
-/// An instruction in a file. The names of agave's ledger tool are understood too.
+/// An instruction in a file. The field names of agave's ledger tool are accepted too.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct InstructionFile {
@@ -51,7 +51,7 @@ struct AccountFields {
 }
 
 impl Instructions {
-    /// Those of a command line.
+    /// Parses the instructions of a command line.
     pub(super) fn typed(names: &Names, typed: &[InstructionArgs]) -> Result<Self> {
         let mut instructions = Self::default();
         for InstructionArgs { program, accounts, data } in typed {
@@ -64,7 +64,7 @@ impl Instructions {
         Ok(instructions)
     }
 
-    /// Those of a file: one, a list, or a list under `instructions`.
+    /// Parses a JSON file: one instruction, a list, or a list under `instructions`.
     pub(super) fn json(names: &Names, bytes: &[u8], path: &str) -> Result<Self> {
         let value: Value =
             serde_json::from_slice(bytes).with_context(|| format!("{path} is not JSON"))?;
@@ -72,17 +72,17 @@ impl Instructions {
             Value::Array(list) => list,
             Value::Object(mut fields) => match fields.remove("instructions") {
                 Some(Value::Array(list)) => list,
-                Some(_) => bail!("{path}: `instructions` is no list"),
+                Some(_) => bail!("{path}: `instructions` is not a list"),
                 None => vec![Value::Object(fields)],
             },
-            _ => bail!("{path} holds no instructions"),
+            _ => bail!("{path} does not hold instructions"),
         };
         let mut instructions = Self::default();
         for (index, value) in list.into_iter().enumerate() {
             let read = InstructionFile::deserialize(value).map_err(anyhow::Error::from);
             read.and_then(|file| instructions.add(names, file))
                 .with_context(|| format!("{path}: instruction {index}"))
-                .advise("`selkie send --help` shows the form")?;
+                .advise("`selkie send --help` shows the format")?;
         }
         Ok(instructions)
     }
@@ -104,7 +104,7 @@ impl Instructions {
         Ok(())
     }
 
-    /// An account with its flags: `vault:w`.
+    /// Parses an account with its flags: `vault:w`.
     fn meta(&mut self, names: &Names, text: &str) -> Result<AccountMeta> {
         let (key, flags) = split_flags(text);
         self.named(names, key, flags.contains('s'), flags.contains('w'))

@@ -1,4 +1,4 @@
-//! Serialized transactions.
+//! Reads and writes serialized transactions.
 
 use anyhow::{Result, anyhow, bail};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -6,15 +6,14 @@ use selkie::VersionedTransaction;
 
 use crate::ui::Advise as _;
 
-/// More than any transaction has, in whichever text. Decoding base58 takes time that grows with the
-/// square of its length.
+/// A bound on the length of a transaction in any encoding. Decoding base58 takes quadratic time.
 const TEXT_BYTES_MAX: usize = 8 << 10;
 
-/// Reads a transaction of any version: its bytes, or base64 or base58 of them.
+/// Parses a transaction of any version: its bytes, or their base64 or base58.
 pub(super) fn parse(bytes: &[u8], name: &str) -> Result<VersionedTransaction> {
     let name = if name.len() > 64 { "this text" } else { name };
     if bytes.len() > TEXT_BYTES_MAX {
-        bail!("{name} has {} bytes: it is no transaction", bytes.len());
+        bail!("{name} has {} bytes, more than any transaction", bytes.len());
     }
     let text = bytes.trim_ascii();
     let base64 = BASE64_STANDARD.decode(text).ok();
@@ -22,11 +21,11 @@ pub(super) fn parse(bytes: &[u8], name: &str) -> Result<VersionedTransaction> {
     let forms = [Some(bytes.to_vec()), base64, base58];
     let found = forms.into_iter().flatten().find_map(|wire| wincode::deserialize_exact(&wire).ok());
     found
-        .ok_or_else(|| anyhow!("{name} is neither a file of instructions nor a transaction"))
+        .ok_or_else(|| anyhow!("{name} holds neither instructions nor a transaction"))
         .advise("transactions are bytes, base64 or base58; instructions are JSON")
 }
 
-/// The bytes of a transaction.
+/// Returns the serialized transaction.
 pub(super) fn to_wire(transaction: &VersionedTransaction) -> Result<Vec<u8>> {
     wincode::serialize(transaction)
         .map_err(|error| anyhow!("cannot write the transaction: {error}"))
@@ -76,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_transaction_is_refused() {
+    fn malformed_transactions_are_rejected() {
         let long = "1".repeat(TEXT_BYTES_MAX + 1);
         for text in ["", "hello", "AAAA", "0x00", &long] {
             assert!(parse(text.as_bytes(), text).is_err(), "{text}");
