@@ -2,7 +2,7 @@
 
 use selkie_svm::Pubkey;
 
-use super::tower::{Lockout, Tower};
+use super::votes::{Lockout, Tower, Vote};
 use crate::wire::{Malformed, Reader};
 
 type Result<T> = core::result::Result<T, Malformed>;
@@ -73,14 +73,6 @@ pub(super) struct Seed<'a> {
     pub(super) kind: VoteAuthorize,
     pub(super) owner: Pubkey,
     pub(super) seed: &'a str,
-}
-
-/// Votes for slots, oldest first. Each vote doubles the lockouts of those below it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Vote {
-    pub(super) slots: Vec<u64>,
-    pub(super) hash: [u8; 32],
-    pub(super) timestamp: Option<i64>,
 }
 
 /// The revenue that a commission is taken from.

@@ -1,9 +1,11 @@
 //! The vote program: vote accounts, their authorities, commissions and votes.
 
 pub(crate) mod account;
+mod error;
 mod instruction;
 mod state;
 mod tower;
+mod votes;
 
 use selkie_crypto::bls12_381;
 use selkie_svm::{
@@ -13,11 +15,13 @@ use selkie_svm::{
 use solana_sdk_ids::{system_program, sysvar, vote};
 
 use self::{
+    error::VoteError,
     instruction::{
-        BlsKey, CommissionKind, Seed, Vote, VoteAuthorize, VoteInit, VoteInitV2, VoteInstruction,
+        BlsKey, CommissionKind, Seed, VoteAuthorize, VoteInit, VoteInitV2, VoteInstruction,
     },
     state::{VOTE_ACCOUNT_BYTES, VoteState, basis_points},
-    tower::{Now, SlotHash, Tower},
+    tower::{Now, SlotHash},
+    votes::{Tower, Vote},
 };
 use crate::{
     checks::{check_distinct, clock, clock_at, is_signer, minimum_balance, rent, rent_at},
@@ -28,38 +32,6 @@ use crate::{
 pub(crate) const COMPUTE_UNITS: u64 = 2100;
 /// The additional cost of verifying a BLS key's proof of possession (SIMD-0387).
 const BLS_PROOF_COMPUTE_UNITS: u64 = 34_500;
-
-/// The custom errors of the vote program, with their numbers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
-enum VoteError {
-    VoteTooOld = 0,
-    SlotsMismatch = 1,
-    SlotHashMismatch = 2,
-    EmptySlots = 3,
-    TimestampTooOld = 4,
-    TooSoonToReauthorize = 5,
-    LockoutConflict = 6,
-    NewVoteStateLockoutMismatch = 7,
-    SlotsNotOrdered = 8,
-    ConfirmationsNotOrdered = 9,
-    ZeroConfirmations = 10,
-    ConfirmationTooLarge = 11,
-    RootRollBack = 12,
-    ConfirmationRollBack = 13,
-    SlotSmallerThanRoot = 14,
-    TooManyVotes = 15,
-    VotesTooOldAllFiltered = 16,
-    RootOnDifferentFork = 17,
-    ActiveVoteAccountClose = 18,
-    CommissionUpdateTooLate = 19,
-}
-
-impl From<VoteError> for InstructionError {
-    fn from(error: VoteError) -> Self {
-        Self::Custom(error as u32)
-    }
-}
 
 pub(crate) fn process(context: &mut InvokeContext<'_>) -> Result<(), InstructionError> {
     if !vote::check_id(context.borrow(0)?.owner()) {

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use selkie_svm::{InstructionError, InvokeContext, Pubkey};
 
 use super::{
-    VoteError,
+    error::VoteError,
     instruction::{VoteInit, VoteInitV2},
-    tower::{LandedVote, Lockout},
+    votes::{LandedVote, Lockout},
 };
 use crate::{
     checks::minimum_balance,

@@ -1,50 +1,19 @@
 //! Tower rules: lockouts that double with each later vote, and credits for votes that become root.
 
-use super::{VoteError, instruction::Vote, state::VoteState};
+use super::{
+    error::VoteError,
+    state::VoteState,
+    votes::{CONFIRMATIONS_MAX, LandedVote, Lockout, Tower, Vote},
+};
 
 /// The maximum number of votes above the root.
 const LOCKOUTS_MAX: usize = 31;
-/// The maximum confirmation count of a vote.
-const CONFIRMATIONS_MAX: u32 = 31;
 /// The maximum number of epochs whose credits are kept.
 const EPOCH_CREDITS_MAX: usize = 64;
 /// The highest latency in slots that earns all credits.
 const CREDITS_GRACE_SLOTS: u8 = 2;
 /// The credits of a vote within the grace period.
 const CREDITS_MAX: u8 = 16;
-
-/// A vote with its confirmation count: the number of votes from it to the top of the tower.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Lockout {
-    pub(super) slot: u64,
-    pub(super) confirmations: u32,
-}
-
-impl Lockout {
-    /// Returns the last slot of the lockout: up to it, a vote on another fork is forbidden.
-    fn last_locked_out(self) -> u64 {
-        let slots = 1_u64 << self.confirmations.min(CONFIRMATIONS_MAX);
-        self.slot.saturating_add(slots)
-    }
-}
-
-/// A vote with its latency in slots; 0 if that is unknown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct LandedVote {
-    pub(super) latency: u8,
-    pub(super) lockout: Lockout,
-}
-
-/// The tower that a validator sends: all its votes above the root.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Tower {
-    /// Oldest first.
-    pub(super) lockouts: Vec<Lockout>,
-    pub(super) root: Option<u64>,
-    /// The hash of the newest slot.
-    pub(super) hash: [u8; 32],
-    pub(super) timestamp: Option<i64>,
-}
 
 /// A slot and its hash.
 pub(super) type SlotHash = (u64, [u8; 32]);
