@@ -9,7 +9,7 @@ use lsp_types::{
 };
 use selkie_asm::{Assembly, Definition, Files, Options, Severity, Sources, Span};
 
-use crate::{Settings, cost::Costs, documents::Source, text::Lines};
+use crate::{Settings, cost::Costs, source::Source, text::Lines};
 
 /// A diagnostic, the file that it is about, and the change that it proposes.
 #[derive(Clone, Debug)]

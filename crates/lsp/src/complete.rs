@@ -16,8 +16,8 @@ use selkie_protocol::syscalls::SYSCALLS;
 
 use crate::{
     describe,
-    documents::{Source, defined},
     index::{Key, Role},
+    source::{Source, defined},
 };
 
 /// What can be typed at a position.

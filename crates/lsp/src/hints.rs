@@ -11,8 +11,8 @@ use crate::{
     analysis::Analysis,
     cost::Cost,
     describe,
-    documents::{Source, defined},
     index::{Key, Role},
+    source::{Source, defined},
 };
 
 /// Returns the hints in a range of a source.

@@ -14,8 +14,8 @@ use selkie_protocol::syscalls;
 use crate::{
     analysis::Analysis,
     describe,
-    documents::{Source, occurrences},
     index::{Key, Occurrence, Role},
+    source::{Source, occurrences},
 };
 
 /// The source of a hover request, and what is known of it.

@@ -9,6 +9,7 @@
 //! | `server` | the message loop: life cycle, requests, published diagnostics |
 //! | `transport` | messages as bytes, with bounds |
 //! | `text`, `uri` | positions and document names as the protocol encodes them |
+//! | `source` | the text, lines, tokens and names of a source |
 //! | `documents` | open documents, and the sources that they include |
 //! | `index` | where names are defined and used, found without assembling |
 //! | `analysis` | the result of assembling a document |
@@ -33,6 +34,7 @@ mod navigate;
 mod outline;
 mod server;
 mod signature;
+mod source;
 mod text;
 mod transport;
 mod uri;

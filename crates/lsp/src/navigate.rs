@@ -11,8 +11,8 @@ use selkie_protocol::syscalls;
 
 use crate::{
     analysis::Analysis,
-    documents::{Source, occurrences},
     index::{Key, Occurrence, Role},
+    source::{Source, occurrences},
 };
 
 /// Returns where the name at an offset is defined.

@@ -7,8 +7,8 @@ use selkie_asm::syntax::{Class, Line, Statement, Token, register_number};
 use selkie_isa::symbol::ENTRYPOINT;
 
 use crate::{
-    documents::Source,
     index::{Key, Occurrence, Role},
+    source::Source,
 };
 
 /// Returns the definitions of a source, in order. The range of a label ends at the next one.

@@ -16,8 +16,8 @@ use selkie_protocol::syscalls::{SYSCALLS, Syscall};
 use crate::{
     complete::is_comment,
     describe,
-    documents::{Source, defined},
     index::{Key, Role},
+    source::{Source, defined},
 };
 
 /// Returns the signatures of the first word of a line, if the cursor is after it.

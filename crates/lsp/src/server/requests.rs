@@ -21,9 +21,7 @@ use lsp_types::{
 
 use super::{Answer, Failure, Server, fail};
 use crate::{
-    complete,
-    documents::{Document, Source},
-    hints, hover, navigate, outline, signature,
+    complete, documents::Document, hints, hover, navigate, outline, signature, source::Source,
 };
 
 /// The failure of a request that is valid but cannot be done; editors show the message.
