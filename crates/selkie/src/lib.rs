@@ -37,13 +37,8 @@ mod deployment;
 mod direct;
 mod errors;
 pub mod fixture;
-#[cfg(feature = "fixtures")]
-mod fixture_account;
-mod fixture_state;
 mod genesis;
 mod history;
-#[cfg(feature = "fixtures")]
-mod instruction_fixture;
 mod journal;
 mod json;
 pub mod loader;
@@ -60,8 +55,6 @@ pub mod system;
 mod sysvars;
 mod time;
 pub mod token;
-#[cfg(feature = "fixtures")]
-mod transaction_fixture;
 mod trap;
 
 pub use selkie_programs::{self as programs, program_data_key};
