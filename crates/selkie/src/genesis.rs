@@ -20,6 +20,7 @@ use solana_pubkey::Pubkey;
 use solana_sdk_ids as ids;
 
 use crate::{
+    hash_lists::{blockhash_list, slot_hash_list},
     history::{CAPACITY_DEFAULT, History},
     journal::State,
     store::Accounts,
@@ -108,11 +109,8 @@ fn register_first(state: &mut State) {
     environment.blockhash = hash;
     let price = environment.lamports_per_signature;
     let lists = [
-        (
-            ids::sysvar::recent_blockhashes::ID,
-            crate::time::blockhash_list(&state.blockhash_queue, price),
-        ),
-        (ids::sysvar::slot_hashes::ID, crate::time::slot_hash_list(&[], 0, SLOT)),
+        (ids::sysvar::recent_blockhashes::ID, blockhash_list(&state.blockhash_queue, price)),
+        (ids::sysvar::slot_hashes::ID, slot_hash_list(&[], 0, SLOT)),
         (ids::sysvar::stake_history::ID, vec![0; 8]),
     ];
     for (id, data) in lists {
