@@ -357,8 +357,8 @@ impl MachineCode {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-#[allow(missing_docs, reason = "documented where there is a back end")]
 impl MachineCode {
+    /// Interprets the program, as there is no back end for this architecture.
     pub fn run<H: Host>(
         &self,
         program: &Program,
@@ -368,18 +368,25 @@ impl MachineCode {
         run(program, machine, host)
     }
 
+    /// Returns `false`: no machine is run by machine code.
     #[must_use]
     pub fn fits(&self, _: &Machine<'_>) -> bool {
         false
     }
 
+    /// Returns no bytes: there is no code to store.
     #[must_use]
     pub fn freeze(&self) -> Vec<u8> {
         Vec::new()
     }
 
+    /// Returns [`JitError::NoBackEnd`].
+    ///
     /// # Safety
     /// Always safe to call.
+    ///
+    /// # Errors
+    /// Always.
     pub unsafe fn thaw(
         _: &[u8],
         _: &Program,
