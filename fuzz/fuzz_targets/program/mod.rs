@@ -13,6 +13,7 @@ use selkie_vm::{
     Violation,
 };
 
+/// A program, its memory, registers and settings, decoded from the bytes of a fuzzer.
 #[derive(Arbitrary, Debug)]
 pub struct Input<'a> {
     version: u8,
@@ -99,6 +100,7 @@ impl Host for TestHost {
 }
 
 impl Input<'_> {
+    /// Returns the settings of the machine.
     pub fn config(&self) -> Config {
         Config {
             call_depth_max: usize::from(self.call_depth % 64) + 1,
