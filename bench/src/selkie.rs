@@ -106,7 +106,7 @@ pub(crate) fn compile(case: &Case, program: &Verified, whole: bool) -> MachineCo
         r#move: id(1),
         set: id(2),
         compare: id(3),
-        units: 10,
+        compute_units: 10,
         bytes_max: 2749,
     };
     let options = JitOptions { slots_at_once, memory_calls, ..options };
@@ -146,7 +146,8 @@ impl Program {
     /// Runs the program in mapped memory; only executing is timed.
     pub(crate) fn run(&mut self, memory: &mut Memory, compute_unit_limit: u64) -> Run {
         let memory = self.map(memory);
-        let mut machine = Machine::new(&self.program, &self.config, memory, compute_unit_limit);
+        let mut machine =
+            Machine::new(self.program.executable(), &self.config, memory, compute_unit_limit);
         let (outcome, time) = time_selkie(|| self.execute(&mut machine));
         let dirty_bytes = dirty_bytes(&machine);
         drop(machine);
@@ -174,7 +175,8 @@ impl Program {
 
     fn map_and_execute(&mut self, memory: &mut Memory, compute_unit_limit: u64) -> Outcome {
         let memory = self.map(memory);
-        let mut machine = Machine::new(&self.program, &self.config, memory, compute_unit_limit);
+        let mut machine =
+            Machine::new(self.program.executable(), &self.config, memory, compute_unit_limit);
         let outcome = self.execute(&mut machine);
         let dirty_bytes = dirty_bytes(&machine);
         drop(machine);
@@ -195,7 +197,7 @@ impl Program {
         let Self { program, config, dirty_bytes, .. } = self;
         let executable = program.executable();
         let Memory { stack, heap, input, input_region_bytes, .. } = memory;
-        let mut stack = Region::writable(STACK_START, stack).tracked(dirty_bytes[0]);
+        let mut stack = Region::writable(STACK_START, stack).with_dirty_prefix(dirty_bytes[0]);
         if executable.version().stack_frame_gaps() && config.stack_frame_gaps {
             stack = stack.gapped(config.stack_frame_bytes);
         }
@@ -203,7 +205,7 @@ impl Program {
         let mut regions = vec![
             Region::readonly(read_only.vaddr, &read_only.bytes),
             stack,
-            Region::writable(HEAP_START, heap).tracked(dirty_bytes[1]),
+            Region::writable(HEAP_START, heap).with_dirty_prefix(dirty_bytes[1]),
         ];
         let mut vaddr = INPUT_START;
         for region in input.chunks_mut(*input_region_bytes) {
@@ -218,5 +220,5 @@ impl Program {
 
 /// The prefixes of stack and heap that a run may have written to.
 fn dirty_bytes(machine: &Machine<'_>) -> [u64; 2] {
-    [1, 2].map(|index| machine.memory.regions()[index].touched())
+    [1, 2].map(|index| machine.memory.regions()[index].dirty_prefix())
 }
