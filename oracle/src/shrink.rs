@@ -2,10 +2,7 @@
 
 use selkie_isa::layout::SLOT_BYTES;
 
-use crate::case::Case;
-
-/// `ja +0`: does nothing, in every version.
-pub(crate) const NOP: [u8; SLOT_BYTES] = [0x05, 0, 0, 0, 0, 0, 0, 0];
+use crate::case::{Case, NOP};
 
 /// The case after those changes of a [`shrink`] that have these numbers.
 pub(crate) fn replay(case: &Case, changes: &[u32]) -> Case {
