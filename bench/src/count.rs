@@ -5,7 +5,6 @@
 
 use crate::{
     kernels::{INPUT_BYTES, KERNELS, Kernel},
-    measure::{kernel_case, read},
     options::Options,
     programs::{PROGRAMS, ProgramFile},
     run::{COMPUTE_UNIT_LIMIT, Case, Memory, RETURN_AT_ONCE, V0, V3, assemble, time_selkie},
@@ -51,8 +50,15 @@ pub(crate) fn rows(options: &Options) -> Vec<Row> {
     kernels.chain([Row::Invocation]).chain(programs).collect()
 }
 
+/// Returns whether `options` name the row: by its whole name, or else by a part of it.
+pub(crate) fn picks(options: &Options, row: &str) -> bool {
+    let rows: Vec<String> = rows(options).iter().map(Row::name).collect();
+    let picks = |it: &String| if rows.contains(it) { row == it } else { row.contains(&**it) };
+    options.names.is_empty() || options.names.iter().any(picks)
+}
+
 impl Row {
-    /// The name that the table has for it.
+    /// Returns the row's name in the table.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Kernel(case, kernel) => format!("{} {}", case.name, kernel.name),
@@ -65,7 +71,7 @@ impl Row {
     pub(crate) fn repeat(&self, times: u32, options: &Options) -> Option<()> {
         match self {
             Self::Kernel(case, kernel) => {
-                let case = kernel_case(*case, kernel, options);
+                let case = options.kernel_case(*case, kernel);
                 let elf = assemble(&kernel.assembly(), case.version);
                 let memory = Memory::new(vec![0; INPUT_BYTES], kernel.input_regions);
                 runs(&case, &elf, memory, times, options);
@@ -80,7 +86,7 @@ impl Row {
                 }
             }
             Self::Program(_, work, program) => {
-                work(program, &read(program, &options.elfs)?, options, times);
+                work(program, &program.read(&options.elfs)?, options, times);
             }
         }
         Some(())

@@ -52,7 +52,7 @@ fn main() -> ExitCode {
 
 /// Names the rows that can be counted, or runs Selkie's side of them.
 fn list_or_repeat(options: &Options) -> ExitCode {
-    for row in count::rows(options).iter().filter(|row| options.picks(&row.name())) {
+    for row in count::rows(options).iter().filter(|row| count::picks(options, &row.name())) {
         match options.repeat {
             None => println!("{}", row.name()),
             Some(times) if row.repeat(times, options).is_none() => return ExitCode::FAILURE,

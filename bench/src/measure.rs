@@ -1,10 +1,11 @@
 //! Measures both engines, row by row.
 
 use core::time::Duration;
-use std::{path::Path, time::Instant};
+use std::time::Instant;
 
 use crate::{
     anza,
+    count::picks,
     kernels::{INPUT_BYTES, KERNELS, Kernel},
     options::Options,
     programs::{PROGRAMS, ProgramFile},
@@ -43,11 +44,11 @@ const GROUPS: [&str; 9] = [
 pub(crate) fn rows(options: &Options) -> Vec<Row> {
     let mut rows = Vec::new();
     for case in [V0, V3] {
-        let is_picked = |it: &&Kernel| options.picks(&format!("{} {}", case.name, it.name));
+        let is_picked = |it: &&Kernel| picks(options, &format!("{} {}", case.name, it.name));
         let kernels = KERNELS.iter().filter(is_picked);
         rows.extend(kernels.map(|kernel| kernel_row(case, kernel, options)));
     }
-    if options.picks("invocation mov64, exit") {
+    if picks(options, "invocation mov64, exit") {
         rows.push(invocation_row(options));
     }
     rows.extend(program_rows(options));
@@ -57,38 +58,23 @@ pub(crate) fn rows(options: &Options) -> Vec<Row> {
 fn program_rows(options: &Options) -> Vec<Row> {
     let mut rows = Vec::new();
     for program in &PROGRAMS {
-        let picks = |group: &str| options.picks(&format!("{group} {}", program.name));
-        let picked = PROGRAM_ROWS.iter().filter(|(groups, _)| groups.iter().any(|it| picks(it)));
+        let picks_group = |group: &str| picks(options, &format!("{group} {}", program.name));
+        let picked =
+            PROGRAM_ROWS.iter().filter(|(groups, _)| groups.iter().any(|it| picks_group(it)));
         let measures: Vec<_> = picked.map(|(_, measure)| measure).collect();
         if measures.is_empty() {
             continue;
         }
-        let Some(elf) = read(program, &options.elfs) else { continue };
+        let Some(elf) = program.read(&options.elfs) else { continue };
         let all = measures.into_iter().flat_map(|measure| measure(program, &elf, options));
-        rows.extend(all.filter(|row| picks(&row.group)));
+        rows.extend(all.filter(|row| picks_group(&row.group)));
     }
     rows.sort_by_key(|row| GROUPS.iter().position(|group| *group == row.group));
     rows
 }
 
-/// Reads a program's file, or tells that it is missing.
-pub(crate) fn read(program: &ProgramFile, folder: &Path) -> Option<Vec<u8>> {
-    let elf = program.read(folder);
-    if let Err(error) = &elf {
-        eprintln!("without {}: {error} (`cargo xtask fixtures` fetches it)", program.name);
-    }
-    elf.ok()
-}
-
-/// The configuration in which a kernel is measured: several regions in one window need the
-/// unaligned memory mapping.
-pub(crate) fn kernel_case(case: Case, kernel: &Kernel, options: &Options) -> Case {
-    let aligned_memory = case.aligned_memory && kernel.input_regions == 1;
-    Case { aligned_memory, ..options.case(case) }
-}
-
 fn kernel_row(case: Case, kernel: &Kernel, options: &Options) -> Row {
-    let case = kernel_case(case, kernel, options);
+    let case = options.kernel_case(case, kernel);
     let elf = assemble(&kernel.assembly(), case.version);
     let mut anza = anza::Program::new(&case, &elf, options.peer_jit);
     let mut selkie = selkie::Program::new(&case, &elf, options.jit);

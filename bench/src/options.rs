@@ -2,7 +2,7 @@
 
 use std::{env, path::PathBuf};
 
-use crate::{count, report::Goal, run::Case};
+use crate::{kernels::Kernel, report::Goal, run::Case};
 
 pub(crate) const USAGE: &str = "\
 usage: selkie-bench [--engine interpreter|jit] [--peer interpreter|jit] [--hardening on|off]
@@ -33,7 +33,7 @@ pub(crate) struct Options {
     pub(crate) list: bool,
     pub(crate) repeat: Option<u32>,
     pub(crate) elfs: PathBuf,
-    names: Vec<String>,
+    pub(crate) names: Vec<String>,
 }
 
 impl Options {
@@ -74,16 +74,16 @@ impl Options {
         Case { hardened: self.hardened, ..case }
     }
 
+    /// Returns the configuration in which a kernel is measured: several regions in one window need
+    /// the unaligned memory mapping.
+    pub(crate) fn kernel_case(&self, case: Case, kernel: &Kernel) -> Case {
+        let aligned_memory = case.aligned_memory && kernel.input_regions == 1;
+        Case { aligned_memory, ..self.case(case) }
+    }
+
     /// Returns `goal` if both engines are JITs; goals are set for that comparison only.
     pub(crate) fn goal(&self, goal: Goal) -> Option<Goal> {
         (self.jit && self.peer_jit).then_some(goal)
-    }
-
-    /// Whether the row of that name is to be measured.
-    pub(crate) fn picks(&self, row: &str) -> bool {
-        let rows: Vec<String> = count::rows(self).iter().map(count::Row::name).collect();
-        let picks = |it: &String| if rows.contains(it) { row == it } else { row.contains(&**it) };
-        self.names.is_empty() || self.names.iter().any(picks)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Mainnet's programs that are measured, and the input of a token transfer.
 
 use core::fmt;
-use std::{fs, io, path::Path};
+use std::{fs, path::Path};
 
 use selkie_svm::{Abi, Account, AccountMeta, Environment, Instruction, Pubkey, instruction_input};
 
@@ -56,9 +56,14 @@ pub(crate) const PROGRAMS: [ProgramFile; 4] = [
 ];
 
 impl ProgramFile {
-    /// Reads the file from the folder of fixtures.
-    pub(crate) fn read(&self, folder: &Path) -> io::Result<Vec<u8>> {
-        fs::read(folder.join(self.file))
+    /// Reads the file from the folder of fixtures. Prints a warning and returns `None` if it is
+    /// missing.
+    pub(crate) fn read(&self, folder: &Path) -> Option<Vec<u8>> {
+        let elf = fs::read(folder.join(self.file));
+        if let Err(error) = &elf {
+            eprintln!("without {}: {error} (`cargo xtask fixtures` fetches it)", self.name);
+        }
+        elf.ok()
     }
 
     /// The input of a transfer of 42 tokens from one account to another.
