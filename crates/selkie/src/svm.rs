@@ -282,7 +282,7 @@ impl Svm {
         let options =
             ProcessOptions { verify_signatures: self.verifies_signatures, engine: self.engine };
         self.workspaces.with(|workspace| {
-            workspace.recycle(core::mem::take(processed));
+            workspace.recycle(processed);
             *processed = process(transaction, &chain, &options, Some(recorder), workspace)?;
             Ok(())
         })

@@ -198,7 +198,7 @@ impl<'o, S: AccountStore + Sync> Batch<'o, S> {
             let slot = entry.slot.lock().unwrap_or_else(PoisonError::into_inner).take();
             let slot = slot.expect("a transaction is taken by one thread");
             if let Ok(processed) = slot {
-                workspace.recycle(core::mem::take(processed));
+                workspace.recycle(processed);
             }
             let accounts =
                 BatchAccounts { batch: self, index, planned, thread_cache: &thread_cache };

@@ -39,7 +39,8 @@ pub(crate) struct Executed {
 }
 
 /// Executes a transaction.
-#[inline]
+// Inlined, so that the result is built in place: to move it costs as much as a short instruction.
+#[inline(always)]
 pub(crate) fn execute(
     checked: &Checked<'_>,
     loaded: Loaded,
@@ -71,7 +72,7 @@ pub(crate) fn execute(
                 .and_then(|()| {
                     check_balances(checked, &processed.accounts, &context.accounts, environment)
                 });
-            finish(context, &mut processed, workspace)
+            finish(&mut context, &mut processed, workspace)
         }
         Err(error) => {
             processed.result = Err(error);
@@ -109,7 +110,7 @@ pub fn execute_instructions<'e>(
     let result = context.process_all();
     processed.result =
         result.map_err(|(index, error)| TransactionError::InstructionError(index, error));
-    let accounts = finish(context, &mut processed, workspace);
+    let accounts = finish(&mut context, &mut processed, workspace);
     (processed, accounts)
 }
 
@@ -135,13 +136,13 @@ fn parts(instruction: &Instruction) -> (Pubkey, Vec<AccountMeta>, &[u8]) {
 /// Moves the results of a context into `processed`, its allocations into the workspace, and returns
 /// the accounts.
 fn finish(
-    mut context: InvokeContext<'_>,
+    context: &mut InvokeContext<'_>,
     processed: &mut Processed,
     workspace: &mut Workspace,
 ) -> Vec<TransactionAccount> {
     use core::mem::take;
     processed.is_executed = true;
-    take_inner_instructions(&mut context, &mut processed.inner_instructions);
+    take_inner_instructions(context, &mut processed.inner_instructions);
     let started = context.trace.iter().take(context.top_level_started);
     processed.instruction_compute_units.extend(started.map(|it| it.compute_units));
     processed.compute_units = processed.instruction_compute_units.iter().sum();
@@ -150,9 +151,8 @@ fn finish(
     processed.return_data = has_returned.then(|| take(&mut context.return_data));
     processed.notes = take(&mut context.notes);
     processed.stopped = context.stopped.take();
-    let accounts = context.accounts.take();
-    workspace.scratch = context.into_scratch();
-    accounts
+    workspace.scratch = context.take_scratch();
+    context.accounts.take()
 }
 
 /// Checks that every writable account keeps its minimum balance, and that the sum of all balances

@@ -21,12 +21,13 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Takes back the allocations of a result that is no longer needed.
-    pub fn recycle(&mut self, processed: Processed) {
-        let Processed { mut accounts, logs, .. } = processed;
+    /// Takes the allocations of a result that is no longer needed, and leaves it without accounts and
+    /// logs.
+    pub fn recycle(&mut self, processed: &mut Processed) {
+        let mut accounts = core::mem::take(&mut processed.accounts);
         accounts.clear();
         self.changes = accounts;
-        self.scratch.logs.recycle(logs);
+        self.scratch.logs.recycle(core::mem::take(&mut processed.logs));
     }
 
     /// Takes back the vector that held a transaction's accounts.

@@ -158,14 +158,16 @@ impl<'e> InvokeContext<'e> {
         }
     }
 
-    /// Returns the context's allocations, for the next one.
-    pub(crate) fn into_scratch(mut self) -> Scratch {
+    /// Takes the context's allocations, for the next one. (By reference: a context is large, and to
+    /// move it costs as much as a short instruction.)
+    pub(crate) fn take_scratch(&mut self) -> Scratch {
+        use core::mem::take;
         Scratch {
-            trace: emptied(self.trace),
-            stack: emptied(self.stack),
+            trace: emptied(take(&mut self.trace)),
+            stack: emptied(take(&mut self.stack)),
             logs: self.logs.take_buffers(),
-            buffers: self.buffers,
-            on_curve: self.on_curve,
+            buffers: take(&mut self.buffers),
+            on_curve: take(&mut self.on_curve),
         }
     }
 
@@ -364,8 +366,8 @@ mod tests {
             ..Scratch::default()
         };
         let accounts = TransactionAccounts::new([]);
-        let context = InvokeContext::new(accounts, &environment, &Options::default(), scratch);
-        let scratch = context.into_scratch();
+        let mut context = InvokeContext::new(accounts, &environment, &Options::default(), scratch);
+        let scratch = context.take_scratch();
         assert!(scratch.trace.capacity() >= 8 && scratch.stack.capacity() >= 8);
     }
 }
