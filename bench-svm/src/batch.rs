@@ -5,7 +5,10 @@ use std::{hint::black_box, time::Duration};
 use selkie::{
     AccountSharedData, Engine, Instruction, Keypair, Pubkey, Signer, Svm, address, keypair,
     programs,
-    runtime::{Bank, KeyMap, ProcessOptions, Recent, process_batch_into, transaction::Transaction},
+    runtime::{
+        BatchWorkspace, BlockhashQueue, ChainState, KeyMap, ProcessOptions, process_batch_into,
+        transaction::Transaction,
+    },
     system, token,
 };
 use selkie_bench_seam::{Account, Failure};
@@ -42,11 +45,12 @@ pub(crate) const BLOCKS: [Block; 5] = [
 pub(crate) fn measure(block: &Block, engine: Engine, turns: u32) -> Result<Line, Failure> {
     let prepared = Prepared::new(block, engine)?;
     let mut results = Vec::new();
+    let mut workspace = BatchWorkspace::default();
     let (mut one, mut two) = (Vec::new(), Vec::new());
     // Two threads are disturbed more often than one, so more turns are needed.
     for _ in 0..(u64::from(turns) * 4).div_ceil(block.transactions / 200).max(3) {
-        one.push(prepared.process(&mut results, 1)?);
-        two.push(prepared.process(&mut results, 2)?);
+        one.push(prepared.process(&mut results, 1, &mut workspace)?);
+        two.push(prepared.process(&mut results, 2, &mut workspace)?);
     }
     let goals: &[Goal] = if block.is_crowded { &[] } else { &[Goal::Ratio(1.85)] };
     Ok(Line {
@@ -62,7 +66,8 @@ pub(crate) fn measure(block: &Block, engine: Engine, turns: u32) -> Result<Line,
 pub(crate) fn repeat(block: &Block, engine: Engine, times: u32) -> Result<(), Failure> {
     let prepared = Prepared::new(block, engine)?;
     let mut results = Vec::new();
-    (0..2 + times).try_for_each(|_| prepared.process(&mut results, 1).map(drop))
+    let mut workspace = BatchWorkspace::default();
+    (0..2 + times).try_for_each(|_| prepared.process(&mut results, 1, &mut workspace).map(drop))
 }
 
 /// The results of a block's transactions.
@@ -72,7 +77,7 @@ type Results = Vec<Result<selkie::runtime::Processed, selkie::TransactionError>>
 struct Prepared {
     svm: Svm,
     accounts: KeyMap<AccountSharedData>,
-    recent: Recent,
+    blockhash_queue: BlockhashQueue,
     transactions: Vec<Transaction>,
     options: ProcessOptions,
 }
@@ -91,7 +96,7 @@ impl Prepared {
         }
         Ok(Self {
             accounts: svm.accounts().map(|(key, it)| (key, it.clone())).collect(),
-            recent: Recent::new([blockhash]),
+            blockhash_queue: BlockhashQueue::new([blockhash]),
             transactions,
             options: ProcessOptions { verify_signatures: block.verify_signatures, engine },
             svm,
@@ -99,15 +104,27 @@ impl Prepared {
     }
 
     /// Processes all transactions, and returns the time that it took.
-    fn process(&self, results: &mut Results, threads: usize) -> Result<Duration, Failure> {
-        let bank = Bank {
+    fn process(
+        &self,
+        results: &mut Results,
+        threads: usize,
+        workspace: &mut BatchWorkspace,
+    ) -> Result<Duration, Failure> {
+        let chain = ChainState {
             accounts: &self.accounts,
             environment: self.svm.environment(),
-            recent: &self.recent,
+            blockhash_queue: &self.blockhash_queue,
             programs: self.svm.program_cache(),
         };
         let ((), time) = time_selkie(|| {
-            process_batch_into(results, &self.transactions, &bank, &self.options, threads);
+            process_batch_into(
+                results,
+                &self.transactions,
+                &chain,
+                &self.options,
+                threads,
+                workspace,
+            );
             black_box(&mut *results);
         });
         let succeeds =

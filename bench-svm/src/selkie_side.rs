@@ -109,7 +109,7 @@ impl World for Cluster {
         Ok(Outcome {
             result: format!("{:?}", receipt.result),
             fee: receipt.fee.total(),
-            compute_units: receipt.units,
+            compute_units: receipt.compute_units,
             logs: receipt.logs.clone(),
             returned: receipt.returned().to_vec(),
         })
@@ -118,14 +118,14 @@ impl World for Cluster {
     fn send(&mut self, count: usize) -> Result<Calls, Failure> {
         self.each(count, |svm, transaction| {
             let sent = svm.send(transaction);
-            Ok(sent.map_err(|failed| failed.to_string())?.units)
+            Ok(sent.map_err(|failed| failed.to_string())?.compute_units)
         })
     }
 
     fn simulate(&mut self, count: usize) -> Result<Calls, Failure> {
         self.each(count, |svm, transaction| {
             let simulated = svm.simulate(transaction);
-            Ok(simulated.map_err(|failed| failed.to_string())?.units)
+            Ok(simulated.map_err(|failed| failed.to_string())?.compute_units)
         })
     }
 
@@ -134,7 +134,7 @@ impl World for Cluster {
             let snapshot = svm.snapshot();
             let sent = svm.send(transaction).map_err(|failed| failed.to_string())?;
             svm.restore(&snapshot).map_err(|error| error.to_string())?;
-            Ok(sent.units)
+            Ok(sent.compute_units)
         })
     }
 }

@@ -78,18 +78,21 @@ fuzz_target!(|input: Input<'_>| {
         let options = Options { engine, ..Options::default() };
         process_instruction(&instruction, &accounts, &environment, &options, None).ok()
     };
-    let Some(receipt) = run(Engine::Interpreter) else { return };
+    let Some(expected) = run(Engine::Interpreter) else { return };
     if let Some(other) = run(Engine::Jit) {
-        assert_eq!((&receipt.result, receipt.units), (&other.result, other.units));
-        assert_eq!(receipt.accounts, other.accounts);
+        assert_eq!(
+            (&expected.result, expected.compute_units),
+            (&other.result, other.compute_units)
+        );
+        assert_eq!(expected.accounts, other.accounts);
     }
-    for ((_, before), (_, after)) in accounts.iter().zip(&receipt.accounts) {
+    for ((_, before), (_, after)) in accounts.iter().zip(&expected.accounts) {
         if before.owner != program {
             assert!(after.lamports >= before.lamports && after.owner == before.owner);
             assert_eq!(after.data, before.data);
         }
     }
-    for ((_, after), (_, is_writable, _)) in receipt.accounts.iter().zip(input.accounts) {
+    for ((_, after), (_, is_writable, _)) in expected.accounts.iter().zip(input.accounts) {
         let before = accounts.iter().find(|(_, before)| before == after);
         assert!(is_writable || before.is_some(), "a read-only account was changed");
     }

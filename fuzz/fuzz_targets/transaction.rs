@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use libfuzzer_sys::fuzz_target;
 use selkie_svm::{
-    AccountSharedData, Bank, Engine, ProcessOptions, ProgramCache, Pubkey, Recent, Transaction,
-    process,
+    AccountSharedData, BlockhashQueue, ChainState, Engine, ProcessOptions, ProgramCache, Pubkey,
+    Transaction, Workspace, process,
 };
 
 use crate::runtime::{account, environment, features, key};
@@ -35,16 +35,16 @@ fuzz_target!(|input: (u8, &[u8])| {
         native.owner = selkie_svm::NATIVE_LOADER;
         accounts.insert(*address, native.into());
     }
-    let recent = Recent::new([*transaction.blockhash()]);
+    let blockhash_queue = BlockhashQueue::new([*transaction.blockhash()]);
     let run = || {
         let programs = ProgramCache::new();
-        let bank = Bank {
+        let chain = ChainState {
             accounts: &accounts,
             environment: &environment,
-            recent: &recent,
+            blockhash_queue: &blockhash_queue,
             programs: &programs,
         };
-        process(&transaction, &bank, &OPTIONS, None)
+        process(&transaction, &chain, &OPTIONS, None, &mut Workspace::default())
     };
     let processed = run();
     assert_eq!(processed, run());

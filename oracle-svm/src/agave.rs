@@ -1,6 +1,6 @@
-//! Agave's side: its own transaction batch processor, with what the bank does around it.
+//! Agave's side: its transaction batch processor, and the checks that its bank makes before.
 //!
-//! The order of checks is that of a node: static sanitizing, signatures, compute budget
+//! The order of checks is that of a validator: static sanitizing, signatures, compute budget
 //! instructions, lookup tables, locks, age, status cache, and then the processor.
 
 mod bank;
@@ -28,6 +28,7 @@ use solana_runtime_transaction::{
 };
 use solana_svm::{
     account_loader::CheckedTransactionDetails,
+    transaction_execution_result::{ExecutedTransaction, TransactionExecutionDetails},
     transaction_processing_result::ProcessedTransaction,
     transaction_processor::{
         ExecutionRecordingConfig, TransactionBatchProcessor, TransactionProcessingConfig,
@@ -54,7 +55,7 @@ use crate::{
     observed::{Observed, Stage},
 };
 
-/// Where the mainnet list of the vectors is.
+/// Mainnet's features and their activation slots, as the vectors have them.
 pub(crate) const MAINNET: &str = include_str!("../data/features-mainnet.tsv");
 
 pub(crate) use self::programs::Runs;
@@ -62,7 +63,10 @@ pub(crate) use self::programs::Runs;
 type Transaction = RuntimeTransaction<SanitizedTransaction>;
 type Processor = TransactionBatchProcessor<Graph>;
 
-/// What lasts from case to case: environments, and large programs that are compiled.
+/// Why a lock of agave's program cache is expected to succeed.
+const NOT_POISONED: &str = "no thread panicked while it held the lock";
+
+/// Agave's processor. Environments and large compiled programs are kept from case to case.
 #[derive(Default)]
 pub(crate) struct Agave {
     environments: HashMap<Features, Arc<Environment>>,
@@ -73,7 +77,7 @@ pub(crate) struct Agave {
     pub(crate) runs: Runs,
 }
 
-/// What follows from the features.
+/// Everything that is derived from the features.
 struct Environment {
     features: FeatureSet,
     reserved: HashSet<Pubkey>,
@@ -111,12 +115,12 @@ impl Environment {
 }
 
 impl Agave {
-    /// One that compiles every program anew.
+    /// Returns one that compiles every program for every case.
     pub(crate) fn forgetful() -> Self {
         Self { keeps_nothing: true, ..Self::default() }
     }
 
-    /// One that compiles no program of the upgradeable loader.
+    /// Returns one that interprets the programs of the upgradeable loader.
     pub(crate) fn interpreter() -> Self {
         Self { interprets: true, ..Self::forgetful() }
     }
@@ -126,7 +130,7 @@ impl Agave {
         self.run_with_states(case, |_| {})
     }
 
-    /// The same; `before` is told the accounts before each of them.
+    /// Like [`Agave::run`], but calls `before` with the accounts before each transaction.
     pub(crate) fn run_with_states(
         &mut self,
         case: &Case,
@@ -172,7 +176,7 @@ fn processor(
     processor
         .global_program_cache
         .write()
-        .expect("nobody panicked with it")
+        .expect(NOT_POISONED)
         .set_fork_graph(Arc::downgrade(graph));
     processor.program_runtime_environment = environment.programs.clone();
     processor.set_execution_cost(environment.budget.to_cost());
@@ -190,7 +194,7 @@ fn processor(
     processor
 }
 
-/// A transaction is dropped where this says, with this error.
+/// The stage at which a transaction was dropped, and the error.
 type Dropped = (Stage, TransactionError);
 
 struct Session<'a> {
@@ -218,7 +222,7 @@ impl Session<'_> {
         }
     }
 
-    /// From bytes to a transaction whose accounts are known.
+    /// Deserializes and sanitizes a transaction, and resolves its lookups.
     fn sanitize(&self, bytes: &[u8], bank: &Bank<'_>) -> Result<Transaction, Dropped> {
         let sanitize = |error| (stage_of(&error), error);
         let transaction = wincode::deserialize_exact::<VersionedTransaction>(bytes)
@@ -227,7 +231,7 @@ impl Session<'_> {
         if is_v1 && !self.environment.features.snapshot().enable_tx_v1 {
             return Err((Stage::Sanitize, TransactionError::UnsupportedVersion));
         }
-        // In a node this comes before signatures for what arrives, and behind them in replay.
+        // A validator checks this before signatures in the TPU, and after them in replay.
         let instructions = transaction.message.instructions();
         if instructions.len() > MAX_INSTRUCTION_TRACE_LENGTH
             || instructions.iter().any(|it| it.accounts.len() > MAX_ACCOUNTS_PER_INSTRUCTION)
@@ -246,7 +250,7 @@ impl Session<'_> {
             .map_err(sanitize)
     }
 
-    /// What the bank checks before it hands a transaction on.
+    /// Makes the checks that the bank makes before it passes a transaction to the processor.
     fn check(
         &self,
         transaction: &Transaction,
@@ -290,7 +294,7 @@ impl Session<'_> {
         Ok(CheckedTransactionDetails::new(nonce, limits))
     }
 
-    /// The nonce account if the transaction lives by one.
+    /// Checks the blockhash. Returns the nonce account if the transaction uses a durable nonce.
     fn age(&self, transaction: &Transaction, bank: &Bank<'_>) -> Result<Option<Pubkey>, Dropped> {
         let blockhash = transaction.recent_blockhash();
         let recent = self.case.blockhashes.iter().rev().take(151);
@@ -316,33 +320,12 @@ impl Session<'_> {
         details: CheckedTransactionDetails,
         bank: &mut Bank<'_>,
     ) -> Observed {
-        let environment = TransactionProcessingEnvironment {
-            blockhash: bank.last_blockhash(),
-            blockhash_lamports_per_signature: self.case.lamports_per_signature,
-            alpenglow_migration_succeeded: false,
-            epoch_total_stake: self.case.epoch_total_stake,
-            feature_set: self.environment.features.runtime_features(),
-            program_runtime_environments: ProgramRuntimeEnvironments::new(
-                self.environment.programs.clone(),
-                self.environment.programs.clone(),
-            ),
-            rent: bank.rent.clone(),
-        };
-        let config = TransactionProcessingConfig {
-            recording_config: ExecutionRecordingConfig {
-                enable_cpi_recording: true,
-                enable_log_recording: true,
-                enable_return_data_recording: true,
-                enable_transaction_balance_recording: false,
-            },
-            ..TransactionProcessingConfig::default()
-        };
         let mut output = self.processor.load_and_execute_sanitized_transactions(
             bank,
             std::slice::from_ref(transaction),
             vec![Ok(details)],
-            &environment,
-            &config,
+            &self.processing_environment(bank),
+            &processing_config(),
         );
         let processed = match output.processing_results.pop().expect("one for each transaction") {
             Err(error) => return dropped(Stage::SvmRejected, &error),
@@ -352,25 +335,8 @@ impl Session<'_> {
         let post = bank.commit(transaction, &processed);
         let mut observed = match &processed {
             ProcessedTransaction::Executed(executed) => {
-                if executed.was_successful() && !executed.programs_modified_by_tx.is_empty() {
-                    let mut cache =
-                        self.processor.global_program_cache.write().expect("nobody panicked");
-                    cache.merge(
-                        &self.processor.program_runtime_environment,
-                        self.case.slot,
-                        &executed.programs_modified_by_tx,
-                    );
-                }
-                let details = &executed.execution_details;
-                let mut observed = outcome(Stage::Executed, &details.status);
-                observed.logs = details.log_messages.clone().unwrap_or_default();
-                let inner = details.inner_instructions.iter().flatten();
-                observed.inner =
-                    inner.map(|list| list.iter().map(observed_inner).collect()).collect();
-                let return_data = details.return_data.as_ref();
-                observed.return_data =
-                    return_data.map(|it| (it.program_id.to_bytes(), it.data.clone()));
-                observed
+                self.merge_deployed_programs(executed);
+                observe_execution(&executed.execution_details)
             }
             ProcessedTransaction::FeesOnly(_) | ProcessedTransaction::NoOp(_) => {
                 outcome(Stage::FeesOnly, &processed.status())
@@ -382,9 +348,59 @@ impl Session<'_> {
         observed.post = post;
         observed
     }
+
+    fn processing_environment(&self, bank: &Bank<'_>) -> TransactionProcessingEnvironment {
+        TransactionProcessingEnvironment {
+            blockhash: bank.last_blockhash(),
+            blockhash_lamports_per_signature: self.case.lamports_per_signature,
+            alpenglow_migration_succeeded: false,
+            epoch_total_stake: self.case.epoch_total_stake,
+            feature_set: self.environment.features.runtime_features(),
+            program_runtime_environments: ProgramRuntimeEnvironments::new(
+                self.environment.programs.clone(),
+                self.environment.programs.clone(),
+            ),
+            rent: bank.rent.clone(),
+        }
+    }
+
+    /// Adds the programs that a transaction deployed to the program cache.
+    fn merge_deployed_programs(&self, executed: &ExecutedTransaction) {
+        if executed.was_successful() && !executed.programs_modified_by_tx.is_empty() {
+            let mut cache = self.processor.global_program_cache.write().expect(NOT_POISONED);
+            cache.merge(
+                &self.processor.program_runtime_environment,
+                self.case.slot,
+                &executed.programs_modified_by_tx,
+            );
+        }
+    }
 }
 
-/// Where the bank files an error of making a transaction.
+/// Records everything that is compared.
+fn processing_config() -> TransactionProcessingConfig<'static> {
+    TransactionProcessingConfig {
+        recording_config: ExecutionRecordingConfig {
+            enable_cpi_recording: true,
+            enable_log_recording: true,
+            enable_return_data_recording: true,
+            enable_transaction_balance_recording: false,
+        },
+        ..TransactionProcessingConfig::default()
+    }
+}
+
+fn observe_execution(details: &TransactionExecutionDetails) -> Observed {
+    let mut observed = outcome(Stage::Executed, &details.status);
+    observed.logs = details.log_messages.clone().unwrap_or_default();
+    let inner = details.inner_instructions.iter().flatten();
+    observed.inner = inner.map(|list| list.iter().map(observed_inner).collect()).collect();
+    let return_data = details.return_data.as_ref();
+    observed.return_data = return_data.map(|it| (it.program_id.to_bytes(), it.data.clone()));
+    observed
+}
+
+/// Returns the stage at which the bank finds an error of sanitizing.
 fn stage_of(error: &TransactionError) -> Stage {
     match error {
         TransactionError::DuplicateInstruction(_) | TransactionError::InstructionError(..) => {

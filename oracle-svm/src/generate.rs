@@ -16,6 +16,7 @@ pub(crate) mod message;
 mod mutate;
 mod precompile;
 mod program;
+mod proofs;
 mod scene;
 mod system;
 mod tables;

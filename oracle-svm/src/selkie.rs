@@ -1,13 +1,14 @@
-//! Selkie's side.
+//! Selkie's side of the comparison.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use selkie_account::{AccountSharedData, ReadableAccount};
 use selkie_svm::{
-    Engine, Environment, EpochStake, Feature, FeatureSet, Pubkey, Recent, Sysvars, Transaction,
+    BlockhashQueue, ChainState, Engine, Environment, EpochStake, Feature, FeatureSet,
+    InnerInstruction, ProcessOptions, Processed, ProgramCache, Pubkey, Sysvars, Transaction,
+    Workspace,
     check::{check, verify_signatures},
-    process::{Bank, ProcessOptions, Processed, process},
-    program_cache::ProgramCache,
+    process,
 };
 use selkie_transaction::versioned::VersionedTransaction;
 use selkie_transaction_error::TransactionError;
@@ -23,53 +24,51 @@ use crate::{
 
 type Store = BTreeMap<Pubkey, AccountSharedData>;
 
-/// Keeps programs from case to case, as a user would.
+/// Selkie, with a program cache that all cases share.
 pub(crate) struct Selkie {
     engine: Engine,
     programs: ProgramCache,
+    workspace: Workspace,
 }
 
 impl Selkie {
     pub(crate) fn new(engine: Engine) -> Self {
-        Self { engine, programs: ProgramCache::new() }
+        Self { engine, programs: ProgramCache::new(), workspace: Workspace::default() }
     }
 }
 
 impl Peer for Selkie {
     fn run(&mut self, case: &Case) -> Vec<Observed> {
+        let Self { engine, programs, workspace } = self;
         let environment = environment(case);
         let hashes = case.blockhashes.iter().map(|it| Hash::new_from_array(*it));
-        let mut recent = Recent::new(hashes);
+        let mut blockhash_queue = BlockhashQueue::new(hashes);
         let mut store: Store =
             case.accounts.iter().map(|(key, it)| (Pubkey::from(*key), shared_of(it))).collect();
         let mut observed = Vec::new();
         for (index, bytes) in case.transactions.iter().enumerate() {
             let transaction = read(bytes, &environment);
             if let (Ok(transaction), true) = (&transaction, index == 0 && case.already_processed) {
-                recent.add_processed(*transaction.blockhash(), transaction.message_id());
+                blockhash_queue.add_processed(*transaction.blockhash(), transaction.message_id());
             }
-            let bank = Bank {
+            let chain = ChainState {
                 accounts: &store,
                 environment: &environment,
-                recent: &recent,
-                programs: &self.programs,
+                blockhash_queue: &blockhash_queue,
+                programs,
             };
-            let outcome =
-                transaction.map_err(|error| (Stage::Sanitize, error)).and_then(|transaction| {
-                    self.one(case, &transaction, &bank).map(|it| (transaction, it))
-                });
+            let outcome = transaction.map_err(|error| (Stage::Sanitize, error));
+            let outcome = outcome.and_then(|transaction| {
+                let processed = process_in_stages(case, &transaction, &chain, *engine, workspace);
+                processed.map(|it| (transaction, it))
+            });
             match outcome {
                 Err((stage, error)) => observed.push(dropped(stage, &error)),
                 Ok((transaction, processed)) => {
-                    recent.add_processed(*transaction.blockhash(), transaction.message_id());
-                    observed.push(seen(&processed));
-                    for (key, account) in processed.writes() {
-                        if account.lamports() == 0 {
-                            store.remove(key);
-                        } else {
-                            store.insert(*key, account.clone());
-                        }
-                    }
+                    let blockhash = *transaction.blockhash();
+                    blockhash_queue.add_processed(blockhash, transaction.message_id());
+                    observed.push(observe(&processed));
+                    commit(&processed, &mut store);
                 }
             }
         }
@@ -77,37 +76,48 @@ impl Peer for Selkie {
     }
 }
 
-/// Cases do not limit how long a transaction is.
+/// Writes the accounts that a transaction changed to the store.
+fn commit(processed: &Processed, store: &mut Store) {
+    for (key, account) in processed.writes() {
+        if account.lamports() == 0 {
+            store.remove(key);
+        } else {
+            store.insert(*key, account.clone());
+        }
+    }
+}
+
+/// Deserializes a transaction. Unlike `Transaction::from_wire`, it does not limit the length.
 fn read(bytes: &[u8], environment: &Environment) -> Result<Transaction, TransactionError> {
     let read = wincode::deserialize_exact::<VersionedTransaction>(bytes);
     let transaction = read.map_err(|_| TransactionError::SanitizeFailure)?;
     Transaction::new(transaction, environment.features)
 }
 
-impl Selkie {
-    /// One transaction; phase by phase as far as it is dropped, since the same error may come from
-    /// two of them.
-    fn one(
-        &self,
-        case: &Case,
-        transaction: &Transaction,
-        bank: &Bank<'_, Store>,
-    ) -> Result<Processed, (Stage, TransactionError)> {
-        if case.sigverify {
-            verify_signatures(transaction).map_err(|error| (Stage::Sigverify, error))?;
-        }
-        check(transaction, bank.accounts, bank.environment, bank.recent)
-            .map_err(|error| (stage_of(&error), error))?;
-        let options = ProcessOptions { verify_signatures: false, engine: self.engine };
-        process(transaction, bank, &options, None).map_err(|error| (Stage::SvmRejected, error))
+/// Processes a transaction. The checks that can drop it are made one by one first, since two of them
+/// may fail with the same error.
+fn process_in_stages(
+    case: &Case,
+    transaction: &Transaction,
+    chain: &ChainState<'_, Store>,
+    engine: Engine,
+    workspace: &mut Workspace,
+) -> Result<Processed, (Stage, TransactionError)> {
+    if case.sigverify {
+        verify_signatures(transaction).map_err(|error| (Stage::Sigverify, error))?;
     }
+    check(transaction, chain.accounts, chain.environment, chain.blockhash_queue)
+        .map_err(|error| (stage_of(&error), error))?;
+    let options = ProcessOptions { verify_signatures: false, engine };
+    let processed = process(transaction, chain, &options, None, workspace);
+    processed.map_err(|error| (Stage::SvmRejected, error))
 }
 
 fn environment(case: &Case) -> Environment {
     let features = features(&case.features);
     let mut sysvars = Sysvars::empty();
     for (key, account) in case.accounts.iter().filter(|it| it.1.owner == SYSVAR) {
-        // What is no sysvar that the runtime asks for is an account like others.
+        // Fails for sysvars that the runtime does not read.
         let _ = sysvars.set(Pubkey::from(*key), &account.data);
     }
     let stakes = case.vote_stakes.iter().map(|(vote, stake)| (Pubkey::from(*vote), *stake));
@@ -149,17 +159,17 @@ fn dropped(stage: Stage, error: &TransactionError) -> Observed {
     Observed::dropped(stage, format!("{error:?}"), serde_json::Value::Null)
 }
 
-fn seen(processed: &Processed) -> Observed {
+fn observe(processed: &Processed) -> Observed {
     let stage = if processed.is_executed { Stage::Executed } else { Stage::FeesOnly };
     let result = match &processed.result {
         Ok(()) => "Ok".to_owned(),
         Err(error) => format!("{error:?}"),
     };
-    let inner = |it: &selkie_svm::execute::InnerInstruction| Inner {
+    let inner = |it: &InnerInstruction| Inner {
         program_index: it.program_index,
         accounts: it.accounts.clone(),
         data: it.data.clone(),
-        stack_height: it.height,
+        stack_height: it.stack_height,
     };
     let mut post = Accounts::new();
     for change in &processed.accounts {
@@ -170,10 +180,14 @@ fn seen(processed: &Processed) -> Observed {
     let return_data = processed.return_data.as_ref();
     Observed {
         fee: processed.fee.total(),
-        compute_units: processed.units,
+        compute_units: processed.compute_units,
         loaded_accounts_data_size: u64::from(processed.loaded_bytes),
         logs: processed.logs.clone(),
-        inner: processed.inner.iter().map(|list| list.iter().map(inner).collect()).collect(),
+        inner: processed
+            .inner_instructions
+            .iter()
+            .map(|list| list.iter().map(inner).collect())
+            .collect(),
         return_data: return_data.map(|it| (it.program_id.to_bytes(), it.data.clone())),
         post,
         ..Observed::dropped(stage, result, serde_json::Value::Null)

@@ -62,7 +62,7 @@ pub(crate) enum Format {
     V1(Config),
 }
 
-/// A transaction that is not yet bytes.
+/// The instructions of a transaction, with everything that compiling them to a message needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Draft {
     pub(crate) payer: Key,
@@ -97,69 +97,24 @@ pub(crate) struct Lookup {
 }
 
 impl Draft {
+    /// Compiles the instructions to a message.
     pub(crate) fn message(&self) -> Message {
-        let mut metas = vec![ws(self.payer)];
-        for instruction in &self.instructions {
-            for meta in instruction.metas.iter().copied().chain([r(instruction.program)]) {
-                match metas.iter_mut().find(|it| it.key == meta.key) {
-                    Some(known) => {
-                        known.signer |= meta.signer;
-                        known.writable |= meta.writable;
-                    }
-                    None => metas.push(meta),
-                }
-            }
-        }
-        let invoked = |key: &Key| self.instructions.iter().any(|it| it.program == *key);
-        let (mut lookups, mut looked_up) = (Vec::new(), Vec::new());
-        if let Format::V0(tables) = &self.format {
-            for (table, entries) in tables {
-                let mut lookup =
-                    Lookup { table: *table, writable: Vec::new(), readonly: Vec::new() };
-                for meta in metas.iter().filter(|it| !it.signer && !invoked(&it.key)) {
-                    let is_known = looked_up.iter().any(|it: &Meta| it.key == meta.key);
-                    let index = entries.iter().position(|it| *it == meta.key);
-                    if let Some(index) = index.filter(|it| *it < 256 && !is_known) {
-                        let list =
-                            if meta.writable { &mut lookup.writable } else { &mut lookup.readonly };
-                        list.push(index as u8);
-                        looked_up.push(*meta);
-                    }
-                }
-                lookups.push(lookup);
-            }
-        }
-        let group = |signer: bool, writable: bool| {
-            let metas = metas.iter().filter(move |it| it.signer == signer);
-            let metas = metas.filter(move |it| it.writable == writable);
-            metas.filter(|it| !looked_up.iter().any(|up: &Meta| up.key == it.key)).map(|it| it.key)
+        let metas = self.metas();
+        let lookups = self.lookups(&metas);
+        let looked_up = [self.looked_up(&lookups, true), self.looked_up(&lookups, false)].concat();
+        let group = |signer: bool, writable: bool| -> Vec<Key> {
+            let metas = metas.iter().filter(|it| it.signer == signer && it.writable == writable);
+            metas.map(|it| it.key).filter(|key| !looked_up.contains(key)).collect()
         };
-        let signed: Vec<Key> = group(true, true).collect();
-        let signed_readonly: Vec<Key> = group(true, false).collect();
-        let readonly: Vec<Key> = group(false, false).collect();
+        let (signed, signed_readonly) = (group(true, true), group(true, false));
+        let readonly = group(false, false);
         let header = [
             (signed.len() + signed_readonly.len()) as u8,
             signed_readonly.len() as u8,
             readonly.len() as u8,
         ];
-        let keys: Vec<Key> = signed
-            .into_iter()
-            .chain(signed_readonly)
-            .chain(group(false, true))
-            .chain(readonly)
-            .collect();
-        // Behind the static keys come those of all tables, writable ones first.
-        let tables = |writable: bool| {
-            let entries = |lookup: &Lookup| {
-                let Format::V0(tables) = &self.format else { return Vec::new() };
-                let table = tables.iter().find(|it| it.0 == lookup.table);
-                let indices = if writable { &lookup.writable } else { &lookup.readonly };
-                let entries = table.map(|it| it.1.as_slice()).unwrap_or_default();
-                indices.iter().map(|index| entries[usize::from(*index)]).collect::<Vec<_>>()
-            };
-            lookups.iter().flat_map(entries).collect::<Vec<_>>()
-        };
-        let all: Vec<Key> = keys.iter().copied().chain(tables(true)).chain(tables(false)).collect();
+        let keys = [signed, signed_readonly, group(false, true), readonly].concat();
+        let all = [&keys[..], &looked_up].concat();
         let index = |key: &Key| all.iter().position(|it| it == key).unwrap_or(255).min(255) as u8;
         let compiled = |instruction: &Instruction| Compiled {
             program: index(&instruction.program),
@@ -175,10 +130,57 @@ impl Draft {
             format: self.format.clone(),
         }
     }
+
+    /// Returns each account once, with the privileges that any instruction needs; the payer first.
+    fn metas(&self) -> Vec<Meta> {
+        let mut metas = vec![ws(self.payer)];
+        for instruction in &self.instructions {
+            for meta in instruction.metas.iter().copied().chain([r(instruction.program)]) {
+                match metas.iter_mut().find(|it| it.key == meta.key) {
+                    Some(known) => {
+                        known.signer |= meta.signer;
+                        known.writable |= meta.writable;
+                    }
+                    None => metas.push(meta),
+                }
+            }
+        }
+        metas
+    }
+
+    /// Looks up accounts that neither sign nor are invoked, each in the first table that lists it.
+    fn lookups(&self, metas: &[Meta]) -> Vec<Lookup> {
+        let Format::V0(tables) = &self.format else { return Vec::new() };
+        let is_invoked = |key: &Key| self.instructions.iter().any(|it| it.program == *key);
+        let mut metas: Vec<_> =
+            metas.iter().filter(|it| !it.signer && !is_invoked(&it.key)).collect();
+        let lookup = |(table, entries): &(Key, Vec<Key>)| {
+            let mut lookup = Lookup { table: *table, writable: Vec::new(), readonly: Vec::new() };
+            metas.retain(|meta| {
+                let index = entries.iter().position(|it| *it == meta.key);
+                let Some(index) = index.and_then(|it| u8::try_from(it).ok()) else { return true };
+                let list = if meta.writable { &mut lookup.writable } else { &mut lookup.readonly };
+                list.push(index);
+                false
+            });
+            lookup
+        };
+        tables.iter().map(lookup).collect()
+    }
+
+    /// Returns the writable or the read-only addresses that all lookups yield, in their order.
+    fn looked_up(&self, lookups: &[Lookup], writable: bool) -> Vec<Key> {
+        let Format::V0(tables) = &self.format else { return Vec::new() };
+        let entries = |(lookup, (_, entries)): (&Lookup, &(Key, Vec<Key>))| {
+            let indices = if writable { &lookup.writable } else { &lookup.readonly };
+            indices.iter().map(|index| entries[usize::from(*index)]).collect::<Vec<_>>()
+        };
+        lookups.iter().zip(tables).flat_map(entries).collect()
+    }
 }
 
 impl Message {
-    /// What is signed.
+    /// Serializes the message: the bytes that are signed.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         match &self.format {
             Format::Legacy => self.body(Bytes::new()).0,

@@ -5,6 +5,7 @@
 //! those are in the input, which every program makes first.
 
 mod cpi;
+mod flaw;
 mod infos;
 mod statement;
 
@@ -29,6 +30,8 @@ const DATA_AT: u64 = 8 * 80;
 const SCRATCH: u64 = TABLE + 0x600;
 /// And where owners are, in input without padding: behind the data, so nowhere in particular.
 const OWNERS_AT: u64 = DATA_AT + 8;
+/// Where an invocation is built.
+const AREA: u64 = TABLE + 0x1400;
 /// Fields of an account in the input.
 const SIGNER: u64 = 1;
 const WRITABLE: u64 = 2;

@@ -8,7 +8,7 @@ use solana_pubkey::Pubkey;
 use super::{
     encode::Bytes,
     ids::*,
-    zk::{self, Proof},
+    proofs::{Proof, proofs},
 };
 use crate::case::{Account, Accounts, Key};
 
@@ -94,7 +94,7 @@ impl World {
             blockhashes,
             actors,
             secrets,
-            proofs: zk::proofs(),
+            proofs: proofs(),
         }
     }
 

@@ -1,7 +1,8 @@
-//! Invocations in both forms, as the toolkits build them, and as nobody would.
+//! Invocations through both CPI syscalls, well-formed as the SDKs build them, and malformed.
 
 use super::{
-    DATA, DATA_AT, DATA_LEN, KEY, LAMPORTS, OWNER, TABLE, Writer,
+    AREA, DATA, DATA_AT, DATA_LEN, KEY, LAMPORTS, OWNER, Writer,
+    flaw::Flaw,
     infos::{Form, INFOS},
 };
 use crate::{
@@ -15,40 +16,17 @@ use crate::{
     },
 };
 
-/// Where an invocation is built, and parts of it.
-pub(super) const AREA: u64 = TABLE + 0x1400;
+/// Offsets in the area in which an invocation is built.
 const SEEDS: u64 = 0x60;
 const METAS: u64 = 0x300;
 const CONTENT: u64 = 0xb00;
-
-/// One thing that is not as it should be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flaw {
-    None,
-    /// A field of the account info `usize` is off.
-    Info(usize, u64),
-    NoInfo(usize),
-    InfosTwice,
-    NoInfos,
-    InfoCount(u64),
-    MetaCount(u64),
-    DataLen(u64),
-    Shifted,
-    Flag(usize),
-    SeedLen(u64),
-    SeedCount(u64),
-    SignerCount(u64),
-    WrongSeed,
-    InfosInInput,
-    LengthCell(u64),
-}
 
 impl Writer<'_, '_> {
     pub(super) fn invoke(&mut self) {
         let skip = self.label();
         let (instruction, is_program) = self.callee();
         if !self.scene.odd(25) {
-            // Else it would go on until something runs out.
+            // Without a limit, programs would recurse until compute units run out.
             let height = if is_program { 1 + self.scene.rng.below(4) } else { 4 };
             self.line("call sol_get_stack_height");
             self.line(&format!("jgt r0, {height}, {skip}"));
@@ -160,8 +138,8 @@ impl Writer<'_, '_> {
             2 => metas.truncate(self.scene.rng.below(metas.len())),
             3 => metas.reverse(),
             4 if self.scene.rng.chance(30) => {
-                let nobody = self.scene.noise();
-                metas.push(self.scene.rng.pick(&[w(nobody), r(nobody), rs(nobody)]));
+                let unknown = self.scene.noise();
+                metas.push(self.scene.rng.pick(&[w(unknown), r(unknown), rs(unknown)]));
             }
             _ => {}
         }

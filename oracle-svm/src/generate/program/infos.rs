@@ -2,8 +2,7 @@
 //! one where their order or number is odd.
 
 use super::{
-    DATA, DATA_LEN, EXECUTABLE, KEY, LAMPORTS, OWNER, SIGNER, WRITABLE, Writer,
-    cpi::{AREA, Flaw},
+    AREA, DATA, DATA_LEN, EXECUTABLE, KEY, LAMPORTS, OWNER, SIGNER, WRITABLE, Writer, flaw::Flaw,
 };
 
 /// Where infos are in the area of an invocation, and what those of Rust point to.
