@@ -1,28 +1,33 @@
-//! The Solana runtime: accounts, instructions, syscalls.
+//! The Solana runtime: transactions, instructions, accounts, syscalls.
 //!
 //! ```text
-//! Instruction, accounts ── process_instruction ──> InstructionResult
-//!     push ─> input::serialize ─> vm::run ─> input::deserialize ─> pop
-//!                                   │  syscalls
-//!                                   └─────────> Call: InvokeContext, guest memory, meter
+//! Transaction ─ check → Checked ─ load → Loaded ─ execute → Executed ─ settle → Processed
+//!     execute, for each instruction:  push ─> builtin or loaded program ─> pop
+//!     a loaded program:  input::serialize ─> vm::run ─> input::deserialize
+//!                                               │ syscalls ─> Call: InvokeContext, guest memory, meter
 //! ```
 //!
 //! The crate does no input or output, reads no clock and no environment, and no random number but
 //! the key of a hash that no result depends on: the same input gives the same bytes.
 //!
-//! | module | what it owns |
+//! | item | what it is |
 //! |---|---|
-//! | [`instruction`] | one instruction outside of any transaction |
-//! | [`Invocation`] | an instruction whose program is driven from outside |
-//! | [`environment`] | what a cluster gives to every instruction |
-//! | [`features`], [`sysvars`] | what is switched on; the chain's variables |
-//! | [`account`], `programs` | accounts; programs that are ready to run, by loader |
-//! | [`input`] | the serialized input, both ways, and explained field by field |
-//! | [`syscalls`] | one row for each syscall |
-//! | [`cost`] | costs and limits |
+//! | [`process`], [`Processed`] | a transaction processed against a [`ChainState`], with a [`Workspace`] |
+//! | [`process_batch`] | many transactions in parallel, with the results of sequential processing |
+//! | [`check`], [`load`], [`execute`] | the steps of a transaction |
+//! | [`process_instruction`] | one instruction without a transaction |
+//! | [`Invocation`] | an instruction whose program is driven from outside, syscall by syscall |
+//! | [`ProgramCache`], [`Program`] | programs that are ready to run |
+//! | [`Environment`], [`InvokeContext`], [`builtin`] | what instructions run in; builtin programs |
+//! | [`input`] | the input region, serialized, deserialized and explained |
+//! | [`syscalls`] | the handlers of syscalls; custom syscalls |
+//! | [`account`], [`transaction`], [`sysvars`], [`nonce`] | the chain's data |
+//! | [`BlockhashQueue`], [`budget`], [`cost`], [`features`] | ages, fees, costs and limits, features |
 //! | [`error`] | errors with mainnet's texts and numbers |
-//! | [`engine`] | what runs programs, and when they are compiled |
-//! | [`run`] | a program's run and how it ended |
+//! | [`engine`], [`stop`] | interpreter or JIT; how a run ended |
+//!
+//! Its modules are in four layers, each of which uses only those before it: `chain`, `programs`,
+//! `runtime`, `pipeline` (`cargo xtask tidy` checks that).
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects))]
