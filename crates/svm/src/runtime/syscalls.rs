@@ -1,6 +1,6 @@
 //! The handlers of syscalls.
 //!
-//! [`table`] assigns a handler to each row of the protocol's table; a family of handlers is a module
+//! `table` assigns a handler to each row of the protocol's table; a family of handlers is a module
 //! here. The order in which a syscall charges, checks and accesses memory is part of the protocol: it
 //! decides the error, and how many compute units remain.
 
