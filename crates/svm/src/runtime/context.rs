@@ -1,4 +1,4 @@
-//! What the instructions of a transaction share while they are executed.
+//! The state that the instructions of a transaction share while they are executed.
 
 pub mod builtin;
 pub mod environment;
@@ -171,7 +171,7 @@ impl<'e> InvokeContext<'e> {
         }
     }
 
-    /// Puts the transaction's own instructions in the trace.
+    /// Adds top-level instructions to the trace.
     pub(crate) fn add_top_level(
         &mut self,
         instructions: impl IntoIterator<Item = InstructionContext<'e>>,
@@ -180,28 +180,28 @@ impl<'e> InvokeContext<'e> {
         self.top_level = self.trace.len();
     }
 
-    /// What a cluster gives to every instruction.
+    /// Returns the environment: features, sysvars, builtin programs and fees.
     #[must_use]
     pub fn environment(&self) -> &'e Environment {
         self.environment
     }
 
-    /// Whether a feature is switched on.
+    /// Returns whether a feature is active.
     #[must_use]
     pub fn has(&self, feature: Feature) -> bool {
         self.environment.features.has(feature)
     }
 
-    /// How deep the current instruction is nested: 1 for the outermost.
+    /// Returns the stack height of the current instruction: 1 for top-level instructions.
     #[must_use]
     pub fn stack_height(&self) -> usize {
         self.stack.len()
     }
 
-    /// The current instruction's frame.
+    /// Returns the frame of the current instruction.
     ///
     /// # Panics
-    /// Between instructions: programs and their syscalls run within one.
+    /// If no instruction is in progress.
     pub(crate) fn frame(&self) -> &InvokeFrame<'e> {
         self.stack.last().expect("an instruction is in progress")
     }
@@ -210,50 +210,49 @@ impl<'e> InvokeContext<'e> {
         self.stack.last_mut().expect("an instruction is in progress")
     }
 
-    /// The current instruction.
+    /// Returns the current instruction.
     ///
     /// # Panics
-    /// Between instructions: whoever asks is processing one.
+    /// If no instruction is in progress.
     #[must_use]
     pub fn instruction(&self) -> &InstructionContext<'e> {
         let found = self.trace.get(self.frame().instruction);
         found.expect("frames point into the trace")
     }
 
-    /// The instructions that were started, in order: the transaction's own, then those that they
-    /// called.
+    /// Returns the instructions that were started: top-level ones, then inner ones, each in order.
     pub fn trace(&self) -> impl Iterator<Item = &InstructionContext<'e>> {
-        let (own, called) = self.trace.split_at(self.top_level.min(self.trace.len()));
-        own.iter().take(self.top_level_started).chain(called)
+        let (top_level, inner) = self.trace.split_at(self.top_level.min(self.trace.len()));
+        top_level.iter().take(self.top_level_started).chain(inner)
     }
 
-    /// The instructions that are not finished, outermost first.
+    /// Returns the instructions in progress, outermost first.
     pub fn stack_instructions(&self) -> impl Iterator<Item = &InstructionContext<'e>> {
         self.stack.iter().filter_map(|frame| self.trace.get(frame.instruction))
     }
 
-    /// The accounts of the transaction.
+    /// Returns the transaction's accounts.
     #[must_use]
     pub fn accounts(&self) -> &TransactionAccounts {
         &self.accounts
     }
 
-    /// How an account of the current instruction is named by it.
+    /// Returns an account of the current instruction, with the instruction's privileges for it.
     ///
     /// # Errors
     /// [`InstructionError::MissingAccount`] if it has fewer accounts.
     pub fn instruction_account(
         &self,
-        place: usize,
+        index: usize,
     ) -> Result<InstructionAccount, InstructionError> {
-        let account = self.instruction().accounts.get(place);
+        let account = self.instruction().accounts.get(index);
         account.copied().ok_or(InstructionError::MissingAccount)
     }
 
-    /// Whether the current instruction has so many accounts at least.
+    /// Checks that the current instruction has at least `count` accounts.
     ///
     /// # Errors
-    /// [`InstructionError::MissingAccount`] if not.
+    /// [`InstructionError::MissingAccount`] if it has fewer.
     pub fn check_accounts(&self, count: usize) -> Result<(), InstructionError> {
         if self.instruction().accounts.len() < count {
             return Err(InstructionError::MissingAccount);
@@ -261,26 +260,26 @@ impl<'e> InvokeContext<'e> {
         Ok(())
     }
 
-    /// The address of an account of the current instruction.
+    /// Returns the address of an account of the current instruction.
     ///
     /// # Errors
     /// [`InstructionError::MissingAccount`] if it has fewer accounts.
-    pub fn key(&self, place: usize) -> Result<Pubkey, InstructionError> {
-        let account = self.instruction_account(place)?;
+    pub fn key(&self, index: usize) -> Result<Pubkey, InstructionError> {
+        let account = self.instruction_account(index)?;
         Ok(self.accounts.get(usize::from(account.index))?.key)
     }
 
-    /// An account of the current instruction, with the rights of the current program.
+    /// Borrows an account of the current instruction, with the current program's privileges.
     ///
     /// # Errors
     /// [`InstructionError::MissingAccount`] if it has fewer accounts.
-    pub fn borrow(&mut self, place: usize) -> Result<BorrowedAccount<'_>, InstructionError> {
-        let account = self.instruction_account(place)?;
+    pub fn borrow(&mut self, index: usize) -> Result<BorrowedAccount<'_>, InstructionError> {
+        let account = self.instruction_account(index)?;
         let program = self.instruction().program_id;
         self.accounts.borrow(account, &program)
     }
 
-    /// Whether an account of this address signed the current instruction.
+    /// Returns whether the account at an address is a signer of the current instruction.
     #[must_use]
     pub fn has_signer(&self, key: &Pubkey) -> bool {
         self.instruction().accounts.iter().any(|account| {
@@ -289,48 +288,48 @@ impl<'e> InvokeContext<'e> {
         })
     }
 
-    /// Takes compute units.
+    /// Consumes compute units.
     ///
     /// # Errors
-    /// [`InstructionError::ComputationalBudgetExceeded`] if fewer are left, which are then gone.
-    pub fn consume(&mut self, units: u64) -> Result<(), InstructionError> {
-        self.meter.consume(units).map_err(|_| InstructionError::ComputationalBudgetExceeded)
+    /// [`InstructionError::ComputationalBudgetExceeded`] if fewer remain; they are consumed then.
+    pub fn consume(&mut self, compute_units: u64) -> Result<(), InstructionError> {
+        self.meter.consume(compute_units).map_err(|_| InstructionError::ComputationalBudgetExceeded)
     }
 
-    /// Compute units that are left.
+    /// Returns the remaining compute units.
     #[must_use]
     pub fn units_left(&self) -> u64 {
         self.meter.remaining()
     }
 
-    /// Adds a line to the log, as it stands.
+    /// Appends a line to the log, without a prefix.
     pub fn log(&mut self, line: impl Into<String>) {
         self.logs.line(line);
     }
 
-    /// The log so far.
+    /// Returns the log lines so far.
     #[must_use]
     pub fn log_lines(&self) -> &[String] {
         self.logs.lines()
     }
 
-    /// What was returned last.
+    /// Returns the return data that was set last.
     #[must_use]
     pub fn return_data(&self) -> &ReturnData {
         &self.return_data
     }
 
-    /// Sets what the current program returns.
+    /// Sets the return data of the current program.
     pub fn set_return_data(&mut self, data: Vec<u8>) {
         self.return_data = ReturnData { program_id: self.instruction().program_id, data };
     }
 
-    /// From here on, a program of the transaction is this one: it was deployed, or closed.
+    /// Replaces a program for the rest of the transaction, after it was deployed or closed.
     pub fn set_program(&mut self, id: Pubkey, entry: ProgramEntry) {
         self.modified_programs.push((id, entry));
     }
 
-    /// The loader that owns a program, or the native loader: the owner of its account.
+    /// Returns the owner of an instruction's program account: a loader, or the native loader.
     pub(crate) fn program_owner(&self, instruction: &InstructionContext<'_>) -> Option<Pubkey> {
         use solana_account::ReadableAccount;
         if let Some(index) = instruction.program_index {
