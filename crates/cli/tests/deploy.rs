@@ -11,7 +11,7 @@ use std::{
 use common::{folder, repository, selkie_with};
 
 fn deploy(folder: &Path, program: &str) -> common::Output {
-    // The key of whoever runs the tests is not to be used.
+    // The tests must not use the key of the user who runs them.
     selkie_with(folder, &["deploy", program], &[("HOME", folder)])
 }
 

@@ -247,7 +247,7 @@ fn folders_and_keys_with_permissive_modes_are_refused() {
     DiskStore::open(&folder.0).unwrap();
 }
 
-/// Root can change owners; for other users, `/usr` belongs to somebody else.
+/// Root can change owners; for other users, `/usr` belongs to another user.
 #[cfg(unix)]
 #[test]
 fn folders_and_keys_of_other_users_are_refused() {

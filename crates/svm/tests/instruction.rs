@@ -1,4 +1,4 @@
-//! What becomes of an instruction: result, units, log, accounts.
+//! Results of instructions: errors, compute units, logs, accounts.
 
 mod common;
 

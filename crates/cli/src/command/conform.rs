@@ -48,7 +48,7 @@ pub(crate) fn run(ui: &mut Ui, args: &ConformArgs) -> Result<Status> {
     Ok(Status::of(total.failed == 0))
 }
 
-/// A progress bar, if somebody watches.
+/// A progress bar, shown on a terminal.
 struct Bar(Option<Mutex<(ProgressBar, std::path::PathBuf)>>);
 
 impl Bar {
