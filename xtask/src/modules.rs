@@ -188,11 +188,11 @@ mod tests {
     fn a_lower_layer_must_not_use_a_higher_one() {
         let files = [
             ("lib.rs", ""),
-            ("runtime/mod.rs", "use crate::program;"),
-            ("protocol.rs", "use crate::runtime;"),
-            ("program.rs", ""),
+            ("runtime/mod.rs", "use crate::programs;"),
+            ("chain.rs", "use crate::runtime;"),
+            ("programs.rs", ""),
         ];
-        assert_eq!(modules(&files).upward("svm"), ["protocol uses runtime"]);
+        assert_eq!(modules(&files).upward("svm"), ["chain uses runtime"]);
         assert_eq!(modules(&files).upward("vm"), [""; 0]);
     }
 }
