@@ -59,11 +59,13 @@ impl History {
         evicted.map(|(_, entry)| entry)
     }
 
-    /// Undoes [`History::push`]: removes the newest receipt and restores the evicted one.
-    pub(crate) fn undo_push(&mut self, evicted: Option<Entry>) {
-        self.entries.pop_back();
+    /// Undoes [`History::push`]: removes the newest receipt, which it returns, and restores the evicted
+    /// one.
+    pub(crate) fn undo_push(&mut self, evicted: Option<Entry>) -> Option<Entry> {
+        let removed = self.entries.pop_back();
         if let Some(evicted) = evicted {
             self.entries.push_front((first_bytes(&evicted.signature()), evicted));
         }
+        removed.map(|(_, entry)| entry)
     }
 }

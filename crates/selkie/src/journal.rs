@@ -46,8 +46,8 @@ pub(crate) struct Journal {
     undos: Vec<Undo>,
     /// The snapshots that were taken, oldest first.
     snapshots: Vec<TakenSnapshot>,
-    /// A receipt evicted from the history without other references: the next transaction reuses its
-    /// allocations.
+    /// The receipt that left the history last: the next transaction reuses its allocations, unless it
+    /// still has other references.
     reusable: Option<Entry>,
 }
 
@@ -159,11 +159,11 @@ impl Journal {
 
     /// Returns a receipt without other references, to be overwritten.
     pub(crate) fn blank_receipt(&mut self) -> Entry {
-        self.reusable.take().unwrap_or_else(|| Arc::new(Receipt::empty()))
+        let unshared = self.reusable.take().filter(|it| Arc::strong_count(it) == 1);
+        unshared.unwrap_or_else(|| Arc::new(Receipt::empty()))
     }
 
-    /// Adds a receipt to the history. If the evicted one has no other references, its allocations
-    /// are reused.
+    /// Adds a receipt to the history.
     pub(crate) fn add_sent(&mut self, entry: Entry) {
         if self.state.history.capacity() == 0 {
             return;
@@ -171,8 +171,15 @@ impl Journal {
         let evicted = self.state.history.push(entry);
         if self.is_logging() {
             self.undos.push(Undo::Sent { evicted });
-        } else if evicted.as_ref().is_some_and(|it| Arc::strong_count(it) == 1) {
-            self.reusable = evicted;
+        } else {
+            self.reuse(evicted);
+        }
+    }
+
+    /// Keeps a receipt that the history no longer holds, for [`Journal::blank_receipt`].
+    fn reuse(&mut self, receipt: Option<Entry>) {
+        if receipt.is_some() {
+            self.reusable = receipt;
         }
     }
 
@@ -204,14 +211,16 @@ impl Journal {
         while self.undos.len() > log_len
             && let Some(undo) = self.undos.pop()
         {
-            self.state.undo(undo);
+            let removed = self.state.undo(undo);
+            self.reuse(removed);
         }
         Ok(())
     }
 }
 
 impl State {
-    fn undo(&mut self, undo: Undo) {
+    /// Undoes a change. Returns the receipt that was removed from the history, if one was.
+    fn undo(&mut self, undo: Undo) -> Option<Entry> {
         match undo {
             Undo::Account(key, before) => {
                 self.accounts.set(key, before);
@@ -222,7 +231,8 @@ impl State {
             Undo::Processed { blockhash, message } => {
                 self.blockhash_queue.remove_processed(&blockhash, message);
             }
-            Undo::Sent { evicted } => self.history.undo_push(evicted),
+            Undo::Sent { evicted } => return self.history.undo_push(evicted),
         }
+        None
     }
 }
