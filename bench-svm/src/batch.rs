@@ -6,8 +6,8 @@ use selkie::{
     AccountSharedData, Engine, Instruction, Keypair, Pubkey, Signer, Svm, address, keypair,
     programs,
     runtime::{
-        BatchWorkspace, BlockhashQueue, ChainState, KeyMap, ProcessOptions, process_batch_into,
-        transaction::Transaction,
+        BatchWorkspace, BlockhashQueue, ChainState, KeyMap, ProcessOptions, Processed,
+        process_batch_into, transaction::Transaction,
     },
     system, token,
 };
@@ -71,7 +71,7 @@ pub(crate) fn repeat(block: &Block, engine: Engine, times: u32) -> Result<(), Fa
 }
 
 /// The results of a block's transactions.
-type Results = Vec<Result<selkie::runtime::Processed, selkie::TransactionError>>;
+type Results = Vec<Result<Box<Processed>, selkie::TransactionError>>;
 
 /// A block, ready to be processed any number of times.
 struct Prepared {
@@ -128,7 +128,7 @@ impl Prepared {
             black_box(&mut *results);
         });
         let succeeds =
-            |it: &Result<_, _>| matches!(it, Ok(selkie::runtime::Processed { result: Ok(()), .. }));
+            |it: &Result<Box<Processed>, _>| it.as_ref().is_ok_and(|it| it.result.is_ok());
         if results.iter().all(succeeds) { Ok(time) } else { Err("a transaction fails".into()) }
     }
 }

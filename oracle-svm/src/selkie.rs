@@ -102,7 +102,7 @@ fn process_in_stages(
     chain: &ChainState<'_, Store>,
     engine: Engine,
     workspace: &mut Workspace,
-) -> Result<Processed, (Stage, TransactionError)> {
+) -> Result<Box<Processed>, (Stage, TransactionError)> {
     if case.sigverify {
         verify_signatures(transaction).map_err(|error| (Stage::Sigverify, error))?;
     }

@@ -17,7 +17,7 @@ use crate::{
 
 /// The result of a processed transaction, which paid its fee; or the error for which it was
 /// dropped.
-pub type Outcome = Result<Processed, TransactionError>;
+pub type Outcome = Result<Box<Processed>, TransactionError>;
 
 impl Bank {
     /// Processes a transaction and commits its result.

@@ -227,7 +227,7 @@ impl<'v> Case<'v> {
         };
         let options = ProcessOptions { verify_signatures: false, engine };
         match process(&transaction, &chain, &options, None, &mut Workspace::default()) {
-            Ok(processed) => Outcome::Processed(Box::new(processed)),
+            Ok(processed) => Outcome::Processed(processed),
             Err(error) => dropped("svm_rejected", error),
         }
     }

@@ -250,7 +250,7 @@ impl<'f> Case<'f> {
         invoked.any(|program| programs.contains(program))
     }
 
-    fn process(&self) -> Result<Processed, TransactionError> {
+    fn process(&self) -> Result<Box<Processed>, TransactionError> {
         let mut given = self.given.clone();
         given.header[0] = given.header[0].max(1);
         if given.signatures.is_empty() {
@@ -278,7 +278,7 @@ impl<'f> Case<'f> {
         &self,
         check: &mut Check,
         expected: &TransactionEffects,
-        outcome: &Result<Processed, TransactionError>,
+        outcome: &Result<Box<Processed>, TransactionError>,
     ) {
         let result = match outcome {
             Ok(processed) => processed.result.clone(),

@@ -64,7 +64,7 @@ pub struct Receipt {
     pub failed_instruction: Option<FailedInstruction>,
     /// The runtime's part of the result. `processed.accounts` are in the order of the message's
     /// account keys.
-    pub processed: Processed,
+    pub processed: Box<Processed>,
     /// What [`Receipt::trap`] needs besides `processed`.
     pub(crate) evidence: Option<Box<Evidence>>,
 }
@@ -78,7 +78,7 @@ pub(crate) struct Evidence {
     pub(crate) origins: Option<Arc<Origins>>,
 }
 
-/// A receipt consists mostly of `Processed`, which the pipeline overwrites in place.
+/// A receipt is mostly the runtime's result.
 impl Deref for Receipt {
     type Target = Processed;
 
@@ -126,7 +126,7 @@ impl Receipt {
             slot: 0,
             rent: Rent::default(),
             failed_instruction: None,
-            processed: Processed::default(),
+            processed: Box::default(),
             evidence: None,
         }
     }
@@ -138,7 +138,7 @@ impl Receipt {
         rent: Rent,
         why: TransactionError,
     ) -> Self {
-        let processed = Processed { result: Err(why), ..Processed::default() };
+        let processed = Box::new(Processed { result: Err(why), ..Processed::default() });
         Self { transaction, slot, rent, processed, ..Self::empty() }
     }
 

@@ -263,7 +263,7 @@ impl Svm {
         &self,
         transaction: &Sanitized,
         recorder: &mut FailureRecorder<'_>,
-        processed: &mut Processed,
+        processed: &mut Box<Processed>,
     ) -> Result<(), TransactionError> {
         let state = self.journal.state();
         let any_blockhash;
@@ -282,8 +282,8 @@ impl Svm {
         let options =
             ProcessOptions { verify_signatures: self.verifies_signatures, engine: self.engine };
         self.workspaces.with(|workspace| {
-            workspace.recycle(processed);
-            *processed = process(transaction, &chain, &options, Some(recorder), workspace)?;
+            let result = process(transaction, &chain, &options, Some(recorder), workspace)?;
+            workspace.recycle(core::mem::replace(processed, result));
             Ok(())
         })
     }

@@ -25,7 +25,7 @@ const TABLES: Pubkey = solana_sdk_ids::address_lookup_table::ID;
 const BLOCKHASH: Hash = Hash::new_from_array([9; 32]);
 
 type Store = BTreeMap<Pubkey, AccountSharedData>;
-type Outcome = Result<Processed, TransactionError>;
+type Outcome = Result<Box<Processed>, TransactionError>;
 
 /// Moves lamports from the first account to the second, as many as depend on what a third has, and
 /// fails if they are not there: so the order of everything can be told from the result.
@@ -286,7 +286,7 @@ const OPTIONS: ProcessOptions =
     ProcessOptions { verify_signatures: false, engine: selkie_svm::Engine::Interpreter };
 
 fn commit(store: &mut Store, outcome: &Outcome) {
-    for (key, account) in outcome.iter().flat_map(Processed::writes) {
+    for (key, account) in outcome.iter().flat_map(|it| it.writes()) {
         store.insert(*key, account.clone());
     }
 }

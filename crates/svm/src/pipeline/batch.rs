@@ -43,7 +43,10 @@ use self::plan::{Before, Index, Planned, Planner, Use};
 
 mod plan;
 
-type Outcome = Result<Processed, TransactionError>;
+type Outcome = Result<Box<Processed>, TransactionError>;
+
+/// The outcome of a transaction until it is processed.
+const UNPROCESSED: Outcome = Err(TransactionError::ResanitizationNeeded);
 
 /// Processes transactions on `threads` threads. The results are those of processing them one after
 /// the other, each on what those before have left, whatever the number of threads. Nothing is
@@ -54,7 +57,7 @@ pub fn process_batch<S: AccountStore + Sync>(
     options: &ProcessOptions,
     threads: usize,
     workspace: &mut BatchWorkspace,
-) -> Vec<Result<Processed, TransactionError>> {
+) -> Vec<Result<Box<Processed>, TransactionError>> {
     let mut outcomes = Vec::new();
     process_batch_into(&mut outcomes, transactions, chain, options, threads, workspace);
     outcomes
@@ -63,14 +66,14 @@ pub fn process_batch<S: AccountStore + Sync>(
 /// Processes transactions as [`process_batch`] does, but overwrites `outcomes`, reusing its
 /// allocations.
 pub fn process_batch_into<S: AccountStore + Sync>(
-    outcomes: &mut Vec<Result<Processed, TransactionError>>,
+    outcomes: &mut Vec<Result<Box<Processed>, TransactionError>>,
     transactions: &[Transaction],
     chain: &ChainState<'_, S>,
     options: &ProcessOptions,
     threads: usize,
     workspace: &mut BatchWorkspace,
 ) {
-    outcomes.resize_with(transactions.len(), || Ok(Processed::default()));
+    outcomes.resize_with(transactions.len(), || UNPROCESSED);
     let threads = threads.clamp(1, transactions.len().max(1));
     let BatchWorkspace { planner, threads: workspaces } = workspace;
     workspaces.resize_with(threads.max(workspaces.len()), Workspace::default);
@@ -147,7 +150,7 @@ impl<'o> Entry<'o> {
 
     /// Returns the result, if the transaction was processed and not dropped.
     fn processed(&self) -> Option<&'o Processed> {
-        self.outcome.get()?.as_ref().ok()
+        self.outcome.get()?.as_deref().ok()
     }
 
     /// Returns the account at an address after the transaction, or `Some(None)` if there is none.
@@ -197,7 +200,7 @@ impl<'o, S: AccountStore + Sync> Batch<'o, S> {
             }
             let slot = entry.slot.lock().unwrap_or_else(PoisonError::into_inner).take();
             let slot = slot.expect("a transaction is taken by one thread");
-            if let Ok(processed) = slot {
+            if let Ok(processed) = core::mem::replace(slot, UNPROCESSED) {
                 workspace.recycle(processed);
             }
             let accounts =

@@ -39,7 +39,7 @@ pub struct Checked<'t> {
     /// The compute budget and the fee.
     pub budget: TransactionBudget,
     /// The nonce account, if the transaction uses a durable nonce.
-    pub nonce: Option<NonceAccount>,
+    pub nonce: Option<Box<NonceAccount>>,
 }
 
 /// The account of a durable nonce, as it was before the transaction.
@@ -55,7 +55,7 @@ pub struct NonceAccount {
 
 /// A set of account indexes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct AccountSet(u128);
+pub struct AccountSet([u64; 2]);
 
 const _: () = assert!(ACCOUNT_LOCKS_MAX_RAISED <= 128, "every account index has a bit");
 
@@ -64,13 +64,13 @@ impl AccountSet {
     #[inline]
     #[must_use]
     pub fn contains(self, index: usize) -> bool {
-        index < 128 && self.0 >> index & 1 == 1
+        self.0.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
     }
 
     #[inline]
     fn insert(&mut self, index: usize) {
-        if index < 128 {
-            self.0 |= 1 << index;
+        if let Some(word) = self.0.get_mut(index / 64) {
+            *word |= 1 << (index % 64);
         }
     }
 }
@@ -97,7 +97,8 @@ pub fn check<'t>(
     let mut entry = blockhash_queue.blockhash_entry(transaction.blockhash());
     let mut nonce = None;
     if entry.is_none() {
-        nonce = Some(find_nonce(transaction, &keys, writable, accounts, environment)?);
+        let found = find_nonce(transaction, &keys, writable, accounts, environment)?;
+        nonce = Some(Box::new(found));
         entry = blockhash_queue.nonce_entry(transaction.blockhash());
     }
     if entry.is_some_and(|entry| entry.has_processed(transaction.message_id())) {

@@ -31,7 +31,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Executed {
     /// The result, in which no account is written yet.
-    pub(crate) processed: Processed,
+    pub(crate) processed: Box<Processed>,
     /// The accounts as the instructions left them.
     pub(crate) accounts: Vec<TransactionAccount>,
     /// What is written if the transaction failed.
@@ -39,7 +39,7 @@ pub(crate) struct Executed {
 }
 
 /// Executes a transaction.
-// Inlined, so that the result is built in place: to move it costs as much as a short instruction.
+// Inlined, so that loaded accounts and programs are not moved.
 #[inline(always)]
 pub(crate) fn execute(
     checked: &Checked<'_>,
@@ -50,19 +50,17 @@ pub(crate) fn execute(
     workspace: &mut Workspace,
 ) -> Executed {
     let Loaded { accounts, changes, programs, rollback, loaded_bytes } = loaded;
-    let mut processed = Processed {
-        fee: checked.budget.fee,
-        compute_unit_limit: checked.budget.compute.compute_unit_limit,
-        loaded_bytes,
-        accounts: changes,
-        ..Processed::default()
-    };
+    let mut processed = workspace.take_result();
+    processed.fee = checked.budget.fee;
+    processed.compute_unit_limit = checked.budget.compute.compute_unit_limit;
+    processed.loaded_bytes = loaded_bytes;
+    processed.accounts = changes;
     let accounts = match accounts {
         Ok(accounts) => {
             let options = Options { budget: checked.budget.compute, engine };
-            let scratch = core::mem::take(&mut workspace.scratch);
             let accounts = TransactionAccounts::untouched(accounts);
-            let mut context = InvokeContext::new(accounts, environment, &options, scratch);
+            let mut context =
+                InvokeContext::new(accounts, environment, &options, &mut workspace.scratch);
             context.programs = &programs;
             context.inspector = inspector.map(|inspector| inspector as &mut dyn Inspector);
             add_top_level(&mut context, checked);
@@ -96,14 +94,13 @@ pub fn execute_instructions<'e>(
     options: &Options,
     inspector: Option<&'e mut (dyn Inspector + 'e)>,
     workspace: &mut Workspace,
-) -> (Processed, Vec<TransactionAccount>) {
-    let mut processed =
-        Processed { compute_unit_limit: options.budget.compute_unit_limit, ..Processed::default() };
+) -> (Box<Processed>, Vec<TransactionAccount>) {
+    let mut processed = workspace.take_result();
+    processed.compute_unit_limit = options.budget.compute_unit_limit;
     add_missing_accounts(&mut accounts, instructions);
     let accounts = TransactionAccounts::untouched(accounts);
     let compiled: Vec<_> = instructions.iter().map(|it| compile(it, &accounts)).collect();
-    let scratch = core::mem::take(&mut workspace.scratch);
-    let mut context = InvokeContext::new(accounts, environment, options, scratch);
+    let mut context = InvokeContext::new(accounts, environment, options, &mut workspace.scratch);
     context.programs = programs;
     context.inspector = inspector;
     context.add_top_level(compiled);
@@ -151,7 +148,7 @@ fn finish(
     processed.return_data = has_returned.then(|| take(&mut context.return_data));
     processed.notes = take(&mut context.notes);
     processed.stopped = context.stopped.take();
-    workspace.scratch = context.take_scratch();
+    context.return_scratch(&mut workspace.scratch);
     context.accounts.take()
 }
 

@@ -72,7 +72,7 @@ pub fn load<S: AccountStore>(
 ) -> Result<Loaded, TransactionError> {
     let environment = chain.environment;
     let rent = environment.rent();
-    let nonce = checked.nonce.as_ref();
+    let nonce = checked.nonce.as_deref();
     let nonce = nonce.map(|nonce| advance_nonce(checked, nonce, environment)).transpose()?;
     let mut loader = AccountLoader::new(checked, chain.accounts, workspace);
     loader.read_accounts();
@@ -186,7 +186,7 @@ impl<'a, 't, S: AccountStore> AccountLoader<'a, 't, S> {
     #[inline(always)]
     fn read_accounts(&mut self) {
         let Self { checked, store, changes, accounts, .. } = self;
-        let nonce = checked.nonce.as_ref();
+        let nonce = checked.nonce.as_deref();
         // `extend` constructs the values in place, which `push` does not.
         accounts.extend(checked.keys.iter().enumerate().map(|(index, key)| {
             let account = match nonce {

@@ -68,6 +68,8 @@ pub type InnerInstructions = SmallVec<[Vec<InnerInstruction>; 2]>;
 pub type TopLevelUnits = SmallVec<[u64; 4]>;
 
 /// The result of a transaction that has paid its fee.
+///
+/// It is large, so the pipeline passes it on in a box.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Processed {
     /// Whether the transaction succeeded.
@@ -103,6 +105,22 @@ impl Processed {
     /// Returns the accounts to write, by address.
     pub fn writes(&self) -> impl Iterator<Item = (&Pubkey, &AccountSharedData)> {
         self.accounts.iter().filter_map(|change| Some((&change.key, change.write.as_ref()?)))
+    }
+
+    /// Makes this the result of an empty transaction, and keeps the allocations.
+    pub(crate) fn clear(&mut self) {
+        let Self { result, is_executed, fee, compute_units, compute_unit_limit, .. } = self;
+        (*result, *is_executed, *fee) = (Ok(()), false, Fee::default());
+        (*compute_units, *compute_unit_limit) = (0, 0);
+        let Self { instruction_compute_units, loaded_bytes, logs, inner_instructions, .. } = self;
+        *loaded_bytes = 0;
+        instruction_compute_units.clear();
+        logs.clear();
+        inner_instructions.clear();
+        let Self { return_data, accounts, notes, stopped, .. } = self;
+        (*return_data, *stopped) = (None, None);
+        accounts.clear();
+        notes.clear();
     }
 }
 

@@ -34,7 +34,7 @@ pub fn process<S: AccountStore>(
     options: &ProcessOptions,
     inspector: Option<&mut dyn Inspector>,
     workspace: &mut Workspace,
-) -> Result<Processed, TransactionError> {
+) -> Result<Box<Processed>, TransactionError> {
     if options.verify_signatures {
         verify_signatures(transaction)?;
     }

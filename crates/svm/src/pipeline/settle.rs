@@ -7,7 +7,7 @@ use crate::pipeline::{execute::Executed, outcome::Processed, workspace::Workspac
 /// Decides what a transaction writes: every account it touched if it succeeded; the payer without
 /// the fee, and the nonce advanced, if it failed.
 #[inline(always)]
-pub(crate) fn settle(executed: Executed, workspace: &mut Workspace) -> Processed {
+pub(crate) fn settle(executed: Executed, workspace: &mut Workspace) -> Box<Processed> {
     let Executed { mut processed, mut accounts, rollback } = executed;
     let succeeded = processed.result.is_ok();
     let changes = &mut processed.accounts;

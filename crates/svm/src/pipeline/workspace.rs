@@ -17,17 +17,23 @@ pub struct Workspace {
     pub(super) accounts: Vec<TransactionAccount>,
     pub(super) changes: Vec<AccountChange>,
     pub(super) programs: TransactionPrograms,
+    result: Option<Box<Processed>>,
     pub(super) scratch: Scratch,
 }
 
 impl Workspace {
-    /// Takes the allocations of a result that is no longer needed, and leaves it without accounts and
-    /// logs.
-    pub fn recycle(&mut self, processed: &mut Processed) {
-        let mut accounts = core::mem::take(&mut processed.accounts);
-        accounts.clear();
-        self.changes = accounts;
+    /// Takes a result that is no longer needed, for its allocations.
+    pub fn recycle(&mut self, mut processed: Box<Processed>) {
         self.scratch.logs.recycle(core::mem::take(&mut processed.logs));
+        processed.clear();
+        core::mem::swap(&mut self.changes, &mut processed.accounts);
+        self.result = Some(processed);
+    }
+
+    /// Returns the result of an empty transaction, to be filled in.
+    #[inline]
+    pub(super) fn take_result(&mut self) -> Box<Processed> {
+        self.result.take().unwrap_or_default()
     }
 
     /// Takes back the vector that held a transaction's accounts.

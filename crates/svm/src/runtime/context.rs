@@ -3,6 +3,8 @@
 pub mod builtin;
 pub mod environment;
 
+use std::mem::{swap, take};
+
 use selkie_vm::Meter;
 use solana_instruction_error::InstructionError;
 use solana_pubkey::Pubkey;
@@ -129,7 +131,7 @@ impl<'e> InvokeContext<'e> {
         accounts: TransactionAccounts,
         environment: &'e Environment,
         options: &Options,
-        scratch: Scratch,
+        scratch: &mut Scratch,
     ) -> Self {
         let Scratch { trace, stack, logs, buffers, on_curve } = scratch;
         Self {
@@ -137,15 +139,15 @@ impl<'e> InvokeContext<'e> {
             instructions_sysvar: accounts.find(&solana_sdk_ids::sysvar::instructions::ID),
             accounts,
             return_data: ReturnData::default(),
-            logs: Logs::new(environment.log_bytes_max, logs),
+            logs: Logs::new(environment.log_bytes_max, take(logs)),
             meter: Meter::new(options.budget.compute_unit_limit),
             heap_bytes: options.budget.heap_bytes,
             engine: options.engine,
             engine_error: None,
-            trace: emptied(trace),
+            trace: emptied(take(trace)),
             top_level: 0,
             top_level_started: 0,
-            stack: emptied(stack),
+            stack: emptied(take(stack)),
             programs: TransactionPrograms::NONE,
             modified_programs: Vec::new(),
             inspector: None,
@@ -153,22 +155,19 @@ impl<'e> InvokeContext<'e> {
             last_run: None,
             stopped: None,
             notes: Vec::new(),
-            buffers,
-            on_curve,
+            buffers: take(buffers),
+            on_curve: take(on_curve),
         }
     }
 
-    /// Takes the context's allocations, for the next one. (By reference: a context is large, and to
-    /// move it costs as much as a short instruction.)
-    pub(crate) fn take_scratch(&mut self) -> Scratch {
-        use core::mem::take;
-        Scratch {
-            trace: emptied(take(&mut self.trace)),
-            stack: emptied(take(&mut self.stack)),
-            logs: self.logs.take_buffers(),
-            buffers: take(&mut self.buffers),
-            on_curve: take(&mut self.on_curve),
-        }
+    /// Moves the context's allocations into `scratch`, for the next one. (By reference: a context is
+    /// large, and to move it costs as much as a short instruction.)
+    pub(crate) fn return_scratch(&mut self, scratch: &mut Scratch) {
+        scratch.trace = emptied(take(&mut self.trace));
+        scratch.stack = emptied(take(&mut self.stack));
+        swap(&mut scratch.logs, self.logs.buffers());
+        swap(&mut scratch.buffers, &mut self.buffers);
+        swap(&mut scratch.on_curve, &mut self.on_curve);
     }
 
     /// Adds top-level instructions to the trace.
@@ -359,14 +358,15 @@ mod tests {
     #[test]
     fn a_context_returns_the_allocations_that_it_was_given() {
         let environment = Environment::default();
-        let scratch = Scratch {
+        let mut scratch = Scratch {
             trace: Vec::with_capacity(8),
             stack: Vec::with_capacity(8),
             ..Scratch::default()
         };
         let accounts = TransactionAccounts::new([]);
-        let mut context = InvokeContext::new(accounts, &environment, &Options::default(), scratch);
-        let scratch = context.take_scratch();
+        let mut context =
+            InvokeContext::new(accounts, &environment, &Options::default(), &mut scratch);
+        context.return_scratch(&mut scratch);
         assert!(scratch.trace.capacity() >= 8 && scratch.stack.capacity() >= 8);
     }
 }

@@ -122,7 +122,7 @@ pub(crate) fn enter<'e>(
     let shared = accounts.into_iter().map(|(key, account)| (key, account.into()));
     let accounts = TransactionAccounts::new(shared);
     let instruction = compile(instruction, &accounts);
-    let mut context = InvokeContext::new(accounts, environment, options, Scratch::default());
+    let mut context = InvokeContext::new(accounts, environment, options, &mut Scratch::default());
     context.add_top_level([instruction]);
     context
 }

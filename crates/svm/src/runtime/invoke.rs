@@ -396,7 +396,7 @@ mod tests {
     fn context<'e>(environment: &'e Environment, first: u8) -> InvokeContext<'e> {
         let accounts = TransactionAccounts::new([]);
         let mut context =
-            InvokeContext::new(accounts, environment, &Options::default(), Scratch::default());
+            InvokeContext::new(accounts, environment, &Options::default(), &mut Scratch::default());
         context.add_top_level([instruction(first)]);
         context
     }
@@ -448,8 +448,12 @@ mod tests {
         let program = key(1);
         let account = AccountSharedData::from(Account { owner: program, ..Account::default() });
         let accounts = TransactionAccounts::new([(program, account)]);
-        let mut context =
-            InvokeContext::new(accounts, &environment, &Options::default(), Scratch::default());
+        let mut context = InvokeContext::new(
+            accounts,
+            &environment,
+            &Options::default(),
+            &mut Scratch::default(),
+        );
         context.add_top_level([instruction(1)]);
         context.push(None).unwrap();
         let account =

@@ -172,8 +172,8 @@ impl Logs {
         core::mem::take(&mut self.lines)
     }
 
-    pub(crate) fn take_buffers(&mut self) -> LogBuffers {
-        core::mem::take(&mut self.buffers)
+    pub(crate) fn buffers(&mut self) -> &mut LogBuffers {
+        &mut self.buffers
     }
 }
 

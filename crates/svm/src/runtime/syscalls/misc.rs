@@ -178,8 +178,12 @@ mod tests {
         let program = Program::new(executable, Loader::V3).unwrap();
         let environment = Environment::default();
         let accounts = TransactionAccounts::new([(key(9), Default::default())]);
-        let mut context =
-            InvokeContext::new(accounts, &environment, &Options::default(), Scratch::default());
+        let mut context = InvokeContext::new(
+            accounts,
+            &environment,
+            &Options::default(),
+            &mut Scratch::default(),
+        );
         // Top-level instructions come first, inner instructions after them.
         let current = trace.len() - 1;
         let mut order: Vec<usize> = (0..trace.len()).collect();
