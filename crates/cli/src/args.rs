@@ -1,10 +1,8 @@
-//! The command line: arguments and help texts.
+//! The arguments of commands, with their help texts.
 
 pub(crate) mod account;
 pub(crate) mod cache;
-mod habits;
 pub(crate) mod keygen;
-pub(crate) mod parse;
 pub(crate) mod program;
 pub(crate) mod run;
 pub(crate) mod send;
@@ -12,80 +10,10 @@ pub(crate) mod token;
 
 use std::{ops::Range, path::PathBuf};
 
-use clap::{
-    Args, ColorChoice, Parser, Subcommand, ValueEnum, ValueHint,
-    builder::styling::{AnsiColor, Styles},
-};
+use clap::{Args, ValueEnum, ValueHint};
 use selkie_isa::Version;
 
 use crate::numbers;
-
-const STYLES: Styles = Styles::styled()
-    .header(AnsiColor::Green.on_default().bold())
-    .usage(AnsiColor::Green.on_default().bold())
-    .literal(AnsiColor::Cyan.on_default().bold())
-    .placeholder(AnsiColor::Cyan.on_default());
-
-const EXIT_CODES: &str = "\
-Exit codes:
-  0  success: the program succeeded, the file is valid, every vector passed
-  1  failure: the source has errors, the program failed or was rejected, a vector failed
-  2  usage or I/O error: wrong arguments, a file that cannot be read or parsed
-
-With --json, a failure is one object on one line with at least these fields:
-  success  false
-  error    the error in one sentence
-  help     what to do about it, or null";
-
-/// Assemble, check, disassemble, run and trace Solana programs with mainnet's exact results and
-/// compute units
-#[derive(Parser, Debug)]
-#[command(name = "selkie", version, styles = STYLES, after_help = EXIT_CODES)]
-#[command(propagate_version = true, max_term_width = 100)]
-pub(crate) struct Cli {
-    /// Print one JSON object on one line instead of text
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
-
-    /// When to use colours
-    #[arg(long, global = true, value_name = "WHEN", default_value_t)]
-    pub(crate) color: ColorChoice,
-
-    #[command(subcommand)]
-    pub(crate) command: Command,
-}
-
-#[derive(Subcommand, Debug)]
-pub(crate) enum Command {
-    New(crate::command::new::NewArgs),
-    Build(crate::command::build::BuildArgs),
-    Link(crate::command::link::LinkArgs),
-    Fmt(crate::command::fmt::FmtArgs),
-    #[cfg(feature = "lsp")]
-    Lsp(crate::command::lsp::LspArgs),
-    #[cfg(not(feature = "lsp"))]
-    #[command(hide = true)]
-    Lsp(crate::command::absent::AbsentArgs),
-    Run(RunArgs),
-    Check(CheckArgs),
-    Disasm(DisasmArgs),
-    Cfg(CfgArgs),
-    Input(InputArgs),
-    Program(program::ProgramArgs),
-    Deploy(program::DeployArgs),
-    Send(Box<send::SendArgs>),
-    Airdrop(send::AirdropArgs),
-    Account(account::AccountArgs),
-    Token(token::TokenArgs),
-    Keygen(keygen::KeygenArgs),
-    Cache(cache::CacheArgs),
-    #[cfg(feature = "conform")]
-    Conform(ConformArgs),
-    #[cfg(not(feature = "conform"))]
-    #[command(hide = true)]
-    Conform(crate::command::absent::AbsentArgs),
-    Completions(CompletionsArgs),
-}
 
 /// Assembler options.
 #[derive(Args, Clone, Debug)]
@@ -478,13 +406,6 @@ fn parse_heap(text: &str) -> Result<u32, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory as _;
-
-    #[test]
-    fn clap_accepts_the_command_definitions() {
-        super::Cli::command().debug_assert();
-    }
-
     #[test]
     fn defined_constants_are_64_bit_numbers() {
         let check = |text: &str, value| assert_eq!(super::parse_define(text), Ok(value), "{text}");

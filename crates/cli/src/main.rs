@@ -1,11 +1,12 @@
 //! `selkie`: assembles, checks, disassembles, runs and tests Solana programs.
 //!
 //! This crate only parses arguments and renders results: each file of [`command`] calls a library
-//! and shows its answer.
+//! and shows its answer. [`cli`] lists the commands.
 
 mod amount;
 mod args;
 mod changes;
+mod cli;
 mod cluster;
 mod command;
 mod data;
@@ -24,7 +25,7 @@ mod ui;
 use std::{ffi::OsString, path::Path, process::ExitCode};
 
 use crate::{
-    args::{Cli, Command, parse},
+    cli::{Cli, parse},
     ui::{Status, Ui},
 };
 
@@ -55,43 +56,12 @@ fn main() -> ExitCode {
     if let Some(code) = run_as_collector() {
         return code;
     }
-    let Cli { json, color, command } = match parse::parse(arguments().collect()) {
+    let Cli { json, color, command } = match parse(arguments().collect()) {
         Ok(cli) => cli,
         Err(code) => return code,
     };
     let mut ui = Ui::new(json, color);
-    let outcome = match command {
-        Command::New(args) => command::new::run(&mut ui, &args),
-        Command::Build(args) => command::build::run(&mut ui, &args),
-        Command::Link(args) => command::link::run(&mut ui, &args),
-        Command::Fmt(args) => command::fmt::run(&mut ui, &args),
-        #[cfg(feature = "lsp")]
-        Command::Lsp(args) => command::lsp::run(&args),
-        #[cfg(not(feature = "lsp"))]
-        Command::Lsp(_) => command::absent::run("lsp"),
-        Command::Check(args) => command::check::run(&mut ui, &args),
-        Command::Disasm(args) => command::disasm::run(&mut ui, &args),
-        Command::Cfg(args) => command::cfg::run(&mut ui, &args),
-        Command::Run(args) => command::run::run(&mut ui, &args),
-        Command::Input(args) => command::input::run(&mut ui, &args),
-        Command::Program(args) => command::program::run(&mut ui, &args),
-        Command::Deploy(args) => command::program::deploy(&mut ui, &args),
-        Command::Send(args) => command::send::run(&mut ui, &args),
-        Command::Airdrop(args) => command::send::airdrop(&mut ui, &args),
-        Command::Account(args) => command::account::run(&mut ui, &args),
-        Command::Token(args) => command::token::run(&mut ui, &args),
-        Command::Keygen(args) => command::keygen::run(&mut ui, &args),
-        Command::Cache(args) => command::cache::run(&mut ui, &args),
-        #[cfg(feature = "conform")]
-        Command::Conform(args) => command::conform::run(&mut ui, &args),
-        #[cfg(not(feature = "conform"))]
-        Command::Conform(_) => command::absent::run("conform"),
-        Command::Completions(args) => command::completions::run(&mut ui, &args),
-    };
-    let outcome = outcome.and_then(|status| {
-        ui.finish(status)?;
-        Ok(status)
-    });
+    let outcome = command.run(&mut ui).and_then(|status| Ok(ui.finish(status).map(|()| status)?));
     match outcome {
         Ok(Status::Success) => ExitCode::SUCCESS,
         Ok(Status::Failure) => ExitCode::from(1),

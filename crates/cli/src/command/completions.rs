@@ -3,17 +3,18 @@
 use std::io::Write as _;
 
 use anyhow::Result;
-use clap::CommandFactory as _;
+use clap::Command;
 
 use crate::{
-    args::{Cli, CompletionsArgs},
+    args::CompletionsArgs,
     ui::{Status, Ui},
 };
 
-pub(crate) fn run(ui: &mut Ui, args: &CompletionsArgs) -> Result<Status> {
+/// Prints the script that completes the arguments of `cli`.
+pub(crate) fn run(ui: &mut Ui, args: &CompletionsArgs, cli: &mut Command) -> Result<Status> {
     // `generate` panics if writing fails.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "selkie", &mut script);
+    clap_complete::generate(args.shell, cli, "selkie", &mut script);
     ui.out.write_all(&script)?;
     Ok(Status::Success)
 }

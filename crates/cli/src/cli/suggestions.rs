@@ -10,7 +10,7 @@ use clap::{
 use super::Cli;
 
 /// Commands of other tools, with the equivalent command line of Selkie.
-const HABITS: &[(&str, &str)] = &[
+const EQUIVALENTS: &[(&str, &str)] = &[
     ("asm", "selkie build"),
     ("assemble", "selkie build"),
     ("build-sbf", "selkie build"),
@@ -92,8 +92,8 @@ fn under_other_parent(name: &str) -> Option<String> {
 }
 
 fn equivalent(name: &str) -> Option<String> {
-    let habit = HABITS.iter().find(|(habit, _)| *habit == name);
-    habit.map(|(_, instead)| (*instead).to_owned())
+    let row = EQUIVALENTS.iter().find(|(other, _)| *other == name);
+    row.map(|(_, instead)| (*instead).to_owned())
 }
 
 /// Suggests `selkie run` for a program or source given without a command.
@@ -140,15 +140,15 @@ mod tests {
 
     #[test]
     fn equivalents_exist() {
-        for (habit, instead) in HABITS {
+        for (name, instead) in EQUIVALENTS {
             let words: Vec<&str> = instead.split(' ').skip(1).collect();
             let (mut command, mut found) = (Cli::command(), 0);
             while let Some(next) = words.get(found).and_then(|it| command.find_subcommand(it)) {
                 command = next.clone();
                 found += 1;
             }
-            assert!(found > 0, "{habit}: {instead}");
-            assert!(Cli::command().find_subcommand(habit).is_none(), "{habit} is a command");
+            assert!(found > 0, "{name}: {instead}");
+            assert!(Cli::command().find_subcommand(name).is_none(), "{name} is a command");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::{ffi::OsString, process::ExitCode};
 
 use clap::{ColorChoice, Error, Parser as _};
 
-use super::{Cli, habits};
+use super::{Cli, suggestions};
 use crate::ui::Ui;
 
 /// Parses the command line. On `Err`, help, the version or an error was printed, and the process
@@ -15,7 +15,7 @@ pub(crate) fn parse(arguments: Vec<OsString>) -> Result<Cli, ExitCode> {
 
 fn show(error: &Error, arguments: &[OsString]) -> ExitCode {
     let code = u8::try_from(error.exit_code()).unwrap_or(2);
-    let help = habits::suggestion(error, arguments);
+    let help = suggestions::suggestion(error, arguments);
     if error.use_stderr() && asks_for_json(arguments) {
         let (message, tip) = parts(error);
         let help = help.or(tip).unwrap_or_else(|| "see `--help`".to_owned());
