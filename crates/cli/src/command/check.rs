@@ -1,6 +1,6 @@
 //! `selkie check`.
 
-use std::{io::Write as _, path::Path};
+use std::{collections::BTreeSet, io::Write as _, path::Path};
 
 use anyhow::Result;
 use selkie_elf::{ElfError, Executable};
@@ -21,66 +21,83 @@ pub(crate) fn run(ui: &mut Ui, args: &CheckArgs) -> Result<Status> {
         return Ok(Status::Failure);
     };
     let purpose = if args.execution { Purpose::Execution } else { Purpose::Deployment };
-    let map = file.source_map();
-    match check_file(&file.elf, FeatureSet::mainnet(), purpose) {
-        Ok(executable) => accept(ui, args, &file, executable, purpose),
-        Err(refused) => refuse(ui, &args.program, &map, &refused),
-    }
-}
-
-fn accept(
-    ui: &mut Ui,
-    args: &CheckArgs,
-    file: &ProgramFile,
-    executable: Executable,
-    purpose: Purpose,
-) -> Result<Status> {
-    let environment = mainnet_environment(purpose);
-    let version = executable.version();
-    let (text, read_only) = (executable.text().len(), executable.read_only().bytes.len());
-    let instructions = selkie_isa::insn::instructions(version, executable.text()).count();
-    let program = selkie_inspect::Program::open(file.with_debug_info(), &environment)?;
-    let syscalls = program.called_syscalls();
-    let overruns: Vec<StackUse> =
-        stack_use(&program).into_iter().filter(|it| it.is_live && it.excess() > 0).collect();
+    let executable = match check_file(&file.elf, FeatureSet::mainnet(), purpose) {
+        Ok(executable) => executable,
+        Err(refused) => return refuse(ui, &args.program, &file.source_map(), &refused),
+    };
+    let accepted = Accepted::new(&file, executable, purpose)?;
     if ui.json {
-        let overruns = overruns.iter().map(|it| {
-            json!({ "function": it.function, "pc": it.pc, "bytes": it.bytes, "excess": it.excess() })
-        });
-        ui.object(&json!({
-            "accepted": true,
-            "version": version.to_string(),
-            "entry_pc": executable.entry_pc(),
-            "instructions": instructions,
-            "text_bytes": text,
-            "read_only_bytes": read_only,
-            "file_bytes": file.elf.len(),
-            "syscalls": syscalls,
-            "stack_overruns": overruns.collect::<Vec<_>>(),
-        }))?;
-        return Ok(Status::Success);
-    }
-    let rules = if args.execution { "may run" } else { "may be deployed and run" };
-    writeln!(
-        ui.out,
-        "{GOOD}ok{GOOD:#} {STRONG}{}{STRONG:#} {rules}  {DIM}sBPF {version}, {}, {text} bytes of code, {} bytes in all{DIM:#}",
-        args.program.display(),
-        count(instructions, "instruction"),
-        file.elf.len(),
-    )?;
-    if !syscalls.is_empty() {
-        writeln!(ui.out, "   {DIM}syscalls: {}{DIM:#}", Vec::from_iter(syscalls).join(" "))?;
-    }
-    for it in overruns {
-        let at = it.deepest_pc.unwrap_or(it.pc) as usize;
-        let location = file.source_map().locate(at);
-        ui.warning(&format!(
-            "function {}{location}: {}",
-            it.function,
-            it.warning().unwrap_or_default()
-        ))?;
+        ui.object(&accepted.json())?;
+    } else {
+        accepted.show(ui, args)?;
     }
     Ok(Status::Success)
+}
+
+/// What is shown of a program that is accepted.
+struct Accepted<'a> {
+    file: &'a ProgramFile,
+    executable: Executable,
+    instructions: usize,
+    syscalls: BTreeSet<String>,
+    /// Functions whose stack frame is too large.
+    overruns: Vec<StackUse>,
+}
+
+impl<'a> Accepted<'a> {
+    fn new(file: &'a ProgramFile, executable: Executable, purpose: Purpose) -> Result<Self> {
+        let environment = mainnet_environment(purpose);
+        let program = selkie_inspect::Program::open(file.with_debug_info(), &environment)?;
+        let (version, text) = (executable.version(), executable.text());
+        let instructions = selkie_isa::insn::instructions(version, text).count();
+        let overruns = stack_use(&program).into_iter().filter(|it| it.is_live && it.excess() > 0);
+        let overruns = overruns.collect();
+        Ok(Self { file, executable, instructions, syscalls: program.called_syscalls(), overruns })
+    }
+
+    fn json(&self) -> Value {
+        let overruns = self.overruns.iter().map(|it| {
+            json!({ "function": it.function, "pc": it.pc, "bytes": it.bytes, "excess": it.excess() })
+        });
+        json!({
+            "accepted": true,
+            "version": self.executable.version().to_string(),
+            "entry_pc": self.executable.entry_pc(),
+            "instructions": self.instructions,
+            "text_bytes": self.executable.text().len(),
+            "read_only_bytes": self.executable.read_only().bytes.len(),
+            "file_bytes": self.file.elf.len(),
+            "syscalls": self.syscalls,
+            "stack_overruns": overruns.collect::<Vec<_>>(),
+        })
+    }
+
+    fn show(&self, ui: &mut Ui, args: &CheckArgs) -> Result<()> {
+        let rules = if args.execution { "may run" } else { "may be deployed and run" };
+        let (program, version) = (args.program.display(), self.executable.version());
+        let instructions = count(self.instructions, "instruction");
+        let (text, file) = (self.executable.text().len(), self.file.elf.len());
+        writeln!(
+            ui.out,
+            "{GOOD}ok{GOOD:#} {STRONG}{program}{STRONG:#} {rules}  {DIM}sBPF {version}, \
+             {instructions}, {text} bytes of code, {file} bytes in all{DIM:#}",
+        )?;
+        if !self.syscalls.is_empty() {
+            let syscalls = Vec::from_iter(self.syscalls.iter().map(String::as_str)).join(" ");
+            writeln!(ui.out, "   {DIM}syscalls: {syscalls}{DIM:#}")?;
+        }
+        self.warn_of_overruns(ui)
+    }
+
+    fn warn_of_overruns(&self, ui: &mut Ui) -> Result<()> {
+        let map = self.file.source_map();
+        for it in &self.overruns {
+            let location = map.locate(it.deepest_pc.unwrap_or(it.pc) as usize);
+            let warning = it.warning().unwrap_or_default();
+            ui.warning(&format!("function {}{location}: {warning}", it.function))?;
+        }
+        Ok(())
+    }
 }
 
 /// Shows why a program is rejected.

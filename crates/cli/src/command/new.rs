@@ -110,67 +110,93 @@ const README: &str = include_str!("new/README.md.txt");
 const IGNORED: &str = "/target/\n*-keypair.json\n*.payer.json\n*.state\n";
 
 pub(crate) fn run(ui: &mut Ui, args: &NewArgs) -> Result<Status> {
-    let template = match args.language() {
-        Language::Asm => ASSEMBLY,
-        Language::C => C,
-        Language::Rust => RUST,
-    };
-    let name = name(&args.folder)?;
-    if args.folder.exists() {
-        let message = format!("{} already exists", args.folder.display());
-        return Err(anyhow!(message)).advise("name a folder that does not exist");
+    let project = Project::new(args)?;
+    let files = project.write(&args.folder)?;
+    if ui.json {
+        let language = project.template.language;
+        ui.object(&json!({ "name": project.name, "language": language, "files": files }))?;
+    } else {
+        project.show(ui, args)?;
     }
-    // Cargo replaces dashes in library names.
-    let program = match args.language() {
-        Language::Rust => name.replace('-', "_"),
-        _ => name.to_owned(),
-    };
-    let dependency = dependency(args)?;
-    let fill = |text: &str| {
+    Ok(Status::Success)
+}
+
+/// A template and what its placeholders stand for.
+struct Project<'a> {
+    template: &'static Template,
+    name: &'a str,
+    /// The stem of the program's file.
+    program: String,
+    /// The value of the manifest's dependency on the library.
+    dependency: String,
+}
+
+impl<'a> Project<'a> {
+    fn new(args: &'a NewArgs) -> Result<Self> {
+        let name = name(&args.folder)?;
+        if args.folder.exists() {
+            let message = format!("{} already exists", args.folder.display());
+            return Err(anyhow!(message)).advise("name a folder that does not exist");
+        }
+        let (template, program) = match args.language() {
+            Language::Asm => (&ASSEMBLY, name.to_owned()),
+            Language::C => (&C, name.to_owned()),
+            // Cargo replaces dashes in library names.
+            Language::Rust => (&RUST, name.replace('-', "_")),
+        };
+        Ok(Self { template, name, program, dependency: dependency(args)? })
+    }
+
+    /// Replaces the placeholders of a text, and the commands that the examples' sources show.
+    fn fill(&self, text: &str) -> String {
+        let (name, program) = (self.name, &self.program);
         text.replace("NAME", name)
-            .replace("LIB", &program)
-            .replace("LANGUAGE", template.language)
-            .replace("DEPENDENCY", &dependency)
+            .replace("LIB", program)
+            .replace("LANGUAGE", self.template.language)
+            .replace("DEPENDENCY", &self.dependency)
             .replace("selkie build examples/c/counter.c -o counter.so", "selkie build")
             .replace("selkie run counter.so", &format!("selkie run target/deploy/{program}.so"))
             .replace("examples/counter/counter.s", &format!("src/{name}.s"))
             .replace("examples/counter/input.json", "input.json")
-    };
-    let readme = README.replace("PROGRAM", template.run);
-    let files = [
-        (template.source.0, template.source.1),
-        ("Cargo.toml", template.manifest),
-        ("tests/program.rs", TEST),
-        ("input.json", INPUT),
-        ("README.md", &readme),
-        (".gitignore", IGNORED),
-    ];
-    let mut written = Vec::new();
-    for (path, text) in files {
-        let path = args.folder.join(fill(path));
-        files::write_with_folders(&path, fill(text))?;
-        written.push(path.display().to_string());
     }
-    if ui.json {
-        ui.object(&json!({ "name": name, "language": template.language, "files": written }))?;
-        return Ok(Status::Success);
+
+    /// Writes the project's files to a folder, and returns their paths.
+    fn write(&self, folder: &Path) -> Result<Vec<String>> {
+        let readme = README.replace("PROGRAM", self.template.run);
+        let files = [
+            self.template.source,
+            ("Cargo.toml", self.template.manifest),
+            ("tests/program.rs", TEST),
+            ("input.json", INPUT),
+            ("README.md", &readme),
+            (".gitignore", IGNORED),
+        ];
+        let written = files.into_iter().map(|(path, text)| {
+            let path = folder.join(self.fill(path));
+            files::write_with_folders(&path, self.fill(text))?;
+            Ok(path.display().to_string())
+        });
+        written.collect()
     }
-    let folder = args.folder.display();
-    writeln!(
-        ui.out,
-        "{GOOD}created{GOOD:#} {STRONG}{folder}{STRONG:#}  {DIM}a counter in {}{DIM:#}",
-        template.language
-    )?;
-    writeln!(ui.out, "   {DIM}next: cd {folder} && selkie build && cargo test{DIM:#}")?;
-    if args.library.is_none() {
-        let version = env!("CARGO_PKG_VERSION");
+
+    /// Shows what was created and what to do next.
+    fn show(&self, ui: &mut Ui, args: &NewArgs) -> Result<()> {
+        let (folder, language) = (args.folder.display(), self.template.language);
         writeln!(
             ui.out,
-            "   {DIM}the tests need selkie {version} from crates.io; --library DIR uses a \
-             folder instead{DIM:#}"
+            "{GOOD}created{GOOD:#} {STRONG}{folder}{STRONG:#}  {DIM}a counter in {language}{DIM:#}",
         )?;
+        writeln!(ui.out, "   {DIM}next: cd {folder} && selkie build && cargo test{DIM:#}")?;
+        if args.library.is_none() {
+            let version = env!("CARGO_PKG_VERSION");
+            writeln!(
+                ui.out,
+                "   {DIM}the tests need selkie {version} from crates.io; --library DIR uses a \
+                 folder instead{DIM:#}"
+            )?;
+        }
+        Ok(())
     }
-    Ok(Status::Success)
 }
 
 /// Returns the program's name, which must be a valid crate name.
