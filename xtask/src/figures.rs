@@ -60,7 +60,7 @@ pub(crate) struct Workspace {
     /// Places of public items without documentation.
     pub(crate) undocumented: Vec<String>,
     /// The cycles of modules, by crate.
-    pub(crate) cycles: BTreeMap<String, Vec<Vec<String>>>,
+    cycles: BTreeMap<String, Vec<Vec<String>>>,
     /// Uses of a higher layer of modules by a lower one.
     pub(crate) upward: Vec<String>,
 }
@@ -146,6 +146,13 @@ impl Workspace {
         self.functions.iter().filter(|(_, function)| function.code_lines > LINES_MAX)
     }
 
+    /// Each cycle of modules, with its crate.
+    pub(crate) fn cycles(&self) -> impl Iterator<Item = String> {
+        self.cycles.iter().flat_map(|(name, cycles)| {
+            cycles.iter().map(move |modules| format!("{name}: {}", modules.join(" ")))
+        })
+    }
+
     fn function_lines(&self) -> Vec<usize> {
         self.functions.iter().map(|(_, function)| function.code_lines).collect()
     }
@@ -176,11 +183,7 @@ impl core::fmt::Display for Workspace {
         let all = self.documented + self.undocumented.len();
         let documented = percent(self.documented, all);
         writeln!(f, "  public items documented: {documented:.1} % of {all}")?;
-        for (name, cycles) in &self.cycles {
-            let cycles: Vec<String> = cycles.iter().map(|it| it.join(" ")).collect();
-            writeln!(f, "  cycles of modules in {name}: {}", cycles.join("; "))?;
-        }
-        Ok(())
+        self.cycles().try_for_each(|it| writeln!(f, "  cycle of modules in {it}"))
     }
 }
 

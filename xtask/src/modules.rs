@@ -8,7 +8,11 @@ use crate::source::{Source, references};
 type Path = Vec<String>;
 
 /// For crates whose modules are layered: the layers, each of which may use those before it.
-const LAYERS: &[(&str, &[&str])] = &[("svm", &["chain", "programs", "runtime", "pipeline"])];
+/// Modules that are not listed are in no layer.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("svm", &["chain", "programs", "runtime", "pipeline"]),
+    ("cli", &["ui", "args", "command", "cli"]),
+];
 
 /// The modules of one crate, with the modules that each uses.
 pub(crate) struct Modules {
@@ -194,5 +198,18 @@ mod tests {
         ];
         assert_eq!(modules(&files).upward("svm"), ["chain uses runtime"]);
         assert_eq!(modules(&files).upward("vm"), [""; 0]);
+    }
+
+    #[test]
+    fn the_commands_arguments_must_not_use_the_command_line() {
+        let files = [
+            ("main.rs", "mod args; mod cli; mod command;"),
+            ("args.rs", "use crate::numbers;"),
+            ("cli.rs", "use crate::{args, command};"),
+            ("command/mod.rs", "use crate::args::CheckArgs;"),
+            ("command/completions.rs", "use crate::cli::Cli;"),
+            ("numbers.rs", ""),
+        ];
+        assert_eq!(modules(&files).upward("cli"), ["command::completions uses cli"]);
     }
 }

@@ -201,6 +201,9 @@ fn figures_do_not_get_worse(repository: &Repository) -> Vec<String> {
                 say(&format!("{path}:{line}: {name}: {code_lines} lines"));
             });
         }
+        if is_worse("modules in cycles") {
+            workspace.cycles().for_each(|it| say(&format!("cycle of modules in {it}")));
+        }
         if is_worse("public items") {
             workspace.undocumented.iter().for_each(|it| say(&format!("{it}: no documentation")));
         }
