@@ -1,4 +1,4 @@
-//! `selkie build` and `selkie new`, with the compilers that are here.
+//! `selkie build` and `selkie new` with the installed compilers.
 //!
 //! Tests that need a compiler are reported as ignored where it is missing, which only a harness of
 //! its own can find out; with `SELKIE_REQUIRE_TOOLCHAINS` set they run and fail.
@@ -40,17 +40,17 @@ macro_rules! tests {
 }
 
 const TESTS: &[(&str, Needs, fn())] = tests! {
-    C c_with_every_clang_that_is_here
-    Rust rust_with_and_without_its_standard_library
-    C what_did_not_change_is_not_built_again
-    C assembly_beside_c_is_built_with_it
-    C objects_of_both_are_linked
+    C c_programs_build_with_every_installed_clang
+    Rust rust_programs_build_with_and_without_std
+    C unchanged_projects_are_not_rebuilt
+    C a_project_may_mix_c_and_assembly
+    C objects_of_c_and_assembly_are_linked
     Nothing a_new_project_in_assembly_builds_and_runs
-    Nothing a_new_project_can_be_shared
-    Rust a_program_is_built_though_what_its_tests_need_is_missing
-    C compilers_of_c_warn_of_nothing_and_floats_have_advice
-    Nothing what_cannot_be_built_is_said_with_what_to_do
-    C what_the_compiler_or_the_linker_refuses_is_shown
+    Nothing a_new_project_contains_no_local_paths_or_secrets
+    Rust missing_dev_dependencies_do_not_prevent_a_build
+    C c_compilers_give_no_warnings_and_floats_get_advice
+    Nothing errors_say_how_to_fix_what_cannot_be_built
+    C errors_of_compiler_and_linker_are_shown
 };
 
 fn main() -> ExitCode {
@@ -139,7 +139,7 @@ impl Place {
 
 const VERSIONS: [&str; 2] = ["v0", "v3"];
 
-fn c_with_every_clang_that_is_here() {
+fn c_programs_build_with_every_installed_clang() {
     let place = Place::new("build-c");
     let clangs =
         ["clang-16", "clang-19", "clang-22"].into_iter().filter(|name| in_path(name).is_some());
@@ -162,7 +162,7 @@ fn c_with_every_clang_that_is_here() {
     }
 }
 
-fn rust_with_and_without_its_standard_library() {
+fn rust_programs_build_with_and_without_std() {
     let place = Place::new("build-rust");
     let source = repository().join("examples/rust/hello/src/lib.rs");
     let source = fs::read_to_string(source).expect("the example is there");
@@ -229,7 +229,7 @@ fn numbers(place: &Place, version: &str) {
     }
 }
 
-fn what_did_not_change_is_not_built_again() {
+fn unchanged_projects_are_not_rebuilt() {
     let place = Place::new("build-fresh");
     let made = place.run(&["new", "fresh", "--c"]);
     assert_eq!(made.code, Some(0), "{}", made.text());
@@ -252,7 +252,7 @@ fn what_did_not_change_is_not_built_again() {
     assert!(run.stdout.contains("u64 41 → 43"), "{}", run.text());
 }
 
-fn assembly_beside_c_is_built_with_it() {
+fn a_project_may_mix_c_and_assembly() {
     let place = Place::new("build-mixed");
     let project = "examples/exchange";
     let data = "u64:1000,u64:9223372036854775808,u64:123456789012345678,u64:9141386507638288912";
@@ -315,7 +315,7 @@ fn assembly_beside_c_is_built_with_it() {
     assert!(run.stdout.contains("0xd95a9c62dad151, 0x1"), "{}", run.text());
 }
 
-fn objects_of_both_are_linked() {
+fn objects_of_c_and_assembly_are_linked() {
     let place = Place::new("build-objects");
     for version in VERSIONS {
         let scale = ["-c", "examples/exchange/src/scale.s", "--arch", version, "-o", "scale.o"];
@@ -348,7 +348,7 @@ fn a_new_project_in_assembly_builds_and_runs() {
     assert_eq!(place.run(&["new", "9lives"]).code, Some(2), "no crate has such a name");
 }
 
-fn a_new_project_can_be_shared() {
+fn a_new_project_contains_no_local_paths_or_secrets() {
     let place = Place::new("build-share");
     let read = |path: &str| fs::read_to_string(place.folder.join(path)).expect("the file was made");
     for language in ["asm", "c", "rust"] {
@@ -387,7 +387,7 @@ fn a_new_project_can_be_shared() {
     }
 }
 
-fn a_program_is_built_though_what_its_tests_need_is_missing() {
+fn missing_dev_dependencies_do_not_prevent_a_build() {
     let place = Place::new("build-unresolved");
     let made = place.run(&["new", "vault", "--rust"]);
     assert_eq!(made.code, Some(0), "{}", made.text());
@@ -405,7 +405,7 @@ fn a_program_is_built_though_what_its_tests_need_is_missing() {
     assert!(!place.folder.join("vault/target").exists(), "there is one folder for what is built");
 }
 
-fn compilers_of_c_warn_of_nothing_and_floats_have_advice() {
+fn c_compilers_give_no_warnings_and_floats_get_advice() {
     let place = Place::new("build-advice");
     let float = "#include \"selkie.h\"\n\
                  uint64_t entrypoint(const uint8_t *it) { return (uint64_t)((float)it[0] / 3.0f); }\n";
@@ -430,7 +430,7 @@ fn compilers_of_c_warn_of_nothing_and_floats_have_advice() {
     assert!(builds > 0, "none of {toolchains:?} is here");
 }
 
-fn what_cannot_be_built_is_said_with_what_to_do() {
+fn errors_say_how_to_fix_what_cannot_be_built() {
     let place = Place::new("build-bad");
     let write = |path: &str, text: &str| {
         let path = place.folder.join(path);
@@ -463,7 +463,7 @@ fn what_cannot_be_built_is_said_with_what_to_do() {
     assert!(rust.stderr.contains("rustup toolchain install"), "{}", rust.stderr);
 }
 
-fn what_the_compiler_or_the_linker_refuses_is_shown() {
+fn errors_of_compiler_and_linker_are_shown() {
     let place = Place::new("build-refused");
     let write = |path: &str, text: &str| {
         fs::write(place.folder.join(path), text).expect("it is writable");

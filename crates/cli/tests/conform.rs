@@ -1,4 +1,4 @@
-//! `selkie conform` as its user sees it: what passes, and above all what must not.
+//! `selkie conform`: which vectors pass, fail and are skipped, and how that is reported.
 
 mod common;
 
@@ -37,14 +37,14 @@ fn check(name: &str, vectors: &str, passed: i64, failed: i64) -> Output {
 }
 
 #[test]
-fn a_right_vector_passes() {
+fn a_correct_vector_passes() {
     let output = check("conform-right", VECTOR, 1, 0);
     assert!(output.stdout.ends_with("1 passed, 0 failed, 0 skipped\n"), "{output:#?}");
 }
 
-/// What the library writes for other clients is judged here by other code.
+/// The library writes fixtures for other clients; `conform` reads them with code of its own.
 #[test]
-fn fixtures_of_the_library_pass() {
+fn fixtures_recorded_by_the_library_pass() {
     use selkie::{
         Instruction, Signer, Svm, address,
         fixture::{InstructionFixture, TransactionFixture},
@@ -81,7 +81,7 @@ fn fixtures_of_the_library_pass() {
 }
 
 #[test]
-fn every_corruption_fails() {
+fn a_corrupted_vector_fails() {
     for (index, (from, to)) in [
         (r#""ok":3"#, r#""ok":4"#),
         (r#""insn_count":2"#, r#""insn_count":3"#),
@@ -101,13 +101,13 @@ fn every_corruption_fails() {
 }
 
 #[test]
-fn a_wrong_expectation_is_shown() {
+fn a_failure_names_the_vector_and_what_it_expected() {
     let output = check("conform-shown", &with(r#""ok":3"#, r#""ok":4"#), 0, 1);
     assert!(output.stdout.contains("three") && output.stdout.contains("expected"), "{output:#?}");
 }
 
 #[test]
-fn a_line_that_is_no_json_fails() {
+fn a_line_of_malformed_json_fails() {
     check("conform-no-json", &format!("{}\n{{\"name\": ", VECTOR), 1, 1);
 }
 
@@ -122,7 +122,7 @@ fn a_truncated_archive_fails() {
 }
 
 #[test]
-fn nothing_to_run_is_a_failure() {
+fn a_run_without_vectors_fails() {
     let folder = folder("conform-empty");
     assert_eq!(conform(&folder, &["--json"]).code, Some(2));
     fs::write(folder.join("some-blobs.tar"), archive("a.bin", b"a")).expect("it is writable");
@@ -147,7 +147,7 @@ fn archive(path: &str, content: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn an_archive_without_vectors_says_so() {
+fn an_archive_without_vectors_is_reported() {
     let folder = folder("conform-archive");
     fs::write(folder.join("some-blobs.tar"), archive("a.bin", b"a")).expect("it is writable");
     fs::write(folder.join("vectors.jsonl"), VECTOR).expect("it is writable");
@@ -163,9 +163,9 @@ fn an_archive_without_vectors_says_so() {
     );
 }
 
-/// The data of an account may be in an archive beside the vectors, wherever `--elfs` points to.
+/// `--elfs` does not change where the archive is looked for.
 #[test]
-fn blobs_beside_the_vectors_are_found() {
+fn account_data_is_read_from_an_archive_beside_the_vectors() {
     let folder = folder("conform-blobs");
     let path = common::repository().join("crates/conform/tests/data/svm.jsonl");
     let text = fs::read_to_string(path).expect("the excerpt is there");

@@ -1,4 +1,4 @@
-//! What `selkie deploy` leaves behind: files, keys, warnings.
+//! The files that `selkie deploy` creates, and its warnings about keys.
 
 mod common;
 
@@ -30,7 +30,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_file_that_is_refused_leaves_nothing_behind() {
+fn a_refused_deployment_creates_no_files() {
     let folder = folder("deploy-refused");
     fs::write(folder.join("notes.so"), "not a program").expect("the folder is writable");
     let refused = deploy(&folder, "notes.so");
@@ -46,7 +46,7 @@ fn a_file_that_is_refused_leaves_nothing_behind() {
 }
 
 #[test]
-fn keys_that_git_does_not_ignore_are_warned_of() {
+fn a_key_that_git_does_not_ignore_causes_a_warning() {
     let folder = folder("deploy-git");
     fs::write(folder.join("hello.s"), hello()).expect("the folder is writable");
     let mut git = Command::new("git");

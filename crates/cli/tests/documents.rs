@@ -1,5 +1,5 @@
-//! Documents whose console blocks are run: `testdata/cli/*.md`, README.md, and docs/jit.md where
-//! machine code comes out as it is shown there.
+//! Runs the console blocks of `testdata/cli/*.md` and README.md, and those of docs/jit.md on
+//! processors for which the JIT emits the machine code shown there.
 //!
 //! A block ```` ```asm NAME ```` (or any other language with a name behind it) is written to that
 //! file first; where the name is a path (```` ```rs examples/a.rs ````), the block shows that file of the
@@ -20,7 +20,7 @@ use std::{
 use common::{copy, folder, repository, selkie, selkie_into};
 
 #[test]
-fn documents_say_what_happens() {
+fn console_blocks_show_what_the_commands_print() {
     let mut documents = vec![repository().join("README.md")];
     let entries = fs::read_dir(repository().join("testdata/cli")).expect("there are documents");
     documents.extend(entries.map(|entry| entry.expect("the folder is readable").path()));
@@ -32,22 +32,21 @@ fn documents_say_what_happens() {
 }
 
 #[test]
-fn machine_code_is_what_the_page_explains() {
-    if makes_pext() {
+fn listings_in_the_jit_page_are_current() {
+    if uses_pext() {
         check(&repository().join("docs/jit.md")).unwrap_or_else(|differing| panic!("{differing}"));
     }
 }
 
-/// Whether machine code for V0 has a `pext` here, by which to know the processors whose listings
-/// docs/jit.md shows: it is left out where it is missing or slow. (Should the code generator have
-/// no use for it any more, this has to ask for what the page shows then.)
-fn makes_pext() -> bool {
+/// Whether the JIT uses `pext` for V0 on this processor, as in the listings of docs/jit.md. It does
+/// not where `pext` is missing or slow.
+fn uses_pext() -> bool {
     let folder = folder("documents-pext");
     fs::write(folder.join("load.s"), "ldxdw r0, [r1]\nexit\n").expect("the folder is writable");
     selkie(&folder, &["disasm", "load.s", "--arch", "v0", "--native"]).stdout.contains("pext")
 }
 
-/// Runs a document; the error says what differs.
+/// Runs a document. The error shows the difference.
 fn check(path: &Path) -> Result<(), String> {
     let name = path.file_stem().expect("documents have names").to_str().expect("of text");
     let folder = folder(&format!("documents-{name}"));
@@ -65,13 +64,13 @@ fn check(path: &Path) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{} is not what happens; with UPDATE=1 it becomes so\n{}",
+        "{} differs from what the commands print; UPDATE=1 rewrites it\n{}",
         path.display(),
         difference(&document, &found)
     ))
 }
 
-/// The document with what happens in place of what it says.
+/// Returns the document with the actual output of its commands.
 fn run_document(document: &str, folder: &Path) -> String {
     let mut found = String::new();
     let mut lines = document.lines().peekable();
@@ -110,16 +109,16 @@ fn run_block(block: &[&str], folder: &Path) -> String {
             found.push('\n');
         }
         let (code, output) = run_command(&line[2..], folder);
-        writeln!(found, "{line}").expect("strings take all that is written");
+        writeln!(found, "{line}").expect("writing to a string succeeds");
         if code != 0 {
-            writeln!(found, "? {code}").expect("strings take all that is written");
+            writeln!(found, "? {code}").expect("writing to a string succeeds");
         }
         found.push_str(&output);
     }
     found
 }
 
-/// Gives the exit code and what was printed.
+/// Returns the exit code and the output.
 fn run_command(command: &str, folder: &Path) -> (i32, String) {
     let words: Vec<&str> = command.split_whitespace().collect();
     let output = match words[..] {
@@ -133,13 +132,13 @@ fn run_command(command: &str, folder: &Path) -> (i32, String) {
             let code = code.expect("the command is not killed");
             (code, fs::read_to_string(&path).expect("output is text"))
         }
-        _ => panic!("`{command}` is none of the commands that documents may run"),
+        _ => panic!("documents may run `selkie` and `cat`, not `{command}`"),
     };
     let (code, text) = output;
     (code, text.lines().map(|line| format!("{}\n", line.trim_end())).collect())
 }
 
-/// Whether the document says what was found: line by line, blank lines apart.
+/// Whether the document shows the output: line by line, ignoring blank lines.
 fn same(document: &str, found: &str) -> bool {
     let mut said = document.lines().filter(|line| !line.is_empty());
     let mut found = found.lines().filter(|line| !line.is_empty());
@@ -176,7 +175,7 @@ fn difference(document: &str, found: &str) -> String {
 }
 
 #[test]
-fn what_differs_is_noticed() {
+fn a_difference_from_the_document_is_detected() {
     assert!(fits("a [..] c", "a b c") && !fits("a [..] c", "a b d"));
     assert!(same("a\n\nb", "a\nb") && !same("a\nb", "a") && !same("a", "b"));
     let folder = folder("documents-differ");

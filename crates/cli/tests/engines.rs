@@ -1,5 +1,5 @@
-//! Engines, as the command line lets one choose them, and listings of machine code. What hosts
-//! without a back end of the JIT say is different, so that no document can hold it.
+//! `--engine` and listings of machine code. The output depends on whether the JIT supports the
+//! host, so no document can show it.
 
 mod common;
 
@@ -19,7 +19,7 @@ fn disasm(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn the_report_tells_the_engine() {
+fn the_report_names_the_engine_used() {
     assert_eq!(run(&[]).json()["engine"], "interpreter", "a short run of a new program");
     assert_eq!(run(&["--engine", "interpreter"]).json()["engine"], "interpreter");
     let output = run(&["--engine", "jit"]);
@@ -35,7 +35,7 @@ fn the_report_tells_the_engine() {
 }
 
 #[test]
-fn budgets_beyond_any_transaction_are_for_machine_code() {
+fn a_limit_above_that_of_a_transaction_selects_the_jit() {
     let report = run(&["--limit", "1400001"]).json();
     let engine = if MachineCode::SUPPORTED { "jit" } else { "interpreter" };
     assert_eq!(report["engine"], engine);
@@ -56,7 +56,7 @@ fn traces_are_written_by_the_interpreter() {
 }
 
 #[test]
-fn machine_code_is_listed_where_there_is_some() {
+fn native_listings_show_machine_code_where_the_jit_is_supported() {
     let output = disasm(&["--native"]);
     if !MachineCode::SUPPORTED {
         assert_eq!(output.code, Some(2), "{output:#?}");
@@ -75,7 +75,7 @@ fn machine_code_is_listed_where_there_is_some() {
 }
 
 #[test]
-fn machine_code_of_every_instruction() {
+fn every_instruction_has_machine_code() {
     if !MachineCode::SUPPORTED {
         return;
     }

@@ -1,4 +1,4 @@
-//! The formatter from outside: programs that others made, and the standard input.
+//! `selkie fmt` on listings of real programs and on standard input.
 
 mod common;
 
@@ -10,9 +10,8 @@ use std::{
 
 use common::{folder, selkie};
 
-/// The listing of a program is source, and formatted it is still that program.
 #[test]
-fn listings_keep_their_programs() {
+fn formatting_a_listing_does_not_change_the_program() {
     const BYTES_MAX: u64 = 200_000;
     let folder = folder("fmt-listings");
     let mut count = 0;
@@ -42,7 +41,7 @@ fn listings_keep_their_programs() {
 }
 
 #[test]
-fn the_standard_input_is_formatted_to_the_standard_output() {
+fn standard_input_is_formatted_to_standard_output() {
     for arguments in [&["fmt"][..], &["fmt", "-"]] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_selkie"))
             .args(arguments)

@@ -1,4 +1,4 @@
-//! `selkie lsp` as editors start it.
+//! `selkie lsp`, started and called as editors do.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -63,7 +63,7 @@ impl Server {
 }
 
 #[test]
-fn an_editor_is_served() {
+fn a_session_reports_diagnostics_and_ends_with_success() {
     let mut server = Server::start(&["--arch", "v0", "--stdio"]);
     server.say(json!({ "id": 1, "method": "initialize", "params": { "capabilities": {} } }));
     let answer = server.hear();
@@ -90,7 +90,7 @@ fn an_editor_is_served() {
 }
 
 #[test]
-fn what_is_no_message_is_refused_and_the_next_is_answered() {
+fn the_server_continues_after_a_malformed_message() {
     let mut server = Server::start(&[]);
     server.write(b"Content-Length: 3\r\n\r\n{{{");
     let refused = server.hear();
@@ -101,7 +101,7 @@ fn what_is_no_message_is_refused_and_the_next_is_answered() {
 }
 
 #[test]
-fn what_has_no_header_ends_it() {
+fn the_server_exits_on_input_without_a_header() {
     let mut server = Server::start(&[]);
     server.write(b"GET / HTTP/1.1\r\n\r\n");
     assert_eq!(server.end().code(), Some(2));

@@ -1,4 +1,4 @@
-//! Mainnet's programs, through `selkie run`: to the compute unit, and to the byte of every account.
+//! `selkie run` with programs of mainnet: exact compute units and account data.
 
 mod common;
 
@@ -29,19 +29,19 @@ fn amount(data: &[u8]) -> u64 {
 }
 
 /// A transfer of 250000 of 1000000 to an account that has 5, by each engine of this host.
-fn check_transfer(base: &str, input: &str, units: u64) {
-    check_transfer_by("interpreter", base, input, units);
+fn check_transfer(base: &str, input: &str, compute_units: u64) {
+    check_transfer_by("interpreter", base, input, compute_units);
     if MachineCode::SUPPORTED {
-        check_transfer_by("jit", base, input, units);
+        check_transfer_by("jit", base, input, compute_units);
     }
 }
 
-fn check_transfer_by(engine: &str, base: &str, input: &str, units: u64) {
+fn check_transfer_by(engine: &str, base: &str, input: &str, compute_units: u64) {
     let output = run(base, input, &["--engine", engine]);
     assert_eq!(output.code, Some(0), "{output:#?}");
     let report = output.json();
     assert_eq!(report["engine"], engine);
-    assert_eq!(report["compute_units"], units);
+    assert_eq!(report["compute_units"], compute_units);
     assert_eq!(report["r0"], 0);
     let changed = report["changed"].as_array().expect("there are changes");
     let amounts = [(1_000_000, 750_000), (5, 250_005)];
@@ -53,8 +53,8 @@ fn check_transfer_by(engine: &str, base: &str, input: &str, units: u64) {
         assert_eq!((&old[..64], &old[72..]), (&new[..64], &new[72..]));
         assert_eq!(change["before"]["account"]["lamports"], change["after"]["account"]["lamports"]);
     }
-    // One unit less does not do.
-    let limit = (units - 1).to_string();
+    // One compute unit less is not enough.
+    let limit = (compute_units - 1).to_string();
     let output = run(base, input, &["--engine", engine, "--limit", &limit]);
     assert_eq!(output.code, Some(1), "{output:#?}");
     let report = output.json();
@@ -63,22 +63,22 @@ fn check_transfer_by(engine: &str, base: &str, input: &str, units: u64) {
 }
 
 #[test]
-fn spl_token_transfers() {
+fn a_transfer_by_spl_token_has_exact_results() {
     check_transfer(SPL_TOKEN, "token-transfer", 4645);
 }
 
 #[test]
-fn p_token_transfers() {
+fn a_transfer_by_p_token_has_exact_results() {
     check_transfer(P_TOKEN, "token-transfer", 76);
 }
 
 #[test]
-fn token_2022_transfers() {
+fn a_transfer_by_token_2022_has_exact_results() {
     check_transfer(TOKEN_2022, "token-2022-transfer", 1457);
 }
 
 #[test]
-fn spl_token_refuses_to_overdraw() {
+fn spl_token_rejects_a_transfer_of_more_than_the_balance() {
     let output = run(SPL_TOKEN, "token-transfer", &["--data", "u8:3,u64:1000001"]);
     assert_eq!(output.code, Some(1));
     let report = output.json();
@@ -88,7 +88,7 @@ fn spl_token_refuses_to_overdraw() {
 }
 
 #[test]
-fn memo_logs_what_it_is_given() {
+fn memo_logs_its_instruction_data() {
     let report = run(MEMO_V4, "memo", &[]).json();
     assert_eq!(report["success"], true);
     assert_eq!(report["logs"][4], "Program log: Hello from Selkie");
@@ -98,7 +98,7 @@ fn memo_logs_what_it_is_given() {
 }
 
 #[test]
-fn the_first_memo_runs_under_the_first_loader() {
+fn memo_v1_runs_under_loader_v1() {
     let report = run(MEMO_V1, "memo", &["--loader", "v1"]).json();
     assert_eq!(report["success"], true, "{report}");
     let report = run(MEMO_V1, "memo", &["--loader", "v1", "--data", "0xff"]).json();

@@ -1,4 +1,4 @@
-//! Nothing that is read makes the command panic or hang: it says what is wrong, or does its work.
+//! Malformed input of every command: no panic, no hang, and a message that says what is wrong.
 
 mod common;
 
@@ -23,12 +23,12 @@ fn survive_program(folder: &Path, bytes: &[u8]) {
     for command in ["check", "disasm", "cfg", "run"] {
         survives(folder, &[command, "program.so"]);
     }
-    // The JIT, where there is one, compiles what no verifier would take too, if only to list it.
+    // To list machine code, the JIT compiles programs that the verifier rejects, too.
     survives(folder, &["disasm", "program.so", "--native"]);
     survives(folder, &["run", "program.so", "--engine", "jit"]);
 }
 
-/// A file of ours, with line tables.
+/// A program built from `examples/hello.s`, with line tables.
 fn hello(folder: &Path, arch: &str) -> Vec<u8> {
     let source = repository().join("examples/hello.s");
     let source = source.to_str().expect("the path is text");
@@ -38,7 +38,7 @@ fn hello(folder: &Path, arch: &str) -> Vec<u8> {
 }
 
 #[test]
-fn truncated_programs() {
+fn truncated_programs_do_not_panic() {
     let folder = folder("robust-truncated");
     for arch in ["v0", "v3"] {
         let bytes = hello(&folder, arch);
@@ -49,7 +49,7 @@ fn truncated_programs() {
 }
 
 #[test]
-fn programs_that_are_cut_off_are_refused() {
+fn check_rejects_programs_with_a_truncated_section_table() {
     let folder = folder("robust-cut-off");
     for arch in ["v0", "v3"] {
         let bytes = hello(&folder, arch);
@@ -64,7 +64,7 @@ fn programs_that_are_cut_off_are_refused() {
 }
 
 #[test]
-fn files_for_other_machines_are_told_so() {
+fn files_that_are_not_for_sbpf_are_named_as_such() {
     let folder = folder("robust-foreign");
     let mut bytes = hello(&folder, "v3");
     bytes[18..20].copy_from_slice(&62_u16.to_le_bytes());
@@ -90,7 +90,7 @@ fn files_for_other_machines_are_told_so() {
 }
 
 #[test]
-fn programs_with_a_wrong_byte() {
+fn programs_with_an_inverted_byte_do_not_panic() {
     let folder = folder("robust-flipped");
     for arch in ["v0", "v3"] {
         let bytes = hello(&folder, arch);
@@ -103,7 +103,7 @@ fn programs_with_a_wrong_byte() {
 }
 
 #[test]
-fn real_programs_cut_in_half() {
+fn real_programs_cut_in_half_do_not_panic() {
     let folder = folder("robust-half");
     for base in ["53e587eee80c", "67053ed6b0c4"] {
         let bytes = fs::read(fixture(base)).expect("the file is there");
@@ -112,7 +112,7 @@ fn real_programs_cut_in_half() {
 }
 
 #[test]
-fn sources_that_are_none() {
+fn malformed_sources_are_rejected() {
     let folder = folder("robust-sources");
     let sources: [&[u8]; 7] = [
         b"\0\0\0\0",
@@ -133,7 +133,7 @@ fn sources_that_are_none() {
 }
 
 #[test]
-fn inputs_that_are_none() {
+fn malformed_inputs_do_not_panic() {
     let folder = folder("robust-inputs");
     for input in ["", "[]", "null", "1", "{}", "{\"account\":1}", "{\"accounts\":1}", "[[[[[["] {
         fs::write(folder.join("input.json"), input).expect("the folder is writable");
@@ -151,7 +151,7 @@ fn inputs_that_are_none() {
 }
 
 #[test]
-fn a_program_that_the_verifier_refuses_is_shown_where() {
+fn a_program_rejected_by_the_verifier_is_reported() {
     let program = fixture("f762c0435a79");
     let output = survives(&repository(), &["check", &program]);
     assert_eq!(output.code, Some(1));
@@ -161,7 +161,7 @@ fn a_program_that_the_verifier_refuses_is_shown_where() {
 }
 
 #[test]
-fn completions_are_there_for_each_shell() {
+fn completions_exist_for_each_shell() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let output = selkie(&repository(), &["completions", shell]);
         assert_eq!(output.code, Some(0));
@@ -172,7 +172,7 @@ fn completions_are_there_for_each_shell() {
 }
 
 #[test]
-fn every_command_explains_itself_with_examples() {
+fn the_help_of_every_command_has_examples() {
     let commands = ["build", "run", "check", "disasm", "cfg", "input", "conform", "completions"];
     for command in commands {
         let output = selkie(&repository(), &[command, "--help"]);
@@ -185,7 +185,7 @@ fn every_command_explains_itself_with_examples() {
 }
 
 #[test]
-fn closed_pipes_are_no_reason_to_panic() {
+fn writing_to_a_closed_pipe_does_not_panic() {
     let folder = folder("robust-pipes");
     let source = "hello.s";
     fs::copy(repository().join("examples/hello.s"), folder.join(source)).expect("it is there");
@@ -218,10 +218,10 @@ fn closed_pipes_are_no_reason_to_panic() {
     }
 }
 
-/// Runs the command with an output that nothing reads.
+/// Runs the command with standard output, or both outputs, closed by the reader.
 fn closed(folder: &Path, arguments: &[&str], closes_stderr: bool) -> std::process::Output {
     let pipe = || {
-        let (reader, writer) = std::io::pipe().expect("there is room for a pipe");
+        let (reader, writer) = std::io::pipe().expect("a pipe can be created");
         drop(reader);
         writer
     };

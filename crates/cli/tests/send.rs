@@ -1,4 +1,4 @@
-//! `selkie send` and `selkie keygen` where documents cannot show it: files, folders and permissions.
+//! `selkie send` and `selkie keygen`: files, folders and permissions, which documents cannot show.
 
 mod common;
 
@@ -19,7 +19,7 @@ fn run(folder: &Path, line: &str) -> Output {
 
 #[cfg(unix)]
 #[test]
-fn only_its_owner_can_read_a_new_key() {
+fn a_new_key_file_is_readable_by_its_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = folder("send-key-mode");
     check(&folder, "keygen new alice.json");
@@ -28,7 +28,7 @@ fn only_its_owner_can_read_a_new_key() {
 }
 
 #[test]
-fn a_key_is_never_overwritten() {
+fn keygen_does_not_overwrite_a_key() {
     let folder = folder("send-key-overwrite");
     check(&folder, "keygen new alice.json");
     let read = || fs::read(folder.join("alice.json")).expect("it was written");
@@ -38,7 +38,7 @@ fn a_key_is_never_overwritten() {
 }
 
 #[test]
-fn named_keys_are_found_from_any_folder() {
+fn names_of_key_files_work_from_any_folder() {
     let folder = folder("send-names");
     fs::create_dir_all(folder.join("cluster/keys")).expect("the folder is writable");
     check(&folder, "keygen new cluster/keys/alice.json");
@@ -71,7 +71,7 @@ fn signed_transactions_are_sent_from_files() {
 }
 
 #[test]
-fn a_simulation_leaves_the_state_as_it_is() {
+fn a_simulation_does_not_change_the_state_file() {
     let folder = folder("send-simulate");
     check(&folder, "airdrop 5 payer --payer test:payer");
     let read = || fs::read(folder.join("selkie.state")).expect("it was written");
@@ -81,7 +81,7 @@ fn a_simulation_leaves_the_state_as_it_is() {
 }
 
 #[test]
-fn broken_files_of_names_are_refused() {
+fn malformed_name_files_are_rejected() {
     let folder = folder("send-broken-names");
     check(&folder, "airdrop 5 test:bob");
     for text in ["", "[1]", "{\"a\": 1}", "{"] {

@@ -1,4 +1,4 @@
-//! The bound that every reader of foreign input keeps, and a run of the command under it.
+//! Runs the command under a memory limit and a time limit.
 
 use std::{
     fs::{self, File},
@@ -23,7 +23,7 @@ pub(crate) fn run(folder: &Path, input_len: usize, arguments: &[&str]) -> Output
     run_with(folder, input_len, arguments, b"")
 }
 
-/// The same with a standard input.
+/// Like `run`, with standard input.
 pub(crate) fn run_with(
     folder: &Path,
     input_len: usize,

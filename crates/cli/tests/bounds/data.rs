@@ -1,4 +1,4 @@
-//! What is JSON, saved states, vectors and fixtures.
+//! JSON, saved states, vectors and fixtures.
 
 use std::{fs, path::Path};
 
@@ -9,7 +9,8 @@ use crate::{
     common::{folder, repository},
 };
 
-/// Values that take far more memory than their text, behind what makes `open` an object.
+/// JSON values, between `open` and `close`, that a tree of values would need far more memory for
+/// than their text.
 fn hostile(open: &str, close: &str) -> Vec<String> {
     const COUNT: usize = 150_000;
     let lists = ["0,", "[],", "{\"\":0},", "\"\",", "[[[[[[]]]]]],", "1e5,"];
@@ -25,7 +26,7 @@ fn hostile(open: &str, close: &str) -> Vec<String> {
 }
 
 #[test]
-fn instructions_and_accounts_as_json() {
+fn hostile_json_of_instructions_and_accounts() {
     let folder = folder("bounds-json");
     let hello = repository().join("examples/hello.s");
     let hello = hello.to_str().expect("the path is text");
@@ -50,7 +51,7 @@ fn instructions_and_accounts_as_json() {
 }
 
 #[test]
-fn keys_as_json() {
+fn hostile_json_of_keys() {
     let folder = folder("bounds-keys");
     let hello = repository().join("examples/hello.s");
     let hello = hello.to_str().expect("the path is text");
@@ -73,7 +74,7 @@ fn state(header: &str, accounts: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn saved_states() {
+fn hostile_saved_states() {
     let folder = folder("bounds-states");
     let mut states: Vec<Vec<u8>> = hostile("", "")
         .iter()
@@ -92,29 +93,29 @@ fn saved_states() {
     }
 }
 
-fn judge(folder: &Path, name: &str, bytes: &[u8]) {
+fn conform(folder: &Path, name: &str, bytes: &[u8]) {
     fs::write(folder.join(name), bytes).expect("the folder is writable");
     assert_short_lines(&run(folder, bytes.len(), &["conform", name]));
     fs::remove_file(folder.join(name)).expect("it was written");
 }
 
 #[test]
-fn vectors() {
+fn hostile_vectors() {
     let folder = folder("bounds-vectors");
     for text in hostile("", "").iter().chain(&hostile("{\"kind\":\"exec\",\"x\":", "}")) {
-        judge(&folder, "vectors.jsonl", text.as_bytes());
+        conform(&folder, "vectors.jsonl", text.as_bytes());
     }
-    judge(&folder, "vectors.jsonl", &b"{}\n".repeat(100_000));
+    conform(&folder, "vectors.jsonl", &b"{}\n".repeat(100_000));
 }
 
 #[test]
-fn fixtures() {
+fn hostile_fixtures() {
     let folder = folder("bounds-fixtures");
     // Length-delimited fields inside each other, lengths that lie, and numbers without an end.
     let nested = (0..100_000).flat_map(|_| [0x0a, 0x7f]).collect::<Vec<u8>>();
     let lying = [0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f].repeat(100_000);
     let empty = [0x12, 0x00].repeat(500_000);
     for bytes in [nested, lying, vec![0xff; 1_000_000], vec![0; 1_000_000], empty] {
-        judge(&folder, "instr.fix", &bytes);
+        conform(&folder, "instr.fix", &bytes);
     }
 }

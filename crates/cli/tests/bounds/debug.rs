@@ -1,4 +1,4 @@
-//! Debug information whose units share what they refer to.
+//! Debug information whose units share abbreviations and line programs.
 
 use std::fs;
 
@@ -63,7 +63,7 @@ fn lines(rows: usize) -> Vec<u8> {
     [&length.to_le_bytes()[..], &body].concat()
 }
 
-/// A program that the verifier refuses, so that the line is looked for.
+/// Checks a program that the verifier rejects, so that the command looks for the source line.
 fn check(name: &str, info: Vec<u8>, abbreviations: Vec<u8>, lines: Vec<u8>) {
     let mut file = File::program(4);
     file.sections[1].bytes[..8].copy_from_slice(&[0xff; 8]);
@@ -82,12 +82,12 @@ fn check(name: &str, info: Vec<u8>, abbreviations: Vec<u8>, lines: Vec<u8>) {
     }
     let output = run(&folder, bytes.len(), &["check", "program.so"]);
     assert!(output.stdout.contains("by the verifier"), "{output:?}");
-    assert_eq!(output.stdout.contains("a.s:"), name == "sound", "{output:?}");
+    assert_eq!(output.stdout.contains("a.s:"), name == "valid", "{output:?}");
 }
 
 #[test]
-fn sound_units_are_read() {
-    check("sound", units(1, |_| 0), abbreviations(2), lines(8));
+fn valid_units_are_read() {
+    check("valid", units(1, |_| 0), abbreviations(2), lines(8));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn units_whose_abbreviations_overlap() {
 }
 
 #[test]
-fn sections_that_are_all_the_same_bytes() {
+fn debug_sections_that_share_their_bytes() {
     let mut file = File::program(4);
     file.sections[1].bytes[..8].copy_from_slice(&[0xff; 8]);
     let names = [

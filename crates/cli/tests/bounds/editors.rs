@@ -8,7 +8,7 @@ fn framed(body: &str) -> String {
     format!("Content-Length: {}\r\n\r\n{body}", body.len())
 }
 
-/// Serves what is written to the server, between an introduction and a leave that it answers.
+/// Sends messages between `initialize` and `shutdown`, which the server must answer.
 fn check(name: &str, messages: &str) {
     let folder = folder(&format!("bounds-lsp-{name}"));
     let begin = json!({ "id": 1, "method": "initialize", "params": { "capabilities": {} } });
@@ -21,7 +21,7 @@ fn check(name: &str, messages: &str) {
 }
 
 #[test]
-fn lengths_that_lie() {
+fn wrong_content_lengths_are_rejected() {
     let folder = folder("bounds-lsp-length");
     for length in ["7600000000", "33554432", "18446744073709551615"] {
         let input = format!("Content-Length: {length}\r\n\r\n{{}}");
@@ -31,7 +31,7 @@ fn lengths_that_lie() {
 }
 
 #[test]
-fn messages_of_very_many_values() {
+fn messages_with_very_many_values() {
     check("values", &framed(&format!("[{}0]", "0,".repeat(500_000))));
     let objects = "{\"a\":{}},".repeat(3_000);
     let params = format!("{{\"method\":\"x\",\"params\":[{objects}0]}}");
@@ -39,13 +39,13 @@ fn messages_of_very_many_values() {
 }
 
 #[test]
-fn bodies_that_cannot_be_read() {
+fn malformed_messages() {
     check("nested", &framed(&"[".repeat(1_000_000)));
     check("garbage", &framed("{{{").repeat(1_000));
 }
 
 #[test]
-fn sources_that_are_one_long_name() {
+fn sources_with_a_name_of_a_megabyte() {
     let open = |text: String| {
         let document =
             json!({ "uri": "file:///a.s", "languageId": "s", "version": 1, "text": text });

@@ -1,6 +1,6 @@
-//! ELF files whose tables name the same bytes again and again.
+//! Builds ELF files whose tables refer to the same bytes many times.
 
-/// A section in the making.
+/// A section to be written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Section {
     /// Offset in the table of section names.
@@ -11,11 +11,11 @@ pub(crate) struct Section {
     pub(crate) bytes: Vec<u8>,
     /// Of a symbol table, its string table.
     pub(crate) link: u32,
-    /// Place in the file, if it is that of another section.
+    /// Offset and size in the file, if they are those of another section.
     pub(crate) range: Option<(u64, u64)>,
 }
 
-/// A file in the making.
+/// An ELF file to be written.
 #[derive(Clone, Debug)]
 pub(crate) struct File {
     pub(crate) kind: u16,
@@ -32,7 +32,7 @@ pub(crate) const SYMTAB: u32 = 2;
 pub(crate) const STRTAB: u32 = 3;
 pub(crate) const DYNSYM: u32 = 11;
 const ALLOC_EXEC: u64 = 6;
-/// Where `.text` lies, in the file and in memory.
+/// Offset and address of `.text`.
 const TEXT: u64 = 64;
 /// The table of section names.
 pub(crate) const NAMES: usize = 2;
@@ -63,7 +63,7 @@ impl File {
         }
     }
 
-    /// Adds a table of symbols, and the strings that they are named by.
+    /// Adds a symbol table and its string table.
     pub(crate) fn with_symbols(mut self, kind: u32, symbols: Vec<u8>, strings: Vec<u8>) -> Self {
         let [name, strings_name] = if kind == SYMTAB { [7, 15] } else { [23, 31] };
         let link = u32::try_from(self.sections.len() + 1).expect("few sections");
@@ -133,10 +133,10 @@ pub(crate) fn symbol(name: usize, info: u8, section: u16, value: u64) -> Vec<u8>
 
 /// A symbol for each of the first slots, each named by another part of one long text.
 pub(crate) fn symbols(count: usize, section: u16) -> Vec<u8> {
-    let place = |index: usize| TEXT + index as u64 * 8;
+    let address = |index: usize| TEXT + index as u64 * 8;
     let first = symbol(0, 0, 0, 0);
     let rest =
-        (1..count).flat_map(|index| symbol(index, GLOBAL_FUNCTION, section, place(index - 1)));
+        (1..count).flat_map(|index| symbol(index, GLOBAL_FUNCTION, section, address(index - 1)));
     first.into_iter().chain(rest).collect()
 }
 

@@ -1,5 +1,4 @@
-//! Every reader of foreign input keeps one bound: three times the input and 64 MiB of memory. Each
-//! gets input that is made to break it.
+//! Hostile input: every reader stays within 64 MiB of memory plus three times the size of its input.
 
 mod bound;
 #[path = "../common/mod.rs"]

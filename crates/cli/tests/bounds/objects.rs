@@ -1,4 +1,4 @@
-//! Objects and archives, as the linker reads them.
+//! Objects and archives given to the linker.
 
 use std::fs;
 
@@ -27,7 +27,7 @@ fn check(name: &str, bytes: &[u8]) {
     run(&folder, bytes.len(), &["link", "input.o", "-o", "linked.so", "--json"]);
 }
 
-/// Symbols in place of addresses in the file.
+/// Makes symbol values relative to `.text`, as in objects.
 fn from_zero(symbols: &[u8]) -> Vec<u8> {
     let mut symbols = symbols.to_vec();
     for symbol in symbols.chunks_exact_mut(24).skip(1) {
@@ -38,7 +38,7 @@ fn from_zero(symbols: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn symbols_with_overlapping_names_are_refused() {
+fn symbols_with_overlapping_names_in_objects() {
     let symbols = from_zero(&symbols(SYMBOLS, 1));
     let file = object(SYMBOLS).with_symbols(SYMTAB, symbols, strings(b'a', TEXT_LEN));
     check("object-defined", &file.write());
@@ -48,7 +48,7 @@ fn symbols_with_overlapping_names_are_refused() {
 }
 
 #[test]
-fn one_long_name_is_shown_in_part() {
+fn messages_shorten_a_long_symbol_name() {
     let names = [symbol(0, 0, 0, 0), symbol(1, GLOBAL_FUNCTION, 1, 0), symbol(2, 0x10, 0, 0)];
     let file = object(1).with_symbols(SYMTAB, names.concat(), strings(b'a', TEXT_LEN));
     check("object-long", &file.write());
@@ -59,7 +59,7 @@ fn one_long_name_is_shown_in_part() {
 }
 
 #[test]
-fn sections_with_overlapping_names_are_refused() {
+fn sections_with_overlapping_names_in_objects() {
     let mut file = object(1);
     file.sections[NAMES].bytes.extend(strings(b'a', TEXT_LEN));
     for name in 0..60_000 {
@@ -68,7 +68,7 @@ fn sections_with_overlapping_names_are_refused() {
     check("object-sections", &file.write());
 }
 
-/// A member's header, of a name and a size.
+/// The header of an archive member.
 fn header(name: &str, size: usize) -> Vec<u8> {
     format!("{name:<16}{:<12}{:<6}{:<6}{:<8}{size:<10}`\n", 0, 0, 0, 644).into_bytes()
 }

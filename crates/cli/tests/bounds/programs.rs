@@ -8,7 +8,7 @@ use crate::{
     elf::{DYNSYM, File, NAMES, PROGBITS, SYMTAB, Section, strings, symbol, symbols},
 };
 
-/// Every command that reads a program.
+/// Runs every command that reads a program.
 fn check(folder: &Path, bytes: &[u8]) {
     fs::write(folder.join("program.so"), bytes).expect("the folder is writable");
     let len = bytes.len();

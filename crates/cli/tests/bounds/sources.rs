@@ -1,4 +1,4 @@
-//! Assembler sources, and the files that they name.
+//! Assembler sources, and the files that they include.
 
 use std::{fs, path::Path, process::Command};
 
@@ -7,7 +7,7 @@ use crate::{
     common::{Output, folder},
 };
 
-/// Every command that reads a source.
+/// Runs every command that reads a source.
 fn check(folder: &Path, source: &str) -> Vec<Output> {
     fs::write(folder.join("program.s"), source).expect("the folder is writable");
     let commands: [&[&str]; 5] = [
@@ -21,7 +21,7 @@ fn check(folder: &Path, source: &str) -> Vec<Output> {
 }
 
 #[test]
-fn names_of_a_megabyte_are_shown_in_part() {
+fn messages_shorten_a_name_of_a_megabyte() {
     let folder = folder("bounds-name");
     let name = "a".repeat(1_000_000);
     for source in [
@@ -42,7 +42,7 @@ fn names_of_a_megabyte_are_shown_in_part() {
 }
 
 #[test]
-fn sources_that_make_very_much_of_little() {
+fn short_sources_that_generate_much_output() {
     let folder = folder("bounds-generated");
     let nested = (0..20).map(|_| ".rept 1000\n").collect::<String>() + &".endr\n".repeat(20);
     let twice = (1..64).map(|it| format!(".macro m{it}\nm{}\nm{}\n.endm\n", it - 1, it - 1));
@@ -67,7 +67,7 @@ fn sources_that_make_very_much_of_little() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_no_file_is_not_included() {
+fn devices_pipes_and_folders_are_not_included() {
     let folder = folder("bounds-fifo");
     let made = Command::new("mkfifo").arg(folder.join("pipe")).status();
     assert!(made.expect("there is mkfifo").success());
@@ -84,7 +84,7 @@ fn what_is_no_file_is_not_included() {
 
 #[cfg(unix)]
 #[test]
-fn inputs_without_an_end_are_refused() {
+fn endless_inputs_are_rejected() {
     const PIPE_BYTES: usize = 64 << 20;
     let folder = folder("bounds-endless");
     for command in ["check", "input", "link", "disasm"] {
@@ -95,7 +95,7 @@ fn inputs_without_an_end_are_refused() {
 }
 
 #[test]
-fn what_is_piped_is_formatted() {
+fn piped_sources_are_formatted() {
     let output = run_with(&folder("bounds-piped"), 0, &["fmt"], b"exit\n");
     assert_eq!(output.stdout, "    exit\n");
 }
