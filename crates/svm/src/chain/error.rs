@@ -13,29 +13,83 @@ use solana_transaction_error::TransactionError;
 ///
 /// A syscall may also fail with an [`InstructionError`], which becomes the instruction's result,
 /// or with the [`Trap`] of a memory access.
+///
+/// Selkie never raises the variants that say so. They exist in agave, and keep their numbers here.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "the text of each variant says what it means")]
 pub enum SyscallError {
+    /// Text is not UTF-8: the error and the bytes.
     InvalidString(Utf8Error, Vec<u8>),
+    /// The program called `abort`.
     Abort,
-    Panic { file: String, line: u64, column: u64 },
+    /// The program called `sol_panic_`.
+    Panic {
+        /// The source file given by the program.
+        file: String,
+        /// The line given by the program.
+        line: u64,
+        /// The column given by the program.
+        column: u64,
+    },
+    /// The invoke context is in use. Never raised.
     InvokeContextBorrowFailed,
+    /// A signer seed is not UTF-8: the error and the bytes. Never raised.
     MalformedSignerSeed(Utf8Error, Vec<u8>),
+    /// No program derived address results from signer seeds.
     BadSeeds(PubkeyError),
+    /// A CPI to a program that programs must not invoke.
     ProgramNotSupported(Pubkey),
+    /// A guest address is not aligned as the type that it points to.
     UnalignedPointer,
+    /// A CPI with too many lists of signer seeds.
     TooManySigners,
-    InstructionTooLarge { len: usize, max: usize },
+    /// A CPI with too large an instruction. Never raised.
+    InstructionTooLarge {
+        /// Its length in bytes.
+        len: usize,
+        /// The maximum.
+        max: usize,
+    },
+    /// A CPI with too many accounts. Never raised.
     TooManyAccounts,
+    /// Source and destination of `sol_memcpy_`, or two results of one syscall, overlap.
     CopyOverlapping,
-    ReturnDataTooLarge { len: u64, max: u64 },
+    /// `sol_set_return_data` with too many bytes.
+    ReturnDataTooLarge {
+        /// The number of bytes.
+        len: u64,
+        /// The maximum.
+        max: u64,
+    },
+    /// A hash of too many slices.
     TooManySlices,
+    /// A length or count is outside its range, or the bytes that it stands for exceed `i64::MAX`.
     InvalidLength,
-    MaxInstructionDataLenExceeded { len: u64, max: u64 },
-    MaxInstructionAccountsExceeded { count: u64, max: u64 },
-    MaxInstructionAccountInfosExceeded { count: u64, max: u64 },
+    /// A CPI with too much instruction data.
+    MaxInstructionDataLenExceeded {
+        /// Its length in bytes.
+        len: u64,
+        /// The maximum.
+        max: u64,
+    },
+    /// A CPI whose instruction lists too many accounts.
+    MaxInstructionAccountsExceeded {
+        /// The number of accounts.
+        count: u64,
+        /// The maximum.
+        max: u64,
+    },
+    /// A CPI with too many `AccountInfo`s.
+    MaxInstructionAccountInfosExceeded {
+        /// The number of `AccountInfo`s.
+        count: u64,
+        /// The maximum.
+        max: u64,
+    },
+    /// An argument has a value that the syscall does not accept, such as an unknown curve.
     InvalidAttribute,
+    /// A guest address is outside the region in which the syscall accepts it.
     InvalidPointer,
+    /// A sum or product overflows. Never raised.
     ArithmeticOverflow,
 }
 

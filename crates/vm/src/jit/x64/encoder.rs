@@ -8,7 +8,6 @@ use core::{cell::Cell, mem};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 #[rustfmt::skip]
-#[allow(missing_docs, reason = "the names are the processor's")]
 pub(crate) enum Reg { Rax, Rcx, Rdx, Rbx, Rsp, Rbp, Rsi, Rdi, R8, R9, R10, R11, R12, R13, R14, R15 }
 
 /// A memory operand.
