@@ -8,7 +8,7 @@ use lsp_types::{
     MarkupKind, TextEdit,
 };
 use selkie_asm::{
-    directives::DIRECTIVES,
+    directives::{DIRECTIVES, Directive},
     syntax::{Class, Line, Statement, Token, instructions},
 };
 use selkie_isa::{Kind, Op, Shape, Version, layout::FRAME_POINTER, syntax::mnemonics};
@@ -63,27 +63,9 @@ pub(crate) fn complete(
     if is_comment(source, line, &tokens, offset) {
         return Vec::new();
     }
-    let mut list = List { source, range: range.clone(), items: Vec::new() };
-    match expected(source, line, range.start) {
-        Expected::Nothing => {}
-        Expected::Statement => {
-            list.mnemonics(version);
-            list.directives();
-            list.names(unit, 'm', |role| role == Role::Macro);
-        }
-        Expected::Callee => {
-            list.names(unit, 'a', |role| role == Role::Label);
-            list.syscalls();
-        }
-        Expected::Syscall => list.syscalls(),
-        Expected::Target => list.names(unit, 'a', |role| role == Role::Label),
-        Expected::Operand => {
-            list.registers();
-            list.names(unit, 'b', is_value);
-        }
-        Expected::Value => list.names(unit, 'b', is_value),
-        Expected::Parameter => list.parameters(offset),
-    }
+    let expected = expected(source, line, range.start);
+    let mut list = List { source, range, items: Vec::new() };
+    list.add_expected(expected, unit, offset, version);
     list.items
 }
 
@@ -135,19 +117,22 @@ fn expected(source: &Source, line: &Line, start: usize) -> Expected {
             }
         }
         Statement::Constant => Expected::Value,
-        Statement::Directive(directive) => match directive.names[0] {
-            ".globl" | ".type" | ".weak" | ".hidden" | ".protected" | ".local" => Expected::Target,
-            ".size" if commas == 0 => Expected::Target,
-            ".extern" => Expected::Syscall,
-            ".macro" | ".irp" | ".irpc" | ".struct" | ".section" | ".pushsection" | ".include"
-            | ".incbin" | ".ascii" | ".asciz" | ".pubkey" | ".error" | ".warning" => {
-                Expected::Nothing
-            }
-            ".equ" | ".set" | ".field" if commas == 0 => Expected::Nothing,
-            _ if directive.is_ignored() => Expected::Nothing,
-            _ => Expected::Value,
-        },
+        Statement::Directive(directive) => directive_operand(directive, commas),
         Statement::Call | Statement::None => Expected::Operand,
+    }
+}
+
+/// Returns what the operand of a directive after `commas` commas can be.
+fn directive_operand(directive: &Directive, commas: usize) -> Expected {
+    match directive.names[0] {
+        ".globl" | ".type" | ".weak" | ".hidden" | ".protected" | ".local" => Expected::Target,
+        ".size" if commas == 0 => Expected::Target,
+        ".extern" => Expected::Syscall,
+        ".macro" | ".irp" | ".irpc" | ".struct" | ".section" | ".pushsection" | ".include"
+        | ".incbin" | ".ascii" | ".asciz" | ".pubkey" | ".error" | ".warning" => Expected::Nothing,
+        ".equ" | ".set" | ".field" if commas == 0 => Expected::Nothing,
+        _ if directive.is_ignored() => Expected::Nothing,
+        _ => Expected::Value,
     }
 }
 
@@ -180,6 +165,36 @@ struct List<'a> {
 }
 
 impl List<'_> {
+    /// Adds everything that can be typed.
+    fn add_expected(
+        &mut self,
+        expected: Expected,
+        unit: &[Rc<Source>],
+        offset: usize,
+        version: Version,
+    ) {
+        match expected {
+            Expected::Nothing => {}
+            Expected::Statement => {
+                self.mnemonics(version);
+                self.directives();
+                self.names(unit, 'm', |role| role == Role::Macro);
+            }
+            Expected::Callee => {
+                self.names(unit, 'a', |role| role == Role::Label);
+                self.syscalls();
+            }
+            Expected::Syscall => self.syscalls(),
+            Expected::Target => self.names(unit, 'a', |role| role == Role::Label),
+            Expected::Operand => {
+                self.registers();
+                self.names(unit, 'b', is_value);
+            }
+            Expected::Value => self.names(unit, 'b', is_value),
+            Expected::Parameter => self.parameters(offset),
+        }
+    }
+
     fn add(
         &mut self,
         label: &str,

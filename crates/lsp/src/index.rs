@@ -208,24 +208,13 @@ impl Indexer<'_> {
                     self.functions.extend(self.name(first).filter(|_| names_function));
                 }
             }
-            ".macro" => self.macro_head(operands),
             ".purgem" => {
                 if let Some(name) = first {
                     let key = Key::Macro(self.file.slice(name).to_owned());
                     self.add(key, Role::Reference, name.range.clone());
                 }
             }
-            ".rept" => {
-                self.uses(operands, false, false);
-                self.bodies.push((self.line, Vec::new()));
-            }
-            ".irp" | ".irpc" => {
-                self.bodies.push((self.line, Vec::new()));
-                if let Some(first) = first.filter(|it| it.class == Class::Word) {
-                    self.define_parameter(first);
-                }
-                self.uses(operands.get(1..).unwrap_or_default(), false, false);
-            }
+            ".macro" | ".rept" | ".irp" | ".irpc" => self.block(name, operands),
             ".endm" | ".endr" => drop(self.bodies.pop()),
             ".struct" | ".field" => self.structure(name, operands),
             ".ends" => self.structure = None,
@@ -238,6 +227,24 @@ impl Indexer<'_> {
             }
             ".section" | ".pushsection" | ".ifc" | ".ifnc" => self.uses(operands, false, false),
             _ => self.uses(operands, false, name == ".quad"),
+        }
+    }
+
+    /// Begins the body of a macro or loop.
+    fn block(&mut self, directive: &str, operands: &[Token]) {
+        match directive {
+            ".macro" => self.macro_head(operands),
+            ".rept" => {
+                self.uses(operands, false, false);
+                self.bodies.push((self.line, Vec::new()));
+            }
+            _ => {
+                self.bodies.push((self.line, Vec::new()));
+                if let Some(first) = operands.first().filter(|it| it.class == Class::Word) {
+                    self.define_parameter(first);
+                }
+                self.uses(operands.get(1..).unwrap_or_default(), false, false);
+            }
         }
     }
 

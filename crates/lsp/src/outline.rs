@@ -68,73 +68,99 @@ fn symbol(source: &Source, it: &Occurrence, range: core::ops::Range<usize>) -> D
 /// Returns what can be folded: macros, loops, conditions, structures, the code after each label, and
 /// comments of several lines.
 pub(crate) fn folds(source: &Source) -> Vec<FoldingRange> {
-    let mut folds = Vec::new();
-    let mut open: Vec<usize> = Vec::new();
-    let mut label: Option<usize> = None;
-    let mut last_code = 0;
-    let mut comment: Option<usize> = None;
+    let mut folds = Folds::default();
     let lines = source.file.lines();
     for (number, line) in lines.iter().enumerate() {
-        let is_comment = is_comment(source, line);
-        match (is_comment, comment) {
-            (true, None) => comment = Some(number),
-            (false, Some(start)) => {
-                push(&mut folds, start, number - 1, Some(FoldingRangeKind::Comment));
-                comment = None;
-            }
-            _ => {}
+        folds.comment(number, is_comment(source, line));
+        folds.code(number, line, source.file.labels(line).len() > 0);
+        if let Statement::Directive(directive) = line.statement {
+            folds.directive(number, directive.names[0]);
         }
-        if source.file.labels(line).len() > 0 {
-            if let Some(start) = label.replace(number) {
-                push(&mut folds, start, last_code, None);
-            }
-            last_code = number;
+    }
+    folds.end_label();
+    folds.end_comment(lines.len());
+    folds.found
+}
+
+/// The folds found so far, and the first lines of those that have not ended.
+#[derive(Default)]
+struct Folds {
+    found: Vec<FoldingRange>,
+    /// Of directives, the innermost last.
+    open: Vec<usize>,
+    comment: Option<usize>,
+    label: Option<usize>,
+    last_code: usize,
+}
+
+impl Folds {
+    fn comment(&mut self, number: usize, is_comment: bool) {
+        if is_comment {
+            self.comment.get_or_insert(number);
+        } else {
+            self.end_comment(number);
         }
-        if !matches!(line.statement, Statement::None) {
-            last_code = number;
+    }
+
+    /// Ends a comment before the line `number`.
+    fn end_comment(&mut self, number: usize) {
+        if let Some(start) = self.comment.take() {
+            self.push(start, number - 1, Some(FoldingRangeKind::Comment));
         }
-        let Statement::Directive(directive) = line.statement else { continue };
-        match directive.names[0] {
-            ".macro" | ".rept" | ".irp" | ".irpc" | ".struct" => open.push(number),
-            name if name.starts_with(".if") => open.push(number),
+    }
+
+    fn code(&mut self, number: usize, line: &Line, has_label: bool) {
+        if has_label {
+            self.end_label();
+            self.label = Some(number);
+        }
+        if has_label || !matches!(line.statement, Statement::None) {
+            self.last_code = number;
+        }
+    }
+
+    /// Ends the code after a label with the last line of code.
+    fn end_label(&mut self) {
+        if let Some(start) = self.label.take() {
+            self.push(start, self.last_code, None);
+        }
+    }
+
+    fn directive(&mut self, number: usize, name: &str) {
+        match name {
+            ".macro" | ".rept" | ".irp" | ".irpc" | ".struct" => self.open.push(number),
             ".else" | ".elseif" => {
-                if let Some(start) = open.pop() {
-                    push(&mut folds, start, number.saturating_sub(1), None);
-                }
-                open.push(number);
+                self.close(number.saturating_sub(1));
+                self.open.push(number);
             }
-            ".endm" | ".endr" | ".ends" | ".endif" => {
-                if let Some(start) = open.pop() {
-                    push(&mut folds, start, number, None);
-                }
-            }
+            ".endm" | ".endr" | ".ends" | ".endif" => self.close(number),
+            name if name.starts_with(".if") => self.open.push(number),
             _ => {}
         }
     }
-    if let Some(start) = label {
-        push(&mut folds, start, last_code, None);
+
+    fn close(&mut self, end: usize) {
+        if let Some(start) = self.open.pop() {
+            self.push(start, end, None);
+        }
     }
-    if let Some(start) = comment {
-        push(&mut folds, start, lines.len() - 1, Some(FoldingRangeKind::Comment));
+
+    fn push(&mut self, start: usize, end: usize, kind: Option<FoldingRangeKind>) {
+        let narrow = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
+        if end > start {
+            self.found.push(FoldingRange {
+                start_line: narrow(start),
+                end_line: narrow(end),
+                kind,
+                ..FoldingRange::default()
+            });
+        }
     }
-    folds
 }
 
 fn is_comment(source: &Source, line: &Line) -> bool {
     let is_bare = source.file.labels(line).len() == 0 && matches!(line.statement, Statement::None);
     is_bare && !source.text()[line.range.clone()].trim().is_empty()
-}
-
-fn push(folds: &mut Vec<FoldingRange>, start: usize, end: usize, kind: Option<FoldingRangeKind>) {
-    let narrow = |line: usize| u32::try_from(line).unwrap_or(u32::MAX);
-    if end > start {
-        folds.push(FoldingRange {
-            start_line: narrow(start),
-            end_line: narrow(end),
-            kind,
-            ..FoldingRange::default()
-        });
-    }
 }
 
 /// The kinds of semantic tokens, in the order of their numbers.
