@@ -67,24 +67,7 @@ fn conform(vectors: &[PathBuf], arguments: &[&str]) -> Result<()> {
 
 /// Runs everything that a change must pass before it lands.
 pub(crate) fn ci(arguments: &[String]) -> Result<()> {
-    step("format", || cargo(&["fmt", "--all", "--check"]))?;
-    step("tidy", || tidy::run(&[]))?;
-    step("generated documentation", || codegen::run(&["--check".to_owned()]))?;
-    step("dependencies", dependencies)?;
-    step("lints", || {
-        cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])
-    })?;
-    step("clock, environment and randomness", || {
-        let product = ["--lib", "--bins", "--exclude", "xtask", "--exclude", "selkie-testdata"];
-        let lint = ["--locked", "--", "-D", "clippy::disallowed_methods"];
-        cargo(&[&["clippy", "--workspace"], &product[..], &lint].concat())
-    })?;
-    step("lints beside peers", || PEERS.iter().try_for_each(lint_peer))?;
-    step("walkthroughs", || walkthroughs::run(&["--check".to_owned()]))?;
-    step("documentation", || {
-        let arguments = ["doc", "--workspace", "--no-deps", "--locked"];
-        succeed(cargo_command().args(arguments).env("RUSTDOCFLAGS", "-D warnings"))
-    })?;
+    check_sources()?;
     let mut with_compilers = false;
     step("compilers for C and Rust", || {
         with_compilers = toolchains::install();
@@ -102,20 +85,41 @@ pub(crate) fn ci(arguments: &[String]) -> Result<()> {
     step("examples", examples)?;
     step("tests of example projects", || match with_compilers {
         true => PROJECTS.iter().try_for_each(test_project),
-        false => {
-            say("skipped, for want of compilers");
-            Ok(())
-        }
+        false => skip_without_compilers(),
     })?;
     step("comparison with anza's engine", oracle)?;
     step("comparison with agave's processor", oracle_svm)?;
     step("linked programs on agave's processor", || match with_compilers {
         true => linked(),
-        false => {
-            say("skipped, for want of compilers");
-            Ok(())
-        }
+        false => skip_without_compilers(),
     })
+}
+
+/// Runs the checks that execute nothing of the product.
+fn check_sources() -> Result<()> {
+    step("format", || cargo(&["fmt", "--all", "--check"]))?;
+    step("tidy", || tidy::run(&[]))?;
+    step("generated documentation", || codegen::run(&["--check".to_owned()]))?;
+    step("dependencies", dependencies)?;
+    step("lints", || {
+        cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])
+    })?;
+    step("clock, environment and randomness", || {
+        let product = ["--lib", "--bins", "--exclude", "xtask", "--exclude", "selkie-testdata"];
+        let lint = ["--locked", "--", "-D", "clippy::disallowed_methods"];
+        cargo(&[&["clippy", "--workspace"], &product[..], &lint].concat())
+    })?;
+    step("lints beside peers", || PEERS.iter().try_for_each(lint_peer))?;
+    step("walkthroughs", || walkthroughs::run(&["--check".to_owned()]))?;
+    step("documentation", || {
+        let arguments = ["doc", "--workspace", "--no-deps", "--locked"];
+        succeed(cargo_command().args(arguments).env("RUSTDOCFLAGS", "-D warnings"))
+    })
+}
+
+fn skip_without_compilers() -> Result<()> {
+    say("skipped: `cargo xtask toolchains` installs the compilers that are missing");
+    Ok(())
 }
 
 /// The workspaces that are linted here. `oracle-svm` is not: checking agave takes as long as

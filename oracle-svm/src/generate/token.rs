@@ -31,7 +31,7 @@ const fn decode_native() -> Key {
     key
 }
 
-/// What there is of one token program.
+/// A token program with its mints, accounts and signers.
 pub(crate) struct Tokens {
     program: Key,
     mints: Vec<Key>,
@@ -40,6 +40,18 @@ pub(crate) struct Tokens {
     multisig: Key,
     signers: Vec<Key>,
     freezer: Key,
+}
+
+/// Random accounts and numbers for an instruction.
+struct Draw {
+    account: Key,
+    mint: Key,
+    /// Of `account`.
+    owner: Key,
+    /// Another account, of the same mint in most cases.
+    other: Key,
+    amount: u64,
+    decimals: u8,
 }
 
 impl Tokens {
@@ -141,6 +153,28 @@ impl Tokens {
 
     /// One or more instructions that belong together.
     pub(crate) fn instructions(&self, scene: &mut Scene<'_>) -> Vec<Instruction> {
+        let draw = self.draw(scene);
+        let Draw { account, mint, amount, decimals, .. } = draw;
+        match scene.rng.below(34) {
+            12..14 => vec![self.mint_to(scene, mint, account, amount, decimals)],
+            18 | 19 => vec![self.freeze_or_thaw(scene, account, mint)],
+            20 => vec![self.plain(vec![w(account)], Bytes::new().u8(17))],
+            21 => vec![self.plain(vec![r(mint)], Bytes::new().u8(23).u64(amount))],
+            22 => {
+                let texts = ["1.5", "0.0000001", "18446744073709551615", "", "1.2.3"];
+                let text = scene.rng.pick(&texts);
+                vec![self.plain(vec![r(mint)], Bytes::new().u8(24).bytes(text.as_bytes()))]
+            }
+            23 => vec![self.plain(vec![r(mint)], Bytes::new().u8(21))],
+            24..28 => self.open(scene, mint),
+            28..30 => self.make_mint(scene),
+            32 => vec![self.batch(scene, &draw)],
+            33 => vec![self.make_multisig(scene)],
+            row => vec![self.signed_by_owner(scene, row, &draw)],
+        }
+    }
+
+    fn draw(&self, scene: &mut Scene<'_>) -> Draw {
         let (account, mint, owner) = self.account(scene);
         let amount = if scene.odd(30) {
             scene.rng.pick(&[0, 1_000_000_000, u64::MAX, 50_000_000])
@@ -149,8 +183,13 @@ impl Tokens {
         };
         let other = self.sibling(scene, &mint);
         let decimals = if scene.odd(20) { 9 } else { 6 };
-        let tag = scene.rng.below(34);
-        let (metas, data) = match tag {
+        Draw { account, mint, owner, other, amount, decimals }
+    }
+
+    /// An instruction that the owner of the account signs.
+    fn signed_by_owner(&self, scene: &mut Scene<'_>, row: usize, draw: &Draw) -> Instruction {
+        let &Draw { account, mint, owner, other, amount, decimals } = draw;
+        let (mut metas, data) = match row {
             0..5 => (vec![w(account), w(other)], Bytes::new().u8(3).u64(amount)),
             5 | 6 => {
                 (vec![w(account), r(mint), w(other)], Bytes::new().u8(12).u64(amount).u8(decimals))
@@ -169,67 +208,49 @@ impl Tokens {
                 let data = new.map_or(data.clone(), |key| data.key(&key));
                 (vec![w(if of_mint { mint } else { account })], data)
             }
-            12..14 => return vec![self.mint_to(scene, mint, account, amount, decimals)],
             14 => (vec![w(account), w(mint)], Bytes::new().u8(8).u64(amount)),
             15 => (vec![w(account), w(mint)], Bytes::new().u8(15).u64(amount).u8(decimals)),
             16 | 17 => (vec![w(account), w(scene.wallet())], Bytes::new().u8(9)),
-            18 | 19 => {
-                let tag = scene.rng.pick(&[10, 11]);
-                let mut metas = vec![w(account), r(mint)];
-                metas.extend(self.signing(scene, self.freezer));
-                return vec![Instruction::new(self.program, metas, Bytes::new().u8(tag))];
-            }
-            20 => return vec![self.plain(vec![w(account)], Bytes::new().u8(17))],
-            21 => {
-                let data = Bytes::new().u8(23).u64(amount);
-                return vec![self.plain(vec![r(mint)], data)];
-            }
-            22 => {
-                let text =
-                    scene.rng.pick(&["1.5", "0.0000001", "18446744073709551615", "", "1.2.3"]);
-                let data = Bytes::new().u8(24).bytes(text.as_bytes());
-                return vec![self.plain(vec![r(mint)], data)];
-            }
-            23 => return vec![self.plain(vec![r(mint)], Bytes::new().u8(21))],
-            24..28 => return self.open(scene, mint),
-            28..30 => return self.make_mint(scene),
             30 => {
                 let data = Bytes::new().u8(scene.rng.pick(&[38, 45, 255, 25, 29, 31, 32, 39]));
                 let data = data.bytes(&scene.noise()[..scene.rng.below(12)]);
                 (vec![w(account), w(other)], data)
             }
-            31 => {
+            _ => {
                 let data = Bytes::new().bytes(&scene.noise()[..scene.rng.below(20)]);
                 (vec![w(account), w(mint), w(other)], data)
             }
-            32 => {
-                // A batch of two transfers, which p-token has.
-                let one = Bytes::new().u8(3).u64(amount);
-                let data = Bytes::new().u8(255).u8(3).u8(9).bytes(&one.0).u8(3).u8(9).bytes(&one.0);
-                let metas = vec![
-                    w(account),
-                    w(other),
-                    rs(owner),
-                    w(other),
-                    w(account),
-                    rs(scene.wallets[0]),
-                ];
-                return vec![self.plain(metas, data)];
-            }
-            _ => {
-                let multisig = scene.fresh();
-                let lamports = rent(MULTISIG_BYTES);
-                let account = Account::new(lamports, self.program, vec![0; MULTISIG_BYTES]);
-                scene.put(multisig, account);
-                let count = 1 + scene.rng.below(4) as u8;
-                let mut metas = vec![w(multisig), r(RENT)];
-                (0..3).for_each(|_| metas.push(r(scene.wallet())));
-                return vec![self.plain(metas, Bytes::new().u8(2).u8(count))];
-            }
         };
-        let mut metas = metas;
         metas.extend(self.signing(scene, owner));
-        vec![Instruction::new(self.program, metas, data)]
+        self.plain(metas, data)
+    }
+
+    fn freeze_or_thaw(&self, scene: &mut Scene<'_>, account: Key, mint: Key) -> Instruction {
+        let tag = scene.rng.pick(&[10, 11]);
+        let mut metas = vec![w(account), r(mint)];
+        metas.extend(self.signing(scene, self.freezer));
+        self.plain(metas, Bytes::new().u8(tag))
+    }
+
+    /// A batch of two transfers, an instruction of p-token.
+    fn batch(&self, scene: &Scene<'_>, draw: &Draw) -> Instruction {
+        let Draw { account, other, owner, .. } = *draw;
+        let one = Bytes::new().u8(3).u64(draw.amount);
+        let data = Bytes::new().u8(255).u8(3).u8(9).bytes(&one.0).u8(3).u8(9).bytes(&one.0);
+        let first = [w(account), w(other), rs(owner)];
+        let second = [w(other), w(account), rs(scene.wallets[0])];
+        self.plain([first, second].concat(), data)
+    }
+
+    fn make_multisig(&self, scene: &mut Scene<'_>) -> Instruction {
+        let multisig = scene.fresh();
+        let lamports = rent(MULTISIG_BYTES);
+        let account = Account::new(lamports, self.program, vec![0; MULTISIG_BYTES]);
+        scene.put(multisig, account);
+        let count = 1 + scene.rng.below(4) as u8;
+        let mut metas = vec![w(multisig), r(RENT)];
+        (0..3).for_each(|_| metas.push(r(scene.wallet())));
+        self.plain(metas, Bytes::new().u8(2).u8(count))
     }
 
     fn plain(&self, metas: Vec<Meta>, data: Bytes) -> Instruction {
