@@ -24,7 +24,7 @@ pub(crate) enum Scene {
 /// The address of a program that returns at once.
 pub(crate) const NO_OP: Pubkey = Pubkey::new_from_array([7; 32]);
 
-/// More than all transactions pay.
+/// A balance larger than all payments together.
 const LAMPORTS: u64 = 1 << 60;
 const TOKENS: u64 = 1 << 40;
 

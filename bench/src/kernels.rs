@@ -1,4 +1,4 @@
-//! The small programs that are measured: loops, each of which stresses one thing.
+//! The measured kernels: loops, each of which stresses one feature.
 //!
 //! A kernel executes a few hundred thousand instructions, which takes less than a time slice. `r9`
 //! counts the rounds of every loop.

@@ -174,7 +174,7 @@ fn first_rows(program: &ProgramFile, elf: &[u8], options: &Options) -> Vec<Row> 
     let case = options.case(V0);
     let loaders = (anza::Loader::new(&case), selkie::Loader::new());
     let mut memory = Memory::new(program.transfer_input(), 1);
-    // Of anza's and of Selkie's.
+    // Anza's and Selkie's times.
     let (mut from_verified, mut from_file) = ([vec![], vec![]], [vec![], vec![]]);
     for _ in 0..options.turns {
         let (anza, from) = anza::first_result(&loaders.0, elf, memory.restored());

@@ -1,4 +1,4 @@
-//! Mainnet's programs that are measured, and the input of a token transfer.
+//! The measured programs of mainnet, and the input of a token transfer.
 
 use core::fmt;
 use std::{fs, path::Path};

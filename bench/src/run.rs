@@ -1,4 +1,4 @@
-//! What both engines are given, what a run returns, and how time is taken.
+//! Configurations, memory and results of runs, and the measurement of time.
 
 use core::time::Duration;
 use std::time::Instant;
@@ -88,7 +88,7 @@ pub(crate) struct Run {
     pub(crate) outcome: Outcome,
 }
 
-/// What both engines must agree on.
+/// The results on which both engines must agree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Outcome {
     pub(crate) compute_units: u64,

@@ -1,4 +1,4 @@
-//! Any text, assembled for any version. What comes out must load.
+//! Assembles any text for any version. The program must load.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! A call of another program whose description is any bytes, in both conventions.
+//! Invokes a program by CPI with arbitrary bytes as its instruction, accounts and seeds, in both
+//! conventions.
 
 #![no_main]
 
@@ -26,7 +27,7 @@ struct Input<'a> {
     bytes: [u8; 3],
     infos_count: u8,
     seeds_count: u8,
-    /// What the callee does to its first account.
+    /// The callee's changes of its first account.
     lamports: i8,
     len: u16,
     heap: &'a [u8],
@@ -34,8 +35,8 @@ struct Input<'a> {
 
 const HEAP_BYTES: usize = 4096;
 
-/// Bytes below 0x80 are taken as they are. Others begin a word that is a pointer: so descriptions
-/// make sense more often than by chance.
+/// Writes bytes below 0x80 as they are, and a pointer for each other byte, so that more inputs are
+/// meaningful.
 fn heap(given: &[u8], layout: &selkie_svm::Layout) -> Vec<u8> {
     let mut heap = vec![0; HEAP_BYTES];
     let fields: Vec<usize> =
@@ -115,7 +116,7 @@ fuzz_target!(|input: Input<'_>| {
         HEAP_START + 2048,
         u64::from(input.seeds_count % 4),
     ];
-    // Whatever it comes to: without a panic, and once more from what it left.
+    // Any result is fine, but no panic, also for a second run on the resulting state.
     let _ = invocation.call(syscall, arguments, &mut memory);
     let _ = invocation.call(syscall, arguments, &mut memory);
 });

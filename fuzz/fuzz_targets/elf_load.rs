@@ -1,4 +1,4 @@
-//! Any bytes, loaded under any rules, read for tools, verified and decoded.
+//! Loads any bytes with any settings, opens them for tools, verifies and decodes the program.
 
 #![no_main]
 

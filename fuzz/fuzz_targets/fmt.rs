@@ -1,4 +1,4 @@
-//! Any text, formatted: the same program, and nothing left to format.
+//! Formats any text. The program must stay the same, and a second pass must change nothing.
 
 #![no_main]
 
@@ -8,7 +8,7 @@ use selkie_isa::Version;
 
 fuzz_target!(|input: (u8, &str)| {
     let (choice, source) = input;
-    // What goes round often takes its time, four times over here; `asm_parse` looks at that.
+    // Loops take long to assemble, here four times; `asm_parse` covers them.
     let mut words = source.split(|it: char| !it.is_ascii_alphanumeric());
     if source.contains(".rep") && words.any(|it| it.len() > 3 && it.starts_with(char::is_numeric)) {
         return;

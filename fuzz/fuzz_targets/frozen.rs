@@ -1,5 +1,5 @@
-//! Any program frozen, the bytes changed or not, and thawed: unchanged it is the same program, and
-//! changed still one that both engines run alike.
+//! Freezes a program, changes some bytes or none, and thaws it. Unchanged it must be the same
+//! program; changed it must still run alike on both engines.
 
 #![no_main]
 
@@ -16,7 +16,7 @@ use crate::program::Input;
 #[derive(Arbitrary, Debug)]
 struct Changed<'a> {
     input: Input<'a>,
-    /// What is changed: where, and to what.
+    /// The changes: offset and new byte.
     changes: Vec<(u16, u8)>,
     cut: Option<u16>,
     elf: &'a [u8],

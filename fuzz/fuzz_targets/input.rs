@@ -1,5 +1,5 @@
-//! A program that stores anything anywhere in its input, in both layouts and all ways that account
-//! data are mapped: what is not its own stays as it was, and both engines agree.
+//! Runs a program that stores any bytes anywhere in its input, in both layouts and with every mapping
+//! of account data. Accounts that it may not change must not change, and both engines must agree.
 
 #![no_main]
 
@@ -16,7 +16,7 @@ use selkie_svm::{
 
 use crate::runtime::{account, environment, features, key, loader};
 
-/// Takes its data for stores: a place in the input, in two bytes, and the byte to store.
+/// Stores by its instruction data: an offset in the input, in two bytes, and the byte to store.
 const STORES: &str = "
 .globl entrypoint
 entrypoint:
@@ -40,7 +40,7 @@ done:
 struct Input<'a> {
     features: u8,
     is_old: bool,
-    /// Whose each account is, its rights, and its length.
+    /// Owner, privileges and data length of each account.
     accounts: [(bool, bool, u8); 3],
     repeats: bool,
     stores: &'a [u8],

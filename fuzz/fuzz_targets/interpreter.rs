@@ -1,4 +1,4 @@
-//! Any program over any memory, verified or not, run and watched: both ways must agree.
+//! Runs any program on any memory, verified or not, with and without an observer: both must agree.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any word: decoded, encoded, written out; from every instruction the same word comes back.
+//! Decodes, encodes and disassembles any word: every instruction must give the same word again.
 
 #![no_main]
 

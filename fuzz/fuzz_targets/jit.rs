@@ -1,5 +1,5 @@
-//! Any program over any memory, verified or not, interpreted and compiled: both must agree in
-//! everything.
+//! Runs any program on any memory, verified or not, by the interpreter and by the JIT: both must
+//! agree in everything.
 
 #![no_main]
 
@@ -10,7 +10,7 @@ use selkie_vm::{JitOptions, MachineCode, MemoryCalls, run};
 
 use crate::program::Input;
 
-/// What the seed makes of them: any hardening or none.
+/// Derives the JIT's options from the seed: any hardening or none.
 fn options(seed: u64) -> JitOptions {
     JitOptions {
         blind_constants: seed & 1 != 0,
@@ -32,7 +32,7 @@ fuzz_target!(|input: Input<'_>| {
     let interpreted = input.execute(&program, run);
     let code = MachineCode::compile(&program, &input.config(), &options(input.seed));
     let code = code.expect("this host runs machine code");
-    // The second run must not see what the first has left in the code.
+    // The first run must leave nothing behind that affects the second.
     for _ in 0..2 {
         let compiled = input
             .execute(&program, |program, machine, host| code.run(program, machine, &mut { host }));

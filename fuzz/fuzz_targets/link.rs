@@ -1,5 +1,5 @@
-//! Any bytes, linked as an object or an archive. What links must load as a deployment would load
-//! it, and verify.
+//! Links any bytes as an object or an archive. If that succeeds, the program must load by the rules
+//! of deployment, and verify.
 
 #![no_main]
 

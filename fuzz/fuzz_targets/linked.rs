@@ -1,4 +1,4 @@
-//! What is asked of every program that was linked.
+//! The checks of every linked program.
 
 use selkie_elf::{Environment, Syscalls, load};
 use selkie_link::Linked;

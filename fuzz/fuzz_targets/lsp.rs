@@ -1,4 +1,5 @@
-//! Any changes of any text, with a question at any place behind each: the server answers all.
+//! Edits any text in any way and sends a request at any position after each edit. The server must
+//! answer all.
 
 #![no_main]
 

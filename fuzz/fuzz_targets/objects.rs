@@ -1,5 +1,5 @@
-//! Two texts, assembled to objects and linked with each other. What links must load as a deployment
-//! would load it, and verify.
+//! Assembles two texts to objects and links them. If that succeeds, the program must load by the rules
+//! of deployment, and verify.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Any syscall with any pointers and lengths over any memory.
+//! Calls any syscall with any pointers and lengths on any memory.
 
 #![no_main]
 
@@ -58,7 +58,7 @@ fuzz_target!(|input: Input<'_>| {
     let accounts_named = vec![meta(1, true), meta(2, true), meta(1, true)];
     let instruction =
         Instruction { program_id: program, accounts: accounts_named, data: vec![7; 9] };
-    // What is costly is paid for: so the budget bounds the time that a run takes.
+    // Expensive work costs compute units, so the limit bounds the time of a run.
     let budget =
         ComputeBudget { units: u64::from(input.units % 300_000), ..ComputeBudget::default() };
     let Ok(mut invocation) = Invocation::enter(&instruction, &accounts, &environment, budget)

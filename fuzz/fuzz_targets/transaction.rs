@@ -1,4 +1,4 @@
-//! Any bytes as a transaction: read, checked, loaded, executed, settled; twice, with one result.
+//! Processes any bytes as a transaction, twice, with the same result.
 
 #![no_main]
 
@@ -23,7 +23,7 @@ fuzz_target!(|input: (u8, &[u8])| {
     let Ok(transaction) = Transaction::from_wire(wire, features) else { return };
     let environment = environment(features);
     let mut accounts: BTreeMap<Pubkey, AccountSharedData> = BTreeMap::new();
-    // Whoever pays has something to pay with, and every second account is there.
+    // The payer has lamports, and every second account exists.
     for (place, address) in transaction.static_keys().iter().enumerate() {
         if place == 0 || address.as_ref()[31] & 1 == 0 {
             accounts.insert(*address, account(key(0), 0).into());
@@ -48,7 +48,7 @@ fuzz_target!(|input: (u8, &[u8])| {
     };
     let processed = run();
     assert_eq!(processed, run());
-    // Lamports are neither made nor lost, but for the fee.
+    // Except for the fee, the sum of lamports stays the same.
     if let Ok(processed) = processed {
         use selkie_svm::ReadableAccount;
         let sum = |of: fn(&selkie_svm::AccountChange) -> Option<&AccountSharedData>| -> u128 {

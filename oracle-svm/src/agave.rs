@@ -55,7 +55,7 @@ use crate::{
     observed::{Observed, Stage},
 };
 
-/// Mainnet's features and their activation slots, as the vectors have them.
+/// Mainnet's features with their activation slots, the same as in the vectors.
 pub(crate) const MAINNET: &str = include_str!("../data/features-mainnet.tsv");
 
 pub(crate) use self::programs::Runs;
@@ -63,7 +63,7 @@ pub(crate) use self::programs::Runs;
 type Transaction = RuntimeTransaction<SanitizedTransaction>;
 type Processor = TransactionBatchProcessor<Graph>;
 
-/// Why a lock of agave's program cache is expected to succeed.
+/// The reason why a lock of agave's program cache succeeds.
 const NOT_POISONED: &str = "no thread panicked while it held the lock";
 
 /// Agave's processor. Environments and large compiled programs are kept from case to case.
@@ -73,7 +73,7 @@ pub(crate) struct Agave {
     ready: Ready,
     keeps_nothing: bool,
     interprets: bool,
-    /// How often programs were run in the last case, if nothing is kept.
+    /// How often programs were run in the last case, if no program is kept between cases.
     pub(crate) runs: Runs,
 }
 
@@ -115,12 +115,12 @@ impl Environment {
 }
 
 impl Agave {
-    /// Returns one that compiles every program for every case.
+    /// Returns a processor that compiles every program anew for every case.
     pub(crate) fn forgetful() -> Self {
         Self { keeps_nothing: true, ..Self::default() }
     }
 
-    /// Returns one that interprets the programs of the upgradeable loader.
+    /// Returns a processor that interprets programs of the upgradeable loader.
     pub(crate) fn interpreter() -> Self {
         Self { interprets: true, ..Self::forgetful() }
     }

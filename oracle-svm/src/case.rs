@@ -1,10 +1,10 @@
-//! What is run, in neutral terms.
+//! Cases: a chain's state and transactions, in terms that both sides share.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 pub(crate) type Key = [u8; 32];
 
-/// Accounts by address. What has no lamports is not there.
+/// Accounts by address. An account without lamports does not exist.
 pub(crate) type Accounts = BTreeMap<Key, Account>;
 
 /// One account's state.
@@ -19,14 +19,14 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// An account as most are: not executable, and exempt from rent.
+    /// A usual account: not executable, and rent-exempt.
     pub(crate) fn new(lamports: u64, owner: Key, data: Vec<u8>) -> Self {
         let data = Arc::new(data);
         Self { lamports, owner, executable: false, rent_epoch: u64::MAX, data }
     }
 }
 
-/// Features switched away from the mainnet list of the vectors.
+/// Differences from mainnet's features, those of the vectors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Features {
     pub(crate) on: Vec<Key>,
@@ -42,7 +42,8 @@ pub(crate) struct Case {
     pub(crate) features: Features,
     pub(crate) sigverify: bool,
     pub(crate) lamports_per_signature: u64,
-    /// Oldest first. All of them are valid for age, and the last is the bank's last.
+    /// The blockhashes of the queue, oldest first. All are recent enough for transactions, and the last
+    /// is the bank's last.
     pub(crate) blockhashes: Vec<[u8; 32]>,
     /// Whether the status cache holds the first transaction.
     pub(crate) already_processed: bool,

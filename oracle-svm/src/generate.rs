@@ -1,13 +1,13 @@
-//! Random cases, each from a seed and an index.
+//! Generates random cases, each from a seed and an index.
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | [`world`] | what every case begins with |
-//! | [`scene`] | who is there in one case |
+//! | [`world`] | the state with which every case begins |
+//! | [`scene`] | the accounts of one case |
 //! | [`system`], [`token`], [`tables`], [`loader`], [`precompile`], [`vote`], [`zk`] | their instructions |
-//! | [`program`] | programs in assembly that call others |
+//! | [`program`] | programs in assembly that invoke others |
 //! | [`message`], [`encode`] | instructions to bytes |
-//! | [`mutate`] | what may go wrong on the way |
+//! | [`mutate`] | mutations of instructions, messages and bytes |
 
 pub(crate) mod encode;
 pub(crate) mod ids;
@@ -42,7 +42,7 @@ use crate::{
     rng::Rng,
 };
 
-/// What a case is about.
+/// The subject of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Theme {
     System,
@@ -78,14 +78,14 @@ impl Theme {
     }
 }
 
-/// What cases may be like.
+/// Limits on the cases to generate.
 pub(crate) struct Choice {
     pub(crate) features: FeatureChoice,
-    /// Any, if there is none.
+    /// All themes if empty.
     pub(crate) themes: Vec<Theme>,
 }
 
-/// Features that mainnet does not have, and some that it does: a case may have them otherwise.
+/// Features that a case may switch: some inactive on mainnet, some active.
 const INACTIVE: [&str; 13] = [
     "HTW2pSyErTj4BV6KBM9NZ9VBUJVxt7sacNWcf76wtzb3",
     "5TuppMutoyzhUSfuYdhgzD47F92GL1g89KpCZQKqedxP",
@@ -102,7 +102,7 @@ const INACTIVE: [&str; 13] = [
     "8aXvSuopd1PUj7UhehfXJRg6619RHp8ZvwTyyJHdUYsj",
 ];
 
-/// Those that agave still asks for.
+/// The features that agave's code still reads.
 const ACTIVE: [&str; 8] = [
     "EDGMC5kxFxGk4ixsNkGt8bW7QL5hDMXnbwaZvYMwNfzF",
     "BY4JhHLahVzS9ynfDz4exzGPbVXhFmJvEyMWsXbDBqME",
@@ -114,14 +114,14 @@ const ACTIVE: [&str; 8] = [
     "zkexuyPRdyTVbZqEAREueqL2xvvoBhRgth9xGSc1tMN",
 ];
 
-/// Whether features may differ from mainnet's.
+/// Which features a case switches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FeatureChoice {
     Mainnet,
     Any,
 }
 
-/// What one case has put up, theme by theme.
+/// The accounts of one case, by theme.
 #[derive(Default)]
 struct Props {
     token: Option<Tokens>,
@@ -142,7 +142,7 @@ pub(crate) fn generate(world: &World, seed: u64, index: u64, choice: &Choice) ->
     let mut transactions = Vec::new();
     let mut seen = BTreeSet::new();
     let mut nonce_is_new = true;
-    // To make programs takes longer than to run them.
+    // Assembling programs takes longer than running them.
     let count =
         if theme == Theme::Programs { 4 + scene.rng.below(8) } else { 1 + scene.rng.below(6) };
     for _ in 0..count {
@@ -199,7 +199,7 @@ fn pick_theme(rng: &mut Rng) -> Theme {
     unreachable!("the weights were added up")
 }
 
-/// Instructions of a theme; they belong together.
+/// One or more instructions of a theme that belong together.
 fn instructions(scene: &mut Scene<'_>, theme: Theme, props: &mut Props) -> Vec<Instruction> {
     match theme {
         Theme::System if scene.odd(3) => system::large(scene),
@@ -255,7 +255,7 @@ fn instructions(scene: &mut Scene<'_>, theme: Theme, props: &mut Props) -> Vec<I
     }
 }
 
-/// Something for a program that has no theme.
+/// An instruction for a program without a theme.
 fn other(scene: &mut Scene<'_>) -> Instruction {
     let somebody = scene.anybody();
     let known = [VOTE, STAKE, ZK_ELGAMAL, NATIVE_LOADER, CLOCK, CONFIG, LOADER_V4, COMPUTE_BUDGET];
@@ -273,7 +273,7 @@ fn draft(scene: &mut Scene<'_>, theme: Theme, props: &mut Props, nonce_is_new: &
     let mut draft = scene.draft();
     if scene.rng.chance(12) && (*nonce_is_new || scene.odd(30)) {
         *nonce_is_new = false;
-        // It lives by a nonce instead of a blockhash.
+        // A durable nonce transaction.
         let index = scene.rng.below(scene.nonces.len());
         let (nonce, authority, value) = scene.nonces[index];
         draft.blockhash = value;

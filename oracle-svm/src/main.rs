@@ -1,16 +1,16 @@
-//! Runs random transactions on Selkie and on agave's own crates, and compares everything that
-//! shows: results, fees, compute units, sizes, logs, inner instructions, return data, accounts.
+//! Runs random transactions on Selkie and on agave's own crates, and compares everything observable:
+//! results, fees, compute units, sizes, logs, inner instructions, return data, accounts.
 //!
 //! | module | what it owns |
 //! |---|---|
 //! | [`generate`] | random cases, from a seed and an index |
-//! | [`case`] | what is run, in neutral terms |
+//! | [`case`] | cases: a chain's state and transactions |
 //! | [`agave`], [`selkie`] | the two sides |
-//! | [`observed`] | what a side shows, and how two of them differ |
+//! | [`observed`] | the observable result of a transaction, and differences between two |
 //! | [`run`] | runs, counts, reports |
-//! | [`programs`] | programs from files, called in many ways |
-//! | [`shrink`] | makes a differing case smaller |
-//! | [`vector`] | cases as conformance vectors |
+//! | [`programs`] | programs from files, called with many inputs |
+//! | [`shrink`] | shrinking of differing cases |
+//! | [`vector`] | conversion of cases from and to conformance vectors |
 
 mod agave;
 mod case;
@@ -73,13 +73,13 @@ struct Options {
     seconds: Option<u64>,
     elfs: PathBuf,
     blobs: Vec<PathBuf>,
-    /// Where vectors of differences go, instead of being printed.
+    /// File for the vectors of differences, instead of standard output.
     save: Option<PathBuf>,
-    /// What known differences have in their texts.
+    /// Texts by which known differences are recognized.
     known: Vec<String>,
-    /// Ways to differ after which a thread gives up.
+    /// Distinct differences after which a thread stops.
     stop: usize,
-    /// What cases are about; anything if it is empty.
+    /// The themes of cases; all if empty.
     themes: Vec<Theme>,
     features: FeatureChoice,
     engine: Engine,
@@ -175,7 +175,7 @@ fn run_random(options: &Options) -> io::Result<bool> {
         let work = &work;
         let workers: Vec<_> = (0..options.threads)
             .map(|worker| {
-                // Programs that call each other take stack on both sides.
+                // Nested invocations use the host's stack on both sides.
                 let builder = thread::Builder::new().stack_size(64 << 20);
                 builder.spawn_scoped(scope, move || work(worker)).expect("there are few threads")
             })

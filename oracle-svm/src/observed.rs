@@ -1,4 +1,4 @@
-//! What a side shows of a transaction, and how two of them differ.
+//! The observable result of a transaction, and differences between two.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::case::{Account, Accounts, Key};
 
-/// How far a transaction came.
+/// The stage at which a transaction ended.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, serde::Serialize,
 )]
@@ -32,22 +32,22 @@ pub(crate) struct Inner {
     pub(crate) stack_height: u8,
 }
 
-/// What became of one transaction.
+/// The result of one transaction.
 #[derive(Clone)]
 pub(crate) struct Observed {
     pub(crate) stage: Stage,
-    /// `Ok`, or the error as Rust's `Debug` writes it.
+    /// `Ok`, or the error's `Debug` text.
     pub(crate) result: String,
-    /// The same as vectors have it. It is not compared, and only agave's side gives it.
+    /// The result in the format of vectors. Set by agave's side only, and not compared.
     pub(crate) result_json: Value,
     pub(crate) fee: u64,
     pub(crate) compute_units: u64,
     pub(crate) loaded_accounts_data_size: u64,
     pub(crate) logs: Vec<String>,
-    /// For each instruction of the transaction.
+    /// By top-level instruction.
     pub(crate) inner: Vec<Vec<Inner>>,
     pub(crate) return_data: Option<(Key, Vec<u8>)>,
-    /// Accounts that are not as they were. What was deleted has no lamports.
+    /// Accounts that changed. Deleted ones have no lamports.
     pub(crate) post: Accounts,
 }
 
@@ -68,7 +68,7 @@ impl Observed {
         }
     }
 
-    /// One word or two for statistics.
+    /// A short name of the result for statistics.
     pub(crate) fn kind(&self) -> String {
         let variant = self.result.trim_start_matches("InstructionError(");
         let variant = match variant.split_once(", ") {
@@ -80,7 +80,7 @@ impl Observed {
         format!("{:?} {name}", self.stage)
     }
 
-    /// Every way in which `self` is not `other`, one line each; nothing if they agree.
+    /// Returns the differences between `self` and `other`, one line each.
     pub(crate) fn difference(&self, other: &Self) -> String {
         let mut text = String::new();
         differ(&mut text, "stage", &self.stage, &other.stage);
@@ -140,7 +140,7 @@ fn differ_in_accounts(text: &mut String, left: &Accounts, right: &Accounts) {
     }
 }
 
-/// An account in few words.
+/// Describes an account in a few words.
 fn brief(account: &Account) -> String {
     let Account { lamports, owner, executable, rent_epoch, data } = account;
     let head: String = data.iter().take(100).map(|byte| format!("{byte:02x}")).collect();

@@ -1,8 +1,7 @@
 //! Programs from files, on the interpreters and the compilers of both sides.
 //!
 //! Nothing is random: each program is deployed once, and called with the same accounts and data in
-//! the same order. They fit programs that count in an account of theirs, and such as say what they
-//! were given.
+//! the same order. These suit programs that count in an account and programs that log their input.
 
 use std::{fs, io, path::PathBuf};
 
@@ -27,10 +26,10 @@ use crate::{
 const PROGRAM: Key = [0x70; 32];
 /// The address that it is deployed to.
 const DEPLOYED: Key = [0x71; 32];
-/// What it is deployed from.
+/// The buffer that it is deployed from.
 const BUFFER: Key = [0x72; 32];
 
-// Accounts that calls are given; all but one are the program's.
+// Accounts of the calls; all but one belong to the program.
 const COUNTER: Key = [0x81; 32];
 const FULL: Key = [0x82; 32];
 const FOREIGN: Key = [0x83; 32];
@@ -42,7 +41,7 @@ const NOTHING: Key = [0x87; 32];
 /// Whether agave compiles programs on this host.
 const AGAVE_COMPILES: bool = cfg!(all(target_arch = "x86_64", not(windows)));
 
-/// A transaction and what is special about it.
+/// A transaction and its description.
 struct Call {
     name: String,
     instructions: Vec<Instruction>,
@@ -54,7 +53,7 @@ impl Call {
     }
 }
 
-/// Runs each file's program, prints a line for each, and tells whether all is well.
+/// Runs each file's program and prints a line for each. Returns whether all sides agree.
 pub(crate) fn run(files: &[PathBuf]) -> io::Result<bool> {
     let world = World::bare();
     let mut is_well = true;
@@ -74,7 +73,7 @@ pub(crate) fn run(files: &[PathBuf]) -> io::Result<bool> {
     Ok(is_well)
 }
 
-/// What is to be said of a program, or what is wrong with it.
+/// Returns a summary of a program's calls, or the difference found.
 fn check(world: &World, elf: &[u8]) -> Result<String, String> {
     let deployment = [deployment(world, elf)];
     let mut case = case_of(world, &deployment);
@@ -92,8 +91,8 @@ fn check(world: &World, elf: &[u8]) -> Result<String, String> {
     report(&observed, runs)
 }
 
-/// What came of the calls, if the program was run by all that are to run it, and not in vain: all
-/// engines may agree on a program that was put together wrongly.
+/// Summarizes the calls. Fails if an engine did not run the program or no call succeeded, since all
+/// engines may agree on a program that was linked wrongly.
 fn report(observed: &[Observed], runs: Runs) -> Result<String, String> {
     let Runs { compiled, interpreted } = runs;
     let ran = format!("{compiled} times compiled, {interpreted} times interpreted");
@@ -115,7 +114,7 @@ fn report(observed: &[Observed], runs: Runs) -> Result<String, String> {
     ))
 }
 
-/// What agave shows, and how often it ran programs, if all engines of both sides show the same.
+/// Returns agave's results and how often it ran programs, if all engines of both sides agree.
 fn compare(case: &Case, calls: &[Call]) -> Result<(Vec<Observed>, Runs), String> {
     let mut agave = Agave::forgetful();
     let expected = agave.run(case);
@@ -181,7 +180,7 @@ fn case_of(world: &World, calls: &[Call]) -> Case {
     }
 }
 
-/// Has the loader make a program from the buffer.
+/// Deploys the program from the buffer.
 fn deployment(world: &World, elf: &[u8]) -> Call {
     let payer = world.actors[0];
     let metas = vec![
@@ -204,7 +203,7 @@ fn buffer(world: &World, elf: &[u8]) -> Account {
     Account::new(rent(data.len()), LOADER_V3, data)
 }
 
-/// All calls: every list of accounts with all data, and some that end early.
+/// All calls: every list of accounts with all data, and some with small compute unit limits.
 fn calls(world: &World) -> Vec<Call> {
     let payer = world.actors[0];
     let mut calls = Vec::new();
@@ -267,7 +266,7 @@ fn data() -> Vec<(&'static str, Vec<u8>)> {
         ("eight bytes, the largest number", vec![0xff; 8]),
         ("eleven bytes", (20..31).rev().collect()),
         ("300 bytes", (0..300).map(|at| (10 + at * 7 % 240) as u8).collect()),
-        // One of our examples does not like it.
+        // One of the examples fails on it.
         ("a nine", vec![1, 9, 3]),
     ]
 }

@@ -1,4 +1,4 @@
-//! Randomness that a seed repeats.
+//! Reproducible random numbers.
 
 /// A SplitMix64 generator.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! Random cases on both sides: runs, counts, reports.
+//! Runs random cases on both sides, and counts and reports the results.
 
 use std::{
     collections::BTreeMap,
@@ -16,7 +16,7 @@ use crate::{
     vector,
 };
 
-/// What agave is compared with.
+/// The side that agave is compared with.
 pub(crate) trait Peer {
     fn run(&mut self, case: &Case) -> Vec<Observed>;
 }
@@ -27,21 +27,21 @@ impl Peer for Agave {
     }
 }
 
-/// What was seen, for people.
+/// Counts and differences, for the report.
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) cases: u64,
     transactions: u64,
     /// How many transactions, and how many that succeeded.
     themes: BTreeMap<String, [u64; 2]>,
-    /// How often transactions came to each end.
+    /// Number of transactions by result.
     kinds: BTreeMap<String, u64>,
-    /// How many transactions had programs that deep.
+    /// Number of transactions by their maximum stack height.
     heights: BTreeMap<u8, u64>,
     lines: u64,
-    /// Cases that differ as is known.
+    /// Cases with known differences.
     known: u64,
-    /// What is to be said of differing cases: by how they differ, the first of each.
+    /// Differing cases by the kind of difference, with a report of the first of each.
     pub(crate) differing: BTreeMap<String, Difference>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Tally {
 pub(crate) struct Difference {
     pub(crate) count: u64,
     pub(crate) report: String,
-    /// Name and line of a vector, if one transaction shows it.
+    /// Name and line of a vector, if a single transaction shows the difference.
     pub(crate) vector: Option<(String, String)>,
 }
 
@@ -126,7 +126,7 @@ pub(crate) struct Source<'a> {
     pub(crate) world: &'a World,
     pub(crate) seed: u64,
     pub(crate) choice: Choice,
-    /// Differences whose text has one of these are known.
+    /// Differences whose text contains one of these are known.
     pub(crate) known: Vec<String>,
 }
 
@@ -166,7 +166,7 @@ pub(crate) fn run(
     tally
 }
 
-/// What `peer` shows, or that it panicked.
+/// Runs a case on `peer`; a panic becomes an error.
 pub(crate) fn guarded(peer: &mut dyn Peer, case: &Case) -> Result<Vec<Observed>, String> {
     catch_unwind(AssertUnwindSafe(|| peer.run(case))).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -175,7 +175,7 @@ pub(crate) fn guarded(peer: &mut dyn Peer, case: &Case) -> Result<Vec<Observed>,
     })
 }
 
-/// The first transaction that differs, and how.
+/// Returns the first transaction that differs, and its differences.
 pub(crate) fn difference(
     expected: &[Observed],
     observed: &Result<Vec<Observed>, String>,
@@ -196,7 +196,7 @@ pub(crate) fn difference(
     None
 }
 
-/// What a difference is like: stages and results in words, of all else that it differs.
+/// Classifies a difference: by stages and results, else by the fields that differ.
 fn kind(text: &str) -> String {
     let line = |line: &str| {
         let is_told = line.starts_with("  stage") || line.starts_with("  result");
@@ -210,7 +210,7 @@ fn kind(text: &str) -> String {
     lines.join(";")
 }
 
-/// Makes the case small, and tells of it.
+/// Shrinks a case and reports it.
 fn report(
     case: &Case,
     at: usize,
@@ -219,7 +219,7 @@ fn report(
     peer: &mut dyn Peer,
 ) -> Difference {
     let mut differs = |case: &Case| difference(&agave.run(case), &guarded(peer, case)).is_some();
-    // With the state that it met, the transaction alone will mostly do.
+    // In most cases one transaction on the state before it is enough.
     let mut alone = case.clone();
     alone.accounts = state;
     alone.transactions = vec![case.transactions[at].clone()];
@@ -239,7 +239,7 @@ fn report(
     Difference { count: 1, report, vector }
 }
 
-/// What agave makes of one case, for people.
+/// Describes agave's results of one case.
 pub(crate) fn show(source: &Source<'_>, index: u64) {
     let case = generate(source.world, source.seed, index, &source.choice);
     println!("{}: {} accounts", case.id, case.accounts.len());

@@ -117,7 +117,7 @@ fn environment(case: &Case) -> Environment {
     let features = features(&case.features);
     let mut sysvars = Sysvars::empty();
     for (key, account) in case.accounts.iter().filter(|it| it.1.owner == SYSVAR) {
-        // Fails for sysvars that the runtime does not read.
+        // Fails only for sysvars that the runtime does not read.
         let _ = sysvars.set(Pubkey::from(*key), &account.data);
     }
     let stakes = case.vote_stakes.iter().map(|(vote, stake)| (Pubkey::from(*vote), *stake));

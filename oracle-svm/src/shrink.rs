@@ -1,10 +1,10 @@
-//! Makes a differing case smaller while it still differs.
+//! Shrinks a differing case while it still differs.
 
 use std::sync::Arc;
 
 use crate::{case::Case, generate::ids::SYSVAR};
 
-/// The smallest case found that `differs`.
+/// Returns the smallest case found for which `differs` is true.
 pub(crate) fn shrink(case: &Case, mut differs: impl FnMut(&Case) -> bool) -> Case {
     let mut current = case.clone();
     loop {
@@ -17,7 +17,7 @@ pub(crate) fn shrink(case: &Case, mut differs: impl FnMut(&Case) -> bool) -> Cas
             }
         }
         for key in current.accounts.keys().copied().collect::<Vec<_>>() {
-            // A chain without sysvars is none.
+            // A chain needs its sysvars.
             if current.accounts[&key].owner == SYSVAR {
                 continue;
             }
@@ -42,7 +42,7 @@ pub(crate) fn shrink(case: &Case, mut differs: impl FnMut(&Case) -> bool) -> Cas
         }
     }
     for key in current.accounts.keys().copied().collect::<Vec<_>>() {
-        // Sysvars end with room for more; a vector need not.
+        // Some sysvars end with unused bytes, which a vector does not need.
         let mut changed = current.clone();
         if let Some(account) = changed.accounts.get_mut(&key)
             && account.owner == SYSVAR
@@ -58,7 +58,7 @@ pub(crate) fn shrink(case: &Case, mut differs: impl FnMut(&Case) -> bool) -> Cas
     current
 }
 
-/// A legacy transaction with one instruction less, for each of them; nothing for other formats.
+/// Returns a legacy transaction without each one of its instructions; none for other formats.
 fn without_instructions(bytes: &[u8]) -> Vec<Vec<u8>> {
     let Some(parts) = Parts::read(bytes) else { return Vec::new() };
     let list = parts.instructions.iter().enumerate().rev().map(|(index, _)| {
@@ -70,7 +70,7 @@ fn without_instructions(bytes: &[u8]) -> Vec<Vec<u8>> {
     list.collect()
 }
 
-/// A transaction up to its instructions, those, and what follows.
+/// Splits a transaction into the bytes before its instructions, the instructions, and the rest.
 struct Parts<'a> {
     head: &'a [u8],
     instructions: Vec<&'a [u8]>,

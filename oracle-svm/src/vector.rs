@@ -1,4 +1,4 @@
-//! Cases as conformance vectors of the kind `svm`, both ways.
+//! Converts cases to and from conformance vectors of the kind `svm`.
 
 use std::{collections::HashMap, fs, io, path::Path, sync::Arc};
 
@@ -11,7 +11,7 @@ use crate::{
     observed::{Inner, Observed, Stage, name},
 };
 
-/// The feature list that all vectors begin with.
+/// The features from which all vectors list their differences.
 const MAINNET: &str = "mainnet-2026-09-27";
 
 #[derive(Deserialize)]
@@ -176,7 +176,7 @@ fn observed(expect: &Expect, blobs: &mut Blobs<'_>) -> io::Result<Observed> {
     })
 }
 
-/// The first transaction of `case` with what is expected of it, as one line. Data is written in
+/// Writes the first transaction of `case` with its expected result as one line. Data is written in
 /// full, whatever its size.
 pub(crate) fn write(case: &Case, expected: &Observed) -> String {
     let transaction = case.transactions.first().map(Vec::as_slice).unwrap_or_default();
@@ -229,7 +229,7 @@ pub(crate) fn write(case: &Case, expected: &Observed) -> String {
     .to_string()
 }
 
-/// Data of inner instructions is hexadecimal, other than all other data.
+/// The data of inner instructions is hexadecimal, unlike all other data.
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -27,14 +27,14 @@ use crate::{
     syscalls::{self, Failure, Memory},
 };
 
-/// What syscalls of anza's engine work on.
+/// The state that syscalls of anza's engine use.
 pub(crate) struct Context {
     remaining: u64,
     memory: MemoryMapping,
     asked: Asked,
 }
 
-/// What the host was asked for, by syscalls and by the handler of violations.
+/// The calls of the host, by syscalls and by the handler of access violations.
 type Asked = Rc<Cell<Trace>>;
 
 impl ContextObject for Context {
@@ -136,7 +136,7 @@ fn loader(config: Config) -> Arc<BuiltinProgram<Context>> {
     Arc::new(loader)
 }
 
-/// An environment with syscalls of these names, all of which do the same.
+/// An environment with syscalls of these names and one common handler.
 pub(crate) fn named_loader(config: Config, names: &[&str]) -> Arc<BuiltinProgram<Context>> {
     let mut loader = BuiltinProgram::new_loader(config);
     for name in names {
@@ -167,10 +167,10 @@ fn executable(case: &Case) -> Executable<Context> {
         .expect("text is not checked before it is verified")
 }
 
-/// Instructions after which a program without a meter counts as endless.
+/// Instructions after which a program without a meter is taken to be endless.
 const UNMETERED_STEPS_MAX: u64 = 3000;
 
-/// What anza's interpreter does with a case. `None` if it does not end.
+/// Runs a case by anza's interpreter. Returns `None` if it does not end.
 pub(crate) fn observe(case: &Case, traced: bool) -> Option<Observed> {
     let executable = executable(case);
     let verdict = executable.verify::<RequisiteVerifier>().map_err(|error| match error {
@@ -182,7 +182,7 @@ pub(crate) fn observe(case: &Case, traced: bool) -> Option<Observed> {
     Some(Observed { verdict, run })
 }
 
-/// What anza's compiled code does with a verified case, without registers and trace.
+/// Runs a verified case by anza's JIT. The outcome has no registers and no trace.
 pub(crate) fn observe_jit(case: &Case) -> Result<Run, String> {
     let executable = executable(case);
     executable.jit_compile().map_err(|error| format!("{error:?}"))?;
@@ -205,10 +205,10 @@ pub(crate) fn observe_jit(case: &Case) -> Result<Run, String> {
     })
 }
 
-/// The host's side of a case: what the guest's memory is backed by, and what was asked.
+/// The host's side of a case: the buffers behind the guest's memory, and the calls of the host.
 struct Surroundings {
     buffers: Vec<Vec<u8>>,
-    /// Buffers that hooks put in the place of others.
+    /// Buffers by which hooks replaced others.
     replacements: Rc<RefCell<Vec<Box<[u8]>>>>,
     asked: Asked,
 }
@@ -245,7 +245,7 @@ impl Surroundings {
         Ok(Context { remaining: case.budget, memory, asked: Rc::clone(&self.asked) })
     }
 
-    /// All memory as it is at the end.
+    /// Returns the contents of all memory after the run.
     fn memory(&mut self, case: &Case, context: &Context) -> Vec<Vec<u8>> {
         let mut memory = core::mem::take(&mut self.buffers);
         for (index, _) in case.regions.iter().enumerate().filter(|(_, it)| it.may_be_replaced()) {
@@ -253,7 +253,7 @@ impl Surroundings {
             let mut regions = context.memory.get_regions().iter();
             let region = regions.find(|it| it.access_violation_handler_payload == payload);
             memory.extend(region.map(|it| {
-                // SAFETY: whatever backs the region, `memory` or `self.replacements` has it.
+                // SAFETY: the region's buffer belongs to `memory` or to `self.replacements`.
                 unsafe { &*it.host_buffer().ptr() }.to_vec()
             }));
         }
@@ -329,7 +329,8 @@ fn machine<'a>(
     vm
 }
 
-/// Runs step by step, to see all registers at the end. `None` if there is no end.
+/// Runs step by step, so that all registers are known at the end. Returns `None` if the program
+/// does not end.
 pub(crate) fn interpret(
     case: &Case,
     executable: &Executable<Context>,

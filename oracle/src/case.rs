@@ -1,4 +1,4 @@
-//! What is run: a program and all that surrounds it, in neutral terms.
+//! Cases: programs with memory, registers and settings, in terms that both engines share.
 
 use core::fmt::{self, Write as _};
 
@@ -12,7 +12,7 @@ use selkie_vm::Config;
 /// `ja +0`: does nothing, in every version.
 pub(crate) const NOP: [u8; SLOT_BYTES] = [0x05, 0, 0, 0, 0, 0, 0, 0];
 
-/// The syscalls that both sides know. What they do is said in [`crate::syscalls`].
+/// The syscalls of both sides, which [`crate::syscalls`] implements.
 pub(crate) const SYSCALLS: [&str; 7] = [
     "accumulator",
     "bpf_gather_bytes",
@@ -23,7 +23,7 @@ pub(crate) const SYSCALLS: [&str; 7] = [
     COSTING_SYSCALL,
 ];
 
-/// The one that takes compute units.
+/// The syscall that costs compute units.
 const COSTING_SYSCALL: &str = "vmgen_mix_";
 
 /// A region of guest memory.
@@ -44,12 +44,12 @@ impl RegionSpec {
         Self { vaddr, len: bytes.len(), bytes, writable, gapped: false, hook: None }
     }
 
-    /// Bytes that a hook may put in the place of the region's.
+    /// Bytes by which a hook may replace the region's.
     pub(crate) fn other_bytes(&self) -> Box<[u8]> {
         self.bytes.iter().map(|byte| !byte).collect()
     }
 
-    /// Whether the region may be backed by another buffer at the end.
+    /// Whether a hook may have replaced the region's buffer.
     pub(crate) fn may_be_replaced(&self) -> bool {
         self.hook.is_some_and(Hook::replaces)
     }
@@ -95,7 +95,7 @@ impl Hook {
         self.has(Self::REPLACE)
     }
 
-    /// What becomes of the region, if the host does anything.
+    /// Returns the change of the region, if the host makes one.
     pub(crate) fn decide(self, refused: Refused) -> Option<Decision> {
         let Refused { store, vaddr, len, len_max, region_vaddr, region_len, capacity } = refused;
         if !store && !self.has(Self::LOADS) {
@@ -133,14 +133,14 @@ impl Refused {
     }
 }
 
-/// A program with its surroundings.
+/// A program with its memory, registers and settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) style: &'static str,
     pub(crate) version: Version,
     pub(crate) text: Vec<u8>,
     pub(crate) entry_pc: u32,
-    /// What hashed calls reach: key and slot.
+    /// The targets of hashed calls: key and slot.
     pub(crate) functions: Vec<(u32, u32)>,
     pub(crate) config: Config,
     pub(crate) budget: u64,
@@ -163,8 +163,8 @@ impl Case {
         if version.strict_elf() { RODATA_START } else { BYTECODE_START }
     }
 
-    /// Whether anza's engine can run this program without having verified it. Where it leans on the
-    /// verifier, it would read out of its bounds or panic.
+    /// Whether anza's engine can run this program without verifying it first. Some code of it relies
+    /// on the verifier, and would panic or read out of bounds.
     pub(crate) fn runs_unverified(&self) -> bool {
         let slots = self.slots();
         self.text.len() == slots * SLOT_BYTES
@@ -186,8 +186,8 @@ impl Case {
             }
     }
 
-    /// Whether the vectors' `exec` kind has words for all of the case: it has none for what the
-    /// host does about violations, nor for a syscall that costs.
+    /// Whether a vector of the kind `exec` can express the case. It cannot if hooks handle access
+    /// violations, or if a syscall costs compute units.
     pub(crate) fn can_be_vector(&self) -> bool {
         let hooked = self.regions.iter().any(|it| it.hook.is_some() || it.len != it.bytes.len());
         let key = murmur3(COSTING_SYSCALL.as_bytes()).cast_signed();
@@ -242,7 +242,7 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// A text as JSON.
+/// Quotes a text for JSON.
 pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = String::from('"');
     for c in text.chars() {
@@ -257,7 +257,7 @@ pub(crate) fn quoted(text: &str) -> String {
     quoted + "\""
 }
 
-/// For people: everything that a reader needs to follow the case by hand.
+/// Describes the case for a reader, with all that is needed to execute it by hand.
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{:?} {}, entry {}", self.version, self.style, self.entry_pc)?;
@@ -276,7 +276,7 @@ impl fmt::Display for Case {
         }
         for pc in 0..self.slots() {
             let word = &self.text[pc * SLOT_BYTES..][..SLOT_BYTES];
-            // Of stretches that do nothing, the first and the last slot tell enough.
+            // Of a sequence of no-ops, only the first and the last are printed.
             let idle = |pc: usize| self.text.chunks_exact(SLOT_BYTES).nth(pc) == Some(&NOP[..]);
             if pc > 0 && idle(pc - 1) && idle(pc) && idle(pc + 1) {
                 continue;

@@ -1,4 +1,4 @@
-//! Mutated ELF files on both sides.
+//! Loads mutated ELF files by both engines and compares the results.
 
 use core::{fmt::Write as _, ops::RangeInclusive};
 use std::{collections::BTreeMap, fs, io, panic, path::Path, sync::Arc};
@@ -22,7 +22,7 @@ use crate::{
     rng::Rng,
 };
 
-/// Names that programs import. What the syscalls do plays no part in loading.
+/// Names of imported syscalls. Loading does not depend on what they do.
 const SYSCALLS: [&str; 24] = [
     "abort",
     "sol_panic_",
@@ -50,13 +50,13 @@ const SYSCALLS: [&str; 24] = [
     "sol_alloc_free_",
 ];
 
-/// A file to start from.
+/// An ELF file to mutate.
 pub(crate) struct Base {
     name: String,
     bytes: Vec<u8>,
 }
 
-/// The files of a folder, and where there is none, files that we write ourselves.
+/// Reads the files of a folder. Without one, makes files from random programs.
 pub(crate) fn bases(folder: &Path) -> io::Result<Vec<Base>> {
     let mut bases = Vec::new();
     if folder.is_dir() {
@@ -68,13 +68,13 @@ pub(crate) fn bases(folder: &Path) -> io::Result<Vec<Base>> {
             }
         }
     }
-    // The order of a folder is nobody's promise, and cases are told by their index.
+    // Cases are identified by their index, so the order of files must not depend on the system.
     bases.sort_by(|a, b| a.name.cmp(&b.name));
     bases.extend((0..40).map(written));
     Ok(bases)
 }
 
-/// A file that our own writer makes from a random program.
+/// Writes a random program to a file by Selkie's writer.
 fn written(index: u64) -> Base {
     let version = Version::ALL[index as usize % Version::ALL.len()];
     let case = generate::case(0xe1f, index * 31, &[version]);
@@ -105,7 +105,7 @@ fn written(index: u64) -> Base {
     Base { name: format!("written {index}"), bytes: write::write(&image) }
 }
 
-/// Makes calls relative and keeps them inside: that is how files until V2 have them.
+/// Makes calls relative, as in files up to V2, with targets inside the program.
 fn mend_calls(text: &mut [u8], version: Version) {
     let slots = text.len() / 8;
     for pc in (0..slots).filter(|_| !version.static_calls()) {
@@ -118,7 +118,7 @@ fn mend_calls(text: &mut [u8], version: Version) {
     }
 }
 
-/// The rules that a file is loaded under, for both sides.
+/// The loader's settings, for both sides.
 pub(crate) struct Rules {
     anza: Arc<BuiltinProgram<Context>>,
     ours: Environment,
@@ -169,7 +169,7 @@ fn rules_for(versions: RangeInclusive<Version>, flags: u8) -> Rules {
     }
 }
 
-/// What a side makes of a file.
+/// The result of loading a file by one side.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Loaded {
     version: u8,
@@ -180,13 +180,13 @@ struct Loaded {
     read_only: Vec<u8>,
     functions: BTreeMap<u32, (u64, String)>,
     verdict: Result<(), String>,
-    /// What the first instructions do, if the verifier lets them.
+    /// The result of the first instructions, if the verifier accepts the program.
     run: Option<Run>,
-    /// What they do compiled, on our side; anza's is its interpreter here.
+    /// Their result by Selkie's JIT; on anza's side that of its interpreter again.
     compiled: Option<Run>,
 }
 
-/// Slots up to which every program is compiled.
+/// Programs of at most this many slots are always compiled.
 const COMPILED_SLOTS: usize = 4096;
 
 /// The error's `Debug` text and its message, if there is an error.
@@ -247,7 +247,7 @@ fn load_ours(bytes: &[u8], rules: &Rules) -> Attempt {
     if let Some(case) = loaded.case() {
         let program = Program::new(executable);
         loaded.run = ours::run_program(&case, &program, &Gear::Run, Calls::Same).ok();
-        // To compile a large program takes longer than all the rest.
+        // Compiling a large program takes longer than everything else.
         loaded.compiled = if MachineCode::SUPPORTED
             && (case.slots() < COMPILED_SLOTS || case.budget.is_multiple_of(8))
         {
@@ -261,7 +261,7 @@ fn load_ours(bytes: &[u8], rules: &Rules) -> Attempt {
 }
 
 impl Loaded {
-    /// What a conformance vector expects. Names of functions are left out.
+    /// The expectations of a conformance vector, without names of functions.
     fn expectation(&self) -> String {
         let Self { text_vaddr, text, entry_pc, read_only_vaddr, read_only, .. } = self;
         let functions: Vec<String> =
@@ -279,7 +279,8 @@ impl Loaded {
         )
     }
 
-    /// A run of the program, if it can be run: the same for both sides if they loaded the same.
+    /// A case that runs the program, if it can be run. Both sides get the same case if they loaded the
+    /// same program.
     fn case(&self) -> Option<Case> {
         self.verdict.as_ref().ok()?;
         let version = *Version::ALL.get(usize::from(self.version))?;
@@ -303,8 +304,8 @@ fn differences(anza: &Attempt, ours: &Result<Attempt, String>) -> String {
                 };
             }
             compare!(version text_vaddr entry_pc read_only_vaddr verdict);
-            // From V3 functions are names for tools. anza's engine takes them from symbols that lie
-            // anywhere, and cuts their slots to keys; we leave out those beyond the text.
+            // From V3 functions are only names for tools. anza's engine takes them from any symbols and
+            // truncates their slots to keys; Selkie leaves out those beyond the text.
             let slots = a.text.len() as u64 / 8;
             if a.version < 3 || a.functions.values().all(|(pc, _)| *pc < slots) {
                 compare!(functions);
@@ -331,11 +332,11 @@ fn differences(anza: &Attempt, ours: &Result<Attempt, String>) -> String {
     text
 }
 
-/// What was loaded, and what came of it.
+/// Counts of loaded files and of their results.
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) files: u64,
-    /// Files on which anza's engine panics: nothing to compare with.
+    /// Files on which anza's engine panics, so that there is nothing to compare.
     anza_panics: u64,
     outcomes: BTreeMap<String, u64>,
     by_version: BTreeMap<String, [u64; 3]>,
@@ -356,7 +357,7 @@ impl Tally {
         }
     }
 
-    /// The table of what was loaded.
+    /// Formats the counts as a table.
     pub(crate) fn report(&self) -> String {
         let mut text = String::from("files       verified    loaded   refused\n");
         for (version, [verified, loaded, refused]) in &self.by_version {
@@ -377,7 +378,7 @@ impl Tally {
     }
 }
 
-/// Loads the files of `indices`, until `stop` says so.
+/// Loads the files of `indices` until `stop` returns true.
 pub(crate) fn run(
     seed: u64,
     bases: &[Base],
@@ -399,7 +400,7 @@ pub(crate) fn run(
     tally
 }
 
-/// Large files take long: they come up less often.
+/// Picks a file. Large ones take long, and are picked less often.
 fn pick_base<'b>(rng: &mut Rng, bases: &'b [Base]) -> &'b Base {
     loop {
         let base = &bases[rng.below(bases.len())];
@@ -447,7 +448,7 @@ fn compare(
     tally.differing.push((index, text));
 }
 
-/// A conformance vector of kind `elf_load`, with what anza's engine makes of the file.
+/// A conformance vector of the kind `elf_load`, with the result of anza's engine.
 fn vector(name: &str, program: &str, bytes: &[u8], rules: &Rules) -> String {
     let Environment { versions, syscalls, reject_broken_elfs, optimize_rodata, labels, .. } =
         &rules.ours;
@@ -467,7 +468,7 @@ fn vector(name: &str, program: &str, bytes: &[u8], rules: &Rules) -> String {
     )
 }
 
-/// How the sides differ on a file. `None` if anza's engine panics.
+/// Returns the differences between the sides on a file, or `None` if anza's engine panics.
 fn look(bytes: &[u8], rules: &Rules, tally: Option<&mut Tally>) -> Option<String> {
     let anza = ours::catch(panic::AssertUnwindSafe(|| load_anza(bytes, rules))).ok()?;
     let ours = ours::catch(|| load_ours(bytes, rules));

@@ -1,4 +1,4 @@
-//! Random programs on both sides.
+//! Runs random programs by both engines and compares the results.
 
 use core::fmt::Write as _;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::{
     shrink::{replay, shrink},
 };
 
-/// What was run, and what came of it.
+/// Counts of executed cases and of their outcomes.
 #[derive(Default)]
 pub(crate) struct Tally {
     pub(crate) cases: u64,
@@ -28,11 +28,11 @@ pub(crate) struct Tally {
     /// Cases without a meter that did not end.
     endless: u64,
     compiled: u64,
-    /// Executions by Selkie's compiled code.
+    /// Runs by Selkie's JIT.
     jit: u64,
     /// Cases in which anza's own two engines disagree.
     anza_torn: u64,
-    /// The differing cases: index and what to print.
+    /// The differing cases: index and report.
     pub(crate) differing: Vec<(u64, String)>,
 }
 
@@ -59,7 +59,7 @@ impl Tally {
         }
     }
 
-    /// The table of what was run.
+    /// Formats the counts as a table.
     pub(crate) fn report(&self) -> String {
         let mut text = String::new();
         let _ = writeln!(text, "programs            verified  unverified  refused and not run");
@@ -91,7 +91,7 @@ impl Tally {
     }
 }
 
-/// Which case it is.
+/// The index of the case.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) seed: u64,
@@ -101,7 +101,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Randomness that is not the generator's.
+    /// Random numbers besides those of the generator.
     fn rng(self, salt: u64) -> Rng {
         Rng::new(self.seed ^ salt, self.index * 2 + u64::from(self.tightened))
     }
@@ -111,7 +111,7 @@ impl Place {
         Plan::from_rng(&mut self.rng(0x6a69_7400))
     }
 
-    /// The same case with a budget that it does not come to its end with.
+    /// Returns the case with a budget that is too small for it.
     fn tighten(self, case: &Case, consumed: u64) -> Option<(Self, Case)> {
         let mut rng = Self { tightened: true, ..self }.rng(0x7469_6768);
         if consumed == 0 || !case.config.metered {
@@ -125,7 +125,7 @@ impl Place {
         Some((Self { tightened: true, ..self }, Case { budget, ..case.clone() }))
     }
 
-    /// The case itself, after these changes.
+    /// Returns the case after these changes.
     fn case(self, versions: &[Version], changes: &[u32]) -> Option<Case> {
         let mut case = generate::case(self.seed, self.index, versions);
         if self.tightened {
@@ -142,7 +142,7 @@ fn consumed(observed: &Observed) -> u64 {
     }
 }
 
-/// Runs the cases of `indices`, until `stop` says so; `begin` hears of each of them before.
+/// Runs the cases of `indices` until `stop` returns true. Calls `begin` before each.
 pub(crate) fn run(
     seed: u64,
     versions: &[Version],
@@ -168,8 +168,8 @@ pub(crate) fn run(
     tally
 }
 
-/// Compiles and runs a case after some changes, for whoever watches whether that ends well. Gives
-/// the case and what it is compiled with.
+/// Compiles and runs a case after some changes, while another process watches for a crash. Returns
+/// the case and its compiler settings.
 pub(crate) fn probe(
     place: Place,
     versions: &[Version],
@@ -184,9 +184,9 @@ pub(crate) fn probe(
     Some((case, place.plan()))
 }
 
-/// Compares all engines by a case. Gives what it used, if it ended.
+/// Runs a case by all engines and compares them. Returns the compute units used, if it ended.
 fn compare(place: Place, case: &Case, tally: &mut Tally) -> Option<u64> {
-    // Every fourth case is watched step by step: another path through our engine.
+    // Every fourth case is traced, which takes another path through Selkie's engine.
     let watched = place.index.is_multiple_of(4) && !place.tightened;
     let Some(anza) = anza::observe(case, watched) else {
         tally.endless += 1;
@@ -226,15 +226,15 @@ fn untraced(mut observed: Observed) -> Observed {
     observed
 }
 
-/// How an engine of ours differs from what it must be like: the interpreter from anza's engine, the
-/// compiled code from the interpreter. Empty if it does not.
+/// Returns the differences of Selkie's interpreter from anza's engine, or of Selkie's JIT from its
+/// interpreter.
 fn look(case: &Case, gear: &Gear) -> Option<String> {
     let jit = matches!(gear, Gear::Jit(_));
     if jit && case.config.metered {
         let interpreted = ours::observe_case(case, &Gear::Run);
         return Some(differences(case, ENGINES, &interpreted, &ours::observe_case(case, gear)));
     }
-    // Without a meter, only anza's side knows when to give up.
+    // Without a meter, only anza's side limits the run.
     let anza = anza::observe(case, *gear == Gear::Observe)?;
     let ours = ours::observe_case(case, gear);
     if jit {
@@ -266,7 +266,7 @@ fn count(case: &Case, anza: &Observed, tally: &mut Tally) {
 pub(crate) fn kind_of(text: &str) -> String {
     let mut kind = String::new();
     for (index, part) in text.split('`').enumerate() {
-        // What stands between backquotes is a name.
+        // Names are in backquotes.
         if index % 2 == 1 {
             kind.push_str("`…`");
             continue;
@@ -279,7 +279,7 @@ pub(crate) fn kind_of(text: &str) -> String {
     kind.trim_end().into()
 }
 
-/// Asks anza's compiler about the same case.
+/// Runs the case by anza's JIT and compares it with anza's interpreter.
 fn second_opinion(case: &Case, anza: &Observed, tally: &mut Tally) {
     let Some(Ok(interpreted)) = &anza.run else { return };
     tally.compiled += 1;
@@ -297,7 +297,7 @@ fn second_opinion(case: &Case, anza: &Observed, tally: &mut Tally) {
     tally.anza_torn += u64::from(!agrees);
 }
 
-/// All that is needed to see the difference again, made small.
+/// Shrinks a differing case, and returns a report from which the difference can be reproduced.
 fn reproduction(place: Place, case: &Case, gear: Gear, difference: &str) -> String {
     let first_line = |text: &str| text.split(':').next().unwrap_or_default().to_owned();
     let same = |case: &Case, gear: &Gear| {
@@ -318,7 +318,7 @@ fn reproduction(place: Place, case: &Case, gear: Gear, difference: &str) -> Stri
     text
 }
 
-/// The case as a conformance vector, with what anza's engine makes of it; `None` if it was not run.
+/// The case as a conformance vector with the outcome of anza's engine; `None` if it was not run.
 fn vector(case: &Case, name: &str) -> Option<String> {
     match anza::observe(case, true)?.run?.as_ref() {
         Ok(run) => Some(case.to_vector(name, &expectations(case, run)) + "\n"),

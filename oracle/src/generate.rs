@@ -1,8 +1,8 @@
-//! Random programs and what surrounds them.
+//! Generates random cases.
 //!
-//! A case is worth running if it gets somewhere before it ends. Registers therefore start with
-//! addresses near something, branches mostly go forward, operands mostly are valid; and a share of
-//! everything is not.
+//! Useful programs execute many instructions before they end. Registers therefore start with
+//! addresses near memory, most branches go forward and most operands are valid; a share of each is
+//! not.
 
 mod patterns;
 
@@ -18,7 +18,7 @@ use crate::{
     rng::Rng,
 };
 
-/// Case `index` of the run with `seed`.
+/// Generates case `index` of the run with `seed`.
 pub(crate) fn case(seed: u64, index: u64, versions: &[Version]) -> Case {
     let mut rng = Rng::new(seed, index);
     let version = rng.pick(versions);
@@ -63,7 +63,7 @@ pub(crate) fn case(seed: u64, index: u64, versions: &[Version]) -> Case {
     Case { style, version, text, entry_pc, functions, config, budget, registers, regions }
 }
 
-/// The entry needs a function: that is how anza's engine is told of it.
+/// Functions with their slots, the entry among them, since anza's engine finds it as a function.
 fn with_entry(mut functions: Vec<(u32, u32)>, entry_pc: u32, version: Version) -> Vec<(u32, u32)> {
     if functions.iter().all(|&(_, pc)| pc != entry_pc) {
         let key = if version.static_calls() { entry_pc } else { pc_key(entry_pc) };
@@ -138,7 +138,7 @@ fn hook(rng: &mut Rng, capacity: usize) -> Hook {
     Hook(rng.below(16) as u8 | if replaces { Hook::REPLACE } else { 0 })
 }
 
-/// Regions one behind the other, with and without holes.
+/// Adjacent regions, with and without gaps.
 fn input(rng: &mut Rng, regions: &mut Vec<RegionSpec>, pieces: usize) {
     let mut vaddr = INPUT_START;
     for _ in 0..pieces {
@@ -152,14 +152,14 @@ fn input(rng: &mut Rng, regions: &mut Vec<RegionSpec>, pieces: usize) {
             region.hook = Some(hook(rng, capacity));
             region.len -= rng.below(region.len + 1);
         }
-        // The next one leaves room to grow, no room, or too little.
-        let room = if rng.chance(70) { capacity } else { region.len };
-        vaddr += (room + if rng.chance(25) { rng.below(20) } else { 0 }) as u64;
+        // The next region leaves space for all of the buffer, for none of the rest, or for a part.
+        let reserved = if rng.chance(70) { capacity } else { region.len };
+        vaddr += (reserved + if rng.chance(25) { rng.below(20) } else { 0 }) as u64;
         regions.push(region);
     }
 }
 
-/// Something that most maps do not have.
+/// Adds a region at an address that most memory maps lack.
 fn odd_region(rng: &mut Rng, regions: &mut Vec<RegionSpec>) {
     let vaddr = match rng.below(4) {
         0 => REGION_SIZE * rng.below(8) as u64,
@@ -180,21 +180,21 @@ fn noise(rng: &mut Rng, len: usize) -> Vec<u8> {
     bytes
 }
 
-/// Bytes over which accesses off one base mostly spread.
-const ROOM: u64 = 72;
+/// Bytes over which most accesses from one base address spread.
+const SPREAD_BYTES: u64 = 72;
 
 /// Addresses of memory, and now and then of the edges of memory.
 #[derive(Debug)]
 struct Addresses {
     inside: Vec<u64>,
-    /// Those with [`ROOM`] behind them.
-    roomy: Vec<u64>,
+    /// Those with [`SPREAD_BYTES`] after them.
+    bases: Vec<u64>,
     edges: Vec<u64>,
 }
 
 impl Addresses {
     fn new(rng: &mut Rng, regions: &[RegionSpec], config: &Config) -> Self {
-        let (mut inside, mut roomy) = (vec![], vec![]);
+        let (mut inside, mut bases) = (vec![], vec![]);
         let mut edges = vec![0, u64::MAX, u64::MAX - 7, BYTECODE_START, STACK_START - 1];
         for region in regions {
             let span = (region.len as u64) << u32::from(region.gapped);
@@ -205,8 +205,8 @@ impl Addresses {
             }
             // Of regions with gaps, the first frame.
             let plain = if region.gapped { config.stack_frame_bytes } else { span }.min(span);
-            if region.writable && plain > ROOM {
-                roomy.push(region.vaddr + rng.below((plain - ROOM) as usize) as u64);
+            if region.writable && plain > SPREAD_BYTES {
+                bases.push(region.vaddr + rng.below((plain - SPREAD_BYTES) as usize) as u64);
             }
             edges.push(end.wrapping_add_signed(rng.range(-9, 9)));
             edges.push(region.vaddr.wrapping_add_signed(rng.range(-9, 3)));
@@ -220,7 +220,7 @@ impl Addresses {
         if inside.is_empty() {
             inside.push(BYTECODE_START);
         }
-        Self { inside, roomy, edges }
+        Self { inside, bases, edges }
     }
 
     fn pick(&self, rng: &mut Rng) -> u64 {
@@ -228,18 +228,18 @@ impl Addresses {
         rng.pick(if edge { &self.edges } else { &self.inside })
     }
 
-    /// An address that most of what is near can be accessed from, or one near an edge.
-    fn pick_roomy(&self, rng: &mut Rng) -> u64 {
+    /// A base address with memory on both sides, or one near an edge.
+    fn pick_base(&self, rng: &mut Rng) -> u64 {
         match rng.below(10) {
             0 => rng.pick(&self.edges).wrapping_add_signed(rng.range(-48, 8)),
             1 | 2 => self.pick(rng),
-            _ if self.roomy.is_empty() => self.pick(rng),
-            _ => rng.pick(&self.roomy),
+            _ if self.bases.is_empty() => self.pick(rng),
+            _ => rng.pick(&self.bases),
         }
     }
 }
 
-/// A number that something may happen at.
+/// A register's initial value: an address, a number near a limit, or any other.
 fn value(rng: &mut Rng, addresses: &Addresses, slots: usize) -> u64 {
     match rng.below(8) {
         0 => rng.pick(&[0, 1, 2, 7, 8, 63, 64, 255, 256]),
@@ -257,7 +257,7 @@ fn value(rng: &mut Rng, addresses: &Addresses, slots: usize) -> u64 {
     }
 }
 
-/// Surroundings for a program that a file brought.
+/// Memory, registers and settings for a program loaded from a file.
 pub(crate) fn around(
     rng: &mut Rng,
     version: Version,
@@ -286,7 +286,7 @@ pub(crate) fn around(
 struct Generator {
     rng: Rng,
     version: Version,
-    /// The instructions that the version has.
+    /// The instructions of the version.
     ops: Vec<Op>,
     addresses: Addresses,
     functions: Vec<(u32, u32)>,
@@ -358,7 +358,7 @@ impl Generator {
         self.ops.iter().filter(fits).nth(chosen).copied()
     }
 
-    /// A register to compute in. The upper ones are left alone mostly: they hold addresses.
+    /// A destination register. The upper ones hold addresses and are rarely chosen.
     fn data(&mut self) -> u8 {
         match self.rng.below(40) {
             0 if self.sloppy => 10,
@@ -443,7 +443,7 @@ impl Generator {
         if let Kind::Alu(Alu::Sdiv | Alu::Srem, width, _) = op.kind()
             && self.rng.chance(10)
         {
-            // The one quotient that does not fit.
+            // The only quotient that overflows.
             self.load_constant(dst, if width == Width::W64 { 1 << 63 } else { 1 << 31 });
         }
         let off = if self.rng.chance(95) { 0 } else { self.rng.word() as i16 };
@@ -532,7 +532,7 @@ impl Generator {
     }
 
     fn syscall(&mut self) {
-        // The one that fails ends the program: rarely.
+        // The failing syscall ends the program, so it is rare.
         let name = match self.rng.below(SYSCALLS.len() * 4) {
             index if SYSCALLS[index / 4] == "bpf_syscall_err" && index % 4 != 0 => SYSCALLS[0],
             index => SYSCALLS[index / 4],
@@ -582,7 +582,7 @@ impl Generator {
         }
     }
 
-    /// Turns most jumps into the second half of an `lddw`, or out of the program, aside.
+    /// Redirects most jumps that lead into the second half of an `lddw` or out of the program.
     fn mend_jumps(&mut self) {
         if self.sloppy && self.rng.chance(50) {
             return;

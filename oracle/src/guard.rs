@@ -1,8 +1,8 @@
-//! Outlives what compiled code may do: a wrong instruction can end the process, or never end.
+//! Reports crashes and hangs: wrong machine code can kill the process, or never return.
 //!
-//! The oracle runs itself once more, and the copy notes which case each of its threads is at. If
-//! the copy dies, or stands still, those cases are tried one by one, in copies too; the one that
-//! kills is made small that way, change by change, and printed.
+//! The oracle runs in a child process that records the current case of each thread in a file. If
+//! the child dies or hangs, each of those cases is run in a child of its own; the one that fails is
+//! shrunk in the same way and printed.
 
 use std::{
     env, fs,
@@ -20,18 +20,18 @@ use crate::{
     shrink::shrink,
 };
 
-/// Set for the copy: where its notes go.
+/// Environment variable of the child: the folder for its records.
 const NOTES: &str = "SELKIE_ORACLE_NOTES";
 
-/// A thread that stays at one case for so long does not come back.
+/// A thread hangs if one case takes longer than this.
 const STANDSTILL: Duration = Duration::from_secs(30);
 const PROBE_MAX: Duration = Duration::from_secs(3);
 const SHRINK_MAX: Duration = Duration::from_secs(90);
 
-/// What a thread notes when it is done.
+/// The record of a thread that has finished.
 const DONE: &str = "done";
 
-/// Where a thread notes which case it is at.
+/// The file in which a thread records its current case.
 pub(crate) struct Notes(Option<File>);
 
 impl Notes {
@@ -44,7 +44,7 @@ impl Notes {
     }
 
     fn write(&mut self, text: &str) {
-        // Whoever cannot take notes still can compare.
+        // Without records the comparison still works.
         if let Some(file) = &mut self.0 {
             let _ = file.rewind().and_then(|()| file.write_all(format!("{text:<32}").as_bytes()));
         }
@@ -63,12 +63,12 @@ fn note_path(thread: u64) -> Option<PathBuf> {
     Some(path.into())
 }
 
-/// Whether this is the copy, or needs none.
+/// Whether this is the child process, or needs none.
 pub(crate) fn is_watched() -> bool {
     env::var_os(NOTES).is_some()
 }
 
-/// Runs a copy of this process, and says what became of it.
+/// Runs a child process, and returns how it ended.
 pub(crate) fn watch(options: &Options) -> std::io::Result<ExitCode> {
     let notes = env::temp_dir().join(format!("selkie-oracle-{}", std::process::id()));
     let paths: Vec<PathBuf> = (0..options.threads)
@@ -98,7 +98,7 @@ pub(crate) fn watch(options: &Options) -> std::io::Result<ExitCode> {
     Ok(ExitCode::from(1))
 }
 
-/// Waits for the copy; kills it if its threads stand still.
+/// Waits for the child, and kills it if a thread hangs.
 fn wait(child: &mut Child, paths: &[PathBuf]) -> std::io::Result<Option<ExitStatus>> {
     let mut last: Vec<(String, Instant)> =
         paths.iter().map(|_| (String::new(), Instant::now())).collect();
@@ -125,7 +125,7 @@ fn place(seed: u64, text: &str) -> Option<Place> {
     Some(Place { seed, index: index.parse().ok()?, tightened: tightened == "1" })
 }
 
-/// How a copy ends that tries one case; `None` if it ends well.
+/// Runs one case in a child. Returns how the child failed, if it did.
 fn fate(options: &Options, place: Place, changes: &[u32]) -> Option<String> {
     let changes: Vec<String> = changes.iter().map(u32::to_string).collect();
     let versions: Vec<String> = options.versions.iter().map(|it| format!("{it:?}")).collect();
@@ -148,7 +148,7 @@ fn fate(options: &Options, place: Place, changes: &[u32]) -> Option<String> {
     }
 }
 
-/// Prints a case that kills, made small.
+/// Shrinks and prints a case that crashes or hangs.
 fn report(options: &Options, place: Place, how: &str) {
     let Some((case, plan)) = probe(place, &options.versions, &[], false) else { return };
     let start = Instant::now();

@@ -1,18 +1,18 @@
-//! Runs random programs and files on Selkie and on anza's `solana-sbpf`, and compares everything
-//! that shows: verdicts, results, error texts, compute units, registers, call depth and memory; of
-//! files what the loader makes of them.
+//! Runs random programs and mutated ELF files on Selkie and on anza's `solana-sbpf`, and compares
+//! everything observable: the verifier's verdict, results, error texts, compute units, registers,
+//! call depth and memory, and for files the loaded program.
 //!
 //! | module | what it owns |
 //! |---|---|
-//! | [`generate`] | random programs with their surroundings, from a seed and an index |
-//! | [`case`] | what is run, in neutral terms |
+//! | [`generate`] | random cases, from a seed and an index |
+//! | [`case`] | cases: a program with its memory, registers and settings |
 //! | [`anza`], [`ours`] | the two sides |
-//! | [`observed`] | what a side shows, and how two of them differ |
-//! | [`shrink`] | makes a differing case smaller |
-//! | [`exec`] | programs: runs, counts, reports |
-//! | [`guard`] | the same for what does not come back |
-//! | [`mutate`] | changes to files |
-//! | [`elf`] | files: loads, counts, reports |
+//! | [`observed`] | the observable outcome of a run, and differences between two |
+//! | [`shrink`] | shrinking of differing cases |
+//! | [`exec`] | runs and compares random programs |
+//! | [`guard`] | detects crashes and hangs of machine code |
+//! | [`mutate`] | random mutations of ELF files |
+//! | [`elf`] | loads and compares mutated ELF files |
 
 mod anza;
 mod case;
@@ -62,7 +62,7 @@ struct Options {
     threads: u64,
     seconds: Option<u64>,
     elfs: PathBuf,
-    /// Of a probe: whether the case has its smaller budget, and what was changed.
+    /// For a child process that runs one case: whether its budget is reduced, and its changes.
     tightened: bool,
     changes: Vec<u32>,
 }
@@ -115,7 +115,7 @@ fn versions(names: &str) -> Option<Vec<Version>> {
 /// Differences after which a thread gives up.
 const DIFFERENCES_MAX: usize = 5;
 
-/// Shares the indices between threads, and gives what each of them returns.
+/// Divides the indices among threads, and returns the result of each.
 fn share<T: Send>(
     options: &Options,
     work: impl Fn(u64, &mut dyn Iterator<Item = u64>) -> T + Sync,
@@ -134,7 +134,7 @@ fn share<T: Send>(
     })
 }
 
-/// When to stop, if there is a limit: `all` gives each half of the time.
+/// When to stop, if there is a time limit, of which `all` gives each part a half.
 fn deadline(options: &Options) -> impl Fn() -> bool + Sync + use<> {
     let share = if options.command == "all" { 500 } else { 1000 };
     let end = options.seconds.map(|it| Instant::now() + Duration::from_millis(it * share));
@@ -189,7 +189,7 @@ fn run(options: &Options) -> std::io::Result<bool> {
         }
         "exec" => run_exec(options),
         "elf" => run_elf(options)?,
-        // Both are run, whatever the first of them says.
+        // Both are run, even if the first finds differences.
         _ => run_exec(options) & run_elf(options)?,
     })
 }

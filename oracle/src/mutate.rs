@@ -1,15 +1,15 @@
-//! Changes to ELF files, most of them where the format's fields are.
+//! Random mutations of ELF files, most of them in fields of the format.
 
 use core::fmt::Write as _;
 
 use crate::{case::hex, rng::Rng};
 
-/// How a file differs from its base.
+/// The difference of a file from its base.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Mutation {
     /// Cut to so many bytes, or filled up to them with zeroes.
     len: Option<usize>,
-    /// What is overwritten, where.
+    /// Offsets and the bytes written there.
     patches: Vec<(usize, Vec<u8>)>,
 }
 
@@ -28,7 +28,7 @@ impl Mutation {
         bytes
     }
 
-    /// The fewest changes that still make `differs` true.
+    /// Removes changes as long as `differs` stays true.
     pub(crate) fn shrink(&self, differs: impl Fn(&Self) -> bool) -> Self {
         let mut smallest = self.clone();
         for index in (0..self.patches.len()).rev() {
@@ -119,7 +119,7 @@ const DYN: [Field; 2] = [(0, 8), (8, 8)];
 /// Of an instruction: opcode, registers, offset, immediate.
 const SLOT: [Field; 4] = [(0, 1), (1, 1), (2, 2), (4, 4)];
 
-/// Where a file's tables are, as far as they can be made out.
+/// The tables of a file, as far as they can be parsed.
 struct Tables {
     /// Start, bytes of an entry, entries, fields of an entry.
     tables: Vec<(usize, usize, usize, &'static [Field])>,
@@ -227,7 +227,7 @@ impl Tables {
         at
     }
 
-    /// Puts an entry in the place of another.
+    /// Replaces an entry of a table by another.
     fn copy_entry(&self, rng: &mut Rng, bytes: &[u8]) -> Vec<(usize, Vec<u8>)> {
         let (start, size, count, _) = self.table(rng);
         let (from, to) = (start + size * rng.below(count), start + size * rng.below(count));
@@ -241,7 +241,7 @@ impl Tables {
         patches
     }
 
-    /// Any table; code is the longest but not the most interesting.
+    /// Picks a table, half as often that of the instructions.
     fn table(&self, rng: &mut Rng) -> (usize, usize, usize, &'static [Field]) {
         loop {
             let table = self.tables[rng.below(self.tables.len())];

@@ -1,4 +1,4 @@
-//! What a run shows, in terms that both sides share.
+//! The observable outcome of a run, in terms that both sides share.
 
 use core::fmt::Write as _;
 
@@ -25,8 +25,7 @@ pub(crate) fn fnv1a(bytes: &[u8]) -> u64 {
     fnv1a_on(FNV1A_START, bytes)
 }
 
-/// Events: their number, and a hash over what each of them was. Of instructions that were executed
-/// it is the registers before each.
+/// Events: their number and a hash of them. For instructions, the registers before each are hashed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Trace {
     pub(crate) len: u64,
@@ -45,7 +44,7 @@ impl Trace {
         self.fnv = fnv1a_on(self.fnv, &pc.to_le_bytes());
     }
 
-    /// Counts something that these numbers tell of.
+    /// Adds an event, described by these numbers.
     pub(crate) fn note(&mut self, numbers: &[u64]) {
         self.len += 1;
         for value in numbers {
@@ -54,7 +53,7 @@ impl Trace {
     }
 }
 
-/// What a run left behind.
+/// The state after a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Run {
     pub(crate) end: End,
@@ -62,19 +61,19 @@ pub(crate) struct Run {
     pub(crate) pc: u64,
     pub(crate) registers: [u64; 11],
     pub(crate) depth: u64,
-    /// Where the open calls return to.
+    /// The return addresses of active calls.
     pub(crate) return_pcs: Vec<u64>,
-    /// The compute units that are left.
+    /// The remaining compute units.
     pub(crate) remaining: u64,
-    /// All bytes of each region's buffer; then what the guest sees of regions that hooks may back
-    /// by other buffers.
+    /// All bytes of each region's buffer, then the guest's view of regions whose buffer a hook may have
+    /// replaced.
     pub(crate) memory: Vec<Vec<u8>>,
     pub(crate) trace: Trace,
-    /// What the host was asked for, in order: syscalls, and what to do about refused accesses.
+    /// The calls of the host, in order: syscalls and access violations.
     pub(crate) asked: Trace,
 }
 
-/// What a side did with a case.
+/// The result of a case on one side.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Observed {
     /// The verifier's verdict.
@@ -128,7 +127,7 @@ fn variant(debug: &str) -> String {
     }
 }
 
-/// Every way in which two sides differ; empty if they agree. `names` are the sides'.
+/// Returns all differences between two sides, which have these names.
 pub(crate) fn differences(
     case: &Case,
     names: [&str; 2],
@@ -158,7 +157,7 @@ pub(crate) fn differences(
     if a.end != b.end {
         differ("end", &a.end, &b.end);
     }
-    // Behind the program there is no instruction whose number could matter.
+    // Past the end of the program the pc does not matter.
     let slots = case.slots() as u64;
     if a.pc != b.pc && a.pc.min(b.pc) < slots {
         differ("pc", &a.pc, &b.pc);

@@ -20,36 +20,36 @@ use crate::{
     syscalls::{self, Failure, Memory},
 };
 
-/// How the program is run.
+/// The engine that runs the program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Gear {
-    /// Interpreted, as fast as it goes.
+    /// The interpreter.
     Run,
-    /// Interpreted, watched instruction by instruction.
+    /// The interpreter with an observer of every instruction.
     Observe,
-    /// Compiled.
+    /// The JIT.
     Jit(Plan),
 }
 
-/// How a program is compiled, and what its code is run on.
+/// Compiler settings, and how the machine code is run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Plan {
     pub(crate) options: JitOptions,
-    /// Compile for a machine of another call depth than the one there is.
+    /// Compile for another call depth than the machine has.
     pub(crate) foreign: bool,
-    /// Run the code once before the run that counts.
+    /// Run the code once before the run that is compared.
     pub(crate) warm: bool,
     /// Instructions that the interpreter executes before the code takes over.
     pub(crate) steps: u64,
 }
 
 impl Plan {
-    /// The simplest.
+    /// The default settings.
     pub(crate) fn plain() -> Self {
         Self { options: JitOptions::plain(), foreign: false, warm: false, steps: 0 }
     }
 
-    /// What suits a number: everything occurs, usual things often.
+    /// Derives settings from a number. All occur; common ones are frequent.
     pub(crate) fn from_rng(rng: &mut Rng) -> Self {
         let hardened = rng.chance(50);
         let options = JitOptions {
@@ -80,12 +80,12 @@ struct TestHost<'c> {
     asked: Trace,
 }
 
-/// What syscalls do.
+/// The behaviour of syscalls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Calls {
-    /// Each what [`syscalls::call`] says for its number.
+    /// Each does what [`syscalls::call`] does for its number.
     Own,
-    /// All the same: what it says for the first.
+    /// All behave as the first.
     Same,
 }
 
@@ -160,8 +160,7 @@ impl Host for TestHost<'_> {
                     region.make_writable();
                 }
             }
-            // Nothing less lives as long as the map, which this cannot name. Such regions are
-            // small, and few.
+            // The map needs a lifetime that cannot be named here. Such regions are small and few.
             Some(Decision::Replace) => region.replace(Box::leak(spec.other_bytes())),
         }
     }
@@ -174,7 +173,7 @@ impl Observer for Trace {
 }
 
 thread_local! {
-    /// The syscalls, which never change.
+    /// The registered syscalls.
     static SYSCALL_TABLE: Arc<Syscalls> = Arc::new(Syscalls::new(SYSCALLS));
 }
 
@@ -183,7 +182,7 @@ pub(crate) fn syscall_table() -> Arc<Syscalls> {
     SYSCALL_TABLE.with(Arc::clone)
 }
 
-/// What Selkie does with a case. A panic is an outcome like any other, only never anza's.
+/// Runs a case on Selkie. A panic is reported as an outcome, which always differs.
 pub(crate) fn observe_case(case: &Case, gear: &Gear) -> Observed {
     catch(|| observe_calmly(case, gear))
         .unwrap_or_else(|panic| Observed { verdict: Err(panic), run: None })
@@ -194,7 +193,7 @@ thread_local! {
     static PANIC_PLACE: Cell<Option<String>> = const { Cell::new(None) };
 }
 
-/// Sees to it that panics that [`catch`] catches are remembered instead of printed.
+/// Makes panics within [`catch`] be recorded instead of printed.
 pub(crate) fn quieten_panics() {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
@@ -206,7 +205,7 @@ pub(crate) fn quieten_panics() {
     }));
 }
 
-/// Calls our side; a panic becomes a text.
+/// Calls Selkie, and returns a panic as text.
 pub(crate) fn catch<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     CATCHING.set(true);
     let result = catch_unwind(AssertUnwindSafe(call)).map_err(|panic| panic_text(&*panic));
@@ -244,7 +243,7 @@ fn executable(case: &Case) -> Result<Executable, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Runs a program in the surroundings of a case.
+/// Runs a program with the memory, registers and settings of a case.
 pub(crate) fn run_program(
     case: &Case,
     program: &Program,
@@ -278,7 +277,7 @@ fn compile(case: &Case, program: &Program, plan: &Plan) -> Result<MachineCode, S
     MachineCode::compile(program, &config, &plan.options).map_err(|error| error.to_string())
 }
 
-/// Steps, then lets the code go on.
+/// Interprets some instructions, then continues in machine code.
 fn run_from_within(
     code: &MachineCode,
     steps: u64,
@@ -353,7 +352,7 @@ fn region<'a>(case: &Case, spec: &RegionSpec, index: usize, bytes: &'a mut [u8])
     if !spec.writable {
         region = region.protected();
     }
-    // What a region keeps of its stores must not show.
+    // Dirty-page tracking must not affect the outcome.
     if case.budget.is_multiple_of(2) {
         region = region.with_dirty_prefix(if case.budget.is_multiple_of(4) { 0 } else { 5000 });
     }
@@ -367,7 +366,7 @@ fn region<'a>(case: &Case, spec: &RegionSpec, index: usize, bytes: &'a mut [u8])
     }
 }
 
-/// The `Debug` text that anza's engine has for the same error.
+/// Returns the `Debug` text of anza's engine for the same error.
 fn debug_text(trap: &Trap) -> String {
     match trap {
         Trap::AccessViolation { access, vaddr, len, region } => {

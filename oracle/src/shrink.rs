@@ -1,22 +1,22 @@
-//! Makes a differing case smaller while it still differs.
+//! Shrinks a differing case while it still differs.
 
 use selkie_isa::layout::SLOT_BYTES;
 
 use crate::case::{Case, NOP};
 
-/// The case after those changes of a [`shrink`] that have these numbers.
+/// Returns the case after the changes of a [`shrink`] with these numbers.
 pub(crate) fn replay(case: &Case, changes: &[u32]) -> Case {
     let end = changes.last().map_or(0, |last| last + 1);
     shrink_until(end, case, |_, tried| tried.last().is_some_and(|last| changes.contains(last)))
 }
 
-/// The smallest case found that `differs`, which is told the numbers of the changes that led to
-/// what it judges.
+/// Returns the smallest case found for which `differs` is true. It is also given the numbers of the
+/// changes made.
 pub(crate) fn shrink(case: &Case, differs: impl FnMut(&Case, &[u32]) -> bool) -> Case {
     shrink_until(u32::MAX, case, differs)
 }
 
-/// Tries no change from the number `end` on.
+/// Like `shrink`, but tries only changes before the number `end`.
 fn shrink_until(end: u32, case: &Case, mut differs: impl FnMut(&Case, &[u32]) -> bool) -> Case {
     let mut smallest = case.clone();
     let (mut number, mut kept) = (0, Vec::new());
@@ -42,7 +42,7 @@ fn shrink_until(end: u32, case: &Case, mut differs: impl FnMut(&Case, &[u32]) ->
     };
     for _ in 0..3 {
         let mut progress = false;
-        // Large pieces first: whoever judges may take long.
+        // Large pieces first, since `differs` may take long.
         for piece in [64, 16, 4, 1].map(|slots| slots * SLOT_BYTES) {
             let mut len = case.text.len();
             while len > piece && attempt(&mut |case| case.text.truncate(len - piece)) {

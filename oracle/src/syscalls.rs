@@ -1,26 +1,26 @@
-//! What the test syscalls do, over either side's memory.
+//! The test syscalls, on the memory of either side.
 
-/// The guest's memory as syscalls see it.
+/// The guest's memory and meter, as syscalls see them.
 pub(crate) trait Memory {
     type Error;
 
     fn load(&mut self, vaddr: u64, len: u64) -> Result<&[u8], Self::Error>;
     fn store(&mut self, vaddr: u64, len: u64) -> Result<&mut [u8], Self::Error>;
-    /// Takes compute units; `false` if there are too few, and then none is left.
+    /// Consumes compute units. Returns `false` if there are too few; then none remain.
     fn consume(&mut self, units: u64) -> bool;
-    /// What is left of the compute units.
+    /// Returns the remaining compute units.
     fn remaining(&self) -> u64;
-    /// Remembers that the host was asked for something.
+    /// Records a call of the host.
     fn note(&mut self, numbers: &[u64]);
 }
 
-/// How a syscall fails.
+/// The failure of a syscall.
 pub(crate) enum Failure<E> {
-    /// As a memory access does.
+    /// An access violation.
     Memory(E),
-    /// As a division by zero does.
+    /// A division by zero.
     DivideByZero,
-    /// As a used up budget does.
+    /// Too few compute units.
     Exceeded,
 }
 
@@ -30,7 +30,7 @@ impl<E> From<E> for Failure<E> {
     }
 }
 
-/// Runs the syscall of number `index` in [`crate::case::SYSCALLS`].
+/// Runs the syscall with the index `index` in [`crate::case::SYSCALLS`].
 pub(crate) fn call<M: Memory>(
     index: usize,
     arguments: [u64; 5],

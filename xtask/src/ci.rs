@@ -1,4 +1,4 @@
-//! `cargo xtask ci` and `cargo xtask test`: everything that must pass, in one order.
+//! `cargo xtask ci` and `cargo xtask test`: all checks that a change must pass.
 
 use std::{
     env, fs,
@@ -11,8 +11,8 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::{codegen, fixtures, repository, say, tidy, toolchains, walkthroughs};
 
-/// Firedancer's and Mollusk's fixtures, which are not ours to copy. They lie beside the repository,
-/// if they are there, with vectors that say what holds of them today.
+/// The folder, beside the repository, of Firedancer's and Mollusk's fixtures, which cannot be part of
+/// it. It also has vectors with today's results of those fixtures.
 const SHARED_FIXTURES: [&str; 2] = ["../shared/vectors/fix", "../shared/pending"];
 
 /// Runs every test: those of cargo, and conformance vectors.
@@ -20,7 +20,7 @@ pub(crate) fn test(arguments: &[String]) -> Result<()> {
     test_with(arguments, false)
 }
 
-/// The same; `with_compilers` fails where tests lack one, which is left out otherwise.
+/// Like `test`. With `with_compilers`, tests that lack a compiler fail instead of being ignored.
 fn test_with(arguments: &[String], with_compilers: bool) -> Result<()> {
     let vectors = vectors(arguments)?;
     step("programs that tests need", || fixtures::run(&[]))?;
@@ -134,7 +134,7 @@ fn lint_peer(folder: &&str) -> Result<()> {
     succeed(command.current_dir(&folder))
 }
 
-/// Licences, sources and advisories of what is depended on.
+/// Checks licences, sources and advisories of dependencies.
 fn dependencies() -> Result<()> {
     let is_there = cargo_command().args(["deny", "--version"]).output()?.status.success();
     if !is_there {
@@ -144,7 +144,7 @@ fn dependencies() -> Result<()> {
     cargo(&["deny", "check", "licenses", "bans", "sources"])
 }
 
-/// Every example assembles, may be deployed, and does what its input asks for.
+/// Checks that every example assembles, may be deployed and succeeds with its input.
 fn examples() -> Result<()> {
     let folder = repository().join("examples");
     let mut sources = files(&folder, "s")?;
@@ -173,8 +173,8 @@ fn selkie(arguments: &[&str]) -> Result<()> {
     succeed(cargo_command().args(["run", "--quiet", "--locked", "--"]).args(arguments))
 }
 
-/// Random programs and files on both engines, for a while; a new seed each time would hide what
-/// was found.
+/// Runs random programs and files on both engines for a limited time. The seed is fixed, so that
+/// failures can be reproduced.
 fn oracle() -> Result<()> {
     let arguments = ["run", "--release", "--locked", "--", "all", "--seconds", "60"];
     let folder = repository().join("oracle");
@@ -182,8 +182,8 @@ fn oracle() -> Result<()> {
     succeed(cargo_command().args(arguments).current_dir(folder))
 }
 
-/// Random transactions on agave's processor and here, for a while; its tests before, as clippy
-/// compiles them. Its manifest makes warnings errors.
+/// Runs the transaction oracle's tests, then random transactions for a limited time. Its manifest
+/// makes warnings errors.
 fn oracle_svm() -> Result<()> {
     let folder = repository().join("oracle-svm");
     succeed(cargo_command().args(["fmt", "--check"]).current_dir(&folder))?;
@@ -192,7 +192,7 @@ fn oracle_svm() -> Result<()> {
     succeed(agave("run").args(["--", "run", "--seconds", "45", "--threads", "2"]))
 }
 
-/// Cargo where agave is built, whose crates declare a compiler that they do not need.
+/// Cargo in the folder `oracle-svm`. Agave's crates declare a newer compiler than they need.
 fn agave(command: &str) -> Command {
     let arguments = [command, "--release", "--locked", "--ignore-rust-version"];
     let mut cargo = cargo_command();
@@ -203,7 +203,7 @@ fn agave(command: &str) -> Command {
 /// Example projects with tests, and the name of the program that each builds.
 const PROJECTS: &[(&str, &str)] = &[("rust/vault", "vault"), ("anchor/tally", "tally")];
 
-/// Builds an example and runs its tests, as its user would.
+/// Builds an example and runs its tests, as a user would.
 fn test_project((project, program): &(&str, &str)) -> Result<()> {
     let folder = repository().join("examples").join(project);
     let program = format!("target/deploy/{program}.so");
@@ -223,7 +223,7 @@ fn built_selkie() -> Result<PathBuf> {
     Ok(env::current_exe()?.with_file_name(format!("selkie{}", env::consts::EXE_SUFFIX)))
 }
 
-/// What is linked of the examples: sources, and folders of projects.
+/// The examples that are linked: sources and folders of projects.
 const LINKED: &[&str] = &[
     "counter/counter.s",
     "c/counter.c",
@@ -234,7 +234,7 @@ const LINKED: &[&str] = &[
     "rust/hello",
 ];
 
-/// Programs in every language, as our linker makes them, on agave's interpreter and JIT and on ours.
+/// Runs programs linked from every language on the interpreters and JITs of agave and Selkie.
 fn linked() -> Result<()> {
     let folder = repository().join("target/linked");
     fs::create_dir_all(&folder)?;
@@ -246,7 +246,7 @@ fn linked() -> Result<()> {
             let program = folder.join(format!("{name}.{version}.so"));
             let mut command = Command::new(&selkie);
             command.args(["build", "--arch", version, "--output"]).arg(&program).arg(source);
-            // What is compiled of Rust's library is the same for all.
+            // All share the compiled standard library of Rust.
             command.current_dir(repository().join("examples"));
             succeed(command.env("CARGO_TARGET_DIR", folder.join("cargo")))?;
             programs.push(program);
@@ -255,7 +255,7 @@ fn linked() -> Result<()> {
     succeed(agave("run").args(["--", "programs"]).args(programs))
 }
 
-/// Does something under a heading, and says how long it took.
+/// Runs a step under a heading, and prints how long it took.
 fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
     say(&format!("\n== {name}"));
     let start = Instant::now();

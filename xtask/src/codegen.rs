@@ -1,7 +1,7 @@
-//! `cargo xtask codegen`: writes the files that are made from others: documentation from tables, and
-//! the templates of new projects from the examples, since a package holds no file of other folders.
+//! `cargo xtask codegen`: writes generated files: documentation from tables, and the templates of new
+//! projects from the examples, since a package contains only files of its own folder.
 //!
-//! With `--check` nothing is written, and a file that is not what its table says is an error.
+//! With `--check` nothing is written, and a file that is not up to date is an error.
 
 use std::{fmt::Write as _, fs};
 
@@ -10,7 +10,7 @@ use selkie_isa::{Op, Version, op::Versions, syntax::meaning};
 
 use crate::{repository, say};
 
-/// A file, and what makes its text.
+/// A generated file, and the function that returns its text.
 type Made = (&'static str, fn() -> String);
 
 const FILES: &[Made] = &[
@@ -21,7 +21,7 @@ const FILES: &[Made] = &[
     ("editors/sbpf.tmLanguage.json", selkie_lsp::grammar::textmate),
 ];
 
-/// Files that are the same as others: the copy, and what it is a copy of.
+/// Copied files: the copy and the original.
 const COPIES: &[(&str, &str)] = &[
     ("crates/cli/src/command/new/counter.s.txt", "examples/counter/counter.s"),
     ("crates/cli/src/command/new/counter.c.txt", "examples/c/counter.c"),
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Writes a file unless it has that text, or fails if files are only to be checked.
+/// Writes a file unless it has that text already. With `--check`, fails instead of writing.
 fn settle(name: &str, text: &str, is_check: bool) -> Result<()> {
     let path = repository().join(name);
     if fs::read_to_string(&path).is_ok_and(|found| found == text) {

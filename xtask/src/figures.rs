@@ -193,7 +193,7 @@ fn is_product(path: &str) -> bool {
     path.ends_with(".rs") && !path.split('/').any(is_test)
 }
 
-/// What the paths of a file's test modules start with.
+/// Prefixes of the paths of a file's test modules.
 fn test_files((path, source): &(&str, Source<'_>)) -> Vec<String> {
     let stem = path.strip_suffix(".rs").unwrap_or(path);
     let folder =

@@ -1,6 +1,6 @@
 //! `cargo xtask fuzz`: runs every fuzz target for a while.
 //!
-//! It needs cargo-fuzz and a nightly Rust, so it is no part of `cargo xtask ci`.
+//! It needs cargo-fuzz and a nightly Rust, so `cargo xtask ci` does not include it.
 
 use std::{fs, process::Command};
 
@@ -8,10 +8,10 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::{repository, say};
 
-/// How long each target runs unless something else is said.
+/// Default running time of each target.
 const SECONDS: u32 = 60;
 
-/// No target may need more memory.
+/// Memory limit of each target.
 const MEGABYTES_MAX: u32 = 2048;
 
 /// Runs the chore.
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The names of the targets, which are those of their files.
+/// Returns the names of the targets, those of their files.
 fn targets() -> Result<Vec<String>> {
     let entries = fs::read_dir(repository().join("fuzz/fuzz_targets"))?;
     let names: Result<Vec<_>, _> = entries.map(|entry| entry.map(|it| it.path())).collect();

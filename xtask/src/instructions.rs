@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::{output, print, repository};
 
-/// The function in which both benchmarks run everything that they measure of Selkie.
+/// The function in which both benchmarks run all measured work of Selkie.
 const COUNTED: &str = "*time_selkie*";
 
 /// Enough for differences between the warm-ups of two processes, whose machine code is hardened
@@ -60,7 +60,7 @@ impl<'a> Benchmark<'a> {
         Ok(Self { folder, program: folder.join("target/release").join(program), engine })
     }
 
-    /// The names of the rows that `picked` names, or of all.
+    /// Returns the names of the picked rows, or of all.
     fn rows(&self, picked: &[String]) -> Result<Vec<String>> {
         let mut command = Command::new(&self.program);
         command.args(["--list", "--engine", self.engine]).args(picked);

@@ -1,4 +1,4 @@
-//! The project's own chores: `cargo xtask CHORE`.
+//! The project's development commands: `cargo xtask CHORE`.
 //!
 //! One module per chore, one row each in [`CHORES`].
 
@@ -23,7 +23,7 @@ use std::{
 
 use anyhow::{Context, Result, bail, ensure};
 
-/// What one chore is called, what it does, and how it is run with the arguments behind its name.
+/// A chore: its name, its description, and the function that runs it with its arguments.
 type Chore = (&'static str, &'static str, fn(&[String]) -> Result<()>);
 
 const CHORES: &[Chore] = &[
@@ -109,7 +109,7 @@ fn print(line: &str) {
     println!("{line}");
 }
 
-/// Runs a command, and fails with what it wrote to standard error if it does.
+/// Runs a command. If it fails, the error contains its standard error.
 fn output(command: &mut Command) -> Result<Output> {
     let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
     let message = String::from_utf8_lossy(&output.stderr);

@@ -7,8 +7,8 @@ use crate::source::{Source, references};
 /// A module, as a path from the crate's root; the root itself is empty.
 type Path = Vec<String>;
 
-/// For crates whose modules are layered: the layers, each of which may use those before it.
-/// Modules that are not listed are in no layer.
+/// The layers of crates whose modules are layered. Each may use those before it; modules that are not
+/// listed are in no layer.
 const LAYERS: &[(&str, &[&str])] = &[
     ("svm", &["chain", "programs", "runtime", "pipeline"]),
     ("cli", &["ui", "args", "command", "cli"]),
@@ -30,7 +30,7 @@ impl Modules {
             paths.insert(module, references);
         }
         let modules: BTreeSet<Path> = paths.keys().cloned().collect();
-        // What a module imports can be named through it.
+        // A path may lead through the imports of a module.
         let named = imports.iter().flat_map(|(module, imported)| {
             imported
                 .iter()

@@ -52,7 +52,7 @@ fn recorded(text: &str) -> Ratchets {
 fn compare(recorded: &Ratchets, current: &Ratchets) -> Vec<String> {
     let mut findings = Vec::new();
     for (key @ (workspace, figure), value) in current {
-        // A figure that is not on record is one that has none to be counted, such as cycles.
+        // A figure that is not on record was 0, such as that of cycles.
         let limit = recorded.get(key).copied().unwrap_or(0);
         if *value > limit {
             findings.push(format!("{workspace}: {figure}: {value}, at most {limit} is allowed"));

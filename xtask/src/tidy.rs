@@ -1,7 +1,7 @@
-//! `cargo xtask tidy`: what holds of the repository as a whole, and no compiler checks.
+//! `cargo xtask tidy`: rules on the repository as a whole that no compiler checks.
 //!
-//! One function per rule; each gives its findings. A rule reads what it needs from
-//! [`Repository`], so that all look at the same files.
+//! One function per rule, which returns its findings. Rules read files from [`Repository`], so that
+//! all see the same ones.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,7 +23,7 @@ use crate::{
 /// Source files may have this many lines before they must be split.
 const LINES_MAX: usize = 900;
 
-/// The files of the product that may say `unsafe`; the peers' own engines ask for some too.
+/// The files that may contain `unsafe` code, some of them to call the peers' engines.
 const UNSAFE_FILES: &[&str] = &[
     "crates/store/src/lib.rs",
     "crates/vm/src/decoded.rs",
@@ -43,7 +43,7 @@ const UNSAFE_FILES: &[&str] = &[
     "oracle/src/anza.rs",
 ];
 
-/// The documents whose paths, and names in files, must exist.
+/// The documents in which every path, and every name given with a file, must exist.
 const DOCUMENTS: &[&str] = &[
     "ARCHITECTURE.md",
     "CHANGELOG.md",
@@ -54,11 +54,11 @@ const DOCUMENTS: &[&str] = &[
     "docs/jit.md",
 ];
 
-/// The folders that belong to one machine and have no place in a repository. (Put together, so
-/// that this file does not break its own rule.)
+/// Folders at the root of a machine, whose paths must not occur in the repository. (The slashes are
+/// added later, so that this file does not break the rule.)
 const MACHINE_FOLDERS: &[&str] = &["work", "tmp", "home", "root", "Users"];
 
-/// What the name of a package begins with; documents leave it out.
+/// The prefix of package names, which documents omit.
 const PREFIX: &str = "selkie-";
 
 type Rule = fn(&Repository) -> Vec<String>;
@@ -154,11 +154,11 @@ fn arrows(repository: &Repository) -> Vec<String> {
     names.into_iter().filter(differs).map(finding).collect()
 }
 
-/// Every crate takes the workspace's lints.
+/// Every crate inherits the workspace's lints.
 fn lints_are_inherited(repository: &Repository) -> Vec<String> {
     manifests(repository)
         .filter(|(_, text)| !text.contains("[lints]\nworkspace = true"))
-        .map(|(path, _)| format!("{path}: does not take the workspace's lints"))
+        .map(|(path, _)| format!("{path}: does not inherit the workspace's lints"))
         .collect()
 }
 
@@ -169,7 +169,7 @@ fn manifests(repository: &Repository) -> impl Iterator<Item = (&str, &str)> {
     repository.files.iter().filter(move |(path, _)| is_manifest(path))
 }
 
-/// Versions of dependencies are in the workspace's manifest alone.
+/// Versions of dependencies are only in the workspace's manifest.
 fn versions_are_shared(repository: &Repository) -> Vec<String> {
     find(manifests(repository), |line| {
         let (name, value) = line.split_once(" = ")?;
@@ -178,7 +178,7 @@ fn versions_are_shared(repository: &Repository) -> Vec<String> {
             || value.starts_with('"') && value[1..].starts_with(|it: char| it.is_ascii_digit());
         let is_package = ["version", "edition", "rust-version"].contains(&name);
         (is_version && !is_package)
-            .then(|| format!("the version of {name} belongs into the workspace's manifest"))
+            .then(|| format!("the version of {name} belongs in the workspace's manifest"))
     })
 }
 
@@ -211,7 +211,7 @@ fn figures_do_not_get_worse(repository: &Repository) -> Vec<String> {
     findings
 }
 
-/// `unsafe` stays where it may be.
+/// `unsafe` code is only in the listed files.
 fn unsafe_stays(repository: &Repository) -> Vec<String> {
     let others = sources(repository).filter(|(path, _)| !UNSAFE_FILES.contains(path));
     find(others, |line| {
@@ -223,7 +223,7 @@ fn unsafe_stays(repository: &Repository) -> Vec<String> {
     })
 }
 
-/// Whether `code` has `form` in it where a word can begin, not within a text or a name.
+/// Whether `code` contains `form` at the start of a word, not within a string or a name.
 fn words_before(code: &str, form: &str) -> bool {
     code.match_indices(form).any(|(at, _)| {
         code[..at]
@@ -249,7 +249,7 @@ fn paths_exist(repository: &Repository) -> Vec<String> {
     })
 }
 
-/// A name that a document gives with a file, as "`src/a.rs`, `run`", stands in that file.
+/// A name that a document gives with a file, as "`src/a.rs`, `run`", occurs in that file.
 fn names_exist(repository: &Repository) -> Vec<String> {
     let documents = repository.files.iter().filter(|(path, _)| DOCUMENTS.contains(path));
     let missing = |(document, text): (&str, &str)| {
@@ -267,7 +267,7 @@ fn names_exist(repository: &Repository) -> Vec<String> {
     documents.flat_map(missing).collect()
 }
 
-/// Whether `word` stands in `text` between characters that are no part of a name.
+/// Whether `text` contains `word` as a whole word.
 fn has_word(text: &str, word: &str) -> bool {
     let is_part = |it: char| it.is_ascii_alphanumeric() || it == '_';
     text.match_indices(word).any(|(at, _)| {
@@ -292,7 +292,7 @@ fn paths(line: &str) -> impl Iterator<Item = &str> {
     spans.chain(links).filter(is_path)
 }
 
-/// Nothing tells on which machine it was written.
+/// No file contains paths of a developer's machine.
 fn no_machine_paths(repository: &Repository) -> Vec<String> {
     let forms: Vec<String> = MACHINE_FOLDERS.iter().map(|it| format!("/{it}/")).collect();
     find(repository.files.iter(), |line| {
@@ -302,11 +302,11 @@ fn no_machine_paths(repository: &Repository) -> Vec<String> {
         };
         let form =
             forms.iter().find(|it| line.match_indices(it.as_str()).any(|(at, _)| is_root(at)))?;
-        Some(format!("a path of somebody's machine, {form}…"))
+        Some(format!("a path of a developer's machine, {form}…"))
     })
 }
 
-/// Source files can be read in one sitting.
+/// Source files have at most [`LINES_MAX`] lines.
 fn files_are_short(repository: &Repository) -> Vec<String> {
     sources(repository)
         .map(|(path, text)| (path, text.lines().count()))
@@ -319,7 +319,7 @@ fn sources(repository: &Repository) -> impl Iterator<Item = (&str, &str)> {
     repository.files.iter().filter(|(path, _)| path.ends_with(".rs"))
 }
 
-/// What `look` says of lines, with their places.
+/// Returns the findings of `look` on each line, with file and line number.
 fn find<'a>(
     files: impl Iterator<Item = (&'a str, &'a str)>,
     look: impl Fn(&str) -> Option<String>,
@@ -372,7 +372,7 @@ mod tests {
                 ("crates/b/Cargo.toml", "[lints.rust]"),
                 ("oracle/Cargo.toml", ""),
             ],
-            &["crates/b/Cargo.toml: does not take the workspace's lints"],
+            &["crates/b/Cargo.toml: does not inherit the workspace's lints"],
         );
     }
 
@@ -384,8 +384,8 @@ mod tests {
             versions_are_shared,
             &[("crates/a/Cargo.toml", text), ("oracle/Cargo.toml", text)],
             &[
-                "crates/a/Cargo.toml:5: the version of b belongs into the workspace's manifest",
-                "crates/a/Cargo.toml:6: the version of c belongs into the workspace's manifest",
+                "crates/a/Cargo.toml:5: the version of b belongs in the workspace's manifest",
+                "crates/a/Cargo.toml:6: the version of c belongs in the workspace's manifest",
             ],
         );
     }
@@ -427,7 +427,7 @@ mod tests {
         check(
             no_machine_paths,
             &[("a.md", &format!("at {path}\nat ok{path}"))],
-            &[&format!("a.md:1: a path of somebody's machine, {}…", &path[..6])],
+            &[&format!("a.md:1: a path of a developer's machine, {}…", &path[..6])],
         );
     }
 

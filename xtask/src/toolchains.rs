@@ -1,5 +1,4 @@
-//! `cargo xtask toolchains`: the compilers that programs in C and Rust are built with, installed
-//! where they are missing.
+//! `cargo xtask toolchains`: installs the compilers for programs in C and Rust that are missing.
 
 use std::process::{Command, Stdio};
 
@@ -8,17 +7,17 @@ use selkie_build::{in_path, rust};
 
 use crate::say;
 
-/// Packages of Debian: the clang that is recommended, and an older one that lacks unaligned accesses.
+/// Debian packages: the recommended clang, and an older one without unaligned accesses.
 const CLANGS: &[&str] = &["clang-22", "clang-19"];
 
-/// Runs the chore. What cannot be installed is said; tests then leave out what needs it.
+/// Runs the chore. Prints what cannot be installed; tests that need it are then ignored.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     anyhow::ensure!(arguments.is_empty(), "usage: cargo xtask toolchains");
     install();
     Ok(())
 }
 
-/// Installs what is missing, and tells whether a clang and the toolchain for Rust are there.
+/// Installs what is missing. Returns whether a clang and the toolchain for Rust are installed.
 pub(crate) fn install() -> bool {
     let clangs: Vec<bool> = CLANGS.iter().map(|clang| provide(clang)).collect();
     let mut words = rust::INSTALL.split(' ');
@@ -32,7 +31,7 @@ pub(crate) fn install() -> bool {
     clangs.contains(&true) && rust
 }
 
-/// Installs a package of Debian unless its command is there.
+/// Installs a Debian package unless its command exists.
 fn provide(package: &str) -> bool {
     in_path(package).is_some() || {
         let updated = succeeds(Command::new("apt-get").args(["update", "-qq"]));
@@ -41,7 +40,7 @@ fn provide(package: &str) -> bool {
     }
 }
 
-/// Whether a command is there and succeeds; what it prints is shown.
+/// Whether a command exists and succeeds. Its output is shown.
 fn succeeds(command: &mut Command) -> bool {
     command.stdin(Stdio::null()).status().is_ok_and(|status| status.success())
 }

@@ -2,9 +2,9 @@
 //! repository and runs its commands.
 //!
 //! A walkthrough is a section (`## …`) with ```` ```diff ```` blocks. All of them are applied, in
-//! order; then the `cargo` commands of its ```` ```sh ```` blocks are run. With `--check`, the diffs are
-//! only checked against the repository as it is, which takes a moment. A word in place of that picks
-//! the walkthroughs that have it in their heading.
+//! order; then the `cargo` commands of its ```` ```sh ```` blocks are run. With `--check`, only whether
+//! the diffs apply is checked, which takes a moment. Any other word selects the walkthroughs that have
+//! it in their heading.
 
 use std::{
     collections::BTreeSet,

@@ -67,7 +67,7 @@ impl Accounts {
     }
 }
 
-/// Nanoseconds of a look-up: the least of many rounds, of programs in no order.
+/// Nanoseconds per look-up, of programs in random order: the minimum of many rounds.
 fn look_up(loader: Loader, size: usize, asked: usize) -> f64 {
     let options = selkie_asm::Options::default();
     let elf = selkie_asm::assemble("mov64 r0, 0\nexit\n", &options).assembly.unwrap().to_elf();
@@ -98,7 +98,7 @@ fn look_up(loader: Loader, size: usize, asked: usize) -> f64 {
             black_box(cache.get(id, &account, &accounts, SLOT, features));
         }
     });
-    // What having the accounts takes, as a transaction has them, is not the cache's.
+    // Reading the accounts, as a transaction does, is not part of the measurement.
     let accounts_alone = least(&|| {
         for id in &asked {
             let account = black_box(accounts.account(id).unwrap());
@@ -111,7 +111,7 @@ fn look_up(loader: Loader, size: usize, asked: usize) -> f64 {
     whole - accounts_alone
 }
 
-/// How often a program is loaded that 64 threads miss at once, and how long the last one waits
+/// How often a program is loaded if 64 threads miss it at once, and how long the last one waits
 /// compared with loading it alone.
 fn stampede(elf: &[u8]) -> (u64, Duration, Duration) {
     const THREADS: usize = 64;
@@ -142,14 +142,14 @@ fn stampede(elf: &[u8]) -> (u64, Duration, Duration) {
     (cache.statistics().misses, alone, last)
 }
 
-/// Real programs in turn, each with a number behind it, so that no two files are the same.
+/// Real programs in turn, each with a number appended, so that no two files are the same.
 fn real_programs() -> Vec<Vec<u8>> {
     let files = programs::ALL.iter().map(|program| program.elf()).cycle();
     let numbered = (0..PROGRAMS).zip(files);
     numbered.map(|(number, file)| [file, &number.to_le_bytes()].concat()).collect()
 }
 
-/// A process that starts, and makes all programs ready.
+/// Simulates the start of a process: loads all programs.
 fn start(
     accounts: &Accounts,
     folder: Option<&PathBuf>,
@@ -171,8 +171,8 @@ fn start(
     (start.elapsed(), cache)
 }
 
-/// How long a start takes without the store and with it: whether programs are compiled in the one,
-/// and whether their machine code is in the other.
+/// Measures a start without the store and with it. `cold_compiles` says whether the former compiles
+/// the programs, `warm_compiles` whether the store has their machine code.
 fn restart(cold_compiles: bool, warm_compiles: bool) -> (Duration, Duration) {
     let mut accounts = Accounts::default();
     for (number, elf) in real_programs().iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Programs with their surroundings, made of the bytes that a fuzzer gives, and what can be seen of
-//! their runs.
+//! Programs with memory, registers and settings, decoded from a fuzzer's bytes, and the observable
+//! outcome of their runs.
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use selkie_elf::{Executable, Functions, SyscallId, Syscalls};
@@ -20,12 +20,12 @@ pub struct Input<'a> {
     call_depth: u8,
     gaps: bool,
     aligned: bool,
-    /// Whether words are taken for instructions as they are.
+    /// Whether words are instructions as they are, or made valid first.
     raw: bool,
     budget: u16,
-    /// What the host does about refused accesses.
+    /// What the host does on an access violation.
     hook: u8,
-    /// For whatever an engine draws at random.
+    /// Seed of an engine's random numbers.
     #[allow(dead_code, reason = "targets that run the interpreter alone have no use for it")]
     pub seed: u64,
     registers: [u64; 10],
@@ -35,7 +35,7 @@ pub struct Input<'a> {
     text: &'a [u8],
 }
 
-/// Everything that a run leaves.
+/// The observable outcome of a run.
 #[derive(PartialEq, Debug)]
 pub struct Left {
     result: Result<u64, String>,
@@ -49,14 +49,14 @@ pub struct Left {
     asked: Vec<Asked>,
 }
 
-/// What a host is asked for.
+/// A call of the host.
 #[derive(PartialEq, Debug)]
 enum Asked {
     Syscall(u16, [u64; 5], u64),
     Violation(Violation),
 }
 
-/// Knows two syscalls, and follows [`Input::hook`] where accesses are refused.
+/// A host with two syscalls, which handles access violations by [`Input::hook`].
 struct TestHost {
     hook: u8,
     asked: Vec<Asked>,
@@ -78,7 +78,7 @@ impl Host for TestHost {
         if id == 1 {
             return Ok(arguments.into_iter().fold(0, u64::wrapping_add));
         }
-        // Writes to the memory that it is given, and costs as much.
+        // Writes to the given memory, and costs as many compute units as bytes.
         meter.consume(len).map_err(|_| "too much")?;
         memory.slice_mut(vaddr, len)?.fill(byte as u8);
         Ok(len)
@@ -126,8 +126,8 @@ impl Input<'_> {
         Executable::from_text(version, text, 0, functions, syscalls).ok().map(Program::new)
     }
 
-    /// The text, with each word bent to an instruction that the version has and that the verifier
-    /// would mostly accept.
+    /// The text, with each word changed to an instruction of the version that the verifier accepts in
+    /// most cases.
     fn shaped_text(&self, version: Version) -> Vec<u8> {
         let ops: Vec<Op> =
             Op::ALL.iter().copied().filter(|op| op.versions().contains(version)).collect();

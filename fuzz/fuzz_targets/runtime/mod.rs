@@ -8,12 +8,12 @@ use selkie_isa::Version;
 use selkie_svm::{Account, Environment, Feature, FeatureSet, Loader, Program, Pubkey};
 use selkie_vm::Config;
 
-/// An address that is easy to hit.
+/// An address that a fuzzer finds easily.
 pub(crate) const fn key(byte: u8) -> Pubkey {
     Pubkey::new_from_array([byte; 32])
 }
 
-/// Mainnet's features, with those switched that change how memory looks.
+/// Mainnet's features, with those switched that change the layout of memory.
 pub(crate) fn features(number: u8) -> FeatureSet {
     const SWITCHED: [Feature; 5] = [
         Feature::VirtualAddressSpaceAdjustments,
@@ -39,7 +39,7 @@ pub(crate) fn environment(features: FeatureSet) -> Environment {
     }
 }
 
-/// Loader v1 or v3: the two layouts of an input.
+/// Loader v1 or v3, which have different layouts of the input.
 pub(crate) fn loader(is_old: bool) -> Loader {
     if is_old { Loader::V1 } else { Loader::V3 }
 }
@@ -50,7 +50,7 @@ pub(crate) fn account(owner: Pubkey, bytes: u8) -> Account {
     Account { lamports: 1 << 40, data, owner, ..Account::default() }
 }
 
-/// The program that a fuzzer stands in for, so that what it is does not matter.
+/// A program whose content does not matter, since the fuzzer plays its part.
 pub(crate) fn stand_in(features: FeatureSet, is_old: bool) -> Program {
     let exit = [0x95, 0, 0, 0, 0, 0, 0, 0];
     let functions = Functions::default();
@@ -59,7 +59,7 @@ pub(crate) fn stand_in(features: FeatureSet, is_old: bool) -> Program {
     program.expect("an exit is a program").for_features(features)
 }
 
-/// What machines are made of with these features.
+/// The configuration of machines with these features.
 pub(crate) fn config(features: FeatureSet) -> Config {
     let has_regions = features.has(Feature::VirtualAddressSpaceAdjustments);
     Config { aligned_memory: !has_regions, stack_frame_gaps: !has_regions, ..Config::default() }

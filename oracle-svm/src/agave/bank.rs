@@ -1,4 +1,4 @@
-//! A bank as far as the processor sees one: accounts, stakes, precompiles, and what is committed.
+//! The part of a bank that the processor uses: accounts, stakes, precompiles, commits.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -35,7 +35,7 @@ pub(super) struct Bank<'a> {
     features: &'a FeatureSet,
     stakes: BTreeMap<Pubkey, u64>,
     pub(super) accounts: Accounts,
-    /// Blockhash and message hash of what was processed.
+    /// Blockhashes and message hashes of processed transactions.
     pub(super) processed: HashSet<(Hash, Hash)>,
     pub(super) rent: Rent,
 }
@@ -59,7 +59,7 @@ impl<'a> Bank<'a> {
         self.accounts.get(&key.to_bytes()).map(shared_of)
     }
 
-    /// Writes what `processed` leaves behind, and returns what is not as it was.
+    /// Commits the accounts of `processed`, and returns those that changed.
     pub(super) fn commit(
         &mut self,
         transaction: &Transaction,
@@ -111,7 +111,7 @@ impl<'a> Bank<'a> {
     }
 }
 
-/// Finds what transactions look up.
+/// Resolves address lookups.
 #[derive(Clone)]
 pub(super) struct LookupTables<'a> {
     bank: &'a Bank<'a>,

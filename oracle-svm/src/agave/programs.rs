@@ -1,7 +1,8 @@
-//! What the processor gets to run: programs that were compiled before, or that are interpreted.
+//! Fills the processor's program cache: with programs compiled for earlier cases, or with programs
+//! to be interpreted.
 //!
-//! Compiled programs go from one case to the next, since compiling is most of the time. Only what cannot be told from a program compiled anew is kept: the case must hold the very
-//! memory that the program was compiled from.
+//! Compiling takes most of the time, so compiled programs are kept from case to case. A program is
+//! reused only if the case holds the same memory that it was compiled from.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -13,13 +14,13 @@ use solana_program_runtime::{
 use solana_pubkey::Pubkey;
 use solana_sdk_ids::bpf_loader_upgradeable;
 
-use super::Processor;
+use super::{NOT_POISONED, Processor};
 use crate::{
     case::{Account, Case, Key},
     generate::loader::DATA_HEADER,
 };
 
-/// A chain without forks.
+/// The fork graph of a chain without forks.
 pub(super) struct Graph;
 
 impl ForkGraph for Graph {
@@ -32,7 +33,7 @@ impl ForkGraph for Graph {
     }
 }
 
-/// Below this a program is compiled in less time than it is worth.
+/// Smaller programs are compiled anew: that takes little time.
 const BYTES_MIN: usize = 16 * 1024;
 
 #[derive(Default)]
@@ -42,21 +43,21 @@ struct Program {
     id: Key,
     /// The program's account.
     account: Account,
-    /// What holds the file: of the program's account, or of its program data.
+    /// The data with the file: that of the program account or of the programdata account.
     file: Arc<Vec<u8>>,
     environment: ProgramRuntimeEnvironment,
     entry: Arc<ProgramCacheEntry>,
 }
 
 impl Ready {
-    /// Gives `processor` what was compiled before.
+    /// Puts the kept programs into the cache of `processor`.
     pub(super) fn enter(
         &self,
         case: &Case,
         environment: &ProgramRuntimeEnvironment,
         processor: &Processor,
     ) {
-        let mut cache = processor.global_program_cache.write().expect("nobody panicked with it");
+        let mut cache = processor.global_program_cache.write().expect(NOT_POISONED);
         for program in self.0.iter().filter(|it| it.environment == *environment) {
             if program.is_of(case) {
                 let id = Pubkey::from(program.id);
@@ -65,20 +66,20 @@ impl Ready {
         }
     }
 
-    /// Keeps what `processor` compiled.
+    /// Keeps the programs that `processor` compiled.
     pub(super) fn leave(
         &mut self,
         case: &Case,
         environment: &ProgramRuntimeEnvironment,
         processor: &Processor,
     ) {
-        let cache = processor.global_program_cache.read().expect("nobody panicked with it");
+        let cache = processor.global_program_cache.read().expect(NOT_POISONED);
         for (id, _, entry) in cache.get_flattened_entries() {
             let id = id.to_bytes();
             let (Some(account), Some(file)) = (case.accounts.get(&id), file(case, &id)) else {
                 continue;
             };
-            // What a transaction of this case deployed has this slot.
+            // Programs deployed by a transaction of this case have this slot.
             if file.len() < BYTES_MIN || entry.deployment_slot >= case.slot {
                 continue;
             }
@@ -103,15 +104,15 @@ impl Program {
     }
 }
 
-/// Gives `processor` the programs of the upgradeable loader without machine code: it has no choice
-/// then but to interpret them. What cannot be loaded is left to it.
+/// Puts the programs of the upgradeable loader into the cache without machine code, so that
+/// `processor` interprets them. Programs that cannot be loaded are left to the processor.
 pub(super) fn enter_interpreted(
     case: &Case,
     environment: &ProgramRuntimeEnvironment,
     processor: &Processor,
 ) {
     let loader = bpf_loader_upgradeable::ID.to_bytes();
-    let mut cache = processor.global_program_cache.write().expect("nobody panicked with it");
+    let mut cache = processor.global_program_cache.write().expect(NOT_POISONED);
     for (id, _) in case.accounts.iter().filter(|it| it.1.executable && it.1.owner == loader) {
         let entry = file(case, id).and_then(|file| interpreted(file, environment));
         if let Some(entry) = entry {
@@ -120,7 +121,7 @@ pub(super) fn enter_interpreted(
     }
 }
 
-/// The program in program data.
+/// Returns the file in a programdata account.
 fn interpreted(data: &[u8], environment: &ProgramRuntimeEnvironment) -> Option<ProgramCacheEntry> {
     let slot = data.get(4..12)?.try_into().ok()?;
     let elf = data.get(DATA_HEADER..)?;
@@ -142,9 +143,9 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// What `processor` counted of all programs that it has.
+    /// Returns the sum of the usage counters in the cache of `processor`.
     pub(super) fn of(processor: &Processor) -> Self {
-        let cache = processor.global_program_cache.read().expect("nobody panicked with it");
+        let cache = processor.global_program_cache.read().expect(NOT_POISONED);
         let mut runs = Self::default();
         for (_, _, entry) in cache.get_flattened_entries() {
             runs.compiled += entry.stats.jit_invocations.load(Ordering::Relaxed);
@@ -154,7 +155,7 @@ impl Runs {
     }
 }
 
-/// The memory that the program of `id` is compiled from.
+/// Returns the account data that the program `id` is compiled from.
 fn file<'a>(case: &'a Case, id: &Key) -> Option<&'a Arc<Vec<u8>>> {
     let account = case.accounts.get(id)?;
     if account.owner != bpf_loader_upgradeable::ID.to_bytes() {

@@ -1,8 +1,8 @@
-//! Bytes as programs read them, little endian.
+//! Serialization of instruction data, little endian.
 
 use crate::case::Key;
 
-/// Bytes that grow at their end.
+/// A growing buffer.
 #[derive(Clone, Default)]
 pub(crate) struct Bytes(pub(crate) Vec<u8>);
 
@@ -37,19 +37,19 @@ impl Bytes {
         self
     }
 
-    /// Text or seeds as bincode has them: the length as a u64 first.
+    /// Appends bytes as bincode does: the length as a `u64` first.
     pub(crate) fn string(self, text: &[u8]) -> Self {
         self.u64(text.len() as u64).bytes(text)
     }
 
-    /// Zeroes until there are `len`.
+    /// Pads with zeros to `len` bytes.
     pub(crate) fn padded(mut self, len: usize) -> Vec<u8> {
         self.0.resize(self.0.len().max(len), 0);
         self.0
     }
 }
 
-/// A length as messages have it: seven bits a byte.
+/// Appends a length in compact form, seven bits per byte.
 pub(crate) fn compact(len: usize) -> Vec<u8> {
     let (mut rest, mut bytes) = (len, Vec::new());
     loop {

@@ -16,12 +16,12 @@ pub(crate) struct Deployments {
     authority: Key,
     programs: Vec<Key>,
     buffers: Vec<Key>,
-    /// The size of what the programs have.
+    /// The lengths of the programdata accounts' files.
     sizes: Vec<usize>,
 }
 
 const BUFFER_HEADER: usize = 37;
-/// In front of the file in program data.
+/// Bytes before the file in a programdata account.
 pub(crate) const DATA_HEADER: usize = 45;
 
 impl Deployments {
@@ -34,11 +34,11 @@ impl Deployments {
             let elf = program::small(scene);
             let authority = (!scene.odd(20)).then_some(authority);
             let age = if scene.odd(30) { scene.rng.pick(&[0, 1, 2]) } else { 1000 };
-            let room = scene.rng.pick(&[0, 0, 100, 2000]);
+            let spare = scene.rng.pick(&[0, 0, 100, 2000]);
             install(&mut scene.accounts, id, LOADER_V3, Vec::new(), SLOT, None);
-            let data = program_data(&elf, room, SLOT - age, authority);
+            let data = program_data(&elf, spare, SLOT - age, authority);
             scene.put(program_data_of(&id), data);
-            all.sizes.push(elf.len() + room);
+            all.sizes.push(elf.len() + spare);
             all.programs.push(id);
             scene.prop("program", id);
         }

@@ -1,4 +1,4 @@
-//! Instructions become transactions: legacy, v0 with lookup tables, and v1.
+//! Compiles instructions to transactions: legacy, v0 with lookup tables, and v1.
 
 use ed25519_dalek::{Signer, SigningKey};
 
@@ -12,7 +12,7 @@ pub(crate) struct Meta {
     pub(crate) writable: bool,
 }
 
-/// Accounts of instructions in short: writable or read-only, signing or not.
+/// Short constructors of account metas: writable or read-only, signer or not.
 pub(crate) const fn w(key: Key) -> Meta {
     Meta { key, signer: false, writable: true }
 }
@@ -42,7 +42,7 @@ impl Instruction {
     }
 }
 
-/// What a v1 message says instead of compute budget instructions.
+/// The fields of a v1 message that replace compute budget instructions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Config {
     pub(crate) priority_fee: Option<u64>,
@@ -51,13 +51,14 @@ pub(crate) struct Config {
     pub(crate) heap: Option<u32>,
 }
 
-/// Finds the secret of an address, if it is known.
+/// Returns the key of an address, if known.
 pub(crate) type Secrets<'a> = dyn Fn(&Key) -> Option<SigningKey> + 'a;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Format {
     Legacy,
-    /// Tables with what they hold; accounts that neither sign nor are invoked come from there.
+    /// Lookup tables with their addresses. Accounts that neither sign nor are invoked are looked up in
+    /// them.
     V0(Vec<(Key, Vec<Key>)>),
     V1(Config),
 }
@@ -71,7 +72,7 @@ pub(crate) struct Draft {
     pub(crate) format: Format,
 }
 
-/// A message in pieces, as it is serialized.
+/// The parts of a message, in order of serialization.
 #[derive(Clone, Debug)]
 pub(crate) struct Message {
     pub(crate) header: [u8; 3],
@@ -250,8 +251,8 @@ impl Message {
         }
     }
 
-    /// Signed by those whose secrets are known; the other signatures are noise, as are all of them
-    /// if they will not be looked at.
+    /// Signs with the known keys. The other signatures are random, and all are if signatures will not
+    /// be verified.
     pub(crate) fn sign(&self, secrets: Option<&Secrets<'_>>, rng: &mut Rng) -> Vec<u8> {
         let message = if secrets.is_some() { self.bytes() } else { Vec::new() };
         let signers = self.keys.iter().take(usize::from(self.header[0]));

@@ -1,12 +1,11 @@
-//! What may go wrong: in instructions, in messages, in bytes.
+//! Random mutations of instructions, of messages and of transactions' bytes.
 
 use super::{
     message::{Draft, Instruction, Message, Meta},
     scene::Scene,
 };
 
-/// How many of a hundred transactions of wild scenes have a wrong instruction, a wrong message,
-/// wrong bytes.
+/// The percentages of transactions in wild scenes with mutated instructions, messages and bytes.
 const DRAFTS: usize = 35;
 const MESSAGES: usize = 3;
 const BYTES: usize = 3;

@@ -1,4 +1,4 @@
-//! Signatures that precompiles verify, right and wrong.
+//! Instructions of the precompiles, with valid and invalid signatures.
 
 use ed25519_dalek::{Signer, SigningKey};
 use sha3::{Digest, Keccak256};
@@ -32,7 +32,7 @@ pub(crate) fn instruction(scene: &mut Scene<'_>) -> Instruction {
     Instruction::new(program, Vec::new(), Bytes(data))
 }
 
-/// Offsets that name this instruction, or where the transaction's instructions are another one.
+/// Offsets that refer to this instruction, or to another one of the transaction.
 fn own_index(scene: &mut Scene<'_>) -> u16 {
     if scene.odd(15) { scene.rng.below(4) as u16 } else { u16::MAX }
 }
@@ -65,7 +65,7 @@ fn secp256k1(scene: &mut Scene<'_>, count: u8, message: &[u8]) -> Vec<u8> {
         let at = start + tail.0.len() as u16;
         tail = tail.bytes(address).bytes(&signature.serialize()).u8(recovery.serialize());
         tail = tail.bytes(message);
-        // The instruction is named by its number, since there is no mark for the own one.
+        // Unlike the others, this precompile has no special index for the current instruction.
         let own = if scene.odd(20) { scene.rng.below(4) as u8 } else { 0 };
         head = head.u16(at + 20).u8(own).u16(at).u8(own).u16(at + 85);
         head = head.u16(message.len() as u16).u8(own);
@@ -81,7 +81,7 @@ fn secp256r1(scene: &mut Scene<'_>, count: u8, message: &[u8]) -> Vec<u8> {
         let public = secret.verifying_key().to_encoded_point(true).to_bytes();
         let signature: p256::ecdsa::Signature = secret.sign(message);
         let low = signature.normalize_s();
-        // What is not normalized is refused.
+        // Signatures that are not normalized are rejected.
         let signature = if scene.odd(15) { signature } else { low.unwrap_or(signature) };
         let signature = signature.to_bytes();
         let key = start + tail.0.len() as u16;

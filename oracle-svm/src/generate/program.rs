@@ -1,8 +1,8 @@
-//! Random programs in assembly: what they do with their accounts, with syscalls, and to others.
+//! Random programs in assembly, which use their accounts, syscalls and CPI.
 //!
-//! A program has a few bodies; the first byte of its instruction data says which one runs. All of
-//! them know the same list of accounts, by number. At the start of the heap is a table of where
-//! those are in the input, which every program makes first.
+//! A program has a few bodies; the first byte of its instruction data selects one. All know the same
+//! list of accounts, by number. First, every program writes a table of the accounts' offsets in the
+//! input to the start of the heap.
 
 mod cpi;
 mod flaw;
@@ -22,15 +22,15 @@ use super::{
 };
 use crate::case::{Account, Key};
 
-/// Where the table of accounts is; its first entry is their number.
+/// Address of the table of accounts, which begins with their number.
 const TABLE: u64 = 0x3_0000_0000;
-/// Behind the table: where the instruction's data is.
+/// Offset of the pointer to the instruction data, after the table.
 const DATA_AT: u64 = 8 * 80;
-/// What statements may use.
+/// Scratch memory of statements.
 const SCRATCH: u64 = TABLE + 0x600;
-/// And where owners are, in input without padding: behind the data, so nowhere in particular.
+/// Offset of the table of owners, whose positions vary in input without padding.
 const OWNERS_AT: u64 = DATA_AT + 8;
-/// Where an invocation is built.
+/// Address of the area in which an invocation is built.
 const AREA: u64 = TABLE + 0x1400;
 /// Fields of an account in the input.
 const SIGNER: u64 = 1;
@@ -49,21 +49,21 @@ pub(crate) struct Programs {
     metas: Vec<Meta>,
 }
 
-/// What the text of a program is made with.
+/// A program's source while it is generated.
 struct Writer<'s, 'w> {
     scene: &'s mut Scene<'w>,
     text: String,
     rodata: String,
     labels: usize,
     version: Version,
-    /// How the input is laid out: the first loader's programs have it without padding.
+    /// The layout of the input, which is without padding for programs of loader v1.
     is_aligned: bool,
     /// The program itself, and all of them.
     id: Key,
     ids: Vec<Key>,
     /// The accounts that the programs are given, in order.
     metas: Vec<Meta>,
-    /// An address of its own: seed and bump.
+    /// A program derived address: seed and bump.
     own: (Key, u8),
     bodies: usize,
 }
@@ -130,7 +130,7 @@ impl Programs {
     }
 }
 
-/// Accounts that the programs play with.
+/// The accounts that the programs use.
 fn stage(scene: &mut Scene<'_>, ids: &[Key]) -> Vec<Meta> {
     let mut metas = vec![ws(scene.wallets[0])];
     for id in ids {
@@ -191,11 +191,11 @@ fn stage(scene: &mut Scene<'_>, ids: &[Key]) -> Vec<Meta> {
     metas
 }
 
-/// Leaves a program that cannot be run, or that looks so.
+/// Makes a program invalid or closed, or makes it look so.
 fn damage(scene: &mut Scene<'_>, id: &Key, loader: Key) {
     let kind = scene.rng.below(9);
     let file = if loader == LOADER_V3 { program_data_of(id) } else { *id };
-    // The slot stays: agave looks for ever for what was deployed in a slot to come.
+    // The slot stays: agave searches without end for a program deployed in a future slot.
     let (at, bit) = (12 + scene.rng.below(200), scene.rng.below(8));
     let Some(mut account) = scene.accounts.get(&file).cloned() else { return };
     let data = Arc::make_mut(&mut account.data);
@@ -222,7 +222,7 @@ fn damage(scene: &mut Scene<'_>, id: &Key, loader: Key) {
     scene.put(file, account);
 }
 
-/// A program without surroundings, to be deployed: mostly a good one.
+/// A file to be deployed, in most cases a valid one.
 pub(crate) fn small(scene: &mut Scene<'_>) -> Vec<u8> {
     let (is_broken, is_cut, allocates) = (scene.odd(25), scene.odd(8), scene.odd(15));
     let rng = &mut scene.rng;
@@ -235,7 +235,7 @@ pub(crate) fn small(scene: &mut Scene<'_>) -> Vec<u8> {
         source.push_str("    call sol_log_compute_units_\n");
     }
     if allocates {
-        // May run where it is, and may not be deployed.
+        // Valid for execution, but not for deployment.
         source.push_str("    call sol_alloc_free_\n");
     }
     writeln!(source, "    mov64 r0, {}\n    exit", rng.pick(&[0, 0, 0, 1])).expect("text");
@@ -301,13 +301,13 @@ impl Writer<'_, '_> {
         format!("at_{}", self.labels)
     }
 
-    /// Which account, mostly one that is there.
+    /// The number of an account, in most cases an existing one.
     fn index(&mut self) -> usize {
         let len = self.metas.len();
         if self.scene.odd(2) { len + 1 } else { self.scene.rng.below(len) }
     }
 
-    /// One that this program owns and may write, if there is one.
+    /// The number of an account that this program owns and may write to, if there is one.
     fn owned(&mut self) -> usize {
         let id = self.id;
         let of = |key: &Key| self.scene.accounts.get(key).is_some_and(|it| it.owner == id);
@@ -321,7 +321,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// One that may be written to, mostly.
+    /// The number of an account, in most cases a writable one.
     fn writable(&mut self) -> usize {
         let list: Vec<usize> =
             (0..self.metas.len()).filter(|index| self.metas[*index].writable).collect();
@@ -342,7 +342,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Where something is that is not written to.
+    /// Loads the address of a constant.
     fn constant(&mut self, register: &str, label: &str) {
         if self.version == Version::V2 {
             self.set(register, SCRATCH);
@@ -351,7 +351,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Where a field of an account is.
+    /// Loads the address of a field of an account.
     fn field(&mut self, register: &str, index: usize, field: u64) {
         let (at, offset) = match field {
             _ if self.is_aligned => (8 + 8 * index as u64, field),
@@ -366,7 +366,7 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Makes the table, and puts the first byte of the instruction's data into r1.
+/// Writes the table, and loads the first byte of the instruction data into r1.
 const PROLOGUE: &str = "\
 mov64 r9, 3
     lsh64 r9, 32
@@ -407,7 +407,7 @@ walked:
 empty:
     mov64 r1, r3";
 
-/// The same for input without padding; owners have a table of their own.
+/// Like the above for input without padding, with a table of owners.
 const UNALIGNED_PROLOGUE: &str = "\
 mov64 r9, 3
     lsh64 r9, 32

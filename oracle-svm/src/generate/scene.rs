@@ -1,4 +1,4 @@
-//! The stage of one case: who is there, with how much, and what was put up before.
+//! The accounts of one case, and the keys that can sign.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,18 +19,18 @@ use crate::{
 pub(crate) struct Scene<'a> {
     pub(crate) rng: Rng,
     pub(crate) world: &'a World,
-    /// In calm scenes little is odd, so that transactions get far.
+    /// Calm scenes have few defects, so that most transactions succeed.
     calm: bool,
     pub(crate) accounts: Accounts,
-    /// Those who pay and sign.
+    /// The addresses that pay and sign.
     pub(crate) wallets: Vec<Key>,
-    /// Addresses at which nothing is yet; secrets of these are known.
+    /// Unused addresses whose keys are known.
     fresh: Vec<Key>,
-    /// Nonce accounts with authority and stored value.
+    /// Nonce accounts with their authority and stored value.
     pub(crate) nonces: Vec<(Key, Key, Key)>,
-    /// Lookup tables that are there, with what they hold.
+    /// Lookup tables with their addresses.
     pub(crate) tables: Vec<(Key, Vec<Key>)>,
-    /// What themes put up, by a name of theirs.
+    /// Keys that themes have recorded, by name.
     pub(crate) props: BTreeMap<&'static str, Vec<Key>>,
 }
 
@@ -65,23 +65,23 @@ impl<'a> Scene<'a> {
         scene
     }
 
-    /// True in `percent` of cases of wild scenes, and seldom in calm ones.
+    /// Returns true in `percent` of cases of wild scenes, and rarely in calm ones.
     pub(crate) fn odd(&mut self, percent: usize) -> bool {
         self.rng.chance(percent) && (!self.calm || self.rng.chance(7))
     }
 
-    /// A number below `odd` as often as [`Scene::odd`] says, else one below `usual`.
+    /// A number below `odd` where [`Scene::odd`] is true, else one below `usual`.
     pub(crate) fn roll(&mut self, percent: usize, odd: usize, usual: usize) -> usize {
         let limit = if self.odd(percent) { odd } else { usual };
         self.rng.below(limit)
     }
 
-    /// An address at which nothing is, and that can sign.
+    /// An unused address that can sign.
     pub(crate) fn fresh(&mut self) -> Key {
         self.fresh.pop().unwrap_or_else(|| self.noise())
     }
 
-    /// Random bytes as an address.
+    /// A random address.
     pub(crate) fn noise(&mut self) -> Key {
         let mut key = [0; 32];
         key.chunks_mut(8).for_each(|it| it.copy_from_slice(&self.rng.word().to_le_bytes()));
@@ -92,7 +92,7 @@ impl<'a> Scene<'a> {
         self.accounts.insert(key, account);
     }
 
-    /// Remembers a key under a name.
+    /// Records a key under a name.
     pub(crate) fn prop(&mut self, name: &'static str, key: Key) {
         self.props.entry(name).or_default().push(key);
     }
@@ -103,11 +103,11 @@ impl<'a> Scene<'a> {
     }
 
     pub(crate) fn wallet(&mut self) -> Key {
-        // The first one has most.
+        // The first has the most.
         if self.rng.chance(50) { self.wallets[0] } else { self.rng.pick(&self.wallets.clone()) }
     }
 
-    /// Any address that may be in a transaction.
+    /// Any address that a transaction may contain.
     pub(crate) fn anybody(&mut self) -> Key {
         match self.rng.below(12) {
             0 => self.rng.pick(&[CLOCK, RENT, SLOT_HASHES, RECENT_BLOCKHASHES, INSTRUCTIONS]),
@@ -122,7 +122,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Lamports that somebody has: plenty, nothing, or close to a limit.
+    /// A balance: large, zero, or close to a limit.
     pub(crate) fn balance(&mut self) -> u64 {
         let edge = self.rng.pick(&[rent(0), rent(80), 5000, 10_000, 5000 + rent(0), 890_880, 0]);
         if !self.odd(50) {
@@ -137,7 +137,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Lamports or tokens that are moved.
+    /// An amount to transfer.
     pub(crate) fn amount(&mut self) -> u64 {
         if !self.odd(45) {
             return 1 + self.rng.word() % 10_000_000;
@@ -171,7 +171,7 @@ impl<'a> Scene<'a> {
 
     fn add_nonce(&mut self) {
         let (key, authority) = (self.fresh(), self.wallet());
-        // What the last blockhash gives cannot be advanced.
+        // A nonce made from the last blockhash cannot be advanced.
         let of = if self.odd(20) { self.blockhash() } else { [0xee; 32] };
         let value = durable_nonce(&of);
         let legacy = self.rng.chance(5);
@@ -214,7 +214,7 @@ impl<'a> Scene<'a> {
         Draft { payer, instructions: Vec::new(), blockhash, format: Format::Legacy }
     }
 
-    /// Leaves what no transaction of `keys` can see.
+    /// Removes accounts that no transaction with `keys` can observe.
     pub(crate) fn prune(&mut self, keys: &BTreeSet<Key>) {
         let data: Vec<Key> = keys
             .iter()
@@ -225,7 +225,7 @@ impl<'a> Scene<'a> {
             account.owner == SYSVAR || keys.contains(key) || data.contains(key)
         };
         self.accounts.retain(|key, account| is_seen(key, account));
-        // Rent was collected once: old accounts may tell of it.
+        // Accounts from the time when rent was collected have other rent epochs.
         for key in keys {
             let epoch = self.rng.pick(&[0, 361, 1036]);
             let is_old = self.odd(8);
@@ -240,12 +240,12 @@ pub(crate) fn durable_nonce(blockhash: &Key) -> Key {
     Sha256::new().chain_update(b"DURABLE_NONCE").chain_update(blockhash).finalize().into()
 }
 
-/// The address of what the system program makes with a seed.
+/// The address that the system program derives with a seed.
 pub(crate) fn with_seed(base: &Key, seed: &[u8], owner: &Key) -> Key {
     Sha256::new().chain_update(base).chain_update(seed).chain_update(owner).finalize().into()
 }
 
-/// A program's own address with the seed that makes it one.
+/// A program derived address with its seeds.
 pub(crate) fn own_address(program: &Key, seed: &[u8]) -> (Key, u8) {
     let (key, bump) = Pubkey::find_program_address(&[seed], &Pubkey::from(*program));
     (key.to_bytes(), bump)

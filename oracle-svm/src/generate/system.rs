@@ -1,4 +1,4 @@
-//! Instructions of the system program, nonces among them, and of the compute budget.
+//! Instructions of the system program, with nonces, and of the compute budget program.
 
 use super::{
     encode::Bytes,
@@ -33,7 +33,7 @@ pub(crate) fn instruction(scene: &mut Scene<'_>) -> Instruction {
     }
 }
 
-/// Accounts as large as they may be, until a transaction may not make more.
+/// Allocates accounts of the maximum size, up to a transaction's limit.
 pub(crate) fn large(scene: &mut Scene<'_>) -> Vec<Instruction> {
     let payer = scene.wallets[0];
     let mut one = || {
@@ -53,7 +53,7 @@ fn system(metas: Vec<super::message::Meta>, data: Bytes) -> Instruction {
 pub(crate) fn transfer(scene: &mut Scene<'_>) -> Instruction {
     let (from, to) = (scene.wallet(), scene.wallet());
     let lamports = if scene.odd(40) {
-        // To the edge of what may stay.
+        // Leaves about the rent-exempt minimum.
         let has = scene.accounts.get(&from).map_or(0, |it| it.lamports);
         let left = scene.rng.pick(&[0, rent(0), rent(0) - 1, 1]);
         has.saturating_sub(left)
@@ -68,7 +68,7 @@ fn owner(scene: &mut Scene<'_>) -> Key {
     scene.rng.pick(&[SYSTEM, TOKEN, STAKE, noise, LOADER_V3, LOADER_V2, TABLES])
 }
 
-/// What is created, assigned or allocated.
+/// The account that is created, assigned or allocated.
 fn subject(scene: &mut Scene<'_>) -> Key {
     match scene.roll(30, 3, 30) {
         0 => scene.anybody(),
@@ -86,7 +86,7 @@ fn subject(scene: &mut Scene<'_>) -> Key {
     }
 }
 
-/// Lamports for `space`: enough, or nearly.
+/// Lamports for `space` bytes: about the rent-exempt minimum.
 fn funding(scene: &mut Scene<'_>, space: u64) -> u64 {
     let enough = rent(usize::try_from(space.min(20_000_000)).expect("it is small"));
     match scene.roll(40, 3, 50) {

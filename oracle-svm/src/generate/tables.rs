@@ -1,4 +1,4 @@
-//! Instructions of the program for lookup tables.
+//! Instructions of the address lookup table program.
 
 use solana_pubkey::Pubkey;
 
@@ -18,7 +18,7 @@ pub(crate) fn instruction(scene: &mut Scene<'_>) -> Instruction {
     let table = table.unwrap_or_else(|| scene.anybody());
     let (metas, data) = match scene.rng.below(10) {
         0..3 => {
-            // Recent is what the sysvar holds.
+            // Recent slots are those in the sysvar.
             let slot = SLOT - scene.rng.below(10) as u64;
             let (key, bump) = address(&authority, slot);
             let bump = if scene.odd(8) { bump ^ 1 } else { bump };

@@ -1,4 +1,4 @@
-//! Tokens: the token program in both makes, Token-2022, associated accounts, memos.
+//! Instructions of SPL Token, p-token, Token-2022, Associated Token Account and Memo.
 
 use solana_pubkey::Pubkey;
 
@@ -138,7 +138,7 @@ impl Tokens {
         if same.is_empty() || scene.odd(12) { self.account(scene).0 } else { scene.rng.pick(&same) }
     }
 
-    /// The accounts with which `owner` signs: itself, or a multisignature's signers.
+    /// The accounts that sign for `owner`: itself, or a multisig account with signers.
     fn signing(&self, scene: &mut Scene<'_>, owner: Key) -> Vec<Meta> {
         if owner == self.multisig {
             let count = if scene.odd(30) { scene.rng.below(4) } else { 2 };
@@ -350,7 +350,7 @@ fn associated_address(wallet: &Key, mint: &Key, program: &Key) -> Key {
     Pubkey::find_program_address(&seeds, &Pubkey::from(ASSOCIATED)).0.to_bytes()
 }
 
-/// The system program's creation of an account, mostly with what it needs.
+/// Creates an account by the system program, in most cases with enough lamports.
 pub(crate) fn made(
     scene: &mut Scene<'_>,
     payer: Key,

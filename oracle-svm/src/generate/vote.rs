@@ -1,4 +1,4 @@
-//! Instructions of the vote program, and vote accounts of the last two makes.
+//! Instructions of the vote program, and vote accounts of the last two versions.
 
 use solana_bls_signatures::keypair::Keypair as BlsKeypair;
 
@@ -11,10 +11,10 @@ use super::{
 };
 use crate::case::{Account, Key};
 
-/// What every vote account is long.
+/// Length of a vote account's data.
 const ACCOUNT_BYTES: usize = 3762;
 
-/// The vote accounts of one case, and who may do what with them.
+/// The vote accounts of one case, with their authorities.
 pub(crate) struct Votes {
     accounts: Vec<Key>,
     node: Key,
@@ -48,7 +48,7 @@ impl Votes {
     fn state_v3(&self, scene: &mut Scene<'_>) -> Bytes {
         let state = Bytes::new().u32(2).key(&self.node).key(&self.withdrawer).u8(7);
         let state = self.ballots(scene, state);
-        // Who voted before: a ring of 32, of which none is used.
+        // The prior voters: a ring of 32 entries, all unused.
         let state = state.bytes(&[0; 32 * 48]).u64(31).u8(1);
         credits(scene, state)
     }
@@ -63,7 +63,7 @@ impl Votes {
         credits(scene, state)
     }
 
-    /// Votes, root, and who may vote.
+    /// Votes, root and authorized voters.
     fn ballots(&self, scene: &mut Scene<'_>, state: Bytes) -> Bytes {
         let count = scene.rng.below(6) as u64;
         let mut state = state.u64(count);
@@ -158,7 +158,7 @@ impl Votes {
     fn with_seed(&self, scene: &mut Scene<'_>, vote: Key, kind: u32) -> Instruction {
         let (base, new, seed) = (scene.wallet(), scene.wallet(), b"seed");
         let derived = with_seed(&base, seed, &STAKE);
-        // The account is handed over to a derived address, so that this has a chance.
+        // The authority becomes a derived address, so that the instruction can succeed.
         if let Some(account) = scene.accounts.get_mut(&vote)
             && account.data.len() > 68
             && kind == 1
@@ -175,7 +175,7 @@ impl Votes {
         Instruction::new(VOTE, metas, data)
     }
 
-    /// A vote in one of its eight forms, for slots that the sysvar knows.
+    /// A vote in one of eight forms, for slots in the sysvar.
     fn vote(&self, scene: &mut Scene<'_>, vote: Key, voter: Key) -> Instruction {
         let last = SLOT - 1 - scene.rng.below(4) as u64;
         let count = 1 + scene.rng.below(4) as u64;
@@ -214,7 +214,7 @@ impl Votes {
                     before = *slot;
                 }
                 let data = option(data.key(&hash), timestamp);
-                // Of syncs of the tower the block's id is part.
+                // Tower syncs contain the block id.
                 if tag >= 14 { data.key(&[0x1d; 32]) } else { data }
             }
         };
@@ -229,7 +229,7 @@ impl Votes {
     }
 }
 
-/// A BLS key with the proof that its secret is known, right most of the time.
+/// A BLS key with a proof of possession, in most cases a valid one.
 fn bls_key(scene: &mut Scene<'_>, vote: Key) -> Vec<u8> {
     let pair = BlsKeypair::derive(&scene.noise()).expect("the seed is long enough");
     let account = if scene.odd(10) { scene.wallet() } else { vote };

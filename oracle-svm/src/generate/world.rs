@@ -1,4 +1,4 @@
-//! What every case begins with: sysvars, builtins, and the programs of mainnet.
+//! The state with which every case begins: sysvars, builtins, and mainnet's programs.
 
 use std::{collections::HashMap, fs, io, path::Path, sync::Arc};
 
@@ -14,13 +14,13 @@ use crate::case::{Account, Accounts, Key};
 
 pub(crate) const SLOT: u64 = 448_000_100;
 pub(crate) const EPOCH: u64 = 1037;
-/// How many hashes the queue has.
+/// The number of blockhashes in the queue.
 const BLOCKHASHES: u8 = 5;
-/// How many addresses have secrets.
+/// The number of addresses whose keys are known.
 const ACTORS: u8 = 60;
 pub(crate) const VOTE_ACCOUNT: Key = [0xaa; 32];
 
-/// What an account of `len` bytes needs to be exempt from rent.
+/// Returns the rent-exempt minimum of an account of `len` bytes.
 pub(crate) const fn rent(len: usize) -> u64 {
     (128 + len as u64) * 5080
 }
@@ -49,11 +49,11 @@ const BUILTINS: [(Key, &str); 7] = [
 ];
 
 pub(crate) struct World {
-    /// All but [`World::spl_token`].
+    /// Mainnet's programs except [`World::spl_token`].
     pub(crate) accounts: Accounts,
     pub(crate) spl_token: Account,
     pub(crate) blockhashes: Vec<Key>,
-    /// Addresses whose secrets are known.
+    /// Addresses whose keys are known.
     pub(crate) actors: Vec<Key>,
     secrets: HashMap<Key, SigningKey>,
     /// A proof for each instruction of the ZK ElGamal proof program.
@@ -61,7 +61,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Reads the programs from where `cargo xtask fixtures` puts them.
+    /// Reads the programs from the folder of `cargo xtask fixtures`.
     pub(crate) fn new(elfs: &Path) -> io::Result<Self> {
         let mut world = Self::bare();
         for (file, id, loader) in PROGRAMS {
@@ -75,7 +75,7 @@ impl World {
         Ok(world)
     }
 
-    /// One without the programs of mainnet.
+    /// A world without mainnet's programs.
     pub(crate) fn bare() -> Self {
         let blockhashes: Vec<Key> = (0..BLOCKHASHES).map(|it| [0x10 + it; 32]).collect();
         let mut accounts = sysvars(&blockhashes);
@@ -113,7 +113,7 @@ fn program_of(loader: Key, elf: Vec<u8>) -> Account {
     Account { executable: true, ..Account::new(rent(elf.len()), loader, elf) }
 }
 
-/// Where the program data of a program of the third loader is.
+/// Returns the address of the programdata account of a program of loader v3.
 pub(crate) fn program_data_of(program: &Key) -> Key {
     let loader = Pubkey::from(LOADER_V3);
     Pubkey::find_program_address(&[program], &loader).0.to_bytes()
@@ -124,16 +124,16 @@ pub(crate) fn program_account(id: &Key) -> Account {
     Account { executable: true, ..Account::new(rent(36), LOADER_V3, data) }
 }
 
-pub(crate) fn program_data(elf: &[u8], room: usize, slot: u64, authority: Option<Key>) -> Account {
+pub(crate) fn program_data(elf: &[u8], spare: usize, slot: u64, authority: Option<Key>) -> Account {
     let state = Bytes::new().u32(3).u64(slot).u8(u8::from(authority.is_some()));
     let state = state.key(&authority.unwrap_or_default()).0;
     let mut data = state;
     data.extend_from_slice(elf);
-    data.resize(data.len() + room, 0);
+    data.resize(data.len() + spare, 0);
     Account::new(rent(data.len()), LOADER_V3, data)
 }
 
-/// Puts a program where transactions find it.
+/// Adds the accounts of a program.
 pub(crate) fn install(
     accounts: &mut Accounts,
     id: Key,

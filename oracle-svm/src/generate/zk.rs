@@ -52,7 +52,7 @@ pub(crate) fn instruction(scene: &mut Scene<'_>) -> Instruction {
     Instruction::new(ZK_ELGAMAL, metas, data)
 }
 
-/// Changes a bit, makes a point or a number another, or changes the length.
+/// Corrupts a proof: a bit, a point, a number or the length.
 fn corrupt(scene: &mut Scene<'_>, bytes: &mut Vec<u8>) {
     let at = scene.rng.below(bytes.len());
     let chunk = at / 32 * 32;
@@ -66,7 +66,7 @@ fn corrupt(scene: &mut Scene<'_>, bytes: &mut Vec<u8>) {
             let noise = scene.noise();
             bytes[chunk..end].copy_from_slice(&noise[..end - chunk]);
         }
-        // Parts change places: each is a point or a number, but the wrong one.
+        // Swaps parts: each is valid in itself.
         5 if bytes.len() >= 64 => bytes[..64].rotate_left(32),
         _ => bytes[at] ^= 1 << scene.rng.below(8),
     }
@@ -106,7 +106,7 @@ fn close(scene: &mut Scene<'_>) -> Instruction {
     Instruction::new(ZK_ELGAMAL, metas, Bytes::new().u8(0))
 }
 
-/// An account whose statement is there already.
+/// An account that already contains a statement.
 fn written(scene: &mut Scene<'_>, authority: Key) -> Key {
     let authority = if scene.odd(10) { scene.wallet() } else { authority };
     let kind = if scene.odd(10) { 0 } else { scene.rng.below(14) as u8 };

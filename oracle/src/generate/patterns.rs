@@ -1,21 +1,19 @@
-//! Stretches of code in which compiled code is most likely to be wrong.
-//!
-//! Where the rest of the generator strews single instructions, these belong together: accesses
-//! that one check may cover, frames that end, operands that do not divide, functions that save
-//! what others rely on.
+//! Sequences of instructions for which machine code is most likely to be wrong: accesses that share
+//! a bounds check, accesses at the edges of frames, divisions that trap, functions that must save
+//! registers.
 
 use selkie_isa::{Alu, Field, Kind, Op, Operand, Slot, Width, layout::BYTECODE_START};
 
 use super::Generator;
 
-/// A call, or an address of a function, whose target is known when all functions are there.
+/// A call or a function's address, to be filled in when all functions are generated.
 pub(super) struct Fixup {
     pc: usize,
     function: usize,
 }
 
 impl Generator {
-    /// One stretch, whichever.
+    /// Adds a random sequence.
     pub(super) fn pattern(&mut self) {
         match self.rng.below(100) {
             0..=21 => self.cluster(),
@@ -50,12 +48,12 @@ impl Generator {
         }
     }
 
-    /// Several accesses off one base, which one check may cover: one of them may be out of range,
-    /// the base may change between them, and a branch may skip some.
+    /// Several accesses from one base, for which the JIT may emit a single check. One may be out of
+    /// range, the base may change between them, and a branch may skip some.
     fn cluster(&mut self) {
         let mut base = 6 + self.rng.below(4) as u8;
         if self.rng.chance(75) {
-            let address = self.addresses.pick_roomy(&mut self.rng);
+            let address = self.addresses.pick_base(&mut self.rng);
             self.load_constant(base, address);
         } else if self.rng.chance(30) {
             base = 10;
@@ -135,7 +133,7 @@ impl Generator {
         }
     }
 
-    /// Offsets at the ends of what an instruction can hold, from bases as far away.
+    /// The largest and smallest offsets of an instruction, from bases that far away.
     fn far_offset(&mut self) {
         let (address, short) = (self.addresses.pick(&mut self.rng), self.rng.range(0, 12) as i16);
         let off = if self.rng.chance(50) { i16::MIN + short } else { i16::MAX - short };
@@ -146,7 +144,7 @@ impl Generator {
         self.access(base, off.saturating_add(near));
     }
 
-    /// Numbers at which division, of whichever width, has something to say.
+    /// Operands for which division traps or overflows in some width.
     fn division(&mut self) {
         const NUMBERS: [u64; 14] = [
             0,
@@ -194,7 +192,7 @@ impl Generator {
         self.push(op, dst, src, 0, 0);
     }
 
-    /// Any instruction with an immediate of many bits.
+    /// Instructions with large immediates.
     fn wide_immediate(&mut self) {
         let Some(op) = self.op(|kind| match kind {
             Kind::Alu(alu, _, operand) => {
@@ -238,8 +236,8 @@ impl Generator {
         self.push(op, counter, 0, back, 0);
     }
 
-    /// `callx` of a start of a function, the middle of straight code, the second half of an
-    /// `lddw`, a place between two slots, or out of the text.
+    /// `callx` to the start of a function, into a basic block, into an `lddw`, between two slots, or
+    /// out of the text.
     fn call_into_anything(&mut self) {
         let tails: Vec<usize> =
             (0..self.words.len()).filter(|&pc| self.words[pc] as u8 == 0).collect();
@@ -282,13 +280,13 @@ impl Generator {
                 match self.rng.below(12) {
                     0..=2 => self.clobber(),
                     3..=5 => {
-                        // Mostly forward, so that it comes to an end.
+                        // Mostly forward, so that the program ends.
                         let from = if self.rng.chance(85) { function + 1 } else { 0 };
                         let callee = from + self.rng.below(count - from.min(count - 1));
                         self.call_function(callee.min(count - 1), &mut fixups);
                     }
                     6 if self.rng.chance(40) => {
-                        // Into another function, or over this one's end.
+                        // Into another function, or past the end of this one.
                         let off = self.rng.range(-12, 30).max(-(self.words.len() as i64) - 1);
                         let op = self.rng.pick(&[Op::Ja, Op::Jne64Imm, Op::Jgt64Imm]);
                         self.push(op, 0, 0, off as i16, 0);
@@ -304,7 +302,7 @@ impl Generator {
         self.link(&starts, &fixups);
     }
 
-    /// Writes to some of the registers that calls keep, and to none or more that they do not.
+    /// Writes to some callee-saved registers, and possibly to others.
     fn clobber(&mut self) {
         let subset = self.rng.below(16) as u8;
         for register in (0..4).filter(|bit| subset >> bit & 1 == 1) {
@@ -321,14 +319,14 @@ impl Generator {
                 }
             }
         }
-        // What was kept must show.
+        // Makes the saved values part of the result.
         if self.rng.chance(50) {
             let (dst, kept) = (self.rng.below(6) as u8, 6 + self.rng.below(4) as u8);
             self.push(Op::Add64Reg, dst, kept, 0, 0);
         }
     }
 
-    /// A function that calls itself about as deep as is allowed.
+    /// A function that recurses to about the maximum call depth.
     fn recursion(&mut self, function: usize, fixups: &mut Vec<Fixup>) {
         // The first entry sets the counter: r5 is odd by chance, and r4 counts.
         let depth = self.call_depth as i64;
@@ -367,7 +365,7 @@ impl Generator {
         fixups.push(Fixup { pc, function });
     }
 
-    /// Puts the places of functions where they are called.
+    /// Fills in the targets of calls and the addresses of functions.
     fn link(&mut self, starts: &[usize], fixups: &[Fixup]) {
         const FIRST_KEY: i32 = 0x1234_5600;
         self.functions = if self.version.static_calls() {

@@ -71,7 +71,7 @@ impl Source<'_> {
 }
 
 impl Items {
-    /// Adds the item that starts with `item` behind `before`.
+    /// Adds the item that starts with `item`, after the tokens `before`.
     fn add(&mut self, before: &[Token<'_>], item: &Token<'_>) {
         if is_documented(before) {
             self.documented += 1;
@@ -80,7 +80,7 @@ impl Items {
         }
     }
 
-    /// Adds what is declared directly within the braces of an item.
+    /// Adds the members declared directly within the braces of an item.
     fn add_members(&mut self, tokens: &[Token<'_>], is_member: impl Fn(&Token<'_>) -> bool) {
         let tokens = &tokens[..item_len(tokens)];
         let Some(start) = tokens.iter().position(|it| it.text == "{") else { return };

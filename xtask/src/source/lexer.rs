@@ -111,7 +111,7 @@ fn string(rest: &str) -> Option<usize> {
     Some(start + escaped(body, '"'))
 }
 
-/// The length up to the closing quote, and with it.
+/// The length up to and including the closing quote.
 fn escaped(body: &str, quote: char) -> usize {
     let mut is_escaped = false;
     for (at, it) in body.char_indices() {

@@ -1,4 +1,4 @@
-//! What chores know of Rust source: its items, without a compiler.
+//! A reader of Rust source that finds items and paths without a compiler.
 
 mod items;
 mod lexer;

@@ -41,13 +41,13 @@ impl Writer<'_, '_> {
         self.text.push_str(&format!("{skip}:\n"));
     }
 
-    /// What is invoked, and whether that is one of these programs.
+    /// Picks the program to invoke, and returns whether it is a generated one.
     fn callee(&mut self) -> (Instruction, bool) {
         let (payer, (own, _)) = (self.scene.wallets[0], self.own);
         let system = |metas, data| (Instruction::new(SYSTEM, metas, data), false);
         match self.scene.roll(70, 24, 17) {
             0..8 => {
-                // Programs call themselves and later ones: no way leads back.
+                // Programs invoke themselves and later ones, so calls do not form longer cycles.
                 let own = self.ids.iter().position(|it| *it == self.id).unwrap_or(0);
                 let own = if self.scene.odd(30) { 0 } else { own };
                 let program = self.scene.rng.pick(&self.ids[own..]);
@@ -84,7 +84,7 @@ impl Writer<'_, '_> {
                 let mut instruction = memo(self.scene);
                 instruction.program = MEMO_V4;
                 instruction.data.truncate(200);
-                // Those who sign here may sign there.
+                // Signers of the caller may sign for the callee.
                 instruction.metas = self.metas.iter().filter(|it| it.signer).copied().collect();
                 (instruction, false)
             }
@@ -111,7 +111,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// The accounts that the program has, as it would hand them on.
+    /// The program's accounts with the privileges that it can pass on.
     fn passed_on(&mut self) -> Vec<Meta> {
         let mut metas = self.metas.clone();
         let own = self.own.0;
@@ -149,7 +149,7 @@ impl Writer<'_, '_> {
     fn flaw(&mut self, instruction: &Instruction) -> Flaw {
         let rng = &mut self.scene.rng;
         let count = self.metas.len();
-        // Mostly of an account that the callee is given.
+        // In most cases of an account of the callee.
         let keys: Vec<usize> = (0..count)
             .filter(|it| instruction.metas.iter().any(|meta| meta.key == self.metas[*it].key))
             .collect();
@@ -184,7 +184,7 @@ impl Writer<'_, '_> {
         self.line(&format!("stxb [r8+{at}], r2"));
     }
 
-    /// Puts the address of `key` into r2: of an account's, or of one that is written for it.
+    /// Loads the address of `key` into r2: of an account's key, or of a copy written to memory.
     fn address_of(&mut self, key: &Key, spare: u64) {
         match self.metas.iter().position(|it| it.key == *key) {
             Some(index) => self.field("r2", index, KEY),
@@ -214,7 +214,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Seeds of the own address, as both forms have them.
+    /// The seeds of the program derived address, in either convention.
     fn seeds(&mut self, flaw: Flaw) -> u64 {
         let (_, bump) = self.own;
         let seed = if flaw == Flaw::WrongSeed { b"w" } else { b"v" };
@@ -227,7 +227,7 @@ impl Writer<'_, '_> {
         self.store(SEEDS + 8, 0);
         let count = if let Flaw::SeedCount(count) = flaw { count } else { 2 };
         let signers = if let Flaw::SignerCount(count) = flaw { count } else { 1 };
-        // Room for more, all of them the same.
+        // Further seeds, all the same.
         let written = signers.min(17);
         for signer in 0..written {
             self.store(SEEDS + 0x180 + 16 * signer, AREA + SEEDS + 0x10);
@@ -240,7 +240,7 @@ impl Writer<'_, '_> {
         signers
     }
 
-    /// Calls with what was built: so many infos, or as many as there are accounts.
+    /// Emits the syscall: with this number of infos, or as many as accounts.
     fn call(&mut self, name: &str, flaw: Flaw, infos: Option<u64>, signers: u64) {
         let infos = if let Flaw::InfoCount(count) = flaw { Some(count) } else { infos };
         self.set("r1", AREA + u64::from(flaw == Flaw::Shifted));
@@ -305,7 +305,7 @@ impl Writer<'_, '_> {
         }
         self.content(&instruction.data);
         for (meta, at) in instruction.metas.iter().zip((METAS..CONTENT - 16).step_by(16)) {
-            // What is in no account is written where the content would end.
+            // A key that is no account's is written to scratch memory.
             self.address_of(&meta.key, CONTENT + 0x8c0);
             self.line(&format!("stxdw [r8+{at}], r2"));
             self.store_byte(at + 8, u64::from(meta.writable));
@@ -342,7 +342,7 @@ impl Writer<'_, '_> {
         self.call("sol_invoke_signed_rust", flaw, infos, signers);
     }
 
-    /// Writes something else into a field of an account info.
+    /// Overwrites a field of an account info.
     pub(super) fn spoil(&mut self, at: u64, kind: u64) {
         match kind {
             6..9 => {
@@ -369,7 +369,7 @@ impl Writer<'_, '_> {
                 2 => self.store(at, AREA + CONTENT),
                 3 => self.line(&format!("ldxdw r2, [r9+{DATA_AT}]\n    stxdw [r8+{at}], r2")),
                 4 => {
-                    // The right content, in another place.
+                    // The correct content at another address.
                     self.line(&format!("ldxdw r2, [r8+{at}]"));
                     for part in [0, 8, 16, 24] {
                         self.line(&format!("ldxdw r3, [r2+{part}]"));

@@ -1,24 +1,24 @@
-//! Account infos in both forms: mostly by a function that programs have at their end, and one by
-//! one where their order or number is odd.
+//! Account infos in both conventions: in most cases written by a function at the program's end, and
+//! one by one where their order or number is unusual.
 
 use super::{
     AREA, DATA, DATA_LEN, EXECUTABLE, KEY, LAMPORTS, OWNER, SIGNER, WRITABLE, Writer, flaw::Flaw,
 };
 
-/// Where infos are in the area of an invocation, and what those of Rust point to.
+/// Offsets of the infos in the area of an invocation, and of the cells of Rust's infos.
 pub(super) const INFOS: u64 = 0x1400;
 const CELLS: u64 = 0x2400;
-/// Bytes that a `Rc<RefCell<..>>` of lamports and one of data take.
+/// Bytes of a `Rc<RefCell<..>>` of lamports and one of data.
 const CELL_BYTES: u64 = 72;
 
-/// The two forms that invocations come in.
+/// The two conventions of CPI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     C,
     Rust,
 }
 
-/// Where the fields of one info are.
+/// Offsets of the fields of one info.
 struct Places {
     key: u64,
     lamports: u64,
@@ -37,7 +37,7 @@ impl Form {
         }
     }
 
-    /// Of the info at a position, from the start of the area.
+    /// Returns the offsets of the info with this index, from the start of the area.
     const fn places(self, position: u64) -> Places {
         let at = INFOS + self.bytes() * position;
         let cell = CELLS + CELL_BYTES * position;
@@ -72,7 +72,7 @@ impl Form {
 }
 
 impl Writer<'_, '_> {
-    /// Writes the infos, and returns how many; nothing if they are as many as the accounts.
+    /// Emits code that writes the infos. Returns their number unless it is that of the accounts.
     pub(super) fn infos(&mut self, form: Form, flaw: Flaw) -> Option<u64> {
         let all = 0..self.metas.len();
         let order: Option<Vec<usize>> = match flaw {
@@ -101,7 +101,7 @@ impl Writer<'_, '_> {
         if let Some((position, kind)) = spoiled {
             let it = form.places(position);
             let info = INFOS + form.bytes() * position;
-            // Of Rust's, the pointers to the cells as well.
+            // For Rust, also the pointers to the cells.
             let (fifth, ninth) = match form {
                 Form::C => (it.data_len, it.rent_epoch),
                 Form::Rust => (info + 8, info + 16),
@@ -147,7 +147,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// The functions that write the infos of all accounts into the area at r8.
+    /// The functions that write the infos of all accounts to the area at r8.
     pub(super) fn info_functions(&mut self) {
         for form in [Form::C, Form::Rust] {
             let (name, it) = (form.function(), form.places(0));
@@ -182,7 +182,7 @@ impl Writer<'_, '_> {
                 self.line(&format!("ldxb r0, [r4+{field}]"));
                 self.line(&format!("stxb [r2+{at}], r0"));
             }
-            // The owner, and in input without padding the flag behind it.
+            // The owner, and in input without padding the flag that follows it.
             if self.is_aligned {
                 self.line(&format!("ldxb r0, [r4+{EXECUTABLE}]"));
                 self.line(&format!("stxb [r2+{}], r0", it.flags + 2));

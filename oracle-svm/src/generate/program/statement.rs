@@ -1,4 +1,4 @@
-//! What programs do besides invoking others.
+//! The statements of programs other than invocations.
 
 use selkie_isa::Version;
 
@@ -25,7 +25,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// The same thing over and over, until something runs out.
+    /// A statement repeated until a limit is reached.
     fn repeat(&mut self) {
         let again = self.label();
         let count = if self.scene.odd(60) { self.scene.rng.below(80) } else { 3 };
@@ -39,7 +39,7 @@ impl Writer<'_, '_> {
         self.line(&format!("jne r1, 0, {again}"));
     }
 
-    /// Shows a hash of all that the program was given: header, accounts, padding, instruction.
+    /// Logs a hash of the whole input: header, accounts, padding, instruction.
     fn fingerprint(&mut self) {
         self.set("r1", super::SCRATCH + 0x600);
         self.line("mov64 r3, 4");
@@ -77,14 +77,14 @@ impl Writer<'_, '_> {
             54 => self.memory(),
             55 => self.curves(),
             56..60 => self.stack(),
-            // From here on what seldom ends well.
+            // The following statements rarely succeed.
             60 | 61 => self.fail(),
             62 => self.write_elsewhere(),
             _ => self.own(),
         }
     }
 
-    /// A place in memory, mostly one with `len` bytes of room.
+    /// An address, in most cases with `len` accessible bytes.
     pub(super) fn place(&mut self, register: &str, len: u64) {
         match self.scene.roll(60, 9, 4) {
             0 | 1 => {
@@ -175,7 +175,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Pairs of address and length at `SCRATCH + 0x600`; returns how many.
+    /// Writes pairs of address and length to `SCRATCH + 0x600`, and returns their number.
     fn slices(&mut self) -> u64 {
         let count = self.scene.rng.below(5) as u64;
         for index in 0..count {
@@ -206,7 +206,7 @@ impl Writer<'_, '_> {
         self.field("r1", from, LAMPORTS);
         self.line("ldxdw r2, [r1+0]");
         if self.scene.odd(20) {
-            // All there is.
+            // The whole input.
             self.line("mov64 r3, r2");
         }
         self.line("sub64 r2, r3");
@@ -250,11 +250,11 @@ impl Writer<'_, '_> {
         self.line("stxdw [r1+0], r2");
     }
 
-    /// Gives an account away, or tries to.
+    /// Assigns an account to another owner.
     fn own(&mut self) {
         let (index, to) = (self.owned(), self.index());
         if !self.scene.odd(60) {
-            // Only what is zero may be given away.
+            // Only an account with zeroed data may change its owner.
             self.field("r1", index, DATA_LEN);
             self.line("ldxdw r3, [r1+0]");
             self.line("mov64 r2, 0");
@@ -270,7 +270,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Writes to what is not the program's to write: flags, keys, the instruction.
+    /// Writes to read-only parts of the input: flags, keys, the instruction.
     fn write_elsewhere(&mut self) {
         let index = self.index();
         let field = self.scene.rng.pick(&[0, 1, 2, 3, 4, KEY, OWNER, DATA + 10_240]);
@@ -342,7 +342,7 @@ impl Writer<'_, '_> {
         self.log_result();
     }
 
-    /// Shows r0.
+    /// Logs r0.
     fn log_result(&mut self) {
         if self.scene.rng.chance(30) {
             self.line("mov64 r1, r0");
@@ -413,7 +413,7 @@ impl Writer<'_, '_> {
         self.log_result();
     }
 
-    /// Loads and stores in the own frame and beyond.
+    /// Loads and stores inside and outside the stack frame.
     fn stack(&mut self) {
         let offset = match self.scene.odd(12) {
             true => self.scene.rng.range(-9000, 9000),
@@ -465,7 +465,7 @@ impl Writer<'_, '_> {
         self.log_result();
     }
 
-    /// Ends the program in some way of its own.
+    /// Ends the program.
     fn fail(&mut self) {
         match self.scene.rng.below(8) {
             0 => self.line("call abort"),
