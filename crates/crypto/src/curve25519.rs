@@ -20,21 +20,27 @@ pub enum Group {
     Ristretto,
 }
 
-/// An encoded point or scalar: a compressed point, or a little-endian number.
-pub type Packed = [u8; 32];
+/// A compressed point.
+pub type CompressedPoint = [u8; 32];
+/// A scalar, little-endian.
+pub type ScalarBytes = [u8; 32];
 
 /// Returns whether the bytes are a point of the group.
 #[must_use]
-pub fn is_valid(group: Group, point: &Packed) -> bool {
+pub fn is_valid(group: Group, point: &CompressedPoint) -> bool {
     match group {
         Group::Edwards => on_curve::is_on_curve(point),
-        Group::Ristretto => RistrettoPoint::unpack(point).is_some(),
+        Group::Ristretto => RistrettoPoint::decompress(point).is_some(),
     }
 }
 
 /// Returns `left + right`.
 #[must_use]
-pub fn add(group: Group, left: &Packed, right: &Packed) -> Option<Packed> {
+pub fn add(
+    group: Group,
+    left: &CompressedPoint,
+    right: &CompressedPoint,
+) -> Option<CompressedPoint> {
     match group {
         Group::Edwards => combine(left, right, <EdwardsPoint as Add>::add),
         Group::Ristretto => combine(left, right, <RistrettoPoint as Add>::add),
@@ -43,7 +49,11 @@ pub fn add(group: Group, left: &Packed, right: &Packed) -> Option<Packed> {
 
 /// Returns `left - right`.
 #[must_use]
-pub fn subtract(group: Group, left: &Packed, right: &Packed) -> Option<Packed> {
+pub fn subtract(
+    group: Group,
+    left: &CompressedPoint,
+    right: &CompressedPoint,
+) -> Option<CompressedPoint> {
     match group {
         Group::Edwards => combine(left, right, <EdwardsPoint as Sub>::sub),
         Group::Ristretto => combine(left, right, <RistrettoPoint as Sub>::sub),
@@ -52,18 +62,26 @@ pub fn subtract(group: Group, left: &Packed, right: &Packed) -> Option<Packed> {
 
 /// Returns `scalar * point`.
 #[must_use]
-pub fn multiply(group: Group, scalar: &Packed, point: &Packed) -> Option<Packed> {
-    let scalar = unpack_scalar(scalar)?;
+pub fn multiply(
+    group: Group,
+    scalar: &ScalarBytes,
+    point: &CompressedPoint,
+) -> Option<CompressedPoint> {
+    let scalar = decode_scalar(scalar)?;
     Some(match group {
-        Group::Edwards => (EdwardsPoint::unpack(point)? * scalar).pack(),
-        Group::Ristretto => (RistrettoPoint::unpack(point)? * scalar).pack(),
+        Group::Edwards => (EdwardsPoint::decompress(point)? * scalar).to_bytes(),
+        Group::Ristretto => (RistrettoPoint::decompress(point)? * scalar).to_bytes(),
     })
 }
 
 /// Returns the sum of `scalars[i] * points[i]`; the identity if there are none. The slices must
 /// have the same length.
 #[must_use]
-pub fn multiscalar_multiply(group: Group, scalars: &[Packed], points: &[Packed]) -> Option<Packed> {
+pub fn multiscalar_multiply(
+    group: Group,
+    scalars: &[ScalarBytes],
+    points: &[CompressedPoint],
+) -> Option<CompressedPoint> {
     match group {
         Group::Edwards => sum::<EdwardsPoint>(scalars, points),
         Group::Ristretto => sum::<RistrettoPoint>(scalars, points),
@@ -71,47 +89,51 @@ pub fn multiscalar_multiply(group: Group, scalars: &[Packed], points: &[Packed])
 }
 
 trait Point: Sized {
-    fn unpack(packed: &Packed) -> Option<Self>;
-    fn pack(self) -> Packed;
+    fn decompress(bytes: &CompressedPoint) -> Option<Self>;
+    fn to_bytes(self) -> CompressedPoint;
 }
 
 impl Point for EdwardsPoint {
-    fn unpack(packed: &Packed) -> Option<Self> {
-        CompressedEdwardsY(*packed).decompress()
+    fn decompress(bytes: &CompressedPoint) -> Option<Self> {
+        CompressedEdwardsY(*bytes).decompress()
     }
 
-    fn pack(self) -> Packed {
+    fn to_bytes(self) -> CompressedPoint {
         self.compress().0
     }
 }
 
 impl Point for RistrettoPoint {
-    fn unpack(packed: &Packed) -> Option<Self> {
-        CompressedRistretto(*packed).decompress()
+    fn decompress(bytes: &CompressedPoint) -> Option<Self> {
+        CompressedRistretto(*bytes).decompress()
     }
 
-    fn pack(self) -> Packed {
+    fn to_bytes(self) -> CompressedPoint {
         self.compress().0
     }
 }
 
-fn combine<P: Point>(left: &Packed, right: &Packed, by: fn(P, P) -> P) -> Option<Packed> {
-    Some(by(P::unpack(left)?, P::unpack(right)?).pack())
+fn combine<P: Point>(
+    left: &CompressedPoint,
+    right: &CompressedPoint,
+    by: fn(P, P) -> P,
+) -> Option<CompressedPoint> {
+    Some(by(P::decompress(left)?, P::decompress(right)?).to_bytes())
 }
 
 fn sum<P: Point + VartimeMultiscalarMul<Point = P>>(
-    scalars: &[Packed],
-    points: &[Packed],
-) -> Option<Packed> {
+    scalars: &[ScalarBytes],
+    points: &[CompressedPoint],
+) -> Option<CompressedPoint> {
     if scalars.len() != points.len() {
         return None;
     }
-    let scalars: Vec<Scalar> = scalars.iter().map(unpack_scalar).collect::<Option<_>>()?;
-    P::optional_multiscalar_mul(scalars, points.iter().map(P::unpack)).map(P::pack)
+    let scalars: Vec<Scalar> = scalars.iter().map(decode_scalar).collect::<Option<_>>()?;
+    P::optional_multiscalar_mul(scalars, points.iter().map(P::decompress)).map(P::to_bytes)
 }
 
-fn unpack_scalar(packed: &Packed) -> Option<Scalar> {
-    Scalar::from_canonical_bytes(*packed).into_option()
+fn decode_scalar(bytes: &ScalarBytes) -> Option<Scalar> {
+    Scalar::from_canonical_bytes(*bytes).into_option()
 }
 
 #[cfg(test)]
@@ -120,13 +142,13 @@ mod tests {
 
     use super::*;
 
-    fn check(point: &Packed) {
+    fn check(point: &CompressedPoint) {
         let is_valid = is_valid(Group::Edwards, point);
-        assert_eq!(is_valid, EdwardsPoint::unpack(point).is_some(), "{point:02x?}");
+        assert_eq!(is_valid, EdwardsPoint::decompress(point).is_some(), "{point:02x?}");
     }
 
     /// Checks a coordinate y with either sign of x.
-    fn check_signs(mut y: Packed) {
+    fn check_signs(mut y: CompressedPoint) {
         y[31] &= 0x7f;
         check(&y);
         y[31] |= 0x80;
