@@ -20,7 +20,7 @@ struct Input<'a> {
     features: u8,
     is_old: bool,
     calls: Vec<(u8, [Argument; 5])>,
-    units: u32,
+    compute_units: u32,
     heap: &'a [u8],
     rodata: &'a [u8],
 }
@@ -59,8 +59,10 @@ fuzz_target!(|input: Input<'_>| {
     let instruction =
         Instruction { program_id: program, accounts: accounts_named, data: vec![7; 9] };
     // Expensive work costs compute units, so the limit bounds the time of a run.
-    let budget =
-        ComputeBudget { units: u64::from(input.units % 300_000), ..ComputeBudget::default() };
+    let budget = ComputeBudget {
+        compute_unit_limit: u64::from(input.compute_units % 300_000),
+        ..ComputeBudget::default()
+    };
     let Ok(mut invocation) = Invocation::enter(&instruction, &accounts, &environment, budget)
     else {
         return;

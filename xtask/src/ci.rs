@@ -109,7 +109,7 @@ fn check_sources() -> Result<()> {
         let lint = ["--locked", "--", "-D", "clippy::disallowed_methods"];
         cargo(&[&["clippy", "--workspace"], &product[..], &lint].concat())
     })?;
-    step("lints beside peers", || PEERS.iter().try_for_each(lint_peer))?;
+    step("lints of other workspaces", || LINTED.iter().try_for_each(lint_workspace))?;
     step("walkthroughs", || walkthroughs::run(&["--check".to_owned()]))?;
     step("documentation", || {
         let arguments = ["doc", "--workspace", "--no-deps", "--locked"];
@@ -122,11 +122,11 @@ fn skip_without_compilers() -> Result<()> {
     Ok(())
 }
 
-/// The workspaces that are linted here. `oracle-svm` is not: checking agave takes as long as
+/// Other workspaces that are linted here. `oracle-svm` is not: checking agave takes as long as
 /// compiling it, so it is linted while it is compiled (see [`oracle_svm`]).
-const PEERS: &[&str] = &["oracle", "bench", "bench-svm"];
+const LINTED: &[&str] = &["oracle", "bench", "bench-svm", "fuzz"];
 
-fn lint_peer(folder: &&str) -> Result<()> {
+fn lint_workspace(folder: &&str) -> Result<()> {
     let folder = repository().join(folder);
     succeed(cargo_command().args(["fmt", "--all", "--check"]).current_dir(&folder))?;
     let mut command = cargo_command();
