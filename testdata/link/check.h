@@ -1,7 +1,7 @@
 /* What the test programs share: numbers in, checksums out.
  *
  * For the machine a program returns its checksums as return data; for the host it prints the same
- * bytes. Whatever differs between the two is a fault of whoever linked the program.
+ * bytes. A difference between the two is a bug of the linker.
  */
 #pragma once
 

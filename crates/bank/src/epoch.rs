@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use selkie_builtins::{Kind, builtins};
+use selkie_builtins::{ProgramKind, builtins};
 use selkie_svm::{
     AccountSharedData, AccountStore, Feature, FeatureSet, NATIVE_LOADER, Pubkey, ReadableAccount,
     sysvars::{EpochRewards, Rent},
@@ -180,7 +180,7 @@ impl BankBuilder<'_> {
         };
         for row in programs_of_features().filter(|row| is_new(row.feature)) {
             match row.kind {
-                Kind::Builtin { .. } => {
+                ProgramKind::Builtin { .. } => {
                     if let Some(builtin) = all.get(&row.address) {
                         self.builtins.insert(row.address, builtin.clone());
                     }
@@ -188,10 +188,10 @@ impl BankBuilder<'_> {
                         *account.owner() == NATIVE_LOADER
                     });
                 }
-                Kind::Precompile { .. } => {
+                ProgramKind::Precompile { .. } => {
                     self.add_native_account(row.address, "", ReadableAccount::executable);
                 }
-                Kind::Migrated => {}
+                ProgramKind::Migrated => {}
             }
         }
     }

@@ -146,7 +146,8 @@ pub fn builtin_name(id: &Pubkey) -> &'static str {
 }
 
 /// Returns the builtin programs and precompiles that are added by features.
-pub(crate) fn programs_of_features() -> impl Iterator<Item = &'static selkie_builtins::Row> {
+pub(crate) fn programs_of_features()
+-> impl Iterator<Item = &'static selkie_builtins::RuntimeProgram> {
     PROGRAMS.iter().filter(|row| row.feature.is_some())
 }
 

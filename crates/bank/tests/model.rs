@@ -355,7 +355,7 @@ impl Model<'_> {
         Ok(())
     }
 
-    /// Marks banks as gone before they are.
+    /// Removes banks from the model before the forks drop them.
     fn remove_banks(banks: &mut BTreeMap<u64, Arc<Known>>, is_kept: impl Fn(&Descent<'_>) -> bool) {
         let parents: BTreeMap<u64, Option<u64>> =
             banks.iter().map(|(slot, known)| (*slot, known.bank.parent_slot())).collect();

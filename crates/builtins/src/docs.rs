@@ -2,7 +2,7 @@
 
 use core::fmt::Write;
 
-use crate::table::{Kind, PROGRAMS};
+use crate::table::{PROGRAMS, ProgramKind};
 
 /// Returns the text of `docs/builtins.md`.
 #[must_use]
@@ -14,13 +14,15 @@ pub fn builtins() -> String {
     );
     for row in PROGRAMS {
         let compute_units = match row.kind {
-            Kind::Builtin { compute_units: Some(units), .. } => units.to_string(),
-            Kind::Builtin { compute_units: None, .. } => "by instruction".to_owned(),
-            Kind::Precompile { .. } => "0".to_owned(),
-            Kind::Migrated => "as metered".to_owned(),
+            ProgramKind::Builtin { compute_units: Some(compute_units), .. } => {
+                compute_units.to_string()
+            }
+            ProgramKind::Builtin { compute_units: None, .. } => "by instruction".to_owned(),
+            ProgramKind::Precompile { .. } => "0".to_owned(),
+            ProgramKind::Migrated => "as metered".to_owned(),
         };
         let available = match (row.kind, row.feature) {
-            (Kind::Migrated, _) => "as a program of loader v3".to_owned(),
+            (ProgramKind::Migrated, _) => "as a program of loader v3".to_owned(),
             (_, None) => "always".to_owned(),
             (_, Some(feature)) => format!(
                 "with feature `{}` (mainnet: {})",

@@ -54,4 +54,4 @@ pub mod loader_v3 {
     };
 }
 
-pub use crate::table::{Kind, PROGRAMS, Process, Row, builtins, precompiles};
+pub use crate::table::{PROGRAMS, Process, ProgramKind, RuntimeProgram, builtins, precompiles};

@@ -18,7 +18,7 @@ pub type Process = fn(&mut InvokeContext<'_>) -> Result<(), InstructionError>;
 
 /// A program that every cluster has without a deployment.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct RuntimeProgram {
     /// The program id.
     pub address: Pubkey,
     /// The name shown to users, in lower case.
@@ -26,14 +26,14 @@ pub struct Row {
     /// The feature that activates the program; `None` if it has been active since genesis.
     pub feature: Option<Feature>,
     /// How the program is executed.
-    pub kind: Kind,
+    pub kind: ProgramKind,
     /// What the program is for: a phrase for the generated documentation.
     pub purpose: &'static str,
 }
 
 /// How a program of the table is executed.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum ProgramKind {
     /// By native code in the runtime.
     Builtin {
         /// The compute units that every instruction of the program costs; `None` if the cost
@@ -53,26 +53,31 @@ pub enum Kind {
     Migrated,
 }
 
-const fn row(address: Pubkey, name: &'static str, kind: Kind, purpose: &'static str) -> Row {
-    Row { address, name, feature: None, kind, purpose }
+const fn row(
+    address: Pubkey,
+    name: &'static str,
+    kind: ProgramKind,
+    purpose: &'static str,
+) -> RuntimeProgram {
+    RuntimeProgram { address, name, feature: None, kind, purpose }
 }
 
-const fn builtin(compute_units: u64, process: Process) -> Kind {
-    Kind::Builtin { compute_units: Some(compute_units), process }
+const fn builtin(compute_units: u64, process: Process) -> ProgramKind {
+    ProgramKind::Builtin { compute_units: Some(compute_units), process }
 }
 
-const fn precompile(verify: Verify) -> Kind {
-    Kind::Precompile { verify }
+const fn precompile(verify: Verify) -> ProgramKind {
+    ProgramKind::Precompile { verify }
 }
 
-impl Row {
+impl RuntimeProgram {
     const fn with(self, feature: Feature) -> Self {
         Self { feature: Some(feature), ..self }
     }
 }
 
 /// The table of all builtin programs, precompiles and migrated builtins.
-pub const PROGRAMS: &[Row] = &[
+pub const PROGRAMS: &[RuntimeProgram] = &[
     row(
         system_program::ID,
         "system program",
@@ -119,7 +124,7 @@ pub const PROGRAMS: &[Row] = &[
     row(
         zk_elgamal_proof_program::ID,
         "ZK ElGamal proof program",
-        Kind::Builtin { compute_units: None, process: zk::process },
+        ProgramKind::Builtin { compute_units: None, process: zk::process },
         "verifies proofs about encrypted amounts, stores proven statements in accounts (SIMD-0153)",
     )
     .with(Feature::ZkElgamalProofProgram),
@@ -145,12 +150,22 @@ pub const PROGRAMS: &[Row] = &[
     row(
         address_lookup_table::ID,
         "address lookup table program",
-        Kind::Migrated,
+        ProgramKind::Migrated,
         "owns tables of addresses that transactions refer to",
     ),
-    row(config::ID, "config program", Kind::Migrated, "stores data that listed keys must sign"),
-    row(feature::ID, "feature gate program", Kind::Migrated, "owns the accounts of features"),
-    row(stake::ID, "stake program", Kind::Migrated, "delegates lamports to vote accounts"),
+    row(
+        config::ID,
+        "config program",
+        ProgramKind::Migrated,
+        "stores data that listed keys must sign",
+    ),
+    row(
+        feature::ID,
+        "feature gate program",
+        ProgramKind::Migrated,
+        "owns the accounts of features",
+    ),
+    row(stake::ID, "stake program", ProgramKind::Migrated, "delegates lamports to vote accounts"),
 ];
 
 /// Returns the builtin programs of a cluster with these features. Each charges its compute units
@@ -159,7 +174,7 @@ pub const PROGRAMS: &[Row] = &[
 pub fn builtins(features: FeatureSet) -> Builtins {
     let mut builtins = Builtins::default();
     for row in PROGRAMS.iter().filter(|row| row.feature.is_none_or(|it| features.has(it))) {
-        if let Kind::Builtin { compute_units, process } = row.kind {
+        if let ProgramKind::Builtin { compute_units, process } = row.kind {
             let compute_units = compute_units.unwrap_or(0);
             let charge_and_process = move |context: &mut InvokeContext<'_>| {
                 context.consume(compute_units)?;
@@ -175,8 +190,8 @@ pub fn builtins(features: FeatureSet) -> Builtins {
 #[must_use]
 pub fn precompiles() -> Precompiles {
     let mut precompiles = Precompiles::default();
-    for Row { address, name, feature, kind, .. } in PROGRAMS.iter().copied() {
-        if let Kind::Precompile { verify } = kind {
+    for RuntimeProgram { address, name, feature, kind, .. } in PROGRAMS.iter().copied() {
+        if let ProgramKind::Precompile { verify } = kind {
             precompiles.insert(address, Precompile { name, feature, verify });
         }
     }
@@ -190,7 +205,8 @@ mod tests {
     #[test]
     fn addresses_and_names_are_unique() {
         for (index, row) in PROGRAMS.iter().enumerate() {
-            let is_same = |other: &Row| other.address == row.address || other.name == row.name;
+            let is_same =
+                |other: &RuntimeProgram| other.address == row.address || other.name == row.name;
             assert_eq!(PROGRAMS.iter().position(is_same), Some(index), "{}", row.name);
         }
     }

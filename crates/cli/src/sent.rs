@@ -143,8 +143,8 @@ impl Report<'_> {
                 1 => format!("#{} ", invocation.instruction_index),
                 _ => String::new(),
             };
-            let units = invocation.compute_units;
-            writeln!(ui.out, "{:indent$}{number}{program}  {units} compute units", "")?;
+            let compute_units = invocation.compute_units;
+            writeln!(ui.out, "{:indent$}{number}{program}  {compute_units} compute units", "")?;
         }
         Ok(())
     }
@@ -167,9 +167,9 @@ impl Report<'_> {
             }
         }
         if receipt.stage > selkie::Stage::Dropped {
-            let (units, limit, fee) =
+            let (compute_units, limit, fee) =
                 (receipt.compute_units, receipt.compute_unit_limit, receipt.fee.total());
-            write!(ui.out, "  {units} of {limit} compute units  fee {fee} lamports")?;
+            write!(ui.out, "  {compute_units} of {limit} compute units  fee {fee} lamports")?;
         }
         writeln!(ui.out)?;
         if let Some(failed) = &receipt.failed_instruction {

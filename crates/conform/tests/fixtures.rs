@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 const SYSTEM: Pubkey = Pubkey::new_from_array([0; 32]);
 const NATIVE_LOADER: Pubkey = Pubkey::from_str_const("NativeLoader1111111111111111111111111111111");
-const UNITS: u64 = 1000;
+const COMPUTE_UNITS: u64 = 1000;
 
 fn account(byte: u8, lamports: u64) -> Account {
     Account { address: Pubkey::new_from_array([byte; 32]), lamports, ..Account::default() }
@@ -40,12 +40,12 @@ fn instruction() -> InstructionFixture {
         accounts: accounts(10, 10),
         instruction_accounts: instruction_accounts.to_vec(),
         data: transfer(3),
-        compute_unit_limit: UNITS,
+        compute_unit_limit: COMPUTE_UNITS,
         features: vec![],
     };
     let effects = InstructionEffects {
         accounts: accounts(7, 13),
-        compute_units_left: Some(UNITS - 150),
+        compute_units_left: Some(COMPUTE_UNITS - 150),
         ..InstructionEffects::default()
     };
     InstructionFixture { input, output: effects }
@@ -65,7 +65,7 @@ fn every_effect_of_an_instruction_is_compared() {
     let wrong: [fn(&mut InstructionEffects); 5] = [
         |effects| effects.result = 26,
         |effects| effects.custom_error = 1,
-        |effects| effects.compute_units_left = Some(UNITS),
+        |effects| effects.compute_units_left = Some(COMPUTE_UNITS),
         |effects| effects.accounts[1].lamports = 10,
         |effects| effects.return_data = vec![0],
     ];
@@ -167,7 +167,7 @@ fn line(lamports: u64) -> Value {
     json!({
         "fixture": "instr/fixtures/a.fix", "features": "mainnet",
         "exp": {
-            "result": 0, "custom": 0, "cu_left": UNITS - 150, "ret": "",
+            "result": 0, "custom": 0, "cu_left": COMPUTE_UNITS - 150, "ret": "",
             "accounts": [state(1, lamports), state(2, 13)],
         },
     })

@@ -11,9 +11,9 @@ pub const SYSCALL_BASE: u64 = 100;
 /// The minimum cost of a memory operation.
 pub const MEM_OP_BASE: u64 = 10;
 /// Bytes that are copied or compared for one compute unit.
-pub const BYTES_PER_UNIT: u64 = 250;
+pub const BYTES_PER_COMPUTE_UNIT: u64 = 250;
 /// The cost of a memory operation on `len` bytes.
-pub const MEM_OP: Rate = Rate::new("len", BYTES_PER_UNIT).at_least(MEM_OP_BASE);
+pub const MEM_OP: Rate = Rate::new("len", BYTES_PER_COMPUTE_UNIT).at_least(MEM_OP_BASE);
 /// The cost of `sol_log_`.
 pub const LOG: Rate = Rate::new("len", 1).at_least(SYSCALL_BASE);
 /// The cost of `sol_log_64_`.
@@ -42,13 +42,13 @@ pub const HEAP_STEP: u64 = 8;
 /// The cost of a cross-program invocation, to which those of its data are added (SIMD-0339).
 pub const INVOKE: u64 = 946;
 /// The cost of an invocation's instruction data.
-pub const INVOKE_DATA: Rate = Rate::new("instruction data", BYTES_PER_UNIT);
+pub const INVOKE_DATA: Rate = Rate::new("instruction data", BYTES_PER_COMPUTE_UNIT);
 /// The cost of the accounts of an invocation's instruction, of 34 bytes each.
-pub const INVOKE_ACCOUNT_METAS: Rate = Rate::new("accounts", BYTES_PER_UNIT).times(34);
+pub const INVOKE_ACCOUNT_METAS: Rate = Rate::new("accounts", BYTES_PER_COMPUTE_UNIT).times(34);
 /// The cost of an invocation's account infos, of 80 bytes each.
-pub const INVOKE_ACCOUNT_INFOS: Rate = Rate::new("account infos", BYTES_PER_UNIT).times(80);
+pub const INVOKE_ACCOUNT_INFOS: Rate = Rate::new("account infos", BYTES_PER_COMPUTE_UNIT).times(80);
 /// The cost of the data of each account of an invocation.
-pub const INVOKE_ACCOUNT_DATA: Rate = Rate::new("data", BYTES_PER_UNIT);
+pub const INVOKE_ACCOUNT_DATA: Rate = Rate::new("data", BYTES_PER_COMPUTE_UNIT);
 /// The most bytes of instruction data of a cross-program invocation.
 pub const CALL_DATA_BYTES_MAX: u64 = 10 * 1024;
 /// The most account infos of a cross-program invocation (SIMD-0339).
@@ -154,12 +154,12 @@ pub const ACCOUNT_GROWTH_MAX: usize = 10 * 1024;
 pub const TRANSACTION_GROWTH_MAX: i64 = 2 * 10 * 1024 * 1024;
 
 /// The compute units per instruction of a transaction that requests no limit.
-pub const INSTRUCTION_UNITS_DEFAULT: u64 = 200_000;
+pub const INSTRUCTION_COMPUTE_UNITS_DEFAULT: u64 = 200_000;
 /// The highest compute unit limit of a transaction.
-pub const TRANSACTION_UNITS_MAX: u64 = 1_400_000;
+pub const TRANSACTION_COMPUTE_UNITS_MAX: u64 = 1_400_000;
 
 /// The compute units per builtin instruction of a transaction that requests no limit.
-pub const BUILTIN_UNITS_DEFAULT: u64 = 3_000;
+pub const BUILTIN_COMPUTE_UNITS_DEFAULT: u64 = 3_000;
 /// The smallest heap that a transaction may request, and the heap of one that requests none.
 pub const HEAP_BYTES_MIN: u32 = 32 * 1024;
 /// The largest heap that a transaction may request.
@@ -201,7 +201,7 @@ pub struct ComputeBudget {
 impl Default for ComputeBudget {
     /// The budget of a transaction of one instruction that requests nothing.
     fn default() -> Self {
-        Self { compute_unit_limit: INSTRUCTION_UNITS_DEFAULT, heap_bytes: 32 * 1024 }
+        Self { compute_unit_limit: INSTRUCTION_COMPUTE_UNITS_DEFAULT, heap_bytes: 32 * 1024 }
     }
 }
 
@@ -223,7 +223,7 @@ pub fn mem_op(len: u64) -> u64 {
 #[inline]
 #[must_use]
 pub const fn return_data(len: u64) -> u64 {
-    len.saturating_add(32) / BYTES_PER_UNIT
+    len.saturating_add(32) / BYTES_PER_COMPUTE_UNIT
 }
 
 /// Returns the cost of a Poseidon hash of `inputs` inputs.

@@ -43,8 +43,8 @@ pub struct AccountCheck {
 #[derive(Clone, Debug)]
 enum Expectation {
     Result(Result<(), Error>),
-    Units(u64),
-    UnitsMax(u64),
+    ComputeUnits(u64),
+    ComputeUnitsMax(u64),
     Returned(Vec<u8>),
     LogContains(String),
     InnerInstructions(Vec<(usize, Pubkey)>),
@@ -103,13 +103,13 @@ impl Check {
     }
 
     /// Expects exactly this many compute units.
-    pub fn compute_units(self, units: u64) -> Self {
-        self.with(Expectation::Units(units))
+    pub fn compute_units(self, compute_units: u64) -> Self {
+        self.with(Expectation::ComputeUnits(compute_units))
     }
 
     /// Expects at most this many compute units.
-    pub fn compute_units_at_most(self, units: u64) -> Self {
-        self.with(Expectation::UnitsMax(units))
+    pub fn compute_units_at_most(self, max: u64) -> Self {
+        self.with(Expectation::ComputeUnitsMax(max))
     }
 
     /// Expects this return data; an empty slice expects none.
@@ -285,10 +285,10 @@ impl Expectation {
     fn failure(&self, receipt: &Receipt) -> Option<String> {
         match self {
             Self::Result(expected) => result(expected, &receipt.result),
-            Self::Units(units) => {
+            Self::ComputeUnits(units) => {
                 differ("compute units", units, &receipt.compute_units, ToString::to_string)
             }
-            Self::UnitsMax(max) => {
+            Self::ComputeUnitsMax(max) => {
                 let units = receipt.compute_units;
                 (units > *max)
                     .then(|| format!("compute units: expected at most {max}, found {units}"))

@@ -11,7 +11,7 @@
 //! report.add("transfer", &svm.process_instruction(&transfer, &[rich]));
 //! assert!(report.to_string().contains("| transfer | 150 |"));
 //!
-//! let saved = ComputeUnitsReport::parse("| case | units |\n|---|--:|\n| transfer | 140 |\n")?;
+//! let saved = ComputeUnitsReport::parse("| case | compute units |\n|---|--:|\n| transfer | 140 |\n")?;
 //! assert!(report.against(&saved).contains("| transfer | 150 | +10 (+7.1 %) |"));
 //! assert_eq!(report.regressions(&saved, 5.0).len(), 1);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -37,7 +37,7 @@ pub struct ComputeUnitsReport(Vec<Measurement>);
 struct Measurement {
     name: String,
     /// Compute units used, or the error of a case that failed.
-    units: Result<u64, String>,
+    compute_units: Result<u64, String>,
 }
 
 /// A case that uses more compute units than before, or failed.
@@ -99,9 +99,12 @@ impl ComputeUnitsReport {
 
     /// Adds a case with the compute units of a receipt.
     pub fn add(&mut self, name: &str, receipt: &Receipt) -> &mut Self {
-        let units = receipt.result.clone().map_err(|error| error.to_string());
+        let compute_units = receipt.result.clone().map_err(|error| error.to_string());
         let name = name.replace(['|', '\n'], "/");
-        self.0.push(Measurement { name, units: units.map(|()| receipt.compute_units) });
+        self.0.push(Measurement {
+            name,
+            compute_units: compute_units.map(|()| receipt.compute_units),
+        });
         self
     }
 
@@ -116,26 +119,27 @@ impl ComputeUnitsReport {
             let mut cells = line.trim_matches('|').split('|').map(str::trim);
             let name = cells.next().filter(|name| !name.is_empty());
             let (name, cell) = name.zip(cells.next()).ok_or(ComputeUnitsError::Format(number))?;
-            let units = cell.replace(',', "").parse().map_err(|_| cell.to_owned());
-            Ok(Measurement { name: name.to_owned(), units })
+            let compute_units = cell.replace(',', "").parse().map_err(|_| cell.to_owned());
+            Ok(Measurement { name: name.to_owned(), compute_units })
         });
         rows.collect::<Result<_, _>>().map(Self)
     }
 
     fn compute_units(&self, name: &str) -> Option<u64> {
-        self.0.iter().find(|case| case.name == name)?.units.as_ref().ok().copied()
+        self.0.iter().find(|case| case.name == name)?.compute_units.as_ref().ok().copied()
     }
 
     /// Renders the report as Markdown, compared with a saved one.
     #[must_use]
     pub fn against(&self, saved: &Self) -> String {
-        let mut text = "| case | units | change |\n|---|--:|--:|\n".to_owned();
-        for Measurement { name, units } in &self.0 {
-            let _ = match units {
-                Ok(units) => {
+        let mut text = "| case | compute units | change |\n|---|--:|--:|\n".to_owned();
+        for Measurement { name, compute_units } in &self.0 {
+            let _ = match compute_units {
+                Ok(compute_units) => {
                     let before = saved.compute_units(name);
-                    let change = before.map_or("new".to_owned(), |before| delta(before, *units));
-                    writeln!(text, "| {name} | {units} | {change} |")
+                    let change =
+                        before.map_or("new".to_owned(), |before| delta(before, *compute_units));
+                    writeln!(text, "| {name} | {compute_units} | {change} |")
                 }
                 Err(why) => writeln!(text, "| {name} | failed | {why} |"),
             };
@@ -151,14 +155,14 @@ impl ComputeUnitsReport {
     /// those that failed.
     #[must_use]
     pub fn regressions(&self, saved: &Self, percent: f64) -> Vec<Regression> {
-        let cases = self.0.iter().filter_map(|Measurement { name, units }| {
+        let cases = self.0.iter().filter_map(|Measurement { name, compute_units }| {
             let before = saved.compute_units(name);
-            let is_worse = match (units, before) {
+            let is_worse = match (compute_units, before) {
                 (Ok(now), Some(before)) => now > &before && growth(before, *now) > percent,
                 (Ok(_), None) => false,
                 (Err(_), _) => true,
             };
-            is_worse.then(|| Regression { name: name.clone(), before, now: units.clone() })
+            is_worse.then(|| Regression { name: name.clone(), before, now: compute_units.clone() })
         });
         cases.collect()
     }
@@ -197,9 +201,9 @@ impl ComputeUnitsReport {
 /// Prints the report as Markdown.
 impl fmt::Display for ComputeUnitsReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("| case | units |\n|---|--:|\n")?;
-        self.0.iter().try_for_each(|Measurement { name, units }| match units {
-            Ok(units) => writeln!(f, "| {name} | {units} |"),
+        f.write_str("| case | compute units |\n|---|--:|\n")?;
+        self.0.iter().try_for_each(|Measurement { name, compute_units }| match compute_units {
+            Ok(compute_units) => writeln!(f, "| {name} | {compute_units} |"),
             Err(_) => writeln!(f, "| {name} | failed |"),
         })
     }
@@ -223,9 +227,9 @@ mod tests {
     use super::*;
 
     fn report(cases: &[(&str, Result<u64, &str>)]) -> ComputeUnitsReport {
-        let case = |(name, units): &(&str, Result<u64, &str>)| Measurement {
+        let case = |(name, compute_units): &(&str, Result<u64, &str>)| Measurement {
             name: (*name).to_owned(),
-            units: units.map_err(str::to_owned),
+            compute_units: compute_units.map_err(str::to_owned),
         };
         ComputeUnitsReport(cases.iter().map(case).collect())
     }
@@ -251,7 +255,7 @@ mod tests {
             ("new", Ok(5)),
             ("bad", Err("it failed")),
         ]);
-        let expected = "| case | units | change |\n|---|--:|--:|\n| less | 9 | -1 (-10.0 %) |\n\
+        let expected = "| case | compute units | change |\n|---|--:|--:|\n| less | 9 | -1 (-10.0 %) |\n\
                         | same | 10 | +0 |\n| more | 1010 | +10 (+1.0 %) |\n| new | 5 | new |\n\
                         | bad | failed | it failed |\n| gone | | gone |\n";
         assert_eq!(now.against(&saved), expected);

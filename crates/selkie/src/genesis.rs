@@ -9,7 +9,7 @@ use selkie_builtins::{builtins, precompiles};
 use selkie_programs::accounts::WellKnownAccountSet;
 use selkie_svm::{
     BlockhashQueue, ComputeBudget, Environment, EpochStake, FeatureSet, Sysvars,
-    cost::{HEAP_BYTES_MIN, TRANSACTION_UNITS_MAX},
+    cost::{HEAP_BYTES_MIN, TRANSACTION_COMPUTE_UNITS_MAX},
     sysvars::minimum_balance,
 };
 use sha2::{Digest, Sha256};
@@ -35,7 +35,7 @@ pub(crate) const STAKE: u64 = 400_000_000_000_000_000;
 
 /// The default compute budget of directly processed instructions.
 pub(crate) const INSTRUCTION_BUDGET: ComputeBudget =
-    ComputeBudget { compute_unit_limit: TRANSACTION_UNITS_MAX, heap_bytes: HEAP_BYTES_MIN };
+    ComputeBudget { compute_unit_limit: TRANSACTION_COMPUTE_UNITS_MAX, heap_bytes: HEAP_BYTES_MIN };
 
 /// Returns the initial state with mainnet's features.
 pub(crate) fn state() -> State {

@@ -185,7 +185,7 @@ fn explanation_names_every_field() {
             "0x50 accounts[0].lamports 16909060".to_owned(),
             "0x58 accounts[0].data.len 5".to_owned(),
             "0x60 accounts[0].data data".to_owned(),
-            "0x65 accounts[0].room_to_grow zeros".to_owned(),
+            "0x65 accounts[0].growth_space zeros".to_owned(),
             "0x2865 accounts[0].alignment zeros".to_owned(),
             "0x2868 accounts[0].rent_epoch 18446744073709551615".to_owned(),
             "0x2870 accounts[1].marker 0x00 the same account as accounts[0]".to_owned(),

@@ -259,7 +259,7 @@ fn hashes_check_count_then_output_then_slices() {
 }
 
 /// A wallet's associated token account on mainnet: three seeds and a program, one by one in the
-/// instruction data, with room for a bump, the address and a fourth seed behind.
+/// instruction data, followed by space for a bump, the address and a fourth seed.
 fn associated_token(name: &'static str, count: u64, arguments: &[u64]) -> Call {
     let keys = [
         "G4rE24Tzh89qJJxLsSnScRNUF54gJ3NK6ce1e5RFVCEp",
@@ -318,7 +318,7 @@ fn program_addresses_check_memory_and_seeds_in_order() {
     check_fails(find(NOWHERE, NOWHERE), &writing(1, NOWHERE), units);
     check_fails(find(NOWHERE, BUMP), &writing(32, NOWHERE), units);
     check_fails(find(ADDRESS, ADDRESS + 31), "Overlapping copy", units);
-    // Sixteen seeds leave no room for a bump, which is found out bump by bump.
+    // With sixteen seeds every bump fails, since it would be the seventeenth seed.
     let mut full = a_call("sol_try_find_program_address", &[HEAP, 16, DATA, DATA, DATA]);
     full.setup.options.budget.compute_unit_limit = 1_400_000;
     check(full.data(&[0; 32]), 1, 1500 * 256);

@@ -19,9 +19,9 @@ use crate::{
 
 /// Compute units of a chain if handlers nest. In unoptimized builds each takes 3 KiB of the host's
 /// stack, and a thread may have no more than 2 MiB.
-const UNITS_NESTED: u64 = 64;
+const NESTED_COMPUTE_UNITS_MAX: u64 = 64;
 /// Compute units of a chain if handlers do not nest.
-const UNITS_FLAT: u64 = 2048;
+const FLAT_COMPUTE_UNITS_MAX: u64 = 2048;
 /// If a chain of all handlers takes fewer bytes of the host's stack, handlers do not nest. If a
 /// single one did, it would take no more than this, so that a chain of it alone fits the stack.
 const FLAT_BYTES: usize = 512;
@@ -32,7 +32,7 @@ pub(crate) fn compute_units_max(version: Version) -> u64 {
     static UNITS: [OnceLock<u64>; 2] = [OnceLock::new(), OnceLock::new()];
     *UNITS[usize::from(version.stack_frame_gaps())].get_or_init(|| {
         let is_flat = measure_all(version).is_some_and(|bytes| bytes < FLAT_BYTES);
-        if is_flat { UNITS_FLAT } else { UNITS_NESTED }
+        if is_flat { FLAT_COMPUTE_UNITS_MAX } else { NESTED_COMPUTE_UNITS_MAX }
     })
 }
 
@@ -45,7 +45,7 @@ fn measure_all(version: Version) -> Option<usize> {
     let mut bytes = [1; 16];
     let heap = vec![Region::writable(HEAP_START, &mut bytes)];
     let memory = MemoryMap::new(heap, &config, version).ok()?;
-    let mut machine = Machine::new(&program.ok()?, &config, memory, UNITS_FLAT);
+    let mut machine = Machine::new(&program.ok()?, &config, memory, FLAT_COMPUTE_UNITS_MAX);
     machine.registers = [7; 16];
     machine.registers[Register::R6 as usize] = HEAP_START;
     let start = 0_u8;
@@ -91,7 +91,7 @@ fn all_handlers(version: Version) -> DecodedProgram {
     for (pc, insn) in chain.into_iter().enumerate() {
         *insns.slot(pc) = insn;
     }
-    DecodedProgram { text: insns, cut: Vec::new(), chain_units: UNITS_FLAT }
+    DecodedProgram { text: insns, cut: Vec::new(), chain_compute_units: FLAT_COMPUTE_UNITS_MAX }
 }
 
 #[cfg(test)]

@@ -176,7 +176,7 @@ pub(crate) fn decode(executable: &Executable) -> DecodedProgram {
     {
         *insns.slot(slots.len() - 1) = DecodedInsn::new(code::UNSUPPORTED, handlers);
     }
-    DecodedProgram { text: insns, cut, chain_units: chain::compute_units_max(version) }
+    DecodedProgram { text: insns, cut, chain_compute_units: chain::compute_units_max(version) }
 }
 
 /// Returns the slot behind `pc`, to which jumps are relative. A target before the first slot

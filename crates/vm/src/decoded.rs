@@ -151,7 +151,7 @@ pub(crate) struct DecodedProgram {
     /// The instructions in whose place blocks were cut.
     pub(crate) cut: Vec<DecodedInsn>,
     /// The most compute units that a chain of handlers may use.
-    pub(crate) chain_units: u64,
+    pub(crate) chain_compute_units: u64,
 }
 
 impl DecodedProgram {

@@ -196,22 +196,27 @@ fn cut<const N: usize>(bytes: [u8; 8]) -> [u8; N] {
 /// budget, or the chain of handlers has reached its maximum length.
 pub(crate) fn run_blocks(program: &DecodedProgram, machine: &mut Machine<'_>) {
     let remaining = if machine.metered { machine.meter.remaining() } else { u64::MAX };
-    let units = remaining.min(program.chain_units);
-    let left = enter(machine, program, machine.pc, units);
+    let compute_units = remaining.min(program.chain_compute_units);
+    let left = enter(machine, program, machine.pc, compute_units);
     if machine.metered {
-        machine.meter.set_remaining(remaining - units + left);
+        machine.meter.set_remaining(remaining - compute_units + left);
     }
 }
 
 /// Charges the block that starts at `pc`, and executes it.
 #[inline(always)]
-fn enter(machine: &mut Machine<'_>, program: &DecodedProgram, pc: usize, units: u64) -> u64 {
+fn enter(
+    machine: &mut Machine<'_>,
+    program: &DecodedProgram,
+    pc: usize,
+    compute_units: u64,
+) -> u64 {
     if let Some(cursor) = program.text.cursor(pc)
-        && let Some(units) = units.checked_sub(u64::from(cursor.insn().block_len))
+        && let Some(compute_units) = compute_units.checked_sub(u64::from(cursor.insn().block_len))
     {
-        return go(machine, program, cursor, units);
+        return go(machine, program, cursor, compute_units);
     }
-    stop(machine, pc, units)
+    stop(machine, pc, compute_units)
 }
 
 #[inline(always)]
@@ -219,15 +224,15 @@ fn go<'p>(
     machine: &mut Machine<'_>,
     program: &'p DecodedProgram,
     cursor: Cursor<'p>,
-    units: u64,
+    compute_units: u64,
 ) -> u64 {
-    (cursor.insn().handler)(machine, program, cursor, units)
+    (cursor.insn().handler)(machine, program, cursor, compute_units)
 }
 
 #[inline(always)]
-fn stop(machine: &mut Machine<'_>, pc: usize, units: u64) -> u64 {
+fn stop(machine: &mut Machine<'_>, pc: usize, compute_units: u64) -> u64 {
     machine.pc = pc;
-    units
+    compute_units
 }
 
 /// Stops before the instruction at the cursor, and refunds it and the rest of its block.
@@ -236,9 +241,9 @@ fn stop_before(
     machine: &mut Machine<'_>,
     program: &DecodedProgram,
     cursor: Cursor<'_>,
-    units: u64,
+    compute_units: u64,
 ) -> u64 {
-    stop(machine, program.text.pc(cursor), units + u64::from(cursor.insn().block_len))
+    stop(machine, program.text.pc(cursor), compute_units + u64::from(cursor.insn().block_len))
 }
 
 #[allow(unsafe_code, reason = "the handler of the sentinel does not move on")]
@@ -246,38 +251,43 @@ fn handle<const CODE: usize, const GAPS: bool>(
     machine: &mut Machine<'_>,
     program: &DecodedProgram,
     cursor: Cursor<'_>,
-    units: u64,
+    compute_units: u64,
 ) -> u64 {
     if const { CODE == code::END as usize } {
-        return end(machine, program, cursor, units);
+        return end(machine, program, cursor, compute_units);
     }
     let insn = cursor.insn();
     // SAFETY: the cursor is not at the sentinel: each instruction has the handler of its code, only
     // the sentinel has `code::END`, and for that code this line is not reached.
     let next = unsafe { cursor.next() };
     match machine.execute::<GAPS>(const { ACTIONS[CODE] }, insn, program.text.len()) {
-        Flow::Next => go(machine, program, next, units),
+        Flow::Next => go(machine, program, next, compute_units),
         // SAFETY: an `lddw` in the last slot is decoded as an unsupported instruction.
-        Flow::Skip => go(machine, program, unsafe { next.next() }, units),
-        Flow::Goto(target) => enter(machine, program, target, units),
+        Flow::Skip => go(machine, program, unsafe { next.next() }, compute_units),
+        Flow::Goto(target) => enter(machine, program, target, compute_units),
         // The rest of the block is refunded.
         Flow::Branch(target) => {
-            enter(machine, program, target, units + u64::from(insn.block_len) - 1)
+            enter(machine, program, target, compute_units + u64::from(insn.block_len) - 1)
         }
         Flow::Bail if const { accesses_memory(ACTIONS[CODE]) } => {
-            handle_any_region::<CODE>(machine, program, cursor, units)
+            handle_any_region::<CODE>(machine, program, cursor, compute_units)
         }
-        Flow::Bail => stop_before(machine, program, cursor, units),
+        Flow::Bail => stop_before(machine, program, cursor, compute_units),
     }
 }
 
 /// The handler of the sentinel. Records the host's stack pointer for `chain.rs`.
 #[cold]
 #[inline(never)]
-fn end(machine: &mut Machine<'_>, program: &DecodedProgram, cursor: Cursor<'_>, units: u64) -> u64 {
+fn end(
+    machine: &mut Machine<'_>,
+    program: &DecodedProgram,
+    cursor: Cursor<'_>,
+    compute_units: u64,
+) -> u64 {
     let here = 0_u8;
     machine.chain_end = &raw const here as usize;
-    stop_before(machine, program, cursor, units)
+    stop_before(machine, program, cursor, compute_units)
 }
 
 const fn accesses_memory(action: Action) -> bool {
@@ -292,12 +302,12 @@ fn handle_any_region<const CODE: usize>(
     machine: &mut Machine<'_>,
     program: &DecodedProgram,
     cursor: Cursor<'_>,
-    units: u64,
+    compute_units: u64,
 ) -> u64 {
     match machine.access_any_region(const { ACTIONS[CODE] }, cursor.insn()) {
         // SAFETY: the cursor is at a load or store, which is not the sentinel.
-        Some(()) => go(machine, program, unsafe { cursor.next() }, units),
-        None => stop_before(machine, program, cursor, units),
+        Some(()) => go(machine, program, unsafe { cursor.next() }, compute_units),
+        None => stop_before(machine, program, cursor, compute_units),
     }
 }
 

@@ -19,7 +19,7 @@ use selkie_vm::{
 
 const HEAP_BYTES: usize = 32 << 10;
 const INPUT_BYTES: usize = 50_000;
-const UNITS: u64 = 100_000;
+const COMPUTE_UNITS: u64 = 100_000;
 
 /// A host with `sol_memset_`, which charges like the runtime.
 struct TestHost;
@@ -136,7 +136,7 @@ fn left(
             .with_dirty_pages(&mut input_pages),
     ];
     let memory = MemoryMap::new(regions, config, version).unwrap();
-    let mut machine = Machine::new(program.executable(), config, memory, UNITS);
+    let mut machine = Machine::new(program.executable(), config, memory, COMPUTE_UNITS);
     let outcome = match code {
         Some(code) => code.run(program, &mut machine, &mut TestHost),
         None => run(program, &mut machine, &mut TestHost),
@@ -194,7 +194,7 @@ fn few_stores_at_both_ends_of_the_heap_dirty_few_pages() {
         Region::writable(HEAP_START, &mut heap).with_dirty_prefix(0).with_dirty_pages(&mut pages),
     ];
     let memory = MemoryMap::new(regions, &config, Version::V3).unwrap();
-    let mut machine = Machine::new(program.executable(), &config, memory, UNITS);
+    let mut machine = Machine::new(program.executable(), &config, memory, COMPUTE_UNITS);
     assert!(code.run(&program, &mut machine, &mut TestHost).result.is_ok());
     assert_eq!(machine.memory.regions()[1].dirty_prefix(), 0);
     drop(machine);

@@ -4,4 +4,4 @@ entrypoint:
     exit
 .rodata
     .byte 1, 2
-    .ascii "and nobody can find it"
+    .ascii "without a label"

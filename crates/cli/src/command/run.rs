@@ -194,8 +194,7 @@ impl Report<'_> {
     }
 
     fn show(&self, ui: &mut Ui) -> Result<()> {
-        let InstructionResult { result, compute_units: units, logs, return_data, run, .. } =
-            self.receipt;
+        let InstructionResult { result, compute_units, logs, return_data, run, .. } = self.receipt;
         for line in logs {
             writeln!(ui.out, "{DIM}{line}{DIM:#}")?;
         }
@@ -215,7 +214,7 @@ impl Report<'_> {
                 write!(ui.out, " ({r0:#x})")?;
             }
         }
-        writeln!(ui.out, "  {units} of {} compute units", self.limit)?;
+        writeln!(ui.out, "  {compute_units} of {} compute units", self.limit)?;
         if let Some(run) = run {
             trap::show(ui, run, self.file, &self.map, &self.receipt.logs)?;
         }
@@ -226,9 +225,8 @@ impl Report<'_> {
     }
 
     fn as_json(&self) -> Value {
-        let InstructionResult {
-            result, compute_units: units, logs, return_data, run, engine, ..
-        } = self.receipt;
+        let InstructionResult { result, compute_units, logs, return_data, run, engine, .. } =
+            self.receipt;
         let accounts =
             self.receipt.accounts.iter().map(|(key, account)| account_json(key, account));
         let changed = self.account_changes();
@@ -240,7 +238,7 @@ impl Report<'_> {
             "success": result.is_ok(),
             "error": result.as_ref().err().map(ToString::to_string),
             "r0": self.r0(),
-            "compute_units": units,
+            "compute_units": compute_units,
             "limit": self.limit,
             "engine": format!("{engine:?}").to_lowercase(),
             "program_id": self.scenario.instruction.program_id.to_string(),

@@ -174,7 +174,7 @@ table! {
     sol_get_return_data(out, len, program_out), Always,
         fixed(SYSCALL_BASE).and(&[Part::Formula {
             text: "(min(len, length of the data) + 32) / {} if there is data",
-            numbers: &[cost::BYTES_PER_UNIT],
+            numbers: &[cost::BYTES_PER_COMPUTE_UNIT],
             minimum: 0,
         }]),
         "Writes the return data of the last program that set any, and returns its full length.";
@@ -226,7 +226,7 @@ table! {
         fixed(cost::SECP256K1_RECOVER),
         "Recovers the public key that signed a hash; r0 is 2 if the recovery id is invalid, 3 if the signature is.";
     sol_set_return_data(addr, len), Always,
-        Cost::on_entry(Amount::fixed(SYSCALL_BASE).plus(Rate::new("len", cost::BYTES_PER_UNIT))),
+        Cost::on_entry(Amount::fixed(SYSCALL_BASE).plus(Rate::new("len", cost::BYTES_PER_COMPUTE_UNIT))),
         "Sets the return data of the program, at most 1024 bytes.";
     sol_sha256(slices, count, out), Always, HASH,
         "Hashes slices of bytes with SHA-256.";

@@ -16,8 +16,8 @@ use solana_transaction_error::TransactionError;
 use crate::chain::{
     account::is_same,
     cost::{
-        BUILTIN_UNITS_DEFAULT, ComputeBudget, HEAP_BYTES_MIN, INSTRUCTION_UNITS_DEFAULT,
-        LOADED_BYTES_MAX, TRANSACTION_UNITS_MAX,
+        BUILTIN_COMPUTE_UNITS_DEFAULT, ComputeBudget, HEAP_BYTES_MIN,
+        INSTRUCTION_COMPUTE_UNITS_DEFAULT, LOADED_BYTES_MAX, TRANSACTION_COMPUTE_UNITS_MAX,
     },
     features::{Feature, FeatureSet},
     transaction::{Transaction, is_heap},
@@ -88,7 +88,7 @@ impl TransactionBudget {
             let loaded_bytes = config.loaded_accounts_data_size_limit.unwrap_or(0);
             return Ok(Self {
                 compute: ComputeBudget {
-                    compute_unit_limit: compute_units.min(TRANSACTION_UNITS_MAX),
+                    compute_unit_limit: compute_units.min(TRANSACTION_COMPUTE_UNITS_MAX),
                     heap_bytes,
                 },
                 loaded_bytes_max: loaded_bytes.min(LOADED_BYTES_MAX),
@@ -105,7 +105,7 @@ impl TransactionBudget {
         };
         let requested = requests.compute_units.map(u64::from);
         let limit = requested.unwrap_or_else(|| default_compute_units(transaction, features));
-        let compute_unit_limit = limit.min(TRANSACTION_UNITS_MAX);
+        let compute_unit_limit = limit.min(TRANSACTION_COMPUTE_UNITS_MAX);
         let loaded_bytes = requests.loaded_bytes.unwrap_or(LOADED_BYTES_MAX);
         if loaded_bytes == 0 {
             return Err(TransactionError::InvalidLoadedAccountsDataSizeLimit);
@@ -173,7 +173,11 @@ fn default_compute_units(transaction: &Transaction, features: FeatureSet) -> u64
     instructions
         .map(|instruction| {
             let is_builtin = is_builtin(transaction.program_key(instruction), features);
-            if is_builtin { BUILTIN_UNITS_DEFAULT } else { INSTRUCTION_UNITS_DEFAULT }
+            if is_builtin {
+                BUILTIN_COMPUTE_UNITS_DEFAULT
+            } else {
+                INSTRUCTION_COMPUTE_UNITS_DEFAULT
+            }
         })
         .sum()
 }

@@ -6,7 +6,7 @@
 //! **The rule of [`Engine::Auto`].** The time to compile is proportional to the code that is executed at
 //! all, the time to interpret to the number of executed instructions. So a program starts on the
 //! interpreter, which counts the compute units that it uses. It is compiled before the first run after
-//! the count exceeds the cost of compiling: `UNITS_TO_COMPILE`, plus `UNITS_TO_COMPILE_SLOT` for each
+//! the count exceeds the cost of compiling: `COMPILE_COST`, plus `SLOT_COMPILE_COST` for each
 //! slot up to `SLOTS_COMPILED`, more than which few runs execute. Compiling thus at most about doubles
 //! what the program has cost so far. With a compute unit limit above that of any transaction, a tool
 //! expects a long run, and the program is compiled at once.
@@ -24,7 +24,7 @@ use std::sync::OnceLock;
 use selkie_vm::{Config, JitError, JitOptions, MachineCode, MemoryCalls, SyscallId, Verified};
 
 use crate::{
-    chain::cost::{BYTES_PER_UNIT, MEM_OP_BASE, TRANSACTION_UNITS_MAX},
+    chain::cost::{BYTES_PER_COMPUTE_UNIT, MEM_OP_BASE, TRANSACTION_COMPUTE_UNITS_MAX},
     programs::bindings::Bound,
 };
 
@@ -111,15 +111,16 @@ pub(crate) fn memory_calls(syscalls: &[Bound]) -> MemoryCalls {
         compare: find("sol_memcmp_"),
         compute_units: u8::try_from(MEM_OP_BASE).expect("it is small"),
         // The most bytes at the minimum cost (`cost::mem_op`).
-        bytes_max: u16::try_from((MEM_OP_BASE + 1) * BYTES_PER_UNIT - 1).expect("it is small"),
+        bytes_max: u16::try_from((MEM_OP_BASE + 1) * BYTES_PER_COMPUTE_UNIT - 1)
+            .expect("it is small"),
     }
 }
 
 /// The cost of compiling the shortest program, in interpreted instructions: mapping memory.
-const UNITS_TO_COMPILE: u64 = 10_000;
+const COMPILE_COST: u64 = 10_000;
 
 /// The additional cost of each slot: about 50 ns, where an interpreted instruction takes 1 ns.
-const UNITS_TO_COMPILE_SLOT: u64 = 50;
+const SLOT_COMPILE_COST: u64 = 50;
 
 /// The number of slots that a transfer by a large program causes to be compiled.
 const SLOTS_COMPILED: u64 = 4_000;
@@ -133,7 +134,7 @@ pub(crate) struct Compiled {
     pub(crate) memory_calls: MemoryCalls,
     code: OnceLock<Result<MachineCode, JitError>>,
     /// The compute units that the program has used on the interpreter.
-    units_interpreted: AtomicU64,
+    compute_units_interpreted: AtomicU64,
     /// Whether a run has begun to compile the program. Other runs do not wait for it.
     is_claimed: AtomicBool,
 }
@@ -189,8 +190,8 @@ impl Compiled {
             Some(Err(_)) => return Plan::Interpret,
             None => {}
         }
-        let is_worth_it = compute_units > TRANSACTION_UNITS_MAX
-            || self.units_interpreted.load(Ordering::Relaxed) > units_to_compile(program);
+        let is_worth_it = compute_units > TRANSACTION_COMPUTE_UNITS_MAX
+            || self.compute_units_interpreted.load(Ordering::Relaxed) > compile_cost(program);
         if !is_worth_it || self.is_claimed.swap(true, Ordering::Relaxed) {
             return Plan::Interpret;
         }
@@ -230,14 +231,14 @@ impl Compiled {
     pub(crate) fn count(&self, compute_units: u64) {
         // One syscall can consume a limit of any size. The bound keeps the sum from wrapping.
         let compute_units = compute_units.min(u32::MAX.into());
-        self.units_interpreted.fetch_add(compute_units, Ordering::Relaxed);
+        self.compute_units_interpreted.fetch_add(compute_units, Ordering::Relaxed);
     }
 }
 
-fn units_to_compile(program: &Verified) -> u64 {
+fn compile_cost(program: &Verified) -> u64 {
     let slots = program.executable().text().len() / selkie_isa::layout::SLOT_BYTES;
     let slots = SLOTS_COMPILED.min(slots as u64);
-    UNITS_TO_COMPILE_SLOT.saturating_mul(slots).saturating_add(UNITS_TO_COMPILE)
+    SLOT_COMPILE_COST.saturating_mul(slots).saturating_add(COMPILE_COST)
 }
 
 #[cfg(test)]
@@ -261,7 +262,7 @@ mod tests {
     fn programs_are_compiled_after_interpreting_has_cost_as_much_as_compiling() {
         let program = program(100);
         let compiled = Compiled::default();
-        let plan = || compiled.plan(Engine::Auto, &program, TRANSACTION_UNITS_MAX).unwrap();
+        let plan = || compiled.plan(Engine::Auto, &program, TRANSACTION_COMPUTE_UNITS_MAX).unwrap();
         compiled.count(15_000);
         assert!(matches!(plan(), Plan::Interpret));
         compiled.count(1);
@@ -272,7 +273,7 @@ mod tests {
     #[test]
     fn a_limit_above_that_of_transactions_compiles_at_once() {
         let plan = Compiled::default();
-        let plan = plan.plan(Engine::Auto, &program(1), TRANSACTION_UNITS_MAX + 1).unwrap();
+        let plan = plan.plan(Engine::Auto, &program(1), TRANSACTION_COMPUTE_UNITS_MAX + 1).unwrap();
         assert_eq!(matches!(plan, Plan::Run(_)), MachineCode::SUPPORTED);
     }
 
@@ -305,6 +306,6 @@ mod tests {
         let mut compiled = Compiled::default();
         compiled.count(u64::MAX);
         compiled.count(u64::MAX);
-        assert!(*compiled.units_interpreted.get_mut() > 1 << 32);
+        assert!(*compiled.compute_units_interpreted.get_mut() > 1 << 32);
     }
 }

@@ -300,7 +300,7 @@ fn read_aligned(
     let before = before.unwrap_or(len);
     reader.data(path("data"), len)?;
     let spare = before.saturating_add(growth_max).saturating_sub(len);
-    reader.padding(path("room_to_grow"), spare)?;
+    reader.padding(path("growth_space"), spare)?;
     let aligned = reader.offset.next_multiple_of(ALIGNMENT);
     reader.padding(path("alignment"), aligned.saturating_sub(reader.offset) as u64)?;
     read_rent_epoch(reader, path)
