@@ -1,4 +1,4 @@
-; A program with two operations: the first byte of the instruction data says which.
+; A program with two operations: the first byte of the instruction data selects one.
 ;
 ; It takes one account (without data) and 9 bytes of instruction data: one byte that selects the
 ; operation (a "discriminator"), and 8 bytes for the operation itself.
@@ -19,7 +19,7 @@
 
 .globl entrypoint
 entrypoint:
-    ; Validate first, read second: with less data, the loads below would read something else.
+    ; Check the length first: with less data, the loads below would read other fields.
     ldxdw r2, [r1 + INSTRUCTION_DATA_LEN]
     jne r2, 9, bad_ix_data
 
@@ -29,7 +29,7 @@ entrypoint:
     jeq r4, 0x1, handler_b
     ja bad_ix_data
 
-; Every path sets r0 before `exit`: otherwise the program would return what r0 happened to hold.
+; Every path sets r0 before `exit`, since r0 is the program's result.
 handler_a:
     mov64 r0, 0
     exit

@@ -18,8 +18,8 @@
 .equ AMOUNT_LEN, 8
 
 ; r1 points to the serialized input. This directive defines the offsets of its fields, ACCT0_DATA
-; and so on, for one account with 8 bytes of data. Everything behind the data moves with its length;
-; that is why the program must check the length before it reads the instruction data.
+; and so on, for one account with 8 bytes of data. The offsets of everything after the data depend on
+; its length, so the program must check the length before it reads the instruction data.
 .accounts 1, COUNT_LEN
 
 .globl entrypoint
@@ -28,12 +28,13 @@ entrypoint:
     ldxdw r2, [r1 + NUM_ACCOUNTS]
     jne r2, 1, wrong_account_count
 
-    ; An account that was passed before is not serialized again: its first byte is the index of the
-    ; other one then, and 0xff otherwise.
+    ; A duplicate of an earlier account is not serialized again: its first byte is the index of the
+    ; earlier one. Otherwise the byte is 0xff.
     ldxb r2, [r1 + ACCT0_HEADER]
     jne r2, 0xff, duplicate_account
 
-    ; The runtime refuses changes to other accounts after the program ends; here the reason is clear.
+    ; The runtime would reject a change of a read-only account, but only after the program ends.
+    ; Checking here gives a clear reason.
     ldxb r2, [r1 + ACCT0_IS_WRITABLE]
     jeq r2, 0, not_writable
 
@@ -47,8 +48,8 @@ entrypoint:
     ldxdw r2, [r1 + ACCT0_DATA]        ; the count
     ldxdw r3, [r1 + INSTRUCTION_DATA]  ; the amount
     add64 r3, r2
-    jlt r3, r2, overflow               ; a sum that is less than a summand has wrapped around
-    stxdw [r1 + ACCT0_DATA], r3        ; the runtime takes the account's data back from here
+    jlt r3, r2, overflow               ; a sum smaller than one of its terms has overflowed
+    stxdw [r1 + ACCT0_DATA], r3        ; the runtime copies the account's data from here
 
     mov64 r0, 0
     exit

@@ -1,12 +1,13 @@
-; Pays: calls the system program to move lamports from one account to another.
+; Pays: invokes the system program to transfer lamports.
 ;
 ;     selkie run examples/pay/pay.s --input examples/pay/input.json
 ;
-; Accounts: who pays (signer, writable), who is paid (writable), the system program; none has data.
-; Instruction data: 8 bytes, how many lamports.
+; Accounts: the payer (signer, writable), the recipient (writable), the system program; none has data.
+; Instruction data: 8 bytes, the lamports to transfer.
 ;
-; A call is described in memory, as the C SDK lays it out: the instruction (SolInstruction) with its
-; accounts (SolAccountMeta) and data, and what the caller knows of those accounts (SolAccountInfo).
+; The invocation is described in memory in the layout of the C SDK: the instruction (SolInstruction)
+; with its accounts (SolAccountMeta) and data, and the caller's view of those accounts
+; (SolAccountInfo).
 
 .equ TRANSFER, 2
 
@@ -14,10 +15,10 @@
 ; so on, for three accounts without data.
 .accounts 3, 0, 0, 0
 
-; Places in the stack frame, which r10 points to the end of.
+; Offsets in the stack frame, from r10, which points to its end.
 .equ METAS, -32        ; two SolAccountMeta of 16 bytes: key, is_writable, is_signer
-.equ INSTRUCTION, -72  ; program, accounts, how many, data, how long
-.equ DATA, -88         ; which instruction of the system program, and its amount
+.equ INSTRUCTION, -72  ; program, accounts, their number, data, its length
+.equ DATA, -88         ; the instruction of the system program: its index and the lamports
 .equ INFOS, -200       ; two SolAccountInfo of 56 bytes
 .equ INFO0, INFOS
 .equ INFO1, INFOS + 56
@@ -52,7 +53,7 @@ entrypoint:
     stxdw [r10 + INSTRUCTION + 24], r2
     stdw [r10 + INSTRUCTION + 32], 12
 
-    ; What we know of the accounts: where their lamports, data and owners are.
+    ; The caller's view of the accounts: pointers to their lamports, data and owners.
     mov64 r2, r1
     add64 r2, ACCT0_LAMPORTS
     stxdw [r10 + INFO0 + 8], r2
