@@ -152,8 +152,12 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Runs a `cargo` command of a walkthrough. It shares the repository's target folder, so that
-/// dependencies are not compiled again.
+/// The target folder of the copies, which walkthroughs share so that dependencies are compiled once.
+/// It must not be the repository's own: cargo takes the crates of a copy for the repository's, and
+/// would use what was compiled from changed sources.
+const TARGET: &str = "target/walkthroughs-target";
+
+/// Runs a `cargo` command of a walkthrough.
 fn run_command(line: &str, folder: &Path) -> Result<()> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [program @ "cargo", arguments @ ..] = &words[..] else {
@@ -162,7 +166,7 @@ fn run_command(line: &str, folder: &Path) -> Result<()> {
     say(&format!("$ {line}"));
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| program.into()));
     command.args(arguments).current_dir(folder);
-    command.env("CARGO_TARGET_DIR", repository().join("target"));
+    command.env("CARGO_TARGET_DIR", repository().join(TARGET));
     let status = command.status().with_context(|| format!("cannot start `{line}`"))?;
     ensure!(status.success(), "`{line}`: {status}");
     Ok(())
