@@ -43,6 +43,10 @@ const UNSAFE_FILES: &[&str] = &[
     "oracle/src/anza.rs",
 ];
 
+/// The files of the product that may have thread-local variables.
+const THREAD_LOCAL_FILES: &[&str] =
+    &["crates/store/src/lib.rs", "crates/vm/src/jit/x64/encoder.rs"];
+
 /// The documents in which every path, and every name given with a file, must exist.
 const DOCUMENTS: &[&str] = &[
     "ARCHITECTURE.md",
@@ -68,6 +72,7 @@ const RULES: &[Rule] = &[
     lints_are_inherited,
     versions_are_shared,
     unsafe_stays,
+    state_is_passed,
     paths_exist,
     names_exist,
     no_machine_paths,
@@ -220,6 +225,16 @@ fn unsafe_stays(repository: &Repository) -> Vec<String> {
             .iter()
             .any(|form| words_before(code, form))
             .then(|| "unsafe code".to_owned())
+    })
+}
+
+/// State is passed as an argument: thread-local variables are only in the listed files.
+fn state_is_passed(repository: &Repository) -> Vec<String> {
+    let is_product = |path: &str| path.starts_with("crates/") && path.contains("/src/");
+    let others = sources(repository)
+        .filter(|(path, _)| is_product(path) && !THREAD_LOCAL_FILES.contains(path));
+    find(others, |line| {
+        words_before(line, "thread_local!").then(|| "a thread-local variable".to_owned())
     })
 }
 
@@ -398,6 +413,20 @@ mod tests {
             unsafe_stays,
             &[("crates/vm/src/memory/map.rs", code), ("crates/vm/src/verify.rs", code)],
             &["crates/vm/src/verify.rs:1: unsafe code"],
+        );
+    }
+
+    #[test]
+    fn a_thread_local_variable_is_found() {
+        let code = "fn f() {}\nthread_local! {}";
+        check(
+            state_is_passed,
+            &[
+                ("crates/a/src/b.rs", code),
+                ("crates/a/tests/b.rs", code),
+                ("crates/store/src/lib.rs", code),
+            ],
+            &["crates/a/src/b.rs:2: a thread-local variable"],
         );
     }
 
