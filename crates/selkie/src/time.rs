@@ -9,6 +9,7 @@ use selkie_bank::{
     StakeAccounts, Stakes,
     time::{clock_after, next_blockhash},
 };
+use selkie_svm::cost::BLOCKHASHES_VALID;
 use solana_clock::Clock;
 use solana_hash::Hash;
 use solana_sdk_ids::sysvar;
@@ -17,9 +18,6 @@ use crate::{
     hash_lists::{blockhash_list, slot_hash_list},
     svm::Svm,
 };
-
-/// How many blockhashes are recent: the latest and 150 before it.
-const BLOCKHASHES_VALID: u64 = 151;
 
 /// Error of [`Svm::warp_to_slot`]: the slot is in the past.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -124,7 +122,7 @@ impl Svm {
         }
         let mut last = self.latest_blockhash();
         let blockhash_queue = self.journal.blockhash_queue_mut();
-        for slot in slot.saturating_sub(passed.min(BLOCKHASHES_VALID))..slot {
+        for slot in slot.saturating_sub(passed.min(BLOCKHASHES_VALID as u64))..slot {
             last = next_blockhash(&last, slot);
             blockhash_queue.register(last);
         }
