@@ -300,13 +300,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_deployed_fails() {
+    fn an_undeployable_file_is_an_error() {
         let why = check(&World::bare(), b"no program").expect_err("it is no program");
         assert!(why.starts_with("it cannot be deployed: InstructionError(0, "), "{why}");
     }
 
     #[test]
-    fn what_never_succeeds_fails() {
+    fn a_program_that_never_succeeds_is_an_error() {
         let elf = elf(".globl entrypoint\nentrypoint:\nmov64 r0, 7\nexit\n");
         let why = check(&World::bare(), &elf).expect_err("it is of no use");
         let start = "no transaction succeeds, not even the last: InstructionError(1, Custom(7))";
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_run_fails() {
+    fn a_program_that_an_engine_did_not_run_is_an_error() {
         let why = report(&[], Runs { compiled: 5, interpreted: 0 }).expect_err("not interpreted");
         assert!(why.starts_with("agave ran it 5 times compiled, 0 times interpreted"), "{why}");
     }

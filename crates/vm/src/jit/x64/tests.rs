@@ -82,7 +82,7 @@ fn memory_operands() -> Vec<(Mem, String)> {
 }
 
 #[test]
-fn registers() {
+fn register_instructions_match_the_disassembler() {
     let ariths = [
         (Arith::Add, "add"),
         (Arith::Or, "or"),
@@ -160,7 +160,7 @@ fn registers() {
 }
 
 #[test]
-fn memory() {
+fn memory_instructions_match_the_disassembler() {
     for (mem, operand) in memory_operands() {
         check(&format!("call {operand}"), |code| code.call_mem(mem));
         check(&format!("movups xmm0, {operand}"), |code| code.load_xmm(mem));
@@ -196,7 +196,7 @@ fn memory() {
 }
 
 #[test]
-fn flow() {
+fn jumps_and_calls_match_the_disassembler() {
     let flags = [
         (Flag::Below, "jb"),
         (Flag::AboveOrEqual, "jae"),
