@@ -253,7 +253,7 @@ fn lists(payer: Key) -> Vec<(&'static str, Vec<Meta>)> {
         ("a large account", vec![w(LARGE)]),
         ("the program itself", vec![r(PROGRAM)]),
         ("many accounts", many.to_vec()),
-        ("a counter behind others", vec![r(LARGE), w(LARGE), w(COUNTER)]),
+        ("a counter after others", vec![r(LARGE), w(LARGE), w(COUNTER)]),
     ]
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Modules {
 }
 
 impl Modules {
-    /// Reads the files of a crate, whose paths start behind `src/`.
+    /// Reads the files of a crate, whose paths start after `src/`.
     pub(crate) fn new<'a>(files: impl Iterator<Item = (&'a str, &'a Source<'a>)>) -> Self {
         let (mut imports, mut paths) = (BTreeMap::new(), BTreeMap::new());
         for (file, source) in files {

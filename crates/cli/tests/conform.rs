@@ -114,7 +114,7 @@ fn a_line_of_malformed_json_fails() {
 #[test]
 fn a_truncated_archive_fails() {
     let folder = folder("conform-truncated");
-    // The header of a Zstandard frame, and nothing behind it.
+    // The header of a Zstandard frame, and nothing after it.
     fs::write(folder.join("vectors.jsonl.zst"), [0x28, 0xb5, 0x2f, 0xfd, 0x24, 0x40])
         .expect("the folder is writable");
     let output = conform(&folder, &["--json"]);

@@ -1,10 +1,10 @@
 //! Runs the console blocks of `testdata/cli/*.md` and README.md, and those of docs/jit.md on
 //! processors for which the JIT emits the machine code shown there.
 //!
-//! A block ```` ```asm NAME ```` (or any other language with a name behind it) is written to that
+//! A block ```` ```asm NAME ```` (or any other language with a name after it) is written to that
 //! file first; where the name is a path (```` ```rs examples/a.rs ````), the block shows that file of the
-//! repository. In a block ```` ```console ````, a line behind `$ ` is a command, `selkie` or `cat`;
-//! `? N` behind it says that it exits with N instead of 0; the rest, until the next command, is
+//! repository. In a block ```` ```console ````, a line after `$ ` is a command, `selkie` or `cat`;
+//! `? N` after it says that it exits with N instead of 0; the rest, until the next command, is
 //! what it prints. `[..]` stands for anything in a line. With `UPDATE=1`, what is printed is
 //! written into the document.
 

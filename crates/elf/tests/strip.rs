@@ -51,7 +51,7 @@ fn relocations_still_apply_to_stripped_files() {
 fn unreadable_files_are_not_stripped() {
     let file = lenient();
     for len in 0..file.bytes.len() {
-        // A file truncated behind its loaded bytes may be stripped too.
+        // A file truncated after its loaded bytes may be stripped too.
         if let Some(stripped) = strip(&file.bytes[..len], &environment()) {
             load(&stripped, &environment()).unwrap();
         }

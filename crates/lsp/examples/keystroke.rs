@@ -1,6 +1,6 @@
 //! How long an editor waits: `cargo run --release -p selkie-lsp --example keystroke`.
 //!
-//! Prints the time from a change to the findings, and to the answers that editors ask for behind
+//! Prints the time from a change to the findings, and to the answers that editors ask for after
 //! each, for a source of 10,000 lines and for sources that make as much of little as they may.
 
 #![allow(clippy::print_stdout, reason = "printing is what this is for")]

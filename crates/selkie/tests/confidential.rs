@@ -21,7 +21,7 @@ const TOKEN_2022: Pubkey = programs::TOKEN_2022.id;
 const DECIMALS: u8 = 2;
 /// A mint, padded to the size of a token account, with the extension for confidential transfers.
 const MINT_BYTES: usize = token::ACCOUNT_BYTES + 1 + 4 + 65;
-/// Offset of an account's extension: behind the account, its type, and the extension's type and
+/// Offset of an account's extension: after the account, its type, and the extension's type and
 /// length.
 const EXTENSION: usize = token::ACCOUNT_BYTES + 1 + 4;
 const ACCOUNT_BYTES: usize = EXTENSION + 295;

@@ -249,7 +249,7 @@ fn transaction_of(kind: Kind, payer: u8, from: u8, to: u8, seen: u8, salt: u8) -
         u8::try_from(place).unwrap()
     };
     let to = place(key(to));
-    // What is only looked at comes behind what is written to.
+    // What is only looked at comes after what is written to.
     let seen = place(key(seen));
     let program = place(if kind == Kind::FeesOnly { NOWHERE } else { MIXER });
     let readonly = u8::from(usize::from(seen) == keys.len() - 2 && seen != to && seen != 1) + 1;

@@ -307,7 +307,7 @@ fn inputs_contain_nothing_of_earlier_runs() {
     for engine in [Engine::Interpreter, Engine::Jit] {
         for at in [0, 8, 100, 300, 4000, 10_000, 10_700, 20_000, 21_100, 31_000] {
             for data in layouts {
-                // The store fails behind the end of a short input, which does not matter here.
+                // The store fails after the end of a short input, which does not matter here.
                 setup(data, engine).run(&[poke(INPUT + at, u64::MAX), exit()]);
             }
             for data in layouts {

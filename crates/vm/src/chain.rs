@@ -53,7 +53,7 @@ fn measure_all(version: Version) -> Option<usize> {
     (machine.chain_end != 0).then(|| machine.chain_end.abs_diff(&raw const start as usize))
 }
 
-/// Builds a chain of all handlers except that of `callx`, which is that of a local call behind a
+/// Builds a chain of all handlers except that of `callx`, which is that of a local call after a
 /// check of the register.
 fn all_handlers(version: Version) -> DecodedProgram {
     let handlers = handlers(version);

@@ -136,7 +136,7 @@ pub(crate) fn decode(executable: &Executable) -> DecodedProgram {
     let mut insns = DecodedText::new(slots.len(), handlers);
     let mut cut = Vec::new();
     let mut calls = [0; BATCH];
-    // Running past the end of the program is charged as one more instruction, except behind an
+    // Running past the end of the program is charged as one more instruction, except after an
     // `lddw` in the last slot.
     let (mut behind, mut two_behind) = (1, 0);
     let mut word_behind = 0;
@@ -179,7 +179,7 @@ pub(crate) fn decode(executable: &Executable) -> DecodedProgram {
     DecodedProgram { text: insns, cut, chain_compute_units: chain::compute_units_max(version) }
 }
 
-/// Returns the slot behind `pc`, to which jumps are relative. A target before the first slot
+/// Returns the slot after `pc`, to which jumps are relative. A target before the first slot
 /// becomes a number beyond the last slot: only unverified programs have such jumps, and they trap
 /// there.
 #[allow(clippy::cast_possible_truncation, reason = "fewer slots fit in memory than in 32 bits")]

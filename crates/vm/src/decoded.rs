@@ -166,7 +166,7 @@ impl DecodedProgram {
     }
 }
 
-/// Executes the instruction at the cursor and those behind it, in a block that is already charged.
+/// Executes the instruction at the cursor and those after it, in a block that is already charged.
 /// Takes the compute units that are left, and returns those that are left afterwards.
 pub(crate) type Handler = for<'p> fn(&mut Machine<'_>, &'p DecodedProgram, Cursor<'p>, u64) -> u64;
 

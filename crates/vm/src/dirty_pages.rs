@@ -63,7 +63,7 @@ pub fn next_dirty(dirty_pages: &[u8], from: usize) -> Option<usize> {
 }
 
 /// Returns the spans of a region of `len` bytes that may have been written to, in ascending order:
-/// the first `dirty_prefix` bytes, and behind them what `dirty_pages` records.
+/// the first `dirty_prefix` bytes, and after them what `dirty_pages` records.
 #[inline]
 pub fn dirty_spans(
     dirty_prefix: usize,

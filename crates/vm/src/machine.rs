@@ -54,7 +54,7 @@ impl Meter {
 /// A call frame: what a call saves, which is r6 to r10 and the slot to return to.
 ///
 /// The saved registers are not adjacent, so that the compiler does not copy them in pairs: a wide
-/// load directly behind narrow stores to its halves stalls.
+/// load directly after narrow stores to its halves stalls.
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(C)]
 pub(crate) struct CallFrame {
@@ -84,7 +84,7 @@ pub struct MachineBuffers {
 /// The state of a running program.
 #[derive(Debug)]
 pub struct Machine<'a> {
-    /// r0 to r10, and behind them r11 to r15, which only unverified programs can name.
+    /// r0 to r10, and after them r11 to r15, which only unverified programs can name.
     pub(crate) registers: [u64; 16],
     /// The slot of the next instruction.
     pub(crate) pc: usize,

@@ -11,7 +11,7 @@ use crate::checks::refuse;
 /// The lowest sBPF version of a program that can be made immutable (SIMD-0500).
 const VERSION_MIN_FINAL: u32 = 3;
 
-/// The location of an ELF file: the instruction account that holds it, behind a header.
+/// The location of an ELF file: the instruction account that holds it, after a header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct File {
     index: usize,

@@ -42,7 +42,7 @@ pub struct Graph {
 /// A basic block: control enters at its first instruction and leaves at its last.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Block {
-    /// The slot of the first instruction. That of the super root is the slot behind the last one.
+    /// The slot of the first instruction. That of the super root is the slot after the last one.
     pub pc: u32,
     /// The demangled name of the function that starts here, or else `lbb_` and the slot. In anza's
     /// style Rust names keep their hash, and C++ names are mangled.

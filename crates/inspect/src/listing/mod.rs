@@ -35,7 +35,7 @@ pub struct Listing {
     pub text_offset: Option<u64>,
     /// The instructions, in order.
     pub lines: Vec<Line>,
-    /// Bytes behind the last whole slot.
+    /// Bytes after the last whole slot.
     pub trailing: Vec<u8>,
     /// The read-only data, in order.
     pub data: Vec<Datum>,
@@ -71,7 +71,7 @@ impl Listing {
 }
 
 /// Returns the file offset of the instructions, if it differs from the assembler's default, which is
-/// right behind the file header, and the assembler can express it.
+/// right after the file header, and the assembler can express it.
 fn text_offset(program: &Program) -> Option<u64> {
     const USUAL: u64 = 64;
     let offset = program.executable().text_vaddr().checked_sub(BYTECODE_START)?;

@@ -24,7 +24,7 @@ pub(super) const JUMPS: u16 = 1 << 10;
 pub(super) const CALLS: u16 = 1 << 11;
 /// Calls a syscall, or a function whose slot is not known.
 pub(super) const CALLS_OUT: u16 = 1 << 12;
-/// Control does not continue behind it.
+/// Control does not continue after it.
 pub(super) const ENDS: u16 = 1 << 13;
 pub(super) const WIDE: u16 = 1 << 14;
 /// Stands for another instruction: see `Action::Cut`.

@@ -388,7 +388,7 @@ impl<H: Host> Context<Run<'_, '_, H>> {
         let config = &self.run.code.config;
         let frame_bytes = config.stack_frame_bytes;
         let all = frame_bytes * config.call_depth_max as u64;
-        // A call is allowed if the frame behind the current one ends within the prefix.
+        // A call is allowed if the frame after the current one ends within the prefix.
         let used = all.min((dirty_prefix + 1).saturating_sub(frame_bytes));
         self.frame_limit = self.run.stack + used;
         self.run.frame_limit = self.frame_limit;

@@ -105,7 +105,7 @@ impl Compiler {
 pub struct Span {
     /// Offset in [`MachineCode::bytes`].
     pub start: usize,
-    /// The offset behind the last byte.
+    /// The offset after the last byte.
     pub end: usize,
     /// The slot of the instruction; `None` for the shared routines.
     pub slot: Option<usize>,

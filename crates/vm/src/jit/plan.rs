@@ -6,9 +6,9 @@
 //!
 //! Accesses relative to the same unchanged base are checked together, by the first of them. If the
 //! check fails, the interpreter executes the rest of the block and finds the access that is
-//! refused, if there is one. If each window has one region, the check includes accesses behind a
+//! refused, if there is one. If each window has one region, the check includes accesses after a
 //! branch, since they most likely belong to the same region. With several regions per window that
-//! is not likely. A store behind a branch is not included if no store precedes it, because the
+//! is not likely. A store after a branch is not included if no store precedes it, because the
 //! branch may exist to avoid writing to a read-only region.
 
 use super::{
@@ -46,7 +46,7 @@ pub(super) struct Group {
     base_at: i32,
     /// The offset of the first byte from the base value.
     min: i32,
-    /// The offset behind the last byte.
+    /// The offset after the last byte.
     pub(super) end: i32,
     /// The offset of the first byte of the last access.
     last: i32,
@@ -107,7 +107,7 @@ pub(super) struct Step<'p> {
     pub(super) access: AccessPath,
 }
 
-/// A block. Steps and groups are written in place, field by field: wide copies directly behind
+/// A block. Steps and groups are written in place, field by field: wide copies directly after
 /// narrow stores stall.
 #[derive(Debug)]
 pub(super) struct Block<'p> {
@@ -115,7 +115,7 @@ pub(super) struct Block<'p> {
     len: usize,
     pub(super) groups: Vec<Group>,
     group_count: u16,
-    /// The slot behind the last instruction.
+    /// The slot after the last instruction.
     pub(super) end: usize,
     /// Whether control continues there.
     pub(super) falls_through: bool,
@@ -164,7 +164,7 @@ pub(super) struct Planner<'p> {
     program: &'p DecodedProgram,
     /// Bytes of a stack frame if only calls change r10; 0 otherwise.
     frame_bytes: i32,
-    /// Whether checks cover accesses behind a branch.
+    /// Whether checks cover accesses after a branch.
     speculates: bool,
     /// The most bytes that one check covers; in a stack with gaps, a frame at most.
     span_max: i32,

@@ -327,7 +327,7 @@ impl Effects {
 }
 
 /// Returns which of r6 to r9 a function writes, and how many slots were scanned. The function ends
-/// with the first end of straight code behind all targets of its jumps. All registers count as
+/// with the first end of straight code after all targets of its jumps. All registers count as
 /// written if control may leave the function other than by `exit`, or if its end is not within
 /// `at_most` slots.
 fn written(program: &DecodedProgram, start: usize, at_most: usize) -> (u8, usize) {

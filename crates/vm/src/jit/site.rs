@@ -5,7 +5,7 @@
 use crate::decoded::Register;
 
 /// A call from machine code. Holds the fields of all kinds: an enumeration with fields would be
-/// copied with wide loads directly behind narrow stores, which stall.
+/// copied with wide loads directly after narrow stores, which stall.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Site {
     /// The slot of the instruction.

@@ -98,7 +98,7 @@ impl Units {
         Some(site)
     }
 
-    /// Returns the address of the machine code of a call, behind its charge.
+    /// Returns the address of the machine code of a call, after its charge.
     pub(super) fn call(&self, pc: usize) -> Option<usize> {
         self.iter().find_map(|unit| {
             let index = unit.calls.binary_search_by_key(&pc, |[pc, _]| *pc as usize).ok()?;

@@ -145,7 +145,7 @@ impl MemoryMap<'_> {
     }
 
     /// Translates a group of accesses to the `len` bytes at `vaddr`, of which the last one starts
-    /// `stride` bytes behind the first. Returns the host address of the last byte, and the bounds
+    /// `stride` bytes after the first. Returns the host address of the last byte, and the bounds
     /// of the region if it has no gaps and windows may have several regions.
     pub(crate) fn translate_span(
         &mut self,

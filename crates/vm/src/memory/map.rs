@@ -234,7 +234,7 @@ impl<'a> MemoryMap<'a> {
             // Heaps are often used from both ends.
             HEAP_START => region.len,
             // Stacks grow upwards from their start. In an input, programs change the accounts that
-            // they were told to change: stores further behind are not likely.
+            // they were told to change: stores further along are not likely.
             STACK_START => {
                 len.max(region.dirty_prefix * 2).next_multiple_of(DIRTY_PREFIX_STEP_BYTES)
             }

@@ -241,7 +241,7 @@ impl<'a> Region<'a> {
         self.buffer_writable = true;
     }
 
-    /// Returns the guest address behind the last one, gaps counted.
+    /// Returns the guest address after the last one, gaps counted.
     #[must_use]
     pub fn vaddr_end(&self) -> u64 {
         let span = if self.gap_shift.is_some() { self.len.saturating_mul(2) } else { self.len };

@@ -1,6 +1,6 @@
 //! An index for maps with many regions.
 //!
-//! The runtime may map each account of an instruction as a region of its own, one behind the other
+//! The runtime may map each account of an instruction as a region of its own, one after the other
 //! at byte granularity. A table over stretches of equal length narrows the search to the regions
 //! that start within one stretch, mostly a single one.
 
@@ -43,7 +43,7 @@ impl RegionIndex {
     }
 
     /// Narrows the search for the last of `count` regions that starts at or before `vaddr`. Returns
-    /// the range of indices in which the first region behind it may lie.
+    /// the range of indices in which the first region after it may lie.
     #[inline]
     pub(super) fn narrow(&self, vaddr: u64, count: usize) -> (usize, usize) {
         let stretch = vaddr.checked_sub(INPUT_START).map(|offset| offset >> self.shift);

@@ -63,7 +63,7 @@ impl Window {
         vaddr: u64,
     ) -> Option<*mut u8> {
         const { assert!(matches!(N, 1 | 2 | 4 | 8)) };
-        // Below the start, the offset wraps to one behind the end of any region.
+        // Below the start, the offset wraps to one after the end of any region.
         let offset = vaddr.wrapping_sub(self.vaddr);
         let in_gap = GAPS && offset & self.gap_bit != 0;
         let halved = if GAPS { self.halved } else { 0 };

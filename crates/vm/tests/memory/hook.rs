@@ -61,7 +61,7 @@ fn a_region_may_grow_for_a_store() {
         let expected = Violation { access: Access::Store, vaddr: I + 4, len: 8, len_max: 16 };
         assert_eq!(host.calls, [(expected, Some(7))]);
         assert_eq!(map.slice(I, 12).unwrap(), [[1; 4], [255; 4], [255; 4]].concat());
-        // The change persists: later accesses before and behind it succeed.
+        // The change persists: later accesses before and after it succeed.
         store(map, I, &mut host).unwrap();
         store(map, I + 4, &mut host).unwrap();
         assert_eq!(access(map, Access::Load, 1, I + 11, 0, &mut NoHost).unwrap(), 255);

@@ -118,7 +118,7 @@ impl<'a> Native<'a> {
             return Ok(());
         }
         if self.after_last().next().is_some() {
-            writeln!(out, "\n{NOTE}; behind the last instruction{NOTE:#}")?;
+            writeln!(out, "\n{NOTE}; after the last instruction{NOTE:#}")?;
             code.write(out, self.after_last())?;
         }
         if !code.shared.is_empty() {
@@ -145,7 +145,7 @@ impl<'a> Native<'a> {
             "architecture": "x86-64",
             "native_bytes": code.bytes.len(),
             "instructions": lines.collect::<Vec<_>>(),
-            "behind": is_whole.then(|| code.as_json(self.after_last())),
+            "after_last": is_whole.then(|| code.as_json(self.after_last())),
             "shared": is_whole.then(|| code.as_json(&code.shared)),
         })
     }
@@ -321,7 +321,7 @@ entrypoint:
             0009  eb 01                           jmp     0xc  ; pc 1, cold
             000b  c3                              ret
 
-; behind the last instruction
+; after the last instruction
       cold  000e  c3                              ret
 
 ; shared by all instructions

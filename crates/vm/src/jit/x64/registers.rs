@@ -23,7 +23,7 @@ pub(super) const REGISTERS: [Reg; 11] = [
     FRAME,
 ];
 
-/// How far behind the start of the [`Context`](crate::jit::context::Context) the context register
+/// How far after the start of the [`Context`](crate::jit::context::Context) the context register
 /// points, so that 8-bit displacements reach the window table.
 pub(in crate::jit) const CONTEXT_BIAS: i32 = 128;
 

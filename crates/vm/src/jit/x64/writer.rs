@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// Cold code: emitted behind the block, and reached if one of two jumps is taken.
+/// Cold code: emitted after the block, and reached if one of two jumps is taken.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cold {
     pub(super) jumps: [Patch; 2],
